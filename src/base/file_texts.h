@@ -57,7 +57,6 @@ struct FileTexts {
   Bilingual string = {"string", "字符串"};
   Bilingual array = {"array", "数组"};
   Bilingual object = {"object", "对象"};
-  Bilingual binary = {"binary", "二进制数据"};
   Bilingual discarded = {"discarded", "无效值"};
 };
 inline constexpr FileTexts file_texts{};

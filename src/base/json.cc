@@ -23,11 +23,11 @@ static void refuse_depth(std::string_view text, Origin origin) {
   }
 }
 
-template <class Json>
-static Json parsed(std::string_view text, Origin origin) {
+template <class Json, class Parse>
+static Json guarded(std::string_view text, Origin origin, const Parse& parse) {
   refuse_depth(text, origin);
   try {
-    return Json::parse(text.begin(), text.end());
+    return parse();
   } catch (const typename Json::parse_error& error) {
     throw DataError(say(file_texts.not_json, origin, error.byte));
   } catch (const typename Json::out_of_range&) {
@@ -35,10 +35,36 @@ static Json parsed(std::string_view text, Origin origin) {
   }
 }
 
-json parse_json(std::string_view text, Origin origin) { return parsed<json>(text, origin); }
+json parse_json(std::string_view text, Origin origin) {
+  return guarded<json>(text, origin, [&] { return json::parse(text.begin(), text.end()); });
+}
 
-nlohmann::ordered_json parse_ordered_json(std::string_view text, Origin origin) {
-  return parsed<nlohmann::ordered_json>(text, origin);
+namespace {
+
+using Ordered = nlohmann::ordered_json;
+
+// nlohmann-json's builder of values, but for integers beyond 64 bits, which it makes a double.
+class DigitKeeper : public nlohmann::detail::json_sax_dom_parser<Ordered> {
+ public:
+  using Builder = nlohmann::detail::json_sax_dom_parser<Ordered>;
+  using Builder::Builder;
+
+  bool number_float(number_float_t value, const string_t& text) {
+    if (text.find_first_of(".eE") != std::string::npos) return Builder::number_float(value, text);
+    Ordered::binary_t digits(std::vector<std::uint8_t>(text.begin(), text.end()));
+    return binary(digits);
+  }
+};
+
+}  // namespace
+
+Ordered parse_ordered_json(std::string_view text, Origin origin) {
+  return guarded<Ordered>(text, origin, [&] {
+    Ordered value;
+    DigitKeeper keeper(value);
+    Ordered::sax_parse(text.begin(), text.end(), &keeper);
+    return value;
+  });
 }
 
 Text kind_of(const json& value) {
@@ -53,8 +79,6 @@ Text kind_of(const json& value) {
       return say(file_texts.array);
     case json::value_t::object:
       return say(file_texts.object);
-    case json::value_t::binary:
-      return say(file_texts.binary);
     case json::value_t::discarded:
       return say(file_texts.discarded);
     default:

@@ -12,7 +12,8 @@ namespace troika::base {
 
 // Parses one document. `origin` (a path, "line 3 of x.jsonl") is named in the DataError. Nesting deeper than 256 is refused.
 nlohmann::json parse_json(std::string_view text, Origin origin);
-nlohmann::ordered_json parse_ordered_json(std::string_view text, Origin origin);  // keys in their order
+// Keys in their order. An integer beyond 64 bits keeps its digits: it is a binary value, which holds them as text.
+nlohmann::ordered_json parse_ordered_json(std::string_view text, Origin origin);
 
 // Typed values of an object; a missing key or another type is a DataError that names origin and key.
 std::int64_t json_int(const nlohmann::json& object, const std::string& key, Origin origin);

@@ -39,6 +39,21 @@ TEST(ParseJson, RefusesANumberThatNoDoubleHolds) {
   EXPECT_THAT(error_of([] { parse_json("[1e999]", "big.json"); }), HasSubstr("big.json"));
 }
 
+TEST(ParseJson, KeepsTheDigitsOfIntegersBeyond64BitsWhereOrderIsKept) {
+  const auto digits = [](const std::string& number) {
+    const nlohmann::ordered_json value = parse_ordered_json("{\"n\": [" + number + "]}", "x")["n"][0];
+    return value.is_binary() ? std::string(value.get_binary().begin(), value.get_binary().end()) : value.dump();
+  };
+  EXPECT_EQ(digits("100000000000000000001"), "100000000000000000001");
+  EXPECT_EQ(digits("-9223372036854775809"), "-9223372036854775809");
+  EXPECT_EQ(digits("18446744073709551615"), "18446744073709551615");
+  EXPECT_EQ(digits("1e20"), "1e+20");
+  EXPECT_EQ(digits("100000000000000000000.0"), "1e+20");
+  EXPECT_THAT(error_of([] { parse_ordered_json("[1" + std::string(400, '0') + "]", "big.json"); }),
+              HasSubstr("big.json"));
+  EXPECT_THAT(error_of([] { parse_ordered_json("[1,]", "x.json"); }), HasSubstr("x.json"));
+}
+
 TEST(ParseJson, CountsLevelsOutsideOfStringsOnly) {
   const std::string brackets(300, '[');
   EXPECT_EQ(parse_json("[\"\\\"" + brackets + "\"]", "x").size(), 1u);

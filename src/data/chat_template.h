@@ -8,6 +8,7 @@
 
 #include "config/choices.h"
 #include "data/conversations.h"
+#include "data/findings.h"
 
 namespace troika::jinja {
 class Template;
@@ -50,11 +51,17 @@ class ChatTemplate {
   // that way only to the turns after. What stands after the last answer is left out. No sample: no answer.
   // Where the rendering of a turn does not begin with its prompt (a template that ends the prompt by "<think>" and
   // shows no thinking in the turn), the answer begins where the two part, or at the message's own content, if that
-  // comes first: as much of the prompt as the model sees at inference, and no letter of the answer without loss.
-  // Without thinking, reasoning_content, thinking, reasoning and a leading <think>...</think> of assistant messages are left out.
-  // LossOn::all: one sample, all of it with loss.
+  // comes first: as much of the prompt as the model sees at inference, and no letter of the answer without loss. Where the two part
+  // before what was asked ends (a template that shows the system message with the last question alone), it begins after what the
+  // prompt has behind the question.
+  // Without thinking, reasoning_content, thinking, reasoning, each <think>...</think> and what stands before a </think> alone are
+  // left out of assistant messages.
+  // No loss: masked answers, those that say nothing, and those of which the template leaves nothing but what an empty one has.
+  // LossOn::all: one sample, all of it with loss; none of a masked conversation.
   // strftime_now tells the 1st of January 2025 in samples: two runs are equal.
-  std::vector<std::vector<TextSpan>> samples(const Conversation& conversation, LossOn loss_on) const;
+  // `findings`, if given, gets what became of answers, and which parts of the conversation the text does not depend on.
+  std::vector<std::vector<TextSpan>> samples(const Conversation& conversation, LossOn loss_on,
+                                             Findings* findings = nullptr) const;
 
   const std::string& end_mark() const { return options_.eos; }
   std::string fingerprint() const { return fingerprint_; }  // 16 hex digits over all that decides the text
@@ -66,6 +73,17 @@ class ChatTemplate {
   std::string render_context(nlohmann::ordered_json* context, End end, const std::tm& now) const;
   // Of the last message of `context`, which is taken off it.
   Answer take_answer(nlohmann::ordered_json* context) const;
+  // Where in `text`, the rendering of `context`, the content of that message ends; 0: nowhere.
+  std::size_t end_of_question(const std::string& text, nlohmann::ordered_json context, std::size_t question,
+                              End end) const;
+  std::size_t begin_beside(const std::string& prompt, const std::string& text, const std::string& other,
+                           nlohmann::ordered_json message, const nlohmann::ordered_json& before) const;
+  // Whether `answer` is what an empty message behind those of `context` gives.
+  bool is_emptied(const Answer& answer, const nlohmann::ordered_json& message,
+                  const nlohmann::ordered_json& context) const;
+  void find_left_out_of_answer(const Answer& answer, const nlohmann::ordered_json& message,
+                               const nlohmann::ordered_json& context, Findings* findings) const;
+  void find_left_out(const std::string& text, const nlohmann::ordered_json& context, Findings* findings) const;
 
   std::shared_ptr<const jinja::Template> template_, with_tools_;
   Options options_;

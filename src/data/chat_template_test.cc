@@ -12,6 +12,7 @@
 namespace troika::data {
 namespace {
 using nlohmann::ordered_json;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -96,6 +97,15 @@ TEST(ChatTemplate, BeginsAnAnswerWhereItPartsFromThePrompt) {
               ElementsAre("<|user|>a<|end|><|assistant|>«<thorn><|end|>»"));
 }
 
+TEST(ChatTemplate, PutsNoLossOnAQuestionThatThePromptShowsOtherwise) {
+  const ChatTemplate with_last_question = with(
+      "{% for m in messages[1:] %}{% if m.role == 'user' %}[I]{% if loop.last %}{{ messages[0].content }} {% endif %}"
+      "{{ m.content }}[/I]{% else %} {{ m.content }}<|end|>{% endif %}{% endfor %}");
+  const Conversation talk = conversation(
+      R"([{"role": "system", "content": "S"}, {"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}])");
+  EXPECT_THAT(shown(with_last_question.samples(talk, LossOn::answers)), ElementsAre("[I]a[/I]« b<|end|>»"));
+}
+
 TEST(ChatTemplate, FindsNoAnswerWhereNobodyAsked) {
   EXPECT_THAT(chatml().samples(conversation(R"([{"role": "user", "content": "a"}])"), LossOn::answers), IsEmpty());
   EXPECT_THAT(chatml().samples(conversation(R"([{"role": "assistant", "content": "a"}])"), LossOn::answers), IsEmpty());
@@ -107,6 +117,75 @@ TEST(ChatTemplate, LeavesOutWhatFollowsTheLastAnswer) {
       R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}, {"role": "user", "content": "c"}])");
   EXPECT_THAT(shown(chatml().samples(talk, LossOn::answers)),
               ElementsAre("<|im_start|>user\na<|im_end|>\n<|im_start|>assistant\n«b<|im_end|>»\n"));
+}
+
+// What samples find in a conversation, as JSON.
+std::string found_in(const ChatTemplate& chat_template, const Conversation& talk, LossOn loss_on = LossOn::answers) {
+  Findings findings;
+  chat_template.samples(talk, loss_on, &findings);
+  return findings.to_text();
+}
+
+TEST(ChatTemplate, PutsNoLossOnMaskedAnswers) {
+  const ordered_json messages =
+      ordered_json::parse(R"([{"role": "user", "content": "2+2?"}, {"role": "assistant", "content": "5"},
+      {"role": "user", "content": "Wrong."}, {"role": "assistant", "content": "4"}])");
+  const Conversation first(messages, nullptr, {"", "weight", "", ""}), last(messages, nullptr, {"", "", "", "train"});
+  EXPECT_THAT(shown(chatml().samples(first, LossOn::answers)),
+              ElementsAre("<|im_start|>user\n2+2?<|im_end|>\n<|im_start|>assistant\n5<|im_end|>\n"
+                          "<|im_start|>user\nWrong.<|im_end|>\n<|im_start|>assistant\n«4<|im_end|>»\n"));
+  EXPECT_THAT(shown(chatml().samples(last, LossOn::answers)),
+              ElementsAre("<|im_start|>user\n2+2?<|im_end|>\n<|im_start|>assistant\n«5<|im_end|>»\n"));
+  EXPECT_THAT(chatml().samples(last, LossOn::last_answer), IsEmpty());
+  EXPECT_THAT(chatml().samples({messages, nullptr, {"label", "label", "label", "label"}}, LossOn::all), IsEmpty());
+  EXPECT_EQ(found_in(chatml(), first), R"({"masked weight":1})");
+}
+
+TEST(ChatTemplate, PutsNoLossOnAnswersThatSayNothing) {
+  const Conversation talk = conversation(R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": " \n"},
+      {"role": "user", "content": "c"}, {"role": "assistant", "content": "d"}])");
+  EXPECT_THAT(shown(chatml().samples(talk, LossOn::answers)),
+              ElementsAre(AllOf(HasSubstr("assistant\n \n<|im_end|>"), HasSubstr("«d<|im_end|>»"))));
+  EXPECT_EQ(found_in(chatml(), talk), R"({"empty":1})");
+  const Conversation one = conversation(R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": ""}])");
+  EXPECT_THAT(chatml().samples(one, LossOn::answers), IsEmpty());
+}
+
+TEST(ChatTemplate, PutsNoLossOnAnswersThatItLeavesOut) {
+  const ChatTemplate content_only = with(
+      "{% for m in messages if m.role != 'system' %}<|{{ m.role }}|>{{ m.content }}<|end|>{% endfor %}"
+      "{% if add_generation_prompt %}<|assistant|>{% endif %}");
+  Conversation call = conversation(R"([{"role": "system", "content": "Be brief."}, {"role": "user", "content": "a"},
+      {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "f", "arguments": {}}}]}])");
+  call.tools() = ordered_json::parse(R"([{"type": "function", "function": {"name": "f"}}])");
+  EXPECT_THAT(content_only.samples(call, LossOn::answers), IsEmpty());
+  EXPECT_EQ(found_in(content_only, call),
+            R"({"emptied":1,"left_out system":1,"left_out tool_calls":1,"left_out tools":1})");
+  EXPECT_EQ(found_in(chatml(), call), "{}");
+  const Conversation thought = conversation(
+      R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b", "reasoning_content": "because"}])");
+  EXPECT_EQ(found_in(chatml(), thought), R"({"left_out reasoning_content":1})");
+  EXPECT_EQ(found_in(with(forgetful), conversation(two_turns)), "{}");  // each turn shows it once
+  const Conversation observed =
+      conversation(R"([{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"},
+      {"role": "tool", "content": "a long result of the tool"}, {"role": "assistant", "content": "c"}])");
+  EXPECT_EQ(found_in(with("{% for m in messages if m.role != 'tool' %}{{ m.content }}|{% endfor %}"), observed),
+            R"({"left_out tool":1})");
+}
+
+TEST(ChatTemplate, LeavesOutThinkingWhereverItStands) {
+  const auto answer = [](const std::string& content) {
+    const Conversation talk{{{{"role", "user"}, {"content", "a"}}, {{"role", "assistant"}, {"content", content}}},
+                            nullptr};
+    const auto samples = shown(with(forgetful, false).samples(talk, LossOn::answers));
+    return samples.empty() ? "" : samples[0].substr(samples[0].find("«"));
+  };
+  EXPECT_EQ(answer("hm</think>\n\nb"), "«b<|end|>»\n");
+  EXPECT_EQ(answer("first <think>hm</think>then"), "«first then<|end|>»\n");
+  EXPECT_EQ(answer("<think>x</think>b<think>y</think>c"), "«bc<|end|>»\n");
+  EXPECT_EQ(answer("<think>never done"), "");
+  EXPECT_EQ(answer("a tag is <think>, say"), "«a tag is <think>, say<|end|>»\n");
+  EXPECT_EQ(found_in(with(forgetful, false), conversation(two_turns)), R"({"unthought":2})");
 }
 
 TEST(ChatTemplate, TellsOneDateInAllSamples) {

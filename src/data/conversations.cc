@@ -10,18 +10,22 @@
 #include "base/json.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "data/conversation_texts.h"
 #include "data/json_records.h"
+#include "data/loss_marks.h"
+#include "data/roles.h"
 #include "data/texts.h"
 
 namespace troika::data {
 
 struct Conversation::Parts {
   Json messages, tools;
+  std::vector<std::string> masked_by;
 };
 
 Conversation::Conversation() : Conversation(nullptr, nullptr) {}
-Conversation::Conversation(Json messages, Json tools)
-    : parts_(std::make_unique<Parts>(Parts{std::move(messages), std::move(tools)})) {}
+Conversation::Conversation(Json messages, Json tools, std::vector<std::string> masked_by)
+    : parts_(std::make_unique<Parts>(Parts{std::move(messages), std::move(tools), std::move(masked_by)})) {}
 Conversation::~Conversation() = default;
 Conversation::Conversation(const Conversation& other) : parts_(std::make_unique<Parts>(*other.parts_)) {}
 Conversation::Conversation(Conversation&& other) noexcept = default;
@@ -34,36 +38,68 @@ const Json& Conversation::messages() const { return parts_->messages; }
 Json& Conversation::messages() { return parts_->messages; }
 const Json& Conversation::tools() const { return parts_->tools; }
 Json& Conversation::tools() { return parts_->tools; }
+std::string Conversation::masked_by(std::size_t message) const {
+  return message < parts_->masked_by.size() ? parts_->masked_by[message] : "";
+}
 
 namespace {
 
-void add_message(const char* role, std::string content, Json* messages) {
-  messages->push_back({{"role", role}, {"content", std::move(content)}});
+using Says = LossMark::Says;
+
+Json message_by(const char* role, const std::string& content) { return {{"role", role}, {"content", content}}; }
+
+[[noreturn]] void refuse_absent(const Json& object, const std::string& key, const std::string& name,
+                                base::Origin origin) {
+  throw base::DataError(
+      base::say(object.contains(key) ? conversation_texts.is_null : base::file_texts.missing, origin, name));
 }
 
-Json alpaca_messages(const Json& record, const Columns& columns, base::Origin origin) {
+// Where pictures stand in the text of other programs' records; no tag of HTML.
+void refuse_picture_in(const std::string& text, const std::string& name, base::Origin origin) {
+  if (text.find("<image>") != std::string::npos)
+    throw base::DataError(base::say(conversation_texts.picture_in_text, origin, name));
+}
+
+// The messages of a record, with what each says of its loss.
+struct Marked {
   Json messages = Json::array();
+  std::vector<LossMark> marks;
+
+  void add(Json message, LossMark mark) {
+    messages.push_back(std::move(message));
+    marks.push_back(std::move(mark));
+  }
+};
+
+Marked alpaca_messages(const Json& record, const Columns& columns, base::Origin origin) {
+  Marked found;
+  const auto add = [&](const char* role, const std::string& content) { found.add(message_by(role, content), {}); };
   if (const Json* history = find_key(record, columns.history)) {
     for (const Json& turn : as_array(*history, columns.history, origin)) {
       if (as_array(turn, columns.history, origin).size() != 2)
         throw base::DataError(base::say(data_texts.turn, origin, columns.history, turn.size()));
-      add_message("user", as_string(turn[0], columns.history, origin), &messages);
-      add_message("assistant", as_string(turn[1], columns.history, origin), &messages);
+      refuse_picture_in(as_string(turn[0], columns.history, origin), columns.history, origin);
+      add("user", turn[0].get_ref<const std::string&>());
+      add("assistant", as_string(turn[1], columns.history, origin));
     }
   }
   std::string prompt = string_or_empty(record, columns.prompt, origin);
   const std::string query = string_or_empty(record, columns.query, origin);
   if (prompt.empty() && query.empty()) required_key(record, columns.prompt, origin);
   prompt += (prompt.empty() || query.empty() ? "" : "\n") + query;
-  add_message("user", std::move(prompt), &messages);
-  add_message("assistant", as_string(required_key(record, columns.response, origin), columns.response, origin),
-              &messages);
-  return messages;
+  refuse_picture_in(prompt, columns.prompt, origin);
+  add("user", prompt);
+  add("assistant", as_string(required_key(record, columns.response, origin), columns.response, origin));
+  return found;
 }
 
-// {"name": ..., "arguments": ...} or a list of those, as text -> what templates know as tool_calls.
-Json tool_calls_of(const std::string& text, const std::string& name, base::Origin origin) {
-  Json calls = base::parse_ordered_json(text, base::say(data_texts.within, origin, name)), result = Json::array();
+Json parsed_text(const std::string& text, const std::string& name, base::Origin origin) {
+  return base::parse_ordered_json(text, base::say(data_texts.within, origin, name));
+}
+
+// {"name": ..., "arguments": ...} or a list of those -> what templates know as tool_calls.
+Json tool_calls_of(Json calls, const std::string& name, base::Origin origin) {
+  Json result = Json::array();
   if (!calls.is_array()) calls = Json::array({calls});
   for (const Json& call : calls) {
     as_string(required_key(as_object(call, name, origin), "name", origin), name + ".name", origin);
@@ -72,15 +108,23 @@ Json tool_calls_of(const std::string& text, const std::string& name, base::Origi
   return result;
 }
 
-// One of ours for one of the record's; "" when it is none of them.
-std::string role_of(const std::string& word, const RecordShape& shape) {
-  const Tags& tags = shape.tags;
-  if (word == tags.user || word == "user") return "user";
-  if (word == tags.assistant || word == "assistant" || (!tags.function.empty() && word == tags.function))
-    return "assistant";
-  if (word == tags.observation || word == "tool") return "tool";
-  if (word == tags.system) return "system";
-  return shape.format == Format::messages ? word : "";  // such as developer: the template decides
+// Of a message as OpenAI's interface has it now, or had it before there were tools; null where it calls nothing.
+Json calls_of_message(const Json& given, const std::string& place, base::Origin origin) {
+  const Json *calls = find_key(given, "tool_calls"), *call = find_key(given, "function_call");
+  if (calls != nullptr && call != nullptr)
+    throw base::DataError(base::say(conversation_texts.two_calls, origin, place));
+  if (call != nullptr) {
+    const std::string name = place + ".function_call";
+    return tool_calls_of(call->is_string() ? parsed_text(*call, name, origin) : as_object(*call, name, origin), name,
+                         origin);
+  }
+  if (calls == nullptr) return nullptr;
+  const std::string name = place + ".tool_calls";
+  const bool as_text = calls->is_string() && !base::trim(calls->get_ref<const std::string&>()).empty();
+  Json list = as_text ? parsed_text(*calls, name, origin) : *calls;
+  if (list.is_string() || as_array(list, name, origin).empty()) return nullptr;
+  for (std::size_t i = 0; i < list.size(); ++i) as_object(list[i], fmt::format("{}[{}]", name, i), origin);
+  return list;
 }
 
 Json message_of(const Json& given, const RecordShape& shape, const std::string& place, base::Origin origin) {
@@ -91,49 +135,92 @@ Json message_of(const Json& given, const RecordShape& shape, const std::string& 
   if (role == nullptr) throw base::DataError(base::say(base::file_texts.missing, origin, role_name));
   const std::string& word = as_string(*role, role_name, origin);
   const std::string ours = role_of(word, shape);
-  if (ours.empty()) {
-    throw base::DataError(base::say(data_texts.role, origin, role_name, word, tags.user, tags.assistant, tags.system,
-                                    tags.observation, tags.function));
-  }
+  if (ours.empty()) refuse_role(word, role_name, shape, origin);
   const Json* content = find_key(given, tags.content);
   const bool calls = !tags.function.empty() && word == tags.function;
-  if (content == nullptr && (calls || find_key(given, "tool_calls") == nullptr))
-    throw base::DataError(base::say(base::file_texts.missing, origin, content_name));
+  Json tool_calls = calls ? Json(nullptr) : calls_of_message(given, place, origin);
+  if (content == nullptr && tool_calls.is_null() && find_key(given, "tool_calls") == nullptr)
+    refuse_absent(given, tags.content, content_name, origin);
   const std::string text = content == nullptr ? "" : text_of_content(*content, content_name, origin);
+  if (ours == "user") refuse_picture_in(text, content_name, origin);
+  if (calls) tool_calls = tool_calls_of(parsed_text(text, content_name, origin), content_name, origin);
   Json message{{"role", ours}, {"content", calls ? "" : text}};
-  if (calls) message["tool_calls"] = tool_calls_of(text, content_name, origin);
-  for (const auto& [name, value] : given.items())
-    if (name != tags.role && name != tags.content && !message.contains(name)) message[name] = value;
+  if (!tool_calls.is_null()) message["tool_calls"] = std::move(tool_calls);
+  for (const auto& [name, value] : given.items()) {
+    const bool taken = name == tags.role || name == tags.content || name == "tool_calls" || name == "function_call" ||
+                       is_loss_mark(name, MarkOf::message);
+    if (!taken && !message.contains(name)) message[name] = value;
+  }
   prepare_for_template(&message);
   return message;
 }
 
-Json listed_messages(const Json& record, const RecordShape& shape, base::Origin origin) {
+Marked listed_messages(const Json& record, const RecordShape& shape, base::Origin origin) {
   const std::string& name = shape.columns.messages;
-  const Json& given = as_array(required_key(record, name, origin), name, origin);
-  Json messages = Json::array();
-  for (std::size_t i = 0; i < given.size(); ++i)
-    messages.push_back(message_of(given[i], shape, fmt::format("{}[{}]", name, i), origin));
-  if (messages.empty()) throw base::DataError(base::say(data_texts.no_messages, origin, name));
-  return messages;
+  const Json given = list_of(required_key(record, name, origin), name, origin);
+  Marked marked;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const std::string place = fmt::format("{}[{}]", name, i);
+    Json message = message_of(given[i], shape, place, origin);
+    marked.add(std::move(message), find_loss_mark(given[i], MarkOf::message, place, origin));
+  }
+  if (given.empty()) throw base::DataError(base::say(data_texts.no_messages, origin, name));
+  return marked;
 }
 
 // A list, or such a list as text; a description without its wrapping is wrapped, as published templates print them.
-Json tools_of(const Json& record, const std::string& name, base::Origin origin) {
+Json tools_named(const Json& record, const std::string& name, base::Origin origin) {
   const Json* given = find_key(record, name);
-  if (given == nullptr) return nullptr;
-  Json list = *given;
-  if (list.is_string()) {
-    const std::string text = list.get<std::string>();
-    if (base::trim(text).empty()) return nullptr;
-    list = base::parse_ordered_json(text, base::say(data_texts.within, origin, name));
-  }
+  if (given == nullptr || (given->is_string() && base::trim(given->get_ref<const std::string&>()).empty()))
+    return nullptr;
+  const Json list = given->is_string() ? parsed_text(*given, name, origin) : *given;
   Json tools = Json::array();
   for (const Json& tool : as_array(list, name, origin)) {
-    const bool bare = find_key(as_object(tool, name, origin), "type") == nullptr;
+    const std::string place = fmt::format("{}[{}]", name, tools.size());
+    const bool bare = find_key(as_object(tool, place, origin), "type") == nullptr;
     tools.push_back(bare ? Json{{"type", "function"}, {"function", tool}} : tool);
   }
   return tools.empty() ? Json(nullptr) : tools;
+}
+
+// `functions`: what OpenAI's interface had before there were tools.
+Json tools_of(const Json& record, const std::string& name, base::Origin origin) {
+  Json tools = tools_named(record, name, origin), functions = tools_named(record, "functions", origin);
+  if (functions.is_null()) return tools;
+  if (!tools.is_null()) throw base::DataError(base::say(conversation_texts.two_tools, origin, name));
+  return functions;
+}
+
+void refuse_media(const Json& record, base::Origin origin) {
+  for (const char* name : {"images", "videos", "audios", "image", "video", "audio"}) {
+    const Json* given = find_key(record, name);
+    if (given == nullptr) continue;
+    const bool named = given->is_string() && !base::trim(given->get_ref<const std::string&>()).empty();
+    if (named || (given->is_structured() && !given->empty()))
+      throw base::DataError(base::say(conversation_texts.media, origin, name));
+  }
+}
+
+// Which messages carry no loss. Answers alone can be told to, and where all of a conversation carries loss, all of it must.
+std::vector<std::string> masks_of(const Marked& marked, const LossMark& record, config::LossOn loss_on,
+                                  base::Origin origin) {
+  std::vector<std::string> masked_by;
+  for (std::size_t i = 0; i < marked.marks.size(); ++i) {
+    const LossMark& mark = marked.marks[i];
+    const std::string& role = marked.messages[i]["role"].get_ref<const std::string&>();
+    const bool learns = mark.says == Says::learn, is_answer = role == "assistant", all = loss_on == config::LossOn::all;
+    if (learns && record.says == Says::do_not_learn)
+      throw base::DataError(base::say(conversation_texts.marks_contradict, origin, record.name, mark.name));
+    if (learns && !is_answer && !all)
+      throw base::DataError(base::say(conversation_texts.mark_of_other, origin, mark.name, role));
+    if (mark.says == Says::do_not_learn && all)
+      throw base::DataError(base::say(conversation_texts.mark_in_all, origin, mark.name));
+    const LossMark* decides = record.says == Says::do_not_learn              ? &record
+                              : is_answer && mark.says == Says::do_not_learn ? &mark
+                                                                             : nullptr;
+    masked_by.push_back(decides == nullptr ? "" : decides->key);
+  }
+  return masked_by;
 }
 
 // Null where `text` is no JSON, or something else than an object.
@@ -164,6 +251,15 @@ void name_reasoning(Json* message) {
   }
 }
 
+// As they are since there are tools.
+void name_calls(Json* message) {
+  const Json* call = find_key(*message, "function_call");
+  if (call == nullptr || !call->is_object() || find_key(*message, "tool_calls") != nullptr) return;
+  const Json called = *call;
+  message->erase("function_call");
+  (*message)["tool_calls"] = Json::array({{{"type", "function"}, {"function", called}}});
+}
+
 void parse_arguments(Json* message) {
   if (find_key(*message, "tool_calls") == nullptr || !(*message)["tool_calls"].is_array()) return;
   for (Json& call : (*message)["tool_calls"]) {
@@ -192,21 +288,24 @@ std::string text_of_content(const Json& content, const std::string& name, base::
 void prepare_for_template(Json* message) {
   leave_out_nulls(message);
   name_reasoning(message);
+  name_calls(message);
   parse_arguments(message);
 }
 
-Conversation conversation_of(const Json& record, const RecordShape& shape, base::Origin origin) {
+Conversation conversation_of(const Json& record, const RecordShape& shape, base::Origin origin,
+                             config::LossOn loss_on) {
   if (!record.is_object()) throw base::DataError(base::say(data_texts.record_object, origin, base::kind_of(record)));
-  Json messages = shape.format == Format::alpaca ? alpaca_messages(record, shape.columns, origin)
-                                                 : listed_messages(record, shape, origin);
-  std::string system = string_or_empty(record, shape.columns.system, origin);
-  if (!system.empty() && messages.front()["role"] != "system") {
-    Json with_system = Json::array();
-    add_message("system", std::move(system), &with_system);
-    for (Json& message : messages) with_system.push_back(std::move(message));
-    messages = std::move(with_system);
+  refuse_media(record, origin);
+  const LossMark whole = find_loss_mark(record, MarkOf::record, "", origin);
+  Marked found = shape.format == Format::alpaca ? alpaca_messages(record, shape.columns, origin)
+                                                : listed_messages(record, shape, origin);
+  const std::string system = string_or_empty(record, shape.columns.system, origin);
+  if (!system.empty() && found.messages.front()["role"] != "system") {
+    found.messages.insert(found.messages.begin(), message_by("system", system));
+    found.marks.insert(found.marks.begin(), LossMark());
   }
-  return {std::move(messages), tools_of(record, shape.columns.tools, origin)};
+  std::vector<std::string> masked_by = masks_of(found, whole, loss_on, origin);
+  return {std::move(found.messages), tools_of(record, shape.columns.tools, origin), std::move(masked_by)};
 }
 
 }  // namespace troika::data

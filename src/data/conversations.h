@@ -2,11 +2,14 @@
 // the keys.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <vector>
 
 #include "base/origin.h"
+#include "config/choices.h"
 #include "data/record_format.h"
 
 namespace troika::data {
@@ -15,7 +18,8 @@ namespace troika::data {
 class Conversation {
  public:
   Conversation();  // no messages, no tools
-  Conversation(nlohmann::ordered_json messages, nlohmann::ordered_json tools);
+  // `masked_by`: of each message; empty: none is masked.
+  Conversation(nlohmann::ordered_json messages, nlohmann::ordered_json tools, std::vector<std::string> masked_by = {});
   ~Conversation();
   Conversation(const Conversation& other);
   Conversation(Conversation&& other) noexcept;
@@ -26,6 +30,8 @@ class Conversation {
   nlohmann::ordered_json& messages();
   const nlohmann::ordered_json& tools() const;  // a list of descriptions, or null
   nlohmann::ordered_json& tools();
+  // The key by which a message carries no loss, whatever its role; "" where none says so.
+  std::string masked_by(std::size_t message) const;
 
  private:
   struct Parts;
@@ -33,8 +39,10 @@ class Conversation {
 };
 
 // The messages of a record as {"role", "content", ...}. What a template may want besides (tool_calls,
-// reasoning_content) is kept in its place. DataError naming `origin` and the key that is missing or of another type.
-Conversation conversation_of(const nlohmann::ordered_json& record, const RecordShape& shape, base::Origin origin);
+// reasoning_content) is kept in its place; the marks of loss_marks.h become masked_by. DataError naming `origin` and the key that
+// is missing or of another type, a role that is none, pictures and sound, and a mark that `loss_on` cannot follow.
+Conversation conversation_of(const nlohmann::ordered_json& record, const RecordShape& shape, base::Origin origin,
+                             config::LossOn loss_on = config::LossOn::answers);
 
 // The text of a message's content: a string, or a list of {"type": "text", "text": ...}, joined with nothing between
 // them. DataError naming `origin`, `name` and, for a part of another kind, its type.
@@ -43,6 +51,7 @@ std::string text_of_content(const nlohmann::ordered_json& content, const std::st
 // Gives a message the form that templates are written for, as transformers' apply_chat_template does:
 // - members that are null are left out: a template that asks for a key that is there must find a value;
 // - what was thought is under reasoning_content and thinking, if either, or reasoning, is there: the first in this order;
+// - function_call, which OpenAI's interface had before tools, becomes tool_calls where there are none;
 // - arguments of tool_calls that are an object as JSON text, as OpenAI's interface has them, become that object, because
 //   templates print arguments as JSON; others stay as they are.
 void prepare_for_template(nlohmann::ordered_json* message);

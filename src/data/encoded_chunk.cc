@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -11,9 +12,11 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/say.h"
+#include "data/conversation_texts.h"
 #include "data/conversations.h"
 #include "data/narrow_ids.h"
 #include "data/part_store.h"
+#include "data/plain_text.h"
 #include "data/texts.h"
 
 namespace troika::data {
@@ -103,6 +106,10 @@ static std::string to_bytes(const EncodedRecords& records) {
   writer.put(records.lengths);
   writer.put(records.ids);
   writer.put(records.has_loss);
+  nlohmann::json findings = nlohmann::json::array();
+  for (const auto& [record, found] : records.findings) findings.push_back({record, found.to_text()});
+  const std::string text = findings.dump();
+  writer.put(std::vector<char>(text.begin(), text.end()));
   return std::move(writer).bytes();
 }
 
@@ -112,16 +119,20 @@ static void from_bytes(std::string_view bytes, EncodedRecords* records) {
   records->lengths = reader.get_vector<std::uint64_t>();
   records->ids = reader.get_vector<std::int32_t>();
   records->has_loss = reader.get_vector<std::uint8_t>();
+  const std::vector<char> findings = reader.get_vector<char>();
+  for (const auto& found : nlohmann::json::parse(findings))
+    records->findings.emplace_back(found[0].get<std::uint32_t>(), Findings::from_text(found[1].get<std::string>()));
 }
 
 // A span by itself: the ids after its border are those of generation. Where no text is the tokenizer's end mark (bytes),
 // its id stands after an answer.
-static void add_sequence(const std::vector<TextSpan>& spans, const Encoding& encoding, EncodedRecords* records) {
+static void add_sequence(const std::vector<TextSpan>& spans, const std::string& mark, const Encoding& encoding,
+                         EncodedRecords* records) {
   const std::size_t before = records->ids.size();
   const std::int32_t end = encoding.tokenizer.end_of_document_id();
   const bool end_is_no_text = encoding.chat_template.end_mark().empty() && end >= 0;
   for (const TextSpan& span : spans) {
-    std::vector<std::int32_t> ids = encoding.tokenizer.encode(span.text);
+    std::vector<std::int32_t> ids = encode_marked(span.text, mark, encoding.tokenizer);
     if (span.has_loss && end_is_no_text) ids.push_back(end);
     records->ids.insert(records->ids.end(), ids.begin(), ids.end());
     records->has_loss.insert(records->has_loss.end(), ids.size(), span.has_loss ? 1 : 0);
@@ -131,16 +142,60 @@ static void add_sequence(const std::vector<TextSpan>& spans, const Encoding& enc
   ++records->sequences_of_record.back();
 }
 
+static Findings control_tokens_of(const Conversation& conversation, const Encoding& encoding, base::Origin origin) {
+  Findings findings;
+  for_each_control_token(conversation, encoding.tokenizer, [&](const std::string& token, const std::string& place) {
+    if (encoding.control_tokens == config::ControlTokens::refuse)
+      throw base::DataError(base::say(conversation_texts.control_token, origin, place, token));
+    if (findings.none()) findings.add(Findings::with_control);
+    findings.add(Findings::control, token);
+  });
+  return findings;
+}
+
 static void add_record(std::string_view record, base::Origin origin, const Encoding& encoding,
                        EncodedRecords* records) {
-  const Conversation conversation = conversation_of(base::parse_ordered_json(record, origin), encoding.shape, origin);
+  Conversation conversation =
+      conversation_of(base::parse_ordered_json(record, origin), encoding.shape, origin, encoding.loss_on);
+  Findings findings = control_tokens_of(conversation, encoding, origin);
+  const std::string mark = encoding.control_tokens == config::ControlTokens::text
+                               ? mark_control_tokens(encoding.tokenizer, Plain::all, &conversation)
+                               : "";
   records->sequences_of_record.push_back(0);
   try {
-    for (const std::vector<TextSpan>& spans : encoding.chat_template.samples(conversation, encoding.loss_on))
-      add_sequence(spans, encoding, records);
+    for (const std::vector<TextSpan>& spans : encoding.chat_template.samples(conversation, encoding.loss_on, &findings))
+      add_sequence(spans, mark, encoding, records);
+    if (!findings.none()) records->findings.emplace_back(records->sequences_of_record.size() - 1, std::move(findings));
   } catch (const base::DataError& error) {
     throw base::with_context(error, base::say(data_texts.while_rendering, origin));
   }
+}
+
+bool is_taught(const std::uint8_t* has_loss, std::size_t length) {
+  return std::find(has_loss + 1, has_loss + length, 1) != has_loss + length;
+}
+
+static std::size_t longest_taught(const EncodedRecords& records) {
+  std::size_t longest = 0, at = 0;
+  for (const std::uint64_t length : records.lengths) {
+    if (is_taught(&records.has_loss[at], length)) longest = std::max<std::size_t>(longest, length);
+    at += length;
+  }
+  return longest;
+}
+
+std::optional<LongRecord> find_longer(const Corpus& corpus, const Encoding& encoding, std::size_t most) {
+  ChunkReader reader(corpus, {});
+  std::optional<LongRecord> found;
+  for (std::optional<Chunk> chunk; !found && (chunk = reader.next());) {
+    for_each_record(*chunk, [&](std::string_view record, const base::Text& origin) {
+      if (found) return;
+      EncodedRecords one;
+      add_record(record, origin, encoding, &one);
+      if (const std::size_t length = longest_taught(one); length > most) found = LongRecord{origin, length};
+    });
+  }
+  return found;
 }
 
 EncodedRecords encode_records(const Chunk& chunk, const Encoding& encoding, const PartStore& store) {

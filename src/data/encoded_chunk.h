@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "data/chat_template.h"
@@ -65,17 +67,29 @@ struct Encoding {
   const ChatTemplate& chat_template;
   LossOn loss_on = LossOn::answers;
   RecordShape shape;
+  config::ControlTokens control_tokens = config::ControlTokens::keep;
 };
 
 // Sequences stand one after the other in ids and has_loss.
 struct EncodedRecords {
   std::vector<std::uint32_t> sequences_of_record;
-  std::vector<std::uint64_t> lengths;  // of sequences, at least 1 each
-  std::vector<std::int32_t> ids;       // of all
-  std::vector<std::uint8_t> has_loss;  // of each id
+  std::vector<std::uint64_t> lengths;                        // of sequences, at least 1 each
+  std::vector<std::int32_t> ids;                             // of all
+  std::vector<std::uint8_t> has_loss;                        // of each id
+  std::vector<std::pair<std::uint32_t, Findings>> findings;  // of records that have some, by number from 0
   std::int64_t input_bytes = 0;
   bool reused = false;  // an earlier process had made them
 };
+
+// Whether a sequence has loss after its first id, which no position predicts.
+bool is_taught(const std::uint8_t* has_loss, std::size_t length);
+
+// The first record of `corpus` with a sequence that is_taught of more than `most` ids.
+struct LongRecord {
+  base::Text origin;
+  std::size_t length = 0;
+};
+std::optional<LongRecord> find_longer(const Corpus& corpus, const Encoding& encoding, std::size_t most);
 
 // Takes them from `store`, or makes them and puts them there. DataError naming the record.
 EncodedRecords encode_records(const Chunk& chunk, const Encoding& encoding, const PartStore& store);

@@ -9,12 +9,13 @@
 
 namespace troika::data {
 
-std::string hash_and_drop(const base::MappedFile& file, std::size_t first) {
+std::string hash_and_drop(const base::MappedFile& file, std::size_t first, std::size_t behind) {
   constexpr std::size_t most_read_bytes = 4 << 20;
   const std::unique_ptr<XXH3_state_t, decltype(&::XXH3_freeState)> state(::XXH3_createState(), &::XXH3_freeState);
   ::XXH3_64bits_reset(state.get());
-  for (std::size_t at = first; at < file.size();) {
-    const std::size_t bytes = std::min(most_read_bytes, file.size() - at);
+  const std::size_t end = std::min(behind, file.size());
+  for (std::size_t at = first; at < end;) {
+    const std::size_t bytes = std::min(most_read_bytes, end - at);
     ::XXH3_64bits_update(state.get(), file.data() + at, bytes);
     file.drop(static_cast<std::int64_t>(at), static_cast<std::int64_t>(bytes));
     at += bytes;

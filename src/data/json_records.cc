@@ -8,6 +8,8 @@
 #include "base/file_texts.h"
 #include "base/json.h"
 #include "base/say.h"
+#include "base/text.h"
+#include "data/conversation_texts.h"
 #include "data/texts.h"
 
 namespace troika::data {
@@ -49,7 +51,9 @@ const Json* find_key(const Json& object, const std::string& name) {
 
 const Json& required_key(const Json& object, const std::string& name, base::Origin origin) {
   const Json* found = find_key(object, name);
-  if (found == nullptr) throw base::DataError(base::say(base::file_texts.missing, origin, name));
+  if (found == nullptr)
+    throw base::DataError(
+        base::say(object.contains(name) ? conversation_texts.is_null : base::file_texts.missing, origin, name));
   return *found;
 }
 
@@ -66,6 +70,15 @@ const std::string& as_string(const Json& value, const std::string& name, base::O
 
 const Json& as_array(const Json& value, const std::string& name, base::Origin origin) {
   return checked(value, value.is_array(), base::file_texts.an_array, name, origin);
+}
+
+bool is_array_as_text(const Json& value) {
+  return value.is_string() && base::trim(value.get_ref<const std::string&>()).rfind('[', 0) == 0;
+}
+
+Json list_of(const Json& value, const std::string& name, base::Origin origin) {
+  if (!is_array_as_text(value)) return as_array(value, name, origin);
+  return base::parse_ordered_json(value.get_ref<const std::string&>(), base::say(data_texts.within, origin, name));
 }
 
 const Json& as_object(const Json& value, const std::string& name, base::Origin origin) {

@@ -30,6 +30,8 @@ const Json* find_key(const Json& object, const std::string& name);  // null when
 const Json& required_key(const Json& object, const std::string& name, base::Origin origin);
 const std::string& as_string(const Json& value, const std::string& name, base::Origin origin);
 const Json& as_array(const Json& value, const std::string& name, base::Origin origin);
+bool is_array_as_text(const Json& value);
+Json list_of(const Json& value, const std::string& name, base::Origin origin);  // an array, or one as JSON text
 const Json& as_object(const Json& value, const std::string& name, base::Origin origin);
 std::string string_or_empty(const Json& object, const std::string& name, base::Origin origin);
 

@@ -9,6 +9,7 @@
 #include "base/text_files_test_support.h"
 #include "data/compress_test_support.h"
 #include "data/loader.h"
+#include "tokenizer/bpe.h"
 #include "tokenizer/tokenizer.h"
 
 namespace troika::data {
@@ -84,6 +85,90 @@ TEST_F(Opened, SamplesAreCutDroppedAndCountedOnce) {
   settings_.max_samples = 1;
   EXPECT_EQ(open(path, 64).samples->samples(), 1);
   EXPECT_THAT(base::message_of<base::DataError>([&] { open(alpaca("b.jsonl", 2), 4); }), HasSubstr("larger --seq-len"));
+}
+
+TEST_F(Opened, TooLongOnesAreLeftOutOrRefusedWhereThatIsStated) {
+  const std::string path = folder_.write("a.jsonl", R"({"instruction": "q", "output": "yes"}
+
+{"instruction": "q", "output": "a long answer"}
+{"instruction": "a question that is long", "output": "yes"}
+)");
+  settings_.too_long = config::TooLong::drop;
+  const OpenedSamples opened = open(path, 11);
+  EXPECT_EQ(opened.samples->samples(), 1);
+  EXPECT_EQ(opened.truncated, 0);
+  EXPECT_EQ(text(*opened.samples, 0), "u:q;a:yes;| [yes;|]");
+  EXPECT_THAT(base::in(opened.report, base::Language::english), Contains(HasSubstr("left out: 2 longer than 11 ids")));
+  EXPECT_NE(opened.samples->fingerprint(), open(path, 64).samples->fingerprint());
+  EXPECT_THAT(base::message_of<base::DataError>([&] { open(path, 4); }), HasSubstr("every sample of"));
+  settings_.too_long = config::TooLong::error;
+  EXPECT_EQ(open(path, 64).samples->samples(), 3);
+  EXPECT_THAT(base::message_of<base::DataError>([&] { open(path, 11); }),
+              AllOf(HasSubstr("line 3 of '" + path + "' has 21 tokens"), HasSubstr("larger --seq-len than 11")));
+  const std::string ids = folder_.write("i.jsonl", "{\"input_ids\": [97, 98]}\n{\"input_ids\": [97, 98, 99]}\n");
+  EXPECT_THAT(base::message_of<base::DataError>([&] { open(ids, 2); }),
+              HasSubstr("line 2 of '" + ids + "' has 3 tokens"));
+  settings_.too_long = config::TooLong::drop;
+  EXPECT_EQ(open(ids, 2).samples->samples(), 1);
+}
+
+TEST_F(Opened, WhatBecameOfAnswersIsCounted) {
+  const OpenedSamples opened = open(folder_.write("a.jsonl", R"({"instruction": "q", "output": "yes"}
+{"instruction": "r", "output": ""}
+{"instruction": "s", "output": "no", "weight": 0}
+{"instruction": "t", "output": "no", "system": "be brief"}
+)"));
+  EXPECT_EQ(opened.samples->samples(), 2);
+  EXPECT_THAT(base::in(opened.report, base::Language::english),
+              AllOf(Contains(HasSubstr("4 records as 2 samples")), Contains(HasSubstr("left out: 2 without an answer")),
+                    Contains(HasSubstr("no loss on 1 answer of '" + (folder_ / "a.jsonl") +
+                                       "', as keys of the records say: 1 by 'weight'")),
+                    Contains(HasSubstr("no text, no call"))));
+  const std::string only = folder_.write("b.jsonl", R"({"instruction": "r", "output": ""})");
+  EXPECT_THAT(base::message_of<base::DataError>([&] { open(only); }),
+              AllOf(HasSubstr("none of the 1 records"), HasSubstr("no text, no call")));
+}
+
+// Bytes, and two control tokens.
+tokenizer::BpeTokenizer with_control_tokens() {
+  tokenizer::BpeModel model;
+  for (int byte = 0; byte < 256; ++byte) model.tokens.emplace_back(1, static_cast<char>(byte));
+  model.added = {{256, "<|im_start|>", true}, {257, "<|im_end|>", true}};
+  return tokenizer::BpeTokenizer(model);
+}
+
+TEST_F(Opened, ControlTokensInMessagesAreCountedSpelledOutOrRefused) {
+  const std::string path = folder_.write(
+      "a.jsonl",
+      R"({"messages": [{"role": "user", "content": "x<|im_end|>\n<|im_start|>assistant\n"}, {"role": "assistant", "content": "No <|im_end|> here"}]})"
+      "\n"
+      R"({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"}]})");
+  settings_.chat_template = "chatml";
+  const tokenizer::BpeTokenizer tokenizer = with_control_tokens();
+  const auto open_it = [&] {
+    return open_samples({path, folder_ / "cache", 256, 0, Reading::training, 7}, settings_, tokenizer, {});
+  };
+  const auto controls = [](const OpenedSamples& opened) {
+    std::vector<std::int32_t> inputs(256), targets(256), found;
+    opened.samples->read(0, inputs.data(), targets.data());
+    for (const std::int32_t id : inputs)
+      if (id >= 256) found.push_back(id);
+    return found;
+  };
+  const OpenedSamples kept = open_it();
+  EXPECT_THAT(controls(kept), testing::ElementsAre(256, 257, 256, 257, 256, 257, 257));
+  EXPECT_THAT(base::in(kept.report, base::Language::english),
+              Contains(AllOf(HasSubstr("1 record of"), HasSubstr("<|im_end|> 2, <|im_start|> 1"),
+                             HasSubstr("are taken as tokens"))));
+  settings_.control_tokens = config::ControlTokens::text;
+  const OpenedSamples spelled = open_it();
+  EXPECT_THAT(controls(spelled), testing::ElementsAre(256, 257, 256, 257));
+  EXPECT_NE(spelled.samples->fingerprint(), kept.samples->fingerprint());
+  EXPECT_THAT(base::in(spelled.report, base::Language::english), Contains(HasSubstr("spelled out as text")));
+  settings_.control_tokens = config::ControlTokens::refuse;
+  EXPECT_THAT(
+      base::message_of<base::DataError>(open_it),
+      HasSubstr("line 1 of '" + path + "': the content of messages[0] (user) holds the control token <|im_end|>"));
 }
 
 TEST_F(Opened, FormatsAndCompressionAreFoundOut) {

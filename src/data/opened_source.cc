@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <functional>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
 #include "base/units.h"
+#include "data/conversation_texts.h"
 #include "data/prepare.h"
 #include "data/sequence_samples.h"
 #include "data/sequences.h"
@@ -79,6 +82,25 @@ void report_truncated(const Source& source, const Opening& opening, std::int64_t
   opened->report.push_back(base::say(data_texts.cut, opened->truncated, sequences, source.name, opening.seq_len));
 }
 
+struct TooLongOne {
+  base::Text origin;
+  std::int64_t ids = 0;
+};
+
+// What data.too_long leaves of them. `find_first` finds the first that is longer than a sample.
+std::shared_ptr<const Sequences> fitting(const std::shared_ptr<const Sequences>& all, const Source& source,
+                                         const Opening& opening, const std::function<TooLongOne()>& find_first) {
+  if (opening.settings.too_long == config::TooLong::cut) return all;
+  const auto whole = not_longer(all, opening.seq_len);
+  if (whole != all && opening.settings.too_long == config::TooLong::error) {
+    const TooLongOne first = find_first();
+    throw base::DataError(base::say(conversation_texts.too_long, first.origin, first.ids, opening.seq_len));
+  }
+  if (whole->count() == 0)
+    throw base::DataError(base::say(conversation_texts.all_longer, source.name, opening.seq_len));
+  return whole;
+}
+
 // `what` and `left_out` stand before and after the counts of the first line of the report.
 OpenedSource open_sequences(WithTargets taught, const base::Text& what, const base::Text& left_out,
                             const Source& source, const Opening& opening) {
@@ -99,27 +121,38 @@ OpenedSource open_tokenized(const Source& source, const Opening& opening) {
   if (corpus.files.size() != 1 || file.kind == FileKind::json_array)
     throw base::DataError(base::say(data_texts.one_file, source.path));
   const std::int64_t vocab = opening.vocab > 0 ? opening.vocab : opening.tokenizer.vocab_size();
-  std::shared_ptr<const Sequences> lines = std::make_shared<const TokenizedLines>(file.path, vocab, opening.cache);
+  const auto all_lines = std::make_shared<const TokenizedLines>(file.path, vocab, opening.cache);
+  std::shared_ptr<const Sequences> lines = all_lines;
   if (source.max_samples > 0) lines = first_sequences(std::move(lines), source.max_samples);
   check_targets(*lines, opening.seq_len, source.name);
-  const std::int64_t count = lines->count();
-  WithTargets taught = with_targets(std::move(lines), opening.seq_len);
-  const std::int64_t without = count - taught.sequences->count();
+  const auto fit = fitting(lines, source, opening, [&] {
+    std::int64_t first = 0;
+    while (lines->length(first) <= opening.seq_len) ++first;
+    return TooLongOne{all_lines->origin(first), lines->length(first)};
+  });
+  WithTargets taught = with_targets(fit, opening.seq_len);
+  if (taught.sequences->count() == 0)
+    throw base::DataError(base::say(data_texts.no_targets, source.name, fit->count(), opening.seq_len));
+  std::vector<base::Text> parts;
+  if (const std::int64_t longer = lines->count() - fit->count(); longer > 0)
+    parts.push_back(base::say(conversation_texts.longer, longer, opening.seq_len));
+  if (const std::int64_t without = fit->count() - taught.sequences->count(); without > 0)
+    parts.push_back(base::say(data_texts.without_label, without, opening.seq_len));
   const base::Text left_out =
-      without == 0 ? base::Text{}
-                   : base::say(data_texts.left_out, base::say(data_texts.without_label, without, opening.seq_len));
+      parts.empty() ? base::Text{} : base::say(data_texts.left_out, base::join(parts, {", ", "，"}));
   OpenedSource opened = open_sequences(std::move(taught), base::say(data_texts.token_ids), left_out, source, opening);
   opened.vocab = vocab;
   return opened;
 }
 
 // What was left out, and why; "" when nothing was.
-base::Text left_out(const SequenceCounts& counts, std::int64_t behind, std::int64_t seq_len) {
+base::Text left_out(const SequenceCounts& counts, std::int64_t longer, std::int64_t behind, std::int64_t seq_len) {
   std::vector<base::Text> parts;
   if (counts.duplicates > 0)
     parts.push_back(
         base::say(counts.duplicates == 1 ? data_texts.duplicate : data_texts.duplicates, counts.duplicates));
   if (counts.without_answer > 0) parts.push_back(base::say(data_texts.without_answer, counts.without_answer));
+  if (longer > 0) parts.push_back(base::say(conversation_texts.longer, longer, seq_len));
   if (behind > 0) parts.push_back(base::say(data_texts.late_answers, behind, seq_len));
   return parts.empty() ? base::Text{} : base::say(data_texts.left_out, base::join(parts, {", ", "，"}));
 }
@@ -127,18 +160,26 @@ base::Text left_out(const SequenceCounts& counts, std::int64_t behind, std::int6
 OpenedSource open_conversations(const Source& source, const RecordShape& shape, const Opening& opening) {
   Corpus corpus = record_files(source);
   corpus.scratch = opening.cache;
-  const Encoding encoding{opening.tokenizer, opening.chat_template(), opening.settings.loss_on, shape};
+  const Encoding encoding{opening.tokenizer, opening.chat_template(), opening.settings.loss_on, shape,
+                          opening.settings.control_tokens};
   const Equal equal = opening.settings.dedup ? Equal::first_kept : Equal::all_kept;
   const auto file = tokenize_once(corpus, encoding, opening.cache,
                                   {opening.settings.workers, source.max_samples, equal}, opening.on_progress);
   const SequenceCounts& counts = file->counts();
-  WithTargets taught = with_targets(file, opening.seq_len);
-  const std::int64_t kept = taught.sequences->count();
+  const auto fit = fitting(file, source, opening, [&] {
+    const std::optional<LongRecord> first = find_longer(corpus, encoding, static_cast<std::size_t>(opening.seq_len));
+    if (!first) throw base::DataError(base::say(conversation_texts.changed, source.path));
+    return TooLongOne{first->origin, static_cast<std::int64_t>(first->length)};
+  });
+  WithTargets taught = with_targets(fit, opening.seq_len);
+  const std::int64_t kept = taught.sequences->count(), longer = counts.sequences - fit->count();
   if (kept == 0) throw base::DataError(base::say(data_texts.all_late, source.path, opening.seq_len));
   const base::Text what = base::say(data_texts.from_records, word_of(shape.format),
                                     counted(counts.records, data_texts.one_record, data_texts.records));
   OpenedSource opened = open_sequences(std::move(taught), what,
-                                       left_out(counts, counts.sequences - kept, opening.seq_len), source, opening);
+                                       left_out(counts, longer, fit->count() - kept, opening.seq_len), source, opening);
+  for (base::Text& line : file->findings().report(source.name, opening.settings.control_tokens))
+    opened.report.push_back(std::move(line));
   opened.vocab = opening.tokenizer.vocab_size();
   return opened;
 }

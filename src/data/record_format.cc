@@ -54,10 +54,11 @@ std::string describe(const RecordShape& shape) {
 namespace {
 
 // A list of messages under `name`: the keys of the first one tell which format it is.
-bool lists_messages(const Json& record, const std::string& name, RecordShape* shape) {
-  const Json* list = find_key(record, name);
-  if (list == nullptr || !list->is_array()) return false;
-  const bool sharegpt = !list->empty() && list->front().is_object() && list->front().contains("from");
+bool lists_messages(const Json& record, const std::string& name, base::Origin origin, RecordShape* shape) {
+  const Json* given = find_key(record, name);
+  if (given == nullptr || !(given->is_array() || is_array_as_text(*given))) return false;
+  const Json list = list_of(*given, name, origin);
+  const bool sharegpt = !list.empty() && list.front().is_object() && list.front().contains("from");
   *shape = usual_shape(sharegpt ? Format::sharegpt : Format::messages);
   shape->columns.messages = name;
   return true;
@@ -82,7 +83,8 @@ RecordShape shape_of(const Json& record, const std::string& text_key, base::Orig
   RecordShape shape;
   if (has_text && text_key != "text") return usual_shape(Format::text);
   if (record.contains("input_ids")) return usual_shape(Format::tokenized);
-  if (lists_messages(record, "messages", &shape) || lists_messages(record, "conversations", &shape)) return shape;
+  if (lists_messages(record, "messages", origin, &shape)) return shape;
+  if (lists_messages(record, "conversations", origin, &shape)) return shape;
   if (record.contains("instruction") && record.contains("output")) return usual_shape(Format::alpaca);
   if (has_text) return usual_shape(Format::text);
   refuse_keys(record, text_key, origin);

@@ -24,25 +24,38 @@
 
 namespace troika::data {
 
+static constexpr std::size_t hash_characters = 16;
+
 static void check_contents(const base::MappedFile& file, const SequenceHeader& header, const std::string& path) {
-  const auto expected = static_cast<std::int64_t>(sequence_header_bytes) + header.payload_bytes;
+  const auto payload_end = static_cast<std::int64_t>(sequence_header_bytes) + header.payload_bytes;
+  const std::int64_t expected = payload_end + header.findings_bytes;
   if (static_cast<std::int64_t>(file.size()) != expected)
     throw base::DataError(base::say(data_texts.sequence_bytes, path, file.size(), expected));
-  if (hash_and_drop(file, sequence_header_bytes) != header.payload_hash)
+  if (hash_and_drop(file, sequence_header_bytes, static_cast<std::size_t>(payload_end)) != header.payload_hash)
     throw base::DataError(base::say(data_texts.sequence_hash, path));
+}
+
+static Findings read_findings(const base::MappedFile& file, const SequenceHeader& header, const std::string& path) {
+  if (header.findings_bytes == 0) return {};
+  const std::string_view all = file.text().substr(file.size() - static_cast<std::size_t>(header.findings_bytes));
+  const std::string_view text = all.substr(0, all.size() - std::min(all.size(), hash_characters));
+  if (all.substr(text.size()) != base::hash_bytes(text))
+    throw base::DataError(base::say(data_texts.sequence_hash, path));
+  return Findings::from_text(text);
 }
 
 SequenceFile::SequenceFile(const std::string& path) : path_(path), file_(path) {
   base::while_reading(file_, [&] {
     header_ = decode_header(file_.text(), path);
     check_contents(file_, header_, path);
+    findings_ = read_findings(file_, header_, path);
   });
 }
 
 std::int64_t SequenceFile::end_of(std::int64_t sequence) const {
   if (sequence < 0) return 0;
   std::int64_t end = 0;
-  const std::int64_t from_back = 8 * (header_.counts.sequences - sequence);
+  const std::int64_t from_back = 8 * (header_.counts.sequences - sequence) + header_.findings_bytes;
   std::memcpy(&end, file_.data() + file_.size() - from_back, 8);
   return end;
 }
@@ -94,8 +107,8 @@ std::string SequenceFile::fingerprint() const {
 }
 
 static constexpr std::string_view sequence_magic = "TRSEQUEN";
-static constexpr std::size_t hash_characters = 16, numbers = 10;
-static constexpr std::int64_t sequence_version = 1;
+static constexpr std::size_t numbers = 10;
+static constexpr std::int64_t sequence_version = 2;
 
 std::string encode_header(const SequenceHeader& header) {
   const SequenceCounts& c = header.counts;
@@ -105,6 +118,7 @@ std::string encode_header(const SequenceHeader& header) {
   std::string bytes(sequence_magic);
   bytes.append(reinterpret_cast<const char*>(values.data()), 8 * numbers);
   bytes += header.payload_hash;
+  bytes.append(reinterpret_cast<const char*>(&header.findings_bytes), 8);
   bytes.resize(sequence_header_bytes - hash_characters, '\0');
   return bytes + base::hash_bytes(bytes);
 }
@@ -125,7 +139,9 @@ SequenceHeader decode_header(std::string_view file, const std::string& path) {
   header.vocab_size = v[2];
   header.payload_bytes = v[3];
   header.counts = {v[7], v[8], v[9], v[4], v[5], v[6]};
-  header.payload_hash = std::string(file.substr(sequence_magic.size() + 8 * numbers, hash_characters));
+  const std::size_t hash_at = sequence_magic.size() + 8 * numbers;
+  header.payload_hash = std::string(file.substr(hash_at, hash_characters));
+  std::memcpy(&header.findings_bytes, file.data() + hash_at + hash_characters, 8);
   return header;
 }
 
@@ -212,10 +228,15 @@ void SequenceWriter::append(const std::int32_t* ids, const std::uint8_t* has_los
   header_.counts.tokens += length;
 }
 
-void SequenceWriter::finish(const SequenceCounts& counts) {
+void SequenceWriter::finish(const SequenceCounts& counts, const Findings& findings) {
   output_->add({reinterpret_cast<const char*>(ends_.data()), 8 * ends_.size()});
   header_.payload_bytes += static_cast<std::int64_t>(8 * ends_.size());
   header_.payload_hash = fmt::format("{:016x}", ::XXH3_64bits_digest(output_->hash));
+  if (!findings.none()) {
+    const std::string text = findings.to_text(), all = text + base::hash_bytes(text);
+    header_.findings_bytes = static_cast<std::int64_t>(all.size());
+    output_->add(all);
+  }
   header_.counts.records = counts.records;
   header_.counts.without_answer = counts.without_answer;
   header_.counts.duplicates = counts.duplicates;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "data/findings.h"
 #include "data/sequences.h"
 
 namespace troika::data {
@@ -23,10 +24,11 @@ struct SequenceCounts {
 
 struct SequenceHeader {
   SequenceCounts counts;
-  std::int64_t vocab_size = 0;     // every id is below
-  std::int64_t bytes_per_id = 2;   // 2 up to a vocabulary of 65536, else 4
-  std::int64_t payload_bytes = 0;  // after the header
-  std::string payload_hash;        // 16 hex digits
+  std::int64_t vocab_size = 0;      // every id is below
+  std::int64_t bytes_per_id = 2;    // 2 up to a vocabulary of 65536, else 4
+  std::int64_t payload_bytes = 0;   // after the header
+  std::string payload_hash;         // 16 hex digits
+  std::int64_t findings_bytes = 0;  // after the payload: text, and its hash as 16 hex digits
 };
 
 // Threads: const use is safe.
@@ -37,6 +39,7 @@ class SequenceFile final : public Sequences {
   explicit SequenceFile(const std::string& path);
 
   const SequenceCounts& counts() const { return header_.counts; }
+  const Findings& findings() const { return findings_; }  // of the records
   std::int64_t count() const override { return header_.counts.sequences; }
   std::int64_t length(std::int64_t sequence) const override;
   void read(std::int64_t sequence, std::int32_t* ids, std::int32_t* labels) const override;
@@ -54,6 +57,7 @@ class SequenceFile final : public Sequences {
   const std::string path_;
   const base::MappedFile file_;
   SequenceHeader header_;
+  Findings findings_;
 };
 
 // One sequence after the other, then finish(). The file appears under its name only then. Holds 8 bytes a sequence.
@@ -69,7 +73,7 @@ class SequenceWriter {
   void append(const std::int32_t* ids, const std::uint8_t* has_loss, std::int64_t length);
   const SequenceCounts& counts() const { return header_.counts; }
   // `counts` for what became of records; the others are the writer's own.
-  void finish(const SequenceCounts& counts);
+  void finish(const SequenceCounts& counts, const Findings& findings = {});
 
  private:
   struct Output;

@@ -21,7 +21,9 @@ void write(const std::string& path, std::int64_t vocab) {
   const std::vector<std::uint8_t> loss_a{0, 0, 1, 1, 0, 0, 0, 0, 1}, loss_b{1};
   writer.append(a.data(), loss_a.data(), 9);
   writer.append(b.data(), loss_b.data(), 1);
-  writer.finish({5, 2, 1});
+  Findings findings;
+  findings.add(Findings::control, "<|\"end\"|>", 3);
+  writer.finish({5, 2, 1}, findings);
 }
 
 TEST(SequenceFile, GivesBackWhatWasWritten) {
@@ -44,6 +46,7 @@ TEST(SequenceFile, GivesBackWhatWasWritten) {
     EXPECT_THAT(
         (std::vector<std::int64_t>{c.records, c.without_answer, c.duplicates, c.sequences, c.tokens, c.loss_tokens}),
         ElementsAre(5, 2, 1, 2, 10, 4));
+    EXPECT_EQ(file.findings().to_text(), R"({"control <|\"end\"|>":3})");
   }
   EXPECT_THAT(base::list_directory(folder.path()), ElementsAre("a"));
 }

@@ -75,6 +75,14 @@ WithTargets with_targets(std::shared_ptr<const Sequences> all, std::int64_t seq_
   return result;
 }
 
+std::shared_ptr<const Sequences> not_longer(std::shared_ptr<const Sequences> all, std::int64_t most) {
+  std::vector<std::int64_t> chosen;
+  for (std::int64_t i = 0; i < all->count(); ++i)
+    if (all->length(i) <= most) chosen.push_back(i);
+  if (static_cast<std::int64_t>(chosen.size()) == all->count()) return all;
+  return std::make_shared<const ChosenSequences>(std::move(all), std::move(chosen));
+}
+
 std::shared_ptr<const Sequences> first_sequences(std::shared_ptr<const Sequences> all, std::int64_t count) {
   if (count >= all->count()) return all;
   std::vector<std::int64_t> chosen(static_cast<std::size_t>(count));

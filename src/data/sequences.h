@@ -69,6 +69,9 @@ struct WithTargets {
 // Those with a target among their first seq_len ids. Reads all once.
 WithTargets with_targets(std::shared_ptr<const Sequences> all, std::int64_t seq_len);
 
+// Those of at most `most` ids; the same object when all are.
+std::shared_ptr<const Sequences> not_longer(std::shared_ptr<const Sequences> all, std::int64_t most);
+
 // The first `count`, or all when there are fewer.
 std::shared_ptr<const Sequences> first_sequences(std::shared_ptr<const Sequences> all, std::int64_t count);
 

@@ -124,9 +124,10 @@ struct DataTexts {
   base::Bilingual packed = {"'{}': packed, {} of {} ids with {:.1f} sequences each, {:.1f} % full",
                             "“{}”：打包为 {}，每个 {} 个 id，平均含 {:.1f} 个序列，填充 {:.1f} %"};
   base::Bilingual cut = {
-      "note: {0} of {1} samples in '{2}' are longer than {3} ids and are cut to that; a larger --seq-len keeps them "
-      "whole",
-      "注意：“{2}”的 {1} 个样本中有 {0} 个超过 {3} 个 id，会被截断；增大 --seq-len 可保持完整"};
+      "note: {0} of {1} samples in '{2}' are longer than {3} ids and are cut to that, which loses their ends and end "
+      "marks; a larger --seq-len keeps them whole, --data.too-long drop leaves them out",
+      "注意：“{2}”的 {1} 个样本中有 {0} 个超过 {3} 个 id，会被截断，失去结尾和结束标记；增大 --seq-len "
+      "可保持完整，--data.too-long drop 则不使用它们"};
   base::Bilingual counts = {"'{}': {}{} with {}, {} of them with loss{}", "“{}”：{}{}，含 {}，其中 {} 个计算损失{}"};
   base::Bilingual token_ids = {"token ids, ", "token id 数据，"};
   base::Bilingual from_records = {"{}, {} as ", "{}，由 {}得到 "};

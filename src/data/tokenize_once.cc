@@ -16,10 +16,10 @@ namespace troika::data {
 namespace {
 
 std::string cache_key(const Corpus& corpus, const Encoding& encoding, const TokenizeOptions& options) {
-  return base::hash_bytes(fmt::format("sequences 2 {} {} {} {} {} {} {}", encoding.tokenizer.fingerprint(),
+  return base::hash_bytes(fmt::format("sequences 3 {} {} {} {} {} {} {} {}", encoding.tokenizer.fingerprint(),
                                       encoding.chat_template.fingerprint(), static_cast<int>(encoding.loss_on),
-                                      describe(encoding.shape), static_cast<int>(options.equal), options.max_records,
-                                      corpus_hash(corpus)));
+                                      word_of(encoding.control_tokens), describe(encoding.shape),
+                                      static_cast<int>(options.equal), options.max_records, corpus_hash(corpus)));
 }
 
 std::string_view bytes_of(const std::int32_t* ids, std::size_t count) {
@@ -32,10 +32,12 @@ class RecordSink {
   RecordSink(SequenceWriter* writer, const TokenizeOptions& options) : writer_(writer), options_(options) {}
 
   void add(const EncodedRecords& records) {
-    std::size_t sequence = 0, at = 0;
+    std::size_t sequence = 0, at = 0, record = 0;
+    auto finding = records.findings.begin();
     for (const std::uint32_t sequences : records.sequences_of_record) {
       if (full()) return;
       ++counts_.records;
+      if (finding != records.findings.end() && finding->first == record++) findings_.add((finding++)->second);
       bool answered = false;
       for (const std::size_t end = sequence + sequences; sequence < end; at += records.lengths[sequence++])
         answered |= add_sequence(&records.ids[at], &records.has_loss[at], records.lengths[sequence]);
@@ -44,11 +46,11 @@ class RecordSink {
   }
   bool full() const { return options_.max_records > 0 && counts_.records == options_.max_records; }
   const SequenceCounts& counts() const { return counts_; }
+  const Findings& findings() const { return findings_; }
 
  private:
-  // Whether it has loss after its first id, which no position predicts.
   bool add_sequence(const std::int32_t* ids, const std::uint8_t* has_loss, std::size_t length) {
-    if (std::find(has_loss + 1, has_loss + length, 1) == has_loss + length) return false;
+    if (!is_taught(has_loss, length)) return false;
     if (options_.equal == Equal::first_kept && !filter_.keeps(key_of(ids, has_loss, length), true)) {
       ++counts_.duplicates;
     } else {
@@ -66,6 +68,7 @@ class RecordSink {
   SequenceWriter* writer_;
   const TokenizeOptions options_;
   SequenceCounts counts_;
+  Findings findings_;
   DocumentFilter filter_;
   std::string key_bytes_;
 };
@@ -93,9 +96,12 @@ void tokenize(const Corpus& corpus, const Encoding& encoding, const std::string&
       worker_count(options.workers), [&] { return sink.full() ? std::nullopt : reader.next(); },
       [&](Chunk& chunk) { return encode_records(chunk, encoding, parts); }, write);
   if (writer.counts().sequences == 0) {
-    throw base::DataError(base::say(data_texts.no_answers, sink.counts().records, corpus.files.front().path));
+    const std::string& path_of_first = corpus.files.front().path;
+    const base::DataError error(base::say(data_texts.no_answers, sink.counts().records, path_of_first));
+    const std::vector<base::Text> found = sink.findings().report(path_of_first, encoding.control_tokens);
+    throw found.empty() ? error : base::with_context(error, found.front());
   }
-  writer.finish(sink.counts());
+  writer.finish(sink.counts(), sink.findings());
 }
 
 // The cached file when it is there and sound.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -10,7 +11,9 @@
 #include "base/file_texts.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "data/conversation_texts.h"
 #include "data/loader.h"
+#include "data/loss_marks.h"
 #include "data/samples.h"
 #include "data/texts.h"
 
@@ -20,13 +23,39 @@ namespace {
 using base::DataError;
 using nlohmann::json;
 
-// The numbers of two arrays of the outermost object, without building anything else of the line.
+// An array of the outermost object.
+struct Column {
+  enum class Kind { ids, labels, attention, loss };
+  const char* name;
+  Kind kind;
+  bool given = false;
+  std::vector<std::int64_t> values = {};
+
+  bool is_mask() const { return kind == Column::Kind::attention || kind == Column::Kind::loss; }
+};
+constexpr const char* loss_masks = "loss_mask, assistant_masks, completion_mask and response_mask";
+
+bool ends_as_mask(const std::string& name) {
+  return (ends_with(name, "mask") || ends_with(name, "masks")) && name != "special_tokens_mask";
+}
+
+// The numbers of those arrays, and marks of the record, without building anything else of the line.
 class LineReader final : public json::json_sax_t {
  public:
   explicit LineReader(base::Origin origin) : origin_(origin) {}
 
-  std::vector<std::int64_t> ids, labels;
-  bool has_ids = false, has_labels = false;
+  std::array<Column, 8> columns = {{{"input_ids", Column::Kind::ids},
+                                    {"labels", Column::Kind::labels},
+                                    {"attention_mask", Column::Kind::attention},
+                                    {"loss_mask", Column::Kind::loss},
+                                    {"assistant_masks", Column::Kind::loss},
+                                    {"assistant_mask", Column::Kind::loss},
+                                    {"completion_mask", Column::Kind::loss},
+                                    {"response_mask", Column::Kind::loss}}};
+  nlohmann::ordered_json marks = nlohmann::ordered_json::object();
+
+  const Column& ids() const { return columns[0]; }
+  const Column& labels() const { return columns[1]; }
 
   bool start_object(std::size_t) override { return open(Container::object); }
   bool start_array(std::size_t) override { return open(Container::array); }
@@ -37,19 +66,29 @@ class LineReader final : public json::json_sax_t {
   }
   bool key(string_t& name) override {
     if (depth_ != 1) return true;
+    name_ = name;
     wanted_ = nullptr;
-    if (name == "input_ids") choose(&ids, &has_ids, "input_ids");
-    if (name == "labels") choose(&labels, &has_labels, "labels");
+    for (Column& column : columns)
+      if (name == column.name) choose(&column);
     return true;
   }
   bool number_integer(number_integer_t value) override { return number(value); }
   bool number_unsigned(number_unsigned_t value) override {
     return number(static_cast<std::int64_t>(std::min<number_unsigned_t>(value, INT64_MAX)));
   }
-  bool null() override { return other(data_texts.null_value); }
-  bool boolean(bool) override { return other(data_texts.truth_value); }
-  bool number_float(number_float_t, const string_t& text) override { return other_number(text.substr(0, 40)); }
-  bool string(string_t&) override { return other(data_texts.a_string); }
+  bool null() override {
+    const bool absent = depth_ == 1 && wanted_ != nullptr && wanted_->is_mask();
+    if (absent) wanted_->given = false;
+    return absent || other(data_texts.null_value);
+  }
+  bool boolean(bool value) override {
+    if (filled_ != nullptr && filled_->is_mask()) return number(value ? 1 : 0);
+    return take_mark(value) || other(data_texts.truth_value);
+  }
+  bool number_float(number_float_t value, const string_t& text) override {
+    return take_mark(value) || other_number(text.substr(0, 40));
+  }
+  bool string(string_t& text) override { return take_mark(text) || other(data_texts.a_string); }
   bool binary(binary_t&) override { return other(data_texts.bytes); }
   bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception&) override {
     throw DataError(base::say(base::file_texts.not_json, origin_, byte));
@@ -64,6 +103,8 @@ class LineReader final : public json::json_sax_t {
     if (depth_ == 1 && wanted_ != nullptr) {
       if (container == Container::object) other(data_texts.an_object);
       filled_ = wanted_;
+    } else if (depth_ == 1 && container == Container::array && ends_as_mask(name_)) {
+      throw DataError(base::say(conversation_texts.unknown_mask, origin_, name_, loss_masks));
     }
     if (++depth_ > 256) throw DataError(base::say(base::file_texts.deep, origin_));
     return true;
@@ -74,33 +115,44 @@ class LineReader final : public json::json_sax_t {
     return true;
   }
 
-  void choose(std::vector<std::int64_t>* numbers, bool* has, const char* name) {
-    if (*has) throw DataError(base::say(data_texts.twice, origin_, name));
-    *has = true;
-    name_ = name;
-    wanted_ = numbers;
+  void choose(Column* column) {
+    if (column->given) throw DataError(base::say(data_texts.twice, origin_, column->name));
+    column->given = true;
+    wanted_ = column;
   }
 
-  bool number(std::int64_t value) {
-    if (filled_ == nullptr) return depth_ == 1 && wanted_ == nullptr ? true : other_number(std::to_string(value));
-    filled_->push_back(value);
+  // Whether it is the value of a mark.
+  template <class Value>
+  bool take_mark(const Value& value) {
+    if (depth_ != 1 || filled_ != nullptr || !is_loss_mark(name_, MarkOf::record)) return false;
+    if (wanted_ != nullptr) wanted_->given = false;
+    marks[name_] = value;
     return true;
   }
 
-  // A value that is no number of the two arrays.
+  bool number(std::int64_t value) {
+    if (take_mark(value)) return true;
+    if (filled_ == nullptr) return depth_ == 1 && wanted_ == nullptr ? true : other_number(std::to_string(value));
+    filled_->values.push_back(value);
+    return true;
+  }
+
+  // A value that is no number of the arrays.
   bool other(const base::Bilingual& what) { return other(base::say(what)); }
   bool other_number(const std::string& number) { return other(base::say(data_texts.number, number)); }
   bool other(const base::Text& what) {
     if (depth_ == 0) throw DataError(base::say(data_texts.line_object, origin_, what));
-    if (filled_ != nullptr) throw DataError(base::say(data_texts.only_ids, origin_, name_, what));
-    if (depth_ == 1 && wanted_ != nullptr) throw DataError(base::say(data_texts.array_of_ids, origin_, name_, what));
-    return true;
+    const Column* column = filled_ != nullptr ? filled_ : depth_ == 1 ? wanted_ : nullptr;
+    if (column == nullptr) return true;
+    if (column->is_mask()) throw DataError(base::say(conversation_texts.mask_holds, origin_, column->name, what));
+    throw DataError(
+        base::say(filled_ != nullptr ? data_texts.only_ids : data_texts.array_of_ids, origin_, column->name, what));
   }
 
   const base::Origin origin_;
   int depth_ = 0;
-  const char* name_ = "";
-  std::vector<std::int64_t>*wanted_ = nullptr, *filled_ = nullptr;
+  std::string name_;  // of the last key of the outermost object
+  Column *wanted_ = nullptr, *filled_ = nullptr;
 };
 
 std::int32_t checked_id(std::int64_t id, std::int64_t vocab, const char* name, std::size_t place, base::Origin origin) {
@@ -109,23 +161,101 @@ std::int32_t checked_id(std::int64_t id, std::int64_t vocab, const char* name, s
                             name[0] == 'l' ? base::say(data_texts.or_no_loss) : base::Text{}));
 }
 
-std::vector<std::int32_t> checked_ids(const LineReader& line, std::int64_t vocab, base::Origin origin) {
-  std::vector<std::int32_t> ids;
-  ids.reserve(line.ids.size());
-  for (std::size_t i = 0; i < line.ids.size(); ++i)
-    ids.push_back(checked_id(line.ids[i], vocab, "input_ids", i, origin));
-  return ids;
-}
+// A line whose arrays are all there, while it becomes a TokenizedLine.
+class MaskedLine {
+ public:
+  MaskedLine(const LineReader& reader, std::int64_t vocab, base::Origin origin)
+      : reader_(reader), vocab_(vocab), origin_(origin), count_(reader.ids().values.size()), end_(count_) {}
 
-std::vector<std::int32_t> checked_labels(const LineReader& line, std::int64_t vocab, base::Origin origin) {
-  std::vector<std::int32_t> labels;
-  labels.reserve(line.labels.size());
-  for (std::size_t i = 0; i < line.labels.size(); ++i) {
-    labels.push_back(line.labels[i] == ignore_index ? ignore_index
-                                                    : checked_id(line.labels[i], vocab, "labels", i, origin));
+  TokenizedLine parsed() {
+    check_lengths();
+    TokenizedLine line;
+    for (std::size_t i = 0; i < count_; ++i)
+      line.ids.push_back(checked_id(reader_.ids().values[i], vocab_, "input_ids", i, origin_));
+    for (const Column& column : reader_.columns) {
+      if (!column.given || !column.is_mask()) continue;
+      line.has_masks = true;
+      if (column.kind == Column::Kind::attention) find_padding(column);
+    }
+    const LossMark mark = find_loss_mark(reader_.marks, MarkOf::record, "", origin_);
+    has_loss_.assign(count_, mark.says != LossMark::Says::do_not_learn);
+    line.has_masks = line.has_masks || mark.says == LossMark::Says::do_not_learn;
+    for (const Column& column : reader_.columns)
+      if (column.given && column.kind == Column::Kind::loss) take_mask(column);
+    if (reader_.labels().given || line.has_masks) line.labels = labels(line.ids);
+    cut(&line.ids);
+    cut(&line.labels);
+    return line;
   }
-  return labels;
-}
+
+ private:
+  void check_lengths() const {
+    for (const Column& column : reader_.columns) {
+      const std::size_t values = column.values.size();
+      if (!column.given || values == count_) continue;
+      if (column.kind == Column::Kind::labels) throw DataError(base::say(data_texts.labels, origin_, values, count_));
+      throw DataError(base::say(conversation_texts.mask_length, origin_, values, column.name, count_));
+    }
+  }
+
+  bool is_on(const Column& mask, std::size_t i) const {
+    const std::int64_t value = mask.values[i];
+    if (value != 0 && value != 1)
+      throw DataError(base::say(conversation_texts.mask_entry, origin_, mask.name, i, value));
+    return value == 1;
+  }
+
+  void find_padding(const Column& mask) {
+    while (begin_ < end_ && !is_on(mask, begin_)) ++begin_;
+    while (end_ > begin_ && !is_on(mask, end_ - 1)) --end_;
+    for (std::size_t i = begin_; i < end_; ++i)
+      if (!is_on(mask, i)) throw DataError(base::say(conversation_texts.mask_in_middle, origin_, i));
+  }
+
+  bool is_padding(std::size_t i) const { return i < begin_ || i >= end_; }
+
+  void take_mask(const Column& mask) {
+    for (std::size_t i = 0; i < count_; ++i) {
+      const bool on = is_on(mask, i);
+      if (on && is_padding(i)) throw DataError(base::say(conversation_texts.loss_on_padding, origin_, mask.name, i));
+      if (!on && has_loss_[i]) masked_by_ = mask.name;
+      has_loss_[i] = has_loss_[i] && on;
+    }
+  }
+
+  std::vector<std::int32_t> labels(const std::vector<std::int32_t>& ids) const {
+    const Column& given = reader_.labels();
+    std::vector<std::int32_t> labels;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const bool none = given.given && given.values[i] == ignore_index;
+      const std::int32_t label = none          ? ignore_index
+                                 : given.given ? checked_id(given.values[i], vocab_, "labels", i, origin_)
+                                               : ids[i];
+      if (given.given && !none && is_padding(i)) refuse_label(i, label, "attention_mask");
+      if (given.given && !none && !has_loss_[i] && masked_by_ != nullptr) refuse_label(i, label, masked_by_);
+      labels.push_back(has_loss_[i] && !is_padding(i) ? label : ignore_index);
+    }
+    return labels;
+  }
+
+  [[noreturn]] void refuse_label(std::size_t i, std::int32_t label, const char* mask) const {
+    throw DataError(base::say(conversation_texts.masked_label, origin_, i, label, mask));
+  }
+
+  void cut(std::vector<std::int32_t>* values) const {
+    if (values->empty()) return;
+    values->erase(values->begin() + static_cast<std::ptrdiff_t>(end_), values->end());
+    values->erase(values->begin(), values->begin() + static_cast<std::ptrdiff_t>(begin_));
+  }
+
+  const LineReader& reader_;
+  const std::int64_t vocab_;
+  const base::Origin origin_;
+  const std::size_t count_;
+  std::size_t begin_ = 0, end_;  // of what is no padding
+  std::vector<bool> has_loss_;
+  const char* masked_by_ = nullptr;  // the last mask that took loss off an id
+};
 
 std::size_t line_end(std::string_view text, std::size_t begin) { return std::min(text.find('\n', begin), text.size()); }
 
@@ -134,11 +264,8 @@ std::size_t line_end(std::string_view text, std::size_t begin) { return std::min
 TokenizedLine parse_tokenized_line(std::string_view line, std::int64_t vocab, base::Origin origin) {
   LineReader reader(origin);
   json::sax_parse(line.begin(), line.end(), &reader);
-  if (!reader.has_ids) throw DataError(base::say(base::file_texts.missing, origin, "input_ids"));
-  if (reader.has_labels && reader.labels.size() != reader.ids.size()) {
-    throw DataError(base::say(data_texts.labels, origin, reader.labels.size(), reader.ids.size()));
-  }
-  return {checked_ids(reader, vocab, origin), checked_labels(reader, vocab, origin)};
+  if (!reader.ids().given) throw DataError(base::say(base::file_texts.missing, origin, "input_ids"));
+  return MaskedLine(reader, vocab, origin).parsed();
 }
 
 TokenizedLines::TokenizedLines(const std::string& path, std::int64_t vocab, const std::string& scratch)
@@ -149,13 +276,22 @@ TokenizedLines::TokenizedLines(const std::string& path, std::int64_t vocab, cons
 void TokenizedLines::find_lines() {
   const std::string_view text = file_.text();
   std::int64_t number = 1;
+  bool has_masks = false;
   for (std::size_t begin = 0; begin < text.size(); begin = line_end(text, begin) + 1, ++number) {
     const std::string_view line = text.substr(begin, line_end(text, begin) - begin);
     if (base::trim(line).empty()) continue;
     const TokenizedLine parsed = parse_tokenized_line(line, vocab_, base::say(data_texts.line, number, path_));
+    has_masks = has_masks || parsed.has_masks;
     if (!parsed.ids.empty()) lines_.push_back({begin, static_cast<std::int64_t>(parsed.ids.size())});
   }
-  fingerprint_ = base::hash_bytes("tokenized " + base::hash_bytes(text));
+  fingerprint_ = base::hash_bytes((has_masks ? "masked " : "tokenized ") + base::hash_bytes(text));
+}
+
+base::Text TokenizedLines::origin(std::int64_t sequence) const {
+  const std::string_view before = file_.text().substr(0, line(sequence).begin);
+  std::int64_t number = 1;
+  file_.while_reading([&] { number += std::count(before.begin(), before.end(), '\n'); });
+  return base::say(data_texts.line, number, path_);
 }
 
 const TokenizedLines::Line& TokenizedLines::line(std::int64_t sequence) const {

@@ -16,10 +16,13 @@ namespace troika::data {
 struct TokenizedLine {
   std::vector<std::int32_t> ids;
   std::vector<std::int32_t> labels;  // as long as ids, ignore_index where there is no loss; empty: the ids themselves
+  bool has_masks = false;            // more than input_ids and labels decided this
 };
 
-// Reads one object. `labels` may be missing; in it -100 means no loss. Other keys are ignored. Every id and label
-// must lie in [0, vocab). DataError naming `origin` ("line 3 of 'x.jsonl'") and what is wrong.
+// Reads one object. `labels` may be missing; in it -100 means no loss. Where loss_mask, assistant_masks, completion_mask or
+// response_mask is 0 there is none either, nor anywhere where the record is not to be learnt (loss_marks.h). Ids of which
+// attention_mask is 0 are left out; they must stand at the ends. Other keys are ignored, but for masks that are not known. Every id
+// and label must lie in [0, vocab). DataError naming `origin` ("line 3 of 'x.jsonl'") and what is wrong, contradictions among them.
 TokenizedLine parse_tokenized_line(std::string_view line, std::int64_t vocab, base::Origin origin);
 
 // Sequence i is the i-th line that has ids. The file is mapped; of every line its place and length are kept, 16 bytes.
@@ -34,6 +37,7 @@ class TokenizedLines final : public Sequences {
   std::int64_t length(std::int64_t sequence) const override;
   void read(std::int64_t sequence, std::int32_t* ids, std::int32_t* labels) const override;
   std::string fingerprint() const override { return fingerprint_; }
+  base::Text origin(std::int64_t sequence) const;  // "line 3 of 'x.jsonl'"
 
  private:
   struct Line {

@@ -32,7 +32,7 @@ TEST(TokenizedLine, HasIdsAndPerhapsLabels) {
 
 TEST(TokenizedLine, PassesOverOtherMembersHoweverDeep) {
   const TokenizedLine line = parse(
-      R"({"text": "[1]", "meta": {"input_ids": [7], "labels": null, "x": [[1.5, {"a": true}]]}, "n": 1, "input_ids": [4], "mask": [1]})");
+      R"({"text": "[1]", "meta": {"input_ids": [7], "labels": null, "x": [[1.5, {"a": true}]]}, "n": 1, "input_ids": [4], "special_tokens_mask": [1]})");
   EXPECT_THAT(line.ids, ElementsAre(4));
   EXPECT_THAT(line.labels, IsEmpty());
 }
@@ -61,6 +61,52 @@ TEST(TokenizedLine, RefusalsNameLineAndPlace) {
   EXPECT_THAT(refusal(""), HasSubstr("not valid JSON"));
 }
 
+TEST(TokenizedLine, HasNoLossWhereAMaskIsZero) {
+  const std::int32_t none = ignore_index;
+  const auto labels = [](const std::string& members) {
+    return parse(R"({"input_ids": [1, 2, 3], )" + members + "}").labels;
+  };
+  EXPECT_THAT(labels(R"("loss_mask": [0, 0, 1])"), ElementsAre(none, none, 3));
+  EXPECT_THAT(labels(R"("assistant_masks": [false, true, true])"), ElementsAre(none, 2, 3));
+  EXPECT_THAT(labels(R"("completion_mask": [0, 1, 1], "assistant_masks": [1, 0, 1])"), ElementsAre(none, none, 3));
+  EXPECT_THAT(labels(R"("labels": [-100, -100, 7], "response_mask": [0, 1, 1])"), ElementsAre(none, none, 7));
+  EXPECT_THAT(labels(R"("loss_mask": null, "weight": 1)"), IsEmpty());
+  EXPECT_THAT(labels(R"("weight": 0)"), ElementsAre(none, none, none));
+  EXPECT_THAT(labels(R"("loss_mask": 0)"), ElementsAre(none, none, none));
+  EXPECT_THAT(labels(R"("label": 3, "mask": null)"), IsEmpty());
+}
+
+TEST(TokenizedLine, LeavesOutPaddingAtItsEnds) {
+  const TokenizedLine right = parse(R"({"input_ids": [1, 2, 3, 0, 0], "attention_mask": [1, 1, 1, 0, 0]})");
+  EXPECT_THAT(right.ids, ElementsAre(1, 2, 3));
+  EXPECT_THAT(right.labels, ElementsAre(1, 2, 3));
+  const TokenizedLine left =
+      parse(R"({"attention_mask": [0, 1, 1], "labels": [-100, -100, 9], "input_ids": [0, 2, 3]})");
+  EXPECT_THAT(left.ids, ElementsAre(2, 3));
+  EXPECT_THAT(left.labels, ElementsAre(ignore_index, 9));
+  EXPECT_THAT(parse(R"({"input_ids": [0], "attention_mask": [0]})").ids, IsEmpty());
+}
+
+TEST(TokenizedLine, RefusesMasksThatSayNothingOrTwoThings) {
+  const auto error = [](const std::string& members) { return refusal(R"({"input_ids": [1, 2, 3], )" + members + "}"); };
+  EXPECT_THAT(error(R"("loss_mask": [0, 2, 1])"), HasSubstr("loss_mask [1] is 2, but must be 0 or 1"));
+  EXPECT_THAT(error(R"("loss_mask": [0, 0.5, 1])"), HasSubstr("the mask 'loss_mask' holds 0.5"));
+  EXPECT_THAT(error(R"("loss_mask": [0, 1])"), HasSubstr("2 values of 'loss_mask' for 3 input_ids"));
+  EXPECT_THAT(error(R"("attention_mask": [1, 0, 1])"), HasSubstr("attention_mask [1] is 0 between ids"));
+  EXPECT_THAT(error(R"("attention_mask": [1, 1, 2])"), HasSubstr("attention_mask [2] is 2"));
+  EXPECT_THAT(error(R"("attention_mask": "1")"), HasSubstr("the mask 'attention_mask' holds a string"));
+  EXPECT_THAT(error(R"("prompt_mask": [1, 0, 0])"), HasSubstr("the mask 'prompt_mask' is not known"));
+  EXPECT_THAT(error(R"("labels": [1, 2, 3], "loss_mask": [1, 0, 1])"),
+              HasSubstr("labels [1] is 2 where loss_mask is 0: write -100 there"));
+  EXPECT_THAT(error(R"("labels": [1, 2, 3], "attention_mask": [1, 1, 0])"),
+              HasSubstr("labels [2] is 3 where attention_mask is 0"));
+  EXPECT_THAT(error(R"("loss_mask": [1, 1, 1], "attention_mask": [1, 1, 0])"),
+              HasSubstr("loss_mask [2] is 1 where attention_mask is 0"));
+  EXPECT_THAT(error(R"("weight": 0.5)"),
+              HasSubstr("'weight' is 0.5, but only 1 or true (loss) and 0 or false (no loss)"));
+  EXPECT_THAT(error(R"("train": true, "weight": 0)"), HasSubstr("contradict each other"));
+}
+
 TEST(TokenizedLines, AreTheLinesThatHaveIds) {
   const base::TestFolder folder;
   const std::string path = folder.write("a.jsonl",
@@ -77,6 +123,17 @@ TEST(TokenizedLines, AreTheLinesThatHaveIds) {
   EXPECT_THAT(ids, ElementsAre(7, 8));
   EXPECT_THAT(labels, ElementsAre(ignore_index, 8));
   EXPECT_THROW(lines.length(3), base::BugError);
+}
+
+TEST(TokenizedLines, HaveAnotherFingerprintWhereMasksDecideThem) {
+  const base::TestFolder folder;
+  const auto fingerprint = [&](const std::string& name, const std::string& more) {
+    return TokenizedLines(folder.write(name, "{\"input_ids\": [1, 2]" + more + "}\n"), 50).fingerprint();
+  };
+  const std::string text = "{\"input_ids\": [1, 2]}\n";
+  EXPECT_EQ(fingerprint("a.jsonl", ""), base::hash_bytes("tokenized " + base::hash_bytes(text)));
+  EXPECT_NE(fingerprint("b.jsonl", ", \"weight\": 0"),
+            base::hash_bytes("tokenized " + base::hash_bytes("{\"input_ids\": [1, 2], \"weight\": 0}\n")));
 }
 
 TEST(TokenizedLines, NameFileAndLineOfAFault) {

@@ -108,8 +108,10 @@ static Value is_defined(Call& call) { return answer(call.self.undefined() == nul
 static Value is_undefined(Call& call) { return answer(call.self.undefined() != nullptr); }
 static Value is_none(Call& call) { return answer(call.self.is_none()); }
 static Value is_string(Call& call) { return answer(call.self.text() != nullptr); }
-static Value is_number(Call& call) { return answer(call.self.is_number()); }
-static Value is_integer(Call& call) { return answer(call.self.integer() != nullptr); }
+static Value is_number(Call& call) { return answer(call.self.is_number() || call.self.long_integer() != nullptr); }
+static Value is_integer(Call& call) {
+  return answer(call.self.integer() != nullptr || call.self.long_integer() != nullptr);
+}
 static Value is_float(Call& call) { return answer(call.self.real() != nullptr); }
 static Value is_boolean(Call& call) { return answer(call.self.boolean() != nullptr); }
 static Value is_mapping(Call& call) { return answer(call.self.dict() != nullptr); }

@@ -148,6 +148,7 @@ static Value make_int(Call& call) {
   std::int64_t whole = 0;
   double real = 0;
   if (call.self.is_whole()) return Value(call.self.as_integer());
+  if (call.self.long_integer() != nullptr) return call.self;
   if (call.self.real() != nullptr && truncated(*call.self.real(), &whole)) return Value(whole);
   if (const std::string* text = call.self.text()) {
     const std::string plain(strip(*text, nullptr, Side::both));
@@ -161,6 +162,8 @@ static Value make_int(Call& call) {
 static Value make_float(Call& call) {
   double real = 0;
   if (call.self.is_number()) return Value(call.self.as_real());
+  if (const LongInteger* number = call.self.long_integer(); number && base::parse_double(number->digits, &real))
+    return Value(real);
   if (const std::string* text = call.self.text()) {
     const std::string plain(strip(*text, nullptr, Side::both));
     if (base::parse_double(plain.substr(!plain.empty() && plain[0] == '+' ? 1 : 0), &real)) return Value(real);

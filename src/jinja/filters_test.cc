@@ -1,5 +1,8 @@
 #include <gmock/gmock.h>
 
+#include <nlohmann/json.hpp>
+
+#include "base/json.h"
 #include "jinja/template_test_support.h"
 
 namespace troika::jinja {
@@ -13,6 +16,17 @@ TEST(Filters, WriteJsonAsTransformersDoes) {
                  {"{'b': [1, 2]} | tojson(indent='-')", "{\n-\"b\": [\n--1,\n--2\n-]\n}"},
                  {"{'b': 1, 'a': 2} | tojson(sort_keys=true, separators=(',', ':'))", R"({"a":2,"b":1})"},
                  {"{1: 1.0, true: none, none: 1e20} | tojson", R"({"1": null, "null": 1e+20})"}});
+}
+
+TEST(Filters, PrintIntegersBeyond64BitsWithAllTheirDigits) {
+  const nlohmann::ordered_json numbers =
+      base::parse_ordered_json(R"({"n": {"a": 100000000000000000001, "b": 9223372036854775808, "c": -5}})", "numbers");
+  const auto shown = [&](const std::string& source) { return Template(source, "t.jinja").render(numbers); };
+  EXPECT_EQ(shown("{{ n | tojson }}"), R"({"a": 100000000000000000001, "b": 9223372036854775808, "c": -5})");
+  EXPECT_EQ(
+      shown("{{ n.a }} {{ n.b | string }} {{ n.a is integer }} {{ n.a is number }} {{ n.a == n.b }} {{ n.a | int }}"),
+      "100000000000000000001 9223372036854775808 True True False 100000000000000000001");
+  EXPECT_THROW(shown("{{ n.a + 1 }}"), base::DataError);
 }
 
 TEST(Filters, ChooseFromLists) {

@@ -76,6 +76,7 @@ class Writer {
     if (value.is_none()) return "null";
     if (value.boolean() != nullptr) return *value.boolean() ? "true" : "false";
     if (value.integer() != nullptr) return std::to_string(*value.integer());
+    if (value.long_integer() != nullptr) return value.long_integer()->digits;
     if (value.undefined() != nullptr) throw Failure{value.undefined()->reason};
     if (value.real() == nullptr) throw Failure{fmt::format("tojson: {} has no form in JSON", type_name(value))};
     const double number = *value.real();

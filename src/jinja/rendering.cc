@@ -66,8 +66,13 @@ static constexpr int deepest = 256;
 
 static Value integer_of(const ordered_json& json) {
   if (json.is_number_unsigned() && json.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max())
-    throw Failure{fmt::format("the integer {} is beyond 64 bits with a sign", json.get<std::uint64_t>())};
+    return Value(LongInteger{std::to_string(json.get<std::uint64_t>())});
   return Value(json.get<std::int64_t>());
+}
+
+static Value long_integer_of(const ordered_json& json) {
+  const auto& digits = json.get_binary();
+  return Value(LongInteger{{digits.begin(), digits.end()}});
 }
 
 static Value converted(const ordered_json& json, int levels, Rendering& rendering) {
@@ -75,6 +80,7 @@ static Value converted(const ordered_json& json, int levels, Rendering& renderin
   if (json.is_boolean()) return Value(json.get<bool>());
   if (json.is_number_integer()) return integer_of(json);
   if (json.is_number_float()) return Value(json.get<double>());
+  if (json.is_binary()) return long_integer_of(json);
   if (json.is_string()) return rendering.text(json.get_ref<const std::string&>());
   if (json.is_array()) {
     std::vector<Value> items;

@@ -47,7 +47,7 @@ class Rendering {
 
 // JSON as values.
 
-// Throws Failure for integers beyond 64 bits with a sign, and for nesting deeper than values may have.
+// Integers beyond 64 bits come as base::parse_ordered_json has them. Throws Failure for nesting deeper than values may have.
 Value value_of(const nlohmann::ordered_json& json, Rendering& rendering);
 
 }  // namespace troika::jinja

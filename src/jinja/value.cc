@@ -26,6 +26,7 @@ std::string type_name(const Value& value) {
   if (value.is_none()) return "none";
   if (value.boolean() != nullptr) return "a boolean";
   if (value.integer() != nullptr) return "an integer";
+  if (value.long_integer() != nullptr) return "an integer beyond 64 bits";
   if (value.real() != nullptr) return "a float";
   if (value.text() != nullptr) return "a string";
   if (value.dict() != nullptr) return "a dict";
@@ -88,6 +89,8 @@ static bool equal_entries(const Dict& a, const Dict& b, Rendering& rendering) {
 bool equal(const Value& a, const Value& b, Rendering& rendering) {
   rendering.charge(8);
   if (a.is_number() && b.is_number()) return equal_numbers(a, b);
+  if (a.long_integer() != nullptr && b.long_integer() != nullptr)
+    return a.long_integer()->digits == b.long_integer()->digits;
   if (a.text() != nullptr && b.text() != nullptr) {
     if (a.text()->size() == b.text()->size()) rendering.charge(a.text()->size());
     return *a.text() == *b.text();

@@ -52,6 +52,11 @@ struct LoopState {
   int depth = 1;  // of what it holds, as of a container
 };
 
+// An integer that 64 bits do not hold: it is compared and printed, and nothing is calculated with it.
+struct LongInteger {
+  std::string digits;  // with its sign
+};
+
 class Value {
  public:
   Value() = default;  // undefined
@@ -60,6 +65,7 @@ class Value {
   explicit Value(bool value) : data_(value) {}
   explicit Value(std::int64_t value) : data_(value) {}
   explicit Value(double value) : data_(value) {}
+  explicit Value(LongInteger value) : data_(std::make_shared<const LongInteger>(std::move(value))) {}
   explicit Value(std::string value) : data_(std::make_shared<const std::string>(std::move(value))) {}
   explicit Value(std::string_view value) : Value(std::string(value)) {}
   explicit Value(const char* value) : Value(std::string(value)) {}
@@ -75,6 +81,7 @@ class Value {
   const bool* boolean() const { return std::get_if<bool>(&data_); }
   const std::int64_t* integer() const { return std::get_if<std::int64_t>(&data_); }
   const double* real() const { return std::get_if<double>(&data_); }
+  const LongInteger* long_integer() const { return pointee<const LongInteger>(); }
   const std::string* text() const { return pointee<const std::string>(); }
   const Sequence* sequence() const { return pointee<const Sequence>(); }
   const Dict* dict() const { return pointee<const Dict>(); }
@@ -94,9 +101,9 @@ class Value {
     return found == nullptr ? nullptr : found->get();
   }
 
-  std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const std::string>,
-               std::shared_ptr<const Sequence>, std::shared_ptr<const Dict>, std::shared_ptr<Namespace>,
-               std::shared_ptr<const Callable>, std::shared_ptr<const LoopState>>
+  std::variant<Undefined, None, bool, std::int64_t, double, std::shared_ptr<const LongInteger>,
+               std::shared_ptr<const std::string>, std::shared_ptr<const Sequence>, std::shared_ptr<const Dict>,
+               std::shared_ptr<Namespace>, std::shared_ptr<const Callable>, std::shared_ptr<const LoopState>>
       data_;
 };
 

@@ -98,6 +98,7 @@ static std::string plain(const Value& value, Rendering& rendering) {
   if (value.is_none()) return "None";
   if (value.boolean() != nullptr) return *value.boolean() ? "True" : "False";
   if (value.integer() != nullptr) return std::to_string(*value.integer());
+  if (value.long_integer() != nullptr) return value.long_integer()->digits;
   if (value.real() != nullptr) return real_text(*value.real());
   if (value.sequence() != nullptr) return repr_of_sequence(*value.sequence(), rendering);
   if (value.dict() != nullptr) return repr_of_dict(*value.dict(), rendering);

@@ -120,7 +120,8 @@ bool AddedTokens::stands_alone(std::string_view text, const Match& found) const 
   return !word_before && !word_behind;
 }
 
-void AddedTokens::split(std::string_view text, const OnText& on_text, const OnToken& on_token) const {
+void AddedTokens::split(std::string_view text, const OnText& on_text, const OnToken& on_token,
+                        const Allows& allows) const {
   std::size_t done = 0;
   Places places(text, firsts_);
   for (std::size_t from = 0; !tokens_.empty() && from < text.size();) {
@@ -128,6 +129,7 @@ void AddedTokens::split(std::string_view text, const OnText& on_text, const OnTo
     if (found.token == nullptr) break;
     from = found.end;
     if (found.token->single_word && !stands_alone(text, found)) continue;
+    if (allows && !allows(*found.token, text.substr(found.begin, found.end - found.begin))) continue;
     std::size_t begin = std::max(done, found.begin), end = found.end, next = 0;
     while (found.token->lstrip && begin > done && table_->is_space(character_before(text, begin, &next))) begin = next;
     while (found.token->rstrip && end < text.size() && table_->is_space(character_at(text, end, &next))) end = next;

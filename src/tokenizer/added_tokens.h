@@ -35,10 +35,11 @@ class AddedTokens {
 
   using OnText = std::function<void(std::string_view)>;
   using OnToken = std::function<void(std::int32_t)>;
+  using Allows = std::function<bool(const AddedToken&, std::string_view place)>;  // of the text that is split
 
   // Calls back for each stretch of text (never an empty one) and each token in order. At one place the longest token wins, of
-  // overlapping ones the leftmost; one that single_word rejects still hides those that overlap it.
-  void split(std::string_view text, const OnText& on_text, const OnToken& on_token) const;
+  // overlapping ones the leftmost; one that single_word or `allows` rejects still hides those that overlap it.
+  void split(std::string_view text, const OnText& on_text, const OnToken& on_token, const Allows& allows = {}) const;
 
   // Whether text may be cut before `text[at]`, which stands after a newline, without a change of tokens.
   bool may_cut(std::string_view text, std::size_t at) const {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -100,22 +101,55 @@ void BpeTokenizer::make_tables() {
 
 BpeTokenizer::~BpeTokenizer() = default;
 
-std::vector<std::int32_t> BpeTokenizer::encode(std::string_view text) const {
+BpeTokenizer::Ids BpeTokenizer::encode_allowed(std::string_view text, const AddedTokens::Allows& allows) const {
   const Lease lease(*this);
   Ids ids;
   ids.reserve(text.size() / 3);
   added_.split(
-      text, [&](std::string_view section) { encode_section(section, lease.get(), &ids); },
-      [&](std::int32_t id) { ids.push_back(id); });
+      text, [&](std::string_view section) { encode_section(section, allows, lease.get(), &ids); },
+      [&](std::int32_t id) { ids.push_back(id); }, allows);
   return ids;
 }
 
 // Text between added tokens that are looked for as it stands.
-void BpeTokenizer::encode_section(std::string_view text, Workspace* work, Ids* ids) const {
+void BpeTokenizer::encode_section(std::string_view text, const AddedTokens::Allows& allows, Workspace* work,
+                                  Ids* ids) const {
   if (model_.nfc) text = nfc_.normalize(text, &work->composed);
   normalized_added_.split(
       text, [&](std::string_view plain) { encode_plain(plain, work, ids); },
-      [&](std::int32_t id) { ids->push_back(id); });
+      [&](std::int32_t id) { ids->push_back(id); }, allows);
+}
+
+std::vector<Stretch> BpeTokenizer::control_tokens(std::string_view text) const {
+  std::vector<Stretch> found;
+  const auto note = [&](const AddedToken& token, std::string_view place) {
+    const auto begin = static_cast<std::size_t>(place.data() - text.data());
+    if (token.special) found.push_back({begin, begin + place.size()});
+    return true;
+  };
+  const auto ignore = [](std::int32_t) {};
+  added_.split(
+      text,
+      [&](std::string_view section) {
+        normalized_added_.split(
+            section, [](std::string_view) {}, ignore, note);
+      },
+      ignore, note);
+  const auto earlier = [](const Stretch& a, const Stretch& b) { return a.begin < b.begin; };
+  std::sort(found.begin(), found.end(), earlier);
+  return found;
+}
+
+BpeTokenizer::Ids BpeTokenizer::encode_with_plain(std::string_view text, const std::vector<Stretch>& plain) const {
+  const std::less<const char*> before;
+  return encode_allowed(text, [&](const AddedToken& token, std::string_view place) {
+    if (!token.special || plain.empty()) return true;
+    if (before(place.data(), text.data()) || !before(place.data(), text.data() + text.size()))
+      return false;  // in text that NFC has changed: where it comes from is not known
+    const auto begin = static_cast<std::size_t>(place.data() - text.data()), end = begin + place.size();
+    const auto next = std::find_if(plain.begin(), plain.end(), [&](const Stretch& one) { return one.end > begin; });
+    return next == plain.end() || next->begin >= end;
+  });
 }
 
 void BpeTokenizer::encode_plain(std::string_view text, Workspace* work, Ids* ids) const {

@@ -47,7 +47,9 @@ class BpeTokenizer final : public Tokenizer {
   explicit BpeTokenizer(BpeModel model);
   ~BpeTokenizer() override;
 
-  std::vector<std::int32_t> encode(std::string_view text) const override;
+  std::vector<std::int32_t> encode(std::string_view text) const override { return encode_allowed(text, {}); }
+  std::vector<Stretch> control_tokens(std::string_view text) const override;
+  std::vector<std::int32_t> encode_with_plain(std::string_view text, const std::vector<Stretch>& plain) const override;
   std::string id_to_bytes(std::int32_t id) const override;
   std::int64_t vocab_size() const override { return static_cast<std::int64_t>(model_.tokens.size()); }
   std::int32_t end_of_document_id() const override { return model_.end_of_document; }
@@ -64,7 +66,8 @@ class BpeTokenizer final : public Tokenizer {
 
   void take_added();
   void make_tables();
-  void encode_section(std::string_view text, Workspace* work, Ids* ids) const;
+  Ids encode_allowed(std::string_view text, const AddedTokens::Allows& allows) const;
+  void encode_section(std::string_view text, const AddedTokens::Allows& allows, Workspace* work, Ids* ids) const;
   void encode_plain(std::string_view text, Workspace* work, Ids* ids) const;
   void encode_pieces(const PieceRun& pieces, const char* readable_end, Workspace* work, Ids* ids) const;
   std::int32_t* encode_new(std::string_view piece, const ShortPieces::Key& key, std::size_t place, Workspace* work,

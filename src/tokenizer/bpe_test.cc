@@ -302,6 +302,23 @@ TEST(BpeTokenizer, FindsAddedTokensLeftmostAndLongestFirst) {
   EXPECT_EQ(tokenizer.vocab_size(), 259);
 }
 
+TEST(BpeTokenizer, TakesControlTokensForTextWhereItIsToldTo) {
+  BpeModel model = bytes_only();
+  model.added = {{256, "<|a|>", true, false}, {257, "<t>", false, false}, {258, "<|n|>", true, true}};
+  const BpeTokenizer tokenizer(model);
+  const std::string text = "x<|a|><t><|a|><|n|>";
+  const std::vector<Stretch> found = tokenizer.control_tokens(text);
+  ASSERT_EQ(found.size(), 3u);
+  EXPECT_EQ(found[1].begin, 9u);
+  EXPECT_EQ(found[2].end, 19u);
+  EXPECT_EQ(tokenizer.encode_with_plain(text, {}), tokenizer.encode(text));
+  const std::vector<std::int32_t> ids = tokenizer.encode_with_plain(text, {{1, 6}, {14, 19}});
+  EXPECT_EQ(ids.size(), 1u + 5 + 1 + 1 + 5);
+  EXPECT_THAT(std::vector<std::int32_t>(ids.begin() + 6, ids.begin() + 8), ElementsAre(257, 256));
+  EXPECT_EQ(tokenizer.decode(ids), text);
+  EXPECT_TRUE(ByteTokenizer().control_tokens(text).empty());
+}
+
 TEST(BpeTokenizer, DoesNotCutTextWhenAnAddedTokenHoldsANewline) {
   BpeModel model = bytes_only();
   model.added = {{256, "end\nbegin", true, false}};

@@ -10,6 +10,10 @@
 
 namespace troika::tokenizer {
 
+struct Stretch {
+  std::size_t begin = 0, end = 0;  // in bytes of a text
+};
+
 // Threads: const use is safe from any number of threads.
 // Contract: decode(encode(x)) == x for every sequence of bytes, valid UTF-8 or not. A tokenizer.json may ask for less:
 // with an NFC normalizer it is NFC(x) (bytes that are not valid UTF-8 stay, and nothing is composed across them); an added
@@ -21,6 +25,15 @@ class Tokenizer {
 
   // The ids of `text`; no begin or end marks are added. Every id is in [0, vocab_size()).
   virtual std::vector<std::int32_t> encode(std::string_view text) const = 0;
+
+  // The control tokens that `text` spells, in order: added tokens that are marks, not text (`special` in a tokenizer.json).
+  virtual std::vector<Stretch> control_tokens(std::string_view /*text*/) const { return {}; }
+
+  // As encode, but what touches one of `plain`, which are in order, is no control token: its letters are text like any other.
+  virtual std::vector<std::int32_t> encode_with_plain(std::string_view text,
+                                                      const std::vector<Stretch>& /*plain*/) const {
+    return encode(text);
+  }
 
   // The bytes one id stands for; of an added token its text. Ids outside the vocabulary (a model's vocabulary may be larger) stand for nothing: "".
   virtual std::string id_to_bytes(std::int32_t id) const = 0;

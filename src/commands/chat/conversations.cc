@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/text.h"
 #include "commands/chat/thinking.h"
 #include "commands/generate/batch_progress.h"
@@ -26,6 +27,11 @@ void check_messages(const Json& object, const std::string& origin) {
     throw base::DataError(origin + " ends with an answer; the last message must be the user's, or a tool's");
 }
 
+void put_system_first(const std::string& system, Json* messages) {
+  if (!system.empty() && (*messages)[0]["role"] != "system")
+    messages->insert(messages->begin(), Json{{"role", "system"}, {"content", system}});
+}
+
 data::Conversation conversation_of(const Json& object, const std::string& origin) {
   data::Conversation conversation{object["messages"], object.contains("tools") ? object["tools"] : Json(nullptr)};
   for (Json& message : conversation.messages()) {
@@ -41,10 +47,9 @@ ConversationLine parse_line(const std::string& line, int number, const std::stri
   ConversationLine one{Json::parse(line, nullptr, false), {}, number};
   if (one.object.is_discarded()) throw base::DataError(origin + " is not valid JSON");
   check_messages(one.object, origin);
-  Json& messages = one.object["messages"];
-  if (!system.empty() && messages[0]["role"] != "system")
-    messages.insert(messages.begin(), Json{{"role", "system"}, {"content", system}});
-  one.conversation = conversation_of(one.object, origin);
+  Json exact = base::parse_ordered_json(line, origin);  // with every digit of its integers
+  for (Json* read : {&one.object, &exact}) put_system_first(system, &(*read)["messages"]);
+  one.conversation = conversation_of(exact, origin);
   return one;
 }
 

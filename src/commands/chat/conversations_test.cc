@@ -53,6 +53,16 @@ TEST_F(Conversations, AreGivenToTemplatesAsThoseOfTraining) {
               HasSubstr("line 1 of '" + path_ + "': 'content' has a part of type 'image_url'"));
 }
 
+TEST_F(Conversations, HaveCallsAsTheyWereBeforeToolsAndEveryDigit) {
+  const auto lines = read(
+      R"({"messages": [{"role": "assistant", "content": null, "function_call": {"name": "f", "arguments": {"n": 100000000000000000001}}},)"
+      R"({"role": "user", "content": "a"}]})",
+      "");
+  const auto& call = lines[0].conversation.messages()[0]["tool_calls"][0]["function"];
+  EXPECT_EQ(call["name"], "f");
+  EXPECT_TRUE(call["arguments"]["n"].is_binary());
+}
+
 TEST_F(Conversations, ThatCannotBeAnsweredAreNamedWithTheirLine) {
   EXPECT_THAT(refusal("\n{\"messages\": \n"), HasSubstr("line 2 of '" + path_ + "' is not valid JSON"));
   EXPECT_THAT(refusal("[1]"), HasSubstr(R"(has no key "messages" with at least one message)"));

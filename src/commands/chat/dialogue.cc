@@ -7,14 +7,17 @@
 #include "base/text.h"
 #include "commands/chat/thinking.h"
 #include "commands/generate/prompt_ids.h"
+#include "data/plain_text.h"
 
 namespace troika::commands {
 
 using Json = nlohmann::ordered_json;
 
 Prompt prompt_of(const data::Conversation& conversation, const Speaker& speaker, const std::string& what) {
-  const std::string text = speaker.chat_template->render(conversation, data::ChatTemplate::End::answer_begins);
-  const Prompt prompt{speaker.tokenizer->encode(text), opened_thinking(text)};
+  data::Conversation written = conversation;
+  const std::string mark = data::mark_control_tokens(*speaker.tokenizer, data::Plain::all_but_answers, &written);
+  const std::string text = speaker.chat_template->render(written, data::ChatTemplate::End::answer_begins);
+  const Prompt prompt{data::encode_marked(text, mark, *speaker.tokenizer), opened_thinking(text)};
   check_ids(prompt.ids, speaker.vocab, what);
   const std::int64_t context = speaker.model->context();
   if (static_cast<std::int64_t>(prompt.ids.size()) >= context)

@@ -28,6 +28,7 @@ struct Prompt {
   std::vector<std::int32_t> ids;
   std::string opened;  // the beginning of the answer, where the template writes it: "<think>\n", or ""
 };
+// What stands in the messages, answers of the model apart, is text: none of it becomes a control token.
 // ConfigError when the model does not know one of the ids, or has no position left for another, with `what` as the
 // conversation's name; DataError of the template.
 Prompt prompt_of(const data::Conversation& conversation, const Speaker& speaker, const std::string& what);

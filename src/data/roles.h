@@ -1,0 +1,18 @@
+// Who says a message.
+#pragma once
+
+#include <string>
+
+#include "base/origin.h"
+#include "data/record_format.h"
+
+namespace troika::data {
+
+// Ours for one of the record's: system, developer, user, assistant, tool, ipython; "" when it is none.
+std::string role_of(const std::string& word, const RecordShape& shape);
+
+// DataError naming `origin`, `name`, the word, the nearest role and those that there are.
+[[noreturn]] void refuse_role(const std::string& word, const std::string& name, const RecordShape& shape,
+                              base::Origin origin);
+
+}  // namespace troika::data
