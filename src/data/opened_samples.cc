@@ -39,6 +39,19 @@ std::shared_ptr<const Samples> mixed(const Parts& parts, const std::vector<doubl
   return std::make_shared<const MixtureSamples>(std::move(sources), mix, seed);
 }
 
+// How many samples an epoch has of each source, where that is not what the source has.
+void report_epoch(const Samples& all, const std::vector<std::string>& names, std::vector<base::Text>* report) {
+  const auto* mixture = dynamic_cast<const MixtureSamples*>(&all);
+  if (mixture == nullptr) return;
+  std::vector<base::Text> parts, without;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    parts.push_back(base::say({"'{}': {}", "“{}”：{}"}, names[i], mixture->samples_of(i)));
+    if (mixture->samples_of(i) == 0) without.push_back(base::say(data_texts.no_sample_of, names[i]));
+  }
+  report->push_back(base::say(data_texts.in_an_epoch, mixture->samples(), base::join(parts, {", ", "，"})));
+  report->insert(report->end(), without.begin(), without.end());
+}
+
 // Cuts every source in two; gives the parts for evaluation.
 Parts split_all(Parts* parts, double share, const OpenRequest& request) {
   std::vector<std::int64_t> sizes;
@@ -83,6 +96,7 @@ OpenedSamples open_samples(const OpenRequest& request, const config::DataSetting
   OpenedSamples opened;
   Parts parts;
   std::vector<double> weights;
+  std::vector<std::string> names;
   for (const auto& [source, weight] : sources) {
     if (weight == 0) {
       opened.report.push_back(base::say(data_texts.weight_0, source.name));
@@ -91,6 +105,7 @@ OpenedSamples open_samples(const OpenRequest& request, const config::DataSetting
     const OpenedSource one = open_source(source, opening);
     parts.push_back(one.samples);
     weights.push_back(weight);
+    names.push_back(source.name);
     opened.vocab = std::max(opened.vocab, one.vocab);
     opened.tokens += one.tokens;
     opened.truncated += one.truncated;
@@ -103,7 +118,7 @@ OpenedSamples open_samples(const OpenRequest& request, const config::DataSetting
     opened.report.push_back(base::say(data_texts.kept_for_evaluation, opened.validation->samples()));
   }
   opened.samples = mixed(parts, weights, training ? settings.mix : Mix::concat, request.seed);
-  if (parts.size() > 1) opened.report.push_back(base::say(data_texts.in_an_epoch, opened.samples->samples()));
+  report_epoch(*opened.samples, names, &opened.report);
   return opened;
 }
 

@@ -8,8 +8,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/file_texts.h"
+#include "base/json_fault.h"
 #include "base/say.h"
-#include "base/text.h"
+#include "data/json_records.h"
 #include "data/loader.h"
 #include "data/samples.h"
 #include "data/texts.h"
@@ -23,7 +24,7 @@ using nlohmann::json;
 // The numbers of two arrays of the outermost object, without building anything else of the line.
 class LineReader final : public json::json_sax_t {
  public:
-  explicit LineReader(base::Origin origin) : origin_(origin) {}
+  LineReader(std::string_view text, base::Origin origin) : text_(text), origin_(origin) {}
 
   std::vector<std::int64_t> ids, labels;
   bool has_ids = false, has_labels = false;
@@ -52,7 +53,7 @@ class LineReader final : public json::json_sax_t {
   bool string(string_t&) override { return other(data_texts.a_string); }
   bool binary(binary_t&) override { return other(data_texts.bytes); }
   bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception&) override {
-    throw DataError(base::say(base::file_texts.not_json, origin_, byte));
+    throw base::json_fault(text_, byte, origin_);
   }
 
  private:
@@ -97,6 +98,7 @@ class LineReader final : public json::json_sax_t {
     return true;
   }
 
+  const std::string_view text_;
   const base::Origin origin_;
   int depth_ = 0;
   const char* name_ = "";
@@ -132,7 +134,7 @@ std::size_t line_end(std::string_view text, std::size_t begin) { return std::min
 }  // namespace
 
 TokenizedLine parse_tokenized_line(std::string_view line, std::int64_t vocab, base::Origin origin) {
-  LineReader reader(origin);
+  LineReader reader(line, origin);
   json::sax_parse(line.begin(), line.end(), &reader);
   if (!reader.has_ids) throw DataError(base::say(base::file_texts.missing, origin, "input_ids"));
   if (reader.has_labels && reader.labels.size() != reader.ids.size()) {
@@ -151,8 +153,11 @@ void TokenizedLines::find_lines() {
   std::int64_t number = 1;
   for (std::size_t begin = 0; begin < text.size(); begin = line_end(text, begin) + 1, ++number) {
     const std::string_view line = text.substr(begin, line_end(text, begin) - begin);
-    if (base::trim(line).empty()) continue;
-    const TokenizedLine parsed = parse_tokenized_line(line, vocab_, base::say(data_texts.line, number, path_));
+    if (is_blank(line)) continue;
+    const base::Text origin = base::say(data_texts.line, number, path_);
+    refuse_large_record(line.size(), origin);
+    refuse_split_object(line, origin);
+    const TokenizedLine parsed = parse_tokenized_line(line, vocab_, origin);
     if (!parsed.ids.empty()) lines_.push_back({begin, static_cast<std::int64_t>(parsed.ids.size())});
   }
   fingerprint_ = base::hash_bytes("tokenized " + base::hash_bytes(text));
