@@ -1,16 +1,19 @@
-// Files of JSON records: text, conversations and token ids to train on, metrics of a run.
+// Files of records: text, conversations and token ids to train on as JSON and in tables, metrics of a run.
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/encoding.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "data/chunks.h"
 #include "data/conversations.h"
+#include "data/file_content.h"
 #include "data/json_records.h"
 #include "data/loader.h"
 #include "data/sequence_samples.h"
+#include "data/table.h"
 #include "data/tokenized_lines.h"
 #include "fuzz/input.h"
 #include "fuzz/memory_file.h"
@@ -97,6 +100,50 @@ static void read_array(std::string_view content) {
   });
 }
 
+static std::string written(const std::vector<std::string>& fields) {
+  std::string row;
+  for (const std::string& field : fields) {
+    row += row.empty() ? "\"" : ",\"";
+    for (const char c : field) row += c == '"' ? std::string("\"\"") : std::string(1, c);
+    row += '"';
+  }
+  return row + "\n";
+}
+
+// Rows follow each other without a gap, each is a JSON object of texts, and what was written by us reads back.
+static void read_table(std::string_view content) {
+  accepted([&] {
+    const data::TableHeader header = data::table_header(content, ',', "a.csv");
+    for (std::size_t at = header.end, end = at; at < content.size(); at = end) {
+      end = data::row_end(content, at, ',');
+      require(end > at, "a row ends behind its begin");
+      const std::string_view row = content.substr(at, end - at);
+      if (data::is_empty_row(row)) continue;
+      const auto record = base::parse_ordered_json(data::record_of_row(row, header, "a row"), "a record");
+      require(record.is_object() && record.size() <= header.keys.size(), "a row is an object of its keys");
+      std::vector<std::string> keys, fields;
+      for (const auto& [key, value] : record.items())
+        if (value.is_string()) keys.push_back(key), fields.push_back(value.get<std::string>());
+      if (keys.empty()) continue;
+      const std::string table = written(keys) + written(fields);
+      const data::TableHeader again = data::table_header(table, ',', "it");
+      require(again.keys == keys && data::row_end(table, again.end, ',') == table.size(), "a table reads back");
+      const auto same = base::parse_ordered_json(data::record_of_row(table.substr(again.end), again, "it"), "it");
+      for (std::size_t i = 0; i < keys.size(); ++i)
+        require(same.value(keys[i], fields[i]) == fields[i], "a field reads back");
+    }
+  });
+}
+
+// Guesses about what is no JSON are sentences whatever it is.
+static void look_at(std::string_view content) {
+  if (const auto foreign = data::foreign_content(content, "a.jsonl"))
+    require(!data::describe(*foreign, "a.jsonl").english.empty(), "what is foreign has a name");
+  const std::size_t bad = base::first_not_utf8(content);
+  if (bad != std::string_view::npos)
+    require(!base::not_utf8(content, bad).english.empty(), "what is not UTF-8 has a name");
+}
+
 static void read_metrics(const std::string& line) {
   metrics::StepMetrics row;
   if (!accepted([&] { row = metrics::parse_step_metrics(line, "a row"); })) return;
@@ -118,5 +165,7 @@ TROIKA_FUZZ_TARGET(json_lines)(const std::uint8_t* data, std::size_t size) {
   }
   fuzz::read_samples(input);
   fuzz::read_array(input);
+  fuzz::read_table(input);
+  fuzz::look_at(input);
   return 0;
 }

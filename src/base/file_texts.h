@@ -39,7 +39,6 @@ struct FileTexts {
 
   // Of JSON, with the place.
   Bilingual deep = {"{}: JSON is nested deeper than 256 levels", "{}：JSON 嵌套超过 256 层"};
-  Bilingual not_json = {"{}: not valid JSON at byte {}", "{}：第 {} 字节处不是有效的 JSON"};
   Bilingual large_number = {"{}: a number is too large for a double", "{}：有一个数超出了 double 的范围"};
   Bilingual missing = {"{}: '{}' is missing", "{}：缺少“{}”"};
   Bilingual wrong_type = {"{}: '{}' must be {}, not {}", "{}：“{}”应为{}，而不是{}"};

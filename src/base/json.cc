@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file_texts.h"
+#include "base/json_fault.h"
 #include "base/say.h"
 
 namespace troika::base {
@@ -29,7 +30,7 @@ static Json guarded(std::string_view text, Origin origin, const Parse& parse) {
   try {
     return parse();
   } catch (const typename Json::parse_error& error) {
-    throw DataError(say(file_texts.not_json, origin, error.byte));
+    throw json_fault(text, error.byte, origin);
   } catch (const typename Json::out_of_range&) {
     throw DataError(say(file_texts.large_number, origin));
   }

@@ -128,8 +128,9 @@ TEST(ParseJson, TellsWhereAndWhatInBothLanguages) {
     return std::string();
   };
   const Text third_line{"line 3 of 'x'", "“x”第 3 行"};
-  EXPECT_EQ(error_of([&] { parse_json("[", third_line); }), "line 3 of 'x': not valid JSON at byte 2");
-  EXPECT_EQ(chinese([&] { parse_json("[", third_line); }), "“x”第 3 行：第 2 字节处不是有效的 JSON");
+  EXPECT_EQ(error_of([&] { parse_json("[", third_line); }),
+            "line 3 of 'x': not valid JSON at byte 2: it ends inside an array");
+  EXPECT_EQ(chinese([&] { parse_json("[", third_line); }), "“x”第 3 行：第 2 字节处不是有效的 JSON：在数组中间结束");
   EXPECT_EQ(chinese([] { json_string({{"a", 1}}, "a", "x.json"); }), "x.json：“a”应为字符串，而不是数字");
 }
 

@@ -18,7 +18,15 @@ std::map<std::string, std::string> capture_environment(char** environment) {
   return variables;
 }
 
-int guarded(const std::function<int()>& verb, const std::function<void(const std::string& text)>& last_words) {
+std::string_view memory_remedy(std::string_view verb) {
+  if (verb == "train" || verb == "launch" || verb == "eval" || verb == "bench")
+    return "use a smaller --micro-batch-size, --seq-len or model, or more stages (--pp)";
+  if (verb == "data") return "use fewer --workers, or free some memory";
+  return "free some memory, or use a host with more";
+}
+
+int guarded(const std::function<int()>& verb, const std::function<void(const std::string& text)>& last_words,
+            std::string_view name) {
   const auto end = [&](const std::string& text, int code) {
     std::fprintf(stderr, "troika: %s\n", text.c_str());
     if (last_words) last_words(text);
@@ -29,7 +37,7 @@ int guarded(const std::function<int()>& verb, const std::function<void(const std
   } catch (const base::Error& error) {
     return end(error.what(), error.exit_code());
   } catch (const std::bad_alloc&) {
-    return end("out of memory; use a smaller --micro-batch-size, --seq-len or model, or more stages (--pp)", 70);
+    return end("out of memory; " + std::string(memory_remedy(name)), 70);
   } catch (const std::exception& error) {
     return end(std::string("a fault of Troika itself: ") + error.what(), 70);
   }

@@ -44,5 +44,5 @@ int main(int argc, char** argv, char** environment) {
         if (speaks_to_peers(call)) ::signal(SIGPIPE, SIG_IGN);  // a peer's or reader's death is an error of the write
         return run->second(call);
       },
-      last_words);
+      last_words, argc > 1 ? argv[1] : "");
 }

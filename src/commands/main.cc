@@ -116,5 +116,5 @@ int main(int argc, char** argv, char** environment) {
         const troika::base::MappingGuard unreadable_files_are_errors;
         return run(argc, argv, environment);
       },
-      [](const std::string& text) { troika::host::leave_termination_message(text); });
+      [](const std::string& text) { troika::host::leave_termination_message(text); }, argc > 1 ? argv[1] : "");
 }

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <vector>
 
 #include "base/counted.h"
+#include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "config/profile.h"
@@ -133,6 +136,18 @@ void check_data(const DataSettings& d, Findings* findings) {
     findings->notes.emplace_back("data.packing has no effect on data.format text, which fills every sequence");
 }
 
+// A run's records among its data would be data of the next start. Prepared token shards are known by their index.
+void check_out(const std::string& out, const std::string& sources, const char* key, Findings* findings) {
+  const auto plain = [](const std::string& path) {
+    return std::filesystem::path(base::without_end_slashes(base::trim(path))).lexically_normal();
+  };
+  std::vector<std::string> words = base::split(sources, ',');
+  words.push_back(sources);
+  if (std::any_of(words.begin(), words.end(), [&](const std::string& word) { return plain(word) == plain(out); }) &&
+      !out.empty() && !base::file_exists(out + "/index.json"))
+    findings->errors.push_back(base::say(texts.out_is_data, base::without_end_slashes(out), key));
+}
+
 // RoPE settings that are stated and that the model does not use.
 void note_unused_rope_settings(const ModelSettings& m, Findings* findings) {
   const ModelSettings d;
@@ -179,6 +194,8 @@ void resolve_model(Settings* settings, Findings* findings) {
 void resolve_run(Settings* settings, Findings* findings) {
   const auto& train = settings->train;
   check_data(settings->data, findings);
+  check_out(settings->train.out, settings->data.train, "data.train", findings);
+  check_out(settings->train.out, settings->data.valid, "data.valid", findings);
   resolve_learning_rate(&settings->optimizer, findings);
   const std::int64_t warmup = settings->optimizer.warmup_steps;
   if (train.steps > 0 && warmup > train.steps) {

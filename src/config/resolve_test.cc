@@ -14,6 +14,15 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
+TEST(Out, IsNotTheFolderOfTheData) {
+  for (const char* data : {"texts", "./texts/", "a.txt, texts"})
+    EXPECT_THAT(resolve_error({"--data.train", data, "--out", "texts"}, 1),
+                HasSubstr("train.out is 'texts', which is the folder of data.train too"));
+  EXPECT_THAT(resolve_error({"--data.train", "a.txt", "--data.valid", ".", "--out", "."}, 1),
+              HasSubstr("the folder of data.valid too"));
+  EXPECT_EQ(resolved({"--data.train", "texts", "--out", "texts/run"}, 1).settings.train.out, "texts/run");
+}
+
 TEST(Layout, DpIsWhatRemainsOfTheWorld) {
   EXPECT_EQ(resolved({}, 3).layout.dp, 3);
   EXPECT_EQ(resolved({"--pp", "2"}, 6).layout.dp, 3);

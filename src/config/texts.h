@@ -56,6 +56,10 @@ struct ConfigTexts {
                              "data.weights 有 {} 个数，但 data.train 有 {} 个数据源：每个数据源一个"};
   base::Bilingual no_weight = {"data.weights are all 0, so nothing is left to train on: give one above 0",
                                "data.weights 全为 0，没有可训练的数据：请至少给出一个大于 0 的数"};
+  base::Bilingual out_is_data = {
+      "train.out is '{0}', which is the folder of {1} too, and a run writes its own files there: name another --out, "
+      "such as '{0}/run'",
+      "train.out 为“{0}”，它同时是 {1} 的目录，而运行会在其中写入自己的文件：请用 --out 指定其他目录，例如“{0}/run”"};
   base::Bilingual two_valid = {
       "data.valid '{}' and data.valid_share {} both say what to evaluate on: leave one of them out",
       "data.valid “{}”和 data.valid_share {} 都指定了验证数据：请去掉其中一个"};

@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/say.h"
-#include "base/text.h"
 #include "data/json_records.h"
+#include "data/record_files.h"
 #include "data/texts.h"
 
 namespace troika::data {
@@ -21,9 +21,17 @@ ChunkReader::ChunkReader(const Corpus& corpus, NextCut next_cut, std::size_t chu
 void ChunkReader::open_next_file() {
   const CorpusFile& source = corpus_.files[file_index_];
   file_ = std::make_shared<const InputText>(source.path, corpus_.scratch);
-  at_ = 0;
-  if (source.kind == FileKind::json_array) file_->while_reading([&] { at_ = array_begin(file_->text(), source.path); });
+  at_ = source.kind == FileKind::text && source.marked ? byte_order_mark.size() : 0;
+  header_ = nullptr;
   record_ = source.kind == FileKind::json_array ? 0 : 1;
+  file_->while_reading([&] {
+    if (source.kind == FileKind::json_array) at_ = array_begin(file_->text(), source.path);
+    if (source.kind != FileKind::table) return;
+    header_ = std::make_shared<const TableHeader>(table_header(file_->text(), separator_of(source.path), source.path));
+    at_ = header_->end;
+    record_ = header_->line;
+  });
+  begin_ = at_;
   counted_bytes_ = 0;
 }
 
@@ -56,8 +64,19 @@ static std::size_t behind_element(std::string_view text, std::size_t at, const s
   throw base::DataError(base::say(data_texts.text_after, path, more));
 }
 
+static std::size_t behind_rows(std::string_view rest, std::size_t most_bytes, char separator) {
+  std::size_t end = 0;
+  while (end < std::min(most_bytes, rest.size())) end = row_end(rest, end, separator);
+  return end;
+}
+
 std::size_t ChunkReader::cut(std::string_view rest) {
   const CorpusFile& source = corpus_.files[file_index_];
+  if (source.kind == FileKind::table) {
+    const std::size_t bytes = behind_rows(rest, chunk_bytes_, header_->separator);
+    record_ += line_breaks(rest.substr(0, bytes));
+    return bytes;
+  }
   if (source.kind == FileKind::json_array) {
     const Elements found = cut_elements(rest, chunk_bytes_, source.path);
     record_ += found.count;
@@ -87,35 +106,62 @@ std::optional<Chunk> ChunkReader::next() {
   });
   const double share = static_cast<double>(at_) / static_cast<double>(all.size());
   const auto behind = static_cast<std::int64_t>(share * static_cast<double>(file_->stored_bytes()));
-  return Chunk{
-      file_, rest.substr(0, size), source.path,       source.kind, first_record,
-      all,   begin == 0,           at_ == all.size(), number_++,   behind - std::exchange(counted_bytes_, behind)};
+  return Chunk{file_,           rest.substr(0, size),
+               source.path,     source.kind,
+               first_record,    all.substr(begin_),
+               begin == begin_, at_ == all.size(),
+               number_++,       behind - std::exchange(counted_bytes_, behind),
+               header_};
 }
 
 static void for_each_line(const Chunk& chunk, const std::function<void(std::string_view, const base::Text&)>& use) {
   std::int64_t number = chunk.first_record;
-  for (std::size_t at = 0; at < chunk.text.size(); ++number) {
-    const std::size_t end = behind_line(chunk.text, at);
+  for (std::size_t at = 0, end = 0; at < chunk.text.size(); at = end, ++number) {
+    end = behind_line(chunk.text, at);
     const std::string_view line = chunk.text.substr(at, end - at);
-    at = end;
-    if (!base::trim(line).empty()) use(line, base::say(data_texts.line, number, chunk.path));
+    if (is_blank(line)) continue;
+    const base::Text origin = base::say(data_texts.line, number, chunk.path);
+    refuse_split_object(line, origin);
+    use(line, origin);
   }
 }
 
 static void for_each_element(const Chunk& chunk, const std::function<void(std::string_view, const base::Text&)>& use) {
-  if (base::trim(chunk.text).empty()) return;
   std::int64_t index = chunk.first_record;
+  if (index == 0 && is_blank(chunk.text)) return;  // an empty array
   for (std::size_t at = 0; at <= chunk.text.size(); ++index) {
     const std::size_t end = std::min(element_end(chunk.text, at), chunk.text.size());
-    use(chunk.text.substr(at, end - at), base::say(data_texts.element, index, chunk.path));
+    const std::string_view element = chunk.text.substr(at, end - at);
+    if (is_blank(element))
+      throw base::DataError(base::say(data_texts.comma_alone, index == 0 ? 0 : index - 1, chunk.path));
+    use(element, base::say(data_texts.element, index, chunk.path));
     at = end + 1;
+  }
+}
+
+static void for_each_row(const Chunk& chunk, const std::function<void(std::string_view, const base::Text&)>& use) {
+  std::int64_t line = chunk.first_record;
+  for (std::size_t at = 0, end = 0; at < chunk.text.size(); at = end) {
+    end = row_end(chunk.text, at, chunk.header->separator);
+    const std::string_view row = chunk.text.substr(at, end - at);
+    const base::Text origin = base::say(data_texts.line, line, chunk.path);
+    line += line_breaks(row);
+    if (is_empty_row(row)) continue;
+    refuse_large_record(row.size(), origin);
+    use(record_of_row(row, *chunk.header, origin), origin);
   }
 }
 
 void for_each_record(const Chunk& chunk,
                      const std::function<void(std::string_view record, const base::Text& origin)>& use) {
-  chunk.file->while_reading(
-      [&] { chunk.kind == FileKind::json_array ? for_each_element(chunk, use) : for_each_line(chunk, use); });
+  const auto use_small = [&](std::string_view record, const base::Text& origin) {
+    refuse_large_record(record.size(), origin);
+    use(record, origin);
+  };
+  const auto read = chunk.kind == FileKind::table        ? for_each_row
+                    : chunk.kind == FileKind::json_array ? for_each_element
+                                                         : for_each_line;
+  chunk.file->while_reading([&] { read(chunk, use_small); });
 }
 
 static std::string text_of(std::string_view record, const base::Text& origin, const std::string& text_key) {

@@ -12,6 +12,7 @@
 #include "base/language.h"
 #include "data/corpus.h"
 #include "data/input_text.h"
+#include "data/table.h"
 
 namespace troika::data {
 
@@ -21,11 +22,12 @@ struct Chunk {
   std::string_view text;
   std::string path;
   FileKind kind = FileKind::text;
-  std::int64_t first_record = 1;      // of lines the number of the first, from 1; of arrays the index, from 0
-  std::string_view document;          // text files: the whole document
+  std::int64_t first_record = 1;  // of lines and rows the number of the first line, from 1; of arrays the index, from 0
+  std::string_view document;      // text files: the whole document
   bool begins = false, ends = false;  // text files: this chunk begins, ends the document
   std::int64_t number = 0;            // of the corpus, from 0
   std::int64_t input_bytes = 0;       // of the file as it lies on the disk; of all chunks together Corpus::bytes
+  std::shared_ptr<const TableHeader> header = nullptr;  // of tables
 };
 
 // Gives the chunks of a corpus in order. Chunk borders depend on the data alone. One thread at a time.
@@ -37,7 +39,8 @@ class ChunkReader {
   // Chunks are at least `chunk_bytes` long, except the last of a file.
   ChunkReader(const Corpus& corpus, NextCut next_cut, std::size_t chunk_bytes = 1 << 20);
 
-  // Nothing at the end. DataError for a JSON array that does not end, or that is followed by something else.
+  // Nothing at the end. DataError for a JSON array that does not end, or that is followed by something else, and as
+  // table_header.
   std::optional<Chunk> next();
 
  private:
@@ -48,15 +51,16 @@ class ChunkReader {
   NextCut next_cut_;
   std::size_t chunk_bytes_;
   std::size_t file_index_ = 0;
-  std::shared_ptr<const InputText> file_;  // null between files
-  std::size_t at_ = 0;
+  std::shared_ptr<const InputText> file_;      // null between files
+  std::shared_ptr<const TableHeader> header_;  // of a table
+  std::size_t at_ = 0, begin_ = 0;             // the text begins there, behind a byte order mark
   std::int64_t record_ = 1, number_ = 0;
   std::int64_t counted_bytes_ = 0;  // of this file, in earlier chunks
 };
 
-// The records of a chunk of JSON, not parsed; empty lines are skipped. DataError when the file cannot be read, then also what
-// `use` made of earlier records is worthless. `origin` names the place: "line 3
-// of 'x.jsonl'", "[2] of 'x.json'".
+// The records of a chunk as JSON, not parsed; empty lines are skipped. DataError when the file cannot be read, then also what
+// `use` made of earlier records is worthless, for a record that is too large, and as record_of_row. `origin` names the place:
+// "line 3 of 'x.jsonl'", "[2] of 'x.json'".
 void for_each_record(const Chunk& chunk,
                      const std::function<void(std::string_view record, const base::Text& origin)>& use);
 

@@ -2,15 +2,20 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <utility>
 
-#include "base/counted.h"
+#include "base/encoding.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
+#include "data/file_content.h"
 #include "data/input_text.h"
 #include "data/json_records.h"
+#include "data/record_files.h"
+#include "data/shard_index.h"
 #include "data/texts.h"
 
 namespace troika::data {
@@ -18,69 +23,164 @@ namespace fs = std::filesystem;
 
 static constexpr std::size_t looked_at_bytes = 8192;
 
-static FileKind kind_of(std::string_view name, std::string_view first, JsonFiles json_files) {
-  name = without_compression(name);
-  const bool records = ends_with(name, ".jsonl") || (json_files == JsonFiles::records && ends_with(name, ".json"));
-  if (!records) return FileKind::text;
-  const std::size_t at = content_begin(first);
-  return at != std::string_view::npos && first[at] == '[' ? FileKind::json_array : FileKind::json_lines;
+bool is_run_folder(const std::string& path) {
+  return base::file_exists(path + "/run.lock") || base::file_exists(path + "/launch.lock") ||
+         (base::file_exists(path + "/config.yaml") && base::directory_exists(path + "/checkpoints"));
 }
 
-// False for what is binary.
-static bool add_file(const std::string& path, const std::string& name, JsonFiles json_files, Corpus* corpus) {
-  const std::string first = first_text(path, looked_at_bytes);
-  if (first.find('\0') != std::string::npos) return false;
-  CorpusFile file{path, name, base::file_size(path), kind_of(name, first, json_files)};
-  corpus->bytes += file.bytes;
-  corpus->files.push_back(std::move(file));
-  return true;
+bool is_passed_over(const std::string& path) { return is_run_folder(path) || looks_like_shards(path); }
+
+bool lies_in(const std::string& path, const std::string& folder) {
+  std::error_code failed;
+  const fs::path whole = fs::canonical(path, failed);
+  if (failed) return false;
+  const fs::path root = fs::canonical(folder, failed);
+  if (failed) return false;
+  return std::mismatch(root.begin(), root.end(), whole.begin(), whole.end()).first == root.end();
 }
 
-static void add_folder(const std::string& path, const std::string& name, JsonFiles json_files, Corpus* corpus) {
-  for (const std::string& entry : base::list_directory(path)) {
-    if (entry[0] == '.' || entry == "dataset_info.json") continue;
-    const std::string below = path + "/" + entry, below_name = name.empty() ? entry : name + "/" + entry;
-    std::error_code ignored;
-    if (base::directory_exists(below)) {
-      if (!fs::is_symlink(below, ignored)) add_folder(below, below_name, json_files, corpus);
-    } else if (base::file_exists(below) && base::file_size(below) > 0) {
-      if (!add_file(below, below_name, json_files, corpus)) ++corpus->skipped_binary;
-    }
-  }
+void refuse_special_file(const std::string& path) {
+  std::error_code failed;
+  const bool descriptor = path.rfind("/dev/fd/", 0) == 0 || path.rfind("/proc/self/fd/", 0) == 0;
+  const fs::file_status status = fs::status(path, failed);
+  if (fs::is_regular_file(status) || fs::is_directory(status) || (!fs::exists(status) && !descriptor)) return;
+  const bool pipe = descriptor || fs::is_fifo(status);
+  throw base::DataError(base::say(pipe ? data_texts.pipe : data_texts.special, path));
 }
 
-static void add_named_file(const std::string& path, JsonFiles json_files, Corpus* corpus) {
-  if (base::file_size(path) == 0) throw base::DataError(base::say(data_texts.empty_file, path));
-  if (!add_file(path, fs::path(path).filename().string(), json_files, corpus)) {
-    throw base::DataError(base::say(data_texts.no_text, path));
-  }
-}
+namespace {
 
-Corpus find_corpus(const std::vector<std::string>& inputs, JsonFiles json_files) {
-  Corpus corpus;
-  for (const std::string& input : inputs) {
-    if (base::directory_exists(input)) {
-      const std::size_t before = corpus.files.size();
-      add_folder(input, "", json_files, &corpus);
-      if (corpus.files.size() == before) {
-        throw base::DataError(
-            base::say(data_texts.no_text_files, input,
-                      base::counted_text(corpus.skipped_binary, "binary one was", "binary ones were")));
-      }
-    } else if (base::file_exists(input)) {
-      add_named_file(input, json_files, &corpus);
-    } else {
+enum class Named { itself, by_folder };
+
+// One input after the other.
+class CorpusFinder {
+ public:
+  explicit CorpusFinder(JsonFiles json_files) : json_files_(json_files) {}
+
+  void add(const std::string& input) {
+    if (base::directory_exists(input)) return add_whole_folder(input);
+    if (!base::file_exists(input)) {
+      refuse_special_file(input);
       throw base::DataError(base::say(data_texts.no_input_file, input));
     }
+    if (base::file_size(input) == 0) throw base::DataError(base::say(data_texts.empty_file, input));
+    add_file(input, fs::path(input).filename().string(), Named::itself);
   }
+  Corpus take() && { return std::move(corpus_); }
+
+ private:
+  void add_whole_folder(const std::string& path) {
+    if (is_run_folder(path)) throw base::DataError(base::say(data_texts.is_run, path));
+    root_ = path;
+    binary_records_.reset();
+    const std::size_t before = corpus_.files.size();
+    add_folder(path, "");
+    const auto first = corpus_.files.begin() + static_cast<std::ptrdiff_t>(before);
+    const bool all_records =
+        std::all_of(first, corpus_.files.end(), [](const CorpusFile& file) { return file.kind != FileKind::text; });
+    const bool json_is_records = json_files_ == JsonFiles::records && all_records;
+    if (binary_records_ && (json_is_records || always_lines(binary_records_->path)))
+      throw base::DataError(describe(binary_records_->content, binary_records_->path));
+    if (corpus_.files.size() > before) return;
+    const base::Text left_out = corpus_.left_out.text();
+    throw base::DataError(
+        base::say(data_texts.no_text_files, path,
+                  left_out.english.empty() ? base::Text{} : base::say(data_texts.in_brackets, left_out)));
+  }
+
+  void add_folder(const std::string& path, const std::string& name) {
+    for (const std::string& entry : base::list_directory(path)) {
+      if (entry[0] == '.' || entry == "dataset_info.json") continue;
+      const std::string below = path + "/" + entry, below_name = name.empty() ? entry : name + "/" + entry;
+      if (const auto why = why_left_out(below)) {
+        corpus_.left_out.add(*why, below_name);
+      } else if (base::directory_exists(below)) {
+        add_folder(below, below_name);
+      } else {
+        add_file(below, below_name, Named::by_folder);
+      }
+    }
+  }
+
+  // Of an entry of a folder, without a look into it.
+  std::optional<Why> why_left_out(const std::string& path) const {
+    std::error_code ignored;
+    const bool folder = base::directory_exists(path);
+    if (fs::is_symlink(path, ignored)) {
+      if (!fs::exists(path, ignored)) return Why::link_nowhere;
+      if (!lies_in(path, root_)) return Why::link_out;
+      if (folder) return Why::linked_folder;
+    }
+    if (folder) {
+      if (is_run_folder(path)) return Why::run;
+      return looks_like_shards(path) ? std::optional(Why::shards) : std::nullopt;
+    }
+    if (!base::file_exists(path)) return Why::special;
+    return base::file_size(path) == 0 ? std::optional(Why::empty) : std::nullopt;
+  }
+
+  void add_file(const std::string& path, const std::string& name, Named named) {
+    const std::string first = first_text(path, looked_at_bytes);
+    if (auto foreign = foreign_content(first, path)) return pass_over(std::move(*foreign), path, name, named);
+    CorpusFile file{path, name, base::file_size(path), kind_of(path, first, named), has_byte_order_mark(first)};
+    if (file.kind == FileKind::text && base::first_not_utf8(first) != std::string::npos)
+      corpus_.not_utf8.push_back(name);
+    corpus_.bytes += file.bytes;
+    corpus_.files.push_back(std::move(file));
+  }
+
+  void pass_over(Foreign content, const std::string& path, const std::string& name, Named named) {
+    if (named == Named::itself) throw base::DataError(describe(content, path));
+    corpus_.left_out.add(content.kind == ForeignKind::encoding ? Why::encoding : Why::binary, name);
+    const bool worse = !binary_records_ || (always_lines(path) && !always_lines(binary_records_->path));
+    if (worse && named_like_records(path)) binary_records_ = BinaryRecords{std::move(content), path};
+  }
+
+  FileKind kind_of(const std::string& path, std::string_view first, Named named) const {
+    if (always_lines(path)) return kind_of_json(first);
+    const bool records = json_files_ == JsonFiles::records;
+    if (separator_of(path) != '\0')
+      return records || (named == Named::itself && json_files_ == JsonFiles::documents) ? FileKind::table
+                                                                                        : FileKind::text;
+    if (is_json(path)) return records ? kind_of_json(first) : FileKind::text;
+    if (json_files_ == JsonFiles::as_text || (!records && named == Named::by_folder)) return FileKind::text;
+    const FileKind found = kind_by_content(path, first);
+    if (found == FileKind::text || records) return found;
+    throw base::DataError(base::say(data_texts.records_by_content, path));
+  }
+
+  struct BinaryRecords {
+    Foreign content;
+    std::string path;
+  };
+
+  const JsonFiles json_files_;
+  std::string root_;
+  std::optional<BinaryRecords> binary_records_;  // the first of the folder, of lines if there are any
+  Corpus corpus_;
+};
+
+}  // namespace
+
+Corpus find_corpus(const std::vector<std::string>& inputs, JsonFiles json_files) {
+  CorpusFinder finder(json_files);
+  for (const std::string& input : inputs) finder.add(input);
+  Corpus corpus = std::move(finder).take();
   if (corpus.files.empty()) throw base::DataError(base::say(data_texts.no_input));
   return corpus;
+}
+
+// What decides the documents of a file beside its name and bytes, where that is not how earlier versions read it.
+static const char* reading_of(const CorpusFile& file) {
+  if (file.kind == FileKind::text) return file.marked ? " without its mark" : "";
+  return is_jsonl(file.name) ? "" : " as records";
 }
 
 std::string corpus_hash(const Corpus& corpus) {
   std::string all;
   for (const CorpusFile& file : corpus.files) {
-    all += fmt::format("{}:{} {} {}\n", file.name.size(), file.name, file.bytes, base::hash_file(file.path));
+    all += fmt::format("{}:{} {} {}{}\n", file.name.size(), file.name, file.bytes, base::hash_file(file.path),
+                       reading_of(file));
   }
   return base::hash_bytes(all);
 }

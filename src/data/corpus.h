@@ -5,36 +5,55 @@
 #include <string>
 #include <vector>
 
+#include "data/left_out.h"
+
 namespace troika::data {
 
-// What a file holds: one document, or records of JSON, an object a line or an array of objects.
-enum class FileKind { text, json_lines, json_array };
+// What a file holds: one document, or records: of JSON, an object a line or an array of objects; a row of a table each.
+enum class FileKind { text, json_lines, json_array, table };
 
 struct CorpusFile {
   std::string path;
   std::string name;  // below the input that named it; the same on every host
   std::int64_t bytes = 0;
   FileKind kind = FileKind::text;
+  bool marked = false;  // begins with a byte order mark, which is no part of its text
 };
 
 struct Corpus {
   std::vector<CorpusFile> files;
   std::int64_t bytes = 0;
-  std::int64_t skipped_binary = 0;  // files of folders that hold a NUL byte in their first 8 KiB
-  std::string scratch;              // where files are decompressed to, see InputText
+  LeftOut left_out;  // of folders
+  std::vector<std::string>
+      not_utf8;         // names of files of text that have other bytes near their beginning, which are kept
+  std::string scratch;  // where files are decompressed to, see InputText
 };
 
-// Whether .json files are records too, as .jsonl files always are. Records are an array when the first character says
-// so.
-enum class JsonFiles { documents, records };
+// What is read as records. Always what ends in .jsonl, .ndjson, .jsonlines or .jl, in capitals too; of it an array
+// where the first character says so.
+enum class JsonFiles {
+  documents,  // and a table (.csv, .tsv) that is named itself. A named file of another ending that holds records is refused
+  as_text,  // nothing else
+  records   // and .json files, tables, and files of other endings that hold records
+};
 
 // Files as given; folders recursively, names in byte order, without hidden names (.git), without dataset_info.json,
-// which describes data, without empty and binary files, and without following links to folders. Each may be
-// compressed (.gz, .zst). Throws DataError when an input is missing, or empty, or a named file is binary, or nothing
-// is left.
+// which describes data. Of a folder LeftOut counts what is not read: empty and binary files, links to folders, links that leave the
+// folder or lead nowhere, special files, folders of runs and of token shards. Each may be compressed (.gz, .zst). Throws DataError
+// when an input is missing, empty, a pipe or a run's folder, or a named file or a file of records is binary, or nothing is left.
 Corpus find_corpus(const std::vector<std::string>& inputs, JsonFiles json_files = JsonFiles::documents);
 
-// 16 hex digits over the names, sizes and contents of all files: reads everything once.
+// 16 hex digits over the names, sizes, kinds and contents of all files: reads everything once.
 std::string corpus_hash(const Corpus& corpus);
+
+// Whether folders of data pass over the folder at `path`: it is a run's, or holds token shards.
+bool is_run_folder(const std::string& path);
+bool is_passed_over(const std::string& path);
+
+// Whether `path` is, after all links are followed, in `folder`. False when it leads nowhere.
+bool lies_in(const std::string& path, const std::string& folder);
+
+// Something that is neither a file nor a folder, such as a pipe, which cannot be read twice. DataError then.
+void refuse_special_file(const std::string& path);
 
 }  // namespace troika::data

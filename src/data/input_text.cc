@@ -7,6 +7,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <climits>
 #include <cstring>
@@ -25,9 +26,16 @@ bool ends_with(std::string_view text, std::string_view ending) {
   return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
 }
 
+bool has_ending(std::string_view name, std::string_view ending) {
+  if (name.size() < ending.size()) return false;
+  name = name.substr(name.size() - ending.size());
+  return std::equal(name.begin(), name.end(), ending.begin(),
+                    [](char given, char small) { return std::tolower(static_cast<unsigned char>(given)) == small; });
+}
+
 Compression compression_of(std::string_view name) {
-  if (ends_with(name, ".gz")) return Compression::gzip;
-  return ends_with(name, ".zst") ? Compression::zstd : Compression::none;
+  if (has_ending(name, ".gz")) return Compression::gzip;
+  return has_ending(name, ".zst") ? Compression::zstd : Compression::none;
 }
 
 std::string_view without_compression(std::string_view name) {

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "data/conversation_texts.h"
 #include "data/texts.h"
 
@@ -31,10 +32,23 @@ std::size_t element_end(std::string_view text, std::size_t at) {
   return std::string_view::npos;
 }
 
+void refuse_large_record(std::size_t bytes, base::Origin origin) {
+  if (bytes <= most_record_bytes) return;
+  throw base::DataError(
+      base::say(data_texts.large_record, origin, base::format_bytes(static_cast<std::int64_t>(most_record_bytes))));
+}
+
+bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos; }
+
+void refuse_split_object(std::string_view line, base::Origin origin) {
+  if (line.size() < 256 && base::trim(has_byte_order_mark(line) ? line.substr(byte_order_mark.size()) : line) == "{")
+    throw base::DataError(base::say(data_texts.split_object, origin));
+}
+
+bool has_byte_order_mark(std::string_view text) { return text.substr(0, byte_order_mark.size()) == byte_order_mark; }
+
 std::size_t content_begin(std::string_view text) {
-  static constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-  const bool marked = text.substr(0, byte_order_mark.size()) == byte_order_mark;
-  return text.find_first_not_of(" \t\r\n", marked ? byte_order_mark.size() : 0);
+  return text.find_first_not_of(" \t\r\n", has_byte_order_mark(text) ? byte_order_mark.size() : 0);
 }
 
 std::size_t array_begin(std::string_view text, const std::string& path) {

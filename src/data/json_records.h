@@ -15,7 +15,19 @@ namespace troika::data {
 // ends first. Brackets and strings are counted, nothing is checked.
 std::size_t element_end(std::string_view text, std::size_t at);
 
-// The first character that is neither white space nor a byte order mark (UTF-8); npos when there is none.
+// A record is one line, one element or one row; none may be larger.
+inline constexpr std::size_t most_record_bytes = std::size_t{1} << 28;
+void refuse_large_record(std::size_t bytes, base::Origin origin);  // DataError
+
+bool is_blank(std::string_view text);  // white space alone
+
+// A line that only opens an object, of which the rest is on the next ones. DataError.
+void refuse_split_object(std::string_view line, base::Origin origin);
+
+inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";  // of UTF-8
+bool has_byte_order_mark(std::string_view text);
+
+// The first character that is neither white space nor a byte order mark; npos when there is none.
 std::size_t content_begin(std::string_view text);
 
 // Behind the opening bracket. DataError naming `path` when the first character is no bracket.

@@ -57,6 +57,19 @@ std::vector<SourcePart> named_parts(const std::vector<std::string>& names, const
   return named;
 }
 
+// How many samples an epoch has of each source, where that is not what the source has.
+void report_epoch(const Samples& all, const std::vector<std::string>& names, std::vector<base::Text>* report) {
+  const auto* mixture = dynamic_cast<const MixtureSamples*>(&all);
+  if (mixture == nullptr) return;
+  std::vector<base::Text> parts, without;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    parts.push_back(base::say({"'{}': {}", "“{}”：{}"}, names[i], mixture->samples_of(i)));
+    if (mixture->samples_of(i) == 0) without.push_back(base::say(data_texts.no_sample_of, names[i]));
+  }
+  report->push_back(base::say(data_texts.in_an_epoch, mixture->samples(), base::join(parts, {", ", "，"})));
+  report->insert(report->end(), without.begin(), without.end());
+}
+
 // Cuts every source in two; gives the parts for evaluation, and leaves their names.
 Parts split_all(Parts* parts, std::vector<std::string>* names, double share, const OpenRequest& request) {
   std::vector<std::int64_t> sizes;
@@ -114,6 +127,7 @@ OpenedSamples open_samples(const OpenRequest& request, const config::DataSetting
     parts.push_back(one.samples);
     names.push_back(source.name);
     weights.push_back(weight);
+    names.push_back(source.name);
     opened.vocab = std::max(opened.vocab, one.vocab);
     opened.tokens += one.tokens;
     opened.truncated += one.truncated;
@@ -128,7 +142,7 @@ OpenedSamples open_samples(const OpenRequest& request, const config::DataSetting
   }
   if (!training) opened.parts = named_parts(names, parts);
   opened.samples = mixed(parts, weights, training ? settings.mix : Mix::concat, request.seed);
-  if (parts.size() > 1) opened.report.push_back(base::say(data_texts.in_an_epoch, opened.samples->samples()));
+  report_epoch(*opened.samples, names, &opened.report);
   return opened;
 }
 

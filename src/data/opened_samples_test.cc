@@ -19,6 +19,7 @@ using base::TestFolder;
 using testing::AllOf;
 using testing::Contains;
 using testing::HasSubstr;
+using testing::Not;
 
 class Opened : public testing::Test {
  protected:
@@ -186,6 +187,73 @@ TEST_F(Opened, FormatsAndCompressionAreFoundOut) {
   EXPECT_EQ(open(folder_ / "i.jsonl.gz").samples->samples(), 1);
 }
 
+TEST_F(Opened, RecordsAreReadWhateverTheirEnding) {
+  for (const char* name : {"a.ndjson", "a.JSONL", "a.jl", "a.txt", "a", "a.gz"}) {
+    const std::string records = R"({"instruction": "q", "output": "yes"})"
+                                "\n";
+    const std::string path = folder_.write(name, std::string(name) == "a.gz" ? gzip(records) : records);
+    EXPECT_EQ(text(*open(path).samples, 0), "u:q;a:yes;| [yes;|]") << name;
+  }
+  const std::string other = folder_.write("b.dat", R"({"question": "q", "answer": "yes"})"
+                                                   "\n"
+                                                   R"({"question": "q", "answer": "no"})");
+  EXPECT_THAT(message_of<base::DataError>([&] { open(other); }),
+              AllOf(HasSubstr("the keys question, answer match no known format"), Not(HasSubstr("plain text"))));
+  settings_.format = config::DataFormat::text;
+  EXPECT_EQ(open(other, 4).tokens, 69);
+  settings_.format = config::DataFormat::alpaca;
+  EXPECT_EQ(text(*open(folder_.write("c.log", R"({"output": "yes", "instruction": "q"})")).samples, 0),
+            "u:q;a:yes;| [yes;|]");
+}
+
+TEST_F(Opened, TablesAreRecords) {
+  EXPECT_EQ(text(*open(folder_.write("a.csv", "instruction,input,output\r\nq,,yes\r\n")).samples, 0),
+            "u:q;a:yes;| [yes;|]");
+  EXPECT_EQ(text(*open(folder_.write("m.tsv.gz",
+                                     gzip("messages\n\"[{\"\"role\"\": \"\"user\"\", \"\"content\"\": \"\"q\"\"}, "
+                                          "{\"\"role\"\": \"\"assistant\"\", \"\"content\"\": \"\"yes\"\"}]\"\n")))
+                      .samples,
+                 0),
+            "u:q;a:yes;| [yes;|]");
+  EXPECT_EQ(open(folder_.write("t.csv", "id,text\n1,abcdefgh\n2,\"ij\nkl\"\n"), 4).tokens, 9 + 6);
+  settings_.text_key = "body";
+  EXPECT_EQ(open(folder_.write("b.csv", "body\nabcdefgh\n"), 4).tokens, 9);
+  EXPECT_THAT(message_of<base::DataError>([&] { open(folder_.write("x.csv", "a,b\n1,2\n")); }),
+              HasSubstr("the keys a, b match no known format"));
+  folder_.write("mixed/README.md", "Some text that is long enough.");
+  folder_.write("mixed/t.csv", "a,b\n1,2\n");
+  EXPECT_THAT(message_of<base::DataError>([&] { open(folder_ / "mixed"); }),
+              HasSubstr("holds a table ('t.csv') beside text"));
+  settings_.format = config::DataFormat::text;
+  EXPECT_EQ(open(folder_ / "mixed", 4).tokens, 31 + 9);
+}
+
+TEST_F(Opened, FilesThatAreLeftOutAreNamed) {
+  alpaca("d/a.jsonl", 2);
+  folder_.write("d/empty.jsonl", "");
+  const auto report = [&](const std::string& path) { return base::in(open(path, 4).report, base::Language::english); };
+  settings_.format = config::DataFormat::alpaca;
+  folder_.write("d/README.md", "about it");
+  EXPECT_THAT(
+      base::in(open(folder_ / "d").report, base::Language::english),
+      Contains(HasSubstr("; left out: 1 empty file ('empty.jsonl'), 1 file that holds no records ('README.md')")));
+  settings_.format = config::DataFormat::automatic;
+  folder_.write("t/a.txt", "caf\xE9 au lait");
+  folder_.write("t/b.bin.txt", std::string("\x7F"
+                                           "ELF\0\1\2\0",
+                                           8));
+  EXPECT_THAT(report(folder_ / "t"), Contains(HasSubstr("of 4 ids; left out: 1 binary file ('b.bin.txt')")));
+  EXPECT_THAT(report(folder_ / "t"), Contains(HasSubstr("1 file of '" + (folder_ / "t") + "' is not UTF-8")));
+}
+
+TEST_F(Opened, TextThatIsTooShortIsNamedAndNotItsCache) {
+  const std::string path = folder_.write("short.txt", "ab");
+  EXPECT_THAT(message_of<base::DataError>([&] { open(path); }),
+              HasSubstr("'" + path + "' holds 3 tokens, but one sample"));
+  EXPECT_THAT(message_of<base::DataError>([&] { open(folder_.write("mark.txt", "\xEF\xBB\xBF")); }),
+              HasSubstr("mark.txt' holds no text"));
+}
+
 TEST_F(Opened, AnswersEndWithTheTokenizersEndMarkWhereThatIsNoText) {
   const std::string path = folder_.write(
       "m.jsonl", R"({"messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "a"},)"
@@ -252,6 +320,11 @@ TEST_F(Opened, SeveralSourcesAreMixedByTheirWeights) {
   EXPECT_EQ(open(both).samples->samples(), 10);
   settings_.weights = {2, 0.5};
   EXPECT_EQ(open(both).samples->samples(), 11);
+  const auto report = [&] { return base::in(open(both).report, base::Language::english); };
+  EXPECT_THAT(report(), Contains("samples in an epoch: 11 ('" + (folder_ / "a.jsonl") + "': 8, '" +
+                                 (folder_ / "b.jsonl") + "': 3)"));
+  settings_.weights = {0.01, 1};
+  EXPECT_THAT(report(), Contains(HasSubstr("note: no sample of '" + (folder_ / "a.jsonl") + "' is in an epoch")));
   EXPECT_EQ(open(both, 32, Reading::evaluation).samples->samples(), 10);
   settings_.weights = {1, 1, 1};
   EXPECT_THAT(base::message_of<base::ConfigError>([&] { open(both); }), HasSubstr("3 numbers for 2 sources"));

@@ -38,18 +38,29 @@ std::shared_ptr<const TokenStream> open_stream(const Source& source, JsonFiles j
   return prepare_once({source.path}, opening.tokenizer, opening.cache, options, opening.on_progress);
 }
 
-OpenedSource open_text(const Source& source, JsonFiles json_files, const Opening& opening) {
-  const auto stream = open_stream(source, json_files, opening);
+// As the end of the line that counts what is read; "" when nothing was.
+base::Text left_out(std::vector<base::Text> parts, const LeftOut& files) {
+  if (!files.empty()) parts.push_back(files.text());
+  return parts.empty() ? base::Text{} : base::say(data_texts.left_out, base::join(parts, {", ", "，"}));
+}
+
+OpenedSource open_text(const Source& source, const SourceShape& found, const Opening& opening) {
+  const auto stream = open_stream(source, found.json_files, opening);
   OpenedSource opened{nullptr, stream->vocab_size(), stream->tokens(), 0, {}};
   if (opening.reading == Reading::training) {
-    opened.samples = std::make_shared<const TokenSamples>(stream, opening.seq_len);
+    opened.samples = std::make_shared<const TokenSamples>(stream, opening.seq_len, source.name);
   } else {
-    opened.samples = std::make_shared<const TokenWindows>(stream, opening.seq_len);
+    opened.samples = std::make_shared<const TokenWindows>(stream, opening.seq_len, source.name);
   }
-  opened.report = {
-      base::say(data_texts.text_report, source.name, counted(stream->tokens(), data_texts.one_token, data_texts.tokens),
-                counted(stream->documents(), data_texts.one_document, data_texts.documents),
-                counted(opened.samples->samples(), data_texts.one_sample, data_texts.samples), opening.seq_len)};
+  opened.report = {base::say(data_texts.text_report, source.name,
+                             counted(stream->tokens(), data_texts.one_token, data_texts.tokens),
+                             counted(stream->documents(), data_texts.one_document, data_texts.documents),
+                             counted(opened.samples->samples(), data_texts.one_sample, data_texts.samples),
+                             opening.seq_len, left_out({}, found.left_out))};
+  if (!found.not_utf8.empty())
+    opened.report.push_back(
+        base::say(found.not_utf8.size() == 1 ? data_texts.one_not_utf8 : data_texts.several_not_utf8, source.name,
+                  found.not_utf8.size(), found.not_utf8.front()));
   if (opening.settings.packing) opened.report.push_back(base::say(data_texts.no_packing, source.name));
   if (const std::int64_t bytes = stream->unverified_bytes(); bytes > 0)
     opened.report.push_back(base::say(data_texts.unhashed, base::format_bytes(bytes), stream->path()));
@@ -118,7 +129,7 @@ OpenedSource open_sequences(WithTargets taught, const base::Text& what, const ba
 OpenedSource open_tokenized(const Source& source, const Opening& opening) {
   const Corpus corpus = record_files(source);
   const CorpusFile& file = corpus.files.front();
-  if (corpus.files.size() != 1 || file.kind == FileKind::json_array)
+  if (corpus.files.size() != 1 || file.kind != FileKind::json_lines)
     throw base::DataError(base::say(data_texts.one_file, source.path));
   const std::int64_t vocab = opening.vocab > 0 ? opening.vocab : opening.tokenizer.vocab_size();
   const auto all_lines = std::make_shared<const TokenizedLines>(file.path, vocab, opening.cache);
@@ -138,15 +149,15 @@ OpenedSource open_tokenized(const Source& source, const Opening& opening) {
     parts.push_back(base::say(conversation_texts.longer, longer, opening.seq_len));
   if (const std::int64_t without = fit->count() - taught.sequences->count(); without > 0)
     parts.push_back(base::say(data_texts.without_label, without, opening.seq_len));
-  const base::Text left_out =
-      parts.empty() ? base::Text{} : base::say(data_texts.left_out, base::join(parts, {", ", "，"}));
-  OpenedSource opened = open_sequences(std::move(taught), base::say(data_texts.token_ids), left_out, source, opening);
+  OpenedSource opened = open_sequences(std::move(taught), base::say(data_texts.token_ids),
+                                       left_out(std::move(parts), corpus.left_out), source, opening);
   opened.vocab = vocab;
   return opened;
 }
 
-// What was left out, and why; "" when nothing was.
-base::Text left_out(const SequenceCounts& counts, std::int64_t longer, std::int64_t behind, std::int64_t seq_len) {
+// Which records were left out, and why.
+std::vector<base::Text> records_left_out(const SequenceCounts& counts, std::int64_t longer, std::int64_t behind,
+                                         std::int64_t seq_len) {
   std::vector<base::Text> parts;
   if (counts.duplicates > 0)
     parts.push_back(
@@ -154,7 +165,7 @@ base::Text left_out(const SequenceCounts& counts, std::int64_t longer, std::int6
   if (counts.without_answer > 0) parts.push_back(base::say(data_texts.without_answer, counts.without_answer));
   if (longer > 0) parts.push_back(base::say(conversation_texts.longer, longer, seq_len));
   if (behind > 0) parts.push_back(base::say(data_texts.late_answers, behind, seq_len));
-  return parts.empty() ? base::Text{} : base::say(data_texts.left_out, base::join(parts, {", ", "，"}));
+  return parts;
 }
 
 OpenedSource open_conversations(const Source& source, const RecordShape& shape, const Opening& opening) {
@@ -176,8 +187,10 @@ OpenedSource open_conversations(const Source& source, const RecordShape& shape, 
   if (kept == 0) throw base::DataError(base::say(data_texts.all_late, source.path, opening.seq_len));
   const base::Text what = base::say(data_texts.from_records, word_of(shape.format),
                                     counted(counts.records, data_texts.one_record, data_texts.records));
-  OpenedSource opened = open_sequences(std::move(taught), what,
-                                       left_out(counts, longer, fit->count() - kept, opening.seq_len), source, opening);
+  OpenedSource opened = open_sequences(
+      std::move(taught), what,
+      left_out(records_left_out(counts, longer, fit->count() - kept, opening.seq_len), corpus.left_out), source,
+      opening);
   for (base::Text& line : file->findings().report(source.name, opening.settings.control_tokens))
     opened.report.push_back(std::move(line));
   opened.vocab = opening.tokenizer.vocab_size();
@@ -190,7 +203,7 @@ OpenedSource open_source(const Source& source, const Opening& opening) {
   const SourceShape found = shape_of_source(source);
   switch (found.shape.format) {
     case Format::text:
-      return open_text(source, found.json_files, opening);
+      return open_text(source, found, opening);
     case Format::tokenized:
       return open_tokenized(source, opening);
     default:

@@ -23,8 +23,9 @@ struct PrepareOptions {
 
 struct PrepareReport {
   std::int64_t bytes = 0, documents = 0, tokens = 0, shards = 0;
-  std::int64_t duplicate_documents = 0;  // left out
-  std::int64_t binary_files = 0;         // of folders, skipped
+  std::int64_t duplicate_documents = 0;    // left out
+  LeftOut left_out = {};                   // of folders
+  std::vector<std::string> not_utf8 = {};  // files of text that have other bytes near their beginning
   bool reused = false;  // the folder held exactly this already; the other numbers are those of the folder
 };
 

@@ -130,7 +130,8 @@ static PrepareReport write_shards(const Corpus& corpus, const std::string& sourc
   PrepareReport report{progress.done_bytes};
   count_shards(shards.finish(source), &report);
   report.duplicate_documents = sink.duplicates();
-  report.binary_files = corpus.skipped_binary;
+  report.left_out = corpus.left_out;
+  report.not_utf8 = corpus.not_utf8;
   return report;
 }
 

@@ -37,7 +37,7 @@ TEST(Prepare, WritesEachDocumentOnceAndEndsItWithTheMark) {
   EXPECT_EQ(text_of(TokenStream::open(folder / "out")), "alpha|one|two|");
   EXPECT_EQ(report.documents, 3);
   EXPECT_EQ(report.duplicate_documents, 3);
-  EXPECT_EQ(report.binary_files, 1);
+  EXPECT_EQ(report.left_out.count(Why::binary), 1);
   EXPECT_EQ(report.tokens, 14);
   EXPECT_EQ(report.shards, 1);
   EXPECT_FALSE(report.reused);

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/say.h"
+#include "data/input_text.h"
 #include "data/texts.h"
 
 namespace troika::data {
@@ -69,12 +70,8 @@ void write_shard_index(const std::string& folder, const ShardIndex& index) {
   base::write_file_atomic(index_path(folder), root.dump(2) + "\n");
 }
 
-static bool has_ending(const std::string& name, const std::string& ending) {
-  return name.size() >= ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
-}
-
 bool looks_like_shards(const std::string& path) {
-  if (!base::directory_exists(path)) return has_ending(path, ".bin");
+  if (!base::directory_exists(path)) return ends_with(path, ".bin");
   if (base::file_exists(path + "/tokens-00000.bin")) return true;
   if (!base::file_exists(index_path(path))) return false;
   return base::read_file(index_path(path)).find(format_name) != std::string::npos;

@@ -13,8 +13,11 @@
 #include "base/json.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "data/corpus.h"
+#include "data/file_content.h"
 #include "data/input_text.h"
 #include "data/json_records.h"
+#include "data/shard_index.h"
 #include "data/texts.h"
 
 namespace troika::data {
@@ -27,10 +30,18 @@ std::optional<RecordShape> stated_shape(Format stated) {
 }
 
 void refuse_table(const std::string& path) {
-  static constexpr std::array<const char*, 6> tables = {".parquet", ".csv", ".tsv", ".arrow", ".feather", ".xlsx"};
-  for (const char* ending : tables)
-    if (ends_with(without_compression(path), ending))
-      throw base::DataError(base::say(data_texts.table, path, ending + 1));
+  struct Table {
+    const char *ending, *format;  // of table_command
+  };
+  static constexpr std::array<Table, 6> tables = {{{".parquet", "parquet"},
+                                                   {".arrow", "arrow"},
+                                                   {".feather", "feather"},
+                                                   {".xlsx", "excel"},
+                                                   {".xls", "excel"},
+                                                   {".orc", "orc"}}};
+  for (const Table& table : tables)
+    if (has_ending(without_compression(path), table.ending))
+      throw base::DataError(base::say(data_texts.table, path, table.ending + 1, table_command(path, table.format)));
 }
 
 // Of a folder all that find_corpus would look at.
@@ -39,8 +50,8 @@ void refuse_tables(const std::string& path) {
   std::error_code ignored;
   for (const std::string& entry : base::list_directory(path)) {
     const std::string below = path + "/" + entry;
-    const bool linked_folder = base::directory_exists(below) && std::filesystem::is_symlink(below, ignored);
-    if (entry[0] != '.' && !linked_folder) refuse_tables(below);
+    const bool folder = base::directory_exists(below), link = std::filesystem::is_symlink(below, ignored);
+    if (entry[0] != '.' && !(folder && (link || is_passed_over(below)))) refuse_tables(below);
   }
 }
 
@@ -58,6 +69,7 @@ Source named_source(const std::string& word, const config::DataSettings& setting
   source.shape = stated_shape(settings.format);
   source.text_key = settings.text_key;
   if (exists(word)) return source;
+  refuse_special_file(word);
   const DatasetInfo info = settings.folder.empty() ? DatasetInfo() : read_dataset_info(settings.folder, word);
   if (!info.found) refuse_name(word, settings.folder, info.names);
   Source found = *info.found;
@@ -80,7 +92,8 @@ std::vector<Source> find_sources(const std::string& stated, const config::DataSe
     if (base::trim(word).empty()) continue;
     sources.push_back(named_source(words.size() == 1 ? word : base::trim(word), settings));
     sources.back().max_samples = fewer(sources.back().max_samples, settings.max_samples);
-    if (settings.format != Format::text) refuse_tables(sources.back().path);
+    const std::string& path = sources.back().path;
+    if (settings.format != Format::text && !looks_like_shards(path)) refuse_tables(path);
   }
   if (sources.empty()) throw base::DataError(base::say(data_texts.no_data, stated));
   return sources;
@@ -184,6 +197,7 @@ std::string path_of(const Json& entry, const std::string& folder, base::Origin o
   if (!below.empty()) path += "/" + below;
   if (!base::file_exists(path) && !base::directory_exists(path))
     throw base::DataError(base::say(data_texts.names_nothing, origin, path));
+  if (!lies_in(path, folder)) throw base::DataError(base::say(data_texts.link_leaves, origin, path));
   return path;
 }
 

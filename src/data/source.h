@@ -21,7 +21,7 @@ struct Source {
 
 // `stated`: paths or names of dataset_info.json, comma-separated; a path that exists as it is written, commas
 // included, is one. `settings` for folder, format, text_key and max_samples. DataError for what is neither, with the
-// nearest name, for files of a kind that is not read (Parquet, CSV), in folders too, unless the format is text, and
+// nearest name, for pipes, for files of a kind that is not read (Parquet, Excel), in folders too, unless the format is text, and
 // as read_dataset_info. ConfigError for a format other than text that contradicts the entry of dataset_info.json.
 std::vector<Source> find_sources(const std::string& stated, const config::DataSettings& settings);
 
@@ -32,8 +32,8 @@ struct DatasetInfo {
 };
 
 // Looks `name` up in folder/dataset_info.json; without that file there are no names. DataError naming file, name and
-// key: for what is malformed, for files that are not there, and for what is not done: data that would have to be
-// downloaded, preferences, pictures.
+// key: for what is malformed, for files that are not there or, by way of links too, not in the folder, and for what is not done:
+// data that would have to be downloaded, preferences, pictures.
 DatasetInfo read_dataset_info(const std::string& folder, const std::string& name);
 
 }  // namespace troika::data

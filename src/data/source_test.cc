@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
+
 #include "base/error.h"
 #include "base/text_files_test_support.h"
 
@@ -83,16 +85,33 @@ TEST_F(Sources, RefuseWhatIsNotDoneByName) {
   EXPECT_THAT(error("kto"), HasSubstr("'kto_tag'"));
   EXPECT_THAT(error("seen"), HasSubstr("'images': only text"));
   EXPECT_THAT(error("odd"), HasSubstr("alpaca, sharegpt or openai, not 'dolly'"));
-  EXPECT_THAT(error("table"), HasSubstr("parquet files are not read"));
+  EXPECT_THAT(error("table"),
+              HasSubstr("parquet files are not read: convert it to JSON lines\n  python3 -c \"import pandas"));
   EXPECT_THAT(error("gone"), HasSubstr("gone.json', which does not exist"));
   EXPECT_THAT(error("outside"), HasSubstr("'file_name' is 'texts/../../identity.json', which leaves the folder"));
   EXPECT_THAT(error("beside"), HasSubstr("'folder' is '../more', which leaves the folder"));
 }
 
 TEST_F(Sources, RefuseTablesInFoldersToo) {
-  EXPECT_THAT(error(folder_ / "more"), HasSubstr("more/b/t.csv.gz': csv files are not read"));
+  folder_.write("more/b/t.XLSX", "PK");
+  EXPECT_THAT(error(folder_ / "more"), HasSubstr("more/b/t.XLSX': xlsx files are not read"));
   settings_.format = config::DataFormat::text;
   EXPECT_EQ(find(folder_ / "more").size(), 1);
+}
+
+TEST_F(Sources, OfDatasetInfoDoNotLeaveItsFolderByALink) {
+  const TestFolder outside;
+  std::filesystem::create_symlink(outside.write("secret.json", "{}"), folder_ / "gone.json");
+  EXPECT_THAT(error("gone"),
+              AllOf(HasSubstr("gone.json', a link that leads out of the folder"), HasSubstr("data.train")));
+  EXPECT_EQ(find(folder_ / "gone.json").size(), 1);
+  std::filesystem::remove(folder_ / "gone.json");
+  std::filesystem::create_symlink("identity.json", folder_ / "gone.json");
+  EXPECT_EQ(find("gone").size(), 1);
+}
+
+TEST_F(Sources, RefusePipes) {
+  EXPECT_THAT(error("/dev/fd/999"), HasSubstr("'/dev/fd/999' is a pipe, which can be read only once"));
 }
 
 TEST_F(Sources, RefuseAFormatThatTheirEntryContradicts) {

@@ -8,11 +8,35 @@ namespace troika::data {
 struct DataTexts {
   base::Bilingual prepare_again = {"delete it and prepare the data again ('troika data prepare')",
                                    "请删除它并重新准备数据（troika data prepare）"};
-  base::Bilingual table = {"'{0}': {1} files are not read; convert it to JSON lines, an object per record",
-                           "“{0}”：不读取 {1} 文件；请转换为 JSONL，每条记录一个对象"};
+  base::Bilingual table = {"'{0}': {1} files are not read: convert it to JSON lines\n  {2}",
+                           "“{0}”：不读取 {1} 文件：请转换为 JSONL\n  {2}"};
+  base::Bilingual table_beside_text = {
+      "'{0}' holds a table ('{1}') beside text ('{2}'): put them into folders of their own",
+      "“{0}”中既有表格（“{1}”）又有文本（“{2}”）：请把它们放入各自的目录"};
+  base::Bilingual table_head = {"the header of '{}'", "“{}”的表头"};
+  base::Bilingual open_quote = {"{}: a quote is opened and never closed: close it, and write a quote within as two",
+                                "{}：引号打开后没有关闭：请关闭它，引号内的引号应写作两个"};
+  base::Bilingual after_quote = {"{}: text follows a closing quote: write a quote within a field as two",
+                                 "{}：关闭的引号之后还有文字：字段内的引号应写作两个"};
+  base::Bilingual other_separator = {
+      "'{0}' is read as fields with {1} between them, but its header has '{2}': write it with {1}",
+      "“{0}”按{1}分隔字段读取，但其表头中用的是“{2}”：请改用{1}"};
+  base::Bilingual tabs = {"tabs", "制表符"};
+  base::Bilingual commas = {"commas", "逗号"};
+  base::Bilingual ragged = {
+      "{}: {} fields, but the header has {}: quote a field that holds a separator or a line break",
+      "{}：有 {} 个字段，而表头有 {} 个：含有分隔符或换行的字段应加引号"};
+  base::Bilingual large_record = {"{}: a record may have at most {}: split it", "{}：一条记录最多为 {}：请拆分它"};
+  base::Bilingual split_object = {
+      "{0}: an object begins here that ends on a later line, but each line must hold a whole one: 'jq -c . FILE > NEW' "
+      "writes it so",
+      "{0}：此处开始的对象到后面的行才结束，但每行应是一个完整的对象：用 jq -c . 文件 > 新文件 可以转换"};
+  base::Bilingual comma_alone = {"[{0}] of '{1}' is followed by a comma and no record: remove the comma",
+                                 "“{1}”中的第 [{0}] 项之后有逗号却没有记录：请去掉逗号"};
   base::Bilingual no_source = {
-      "'{}' does not exist: give a text file, a JSON or JSONL file, a folder of them, or a folder of token shards{}{}",
-      "“{}”不存在：请给出文本文件、JSON 或 JSONL 文件、它们的目录，或 token 分片的目录{}{}"};
+      "'{}' does not exist: give a text file, a JSON, JSONL or CSV file, a folder of them, or a folder of token "
+      "shards{}{}",
+      "“{}”不存在：请给出文本文件、JSON、JSONL 或 CSV 文件、它们的目录，或 token 分片的目录{}{}"};
   base::Bilingual no_name = {"; nor is it a name in '{}/dataset_info.json'",
                              "；“{}/dataset_info.json”中也没有这个名称"};
   base::Bilingual nearest = {" (nearest: {})", "（最接近的是 {}）"};
@@ -34,8 +58,13 @@ struct DataTexts {
   base::Bilingual formatting = {"{}: 'formatting' may be alpaca, sharegpt or openai, not '{}'",
                                 "{}：“formatting”可取 alpaca、sharegpt 或 openai，而不是“{}”"};
   base::Bilingual leaves = {
-      "{}: '{}' is '{}', which leaves the folder of dataset_info.json: put the file there, or a link to it",
-      "{}：“{}”为“{}”，超出了 dataset_info.json 所在的目录：请把文件或指向它的链接放在该目录中"};
+      "{}: '{}' is '{}', which leaves the folder of dataset_info.json: put the file there, or name its path in "
+      "data.train",
+      "{}：“{}”为“{}”，超出了 dataset_info.json 所在的目录：请把文件放在该目录中，或在 data.train 中写出其路径"};
+  base::Bilingual link_leaves = {
+      "{} names '{}', a link that leads out of the folder of dataset_info.json: put the file there, or name its path "
+      "in data.train",
+      "{} 指定了“{}”，这个链接指向 dataset_info.json 所在目录之外：请把文件放在该目录中，或在 data.train 中写出其路径"};
   base::Bilingual names_nothing = {"{} names '{}', which does not exist: put it there",
                                    "{} 指定了“{}”，但它不存在：请放到那里"};
   base::Bilingual num_samples = {"{}: 'num_samples' must be a whole number above 0, not {}",
@@ -50,20 +79,25 @@ struct DataTexts {
                              "data.weights 有 {} 个数，而 data.train 有 {} 个数据源；请为每个数据源给出一个"};
   base::Bilingual weight_0 = {"'{}': left out, its weight is 0", "“{}”：不使用，其权重为 0"};
   base::Bilingual kept_for_evaluation = {"samples kept for evaluation: {}", "留作评估的样本：{}"};
-  base::Bilingual in_an_epoch = {"samples in an epoch: {}", "每轮的样本：{}"};
+  base::Bilingual in_an_epoch = {"samples in an epoch: {} ({})", "每轮的样本：{}（{}）"};
+  base::Bilingual no_sample_of = {
+      "note: no sample of '{0}' is in an epoch, its weight is too small: raise it in data.weights, or set it to 0",
+      "注意：每轮中没有“{0}”的样本，因为其权重太小：请在 data.weights 中增大它，或设为 0"};
   base::Bilingual no_records = {"'{}' has no records: give a file that has some",
                                 "“{}”中没有记录：请给出含有记录的文件"};
-  base::Bilingual while_detecting = {
-      "while finding out what the data are; --data.format says it, and text takes .json files as they are",
-      "判断数据格式时出错；可用 --data.format 指明，其中 text 会把 .json 文件当作普通文本"};
+  base::Bilingual while_detecting = {"while finding out what the data are", "判断数据格式时出错"};
   base::Bilingual mixed = {
-      "'{0}' holds records ('{1}': {2}) beside text ('{3}'): state --data.format, {4} for its .json and .jsonl files "
-      "alone, {5}or put them into folders of their own",
-      "“{0}”中既有记录（“{1}”：{2}）又有文本（“{3}”）：请给出 --data.format，{4} 只读取其中的 .json 和 .jsonl "
-      "文件，{5}或把它们放入各自的目录"};
-  base::Bilingual text_for_all = {"text for all of it as it stands, ", "text 把全部内容当作文本，"};
-  base::Bilingual no_json = {"'{}' has no .json or .jsonl files, which {} records need",
-                             "“{}”中没有 .json 或 .jsonl 文件，而 {} 记录需要它们"};
+      "'{0}' holds records ('{1}': {2}) beside text ('{3}'): state --data.format {2}, which reads its files of records "
+      "alone, or put them into folders of their own",
+      "“{0}”中既有记录（“{1}”：{2}）又有文本（“{3}”）：请给出 --data.format "
+      "{2}，它只读取其中的记录文件，或把它们放入各自的目录"};
+  base::Bilingual mixed_text = {
+      "'{0}' holds records with a text each ('{1}') beside text ('{2}'): put them into a folder of their own, or give "
+      "JSON lines the ending .jsonl",
+      "“{0}”中既有各含一段文本的记录（“{1}”）又有文本（“{2}”）：请把它们放入各自的目录，或把 JSONL 文件名的结尾改为 "
+      ".jsonl"};
+  base::Bilingual no_json = {"'{}' has no .json, .jsonl or .csv files, which {} records need",
+                             "“{}”中没有 .json、.jsonl 或 .csv 文件，而 {} 记录需要它们"};
   base::Bilingual such = {"such", "这类"};
   base::Bilingual is_file = {"'{}' is a file: name a folder with --out, new or empty",
                              "“{}”是文件：请用 --out 指定一个新的或空的目录"};
@@ -115,8 +149,16 @@ struct DataTexts {
       "“{}”是 shard_version {} 的 token 分片，而本程序读取 shard_version {}；{}"};
   base::Bilingual damaged_header = {"the header of '{}' is damaged (its hash is {}, {} is written there); {}",
                                     "“{}”的文件头已损坏（其哈希值为 {}，而其中写的是 {}）；{}"};
-  base::Bilingual text_report = {"'{}': text, {} in {}, {} of {} ids",
-                                 "“{}”：文本，{}，分布在 {} 中，{}，每个 {} 个 id"};
+  base::Bilingual text_report = {"'{}': text, {} in {}, {} of {} ids{}",
+                                 "“{}”：文本，{}，分布在 {} 中，{}，每个 {} 个 id{}"};
+  base::Bilingual one_not_utf8 = {
+      "note: {1} file of '{0}' is not UTF-8 and is trained on byte by byte ('{2}'): convert it with iconv if it is "
+      "text",
+      "注意：“{0}”中有 {1} 个文件（“{2}”）不是 UTF-8，将按字节训练：如果是文本，请用 iconv 转换"};
+  base::Bilingual several_not_utf8 = {
+      "note: {1} files of '{0}' are not UTF-8 and are trained on byte by byte ('{2}', ...): convert them with iconv if "
+      "they are text",
+      "注意：“{0}”中有 {1} 个文件（“{2}”等）不是 UTF-8，将按字节训练：如果是文本，请用 iconv 转换"};
   base::Bilingual no_packing = {"'{}': data.packing has no effect, its samples are full already",
                                 "“{}”：data.packing 不起作用，其样本已是满的"};
   base::Bilingual max_samples_ignored = {"'{}': data.max_samples is ignored for prepared shards",
@@ -160,10 +202,9 @@ struct DataTexts {
                                 "“{1}”的 {0} 条记录都没有可训练的回答"};
   base::Bilingual keys = {
       "{}: the keys {} match no known format: known are messages, conversations, instruction with output, input_ids, "
-      "and '{}' for text; --data.text-key names another key, --data.format text reads a .json file as plain text",
+      "and '{}' for text; --data.text-key names another key for text, dataset_info.json other columns for the rest",
       "{}：键 {} 不符合任何已知格式：已知的有 messages、conversations、instruction 与 "
-      "output、input_ids，以及文本的“{}”；可用 --data.text-key 指定其他键，--data.format text 会把 .json "
-      "文件当作普通文本读取"};
+      "output、input_ids，以及文本的“{}”；文本可用 --data.text-key 指定其他键，其余可用 dataset_info.json 指定其他列"};
   base::Bilingual no_keys = {"(none)", "（无）"};
   base::Bilingual record_object = {"{}: a record must be an object, not {}", "{}：记录应为对象，而不是{}"};
   base::Bilingual twice = {"{}: '{}' appears twice", "{}：“{}”出现了两次"};
@@ -259,11 +300,66 @@ struct DataTexts {
   base::Bilingual sequence_version = {"'{}' has sequence_version {}, not {}",
                                       "“{}”的 sequence_version 为 {}，而不是 {}"};
   base::Bilingual empty_file = {"'{}' is empty: give a file that holds text", "“{}”是空的：请给出含有文本的文件"};
-  base::Bilingual no_text = {"'{}' is not text (it holds NUL bytes): give text, JSONL or token shards",
-                             "“{}”不是文本（含有 NUL 字节）：请给出文本、JSONL 或 token 分片"};
-  base::Bilingual no_text_files = {
-      "the folder '{}' holds no text files ({} passed over): give a folder with text or .jsonl files",
-      "目录“{}”中没有文本文件（跳过了 {} 个二进制文件）：请给出含有文本或 .jsonl 文件的目录"};
+  base::Bilingual no_text = {"'{}' is not text but {}: {}", "“{}”不是文本，而是{}：{}"};
+  base::Bilingual not_utf8 = {"'{}' is not UTF-8 but {}: {}", "“{}”不是 UTF-8，而是 {}：{}"};
+  base::Bilingual gzip_data = {"gzip data", " gzip 数据"};
+  base::Bilingual zstd_data = {"Zstandard data", " Zstandard 数据"};
+  base::Bilingual xz_data = {"xz data", " xz 数据"};
+  base::Bilingual bzip2_data = {"bzip2 data", " bzip2 数据"};
+  base::Bilingual lz4_data = {"lz4 data", " lz4 数据"};
+  base::Bilingual zip_archive = {"a ZIP archive", " ZIP 压缩包"};
+  base::Bilingual archive = {"an archive", "归档文件"};
+  base::Bilingual pdf = {"a PDF", " PDF 文件"};
+  base::Bilingual database = {"an SQLite database", " SQLite 数据库"};
+  base::Bilingual avro = {"an Avro file", " Avro 文件"};
+  base::Bilingual array_file = {"a file of arrays", "数组文件"};
+  base::Bilingual parquet = {"a Parquet file", " Parquet 文件"};
+  base::Bilingual feather = {"an Arrow file", " Arrow 文件"};
+  base::Bilingual lfs_pointer = {"a Git LFS pointer", " Git LFS 指针"};
+  base::Bilingual binary_data = {"binary data (it holds NUL bytes)", "二进制数据（含有 NUL 字节）"};
+  base::Bilingual give_ending = {"give its name the ending {}, or decompress it", "请把文件名的结尾改为 {}，或先解压"};
+  base::Bilingual decompress_it = {"decompress it first; .gz and .zst are read as they are",
+                                   "请先解压；.gz 和 .zst 可直接读取"};
+  base::Bilingual unpack_it = {"unpack it into a folder and give that", "请解压到一个目录，并给出该目录"};
+  base::Bilingual extract_text = {"extract its text first (pdftotext)", "请先提取其中的文本（pdftotext）"};
+  base::Bilingual export_it = {"export it as JSON lines or CSV", "请导出为 JSONL 或 CSV"};
+  base::Bilingual lfs_pull = {"fetch the file itself (git lfs pull)", "请取回文件本身（git lfs pull）"};
+  base::Bilingual convert_by = {"convert it\n  {}", "请转换它\n  {}"};
+  base::Bilingual give_text = {"give text, JSONL, CSV or token shards", "请给出文本、JSONL、CSV 或 token 分片"};
+  base::Bilingual no_text_files = {"the folder '{}' holds no text files{}: give a folder with text or .jsonl files",
+                                   "目录“{}”中没有文本文件{}：请给出含有文本或 .jsonl 文件的目录"};
+  base::Bilingual in_brackets = {" (left out: {})", "（未使用：{}）"};
+  base::Bilingual pipe = {"'{}' is a pipe, which can be read only once: write its text to a file and give that",
+                          "“{}”是管道，只能读取一次：请把内容写入文件，并给出该文件"};
+  base::Bilingual special = {"'{}' is neither a file nor a folder: give a text file, a .jsonl file or a folder of them",
+                             "“{}”既不是文件也不是目录：请给出文本文件、.jsonl 文件或它们的目录"};
+  base::Bilingual is_run = {
+      "'{}' is the folder of a run, not of data: give the folder of the data, and --out of a run a folder of its own",
+      "“{}”是运行的目录，而不是数据的目录：请给出数据的目录，并用 --out 为运行另设目录"};
+  base::Bilingual records_by_content = {
+      "'{}' holds JSON records, but its ending is that of text: give its name the ending .jsonl",
+      "“{}”中是 JSON 记录，但文件名的结尾表示文本：请把结尾改为 .jsonl"};
+  base::Bilingual binary_file = {"{} binary file ('{}')", "{} 个二进制文件（“{}”）"};
+  base::Bilingual binary_files = {"{} binary files ('{}', ...)", "{} 个二进制文件（“{}”等）"};
+  base::Bilingual encoded_file = {"{} file in another encoding than UTF-8 ('{}')", "{} 个非 UTF-8 编码的文件（“{}”）"};
+  base::Bilingual encoded_files = {"{} files in other encodings than UTF-8 ('{}', ...)",
+                                   "{} 个非 UTF-8 编码的文件（“{}”等）"};
+  base::Bilingual file_without_text = {"{} empty file ('{}')", "{} 个空文件（“{}”）"};
+  base::Bilingual files_without_text = {"{} empty files ('{}', ...)", "{} 个空文件（“{}”等）"};
+  base::Bilingual link_out = {"{} link that leads out of the folder ('{}')", "{} 个指向目录之外的链接（“{}”）"};
+  base::Bilingual links_out = {"{} links that lead out of the folder ('{}', ...)", "{} 个指向目录之外的链接（“{}”等）"};
+  base::Bilingual link_nowhere = {"{} link that leads nowhere ('{}')", "{} 个无效链接（“{}”）"};
+  base::Bilingual links_nowhere = {"{} links that lead nowhere ('{}', ...)", "{} 个无效链接（“{}”等）"};
+  base::Bilingual linked_folder = {"{} link to a folder ('{}')", "{} 个指向目录的链接（“{}”）"};
+  base::Bilingual linked_folders = {"{} links to folders ('{}', ...)", "{} 个指向目录的链接（“{}”等）"};
+  base::Bilingual special_file = {"{} pipe or device ('{}')", "{} 个管道或设备（“{}”）"};
+  base::Bilingual special_files = {"{} pipes or devices ('{}', ...)", "{} 个管道或设备（“{}”等）"};
+  base::Bilingual run_folder = {"{} folder of a run ('{}')", "{} 个运行目录（“{}”）"};
+  base::Bilingual run_folders = {"{} folders of runs ('{}', ...)", "{} 个运行目录（“{}”等）"};
+  base::Bilingual shard_folder = {"{} folder of token shards ('{}')", "{} 个 token 分片目录（“{}”）"};
+  base::Bilingual shard_folders = {"{} folders of token shards ('{}', ...)", "{} 个 token 分片目录（“{}”等）"};
+  base::Bilingual file_of_text = {"{} file that holds no records ('{}')", "{} 个不含记录的文件（“{}”）"};
+  base::Bilingual files_of_text = {"{} files that hold no records ('{}', ...)", "{} 个不含记录的文件（“{}”等）"};
   base::Bilingual no_input_file = {
       "'{}' does not exist: give a text file, a .jsonl file, a folder of them, or a folder of token shards",
       "“{}”不存在：请给出文本文件、.jsonl 文件、它们的目录，或 token 分片的目录"};

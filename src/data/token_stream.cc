@@ -116,12 +116,12 @@ std::vector<std::int64_t> TokenStream::document_starts(std::int64_t first, std::
   return found;
 }
 
-TokenSamples::TokenSamples(std::shared_ptr<const TokenStream> stream, std::int64_t seq_len)
+TokenSamples::TokenSamples(std::shared_ptr<const TokenStream> stream, std::int64_t seq_len, const std::string& name)
     : stream_(std::move(stream)), seq_len_(seq_len) {
   if (seq_len < 1) throw base::BugError(fmt::format("a sample length of {} was requested", seq_len));
   if (stream_->tokens() < seq_len + 1) {
-    throw base::DataError(base::say(data_texts.too_few_tokens, stream_->path(), stream_->tokens(), seq_len, seq_len + 1,
-                                    stream_->tokens() - 1));
+    throw base::DataError(base::say(data_texts.too_few_tokens, name.empty() ? stream_->path() : name, stream_->tokens(),
+                                    seq_len, seq_len + 1, stream_->tokens() - 1));
   }
 }
 
@@ -142,11 +142,12 @@ std::string TokenSamples::fingerprint() const {
   return base::hash_bytes(fmt::format("{} {}", stream_->fingerprint(), seq_len_));
 }
 
-TokenWindows::TokenWindows(std::shared_ptr<const TokenStream> stream, std::int64_t seq_len)
+TokenWindows::TokenWindows(std::shared_ptr<const TokenStream> stream, std::int64_t seq_len, const std::string& name)
     : stream_(std::move(stream)), seq_len_(seq_len) {
   if (seq_len < 1) throw base::BugError(fmt::format("a sample length of {} was requested", seq_len));
   if (stream_->tokens() < 2) {
-    throw base::DataError(base::say(data_texts.too_few_to_evaluate, stream_->path(), stream_->tokens()));
+    throw base::DataError(
+        base::say(data_texts.too_few_to_evaluate, name.empty() ? stream_->path() : name, stream_->tokens()));
   }
 }
 

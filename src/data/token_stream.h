@@ -54,8 +54,8 @@ class TokenStream {
 // not fill a sample is left out. Threads: const use is safe.
 class TokenSamples final : public Samples {
  public:
-  // Throws DataError when the stream has fewer than seq_len + 1 tokens.
-  TokenSamples(std::shared_ptr<const TokenStream> stream, std::int64_t seq_len);
+  // Throws DataError when the stream has fewer than seq_len + 1 tokens. It names the stream's path, or what the user calls it.
+  TokenSamples(std::shared_ptr<const TokenStream> stream, std::int64_t seq_len, const std::string& name = "");
 
   std::int64_t samples() const override { return (stream_->tokens() - 1) / seq_len_; }
   std::int64_t seq_len() const override { return seq_len_; }
@@ -80,8 +80,8 @@ class TokenSamples final : public Samples {
 // Threads: const use is safe.
 class TokenWindows final : public Samples {
  public:
-  // DataError when the stream has fewer than two tokens.
-  TokenWindows(std::shared_ptr<const TokenStream> stream, std::int64_t seq_len);
+  // DataError, as above, when the stream has fewer than two tokens.
+  TokenWindows(std::shared_ptr<const TokenStream> stream, std::int64_t seq_len, const std::string& name = "");
 
   std::int64_t samples() const override { return (stream_->tokens() - 2) / seq_len_ + 1; }
   std::int64_t seq_len() const override { return seq_len_; }

@@ -9,9 +9,11 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/file_texts.h"
+#include "base/json_fault.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "data/conversation_texts.h"
+#include "data/json_records.h"
 #include "data/loader.h"
 #include "data/loss_marks.h"
 #include "data/samples.h"
@@ -42,7 +44,7 @@ bool ends_as_mask(const std::string& name) {
 // The numbers of those arrays, and marks of the record, without building anything else of the line.
 class LineReader final : public json::json_sax_t {
  public:
-  explicit LineReader(base::Origin origin) : origin_(origin) {}
+  LineReader(std::string_view text, base::Origin origin) : text_(text), origin_(origin) {}
 
   std::array<Column, 8> columns = {{{"input_ids", Column::Kind::ids},
                                     {"labels", Column::Kind::labels},
@@ -91,7 +93,7 @@ class LineReader final : public json::json_sax_t {
   bool string(string_t& text) override { return take_mark(text) || other(data_texts.a_string); }
   bool binary(binary_t&) override { return other(data_texts.bytes); }
   bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception&) override {
-    throw DataError(base::say(base::file_texts.not_json, origin_, byte));
+    throw base::json_fault(text_, byte, origin_);
   }
 
  private:
@@ -149,6 +151,7 @@ class LineReader final : public json::json_sax_t {
         base::say(filled_ != nullptr ? data_texts.only_ids : data_texts.array_of_ids, origin_, column->name, what));
   }
 
+  const std::string_view text_;
   const base::Origin origin_;
   int depth_ = 0;
   std::string name_;  // of the last key of the outermost object
@@ -262,7 +265,7 @@ std::size_t line_end(std::string_view text, std::size_t begin) { return std::min
 }  // namespace
 
 TokenizedLine parse_tokenized_line(std::string_view line, std::int64_t vocab, base::Origin origin) {
-  LineReader reader(origin);
+  LineReader reader(line, origin);
   json::sax_parse(line.begin(), line.end(), &reader);
   if (!reader.ids().given) throw DataError(base::say(base::file_texts.missing, origin, "input_ids"));
   return MaskedLine(reader, vocab, origin).parsed();
@@ -279,8 +282,11 @@ void TokenizedLines::find_lines() {
   bool has_masks = false;
   for (std::size_t begin = 0; begin < text.size(); begin = line_end(text, begin) + 1, ++number) {
     const std::string_view line = text.substr(begin, line_end(text, begin) - begin);
-    if (base::trim(line).empty()) continue;
-    const TokenizedLine parsed = parse_tokenized_line(line, vocab_, base::say(data_texts.line, number, path_));
+    if (is_blank(line)) continue;
+    const base::Text origin = base::say(data_texts.line, number, path_);
+    refuse_large_record(line.size(), origin);
+    refuse_split_object(line, origin);
+    const TokenizedLine parsed = parse_tokenized_line(line, vocab_, origin);
     has_masks = has_masks || parsed.has_masks;
     if (!parsed.ids.empty()) lines_.push_back({begin, static_cast<std::int64_t>(parsed.ids.size())});
   }

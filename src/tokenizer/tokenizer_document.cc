@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file_texts.h"
+#include "base/json_fault.h"
 #include "base/say.h"
 #include "tokenizer/texts.h"
 
@@ -19,7 +20,8 @@ constexpr std::size_t deepest = 256;
 // Builds the JSON value of everything but the two lists.
 class DocumentReader final : public nlohmann::json_sax<json> {
  public:
-  DocumentReader(std::string origin, TokenizerLists* lists) : origin_(std::move(origin)), lists_(*lists) {}
+  DocumentReader(std::string_view text, std::string origin, TokenizerLists* lists)
+      : text_(text), origin_(std::move(origin)), lists_(*lists) {}
 
   json take() { return std::move(root_); }
 
@@ -68,7 +70,7 @@ class DocumentReader final : public nlohmann::json_sax<json> {
 
   bool parse_error(std::size_t position, const std::string&, const json::exception& error) override {
     if (error.id == 406) throw base::DataError(base::say(base::file_texts.large_number, origin_));
-    throw base::DataError(base::say(base::file_texts.not_json, origin_, position));
+    throw base::json_fault(text_, position, origin_);
   }
 
  private:
@@ -134,6 +136,7 @@ class DocumentReader final : public nlohmann::json_sax<json> {
     return true;
   }
 
+  const std::string_view text_;
   const std::string origin_;
   TokenizerLists& lists_;
   json root_;
@@ -146,7 +149,7 @@ class DocumentReader final : public nlohmann::json_sax<json> {
 }  // namespace
 
 json read_tokenizer_document(std::string_view text, const std::string& origin, TokenizerLists* lists) {
-  DocumentReader reader(origin, lists);
+  DocumentReader reader(text, origin, lists);
   json::sax_parse(text.data(), text.data() + text.size(), &reader);
   return reader.take();
 }

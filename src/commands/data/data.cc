@@ -39,6 +39,18 @@ Arguments read(config::FlagTable (*flags)(Arguments&), const Words& words) {
   return a;
 }
 
+std::string note_of_encodings(const std::vector<std::string>& files) {
+  if (files.empty()) return "";
+  const auto count = static_cast<std::int64_t>(files.size());
+  return fmt::format("note: {} {} not UTF-8 and tokenized byte by byte ('{}'{}): convert with iconv what is text\n",
+                     base::counted(count, "file"), count == 1 ? "is" : "are", files.front(), count == 1 ? "" : ", ...");
+}
+
+std::string others_left_out(const data::LeftOut& left_out) {
+  const std::string others = left_out.text_beside_binary().in(base::Language::english);
+  return (others.empty() ? "" : ", ") + others;
+}
+
 std::string prepared(const PrepareArguments& given, std::FILE* progress) {
   const auto tokenizer = tokenizer::open_tokenizer(given.tokenizer);
   const data::OnProgress show = shown_progress("tokenizing", progress);
@@ -52,11 +64,12 @@ std::string prepared(const PrepareArguments& given, std::FILE* progress) {
     return fmt::format("'{}' already holds this data: {} in {}\n", given.out, base::counted(report.tokens, "token"),
                        base::counted(report.documents, "document"));
   }
-  return fmt::format("{} in {} from {} in {}, {} in '{}'; left out: {}, {}\n", base::counted(report.tokens, "token"),
+  return fmt::format("{} in {} from {} in {}, {} in '{}'; left out: {}, {}", base::counted(report.tokens, "token"),
                      base::counted(report.documents, "document"), base::format_bytes(report.bytes),
                      base::format_duration(seconds), base::counted(report.shards, "shard"), given.out,
                      base::counted(report.duplicate_documents, "duplicate document"),
-                     base::counted(report.binary_files, "binary file"));
+                     base::counted(report.left_out.count(data::Why::binary), "binary file")) +
+         others_left_out(report.left_out) + "\n" + note_of_encodings(report.not_utf8);
 }
 
 std::string trained_tokenizer(const TokenizerArguments& given, std::FILE* progress) {

@@ -85,6 +85,27 @@ TEST_F(DataVerb, MakesATokenizerThenShardsThenShowsThem) {
   EXPECT_THAT(output_of({"inspect", shards, "--samples=1"}), HasSubstr("document 0 ("));
 }
 
+TEST_F(DataVerb, PrepareSaysWhatItLeftOutAndWhatIsNotUtf8) {
+  base::write_file_atomic(in() + "/d.h", "");
+  base::write_file_atomic(in() + "/e.h", "// caf\xE9 au lait\n");
+  std::filesystem::create_symlink("nowhere", in() + "/f.h");
+  const std::string said = output_of({"prepare", in(), "--tokenizer", "bytes", "--out", folder_ + "/shards"});
+  EXPECT_THAT(said,
+              HasSubstr("; left out: 1 duplicate document, 0 binary files, 1 empty file ('d.h'), 1 link that leads "
+                        "nowhere ('f.h')\nnote: 1 file is not UTF-8 and tokenized byte by byte ('e.h')"));
+}
+
+TEST_F(DataVerb, PrepareReadsTablesAndRefusesRecordsUnderAnEndingOfText) {
+  base::write_file_atomic(folder_ + "/t.csv", "id,body\n1,\"one, two\"\n2,three\n");
+  EXPECT_THAT(output_of({"prepare", folder_ + "/t.csv", "--text-key", "body", "--tokenizer", "bytes", "--out",
+                         folder_ + "/table"}),
+              HasSubstr("15 tokens in 2 documents"));
+  base::write_file_atomic(folder_ + "/t.txt", "{\"text\": \"one\"}\n{\"text\": \"two\"}\n");
+  EXPECT_THAT(
+      error_of<base::DataError>({"prepare", folder_ + "/t.txt", "--tokenizer", "bytes", "--out", folder_ + "/x"}),
+      HasSubstr("t.txt' holds JSON records, but its ending is that of text: give its name the ending .jsonl"));
+}
+
 TEST_F(DataVerb, EncodesTextAsIdsAndDecodesThem) {
   const std::string ids = folder_ + "/ids", lines = folder_ + "/in.jsonl";
   base::write_file_atomic(folder_ + "/t", "ab\xFF");

@@ -1,0 +1,166 @@
+#include "base/json_fault.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <string>
+
+#include "base/encoding.h"
+#include "base/json_texts.h"
+#include "base/say.h"
+#include "base/text.h"
+
+namespace troika::base {
+namespace {
+
+constexpr std::string_view white = " \t\r\n";
+
+// What stands before the place where a text goes wrong.
+struct Before {
+  std::string open;  // brackets that are open there
+  bool in_string = false;
+  std::size_t string = 0;     // where that string, or the last one, begins
+  char last = '\0';           // the last character that is neither white nor in a string; a string counts as its quotes
+  char before_string = '\0';  // `last` as it was before the last string
+};
+
+Before before(std::string_view text) {
+  Before found;
+  const bool marked = text.substr(0, 3) == "\xEF\xBB\xBF";
+  for (std::size_t i = marked ? 3 : 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (found.in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') found.in_string = false;
+      continue;
+    }
+    if (white.find(c) != std::string_view::npos) continue;
+    if (c == '"') found.in_string = true, found.string = i, found.before_string = found.last;
+    if (c == '{' || c == '[') found.open += c;
+    if ((c == '}' || c == ']') && !found.open.empty()) found.open.pop_back();
+    found.last = c;
+  }
+  return found;
+}
+
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_of_word(char c) {
+  return is_letter(c) || is_digit(c) || std::string_view("_.-+").find(c) != std::string_view::npos;
+}
+
+// The word or number around `at`.
+std::string_view word_at(std::string_view text, std::size_t at) {
+  if (!is_of_word(text[at])) return {};
+  std::size_t begin = at, end = at;
+  while (begin > 0 && is_of_word(text[begin - 1])) --begin;
+  while (end < text.size() && is_of_word(text[end])) ++end;
+  return text.substr(begin, end - begin);
+}
+
+std::string shown(std::string_view text) {
+  std::size_t bytes = 0;
+  while (bytes < std::min<std::size_t>(text.size(), 24) && text[bytes] != '\n' && text[bytes] != '\r')
+    bytes += std::max<std::size_t>(utf8_character_bytes(text.substr(bytes)), 1);
+  return printable(text.substr(0, bytes), 200);
+}
+
+Text at_end(std::string_view text) {
+  const Before found = before(text);
+  if (trim(text).empty()) return say(json_texts.empty);
+  if (found.in_string) return say(json_texts.ends_in_string);
+  if (found.open.empty()) return say(json_texts.ends);
+  return say(found.open.back() == '{' ? json_texts.ends_in_object : json_texts.ends_in_array);
+}
+
+// From the last backslash shortly before `at` on.
+std::string_view escape_before(std::string_view text, std::size_t at) {
+  const std::size_t begin = at >= 8 ? at - 8 : 0, slash = text.substr(begin, at - begin).rfind('\\');
+  return slash == std::string_view::npos ? std::string_view() : text.substr(begin + slash);
+}
+
+bool is_surrogate(std::string_view escape, std::string_view third_digits = "89abcdefABCDEF") {
+  return escape.size() >= 6 && escape[1] == 'u' && (escape[2] == 'd' || escape[2] == 'D') &&
+         third_digits.find(escape[3]) != std::string_view::npos;
+}
+
+// Whether what stands before `at` needs more than a quote there.
+bool is_open_escape(std::string_view text, std::size_t at) {
+  const std::string_view escape = escape_before(text, at);
+  if (escape.size() < 2 || escape[1] != 'u') return false;
+  const std::size_t bytes = escape.size() - (text.size() - at);
+  return bytes < 6 || (bytes == 6 && is_surrogate(escape));
+}
+
+// What is wrong within a string.
+Text of_string(std::string_view text, std::size_t at) {
+  const int c = static_cast<unsigned char>(text[at]);
+  if (c == '\n' || c == '\r') return say(json_texts.line_break);
+  if (c < 0x20) return say(json_texts.control, c, c);
+  const std::string_view escape = escape_before(text, at + 1);
+  if (escape.empty()) return say(json_texts.unexpected, shown(text.substr(at)));
+  if (is_surrogate(escape)) return say(json_texts.surrogate, std::string(escape.substr(0, 6)));
+  const std::string_view one_before = escape_before(text, text.size() - escape.size());
+  if (is_surrogate(one_before, "89abAB")) return say(json_texts.surrogate, std::string(one_before.substr(0, 6)));
+  return say(json_texts.escape, printable(escape.substr(0, escape.substr(1, 1) == "u" ? 6 : 2), 40));
+}
+
+Text of_word(std::string_view word) {
+  if (word == "True") return say(json_texts.python_word, "True", "true");
+  if (word == "False") return say(json_texts.python_word, "False", "false");
+  if (word == "None") return say(json_texts.python_word, "None", "null");
+  std::string small(word.substr(0, 12));
+  for (char& c : small) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const char* name : {"nan", "inf", "infinity", "-nan", "-inf", "-infinity", "+inf", "+infinity"})
+    if (small == name) return say(json_texts.no_number, std::string(word));
+  if (word.empty() || is_letter(word[0]) || word[0] == '_') return {};
+  const bool large = is_digit(word.back()) && word.find_first_of("eE") != std::string_view::npos;
+  return say(large ? json_texts.large_number : json_texts.number_form, std::string(word.substr(0, 40)));
+}
+
+bool ends_value(char c) { return c == '"' || c == '}' || c == ']' || is_letter(c) || is_digit(c); }
+
+// A token outside of strings, which begins at `begin`.
+Text of_token(std::string_view text, std::size_t begin) {
+  const Before found = before(text.substr(0, begin));
+  const char c = text[begin];
+  const bool in_object = !found.open.empty() && found.open.back() == '{';
+  const bool wants_key = in_object && (found.last == '{' || found.last == ',');
+  const bool after_key = in_object && found.last == '"' && (found.before_string == '{' || found.before_string == ',');
+  if (c == '/' || c == '#') return say(json_texts.comment);
+  if (c == '\'') return say(json_texts.single_quotes);
+  if (found.open.empty() && ends_value(found.last))
+    return say(c == '{' || c == '[' ? json_texts.two_values : json_texts.text_after);
+  if ((c == '}' || c == ']') && found.last == ',') return say(json_texts.trailing_comma);
+  if (c == ',' && (found.last == ',' || found.last == '[' || found.last == '{')) return say(json_texts.two_commas);
+  if (found.last == ':' && (c == ',' || c == '}')) return say(json_texts.no_value);
+  if (wants_key && (is_letter(c) || c == '_')) return say(json_texts.bare_key);
+  if (after_key && c != ':') return say(json_texts.no_colon);
+  if (const Text word = of_word(word_at(text, begin)); !word.english.empty()) return word;
+  const bool begins_value = std::string_view("\"{[-").find(c) != std::string_view::npos || is_letter(c) || is_digit(c);
+  if (ends_value(found.last) && begins_value) return say(json_texts.no_comma);
+  if (found.last == '\0') return say(json_texts.text_before, shown(text.substr(begin)));
+  return say(json_texts.unexpected, shown(text.substr(begin)));
+}
+
+Text cause_of(std::string_view text, std::size_t byte) {
+  if (byte > text.size() || text.empty()) return at_end(text);
+  const std::size_t at = byte == 0 ? 0 : byte - 1;
+  const std::size_t bad = first_not_utf8(text);
+  if (bad != std::string_view::npos && bad <= at) return not_utf8(text, bad);
+  const Before found = before(text.substr(0, at));
+  if (found.in_string) {
+    const bool is_whole = text[at] == '"' && !is_open_escape(text, at);
+    return is_whole ? of_token(text, found.string) : of_string(text, at);
+  }
+  const std::string_view word = word_at(text, at);
+  return of_token(text, word.empty() ? at : static_cast<std::size_t>(word.data() - text.data()));
+}
+
+}  // namespace
+
+DataError json_fault(std::string_view text, std::size_t byte, Origin origin) {
+  return DataError(say(json_texts.not_json, origin, byte, cause_of(text, byte)));
+}
+
+}  // namespace troika::base
