@@ -11,7 +11,9 @@ namespace troika::commands {
 
 // Below the launch: why host 0 has not started; and, below each number of a host, that its launcher has heard it, or why that one has
 // not started.
-inline constexpr const char *not_started_key = "not-started", *heard_it_key = "heard-not-started", *refused_host_key = "refused-host";
+inline constexpr const char* not_started_key = "not-started";
+inline constexpr const char* heard_it_key = "heard-not-started";
+inline constexpr const char* refused_host_key = "refused-host";
 
 // One host: nothing. Host 0 serves a store until all others have heard it, 10 s at most; another host tells host 0 where it is there.
 // Never throws.
