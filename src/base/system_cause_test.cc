@@ -1,6 +1,7 @@
 #include "base/system_cause.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <cstring>
 
@@ -14,6 +15,18 @@ TEST(SystemCause, IsInEnglishWhatTheSystemSays) {
     EXPECT_EQ(fault_of(cause.text), "");
     EXPECT_STREQ(system_cause(cause.code).english.c_str(), std::strerror(cause.code));
   }
+}
+
+TEST(SystemCause, NamesTheLimitOfThisProcessWhereAFileIsTooLarge) {
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{100 << 10, before.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+  const Text cause = system_cause(EFBIG);
+  ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_EQ(cause.english, "a file may have at most 100.0 KiB here (ulimit -f): raise that limit, or remove it with `ulimit -f "
+                           "unlimited`");
+  EXPECT_EQ(fault_of(beyond_file_limit), "");
 }
 
 TEST(SystemCause, OfAnUnknownNumberIsWhatTheSystemSaysInBoth) {

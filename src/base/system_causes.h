@@ -52,4 +52,9 @@ inline constexpr SystemCause system_causes[] = {
     {EOPNOTSUPP, {"Operation not supported", "不支持的操作"}},
 };
 
+// EFBIG where a limit of this process is the reason.
+inline constexpr Bilingual beyond_file_limit = {
+    "a file may have at most {} here (ulimit -f): raise that limit, or remove it with `ulimit -f unlimited`",
+    "此处文件最大为 {}（ulimit -f）：请调高该限制，或用 `ulimit -f unlimited` 取消"};
+
 }  // namespace troika::base

@@ -6,11 +6,11 @@
 #include <xxhash.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/system_cause.h"
 
 namespace troika::checkpoint {
 using base::DataError;
@@ -36,7 +36,7 @@ struct NewFile::Output {
   Output& operator=(const Output&) = delete;
 
   [[noreturn]] void fail(const char* action) const {
-    throw DataError(fmt::format("cannot {} '{}': {}", action, temporary, std::strerror(errno)));
+    throw DataError(fmt::format("cannot {} '{}': {}", action, temporary, base::system_cause(errno).english));
   }
 
   void write_out(const char* data, std::size_t size) {

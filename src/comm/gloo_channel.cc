@@ -19,6 +19,7 @@
 #include "comm/host_copy.h"
 #include "comm/self_channel.h"
 #include "comm/store_adapter.h"
+#include "host/thread_limit.h"
 #include "rendezvous/store.h"
 
 namespace troika::comm {
@@ -218,11 +219,18 @@ class BatchScheduling {
   sched_param parameters_{};
 };
 
+static constexpr const char* on_several_networks = "if hosts have several networks, set comm.interface";
+// Gloo passes on the number of the sender's interface.
+static constexpr const char* on_link_local =
+    "ranks reach each other by link-local addresses only where the interface has the same number on all hosts: give the hosts "
+    "addresses, as by `ip addr add fd00::1/64 dev eth0`, and host 0's as --master-addr";
+
 static Device make_device(const std::string& interface, const std::string& address) {
   const BatchScheduling for_its_thread;
   try {
     return interface.empty() ? Gloo::createDeviceForHostname(address) : Gloo::createDeviceForInterface(interface);
   } catch (const std::exception& error) {
+    if (host::is_thread_limit(error)) throw;
     throw base::ConfigError(
         fmt::format("cannot listen on {}: {}; set comm.interface to the interface that reaches the other hosts",
                     interface.empty() ? address : "interface '" + interface + "'", cause_of(error)));
@@ -255,10 +263,11 @@ c10::intrusive_ptr<Gloo> GlooTransport::Impl::connect(const std::string& name, i
   } catch (const base::Error&) {
     throw;
   } catch (const std::exception& error) {
-    throw base::PeerError(
-        fmt::format("rank {} could not connect group '{}' of {} ranks from {}: {}; if hosts have several networks, "
-                    "set comm.interface",
-                    identity.world_rank, name, size, store->local_address(), cause_of(error)));
+    if (host::is_thread_limit(error)) throw;
+    const std::string from = store->local_address();
+    throw base::PeerError(fmt::format("rank {} could not connect group '{}' of {} ranks from {}: {}; {}",
+                                      identity.world_rank, name, size, from, cause_of(error),
+                                      from.find('%') == std::string::npos ? on_several_networks : on_link_local));
   }
 }
 

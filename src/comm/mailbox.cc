@@ -88,7 +88,8 @@ std::string Mailboxes::card() const { return fmt::format("{} {}", owner_, descri
 Mailboxes Mailboxes::of(const std::string& card) {
   const std::vector<std::string> words = base::split(card, ' ');
   std::int64_t owner = 0;
-  if (words.size() != 2 || !base::parse_int(words[0], &owner)) throw base::BugError("no card of mailboxes: " + card);
+  if (words.size() != 2 || !base::parse_int(words[0], &owner))
+    throw base::PeerError("a rank gave '" + card + "' as the place of its mailboxes: its process or the store is damaged");
   Mailboxes other(static_cast<pid_t>(owner), -1);
   const std::string path = fmt::format("/proc/{}/fd/{}", words[0], words[1]);
   const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);

@@ -26,7 +26,9 @@ bool NcclGroup::exchange_id(const std::string& at, const Seat& seat, nccl::Uniqu
     return true;
   }
   if (!store->try_get(at, &value)) return false;
-  if (value.size() != sizeof id->bytes) throw base::BugError(fmt::format("an NCCL id has {} bytes", value.size()));
+  if (value.size() != sizeof id->bytes)
+    throw base::PeerError(
+        fmt::format("an NCCL id in the store has {} bytes instead of {}", value.size(), sizeof id->bytes));
   std::memcpy(id->bytes, value.data(), value.size());
   return true;
 }

@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/error.h"
+#include "host/thread_limit.h"
 
 namespace troika::commands {
 
@@ -37,8 +38,14 @@ int guarded(const std::function<int()>& verb, const std::function<void(const std
   } catch (const base::Error& error) {
     return end(error.what(), error.exit_code());
   } catch (const std::bad_alloc&) {
+    if (const std::string limit = host::address_limit_text(); !limit.empty())
+      return end("out of memory: " + limit + "; raise it, or remove the limit (ulimit -v unlimited)", 2);
     return end("out of memory; " + std::string(memory_remedy(name)), 70);
   } catch (const std::exception& error) {
+    if (host::is_thread_limit(error)) {
+      const base::ConfigError named(host::no_more_threads());
+      return end(named.what(), named.exit_code());
+    }
     return end(std::string("a fault of Troika itself: ") + error.what(), 70);
   }
 }

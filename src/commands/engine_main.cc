@@ -10,6 +10,7 @@
 #include "base/mapping_guard.h"
 #include "commands/cli.h"
 #include "commands/engine_runs.h"
+#include "commands/inherited.h"
 #include "host/cores.h"
 #include "host/termination_message.h"
 #include "tensor/caching_allocator.h"
@@ -24,6 +25,7 @@ int main(int argc, char** argv, char** environment) {
   };
   return guarded(
       [&] {
+        settle_inherited();
         const troika::base::MappingGuard unreadable_files_are_errors;
         troika::tensor::use_caching_allocator();
         troika::host::start_threads_on(troika::tensor::cores_of_openmp());

@@ -18,6 +18,7 @@
 #include "commands/data/data.h"
 #include "commands/demo/demo.h"
 #include "commands/doctor/doctor.h"
+#include "commands/inherited.h"
 #include "commands/launch/launch.h"
 #include "commands/launch/options.h"
 #include "commands/manual/manual.h"
@@ -39,6 +40,7 @@ using namespace troika::commands;
 
 // The mask outlives exec. libtorch starts threads while it is loaded, before the engine's main(); one that did not block
 // these signals could receive a Ctrl-C that is meant for the thread that waits for it (StopSignals, StatusSignal, Interrupt).
+// The engine's first thread hears Ctrl-C and SIGTERM again from main() on (settle_inherited).
 void block_signals(std::initializer_list<int> signals) {
   sigset_t set;
   ::sigemptyset(&set);
@@ -113,6 +115,7 @@ int run(int argc, char** argv, char** environment) {
 int main(int argc, char** argv, char** environment) {
   return guarded(
       [&] {
+        settle_inherited();
         const troika::base::MappingGuard unreadable_files_are_errors;
         return run(argc, argv, environment);
       },

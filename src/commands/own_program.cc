@@ -1,6 +1,7 @@
 #include "commands/own_program.h"
 
 #include <fmt/format.h>
+#include <sys/auxv.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -11,10 +12,21 @@
 
 namespace troika::commands {
 
+static constexpr const char* by_the_system = "/proc/self/exe";
+
 std::string own_program() {
   std::error_code error;
-  const std::filesystem::path path = std::filesystem::read_symlink("/proc/self/exe", error);
-  return error ? "/proc/self/exe" : path.string();
+  const std::filesystem::path path = std::filesystem::read_symlink(by_the_system, error);
+  if (!error) return path.string();
+  const auto* started_as = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));  // where there is no /proc
+  const std::filesystem::path found = std::filesystem::canonical(started_as == nullptr ? "" : started_as, error);
+  if (!error) return found.string();
+  throw base::ConfigError("this program does not find itself, because /proc is not there: mount it, as in "
+                          "`mount -t proc proc /proc`, or start troika by its whole path");
+}
+
+std::string running_program() {
+  return ::access(by_the_system, X_OK) == 0 ? by_the_system : own_program();
 }
 
 std::string program_beside(const std::string& name) {

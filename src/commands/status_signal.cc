@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "host/thread_limit.h"
+
 namespace troika::commands {
 
 static sigset_t status_set() {
@@ -16,7 +18,7 @@ static sigset_t status_set() {
 StatusSignal::StatusSignal() {
   const sigset_t set = status_set();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  thread_ = std::thread([this] { listen(); });
+  thread_ = host::start_thread([this] { listen(); });
 }
 
 StatusSignal::~StatusSignal() {

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "host/thread_limit.h"
 
 namespace troika::commands {
 
@@ -27,7 +28,7 @@ static sigset_t stop_set(FirstUserSignal first) {
 StopSignals::StopSignals(Notices notices, FirstUserSignal first)
     : notices_(std::move(notices)), heard_(stop_set(first)) {
   pthread_sigmask(SIG_BLOCK, &heard_, nullptr);
-  thread_ = std::thread([this] { listen(); });
+  thread_ = host::start_thread([this] { listen(); });
 }
 
 StopSignals::~StopSignals() {

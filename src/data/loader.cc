@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "host/thread_limit.h"
 
 namespace troika::data {
 
@@ -38,7 +39,7 @@ Loader::Loader(const Samples& samples, const Sampler& sampler, LoaderPlan plan)
                                        plan_.micro, plan_.global_batch));
     }
   }
-  if (!plan_.microbatches.empty()) thread_ = std::thread([this] { serve(); });
+  if (!plan_.microbatches.empty()) thread_ = host::start_thread([this] { serve(); });
 }
 
 Loader::~Loader() {

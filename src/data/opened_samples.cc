@@ -127,7 +127,6 @@ OpenedSamples open_samples(const OpenRequest& request, const config::DataSetting
     parts.push_back(one.samples);
     names.push_back(source.name);
     weights.push_back(weight);
-    names.push_back(source.name);
     opened.vocab = std::max(opened.vocab, one.vocab);
     opened.tokens += one.tokens;
     opened.truncated += one.truncated;

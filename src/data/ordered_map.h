@@ -14,6 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "base/error.h"
+#include "host/thread_limit.h"
+
 namespace troika::data {
 
 // Threads for `wanted` workers; 0 means all cores.
@@ -53,7 +56,11 @@ class OrderedMap {
   };
 
   OrderedMap(int workers, const Work& work) : work_(work) {
-    for (int i = 0; i < workers; ++i) threads_.emplace_back([this] { serve(); });
+    try {
+      for (int i = 0; i < workers; ++i) threads_.push_back(host::start_thread([this] { serve(); }));
+    } catch (const base::ConfigError&) {  // fewer do the same in longer time
+      if (threads_.empty()) throw;
+    }
   }
 
   ~OrderedMap() {

@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "doctor/echo.h"
+#include "host/thread_limit.h"
 
 namespace troika::doctor {
 namespace {
@@ -144,12 +145,17 @@ struct EchoServer::Impl {
     ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     Connection& connection = connections.emplace_back();
     connection.socket = socket;
-    connection.thread = std::thread([&connection] {
-      while (answer_one(connection.socket)) {
-      }
-      ::shutdown(connection.socket, SHUT_RDWR);
-      connection.over = true;
-    });
+    try {
+      connection.thread = host::start_thread([&connection] {
+        while (answer_one(connection.socket)) {
+        }
+        ::shutdown(connection.socket, SHUT_RDWR);
+        connection.over = true;
+      });
+    } catch (const base::ConfigError&) {  // no room for it: as if there were too many
+      connections.pop_back();
+      ::close(socket);
+    }
   }
 
   void sweep() {

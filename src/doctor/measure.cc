@@ -19,6 +19,7 @@
 #include "doctor/quota.h"
 #include "doctor/tree.h"
 #include "host/cores.h"
+#include "host/thread_limit.h"
 
 namespace troika::doctor {
 namespace {
@@ -92,6 +93,7 @@ void compute_until(const std::atomic<bool>& done) {
 host::Vitals vitals_under_load(const HostView& view, double seconds) {
   std::atomic<bool> done{false};
   std::vector<std::thread> threads;
+  host::require_threads(view.cores);
   for (int i = 0; i < view.cores; ++i) threads.emplace_back(compute_until, std::cref(done));
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   host::Vitals vitals = host::read_vitals_in(view.proc, view.sys, "");
@@ -115,6 +117,7 @@ double memory_bandwidth(const HostView& view, int threads, double seconds) {
       static_cast<std::size_t>(stream_bytes(view)) / (3 * sizeof(double)) / static_cast<std::size_t>(threads);
   std::vector<double> rates(static_cast<std::size_t>(threads) * 3);
   std::vector<std::thread> workers;
+  host::require_threads(threads);
   for (int thread = 0; thread < threads; ++thread)
     workers.emplace_back([&, thread] {
       std::vector<double> a(each, 0.0), b(each, 1.0), c(each, 2.0);

@@ -18,19 +18,29 @@
 
 namespace troika::host {
 
-std::int64_t process_start(std::int64_t pid) {
-  constexpr std::size_t start_word = 19;  // of those behind the name, which may hold anything
-  std::int64_t ticks = 0;
+// The words of its stat behind the name, which may hold anything; none where it has ended.
+static std::vector<std::string> stat_of(std::int64_t pid) {
   try {
     const std::string stat = base::read_file(fmt::format("/proc/{}/stat", pid));
     const std::size_t name_end = stat.rfind(')');
-    if (name_end == std::string::npos || name_end + 2 > stat.size()) return 0;
-    const std::vector<std::string> words = base::split(stat.substr(name_end + 2), ' ');
-    const bool has_ended = !words.empty() && (words[0] == "Z" || words[0] == "X");  // nobody has asked how yet
-    if (words.size() > start_word && !has_ended) base::parse_int(words[start_word], &ticks);
+    if (name_end != std::string::npos && name_end + 2 <= stat.size()) return base::split(stat.substr(name_end + 2), ' ');
   } catch (const base::DataError&) {  // it has ended
   }
+  return {};
+}
+
+std::int64_t process_start(std::int64_t pid) {
+  constexpr std::size_t start_word = 19;
+  std::int64_t ticks = 0;
+  const std::vector<std::string> words = stat_of(pid);
+  const bool has_ended = !words.empty() && (words[0] == "Z" || words[0] == "X");  // nobody has asked how yet
+  if (words.size() > start_word && !has_ended) base::parse_int(words[start_word], &ticks);
   return ticks;
+}
+
+bool is_stopped(std::int64_t pid) {
+  const std::vector<std::string> words = stat_of(pid);
+  return !words.empty() && (words[0] == "T" || words[0] == "t");
 }
 
 // By their numbers: glibc has names for these calls since 2.36.

@@ -9,6 +9,9 @@ namespace troika::host {
 // ended.
 std::int64_t process_start(std::int64_t pid);
 
+// Whether a signal or a debugger has stopped it; false where it has ended.
+bool is_stopped(std::int64_t pid);
+
 // Which process: its number and its start.
 struct ProcessId {
   std::int64_t pid = 0;

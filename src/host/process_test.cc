@@ -34,6 +34,16 @@ TEST(Process, HasAStartThatStays) {
   EXPECT_EQ(process_start(0), 0);
 }
 
+TEST(Process, IsKnownToBeStopped) {
+  const WaitingChild child;
+  EXPECT_FALSE(is_stopped(child.pid()));
+  ::kill(child.pid(), SIGSTOP);
+  siginfo_t info{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child.pid()), &info, WSTOPPED), 0);
+  EXPECT_TRUE(is_stopped(child.pid()));
+  EXPECT_FALSE(is_stopped(0));
+}
+
 TEST(HeldProcess, ReachesTheOneOfThatStartAlone) {
   const WaitingChild child;
   const std::int64_t start = process_start(child.pid());

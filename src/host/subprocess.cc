@@ -20,6 +20,7 @@
 #include "base/system_cause.h"
 #include "base/text.h"
 #include "host/subprocess_texts.h"
+#include "host/thread_limit.h"
 
 namespace troika::host {
 namespace {
@@ -109,7 +110,8 @@ void close_others_at_exec() {
 }
 
 StartError not_started(const std::string& file, int cause) {
-  return {base::say(subprocess_texts.no_start, file, base::system_cause(cause)), cause};
+  const base::Text why = cause == EAGAIN ? no_more_threads() : base::system_cause(cause);
+  return {base::say(subprocess_texts.no_start, file, why), cause};
 }
 
 // One that closes at exec and lies above the standard streams, so that none of these is overwritten before it is taken.
@@ -132,6 +134,7 @@ base::Descriptor end_of(const Stream& stream, int number, const std::string& fil
       return {};
     case Stream::Kind::nothing: {
       const base::Descriptor nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+      if (!nothing) throw StartError(base::say(subprocess_texts.no_null, file, base::system_cause(errno)), errno);
       return above_standard(nothing.number(), file);
     }
     case Stream::Kind::pipe: {

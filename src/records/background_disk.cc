@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "host/thread_limit.h"
 
 namespace troika::records {
 
@@ -50,8 +51,13 @@ void BackgroundDisk::post(std::function<void()> job) {
   if (impl_->waiting.size() >= impl_->most_waiting) return;
   impl_->waiting.push_back(std::move(job));
   if (!impl_->started) {
+    try {
+      host::start_thread([self = impl_] { Impl::run(self); }).detach();
+    } catch (...) {
+      impl_->waiting.clear();
+      throw;
+    }
     impl_->started = true;
-    std::thread([self = impl_] { Impl::run(self); }).detach();
   }
   impl_->changed.notify_all();
 }

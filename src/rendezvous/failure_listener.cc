@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "rendezvous/address.h"
 #include "rendezvous/launcher_peer.h"
 #include "rendezvous/ticker.h"
 
@@ -144,7 +145,8 @@ bool FailureListener::Impl::tick() {
 }
 
 FailureReport FailureListener::Impl::about_the_store(bool certain) const {
-  const std::string who = fmt::format("the launcher of host 0 at {}:{}", identity.master_address, identity.store_port);
+  const std::string who =
+      "the launcher of host 0 at " + endpoint_text(identity.master_address, identity.store_port);
   return {75, certain
                   ? who + " has ended: this run ends with it"
                   : fmt::format("{} has not answered for {:g} s: it is stopped, or its host is gone or off the network",

@@ -8,8 +8,10 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "rendezvous/address.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/notices.h"
+#include "rendezvous/stopped_rank.h"
 #include "rendezvous/ticker.h"
 
 namespace troika::rendezvous {
@@ -83,15 +85,19 @@ bool HeartbeatClient::Impl::tick() {
     return send_heartbeat();
   } catch (const base::Error& error) {
     client.reset();
+    const std::string store = "the store at " + endpoint_text(identity.master_address, identity.store_port);
     if (is_gone(error)) {
-      conclude(fmt::format("the store at {}:{} has ended, and with it the launcher or rank 0", identity.master_address,
-                           identity.store_port));
+      conclude(store + " has ended, and with it the launcher or rank 0");
       return false;
     }
     if (base::monotonic_seconds() - last_contact < heartbeats.limit_seconds) return true;
-    conclude(fmt::format(
-        "the store at {}:{} has been gone for {:g} s: the launcher or rank 0's host ended, or the network is down",
-        identity.master_address, identity.store_port, heartbeats.limit_seconds));
+    const std::string stopped = stopped_launcher(identity);
+    conclude(stopped.empty() ? fmt::format("{} has been gone for {:g} s: the launcher or rank 0's host ended, or the "
+                                           "network is down",
+                                           store, heartbeats.limit_seconds)
+                             : fmt::format("{} has not answered for {:g} s, because {} (comm.heartbeat_seconds sets the "
+                                           "limit)",
+                                           store, heartbeats.limit_seconds, stopped));
     return false;
   }
 }

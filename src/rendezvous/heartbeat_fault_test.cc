@@ -235,6 +235,22 @@ TEST(Join, RefusesTwoProcessesWithOneRank) {
   EXPECT_THAT(join_error(0, 1, server.port(), 5, 1), HasSubstr("pid 77 on host other-host"));
 }
 
+TEST(Join, NonsenseInTheStoreIsAFaultOfThatSide) {
+  const StoreServer server(0);
+  StoreClient client("127.0.0.1", server.port(), 5);
+  for (const char* nonsense : {"", "desk", "desk\n127.0.0.1\n1\n0\nsoon", "\n\n\n\n"}) {
+    try {
+      parse_peer(nonsense);
+      FAIL() << nonsense;
+    } catch (const base::PeerError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("where a rank registers itself"));
+    }
+  }
+  client.set("-/0/join/000001", "nonsense");
+  EXPECT_THROW(announce(client, rank_of(1, 2, server.port()), 10), base::PeerError);
+  EXPECT_THROW(await_all(client, rank_of(0, 2, server.port()), 5), base::PeerError);
+}
+
 TEST(Join, NamesTheTwoThatCameAsOneRankWhereAnotherIsMissing) {
   const StoreServer server(0);
   StoreClient client("127.0.0.1", server.port(), 5);

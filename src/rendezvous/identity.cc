@@ -1,6 +1,7 @@
 #include "rendezvous/identity.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <cstdint>
 #include <optional>
@@ -8,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "rendezvous/address.h"
 #include "rendezvous/slurm.h"
 #include "rendezvous/variables.h"
 
@@ -31,18 +33,29 @@ static void check(const Identity& me, const std::string& rank, const std::string
 
 static void take_store_of_launcher(Identity& me, const Environment& environment) {
   const std::string& text = environment.at("TROIKA_STORE");
-  const auto colon = text.rfind(':');
-  std::int64_t port = 0;
-  if (colon == std::string::npos || colon == 0 || !base::parse_int(text.substr(colon + 1), &port) || port < 1 ||
-      port > 65535) {
-    throw ConfigError(fmt::format("TROIKA_STORE is '{}' but must be host:port", text));
-  }
+  const Endpoint store = parse_endpoint("TROIKA_STORE", text);
+  if (!store.port) throw ConfigError(fmt::format("TROIKA_STORE is '{}' but must be host:port", text));
   me.source = Identity::Source::troika_launch;
-  me.master_address = text.substr(0, colon);
-  me.store_port = static_cast<int>(port);
+  me.master_address = store.address;
+  me.store_port = *store.port;
   me.generation = text_of(environment, "TROIKA_GENERATION", "0");
   me.restarted = me.generation != "0";
   me.launch = text_of(environment, "TROIKA_LAUNCH", "");
+}
+
+// MASTER_ADDR, which may hold the port, and MASTER_PORT. Ranks of one host need no address.
+static void take_master(Identity& me, const Environment& environment, const std::string& address, int otherwise,
+                        int most_port) {
+  if (me.local_size == me.world_size) {
+    me.store_port = number_of(environment, "MASTER_PORT", otherwise, 1, most_port);
+    return;
+  }
+  const Endpoint master = parse_endpoint("MASTER_ADDR", text_of(environment, "MASTER_ADDR", address));
+  me.master_address = master.address;
+  me.store_port = number_of(environment, "MASTER_PORT", master.port.value_or(otherwise), 1, most_port);
+  if (master.port && *master.port != me.store_port)
+    throw ConfigError(fmt::format("MASTER_ADDR is '{}' but MASTER_PORT is {}: give one port",
+                                  environment.at("MASTER_ADDR"), me.store_port));
 }
 
 static Identity from_rank_variables(const Environment& environment) {
@@ -63,13 +76,13 @@ static Identity from_rank_variables(const Environment& environment) {
   me.restarted = me.generation != "0";
   me.launch = text_of(environment, "TORCHELASTIC_RUN_ID", "");
   if (me.launch == "none") me.launch.clear();  // of every launch with a static rendezvous
-  me.store_port = number_of(environment, "MASTER_PORT", default_port, 1, 65534) + 1;
+  take_master(me, environment, me.master_address, default_port, 65534);
+  ++me.store_port;
   me.hosts_store = me.world_size > 1 && me.world_rank == 0;
   if (me.world_size > 1 && !has(environment, "MASTER_ADDR")) {
     throw ConfigError(fmt::format(
         "MASTER_ADDR is not set though WORLD_SIZE is {}: set it to the address of rank 0's host", me.world_size));
   }
-  me.master_address = text_of(environment, "MASTER_ADDR", me.master_address);
   return me;
 }
 
@@ -103,8 +116,7 @@ static Identity from_mpirun(const Environment& environment, const MpiLauncher& m
     throw ConfigError(
         fmt::format("MASTER_ADDR is not set and the ranks are on several hosts: give mpirun {}", mpi.gives_address));
   }
-  me.master_address = text_of(environment, "MASTER_ADDR", me.master_address);
-  me.store_port = number_of(environment, "MASTER_PORT", default_port, 1, 65535);
+  take_master(me, environment, me.master_address, default_port, 65535);
   me.hosts_store = me.world_size > 1 && me.world_rank == 0;
   me.launch = text_of(environment, mpi.job, text_of(environment, mpi.other_job, ""));
   return me;
@@ -118,8 +130,7 @@ static Identity from_srun(const Environment& environment, const SlurmStep& step)
   me.local_rank = step.local_rank;
   me.local_size = step.local_tasks;
   me.node_rank = step.node;
-  me.master_address = text_of(environment, "MASTER_ADDR", step.first_node);
-  me.store_port = number_of(environment, "MASTER_PORT", step.port(), 1, 65535);
+  take_master(me, environment, step.first_node, step.port(), 65535);
   me.hosts_store = me.world_size > 1 && me.world_rank == 0;
   me.generation = fmt::format("{}.{}.{}", step.job, step.step, step.restarts);
   me.restarted = step.restarts > 0;
@@ -175,7 +186,8 @@ static Identity from_environment(const Environment& environment) {
 
 Identity identify(const Environment& environment) {
   Identity me = from_environment(environment);
-  if (me.local_size == me.world_size) me.master_address = "127.0.0.1";
+  const bool told = me.source == Identity::Source::troika_launch || me.source == Identity::Source::alone;
+  if (me.local_size == me.world_size && !told) me.master_address = loopback_address();
   if (me.world_size > 1) me.secret = secret_of(environment);
   me.slurm_job = slurm_job(environment);
   return me;
@@ -200,6 +212,19 @@ std::string secret_of(const Environment& environment) {
         "one)",
         in_file ? "the file of TROIKA_SECRET_FILE" : "TROIKA_SECRET", secret.size(), fewest));
   return secret;
+}
+
+std::optional<std::string> note_about_secret_file(const Environment& environment) {
+  struct stat facts {};
+  if (!has(environment, "TROIKA_SECRET_FILE")) return std::nullopt;
+  const std::string& path = environment.at("TROIKA_SECRET_FILE");
+  if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
+  const bool read = (facts.st_mode & S_IROTH) != 0, changed = (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0;
+  if (!read && !changed) return std::nullopt;
+  return fmt::format("the secret's file '{}' has mode {:04o}: other users of this host can {} it; `chmod 600 {}` keeps it "
+                     "from them",
+                     path, static_cast<unsigned>(facts.st_mode & 07777), !changed ? "read" : read ? "read and change" : "change",
+                     path);
 }
 
 std::string key_of(const Identity& identity, const std::string& name) {

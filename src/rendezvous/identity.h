@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 namespace troika::rendezvous {
@@ -33,6 +34,9 @@ Identity identify(const std::map<std::string, std::string>& environment);
 // TROIKA_SECRET, or what the file TROIKA_SECRET_FILE holds; "" where neither is set. ConfigError when both are, when the file
 // cannot be read, and when a secret is shorter than 16 characters.
 std::string secret_of(const std::map<std::string, std::string>& environment);
+
+// Of a secret's file that others than its owner and its group can read, or others than its owner can change: whoever can knows the secret.
+std::optional<std::string> note_about_secret_file(const std::map<std::string, std::string>& environment);
 
 // The key `name` of this attempt: "<launch>/<generation>/" + name.
 std::string key_of(const Identity& identity, const std::string& name);

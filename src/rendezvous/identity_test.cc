@@ -1,6 +1,7 @@
 #include "rendezvous/identity.h"
 
 #include <gmock/gmock.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -198,6 +199,36 @@ TEST(Identity, TheSecretIsGivenItselfOrInAFile) {
   EXPECT_THAT(error({{"TROIKA_SECRET_FILE", folder.path() + "/none"}}),
               HasSubstr("TROIKA_SECRET_FILE (--secret-file): "));
   EXPECT_THAT(error({{"TROIKA_SECRET", "a"}, {"TROIKA_SECRET_FILE", file}}), HasSubstr("are both set"));
+}
+
+TEST(Identity, MasterAddressMayHaveBracketsAndThePort) {
+  Environment environment = {{"RANK", "0"}, {"WORLD_SIZE", "2"}, {"MASTER_ADDR", "[::1]:4000"}};
+  EXPECT_EQ(identify(environment).master_address, "::1");
+  EXPECT_EQ(identify(environment).store_port, 4001);  // beside the agent's
+  environment["MASTER_PORT"] = "5000";
+  EXPECT_THAT(error_of(environment), HasSubstr("MASTER_ADDR is '[::1]:4000' but MASTER_PORT is 5000: give one port"));
+  environment["MASTER_ADDR"] = "tcp://host";
+  EXPECT_THAT(error_of(environment), HasSubstr("MASTER_ADDR is 'tcp://host', but "));
+  const Identity launched = identify({{"RANK", "0"}, {"WORLD_SIZE", "1"}, {"TROIKA_STORE", "[::1]:29500"}});
+  EXPECT_EQ(launched.master_address, "::1");
+  EXPECT_EQ(launched.store_port, 29500);
+}
+
+TEST(Identity, ASecretsFileThatOthersReadOrChangeIsNoted) {
+  const base::TemporaryFolder folder;
+  const std::string file = folder.path() + "/secret";
+  base::write_file_atomic(file, "correct horse battery\n");
+  const auto note = [&](unsigned mode) {
+    EXPECT_EQ(::chmod(file.c_str(), mode), 0);
+    return note_about_secret_file({{"TROIKA_SECRET_FILE", file}}).value_or("");
+  };
+  EXPECT_EQ(note(0600), "");
+  EXPECT_EQ(note(0640), "");
+  EXPECT_THAT(note(0666), HasSubstr("has mode 0666: other users of this host can read and change it; `chmod 600 "));
+  EXPECT_THAT(note(0644), HasSubstr("can read it"));
+  EXPECT_THAT(note(0620), HasSubstr("can change it"));
+  EXPECT_FALSE(note_about_secret_file({{"TROIKA_SECRET_FILE", folder.path() + "/none"}}));
+  EXPECT_FALSE(note_about_secret_file({}));
 }
 
 TEST(Identity, NamesTheVariableThatIsWrong) {

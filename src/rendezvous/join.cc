@@ -16,7 +16,7 @@
 #include "base/host_name.h"
 #include "base/text.h"
 #include "rendezvous/failure_report.h"
-#include "rendezvous/socket.h"
+#include "rendezvous/address.h"
 
 namespace troika::rendezvous {
 using base::monotonic_seconds;
@@ -45,7 +45,10 @@ Peer parse_peer(const std::string& text) {
   double limit = 0;
   if (words.size() != 5 || !base::parse_int(words[2], &pid) || !base::parse_int(words[3], &node) ||
       !base::parse_double(words[4], &limit)) {
-    throw base::BugError(fmt::format("a rank registered as '{}'", text));
+    throw base::PeerError(
+        fmt::format("the store holds '{}' where a rank registers itself: what answers there is not the store of this "
+                    "version of Troika, or it is damaged",
+                    text));
   }
   return {words[0], words[1], static_cast<int>(pid), static_cast<int>(node), limit};
 }

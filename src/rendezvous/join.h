@@ -16,7 +16,7 @@ struct Peer {
   double limit_seconds = 10;  // silent for longer before its first heartbeat, it is taken for dead
 };
 
-// How a rank has registered, and reading it. BugError when malformed.
+// How a rank has registered, and reading it. PeerError when malformed.
 std::string to_text(const Peer& peer);
 Peer parse_peer(const std::string& text);
 

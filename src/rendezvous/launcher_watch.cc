@@ -36,13 +36,15 @@ std::vector<LauncherSilence::Change> LauncherSilence::changes(double now) {
 
 struct LauncherWatch::Impl {
   Impl(const Identity& of, double limit, std::function<void(const std::string&)> on_change)
-      : identity(of), client(of, 10), silence(limit), say(std::move(on_change)) {}
+      : identity(of), client(of, 10), silence(limit), say(std::move(on_change)) {
+    with_wrong_secret(client, &wrong_secrets);  // those that came before were said when the hosts met
+  }
 
   Identity identity;
   StoreClient client;
   LauncherSilence silence;
   std::function<void(const std::string&)> say;
-  std::uint64_t version = 0, stopped_version = 0;
+  std::uint64_t version = 0, stopped_version = 0, wrong_secrets = 0;
   std::unique_ptr<Ticker> ticker;
 
   bool tick();
@@ -84,6 +86,7 @@ bool LauncherWatch::Impl::tick() {
       for (const auto& [digits, unused] : client.entries(key_of(identity, what), 0).changed)
         silence.ended(number(digits));
     pass_on_stops();
+    for (const std::string& who : with_wrong_secret(client, &wrong_secrets)) say(who + " and was turned away");
     for (const LauncherSilence::Change& change : silence.changes(now)) say(sentence(change));
     return true;
   } catch (const base::Error&) {  // the store has ended, and with it the attempt

@@ -40,8 +40,8 @@ class LauncherSilence {
   std::map<int, Launcher> launchers_;
 };
 
-// Watches the launchers of hosts other than 0 from a thread of its own and says what changes in one sentence, and what they say
-// of ranks that are stopped.
+// Watches the launchers of hosts other than 0 from a thread of its own and says what changes in one sentence, what they say
+// of ranks that are stopped, and who comes without the launch's secret.
 class LauncherWatch {
  public:
   LauncherWatch(const Identity& identity, double limit_seconds, std::function<void(const std::string&)> say);

@@ -1,6 +1,5 @@
 #include "rendezvous/socket.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -22,6 +21,8 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "host/thread_limit.h"
+#include "rendezvous/address.h"
 #include "rendezvous/connect_cause.h"
 
 namespace troika::rendezvous {
@@ -30,15 +31,19 @@ Socket::~Socket() {
   if (socket_ >= 0) ::close(socket_);
 }
 
+// Time in which this process was stopped (Ctrl-Z, a suspended laptop) is none that the other side was silent for.
 bool Socket::ready(short events, double until) const {
+  constexpr double slice_seconds = 1, late_seconds = 0.5;
   for (;;) {
-    const double left = until - base::monotonic_seconds();
-    const int wait_ms = static_cast<int>(std::ceil(std::clamp(left, 0.0, 3600.0) * 1000));
+    const double before = base::monotonic_seconds();
+    const double slice = std::clamp(until - before, 0.0, slice_seconds);
     pollfd polled{socket_, events, 0};
-    const int count = ::poll(&polled, 1, wait_ms);
+    const int count = ::poll(&polled, 1, static_cast<int>(std::ceil(slice * 1000)));
     if (count > 0) return true;
-    if (count == 0 && base::monotonic_seconds() >= until) return false;
     if (count < 0 && errno != EINTR) return false;
+    const double now = base::monotonic_seconds();
+    if (now - before > slice + late_seconds) until += now - before - slice;
+    if (count == 0 && now >= until) return false;
   }
 }
 
@@ -64,10 +69,10 @@ static std::string end_of(int socket, int (*of)(int, sockaddr*, socklen_t*)) {
 static std::string numeric(const std::string& end) {
   sockaddr_storage address{};
   std::memcpy(&address, end.data(), std::min(end.size(), sizeof address));
-  char text[INET6_ADDRSTRLEN] = {};
-  const void* bytes = &reinterpret_cast<const sockaddr_in&>(address).sin_addr;
-  if (address.ss_family == AF_INET6) bytes = &reinterpret_cast<const sockaddr_in6&>(address).sin6_addr;
-  if (end.empty() || ::inet_ntop(address.ss_family, bytes, text, sizeof text) == nullptr) return "";
+  char text[NI_MAXHOST] = {};  // with the interface of a link-local one
+  if (end.empty() || ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), static_cast<socklen_t>(end.size()), text,
+                                   sizeof text, nullptr, 0, NI_NUMERICHOST) != 0)
+    return "";
   const std::string mapped = "::ffff:";  // version 4 by a socket of version 6
   return std::string(text).rfind(mapped, 0) == 0 ? text + mapped.size() : text;
 }
@@ -117,12 +122,12 @@ static void look_up(const std::string& host, int port, const std::shared_ptr<Fou
 // Empty: `cause` says why.
 static std::vector<Address> addresses_of(const std::string& address, int port, double until, std::string* cause) {
   // This name means the loopback everywhere (RFC 6761), also where no /etc/hosts says so, as in a minimal container.
-  const std::string host = address == "localhost" ? "127.0.0.1" : address;
+  const std::string host = address == "localhost" ? loopback_address() : address;
   const auto found = std::make_shared<Found>();
   if (is_numeric_address(host)) {
     look_up(host, port, found);
   } else {
-    std::thread([host, port, found] { look_up(host, port, found); }).detach();
+    host::start_thread([host, port, found] { look_up(host, port, found); }).detach();
   }
   std::unique_lock<std::mutex> lock(found->mutex);
   const auto left = std::chrono::duration<double>(std::max(until - base::monotonic_seconds(), 0.0));
@@ -134,18 +139,11 @@ static std::vector<Address> addresses_of(const std::string& address, int port, d
   return found->addresses;
 }
 
-bool is_numeric_address(const std::string& address) {
-  in6_addr bytes{};
-  return ::inet_pton(AF_INET, address.c_str(), &bytes) == 1 || ::inet_pton(AF_INET6, address.c_str(), &bytes) == 1;
-}
-
-bool is_loopback(const std::string& address) {
-  return address == "localhost" || address == "::1" || (is_numeric_address(address) && address.rfind("127.", 0) == 0);
-}
-
 bool Socket::connect(const std::string& address, int port, double until, std::string* cause) {
   const std::vector<Address> found = addresses_of(address, port, until, cause);
   nobody_listens_ = !found.empty();
+  no_network_ = !found.empty();
+  no_address_ = found.empty();
   for (std::size_t i = 0; i < found.size(); ++i) {
     const double left = until - base::monotonic_seconds();
     const double this_one = until - left + left / static_cast<double>(found.size() - i);
@@ -175,6 +173,7 @@ bool Socket::connect_to(int family, const std::string& address, double until, st
     const std::string more = icmp_word(socket_);
     *cause = std::strerror(code) + more;
     if (code != ECONNREFUSED || !more.empty()) nobody_listens_ = false;
+    if (code != ENETUNREACH && code != ENETDOWN) no_network_ = false;
     return false;
   }
   if (connected_to_itself(socket_)) {

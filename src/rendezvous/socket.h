@@ -19,6 +19,10 @@ class Socket {
   bool connect(const std::string& address, int port, double until, std::string* cause);
   // Whether the last connect() failed because the host is there and nobody listens on that port.
   bool nobody_listens() const { return nobody_listens_; }
+  // Whether it failed because the name has no address, or none yet.
+  bool no_address() const { return no_address_; }
+  // Whether it failed because this host has no network to there.
+  bool no_network() const { return no_network_; }
 
   bool send_all(std::string_view bytes, double until);
 
@@ -33,7 +37,7 @@ class Socket {
   bool ready(short events, double until) const;
   bool connect_to(int family, const std::string& address, double until, std::string* cause);
   int socket_ = -1;
-  bool nobody_listens_ = false;
+  bool nobody_listens_ = false, no_network_ = false, no_address_ = false;
 };
 
 // A connected one of TCP: small messages go at once; a host that vanishes without a word is noticed by the system within
@@ -41,8 +45,5 @@ class Socket {
 void set_options(int socket);
 
 std::string peer_address(int socket);  // of a connected one, numeric; "" where it is gone
-
-bool is_numeric_address(const std::string& address);  // not a name
-bool is_loopback(const std::string& address);         // of this host alone, whatever names mean elsewhere
 
 }  // namespace troika::rendezvous

@@ -12,11 +12,26 @@ static constexpr int hung_exit_code = 75;
 static constexpr double quiet_seconds = 5;
 static constexpr double alike_seconds = 2;  // ranks that stopped within so much of one another stopped together
 
+static bool is_same_stand(const Place& a, const Place& b) {
+  return std::tie(a.step, a.instruction, a.waits_for) == std::tie(b.step, b.instruction, b.waits_for);
+}
+
 void StallJudge::heard(int rank, const Heartbeat& heartbeat, double now) {
   Rank& state = ranks_[rank];
   state.beat = heartbeat;
   state.beats = true;
   state.since = now;
+  if (state.paused_seconds == 0) return;
+  if (!is_same_stand(state.paused_at, heartbeat.place)) state.paused_seconds = 0;
+  state.beat.place.seconds = std::max(0.0, heartbeat.place.seconds - state.paused_seconds);
+}
+
+void StallJudge::excuse(Rank& state, double pause, double now) {
+  state.since = now;
+  if (!is_same_stand(state.paused_at, state.beat.place)) state.paused_seconds = 0;
+  state.paused_at = state.beat.place;
+  state.paused_seconds += pause;
+  state.beat.place.seconds = std::max(0.0, state.beat.place.seconds - pause);
 }
 
 bool StallJudge::is_silent(const Rank& state, double now) const {
@@ -184,7 +199,7 @@ std::optional<FailureReport> StallJudge::hung(int rank, const Waiters& waiters, 
 StallJudge::Findings StallJudge::judge(double now) {
   const double pause = last_judged_ ? now - *last_judged_ - period_seconds_ : 0;
   if (pause > quiet_seconds / 4)
-    for (auto& [rank, state] : ranks_) state.since = now;
+    for (auto& [rank, state] : ranks_) excuse(state, pause, now);
   last_judged_ = now;
   Findings findings;
   const Waiters waiters = find_waiters(now);

@@ -19,7 +19,8 @@ namespace troika::rendezvous {
 // not been heard for 5 s. Who waits for a rank that waits is held up by what that one waits for.
 class StallJudge {
  public:
-  // `period_seconds`: how often judge() is called. A longer pause is the judge's own and makes no rank silent.
+  // `period_seconds`: how often judge() is called. A longer pause is the judge's own: it makes no rank silent, and as ranks may have been
+  // paused with it (Ctrl-Z), it does not count where they stand.
   explicit StallJudge(double period_seconds) : period_seconds_(period_seconds) {}
 
   // What the store says of a rank. `now` is when that was seen; it never falls.
@@ -40,6 +41,8 @@ class StallJudge {
     std::optional<Peer> peer;
     Heartbeat beat;
     double since = 0;  // last heard
+    Place paused_at{};          // where it stood in the last pause,
+    double paused_seconds = 0;  // of which so much does not count; 0: it has moved since
     StoppedRank::State stopped = StoppedRank::State::runs;
     bool beats = false, ended = false;
   };
@@ -48,6 +51,7 @@ class StallJudge {
     double began = 0;
     bool silent = false;  // when it was named
   };
+  void excuse(Rank& state, double pause, double now);
   using Waiters = std::map<int, int>;  // by the rank that holds them up
 
   bool lives(const Rank& state) const { return state.beats && !state.ended; }

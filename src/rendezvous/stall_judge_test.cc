@@ -55,6 +55,9 @@ class StallJudgeTest : public ::testing::Test {
     }
   }
 
+  // All of it is stopped for so long, and goes on where it stood.
+  void pause(double seconds) { now_ += seconds; }
+
   StallJudge judge_{stall_period};
   double now_ = 1000, limit_ = 1800;
 
@@ -107,6 +110,22 @@ TEST_F(StallJudgeTest, ARankThatStandsLongerThanItsLimitIsHung) {
   EXPECT_EQ(found.report->exit_code, 75);
   EXPECT_THAT(found.report->text, StartsWith("rank 2 (host desk, pid 102) is behind: step 3, fwd 0.1 for 6"));
   EXPECT_THAT(found.report->text, HasSubstr("comm.timeout_seconds (60) is the limit"));
+}
+
+TEST_F(StallJudgeTest, ATimeInWhichAllWerePausedDoesNotCount) {
+  limit_ = 60;
+  start(2);
+  work(20);
+  at(1, {41, "fwd 3.2", 0, 0.2});
+  wait(0, 1);
+  EXPECT_THAT(within(2).sentences, IsEmpty());
+  pause(4000);
+  EXPECT_THAT(within(2).sentences, IsEmpty());
+  pause(4000);
+  EXPECT_THAT(within(20).sentences, ElementsAre(HasSubstr("is behind: step 41, fwd 3.2 for 6 s")));
+  const auto found = within(100);
+  ASSERT_TRUE(found.report);
+  EXPECT_THAT(found.report->text, HasSubstr("step 41, fwd 3.2 for 6"));
 }
 
 TEST_F(StallJudgeTest, BeforeTheFirstStepARankMayTakeAsLongAsItNeeds) {

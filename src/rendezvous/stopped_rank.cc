@@ -1,10 +1,12 @@
 #include "rendezvous/stopped_rank.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdint>
 
 #include "base/text.h"
+#include "host/process.h"
 
 namespace troika::rendezvous {
 
@@ -24,6 +26,13 @@ StoppedRank parse_stopped_rank(const std::string& text) {
   rank.node_rank = static_cast<int>(node);
   rank.text = lines[2];
   return rank;
+}
+
+std::string stopped_launcher(const Identity& identity) {
+  const pid_t launcher = ::getppid();
+  if (identity.source != Identity::Source::troika_launch || identity.node_rank != 0 || !host::is_stopped(launcher))
+    return "";
+  return fmt::format("its launcher (pid {}) is stopped by a signal; kill -CONT {} lets it continue", launcher, launcher);
 }
 
 }  // namespace troika::rendezvous

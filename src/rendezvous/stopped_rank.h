@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "rendezvous/identity.h"
+
 namespace troika::rendezvous {
 
 struct StoppedRank {
@@ -17,5 +19,8 @@ std::string stopped_key(int rank);  // below the attempt
 // The form in the store, and reading it; what is malformed is a rank that runs.
 std::string to_text(const StoppedRank& rank);
 StoppedRank parse_stopped_rank(const std::string& text);
+
+// Of a rank on host 0 whose launcher, which serves the store, is stopped by a signal: a part of a sentence that names it. Else "".
+std::string stopped_launcher(const Identity& identity);
 
 }  // namespace troika::rendezvous

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/port_holder.h"
 #include "base/text.h"
+#include "rendezvous/address.h"
 #include "rendezvous/connect_cause.h"
 #include "rendezvous/socket.h"
 #include "rendezvous/store.h"
@@ -54,7 +55,7 @@ struct StoreClient::Impl {
   bool broken = false;  // a request was cut off half-way
   bool leaves_behind = false;
 
-  std::string where() const { return fmt::format("the store at {}:{}", address, port); }
+  std::string where() const { return "the store at " + endpoint_text(address, port); }
   [[noreturn]] void fail(const std::string& what, const std::string& key, const std::string& cause) const {
     throw base::PeerError(fmt::format("{} of '{}' failed: {} {}", what, key, where(), cause));
   }
@@ -176,6 +177,10 @@ StoreClient::StoreClient(const std::string& address, int port, double deadline_s
       const std::string holder = is_loopback(address) ? fmt::format(", held by {}", base::port_holder(port)) : "";
       throw base::ConfigError(fmt::format("{}{} does not take this process: {}", impl_->where(), holder, refusal));
     }
+    if (meeting.result == Impl::Result::nobody && is_loopback(address) && impl_->socket.no_network())
+      throw base::ConfigError(fmt::format(
+          "the loopback interface of this host does not work ({}: {}): `ip link set lo up` turns it on", address,
+          meeting.cause));
     if (meeting.result == Impl::Result::silent && ++silent == silent_tries)
       throw base::ConfigError(foreign(address, port, "something that is not a Troika store"));
     if (monotonic_seconds() >= until) {

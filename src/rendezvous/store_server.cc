@@ -17,6 +17,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/port_holder.h"
+#include "host/thread_limit.h"
+#include "rendezvous/address.h"
 #include "rendezvous/socket.h"
 #include "rendezvous/store.h"
 
@@ -51,18 +53,26 @@ Bound bind_version_4(int port, in_addr_t to) {
   return bind_to(AF_INET, &address, sizeof address);
 }
 
-// Every network of versions 6 and 4, or of 4 alone where the host has no 6.
-Bound bind_networks(int port) {
+Bound bind_version_6(int port, const in6_addr& to) {
   sockaddr_in6 address{};
   address.sin6_family = AF_INET6;
-  address.sin6_addr = in6addr_any;
+  address.sin6_addr = to;
   address.sin6_port = htons(static_cast<std::uint16_t>(port));
-  const Bound both = bind_to(AF_INET6, &address, sizeof address);
+  return bind_to(AF_INET6, &address, sizeof address);
+}
+
+// Every network of versions 6 and 4, or of 4 alone where the host has no 6.
+Bound bind_networks(int port) {
+  const Bound both = bind_version_6(port, in6addr_any);
   return both.socket >= 0 || both.code == EADDRINUSE ? both : bind_version_4(port, INADDR_ANY);
 }
 
+Bound bind_loopback(int port) {
+  return loopback_address() == "::1" ? bind_version_6(port, in6addr_loopback) : bind_version_4(port, INADDR_LOOPBACK);
+}
+
 int listen_on(int port, Reach reach) {
-  const Bound bound = reach == Reach::networks ? bind_networks(port) : bind_version_4(port, INADDR_LOOPBACK);
+  const Bound bound = reach == Reach::networks ? bind_networks(port) : bind_loopback(port);
   if (bound.socket >= 0) return bound.socket;
   if (bound.code == EADDRINUSE) {
     throw base::ConfigError(
@@ -133,7 +143,7 @@ StoreServer::StoreServer(int port, Reach reach, Access access, const StoreLimits
   ::epoll_ctl(impl_->events, EPOLL_CTL_ADD, impl_->stop, &event);
   event.data.u64 = Impl::listener_event;
   ::epoll_ctl(impl_->events, EPOLL_CTL_ADD, impl_->listener, &event);
-  impl_->thread = std::thread([this] { impl_->run(); });
+  impl_->thread = host::start_thread([this] { impl_->run(); });
 }
 
 StoreServer::~StoreServer() {

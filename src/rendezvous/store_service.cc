@@ -157,7 +157,9 @@ StoreService::Next StoreService::join(Client client, State& state, const wire::F
   if (!wire::take_text(rest, &launch) || !wire::take_text(rest, &given)) return Next::drop;
   const std::string own = access_.launch.value_or("");
   const std::string proves = proof(access_.secret, Prover::client, state.client_nonce, state.server_nonce, launch);
+  constexpr int most_refusals = 3;
   const auto refuse = [&](std::string_view why) {
+    if (++state.refusals == most_refusals) return Next::drop;
     reply(client, state, request.request, Status::refused, why);
     return Next::goes_on;  // it stays a stranger, whose time runs
   };

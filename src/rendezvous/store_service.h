@@ -1,7 +1,7 @@
 // What a store does with the bytes of its clients: who may join, what they ask, what they are answered. It knows no sockets, no
 // clock and no threads; StoreServer moves the bytes.
 //
-// Bounds: a client that has not joined has limits.join_seconds and a kilobyte; of what has come and is not yet a whole request,
+// Bounds: a client that has not joined has limits.join_seconds, a kilobyte and three tries; of what has come and is not yet a whole request,
 // and of answers that are not yet taken, there is never more than the limits say, and the client with most goes.
 #pragma once
 
@@ -62,6 +62,7 @@ class StoreService {
   struct State {
     enum class Stage { greeting, joining, joined } stage = Stage::greeting;
     double since = 0;
+    int refusals = 0;
     std::string address;
     std::string client_nonce, server_nonce;
     std::string in, out;

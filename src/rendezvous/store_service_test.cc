@@ -79,6 +79,22 @@ TEST_F(StoreServiceTest, AStrangerIsHeardForAKilobyteAndTenSeconds) {
   EXPECT_EQ(answer(one), Status::absent);
 }
 
+TEST_F(StoreServiceTest, AStrangerHasThreeTriesAndNotAQuarterOfAMillionASecond) {
+  const StoreService::Client client = stranger(0), other = stranger(0);
+  for (const StoreService::Client each : {client, other}) {
+    service().receive(each, greeting());
+    taken(each);
+    for (int i = 0; i < 2; ++i) {
+      service().receive(each, join_frame("another"));
+      EXPECT_EQ(answer(each), Status::refused);
+    }
+  }
+  service().receive(client, join_frame("another"));
+  EXPECT_TRUE(service().dropped(client));
+  service().receive(other, join_frame("a1"));
+  EXPECT_EQ(answer(other), Status::ok);
+}
+
 TEST_F(StoreServiceTest, OfTooManyStrangersTheOldestGoesAndMembersStay) {
   limits_.strangers = 3;
   limits_.clients = 8;

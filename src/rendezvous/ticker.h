@@ -8,14 +8,16 @@
 #include <mutex>
 #include <thread>
 
+#include "host/thread_limit.h"
+
 namespace troika::rendezvous {
 
 // Until it is stopped, or its action has had enough.
 class Ticker {
  public:
-  // `tick` returns false to end. It must not throw.
+  // `tick` returns false to end. It must not throw. ConfigError where the system grants no thread.
   Ticker(double period_seconds, std::function<bool()> tick)
-      : thread_([this, period_seconds, tick = std::move(tick)] { run(period_seconds, tick); }) {}
+      : thread_(host::start_thread([this, period_seconds, tick = std::move(tick)] { run(period_seconds, tick); })) {}
   ~Ticker() { stop(); }
 
   // Ticks without waiting for the pace. Returns when a tick that began after the call has ended, or none comes any more.

@@ -14,6 +14,7 @@
 #include "cpu/sgemm.h"
 #include "host/cores.h"
 #include "host/memory.h"
+#include "host/thread_limit.h"
 #include "metrics/progress.h"
 #include "plan/gpu_bits.h"
 #include "plan/memory_check.h"
@@ -106,6 +107,7 @@ Machine prepare_machine(const RankContext& context) {
   Machine machine;
   machine.threads = threads_for(s.train, context.identity.local_size);
   tensor::set_threads(machine.threads);
+  host::require_threads(machine.threads - 1);  // OpenMP, which starts them, would end the process
   machine.device = device_of(context);
   if (machine.device.is_cpu() && !cpu::missing_library().empty())
     say(context,
@@ -244,6 +246,11 @@ int in_session(const RankContext& context, const std::function<void(Session&)>& 
     if (end_badly(session, voice, error.exit_code(), error.what()).launcher_tells) return error.exit_code();
     throw;
   } catch (const std::exception& error) {
+    if (host::is_thread_limit(error)) {  // of a library's thread
+      const base::ConfigError named(host::no_more_threads());
+      if (end_badly(session, voice, named.exit_code(), named.what()).launcher_tells) return named.exit_code();
+      throw named;
+    }
     end_badly(session, voice, base::BugError("").exit_code(), error.what());
     throw;
   }

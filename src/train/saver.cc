@@ -5,12 +5,15 @@
 #include <chrono>
 #include <exception>
 #include <iterator>
+#include <memory>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/error.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/manifest.h"
 #include "config/config.h"
+#include "host/thread_limit.h"
 #include "shape/adapter.h"
 #include "tensor/device.h"
 #include "weights/auxiliary_files.h"
@@ -112,10 +115,15 @@ void Saver::begin(const State& state, Until until) {
   promise_ = {};
   result_ = promise_.get_future();
   if (copies) {
-    writer_ = std::thread([this, begin, request = std::move(request)]() mutable {
-      tensor::set_threads(1);
-      write_beside(std::move(request), begin);
-    });
+    const auto shared = std::make_shared<checkpoint::SaveRequest>(std::move(request));
+    try {
+      writer_ = host::start_thread([this, begin, shared] {
+        tensor::set_threads(1);
+        write_beside(std::move(*shared), begin);
+      });
+    } catch (const base::ConfigError&) {  // no thread to spare: then the steps wait for it
+      write_beside(std::move(*shared), begin);
+    }
     return;
   }
   write(std::move(request), begin);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <limits>
@@ -24,10 +25,12 @@
 #include "comm/self_channel.h"
 #include "executor/message_tags.h"
 #include "host/cores.h"
+#include "rendezvous/address.h"
 #include "rendezvous/failure_monitor.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"
 #include "rendezvous/save_judge.h"
+#include "rendezvous/stopped_rank.h"
 #include "rendezvous/ticker.h"
 
 namespace troika::train {
@@ -269,6 +272,19 @@ void Session::connect_savers() {
   channels_.saving = open(saving_group, everyone, nullptr, whereabouts_->saver_mark());
 }
 
+// What a rank or the store has said, of which only Troika's own processes know the form.
+template <class Read>
+static auto read_told(const std::string& what, const Read& read) {
+  try {
+    return read();
+  } catch (const nlohmann::json::exception&) {
+    throw base::PeerError(fmt::format(
+        "what the ranks told each other of '{}' is malformed: what answers at the store's address is not this launch's "
+        "store, or a rank is damaged",
+        what));
+  }
+}
+
 // Rank 0 collects what all say and tells it in one piece, so that n ranks ask n times and not n^2.
 std::vector<std::string> Session::all_gather_text(const std::string& what, const std::string& mine) {
   if (identity_.world_size == 1) return {mine};
@@ -281,7 +297,7 @@ std::vector<std::string> Session::all_gather_text(const std::string& what, const
       texts.push_back(rendezvous::await_key(*links_->client, identity_, said_by(rank), patience_seconds));
     return nlohmann::json(texts).dump();
   });
-  return nlohmann::json::parse(all).get<std::vector<std::string>>();
+  return read_told(what, [&] { return nlohmann::json::parse(all).get<std::vector<std::string>>(); });
 }
 
 // Rank 0 sorts what all say.
@@ -295,17 +311,18 @@ std::map<int, std::string> Session::gather_among(const std::string& what, const 
   if (identity_.world_rank == 0) {
     std::map<std::string, nlohmann::json> groups;
     for (int rank = 0; rank < identity_.world_size; ++rank) {
-      const auto said =
-          nlohmann::json::parse(rendezvous::await_key(*links_->client, identity_, said_by(rank), patience_seconds));
-      groups[said.at(0)].push_back({rank, said.at(1)});
+      const std::string text = rendezvous::await_key(*links_->client, identity_, said_by(rank), patience_seconds);
+      const auto said = read_told(what, [&] { return nlohmann::json::parse(text).get<std::array<std::string, 2>>(); });
+      groups[said[0]].push_back({rank, said[1]});
     }
     for (const auto& [of, texts] : groups) links_->client->set(key(told_to(of)), texts.dump());
   }
-  std::map<int, std::string> all;
-  for (const auto& one :
-       nlohmann::json::parse(rendezvous::await_key(*links_->client, identity_, told_to(group), patience_seconds)))
-    all[one.at(0)] = one.at(1);
-  return all;
+  const std::string told = rendezvous::await_key(*links_->client, identity_, told_to(group), patience_seconds);
+  return read_told(what, [&] {
+    std::map<int, std::string> all;
+    for (const auto& one : nlohmann::json::parse(told)) all[one.at(0)] = one.at(1);
+    return all;
+  });
 }
 
 std::string Session::broadcast_text(const std::string& what, const std::function<std::string()>& text) {
@@ -368,10 +385,12 @@ Session::Cause Session::fail(int exit_code, const std::string& text) {
   cause.failure = failure_told_by(*links_->client, identity_);
   const bool told = tell_in_any_case(links_->client, identity_, exit_code, text);
   if (!told && cause.failure.empty()) {
+    const std::string stopped = rendezvous::stopped_launcher(identity_);
     cause.failure = fmt::format(
-        "{} at {}:{} does not answer any more: its process ended, or its host is gone or off the network",
+        "{} at {} does not answer any more: {}",
         identity_.source == rendezvous::Identity::Source::troika_launch ? "the launcher of host 0" : "rank 0",
-        identity_.master_address, identity_.store_port);
+        rendezvous::endpoint_text(identity_.master_address, identity_.store_port),
+        stopped.empty() ? "its process ended, or its host is gone or off the network" : stopped);
     return cause;
   }
   if (told && links_->heartbeat != nullptr && cause.failure.empty()) {

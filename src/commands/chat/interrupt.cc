@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "host/thread_limit.h"
 
 namespace troika::commands {
 
@@ -21,7 +22,7 @@ static sigset_t set_of(std::initializer_list<int> signals) {
 Interrupt::Interrupt() {
   const sigset_t set = set_of({SIGINT});
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  thread_ = std::thread([this] { listen(); });
+  thread_ = host::start_thread([this] { listen(); });
 }
 
 Interrupt::~Interrupt() {

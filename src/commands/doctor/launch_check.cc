@@ -8,7 +8,8 @@
 #include "base/language.h"
 #include "doctor/check.h"
 #include "doctor/report_text.h"
-#include "rendezvous/socket.h"
+#include "host/thread_limit.h"
+#include "rendezvous/address.h"
 
 namespace troika::commands {
 namespace {
@@ -38,7 +39,7 @@ void say_alarms(const Question& question, const std::map<std::string, std::strin
 LaunchCheck::LaunchCheck(doctor::Want want, Names names, std::map<std::string, std::string> environment) {
   const auto promise = std::make_shared<std::promise<void>>();
   done_ = promise->get_future();
-  std::thread([promise, question = Question{std::move(want), names == Names::matter},
+  host::start_thread([promise, question = Question{std::move(want), names == Names::matter},
                environment = std::move(environment)] {
     try {
       say_alarms(question, environment);

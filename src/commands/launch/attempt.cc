@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
@@ -41,12 +43,15 @@ class Attempt {
           const Grace& grace)
       : identity_(identity),
         grace_(grace),
+        patience_seconds_(patience_seconds),
         listener_(identity, patience_seconds),
         signals_(signals),
         records_(records) {
     count_memory_kills(monotonic_seconds());
+    signals_.around_pauses({[this] { pause(); }, [this] { go_on(); }});
   }
   ~Attempt() {
+    signals_.around_pauses({});
     kill_all();
     for (Worker& worker : workers_)
       if (!worker.ended) worker.process.leave();
@@ -62,6 +67,8 @@ class Attempt {
     return std::all_of(workers_.begin(), workers_.end(), [](const Worker& worker) { return worker.ended; });
   }
   void hear(int signal);
+  void pause();
+  void go_on();
   void judge(const Worker& worker);
   void record_end(const Worker& worker);
   void count_memory_kills(double now);
@@ -78,6 +85,8 @@ class Attempt {
 
   const rendezvous::Identity identity_;
   const Grace grace_;
+  const double patience_seconds_;
+  double paused_at_ = 0;
   rendezvous::FailureListener listener_;
   Signals& signals_;
   LaunchRecords& records_;
@@ -119,6 +128,31 @@ void Attempt::hear(int signal) {
     interrupted_ = true;
     send_all(SIGKILL);
   }
+}
+
+// Ranks lead groups of their own, which Ctrl-Z does not reach. They stop first, so that none misses its launcher.
+void Attempt::pause() {
+  const std::string goes_on = fmt::format("`fg`, `bg` or kill -CONT {} lets it continue", ::getpid());
+  const bool alone = static_cast<int>(workers_.size()) == identity_.world_size;
+  launcher_says(alone ? fmt::format("paused with its ranks: {}, and the time does not count", goes_on)
+                      : fmt::format("paused with the ranks of this host: the other hosts wait {:g} s for them "
+                                    "(comm.heartbeat_seconds), then the run ends; {}",
+                                    patience_seconds_, goes_on));
+  paused_at_ = monotonic_seconds();
+  for (Worker& worker : workers_) {
+    see_stop(worker);
+    worker.paused = !worker.ended && worker.stop == 0;
+    if (worker.paused) signal_worker(worker, SIGSTOP);
+  }
+}
+
+void Attempt::go_on() {
+  for (Worker& worker : workers_)
+    if (std::exchange(worker.paused, false)) signal_worker(worker, SIGCONT);
+  const double seconds = monotonic_seconds() - paused_at_;
+  for (double* since : {&ending_since_, &killed_at_, &suspected_at_})
+    if (*since > 0) *since += seconds;
+  launcher_says(fmt::format("continues after {:.0f} s", seconds));
 }
 
 void Attempt::settle(const FailureReport& report) {

@@ -9,9 +9,11 @@
 #include <memory>
 #include <thread>
 
+#include "base/error.h"
 #include "commands/launch/say.h"
 #include "commands/shell_word.h"
 #include "diagnosis/diagnosis.h"
+#include "host/thread_limit.h"
 
 namespace troika::commands {
 namespace {
@@ -32,13 +34,17 @@ std::string explain_failure(const std::string& folder, base::Language language) 
   if (folder.empty()) return "";
   const auto promise = std::make_shared<std::promise<std::string>>();
   std::future<std::string> text = promise->get_future();
-  std::thread([promise, folder, language] {
-    try {
-      promise->set_value(explanation_of(folder, language));
-    } catch (...) {
-      promise->set_exception(std::current_exception());
-    }
-  }).detach();
+  try {
+    host::start_thread([promise, folder, language] {
+      try {
+        promise->set_value(explanation_of(folder, language));
+      } catch (...) {
+        promise->set_exception(std::current_exception());
+      }
+    }).detach();
+  } catch (const base::ConfigError&) {  // the failure itself has been said
+    promise->set_value("");
+  }
   if (text.wait_for(patience) != std::future_status::ready) {
     launcher_says(fmt::format("troika why {} says more", shell_word(folder)));
     return "";

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "rendezvous/address.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/slurm.h"
 
@@ -15,15 +16,21 @@ using config::FlagReading;
 
 namespace {
 
+// --rdzv-endpoint, or --master-addr, which may hold a port and brackets too.
 void split_endpoint(HostFlags* f, FlagReading* reading) {
-  if (f->endpoint.empty()) return;
-  const auto colon = f->endpoint.rfind(':');
-  f->master_address = f->endpoint.substr(0, colon);
-  if (colon == std::string::npos) return;
-  std::int64_t port = 0;
-  if (!base::parse_int(f->endpoint.substr(colon + 1), &port) || port < 1 || port > 65535)
-    return reading->refuse(fmt::format("--rdzv-endpoint is '{}' but its port must be from 1 to 65535", f->endpoint));
-  f->master_port = port;
+  const bool is_endpoint = !f->endpoint.empty();
+  const std::string text = is_endpoint ? f->endpoint : f->master_address;
+  if (text.empty() || f->standalone) return;
+  try {
+    const rendezvous::Endpoint end = rendezvous::parse_endpoint(is_endpoint ? "--rdzv-endpoint" : "--master-addr", text);
+    f->master_address = end.address;
+    if (!end.port) return;
+    if (!is_endpoint && f->master_port && *f->master_port != *end.port)
+      reading->refuse(fmt::format("--master-addr is '{}' but --master-port is {}: give one port", text, *f->master_port));
+    f->master_port = *end.port;
+  } catch (const base::ConfigError& error) {
+    reading->refuse(error.what());
+  }
 }
 
 // A step of SLURM with a launcher on each of its nodes numbers them and says where they meet.
@@ -92,6 +99,7 @@ void read_secret(const HostFlags& f, Environment environment, HostOptions* optio
   try {
     if (!f.secret_file.empty()) environment["TROIKA_SECRET_FILE"] = options->secret_file = f.secret_file;
     options->secret = rendezvous::secret_of(environment);
+    if (const auto note = rendezvous::note_about_secret_file(environment)) reading->notes.push_back(*note);
   } catch (const base::ConfigError& error) {
     reading->refuse(error.what());
   }

@@ -1,8 +1,10 @@
 #include "commands/launch/host_store.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include "base/error.h"
+#include "rendezvous/address.h"
 
 namespace troika::commands {
 using rendezvous::StoreServer;
@@ -29,15 +31,28 @@ std::unique_ptr<StoreServer> serve(const HostOptions& hosts, const rendezvous::I
 
 }  // namespace
 
+// Of the launcher, as it takes them: itself, and for each rank its connections to the store and its log.
+static void check_files(int ranks) {
+  constexpr int of_launcher = 20, of_rank = 4;
+  rlimit limit{};
+  const auto wanted = static_cast<rlim_t>(of_launcher + of_rank * ranks);
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max == RLIM_INFINITY || limit.rlim_max >= wanted) return;
+  throw base::ConfigError(
+      fmt::format("this launcher may have {} files open at once (ulimit -n), but needs {} for {} rank{}: raise the limit, "
+                  "as in `ulimit -n 4096`",
+                  limit.rlim_max, wanted, ranks, ranks == 1 ? "" : "s"));
+}
+
 HostStore open_host_store(const HostOptions& hosts, int nproc) {
   HostStore store;
   rendezvous::Identity& identity = store.identity;
   identity.world_size = hosts.nnodes * nproc;
-  identity.master_address = hosts.leads() ? "127.0.0.1" : hosts.master_address;
+  identity.master_address = hosts.leads() ? rendezvous::loopback_address() : hosts.master_address;
   identity.store_port = hosts.master_port;
   identity.node_rank = hosts.node_rank;
   identity.secret = hosts.secret;
   if (!hosts.leads()) return store;
+  check_files(identity.world_size);
   identity.launch = rendezvous::new_token();
   store.server = serve(hosts, identity);
   identity.store_port = store.server->port();

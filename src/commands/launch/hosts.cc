@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "commands/launch/not_started.h"
 #include "commands/launch/say.h"
 #include "rendezvous/failure_report.h"
 
@@ -56,6 +57,7 @@ void Hosts::find_again() {
     identity_.launch = line_.store().launch();
     std::string why;
     try {
+      end_where_host_0_did_not_start();
       check_flags();
       const Course now = course();
       if (!now.end) return;
@@ -93,6 +95,13 @@ void Hosts::throw_ended(const Course& course) {
 
 std::string Hosts::seat() const { return in_attempt(of_host("host", team_.node_rank)); }
 
+void Hosts::end_where_host_0_did_not_start() {
+  std::string text;
+  if (!line_.ask([&](StoreClient& store) { return store.try_get(in_launch(not_started_key), &text); })) return;
+  line_.ask([&](StoreClient& store) { return store.set(in_launch(of_host(heard_it_key, team_.node_rank)), "heard"); });
+  throw_not_started(rendezvous::parse_failure_report(text));
+}
+
 // A host with other flags turns itself away, so that a slip of the fingers does not end those that are there.
 void Hosts::check_flags() {
   const std::string& mine = team_.flags;
@@ -116,6 +125,14 @@ void Hosts::name_turned_away() {
          fmt::format(
              "host {} was started with {} but host 0 with {}, and was turned away: use the same flags on every host",
              number, flags, team_.flags));
+  }
+  const auto refused = line_.ask(
+      [&](StoreClient& store) { return store.entries(in_launch(std::string(refused_host_key) + "/"), refused_hosts_); });
+  refused_hosts_ = refused.version;
+  for (const auto& [node, why] : refused.changed) {
+    std::int64_t number = 0;
+    base::parse_int(node, &number);
+    says(team_.command, fmt::format("host {} did not start, and is waited for: {}", number, base::printable(why, 1024)));
   }
 }
 

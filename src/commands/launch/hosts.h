@@ -76,6 +76,7 @@ class Hosts {
   std::string in_launch(const std::string& name) const { return identity_.launch + "/" + name; }
   std::string in_attempt(const std::string& name) const { return rendezvous::key_of(identity_, name); }
   std::string seat() const;
+  void end_where_host_0_did_not_start();
   void check_flags();
   void set_course(const std::string& text);
   Course course();
@@ -114,6 +115,7 @@ class Hosts {
   bool took_part_ = false;           // in an attempt of this launch
   bool begun_ = false;               // the attempt has, with this host
   std::uint64_t turned_away_ = 0;    // version of the store up to which they were named
+  std::uint64_t refused_hosts_ = 0;  // the same of those that did not start
   std::uint64_t wrong_secrets_ = 0;  // the same of who had none or another
 };
 

@@ -20,8 +20,10 @@
 #include "commands/launch/host_store.h"
 #include "commands/launch/hosts.h"
 #include "commands/launch/launch_records.h"
+#include "commands/launch/not_started.h"
 #include "commands/launch/options.h"
 #include "commands/launch/orders.h"
+#include "commands/launch/own_address.h"
 #include "commands/launch/restart_pause.h"
 #include "commands/launch/say.h"
 #include "commands/launch/service_status.h"
@@ -36,6 +38,7 @@
 #include "host/termination_message.h"
 #include "planner/preflight.h"
 #include "records/gatherer.h"
+#include "rendezvous/address.h"
 #include "rendezvous/failure_monitor.h"
 #include "rendezvous/launcher_watch.h"
 
@@ -98,10 +101,12 @@ std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identit
   std::vector<std::vector<int>> near;
   for (const host::NvidiaNeighbours& gpu : options.gpus) near.push_back(gpu.cores);
   const std::vector<Share> shares = share_cores(host::allowed_cores(), usable, ranks, options.bind, near);
+  // Ranks of one host meet at its loopback.
+  const std::string& master = options.hosts.nnodes == 1 ? identity.master_address : options.hosts.master_address;
   for (int local = 0; local < ranks; ++local) {
     WorkerPlan plan;
     plan.world_rank = options.hosts.node_rank * options.nproc_per_node + local;
-    plan.program = options.program.empty() ? "/proc/self/exe" : options.program;
+    plan.program = options.program.empty() ? running_program() : options.program;
     plan.arguments = {options.program.empty() ? "troika" : options.program};
     plan.arguments.insert(plan.arguments.end(), options.worker.begin(), options.worker.end());
     plan.environment = environment;
@@ -111,9 +116,9 @@ std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identit
                               {"LOCAL_RANK", std::to_string(local)},
                               {"LOCAL_WORLD_SIZE", std::to_string(options.nproc_per_node)},
                               {"GROUP_RANK", std::to_string(options.hosts.node_rank)},
-                              {"MASTER_ADDR", options.hosts.master_address},
+                              {"MASTER_ADDR", master},
                               {"MASTER_PORT", port},
-                              {"TROIKA_STORE", options.hosts.master_address + ":" + port},
+                              {"TROIKA_STORE", rendezvous::endpoint_text(master, identity.store_port)},
                               {"TROIKA_GENERATION", identity.generation},
                               {"TROIKA_LAUNCH", identity.launch},
                               {"TROIKA_SECRET", identity.secret}};
@@ -284,6 +289,7 @@ static Ending launch(const LaunchOptions& options, const Environment& environmen
   if (options.orders_on_input) orders.emplace();
   const std::unique_ptr<exporters::MetricsServer> metrics = serve_metrics(options);
   const HostStore store = open_host_store(options.hosts, options.nproc_per_node);
+  check_own_address(options.hosts, store.identity, options.join_seconds, signals);
   say_how_to_join(options);
   const host::ServiceManager manager = service_manager(environment);
   manager.tell("READY=1\nSTATUS=waiting for all ranks");
@@ -301,6 +307,14 @@ static Ending launch(const LaunchOptions& options, const Environment& environmen
   }
 }
 
+// What is refused before this launcher meets those of the other hosts, which wait for it.
+static int end_unstarted(const HostOptions& hosts, const base::Error& error) {
+  std::fprintf(stderr, "troika: %s\n", error.what());
+  host::leave_termination_message(error.what());
+  tell_not_started(hosts, error);
+  return error.exit_code();
+}
+
 int run_launch(const std::vector<std::string>& arguments, const Environment& given) {
   config::FlagReading reading;
   const LaunchFlags flags = read_launch_flags(arguments, given, &reading);
@@ -313,7 +327,15 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& giv
     environment["TROIKA_SECRET"] = read_secret();
     environment.erase("TROIKA_SECRET_FILE");
   }
-  const LaunchOptions options = settle_launch(flags, std::move(reading), environment);
+  LaunchOptions options;
+  try {
+    options = settle_launch(flags, std::move(reading), environment);
+  } catch (const base::Error& error) {
+    config::FlagReading of_hosts;
+    const HostOptions hosts = settle_hosts(flags.hosts, environment, &of_hosts);
+    if (!of_hosts.errors.empty() || hosts.nnodes == 1) throw;
+    return end_unstarted(hosts, error);
+  }
   for (const std::string& note : options.notes) launcher_says(note);
   exporters::EventCommands commands(event_command(options, environment), launcher_says);
   LaunchRecords records(options.run_folder, options.hosts.node_rank,

@@ -68,6 +68,66 @@ TEST(LaunchFaults, ARankThatIsStoppedBeforeItJoinsIsNamedAtOnceAndOnce) {
   EXPECT_EQ(output.find(named), output.rfind(named)) << output;
 }
 
+TEST(LaunchFaults, APausedLauncherPausesItsRanksAndContinuesThem) {
+  const std::string folder = fresh_folder("paused");
+  Launcher launcher({"--nproc-per-node", "2"}, "echo $$ > up.$RANK; exec sleep 100", folder);
+  launcher.lead_a_group();
+  const pid_t rank = std::stoi(await_file(folder + "/up.1"));
+  await_file(folder + "/up.0");
+  launcher.signal(SIGTSTP);
+  launcher.await_output("paused with its ranks: `fg`, `bg` or kill -CONT ");
+  await_stop(rank);
+  launcher.signal(SIGCONT);
+  launcher.await_output("troika launch: continues after ");
+  launcher.signal(SIGTERM);
+  EXPECT_EQ(launcher.wait(), 130);
+  EXPECT_THAT(launcher.output(), Not(HasSubstr("is stopped by signal")));
+}
+
+TEST(LaunchFaults, WhyHostZeroDidNotStartIsHeardByTheOthersAtOnce) {
+  const std::string folder = fresh_folder("refused"), port = std::to_string(free_port());
+  Launcher one(host_flags(1, port), "echo up", folder);
+  const double before = monotonic_seconds();
+  Launcher zero(host_flags(0, port, {"--metrics-port", "9"}), "echo up", folder);
+  EXPECT_EQ(zero.wait(), 2);
+  EXPECT_EQ(one.wait(), 2);
+  EXPECT_LT(monotonic_seconds() - before, 8);
+  EXPECT_THAT(one.output(), HasSubstr("troika: host 0 did not start: --metrics-port serves "));
+}
+
+TEST(LaunchFaults, WhyAnotherHostDidNotStartIsSaidByHostZeroWhichWaitsForIt) {
+  const std::string folder = fresh_folder("refused-other"), port = std::to_string(free_port());
+  Launcher zero(host_flags(0, port), "echo up", folder);
+  rendezvous::StoreClient client("127.0.0.1", std::stoi(port), 20, {std::nullopt, ""});
+  client.get(client.launch() + "/0/host/000000", 20);
+  Launcher wrong(host_flags(1, port, {"--metrics-port", "9"}), "echo up", folder);
+  EXPECT_EQ(wrong.wait(), 2);
+  zero.await_output("host 1 did not start, and is waited for: --metrics-port serves ");
+  Launcher right(host_flags(1, port), "echo up", folder);
+  EXPECT_EQ(right.wait(), 0);
+  EXPECT_EQ(zero.wait(), 0);
+}
+
+TEST(LaunchFaults, AnAddressThatDoesNotLeadToHostZeroIsNamedAtOnce) {
+  const std::string folder = fresh_folder("own-address"), port = std::to_string(free_port());
+  const double before = monotonic_seconds();
+  Launcher zero(host_flags(0, port, {"--master-addr", "240.0.0.1"}), "echo up", folder);
+  EXPECT_EQ(zero.wait(), 2);
+  EXPECT_LT(monotonic_seconds() - before, 5);
+  EXPECT_THAT(zero.output(), HasSubstr("host 0 does not reach itself at 240.0.0.1:" + port));
+}
+
+TEST(LaunchFaults, HostsMeetAtAnAddressOfVersionSixInBrackets) {
+  const std::string folder = fresh_folder("brackets"), port = std::to_string(free_port());
+  const auto flags = [&](int node) {
+    return std::vector<std::string>{"--nnodes", "2", "--rdzv-endpoint", "[::1]:" + port, "--node-rank", std::to_string(node)};
+  };
+  Launcher zero(flags(0), "echo $TROIKA_STORE > store.$RANK", folder), one(flags(1), "echo up", folder);
+  EXPECT_EQ(one.wait(), 0);
+  EXPECT_EQ(zero.wait(), 0);
+  EXPECT_EQ(base::read_file(folder + "/store.0"), "[::1]:" + port + "\n");
+}
+
 TEST(LaunchFaults, TheCauseIsNamedNotItsConsequence) {
   const std::string folder = fresh_folder("cause");
   Launcher launcher({"--nproc-per-node", "3"},

@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "commands/cli.h"
 #include "commands/launch/launch.h"
+#include "host/process.h"
 #include "rendezvous/store.h"
 
 namespace troika::commands {
@@ -76,6 +77,8 @@ Launcher::~Launcher() {
 
 void Launcher::signal(int number) const { ::kill(pid_, number); }
 
+void Launcher::lead_a_group() const { EXPECT_EQ(::setpgid(pid_, pid_), 0); }
+
 int Launcher::wait() {
   int status = 0;
   const bool ended = await(30, [&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; });
@@ -117,6 +120,10 @@ void await_end(pid_t pid) {
     }
   });
   EXPECT_TRUE(ended) << "process " << pid << " still runs";
+}
+
+void await_stop(pid_t pid) {
+  EXPECT_TRUE(await(10, [&] { return host::is_stopped(pid); })) << "process " << pid << " is not stopped";
 }
 
 int free_port() { return rendezvous::StoreServer(0).port(); }

@@ -23,6 +23,7 @@ class Launcher {
   Launcher& operator=(const Launcher&) = delete;
 
   void signal(int number) const;
+  void lead_a_group() const;  // like one that a shell started; of a launcher that runs here
   int wait();  // its exit code, or 1000 + the signal that killed it; fails the test after 30 s
   std::string output() const;
   void await_output(const std::string& part) const;  // fails the test after 20 s
@@ -42,6 +43,9 @@ std::string await_file(const std::string& path);
 
 // Waits until no such process runs (a zombie does not run); fails the test after 10 s.
 void await_end(pid_t pid);
+
+// Waits until a signal has stopped the process; fails the test after 10 s.
+void await_stop(pid_t pid);
 
 int free_port();
 

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "commands/launch/say.h"
+#include "host/thread_limit.h"
 
 namespace troika::commands {
 
@@ -29,7 +30,7 @@ std::string read_secret() {
       "--orders-on-input is given but no secret came on standard input; to start a run on several hosts use --hosts");
 }
 
-Orders::Orders() : done_(::eventfd(0, EFD_CLOEXEC)), thread_([this] { listen(); }) {}
+Orders::Orders() : done_(::eventfd(0, EFD_CLOEXEC)), thread_(host::start_thread([this] { listen(); })) {}
 
 Orders::~Orders() {
   const std::uint64_t one = 1;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <deque>
@@ -24,6 +25,7 @@
 #include "commands/ssh/host_process.h"
 #include "config/flag_table.h"
 #include "rendezvous/access.h"
+#include "rendezvous/address.h"
 #include "rendezvous/identity.h"
 
 namespace troika::commands {
@@ -52,8 +54,16 @@ void refuse_contradictions(const LaunchFlags& f, std::size_t hosts) {
   reading.finish();
 }
 
+// Before signals are heard: what is read may not come.
+std::vector<LaunchHost> launch_hosts(const LaunchFlags& f) {
+  std::vector<LaunchHost> hosts;
+  for (const SshHost& host : hosts_of(f.by_ssh)) hosts.push_back({host, is_this_host(host)});
+  return hosts;
+}
+
 std::string secret_for(const LaunchFlags& f, Environment environment) {
   if (!f.hosts.secret_file.empty()) environment["TROIKA_SECRET_FILE"] = f.hosts.secret_file;
+  if (const auto note = rendezvous::note_about_secret_file(environment)) launcher_says("note: " + *note);
   if (const std::string given = rendezvous::secret_of(environment); !given.empty()) return given;
   return rendezvous::new_token();
 }
@@ -66,8 +76,7 @@ bool is_loss(const LaunchHost& host, int code) {
 class Spread {
  public:
   Spread(const LaunchFlags& f, const Environment& environment)
-      : f_(f), environment_(environment), secret_(secret_for(f, environment)) {
-    for (const SshHost& host : hosts_of(f.by_ssh)) hosts_.push_back({host, is_this_host(host)});
+      : f_(f), environment_(environment), secret_(secret_for(f, environment)), hosts_(launch_hosts(f)) {
     run_.folder = f.remote_folder.empty() ? std::filesystem::current_path().string() : f.remote_folder;
     run_.program = f.remote_program.empty() ? own_program() : f.remote_program;
   }
@@ -189,11 +198,20 @@ int Spread::code() const {
   return code > 128 && code != base::exit_interrupted ? 75 : code;
 }
 
+// The launchers of the hosts are not reached by Ctrl-Z, and miss this one's word.
+void say_pause() {
+  launcher_says(fmt::format("paused, but the run goes on: unless `fg`, `bg` or kill -CONT {} continues this launcher within "
+                            "{:g} s, its hosts save and stop",
+                            ::getpid(), order_patience_seconds));
+}
+
 int Spread::run() {
+  signals_.around_pauses({say_pause, [] { launcher_says("continues"); }});
   const std::string address = meeting_address(call_roll(hosts_, run_, environment_, signals_));
   if (hosts_.size() > 1)
-    launcher_says(fmt::format("{} hosts meet at {}:{} on host 0 ({})", hosts_.size(), address,
-                              f_.hosts.master_port.value_or(29500), hosts_[0].name()));
+    launcher_says(fmt::format("{} hosts meet at {} on host 0 ({})", hosts_.size(),
+                              rendezvous::endpoint_text(address, static_cast<int>(f_.hosts.master_port.value_or(29500))),
+                              hosts_[0].name()));
   start(address);
   service_manager(environment_).tell("READY=1");
   double said_here = 0;

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "commands/launch/say.h"
+#include "rendezvous/address.h"
 #include "rendezvous/connect_cause.h"
 
 namespace troika::commands {
@@ -37,7 +39,11 @@ void StoreLine::open(double until, double join_seconds) {
   rendezvous::Access access = rendezvous::access_of(identity_);
   if (identity_.launch.empty()) access.launch.reset();
   rendezvous::ConnectCause cause;  // of the tries that had their time
-  for (;;) {
+  constexpr double said_after_seconds = 3;
+  const std::string where = rendezvous::endpoint_text(identity_.master_address, identity_.store_port);
+  const auto why = [&cause] { return cause.text().empty() ? "" : fmt::format(" ({})", cause.text()); };
+  bool said = false;
+  for (const double began = monotonic_seconds();;) {
     stop_if_asked(signals_);
     const double left = until - monotonic_seconds();
     try {
@@ -47,12 +53,15 @@ void StoreLine::open(double until, double join_seconds) {
       return;
     } catch (const base::PeerError& error) {
       if (cause.text().empty() || monotonic_seconds() < until) cause.hear(cause_in(error.what()));
+      if (left > 0 && !said && monotonic_seconds() - began > said_after_seconds) {
+        said = true;
+        says(command_, fmt::format("host 0 does not answer at {} yet{}: waiting at most {:g} s", where, why(), join_seconds));
+      }
       if (left > 0) continue;
       throw base::PeerError(fmt::format(
-          "host 0 did not answer at {}:{} within {:g} s{}: start {} there with --node-rank 0, and see that the "
+          "host 0 did not answer at {} within {:g} s{}: start {} there with --node-rank 0, and see that the "
           "port is open",
-          identity_.master_address, identity_.store_port, join_seconds,
-          cause.text().empty() ? "" : fmt::format(" ({})", cause.text()), command_));
+          where, join_seconds, why(), command_));
     }
   }
 }

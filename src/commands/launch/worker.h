@@ -28,6 +28,7 @@ struct Worker {
   int signal = 0;            // when it was killed
   int stop = 0;              // the signal that stopped it, while it stands; 0: it runs
   double stopped_since = 0;  // base::monotonic_seconds()
+  bool paused = false;       // by its launcher, which was paused itself
 };
 
 // The child leads a process group of its own (the terminal's Ctrl-C reaches only the launcher, which forwards it once), reads

@@ -29,14 +29,14 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
   train::RunRequest request;
   request.identity = rendezvous::identify(environment);
   const FirstUserSignal first = first_user_signal(environment);
-  std::optional<StatusSignal> status;
-  if (first == FirstUserSignal::asks_where) status.emplace();
   StopSignals signals(speaks(request.identity)
                           ? StopSignals::Notices{"troika: stopped before the first step; the same command begins again "
                                                  "and uses what was tokenized\n",
                                                  "troika: stopping after this step; once more ends at once\n"}
                           : StopSignals::Notices{},
                       first);
+  std::optional<StatusSignal> status;  // its thread leaves the signals above to theirs
+  if (first == FirstUserSignal::asks_where) status.emplace();
   if (parsed.settings.parallel.layout == config::LayoutChoice::automatic)
     request.open_layout = planner::kept_by_choice(parsed.stated, parsed.settings);
   request.resolved = request.open_layout
@@ -48,6 +48,8 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
   }
   config::refuse_out_of_model(request.resolved.settings.train.out);
   request.notes = parsed.notes;
+  if (speaks(request.identity) && request.identity.world_size > 1)
+    if (const auto note = rendezvous::note_about_secret_file(environment)) request.notes.push_back(*note);
   request.environment = environment;
   request.device_variables = train::device_variables(environment);
   request.machine_file = planner::machine_file(environment);

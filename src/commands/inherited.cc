@@ -1,0 +1,58 @@
+#include "commands/inherited.h"
+
+#include <fmt/format.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/resource.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/units.h"
+
+namespace troika::commands {
+namespace {
+
+constexpr rlim_t usual_stack = rlim_t{8} << 20;
+constexpr rlim_t least_stack = rlim_t{192} << 10;  // the least that libtorch was loaded and trained with
+
+void settle_signals() {
+  ::signal(SIGCHLD, SIG_DFL);
+  ::signal(SIGXFSZ, SIG_IGN);
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGINT);
+  ::sigaddset(&set, SIGTERM);
+  ::pthread_sigmask(SIG_UNBLOCK, &set, nullptr);
+}
+
+// Threads take their stack's size from the limit as it was when the program was started.
+void settle_stack() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= usual_stack) return;
+  const rlim_t before = limit.rlim_cur;
+  const rlimit raised{usual_stack, std::max(usual_stack, limit.rlim_max)};  // the latter by root alone
+  limit.rlim_cur = std::min(usual_stack, limit.rlim_max);
+  if (::setrlimit(RLIMIT_STACK, &raised) == 0)
+    limit = raised;
+  else if (::setrlimit(RLIMIT_STACK, &limit) != 0)
+    limit.rlim_cur = before;
+  if (limit.rlim_cur < least_stack)
+    throw base::ConfigError(fmt::format("the stack is limited to {} (ulimit -s), but Troika needs {}: raise the limit, "
+                                        "as in `ulimit -s 8192`",
+                                        base::format_bytes(static_cast<std::int64_t>(limit.rlim_cur)),
+                                        base::format_bytes(static_cast<std::int64_t>(least_stack))));
+  pthread_attr_t attributes;
+  if (::pthread_getattr_default_np(&attributes) != 0) return;
+  if (::pthread_attr_setstacksize(&attributes, limit.rlim_cur) == 0) ::pthread_setattr_default_np(&attributes);
+  ::pthread_attr_destroy(&attributes);
+}
+
+}  // namespace
+
+void settle_inherited() {
+  settle_signals();
+  settle_stack();
+}
+
+}  // namespace troika::commands
