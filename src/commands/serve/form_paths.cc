@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "commands/serve/paths_below.h"
@@ -48,27 +47,40 @@ base::Text named(const std::string& text, const base::ConfigError& error) {
 
 std::string input_below(const std::string& root, const std::string& text) {
   try {
-    return path_below(root, text, Missing::refused);
+    const std::string path = path_below(root, text, Missing::refused);
+    check_links_below(root, path);
+    return path;
   } catch (const base::ConfigError& error) {
     throw base::ConfigError(named(text, error));
   }
 }
 
-// data::find_sources: the whole is one path where there is such a file, else comma-separated.
-std::string list_below(const std::string& root, const std::string& text, bool names_data_sets) {
+std::string rooted(const FormValue& value, const std::string& path) {
+  return value.from.empty() || path.front() == '/' ? path : value.from + "/" + path;
+}
+
+// Of paths below `root`; of others nothing is told.
+bool is_there(const std::string& root, const std::string& path) {
   try {
-    if (text.find(',') == std::string::npos && !names_data_sets) return input_below(root, text);
-    return path_below(root, text, Missing::refused);
+    path_below(root, path, Missing::refused);
+    return true;
   } catch (const base::ConfigError&) {
-    if (text.find(',') == std::string::npos && !names_data_sets) throw;
+    return false;
   }
+}
+
+// data::find_sources: the whole is one path where there is such a file, else comma-separated.
+std::string list_below(const FormValue& value, const std::string& root) {
+  const std::string& text = value.text;
+  if (text.find(',') == std::string::npos && !value.names_data_sets) return input_below(root, rooted(value, text));
+  if (is_there(root, rooted(value, text))) return input_below(root, rooted(value, text));
   std::vector<std::string> whole;
   for (const std::string& part : base::split(text, ',')) {
     const std::string word = base::trim(part);
     if (word.empty()) continue;
-    const bool may_be_a_name = names_data_sets && word.find('/') == std::string::npos && word != "..";
-    const bool is_there = base::file_exists(root + "/" + word) || base::directory_exists(root + "/" + word);
-    whole.push_back(may_be_a_name && !is_there ? word : input_below(root, word));
+    const bool may_be_a_name = value.names_data_sets && word.find('/') == std::string::npos && word != "..";
+    const std::string path = rooted(value, word);
+    whole.push_back(may_be_a_name && !is_there(root, path) ? word : input_below(root, path));
     if (whole.back().find(',') != std::string::npos) throw base::ConfigError(base::say(refusal_texts.comma, word));
   }
   return base::join(whole, ",");
@@ -101,11 +113,11 @@ std::string whole_path(const FormValue& value, const std::string& root) {
   if (setting == nullptr || value.text.empty() || is_word) return value.text;
   switch (setting->kind) {
     case PathKind::input_list:
-      return list_below(root, value.text, value.names_data_sets);
+      return list_below(value, root);
     case PathKind::output:
-      return output_below(root, value.text);
+      return output_below(root, rooted(value, value.text));
     default:
-      return input_below(root, value.text);
+      return input_below(root, rooted(value, value.text));
   }
 }
 
