@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import fs from 'node:fs';
 import net from 'node:net';
+import os from 'node:os';
 import path from 'node:path';
 import {execFileSync} from 'node:child_process';
 import {setTimeout as pause} from 'node:timers/promises';
@@ -53,6 +54,17 @@ await in_room(async (room) => {
     const addresses = server.listens_on();
     assert(addresses.includes(own), String(addresses));
     assert.deepEqual(addresses.filter((address) => address !== own && address !== `[::1]:${port}`), []);
+  });
+  await room.check('1 where another program has the port of [::1], which localhost may lead to, that is said, or refused', async () => {
+    if (!Object.values(os.networkInterfaces()).flat().some(({address}) => address === '::1')) return;   // nobody can have it
+    const holder = net.createServer();
+    await new Promise((resolve, reject) => holder.on('error', reject).listen({host: '::1', port: 0, ipv6Only: true}, resolve));
+    const {port: held} = holder.address();
+    const other = await room.serve({port: held});
+    assert.match(other.errors, new RegExp(`localhost:${held} may lead to another program, which has \\[::1\\]:${held}`));
+    await other.end();
+    await assert.rejects(room.serve({port: held, flags: ['--host', 'localhost']}), /it ended with 2/);
+    await new Promise((resolve) => holder.close(resolve));
   });
   await room.check('1 the token has 128 bits, is another one in each server, and is in no command line', async () => {
     const other = await room.serve({port: 0});

@@ -1,6 +1,7 @@
 #include "commands/serve/form_paths.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -45,9 +46,14 @@ base::Text named(const std::string& text, const base::ConfigError& error) {
   return base::say(refusal_texts.named, base::printable(text, 500), base::text_of(error));
 }
 
-std::string input_below(const std::string& root, const std::string& text) {
+// Where `text` of the value leads.
+std::string rooted(const FormValue& value, const std::string& text) {
+  return value.from.empty() || text.empty() || text.front() == '/' ? text : value.from + "/" + text;
+}
+
+std::string input_below(const std::string& root, const FormValue& value, const std::string& text) {
   try {
-    const std::string path = path_below(root, text, Missing::refused);
+    const std::string path = path_below(root, rooted(value, text), Missing::refused);
     check_links_below(root, path);
     return path;
   } catch (const base::ConfigError& error) {
@@ -55,42 +61,35 @@ std::string input_below(const std::string& root, const std::string& text) {
   }
 }
 
-std::string rooted(const FormValue& value, const std::string& path) {
-  return value.from.empty() || path.front() == '/' ? path : value.from + "/" + path;
-}
-
-// Of paths below `root`; of others nothing is told.
-bool is_there(const std::string& root, const std::string& path) {
-  try {
-    path_below(root, path, Missing::refused);
-    return true;
-  } catch (const base::ConfigError&) {
-    return false;
-  }
+// Also a link that leads elsewhere.
+bool is_there(const std::string& path) {
+  struct stat facts {};
+  return ::lstat(path.c_str(), &facts) == 0;
 }
 
 // data::find_sources: the whole is one path where there is such a file, else comma-separated.
-std::string list_below(const FormValue& value, const std::string& root) {
-  const std::string& text = value.text;
-  if (text.find(',') == std::string::npos && !value.names_data_sets) return input_below(root, rooted(value, text));
-  if (is_there(root, rooted(value, text))) return input_below(root, rooted(value, text));
+std::string list_below(const std::string& root, const FormValue& value) {
+  const bool one = value.text.find(',') == std::string::npos && !value.names_data_sets;
+  const std::string all = rooted(value, value.text);
+  if (one || is_there(all.front() == '/' ? all : root + "/" + all))
+    return input_below(root, value, value.text);
   std::vector<std::string> whole;
-  for (const std::string& part : base::split(text, ',')) {
+  for (const std::string& part : base::split(value.text, ',')) {
     const std::string word = base::trim(part);
     if (word.empty()) continue;
     const bool may_be_a_name = value.names_data_sets && word.find('/') == std::string::npos && word != "..";
-    const std::string path = rooted(value, word);
-    whole.push_back(may_be_a_name && !is_there(root, path) ? word : input_below(root, path));
+    const bool is_a_name = may_be_a_name && !is_there(root + "/" + word) && !is_there(rooted(value, word));
+    whole.push_back(is_a_name ? word : input_below(root, value, word));
     if (whole.back().find(',') != std::string::npos) throw base::ConfigError(base::say(refusal_texts.comma, word));
   }
   return base::join(whole, ",");
 }
 
-std::string output_below(const std::string& root, const std::string& text) {
+std::string output_below(const std::string& root, const FormValue& value) {
   try {
-    return path_below(root, text, Missing::allowed);
+    return path_below(root, rooted(value, value.text), Missing::allowed);
   } catch (const base::ConfigError& error) {
-    throw base::ConfigError(named(text, error));
+    throw base::ConfigError(named(value.text, error));
   }
 }
 
@@ -113,11 +112,11 @@ std::string whole_path(const FormValue& value, const std::string& root) {
   if (setting == nullptr || value.text.empty() || is_word) return value.text;
   switch (setting->kind) {
     case PathKind::input_list:
-      return list_below(value, root);
+      return list_below(root, value);
     case PathKind::output:
-      return output_below(root, rooted(value, value.text));
+      return output_below(root, value);
     default:
-      return input_below(root, rooted(value, value.text));
+      return input_below(root, value, value.text);
   }
 }
 
