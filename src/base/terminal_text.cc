@@ -19,7 +19,7 @@ bool lies_in(std::string_view character, std::string_view first, std::string_vie
 // Bytes of the longest beginning of `text` that a valid character begins with; 0 where its first byte begins none.
 std::size_t begun_bytes(std::string_view text) {
   for (std::size_t bytes = std::min<std::size_t>(text.size(), 3); bytes > 0; --bytes) {
-    for (const char* next : {"\x80", "\x90", "\xA0"}) {  // one of them fits behind every first byte, the first behind others
+    for (const char* next : {"\x80", "\x90", "\xA0"}) {  // one fits behind every first byte, the first behind others
       const std::string whole = std::string(text.substr(0, bytes)) + next + "\x80\x80";
       if (utf8_character_bytes(whole) > bytes) return bytes;
     }

@@ -15,10 +15,11 @@ namespace troika::base {
 namespace {
 
 TEST(IsPrintable, HoldsForWhatATerminalShowsAndNothingElse) {
-  for (const char* shown : {"a", "\n", "\t", "~", "\u00A0", "\u00E9", "\u4E16", "\U0001F600", "\u200D", "\u202F", "\u2065"})
+  for (const char* shown :
+       {"a", "\n", "\t", "~", "\u00A0", "\u00E9", "\u4E16", "\U0001F600", "\u200D", "\u202F", "\u2065"})
     EXPECT_TRUE(is_printable(shown)) << shown;
-  for (const char* steers : {"\x1b", "\r", "\b", "\x7f", "\xc2\x80", "\xc2\x9b", "\xc2\x9f", "\u061C", "\u200E", "\u200F",
-                             "\u2028", "\u2029", "\u202A", "\u202E", "\u2066", "\u2069"})
+  for (const char* steers : {"\x1b", "\r", "\b", "\x7f", "\xc2\x80", "\xc2\x9b", "\xc2\x9f", "\u061C", "\u200E",
+                             "\u200F", "\u2028", "\u2029", "\u202A", "\u202E", "\u2066", "\u2069"})
     EXPECT_FALSE(is_printable(steers)) << printable(steers, 10);
   EXPECT_EQ(printable("a\u202Eb\u2066c\u2028d", 100), "a\\xe2\\x80\\xaeb\\xe2\\x81\\xa6c\\xe2\\x80\\xa8d");
 }
@@ -45,7 +46,8 @@ TEST(UnfinishedBytes, AreThoseThatLaterOnesMayEnd) {
 }
 
 TEST(TerminalText, KeepsNoControlCharacterButNewlineAndTab) {
-  EXPECT_EQ(terminal_text("a\tb\n\x1b]52;c;aGk=\x07\r\xC2\x9B\xE4z"), "a\tb\n\uFFFD]52;c;aGk=\uFFFD\uFFFD\uFFFD\uFFFDz");
+  EXPECT_EQ(terminal_text("a\tb\n\x1b]52;c;aGk=\x07\r\xC2\x9B\xE4z"),
+            "a\tb\n\uFFFD]52;c;aGk=\uFFFD\uFFFD\uFFFD\uFFFDz");
 }
 
 TEST(PrintableJson, HoldsTheSameText) {

@@ -34,7 +34,8 @@ bool is_verb(const std::string& name) {
 }
 
 bool names_a_secret(std::string_view flag) {
-  static constexpr std::array<std::string_view, 7> ends = {"pass", "password", "passwd", "passphrase", "secret", "token", "key"};
+  static constexpr std::array<std::string_view, 7> ends = {"pass",   "password", "passwd", "passphrase",
+                                                           "secret", "token",    "key"};
   const std::string name = config::normalised(flag.substr(std::min(flag.find_first_not_of('-'), flag.size())));
   return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) {
     const std::size_t before = name.size() - std::min(name.size(), end.size());

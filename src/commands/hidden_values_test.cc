@@ -11,7 +11,8 @@ using testing::ElementsAre;
 TEST(HiddenValues, AreNotPassedOnByAVerbNorToTheRanksOfALaunch) {
   EXPECT_THAT(without_hidden_values({"train", "--sudo_pass", "geheim", "--steps", "3"}),
               ElementsAre("train", "--sudo_pass", "...", "--steps", "3"));
-  EXPECT_THAT(without_hidden_values({"launch", "--nnodes", "2", "--", "train", "--sudo_pass=geheim", "--hf_hub_token", "geheim"}),
+  EXPECT_THAT(without_hidden_values(
+                  {"launch", "--nnodes", "2", "--", "train", "--sudo_pass=geheim", "--hf_hub_token", "geheim"}),
               ElementsAre("launch", "--nnodes", "2", "--", "train", "--sudo_pass=...", "--hf_hub_token", "..."));
   EXPECT_THAT(without_hidden_values({"launch", "bench", "step", "--sudo-pass", "geheim", "--steps", "3"}),
               ElementsAre("launch", "bench", "step", "--sudo-pass", "...", "--steps", "3"));
@@ -20,9 +21,11 @@ TEST(HiddenValues, AreNotPassedOnByAVerbNorToTheRanksOfALaunch) {
 }
 
 TEST(HiddenValues, OfAnotherProgramReachItButAreNotShown) {
-  const Words words = {"launch", "--program", "./mine", "--", "--api-key", "geheim", "token=geheim", "--max-tokens", "5"};
+  const Words words = {"launch", "--program",    "./mine",       "--", "--api-key",
+                       "geheim", "token=geheim", "--max-tokens", "5"};
   EXPECT_EQ(without_hidden_values(words), words);
-  EXPECT_THAT(with_secrets_hidden({"--api-key", "geheim", "token=geheim", "--db_password=geheim", "--max-tokens", "5", "key", "x"}),
+  EXPECT_THAT(with_secrets_hidden(
+                  {"--api-key", "geheim", "token=geheim", "--db_password=geheim", "--max-tokens", "5", "key", "x"}),
               ElementsAre("--api-key", "...", "token=...", "--db_password=...", "--max-tokens", "5", "key", "x"));
 }
 

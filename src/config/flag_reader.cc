@@ -21,7 +21,8 @@ bool begins(std::string_view text, std::string_view start) { return text.substr(
 
 bool is_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' || c == '.';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == '.';
   });
 }
 
@@ -248,7 +249,8 @@ FlagReading read_flags(const std::vector<const FlagTable*>& tables, const std::v
   return FlagReader(tables, words).read();
 }
 
-std::vector<std::string> without_hidden_values(const std::vector<const FlagTable*>& tables, std::vector<std::string> words) {
+std::vector<std::string> without_hidden_values(const std::vector<const FlagTable*>& tables,
+                                               std::vector<std::string> words) {
   FlagReader reader(tables, words);
   reader.read();
   return std::move(reader.clean());

@@ -42,7 +42,8 @@ void refuse_contradictions(const GenerateArguments& a, config::FlagReading* read
     reading->refuse("--input brings its own prompts; leave --prompt and --prompt-file out");
   if (a.input.has_value() != a.output.has_value()) reading->refuse("--input and --output belong together: give both");
   if (a.input && a.json) reading->refuse("--json is for one prompt; --output is JSONL already");
-  if (a.raw && (a.json || a.input)) reading->refuse("--raw is for plain output; JSON holds text: leave one of them out");
+  if (a.raw && (a.json || a.input))
+    reading->refuse("--raw is for plain output; JSON holds text: leave one of them out");
 }
 
 }  // namespace

@@ -32,7 +32,9 @@ void Printer::finish() {
 }
 
 void Printer::write(const std::string& bytes) {
-  const std::string text = form_ == Form::raw ? bytes : on_terminal_ ? base::terminal_text(bytes) : base::valid_utf8(bytes);
+  const std::string text = form_ == Form::raw ? bytes
+                           : on_terminal_     ? base::terminal_text(bytes)
+                                              : base::valid_utf8(bytes);
   std::fwrite(text.data(), 1, text.size(), out_);
 }
 

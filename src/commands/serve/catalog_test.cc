@@ -97,7 +97,8 @@ TEST_F(Catalog, ALauncherThatLivesMakesARunOneThatCanBeStopped) {
   host::Command command{{served.options.program, folder}, {}};
   command.input = host::Stream::pipe();
   host::Subprocess launcher(command);
-  for (const double until = base::monotonic_seconds() + 20; !base::file_exists(folder + "/launch.lock"); ::usleep(10'000))
+  const std::string lock = folder + "/launch.lock";
+  for (const double until = base::monotonic_seconds() + 20; !base::file_exists(lock); ::usleep(10'000))
     ASSERT_LT(base::monotonic_seconds(), until);
   served.add_event(folder, EventKind::launch, base::wall_seconds(),
                    {{"pid", launcher.pid()}, {"process_start", host::process_start(launcher.pid())}});

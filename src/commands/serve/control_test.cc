@@ -112,7 +112,8 @@ TEST_F(Control, StartsNothingWhereTheFormIsWrong) {
 
 // A launcher of this host that counts the signals it gets, and ends at the second one.
 constexpr const char* counting_launcher =
-    "trap 'echo term >> heard' TERM; exec 9> launch.lock; echo $$ > pid; while [ \"$(wc -l < heard)\" -lt 2 ]; do sleep 0.02; done";
+    "trap 'echo term >> heard' TERM; exec 9> launch.lock; echo $$ > pid; "
+    "while [ \"$(wc -l < heard)\" -lt 2 ]; do sleep 0.02; done";
 
 TEST_F(Control, AsksTheLauncherToSaveOnceHoweverOftenItIsAskedTo) {
   served.program_is(std::string(in_folder) + ": > heard; " + counting_launcher);
@@ -138,7 +139,8 @@ TEST_F(Control, AsksTheLauncherToSaveOnceHoweverOftenItIsAskedTo) {
 
 TEST_F(Control, EndsAtOnceWhatDoesNotListen) {
   RunStops impatient(0.1);
-  served.program_is(std::string(in_folder) + "trap '' TERM; exec 9> launch.lock; echo $$ > pid; while :; do sleep 1; done");
+  served.program_is(std::string(in_folder) +
+                    "trap '' TERM; exec 9> launch.lock; echo $$ > pid; while :; do sleep 1; done");
   ASSERT_EQ(started("first", 0.1), "done");
   ends_with_the_test(served / "first/pid");
   const auto pid = std::stol(base::read_file(served / "first/pid"));
@@ -178,7 +180,8 @@ TEST_F(Control, SignalsNoLauncherOfAnotherRunAndNoOtherProgram) {
   const std::string folder =
       served.make_run("a", [](records::RunState& state) { state.life = records::Life::training; });
   ASSERT_EQ(::link((served / "first/launch.lock").c_str(), (folder + "/launch.lock").c_str()), 0);
-  served.add_event(folder, records::EventKind::launch, 1000, {{"pid", pid}, {"process_start", host::process_start(pid)}});
+  served.add_event(folder, records::EventKind::launch, 1000,
+                   {{"pid", pid}, {"process_start", host::process_start(pid)}});
   EXPECT_THAT(stopped("a", StopHow::now), StartsWith("409"));
   const records::LockHolder me = records::this_process("x", "");
   records::FolderLock lock(folder + "/run.lock");
@@ -215,15 +218,18 @@ TEST_F(Control, ResumesWithTheLastSettingsAndAsManyProcesses) {
 
 TEST_F(Control, ResumesNothingThatWouldStartACommandOrLeaveTheRoot) {
   served.program_is(std::string(in_folder) + "for word; do echo \"$word\"; done > words");
-  const std::string folder = served.make_run("a"), line = "troika launch --nproc-per-node 1 -- train --config " + folder +
-                                                          "/config.yaml --train.resume auto --train.out " + folder;
+  const std::string folder = served.make_run("a");
+  const std::string line = "troika launch --nproc-per-node 1 -- train --config " + folder +
+                           "/config.yaml --train.resume auto --train.out " + folder;
   const auto resumed_with = [&](const std::string& yaml) {
     base::write_file_atomic(folder + "/config.yaml", yaml);
     return resumed("a");
   };
   EXPECT_THAT(resumed_with("log:\n  on_event: id > pwned\n"),
-              AllOf(StartsWith("409"), HasSubstr("log.on_event names a command, and a page starts none"), HasSubstr(line)));
-  EXPECT_THAT(resumed_with("data:\n  train: /etc/passwd\n"), AllOf(StartsWith("409"), HasSubstr("data.train '/etc/passwd'")));
+              AllOf(StartsWith("409"), HasSubstr("log.on_event names a command, and a page starts none"),
+                    HasSubstr(line)));
+  EXPECT_THAT(resumed_with("data:\n  train: /etc/passwd\n"),
+              AllOf(StartsWith("409"), HasSubstr("data.train '/etc/passwd'")));
   EXPECT_THAT(resumed_with("data:\n  cache: /tmp\nlog:\n  tensorboard: ../../x\n"),
               AllOf(StartsWith("409"), HasSubstr("data.cache '/tmp'"), HasSubstr("log.tensorboard '../../x'")));
   EXPECT_THAT(resumed_with("no_such_setting: 1\n"), AllOf(StartsWith("409"), HasSubstr("no_such_setting")));
@@ -231,8 +237,9 @@ TEST_F(Control, ResumesNothingThatWouldStartACommandOrLeaveTheRoot) {
   EXPECT_THAT(resumed_with("data:\n  train: data\n"), AllOf(StartsWith("409"), HasSubstr("holds the link b.txt")));
   EXPECT_FALSE(base::file_exists(folder + "/words"));
   EXPECT_EQ(resumed_with("data:\n  train: data/a.txt\nlog:\n  on_event: \"\"\n  tensorboard: \"off\"\n"), "done");
-  EXPECT_THAT(base::read_file(folder + "/words"),
-              HasSubstr("--data.train\n" + served.options.root + "/data/a.txt\n--log.tensorboard\noff\n--train.resume\n"));
+  EXPECT_THAT(
+      base::read_file(folder + "/words"),
+      HasSubstr("--data.train\n" + served.options.root + "/data/a.txt\n--log.tensorboard\noff\n--train.resume\n"));
 }
 
 TEST_F(Control, ResumesNothingThatIsUnderWayOrOfSeveralHosts) {

@@ -64,7 +64,9 @@ std::optional<ResumeWords> resume_words(const std::string& run_folder, const std
   return resume;
 }
 
-std::string line_of(const ResumeWords& resume) { return "troika " + typed(words_of(resume, {"--config", resume.file})); }
+std::string line_of(const ResumeWords& resume) {
+  return "troika " + typed(words_of(resume, {"--config", resume.file}));
+}
 
 std::string lines_of_hosts(const ResumeWords& resume) {
   std::vector<std::string> lines;

@@ -12,7 +12,8 @@ constexpr std::array run_texts = {
     Bilingual{"'{}' is not under way", "“{}”没有在运行"},
     Bilingual{"'{}' is led from the host {}, which this page does not reach: stop it there",
               "“{}”由主机 {} 启动，本页面无法操作它：请在那台主机上停止"},
-    Bilingual{"'{}' cannot be stopped from here: its process {} belongs to another user, does not write this run's folder, or has just ended",
+    Bilingual{"'{}' cannot be stopped from here: its process {} belongs to another user, does not "
+              "write this run's folder, or has just ended",
               "无法从这里停止“{}”：它的进程 {} 属于其他用户，不写入该运行的目录，或刚刚结束"},
     Bilingual{"'{}' is under way already", "“{}”已经在运行"},
     Bilingual{"there is a run called '{}' that has trained: resume it, or choose another name",

@@ -27,8 +27,8 @@ bool begins_with(const std::string& text, const std::string& beginning) {
 bool is_troika(std::int64_t pid) {
   constexpr std::string_view replaced = " (deleted)";  // by a newer one, since it started
   std::string program = target_of(fmt::format("/proc/{}/exe", pid));
-  if (program.size() > replaced.size() && program.compare(program.size() - replaced.size(), replaced.size(), replaced) == 0)
-    program.resize(program.size() - replaced.size());
+  const std::size_t before = program.size() - std::min(program.size(), replaced.size());
+  if (program.compare(before, std::string::npos, replaced) == 0) program.resize(before);
   const std::string name = fs::path(program).filename().string();
   return name == "troika" || name == "troika-engine";
 }
@@ -48,7 +48,8 @@ bool has_open(std::int64_t pid, const std::string& folder) {
 std::vector<std::int64_t> children_of(std::int64_t pid) {
   std::vector<std::int64_t> children;
   std::error_code error;
-  for (fs::directory_iterator at(fmt::format("/proc/{}/task", pid), error), end; !error && at != end; at.increment(error)) {
+  const std::string threads = fmt::format("/proc/{}/task", pid);
+  for (fs::directory_iterator at(threads, error), end; !error && at != end; at.increment(error)) {
     try {
       std::istringstream words(base::read_file(at->path().string() + "/children"));
       for (std::int64_t child = 0; words >> child;) children.push_back(child);

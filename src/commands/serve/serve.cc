@@ -107,7 +107,8 @@ std::unique_ptr<http::Server> other_loopback(const std::string& host, int port, 
   try {
     return std::make_unique<http::Server>(at("::1", port), handler);
   } catch (const http::PortHeld& held) {
-    if (host == "localhost") throw http::PortHeld(fmt::format("on [::1], which localhost may lead to, {}", held.what()));
+    if (host == "localhost")
+      throw http::PortHeld(fmt::format("on [::1], which localhost may lead to, {}", held.what()));
     fmt::print(stderr,
                "troika serve: http://localhost:{0} may lead to another program, which has [::1]:{0}: open the address as "
                "it is printed, with 127.0.0.1,\nor choose another --port\n",

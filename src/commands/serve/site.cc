@@ -86,8 +86,10 @@ http::Response Site::asked_of(const http::Request& request, const std::string& p
   response.later = std::make_shared<http::Later>();
   asked.abandoned = [later = response.later] { return !later->wanted() || later->client_has_ended(); };
   Desk& desk = desks_[static_cast<std::size_t>(found.route->lane)];
-  const bool taken = desk.post([later = response.later, routes = routes_, route = found.route, asked = std::move(asked)] {
-    // A client that only reads on, having sent everything, looks like one that has gone: it is answered where that costs little.
+  const bool taken = desk.post([later = response.later, routes = routes_, route = found.route,
+                                asked = std::move(asked)] {
+    // A client that only reads on, having sent everything, looks like one that has gone: it is answered where that
+    // costs little.
     const bool costs = route->lane == Lane::waits;
     if (!later->wanted()) return;
     http::Response given = costs && later->client_has_ended()

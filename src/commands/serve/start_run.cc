@@ -66,7 +66,8 @@ std::vector<std::string> words_of_start(const Shop& shop, const Form& form, cons
   return words;
 }
 
-std::vector<std::string> flags_to_resume_with(const ResumeWords& resume, const std::string& name, const std::string& root) {
+std::vector<std::string> flags_to_resume_with(const ResumeWords& resume, const std::string& name,
+                                              const std::string& root) {
   try {
     return flags_of_resumed(resume.settings, resume.works_in, root);
   } catch (const base::ConfigError& error) {
