@@ -28,7 +28,7 @@ bool names_a_host_of_ours(const http::Request& request) {
 bool shows_a_secret(const http::Request& request) {
   return std::any_of(request.headers.begin(), request.headers.end(), [](const http::Header& header) {
     return (header.name == "authorization" && header.value.find(token) != std::string::npos) ||
-           (header.name == "cookie" && header.value.find(session) != std::string::npos);
+           (header.name == "x-troika-session" && header.value.find(session) != std::string::npos);
   });
 }
 

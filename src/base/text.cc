@@ -7,6 +7,8 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "base/terminal_text.h"
+
 namespace troika::base {
 
 std::vector<std::string> split(std::string_view text, char separator) {
@@ -89,19 +91,13 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-static bool is_control(std::string_view character) {
-  const auto lead = static_cast<unsigned char>(character[0]);
-  if (lead == 0xC2) return static_cast<unsigned char>(character[1]) < 0xA0;  // U+0080 to U+009F
-  return (lead < 0x20 && lead != '\n') || lead == 0x7F;
-}
-
 std::string printable(std::string_view text, std::size_t most_bytes) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
     if (at >= most_bytes) return result + fmt::format(" ... ({} bytes more)", text.size() - at);
     const std::size_t bytes = utf8_character_bytes(text.substr(at));
     const std::string_view character = text.substr(at, std::max<std::size_t>(bytes, 1));
-    const bool shows = bytes > 0 && !is_control(character);
+    const bool shows = bytes > 0 && is_printable(character) && character != "\t";
     if (shows) result += character;
     for (std::size_t i = 0; !shows && i < character.size(); ++i)
       result += fmt::format("\\x{:02x}", static_cast<unsigned char>(character[i]));

@@ -12,12 +12,14 @@
 
 #include "base/error.h"
 #include "base/mapping_guard.h"
+#include "base/terminal_text.h"
 #include "base/version.h"
 #include "commands/cli.h"
 #include "commands/completion/completion.h"
 #include "commands/data/data.h"
 #include "commands/demo/demo.h"
 #include "commands/doctor/doctor.h"
+#include "commands/hidden_values.h"
 #include "commands/inherited.h"
 #include "commands/launch/launch.h"
 #include "commands/launch/options.h"
@@ -68,7 +70,7 @@ int become_engine(const Call& call, char** argv) {
 }
 
 int print(const std::string& text) {
-  std::fputs(text.c_str(), stdout);
+  troika::base::put(text, stdout);
   return 0;
 }
 
@@ -104,6 +106,8 @@ int run(int argc, char** argv, char** environment) {
   }
   if (asks_for_help(arguments)) return print(help_for(arguments));
   if (arguments.front() == "--version") arguments.front() = "version";
+  arguments = without_hidden_values(arguments);
+  hide_in(argv, arguments);
   const Call call = call_of(arguments, capture_environment(environment));
   if (call.verb->name == "train" && launches_itself(call.environment))
     return run_launch(implied_launch(arguments, call.environment), call.environment);

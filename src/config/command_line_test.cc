@@ -10,10 +10,14 @@
 #include "base/say.h"
 #include "base/text_files_test_support.h"
 #include "config/config_test_support.h"
+#include "config/hidden_values.h"
 
 namespace troika::config {
 namespace {
 
+using testing::AllOf;
+using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -221,6 +225,22 @@ TEST(CommandLine, APasswordIsNeitherKeptNorShown) {
   EXPECT_THAT(parse_error({"--sudo_pas", "geheim"}), Not(HasSubstr("geheim")));
   EXPECT_THAT(parse_error({"--sudo_pas=geheim"}), Not(HasSubstr("geheim")));
   EXPECT_EQ(parsed({"--sudo_pass", "--steps", "3"}).train.steps, 3);
+  EXPECT_THAT(parse_settings({"--hf_hub_token", "geheim"}, {}).notes,
+              ElementsAre(AllOf(HasSubstr("--hf_hub_token is ignored"), Not(HasSubstr("geheim")))));
+  for (const char* word : {"password=geheim", "hf_token=geheim"})
+    EXPECT_THAT(parse_error({word}), AllOf(HasSubstr("unknown flag --"), Not(HasSubstr("geheim")))) << word;
+}
+
+TEST(CommandLine, AHiddenValueIsNotAmongTheWordsThatArePassedOn) {
+  SettingsReading scratch;
+  const FlagTable table = settings_table(scratch);
+  EXPECT_THAT(without_hidden_values({&table}, {"--sudo_pass", "geheim", "--steps", "3", "--hf-hub-token=geheim", "c.yaml",
+                                               "sudo_pass=geheim", "--sudo-pass", "--geheim", "--sudo_pass"}),
+              ElementsAre("--sudo_pass", "...", "--steps", "3", "--hf-hub-token=...", "c.yaml", "sudo_pass=...",
+                          "--sudo-pass", "...", "--sudo_pass"));
+  const ParsedSettings run = parse_settings({"--sudo_pass", "geheim", "sudo_pass=geheim"}, {});
+  for (const FlagReading::Given& given : run.given)
+    EXPECT_THAT(given.words, Not(Contains(HasSubstr("geheim"))));
 }
 
 TEST(CommandLine, RankFlagsOfOtherLaunchersAreAcceptedWithANote) {

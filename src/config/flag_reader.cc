@@ -10,23 +10,36 @@
 #include "base/text.h"
 #include "config/flag_table.h"
 #include "config/flag_texts.h"
+#include "config/hidden_values.h"
 
 namespace troika::config {
 namespace {
 
+constexpr const char* hidden = "...";
+
 bool begins(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
+
+bool is_name(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == '.';
+  });
+}
 
 class FlagReader {
  public:
   FlagReader(const std::vector<const FlagTable*>& tables, const std::vector<std::string>& words)
-      : tables_(tables), words_(words) {}
+      : tables_(tables), words_(words), clean_(words) {}
+
+  // The words without what was dropped; after read().
+  std::vector<std::string>& clean() { return clean_; }
 
   FlagReading read() {
     while (next_ < words_.size()) {
       const std::size_t begin = next_;
       key_.reset();
       read_next();
-      if (key_) reading_.given.push_back({*key_, {&words_[begin], &words_[begin] + (next_ - begin)}});
+      if (key_) reading_.given.push_back({*key_, {&clean_[begin], &clean_[begin] + (next_ - begin)}});
     }
     for (const FlagTable* table : tables_) require(*table);
     return std::move(reading_);
@@ -83,7 +96,10 @@ class FlagReader {
     key_ = row.flag->key();
     if (row.takes == Takes::dropped) {
       reading_.notes.push_back(fmt::format("{} is ignored: {}", shown_, row.flag->help));
-      if (!has_inline_ && next_ < words_.size() && !is_known_flag(words_[next_])) ++next_;
+      if (has_inline_)
+        clean_[next_ - 1].replace(clean_[next_ - 1].find('=') + 1, std::string::npos, hidden);
+      else if (next_ < words_.size() && !is_known_flag(words_[next_]))
+        clean_[next_++] = hidden;
       return;
     }
     const auto text = text_of(row);
@@ -187,11 +203,17 @@ class FlagReader {
   }
 
   void take_word(const std::string& word) {
-    const bool is_assignment = word.find('=') != std::string::npos && !flags_ended_ && is_known_flag("--" + word);
+    const std::size_t equals = flags_ended_ ? std::string::npos : word.find('=');
+    const bool is_assignment = equals != std::string::npos && is_known_flag("--" + word);
     for (const FlagTable* table : tables_) {
       if (!table->words().empty()) return take_word_of(*table, word);
       if (!table->on_word()) continue;
       if (is_assignment) return read_flag("--" + word);
+      if (equals != std::string::npos && is_name(word.substr(0, equals)) && !base::file_exists(word) &&
+          !base::directory_exists(word)) {
+        shown_ = "--" + word.substr(0, equals);  // what stands behind it may be a secret
+        return refuse_unknown(normalised(word.substr(0, equals)));
+      }
       key_ = "";
       reading_.behind_truth = is_behind_truth() ? truth_ : "";
       return table->on_word()(word, word, &reading_);
@@ -228,6 +250,7 @@ class FlagReader {
 
   const std::vector<const FlagTable*>& tables_;
   const std::vector<std::string>& words_;
+  std::vector<std::string> clean_;
   std::size_t next_ = 0;
   bool flags_ended_ = false;
   std::optional<std::string> key_;  // of what is being read, once it is known
@@ -243,6 +266,13 @@ class FlagReader {
 
 FlagReading read_flags(const std::vector<const FlagTable*>& tables, const std::vector<std::string>& words) {
   return FlagReader(tables, words).read();
+}
+
+std::vector<std::string> without_hidden_values(const std::vector<const FlagTable*>& tables,
+                                               std::vector<std::string> words) {
+  FlagReader reader(tables, words);
+  reader.read();
+  return std::move(reader.clean());
 }
 
 }  // namespace troika::config

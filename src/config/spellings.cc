@@ -8,6 +8,11 @@ namespace troika::config {
 const std::vector<Ignored>& ignored_flags() {
   static const std::vector<Ignored> rows = {
       {"sudo-pass", {"nothing here needs root, and the value was not kept", "这里不需要 root 权限，该值没有保留"}},
+      {"hf-hub-token", {"nothing is downloaded, and the value was not kept", "这里不会下载任何内容，该值没有保留"}},
+      {"ms-hub-token", {"nothing is downloaded, and the value was not kept", "这里不会下载任何内容，该值没有保留"}},
+      {"om-hub-token", {"nothing is downloaded, and the value was not kept", "这里不会下载任何内容，该值没有保留"}},
+      {"hub-token", {"nothing is uploaded, and the value was not kept", "这里不会上传任何内容，该值没有保留"}},
+      {"push-to-hub-token", {"nothing is uploaded, and the value was not kept", "这里不会上传任何内容，该值没有保留"}},
       {"local-rank", {"ranks are read from the variables that the launcher sets", "rank 从启动器设置的变量中读取"}},
       {"world-size",
        {"the number of processes is read from the variables that the launcher sets", "进程数从启动器设置的变量中读取"}},

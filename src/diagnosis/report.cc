@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/terminal_text.h"
 #include "diagnosis/diagnosis.h"
 #include "diagnosis/texts.h"
 
@@ -27,7 +28,7 @@ std::string to_json(const Diagnosis& diagnosis, base::Language language) {
   object["advice"] = nlohmann::ordered_json::array();
   for (const Advice& advice : diagnosis.advice)
     object["advice"].push_back({{"flag", advice.flag.in(language)}, {"reason", advice.reason.in(language)}});
-  return object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return base::printable_json(object.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n";
 }
 
 }  // namespace troika::diagnosis

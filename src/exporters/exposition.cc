@@ -26,7 +26,7 @@ enum class Quotes { stay, escaped };
 
 std::string escaped(std::string_view text, Quotes quotes) {
   std::string all;
-  for (const char c : text) {
+  for (const char c : base::printable(text, text.size())) {
     if (c == '\\') {
       all += "\\\\";
     } else if (c == '\n') {

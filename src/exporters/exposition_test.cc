@@ -57,6 +57,14 @@ TEST(Exposition, WritesOpenMetrics) {
             "# EOF\n");
 }
 
+TEST(Exposition, HoldsNoTextThatSteersATerminal) {
+  Exposition to(TextFormat::open_metrics);
+  to.begin({Kind::info, "c", "", "Facts."});
+  to.info({{"host", "a\x1b[2J\r\xC2\x9B\u202E\xFF"}});
+  EXPECT_THAT(to.text(), ::testing::HasSubstr(
+                             R"(c_info{host="a\\x1b[2J\\x0d\\xc2\\x9b\\xe2\\x80\\xae\\xff"} 1)"));
+}
+
 TEST(Exposition, KeepsAFamilyOfSeveralRunsTogether) {
   Exposition to(TextFormat::open_metrics);
   for (const char* run : {"a", "b/c"}) {

@@ -47,6 +47,7 @@ class Connection {
   void feed(double now);    // takes what a stream has, or an answer that has come
   void expire(double now);  // the client has been slow for too long
 
+  bool streams() const { return stream_ != nullptr; }
   bool over() const { return over_ && out_.empty() && stream_ == nullptr && later_ == nullptr; }  // to be closed
   // A client that has asked for nothing yet, or not to the end: it may be closed for another one, who waits longest first.
   bool gives_way() const { return stream_ == nullptr && later_ == nullptr && out_.empty(); }

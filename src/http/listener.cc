@@ -58,7 +58,7 @@ int listen_on(const std::string& address, int port, const std::string& address_f
     if (code == EADDRINUSE) break;
   }
   if (code == EADDRINUSE)
-    throw base::ConfigError(
+    throw PortHeld(
         fmt::format("port {} is held by {}: end it or choose another {}", port, base::port_holder(port), port_flag));
   throw base::ConfigError(fmt::format("cannot listen on {} port {}: {}; choose another {}", address, port,
                                       std::strerror(code), code == EACCES ? port_flag : address_flag));

@@ -40,7 +40,10 @@ struct Server::Impl {
   static constexpr Number wake_event = 0, listener_event = 1, first_client = 2;
   static constexpr double drain_seconds = 1, pause_seconds = 0.1;
 
-  Impl(const ServerOptions& given, Handler answers) : options(given), handler(std::move(answers)) {}
+  Impl(const ServerOptions& given, Handler answers)
+      : options(given), handler([this, answers = std::move(answers)](const Request& request) {
+          return within_share(answers(request));
+        }) {}
 
   const ServerOptions options;
   const Handler handler;
@@ -53,6 +56,7 @@ struct Server::Impl {
   double accepts_again_at = 0;  // 0: it accepts
   std::thread thread;
 
+  Response within_share(Response response) const;
   void run();
   void wake_up() const;
   void accept_all(double now);
@@ -100,6 +104,15 @@ std::string Server::url() const {
   const std::string& address = impl_->options.address;
   const bool is_version_6 = address.find(':') != std::string::npos;
   return fmt::format(is_version_6 ? "http://[{}]:{}" : "http://{}:{}", address, impl_->port);
+}
+
+Response Server::Impl::within_share(Response response) const {
+  if (response.stream == nullptr) return response;
+  const auto streams = static_cast<std::size_t>(std::count_if(
+      clients.begin(), clients.end(), [](const auto& client) { return client.second.connection->streams(); }));
+  if (streams < std::max<std::size_t>(1, options.connections / 2)) return response;
+  response.stream->leave();
+  return refusal_text(503, "too many streams of events are open\n");
 }
 
 void Server::Impl::wake_up() const {

@@ -13,7 +13,8 @@ struct ServerOptions {
   std::string address = "127.0.0.1";    // or ::1, 0.0.0.0, ::, or a name
   int port = 0;                         // 0: any free one
   std::string address_flag, port_flag;  // what the user gave them by, for errors: "--metrics-port"
-  std::size_t connections = 64;  // one more, and the one that has waited longest for its request to come is closed
+  std::size_t connections = 64;  // one more, and the one that has waited longest for its request to come is closed;
+                                 // half of them at most hold streams, so that others are answered: one stream more is 503
   RequestLimits limits{};
   Patience patience{};
 };

@@ -116,27 +116,38 @@ TEST(Server, SilentAndSlowClientsBlockNobody) {
   EXPECT_LT(base::monotonic_seconds() - before, 5);
 }
 
-TEST(Server, WhereAllConnectionsAreStreamsANewClientIsTold) {
+TEST(Server, HalfOfTheConnectionsAreKeptForOthersThanStreams) {
   ServerOptions options;
-  options.connections = 2;
+  options.connections = 4;
   std::vector<std::shared_ptr<Stream>> streams;
   {
-    const Server server(options, [&](const Request&) {
+    const Server server(options, [&](const Request& request) {
+      if (request.path != "/stream") return echo(request);
       streams.push_back(std::make_shared<Stream>());
       return Response{200, {}, "begun", streams.back()};
     });
-    const RawClient one(server.port()), two(server.port());
+    const std::string get_stream = "GET /stream HTTP/1.1\r\nHost: x\r\n\r\n";
+    const RawClient one(server.port()), two(server.port()), other(server.port());
     for (const RawClient* client : {&one, &two}) {
-      client->send(get_path_a);
-      client->receive_until("begun");
+      client->send(get_stream);
+      EXPECT_THAT(client->receive_until("begun"), EndsWith("begun"));
     }
-    EXPECT_THAT(RawClient(server.port()).receive_all(), StartsWith("HTTP/1.1 503 "));
+    for (int i = 0; i < 3; ++i) {
+      const RawClient more(server.port());
+      more.send(get_stream);
+      EXPECT_THAT(more.receive_until("open\n"), StartsWith("HTTP/1.1 503 "));
+      EXPECT_FALSE(streams.back()->open());
+      other.send(get_path_a);
+      EXPECT_THAT(other.receive_until("/a"), StartsWith("HTTP/1.1 200 OK\r\n"));
+    }
     std::thread writer([&] {
       streams.front()->write("news");
       streams.front()->finish();
     });
     EXPECT_EQ(one.receive_all(), "news");
     writer.join();
+    other.send(get_stream);
+    EXPECT_THAT(other.receive_until("begun"), EndsWith("begun"));
     EXPECT_TRUE(streams.back()->open());
   }
   EXPECT_FALSE(streams.back()->open());  // the server has ended

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstdint>
 #include <optional>
@@ -199,6 +200,10 @@ std::string secret_of(const Environment& environment) {
   if (in_file && has(environment, "TROIKA_SECRET"))
     throw ConfigError("TROIKA_SECRET and TROIKA_SECRET_FILE are both set: set one of them");
   std::string secret = text_of(environment, "TROIKA_SECRET", "");
+  if (in_file && ::access(environment.at("TROIKA_SECRET_FILE").c_str(), F_OK) != 0)
+    throw ConfigError(
+        "the value of TROIKA_SECRET_FILE (--secret-file) names no file. It is not printed, because it may be the secret "
+        "itself: write that into a file, or set TROIKA_SECRET");
   if (in_file) {
     try {
       secret = base::trim(base::read_file(environment.at("TROIKA_SECRET_FILE")));

@@ -11,7 +11,9 @@
 namespace troika::rendezvous {
 namespace {
 using Environment = std::map<std::string, std::string>;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string error_of(const Environment& environment) {
   try {
@@ -197,7 +199,7 @@ TEST(Identity, TheSecretIsGivenItselfOrInAFile) {
   };
   EXPECT_THAT(error({{"TROIKA_SECRET", "horse"}}), HasSubstr("has 5 characters, but needs at least 16"));
   EXPECT_THAT(error({{"TROIKA_SECRET_FILE", folder.path() + "/none"}}),
-              HasSubstr("TROIKA_SECRET_FILE (--secret-file): "));
+              AllOf(HasSubstr("TROIKA_SECRET_FILE (--secret-file) names no file"), Not(HasSubstr("/none"))));
   EXPECT_THAT(error({{"TROIKA_SECRET", "a"}, {"TROIKA_SECRET_FILE", file}}), HasSubstr("are both set"));
 }
 

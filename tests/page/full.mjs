@@ -181,7 +181,7 @@ await in_room(async (room) => {
       }
       throw new Error(`Tab does not lead to ${what}`);
     };
-    await browser.forget_cookies();
+    await browser.script(() => localStorage.clear());
     browser.permit(/401/);
     await browser.open('about:blank');
     await browser.open(server.origin + '/');

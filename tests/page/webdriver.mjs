@@ -114,7 +114,6 @@ export class Browser {
   address_bar() { return this.#command('GET', '/url'); }
   title() { return this.#command('GET', '/title'); }
   cookies() { return this.#command('GET', '/cookie'); }
-  async forget_cookies() { await this.#command('DELETE', '/cookie'); }
 
   // Of the page's area, not of a window. `phone`: touch, and a viewport as phones have it.
   async resize(width, height, {phone = false} = {}) {

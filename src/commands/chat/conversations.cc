@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/terminal_text.h"
 #include "base/text.h"
 #include "commands/chat/thinking.h"
 #include "commands/generate/batch_progress.h"
@@ -82,13 +83,13 @@ void answer_conversations(const ChatArguments& a, const Speaker& speaker) {
   BatchProgress progress(lines.size());
   std::size_t ended = 0;
   const auto on_end = [&](std::size_t i, inference::Text& text) {
-    std::string content = content_of(opened[i] + text.take());
+    std::string content = base::valid_utf8(opened[i] + text.take());
     if (a.hide_thinking) content = without_thinking(content);
     Json& object = lines[i].object;
     object["messages"].push_back({{"role", "assistant"}, {"content", content}});
     object["tokens"] = text.tokens();
     object["finish"] = text.finish() == inference::Finish::stop ? "stop" : "length";
-    output.add(i, object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    output.add(i, base::printable_json(object.dump(-1, ' ', false, Json::error_handler_t::replace)) + "\n");
     ++ended;
   };
   continue_all(*speaker.model, *speaker.tokenizer, batch, on_end, [&](std::size_t drawn) {

@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/text.h"
+#include "base/terminal_text.h"
 #include "commands/chat/thinking.h"
 #include "commands/generate/prompt_ids.h"
 #include "data/plain_text.h"
@@ -25,16 +25,6 @@ Prompt prompt_of(const data::Conversation& conversation, const Speaker& speaker,
         fmt::format("{} has {} tokens, which leaves no room for an answer where there are {} positions", what,
                     prompt.ids.size(), context));
   return prompt;
-}
-
-std::string content_of(const std::string& bytes) {
-  std::string content;
-  for (std::size_t i = 0; i < bytes.size();) {
-    const std::size_t whole = base::utf8_character_bytes(std::string_view(bytes).substr(i));
-    content += whole == 0 ? "\xEF\xBF\xBD" : bytes.substr(i, whole);
-    i += whole == 0 ? 1 : whole;
-  }
-  return content;
 }
 
 Json Dialogue::messages() const {
@@ -77,7 +67,7 @@ std::string Dialogue::draw(const Prompt& prompt, const OnBytes& on_bytes, const 
   answer->end = stopped                                      ? Answer::End::interrupted
                 : text_->finish() == inference::Finish::stop ? Answer::End::stop
                                                              : Answer::End::length;
-  return content_of(bytes);
+  return base::valid_utf8(bytes);
 }
 
 Answer Dialogue::answer(const std::string& user, const OnBytes& on_bytes, const std::function<bool()>& interrupted) {

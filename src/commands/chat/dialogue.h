@@ -33,9 +33,6 @@ struct Prompt {
 // conversation's name; DataError of the template.
 Prompt prompt_of(const data::Conversation& conversation, const Speaker& speaker, const std::string& what);
 
-// The answer's text as a message's content: whole characters; bytes that belong to none become U+FFFD.
-std::string content_of(const std::string& bytes);
-
 struct Answer {
   enum class End { stop, length, interrupted };
   End end = End::stop;

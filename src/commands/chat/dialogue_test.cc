@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/terminal_text.h"
 #include "base/temporary_folder_test_support.h"
 #include "commands/generate/end_marks.h"
 #include "commands/chat/session.h"
@@ -55,7 +56,7 @@ class Talking : public testing::Test {
     Json before = Json::array();
     for (const Json& message : messages) {
       if (message["role"] == "assistant") {
-        EXPECT_EQ(message["content"], content_of(alone(before)));
+        EXPECT_EQ(message["content"], base::valid_utf8(alone(before)));
       }
       before.push_back(message);
     }
@@ -104,10 +105,10 @@ TEST_F(Talking, AStoppedAnswerStaysAsFarAsItCame) {
   EXPECT_EQ(answer.end, Answer::End::interrupted);
   EXPECT_EQ(answer.drawn, 5);
   const Json messages = dialogue.messages();
-  EXPECT_EQ(messages[1]["content"], content_of(alone(Json::array({messages[0]})).substr(0, 5)));
+  EXPECT_EQ(messages[1]["content"], base::valid_utf8(alone(Json::array({messages[0]})).substr(0, 5)));
   ask(dialogue, "go on");
   const Json three = Json::array({messages[0], messages[1], dialogue.messages()[2]});
-  EXPECT_EQ(dialogue.messages()[3]["content"], content_of(alone(three)));
+  EXPECT_EQ(dialogue.messages()[3]["content"], base::valid_utf8(alone(three)));
 }
 
 TEST_F(Talking, ThePromptsTagBeginsTheAnswer) {
@@ -162,12 +163,6 @@ TEST_F(TalkingBriefly, AConversationThatFillsTheContextIsToldAndLeftAsItWas) {
   EXPECT_EQ(dialogue.messages(), before);
   ask(dialogue, "x");
   expect_answers(dialogue.messages());
-}
-
-TEST(ContentOf, KeepsWholeCharactersOnly) {
-  EXPECT_EQ(content_of("a\xC3\xA9"), "a\xC3\xA9");
-  EXPECT_EQ(content_of("a\xC3"), "a\xEF\xBF\xBD");
-  EXPECT_EQ(content_of("\xFFz"), "\xEF\xBF\xBDz");
 }
 
 // A terminal's session over files.

@@ -64,13 +64,13 @@ void AnswerPrinter::show(const std::vector<ThinkingSplit::Piece>& pieces) {
 void AnswerPrinter::show_thinking(const std::string& text) {
   hid_ = show_ == ShowThinking::hidden;
   if (hid_) return;
-  if (show_ == ShowThinking::dimmed && !dimmed_) printer_.add("\x1b[2m");
+  if (show_ == ShowThinking::dimmed && !dimmed_) printer_.style("\x1b[2m");
   dimmed_ = show_ == ShowThinking::dimmed;
   printer_.add(text);
 }
 
 void AnswerPrinter::show_answer(std::string text) {
-  if (dimmed_) printer_.add("\x1b[0m");
+  if (dimmed_) printer_.style("\x1b[0m");
   dimmed_ = false;
   if (hid_) text = trimmed_front(text);
   hid_ = hid_ && text.empty();
@@ -79,7 +79,7 @@ void AnswerPrinter::show_answer(std::string text) {
 
 void AnswerPrinter::finish() {
   show(split_.finish());
-  if (dimmed_) printer_.add("\x1b[0m");
+  if (dimmed_) printer_.style("\x1b[0m");
   printer_.finish();
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/terminal_text.h"
 #include "base/text.h"
 #include "commands/data/encode.h"
 #include "tokenizer/tokenizer.h"
@@ -44,7 +45,8 @@ static std::vector<std::int32_t> ids_of_line(std::string_view line, const tokeni
 }
 
 static std::string json_line(const std::string& text) {
-  return nlohmann::json{{"text", text}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  const nlohmann::json object = {{"text", base::valid_utf8(text)}};
+  return base::printable_json(object.dump()) + "\n";
 }
 
 void decode_ids(const std::string& ids_path, const std::string& tokenizer_spec, DecodedForm form, std::FILE* out) {
@@ -58,7 +60,8 @@ void decode_ids(const std::string& ids_path, const std::string& tokenizer_spec, 
     if (base::trim(line).empty()) continue;
     std::string text = tokenizer->decode(ids_of_line(line, *tokenizer, fmt::format("line {} of {}", number, name)));
     if (form == DecodedForm::json_lines) text = json_line(text);
-    if (std::fwrite(text.data(), 1, text.size(), out) != text.size()) {
+    base::put(text, out);
+    if (std::ferror(out) != 0) {
       throw base::DataError("the text cannot be written to standard output: is the disk full?");
     }
   }

@@ -10,6 +10,7 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "base/say.h"
+#include "base/terminal_text.h"
 #include "base/units.h"
 #include "commands/data/inspect_texts.h"
 #include "data/token_stream.h"
@@ -30,7 +31,7 @@ static std::unique_ptr<tokenizer::Tokenizer> matching_tokenizer(const std::strin
 
 static std::string shown(const std::vector<std::int32_t>& ids, const tokenizer::Tokenizer* tokenizer) {
   if (tokenizer == nullptr) return fmt::format("{}", fmt::join(ids, " "));
-  return nlohmann::json(tokenizer->decode(ids)).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return base::printable_json(nlohmann::json(base::valid_utf8(tokenizer->decode(ids))).dump());
 }
 
 // The document with this number in the whole stream.

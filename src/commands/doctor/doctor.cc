@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/host_name.h"
+#include "base/terminal_text.h"
 #include "commands/doctor/arguments.h"
 #include "commands/doctor/needs.h"
 #include "commands/doctor/ssh_members.h"
@@ -40,7 +41,7 @@ int print_findings(const std::vector<Finding>& findings, std::size_t hosts, doub
                    base::Language language) {
   const std::string text = a.json ? doctor::json_report(findings, language)
                                   : doctor::text_report(findings, hosts, base::monotonic_seconds() - began, language);
-  std::fputs(text.c_str(), stdout);
+  base::put(text, stdout);
   return doctor::exit_code_of(findings);
 }
 

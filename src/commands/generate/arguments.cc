@@ -28,6 +28,11 @@ void add_prompt_flags(config::FlagTable& table, GenerateArguments& a) {
       .unset("none");
   table.add("batch", a.together, "Texts of --input that are continued at a time.").range(1, 4096);
   table.add("json", a.json, "Print one JSON object: prompt, completion, tokens, finish.").alone();
+  table
+      .add("raw", a.raw,
+           "Write the bytes as the model gives them, also those that are no UTF-8, which else become U+FFFD. For files "
+           "and pipes: a terminal gets text without control characters.")
+      .alone();
   table.add("stats", a.stats, "Print tokens per second and the bytes of the cache on stderr.").alone();
 }
 
@@ -37,6 +42,8 @@ void refuse_contradictions(const GenerateArguments& a, config::FlagReading* read
     reading->refuse("--input brings its own prompts; leave --prompt and --prompt-file out");
   if (a.input.has_value() != a.output.has_value()) reading->refuse("--input and --output belong together: give both");
   if (a.input && a.json) reading->refuse("--json is for one prompt; --output is JSONL already");
+  if (a.raw && (a.json || a.input))
+    reading->refuse("--raw is for plain output; JSON holds text: leave one of them out");
 }
 
 }  // namespace

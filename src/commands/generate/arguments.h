@@ -12,7 +12,7 @@ namespace troika::commands {
 
 struct GenerateArguments : TextArguments {
   std::optional<std::string> prompt, prompt_file, input, output;
-  bool json = false, stats = false;
+  bool json = false, raw = false, stats = false;
   std::int64_t together = 8;
 };
 

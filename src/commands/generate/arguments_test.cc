@@ -60,6 +60,9 @@ TEST(GenerateArguments, WrongFlagsAreToldWithARemedy) {
               HasSubstr("brings its own prompts"));
   EXPECT_THAT(generate_refusal({"run", "--input", "a", "--output", "b", "--json"}),
               HasSubstr("--json is for one prompt"));
+  EXPECT_THAT(generate_refusal({"run", "--raw", "--json"}), HasSubstr("--raw is for plain output"));
+  EXPECT_THAT(generate_refusal({"run", "--raw", "--input", "a", "--output", "b"}),
+              HasSubstr("--raw is for plain output"));
   EXPECT_THAT(generate_refusal({"run", "--stop", "a", "--stop", ""}),
               HasSubstr("--stop: the text to stop at is empty"));
   EXPECT_THAT(generate_refusal({"run", "--stop="}), HasSubstr("--stop"));

@@ -41,7 +41,7 @@ int run_one(const GenerateArguments& a, const Prepared& prepared) {
   const std::vector<std::int32_t> ids = ids_of(prompt, *prepared.tokenizer, prepared.source->model(), "the prompt");
   const inference::TextModel model = open_text_model(a, prepared, context_of(prepared, ids.size()));
   inference::Text text(model, *prepared.tokenizer, ids, prepared.options);
-  Printer printer(stdout);
+  Printer printer(stdout, a.raw ? Printer::Form::raw : Printer::Form::text);
   if (!a.json) printer.add(prompt);
   std::string completion;
   const double begin = base::monotonic_seconds();

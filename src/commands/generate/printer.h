@@ -1,4 +1,4 @@
-// Prints a growing text in whole UTF-8 characters: a token may end inside one.
+// Prints a growing text of a model: its bytes may be no text, and a token may end inside a character.
 #pragma once
 
 #include <cstdio>
@@ -8,14 +8,20 @@ namespace troika::commands {
 
 class Printer {
  public:
-  explicit Printer(std::FILE* out) : out_(out) {}  // must outlive it
+  // text: in whole characters, U+FFFD where the bytes are none. raw: the bytes. On a terminal always text, of which nothing steers it
+  // (base::terminal_text).
+  enum class Form { text, raw };
+  explicit Printer(std::FILE* out, Form form = Form::text);  // must outlive it
   void add(const std::string& bytes);
-  void finish();  // what is left, and a newline
+  void style(const char* escape);  // ours, not the model's
+  void finish();                   // what is left, and a newline
 
  private:
-  std::size_t whole_characters() const;
+  void write(const std::string& bytes);
 
   std::FILE* out_;
+  const bool on_terminal_;
+  const Form form_;
   std::string pending_;
 };
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/terminal_text.h"
 #include "base/text.h"
 
 namespace troika::commands {
@@ -41,13 +42,13 @@ std::vector<PromptLine> read_prompts(const std::string& path) {
 }
 
 void describe(const inference::Text& text, const std::string& completion, nlohmann::json* object) {
-  (*object)["completion"] = completion;
+  (*object)["completion"] = base::valid_utf8(completion);
   (*object)["tokens"] = text.tokens();
   (*object)["finish"] = text.finish() == inference::Finish::stop ? "stop" : "length";
 }
 
 std::string to_line(const nlohmann::json& object) {
-  return object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return base::printable_json(object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) + "\n";
 }
 
 OrderedLines::OrderedLines(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "w")) {

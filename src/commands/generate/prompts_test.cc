@@ -65,6 +65,7 @@ TEST_F(Prompts, AFileThatCannotBeWrittenIsAnError) {
 
 TEST_F(Prompts, ACharacterThatIsCutOffIsReplacedInJson) {
   EXPECT_EQ(to_line({{"completion", "a\xE4\xB8"}}), "{\"completion\":\"a\xEF\xBF\xBD\"}\n");
+  EXPECT_EQ(to_line({{"completion", "\x1b\x7f\xC2\x9B"}}), "{\"completion\":\"\\u001b\\u007f\\u009b\"}\n");
 }
 
 TEST_F(Prompts, APrinterWaitsForWholeCharacters) {
@@ -78,8 +79,20 @@ TEST_F(Prompts, APrinterWaitsForWholeCharacters) {
   printer.add("\xADz\xF0");
   EXPECT_EQ(printed(), "a\xE4\xB8\xADz");
   printer.finish();
-  EXPECT_EQ(printed(), "a\xE4\xB8\xADz\xF0\n");
+  EXPECT_EQ(printed(), "a\xE4\xB8\xADz\uFFFD\n");
   std::fclose(out);
+}
+
+TEST_F(Prompts, APrinterWritesBytesThatAreNoTextOnlyWhereTheyAreAskedFor) {
+  for (const auto& [form, printed] : {std::pair{Printer::Form::text, "a\uFFFDb\uFFFD\x1b\uFFFD\n"},
+                                      std::pair{Printer::Form::raw, "a\xFF" "b\xE4\xB8\x1b\xC3\n"}}) {
+    std::FILE* out = std::fopen(path("text").c_str(), "w");
+    Printer printer(out, form);
+    for (const char* token : {"a\xFF", "b\xE4", "\xB8", "\x1b\xC3"}) printer.add(token);
+    printer.finish();
+    std::fclose(out);
+    EXPECT_EQ(base::read_file(path("text")), printed);
+  }
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/terminal_text.h"
 #include "commands/launch/say.h"
 #include "commands/shell_word.h"
 #include "diagnosis/diagnosis.h"
@@ -50,7 +51,7 @@ std::string explain_failure(const std::string& folder, base::Language language) 
     return "";
   }
   const std::string explanation = text.get();
-  std::fputs(explanation.c_str(), stderr);
+  base::put(explanation, stderr);
   return explanation;
 }
 

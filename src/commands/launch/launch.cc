@@ -14,6 +14,7 @@
 #include "base/language.h"
 #include "base/text.h"
 #include "commands/doctor/launch_check.h"
+#include "commands/hidden_values.h"
 #include "commands/launch/attempt.h"
 #include "commands/launch/binding.h"
 #include "commands/launch/explain.h"
@@ -55,7 +56,8 @@ void say_how_to_join(const LaunchOptions& options) {
   if (options.hosts.numbered_by_cluster) return;
   const bool itself = !options.hosts.secret.empty() && options.hosts.secret_file.empty();
   std::vector<std::string> worker;
-  for (const std::string& word : options.worker) worker.push_back(shell_word(word));
+  for (const std::string& word : options.program.empty() ? options.worker : with_secrets_hidden(options.worker))
+    worker.push_back(shell_word(word));
   launcher_says(
       fmt::format("on {}: {}troika launch --nnodes {} --node-rank {} --nproc-per-node {} --master-addr {} "
                   "--master-port {}{} -- {}",

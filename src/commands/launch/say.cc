@@ -2,10 +2,12 @@
 
 #include <cstdio>
 
+#include "base/terminal_text.h"
+
 namespace troika::commands {
 
 void says(const std::string& command, const std::string& text) {
-  std::fprintf(stderr, "%s: %s\n", command.c_str(), text.c_str());
+  base::put(command + ": " + text + "\n", stderr);
 }
 
 void launcher_says(const std::string& text) { says("troika launch", text); }

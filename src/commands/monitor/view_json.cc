@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "base/terminal_text.h"
 #include "commands/monitor/texts.h"
 #include "commands/monitor/words.h"
 
@@ -161,7 +162,7 @@ std::string to_json(const View& view, Language language, int indent) {
                                    {"waited_share", link.waited_share}};
                      })},
       {"events", list(view.events, event_json)}};
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return base::printable_json(json.dump(indent, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace troika::commands::monitor

@@ -10,6 +10,7 @@
 #include "base/say.h"
 #include "commands/serve/served_runs_test_support.h"
 #include "host/process.h"
+#include "host/subprocess.h"
 
 namespace troika::commands::serve {
 namespace {
@@ -91,6 +92,16 @@ TEST_F(Catalog, ALauncherThatLivesMakesARunOneThatCanBeStopped) {
   EXPECT_THAT(now("a").can, ElementsAre("resume"));
   served.add_event(folder, EventKind::launch, base::wall_seconds(),
                    {{"pid", ::getpid()}, {"process_start", host::process_start(::getpid())}});
+  EXPECT_THAT(now("a").can, ElementsAre("resume")) << "this process does not write it";
+  served.program_is("cd \"$1\"; exec 9> launch.lock; read line");
+  host::Command command{{served.options.program, folder}, {}};
+  command.input = host::Stream::pipe();
+  host::Subprocess launcher(command);
+  const std::string lock = folder + "/launch.lock";
+  for (const double until = base::monotonic_seconds() + 20; !base::file_exists(lock); ::usleep(10'000))
+    ASSERT_LT(base::monotonic_seconds(), until);
+  served.add_event(folder, EventKind::launch, base::wall_seconds(),
+                   {{"pid", launcher.pid()}, {"process_start", host::process_start(launcher.pid())}});
   EXPECT_EQ(now("a").state, "preparing");
   EXPECT_THAT(now("a").can, ElementsAre("stop"));
 }

@@ -80,13 +80,14 @@ struct Controls {
 std::vector<Route> control_routes(const Shop& shop) {
   using http::Method;
   const auto controls = std::make_shared<Controls>(shop);
-  return {{Method::post, "/api/runs", Right::change, [controls](const Asked& asked) { return controls->start(asked); }},
+  return {{Method::post, "/api/runs", Right::change, [controls](const Asked& asked) { return controls->start(asked); },
+           Lane::acts},
           {Method::post, "/api/runs/{run}/stop", Right::change,
-           [controls](const Asked& asked) { return controls->stop(asked); }},
+           [controls](const Asked& asked) { return controls->stop(asked); }, Lane::acts},
           {Method::post, "/api/runs/{run}/resume", Right::change,
-           [controls](const Asked& asked) { return controls->resume(asked); }},
+           [controls](const Asked& asked) { return controls->resume(asked); }, Lane::acts},
           {Method::post, "/api/runs/{run}/export", Right::change,
-           [controls](const Asked& asked) { return controls->export_step(asked); }},
+           [controls](const Asked& asked) { return controls->export_step(asked); }, Lane::acts},
           {Method::get, "/api/runs/{run}/exports", Right::see, [controls](const Asked& asked) {
              return json_response(200, to_json(exports_of(controls->shop.catalog.folder_of(asked.name("run")))));
            }}};

@@ -1,17 +1,23 @@
 // Starting, stopping, resuming and exporting, with small shell programs in place of troika.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <filesystem>
+
 #include "base/text.h"
 #include "commands/serve/detached.h"
 #include "commands/serve/exports.h"
 #include "commands/serve/resume_words.h"
+#include "commands/serve/resumed_settings.h"
+#include "commands/serve/run_writer.h"
 #include "commands/serve/served_runs_test_support.h"
 #include "commands/serve/start_run.h"
 #include "commands/serve/stop_run.h"
 #include "host/process.h"
+#include "records/folder_lock.h"
 
 namespace troika::commands::serve {
 namespace {
@@ -106,7 +112,8 @@ TEST_F(Control, StartsNothingWhereTheFormIsWrong) {
 
 // A launcher of this host that counts the signals it gets, and ends at the second one.
 constexpr const char* counting_launcher =
-    "trap 'echo term >> heard' TERM; echo $$ > pid; while [ \"$(wc -l < heard)\" -lt 2 ]; do sleep 0.02; done";
+    "trap 'echo term >> heard' TERM; exec 9> launch.lock; echo $$ > pid; "
+    "while [ \"$(wc -l < heard)\" -lt 2 ]; do sleep 0.02; done";
 
 TEST_F(Control, AsksTheLauncherToSaveOnceHoweverOftenItIsAskedTo) {
   served.program_is(std::string(in_folder) + ": > heard; " + counting_launcher);
@@ -132,7 +139,8 @@ TEST_F(Control, AsksTheLauncherToSaveOnceHoweverOftenItIsAskedTo) {
 
 TEST_F(Control, EndsAtOnceWhatDoesNotListen) {
   RunStops impatient(0.1);
-  served.program_is(std::string(in_folder) + "trap '' TERM; echo $$ > pid; while :; do sleep 1; done");
+  served.program_is(std::string(in_folder) +
+                    "trap '' TERM; exec 9> launch.lock; echo $$ > pid; while :; do sleep 1; done");
   ASSERT_EQ(started("first", 0.1), "done");
   ends_with_the_test(served / "first/pid");
   const auto pid = std::stol(base::read_file(served / "first/pid"));
@@ -155,9 +163,35 @@ TEST_F(Control, SignalsNoProcessButTheOneThatLeadsTheRun) {
   served.add_event(folder, records::EventKind::launch, 1001, {{"pid", other}});
   EXPECT_THAT(stopped("a", StopHow::now), StartsWith("409"));
   EXPECT_THAT(stopped("b", StopHow::now), StartsWith("404"));
+  served.add_event(folder, records::EventKind::launch, 1002, {{"pid", other}, {"process_start", start}});
+  base::write_file_atomic(folder + "/run.lock", fmt::format("{}\n{}\n{}\n1\nx\n\n", base::host_name(), other, start));
+  EXPECT_THAT(stopped("a", StopHow::now), AllOf(StartsWith("409"), HasSubstr("not under way")));
   EXPECT_EQ(::waitpid(other, nullptr, WNOHANG), 0);  // it lives
   ::kill(other, SIGKILL);
   ::waitpid(other, nullptr, 0);
+}
+
+// A stranger's folder names a run that is led elsewhere, and a program of another name has its lock open.
+TEST_F(Control, SignalsNoLauncherOfAnotherRunAndNoOtherProgram) {
+  served.program_is(std::string(in_folder) + ": > heard; " + counting_launcher);
+  ASSERT_EQ(started("first", 0.1), "done");
+  ends_with_the_test(served / "first/pid");
+  const auto pid = std::stol(base::read_file(served / "first/pid"));
+  const std::string folder =
+      served.make_run("a", [](records::RunState& state) { state.life = records::Life::training; });
+  ASSERT_EQ(::link((served / "first/launch.lock").c_str(), (folder + "/launch.lock").c_str()), 0);
+  served.add_event(folder, records::EventKind::launch, 1000,
+                   {{"pid", pid}, {"process_start", host::process_start(pid)}});
+  EXPECT_THAT(stopped("a", StopHow::now), StartsWith("409"));
+  const records::LockHolder me = records::this_process("x", "");
+  records::FolderLock lock(folder + "/run.lock");
+  ASSERT_TRUE(lock.take(me));
+  served.add_event(folder, records::EventKind::launch, 1001, {{"pid", me.pid}, {"process_start", me.process_start}});
+  EXPECT_THAT(stopped("a", StopHow::now), AllOf(StartsWith("409"), HasSubstr("does not write this run's folder")));
+  EXPECT_EQ(base::read_file(served / "first/heard"), "");
+  EXPECT_TRUE(writes_run(pid, served / "first"));
+  EXPECT_FALSE(writes_run(pid, folder));
+  EXPECT_FALSE(writes_run(::getpid(), folder));
 }
 
 TEST_F(Control, ResumesWithTheLastSettingsAndAsManyProcesses) {
@@ -167,12 +201,12 @@ TEST_F(Control, ResumesWithTheLastSettingsAndAsManyProcesses) {
     state.ranks.push_back({1, base::host_name(), 2, 1, 0, 0, 0});
   });
   EXPECT_THAT(resumed("a"), AllOf(StartsWith("409"), HasSubstr("config.yaml")));
-  for (const char* name : {"/config.yaml", "/config-2.yaml"})
-    base::write_file_atomic(folder + name, "train:\n  steps: 10\n");
+  base::write_file_atomic(folder + "/config.yaml", "train:\n  steps: 10\n");
+  base::write_file_atomic(folder + "/config-2.yaml", "train:\n  steps: 12\n  out: /elsewhere\n  resume: never\n");
   EXPECT_EQ(resumed("a"), "done");
   const std::string behind = "\n--train.out\n" + folder + "\n";
-  EXPECT_EQ(base::read_file(folder + "/words"), "launch\n--nproc-per-node\n2\n--\ntrain\n--config\n" + folder +
-                                                    "/config-2.yaml\n--train.resume\nauto" + behind);
+  EXPECT_EQ(base::read_file(folder + "/words"),
+            "launch\n--nproc-per-node\n2\n--\ntrain\n--train.steps\n12\n--train.resume\nauto" + behind);
   EXPECT_THAT(resumed("a", 5), AllOf(StartsWith("409"), HasSubstr("step 5")));
   served.add_checkpoint(folder, "step-00000005");
   EXPECT_EQ(resumed("a", 5), "done");
@@ -182,12 +216,40 @@ TEST_F(Control, ResumesWithTheLastSettingsAndAsManyProcesses) {
   EXPECT_THAT(resumed("a"), AllOf(StartsWith("409"), HasSubstr("no such data")));
 }
 
+TEST_F(Control, ResumesNothingThatWouldStartACommandOrLeaveTheRoot) {
+  served.program_is(std::string(in_folder) + "for word; do echo \"$word\"; done > words");
+  const std::string folder = served.make_run("a");
+  const std::string line = "troika launch --nproc-per-node 1 -- train --config " + folder +
+                           "/config.yaml --train.resume auto --train.out " + folder;
+  const auto resumed_with = [&](const std::string& yaml) {
+    base::write_file_atomic(folder + "/config.yaml", yaml);
+    return resumed("a");
+  };
+  EXPECT_THAT(resumed_with("log:\n  on_event: id > pwned\n"),
+              AllOf(StartsWith("409"), HasSubstr("log.on_event names a command, and a page starts none"),
+                    HasSubstr(line)));
+  EXPECT_THAT(resumed_with("data:\n  train: /etc/passwd\n"),
+              AllOf(StartsWith("409"), HasSubstr("data.train '/etc/passwd'")));
+  EXPECT_THAT(resumed_with("data:\n  cache: /tmp\nlog:\n  tensorboard: ../../x\n"),
+              AllOf(StartsWith("409"), HasSubstr("data.cache '/tmp'"), HasSubstr("log.tensorboard '../../x'")));
+  EXPECT_THAT(resumed_with("no_such_setting: 1\n"), AllOf(StartsWith("409"), HasSubstr("no_such_setting")));
+  ASSERT_EQ(::symlink("/etc/passwd", (served.options.root + "/data/b.txt").c_str()), 0);
+  EXPECT_THAT(resumed_with("data:\n  train: data\n"), AllOf(StartsWith("409"), HasSubstr("holds the link b.txt")));
+  EXPECT_FALSE(base::file_exists(folder + "/words"));
+  EXPECT_EQ(resumed_with("data:\n  train: data/a.txt\nlog:\n  on_event: \"\"\n  tensorboard: \"off\"\n"), "done");
+  EXPECT_THAT(
+      base::read_file(folder + "/words"),
+      HasSubstr("--data.train\n" + served.options.root + "/data/a.txt\n--log.tensorboard\noff\n--train.resume\n"));
+}
+
 TEST_F(Control, ResumesNothingThatIsUnderWayOrOfSeveralHosts) {
   const std::string folder = served.make_run("a");
   base::write_file_atomic(folder + "/config.yaml", "train:\n  steps: 10\n");
-  served.add_event(folder, records::EventKind::launch, base::wall_seconds(),
-                   {{"pid", ::getpid()}, {"process_start", host::process_start(::getpid())}});
-  EXPECT_THAT(resumed("a"), AllOf(StartsWith("409"), HasSubstr("under way")));
+  {
+    records::FolderLock lock(folder + "/run.lock");
+    ASSERT_TRUE(lock.take(records::this_process("x", "")));
+    EXPECT_THAT(resumed("a"), AllOf(StartsWith("409"), HasSubstr("under way")));
+  }
 
   const std::string of_two = served.make_run("b", [](records::RunState& state) {
     state.ranks = {{0, "pi0", 1, 0, 0, 0, 0}, {1, "pi1", 2, 1, 0, 0, 0}};
@@ -200,12 +262,29 @@ TEST_F(Control, ResumesNothingThatIsUnderWayOrOfSeveralHosts) {
                                                  of_two)));
 }
 
+TEST(FlagsOfResumed, BeginWhereTheRunWasStartedAsFarAsThatIsBelowTheRoot) {
+  const base::TemporaryFolder folder;
+  const std::string root = std::filesystem::canonical(folder.path()).string() + "/root";
+  base::make_directories(root + "/home");
+  base::make_directories(folder.path() + "/other");
+  for (const std::string& place : {root, root + "/home", folder.path() + "/other"})
+    base::write_file_atomic(place + "/a,b.txt", "text\n");
+  const ConfigFile config{"config.yaml", "data:\n  train: a,b.txt\n"};
+  EXPECT_THAT(flags_of_resumed(config, root + "/home", root), ElementsAre("--data.train", root + "/home/a,b.txt"));
+  for (const std::string& elsewhere : {folder.path() + "/other", root + "/none", std::string()})
+    EXPECT_THAT(flags_of_resumed(config, elsewhere, root), ElementsAre("--data.train", root + "/a,b.txt")) << elsewhere;
+  base::write_file_atomic(root + "/home/c.txt", "text\n");
+  base::write_file_atomic(root + "/home/d.txt", "text\n");
+  EXPECT_THAT(flags_of_resumed({"config.yaml", "data:\n  train: c.txt, d.txt\n"}, root + "/home", root),
+              ElementsAre("--data.train", root + "/home/c.txt," + root + "/home/d.txt"));
+}
+
 TEST(ResumeWords, BeginWhereTheRunWasStarted) {
   const base::TemporaryFolder folder;
   const std::string run = folder.path() + "/runs/a";
   base::make_directories(run);
   base::write_file_atomic(run + "/config.yaml", "parallel:\n  dp: 3\n  pp: 2\n");
-  EXPECT_THAT(resume_words(run, "auto")->words[2], "6");  // nothing else says how many
+  EXPECT_THAT(resume_words(run, "auto")->launch[2], "6");  // nothing else says how many
   EXPECT_EQ(resume_words(run, "auto")->works_in, "");
   records::RunState state;
   state.folder = "./runs/a/";

@@ -26,18 +26,19 @@ std::string readable(const std::string& text) {
 
 }  // namespace
 
-std::string data_sample(const Form& form, const Options& options, base::Language language, double deadline_seconds) {
+std::string data_sample(const Form& form, const Options& options, const Asked& asked, double deadline_seconds) {
   const ScratchFolder folder;
   ShortProgram inspect;
   inspect.words = {options.program, "data",        "inspect",
                    "--samples",     samples_shown, "--color",
-                   "never",         "--lang",      language == base::Language::english ? "en" : "zh"};
+                   "never",         "--lang",      asked.language == base::Language::english ? "en" : "zh"};
   for (std::string& word : words_of_settings(form)) inspect.words.push_back(std::move(word));
   inspect.words.insert(inspect.words.end(), {"--train.out", folder.file("run")});
   inspect.environment = environment_of_runs(options.environment);
   inspect.folder = options.root;
   inspect.log = folder.file("log");
   inspect.deadline_seconds = deadline_seconds;
+  inspect.abandoned = asked.abandoned;
   const ShortEnd end = run_short(inspect);
   const std::string text = base::file_exists(inspect.log) ? readable(base::read_file(inspect.log)) : "";
   if (end == ShortEnd::well) return text;

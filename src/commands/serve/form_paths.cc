@@ -1,13 +1,13 @@
 #include "commands/serve/form_paths.h"
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
 #include <vector>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "commands/serve/paths_below.h"
@@ -46,39 +46,50 @@ base::Text named(const std::string& text, const base::ConfigError& error) {
   return base::say(refusal_texts.named, base::printable(text, 500), base::text_of(error));
 }
 
-std::string input_below(const std::string& root, const std::string& text) {
+// Where `text` of the value leads.
+std::string rooted(const FormValue& value, const std::string& text) {
+  return value.from.empty() || text.empty() || text.front() == '/' ? text : value.from + "/" + text;
+}
+
+std::string input_below(const std::string& root, const FormValue& value, const std::string& text) {
   try {
-    return path_below(root, text, Missing::refused);
+    const std::string path = path_below(root, rooted(value, text), Missing::refused);
+    check_links_below(root, path);
+    return path;
   } catch (const base::ConfigError& error) {
     throw base::ConfigError(named(text, error));
   }
 }
 
+// Also a link that leads elsewhere.
+bool is_there(const std::string& path) {
+  struct stat facts {};
+  return ::lstat(path.c_str(), &facts) == 0;
+}
+
 // data::find_sources: the whole is one path where there is such a file, else comma-separated.
-std::string list_below(const std::string& root, const std::string& text, bool names_data_sets) {
-  try {
-    if (text.find(',') == std::string::npos && !names_data_sets) return input_below(root, text);
-    return path_below(root, text, Missing::refused);
-  } catch (const base::ConfigError&) {
-    if (text.find(',') == std::string::npos && !names_data_sets) throw;
-  }
+std::string list_below(const std::string& root, const FormValue& value) {
+  const bool one = value.text.find(',') == std::string::npos && !value.names_data_sets;
+  const std::string all = rooted(value, value.text);
+  if (one || is_there(all.front() == '/' ? all : root + "/" + all))
+    return input_below(root, value, value.text);
   std::vector<std::string> whole;
-  for (const std::string& part : base::split(text, ',')) {
+  for (const std::string& part : base::split(value.text, ',')) {
     const std::string word = base::trim(part);
     if (word.empty()) continue;
-    const bool may_be_a_name = names_data_sets && word.find('/') == std::string::npos && word != "..";
-    const bool is_there = base::file_exists(root + "/" + word) || base::directory_exists(root + "/" + word);
-    whole.push_back(may_be_a_name && !is_there ? word : input_below(root, word));
+    const bool may_be_a_name = value.names_data_sets && word.find('/') == std::string::npos && word != "..";
+    const bool is_a_name = may_be_a_name && !is_there(root + "/" + word) && !is_there(rooted(value, word));
+    whole.push_back(is_a_name ? word : input_below(root, value, word));
     if (whole.back().find(',') != std::string::npos) throw base::ConfigError(base::say(refusal_texts.comma, word));
   }
   return base::join(whole, ",");
 }
 
-std::string output_below(const std::string& root, const std::string& text) {
+std::string output_below(const std::string& root, const FormValue& value) {
   try {
-    return path_below(root, text, Missing::allowed);
+    return path_below(root, rooted(value, value.text), Missing::allowed);
   } catch (const base::ConfigError& error) {
-    throw base::ConfigError(named(text, error));
+    throw base::ConfigError(named(value.text, error));
   }
 }
 
@@ -101,11 +112,11 @@ std::string whole_path(const FormValue& value, const std::string& root) {
   if (setting == nullptr || value.text.empty() || is_word) return value.text;
   switch (setting->kind) {
     case PathKind::input_list:
-      return list_below(root, value.text, value.names_data_sets);
+      return list_below(root, value);
     case PathKind::output:
-      return output_below(root, value.text);
+      return output_below(root, value);
     default:
-      return input_below(root, value.text);
+      return input_below(root, value, value.text);
   }
 }
 

@@ -41,12 +41,14 @@ std::vector<Route> form_routes(const Shop& shop) {
              const CheckedForm checked = checked_form(asked.body, options);
              if (!checked.errors.empty()) throw Refused{400, base::lines(checked.errors)};
              return json_response(200,
-                                  json_of_text(data_sample(checked.form, options, asked.language, sample_deadline)));
-           }},
+                                  json_of_text(data_sample(checked.form, options, asked, sample_deadline)));
+           },
+           Lane::waits},
           {http::Method::post, "/api/plan", Right::change, [&options, plans](const Asked& asked) {
              const CheckedForm checked = checked_form(asked.body, options);
              return json_response(200, plans->make([&] { return plan_json(checked, options, asked.language); }));
-           }}};
+           },
+           Lane::waits}};
 }
 
 }  // namespace troika::commands::serve

@@ -106,6 +106,7 @@ TEST_F(RunForm, NamesFilesBelowTheRootAlone) {
   EXPECT_THAT(errors({{"data.train", "data/a.txt, data/a.txt"}}), IsEmpty());
   EXPECT_THAT(errors({{"data.train", "a_name,data/a.txt"}}), ElementsAre(HasSubstr("'a_name' is not there")));
   EXPECT_THAT(errors({{"data.train", "a_name,other"}, {"data.folder", "data"}}), IsEmpty());
+  EXPECT_THAT(errors({{"data.train", "away,other"}, {"data.folder", "data"}}), ElementsAre(HasSubstr("is not below")));
   EXPECT_THAT(errors({{"data.tokenizer", "bytes"}, {"train.resume", "never"}, {"log.tensorboard", "on"}}), IsEmpty());
   EXPECT_THAT(errors({{"data.cache", "cache/new"}}), IsEmpty());
 }

@@ -18,6 +18,9 @@
 namespace troika::commands::serve {
 namespace {
 
+// Not Authorization: a proxy in front may have that for passwords of its own.
+constexpr std::string_view session_header = "x-troika-session";
+
 std::string lower_case(std::string_view text) {
   std::string lower(text);
   std::transform(lower.begin(), lower.end(), lower.begin(),
@@ -34,9 +37,9 @@ bool equal_in_constant_time(std::string_view a, std::string_view b) {
 
 // Whether a header that decides something stands there twice: then it decides nothing.
 bool stands_twice(const http::Request& request) {
-  static constexpr std::array<std::string_view, 8> deciding = {"host",           "origin",          "authorization",
-                                                               "content-type",   "x-troika",        "sec-fetch-site",
-                                                               "sec-fetch-mode", "x-forwarded-host"};
+  static constexpr std::array<std::string_view, 9> deciding = {
+      "host",     "origin",         "authorization",  "content-type",    "x-troika",
+      session_header, "sec-fetch-site", "sec-fetch-mode", "x-forwarded-host"};
   return std::any_of(deciding.begin(), deciding.end(), [&](std::string_view name) {
     return std::count_if(request.headers.begin(), request.headers.end(),
                          [&](const http::Header& header) { return header.name == name; }) > 1;
@@ -58,9 +61,7 @@ Gate::Gate(const Options& options, int port, std::string token, std::string sess
     : access_(options.access),
       proxy_(options.proxy),
       token_(std::move(token)),
-      session_(std::move(session)),
-      cookie_name_(fmt::format("troika-{}", port)),
-      base_path_(options.base_path) {
+      session_(std::move(session)) {
   for (const char* host : {"127.0.0.1", "localhost", "[::1]"}) hosts_.push_back(fmt::format("{}:{}", host, port));
   for (const std::string& host : options.other_hosts) {
     const std::string name = lower_case(host);
@@ -91,20 +92,7 @@ bool Gate::has_token(const http::Request& request) const {
 }
 
 bool Gate::has_session(const http::Request& request) const {
-  std::string_view cookies;
-  for (const http::Header& header : request.headers) {
-    if (header.name != "cookie") continue;
-    cookies = header.value;
-    while (!cookies.empty()) {
-      std::string_view pair = cookies.substr(0, cookies.find(';'));
-      cookies.remove_prefix(std::min(cookies.size(), pair.size() + 1));
-      while (!pair.empty() && pair.front() == ' ') pair.remove_prefix(1);
-      if (pair.substr(0, cookie_name_.size()) == cookie_name_ && pair.substr(cookie_name_.size(), 1) == "=" &&
-          equal_in_constant_time(pair.substr(cookie_name_.size() + 1), session_))
-        return true;
-    }
-  }
-  return false;
+  return equal_in_constant_time(request.header(session_header), session_);
 }
 
 std::optional<http::Response> Gate::refusal(const http::Request& request, Asks asks, Right right) const {
@@ -137,11 +125,6 @@ std::optional<http::Response> Gate::refusal(const http::Request& request, Asks a
   http::Response response = refused(request, 401, refusal_texts.no_token);
   response.headers.push_back({"www-authenticate", "Bearer"});
   return response;
-}
-
-std::string Gate::cookie() const {
-  return fmt::format("{}={}; Path={}/; HttpOnly; SameSite=Strict{}", cookie_name_, session_, base_path_,
-                     proxy_ == Proxy::in_front ? "; Secure" : "");
 }
 
 void add_guards(http::Response& response) {

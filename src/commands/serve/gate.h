@@ -17,14 +17,15 @@ enum class Asks { asset, login, route };
 
 class Gate {
  public:
-  // `token`: of this server. `session`: what the cookie of a page that has shown the token holds.
+  // `token`: of this server. `session`: what a page that has shown the token says instead, in the
+  // header x-troika-session. No cookie: browsers send those of 127.0.0.1 to every server there, whatever its port.
   Gate(const Options& options, int port, std::string token, std::string session);
 
   // What to answer instead of what was asked for; nothing where that is allowed.
   std::optional<http::Response> refusal(const http::Request& request, Asks asks, Right right) const;
 
   bool is_token(std::string_view text) const;  // in a time that does not depend on the text
-  std::string cookie() const;                  // the header set-cookie for a page that has shown the token
+  const std::string& session() const { return session_; }
 
  private:
   bool is_host(std::string_view host) const;
@@ -34,7 +35,7 @@ class Gate {
 
   const Access access_;
   const Proxy proxy_;
-  const std::string token_, session_, cookie_name_, base_path_;
+  const std::string token_, session_;
   std::vector<std::string> hosts_;  // that a request may name, in lower case
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/terminal_text.h"
 #include "base/text.h"
 
 namespace troika::commands::serve {
@@ -39,16 +40,6 @@ std::size_t escape_bytes(std::string_view text) {
   return at < text.size() && within(text[at], 0x30, 0x7e) ? at + 1 : at;
 }
 
-// Of a valid character of UTF-8.
-bool is_visible(std::string_view character) {
-  if (character.size() == 1) return within(character[0], 0x20, 0x7e) || character[0] == '\t';
-  if (character.size() == 2) return character >= "\xc2\xa0";  // below: control characters
-  const bool turns = (character >= "\xe2\x80\xaa" && character <= "\xe2\x80\xae") ||
-                     (character >= "\xe2\x81\xa6" && character <= "\xe2\x81\xa9") || character == "\xe2\x80\x8e" ||
-                     character == "\xe2\x80\x8f";
-  return !turns && character != "\xe2\x80\xa8" && character != "\xe2\x80\xa9";  // line and paragraph separators
-}
-
 std::string_view last_overwritten(std::string_view line) {
   while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
   const std::size_t at = line.rfind('\r');
@@ -73,7 +64,7 @@ std::string shown_line(std::string_view line, std::size_t most_bytes) {
     const std::size_t bytes = base::utf8_character_bytes(rest);
     const std::string_view character = bytes == 0 ? replacement : rest.substr(0, bytes);
     at += std::max<std::size_t>(bytes, 1);
-    if (!is_visible(character)) continue;
+    if (character == "\n" || !base::is_printable(character)) continue;
     if (shown.size() + character.size() > most_bytes) return shown.append(more);
     shown += character;
   }

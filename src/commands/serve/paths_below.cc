@@ -68,4 +68,18 @@ std::string path_below(const std::string& root, const std::string& path, Missing
   return *to_be;
 }
 
+void check_links_below(const std::string& root, const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::recursive_directory_iterator at(path, fs::directory_options::skip_permission_denied, error);
+  for (const fs::recursive_directory_iterator end; !error && at != end; at.increment(error)) {
+    std::error_code unknown;
+    if (!at->is_symlink(unknown)) continue;
+    const std::optional<std::string> real = real_path_of(at->path().string());
+    if (real && !lies_below(root, *real))
+      throw base::ConfigError(
+          base::say(refusal_texts.link_out, base::printable(at->path().string().substr(path.size() + 1), 300), root));
+  }
+}
+
 }  // namespace troika::commands::serve

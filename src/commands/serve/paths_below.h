@@ -10,6 +10,10 @@ namespace troika::commands::serve {
 enum class Missing { refused, allowed };
 std::string path_below(const std::string& root, const std::string& path, Missing missing);
 
+// ConfigError, as the end of a sentence, where `path` (without links) is a folder that holds a link which leads out of `root`,
+// at any depth.
+void check_links_below(const std::string& root, const std::string& path);
+
 // Whether an absolute path without links is `root` or below it.
 bool lies_below(const std::string& root, const std::string& real_path);
 

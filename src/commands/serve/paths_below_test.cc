@@ -62,6 +62,26 @@ TEST_F(PathsBelow, LinksCountAsWhatTheyLeadTo) {
   EXPECT_THAT(refusal("broken/new", Missing::allowed), HasSubstr("is not below"));
 }
 
+TEST_F(PathsBelow, AFolderThatIsReadHoldsNoLinkThatLeadsOut) {
+  const auto found = [&](const std::string& path) -> std::string {
+    try {
+      check_links_below(root, path);
+    } catch (const base::ConfigError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  base::make_directories(root + "/data/deep/er");
+  link("../a.txt", "data/deep/within");
+  link("/no/such/place", "data/deep/broken");
+  link("data", "data/deep/again");
+  EXPECT_EQ(found(root + "/data"), "");
+  EXPECT_EQ(found(root + "/data/a.txt"), "");
+  link(outer.path() + "/secret/b.txt", "data/deep/er/b.txt");
+  EXPECT_THAT(found(root + "/data"), HasSubstr("holds the link deep/er/b.txt, which leads out of " + root));
+  EXPECT_THAT(found(root), HasSubstr("holds the link data/deep/er/b.txt"));
+}
+
 TEST_F(PathsBelow, MayBeMadeOnlyWhereThatIsSaid) {
   EXPECT_THAT(refusal("data/new/cache"), HasSubstr("is not there"));
   EXPECT_EQ(path_below(root, "data/new/cache", Missing::allowed), root + "/data/new/cache");

@@ -37,31 +37,38 @@ LogQuestion log_question(const Query& query) {
 std::vector<Route> reading_routes(const Shop& shop) {
   std::vector<Route> routes;
   // `make` gets the run's folder and what was asked.
-  const auto add = [&](const char* what, auto make) {
+  const auto add = [&](const char* what, auto make, Lane lane = Lane::reads) {
     routes.push_back({http::Method::get, std::string("/api/runs/{run}/") + what, Right::see,
                       [&catalog = shop.catalog, make](const Asked& asked) {
                         return json_response(200, make(catalog.folder_of(asked.name("run")), asked));
-                      }});
+                      },
+                      lane});
   };
   const Options& options = shop.options;
   add("view", [&views = shop.views](const std::string& folder, const Asked& asked) {
     return views.view_json(folder, asked.language);
   });
   add("events", [](const std::string& folder, const Asked&) { return events_json(folder); });
-  add("why", [&options](const std::string& folder, const Asked& asked) {
-    return why_json(options.program, folder, options.environment, asked.language);
-  });
+  add(
+      "why", [&options](const std::string& folder, const Asked& asked) { return why_json(options, folder, asked); },
+      Lane::waits);
   add("config", [](const std::string& folder, const Asked&) { return config_json(folder); });
   add("checkpoints", [](const std::string& folder, const Asked&) { return checkpoints_json(folder); });
   add("log", [](const std::string& folder, const Asked& asked) {
     return log_json(folder, asked.query.one("rank").value_or("0"), log_question(asked.query));
   });
-  add("grid", [&options](const std::string& folder, const Asked& asked) {
-    return grid_json(folder, asked.query.integer("step"), options.environment, asked.language);
-  });
-  add("plan", [&options](const std::string& folder, const Asked& asked) {
-    return plan_json_of_run(folder, options.environment, asked.language);
-  });
+  add(
+      "grid",
+      [&options](const std::string& folder, const Asked& asked) {
+        return grid_json(folder, asked.query.integer("step"), options.environment, asked.language);
+      },
+      Lane::waits);
+  add(
+      "plan",
+      [&options](const std::string& folder, const Asked& asked) {
+        return plan_json_of_run(folder, options.environment, asked.language);
+      },
+      Lane::waits);
   return routes;
 }
 

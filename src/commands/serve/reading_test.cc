@@ -86,11 +86,20 @@ std::string program_that(const std::string& folder, const std::string& script) {
   return path;
 }
 
+std::string why_by(const std::string& program, Language language) {
+  Options options;
+  options.program = program;
+  options.environment = {{"PATH", "/usr/bin:/bin"}};
+  Asked asked;
+  asked.language = language;
+  return why_json(options, "/runs/a", asked);
+}
+
 TEST(WhyOfARun, HasTheSentenceOfItsCause) {
   const base::TemporaryFolder folder;
   const std::string program = program_that(
       folder.path(), R"(echo "{\"cause\": \"disk_full\", \"evidence\": [\"$1 $2 $3 $4 $5\"], \"advice\": []}")");
-  const auto why = nlohmann::json::parse(why_json(program, "/runs/a", {}, Language::chinese));
+  const auto why = nlohmann::json::parse(why_by(program, Language::chinese));
   EXPECT_EQ(why["cause"], "disk_full");
   EXPECT_THAT(why["sentence"].get<std::string>(), HasSubstr("磁盘"));
   EXPECT_EQ(why["evidence"][0], "why /runs/a --json --lang zh");
@@ -98,9 +107,9 @@ TEST(WhyOfARun, HasTheSentenceOfItsCause) {
 
 TEST(WhyOfARun, IsNotThereWhereTheProgramHasNoAnswer) {
   const base::TemporaryFolder folder;
-  EXPECT_THROW(why_json(program_that(folder.path(), "exit 2"), "/runs/a", {}, Language::english), Refused);
-  EXPECT_THROW(why_json(program_that(folder.path(), "echo no JSON"), "/runs/a", {}, Language::english), Refused);
-  EXPECT_THROW(why_json(folder.path() + "/nothing", "/runs/a", {}, Language::english), Refused);
+  EXPECT_THROW(why_by(program_that(folder.path(), "exit 2"), Language::english), Refused);
+  EXPECT_THROW(why_by(program_that(folder.path(), "echo no JSON"), Language::english), Refused);
+  EXPECT_THROW(why_by(folder.path() + "/nothing", Language::english), Refused);
 }
 
 TEST(RunViews, AreWhatTheMonitorShows) {

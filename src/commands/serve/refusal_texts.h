@@ -16,6 +16,7 @@ struct RefusalTexts {
   base::Bilingual wrong_method = {"not with this method", "不支持此请求方法"};
   base::Bilingual no_page = {"there is no such page", "没有这个页面"};
   base::Bilingual too_many = {"too many requests wait; a disk may not answer", "等待的请求太多；可能有磁盘没有响应"};
+  base::Bilingual nobody_waits = {"whoever asked this has gone", "提出此请求的客户端已离开"};
   base::Bilingual silent_disk = {"the disk of {} has not answered for {:g} s", "{} 所在的磁盘已有 {:g} 秒没有响应"};
   base::Bilingual header_twice = {"a header of this request stands there twice", "此请求中有重复的请求头"};
   base::Bilingual other_host = {"this server does not answer for that host name; --allow-host gives it another one",
@@ -107,11 +108,14 @@ struct RefusalTexts {
   base::Bilingual not_below = {"is not below {}, the folder that this page may name files of",
                                "不在 {} 之下，而本页面只能使用该目录中的文件"};
   base::Bilingual not_there = {"is not there", "不存在"};
-  base::Bilingual named = {"'{}' {}", "路径“{}”{}"};  // with one of the four above
+  base::Bilingual link_out = {"holds the link {}, which leads out of {}: take it away, or put the file itself there",
+                              "中的链接 {} 指向 {} 之外：请移除该链接，或放入文件本身"};
+  base::Bilingual named = {"'{}' {}", "路径“{}”{}"};  // with one of the five above
   base::Bilingual comma = {"'{}' has a comma in its path, which separates files: rename it",
                            "“{}”的路径中有逗号，而逗号用来分隔文件：请改名"};
   base::Bilingual out_not_here = {"is not set here: the name of the run says where it goes",
                                   "不在这里设置：运行的名称决定其位置"};
+  base::Bilingual names_a_command = {"names a command, and a page starts none", "指定了命令，而页面不会启动命令"};
   base::Bilingual on_event_not_here = {"is not set here: a page starts no commands", "不在这里设置：页面不会启动命令"};
 };
 inline constexpr RefusalTexts refusal_texts{};

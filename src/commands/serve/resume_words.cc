@@ -1,7 +1,6 @@
 #include "commands/serve/resume_words.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 
@@ -15,26 +14,8 @@
 namespace troika::commands::serve {
 namespace {
 
-constexpr int most_attempts = 10'000;
-
-bool is_settings_file(const std::string& path) {
-  struct stat facts {};
-  return ::lstat(path.c_str(), &facts) == 0 && S_ISREG(facts.st_mode);
-}
-
-// Of config.yaml, config-2.yaml, ... the last one; "" where there is none.
-std::string last_settings(const std::string& run_folder) {
-  std::string last;
-  std::string path = run_folder + "/config.yaml";
-  for (int attempt = 2; attempt < most_attempts && is_settings_file(path); ++attempt) {
-    last = path;
-    path = fmt::format("{}/config-{}.yaml", run_folder, attempt);
-  }
-  return last;
-}
-
-std::int64_t ranks_of_settings(const std::string& path) {
-  const config::ParallelSettings p = config::settings_from_yaml(base::read_file(path), path).parallel;
+std::int64_t ranks_of_settings(const ConfigFile& settings) {
+  const config::ParallelSettings p = config::settings_from_yaml(settings.yaml, settings.name).parallel;
   return std::max<std::int64_t>(1, p.dp) * p.pp * p.tp * p.cp;
 }
 
@@ -56,9 +37,15 @@ std::string typed(const std::vector<std::string>& words) {
 
 }  // namespace
 
+std::vector<std::string> words_of(const ResumeWords& resume, const std::vector<std::string>& settings) {
+  std::vector<std::string> words = resume.launch;
+  for (const auto* more : {&settings, &resume.place}) words.insert(words.end(), more->begin(), more->end());
+  return words;
+}
+
 std::optional<ResumeWords> resume_words(const std::string& run_folder, const std::string& from) {
-  const std::string settings = last_settings(run_folder);
-  if (settings.empty()) return std::nullopt;
+  std::optional<ConfigFile> settings = last_config(run_folder);
+  if (!settings) return std::nullopt;
   ResumeWords resume;
   std::int64_t ranks = 0;
   if (const auto state = records::read_run_state(run_folder)) {
@@ -68,23 +55,18 @@ std::optional<ResumeWords> resume_words(const std::string& run_folder, const std
         resume.hosts.push_back(rank.host);
     resume.works_in = folder_before(run_folder, state->folder);
   }
-  if (ranks == 0) ranks = ranks_of_settings(settings);
+  if (ranks == 0) ranks = ranks_of_settings(*settings);
   const auto hosts = static_cast<std::int64_t>(std::max<std::size_t>(1, resume.hosts.size()));
-  resume.words = {"launch",
-                  "--nproc-per-node",
-                  std::to_string(ranks / hosts),
-                  "--",
-                  "train",
-                  "--config",
-                  settings,
-                  "--train.resume",
-                  from,
-                  "--train.out",
-                  run_folder};
+  resume.launch = {"launch", "--nproc-per-node", std::to_string(ranks / hosts), "--", "train"};
+  resume.settings = *std::move(settings);
+  resume.file = run_folder + "/" + resume.settings.name;
+  resume.place = {"--train.resume", from, "--train.out", run_folder};
   return resume;
 }
 
-std::string line_of(const ResumeWords& resume) { return "troika " + typed(resume.words); }
+std::string line_of(const ResumeWords& resume) {
+  return "troika " + typed(words_of(resume, {"--config", resume.file}));
+}
 
 std::string lines_of_hosts(const ResumeWords& resume) {
   std::vector<std::string> lines;
@@ -92,7 +74,7 @@ std::string lines_of_hosts(const ResumeWords& resume) {
     const std::vector<std::string> meeting = {"--nnodes",      std::to_string(resume.hosts.size()),
                                               "--node-rank",   std::to_string(node),
                                               "--master-addr", resume.hosts.front()};
-    std::vector<std::string> words = resume.words;
+    std::vector<std::string> words = words_of(resume, {"--config", resume.file});
     words.insert(words.begin() + 1, meeting.begin(), meeting.end());
     lines.push_back(fmt::format("on {}: troika {}", resume.hosts[node], typed(words)));
   }

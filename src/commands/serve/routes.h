@@ -55,11 +55,16 @@ struct Asked {
 
 enum class Right { see, change };
 
+// Whose threads answer, so that none waits for another's: what reads folders, what waits for a program or computes for seconds, what
+// starts and ends runs.
+enum class Lane { reads, waits, acts };
+
 struct Route {
   http::Method method = http::Method::get;
   std::string pattern;  // "/api/runs/{run}/metrics"
   Right right = Right::see;
-  std::function<http::Response(const Asked&)> answer;  // on a thread of the desk, several at once; may take seconds
+  std::function<http::Response(const Asked&)> answer;  // on a thread of the lane's desk, several at once; may take seconds
+  Lane lane = Lane::reads;
 };
 
 // Thrown by an answer: {"error": text} with that status, in the language of who asked.

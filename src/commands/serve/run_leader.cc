@@ -8,6 +8,7 @@
 
 #include "base/host_name.h"
 #include "base/text.h"
+#include "commands/serve/run_writer.h"
 #include "records/line_file.h"
 #include "records/run_in_use.h"
 #include "records/run_reader.h"
@@ -16,6 +17,13 @@ namespace troika::commands::serve {
 namespace {
 
 constexpr std::int64_t tail_of_events = 4 << 20;
+
+// What the folder says counts for nothing where the process does not write the run: anybody may have put it there.
+bool is_here(const RunLeader& leader, const std::string& run_folder) {
+  if (leader.host != base::host_name()) return false;
+  const host::HeldProcess process(leader.id);  // held, so that it is the same one that is looked at
+  return process.found() && writes_run(leader.id.pid, run_folder);
+}
 
 // Host, process and its start, as the holder of the lock has written them (train/run_lock.h).
 std::vector<std::string> lines_of_lock(const std::string& run_folder) {
@@ -36,7 +44,7 @@ std::optional<RunLeader> holder_of_lock(const std::string& run_folder) {
   leader.host = lines[0];
   base::parse_int(lines[1], &leader.id.pid);
   base::parse_int(lines[2], &leader.id.start);
-  leader.is_here = leader.host == base::host_name() && host::HeldProcess(leader.id).found();
+  leader.is_here = is_here(leader, run_folder);
   return leader;
 }
 
@@ -52,7 +60,7 @@ std::optional<RunLeader> leader_of(const std::string& run_folder, const std::deq
     leader.id = {static_cast<std::int64_t>(event->number("pid")),
                  static_cast<std::int64_t>(event->number("process_start"))};
   }
-  leader.is_here = leader.host == base::host_name() && host::HeldProcess(leader.id).found();
+  leader.is_here = is_here(leader, run_folder);
   if (leader.is_here) return leader;
   return holder_of_lock(run_folder);
 }

@@ -13,7 +13,7 @@ namespace troika::commands::serve {
 struct RunLeader {
   enum class Who { launcher, first_rank } who = Who::launcher;
   std::string host;
-  bool is_here = false;        // on this host
+  bool is_here = false;        // on this host, and it does write the run (run_writer.h)
   host::ProcessId id;          // where it is here
   bool asked_to_stop = false;  // the launcher has said so of this attempt
 };

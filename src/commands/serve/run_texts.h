@@ -18,6 +18,7 @@ enum class Say {
   served_is_run,
   no_settings,            // name
   several_hosts,          // name, how many, lines
+  only_typed,             // name, file, what of its settings, line
   ended_at_once,          // exit code, last words
   no_checkpoint,          // name
   no_checkpoint_of_step,  // name, step

@@ -26,6 +26,7 @@
 #include "commands/serve/site.h"
 #include "commands/serve/token_file.h"
 #include "commands/serve/views.h"
+#include "http/listener.h"
 #include "http/server.h"
 
 namespace troika::commands {
@@ -99,14 +100,22 @@ http::ServerOptions at(const std::string& host, int port) {
   return options;
 }
 
-// The same port of the other loopback, which browsers may try first for "localhost".
+// The same port of the other loopback, which browsers may try first for "localhost". Refused where that is the address and another
+// program has the port there.
 std::unique_ptr<http::Server> other_loopback(const std::string& host, int port, const http::Handler& handler) {
   if (host != "127.0.0.1" && host != "localhost") return nullptr;
   try {
     return std::make_unique<http::Server>(at("::1", port), handler);
-  } catch (const base::ConfigError&) {
-    return nullptr;  // a machine without IPv6, or the port is taken there
+  } catch (const http::PortHeld& held) {
+    if (host == "localhost")
+      throw http::PortHeld(fmt::format("on [::1], which localhost may lead to, {}", held.what()));
+    fmt::print(stderr,
+               "troika serve: http://localhost:{0} may lead to another program, which has [::1]:{0}: open the address as "
+               "it is printed, with 127.0.0.1,\nor choose another --port\n",
+               port);
+  } catch (const base::ConfigError&) {  // a machine without IPv6
   }
+  return nullptr;
 }
 
 void say_how_to_come(const ServeArguments& a, int port, const config::Environment& environment) {

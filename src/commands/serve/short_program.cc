@@ -24,7 +24,8 @@ host::Subprocess started(const ShortProgram& program) {
   host::Command command{program.words, program.environment};
   command.folder = program.folder;
   command.input = host::Stream::nothing();
-  command.output = command.errors = host::Stream::to(log);
+  command.output = host::Stream::to(log);
+  command.errors = program.errors == ShortProgram::Errors::dropped ? host::Stream::nothing() : command.output;
   command.group = host::Command::Group::own;
   return host::Subprocess(command);
 }

@@ -16,6 +16,7 @@ struct ShortProgram {
   std::string log;     // gets its output; made
   double deadline_seconds = 60;
   std::function<bool()> abandoned = {};  // asked several times a second: nobody waits any more; empty: somebody does
+  enum class Errors { as_output, dropped } errors = Errors::as_output;
 };
 
 enum class ShortEnd { well, badly, too_late, abandoned };

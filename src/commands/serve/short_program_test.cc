@@ -9,6 +9,7 @@
 #include "commands/serve/chat_turn.h"
 #include "commands/serve/data_sample.h"
 #include "commands/serve/token_file.h"
+#include "commands/serve/why_of_run.h"
 
 namespace troika::commands::serve {
 namespace {
@@ -82,16 +83,28 @@ TEST(ShortProgram, EndsWhenNobodyWaitsForItAnyMore) {
   EXPECT_LT(base::monotonic_seconds() - begin, 20);
 }
 
+TEST(DataSample, AndTheReasonOfARunEndWithWhoeverHasAsked) {
+  const StandIn slow("exec sleep 60");
+  Asked gone;
+  gone.abandoned = [] { return true; };
+  const double begin = base::monotonic_seconds();
+  EXPECT_THROW(data_sample({}, slow.options, gone, 60), base::DataError);
+  EXPECT_THROW(why_json(slow.options, "/runs/a", gone), Refused);
+  EXPECT_LT(base::monotonic_seconds() - begin, 10);
+}
+
 TEST(DataSample, IsWhatInspectSaysWithoutEscapeCodes) {
   Form form;
   form.settings = {{"data.train", "/tmp/a.jsonl"}};
   const StandIn program(R"(echo "$1 $2"; printf '\033[31mred\033[0m\n'; pwd)");
-  const std::string text = data_sample(form, program.options, base::Language::english, 20);
+  const std::string text = data_sample(form, program.options, Asked(), 20);
   EXPECT_THAT(text, HasSubstr("data inspect\n"));
   EXPECT_THAT(text, HasSubstr("/tmp\n"));
   EXPECT_EQ(text.find('\033'), std::string::npos);
-  EXPECT_THAT(data_sample(form, StandIn(R"(echo "$@")").options, base::Language::chinese, 20), HasSubstr("--lang zh"));
-  EXPECT_THROW(data_sample(form, StandIn("exit 2").options, base::Language::english, 20), base::DataError);
+  Asked in_chinese;
+  in_chinese.language = base::Language::chinese;
+  EXPECT_THAT(data_sample(form, StandIn(R"(echo "$@")").options, in_chinese, 20), HasSubstr("--lang zh"));
+  EXPECT_THROW(data_sample(form, StandIn("exit 2").options, Asked(), 20), base::DataError);
 }
 
 TEST(TokenFile, IsForThisUserAloneAndGoesWithItsServer) {

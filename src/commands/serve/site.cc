@@ -30,15 +30,18 @@ http::Response Site::answer(const http::Request& request) {
   return response;
 }
 
+bool Site::end() {
+  bool all = true;
+  for (Desk& desk : desks_) all = desk.end() && all;
+  return all;
+}
+
 http::Response Site::log_in(const http::Request& request) const {
   const Json body = Json::parse(request.body, nullptr, false);
   const bool right = body.is_object() && body.contains("token") && body["token"].is_string() &&
                      gate_.is_token(body["token"].get<std::string>());
   if (!right) return error_of(request, 401, refusal_texts.wrong_token);
-  http::Response response;
-  response.status = 204;
-  response.headers.push_back({"set-cookie", gate_.cookie()});
-  return response;
+  return json_response(200, Json{{"session", gate_.session()}}.dump() + "\n");
 }
 
 http::Response Site::unguarded(const http::Request& request) {
@@ -82,13 +85,19 @@ http::Response Site::asked_of(const http::Request& request, const std::string& p
   http::Response response;
   response.later = std::make_shared<http::Later>();
   asked.abandoned = [later = response.later] { return !later->wanted() || later->client_has_ended(); };
-  const bool taken =
-      desk_.post([later = response.later, routes = routes_, route = found.route, asked = std::move(asked)] {
-        if (!later->wanted()) return;
-        http::Response given = answered(*route, asked);
-        add_guards(given);
-        later->give(std::move(given));
-      });
+  Desk& desk = desks_[static_cast<std::size_t>(found.route->lane)];
+  const bool taken = desk.post([later = response.later, routes = routes_, route = found.route,
+                                asked = std::move(asked)] {
+    // A client that only reads on, having sent everything, looks like one that has gone: it is answered where that
+    // costs little.
+    const bool costs = route->lane == Lane::waits;
+    if (!later->wanted()) return;
+    http::Response given = costs && later->client_has_ended()
+                               ? error_response(503, std::string(refusal_texts.nobody_waits.in(asked.language)))
+                               : answered(*route, asked);
+    add_guards(given);
+    later->give(std::move(given));
+  });
   return taken ? std::move(response) : error_of(request, 503, refusal_texts.too_many);
 }
 

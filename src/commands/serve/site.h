@@ -1,6 +1,7 @@
 // Everything behind one address: the gate, the files of the page, the routes, and what happens as it happens.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,7 +21,7 @@ class Site {
   Site(const Options& options, Gate gate, std::vector<Route> routes, Live& live);
 
   http::Response answer(const http::Request& request);
-  bool end() { return desk_.end(); }  // false where an answer is still being made, by a disk that does not answer
+  bool end();  // false where an answer is still being made, by a disk that does not answer
 
  private:
   http::Response unguarded(const http::Request& request);
@@ -32,7 +33,7 @@ class Site {
   const Assets assets_;
   const std::shared_ptr<const std::vector<Route>> routes_;
   Live& live_;
-  Desk desk_;
+  std::array<Desk, 3> desks_;  // by Lane
 };
 
 }  // namespace troika::commands::serve

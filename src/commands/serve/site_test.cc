@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <future>
@@ -20,8 +21,8 @@ using ::testing::StartsWith;
 // A site over made runs, whose answers are waited for.
 class SiteTest : public ::testing::Test, protected ServedRuns {
  protected:
-  http::Response ask(http::Method method, const std::string& path, const std::string& body = "",
-                     const std::string& token = "secret", const std::string& query = "") {
+  static http::Request asking(http::Method method, const std::string& path, const std::string& body = "",
+                              const std::string& token = "secret", const std::string& query = "") {
     http::Request request;
     request.method = method;
     request.path = path;
@@ -29,7 +30,15 @@ class SiteTest : public ::testing::Test, protected ServedRuns {
     request.body = body;
     request.headers = {{"host", "localhost:80"}, {"x-troika", "1"}, {"content-type", "application/json"}};
     if (!token.empty()) request.headers.push_back({"authorization", "Bearer " + token});
-    http::Response response = site.answer(request);
+    return request;
+  }
+  http::Response ask(http::Method method, const std::string& path, const std::string& body = "",
+                     const std::string& token = "secret", const std::string& query = "") {
+    return ask_of(site, method, path, body, token, query);
+  }
+  static http::Response ask_of(Site& asked, http::Method method, const std::string& path, const std::string& body = "",
+                               const std::string& token = "secret", const std::string& query = "") {
+    http::Response response = asked.answer(asking(method, path, body, token, query));
     if (response.later == nullptr) return response;
     std::promise<void> came;
     response.later->on_news([&] { came.set_value(); });
@@ -97,10 +106,12 @@ TEST_F(SiteTest, WhoHasNoTokenLearnsNotEvenWhichPagesThereAre) {
   EXPECT_EQ(status(get_it, "/api/change"), 405);
 }
 
-TEST_F(SiteTest, ALoginIsTheTokenForACookieThatScriptsCannotRead) {
+TEST_F(SiteTest, ALoginIsTheTokenForASessionAndSetsNoCookie) {
   const http::Response in = ask(post_it, "/api/login", R"({"token": "secret"})", "");
-  EXPECT_EQ(in.status, 204);
-  EXPECT_THAT(header_of(in, "set-cookie"), HasSubstr("troika-80=session; Path=/; HttpOnly; SameSite=Strict"));
+  EXPECT_EQ(in.status, 200);
+  EXPECT_EQ(in.body, "{\"session\":\"session\"}\n");
+  EXPECT_EQ(header_of(in, "set-cookie"), "");
+  EXPECT_EQ(header_of(in, "cache-control"), "no-store");
   for (const char* body : {R"({"token": "other"})", R"({"token": ["secret"]})", "secret", "", "[]"})
     EXPECT_EQ(ask(post_it, "/api/login", body, "").status, 401) << body;
 }
@@ -121,6 +132,36 @@ TEST_F(SiteTest, FilesOfThePageNeedNoTokenAndAreSentOnceEach) {
     request.path = path;
     EXPECT_EQ(site.answer(request).status, 401) << path;
   }
+}
+
+// As a program that a run's folder keeps waiting.
+TEST_F(SiteTest, WhatWaitsForProgramsKeepsNobodyElseAndEndsUnaskedWhereItsClientHasGone) {
+  std::promise<void> goes_on;
+  std::shared_future<void> until = goes_on.get_future().share();
+  std::atomic<int> begun{0};
+  const auto slow = [&begun, until](const Asked&) {
+    ++begun;
+    until.wait();
+    return json_response(200, "slow");
+  };
+  const auto quick = [](const Asked&) { return json_response(200, "quick"); };
+  Site busy{options,
+            Gate(options, 80, "secret", "session"),
+            {{get_it, "/api/why", Right::see, slow, Lane::waits},
+             {get_it, "/api/runs", Right::see, quick},
+             {post_it, "/api/stop", Right::change, quick, Lane::acts}},
+            live};
+  std::vector<std::shared_ptr<http::Later>> waiting;
+  for (int i = 0; i < 3 * Desk::threads; ++i) waiting.push_back(busy.answer(asking(get_it, "/api/why")).later);
+  for (int i = 0; i < 2000 && begun < Desk::threads; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_EQ(ask_of(busy, get_it, "/api/runs").body, "quick");
+  EXPECT_EQ(ask_of(busy, post_it, "/api/stop", "{}").body, "quick");
+  for (const auto& later : waiting) later->client_ends();
+  goes_on.set_value();
+  EXPECT_EQ(ask_of(busy, get_it, "/api/why").body, "slow");
+  EXPECT_EQ(begun, Desk::threads + 1) << "those that had not begun are dropped";
+  EXPECT_EQ(waiting.back()->take()->status, 503);
+  EXPECT_TRUE(busy.end());
 }
 
 TEST_F(SiteTest, WhatHappensIsToldToThoseWhoFollow) {

@@ -11,6 +11,7 @@
 #include "commands/serve/complete_steps.h"
 #include "commands/serve/detached.h"
 #include "commands/serve/resume_words.h"
+#include "commands/serve/resumed_settings.h"
 #include "commands/serve/run_folders.h"
 #include "commands/serve/run_leader.h"
 #include "commands/serve/run_texts.h"
@@ -65,6 +66,15 @@ std::vector<std::string> words_of_start(const Shop& shop, const Form& form, cons
   return words;
 }
 
+std::vector<std::string> flags_to_resume_with(const ResumeWords& resume, const std::string& name,
+                                              const std::string& root) {
+  try {
+    return flags_of_resumed(resume.settings, resume.works_in, root);
+  } catch (const base::ConfigError& error) {
+    throw Refused{409, said(Say::only_typed, name, resume.settings.name, base::text_of(error), line_of(resume))};
+  }
+}
+
 void refuse_end(const DetachedStart& start, int status) {
   if (start.ended && start.exit_code != 0)
     throw Refused{status, said(Say::ended_at_once, start.exit_code, start.last_words)};
@@ -105,11 +115,10 @@ void resume_run(const Shop& shop, const std::string& name, std::optional<std::in
   if (!resume) throw Refused{409, said(Say::no_settings, name)};
   if (resume->hosts.size() > 1)
     throw Refused{409, said(Say::several_hosts, name, resume->hosts.size(), lines_of_hosts(*resume))};
-  std::vector<std::string> words = {shop.options.program};
-  words.insert(words.end(), resume->words.begin(), resume->words.end());
-  const std::string works_in = resume->works_in.empty() ? shop.options.root : resume->works_in;
+  std::vector<std::string> words = words_of(*resume, flags_to_resume_with(*resume, name, shop.options.root));
+  words.insert(words.begin(), shop.options.program);
   const DetachedStart start = start_detached(
-      {words, environment_of_runs(shop.options.environment), works_in, folder + launch_log}, patience_seconds);
+      {words, environment_of_runs(shop.options.environment), shop.options.root, folder + launch_log}, patience_seconds);
   shop.catalog.look_again();
   refuse_end(start, 409);
 }

@@ -2,6 +2,7 @@
 
 #include <signal.h>
 
+#include "base/host_name.h"
 #include "commands/serve/run_leader.h"
 #include "commands/serve/run_texts.h"
 
@@ -24,6 +25,8 @@ void RunStops::stop(const Shop& shop, const std::string& name, StopHow how) {
   const std::string folder = shop.catalog.folder_of(name);
   const std::optional<RunLeader> leader = leader_of(folder, last_events(folder));
   if (!leader) throw Refused{409, said(Say::not_under_way, name)};
+  if (!leader->is_here && leader->host == base::host_name())
+    throw Refused{409, said(Say::not_reached, name, leader->id.pid)};
   if (!leader->is_here) throw Refused{409, said(Say::led_elsewhere, name, leader->host.empty() ? "?" : leader->host)};
   const host::HeldProcess process(leader->id);
   if (!process.found()) throw Refused{409, said(Say::not_under_way, name)};

@@ -3,11 +3,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/say.h"
 #include "commands/serve/refusal_texts.h"
 #include "commands/serve/routes.h"
+#include "commands/serve/short_program.h"
 #include "diagnosis/causes.h"
-#include "host/subprocess.h"
 
 namespace troika::commands::serve {
 namespace {
@@ -22,18 +23,31 @@ std::string meaning_of(const Json& cause, base::Language language) {
   }
 }
 
+// "" where it fails.
+std::string said_by_why(const Options& options, const std::string& folder, const Asked& asked) {
+  const ScratchFolder scratch;
+  ShortProgram why;
+  why.words = {options.program, "why",    folder,
+               "--json",        "--lang", asked.language == base::Language::chinese ? "zh" : "en"};
+  why.environment = options.environment;
+  why.log = scratch.file("said");
+  why.errors = ShortProgram::Errors::dropped;
+  why.deadline_seconds = 15;
+  why.abandoned = asked.abandoned;
+  try {
+    if (run_short(why) == ShortEnd::well) return base::read_file(why.log);
+  } catch (const base::ConfigError&) {  // it is not there
+  }
+  return "";
+}
+
 }  // namespace
 
-std::string why_json(const std::string& program, const std::string& folder, const config::Environment& environment,
-                     base::Language language) {
-  constexpr double patience_seconds = 15;
-  const std::string lang = language == base::Language::chinese ? "zh" : "en";
-  const std::string said =
-      host::output_of({program, "why", folder, "--json", "--lang", lang}, environment, patience_seconds);
-  const Json found = Json::parse(said, nullptr, false);
+std::string why_json(const Options& options, const std::string& folder, const Asked& asked) {
+  const Json found = Json::parse(said_by_why(options, folder, asked), nullptr, false);
   if (!found.is_object() || !found.contains("cause") || !found["cause"].is_string())
     throw Refused{404, base::say(refusal_texts.no_why)};
-  Json answer = {{"cause", found["cause"]}, {"sentence", meaning_of(found["cause"], language)}};
+  Json answer = {{"cause", found["cause"]}, {"sentence", meaning_of(found["cause"], asked.language)}};
   for (const auto& item : found.items())
     if (item.key() != "cause") answer[item.key()] = item.value();
   return answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -3,14 +3,13 @@
 
 #include <string>
 
-#include "base/language.h"
-#include "config/flag_table.h"
+#include "commands/serve/options.h"
+#include "commands/serve/routes.h"
 
 namespace troika::commands::serve {
 
-// What `PROGRAM why FOLDER --json` prints, with the sentence of its cause. That program gives up a disk that does not answer after
-// 10 s. Refused 404 for a folder that holds no records yet.
-std::string why_json(const std::string& program, const std::string& folder, const config::Environment& environment,
-                     base::Language language);
+// What `troika why FOLDER --json` prints, with the sentence of its cause. That program gives up a disk that does not answer after
+// 10 s, and is ended where nobody waits any more. Refused 404 for a folder that holds no records yet.
+std::string why_json(const Options& options, const std::string& folder, const Asked& asked);
 
 }  // namespace troika::commands::serve

@@ -29,6 +29,7 @@ std::string parse_host_line(const std::string& line, SshHost* host) {
     return "holds more than a host; one line has one [user@]host[:port]";
   const auto at = line.find('@');
   const std::string user = at == std::string::npos ? "" : line.substr(0, at);
+  if (user.find(':') != std::string::npos) return "has a password before '@', which ssh does not take: use a key";
   if (at != std::string::npos && !is_host_text(user)) return "has no user before '@' that ssh could take";
   std::string rest = at == std::string::npos ? line : line.substr(at + 1), port;
   if (const auto bracket = rest.find(']'); !rest.empty() && rest.front() == '[' && bracket != std::string::npos) {
@@ -50,6 +51,13 @@ std::string parse_host_line(const std::string& line, SshHost* host) {
   return "";
 }
 
+// The line as it may be printed.
+std::string without_password(const std::string& line) {
+  const std::size_t at = line.find('@'), colon = line.find(':');
+  const bool has_one = at != std::string::npos && colon < at;
+  return base::printable(has_one ? line.substr(0, colon) + ":..." + line.substr(at) : line, 100);
+}
+
 // One line, or one of the hosts between commas.
 struct HostText {
   std::string text, where;  // "hosts.txt line 2", "--hosts"
@@ -66,7 +74,7 @@ std::vector<SshHost> parse_all(const std::vector<HostText>& texts, const std::st
     if (fault.empty())
       hosts.push_back(host);
     else
-      errors.push_back(fmt::format("{}: '{}' {}", one.where, base::printable(one.text, 100), fault));
+      errors.push_back(fmt::format("{}: '{}' {}", one.where, without_password(one.text), fault));
   }
   if (hosts.empty() && errors.empty()) errors.push_back(none);
   if (!errors.empty()) throw base::ConfigError(base::join(errors, "\n"));

@@ -44,6 +44,8 @@ TEST(HostsFile, IsRefusedWithEveryTypoAndItsLine) {
   EXPECT_THAT(fault, HasSubstr("line 7"));
   EXPECT_THAT(fault, HasSubstr("line 8"));
   EXPECT_THAT(fault_of_hosts("# nobody\n"), HasSubstr("holds no host"));
+  EXPECT_EQ(fault_of_hosts("root:geheim@pi9\n"),
+            "hosts.txt line 1: 'root:...@pi9' has a password before '@', which ssh does not take: use a key");
 }
 
 TEST(HostsFile, IsWhatAFlagNamesWhereThereIsOne) {

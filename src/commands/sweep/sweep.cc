@@ -8,6 +8,7 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/terminal_text.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "commands/launch/say.h"
@@ -109,7 +110,7 @@ class SweepEnd {
   }
 
  private:
-  static void print(const std::string& text) { std::fputs(text.c_str(), stdout); }
+  static void print(const std::string& text) { base::put(text, stdout); }
 
   std::string conclusion() const { return sweep_conclusion(outcome_.rows, plan_.estimates.front().layout); }
 

@@ -1,5 +1,7 @@
 // Requests to the server that the page came from. Errors are sentences in the reader's language.
 
+import { follow } from './event_stream.js';
+import { session } from './session.js';
 import { language, lookup, t } from './texts.js';
 
 const root = new URL('api/', import.meta.url);
@@ -14,7 +16,7 @@ export class ApiError extends Error {
 }
 
 // query: {name: value or list of values}; null and undefined are left out.
-export function address(path, query = {}) {
+function address(path, query = {}) {
   const url = new URL(path, root);
   const pairs = [];
   for (const [name, value] of Object.entries(query))
@@ -35,10 +37,15 @@ async function sentence(response) {
   return lookup(`error.${response.status}`) ?? t('error.status', { status: response.status });
 }
 
-async function ask(url, options) {
+function options(headers = {}) {
+  const kept = session();
+  return { credentials: 'same-origin', cache: 'no-store', redirect: 'error', headers: kept === null ? headers : { ...headers, 'X-Troika-Session': kept } };
+}
+
+async function ask(url, { headers, ...more }) {
   let response;
   try {
-    response = await fetch(url, { credentials: 'same-origin', cache: 'no-store', redirect: 'error', ...options });
+    response = await fetch(url, { ...options(headers), ...more });
   } catch (error) {
     if (error.name === 'AbortError') throw error;
     throw new ApiError(0, t('error.unreachable'));
@@ -62,6 +69,11 @@ export const api = {
       body: JSON.stringify(body),
       signal,
     });
+  },
+
+  // What happens as it happens; see event_stream.js.
+  follow(path, query, told) {
+    return follow(address(path, query), options(), told);
   },
 
   // api.run('a/b', 'view') is the path of what is known of one run.

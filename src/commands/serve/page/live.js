@@ -1,6 +1,6 @@
 // What happens as it happens. One stream for the whole page: it is opened again when the set of watched runs changes.
 
-import { address, api } from './api.js';
+import { api } from './api.js';
 import { onLanguage } from './texts.js';
 
 const firstPause = 500;      // milliseconds until a lost stream is asked for again
@@ -11,7 +11,7 @@ const lastViews = new Map();  // of the watched runs: what a new watcher is told
 const runListeners = new Set();
 const stateListeners = new Set();
 
-let source = null;
+let source = null;           // ends the open stream
 let watched = '';            // of the open stream
 let missing = [];            // watched names that the server did not know yet, and so left out of the stream
 let state = 'connecting';
@@ -45,11 +45,10 @@ function opened() {
 
 function close() {
   clearTimeout(timer);
-  source?.close();
+  source?.();
   source = null;
 }
 
-// The browser asks again by itself after some errors and never after others: one way for all is easier to reason about.
 async function failed() {
   close();
   wasLost = true;
@@ -63,33 +62,31 @@ async function failed() {
   }
 }
 
-function open() {
-  close();
-  if (!running || document.hidden) return;
-  watched = names().join('\n');
-  missing = live.runs === null ? [] : names().filter((name) => !live.runs.some((run) => run.name === name));
-  const stream = new EventSource(address('live', { run: names() }));
-  source = stream;
-  const on = (event, act) =>
-    stream.addEventListener(event, (message) => {
-      if (source === stream) act(JSON.parse(message.data));
-    });
-  stream.onopen = () => source === stream && opened();
-  stream.onerror = () => source === stream && failed();
-  on('runs', (list) => {
+const news = {
+  runs(list) {
     const known = new Set(list.map((run) => run.name));
     const appeared = missing.some((name) => known.has(name));
     missing = names().filter((name) => !known.has(name));
     live.runs = list;
     for (const listener of runListeners) listener(list);
     if (appeared) open();
-  });
-  on('view', ({ name, view }) => {
+  },
+  view({ name, view }) {
     if (!watchers.has(name)) return;
     lastViews.set(name, view);
     each(name, 'view', view);
-  });
-  on('rows', ({ name, step }) => each(name, 'rows', step));
+  },
+  rows({ name, step }) {
+    each(name, 'rows', step);
+  },
+};
+
+function open() {
+  close();
+  if (!running || document.hidden) return;
+  watched = names().join('\n');
+  missing = live.runs === null ? [] : names().filter((name) => !live.runs.some((run) => run.name === name));
+  source = api.follow('live', { run: names() }, { opened, ended: failed, event: (name, data) => news[name]?.(JSON.parse(data)) });
 }
 
 // Several changes of one moment (a page leaves, the next one comes) are one new stream, or none.

@@ -7,6 +7,7 @@ import { makeFrame } from './frame.js';
 import { live } from './live.js';
 import { failed } from './parts.js';
 import { hashOf, parseHash } from './routes.js';
+import { keepSession } from './session.js';
 import { loadTexts, onLanguage, setLanguage, language, t } from './texts.js';
 
 const pauseOfStart = 3000;  // milliseconds until a server that does not answer is asked again
@@ -21,7 +22,7 @@ let entering = false;   // the form for the token is shown
 let navigation = 0;     // counts, so that a page that comes late does not take the place of a newer one
 
 async function take(token) {
-  await api.post('login', { token });
+  keepSession((await api.post('login', { token })).session);
 }
 
 // The token of the address that serve printed is used once and leaves the address, the history and the page.
