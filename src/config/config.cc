@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/run_files.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "config/command_line.h"
@@ -40,7 +41,9 @@ Layer read_file_layer(const std::string& path) {
     layer.errors.push_back(base::say(texts.python_file, path, base::join(preset_names(), ", ")));
     return layer;
   }
-  return read_yaml(base::read_file(path), path);
+  constexpr std::int64_t far_too_many_bytes = std::int64_t{16} << 20;  // read_yaml says how many are
+  const bool is_regular = base::file_exists(path);
+  return read_yaml(is_regular ? base::read_regular_file(path, far_too_many_bytes) : base::read_file(path), path);
 }
 
 Layer read_named_file(const std::string& file, const Environment& environment) {

@@ -7,6 +7,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/run_files.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "config/config.h"
@@ -77,7 +78,7 @@ std::string manifest_of(const std::string& path) {
 void read_run(const CombinedKeys& t) {
   const std::string file = manifest_of(t.keys.text("adapter_name_or_path"));
   if (file.empty()) return;
-  const auto manifest = base::parse_json(base::read_file(file), file);
+  const auto manifest = base::parse_json(base::read_regular_file(file, base::most_list_bytes), file);
   const Settings run = settings_from_yaml(base::json_string(manifest, "settings_yaml", file), file);
   if (run.lora.rank == 0) return;
   for (const auto& [name, setting] :
