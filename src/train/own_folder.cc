@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/run_files.h"
+#include "exporters/tensorboard.h"
 #include "records/own_names.h"
 
 namespace troika::train {
@@ -41,11 +42,14 @@ void check_folder(const std::string& path, const std::string& instead) {
 
 }  // namespace
 
-void check_own_folder(const std::string& folder, const std::string& cache) {
+void check_own_folder(const config::Settings& settings) {
+  const std::string& folder = settings.train.out;
   for (const std::string_view name : records::own_files) check_file(fmt::format("{}/{}", folder, name));
   for (const std::string_view name : records::own_folders)
     check_folder(fmt::format("{}/{}", folder, name), ", or have the whole run where it leads with --train.out");
-  if (cache.empty()) check_folder(folder + "/data", ", or name where it leads with --data.cache");
+  if (settings.data.cache.empty()) check_folder(folder + "/data", ", or name where it leads with --data.cache");
+  const std::string events = exporters::tensorboard_folder(settings);
+  if (events == folder + "/tensorboard") check_folder(events, ", or name where it leads with --log.tensorboard");
   for (const char* lines : {"logs", "records"})
     for (const std::string& name : base::list_directory(folder + "/" + lines))
       check_file(folder + "/" + lines + "/" + name);

@@ -13,7 +13,11 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::string refusal_of(const std::string& folder, const std::string& cache = "") {
-  return base::message_of<base::ConfigError>([&] { check_own_folder(folder, cache); });
+  config::Settings settings;
+  settings.train.out = folder;
+  settings.data.cache = cache;
+  settings.log.tensorboard = "on";
+  return base::message_of<base::ConfigError>([&] { check_own_folder(settings); });
 }
 
 TEST(OwnFolder, LinksThatARunWouldWriteThroughAreRefusedByName) {
@@ -28,7 +32,7 @@ TEST(OwnFolder, LinksThatARunWouldWriteThroughAreRefusedByName) {
     EXPECT_THAT(refusal_of(run.path()), AllOf(HasSubstr("'" + (run / name) + "' is a link to '" + file + "'"),
                                               HasSubstr("remove the link")));
   }
-  for (const char* name : {"checkpoints", "logs", "records", "timeline", "tokenizer", "data"}) {
+  for (const char* name : {"checkpoints", "logs", "records", "timeline", "tokenizer", "data", "tensorboard"}) {
     const base::TestFolder run;
     ASSERT_EQ(::symlink((folder / "elsewhere").c_str(), (run / name).c_str()), 0);
     EXPECT_THAT(refusal_of(run.path()), HasSubstr("'" + (run / name) + "' is a link to '" + (folder / "elsewhere")));

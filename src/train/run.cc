@@ -135,7 +135,7 @@ Surroundings surroundings_of(Session& session, const RunRequest& request, const 
 
 std::unique_ptr<RunLock> lock_of(const RunRequest& request, const std::string& run) {
   const config::Settings& s = request.resolved.settings;
-  check_own_folder(s.train.out, s.data.cache);
+  check_own_folder(s);
   auto lock = std::make_unique<RunLock>(s.train.out, run, request.identity.launch);
   if (const std::string note = lock->note_of_missing_locks(); !note.empty()) say(request, "note: " + note);
   return lock;

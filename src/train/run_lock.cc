@@ -64,14 +64,14 @@ std::string name_of(const LockHolder& holder) {
 
 [[noreturn]] void refuse(const std::string& folder, const std::string& lock, const LockHolder& holder) {
   throw base::ConfigError(
-      fmt::format("another run writes to '{}': {}; {}; or choose another --train.out (the lock is {})", folder,
+      fmt::format("another run writes to '{}': {}; {}; or choose another --train.out (never remove its lock, {})", folder,
                   name_of(holder), remedy(holder), lock));
 }
 
 [[noreturn]] void refuse_to_share(const std::string& folder, const std::string& lock, const LockHolder& holder) {
   throw base::ConfigError(
       fmt::format("another run has taken '{}' over: {}; this one ends, as two runs in one folder spoil each other's "
-                  "checkpoints (the lock is {}; never remove it)",
+                  "checkpoints (never remove a run's lock, {})",
                   folder, name_of(holder), lock));
 }
 
