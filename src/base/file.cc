@@ -21,6 +21,7 @@
 #include "base/mapping_guard.h"
 #include "base/say.h"
 #include "base/system_cause.h"
+#include "base/whole_write.h"
 
 namespace troika::base {
 namespace fs = std::filesystem;
@@ -35,12 +36,7 @@ std::string without_end_slashes(const std::string& path) {
 }
 
 static void write_all(int descriptor, std::string_view content, const std::string& path) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(descriptor, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(file_texts.write, path, errno);
-    content.remove_prefix(static_cast<std::size_t>(written));
-  }
+  if (const int cause = write_whole(descriptor, content); cause != 0) fail(file_texts.write, path, cause);
 }
 
 std::string read_file(const std::string& path) {
@@ -60,9 +56,7 @@ std::string read_file(const std::string& path) {
 void sync_directory(const std::string& path) {
   const Descriptor directory{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
   if (!directory) fail(file_texts.open_folder, path, errno);
-  if (::fsync(directory.number()) == 0) return;
-  const bool needless = errno == EINVAL || errno == ENOTSUP;  // file systems that do not sync folders
-  if (!needless) fail(file_texts.sync_folder, path, errno);
+  if (const int cause = sync_whole(directory.number()); cause != 0) fail(file_texts.sync_folder, path, cause);
 }
 
 static void sync_directory_of(const std::string& path) {
@@ -85,7 +79,7 @@ void write_file_atomic(const std::string& path, std::string_view content) {
   const Descriptor file = create_temporary(path, &temporary);
   try {
     write_all(file.number(), content, temporary);
-    if (::fsync(file.number()) != 0) fail(file_texts.sync, temporary, errno);
+    if (const int cause = sync_whole(file.number()); cause != 0) fail(file_texts.sync, temporary, cause);
     if (::rename(temporary.c_str(), path.c_str()) != 0) fail(file_texts.rename_to, path, errno);
   } catch (...) {
     ::unlink(temporary.c_str());

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/run_files.h"
 #include "base/units.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/disks.h"
@@ -38,7 +39,7 @@ static std::vector<std::string> manifests_of(const std::string& folder, const Di
   const std::string path = folder + "/" + manifest_name;
   std::vector<std::string> different;
   for (std::string& text : gather(world, [&]() -> std::string {
-         return disks.leads(world.rank()) && base::file_exists(path) ? base::read_file(path) : "";
+         return disks.leads(world.rank()) && base::file_exists(path) ? base::read_regular_file(path, base::most_list_bytes) : "";
        })) {
     if (!text.empty() && std::find(different.begin(), different.end(), text) == different.end())
       different.push_back(std::move(text));

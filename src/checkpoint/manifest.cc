@@ -70,11 +70,19 @@ static void check_own_hash(json document, const std::string& origin) {
   if (base::hash_bytes(document.dump()) != stated) throw DataError(base::say(manifest_texts.damaged, origin));
 }
 
-// A member that counts something.
-static std::int64_t count_of(const json& object, const std::string& key, const std::string& origin) {
-  const std::int64_t count = base::json_int(object, key, origin);
-  if (count < 0) throw DataError(base::say(manifest_texts.below_zero, origin, key, count));
-  return count;
+struct Bounds {
+  std::int64_t least, most;
+};
+
+// Far above all runs; what is counted in them can be added and multiplied without a care.
+static constexpr Bounds step_bounds{0, std::int64_t{1} << 40}, rank_bounds{1, 1 << 20},
+    byte_bounds{0, std::int64_t{1} << 50};
+
+static std::int64_t bounded(const json& object, const std::string& key, Bounds bounds, const std::string& origin) {
+  const std::int64_t value = base::json_int(object, key, origin);
+  if (value < bounds.least || value > bounds.most)
+    throw DataError(base::say(manifest_texts.out_of_bounds, origin, key, value, bounds.least, bounds.most));
+  return value;
 }
 
 Manifest manifest_from_text(const std::string& text, const std::string& origin) {
@@ -86,17 +94,17 @@ Manifest manifest_from_text(const std::string& text, const std::string& origin) 
     throw DataError(base::say(manifest_texts.other_version, origin, version, format_version));
   check_own_hash(document, origin);
   Manifest manifest;
-  manifest.facts.step = count_of(document, "step", origin);
+  manifest.facts.step = bounded(document, "step", step_bounds, origin);
   manifest.facts.settings_yaml = base::json_string(document, "settings_yaml", origin);
   manifest.facts.model_config_json = base::json_string(document, "model_config_json", origin);
   for (const auto& item : base::json_object(document, "extra", origin).items())
     manifest.facts.extra[item.key()] = base::json_string(document["extra"], item.key(), origin);
-  manifest.world_size = count_of(document, "world_size", origin);
+  manifest.world_size = bounded(document, "world_size", rank_bounds, origin);
   for (const json& part : base::json_array(document, "parts", origin)) {
     const std::string file = base::json_string(part, "file", origin);
     if (!safe_part_name(file)) throw DataError(base::say(manifest_texts.no_part, origin, file));
     manifest.parts.push_back({file,
-                              count_of(part, "bytes", origin),
+                              bounded(part, "bytes", byte_bounds, origin),
                               base::json_string(part, "xxh3", origin),
                               base::printable(base::json_string(part, "host", origin), 255),
                               {}});

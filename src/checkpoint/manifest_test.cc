@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "base/error.h"
 
 namespace troika::checkpoint {
@@ -34,13 +36,25 @@ TEST(Manifest, PartsOutsideTheFolderAreRefused) {
     EXPECT_THROW(manifest_from_text(manifest_to_text(example(file)), "manifest.json"), base::DataError) << file;
 }
 
-TEST(Manifest, CountsBelowZeroAreRefused) {
-  Manifest manifest = example("model/x");
-  manifest.parts[0].bytes = -1;
-  EXPECT_THROW(manifest_from_text(manifest_to_text(manifest), "manifest.json"), base::DataError);
-  manifest = example("model/x");
-  manifest.facts.step = -5;
-  EXPECT_THROW(manifest_from_text(manifest_to_text(manifest), "manifest.json"), base::DataError);
+TEST(Manifest, CountsThatNoRunHasAreRefusedByName) {
+  const auto error_with = [](const std::function<void(Manifest*)>& change) -> std::string {
+    Manifest manifest = example("model/x");
+    change(&manifest);
+    try {
+      manifest_from_text(manifest_to_text(manifest), "manifest.json");
+    } catch (const base::DataError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  using ::testing::HasSubstr;
+  for (const std::int64_t bytes : {std::int64_t{-1}, std::int64_t{1} << 62})
+    EXPECT_THAT(error_with([&](Manifest* m) { m->parts[0].bytes = bytes; }), HasSubstr("'bytes' is ")) << bytes;
+  for (const std::int64_t step : {std::int64_t{-5}, std::int64_t{1} << 62})
+    EXPECT_THAT(error_with([&](Manifest* m) { m->facts.step = step; }), HasSubstr("'step' is ")) << step;
+  for (const std::int64_t ranks : {std::int64_t{0}, std::int64_t{1} << 40})
+    EXPECT_THAT(error_with([&](Manifest* m) { m->world_size = ranks; }), HasSubstr("'world_size' is ")) << ranks;
+  EXPECT_EQ(error_with([](Manifest* m) { m->facts.step = std::int64_t{1} << 40; }), "");
 }
 
 TEST(Manifest, AnyChangedCharacterIsNoticed) {

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/system_cause.h"
+#include "base/whole_write.h"
 
 namespace troika::checkpoint {
 using base::DataError;
@@ -21,10 +22,10 @@ struct NewFile::Output {
   explicit Output(std::string name) : temporary(std::move(name)), state(XXH3_createState()) {
     XXH3_64bits_reset(state);
     buffer.reserve(buffer_bytes);
-    descriptor = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    descriptor = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (descriptor < 0) {
       XXH3_freeState(state);
-      fail("create");
+      fail("create", errno);
     }
   }
   ~Output() {
@@ -35,20 +36,14 @@ struct NewFile::Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  [[noreturn]] void fail(const char* action) const {
-    throw DataError(fmt::format("cannot {} '{}': {}", action, temporary, base::system_cause(errno).english));
+  [[noreturn]] void fail(const char* action, int cause) const {
+    throw DataError(fmt::format("cannot {} '{}': {}", action, temporary, base::system_cause(cause).english));
   }
 
   void write_out(const char* data, std::size_t size) {
     XXH3_64bits_update(state, data, size);
     total += static_cast<std::int64_t>(size);
-    while (size > 0) {
-      const ssize_t done = ::write(descriptor, data, size);
-      if (done < 0 && errno == EINTR) continue;
-      if (done < 0) fail("write");
-      data += done;
-      size -= static_cast<std::size_t>(done);
-    }
+    if (const int cause = base::write_whole(descriptor, {data, size}); cause != 0) fail("write", cause);
   }
 
   void flush() {
@@ -75,7 +70,7 @@ struct NewFile::Output {
     for (std::int64_t at = 0; at < total;) {
       const ssize_t got = ::pread(descriptor, buffer.data(), buffer.size(), at);
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) fail("read back");
+      if (got < 0) fail("read back", errno);
       if (got == 0) break;
       XXH3_64bits_update(state, buffer.data(), static_cast<std::size_t>(got));
       at += got;
@@ -100,14 +95,14 @@ void NewFile::write(std::string_view bytes) { output_->append(bytes.data(), byte
 
 WrittenFile NewFile::finish() {
   output_->flush();
-  if (::fsync(output_->descriptor) != 0) output_->fail("sync");
+  if (const int cause = base::sync_whole(output_->descriptor); cause != 0) output_->fail("sync", cause);
   const WrittenFile written{output_->total, output_->hash()};
   if (output_->read_back() != written.hash) {
     throw DataError(
         fmt::format("'{}' reads back otherwise than it was written: the disk or the memory of this host is faulty",
                     output_->temporary));
   }
-  if (::close(std::exchange(output_->descriptor, -1)) != 0) output_->fail("close");
+  if (::close(std::exchange(output_->descriptor, -1)) != 0) output_->fail("close", errno);
   base::rename_path(output_->temporary, path_);
   output_->temporary.clear();
   return written;

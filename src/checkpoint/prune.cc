@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/run_files.h"
 #include "checkpoint/gather.h"
 #include "checkpoint/manifest.h"
 
@@ -44,14 +45,19 @@ static void set_later_aside(const std::string& root, std::int64_t newest_step) {
   }
 }
 
+// A link goes, and nothing behind it is touched. The list goes first, so that a crash leaves none without its parts.
+static void remove_checkpoint(const std::string& path) {
+  if (base::is_plain_folder(path)) remove_quietly(path + "/" + manifest_name);
+  remove_quietly(path);
+}
+
 static void remove_older(const std::string& root, std::int64_t oldest_kept, const std::vector<std::int64_t>& besides) {
   for (const std::string& name : base::list_directory(root)) {
     std::int64_t step = 0;
     const bool old = parse_step_folder_name(name, &step) && step < oldest_kept &&
                      std::find(besides.begin(), besides.end(), step) == besides.end();
     if (!old && !parse_partial_folder_name(name, &step) && !is_disk_token(name)) continue;
-    remove_quietly(root + "/" + name + "/" + manifest_name);
-    remove_quietly(root + "/" + name);
+    remove_checkpoint(root + "/" + name);
   }
 }
 
@@ -68,6 +74,10 @@ void empty_unfinished(const std::string& root) {
     std::int64_t step = 0;
     if (!parse_partial_folder_name(name, &step)) continue;
     const std::string folder = root + "/" + name;
+    if (!base::is_plain_folder(folder)) {
+      remove_quietly(folder);
+      continue;
+    }
     for (const std::string& inside : names_in(folder)) remove_quietly(folder + "/" + inside);
   }
 }

@@ -1,4 +1,4 @@
-// Removing old checkpoints.
+// Removing old checkpoints. Nothing is removed through a link: where one stands in place of a folder, the link goes and nothing else.
 #pragma once
 
 #include <cstdint>

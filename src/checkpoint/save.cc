@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/json.h"
+#include "base/run_files.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/coverage.h"
 #include "checkpoint/disks.h"
@@ -190,7 +191,8 @@ static std::int64_t bytes_on_disk(const Copies& copies, const PartsOfRanks& part
 static void replace_folder(const std::string& from, const std::string& to) {
   base::sync_directory(from);
   if (base::directory_exists(to) && base::exchange_paths(from, to)) return base::remove_tree(from);
-  base::remove_tree(to + "/" + manifest_name);  // first, so that a crash leaves no list without its parts
+  if (base::is_plain_folder(to))
+    base::remove_tree(to + "/" + manifest_name);  // first, so that a crash leaves no list without its parts
   base::remove_tree(to);
   base::rename_path(from, to);
 }

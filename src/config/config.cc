@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/run_files.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "config/command_line.h"
@@ -91,7 +92,9 @@ Layer read_file_layer(const std::string& path) {
   if (!std::filesystem::exists(path, unheard)) throw base::DataError(base::say(texts.no_file, path));
   if (const auto other = other_than_settings(path)) throw base::DataError(*other);
   if (base::file_exists(path) && has_data_ending(path)) return refused(texts.data_as_settings, path);
-  const std::string text = base::read_file(path);
+  constexpr std::int64_t far_too_many_bytes = std::int64_t{16} << 20;  // read_yaml says how many are
+  const bool is_regular = base::file_exists(path);
+  const std::string text = is_regular ? base::read_regular_file(path, far_too_many_bytes) : base::read_file(path);
   if (holds_records(path, text)) return refused(texts.data_as_settings, path);
   if (is_of_deepspeed(path, text)) return refused(texts.deepspeed_as_settings, path);
   return read_yaml(text, path);

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "base/file.h"
+#include "host/lock_file.h"
 
 namespace troika::data {
 
@@ -43,6 +43,20 @@ class ProgressBoard {
 // What the process that works has posted last, with its name; nothing when none has.
 std::optional<Progress> posted_progress(const std::string& path);
 
+// Waits beside the lock at `lock_path` and tells the progress posted at `board_path`. DataError where only a file's word says who
+// works, a process of another host, and its progress has not moved for ten minutes.
+class MakerWatch {
+ public:
+  MakerWatch(std::string lock_path, std::string board_path, OnProgress on_progress);
+  void look(const std::string& unseen);  // as host::WhileWaiting
+
+ private:
+  const std::string lock_path_, board_path_;
+  const OnProgress on_progress_;
+  std::int64_t done_bytes_ = -1;
+  double moved_seconds_;
+};
+
 // What several processes of a host need and one of them makes.
 
 // Gives what `open` finds. When that is nothing, the first process that comes makes it, under a lock at `path`.lock; the
@@ -52,11 +66,9 @@ template <class T>
 std::shared_ptr<T> made_once(const std::string& path, const std::function<std::shared_ptr<T>()>& open,
                              const std::function<void(const OnProgress&)>& make, const OnProgress& on_progress) {
   if (auto found = open()) return found;
-  const std::string board_path = path + ".progress";
-  const base::FileLock lock(path + ".lock", [&] {
-    const auto posted = posted_progress(board_path);
-    if (posted && on_progress) on_progress(*posted);
-  });
+  const std::string board_path = path + ".progress", lock_path = path + ".lock";
+  MakerWatch watch(lock_path, board_path, on_progress);
+  const host::LockFile lock(lock_path, [&](const std::string& unseen) { watch.look(unseen); });
   if (auto found = open()) return found;
   ProgressBoard board(board_path);
   make([&](const Progress& progress) {

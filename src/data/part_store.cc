@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/run_files.h"
 #include "base/say.h"
 #include "data/disk_error.h"
 
@@ -16,7 +17,10 @@ namespace troika::data {
 
 static constexpr std::size_t key_characters = 16;
 
-PartStore::PartStore(std::string folder) : folder_(std::move(folder)) { base::make_directories(folder_); }
+PartStore::PartStore(std::string folder) : folder_(std::move(folder)) {
+  if (base::is_link(folder_)) base::remove_tree(folder_);  // in a cache that came from somebody else
+  base::make_directories(folder_);
+}
 
 std::string PartStore::path_of(std::int64_t chunk) const { return fmt::format("{}/part-{:08d}", folder_, chunk); }
 

@@ -16,6 +16,7 @@
 #include "base/mapping_guard.h"
 #include "base/say.h"
 #include "base/system_cause.h"
+#include "base/whole_write.h"
 #include "data/disk_error.h"
 #include "data/hash_pages.h"
 #include "data/loader.h"
@@ -155,10 +156,10 @@ std::int64_t length_of(std::int64_t bytes, std::int64_t bytes_per_id) { return 8
 struct SequenceWriter::Output {
   explicit Output(const std::string& path)
       : name(fmt::format("{}.tmp.{}", path, ::getpid())),
-        descriptor(::open(name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)),
+        descriptor(::open(name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644)),
         hash(::XXH3_createState()) {
     ::XXH3_64bits_reset(hash);
-    if (descriptor < 0) fail(base::file_texts.create);
+    if (descriptor < 0) fail_for(errno, base::file_texts.create);
   }
   ~Output() {
     ::XXH3_freeState(hash);
@@ -175,23 +176,18 @@ struct SequenceWriter::Output {
     if (buffer.size() >= std::size_t{1} << 20) flush();
   }
   void flush() {
-    for (std::string_view left = buffer; !left.empty();) {
-      const ssize_t written = ::write(descriptor, left.data(), left.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) fail(base::file_texts.write);
-      left.remove_prefix(static_cast<std::size_t>(written));
-    }
+    fail_for(base::write_whole(descriptor, buffer), base::file_texts.write);
     buffer.clear();
   }
   void close_with(const std::string& header) {
     flush();
-    if (::pwrite(descriptor, header.data(), header.size(), 0) != static_cast<ssize_t>(header.size()))
-      fail(base::file_texts.write);
-    if (::fsync(descriptor) != 0) fail(base::file_texts.sync);
+    fail_for(base::write_whole_at(descriptor, header, 0), base::file_texts.write);
+    fail_for(base::sync_whole(descriptor), base::file_texts.sync);
     ::close(std::exchange(descriptor, -1));
   }
-  [[noreturn]] void fail(const base::Bilingual& what) const {
-    throw DiskError(base::say(what, name, base::system_cause(errno)));
+  // Nothing where the cause is 0.
+  void fail_for(int cause, const base::Bilingual& what) const {
+    if (cause != 0) throw DiskError(base::say(what, name, base::system_cause(cause)));
   }
 
   const std::string name;
@@ -205,7 +201,7 @@ SequenceWriter::SequenceWriter(const std::string& path, std::int64_t vocab_size)
   header_.vocab_size = vocab_size;
   header_.bytes_per_id = vocab_size <= 65536 ? 2 : 4;
   if (::lseek(output_->descriptor, sequence_header_bytes, SEEK_SET) < 0)
-    output_->fail(base::file_texts.write);  // the header comes last
+    output_->fail_for(errno, base::file_texts.write);  // the header comes last
 }
 
 SequenceWriter::~SequenceWriter() = default;

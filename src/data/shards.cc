@@ -15,6 +15,7 @@
 #include "base/mapping_guard.h"
 #include "base/say.h"
 #include "base/system_cause.h"
+#include "base/whole_write.h"
 #include "data/disk_error.h"
 #include "data/hash_pages.h"
 #include "data/narrow_ids.h"
@@ -202,32 +203,23 @@ class ShardWriter::Hasher {
   XXH3_state_t* state_;
 };
 
-[[noreturn]] static void fail(const base::Bilingual& what, const std::string& path) {
-  throw DiskError(base::say(what, path, base::system_cause(errno)));
-}
-
-static void write_all(int descriptor, const char* bytes, std::size_t size, const std::string& path) {
-  while (size > 0) {
-    const ssize_t written = ::write(descriptor, bytes, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) fail(base::file_texts.write, path);
-    bytes += written;
-    size -= static_cast<std::size_t>(written);
-  }
+// Nothing where the cause is 0.
+static void fail_for(int cause, const base::Bilingual& what, const std::string& path) {
+  if (cause != 0) throw DiskError(base::say(what, path, base::system_cause(cause)));
 }
 
 ShardWriter::ShardWriter(const std::string& path, std::int64_t vocab_size, const std::string& tokenizer_fingerprint)
     : path_(path),
       temporary_(fmt::format("{}.tmp.{}", path, ::getpid())),
-      descriptor_(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)),
+      descriptor_(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644)),
       hasher_(std::make_unique<Hasher>()) {
-  if (descriptor_ < 0) fail(base::file_texts.create, temporary_);
+  if (descriptor_ < 0) fail_for(errno, base::file_texts.create, temporary_);
   header_.vocab_size = vocab_size;
   header_.bytes_per_token = vocab_size <= narrow_vocab_size ? 2 : 4;
   header_.tokenizer_fingerprint = tokenizer_fingerprint;
   header_.payload_hash = std::string(16, '0');
   if (::lseek(descriptor_, shard_header_bytes, SEEK_SET) < 0)
-    fail(base::file_texts.write, temporary_);  // the header comes last
+    fail_for(errno, base::file_texts.write, temporary_);  // the header comes last
 }
 
 ShardWriter::~ShardWriter() {
@@ -239,7 +231,7 @@ ShardWriter::~ShardWriter() {
 void ShardWriter::write(const void* bytes, std::size_t size) {
   hasher_->add(bytes, size);
   pieces_.add({static_cast<const char*>(bytes), size});
-  write_all(descriptor_, static_cast<const char*>(bytes), size, temporary_);
+  fail_for(base::write_whole(descriptor_, {static_cast<const char*>(bytes), size}), base::file_texts.write, temporary_);
 }
 
 static void check_ids(const std::vector<std::int32_t>& ids, std::int64_t vocab_size) {
@@ -268,12 +260,11 @@ void ShardWriter::end_document() {
 }
 
 void ShardWriter::write_at_start(const std::string& bytes) {
-  if (::pwrite(descriptor_, bytes.data(), bytes.size(), 0) != static_cast<ssize_t>(bytes.size()))
-    fail(base::file_texts.write, temporary_);
+  fail_for(base::write_whole_at(descriptor_, bytes, 0), base::file_texts.write, temporary_);
 }
 
 void ShardWriter::close_file() {
-  if (::fsync(descriptor_) != 0) fail(base::file_texts.sync, temporary_);
+  fail_for(base::sync_whole(descriptor_), base::file_texts.sync, temporary_);
   ::close(std::exchange(descriptor_, -1));
 }
 

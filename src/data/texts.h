@@ -8,6 +8,11 @@ namespace troika::data {
 struct DataTexts {
   base::Bilingual prepare_again = {"delete it and prepare the data again ('troika data prepare')",
                                    "请删除它并重新准备数据（troika data prepare）"};
+  base::Bilingual silent_maker = {
+      "'{}' names {} as the maker of these data, on a file system without locks, and its progress has not moved for {:g} "
+      "minutes: remove that file if the process is gone, or keep the data on a local disk with --data.cache",
+      "“{}”写明由 {} 制作这些数据，而该文件系统不支持锁，且其进度已有 {:g} 分钟没有变化：若该进程已不在，请删除此文件，或用 "
+      "--data.cache 把数据放在本地磁盘"};
   base::Bilingual table = {"'{0}': {1} files are not read: convert it to JSON lines\n  {2}",
                            "“{0}”：不读取 {1} 文件：请转换为 JSONL\n  {2}"};
   base::Bilingual table_beside_text = {

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/run_files.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "config/fields.h"
@@ -15,12 +16,13 @@
 namespace troika::diagnosis {
 namespace {
 
-std::optional<config::Settings> settings_in(const std::string& path) {
+std::optional<config::Settings> settings_in(const std::string& folder, const std::string& name) {
   try {
-    return config::settings_from_yaml(base::read_file(path), path);
+    const auto text = base::text_of_run(folder, name, base::most_settings_bytes);
+    if (text) return config::settings_from_yaml(*text, folder + "/" + name);
   } catch (const base::Error&) {  // damaged, or of another version
-    return std::nullopt;
   }
+  return std::nullopt;
 }
 
 // "step-00000120" and "step-00000120.partial" -> 120; -1 for another name.
@@ -34,17 +36,11 @@ std::int64_t step_of_folder(const std::string& name, const std::string& ending) 
 }
 
 // The last bytes: a log may be long, and its last attempt is at the end.
-std::string end_of_file(const std::string& path, std::int64_t most_bytes) {
-  std::string text;
-  std::FILE* file = std::fopen(path.c_str(), "re");
-  if (file == nullptr) return text;
-  if (std::fseek(file, 0, SEEK_END) == 0) {
-    const std::int64_t size = std::ftell(file), from = std::max<std::int64_t>(size - most_bytes, 0);
-    text.resize(static_cast<std::size_t>(std::max<std::int64_t>(size - from, 0)));
-    if (std::fseek(file, from, SEEK_SET) == 0) text.resize(std::fread(text.data(), 1, text.size(), file));
-  }
-  std::fclose(file);
-  return text;
+std::string end_of_log(const std::string& folder, const std::string& name, std::int64_t most_bytes) {
+  const auto file = base::RunFile::open(folder, "logs/" + name);
+  if (!file) return "";
+  const std::int64_t from = std::max<std::int64_t>(file->facts().bytes - most_bytes, 0);
+  return file->text(from, file->facts().bytes - from);
 }
 
 std::optional<ThreadFacts> threads_in(const std::string& line) {
@@ -77,9 +73,9 @@ int rank_of_log(const std::string& name) {
 SettingsFound read_settings_in(const std::string& folder) {
   std::vector<config::Settings> found;
   for (int attempt = 1;; ++attempt) {
-    const std::string path = attempt == 1 ? folder + "/config.yaml" : fmt::format("{}/config-{}.yaml", folder, attempt);
-    if (!base::file_exists(path)) break;
-    if (auto settings = settings_in(path)) found.push_back(*std::move(settings));
+    const std::string name = attempt == 1 ? "config.yaml" : fmt::format("config-{}.yaml", attempt);
+    if (!base::file_exists(folder + "/" + name)) break;
+    if (auto settings = settings_in(folder, name)) found.push_back(*std::move(settings));
   }
   SettingsFound result;
   if (!found.empty()) result.last = found.back();
@@ -127,7 +123,7 @@ LogsRead read_logs(const std::string& folder) {
   for (const std::string& name : names) {
     const int rank = rank_of_log(name);
     if (rank < 0) continue;
-    for (const std::string& line : base::split(end_of_file(folder + "/logs/" + name, most_bytes), '\n')) {
+    for (const std::string& line : base::split(end_of_log(folder, name, most_bytes), '\n')) {
       if (const auto threads = threads_in(line)) {
         read.threads[rank] = *threads;
         read.data_differ = rank == 0 ? false : read.data_differ;  // another attempt begins
@@ -143,7 +139,7 @@ std::string last_lines_of_log(const std::string& folder, int rank) {
   constexpr std::int64_t most_bytes = 8192;
   constexpr std::size_t most_lines = 20;
   std::vector<std::string> lines =
-      base::split(base::trim(end_of_file(fmt::format("{}/logs/rank-{:05}.log", folder, rank), most_bytes)), '\n');
+      base::split(base::trim(end_of_log(folder, fmt::format("rank-{:05}.log", rank), most_bytes)), '\n');
   if (lines.size() > most_lines) lines.erase(lines.begin(), lines.end() - most_lines);
   return base::join(lines, "\n");
 }

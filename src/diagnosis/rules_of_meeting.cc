@@ -54,7 +54,7 @@ std::optional<Finding> ranks_differ(const Facts& f) {
 }
 
 std::optional<Finding> folder_in_use(const Facts& f) {
-  const std::string* told = first_with(f.told, {"another run writes to"});
+  const std::string* told = first_with(f.told, {"another run writes to", "another run has taken"});
   if (told == nullptr) return std::nullopt;
   return Finding{"folder_in_use",
                  {quoted(*told)},

@@ -17,6 +17,7 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/run_files.h"
 #include "host/subprocess.h"
 
 namespace troika::exporters {
@@ -38,9 +39,8 @@ base::Descriptor file_in_memory(const std::string& content) {
 // On a disk that refuses, what the command prints is lost and the command runs all the same.
 base::Descriptor log_of(const std::string& run) {
   try {
-    base::make_directories(run + "/logs");
-    const std::string path = run + "/logs/on-event.log";
-    return base::Descriptor(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    base::make_directories(run);
+    return base::open_in_run(run, "logs/on-event.log", O_WRONLY | O_CREAT | O_APPEND);
   } catch (const base::DataError&) {
     return {};
   }

@@ -1,6 +1,8 @@
 #include "metrics/metrics_log.h"
 
 #include <gmock/gmock.h>
+#include <signal.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 
@@ -37,11 +39,20 @@ TEST(MetricsLog, RowsThatTheDiskDoesNotTakeAreWrittenLaterInOrder) {
   for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i].step, static_cast<std::int64_t>(i) + 1);
 }
 
-// Every write to /dev/full fails as on a disk without room.
+// A limit of file sizes refuses as a disk without room does.
 TEST(MetricsLog, AFullDiskIsToldOnce) {
-  MetricsLog log("/dev/full");
-  EXPECT_THAT(log.append(row_of(1)), HasSubstr("No space left"));
-  EXPECT_EQ(log.append(row_of(2)), "");
+  const base::TemporaryFolder folder;
+  MetricsLog log(folder.path() + "/metrics.jsonl");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  ::setrlimit(RLIMIT_FSIZE, &none);
+  const std::string first = log.append(row_of(1)), second = log.append(row_of(2));
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ::signal(SIGXFSZ, handler);
+  EXPECT_THAT(first, HasSubstr("File too large"));
+  EXPECT_EQ(second, "");
 }
 
 }  // namespace

@@ -1,14 +1,40 @@
 #include "metrics/run_log.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <spdlog/logger.h>
-#include <spdlog/sinks/basic_file_sink.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
+
+#include <mutex>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/run_files.h"
+#include "base/whole_write.h"
 
 namespace troika::metrics {
+namespace {
+
+// Each line in one write.
+class AppendedFile final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  explicit AppendedFile(base::Descriptor file) : file_(std::move(file)) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    if (const int cause = base::write_whole(file_.number(), {line.data(), line.size()}); cause != 0)
+      throw spdlog::spdlog_ex("the log file cannot be written", cause);
+  }
+  void flush_() override {}
+
+  const base::Descriptor file_;
+};
+
+}  // namespace
 
 // A logger of its own, not one of spdlog's global registry: several ranks may live in one process.
 struct RunLog::Sinks {
@@ -34,12 +60,11 @@ std::string rank_log_name(int rank) { return fmt::format("rank-{:05}.log", rank)
 RunLog::RunLog(const std::string& folder, int rank, LogLevel level)
     : path_(folder + "/" + rank_log_name(rank)), sinks_(std::make_unique<Sinks>()) {
   base::make_directories(folder);
+  const std::size_t name = folder.rfind('/') + 1;
+  const std::string run = name == 0 ? "." : folder.substr(0, name);
   spdlog::logger& logger = sinks_->logger;
-  try {
-    logger.sinks().push_back(std::make_shared<spdlog::sinks::basic_file_sink_mt>(path_));
-  } catch (const spdlog::spdlog_ex& error) {
-    throw base::DataError(fmt::format("cannot open the log file '{}': {}", path_, error.what()));
-  }
+  logger.sinks().push_back(std::make_shared<AppendedFile>(
+      base::open_in_run(run, folder.substr(name) + "/" + rank_log_name(rank), O_WRONLY | O_CREAT | O_APPEND)));
   if (rank == 0) {
     logger.sinks().push_back(std::make_shared<spdlog::sinks::stderr_sink_mt>());
     logger.sinks().back()->set_level(spdlog::level::warn);

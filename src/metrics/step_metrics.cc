@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <functional>
@@ -11,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/run_files.h"
 #include "base/text.h"
 
 namespace troika::metrics {
@@ -77,40 +79,46 @@ StepMetrics parse_step_metrics(const std::string& line, const std::string& origi
   return m;
 }
 
-// Calls row(line with its newline, parsed) for each whole row. A last line without newline is torn and left out, and so is one
-// with zero bytes.
-static void for_each_row(const std::string& path, const std::string& content,
-                         const std::function<void(std::string_view, const StepMetrics&)>& row) {
-  std::size_t begin = 0;
-  for (std::int64_t number = 1;; ++number) {
-    const std::size_t end = content.find('\n', begin);
-    if (end == std::string::npos) return;
-    const std::string line = content.substr(begin, end - begin);
-    const bool torn =
-        line.find('\0') != std::string::npos;  // a file system that lost power shows what it had not written
-    if (!torn && !base::trim(line).empty())
-      row(std::string_view(content).substr(begin, end + 1 - begin),
-          parse_step_metrics(line, fmt::format("line {} of '{}'", number, path)));
-    begin = end + 1;
+// Calls row(line without newline, parsed) for each whole row. A last line without newline is torn and left out, and so is one
+// with zero bytes. Of a line only so much is kept as no row has.
+static void for_each_row(const base::RunFile& file, const std::string& path,
+                         const std::function<void(const std::string&, const StepMetrics&)>& row) {
+  constexpr std::int64_t piece_bytes = 1 << 20;
+  std::string line;
+  std::int64_t number = 1;
+  for (std::int64_t offset = 0; offset < file.facts().bytes; offset += piece_bytes) {
+    const std::string piece = file.text(offset, std::min(piece_bytes, file.facts().bytes - offset));
+    std::size_t begin = 0;
+    for (std::size_t end = piece.find('\n'); end != std::string::npos; end = piece.find('\n', begin), ++number) {
+      line.append(piece, begin, end - begin);
+      begin = end + 1;
+      const bool torn =
+          line.find('\0') != std::string::npos;  // a file system that lost power shows what it had not written
+      if (!torn && !base::trim(line).empty())
+        row(line, parse_step_metrics(line, fmt::format("line {} of '{}'", number, path)));
+      line.clear();
+    }
+    if (line.size() < piece_bytes) line.append(piece, begin, piece.size() - begin);
   }
 }
 
-void MetricsFile::append(const StepMetrics& metrics) const { base::append_file(path_, to_json(metrics) + "\n"); }
+void MetricsFile::append(const StepMetrics& metrics) const { base::append_in_run(path_, to_json(metrics) + "\n"); }
 
 void MetricsFile::cut_after(std::int64_t step) const {
-  if (!base::file_exists(path_)) return;
-  const std::string content = base::read_file(path_);
+  const auto file = base::RunFile::open(path_);
+  if (!file) return;
   std::string kept;
-  for_each_row(path_, content, [&](std::string_view line, const StepMetrics& row) {
-    if (row.step <= step) kept += line;
+  for_each_row(*file, path_, [&](const std::string& line, const StepMetrics& row) {
+    if (row.step <= step) kept += line + "\n";
   });
-  if (kept != content) base::write_file_atomic(path_, kept);
+  const bool all_kept = static_cast<std::int64_t>(kept.size()) == file->facts().bytes;
+  if (!all_kept) base::write_file_atomic(path_, kept);
 }
 
 std::vector<StepMetrics> MetricsFile::read() const {
   std::vector<StepMetrics> rows;
-  if (!base::file_exists(path_)) return rows;
-  for_each_row(path_, base::read_file(path_), [&](std::string_view, const StepMetrics& row) { rows.push_back(row); });
+  if (const auto file = base::RunFile::open(path_))
+    for_each_row(*file, path_, [&](const std::string&, const StepMetrics& row) { rows.push_back(row); });
   return rows;
 }
 

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/run_files.h"
 #include "base/say.h"
 #include "plan/texts.h"
 #include "schedule/check/well_formed.h"
@@ -38,7 +38,7 @@ void refuse_unfetched(const std::string& path, const schedule::Program& program)
 schedule::Program read_program(const Job& job, const std::string& path) {
   schedule::Program program;
   try {
-    program = schedule::parse_program(base::read_file(path));
+    program = schedule::parse_program(base::read_regular_file(path, base::most_program_bytes));
     schedule::check_fields(program);
   } catch (const base::ConfigError& error) {
     throw base::DataError(base::say(texts.file, path, base::text_of(error)));

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/run_files.h"
 #include "base/say.h"
 #include "base/units.h"
 #include "config/micro_batch.h"
@@ -38,7 +39,9 @@ bool cuts_by_measured_seconds(const config::Resolved& resolved) {
 // two. What is wrong with the file make_plan says.
 data::Documents documents_of_file(const std::string& path) {
   try {
-    const bool apart = !path.empty() && schedule::parse_program(base::read_file(path)).all_load;
+    const bool apart =
+        !path.empty() &&
+        schedule::parse_program(base::read_regular_file(path, base::most_program_bytes)).all_load;
     return apart ? data::Documents::apart : data::Documents::joined;
   } catch (const base::Error&) {
     return data::Documents::joined;

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/run_files.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "config/config.h"
@@ -112,7 +113,8 @@ plan::DataFacts facts_of(const config::Settings& settings, const schedule::Progr
 std::optional<plan::Plan> plan_of(const std::string& settings_path, const std::string& program_path,
                                   const schedule::Program& program, std::int64_t world, base::Text* why) {
   try {
-    config::Settings settings = config::settings_from_yaml(base::read_file(settings_path), settings_path);
+    config::Settings settings = config::settings_from_yaml(
+        base::read_regular_file(settings_path, base::most_settings_bytes), settings_path);
     const std::string stated = std::exchange(settings.parallel.schedule_file, program_path);
     settings.batch.find_micro_batch_size = false;
     plan::Plan plan = plan::make_plan(config::resolve(settings, world), facts_of(settings, program));
@@ -132,7 +134,7 @@ plan::Plan find_plan(const std::string& run, const StepTrace& newest) {
   for (const std::string& program_path : attempts(run, "program", ".txt")) {
     schedule::Program program;
     try {
-      program = schedule::parse_program(base::read_file(program_path));
+      program = schedule::parse_program(base::read_regular_file(program_path, base::most_program_bytes));
     } catch (const base::ConfigError& error) {
       throw base::DataError(base::say(refusal_texts.of_file, program_path, base::text_of(error)));
     }

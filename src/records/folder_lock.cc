@@ -2,11 +2,12 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <thread>
 #include <vector>
 
@@ -14,7 +15,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
+#include "base/run_files.h"
+#include "base/system_cause.h"
 #include "base/text.h"
+#include "base/whole_write.h"
 #include "host/process.h"
 
 namespace troika::records {
@@ -34,12 +38,11 @@ std::string to_text(const LockHolder& holder) {
 
 // Where it is malformed, as of a holder that is just writing: nobody.
 LockHolder words_in(const std::string& path) {
+  constexpr std::int64_t most_bytes = 4096;
   LockHolder holder;
-  std::vector<std::string> lines;
-  try {
-    lines = base::split(base::read_file(path), '\n');
-  } catch (const base::DataError&) {  // gone meanwhile
-  }
+  const std::optional<base::RunFile> file = base::RunFile::open(path);
+  if (!file) return holder;  // gone meanwhile
+  const std::vector<std::string> lines = base::split(file->text(0, std::min(file->facts().bytes, most_bytes)), '\n');
   if (lines.size() < 6) return holder;
   holder.host = lines[0];
   base::parse_int(lines[1], &holder.pid);
@@ -51,12 +54,14 @@ LockHolder words_in(const std::string& path) {
 }
 
 void write_holder(int descriptor, const std::string& path, const LockHolder& me) {
-  const std::string text = to_text(me);
-  const bool written = ::ftruncate(descriptor, 0) == 0 &&
-                       ::pwrite(descriptor, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()) &&
-                       ::fsync(descriptor) == 0;  // other hosts read it
-  if (!written) throw base::DataError(fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
+  int cause = ::ftruncate(descriptor, 0) == 0 ? 0 : errno;
+  if (cause == 0) cause = base::write_whole_at(descriptor, to_text(me), 0);
+  if (cause == 0) cause = base::sync_whole(descriptor);  // other hosts read it
+  if (cause != 0) throw base::DataError(fmt::format("cannot write '{}': {}", path, base::system_cause(cause).english));
 }
+
+// The words of a rank that found the folder taken and says its last: it holds nothing.
+bool says_its_last(const LockHolder& holder) { return holder.run.empty(); }
 
 }  // namespace
 
@@ -90,11 +95,11 @@ bool FolderLock::take(const LockHolder& me) {
     return true;
   }
   base::make_directories(path_.substr(0, path_.rfind('/')));
-  descriptor_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (descriptor_ < 0) throw base::DataError(fmt::format("cannot open '{}': {}", path_, std::strerror(errno)));
+  descriptor_ = base::open_in_run(path_, O_RDWR | O_CREAT).release();
   struct flock whole = whole_file();
-  const bool locked = ::fcntl(descriptor_, F_OFD_SETLK, &whole) == 0;
-  const bool held = !locked && (errno == EAGAIN || errno == EACCES || words_in(path_).lives_here());
+  refusal_ = ::fcntl(descriptor_, F_OFD_SETLK, &whole) == 0 ? 0 : errno;
+  const bool by_another = refusal_ == EAGAIN || refusal_ == EACCES;
+  const bool held = by_another || (refusal_ != 0 && words_in(path_).lives_here());
   try {
     if (!held) write_holder(descriptor_, path_, me);
   } catch (...) {
@@ -105,12 +110,35 @@ bool FolderLock::take(const LockHolder& me) {
   return !held;
 }
 
+std::string FolderLock::missing_locks() const {
+  return descriptor_ < 0 || refusal_ == 0 ? "" : base::system_cause(refusal_).english;
+}
+
+FolderLock::Look FolderLock::look(const LockHolder& me) {
+  struct stat mine {};
+  const auto named = base::RunFile::open(path_);
+  const bool is_mine = named && ::fstat(descriptor_, &mine) == 0 && mine.st_dev == named->facts().device &&
+                       mine.st_ino == named->facts().inode;
+  const LockHolder words = named ? words_in(path_) : LockHolder{};
+  if (is_mine && to_text(words) == to_text(me)) return {};
+  if (named && !says_its_last(words) && words.run != me.run) return {words, false};
+  if (is_mine) {
+    write_holder(descriptor_, path_, me);
+    return {};
+  }
+  release();
+  if (take(me)) return {std::nullopt, true};
+  return {words_in(path_), false};
+}
+
 std::optional<LockHolder> lock_holder(const std::string& path) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (descriptor < 0) return std::nullopt;
+  const base::Descriptor lock(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (!lock) {
+    const bool absent = errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENXIO;
+    return absent ? std::nullopt : std::optional(LockHolder{});
+  }
   struct flock whole = whole_file();
-  const bool known = ::fcntl(descriptor, F_OFD_GETLK, &whole) == 0;
-  ::close(descriptor);
+  const bool known = ::fcntl(lock.number(), F_OFD_GETLK, &whole) == 0;
   const LockHolder holder = words_in(path);
   const bool held = known ? whole.l_type != F_UNLCK : holder.lives_here();
   return held ? std::optional(holder) : std::nullopt;

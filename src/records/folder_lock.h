@@ -39,12 +39,25 @@ class FolderLock {
   bool take(const LockHolder& me);
   void release();
 
+  // Of one that is held: why its file system keeps no locks; "" where it does.
+  std::string missing_locks() const;
+
+  // Of one that is held, with `me` in it: whether the file of that name is still this one and says so. One that was removed is
+  // taken again.
+  struct Look {
+    std::optional<LockHolder> other;  // who has it, or had it meanwhile, instead; then it may be held no longer
+    bool taken_again = false;
+  };
+  Look look(const LockHolder& me);
+
  private:
   const std::string path_;
   int descriptor_ = -1;
+  int refusal_ = 0;  // errno of the kernel's lock
 };
 
-// Who has the lock; nothing where nobody has. A holder that is just writing has no words yet.
+// Who has the lock; nothing where nobody has. A holder that is just writing has no words yet, nor has one whose file may not be
+// read: not known is not nobody.
 std::optional<LockHolder> lock_holder(const std::string& path);
 
 // Who has the lock and is not of `launch`, or nothing: one that goes within a second counts as gone, as a disk that hosts share may show

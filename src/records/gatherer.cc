@@ -23,7 +23,7 @@ constexpr double gathering_seconds = 1, store_seconds = 5;
 class GatheredRank {
  public:
   GatheredRank(const std::string& folder, int rank)
-      : reader_(samples_path(folder, rank)), writer_(samples_path(folder, rank)) {}
+      : reader_(samples_path(folder, rank)), writer_(folder, samples_name(rank)) {}
 
   void take(const Sample& sample, const std::string& line) {
     look();
@@ -58,7 +58,7 @@ struct Gatherer::Impl {
         client(identity, store_seconds),
         samples_prefix(rendezvous::key_of(identity, std::string(sample_key) + "/")),
         events_prefix(rendezvous::key_of(identity, std::string(event_key) + "/")),
-        events_written(events_path(folder)),
+        events_written(folder, "events.jsonl"),
         events_there(events_path(folder)) {
     client.set_deadline(store_seconds);
   }

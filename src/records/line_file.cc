@@ -1,14 +1,11 @@
 #include "records/line_file.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
+#include <optional>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/run_files.h"
 
 namespace troika::records {
 
@@ -16,63 +13,47 @@ void LineWriter::append(const std::string& line) {
   waiting_.push_back(line + "\n");
   if (waiting_.size() > most_waiting_) waiting_.pop_front();
   try {
-    const std::size_t slash = path_.rfind('/');
-    if (slash != std::string::npos && slash > 0) base::make_directories(path_.substr(0, slash));
+    base::make_directories(folder_);
     while (!waiting_.empty()) {
-      base::append_file(path_, waiting_.front());
+      base::append_in_run(folder_, name_, waiting_.front());
       waiting_.pop_front();
     }
   } catch (const base::DataError&) {  // they wait for the next try
   }
 }
 
-namespace {
-
-class OpenFile {
- public:
-  explicit OpenFile(const std::string& path) : descriptor_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~OpenFile() {
-    if (descriptor_ >= 0) ::close(descriptor_);
-  }
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
-  int descriptor() const { return descriptor_; }
-
- private:
-  int descriptor_;
-};
-
-}  // namespace
-
 LineReader::News LineReader::read(std::int64_t most_bytes) {
+  constexpr std::size_t longest_line = std::size_t{16} << 20;
   News news;
-  const OpenFile file(path_);
-  struct stat facts {};
-  if (file.descriptor() < 0 || ::fstat(file.descriptor(), &facts) != 0 || !S_ISREG(facts.st_mode)) return news;
-  const auto inode = static_cast<std::uint64_t>(facts.st_ino);
+  const std::optional<base::RunFile> file = base::RunFile::open(path_);
+  if (!file) return news;
+  const std::int64_t size = file->facts().bytes;
   bool skips_a_part = false;  // of a line, at the front
-  if (inode_ != inode || facts.st_size < offset_) {
+  if (inode_ != file->facts().inode || size < offset_) {
     news.begun_anew = offset_ > 0;
-    inode_ = inode;
+    inode_ = file->facts().inode;
     offset_ = 0;
     rest_.clear();
-    if (tail_bytes_ > 0 && facts.st_size > tail_bytes_) {
-      offset_ = facts.st_size - tail_bytes_;
+    in_long_line_ = false;
+    if (tail_bytes_ > 0 && size > tail_bytes_) {
+      offset_ = size - tail_bytes_;
       skips_a_part = true;
     }
   }
-  const std::int64_t end = std::min<std::int64_t>(facts.st_size, offset_ + most_bytes);
-  std::string bytes;
+  const std::int64_t end = std::min<std::int64_t>(size, offset_ + most_bytes);
   while (offset_ < end) {
-    bytes.resize(static_cast<std::size_t>(std::min<std::int64_t>(end - offset_, 1 << 20)));
-    const ssize_t count = ::pread(file.descriptor(), bytes.data(), bytes.size(), offset_);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
-    offset_ += count;
-    rest_.append(bytes, 0, static_cast<std::size_t>(count));
+    const std::string bytes = file->text(offset_, std::min<std::int64_t>(end - offset_, 1 << 20));
+    if (bytes.empty()) break;
+    offset_ += static_cast<std::int64_t>(bytes.size());
+    rest_ += bytes;
+    if (rest_.size() > longest_line && rest_.find('\n') == std::string::npos) {
+      rest_.clear();
+      in_long_line_ = true;
+    }
   }
-  if (skips_a_part) {
+  if (skips_a_part || in_long_line_) {
     const std::size_t newline = rest_.find('\n');
+    in_long_line_ = in_long_line_ && newline == std::string::npos;
     rest_.erase(0, newline == std::string::npos ? rest_.size() : newline + 1);
   }
   std::size_t begin = 0;

@@ -13,14 +13,14 @@ namespace troika::records {
 // run: lines wait, at most `most_waiting`, the oldest go first. Threads: one.
 class LineWriter {
  public:
-  explicit LineWriter(std::string path, std::size_t most_waiting = 1000)
-      : path_(std::move(path)), most_waiting_(most_waiting) {}  // opens nothing; makes the folder with the first line
+  // `name` below a run's folder: "records/rank-00000.jsonl". Opens nothing; makes the folders with the first line.
+  LineWriter(std::string folder, std::string name, std::size_t most_waiting = 1000)
+      : folder_(std::move(folder)), name_(std::move(name)), most_waiting_(most_waiting) {}
 
   void append(const std::string& line);  // without newline
-  const std::string& path() const { return path_; }
 
  private:
-  const std::string path_;
+  const std::string folder_, name_;
   const std::size_t most_waiting_;
   std::deque<std::string> waiting_;
 };
@@ -36,7 +36,8 @@ class LineReader {
     bool begun_anew = false;  // the file was replaced or cut: what was read before no longer counts
     std::vector<std::string> lines;
   };
-  // Never throws: a file that is absent, cannot be read or is none (a pipe) has nothing new. At most `most_bytes` at a time.
+  // Never throws: a file that is absent, cannot be read or is none (a pipe, a link) has nothing new. At most `most_bytes` at a
+  // time; a line of more than 16 MiB is left out.
   News read(std::int64_t most_bytes = std::int64_t{64} << 20);
 
  private:
@@ -45,6 +46,7 @@ class LineReader {
   std::uint64_t inode_ = 0;
   std::int64_t offset_ = 0;
   std::string rest_;
+  bool in_long_line_ = false;
 };
 
 }  // namespace troika::records

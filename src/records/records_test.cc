@@ -1,5 +1,11 @@
+#include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+#include <cerrno>
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -166,7 +172,7 @@ TEST(Records, OfALongRunTheEndIsEnough) {
 TEST(Records, LinesWaitForADiskThatTakesThem) {
   const base::TestFolder folder;
   const std::string blocked = folder.write("blocked", "a file where a folder is due");
-  LineWriter writer(blocked + "/a.jsonl", 2);
+  LineWriter writer(blocked, "a.jsonl", 2);
   for (const char* line : {"one", "two", "three"}) writer.append(line);
   base::remove_tree(blocked);
   writer.append("four");
@@ -244,6 +250,126 @@ TEST(Records, ALockIsHeldByOneAndSaysWho) {
     EXPECT_FALSE(lock_holder(path)->is_of("")) << "of no launch";
   }
   EXPECT_FALSE(lock_holder(path));
+}
+
+TEST(Records, ALockIsSeenByWhoMayOnlyReadAndIsNotFreeForWhoMayNot) {
+  const base::TestFolder folder;
+  const std::string path = run_lock_path(folder.path());
+  FolderLock lock(path);
+  ASSERT_TRUE(lock.take(this_process("a", "abc")));
+  ::chmod(folder.path().c_str(), 0755);
+  const auto seen_by_another_user = [&](mode_t mode) {
+    ::chmod(path.c_str(), mode);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      if (::geteuid() == 0 && ::seteuid(65534) != 0) ::_exit(3);
+      const auto holder = lock_holder(path);
+      ::_exit(!holder ? 0 : holder->is_of("abc") ? 1 : 2);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WEXITSTATUS(status);
+  };
+  EXPECT_EQ(seen_by_another_user(0444), 1);
+  EXPECT_EQ(seen_by_another_user(0), 2) << "somebody, not nobody";
+}
+
+TEST(Records, ALinkOrAPipeIsNoLock) {
+  const base::TestFolder folder;
+  const std::string keys = folder.write("keys", "secret");
+  ASSERT_EQ(::symlink(keys.c_str(), (folder / "run.lock").c_str()), 0);
+  EXPECT_THROW(FolderLock(folder / "run.lock").take(this_process("a", "")), base::DataError);
+  EXPECT_EQ(base::read_file(keys), "secret");
+  EXPECT_FALSE(lock_holder(folder / "run.lock"));
+  ASSERT_EQ(::mkfifo((folder / "launch.lock").c_str(), 0600), 0);
+  EXPECT_THROW(FolderLock(folder / "launch.lock").take(this_process("a", "")), base::DataError);
+  EXPECT_FALSE(lock_holder(folder / "launch.lock"));
+}
+
+TEST(Records, ALockSeesThatItsFileWasTakenByAnother) {
+  const base::TestFolder folder;
+  const std::string path = run_lock_path(folder.path());
+  const LockHolder me = this_process("a", "");
+  FolderLock lock(path);
+  ASSERT_TRUE(lock.take(me));
+  EXPECT_FALSE(lock.look(me).other);
+  base::remove_tree(path);
+  const FolderLock::Look again = lock.look(me);
+  EXPECT_TRUE(again.taken_again && !again.other);
+  EXPECT_FALSE(lock.look(me).taken_again);
+  base::remove_tree(path);
+  FolderLock other(path);
+  ASSERT_TRUE(other.take(this_process("b", "")));
+  ASSERT_TRUE(lock.look(me).other);
+  EXPECT_EQ(lock.look(me).other->run, "b");
+  other.release();
+  EXPECT_TRUE(lock.look(me).other) << "it wrote here meanwhile";
+}
+
+TEST(Records, ALockWhoseFileWasWrittenOverSeesByWhom) {
+  const base::TestFolder folder;
+  const std::string path = run_lock_path(folder.path());
+  const LockHolder me = this_process("a", "");
+  FolderLock lock(path);
+  ASSERT_TRUE(lock.take(me));
+  folder.write("copy", "pi7\n4711\n12\n1700000000\nb\n\n");  // as another host does on a disk without locks
+  base::append_file(path, "");
+  std::filesystem::copy_file(folder / "copy", path, std::filesystem::copy_options::overwrite_existing);
+  ASSERT_TRUE(lock.look(me).other);
+  EXPECT_EQ(lock.look(me).other->host, "pi7");
+}
+
+TEST(Records, ALockThatCannotBeWrittenSaysWhy) {
+  const base::TestFolder folder;
+  FolderLock lock(folder / "run.lock");
+  rlimit before{};
+  ASSERT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit small{5, before.rlim_max};
+  const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+  ::setrlimit(RLIMIT_FSIZE, &small);
+  errno = ENOENT;
+  const std::string error = base::message_of<base::DataError>([&] { lock.take(this_process("a", "")); });
+  ::setrlimit(RLIMIT_FSIZE, &before);
+  ::signal(SIGXFSZ, handler);
+  EXPECT_THAT(error, testing::HasSubstr("run.lock': File too large"));
+}
+
+TEST(Records, LinesAreNeitherWrittenNorReadThroughLinks) {
+  const base::TestFolder folder;
+  const std::string keys = folder.write("keys", "secret\n");
+  folder.write("run/a", "");
+  ASSERT_EQ(::symlink(keys.c_str(), (folder / "run/events.jsonl").c_str()), 0);
+  ASSERT_EQ(::symlink(folder.path().c_str(), (folder / "run/records").c_str()), 0);
+  LineWriter(folder / "run", "events.jsonl").append("x");
+  LineWriter(folder / "run", "records/keys").append("x");
+  EXPECT_EQ(base::read_file(keys), "secret\n");
+  EXPECT_THAT(LineReader(folder / "run/events.jsonl").read().lines, IsEmpty());
+}
+
+TEST(Records, ALineOfMoreThan16MiBIsLeftOut) {
+  const base::TestFolder folder;
+  const std::string path = folder.write("a.jsonl", "first\n");
+  LineReader reader(path);
+  EXPECT_THAT(reader.read().lines, ElementsAre("first"));
+  base::append_file(path, std::string(40 << 20, 'x'));
+  EXPECT_THAT(reader.read().lines, IsEmpty());
+  base::append_file(path, "x\nlast\n");
+  EXPECT_THAT(reader.read().lines, ElementsAre("last"));
+}
+
+TEST(Records, AStateOfMoreThanAnyRunHasIsNone) {
+  const base::TestFolder folder;
+  ASSERT_EQ(::truncate(folder.write("state.json", "").c_str(), off_t{30} << 30), 0);
+  EXPECT_FALSE(read_run_state(folder.path()));
+}
+
+TEST(Records, DamagedRowsAreCounted) {
+  const base::TestFolder folder;
+  folder.write("metrics.jsonl", step_line(1, 4) + "damaged\n\n{}\n" + step_line(2, 3));
+  RunReader run(folder.path());
+  run.refresh();
+  EXPECT_EQ(run.steps_read(), 2);
+  EXPECT_EQ(run.rows_left_out(), 2);
 }
 
 TEST(Records, JobsOfTheDiskRunInOrderAndTheirErrorsEndNothing) {

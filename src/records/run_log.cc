@@ -9,8 +9,6 @@
 
 namespace troika::records {
 
-std::string run_log_path(const std::string& folder) { return folder + "/run.log"; }
-
 std::string log_line(double wall_seconds, const std::string& text) {
   return fmt::format("{:%Y-%m-%d %H:%M:%S} {}", fmt::localtime(static_cast<std::time_t>(wall_seconds)),
                      base::join(base::split(base::trim(text), '\n'), "\n  "));

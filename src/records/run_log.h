@@ -5,8 +5,6 @@
 
 namespace troika::records {
 
-std::string run_log_path(const std::string& folder);
-
 // "2025-03-01 12:00:00 text", local time; further lines of the text are indented. Without newline at the end.
 std::string log_line(double wall_seconds, const std::string& text);
 

@@ -17,9 +17,8 @@ namespace troika::records {
 std::string state_path(const std::string& folder) { return folder + "/state.json"; }
 std::string events_path(const std::string& folder) { return folder + "/events.jsonl"; }
 std::string samples_folder(const std::string& folder) { return folder + "/records"; }
-std::string samples_path(const std::string& folder, int rank) {
-  return fmt::format("{}/rank-{:05}.jsonl", samples_folder(folder), rank);
-}
+std::string samples_name(int rank) { return fmt::format("records/rank-{:05}.jsonl", rank); }
+std::string samples_path(const std::string& folder, int rank) { return folder + "/" + samples_name(rank); }
 
 namespace {
 
@@ -70,7 +69,7 @@ struct RunReader::Impl {
   std::map<int, std::deque<Sample>> samples;
   std::deque<Event> events;
   std::set<std::string> once;  // events that hosts which share the folder write each
-  std::int64_t steps_read = 0;
+  std::int64_t steps_read = 0, rows_left_out = 0;
 
   bool read_state();
   bool read_steps();
@@ -90,13 +89,14 @@ bool RunReader::Impl::read_steps() {
   const LineReader::News news = metrics.read();
   if (news.begun_anew) {
     steps.clear();
-    steps_read = 0;
+    steps_read = rows_left_out = 0;
   }
   for (const std::string& line : news.lines) {
     try {
       steps.push_back(metrics::parse_step_metrics(line, "metrics.jsonl"));
       ++steps_read;
     } catch (const base::DataError&) {  // damaged
+      rows_left_out += base::trim(line).empty() ? 0 : 1;
     }
   }
   keep_last(steps, kept.steps);
@@ -164,6 +164,7 @@ const std::deque<metrics::StepMetrics>& RunReader::steps() const { return impl_-
 const std::map<int, std::deque<Sample>>& RunReader::samples() const { return impl_->samples; }
 const std::deque<Event>& RunReader::events() const { return impl_->events; }
 std::int64_t RunReader::steps_read() const { return impl_->steps_read; }
+std::int64_t RunReader::rows_left_out() const { return impl_->rows_left_out; }
 
 std::map<int, Sample> newest(const RunReader& run) {
   double began = 0;

@@ -21,6 +21,7 @@ namespace troika::records {
 std::string state_path(const std::string& folder);              // RUN/state.json
 std::string events_path(const std::string& folder);             // RUN/events.jsonl
 std::string samples_folder(const std::string& folder);          // RUN/records
+std::string samples_name(int rank);                             // "records/rank-00000.jsonl"
 std::string samples_path(const std::string& folder, int rank);  // RUN/records/rank-00000.jsonl
 
 // How much is kept; 0: all.
@@ -48,6 +49,7 @@ class RunReader {
   const std::map<int, std::deque<Sample>>& samples() const;  // by rank, in order
   const std::deque<Event>& events() const;                   // in order; those that several hosts wrote, once
   std::int64_t steps_read() const;                           // kept or not
+  std::int64_t rows_left_out() const;                        // damaged ones of metrics.jsonl
 
  private:
   struct Impl;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/run_files.h"
 #include "records/run_reader.h"
 
 namespace troika::records {
@@ -129,9 +130,8 @@ void write_run_state(const std::string& folder, const RunState& state) {
 
 std::optional<RunState> read_run_state(const std::string& folder) {
   try {
-    const std::string path = state_path(folder);
-    if (!base::file_exists(path)) return std::nullopt;
-    return parse_run_state(base::read_file(path));
+    const auto text = base::text_of_run(folder, "state.json", base::most_state_bytes);
+    return text ? parse_run_state(*text) : std::nullopt;
   } catch (const base::DataError&) {
     return std::nullopt;
   }

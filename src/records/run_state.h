@@ -48,6 +48,7 @@ std::optional<RunState> parse_run_state(std::string_view text);
 
 // In a run's folder; a state is replaced as a whole. DataError when the disk refuses.
 void write_run_state(const std::string& folder, const RunState& state);
-std::optional<RunState> read_run_state(const std::string& folder);  // nothing where there is none, or a damaged one
+// Nothing where there is none, or a damaged one, as one of more than 16 MiB is.
+std::optional<RunState> read_run_state(const std::string& folder);
 
 }  // namespace troika::records

@@ -3,15 +3,19 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <optional>
+#include <random>
 
 #include "base/clock.h"
 #include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/same_file.h"
 #include "inference/evaluation_rank.h"
 #include "inference/logits_file.h"
 #include "plan/describe.h"
@@ -44,6 +48,19 @@ std::string temporary_folder() {
   return folder;
 }
 
+// All ranks of this host make it or find it; what is tokenized there may be private.
+void make_private_folder(const std::string& path) {
+  struct stat facts {};
+  const bool there = ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+  if (there && ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid() &&
+      (facts.st_mode & 077) == 0)
+    return;
+  throw base::ConfigError(fmt::format(
+      "'{}' cannot be made as a folder of this user alone: name another TMPDIR, or keep what is tokenized with "
+      "--data.cache",
+      path));
+}
+
 void remove_quietly(const std::string& path) {
   std::error_code ignored;
   std::filesystem::remove_all(path, ignored);
@@ -57,6 +74,7 @@ class Scratch {
       : path_(temporary_folder() + "/" + prefix + name), lock_path_(path_ + lock_suffix), lock_(open_lock(lock_path_)) {
     ::flock(lock_, LOCK_SH);
     remove_what_others_left();
+    make_private_folder(path_);
   }
   ~Scratch() {
     remove_quietly(path_);
@@ -71,14 +89,16 @@ class Scratch {
   static constexpr const char* prefix = "troika-eval-";
   static constexpr const char* lock_suffix = ".lock";
 
-  static int open_lock(const std::string& path) { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600); }
+  static int open_lock(const std::string& path) {
+    return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+  }
 
   void remove_what_others_left() const {
     const std::string folder = temporary_folder() + "/";
     for (const std::string& name : base::list_directory(folder)) {
       const std::size_t end = name.rfind(lock_suffix);
       if (name.rfind(prefix, 0) != 0 || end == std::string::npos || folder + name == lock_path_) continue;
-      const int lock = ::open((folder + name).c_str(), O_RDWR | O_CLOEXEC);
+      const int lock = ::open((folder + name).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
       if (lock < 0) continue;
       if (::flock(lock, LOCK_EX | LOCK_NB) == 0) {
         remove_quietly(folder + name.substr(0, end));
@@ -93,10 +113,12 @@ class Scratch {
 };
 
 std::string scratch_name() {
-  return fmt::format("{}-{:x}", ::getpid(), static_cast<std::uint64_t>(base::monotonic_seconds() * 1e9));
+  std::random_device random;
+  return fmt::format("{}-{:08x}{:08x}", ::getpid(), random(), random());
 }
 
-void check_request(const config::Settings& s) {
+void check_request(const EvaluationRequest& request) {
+  const config::Settings& s = request.resolved.settings;
   if (s.model.path.empty()) {
     throw base::ConfigError(
         "model.path is not set; name a model folder, a checkpoint or a run with --model.path PATH, or as the first "
@@ -105,6 +127,8 @@ void check_request(const config::Settings& s) {
   if (s.data.valid.empty())
     throw base::ConfigError(
         "data.valid is not set; name a text file, JSONL, a folder or token shards with --data.valid PATH");
+  if (base::same_regular_file(request.logits, s.data.valid))
+    throw base::ConfigError("--logits names the file of --data.valid, which would be lost: name another file");
 }
 
 class Run {
@@ -221,7 +245,7 @@ class Run {
 }  // namespace
 
 EvaluationResult evaluate(const EvaluationRequest& request) {
-  check_request(request.resolved.settings);
+  check_request(request);
   EvaluationRequest quiet = request;
   quiet.resolved.settings.train.out.clear();  // nothing is left there
   EvaluationResult result;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
+#include "base/run_files.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "exporters/event_command.h"
@@ -20,6 +21,7 @@
 #include "train/choose_layout.h"
 #include "train/fit_batch.h"
 #include "train/measure_segments.h"
+#include "train/own_folder.h"
 #include "train/run_lock.h"
 #include "train/run_records.h"
 #include "train/saving.h"
@@ -31,12 +33,14 @@ namespace {
 // NAME.yaml for the first attempt, NAME-2.yaml for the second that differs, and so on.
 void write_of_attempt(const std::string& folder, const std::string& name, const std::string& ending,
                       const std::string& text) {
-  std::string path = fmt::format("{}/{}{}", folder, name, ending);
-  for (int attempt = 2; base::file_exists(path); ++attempt) {
-    if (base::read_file(path) == text) return;
-    path = fmt::format("{}/{}-{}{}", folder, name, attempt, ending);
+  std::string file = name + ending;
+  for (int attempt = 2; base::file_exists(folder + "/" + file); ++attempt) {
+    const auto there = base::RunFile::open(folder, file);
+    const auto bytes = static_cast<std::int64_t>(text.size());
+    if (there && there->facts().bytes == bytes && there->text(0, bytes) == text) return;
+    file = fmt::format("{}-{}{}", name, attempt, ending);
   }
-  base::write_file_atomic(path, text);
+  base::write_file_atomic(folder + "/" + file, text);
 }
 
 void write_plan(const plan::Plan& plan) {
@@ -132,6 +136,14 @@ Surroundings surroundings_of(Session& session, const RunRequest& request, const 
   return surroundings;
 }
 
+std::unique_ptr<RunLock> lock_of(const RunRequest& request, const std::string& run) {
+  const config::Settings& s = request.resolved.settings;
+  check_own_folder(s);
+  auto lock = std::make_unique<RunLock>(s.train.out, run, request.identity.launch);
+  if (const std::string note = lock->note_of_missing_locks(); !note.empty()) say(request, "note: " + note);
+  return lock;
+}
+
 // Of the first rank of every host; rank 0 comes first, so that others of its run find it there.
 std::unique_ptr<RunLock> lock_folder(Session& session, const RunRequest& request) {
   const std::string& out = request.resolved.settings.train.out;
@@ -139,11 +151,10 @@ std::unique_ptr<RunLock> lock_folder(Session& session, const RunRequest& request
   const std::string run = session.broadcast_text("run", [&] {
     const std::string name =
         base::hash_bytes(fmt::format("{} {} {:.9f}", base::host_name(), ::getpid(), base::wall_seconds()));
-    if (!out.empty()) lock = std::make_unique<RunLock>(out, name, request.identity.launch);
+    if (!out.empty()) lock = lock_of(request, name);
     return name;
   });
-  if (!out.empty() && lock == nullptr && request.identity.local_rank == 0)
-    lock = std::make_unique<RunLock>(out, run, request.identity.launch);
+  if (!out.empty() && lock == nullptr && request.identity.local_rank == 0) lock = lock_of(request, run);
   return lock;
 }
 
@@ -285,6 +296,7 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
   const std::unique_ptr<metrics::RowSink> rows = tensorboard_of(request, plan);
   surroundings.rows = rows.get();
   surroundings.saving = saving;
+  surroundings.look_at_folder = [&lock] { return lock == nullptr ? std::string() : lock->look(); };
   surroundings.machine = here;
   surroundings.on_begin = [&request, &log] {
     if (request.stop.begin_polling) request.stop.begin_polling();

@@ -56,21 +56,30 @@ std::string remedy(const LockHolder& holder) {
   return fmt::format("let it end, or end it (kill {})", holder.pid);
 }
 
+std::string name_of(const LockHolder& holder) {
+  if (holder.host.empty()) return "another process";
+  return fmt::format("process {} on host {}, since {:%Y-%m-%d %H:%M:%S}", holder.pid, holder.host,
+                     fmt::localtime(static_cast<std::time_t>(holder.since)));
+}
+
 [[noreturn]] void refuse(const std::string& folder, const std::string& lock, const LockHolder& holder) {
-  const std::string who = holder.host.empty()
-                              ? "another process"
-                              : fmt::format("process {} on host {}, since {:%Y-%m-%d %H:%M:%S}", holder.pid,
-                                            holder.host, fmt::localtime(static_cast<std::time_t>(holder.since)));
   throw base::ConfigError(
-      fmt::format("another run writes to '{}': {}; {}; or choose another --train.out (the lock is {})", folder, who,
-                  remedy(holder), lock));
+      fmt::format("another run writes to '{}': {}; {}; or choose another --train.out (never remove its lock, {})", folder,
+                  name_of(holder), remedy(holder), lock));
+}
+
+[[noreturn]] void refuse_to_share(const std::string& folder, const std::string& lock, const LockHolder& holder) {
+  throw base::ConfigError(
+      fmt::format("another run has taken '{}' over: {}; this one ends, as two runs in one folder spoil each other's "
+                  "checkpoints (never remove a run's lock, {})",
+                  folder, name_of(holder), lock));
 }
 
 }  // namespace
 
 // Whose launch it is comes first: a rank that waits for another launch to end must not have the lock that the ranks of that one want.
 RunLock::RunLock(const std::string& folder, const std::string& run, const std::string& launch)
-    : lock_(records::run_lock_path(folder)) {
+    : folder_(folder), lock_(records::run_lock_path(folder)), me_(records::this_process(run, launch)) {
   const std::string path = records::run_lock_path(folder), of_launch = records::launch_lock_path(folder);
   constexpr double seconds = 1;  // a disk that hosts share may show late what was written
   constexpr double refused_seconds =
@@ -82,9 +91,10 @@ RunLock::RunLock(const std::string& folder, const std::string& run, const std::s
   };
   for (;; std::this_thread::sleep_for(std::chrono::milliseconds(100))) {
     auto launcher = other_launcher();
-    if (!launcher && lock_.take(records::this_process(run, launch))) {
+    if (!launcher && lock_.take(me_)) {
       launcher = other_launcher();
-      if (!launcher) return;
+      holds_ = !launcher;
+      if (holds_) return;
       lock_.release();
     }
     const auto holder = records::lock_holder(path);
@@ -93,6 +103,29 @@ RunLock::RunLock(const std::string& folder, const std::string& run, const std::s
     if (holder && passed > seconds) refuse(folder, path, *holder);
     if (launcher && passed > refused_seconds) refuse(folder, of_launch, *launcher);
   }
+}
+
+std::string RunLock::note_of_missing_locks() const {
+  const std::string why = lock_.missing_locks();
+  return why.empty() ? ""
+                     : fmt::format("the file system of '{}' keeps no locks ({}): a second run of another host in this "
+                                   "folder is seen at the next checkpoint only, and ends one of the two",
+                                   folder_, why);
+}
+
+std::string RunLock::look() {
+  if (!holds_) return "";
+  const std::string path = records::run_lock_path(folder_);
+  try {
+    const records::FolderLock::Look seen = lock_.look(me_);
+    if (seen.other) refuse_to_share(folder_, path, *seen.other);
+    if (!seen.taken_again) return "";
+  } catch (const base::DataError&) {  // a disk that is full or fails; the checkpoint will say so
+    return "";
+  }
+  return fmt::format("'{}' was removed under this run and is made again; if the whole folder was moved or removed, what "
+                     "follows is in a new one",
+                     path);
 }
 
 }  // namespace troika::train

@@ -14,8 +14,18 @@ class RunLock {
   // rendezvous::Identity::launch. ConfigError when another run or launch has the folder, naming host and process.
   RunLock(const std::string& folder, const std::string& run, const std::string& launch);
 
+  // Why nobody can see from another host that it is held, as a note; "" where its file system keeps locks.
+  std::string note_of_missing_locks() const;
+
+  // Looks whether the folder is still this run's. ConfigError naming the other run where one has, or had, written there since. A lock
+  // file that was removed is made again, which the sentence that is returned says; "" where all is well.
+  std::string look();
+
  private:
+  const std::string folder_;
   records::FolderLock lock_;
+  records::LockHolder me_;
+  bool holds_ = false;
 };
 
 }  // namespace troika::train

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/temporary_folder_test_support.h"
+#include "base/text_files_test_support.h"
 
 namespace troika::train {
 namespace {
@@ -68,6 +69,35 @@ TEST(RunLock, OfAProcessThatIsStoppedSaysWhatLetsItContinue) {
   ::kill(child, SIGKILL);
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(error_of(folder.path(), "b"), "no error");
+}
+
+TEST(RunLock, SeesThatAnotherRunHasTakenTheFolderOver) {
+  const base::TemporaryFolder folder;
+  RunLock first(folder.path(), "a", "");
+  EXPECT_EQ(first.look(), "");
+  EXPECT_EQ(first.note_of_missing_locks(), "");
+  base::remove_tree(folder.path() + "/run.lock");
+  {
+    const RunLock second(folder.path(), "b", "");
+    EXPECT_THAT(base::message_of<base::ConfigError>([&] { first.look(); }),
+                AllOf(HasSubstr("another run has taken '" + folder.path() + "' over: process " +
+                                std::to_string(::getpid()) + " on host " + base::host_name()),
+                      HasSubstr("this one ends")));
+  }
+  EXPECT_THROW(first.look(), base::ConfigError) << "the other has written there, and ended";
+}
+
+TEST(RunLock, WhoseFileIsRemovedIsMadeAgainAndSaysSo) {
+  const base::TemporaryFolder folder;
+  const std::string run = folder.path() + "/run";
+  RunLock lock(run, "a", "");
+  base::remove_tree(run + "/run.lock");
+  EXPECT_THAT(lock.look(), HasSubstr("run.lock' was removed under this run and is made again"));
+  EXPECT_EQ(lock.look(), "");
+  EXPECT_THAT(error_of(run, "b"), HasSubstr("another run writes to"));
+  base::rename_path(run, folder.path() + "/elsewhere");
+  EXPECT_THAT(lock.look(), HasSubstr("if the whole folder was moved"));
+  EXPECT_THAT(error_of(run, "b"), HasSubstr("another run writes to"));
 }
 
 TEST(RunLock, GoesWithItsProcess) {

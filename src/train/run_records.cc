@@ -83,9 +83,9 @@ RunRecords::RunRecords(const Place& place, const Whereabouts& whereabouts, std::
       whereabouts_(whereabouts),
       traffic_(std::move(traffic)),
       publish_(std::move(publish)),
-      samples_(std::make_shared<records::LineWriter>(records::samples_path(place.folder, place.rank), 100)),
-      events_(std::make_shared<records::LineWriter>(records::events_path(place.folder))),
-      log_(std::make_shared<records::LineWriter>(records::run_log_path(place.folder))),
+      samples_(std::make_shared<records::LineWriter>(place.folder, records::samples_name(place.rank), 100)),
+      events_(std::make_shared<records::LineWriter>(place.folder, "events.jsonl")),
+      log_(std::make_shared<records::LineWriter>(place.folder, "run.log")),
       begin_(base::monotonic_seconds()),
       state_(state_of(place)) {}
 
@@ -108,6 +108,7 @@ records::Event RunRecords::event_of(EventKind kind, std::int64_t step, const std
 
 // Before the folder is this run's it is taken for as long as the writing lasts, or not written to.
 void RunRecords::post(std::function<void()> job) {
+  if (left_) return;
   if (prepared_) return disk_.post(std::move(job));
   disk_.post([job = std::move(job), folder = place_.folder, launch = place_.launch] {
     const auto launcher = records::lock_holder(records::launch_lock_path(folder));
@@ -144,6 +145,12 @@ void RunRecords::notice(const std::string& sentence) {
 
 void RunRecords::told(const std::string& text) {
   if (place_.rank == 0) post([log = log_, line = records::log_line(base::wall_seconds(), text)] { log->append(line); });
+}
+
+void RunRecords::leave_folder() {
+  prepared_ = false;
+  left_ = true;
+  ticker_.reset();
 }
 
 void RunRecords::failed(int exit_code, const std::string& text) {
@@ -255,7 +262,7 @@ void RunRecords::prepares(const std::vector<records::RankPlace>& ranks) {
 
 void RunRecords::gather(const rendezvous::Identity& identity) {
   try {
-    gatherer_ = std::make_unique<records::Gatherer>(identity, place_.folder, [] { return true; });
+    gatherer_ = std::make_unique<records::Gatherer>(identity, place_.folder, [this] { return !left_; });
   } catch (const base::Error&) {  // every host has its own ranks' records all the same
   }
 }

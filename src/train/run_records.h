@@ -65,6 +65,9 @@ class RunRecords {
   // thread may be in any call of the others.
   void ended_at_once();
 
+  // The folder is another run's now: nothing more is written there.
+  void leave_folder();
+
   // What rank 0 has shown its user: to RUN/run.log.
   void told(const std::string& text);
 
@@ -100,6 +103,7 @@ class RunRecords {
   const double begin_;  // base::monotonic_seconds()
   std::int64_t taken_ = 0;
   bool prepared_ = false;  // the folder is this run's: nothing is written before
+  std::atomic<bool> left_{false};
   records::RunState state_;
 
   std::mutex mutex_;  // guards the next

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/counted.h"
 #include "base/error.h"
+#include "checkpoint/gather.h"
 #include "checkpoint/manifest.h"
 #include "config/profile.h"
 #include "inference/batch_tokens.h"
@@ -413,10 +414,23 @@ executor::Requests Trainer::requests() const {
   return requests;
 }
 
+// What belongs to another run now is told nothing more of this one.
+void Trainer::look_at_folder() {
+  if (!surroundings_.look_at_folder) return;
+  try {
+    for (const std::string& text : checkpoint::gather(*channels_.world, surroundings_.look_at_folder))
+      if (!text.empty()) note(text);
+  } catch (const base::ConfigError&) {
+    if (surroundings_.records != nullptr) surroundings_.records->leave_folder();
+    throw;
+  }
+}
+
 // One checkpoint is written at a time: a second one waits for the first.
 void Trainer::begin_save(Saver::Until until) {
   settle_save(NextTry::now);
   tell_saving("saving a checkpoint");
+  look_at_folder();
   last_save_ = base::monotonic_seconds();
   executor_->check_state();
   saver_->begin({state_, loss_scale_, exponents_, units_, place_}, until);

@@ -45,6 +45,9 @@ struct Surroundings {
   std::FILE* screen = nullptr;                                             // progress and notes of rank 0; null: silent
   std::function<bool()> stop_requested;                                    // may be empty
   std::function<void()> on_begin;                                          // before the first step; may be empty
+  // Before each checkpoint, on every rank: throws where the folder is no longer this run's, and gives what is to be noted. May be
+  // empty.
+  std::function<std::string()> look_at_folder;
   Whereabouts* whereabouts = nullptr;                                      // of the rank; may be null
   metrics::RunLog* log = nullptr;                                          // may be null
   RunRecords* records = nullptr;                                           // may be null
@@ -120,6 +123,7 @@ class Trainer {
   void record_timeline();
   executor::Requests requests() const;
   bool save_due() const;
+  void look_at_folder();
   void begin_save(Saver::Until until);
   void finish_save();
   enum class NextTry { later, now, never };  // of a save that fails

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "base/error.h"
 #include "base/text.h"
 
@@ -19,8 +21,22 @@ double number(const checkpoint::Found& found, const char* name) {
 // Before a parameter's name.
 const std::string exponent_prefix = "gradient_exponent.";
 
-std::int64_t integer(const checkpoint::Found& found, const char* name) {
-  return static_cast<std::int64_t>(number(found, name));
+// A whole number from `least` to `most`.
+std::int64_t integer(const checkpoint::Found& found, const char* name, std::int64_t least, std::int64_t most) {
+  const double value = number(found, name);
+  const bool fits = value >= static_cast<double>(least) && value <= static_cast<double>(most) &&
+                    value == std::floor(value);
+  if (!fits)
+    throw base::DataError(
+        fmt::format("the checkpoint '{}' has {} as its {}, which is no whole number from {} to {}: it is damaged, resume "
+                    "from another one",
+                    found.path, found.facts.extra.at(name), name, least, most));
+  return static_cast<std::int64_t>(value);
+}
+
+// Up to there a double counts.
+std::int64_t count(const checkpoint::Found& found, const char* name) {
+  return integer(found, name, 0, std::int64_t{1} << 53);
 }
 
 }  // namespace
@@ -48,30 +64,36 @@ std::map<std::string, std::string> facts_of(const TrainerState& state, const opt
 TrainerState trainer_state_of(const checkpoint::Found& found) {
   TrainerState state;
   state.step = found.facts.step;
-  state.samples = integer(found, "samples_seen");
-  state.tokens = integer(found, "tokens_seen");
-  if (found.facts.extra.count("skipped_steps") > 0) state.skipped = integer(found, "skipped_steps");
-  if (found.facts.extra.count("repeated_steps") > 0) state.repeated = integer(found, "repeated_steps");
-  if (found.facts.extra.count("rolled_back") > 0) state.rolled_back = integer(found, "rolled_back");
+  state.samples = count(found, "samples_seen");
+  state.tokens = count(found, "tokens_seen");
+  if (found.facts.extra.count("skipped_steps") > 0) state.skipped = count(found, "skipped_steps");
+  if (found.facts.extra.count("repeated_steps") > 0) state.repeated = count(found, "repeated_steps");
+  if (found.facts.extra.count("rolled_back") > 0) state.rolled_back = count(found, "rolled_back");
   const auto best_on = found.facts.extra.find("best_on");
   if (best_on != found.facts.extra.end())
-    state.best = {integer(found, "best_step"), number(found, "best_loss"), best_on->second, 0};
+    state.best = {count(found, "best_step"), number(found, "best_loss"), best_on->second, 0};
   if (found.facts.extra.count("evaluations_without_lower") > 0)
-    state.best.stale = integer(found, "evaluations_without_lower");
+    state.best.stale = count(found, "evaluations_without_lower");
   return state;
 }
 
 void restore_scale(const checkpoint::Found& found, optimizer::LossScale* scale) {
   if (found.facts.extra.count("loss_scale") == 0) return;
-  scale->restore(number(found, "loss_scale"), integer(found, "good_steps"));
+  const double value = number(found, "loss_scale");
+  if (!std::isfinite(value) || value <= 0)
+    throw base::DataError(fmt::format(
+        "the checkpoint '{}' has {} as its loss_scale, which must be above 0: it is damaged, resume from another one",
+        found.path, found.facts.extra.at("loss_scale")));
+  scale->restore(value, count(found, "good_steps"));
 }
 
 void restore_exponents(const checkpoint::Found& found, optimizer::GradientExponents* exponents) {
+  constexpr std::int64_t most_exponent = 1024;  // of a double
   std::map<std::string, int> by_name;
   const auto& facts = found.facts.extra;
   for (auto fact = facts.lower_bound(exponent_prefix); fact != facts.end(); ++fact) {
     if (fact->first.compare(0, exponent_prefix.size(), exponent_prefix) != 0) break;
-    by_name[fact->first.substr(exponent_prefix.size())] = static_cast<int>(integer(found, fact->first.c_str()));
+    by_name[fact->first.substr(exponent_prefix.size())] = static_cast<int>(integer(found, fact->first.c_str(), -most_exponent, most_exponent));
   }
   exponents->restore(by_name);
 }

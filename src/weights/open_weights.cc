@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/run_files.h"
 #include "base/say.h"
 #include "checkpoint/gather.h"
 #include "checkpoint/manifest.h"
@@ -42,7 +43,7 @@ std::string checkpoint_around(const std::string& path) {
 bool is_of_adapter(const std::string& path) {
   const std::string around = checkpoint_around(path), manifest = around + "/" + checkpoint::manifest_name;
   if (around.empty() || !base::file_exists(manifest)) return false;
-  const checkpoint::Facts facts = checkpoint::manifest_from_text(base::read_file(manifest), manifest).facts;
+  const checkpoint::Facts facts = checkpoint::manifest_from_text(base::read_regular_file(manifest, base::most_list_bytes), manifest).facts;
   return shape::has_adapters(config::settings_from_yaml(facts.settings_yaml, manifest).lora);
 }
 

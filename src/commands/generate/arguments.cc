@@ -1,5 +1,7 @@
 #include "commands/generate/arguments.h"
 
+#include "base/same_file.h"
+
 namespace troika::commands {
 namespace {
 
@@ -41,6 +43,8 @@ void refuse_contradictions(const GenerateArguments& a, config::FlagReading* read
   if (a.input && (a.prompt || a.prompt_file))
     reading->refuse("--input brings its own prompts; leave --prompt and --prompt-file out");
   if (a.input.has_value() != a.output.has_value()) reading->refuse("--input and --output belong together: give both");
+  if (a.input && a.output && base::same_regular_file(*a.input, *a.output))
+    reading->refuse("--output names the file of --input, whose prompts would be lost: name another file with --output");
   if (a.input && a.json) reading->refuse("--json is for one prompt; --output is JSONL already");
   if (a.raw && (a.json || a.input))
     reading->refuse("--raw is for plain output; JSON holds text: leave one of them out");

@@ -1,8 +1,10 @@
 #include "commands/generate/arguments.h"
 
 #include <gmock/gmock.h>
+#include <unistd.h>
 
 #include "base/error.h"
+#include "base/text_files_test_support.h"
 
 namespace troika::commands {
 namespace {
@@ -43,6 +45,18 @@ TEST(GenerateArguments, ValuesKeepTheirUnderscores) {
   EXPECT_EQ(a.prompt, "--top_k");
   for (const char* text : {"", "{}", "[a,b]", "[]", "--", "-x"})
     EXPECT_EQ(parse_generate_arguments({"run", "--prompt", text}).prompt, text);
+}
+
+TEST(GenerateArguments, TheFileOfThePromptsIsNotWrittenOver) {
+  const base::TestFolder folder;
+  const std::string input = folder.write("a.jsonl", "{\"prompt\": \"x\"}\n");
+  ASSERT_EQ(::link(input.c_str(), (folder / "hard").c_str()), 0);
+  ASSERT_EQ(::symlink(input.c_str(), (folder / "soft").c_str()), 0);
+  for (const std::string& output : {input, folder.path() + "/./a.jsonl", folder / "hard", folder / "soft"})
+    EXPECT_THAT(generate_refusal({"run", "--input", input, "--output", output}),
+                HasSubstr("--output names the file of --input"));
+  EXPECT_EQ(generate_refusal({"run", "--input", input, "--output", folder / "b.jsonl"}), "");
+  EXPECT_EQ(generate_refusal({"run", "--input", "/dev/null", "--output", "/dev/null"}), "") << "nothing is lost there";
 }
 
 TEST(GenerateArguments, WrongFlagsAreToldWithARemedy) {

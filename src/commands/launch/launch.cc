@@ -12,6 +12,9 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/language.h"
+#include "base/run_file_texts.h"
+#include "base/run_files.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "commands/doctor/launch_check.h"
 #include "commands/hidden_values.h"
@@ -144,6 +147,9 @@ void announce(const LaunchOptions& options, const std::vector<WorkerPlan>& plans
   const auto logged =
       std::find_if(plans.begin(), plans.end(), [](const WorkerPlan& plan) { return !plan.log_path.empty(); });
   if (logged == plans.end()) return;
+  const bool of_run = !options.run_folder.empty() && options.log_folder == options.run_folder + "/logs";
+  if (of_run && base::is_link(options.log_folder))
+    throw base::ConfigError(base::say(base::run_file_texts.link, options.log_folder));
   base::make_directories(options.log_folder);
   if (options.hosts.node_rank > 0)
     launcher_says(fmt::format("rank {} writes to {}", logged->world_rank, logged->log_path));

@@ -40,8 +40,8 @@ struct LaunchRecords::Lines {
   explicit Lines(const std::string& run)
       : folder(run),
         lock(records::launch_lock_path(run)),
-        events(records::events_path(run)),
-        log(records::run_log_path(run)) {}
+        events(run, "events.jsonl"),
+        log(run, "run.log") {}
 
   // The first look decides, but where another launch was refused meanwhile and this one's ranks have the folder.
   void claim(const std::string& launch) {

@@ -7,20 +7,22 @@
 #include <sys/wait.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/run_files.h"
 #include "base/text.h"
 
 namespace troika::commands {
 namespace {
 
 base::Descriptor open_log(const std::string& path) {
-  base::Descriptor log(::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-  if (!log) throw base::ConfigError(fmt::format("cannot open '{}': {}", path, ::strerror(errno)));
-  return log;
+  try {
+    return base::open_in_run(path, O_WRONLY | O_CREAT | O_APPEND);
+  } catch (const base::DataError& error) {
+    throw base::ConfigError(error.what());
+  }
 }
 
 }  // namespace

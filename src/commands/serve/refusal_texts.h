@@ -60,7 +60,6 @@ struct RefusalTexts {
   base::Bilingual large_timeline = {
       "the timeline of step {} is larger than the page reads; `troika timeline` merges it",
       "第 {} 步的时间线超过了页面能读取的大小；`troika timeline` 可将其合并"};
-  base::Bilingual large_file = {"{} has {}, more than the {} that are read of it", "{} 有 {}，超过了可读取的 {}"};
   base::Bilingual no_sweep_file = {"'{}' is no file that a sweep has written", "“{}”不是扫描写出的文件"};
   base::Bilingual no_host = {"the machine file names no host", "机器文件中没有主机"};
   base::Bilingual no_config = {"{} has no config.yaml", "{} 中没有 config.yaml"};

@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "base/whole_write.h"
 
 namespace troika::commands::serve {
 namespace {
@@ -56,10 +57,10 @@ TokenFile::TokenFile(const std::string& folder, int port, const std::string& url
   ::unlink(path_.c_str());
   const int file = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   const std::string text = fmt::format("{} {}\n", ::getpid(), url);
-  const bool written = file >= 0 && ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  const std::string why = std::strerror(errno);
+  const int cause = file < 0 ? errno : base::write_whole(file, text);
   if (file >= 0) ::close(file);
-  if (!written) throw base::ConfigError(fmt::format("cannot write the token to '{}': {}", path_, why));
+  if (cause != 0)
+    throw base::ConfigError(fmt::format("cannot write the token to '{}': {}", path_, std::strerror(cause)));
 }
 
 TokenFile::~TokenFile() { ::unlink(path_.c_str()); }

@@ -10,6 +10,7 @@
 #include "commands/sweep/kept.h"
 #include "commands/sweep/layout_run.h"
 #include "commands/sweep/summary_csv.h"
+#include "host/lock_file.h"
 
 namespace troika::commands {
 using rendezvous::FailureReport;
@@ -180,9 +181,9 @@ void LayoutRuns::keep(const SweepRow& row) {
 }
 
 // Held while a sweep works in the folder.
-base::FileLock lock_of(const std::string& folder) {
+host::LockFile lock_of(const std::string& folder) {
   base::make_directories(folder);
-  return base::FileLock(folder + "/lock", [&] {
+  return host::LockFile(folder + "/lock", [&](const std::string&) {
     throw base::ConfigError(fmt::format("another sweep works in {}: let it end, or choose another --out", folder));
   });
 }
@@ -202,7 +203,7 @@ SweepStep step_of(const SweepPlan& plan) {
 }
 
 SweepOutcome run_layouts(const SweepPlan& plan, SweepRounds& rounds, Signals& signals, SweepProgress& progress) {
-  const base::FileLock alone = lock_of(plan.host.folder);
+  const host::LockFile alone = lock_of(plan.host.folder);
   planner::Layout any;
   any.global = step_of(plan).samples;
   keep_basis(plan.host.folder,
@@ -211,7 +212,7 @@ SweepOutcome run_layouts(const SweepPlan& plan, SweepRounds& rounds, Signals& si
 }
 
 FailureReport follow_layouts(const SweepHost& host, SweepRounds& rounds, Signals& signals) {
-  const base::FileLock alone = lock_of(host.folder);
+  const host::LockFile alone = lock_of(host.folder);
   const HostPart part(host, rounds, signals);
   while (const auto task = rounds.next()) {
     SweepRow row;

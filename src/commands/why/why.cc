@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -40,6 +41,7 @@ enum class Sent : char { report = 'r', refusal = 'e' };
 
 // Whoever reads what troika prints would wait for a child that is left behind, if that could print, too.
 [[noreturn]] void send_report(const base::Descriptor& to, const WhyArguments& arguments, base::Language language) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   for (const int output : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::close(output);
   std::string text;
   try {

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/run_files.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "config/huggingface/model_texts.h"
@@ -26,7 +27,7 @@ nlohmann::json manifest_beside(const std::string& model_folder, std::string* pat
   const std::size_t name = model_folder.rfind('/') + 1;
   *path = model_folder.substr(0, name) + "manifest.json";
   if (model_folder.substr(name) != "model" || !base::file_exists(*path)) return nullptr;
-  nlohmann::json manifest = base::parse_json(base::read_file(*path), *path);
+  nlohmann::json manifest = base::parse_json(base::read_regular_file(*path, base::most_list_bytes), *path);
   const bool ours = manifest.is_object() && manifest.value("format", nlohmann::json()) == "troika-checkpoint";
   return ours ? manifest : nullptr;  // another program's file may have that name
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/run_files.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "schedule/trace/chrome_trace.h"
@@ -62,7 +63,7 @@ static FoundTrace merge_files(const std::string& folder, std::int64_t step, cons
   std::vector<RankTrace> ranks;
   for (const auto& [rank, name] : files.rank_files) {
     const std::string path = folder + "/" + name;
-    ranks.push_back(read_rank_trace(base::read_file(path), path));
+    ranks.push_back(read_rank_trace(base::read_regular_file(path, base::most_program_bytes), path));
     if (ranks.back().step == step && ranks.back().timeline.world_rank == rank) continue;
     throw base::DataError(base::say(trace_texts.other_name, path, ranks.back().step, ranks.back().timeline.world_rank));
   }
@@ -79,7 +80,7 @@ static FoundTrace merge_files(const std::string& folder, std::int64_t step, cons
 FoundTrace load_trace(const std::string& folder, std::int64_t step, const StepFiles& files, MergedFile merged_file) {
   if (!files.merged || merged_file == MergedFile::write_again) return merge_files(folder, step, files);
   const std::string path = folder + "/" + merged_trace_name(step);
-  return {read_chrome(base::read_file(path), path), path, {}};
+  return {read_chrome(base::read_regular_file(path, base::most_program_bytes), path), path, {}};
 }
 
 }  // namespace troika::schedule

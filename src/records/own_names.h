@@ -1,0 +1,15 @@
+// What Troika itself keeps right in a run's folder (docs/guides/checkpoints.md), and what nobody else may write over or redirect.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace troika::records {
+
+inline constexpr std::array<std::string_view, 7> own_files = {"config.yaml", "events.jsonl", "launch.lock",
+                                                              "metrics.jsonl", "run.lock",   "run.log",
+                                                              "state.json"};
+inline constexpr std::array<std::string_view, 5> own_folders = {"checkpoints", "logs", "records", "timeline",
+                                                                "tokenizer"};
+
+}  // namespace troika::records
