@@ -35,6 +35,11 @@ std::shared_ptr<const TokenStream> open_stream(const Source& source, JsonFiles j
   return prepare_once({source.path}, opening.tokenizer, opening.cache, options, opening.on_progress);
 }
 
+// A single file of shards does not tell.
+std::int64_t dropped_bytes(const TokenStream& stream) {
+  return base::file_exists(index_path(stream.path())) ? read_shard_index(stream.path()).dropped_bytes : 0;
+}
+
 OpenedSource open_text(const Source& source, JsonFiles json_files, const Opening& opening) {
   const auto stream = open_stream(source, json_files, opening);
   OpenedSource opened{nullptr, stream->vocab_size(), stream->tokens(), 0, {}};
@@ -47,6 +52,9 @@ OpenedSource open_text(const Source& source, JsonFiles json_files, const Opening
       base::say(data_texts.text_report, source.name, counted(stream->tokens(), data_texts.one_token, data_texts.tokens),
                 counted(stream->documents(), data_texts.one_document, data_texts.documents),
                 counted(opened.samples->samples(), data_texts.one_sample, data_texts.samples), opening.seq_len)};
+  if (const std::int64_t bytes = dropped_bytes(*stream); bytes > 0)
+    opened.report.push_back(
+        base::say(data_texts.dropped_bytes, source.name, opening.tokenizer.lacking_bytes(), bytes));
   if (opening.settings.packing) opened.report.push_back(base::say(data_texts.no_packing, source.name));
   if (const std::int64_t bytes = stream->unverified_bytes(); bytes > 0)
     opened.report.push_back(base::say(data_texts.unhashed, base::format_bytes(bytes), stream->path()));
@@ -140,6 +148,8 @@ OpenedSource open_conversations(const Source& source, const RecordShape& shape, 
   OpenedSource opened = open_sequences(std::move(taught), what,
                                        left_out(counts, counts.sequences - kept, opening.seq_len), source, opening);
   opened.vocab = opening.tokenizer.vocab_size();
+  if (const std::int64_t bytes = opening.tokenizer.lacking_bytes(); bytes > 0)
+    opened.report.push_back(base::say(data_texts.lacking_bytes, source.name, bytes));
   return opened;
 }
 

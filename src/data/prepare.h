@@ -25,6 +25,7 @@ struct PrepareReport {
   std::int64_t bytes = 0, documents = 0, tokens = 0, shards = 0;
   std::int64_t duplicate_documents = 0;  // left out
   std::int64_t binary_files = 0;         // of folders, skipped
+  std::int64_t dropped_bytes = 0;        // of the documents, that no token of the vocabulary spells
   bool reused = false;  // the folder held exactly this already; the other numbers are those of the folder
 };
 

@@ -117,6 +117,11 @@ struct DataTexts {
                                     "“{}”的文件头已损坏（其哈希值为 {}，而其中写的是 {}）；{}"};
   base::Bilingual text_report = {"'{}': text, {} in {}, {} of {} ids",
                                  "“{}”：文本，{}，分布在 {} 中，{}，每个 {} 个 id"};
+  base::Bilingual dropped_bytes = {"'{}': bytes left out, as the vocabulary has no token for {} of the 256: {}",
+                                   "“{}”：词表中 256 个字节有 {} 个没有 token，因此略去的字节数：{}"};
+  base::Bilingual lacking_bytes = {
+      "'{}': the vocabulary has no token for {} of the 256 bytes; they are left out of its texts",
+      "“{}”：词表中 256 个字节有 {} 个没有 token；文本中的这些字节会被略去"};
   base::Bilingual no_packing = {"'{}': data.packing has no effect, its samples are full already",
                                 "“{}”：data.packing 不起作用，其样本已是满的"};
   base::Bilingual max_samples_ignored = {"'{}': data.max_samples is ignored for prepared shards",
