@@ -1,6 +1,7 @@
 // Trains a byte-level BPE tokenizer on files of text.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -9,9 +10,14 @@
 
 namespace troika::data {
 
-// Counts the words of all documents (exact duplicates once, pieces longer than 256 bytes not at all) and trains on
-// them. The result does not depend on the number of workers.
-tokenizer::BpeModel train_bpe_on_files(const std::vector<std::string>& inputs,
-                                       const tokenizer::BpeTrainerOptions& options, const OnProgress& on_progress);
+struct TrainedBpe {
+  tokenizer::BpeModel model;
+  std::int64_t left_out_bytes = 0;  // of long pieces beyond most_long_bytes
+};
+
+// Counts the words of all documents (exact duplicates once) and trains on them. The result does not depend on the number of
+// workers.
+TrainedBpe train_bpe_on_files(const std::vector<std::string>& inputs, const tokenizer::BpeTrainerOptions& options,
+                              const OnProgress& on_progress);
 
 }  // namespace troika::data

@@ -35,7 +35,7 @@ bool DocumentFilter::keeps(const DocumentKey& key, bool begins) {
 }
 
 // At the begin of a part file, with the bytes that an id takes in it.
-static constexpr std::uint64_t part_mark = 0x5452504152543200;
+static constexpr std::uint64_t part_mark = 0x5452504152543300;
 
 static std::string to_bytes(const std::vector<EncodedPart>& parts, bool are_narrow) {
   const std::size_t id_bytes = are_narrow ? sizeof(std::uint16_t) : sizeof(std::int32_t);
@@ -49,6 +49,7 @@ static std::string to_bytes(const std::vector<EncodedPart>& parts, bool are_narr
     writer.put(part.key);
     writer.put(part.begins);
     writer.put(part.ends);
+    writer.put(part.dropped_bytes);
     if (are_narrow) {
       narrow_ids(part.ids, &narrow);
       writer.put(narrow);
@@ -67,6 +68,7 @@ static std::vector<EncodedPart> read_parts(ByteReader reader) {
     part.key = reader.get<DocumentKey>();
     part.begins = reader.get<bool>();
     part.ends = reader.get<bool>();
+    part.dropped_bytes = reader.get<std::int64_t>();
     const auto ids = reader.get_vector<Id>();
     part.ids.assign(ids.begin(), ids.end());
     parts.push_back(std::move(part));
@@ -94,7 +96,8 @@ EncodedChunk encode_chunk(const Chunk& chunk, const std::string& text_key, const
   }
   for_each_part(chunk, text_key, [&](const DocumentPart& part) {
     const DocumentKey key = part.begins ? document_key(part.document) : DocumentKey();
-    result.parts.push_back({key, part.begins, part.ends, tokenizer.encode(part.view)});
+    result.parts.push_back(
+        {key, part.begins, part.ends, tokenizer.dropped_bytes(part.view), tokenizer.encode(part.view)});
   });
   store.put(chunk.number, to_bytes(result.parts, tokenizer.vocab_size() <= narrow_vocab_size));
   return result;

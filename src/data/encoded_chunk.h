@@ -46,6 +46,7 @@ class DocumentFilter {
 struct EncodedPart {
   DocumentKey key;
   bool begins = true, ends = true;
+  std::int64_t dropped_bytes = 0;  // that no token spells
   std::vector<std::int32_t> ids;
 };
 

@@ -10,6 +10,7 @@
 #include "base/say.h"
 #include "data/chat_template.h"
 #include "data/texts.h"
+#include "jinja/template.h"
 
 namespace troika::data {
 
@@ -110,10 +111,15 @@ static ChatTemplate from_config(const json& config, const std::string& path, Cha
   return ChatTemplate(source, path + " chat_template", std::move(options));
 }
 
+static std::string read_template(const std::string& path) {
+  jinja::Template::check_size(static_cast<std::size_t>(base::file_size(path)), path);
+  return base::read_file(path);
+}
+
 static ChatTemplate of_tokenizer(const std::string& tokenizer, const std::string& folder, const json& config,
                                  ChatTemplate::Options options) {
   const std::string file = folder + "/chat_template.jinja";
-  if (!folder.empty() && base::file_exists(file)) return ChatTemplate(base::read_file(file), file, std::move(options));
+  if (!folder.empty() && base::file_exists(file)) return ChatTemplate(read_template(file), file, std::move(options));
   if (config.contains("chat_template") && !config["chat_template"].is_null())
     return from_config(config, folder + "/tokenizer_config.json", std::move(options));
   throw base::ConfigError(base::say(data_texts.no_template, tokenizer));
@@ -144,7 +150,7 @@ ChatTemplate open_chat_template(const std::string& choice, const std::string& to
   if (!base::file_exists(choice)) {
     throw base::ConfigError(base::say(data_texts.template_no_file, choice));
   }
-  return ChatTemplate(base::read_file(choice), choice, std::move(options));
+  return ChatTemplate(read_template(choice), choice, std::move(options));
 }
 
 }  // namespace troika::data

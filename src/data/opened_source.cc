@@ -44,6 +44,11 @@ base::Text left_out(std::vector<base::Text> parts, const LeftOut& files) {
   return parts.empty() ? base::Text{} : base::say(data_texts.left_out, base::join(parts, {", ", "，"}));
 }
 
+// A single file of shards does not tell.
+std::int64_t dropped_bytes(const TokenStream& stream) {
+  return base::file_exists(index_path(stream.path())) ? read_shard_index(stream.path()).dropped_bytes : 0;
+}
+
 OpenedSource open_text(const Source& source, const SourceShape& found, const Opening& opening) {
   const auto stream = open_stream(source, found.json_files, opening);
   OpenedSource opened{nullptr, stream->vocab_size(), stream->tokens(), 0, {}};
@@ -61,6 +66,9 @@ OpenedSource open_text(const Source& source, const SourceShape& found, const Ope
     opened.report.push_back(
         base::say(found.not_utf8.size() == 1 ? data_texts.one_not_utf8 : data_texts.several_not_utf8, source.name,
                   found.not_utf8.size(), found.not_utf8.front()));
+  if (const std::int64_t bytes = dropped_bytes(*stream); bytes > 0)
+    opened.report.push_back(
+        base::say(data_texts.dropped_bytes, source.name, opening.tokenizer.lacking_bytes(), bytes));
   if (opening.settings.packing) opened.report.push_back(base::say(data_texts.no_packing, source.name));
   if (const std::int64_t bytes = stream->unverified_bytes(); bytes > 0)
     opened.report.push_back(base::say(data_texts.unhashed, base::format_bytes(bytes), stream->path()));
@@ -194,6 +202,8 @@ OpenedSource open_conversations(const Source& source, const RecordShape& shape, 
   for (base::Text& line : file->findings().report(source.name, opening.settings.control_tokens))
     opened.report.push_back(std::move(line));
   opened.vocab = opening.tokenizer.vocab_size();
+  if (const std::int64_t bytes = opening.tokenizer.lacking_bytes(); bytes > 0)
+    opened.report.push_back(base::say(data_texts.lacking_bytes, source.name, bytes));
   return opened;
 }
 

@@ -26,6 +26,7 @@ struct PrepareReport {
   std::int64_t duplicate_documents = 0;    // left out
   LeftOut left_out = {};                   // of folders
   std::vector<std::string> not_utf8 = {};  // files of text that have other bytes near their beginning
+  std::int64_t dropped_bytes = 0;          // of the documents, that no token of the vocabulary spells
   bool reused = false;  // the folder held exactly this already; the other numbers are those of the folder
 };
 

@@ -34,6 +34,7 @@ void ShardSet::add(const EncodedPart& part) {
     writer_.emplace(folder_ + "/" + name_, index_.vocab_size, index_.tokenizer_fingerprint);
   }
   writer_->append(part.ids);
+  index_.dropped_bytes += part.dropped_bytes;
   if (!part.ends) return;
   if (end_ >= 0) writer_->append({end_});
   writer_->end_document();
@@ -56,6 +57,7 @@ void ShardSet::close_shard() {
 }
 
 void count_shards(const ShardIndex& index, PrepareReport* report) {
+  report->dropped_bytes = index.dropped_bytes;
   report->shards = static_cast<std::int64_t>(index.shards.size());
   for (const ShardIndex::Entry& shard : index.shards) {
     report->tokens += shard.tokens;

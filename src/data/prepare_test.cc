@@ -54,7 +54,7 @@ TEST(Prepare, GivesTheSameBytesForAnyNumberOfWorkersAndTheIdsOfUncutText) {
   folder.write("in/b.jsonl", lines);
   folder.write("in/c.txt", text);  // a duplicate that was cut
   folder.write("in/d.txt", base::source_like_text(100, 3));
-  const tokenizer::BpeTokenizer tokenizer(train_bpe_on_files({folder / "in"}, training, {}));
+  const tokenizer::BpeTokenizer tokenizer(train_bpe_on_files({folder / "in"}, training, {}).model);
   std::vector<std::string> results;
   for (const std::int64_t workers : {1, 2, 3}) {
     const std::string out = folder / ("out" + std::to_string(workers));

@@ -37,6 +37,7 @@ ShardIndex parse_shard_index(std::string_view text, const std::string& path) {
   index.vocab_size = base::json_int(root, "vocab_size", path);
   index.tokenizer_fingerprint = base::json_string(root, "tokenizer", path);
   index.source = base::json_string(root, "source", path);
+  if (root.contains("dropped_bytes")) index.dropped_bytes = base::json_int(root, "dropped_bytes", path);
   for (const json& item : base::json_array(root, "shards", path)) {
     index.shards.push_back({base::json_string(item, "file", path), base::json_int(item, "tokens", path),
                             base::json_int(item, "documents", path), base::json_string(item, "hash", path)});
@@ -59,7 +60,7 @@ void write_shard_index(const std::string& folder, const ShardIndex& index) {
     tokens += shard.tokens;
     documents += shard.documents;
   }
-  const nlohmann::ordered_json root = {{"format", format_name},
+  nlohmann::ordered_json root = {{"format", format_name},
                                        {"version", format_version},
                                        {"tokens", tokens},
                                        {"documents", documents},
@@ -67,6 +68,7 @@ void write_shard_index(const std::string& folder, const ShardIndex& index) {
                                        {"tokenizer", index.tokenizer_fingerprint},
                                        {"source", index.source},
                                        {"shards", shards}};
+  if (index.dropped_bytes > 0) root["dropped_bytes"] = index.dropped_bytes;
   base::write_file_atomic(index_path(folder), root.dump(2) + "\n");
 }
 

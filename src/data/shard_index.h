@@ -19,6 +19,7 @@ struct ShardIndex {
   std::int64_t vocab_size = 0;
   std::string tokenizer_fingerprint;
   std::string source;  // hash of tokenizer, input names, sizes and contents, and what else decides the ids
+  std::int64_t dropped_bytes = 0;  // of the documents, that no token spells
   std::vector<Entry> shards;
 };
 

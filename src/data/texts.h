@@ -164,6 +164,11 @@ struct DataTexts {
       "note: {1} files of '{0}' are not UTF-8 and are trained on byte by byte ('{2}', ...): convert them with iconv if "
       "they are text",
       "注意：“{0}”中有 {1} 个文件（“{2}”等）不是 UTF-8，将按字节训练：如果是文本，请用 iconv 转换"};
+  base::Bilingual dropped_bytes = {"'{}': bytes left out, as the vocabulary has no token for {} of the 256: {}",
+                                   "“{}”：词表中 256 个字节有 {} 个没有 token，因此略去的字节数：{}"};
+  base::Bilingual lacking_bytes = {
+      "'{}': the vocabulary has no token for {} of the 256 bytes; they are left out of its texts",
+      "“{}”：词表中 256 个字节有 {} 个没有 token；文本中的这些字节会被略去"};
   base::Bilingual no_packing = {"'{}': data.packing has no effect, its samples are full already",
                                 "“{}”：data.packing 不起作用，其样本已是满的"};
   base::Bilingual max_samples_ignored = {"'{}': data.max_samples is ignored for prepared shards",

@@ -30,6 +30,12 @@ TEST(Refusals, NameWhatIsNotSupportedWhenTheTemplateIsRead) {
   for (const Case& one : cases) EXPECT_EQ(parse_refusal(one.source), one.text);
 }
 
+TEST(Refusals, NameATemplateThatIsTooLarge) {
+  EXPECT_EQ(parse_refusal(std::string(Template::most_source_bytes, ' ')), "");
+  EXPECT_THAT(parse_refusal(std::string(Template::most_source_bytes + 1, ' ')),
+              testing::AllOf(HasSubstr("t.jinja has 1048577 bytes"), HasSubstr("at most 1048576")));
+}
+
 TEST(Refusals, NameTheLineOfWhatIsMalformed) {
   const std::vector<Case> cases = {
       {"{% if x %}\na\n", "t.jinja line 2: '{% endif %}' is missing"},

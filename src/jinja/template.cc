@@ -3,9 +3,12 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/error.h"
+#include "base/say.h"
 #include "jinja/evaluator.h"
 #include "jinja/lexer.h"
 #include "jinja/parser.h"
+#include "jinja/texts.h"
 
 namespace troika::jinja {
 
@@ -13,9 +16,15 @@ struct Template::Parsed {
   Body body;
 };
 
-Template::Template(const std::string& source, std::string origin)
-    : origin_(std::move(origin)),
-      parsed_(std::make_unique<const Parsed>(Parsed{parse(tokens_of(source, origin_), origin_)})) {}
+void Template::check_size(std::size_t source_bytes, const std::string& origin) {
+  if (source_bytes <= most_source_bytes) return;
+  throw base::DataError(base::say(template_texts.too_large, origin, source_bytes, most_source_bytes));
+}
+
+Template::Template(const std::string& source, std::string origin) : origin_(std::move(origin)) {
+  check_size(source.size(), origin_);
+  parsed_ = std::make_unique<const Parsed>(Parsed{parse(tokens_of(source, origin_), origin_)});
+}
 
 Template::~Template() = default;
 

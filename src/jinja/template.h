@@ -25,9 +25,12 @@ struct RenderOptions {
 // Threads: const use is safe.
 class Template {
  public:
+  static constexpr std::size_t most_source_bytes = std::size_t{1} << 20;
+  static void check_size(std::size_t source_bytes, const std::string& origin);  // DataError when there are more
+
   // Blocks are trimmed as transformers does: trim_blocks and lstrip_blocks. DataError naming `origin`, the line and
   // what is wrong or not supported: statements, filters, tests and functions are looked for here, not when they are
-  // first used.
+  // first used. DataError too as check_size.
   Template(const std::string& source, std::string origin);
   ~Template();
 

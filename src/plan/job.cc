@@ -21,7 +21,10 @@ config::Resolved with_vocabulary(config::Resolved resolved, std::int64_t tokeniz
   config::ModelSettings& model = resolved.settings.model;
   if (model.vocab == 0) model.vocab = padded(tokenizer_vocab);
   if (model.vocab < tokenizer_vocab) {
-    throw base::ConfigError(base::say(texts.vocabulary, model.vocab, tokenizer_vocab, tokenizer_vocab));
+    throw base::ConfigError(model.path.empty()
+                                ? base::say(texts.vocabulary, model.vocab, tokenizer_vocab, tokenizer_vocab)
+                                : base::say(texts.vocabulary_of_weights, model.path, model.vocab,
+                                            resolved.settings.data.tokenizer, tokenizer_vocab));
   }
   if (model.vocab < resolved.layout.tp) {
     throw base::ConfigError(base::say(texts.tp_of_vocabulary, resolved.layout.tp, model.vocab));

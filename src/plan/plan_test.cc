@@ -26,6 +26,10 @@ TEST(Plan, TheVocabularyIsTheTokenizersRoundedUp) {
   EXPECT_EQ(small_plan(s, 1).model().vocab, 320);
   s.model.vocab = 200;
   EXPECT_THAT(refusal_of(s, 1), HasSubstr("the tokenizer has 259 ids; use --model.vocab 259 or more"));
+  s.model.path = "m";
+  EXPECT_THAT(refusal_of(s, 1), testing::AllOf(HasSubstr("the model in 'm' has a vocabulary of 200"),
+                                               HasSubstr("has 259 ids: give --data.tokenizer")));
+  s.model.path = "";
   s.model.vocab = 0;
   s.data.tokenizer = "bytes";
   EXPECT_EQ(vocabulary_of(s), 320);

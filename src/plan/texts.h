@@ -53,6 +53,11 @@ struct PlanTexts {
       "--virtual-stages）"};
   base::Bilingual vocabulary = {"model.vocab is {}, but the tokenizer has {} ids; use --model.vocab {} or more",
                                 "model.vocab 为 {}，但分词器有 {} 个 id；请将 --model.vocab 设为 {} 或更大"};
+  base::Bilingual vocabulary_of_weights = {
+      "the model in '{0}' has a vocabulary of {1}, but the tokenizer '{2}' has {3} ids: give --data.tokenizer the one "
+      "that belongs to the model, or leave tokens out that were added to it",
+      "“{0}”中的模型词表大小为 {1}，但分词器“{2}”有 {3} 个 id：请将 --data.tokenizer 设为该模型自己的分词器，或去掉为它"
+      "添加的 token"};
   base::Bilingual tp_of_vocabulary = {"parallel.tp {} is more than the vocabulary of {}: each rank needs a part of it",
                                       "parallel.tp {} 大于词表大小 {}：每个 rank 都需要其中一部分"};
   base::Bilingual warmup = {"optimizer.warmup_steps is {}, more than the {} of this run",

@@ -23,6 +23,7 @@ struct BpeTokenizer::Workspace {
   LongPieces long_pieces;
   std::string composed;  // text in NFC
   Ids ids;               // of some pieces
+  std::int64_t lacking = 0;  // bytes of this text that no token spells
 };
 
 class BpeTokenizer::Lease {
@@ -86,27 +87,59 @@ void BpeTokenizer::take_added() {
   normalized_added_ = AddedTokens(std::move(normalized), unicode_);
 }
 
+LackingBytes lacking_bytes_of(const BpeModel& model) {
+  LackingBytes lacking;
+  lacking.bytes.fill(true);
+  std::vector<bool> outside(model.tokens.size(), false);
+  for (const std::int32_t id : model.outside) outside.at(static_cast<std::size_t>(id)) = true;
+  for (std::size_t id = 0; id < model.tokens.size(); ++id) {
+    const std::string& token = model.tokens[id];
+    if (token.size() == 1 && !outside[id]) lacking.bytes[static_cast<unsigned char>(token[0])] = false;
+  }
+  lacking.any = std::find(lacking.bytes.begin(), lacking.bytes.end(), true) != lacking.bytes.end();
+  lacking.unknown = model.unknown;
+  lacking.fused = model.fuse_unknown;
+  return lacking;
+}
+
 void BpeTokenizer::make_tables() {
+  lacking_ = lacking_bytes_of(model_);
   ids_ = TokenTable(model_.tokens, model_.outside);
   CharSymbols::ByteIds byte_ids;
-  for (int byte = 0; byte < 256; ++byte) {
-    const std::int32_t id = ids_.find(std::string(1, static_cast<char>(byte)));
-    if (id < 0) {
-      throw base::DataError(base::say(tokenizer_texts.no_byte, byte));
-    }
-    byte_ids[static_cast<std::size_t>(byte)] = id;
-  }
-  merger_ = Merger(byte_ids, model_.tokens, model_.merges, ids_);
+  for (std::size_t byte = 0; byte < 256; ++byte) byte_ids[byte] = ids_.find(std::string(1, static_cast<char>(byte)));
+  if (std::count(lacking_.bytes.begin(), lacking_.bytes.end(), true) == 256)
+    throw base::DataError(base::say(tokenizer_texts.no_bytes));
+  merger_ = Merger(byte_ids, lacking_, model_.tokens, model_.merges, ids_);
 }
 
 BpeTokenizer::~BpeTokenizer() = default;
 
 BpeTokenizer::Ids BpeTokenizer::encode_allowed(std::string_view text, const AddedTokens::Allows& allows) const {
   const Lease lease(*this);
+  return encode_with(text, allows, lease.get());
+}
+
+std::int64_t BpeTokenizer::lacking_bytes() const {
+  return model_.unknown >= 0 ? 0 : std::count(lacking_.bytes.begin(), lacking_.bytes.end(), true);
+}
+
+// NFC may make such a byte of others.
+std::int64_t BpeTokenizer::dropped_bytes(std::string_view text) const {
+  const auto is_lacking = [&](char c) { return lacking_.bytes[static_cast<unsigned char>(c)]; };
+  if (lacking_bytes() == 0 || (!model_.nfc && std::none_of(text.begin(), text.end(), is_lacking))) return 0;
+  const Lease lease(*this);
+  encode_with(text, {}, lease.get());
+  return lease.get()->lacking;
+}
+
+BpeTokenizer::Ids BpeTokenizer::encode_with(std::string_view text, const AddedTokens::Allows& allows,
+                                            Workspace* work) const {
+  work->scratch.begin_text(text.size());
+  work->lacking = 0;
   Ids ids;
   ids.reserve(text.size() / 3);
   added_.split(
-      text, [&](std::string_view section) { encode_section(section, allows, lease.get(), &ids); },
+      text, [&](std::string_view section) { encode_section(section, allows, work, &ids); },
       [&](std::int32_t id) { ids.push_back(id); }, allows);
   return ids;
 }
@@ -207,6 +240,7 @@ std::int32_t* BpeTokenizer::encode_long(std::string_view piece, const char* read
 std::int32_t* BpeTokenizer::encode_new(std::string_view piece, const ShortPieces::Key& key, std::size_t place,
                                        Workspace* work, std::int32_t* ids) const {
   const Merger::Merged merged = merge(piece, work, ids);
+  if (merged.lacking > 0) return merged.end;  // kept nowhere, so that it is counted each time
   const auto count = static_cast<std::size_t>(merged.end - ids);
   const bool fits = count < ShortPieces::ids_written;
   if (fits || !merged.at_once) work->short_pieces.insert(key, place, ids, count);
@@ -225,15 +259,19 @@ std::int32_t* BpeTokenizer::encode_cached(std::string_view piece, const char* re
   if (found > 0) return ids + found;
   const Merger::Merged merged = merge(piece, work, ids);
   const auto count = static_cast<std::size_t>(merged.end - ids);
-  if (!merged.at_once && count < Cache::ids_written) cache->insert(key, place, ids, count);
+  if (!merged.at_once && merged.lacking == 0 && count < Cache::ids_written) cache->insert(key, place, ids, count);
   return merged.end;
 }
 
 Merger::Merged BpeTokenizer::merge(std::string_view piece, Workspace* work, std::int32_t* ids) const {
   const std::int32_t whole = model_.whole_pieces_first ? ids_.find(piece) : -1;
-  if (whole < 0) return merger_.merge(piece, &work->merging, ids);
-  *ids = whole;
-  return {ids + 1, false};
+  if (whole >= 0) {
+    *ids = whole;
+    return {ids + 1, false};
+  }
+  const Merger::Merged merged = merger_.merge(piece, &work->merging, ids);
+  work->lacking += static_cast<std::int64_t>(merged.lacking);
+  return merged;
 }
 
 std::string BpeTokenizer::id_to_bytes(std::int32_t id) const {
@@ -258,6 +296,7 @@ std::string BpeTokenizer::fingerprint() const {
         fmt::format("{} {:d}{:d}{:d}{:d},", token.id, token.normalized, token.lstrip, token.rstrip, token.single_word);
   }
   all += fmt::format("\noutside {}", fmt::join(model_.outside, " "));
+  if (lacking_.any && model_.unknown >= 0) all += fmt::format("\nunknown {} {:d}", model_.unknown, model_.fuse_unknown);
   return base::hash_bytes(all);
 }
 

@@ -33,7 +33,12 @@ struct BpeModel {
   bool whole_pieces_first = false;  // a piece that is a token is taken whole, whatever the merges say (`ignore_merges`)
   bool nfc = false;                 // text is brought into Normalization Form C
   bool prefix_space = false;        // text between added tokens that begins with no space gets one (`add_prefix_space`)
+  std::int32_t unknown = -1;        // what a byte that no token spells becomes (`unk_token`); -1: it is dropped
+  bool fuse_unknown = false;        // such bytes in a row become one (`fuse_unk`)
 };
+
+// By byte: whether no token spells it, so that text loses it or has `unknown` in its place.
+LackingBytes lacking_bytes_of(const BpeModel& model);
 
 // What `id` is shown as: the content of the added token with that id, else the token's bytes. "" outside the vocabulary.
 std::string text_of_token(const BpeModel& model, std::int32_t id);
@@ -43,7 +48,7 @@ std::string text_of_token(const BpeModel& model, std::int32_t id);
 // invalid byte is a piece of its own, so the byte's token; the bytes come back on decoding.
 class BpeTokenizer final : public Tokenizer {
  public:
-  // Throws DataError when a byte has no token, a merge's result is no token, or a pattern is refused.
+  // Throws DataError when no byte has a token, a merge's result is no token, or a pattern is refused.
   explicit BpeTokenizer(BpeModel model);
   ~BpeTokenizer() override;
 
@@ -56,6 +61,8 @@ class BpeTokenizer final : public Tokenizer {
   std::vector<std::int32_t> begin_ids() const override { return model_.begin; }
   std::string fingerprint() const override;
   std::size_t next_cut(std::string_view text, std::size_t from) const override;
+  std::int64_t lacking_bytes() const override;
+  std::int64_t dropped_bytes(std::string_view text) const override;
 
   const BpeModel& model() const { return model_; }
 
@@ -67,6 +74,7 @@ class BpeTokenizer final : public Tokenizer {
   void take_added();
   void make_tables();
   Ids encode_allowed(std::string_view text, const AddedTokens::Allows& allows) const;
+  Ids encode_with(std::string_view text, const AddedTokens::Allows& allows, Workspace* work) const;
   void encode_section(std::string_view text, const AddedTokens::Allows& allows, Workspace* work, Ids* ids) const;
   void encode_plain(std::string_view text, Workspace* work, Ids* ids) const;
   void encode_pieces(const PieceRun& pieces, const char* readable_end, Workspace* work, Ids* ids) const;
@@ -85,6 +93,7 @@ class BpeTokenizer final : public Tokenizer {
   AddedTokens added_, normalized_added_;
   std::unordered_map<std::int32_t, std::string>
       shown_;  // added tokens that are shown as other bytes than model_.tokens
+  LackingBytes lacking_;
   TokenTable ids_;
   Merger merger_;
   mutable std::mutex mutex_;  // guards idle_

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <filesystem>
 #include <map>
 #include <set>
 #include <thread>
@@ -89,7 +90,7 @@ TEST(BpeTokenizer, AgreesWithPlainByteExactMerging) {
 Merger merger_of(const BpeModel& model) {
   CharSymbols::ByteIds byte_ids;
   for (std::size_t byte = 0; byte < 256; ++byte) byte_ids[byte] = static_cast<std::int32_t>(byte);
-  return Merger(byte_ids, model.tokens, model.merges, TokenTable(model.tokens, {}));
+  return Merger(byte_ids, lacking_bytes_of(model), model.tokens, model.merges, TokenTable(model.tokens, {}));
 }
 
 // Merges of random ranks, of bytes inside a character and across its borders.
@@ -399,11 +400,58 @@ TEST(BpeTokenizer, TakesTheLastOfEqualMerges) {
   EXPECT_THAT(BpeTokenizer(model).encode("abc"), ElementsAre(byte('a'), 257));
 }
 
-TEST(BpeTokenizer, RefusesVocabulariesThatCannotSpellEveryByte) {
-  BpeModel model = bytes_only();
-  model.tokens[0] = "xyz";
+BpeModel without_bytes(BpeModel model, const std::string& bytes) {
+  for (std::string& token : model.tokens) {
+    if (token.size() == 1 && bytes.find(token) != std::string::npos) token.clear();
+  }
+  return model;
+}
+
+// As what is left of the text by itself, but for where it is cut into pieces: what stands beside a dropped byte is merged.
+TEST(BpeTokenizer, DropsTheBytesThatNoTokenSpellsAndCountsThem) {
+  const std::string bytes("\0\1\x7F\xC0\xE4\xF5", 6);
+  BpeModel model = without_bytes(trained(600, qwen2_pattern), bytes);
+  for (const bool whole : {false, true}) {
+    model.whole_pieces_first = whole;
+    const BpeTokenizer tokenizer(model);
+    EXPECT_EQ(tokenizer.lacking_bytes(), 6);
+    const std::string text = "return \x7Freturn\x01 (\x01);\xC0\n\u4e2d\u00e9 return";
+    for (int time = 0; time < 2; ++time) {
+      EXPECT_EQ(tokenizer.decode(tokenizer.encode(text)), "return return ();\n\xB8\xAD\u00e9 return") << time;
+      EXPECT_EQ(tokenizer.dropped_bytes(text), 5);
+    }
+    EXPECT_EQ(tokenizer.dropped_bytes("return"), 0);
+    EXPECT_TRUE(tokenizer.encode(std::string(3, '\1')).empty());
+  }
+  BpeModel ab = without_bytes(bytes_only(), "\x01");
+  const auto id = [&](char c) { return BpeTokenizer(ab).encode(std::string(1, c)).at(0); };
+  ab.tokens.emplace_back("!!");
+  ab.merges = {{id('!'), id('!')}};
+  EXPECT_THAT(BpeTokenizer(ab).encode("!\x01!"), ElementsAre(256));  // one piece
+  EXPECT_EQ(BpeTokenizer(trained(300, qwen2_pattern)).dropped_bytes(bytes), 0);
+}
+
+TEST(BpeTokenizer, GivesTheUnknownTokenForBytesThatNoTokenSpells) {
+  BpeModel model = without_bytes(bytes_only(), "\x01\x02");
+  model.tokens.emplace_back("<unk>");
+  model.unknown = 256;
+  const auto ids = [&](const std::string& text) { return BpeTokenizer(model).encode(text); };
+  EXPECT_THAT(ids("\x01\x02!\x02"), ElementsAre(256, 256, ids("!").at(0), 256));
+  EXPECT_EQ(BpeTokenizer(model).dropped_bytes("\x01"), 0);
+  const std::string apart = BpeTokenizer(model).fingerprint();
+  model.fuse_unknown = true;
+  EXPECT_THAT(ids("\x01\x02!\x02"), ElementsAre(256, ids("!").at(0), 256));
+  EXPECT_NE(BpeTokenizer(model).fingerprint(), apart);
+  model.tokens.emplace_back("<unk>!");
+  model.merges = {{256, ids("!").at(0)}};
+  EXPECT_THAT(base::message_of<base::DataError>([&] { BpeTokenizer tokenizer(model); }), HasSubstr("unk_token"));
+}
+
+TEST(BpeTokenizer, RefusesAVocabularyWithoutBytes) {
+  BpeModel model;
+  model.tokens = {"the", "of"};
   EXPECT_THAT(base::message_of<base::DataError>([&] { BpeTokenizer tokenizer(model); }),
-              HasSubstr("no token for the byte 0x21"));
+              HasSubstr("no token for any of the 256 bytes"));
 }
 
 TEST(TokenizerJson, ReadsBackWhatItWrites) {
@@ -584,6 +632,33 @@ TEST(TokenizerJson, NamesWhatIsWrongInATemplate) {
   }
 }
 
+TEST(TokenizerJson, ReadsWhatBytesWithoutATokenBecome) {
+  const std::string lacking = small_json("\"!\": 0, ", "");
+  const auto with = [&](const std::string& key) {
+    std::string json = lacking;
+    json.replace(json.find(R"("type": "BPE")"), 13, R"("type": "BPE", )" + key);
+    return BpeTokenizer(parse_tokenizer_json(json, "here")).encode("!!he");
+  };
+  EXPECT_THAT(with(R"("unk_token": null)"), ElementsAre(257));
+  EXPECT_THAT(with(R"("unk_token": "th")"), ElementsAre(259, 259, 257));
+  EXPECT_THAT(with(R"("unk_token": "th", "fuse_unk": true)"), ElementsAre(259, 257));
+  EXPECT_THAT(base::message_of<base::DataError>([&] { with(R"("unk_token": "<unk>")"); }),
+              testing::AllOf(HasSubstr("here"), HasSubstr("'<unk>'"), HasSubstr("1 of the 256")));
+  const std::string complete = small_json(R"("type": "BPE")", R"("type": "BPE", "unk_token": "<unk>")");
+  EXPECT_EQ(parse_tokenizer_json(complete, "here").unknown, -1);
+}
+
+TEST(TokenizerJson, RefusesWhatIsTooLarge) {
+  const base::TestFolder folder;
+  const std::string path = folder.write("tokenizer.json", "{}");
+  std::filesystem::resize_file(path, (std::uintmax_t{256} << 20) + 1);  // a hole
+  EXPECT_THAT(base::message_of<base::DataError>([&] { open_tokenizer(path); }),
+              testing::AllOf(HasSubstr("tokenizer.json"), HasSubstr("268435457 bytes")));
+  const std::string long_token(std::size_t{5} << 20, 'x');
+  EXPECT_THAT(base::message_of<base::DataError>([&] { parse_tokenizer_json(small_json("</s>", long_token), "here"); }),
+              testing::AllOf(HasSubstr("here: the added tokens"), HasSubstr("4194304 bytes"), HasSubstr("'xxx")));
+}
+
 TEST(TokenizerJson, TakesTheDocumentEndOnlyFromWhatItIsGiven) {
   EXPECT_EQ(parse_tokenizer_json(small_json(), "here").end_of_document, -1);
   EXPECT_EQ(parse_tokenizer_json(small_json("</s>", "<|endoftext|>"), "here").end_of_document, 260);
@@ -621,6 +696,11 @@ TEST(TokenizerJson, RefusesByNameWhatItDoesNotDo) {
       {R"("t h"])", R"("t e"])", "the result of merge 3"},
       {R"("normalizer": null)", "\"normalizer\": " + std::string(300, '['), "nested deeper"},
       {R"("normalizer": null)", R"("normalizer": 1e999)", "too large"},
+      {R"("merges": ["Ġ t", ["h", "e"], "Ġt he", "t h"])", R"("merges": null)", "('merges' is null)"},
+      {R"("merges": ["Ġ t", ["h", "e"], "Ġt he", "t h"])", R"("merges": {})", "('merges' is {})"},
+      {R"(, "merges": ["Ġ t", ["h", "e"], "Ġt he", "t h"])", "", "('merges' is missing)"},
+      {R"("merges": ["Ġ t", ["h", "e"], "Ġt he", "t h"])", R"("merges": [])", "4 tokens have several bytes"},
+      {R"("vocab": {)", R"("vocab": null, "words": {)", "('vocab' is null)"},
   };
   for (const auto& change : cases) {
     const std::string path = folder.write("tokenizer.json", small_json(change[0], change[1]));

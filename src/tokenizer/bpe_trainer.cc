@@ -23,38 +23,38 @@ Pair make_pair_of(std::int32_t left, std::int32_t right) {
 std::int32_t left_of(Pair pair) { return static_cast<std::int32_t>(pair >> 32); }
 std::int32_t right_of(Pair pair) { return static_cast<std::int32_t>(pair & 0xFFFFFFFFu); }
 
-struct Word {
-  std::vector<std::int32_t> symbols;
-  std::int64_t count;
+// A token of a word, in its first byte's place. The places of its other bytes are free.
+struct Symbol {
+  std::int32_t id;  // -1: free
+  std::uint32_t previous, next, word;
 };
+constexpr std::uint32_t no_place = UINT32_MAX;
 
 struct PairState {
-  std::int64_t count = 0;            // neighbours (left, right) in all words, overlapping ones too
-  std::vector<std::uint32_t> words;  // that hold it, or held it once
-  bool merged = false;               // is in the list of merges
+  std::int64_t count = 0;             // neighbours (left, right) in all words, overlapping ones too
+  std::vector<std::uint32_t> places;  // of the left one, now or once; each is added once, as symbols only grow
+  std::int64_t round = -1;            // in which it was changed last
+  bool merged = false;                // is in the list of merges
 };
 
-// Keeps pair counts up to date while pairs are merged. The heap may hold outdated entries, never too small ones: an
-// entry is checked against the true count when it comes up.
+// Keeps pair counts up to date while pairs are merged, in time that grows with the merged places alone, however long the words
+// are. The heap may hold outdated entries, never too small ones: an entry is checked against the true count when it comes up.
 class Trainer {
  public:
   Trainer(const WordCounts& words, std::vector<std::string> tokens)
       : tokens_(std::move(tokens)), queue_(Less{&tokens_}) {
     std::vector<std::pair<std::string_view, std::int64_t>> sorted(words.begin(), words.end());
     std::sort(sorted.begin(), sorted.end());
-    std::int32_t id_of_byte[256];
     for (std::int32_t id = 0; id < 256; ++id) {
-      id_of_byte[static_cast<unsigned char>(tokens_[static_cast<std::size_t>(id)][0])] = id;
+      id_of_byte_[static_cast<unsigned char>(tokens_[static_cast<std::size_t>(id)][0])] = id;
       ids_.emplace(tokens_[static_cast<std::size_t>(id)], id);
     }
-    for (const auto& [bytes, count] : sorted) {
-      Word word{{}, count};
-      for (const char c : bytes) word.symbols.push_back(id_of_byte[static_cast<unsigned char>(c)]);
-      words_.push_back(std::move(word));
-      add_pairs(static_cast<std::uint32_t>(words_.size() - 1));
-    }
-    for (const auto& [pair, state] : pairs_) queue_.push({state.count, pair});
-    touched_.clear();
+    std::size_t bytes = 0;
+    for (const auto& [word, count] : sorted) bytes += word.size();
+    if (bytes >= no_place) throw base::DataError(base::say(tokenizer_texts.many_words, bytes, no_place));
+    symbols_.reserve(bytes);
+    for (const auto& [word, count] : sorted) add_word(word, count);
+    push_touched();
   }
 
   // Merges the best pair; false when none is left that occurs at least `min_count` times.
@@ -62,7 +62,8 @@ class Trainer {
     while (!queue_.empty()) {
       const Entry best = queue_.top();
       queue_.pop();
-      const std::int64_t count = pairs_[best.pair].count;
+      const auto found = pairs_.find(best.pair);
+      const std::int64_t count = found == pairs_.end() ? 0 : found->second.count;
       if (count < best.count) {
         if (count >= min_count) queue_.push({count, best.pair});
         continue;
@@ -92,68 +93,88 @@ class Trainer {
     }
   };
 
-  void remove_pairs(const Word& word) {
-    for (std::size_t i = 0; i + 1 < word.symbols.size(); ++i) {
-      pairs_[make_pair_of(word.symbols[i], word.symbols[i + 1])].count -= word.count;
+  void add_word(std::string_view bytes, std::int64_t count) {
+    const auto begin = static_cast<std::uint32_t>(symbols_.size());
+    const auto end = begin + static_cast<std::uint32_t>(bytes.size());
+    for (std::uint32_t at = begin; at < end; ++at) {
+      const std::int32_t id = id_of_byte_[static_cast<unsigned char>(bytes[at - begin])];
+      symbols_.push_back({id, at == begin ? no_place : at - 1, at + 1 == end ? no_place : at + 1,
+                          static_cast<std::uint32_t>(counts_.size())});
+      if (at > begin) add(symbols_[at - 1].id, id, count, at - 1);
     }
+    counts_.push_back(count);
   }
 
-  // Counts the pairs of a word; those that hold `fresh_` are noted in touched_.
-  void add_pairs(std::uint32_t index) {
-    const Word& word = words_[index];
-    for (std::size_t i = 0; i + 1 < word.symbols.size(); ++i) {
-      const std::int32_t left = word.symbols[i], right = word.symbols[i + 1];
-      const Pair pair = make_pair_of(left, right);
-      PairState& state = pairs_[pair];
-      state.count += word.count;
-      if (fresh_ >= 0 && left != fresh_ && right != fresh_) continue;  // known to hold this word already
-      if (state.words.empty() || state.words.back() != index) state.words.push_back(index);
-      touched_.push_back(pair);
+  void add(std::int32_t left, std::int32_t right, std::int64_t count, std::uint32_t place) {
+    const Pair pair = make_pair_of(left, right);
+    PairState& state = pairs_[pair];
+    state.count += count;
+    state.places.push_back(place);
+    if (std::exchange(state.round, round_) != round_) touched_.push_back(pair);
+  }
+
+  void remove(std::int32_t left, std::int32_t right, std::int64_t count) {
+    const auto found = pairs_.find(make_pair_of(left, right));
+    if ((found->second.count -= count) == 0 && !found->second.merged) pairs_.erase(found);
+  }
+
+  void push_touched() {
+    for (const Pair pair : touched_) {
+      if (const auto found = pairs_.find(pair); found != pairs_.end()) queue_.push({found->second.count, pair});
     }
+    touched_.clear();
+    ++round_;
   }
 
   void merge(Pair pair) {
     const std::int32_t left = left_of(pair), right = right_of(pair);
+    PairState& state = pairs_[pair];
     // Two ways to the same bytes share a token, so a merged pair can come up again; its rank is the first one.
-    if (!std::exchange(pairs_[pair].merged, true)) merges_.emplace_back(left, right);
+    if (!std::exchange(state.merged, true)) merges_.emplace_back(left, right);
     const std::string bytes = tokens_[static_cast<std::size_t>(left)] + tokens_[static_cast<std::size_t>(right)];
     const auto [known, is_new] = ids_.emplace(bytes, static_cast<std::int32_t>(tokens_.size()));
-    fresh_ = known->second;
     if (is_new) tokens_.push_back(bytes);
-    const std::vector<std::uint32_t> holders = std::move(pairs_[pair].words);
-    pairs_[pair].words.clear();
-    for (const std::uint32_t index : holders) rewrite(index, left, right);
-    std::sort(touched_.begin(), touched_.end());
-    touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
-    for (const Pair changed : touched_) queue_.push({pairs_[changed].count, changed});
-    touched_.clear();
+    std::vector<std::uint32_t> places = std::exchange(state.places, {});
+    std::sort(places.begin(), places.end());
+    for (const std::uint32_t place : places) {
+      const Symbol& first = symbols_[place];
+      if (first.id == left && first.next != no_place && symbols_[first.next].id == right) join(place, known->second);
+    }
+    push_touched();
   }
 
-  void rewrite(std::uint32_t index, std::int32_t left, std::int32_t right) {
-    std::vector<std::int32_t>& symbols = words_[index].symbols;
-    bool holds = false;
-    for (std::size_t i = 0; i + 1 < symbols.size() && !holds; ++i)
-      holds = symbols[i] == left && symbols[i + 1] == right;
-    if (!holds) return;
-    remove_pairs(words_[index]);
-    std::size_t out = 0;
-    for (std::size_t i = 0; i < symbols.size(); ++out) {
-      const bool match = i + 1 < symbols.size() && symbols[i] == left && symbols[i + 1] == right;
-      symbols[out] = match ? fresh_ : symbols[i];
-      i += match ? 2 : 1;
+  // The symbol at `place` with the next one.
+  void join(std::uint32_t place, std::int32_t fresh) {
+    Symbol& first = symbols_[place];
+    Symbol& second = symbols_[first.next];
+    const std::int64_t count = counts_[first.word];
+    remove(first.id, second.id, count);
+    if (first.previous != no_place) {
+      const std::int32_t before = symbols_[first.previous].id;
+      remove(before, first.id, count);
+      add(before, fresh, count, first.previous);
     }
-    symbols.resize(out);
-    add_pairs(index);
+    if (second.next != no_place) {
+      Symbol& behind = symbols_[second.next];
+      remove(second.id, behind.id, count);
+      add(fresh, behind.id, count, place);
+      behind.previous = place;
+    }
+    first.id = fresh;
+    first.next = second.next;
+    second.id = -1;
   }
 
   std::vector<std::string> tokens_;
+  std::int32_t id_of_byte_[256];
   std::unordered_map<std::string, std::int32_t> ids_;
   std::vector<std::pair<std::int32_t, std::int32_t>> merges_;
-  std::vector<Word> words_;
-  std::unordered_map<Pair, PairState> pairs_;
+  std::vector<Symbol> symbols_;
+  std::vector<std::int64_t> counts_;  // of words
+  std::unordered_map<Pair, PairState> pairs_;  // none of count 0 but merged ones
   std::priority_queue<Entry, std::vector<Entry>, Less> queue_;
-  std::vector<Pair> touched_;
-  std::int32_t fresh_ = -1;  // the token of the merge under way; -1: the first count
+  std::vector<Pair> touched_;  // in this round
+  std::int64_t round_ = 0;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 // Trains a byte-level BPE tokenizer on counted words; data/corpus_bpe.h counts those of files.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <unordered_map>
@@ -15,6 +16,9 @@ struct BpeTrainerOptions {
   std::int64_t workers = 0;        // threads that count words; 0: all cores
   std::string pattern = qwen2_pattern;
   std::string text_key = "text";
+  // So much is counted of different pieces that are longer than 256 bytes, the first of them: text without breaks, as DNA or
+  // Japanese, is few and long ones, and training on it takes about 40 bytes of memory for each of its bytes.
+  std::size_t most_long_bytes = std::size_t{32} << 20;
 };
 
 // How often each piece of the pre-tokenizer occurs. Iterate only after sorting.

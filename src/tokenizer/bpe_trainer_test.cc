@@ -79,6 +79,17 @@ TEST(BpeTrainer, AgreesWithCountingEverythingAnewEachRound) {
   }
 }
 
+TEST(BpeTrainer, AgreesForWordsWithoutABreak) {
+  for (std::uint64_t seed = 0; seed < 6; ++seed) {
+    const std::string letters = seed % 3 == 0 ? "a" : seed % 3 == 1 ? "ACGT" : "ab";
+    WordCounts words = {{base::random_text(letters, 700, seed), 1}, {base::random_text(letters, 300, seed + 9), 3}};
+    ++words[std::string(400, 'a')];
+    BpeTrainerOptions options;
+    options.vocab_size = 257 + 60;
+    EXPECT_EQ(merges_of(train_bpe(words, options)), train_by_hand(words, 60)) << "seed " << seed;
+  }
+}
+
 TEST(BpeTrainer, StopsWhenNoPairIsFrequentEnough) {
   BpeTrainerOptions options;
   options.vocab_size = 1000;

@@ -85,9 +85,9 @@ class CharSymbols::Maker {
   std::array<std::vector<std::uint32_t>, 4> lowest_;  // by Beside and id: of all its merges with such a neighbour
 };
 
-CharSymbols::CharSymbols(const ByteIds& byte_ids, const std::vector<std::string>& tokens, const Pairs& merges,
-                         const MergeTable& table)
-    : byte_ids_(byte_ids) {
+CharSymbols::CharSymbols(const ByteIds& byte_ids, const LackingBytes& lacking, const std::vector<std::string>& tokens,
+                         const Pairs& merges, const MergeTable& table)
+    : byte_ids_(byte_ids), lacking_(lacking) {
   const Maker maker(byte_ids, tokens, merges, table);
   std::map<std::vector<std::uint32_t>, std::uint32_t> known;
   std::vector<std::uint32_t> block(block_size);
@@ -103,6 +103,7 @@ std::uint32_t CharSymbols::make_symbol(const Maker& maker, std::uint32_t c) {
   if (c < first_code_point) return always_bytes;
   std::string bytes;
   append_utf8(c, &bytes);
+  if (lacking(bytes) > 0) return always_bytes;
   const Maker::Result made = maker.merge(bytes);
   if (made.count == bytes.size()) return always_bytes;
   const bool alone = made.count == 1 && made.ids[0] < 1 << (31 - flag_bits);
@@ -117,7 +118,9 @@ std::uint32_t CharSymbols::make_symbol(const Maker& maker, std::uint32_t c) {
 std::vector<bool> CharSymbols::symbols(std::size_t vocab_size) const {
   std::vector<bool> given(vocab_size, false);
   const auto give = [&](std::int32_t id) { given[static_cast<std::size_t>(id)] = true; };
-  for (const std::int32_t id : byte_ids_) give(id);
+  for (std::size_t byte = 0; byte < byte_ids_.size(); ++byte) {
+    if (!lacking_.bytes[byte]) give(byte_ids_[byte]);
+  }
   for (std::size_t i = 0; i < lists_.size(); i += 1 + static_cast<std::size_t>(lists_[i])) {
     for (std::int32_t k = 1; k <= lists_[i]; ++k) give(lists_[i + static_cast<std::size_t>(k)]);
   }
@@ -125,6 +128,27 @@ std::vector<bool> CharSymbols::symbols(std::size_t vocab_size) const {
     if ((symbol & (list | always_bytes)) == 0) give(static_cast<std::int32_t>(symbol >> flag_bits));
   }
   return given;
+}
+
+std::size_t CharSymbols::lacking(std::string_view piece) const {
+  if (!lacking_.any) return 0;
+  return static_cast<std::size_t>(std::count_if(piece.begin(), piece.end(), [&](char c) {
+    return lacking_.bytes[static_cast<unsigned char>(c)];
+  }));
+}
+
+std::int32_t* CharSymbols::write_lacking(std::string_view piece, std::int32_t* ids) const {
+  bool in_run = false;
+  for (const char c : piece) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (!lacking_.bytes[byte]) {
+      *ids++ = byte_ids_[byte];
+    } else if (lacking_.unknown >= 0 && !(in_run && lacking_.fused)) {
+      *ids++ = lacking_.unknown;
+    }
+    in_run = lacking_.bytes[byte];
+  }
+  return ids;
 }
 
 std::int32_t* CharSymbols::write(std::string_view piece, std::int32_t* ids) const {

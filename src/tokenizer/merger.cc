@@ -33,8 +33,8 @@ struct Merger::Window {
   }
 };
 
-Merger::Merger(const CharSymbols::ByteIds& byte_ids, const std::vector<std::string>& tokens,
-               const CharSymbols::Pairs& merges, const TokenTable& ids)
+Merger::Merger(const CharSymbols::ByteIds& byte_ids, const LackingBytes& lacking,
+               const std::vector<std::string>& tokens, const CharSymbols::Pairs& merges, const TokenTable& ids)
     : merges_(merges.size(), tokens.size()) {
   const auto is_token = [&](std::int32_t id) {
     return id >= 0 && static_cast<std::size_t>(id) < tokens.size() && !tokens[static_cast<std::size_t>(id)].empty();
@@ -42,17 +42,22 @@ Merger::Merger(const CharSymbols::ByteIds& byte_ids, const std::vector<std::stri
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {
     const auto [left, right] = merges[rank];
     if (!is_token(left) || !is_token(right)) throw base::DataError(base::say(tokenizer_texts.merge_token, rank));
+    // Joints are found by bytes, which do not tell where the unknown token stands.
+    if (lacking.any && lacking.unknown >= 0 && (left == lacking.unknown || right == lacking.unknown))
+      throw base::DataError(base::say(tokenizer_texts.merge_of_unk, rank));
     const std::int32_t result =
         ids.find(tokens[static_cast<std::size_t>(left)] + tokens[static_cast<std::size_t>(right)]);
     if (result < 0) throw base::DataError(base::say(tokenizer_texts.merge_result, rank));
     merges_.set(left, right, static_cast<std::int32_t>(rank), result);
   }
-  characters_ = CharSymbols(byte_ids, tokens, merges, merges_);
+  characters_ = CharSymbols(byte_ids, lacking, tokens, merges, merges_);
   joints_ = Joints(characters_.symbols(tokens.size()), tokens, merges, ids);
 }
 
 Merger::Merged Merger::merge(std::string_view piece, Scratch* scratch, std::int32_t* ids) const {
-  std::int32_t *const end = characters_.write(piece, ids), *merged = ids;
+  const std::size_t lacking = characters_.lacking(piece);
+  std::int32_t* const end = lacking == 0 ? characters_.write(piece, ids) : characters_.write_lacking(piece, ids);
+  std::int32_t* merged = ids;
   bool at_once = true;
   for (std::int32_t* begin = ids; begin != end;) {
     std::int32_t* behind = begin + 1;
@@ -65,7 +70,7 @@ Merger::Merged Merger::merge(std::string_view piece, Scratch* scratch, std::int3
     merged = merge_stretch(begin, static_cast<std::size_t>(behind - begin), scratch, merged);
     begin = behind;
   }
-  return {merged, at_once};
+  return {merged, at_once, lacking};
 }
 
 // At least two symbols that may all join. `ids` may stand before `symbols` in the same memory.

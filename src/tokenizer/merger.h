@@ -20,8 +20,8 @@ class Merger {
   Merger() = default;
   // `tokens`: the bytes of each id; `merges` in order of rank, of equal pairs the last counts; `ids` finds the results. Throws
   // DataError when a merge's result is no token.
-  Merger(const CharSymbols::ByteIds& byte_ids, const std::vector<std::string>& tokens, const CharSymbols::Pairs& merges,
-         const TokenTable& ids);
+  Merger(const CharSymbols::ByteIds& byte_ids, const LackingBytes& lacking, const std::vector<std::string>& tokens,
+         const CharSymbols::Pairs& merges, const TokenTable& ids);
 
   // Working memory of one caller: 32 bytes for each byte of the longest piece.
   class Scratch {
@@ -38,6 +38,7 @@ class Merger {
   struct Merged {
     std::int32_t* end;  // behind the ids
     bool at_once;       // no two symbols of the piece could join, so that merging it again costs little
+    std::size_t lacking = 0;  // bytes of the piece that no token spells
   };
   // Writes the ids of `piece`; at most piece.size(). `piece` is valid UTF-8 or one byte.
   Merged merge(std::string_view piece, Scratch* scratch, std::int32_t* ids) const;

@@ -15,7 +15,7 @@
 
 namespace troika::tokenizer {
 
-static constexpr std::size_t longest_pattern = 64 * 1024;
+static constexpr std::size_t longest_pattern = 64 * 1024, most_steps = 10'000'000, free_steps = 2000, steps_of_byte = 128;
 
 struct PieceRegex::Compiled {
   pcre2_code* code = nullptr;
@@ -168,26 +168,29 @@ struct PieceRegex::Scratch::Memory {
   Memory& operator=(const Memory&) = delete;
 
   // PCRE2's own default, and what a run of white space as long as the text takes.
-  void limit_steps(std::size_t text_size) {
-    const std::size_t steps = 10'000'000 + 16 * text_size;
-    pcre2_set_match_limit(context, static_cast<std::uint32_t>(std::min<std::size_t>(steps, UINT32_MAX)));
+  void begin_text(std::size_t bytes) {
+    text_bytes = bytes;
+    allowed = left = most_steps + steps_of_byte * bytes;
   }
+
+  std::size_t text_bytes = 0, allowed = 0, left = 0;
 };
 
-PieceRegex::Scratch::Scratch() : memory_(std::make_unique<Memory>()) {}
+PieceRegex::Scratch::Scratch() : memory_(std::make_unique<Memory>()) { begin_text(0); }
 PieceRegex::Scratch::~Scratch() = default;
+void PieceRegex::Scratch::begin_text(std::size_t bytes) { memory_->begin_text(bytes); }
 
 PieceRegex::PieceRegex(std::string pattern)
     : pattern_(std::move(pattern)), compiled_(std::make_unique<Compiled>(pattern_)) {}
 PieceRegex::~PieceRegex() = default;
 PieceRegex::PieceRegex(PieceRegex&&) noexcept = default;
 
-void PieceRegex::cut(std::string_view text, Scratch* scratch,
-                     const std::function<void(std::string_view)>& on_piece) const {
+// PCRE2 does not say how many steps a match took, so one that takes many is tried again with four times as many until it ends.
+int PieceRegex::match(std::string_view text, std::size_t at, Scratch* scratch) const {
   auto& memory = *scratch->memory_;
   const auto* subject = reinterpret_cast<PCRE2_SPTR>(text.data());
-  for (std::size_t at = 0; at < text.size();) {
-    memory.limit_steps(text.size());  // each time: on_piece may have used the memory for another text
+  for (std::size_t steps = free_steps;; steps = std::min(4 * steps, memory.left)) {
+    pcre2_set_match_limit(memory.context, static_cast<std::uint32_t>(std::min<std::size_t>(steps, UINT32_MAX)));
     int found = PCRE2_ERROR_JIT_STACKLIMIT;
     if (compiled_->just_in_time) {
       found = pcre2_jit_match(compiled_->code, subject, text.size(), at, 0, memory.match, memory.context);
@@ -196,6 +199,18 @@ void PieceRegex::cut(std::string_view text, Scratch* scratch,
       found = pcre2_match(compiled_->code, subject, text.size(), at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, memory.match,
                           memory.context);
     }
+    if (steps > free_steps) memory.left -= std::min(steps, memory.left);
+    if (found != PCRE2_ERROR_MATCHLIMIT) return found;
+    if (memory.left <= free_steps)
+      throw base::DataError(base::say(tokenizer_texts.too_many_steps, pattern_, memory.allowed, memory.text_bytes));
+  }
+}
+
+void PieceRegex::cut(std::string_view text, Scratch* scratch,
+                     const std::function<void(std::string_view)>& on_piece) const {
+  auto& memory = *scratch->memory_;
+  for (std::size_t at = 0; at < text.size();) {
+    const int found = match(text, at, scratch);
     if (found == PCRE2_ERROR_NOMATCH) return on_piece(text.substr(at));
     const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer(memory.match);
     const std::size_t begin = found < 0 ? at : bounds[0], end = found < 0 ? at : bounds[1];

@@ -3,6 +3,7 @@
 // $ match at every line), or the pattern is refused.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <string>
@@ -20,10 +21,11 @@ class PieceRegex {
   PieceRegex(PieceRegex&&) noexcept;
   PieceRegex& operator=(PieceRegex&&) = delete;
 
-  // Working memory of one caller.
+  // Working memory of one caller, and the steps that patterns may still take on its text.
   class Scratch {
    public:
     Scratch();
+    void begin_text(std::size_t bytes);  // gives all of them back
     ~Scratch();
     Scratch(const Scratch&) = delete;
     Scratch& operator=(const Scratch&) = delete;
@@ -35,11 +37,14 @@ class PieceRegex {
   };
 
   // Gives the matches and the text between them in order; never an empty piece. `text` must be valid UTF-8. Throws DataError
-  // that names the pattern when it takes too many steps on the text (a number of them that grows with its length).
+  // that names the pattern when it takes more steps than `scratch` has left: matches of at most 2,000 are free, for all others of
+  // a text together there are ten million, and 128 for each of its bytes.
   void cut(std::string_view text, Scratch* scratch, const std::function<void(std::string_view)>& on_piece) const;
 
  private:
   struct Compiled;
+  int match(std::string_view text, std::size_t at, Scratch* scratch) const;  // what PCRE2 returns
+
   std::string pattern_;
   std::unique_ptr<Compiled> compiled_;
 };

@@ -65,6 +65,26 @@ TEST(PieceRegex, NamesThePatternThatTakesTooManySteps) {
   }
 }
 
+TEST(PieceRegex, LimitsTheStepsOfAllMatchesOfATextTogether) {
+  const PieceRegex slow("(.*a){12}|.");  // thousands of steps at each place
+  PieceRegex::Scratch scratch;
+  const std::string line = std::string(40, 'b') + std::string(11, 'a') + "\n";
+  std::string text;
+  for (int i = 0; i < 2000; ++i) text += line;
+  std::int64_t pieces = 0;
+  const auto cut_all = [&] { slow.cut(text, &scratch, [&](std::string_view) { ++pieces; }); };
+  scratch.begin_text(text.size());
+  EXPECT_THAT(base::message_of<base::DataError>(cut_all),
+              testing::AllOf(testing::HasSubstr("'(.*a){12}|.'"), testing::HasSubstr("steps"),
+                             testing::HasSubstr(std::to_string(text.size()) + " bytes")));
+  EXPECT_GT(pieces, 0);
+  pieces = 0;
+  text = line;
+  scratch.begin_text(text.size());
+  cut_all();
+  EXPECT_EQ(pieces, 52);
+}
+
 TEST(PieceRegex, RefusesWhatWouldCutCharactersOrTakeTooMuchMemory) {
   for (const std::string& pattern : {std::string("\\C"), std::string("("), std::string("(((a{9999}){9999}){9999})"),
                                      std::string(70000, 'a'), std::string("\\p{Nonsense}"), std::string("[z-a]"),

@@ -9,9 +9,32 @@ struct TokenizerTexts {
   base::Bilingual small_vocabulary = {
       "the vocabulary size {} is too small: 256 bytes and <|endoftext|> need at least 257",
       "词表大小 {} 太小：256 个字节和 <|endoftext|> 至少需要 257"};
+  base::Bilingual many_words = {"the different words of the text have {} bytes; at most {} can be trained on: give less text",
+                                "文本中不同的词共有 {} 字节；最多可用 {} 字节训练：请减少文本"};
   base::Bilingual bad_id = {"the added token '{}' has the id {}", "附加 token“{}”的 id 为 {}"};
-  base::Bilingual no_byte = {"the vocabulary has no token for the byte 0x{:02x}; it is not byte-level BPE",
-                             "词表中没有字节 0x{:02x} 的 token；它不是字节级 BPE"};
+  base::Bilingual no_bytes = {"the vocabulary has no token for any of the 256 bytes; it is not byte-level BPE",
+                              "词表中 256 个字节都没有对应的 token；它不是字节级 BPE"};
+  base::Bilingual unknown_token = {
+      "{}: the model's unk_token is '{}', which its vocabulary lacks, and {} of the 256 bytes need it: set it to null, "
+      "which drops them, or to a token of the vocabulary",
+      "{}：模型的 unk_token 为“{}”，但词表中没有它，而 256 个字节中有 {} 个需要它：请设为 null（丢弃这些字节），"
+      "或设为词表中的 token"};
+  base::Bilingual merge_of_unk = {
+      "merge {} is of the unk_token, which is not supported where bytes have no token: set unk_token to null, which "
+      "drops them",
+      "第 {} 个合并涉及 unk_token；有字节没有 token 时不支持：请将 unk_token 设为 null（丢弃这些字节）"};
+  base::Bilingual no_merges = {
+      "{}: the model has no list of merges ('merges' is {}), so text would be cut into single bytes: the file is "
+      "incomplete; copy or make it again",
+      "{}：模型没有合并列表（“merges”为{}），文本会被切成单个字节：文件不完整；请重新复制或生成"};
+  base::Bilingual merges_absent = {"missing", "缺失"};
+  base::Bilingual merges_empty = {"empty, but {} tokens have several bytes", "空，而有 {} 个 token 由多个字节组成"};
+  base::Bilingual no_vocab = {"{}: the model has no vocabulary ('vocab' is {}); copy or make the file again",
+                              "{}：模型没有词表（“vocab”为{}）；请重新复制或生成该文件"};
+  base::Bilingual too_large = {"'{}' has {} bytes; a file of a tokenizer has at most {}: is it the right one?",
+                               "“{}”有 {} 字节；分词器的文件最多 {} 字节：是否给错了文件？"};
+  base::Bilingual long_added = {"{}: the added tokens have more than {} bytes together, up to '{}...'",
+                                "{}：附加 token 合计超过 {} 字节，直到“{}...”"};
   base::Bilingual no_id = {"{}: the token '{}' has no usable id", "{}：token“{}”没有可用的 id"};
   base::Bilingual same_id = {"{}: two tokens have the id {}", "{}：有两个 token 的 id 都是 {}"};
   base::Bilingual id_of_another = {"{}: the added token '{}' has the id {} of another token",
@@ -35,6 +58,10 @@ struct TokenizerTexts {
                                    "分词器的正则表达式“{}”可能匹配空串，因此无法切分文本"};
   base::Bilingual failed_pattern = {"the tokenizer's pattern '{}' failed on {} bytes of text: {}",
                                     "分词器的正则表达式“{}”在 {} 字节的文本上失败：{}"};
+  base::Bilingual too_many_steps = {
+      "the tokenizer's pattern '{0}' takes more than {1} steps on a text of {2} bytes: cut the text into shorter "
+      "documents, or take another tokenizer",
+      "分词器的正则表达式“{0}”在 {2} 字节的文本上超过了 {1} 步：请把文本分成较短的文档，或改用其他分词器"};
   base::Bilingual matches_nothing = {"it matches nothing", "它什么也没有匹配到"};
   base::Bilingual too_many_bits = {
       "a vocabulary of {} ids with {} merges is not supported: two ids and a rank take {} bits, at most 64 are",

@@ -18,7 +18,8 @@ struct Stretch {
 // Contract: decode(encode(x)) == x for every sequence of bytes, valid UTF-8 or not. A tokenizer.json may ask for less:
 // with an NFC normalizer it is NFC(x) (bytes that are not valid UTF-8 stay, and nothing is composed across them); an added
 // token with lstrip or rstrip swallows the white space beside it; with add_prefix_space a space may come in front; an id that
-// the vocabulary spells in bytes and the added tokens as other text decodes to that text.
+// the vocabulary spells in bytes and the added tokens as other text decodes to that text; bytes that no token spells are
+// dropped, or become the file's `unk_token`.
 class Tokenizer {
  public:
   virtual ~Tokenizer() = default;
@@ -53,6 +54,12 @@ class Tokenizer {
   // The smallest p >= from with encode(text) == encode(text[0, p)) followed by encode(text[p, end)); text.size() when
   // no such place is known. So a long document is tokenized by many threads without a change of ids.
   virtual std::size_t next_cut(std::string_view text, std::size_t from) const = 0;
+
+  // How many of the 256 bytes encode() drops, as no token spells them.
+  virtual std::int64_t lacking_bytes() const { return 0; }
+
+  // How many bytes encode(text) drops. Takes as long as encode() where `text` has such bytes.
+  virtual std::int64_t dropped_bytes(std::string_view) const { return 0; }
 
   // The bytes of all ids, one after the other. The bytes may end inside a UTF-8 character.
   std::string decode(const std::vector<std::int32_t>& ids) const;

@@ -20,7 +20,8 @@
 namespace troika::tokenizer {
 using nlohmann::json;
 
-static constexpr std::int64_t largest_vocabulary = 1 << 24;
+static constexpr std::int64_t largest_vocabulary = 1 << 24, most_file_bytes = std::int64_t{256} << 20;
+static constexpr std::size_t most_added_bytes = std::size_t{4} << 20;
 
 namespace {
 
@@ -90,6 +91,48 @@ static void read_merges(const TokenizerLists& lists, const std::string& path, co
   }
 }
 
+// What stands at a key that should hold a list.
+static base::Text kind_at(const json& model, const char* key) {
+  return model.contains(key) ? base::verbatim(model.at(key).dump().substr(0, 40))
+                             : base::say(tokenizer_texts.merges_absent);
+}
+
+static void check_lists(const json& model, const std::string& path) {
+  if (!model.value("vocab", json()).is_object())
+    throw base::DataError(base::say(tokenizer_texts.no_vocab, path, kind_at(model, "vocab")));
+  if (!model.value("merges", json()).is_array())
+    throw base::DataError(base::say(tokenizer_texts.no_merges, path, kind_at(model, "merges")));
+}
+
+// A vocabulary that has what only merges make comes with some.
+static void check_merges(const TokenizerLists& lists, const BpeModel& result, const std::string& path) {
+  if (!lists.merges.empty() || result.whole_pieces_first) return;
+  std::vector<bool> unmerged(result.tokens.size(), false);
+  for (const std::int32_t id : result.outside) unmerged.at(static_cast<std::size_t>(id)) = true;
+  for (const AddedToken& token : result.added) unmerged.at(static_cast<std::size_t>(token.id)) = true;
+  std::int64_t merged = 0;
+  for (std::size_t id = 0; id < result.tokens.size(); ++id) merged += result.tokens[id].size() > 1 && !unmerged[id];
+  if (merged > 0) {
+    throw base::DataError(
+        base::say(tokenizer_texts.no_merges, path, base::say(tokenizer_texts.merges_empty, merged)));
+  }
+}
+
+// The token for bytes that the vocabulary does not spell, where the file names one.
+static void read_unknown(const json& root, const TokenizerLists& lists, const std::string& path, BpeModel* result) {
+  const json& model = root.at("model");
+  if (!json_is_set(model, "unk_token")) return;
+  const std::string name = base::json_string(model, "unk_token", path);
+  for (const auto& [spelling, id] : lists.vocab) {
+    if (spelling == name) result->unknown = static_cast<std::int32_t>(id);
+  }
+  result->fuse_unknown = json_is_true(model, "fuse_unk");
+  const LackingBytes lacking = lacking_bytes_of(*result);
+  if (result->unknown >= 0 || !lacking.any) return;
+  throw base::DataError(base::say(tokenizer_texts.unknown_token, path, name,
+                                  std::count(lacking.bytes.begin(), lacking.bytes.end(), true)));
+}
+
 // An added token that the vocabulary has too has the same id in both.
 static void check_ids(const TokenizerLists& lists, const std::unordered_map<std::string, std::int64_t>& added,
                       const std::string& path) {
@@ -116,8 +159,13 @@ static void read_added(const json& root, const TokenizerLists& lists, const std:
                        BpeModel* result) {
   if (!json_is_set(root, "added_tokens")) return;
   std::unordered_map<std::string, std::int64_t> known;
+  std::size_t bytes = 0;
   for (const json& item : base::json_array(root, "added_tokens", path)) {
     AddedToken token = added_token(item, path);
+    if ((bytes += token.content.size()) > most_added_bytes) {
+      throw base::DataError(
+          base::say(tokenizer_texts.long_added, path, most_added_bytes, token.content.substr(0, 40)));
+    }
     const std::int64_t id = base::json_int(item, "id", path);
     const auto [before, is_new] = known.emplace(token.content, id);
     if (before->second != id) {
@@ -130,12 +178,18 @@ static void read_added(const json& root, const TokenizerLists& lists, const std:
   check_ids(lists, known, path);
 }
 
+static std::string read_tokenizer_file(const std::string& path) {
+  if (const std::int64_t bytes = base::file_size(path); bytes > most_file_bytes)
+    throw base::DataError(base::say(tokenizer_texts.too_large, path, bytes, most_file_bytes));
+  return base::read_file(path);
+}
+
 // The eos_token of the tokenizer_config.json beside the file, "" when there is none.
 static std::string configured_end(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   const std::string config = (slash == std::string::npos ? "" : path.substr(0, slash + 1)) + "tokenizer_config.json";
   if (!base::file_exists(config)) return "";
-  const json root = base::parse_json(base::read_file(config), config);
+  const json root = base::parse_json(read_tokenizer_file(config), config);
   if (!root.is_object() || !json_is_set(root, "eos_token")) return "";
   const json& end = root.at("eos_token");
   return end.is_object() ? base::json_string(end, "content", config) : base::json_string(root, "eos_token", config);
@@ -152,11 +206,14 @@ static std::int32_t id_of(const BpeModel& model, const std::string& bytes) {
 static BpeModel model_of(const json& root, const TokenizerLists& lists, const std::string& path) {
   BpeModel result;
   read_tokenizer_parts(root, path, &result);
+  check_lists(root.at("model"), path);
   const std::size_t marks = json_is_set(root, "added_tokens") ? root.at("added_tokens").size() : 0;
   Vocabulary vocabulary(path, lists.vocab.size() + marks, &result);
   for (const auto& [spelling, id] : lists.vocab) vocabulary.add(spelling, id);
   read_merges(lists, path, vocabulary.alphabet(), &result);
   read_added(root, lists, path, &vocabulary, &result);
+  check_merges(lists, result, path);
+  read_unknown(root, lists, path, &result);
   if (json_is_set(root, "post_processor")) {
     result.begin = read_begin_ids(root.at("post_processor"), result.tokens.size(), path);
   }
@@ -175,7 +232,7 @@ BpeModel parse_tokenizer_json(std::string_view text, const std::string& origin) 
 }
 
 BpeModel load_tokenizer_json(const std::string& path) {
-  BpeModel model = parse_tokenizer_json(base::read_file(path), path);
+  BpeModel model = parse_tokenizer_json(read_tokenizer_file(path), path);
   if (model.end_of_document < 0) model.end_of_document = id_of(model, configured_end(path));
   return model;
 }

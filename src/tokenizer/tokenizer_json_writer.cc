@@ -52,12 +52,14 @@ static ordered_json model_json(const BpeModel& model) {
     merges.push_back(spell_bytes(model.tokens.at(static_cast<std::size_t>(left))) + " " +
                      spell_bytes(model.tokens.at(static_cast<std::size_t>(right))));
   }
+  ordered_json unknown;
+  if (model.unknown >= 0) unknown = spell_bytes(model.tokens.at(static_cast<std::size_t>(model.unknown)));
   return {{"type", "BPE"},
           {"dropout", nullptr},
-          {"unk_token", nullptr},
+          {"unk_token", unknown},
           {"continuing_subword_prefix", nullptr},
           {"end_of_word_suffix", nullptr},
-          {"fuse_unk", false},
+          {"fuse_unk", model.fuse_unknown},
           {"byte_fallback", false},
           {"ignore_merges", model.whole_pieces_first},
           {"vocab", vocab},
@@ -80,7 +82,7 @@ static ordered_json begin_json(const BpeModel& model) {
   return {{"type", "TemplateProcessing"}, {"single", single}, {"pair", pair}, {"special_tokens", marks}};
 }
 
-void save_tokenizer(const BpeModel& model, const std::string& folder) {
+std::vector<std::pair<std::string, std::string>> tokenizer_files(const BpeModel& model) {
   const ordered_json normalizer = model.nfc ? ordered_json{{"type", "NFC"}} : ordered_json();
   const ordered_json root = {{"version", "1.0"},
                              {"truncation", nullptr},
@@ -100,9 +102,12 @@ void save_tokenizer(const BpeModel& model, const std::string& folder) {
     config["eos_token"] = end;
     config["pad_token"] = end;
   }
+  return {{"tokenizer_config.json", config.dump(2) + "\n"}, {"tokenizer.json", root.dump(2) + "\n"}};
+}
+
+void save_tokenizer(const BpeModel& model, const std::string& folder) {
   base::make_directories(folder);
-  base::write_file_atomic(folder + "/tokenizer_config.json", config.dump(2) + "\n");
-  base::write_file_atomic(folder + "/tokenizer.json", root.dump(2) + "\n");
+  for (const auto& [name, content] : tokenizer_files(model)) base::write_file_atomic(folder + "/" + name, content);
 }
 
 }  // namespace troika::tokenizer

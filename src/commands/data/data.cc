@@ -15,12 +15,12 @@
 #include "commands/data/inspect_samples.h"
 #include "commands/data/inspect_texts.h"
 #include "commands/data/shown_progress.h"
+#include "commands/data/tokenizer_folder.h"
 #include "commands/stop_signals.h"
 #include "commands/told_in.h"
 #include "data/corpus_bpe.h"
 #include "data/prepare.h"
 #include "data/shard_index.h"
-#include "tokenizer/tokenizer_json.h"
 
 namespace troika::commands {
 namespace {
@@ -51,6 +51,13 @@ std::string others_left_out(const data::LeftOut& left_out) {
   return (others.empty() ? "" : ", ") + others;
 }
 
+// Bytes that no token spells; nothing where there are none.
+std::string dropped(std::int64_t bytes, const tokenizer::Tokenizer& tokenizer) {
+  if (bytes == 0) return "";
+  return fmt::format(", {} (the vocabulary has no token for {} of the 256)", base::counted(bytes, "byte"),
+                     tokenizer.lacking_bytes());
+}
+
 std::string prepared(const PrepareArguments& given, std::FILE* progress) {
   const auto tokenizer = tokenizer::open_tokenizer(given.tokenizer);
   const data::OnProgress show = shown_progress("tokenizing", progress);
@@ -69,23 +76,35 @@ std::string prepared(const PrepareArguments& given, std::FILE* progress) {
                      base::format_duration(seconds), base::counted(report.shards, "shard"), given.out,
                      base::counted(report.duplicate_documents, "duplicate document"),
                      base::counted(report.left_out.count(data::Why::binary), "binary file")) +
-         others_left_out(report.left_out) + "\n" + note_of_encodings(report.not_utf8);
+         others_left_out(report.left_out) + dropped(report.dropped_bytes, *tokenizer) + "\n" +
+         note_of_encodings(report.not_utf8);
 }
 
 std::string trained_tokenizer(const TokenizerArguments& given, std::FILE* progress) {
+  check_tokenizer_folder(given.out, given.vocab);
   const data::OnProgress show = shown_progress("counting words", progress);
   tokenizer::BpeTrainerOptions options;
   options.vocab_size = given.vocab;
   options.workers = given.workers;
   options.text_key = given.text_key;
   const double start = base::monotonic_seconds();
-  const tokenizer::BpeModel model = data::train_bpe_on_files(given.inputs, options, show);
-  tokenizer::save_tokenizer(model, given.out);
-  std::string text = fmt::format("a vocabulary of {} tokens in '{}', trained in {}\n", model.tokens.size(), given.out,
-                                 base::format_duration(base::monotonic_seconds() - start));
-  if (static_cast<std::int64_t>(model.tokens.size()) < given.vocab) {
+  const auto [model, left_out_bytes] = data::train_bpe_on_files(given.inputs, options, show);
+  const double seconds = base::monotonic_seconds() - start;
+  std::string text =
+      save_tokenizer_once(model, given.out) == Saved::before
+          ? fmt::format("'{}' already holds this tokenizer: {} tokens\n", given.out, model.tokens.size())
+          : fmt::format("a vocabulary of {} tokens in '{}', trained in {}\n", model.tokens.size(), given.out,
+                        base::format_duration(seconds));
+  const bool fewer = static_cast<std::int64_t>(model.tokens.size()) < given.vocab;
+  if (fewer) {
     text += fmt::format("fewer than the {} asked for: no further pair of tokens stands together twice in this text\n",
                         given.vocab);
+  }
+  if (left_out_bytes > 0) {
+    text += fmt::format("{} were not counted: of different pieces without a break that are longer than 256 bytes, the "
+                        "first {} are\n",
+                        base::format_bytes(left_out_bytes),
+                        base::format_bytes(static_cast<std::int64_t>(options.most_long_bytes)));
   }
   return text;
 }

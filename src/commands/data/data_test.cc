@@ -147,6 +147,46 @@ TEST_F(DataVerb, SaysWhenTheTextIsTooSmallForTheVocabulary) {
               HasSubstr("fewer than the 8192 asked for"));
 }
 
+TEST_F(DataVerb, WritesATokenizerOverNothing) {
+  const std::string tok = folder_ + "/tok", other = folder_ + "/other";
+  const auto make = [&](const std::string& out, const std::string& vocab) {
+    return std::vector<std::string>{"tokenizer", in(), "--vocab", vocab, "--out", out};
+  };
+  output_of(make(tok, "270"));
+  const std::string before = base::read_file(tok + "/tokenizer.json");
+  EXPECT_THAT(output_of(make(tok, "270")), HasSubstr("already holds this tokenizer"));
+  for (const char* vocab : {"260", "271"})
+    EXPECT_THAT(error_of<base::ConfigError>(make(tok, vocab)), AllOf(HasSubstr(tok), HasSubstr("another tokenizer")));
+  EXPECT_EQ(base::read_file(tok + "/tokenizer.json"), before);
+  base::remove_tree(tok + "/tokenizer.json");  // as after a kill between the two files
+  EXPECT_THAT(output_of(make(tok, "270")), HasSubstr("a vocabulary of 270 tokens"));
+  EXPECT_EQ(base::read_file(tok + "/tokenizer.json"), before);
+  base::make_directories(other);
+  for (const char* name : {"config.json", "run.lock", "merges.txt"}) {
+    base::write_file_atomic(other + "/" + name, "");
+    EXPECT_THAT(error_of<base::ConfigError>(make(other, "270")), AllOf(HasSubstr("other"), HasSubstr(name)));
+    base::remove_tree(other + "/" + name);
+  }
+  EXPECT_THAT(error_of<base::ConfigError>(make(in() + "/a.h", "270")), HasSubstr("is a file"));
+  EXPECT_THAT(output_of(make(other, "270")), HasSubstr("a vocabulary of 270 tokens"));
+}
+
+TEST_F(DataVerb, CountsBytesThatTheVocabularyLacks) {
+  const std::string tok = folder_ + "/tok", path = tok + "/tokenizer.json";
+  output_of({"tokenizer", in(), "--vocab", "270", "--out", tok});
+  std::string json = base::read_file(path);
+  const std::string entry = "\"\u0101\": ";  // the byte 1
+  json.replace(json.find(entry), entry.size(), "\"xyz\": ");
+  base::write_file_atomic(path, json);
+  base::write_file_atomic(folder_ + "/t", "a\x01 b\x01\x01");
+  EXPECT_THAT(output_of({"encode", folder_ + "/t", "--tokenizer", tok, "--stats"}),
+              HasSubstr("left out: 3 bytes, as the vocabulary has no token for 1 of the 256"));
+  const std::string shards = folder_ + "/shards";
+  EXPECT_THAT(output_of({"prepare", folder_ + "/t", "--tokenizer", tok, "--out", shards}),
+              HasSubstr("0 binary files, 3 bytes (the vocabulary has no token for 1 of the 256)"));
+  EXPECT_THAT(base::read_file(shards + "/index.json"), HasSubstr("\"dropped_bytes\": 3"));
+}
+
 TEST_F(DataVerb, ShowsSamplesOfConversationsWithTheirLoss) {
   const std::string path = folder_ + "/a.jsonl";
   base::write_file_atomic(path,

@@ -26,7 +26,7 @@ struct Part {
 
 struct Parts {
   std::vector<Part> parts;
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0, dropped_bytes = 0;
 };
 
 enum class Keep { ids, counts };
@@ -57,6 +57,7 @@ static void for_all_parts(const std::vector<std::string>& inputs, const tokenize
       result.parts.push_back({part.begins, part.ends, static_cast<std::int64_t>(ids.size()),
                               keep == Keep::ids ? joined(ids) : std::string()});
       result.bytes += static_cast<std::int64_t>(part.view.size());
+      if (keep == Keep::counts) result.dropped_bytes += tokenizer.dropped_bytes(part.view);
     });
     return result;
   };
@@ -87,20 +88,25 @@ std::string encode_statistics(const std::vector<std::string>& inputs, const Enco
   const double start = base::monotonic_seconds();
   const auto tokenizer = tokenizer::open_tokenizer(options.tokenizer);
   const double loaded = base::monotonic_seconds();
-  std::int64_t documents = 0, tokens = 0, bytes = 0;
+  std::int64_t documents = 0, tokens = 0, bytes = 0, dropped_bytes = 0;
   for_all_parts(inputs, *tokenizer, options, Keep::counts, [&](Parts&& some) {
     bytes += some.bytes;
+    dropped_bytes += some.dropped_bytes;
     for (const Part& part : some.parts) {
       documents += part.ends ? 1 : 0;
       tokens += part.tokens;
     }
   });
   const double seconds = base::monotonic_seconds() - loaded;
-  return fmt::format("{} in {} from {} in {}: {:.1f} MB/s on {}; the tokenizer was read in {}\n",
+  const std::string dropped =
+      dropped_bytes == 0 ? ""
+                         : fmt::format("left out: {}, as the vocabulary has no token for {} of the 256\n",
+                                       base::counted(dropped_bytes, "byte"), tokenizer->lacking_bytes());
+  return fmt::format("{} in {} from {} in {}: {:.1f} MB/s on {}; the tokenizer was read in {}\n{}",
                      base::counted(tokens, "token"), base::counted(documents, "document"), base::counted(bytes, "byte"),
                      base::format_duration(seconds), static_cast<double>(bytes) / 1e6 / seconds,
                      base::counted(data::worker_count(options.workers), "thread"),
-                     base::format_duration(loaded - start));
+                     base::format_duration(loaded - start), dropped);
 }
 
 }  // namespace troika::commands
