@@ -10,7 +10,7 @@
 set -eu
 
 # Whose errors a page can meet, and the verbs that speak both languages.
-rooms='base/file.cc base/json.cc base/language.cc base/mapping_guard.cc base/scratch_mapping.cc commands/data/inspect.cc
+rooms='base/file.cc base/run_files.cc base/json.cc base/language.cc base/mapping_guard.cc base/scratch_mapping.cc commands/data/inspect.cc
 commands/data/inspect_samples.cc commands/data/sample_text.cc commands/plan commands/serve config data host/subprocess.cc jinja machine
 plan planner checkpoint/manifest.cc schedule/build schedule/instruction schedule/trace shape/adapter.cc shape/layout.cc tokenizer'
 # What only a command line meets: starting the server.
