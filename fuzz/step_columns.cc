@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/file.h"
 #include "base/text.h"
 #include "commands/serve/curves.h"
 #include "commands/serve/rows.h"
@@ -15,17 +16,18 @@
 #include "fuzz/memory_file.h"
 #include "fuzz/outcome.h"
 #include "metrics/step_metrics.h"
-#include "records/line_file.h"
 
 namespace troika::fuzz {
 namespace {
 
 using namespace commands::serve;
 
-// As records::RunReader reads them, each step once.
+// Each step once.
 std::vector<metrics::StepMetrics> rows_by_records(const std::string& path) {
   std::vector<metrics::StepMetrics> rows;
-  for (const std::string& line : records::LineReader(path).read().lines) {
+  std::vector<std::string> lines = base::split(base::read_file(path), '\n');
+  lines.pop_back();  // not ended yet
+  for (const std::string& line : lines) {
     metrics::StepMetrics row;
     if (!accepted([&] { row = metrics::parse_step_metrics(line, "a row"); })) continue;
     while (!rows.empty() && rows.back().step >= row.step) rows.pop_back();

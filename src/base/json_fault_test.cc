@@ -44,7 +44,7 @@ TEST(JsonFault, SaysWhatIsWrong) {
       {"[\"\\ude00\"]", "'\\ude00' is half of a surrogate pair"},
       {"[\"\\ud83d\\ude00\\x\"]", "'\\x' is no escape of JSON"},
       {"[\"C:\\dir\"]", "'\\d' is no escape of JSON"},
-      {"[\"\\u12\"]", "is no escape of JSON"},
+      {"[\"\\u12\"]", "'\\u12\"]' is no escape of JSON"},
       {"[\"one\ntwo\"]", "a line break inside a string"},
       {"[\"one\ttwo\"]", "the control character 0x09"},
       {"{\"a\": \"b", "it ends inside a string"},
@@ -56,8 +56,8 @@ TEST(JsonFault, SaysWhatIsWrong) {
       {"not JSON", "it begins with 'not JSON'"},
       {"[\"caf\xE9 cr\xE8me\"]",
        "the byte 0xe9 is not UTF-8, and the text looks like LATIN1: convert the file (iconv -f"},
-      {"[\"\xC4\xE3\xBA\xC3\"]", "looks like GB18030"},
-      {"[\"\xCF\xF0\xE8\xE2\xE5\xF2\"]", "iconv -f WINDOWS-1251"},
+      {"[\"\xC4\xE3\xBA\xC3\"]", "the byte 0xc4 is not UTF-8, and the text looks like GB18030"},
+      {"[\"\xCF\xF0\xE8\xE2\xE5\xF2\"]", "the byte 0xcf is not UTF-8: convert the file from its encoding (iconv -f WINDOWS-1251"},
       {"[\"déjà \xE9t\"]", "the byte 0xe9 is not UTF-8"},
   };
   for (const Case& one : cases) {

@@ -267,7 +267,7 @@ TEST(Saving, FullDiskWhileWritingAPartLeavesTheLastCheckpointInUse) {
       2, [&](comm::Channel& world) { save(request_for(root, 20, Cut::flat, Cut::flat, world), world); });
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &old), 0);
   std::signal(SIGXFSZ, old_handler);
-  EXPECT_THAT(errors, Each(testing::AllOf(HasSubstr("cannot write"), HasSubstr("File too large"))));
+  EXPECT_THAT(errors, Each(testing::AllOf(HasSubstr("cannot write"), HasSubstr("a file may have at most 600 B here"))));
   expect_loads({root}, 3, Cut::whole, 10);
 }
 

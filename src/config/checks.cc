@@ -144,7 +144,7 @@ void check_out(const std::string& out, const std::string& sources, const char* k
   std::vector<std::string> words = base::split(sources, ',');
   words.push_back(sources);
   if (std::any_of(words.begin(), words.end(), [&](const std::string& word) { return plain(word) == plain(out); }) &&
-      !out.empty() && !base::file_exists(out + "/index.json"))
+      base::directory_exists(out) && !base::file_exists(out + "/index.json"))
     findings->errors.push_back(base::say(texts.out_is_data, base::without_end_slashes(out), key));
 }
 

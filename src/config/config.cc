@@ -88,9 +88,9 @@ Layer read_file_layer(const std::string& path) {
     layer.errors.push_back(base::say(texts.python_file, path, base::join(preset_names(), ", ")));
     return layer;
   }
+  if (const auto other = other_than_settings(path)) throw base::DataError(*other);
   std::error_code unheard;
   if (!std::filesystem::exists(path, unheard)) throw base::DataError(base::say(texts.no_file, path));
-  if (const auto other = other_than_settings(path)) throw base::DataError(*other);
   if (base::file_exists(path) && has_data_ending(path)) return refused(texts.data_as_settings, path);
   constexpr std::int64_t far_too_many_bytes = std::int64_t{16} << 20;  // read_yaml says how many are
   const bool is_regular = base::file_exists(path);

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/temporary_folder_test_support.h"
 #include "base/text.h"
 #include "config/config_test_support.h"
 
@@ -15,9 +16,11 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 TEST(Out, IsNotTheFolderOfTheData) {
-  for (const char* data : {"texts", "./texts/", "a.txt, texts"})
-    EXPECT_THAT(resolve_error({"--data.train", data, "--out", "texts"}, 1),
-                HasSubstr("train.out is 'texts', which is the folder of data.train too"));
+  const base::TemporaryFolder folder;
+  const std::string texts = folder.path();
+  for (const std::string& data : {texts, texts + "/./", "a.txt, " + texts})
+    EXPECT_THAT(resolve_error({"--data.train", data, "--out", texts}, 1),
+                HasSubstr("train.out is '" + texts + "', which is the folder of data.train too"));
   EXPECT_THAT(resolve_error({"--data.train", "a.txt", "--data.valid", ".", "--out", "."}, 1),
               HasSubstr("the folder of data.valid too"));
   EXPECT_EQ(resolved({"--data.train", "texts", "--out", "texts/run"}, 1).settings.train.out, "texts/run");

@@ -51,7 +51,7 @@ TEST(MetricsLog, AFullDiskIsToldOnce) {
   const std::string first = log.append(row_of(1)), second = log.append(row_of(2));
   ::setrlimit(RLIMIT_FSIZE, &before);
   ::signal(SIGXFSZ, handler);
-  EXPECT_THAT(first, HasSubstr("File too large"));
+  EXPECT_THAT(first, HasSubstr("a file may have at most 0 B here (ulimit -f)"));
   EXPECT_EQ(second, "");
 }
 

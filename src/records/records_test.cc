@@ -331,7 +331,7 @@ TEST(Records, ALockThatCannotBeWrittenSaysWhy) {
   const std::string error = base::message_of<base::DataError>([&] { lock.take(this_process("a", "")); });
   ::setrlimit(RLIMIT_FSIZE, &before);
   ::signal(SIGXFSZ, handler);
-  EXPECT_THAT(error, testing::HasSubstr("run.lock': File too large"));
+  EXPECT_THAT(error, testing::HasSubstr("run.lock': a file may have at most 5 B here"));
 }
 
 TEST(Records, LinesAreNeitherWrittenNorReadThroughLinks) {

@@ -15,11 +15,14 @@ namespace {
 using base::monotonic_seconds;
 using ::testing::HasSubstr;
 
-std::vector<std::string> host_flags(int node, const std::string& port, const std::vector<std::string>& more = {}) {
-  std::vector<std::string> flags = {"--nnodes",      "2",  "--master-addr", "127.0.0.1",
-                                    "--master-port", port, "--node-rank",   std::to_string(node)};
-  flags.insert(flags.end(), more.begin(), more.end());
-  return flags;
+// Of two hosts; what `more` has of it counts instead.
+std::vector<std::string> host_flags(int node, const std::string& port, std::vector<std::string> more = {}) {
+  const std::vector<std::string> usual = {"--nnodes",      "2",  "--master-addr", "127.0.0.1",
+                                          "--master-port", port, "--node-rank",   std::to_string(node)};
+  for (std::size_t i = 0; i < usual.size(); i += 2) {
+    if (std::find(more.begin(), more.end(), usual[i]) == more.end()) more.insert(more.end(), {usual[i], usual[i + 1]});
+  }
+  return more;
 }
 
 TEST(LaunchFaults, ARankThatFailsEndsTheOthersAndGivesItsCode) {

@@ -121,6 +121,7 @@ TEST_F(MovedRun, SaysSoWhereTheStatedTokenizerIsAnother) {
     return inside(troika(training(corpus_, "tokenizer", "run") + Words{"--steps", steps}), folder_.path());
   };
   ASSERT_EQ(trained("1").code, 0);
+  base::remove_tree(folder_ / "tokenizer");
   const End made = run(troika({"data", "tokenizer", corpus_, "--out", folder_ / "tokenizer", "--vocab", "270"}));
   ASSERT_EQ(made.code, 0) << made.output;
   const End resumed = trained("2");

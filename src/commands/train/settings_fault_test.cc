@@ -87,7 +87,7 @@ TEST_F(BadInput, AnEmptyDataFileIsNamed) {
 TEST_F(BadInput, NoDataAtAllIsToldWithTheFlag) { expect_error({"--data.train", ""}, 2, "--data.train PATH"); }
 
 TEST_F(BadInput, AMissingTokenizerIsNamed) {
-  expect_error({"--data.tokenizer", folder_ / "tokenizer"}, 3, folder_ / "tokenizer");
+  expect_error({"--data.tokenizer", folder_ / "tokenizer"}, 3, "tokenizer' does not exist");
 }
 
 TEST_F(BadInput, ATruncatedTokenShardIsNamed) {
