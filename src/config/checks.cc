@@ -139,7 +139,7 @@ void check_data(const DataSettings& d, Findings* findings) {
 // A run's records among its data would be data of the next start. Prepared token shards are known by their index.
 void check_out(const std::string& out, const std::string& sources, const char* key, Findings* findings) {
   const auto plain = [](const std::string& path) {
-    return std::filesystem::path(base::without_end_slashes(base::trim(path))).lexically_normal();
+    return base::without_end_slashes(std::filesystem::path(base::trim(path)).lexically_normal().string());
   };
   std::vector<std::string> words = base::split(sources, ',');
   words.push_back(sources);
