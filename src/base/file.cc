@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,9 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <filesystem>
-#include <thread>
 #include <utility>
 
 #include "base/descriptor.h"
@@ -227,22 +224,5 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(size_, other.size_);
   return *this;
 }
-
-FileLock::FileLock(const std::string& path, const std::function<void()>& while_waiting)
-    : descriptor_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
-  Descriptor owner(descriptor_);
-  if (!owner) fail(file_texts.open, path, errno);
-  while (::flock(descriptor_, LOCK_EX | (while_waiting ? LOCK_NB : 0)) != 0) {
-    if (errno == EWOULDBLOCK) {
-      while_waiting();
-      std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    } else if (errno != EINTR) {
-      fail(file_texts.lock, path, errno);
-    }
-  }
-  owner.release();
-}
-
-FileLock::~FileLock() { ::close(descriptor_); }
 
 }  // namespace troika::base

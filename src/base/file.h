@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -63,19 +62,6 @@ class MappedFile {
  private:
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
-};
-
-// An exclusive lock on `path` (created when absent) held for the lifetime of the object; the constructor waits for it.
-class FileLock {
- public:
-  // `while_waiting` is called ten times a second until the lock is there; may be empty.
-  explicit FileLock(const std::string& path, const std::function<void()>& while_waiting = {});
-  ~FileLock();
-  FileLock(const FileLock&) = delete;
-  FileLock& operator=(const FileLock&) = delete;
-
- private:
-  int descriptor_;
 };
 
 }  // namespace troika::base

@@ -3,9 +3,7 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -160,8 +158,7 @@ TEST_F(File, EveryFailureNamesThePathAndTheCause) {
                                                    [&] { file_size(absent); },
                                                    [&] { hash_file(absent); },
                                                    [&] { MappedFile{absent}; },
-                                                   [&] { append_file(absent + "/x", "1"); },
-                                                   [&] { FileLock{absent + "/x"}; }};
+                                                   [&] { append_file(absent + "/x", "1"); }};
   for (const auto& action : actions) {
     EXPECT_THAT(error_of(action), testing::AllOf(HasSubstr(absent), HasSubstr("No such file or directory")));
   }
@@ -222,44 +219,6 @@ TEST_F(File, AMapMovesAndOutlivesTheName) {
   c = std::move(b);
   write_file_atomic(at("one"), "replaced");
   EXPECT_EQ(c.text(), "first");
-}
-
-// Whether another holder could have the lock now, asked from another process.
-bool lock_is_free(const std::string& path) {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    const int descriptor = ::open(path.c_str(), O_RDWR);
-    ::_exit(::flock(descriptor, LOCK_EX | LOCK_NB) == 0 ? 0 : 1);
-  }
-  int status = -1;
-  ::waitpid(child, &status, 0);
-  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
-}
-
-TEST_F(File, ALockIsHeldForItsScopeAgainstOtherProcesses) {
-  {
-    const FileLock lock(at("lock"));
-    EXPECT_FALSE(lock_is_free(at("lock")));
-  }
-  EXPECT_TRUE(lock_is_free(at("lock")));
-}
-
-TEST_F(File, ALockExcludesThreadsOfOneProcess) {
-  std::atomic<int> inside{0}, overlaps{0}, total{0};
-  std::vector<std::thread> threads;
-  for (int i = 0; i < 4; ++i) {
-    threads.emplace_back([&] {
-      for (int round = 0; round < 50; ++round) {
-        const FileLock lock(at("lock"));
-        if (++inside > 1) ++overlaps;
-        ++total;
-        --inside;
-      }
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  EXPECT_EQ(overlaps, 0);
-  EXPECT_EQ(total, 200);
 }
 
 }  // namespace
