@@ -210,6 +210,14 @@ class Searcher {
     std::int64_t number = 0;
   };
 
+  // Of one tensor-parallel size.
+  struct Part {
+    int tp = 1;
+    std::vector<Candidate> candidates;
+    Answer counts;
+    std::exception_ptr failed;
+  };
+
   // What following and simulating a layout shows, whatever the others are.
   struct Tried {
     base::Text refusal;              // the settings do not allow it
@@ -219,15 +227,42 @@ class Searcher {
     bool simulated = false;
   };
 
+  // The layouts of each tensor-parallel size with bounds of their own, which remember what they have computed.
   void collect(Answer& answer) {
-    each_layout(q_, placement_, [&](const Layout& layout) {
-      ++answer.considered;
-      const std::int64_t need = bounds_.memory_bytes(layout);
-      if (need > bounds_.available_bytes()) return leave_out(layout, need, bounds_.available_bytes(), answer);
-      candidates_.push_back({layout, bounds_.step_seconds(layout), answer.considered});
+    std::vector<Part> parts;
+    for (const int tp : divisors_of(q_.world, q_.settings.model.heads))
+      if (allows(q_.fixed.tp, tp)) parts.push_back({tp, {}, {}, {}});
+    on_all_cores(parts.size(), [&](std::size_t i) {
+      try {
+        collect(&parts[i]);
+      } catch (...) {
+        parts[i].failed = std::current_exception();
+      }
     });
+    for (Part& part : parts) {
+      if (part.failed) std::rethrow_exception(part.failed);
+      for (Candidate& candidate : part.candidates) candidate.number += answer.considered;
+      candidates_.insert(candidates_.end(), part.candidates.begin(), part.candidates.end());
+      answer.considered += part.counts.considered;
+      if (part.counts.nearest) {
+        answer.too_large += part.counts.too_large - 1;  // leave_out counts the nearest
+        leave_out(part.counts.nearest->layout, part.counts.nearest->need_bytes, part.counts.nearest->have_bytes, answer);
+      }
+    }
     std::sort(candidates_.begin(), candidates_.end(), [](const Candidate& a, const Candidate& b) {
       return std::pair(a.bound, a.number) < std::pair(b.bound, b.number);
+    });
+  }
+
+  void collect(Part* part) const {
+    Question q = q_;
+    q.fixed.tp = part->tp;
+    Bounds bounds(q_.settings, placement_);
+    each_layout(q, placement_, [&](const Layout& layout) {
+      ++part->counts.considered;
+      const std::int64_t need = bounds.memory_bytes(layout);
+      if (need > bounds.available_bytes()) return leave_out(layout, need, bounds.available_bytes(), part->counts);
+      part->candidates.push_back({layout, bounds.step_seconds(layout), part->counts.considered});
     });
   }
 
