@@ -7,14 +7,21 @@
 
 namespace troika::plan {
 
-std::int64_t Memory::total() const { return at_once + program; }
+std::int64_t Memory::total() const { return std::max(at_once, with_logits) + program; }
 
 // Nothing is saved before a step has been taken.
-std::int64_t Memory::with_saving() const { return std::max(at_once, in_steps + snapshot) + program; }
+std::int64_t Memory::with_saving() const {
+  return std::max(at_once, std::max(in_steps, with_logits) + snapshot) + program;
+}
 
 void Memory::note(const Memory& now) {
   note_loading(now);
   in_steps = std::max(in_steps, now.parameters + now.gradients + now.state + now.activations);
+}
+
+void Memory::note_loss(const Memory& now, std::int64_t logits_bytes) {
+  with_logits =
+      std::max(with_logits, now.parameters + now.gradients + now.state + now.activations + logits_bytes);
 }
 
 void Memory::note_loading(const Memory& now) {

@@ -20,6 +20,7 @@ struct Memory {
   std::int64_t parameters = 0, gradients = 0, state = 0, activations = 0;  // the most of each
   std::int64_t at_once = 0;   // the most of these four together; less than their sum where not all peak at one time
   std::int64_t in_steps = 0;  // the same without what loading frozen weights takes before the first step
+  std::int64_t with_logits = 0;  // the most while a loss is computed, with the logits of a chunk of rows, which no ledger has
   std::int64_t lasting = 0;   // the most of the first three together
   std::int64_t snapshot = 0;  // copied for the first checkpoint that is saved while training runs, and kept; on the host
   std::int64_t program = 0;   // the process itself: libtorch, threads, buffers of the operations
@@ -27,6 +28,7 @@ struct Memory {
   std::int64_t with_saving() const;  // from it on
   void note(const Memory& now);          // raises what `now` has more of
   void note_loading(const Memory& now);  // the same before the first step
+  void note_loss(const Memory& now, std::int64_t logits_bytes);
 };
 
 // "1.7 GiB (parameters 300 MiB, gradients 600 MiB, optimizer 600 MiB, activations 80 MiB, program 250 MiB)"

@@ -25,6 +25,7 @@ Memory needed(const Plan& plan, int grid_rank, Room::Where where) {
   if (plan.settings().parallel.offload == config::Offload::none) return need;
   need.at_once -= need.state;
   need.in_steps -= need.state;
+  need.with_logits -= need.state;
   need.lasting -= need.state;
   need.state = 0;
   return need;

@@ -27,6 +27,16 @@ TEST(Memory, WhatIsCopiedForCheckpointsIsNotThereBeforeTheFirst) {
   EXPECT_NE(describe(most).find(" once a checkpoint is saved while it trains"), std::string::npos);
 }
 
+TEST(Memory, TheLogitsOfAChunkAreThereWhileALossIsComputed) {
+  Memory most;
+  most.note({100, 20, 3, 0});
+  most.note_loss({50, 0, 3, 30}, 500);
+  EXPECT_EQ(most.at_once, 123);
+  EXPECT_EQ(most.total(), 583);
+  most.snapshot = 1000;
+  EXPECT_EQ(most.with_saving(), 1583);
+}
+
 TEST(Memory, NamesEveryPart) {
   const std::string text = describe(Memory{});
   for (const char* part : {"parameters", "gradients", "optimizer", "activations", "program"})

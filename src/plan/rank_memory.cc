@@ -10,6 +10,7 @@
 #include "schedule/check/in_flight.h"
 #include "schedule/instruction/placement.h"
 #include "shape/gradient_bytes.h"
+#include "shape/output_loss.h"
 
 namespace troika::plan {
 namespace {
@@ -39,12 +40,14 @@ struct RankNumbers {
   mesh::Coordinate at;
   int replica = 0;
   schedule::Bounds bounds;                            // what the passes of each segment hold
+  std::int64_t logits_bytes = 0;                      // of a chunk, while the head computes its loss
   std::map<int, std::vector<BucketNumbers>> buckets;  // by segment
 };
 
 bool alike(const RankNumbers& a, const RankNumbers& b) {
   return a.replica == b.replica && a.bounds.saved_bytes == b.bounds.saved_bytes &&
          a.bounds.half_bytes == b.bounds.half_bytes && a.bounds.kept_bytes == b.bounds.kept_bytes &&
+         a.logits_bytes == b.logits_bytes &&
          a.buckets == b.buckets;
 }
 
@@ -60,8 +63,17 @@ schedule::Bounds bytes_of_segments(const Job& job, const mesh::Coordinate& at) {
   return bounds;
 }
 
+std::int64_t logits_of_chunk(const Job& job, const mesh::Coordinate& at) {
+  const shape::TensorShare share = job.tensor_share(at);
+  const bool trained = job.trains() && job.trained.own(shape::segment_count(job.model()) - 1);
+  using Weight = shape::OutputLossShape::Weight;
+  return shape::output_loss_chunk_bytes({job.resolved.batch.micro * job.positions(at), job.model().hidden,
+                                         shape::local_widths(job.model(), share).vocab.count, share.size,
+                                         job.element_bytes(), trained ? Weight::trained : Weight::frozen});
+}
+
 RankNumbers numbers_of(const Job& job, const Stages& stages, const mesh::Coordinate& at) {
-  RankNumbers numbers{at, job.sum_shape(at).place.index(), bytes_of_segments(job, at), {}};
+  RankNumbers numbers{at, job.sum_shape(at).place.index(), bytes_of_segments(job, at), logits_of_chunk(job, at), {}};
   for (const int g : stages.segments_of(at.pp)) {
     for (const BucketShape& bucket : buckets_of(job, stages, g, job.tensor_share(at))) {
       const shape::ShardPlan shards = shard_plan(job, bucket);
@@ -77,7 +89,11 @@ RankNumbers numbers_of(const Job& job, const Stages& stages, const mesh::Coordin
 class Walk {
  public:
   Walk(const Job& job, const schedule::Program& program, const RankNumbers& numbers)
-      : element_bytes_(job.element_bytes()), at_(numbers.at), bounds_(numbers.bounds), program_(&program) {
+      : element_bytes_(job.element_bytes()),
+        logits_bytes_(numbers.logits_bytes),
+        at_(numbers.at),
+        bounds_(numbers.bounds),
+        program_(&program) {
     for (const auto& [segment, buckets] : numbers.buckets) {
       for (const BucketNumbers& bucket : buckets)
         segments_[segment].push_back({bucket, shape::GradientBytes(bucket.shards, bucket.sum, bucket.largest_piece)});
@@ -131,6 +147,7 @@ class Walk {
     const bool writes = row.passes == schedule::weight_pass;
     if (writes) write_leaves(i);  // its input is still there
     in_flight_->visit_part(i);
+    if (row.passes == schedule::forward_pass) note_loss(i);
     finish_awaited(i);
     if (row.payload == schedule::Payload::segment_gradients) reduce(i);
     if (row.payload == schedule::Payload::segment_totals) gather_totals(i);
@@ -139,6 +156,12 @@ class Walk {
     if (i.kind == Kind::free_params) gather(i.segment, -1);
     if (i.kind == Kind::step) step(i);
     note();
+  }
+
+  void note_loss(const Instruction& i) {
+    if (schedule::segments_of(*program_, i).end != program_->segments()) return;
+    now_.activations = in_flight_->bytes();
+    most_.note_loss(now_, logits_bytes_);
   }
 
   // The reductions that the instruction waits for; a reduction waits by itself, buffer by buffer.
@@ -239,7 +262,7 @@ class Walk {
     most_.note(now_);
   }
 
-  const std::int64_t element_bytes_;
+  const std::int64_t element_bytes_, logits_bytes_;
   const mesh::Coordinate at_;
   const schedule::Bounds& bounds_;
   const schedule::Program* program_;  // that is followed

@@ -92,6 +92,7 @@ plan::Memory on_device(plan::Memory memory, const Column& column, const machine:
   if (!elsewhere) return memory;
   memory.at_once -= memory.state;
   memory.in_steps -= memory.state;
+  memory.with_logits -= memory.state;
   memory.lasting -= memory.state;
   memory.state = 0;
   return memory;

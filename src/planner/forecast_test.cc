@@ -42,7 +42,7 @@ class ForecastOfThreePis : public testing::Test {
     const TimeSplit& t = forecast_.estimate().time;
     StepsTaken taken{10, step * t.step, {}};
     for (int rank = 0; rank < 3; ++rank)
-      taken.ranks.push_back({compute * t.compute, t.optimizer, 0, forecast_.estimate().memory.at_once, 0});
+      taken.ranks.push_back({compute * t.compute, t.optimizer, 0, forecast_.estimate().memory.total() - forecast_.estimate().memory.program, 0});
     return taken;
   }
   static std::string all(const std::vector<std::string>& lines) {

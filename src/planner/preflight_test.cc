@@ -72,7 +72,7 @@ TEST(Preflight, OfAGpuTheTensorsCountAndNotTheStateOnTheHost) {
   };
   config::Settings s = small_settings();
   const Memory need = make_plan(config::resolve(s, 1), small_data()).memory.front();
-  const std::int64_t enough = need.at_once + gpu_library_bytes;
+  const std::int64_t enough = need.total() - need.program + gpu_library_bytes;
   EXPECT_EQ(told_of_gpu(s, enough), "fits");
   EXPECT_THAT(told_of_gpu(s, enough / 8), HasSubstr("this rank needs at least "));
   EXPECT_THAT(told_of_gpu(s, enough / 8), HasSubstr("its share of its GPU's free memory is "));

@@ -29,4 +29,10 @@ inline LossKeep output_loss_keep(const OutputLossShape& shape) {
   return shape.parts == 1 && 2 * gradients_bytes < logits_bytes ? LossKeep::gradients : LossKeep::logits;
 }
 
+// What a forward computes with beside what it leaves: the logits of a chunk of rows, fp32, where none are kept as they are.
+inline std::int64_t output_loss_chunk_bytes(const OutputLossShape& shape) {
+  const bool kept = output_loss_keep(shape) == LossKeep::logits && shape.bytes_per_element == 4;
+  return kept ? 0 : 4 * std::min(shape.M, output_loss_chunk_rows(shape.D)) * shape.v;
+}
+
 }  // namespace troika::shape

@@ -199,6 +199,7 @@ class Run {
       grid_rank.activations += bytes;
       grid_rank.at_once += bytes;
       grid_rank.in_steps += bytes;
+      grid_rank.with_logits += bytes;
     }
   }
 

@@ -7,7 +7,7 @@ Judged after every command: it ends in time, with a code that is neither a crash
 was complete is lost or changed; data, tokenizer and model keep their bytes; every step that was written has the loss bits of a run
 that nothing disturbed. After each mistake the next right command in that folder must succeed.
 As root the folder is a small disk of its own (tmpfs in a private mount namespace), which some commands find full."""
-import glob, hashlib, json, os, random, shutil, signal, subprocess, sys, tempfile, time
+import errno, glob, hashlib, json, os, random, shutil, signal, subprocess, sys, tempfile, time
 
 STEPS, LIMIT = 60, 120  # of a run; seconds for one command
 FAULTS = {70, 134, 136, 139}  # a BugError, and the signals of crashes as a shell names them
@@ -281,13 +281,13 @@ class Week:
             self.is_interrupted(run)
             return
         words, _ = self.continues(run, min(STEPS, run.step + 6))
-        with open("filler", "wb") as filler:
-            try:
-                while True:
-                    filler.write(b"\0" * 65536)
-                    filler.flush()
-            except OSError:
-                pass
+        try:
+            with open("filler", "wb", buffering=0) as filler:
+                while filler.write(b"\0" * 65536) == 65536:
+                    pass
+        except OSError as error:
+            if error.errno != errno.ENOSPC or not os.path.exists("filler"):
+                raise Failed(f"the disk was full before it was filled: {error}\n{subprocess.run(['du', '-a', '.'], capture_output=True, text=True).stdout}")
         os.truncate("filler", max(0, os.path.getsize("filler") - self.random.randrange(0, 400_000)))
         code, text = self.end(self.start(*words))
         os.remove("filler")
