@@ -61,8 +61,8 @@ TEST(Table, HasListsAsJsonInItsFields) {
 
 TEST(Table, IsRefusedByLineWhereItIsMalformed) {
   EXPECT_THAT(refusal_of("a.csv", "a,b\n1,2\n3\n"),
-              AllOf(HasSubstr("line 3 of"), HasSubstr("1 fields, but the header has 2")));
-  EXPECT_THAT(refusal_of("a.csv", "a,b\n\"1\n2\",3\n4,5,6\n"), AllOf(HasSubstr("line 4 of"), HasSubstr("3 fields")));
+              AllOf(HasSubstr("line 3 of"), HasSubstr("the number of fields is 1, but 2 in the header")));
+  EXPECT_THAT(refusal_of("a.csv", "a,b\n\"1\n2\",3\n4,5,6\n"), AllOf(HasSubstr("line 4 of"), HasSubstr("the number of fields is 3")));
   EXPECT_THAT(refusal_of("a.csv", "a,b\n1,\"2\n3,4\n"), AllOf(HasSubstr("line 2 of"), HasSubstr("never closed")));
   EXPECT_THAT(refusal_of("a.csv", "a,b\n1,\"2\" 3\n"),
               AllOf(HasSubstr("line 2 of"), HasSubstr("follows a closing quote")));

@@ -29,7 +29,7 @@ struct DataTexts {
   base::Bilingual tabs = {"tabs", "制表符"};
   base::Bilingual commas = {"commas", "逗号"};
   base::Bilingual ragged = {
-      "{}: {} fields, but the header has {}: quote a field that holds a separator or a line break",
+      "{}: the number of fields is {}, but {} in the header: quote a field that holds a separator or a line break",
       "{}：有 {} 个字段，而表头有 {} 个：含有分隔符或换行的字段应加引号"};
   base::Bilingual large_record = {"{}: a record may have at most {}: split it", "{}：一条记录最多为 {}：请拆分它"};
   base::Bilingual split_object = {
@@ -208,7 +208,7 @@ struct DataTexts {
       "“{}”有 {} 个 token，但 --seq-len {} 的一个样本需要 {} 个：请增加文本，或将 --seq-len 设为不超过 {}"};
   base::Bilingual too_few_to_evaluate = {"'{}' holds {} tokens, but an evaluation needs 2 at least: add text",
                                          "“{}”有 {} 个 token，但评估至少需要 2 个：请增加文本"};
-  base::Bilingual no_answers = {"none of the {0} records of '{1}' has an answer to train on",
+  base::Bilingual no_answers = {"no record of '{1}' has an answer to train on, of {0} that were read",
                                 "“{1}”的 {0} 条记录都没有可训练的回答"};
   base::Bilingual keys = {
       "{}: the keys {} match no known format: known are messages, conversations, instruction with output, input_ids, "

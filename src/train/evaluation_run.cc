@@ -48,19 +48,6 @@ std::string temporary_folder() {
   return folder;
 }
 
-// All ranks of this host make it or find it; what is tokenized there may be private.
-void make_private_folder(const std::string& path) {
-  struct stat facts {};
-  const bool there = ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
-  if (there && ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid() &&
-      (facts.st_mode & 077) == 0)
-    return;
-  throw base::ConfigError(fmt::format(
-      "'{}' cannot be made as a folder of this user alone: name another TMPDIR, or keep what is tokenized with "
-      "--data.cache",
-      path));
-}
-
 void remove_quietly(const std::string& path) {
   std::error_code ignored;
   std::filesystem::remove_all(path, ignored);
@@ -244,6 +231,18 @@ class Run {
 };
 
 }  // namespace
+
+void make_private_folder(const std::string& path) {
+  struct stat facts {};
+  const bool there = ::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST;
+  if (there && ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid() &&
+      (facts.st_mode & 077) == 0)
+    return;
+  throw base::ConfigError(fmt::format(
+      "'{}' cannot be made as a folder of this user alone: name another TMPDIR, or keep what is tokenized with "
+      "--data.cache",
+      path));
+}
 
 EvaluationResult evaluate(const EvaluationRequest& request) {
   check_request(request);

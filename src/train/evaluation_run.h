@@ -24,4 +24,8 @@ struct EvaluationResult {
 // ConfigError when model.path or data.valid is missing; other errors as in_session's (rank_context.h).
 EvaluationResult evaluate(const EvaluationRequest& request);
 
+// Where data are tokenized that may be private: all ranks of a host make it or find it. ConfigError when it is not a folder of
+// this user alone.
+void make_private_folder(const std::string& path);
+
 }  // namespace troika::train
