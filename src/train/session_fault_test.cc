@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "rendezvous/failure_report.h"
+#include "rendezvous/free_port_test_support.h"
 #include "train/session.h"
 
 namespace troika::train {
@@ -106,7 +107,7 @@ Identity identity_of(int rank, int port) {
 }
 
 TEST(Session, ARankTellsItsFailureOverAnotherConnectionWhenItsOwnIsBroken) {
-  const int port = rendezvous::StoreServer(0).port();
+  const int port = rendezvous::free_port();
   Relay relay(port);
   const Identity zero = identity_of(0, port), one = identity_of(1, relay.port());
   config::CommSettings settings;

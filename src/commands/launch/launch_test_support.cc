@@ -126,6 +126,5 @@ void await_stop(pid_t pid) {
   EXPECT_TRUE(await(10, [&] { return host::is_stopped(pid); })) << "process " << pid << " is not stopped";
 }
 
-int free_port() { return rendezvous::StoreServer(0).port(); }
 
 }  // namespace troika::commands

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "rendezvous/free_port_test_support.h"
+
 namespace troika::commands {
 
 // A launcher under way. Destroying it kills it.
@@ -47,6 +49,6 @@ void await_end(pid_t pid);
 // Waits until a signal has stopped the process; fails the test after 10 s.
 void await_stop(pid_t pid);
 
-int free_port();
+using rendezvous::free_port;
 
 }  // namespace troika::commands

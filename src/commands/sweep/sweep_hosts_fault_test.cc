@@ -20,16 +20,6 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 // With the port behind it.
-int free_port_pair() {
-  for (;;) {
-    const int port = free_port();
-    try {
-      if (port < 65535) return rendezvous::StoreServer(port + 1).port() - 1;
-    } catch (const base::ConfigError&) {  // taken
-    }
-  }
-}
-
 class TwoHosts : public testing::Test {
  protected:
   TwoHosts() {
@@ -99,7 +89,7 @@ class TwoHosts : public testing::Test {
   }
 
   const base::TemporaryFolder folder_;
-  const int port_ = free_port_pair();
+  const int port_ = free_port();
 };
 
 TEST_F(TwoHosts, RunALayoutTogetherStopTogetherAndGoOn) {

@@ -132,16 +132,6 @@ Variables as_torchrun(int rank, int world_size, int master_port) {
           {"MASTER_PORT", std::to_string(master_port)}};
 }
 
-int free_port() {
-  for (;;) {
-    const int port = rendezvous::StoreServer(0).port();
-    try {
-      if (port < 65535) return rendezvous::StoreServer(port + 1).port() - 1;
-    } catch (const base::ConfigError&) {  // that one is taken
-    }
-  }
-}
-
 std::string write_corpus(const Folder& folder) {
   const base::Philox random(3, "corpus");
   const char* words[] = {"the ", "model ", "learns ", "a ", "layout ", "never ", "changes ", "loss\n"};

@@ -10,6 +10,7 @@
 #include "base/temporary_folder_test_support.h"
 #include "host/subprocess.h"
 #include "metrics/step_metrics.h"
+#include "rendezvous/free_port_test_support.h"
 
 namespace troika::commands {
 
@@ -70,7 +71,7 @@ End run(const Words& words, const Variables& variables = {});
 // What torchrun leaves in the environment of a rank.
 Variables as_torchrun(int rank, int world_size, int master_port);
 
-int free_port();  // the one behind it is free, too
+using rendezvous::free_port;
 
 // Text of some thousand words, the same always.
 std::string write_corpus(const Folder& folder);
