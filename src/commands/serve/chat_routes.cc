@@ -75,7 +75,7 @@ http::Response chat_answer(const Shop& shop, std::mutex& answering, const Asked&
 std::vector<Route> chat_routes(const Shop& shop) {
   const auto answering = std::make_shared<std::mutex>();
   return {{http::Method::post, "/api/runs/{run}/chat", Right::change,
-           [shop, answering](const Asked& asked) { return chat_answer(shop, *answering, asked); }, Lane::waits}};
+           [shop, answering](const Asked& asked) { return chat_answer(shop, *answering, asked); }, ThreadPool::waits}};
 }
 
 }  // namespace troika::commands::serve

@@ -81,13 +81,13 @@ std::vector<Route> control_routes(const Shop& shop) {
   using http::Method;
   const auto controls = std::make_shared<Controls>(shop);
   return {{Method::post, "/api/runs", Right::change, [controls](const Asked& asked) { return controls->start(asked); },
-           Lane::acts},
+           ThreadPool::acts},
           {Method::post, "/api/runs/{run}/stop", Right::change,
-           [controls](const Asked& asked) { return controls->stop(asked); }, Lane::acts},
+           [controls](const Asked& asked) { return controls->stop(asked); }, ThreadPool::acts},
           {Method::post, "/api/runs/{run}/resume", Right::change,
-           [controls](const Asked& asked) { return controls->resume(asked); }, Lane::acts},
+           [controls](const Asked& asked) { return controls->resume(asked); }, ThreadPool::acts},
           {Method::post, "/api/runs/{run}/export", Right::change,
-           [controls](const Asked& asked) { return controls->export_step(asked); }, Lane::acts},
+           [controls](const Asked& asked) { return controls->export_step(asked); }, ThreadPool::acts},
           {Method::get, "/api/runs/{run}/exports", Right::see, [controls](const Asked& asked) {
              return json_response(200, to_json(exports_of(controls->shop.catalog.folder_of(asked.name("run")))));
            }}};

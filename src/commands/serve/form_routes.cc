@@ -43,12 +43,12 @@ std::vector<Route> form_routes(const Shop& shop) {
              return json_response(200,
                                   json_of_text(data_sample(checked.form, options, asked, sample_deadline)));
            },
-           Lane::waits},
+           ThreadPool::waits},
           {http::Method::post, "/api/plan", Right::change, [&options, plans](const Asked& asked) {
              const CheckedForm checked = checked_form(asked.body, options);
              return json_response(200, plans->make([&] { return plan_json(checked, options, asked.language); }));
            },
-           Lane::waits}};
+           ThreadPool::waits}};
 }
 
 }  // namespace troika::commands::serve

@@ -37,12 +37,12 @@ LogQuestion log_question(const Query& query) {
 std::vector<Route> reading_routes(const Shop& shop) {
   std::vector<Route> routes;
   // `make` gets the run's folder and what was asked.
-  const auto add = [&](const char* what, auto make, Lane lane = Lane::reads) {
+  const auto add = [&](const char* what, auto make, ThreadPool threads = ThreadPool::reads) {
     routes.push_back({http::Method::get, std::string("/api/runs/{run}/") + what, Right::see,
                       [&catalog = shop.catalog, make](const Asked& asked) {
                         return json_response(200, make(catalog.folder_of(asked.name("run")), asked));
                       },
-                      lane});
+                      threads});
   };
   const Options& options = shop.options;
   add("view", [&views = shop.views](const std::string& folder, const Asked& asked) {
@@ -51,7 +51,7 @@ std::vector<Route> reading_routes(const Shop& shop) {
   add("events", [](const std::string& folder, const Asked&) { return events_json(folder); });
   add(
       "why", [&options](const std::string& folder, const Asked& asked) { return why_json(options, folder, asked); },
-      Lane::waits);
+      ThreadPool::waits);
   add("config", [](const std::string& folder, const Asked&) { return config_json(folder); });
   add("checkpoints", [](const std::string& folder, const Asked&) { return checkpoints_json(folder); });
   add("log", [](const std::string& folder, const Asked& asked) {
@@ -62,13 +62,13 @@ std::vector<Route> reading_routes(const Shop& shop) {
       [&options](const std::string& folder, const Asked& asked) {
         return grid_json(folder, asked.query.integer("step"), options.environment, asked.language);
       },
-      Lane::waits);
+      ThreadPool::waits);
   add(
       "plan",
       [&options](const std::string& folder, const Asked& asked) {
         return plan_json_of_run(folder, options.environment, asked.language);
       },
-      Lane::waits);
+      ThreadPool::waits);
   return routes;
 }
 

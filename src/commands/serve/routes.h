@@ -57,14 +57,14 @@ enum class Right { see, change };
 
 // Whose threads answer, so that none waits for another's: what reads folders, what waits for a program or computes for seconds, what
 // starts and ends runs.
-enum class Lane { reads, waits, acts };
+enum class ThreadPool { reads, waits, acts };
 
 struct Route {
   http::Method method = http::Method::get;
   std::string pattern;  // "/api/runs/{run}/metrics"
   Right right = Right::see;
-  std::function<http::Response(const Asked&)> answer;  // on a thread of the lane's desk, several at once; may take seconds
-  Lane lane = Lane::reads;
+  std::function<http::Response(const Asked&)> answer;  // on a thread of its pool, several at once; may take seconds
+  ThreadPool threads = ThreadPool::reads;
 };
 
 // Thrown by an answer: {"error": text} with that status, in the language of who asked.

@@ -85,12 +85,12 @@ http::Response Site::asked_of(const http::Request& request, const std::string& p
   http::Response response;
   response.later = std::make_shared<http::Later>();
   asked.abandoned = [later = response.later] { return !later->wanted() || later->client_has_ended(); };
-  Desk& desk = desks_[static_cast<std::size_t>(found.route->lane)];
+  Desk& desk = desks_[static_cast<std::size_t>(found.route->threads)];
   const bool taken = desk.post([later = response.later, routes = routes_, route = found.route,
                                 asked = std::move(asked)] {
     // A client that only reads on, having sent everything, looks like one that has gone: it is answered where that
     // costs little.
-    const bool costs = route->lane == Lane::waits;
+    const bool costs = route->threads == ThreadPool::waits;
     if (!later->wanted()) return;
     http::Response given = costs && later->client_has_ended()
                                ? error_response(503, std::string(refusal_texts.nobody_waits.in(asked.language)))

@@ -33,7 +33,7 @@ class Site {
   const Assets assets_;
   const std::shared_ptr<const std::vector<Route>> routes_;
   Live& live_;
-  std::array<Desk, 3> desks_;  // by Lane
+  std::array<Desk, 3> desks_;  // by ThreadPool
 };
 
 }  // namespace troika::commands::serve

@@ -147,9 +147,9 @@ TEST_F(SiteTest, WhatWaitsForProgramsKeepsNobodyElseAndEndsUnaskedWhereItsClient
   const auto quick = [](const Asked&) { return json_response(200, "quick"); };
   Site busy{options,
             Gate(options, 80, "secret", "session"),
-            {{get_it, "/api/why", Right::see, slow, Lane::waits},
+            {{get_it, "/api/why", Right::see, slow, ThreadPool::waits},
              {get_it, "/api/runs", Right::see, quick},
-             {post_it, "/api/stop", Right::change, quick, Lane::acts}},
+             {post_it, "/api/stop", Right::change, quick, ThreadPool::acts}},
             live};
   std::vector<std::shared_ptr<http::Later>> waiting;
   for (int i = 0; i < 3 * Desk::threads; ++i) waiting.push_back(busy.answer(asking(get_it, "/api/why")).later);
