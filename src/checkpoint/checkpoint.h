@@ -9,8 +9,6 @@
 // executes.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -22,6 +20,7 @@
 #include "checkpoint/facts.h"
 #include "comm/channel.h"
 #include "shape/region.h"
+#include "tensor/tensor.h"
 
 namespace troika::checkpoint {
 
@@ -34,7 +33,7 @@ struct Slice {
   std::string name;                 // Hugging Face name; optimizer state behind "adam_m." and "adam_v."
   std::vector<std::int64_t> shape;  // of the whole tensor
   Region region;
-  at::Tensor data;
+  tensor::Tensor data;
   std::function<void()> written = {};  // called by save() whenever another MiB of `data` is in the file; may be empty
 };
 

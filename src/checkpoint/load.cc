@@ -1,4 +1,3 @@
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "checkpoint/gather.h"
 #include "checkpoint/part.h"
 #include "checkpoint/pieces.h"
+#include "tensor/tensor.h"
 
 namespace troika::checkpoint {
 using base::DataError;
@@ -79,12 +79,12 @@ static void exchange_wants(const std::vector<Slice>& wanted, comm::Channel& worl
 
 static void store(const Slice& slice, std::int64_t at, const std::byte* source, std::int64_t bytes) {
   if (slice.data.device().is_cpu()) {
-    std::memcpy(slice.data.data_ptr<float>() + at, source, static_cast<std::size_t>(bytes));
+    std::memcpy(slice.data.data<float>() + at, source, static_cast<std::size_t>(bytes));
     return;
   }
-  const at::Tensor staged = at::empty({bytes / 4}, at::kFloat);
-  std::memcpy(staged.data_ptr<float>(), source, static_cast<std::size_t>(bytes));
-  slice.data.narrow(0, at, bytes / 4).copy_(staged);
+  const tensor::Tensor staged = tensor::empty({bytes / 4}, tensor::Dtype::fp32);
+  std::memcpy(staged.data<float>(), source, static_cast<std::size_t>(bytes));
+  slice.data.narrow(0, at, bytes / 4).copy_from(staged);
 }
 
 // Large pieces in several, and what was read leaves the memory again.
@@ -158,15 +158,15 @@ class Post {
   }
 
  private:
-  static std::byte* bytes_of(at::Tensor* buffer) {
-    if (!buffer->defined()) *buffer = at::empty({message_elements * 4}, at::kByte);
-    return reinterpret_cast<std::byte*>(buffer->data_ptr<std::uint8_t>());
+  static std::byte* bytes_of(tensor::Tensor* buffer) {
+    if (!buffer->defined()) *buffer = tensor::empty({message_elements * 4}, tensor::Dtype::uint8);
+    return reinterpret_cast<std::byte*>(buffer->data<std::uint8_t>());
   }
 
   const Load& load_;
   const std::vector<Slice>& wanted_;
   comm::Channel& world_;
-  at::Tensor send_buffers_[2], receive_buffer_;
+  tensor::Tensor send_buffers_[2], receive_buffer_;
   comm::Transfer transfers_[2];
   int current_ = 0;
 };

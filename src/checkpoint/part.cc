@@ -1,12 +1,12 @@
 #include "checkpoint/part.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
 #include "base/error.h"
+#include "tensor/tensor.h"
 
 namespace troika::checkpoint {
 using base::BugError;
@@ -22,13 +22,13 @@ static void check_name_and_region(const Slice& slice) {
 }
 
 static bool is_vector(const Slice& slice) {
-  const at::Tensor& data = slice.data;
-  return data.defined() && data.is_contiguous() && data.dim() == 1 && data.numel() == slice.region.elements();
+  const tensor::Tensor& data = slice.data;
+  return data.defined() && data.is_contiguous() && data.dims() == 1 && data.elements() == slice.region.elements();
 }
 
 void check_slice(const Slice& slice) {
   check_name_and_region(slice);
-  if (!is_vector(slice) || slice.data.scalar_type() != at::kFloat)
+  if (!is_vector(slice) || slice.data.dtype() != tensor::Dtype::fp32)
     throw BugError(fmt::format("the data of slice '{}' is not a contiguous fp32 vector of {} elements", slice.name,
                                slice.region.elements()));
 }
@@ -36,16 +36,16 @@ void check_slice(const Slice& slice) {
 void check_slice_to_save(const Slice& slice) {
   check_name_and_region(slice);
   const bool half =
-      is_vector(slice) && (slice.data.scalar_type() == at::kBFloat16 || slice.data.scalar_type() == at::kHalf);
+      is_vector(slice) && (slice.data.dtype() == tensor::Dtype::bf16 || slice.data.dtype() == tensor::Dtype::fp16);
   if (!half) check_slice(slice);
 }
 
 static void write_data(SafetensorsWriter& writer, const Slice& slice) {
-  const at::Tensor& data = slice.data;
-  for (std::int64_t at = 0; at < data.numel(); at += host_buffer_elements) {
-    const auto piece = data.narrow(0, at, std::min(host_buffer_elements, data.numel() - at))
-                           .to(at::device(at::kCPU).dtype(at::kFloat));
-    writer.write(piece.data_ptr(), piece.numel() * 4);
+  const tensor::Tensor& data = slice.data;
+  for (std::int64_t at = 0; at < data.elements(); at += host_buffer_elements) {
+    const auto piece = data.narrow(0, at, std::min(host_buffer_elements, data.elements() - at))
+                           .to(at::device(tensor::Device()).dtype(tensor::Dtype::fp32));
+    writer.write(piece.data(), piece.elements() * 4);
     if (slice.written) slice.written();
   }
 }

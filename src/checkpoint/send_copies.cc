@@ -1,6 +1,5 @@
 #include "checkpoint/send_copies.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <xxhash.h>
 
@@ -16,6 +15,7 @@
 #include "base/host_name.h"
 #include "checkpoint/gather.h"
 #include "checkpoint/new_file.h"
+#include "tensor/tensor.h"
 
 namespace troika::checkpoint {
 namespace {
@@ -39,8 +39,8 @@ class Outgoing {
 
   comm::Transfer send_next(comm::Channel& world) {
     const std::int64_t bytes = std::min(message_bytes, left_);
-    buffer_ = at::zeros({bytes}, at::kByte);
-    fill(reinterpret_cast<char*>(buffer_.data_ptr<std::uint8_t>()), bytes);
+    buffer_ = tensor::zeros({bytes}, tensor::Dtype::uint8);
+    fill(reinterpret_cast<char*>(buffer_.data<std::uint8_t>()), bytes);
     left_ -= bytes;
     return world.send(buffer_, to_, copy_tag);
   }
@@ -68,7 +68,7 @@ class Outgoing {
   std::int64_t left_, at_ = 0;
   std::size_t index_ = 0;
   std::ifstream file_;
-  at::Tensor buffer_;
+  tensor::Tensor buffer_;
 };
 
 // The same run of bytes at its other end.
@@ -85,13 +85,13 @@ class Incoming {
   const std::string& problem() const { return problem_; }
 
   comm::Transfer receive_next(comm::Channel& world) {
-    buffer_ = at::empty({std::min(message_bytes, left_)}, at::kByte);
+    buffer_ = tensor::empty({std::min(message_bytes, left_)}, tensor::Dtype::uint8);
     return world.recv(buffer_, from_, copy_tag);
   }
 
   void store() {
-    const char* in = reinterpret_cast<const char*>(buffer_.data_ptr<std::uint8_t>());
-    std::int64_t bytes = buffer_.numel();
+    const char* in = reinterpret_cast<const char*>(buffer_.data<std::uint8_t>());
+    std::int64_t bytes = buffer_.elements();
     left_ -= bytes;
     while (bytes > 0) {
       const Part& part = parts_[index_];
@@ -147,7 +147,7 @@ class Incoming {
   std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash_;
   std::unique_ptr<NewFile> file_;
   std::string problem_;
-  at::Tensor buffer_;
+  tensor::Tensor buffer_;
 };
 
 void wait_until(double seconds) {

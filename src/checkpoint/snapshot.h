@@ -1,13 +1,12 @@
 // What a checkpoint saves, copied in host memory, so that training may change it while it is written.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
 #include "tensor/ledger.h"
+#include "tensor/tensor.h"
 
 namespace troika::checkpoint {
 
@@ -21,7 +20,7 @@ class Snapshot {
 
  private:
   tensor::Ledger& ledger_;
-  at::Tensor memory_;
+  tensor::Tensor memory_;
 };
 
 }  // namespace troika::checkpoint

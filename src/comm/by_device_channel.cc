@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 namespace {
@@ -18,10 +19,10 @@ class ByDeviceChannel final : public Channel {
   int rank() const override { return host_->rank(); }
   int size() const override { return host_->size(); }
   const std::string& name() const override { return host_->name(); }
-  Transfer send(const at::Tensor& tensor, int to, std::uint32_t tag) override {
+  Transfer send(const tensor::Tensor& tensor, int to, std::uint32_t tag) override {
     return of(tensor).send(tensor, to, tag);
   }
-  Transfer recv(const at::Tensor& tensor, int from, std::uint32_t tag) override {
+  Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override {
     return of(tensor).recv(tensor, from, tag);
   }
   std::vector<Transfer> exchange(const std::vector<Message>& in, const std::vector<Message>& out) override {
@@ -38,7 +39,7 @@ class ByDeviceChannel final : public Channel {
   }
 
  private:
-  Channel& of(const at::Tensor& tensor) { return tensor.is_cpu() ? *host_ : *device_; }
+  Channel& of(const tensor::Tensor& tensor) { return tensor.is_cpu() ? *host_ : *device_; }
 
   std::unique_ptr<Channel> host_, device_;
 };

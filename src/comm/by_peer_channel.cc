@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 namespace {
@@ -18,8 +19,8 @@ class ByPeerChannel final : public Channel {
   int rank() const override { return near_->rank(); }
   int size() const override { return near_->size(); }
   const std::string& name() const override { return near_->name(); }
-  Transfer send(const at::Tensor& tensor, int to, std::uint32_t tag) override { return of(to).send(tensor, to, tag); }
-  Transfer recv(const at::Tensor& tensor, int from, std::uint32_t tag) override {
+  Transfer send(const tensor::Tensor& tensor, int to, std::uint32_t tag) override { return of(to).send(tensor, to, tag); }
+  Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override {
     return of(from).recv(tensor, from, tag);
   }
   void check() override {

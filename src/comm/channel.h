@@ -17,13 +17,13 @@
 // Threads: one rank's thread uses a channel; abort() may come from any thread.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 
@@ -64,7 +64,7 @@ class Transfer {
 
 // One of the messages of an exchange.
 struct Message {
-  at::Tensor tensor;
+  tensor::Tensor tensor;
   int peer = 0;
   std::uint32_t tag = 0;
 };
@@ -75,8 +75,8 @@ class Channel {
   virtual int rank() const = 0;
   virtual int size() const = 0;
   virtual const std::string& name() const = 0;  // "world", "dp0", "pp1": for messages and the flight log
-  virtual Transfer send(const at::Tensor& tensor, int to, std::uint32_t tag) = 0;
-  virtual Transfer recv(const at::Tensor& tensor, int from, std::uint32_t tag) = 0;
+  virtual Transfer send(const tensor::Tensor& tensor, int to, std::uint32_t tag) = 0;
+  virtual Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) = 0;
   // This rank's part of messages that many ranks of the group pass to each other at once: receives `in`, sends `out`.
   // Returns the transfers of `in`, then of `out`. Ranks make their exchanges in one order; a message meets one of the
   // same exchange, never a send or recv. A backend may move all of one rank's at once, so that each is done when all are.

@@ -1,12 +1,12 @@
 #include "comm/collectives.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cstring>
 
 #include "base/error.h"
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 namespace {
@@ -22,9 +22,9 @@ enum Collective : std::uint32_t {
   cast_tag
 };
 
-bool is_empty(const at::Tensor& tensor) { return tensor.numel() == 0; }
+bool is_empty(const tensor::Tensor& tensor) { return tensor.elements() == 0; }
 
-void check_count(const Channel& channel, const std::vector<at::Tensor>& tensors) {
+void check_count(const Channel& channel, const std::vector<tensor::Tensor>& tensors) {
   if (tensors.size() != static_cast<std::size_t>(channel.size())) {
     throw base::BugError(fmt::format("a collective of {} ranks was given {} tensors", channel.size(), tensors.size()));
   }
@@ -32,29 +32,29 @@ void check_count(const Channel& channel, const std::vector<at::Tensor>& tensors)
 
 // Everyone exchanges with everyone: first all receives, then all sends, each rank beginning with its right-hand neighbour so
 // that not all ranks send to rank 0 at once. Empty tensors do not travel: both sides know.
-void exchange(Channel& channel, const std::vector<at::Tensor>& to, const std::vector<at::Tensor>& from,
+void exchange(Channel& channel, const std::vector<tensor::Tensor>& to, const std::vector<tensor::Tensor>& from,
               std::uint32_t tag) {
   const int size = channel.size(), rank = channel.rank();
   std::vector<Message> in, out;
   for (int i = 1; i < size; ++i) {
     const int left = (rank + size - i) % size, right = (rank + i) % size;
-    const at::Tensor &coming = from[static_cast<std::size_t>(left)], &going = to[static_cast<std::size_t>(right)];
+    const tensor::Tensor &coming = from[static_cast<std::size_t>(left)], &going = to[static_cast<std::size_t>(right)];
     if (!is_empty(coming)) in.push_back({coming, left, tag});
     if (!is_empty(going)) out.push_back({going, right, tag});
   }
   for (Transfer& transfer : channel.exchange(in, out)) transfer.wait();
 }
 
-at::Tensor bytes_of(void* data, std::size_t count) {
-  return at::from_blob(data, {static_cast<std::int64_t>(count)}, at::TensorOptions().dtype(at::kByte));
+tensor::Tensor bytes_of(void* data, std::size_t count) {
+  return at::from_blob(data, {static_cast<std::int64_t>(count)}, tensor::TensorType(tensor::Dtype::uint8));
 }
 
-void copy_own(const at::Tensor& out, const at::Tensor& mine) {
-  if (out.nbytes() != mine.nbytes()) {
+void copy_own(const tensor::Tensor& out, const tensor::Tensor& mine) {
+  if (out.bytes() != mine.bytes()) {
     throw base::BugError(
-        fmt::format("a collective was given {} bytes of this rank and room for {}", mine.nbytes(), out.nbytes()));
+        fmt::format("a collective was given {} bytes of this rank and room for {}", mine.bytes(), out.bytes()));
   }
-  if (!is_empty(mine) && out.data_ptr() != mine.data_ptr()) out.copy_(mine);
+  if (!is_empty(mine) && out.data() != mine.data()) out.copy_from(mine);
 }
 
 }  // namespace
@@ -62,7 +62,7 @@ void copy_own(const at::Tensor& out, const at::Tensor& mine) {
 void barrier(Channel& channel) {
   const auto size = static_cast<std::size_t>(channel.size());
   std::vector<std::uint8_t> come(size), gone(size);
-  std::vector<at::Tensor> to, from;
+  std::vector<tensor::Tensor> to, from;
   for (std::size_t r = 0; r < size; ++r) {
     to.push_back(bytes_of(&gone[r], 1));
     from.push_back(bytes_of(&come[r], 1));
@@ -77,7 +77,7 @@ struct Integers {
   std::vector<std::int64_t> values;
   std::size_t sums = 0;
 
-  at::Tensor bytes() { return bytes_of(values.data(), values.size() * sizeof(std::int64_t)); }
+  tensor::Tensor bytes() { return bytes_of(values.data(), values.size() * sizeof(std::int64_t)); }
 
   void include(const Integers& other) {
     for (std::size_t i = 0; i < sums; ++i) {
@@ -130,13 +130,13 @@ void sum_integers(Channel& channel, std::vector<std::int64_t>& values) {
   combine_integers(channel, values, none);
 }
 
-void all_gather(Channel& channel, const at::Tensor& mine, const std::vector<at::Tensor>& outs) {
+void all_gather(Channel& channel, const tensor::Tensor& mine, const std::vector<tensor::Tensor>& outs) {
   check_count(channel, outs);
-  exchange(channel, std::vector<at::Tensor>(outs.size(), mine), outs, gather_tag);
+  exchange(channel, std::vector<tensor::Tensor>(outs.size(), mine), outs, gather_tag);
   copy_own(outs[static_cast<std::size_t>(channel.rank())], mine);
 }
 
-void all_to_all(Channel& channel, const std::vector<at::Tensor>& to, const std::vector<at::Tensor>& from) {
+void all_to_all(Channel& channel, const std::vector<tensor::Tensor>& to, const std::vector<tensor::Tensor>& from) {
   check_count(channel, to);
   check_count(channel, from);
   exchange(channel, to, from, exchange_tag);
@@ -148,7 +148,7 @@ std::vector<std::string> all_gather_text(Channel& channel, const std::string& mi
   const auto size = static_cast<std::size_t>(channel.size());
   std::vector<std::int64_t> lengths(size, static_cast<std::int64_t>(mine.size()));
   std::int64_t my_length = static_cast<std::int64_t>(mine.size());
-  std::vector<at::Tensor> to(size, bytes_of(&my_length, sizeof my_length)), from;
+  std::vector<tensor::Tensor> to(size, bytes_of(&my_length, sizeof my_length)), from;
   for (std::int64_t& length : lengths) from.push_back(bytes_of(&length, sizeof length));
   exchange(channel, to, from, length_tag);
 
@@ -163,7 +163,7 @@ std::vector<std::string> all_gather_text(Channel& channel, const std::string& mi
   return all;
 }
 
-void broadcast(Channel& channel, const at::Tensor& tensor, int root) {
+void broadcast(Channel& channel, const tensor::Tensor& tensor, int root) {
   if (is_empty(tensor)) return;
   if (channel.rank() != root) {
     channel.recv(tensor, root, cast_tag).wait();

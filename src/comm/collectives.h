@@ -1,13 +1,12 @@
 // Collectives over any channel, in a fixed order, exact. All ranks of the channel call them in the same order.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "comm/channel.h"
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 
@@ -18,13 +17,13 @@ void combine_integers(Channel& channel, std::vector<std::int64_t>& sums, std::ve
 void sum_integers(Channel& channel, std::vector<std::int64_t>& values);
 
 // outs[r] := rank r's `mine`; outs[r] is allocated by the caller with that rank's size, sizes may differ and be 0.
-void all_gather(Channel& channel, const at::Tensor& mine, const std::vector<at::Tensor>& outs);
+void all_gather(Channel& channel, const tensor::Tensor& mine, const std::vector<tensor::Tensor>& outs);
 
 // from[r] := rank r's to[my rank]; sizes may differ and be 0; from[rank()] is copied from to[rank()].
-void all_to_all(Channel& channel, const std::vector<at::Tensor>& to, const std::vector<at::Tensor>& from);
+void all_to_all(Channel& channel, const std::vector<tensor::Tensor>& to, const std::vector<tensor::Tensor>& from);
 
 // Strings of any length, one per rank.
 std::vector<std::string> all_gather_text(Channel& channel, const std::string& mine);
-void broadcast(Channel& channel, const at::Tensor& tensor, int root);
+void broadcast(Channel& channel, const tensor::Tensor& tensor, int root);
 
 }  // namespace troika::comm

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/units.h"
 #include "comm/channel.h"
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 
@@ -19,7 +20,7 @@ std::string failure_text(const Operation& operation, const std::string& group, c
                      cause);
 }
 
-void check_operation(const at::Tensor& tensor, int rank, int size, int peer, std::uint32_t tag) {
+void check_operation(const tensor::Tensor& tensor, int rank, int size, int peer, std::uint32_t tag) {
   if (!tensor.is_contiguous()) throw base::BugError("a channel was given a tensor that is not contiguous");
   if (peer < 0 || peer >= size || peer == rank)
     throw base::BugError(fmt::format("rank {} of {} has no peer {}", rank, size, peer));

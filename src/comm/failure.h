@@ -1,10 +1,10 @@
 // The sentences of a transfer that failed, the same for every backend.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <string>
+
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 
@@ -21,7 +21,7 @@ struct Operation {
 std::string failure_text(const Operation& operation, const std::string& group, const std::string& cause);
 
 // Throws BugError unless the tensor is contiguous, the peer another rank of the group and the tag legal.
-void check_operation(const at::Tensor& tensor, int rank, int size, int peer, std::uint32_t tag);
+void check_operation(const tensor::Tensor& tensor, int rank, int size, int peer, std::uint32_t tag);
 
 // The tag in 31 bits: collective tags move to the 256 numbers above tag_limit.
 std::int32_t tag_in_31_bits(std::uint32_t tag);

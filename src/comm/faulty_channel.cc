@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "comm/failure.h"
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 namespace {
@@ -47,17 +48,17 @@ class Failing : public Transfer::Body {
 
 class Corrupting : public Transfer::Body {
  public:
-  Corrupting(Transfer inner, at::Tensor tensor) : inner_(std::move(inner)), tensor_(std::move(tensor)) {}
+  Corrupting(Transfer inner, tensor::Tensor tensor) : inner_(std::move(inner)), tensor_(std::move(tensor)) {}
   void wait() override {
     inner_.wait();
-    if (tensor_.nbytes() == 0) return;
-    auto* bytes = static_cast<std::uint8_t*>(tensor_.data_ptr());
-    bytes[tensor_.nbytes() / 2] = static_cast<std::uint8_t>(bytes[tensor_.nbytes() / 2] ^ 1U);
+    if (tensor_.bytes() == 0) return;
+    auto* bytes = static_cast<std::uint8_t*>(tensor_.data());
+    bytes[tensor_.bytes() / 2] = static_cast<std::uint8_t>(bytes[tensor_.bytes() / 2] ^ 1U);
   }
 
  private:
   Transfer inner_;
-  at::Tensor tensor_;
+  tensor::Tensor tensor_;
 };
 
 class FaultyChannel : public Channel {
@@ -74,10 +75,10 @@ class FaultyChannel : public Channel {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   const std::string& name() const override { return name_; }
-  Transfer send(const at::Tensor& tensor, int to, std::uint32_t tag) override {
+  Transfer send(const tensor::Tensor& tensor, int to, std::uint32_t tag) override {
     return post(Direction::send, tensor, to, tag);
   }
-  Transfer recv(const at::Tensor& tensor, int from, std::uint32_t tag) override {
+  Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override {
     return post(Direction::recv, tensor, from, tag);
   }
   void check() override {
@@ -94,9 +95,9 @@ class FaultyChannel : public Channel {
   }
 
  private:
-  Transfer post(Direction direction, const at::Tensor& tensor, int peer, std::uint32_t tag) {
+  Transfer post(Direction direction, const tensor::Tensor& tensor, int peer, std::uint32_t tag) {
     const bool sends = direction == Direction::send;
-    const Operation operation{direction, static_cast<std::int64_t>(tensor.nbytes()), peer, tag};
+    const Operation operation{direction, static_cast<std::int64_t>(tensor.bytes()), peer, tag};
     const Fault* fault = next_fault();
     if (fault != nullptr && fault->kind == Fault::Kind::kill) {
       const std::lock_guard<std::mutex> lock(inner_mutex_);

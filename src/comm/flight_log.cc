@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "base/units.h"
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 
@@ -95,11 +96,11 @@ class LoggedChannel : public Channel {
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
   const std::string& name() const override { return inner_->name(); }
-  Transfer send(const at::Tensor& tensor, int to, std::uint32_t tag) override {
+  Transfer send(const tensor::Tensor& tensor, int to, std::uint32_t tag) override {
     const std::uint64_t number = begin(Way::out, to, tag, tensor);
     return follow(inner_->send(tensor, to, tag), number, to);
   }
-  Transfer recv(const at::Tensor& tensor, int from, std::uint32_t tag) override {
+  Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override {
     const std::uint64_t number = begin(Way::in, from, tag, tensor);
     return follow(inner_->recv(tensor, from, tag), number, from);
   }
@@ -123,8 +124,8 @@ class LoggedChannel : public Channel {
     const auto index = static_cast<std::size_t>(peer);
     return index < world_ranks_.size() ? world_ranks_[index] : WaitMark::others;
   }
-  std::uint64_t begin(Way way, int peer, std::uint32_t tag, const at::Tensor& tensor) {
-    const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
+  std::uint64_t begin(Way way, int peer, std::uint32_t tag, const tensor::Tensor& tensor) {
+    const auto bytes = static_cast<std::int64_t>(tensor.bytes());
     if (Traffic* const traffic = watched_->traffic.get(); traffic != nullptr)
       way == Way::in ? traffic->received(world_rank_of(peer), bytes) : traffic->sent(world_rank_of(peer), bytes);
     return watched_->log->begin(name(), way == Way::in ? "recv from" : "send to", peer, tag, bytes);

@@ -1,6 +1,5 @@
 #include "comm/gloo_channel.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <sched.h>
 
@@ -11,7 +10,6 @@
 #include <map>
 #include <mutex>
 #include <set>
-#include <torch/csrc/distributed/c10d/ProcessGroupGloo.hpp>
 #include <utility>
 
 #include "base/error.h"
@@ -21,11 +19,12 @@
 #include "comm/store_adapter.h"
 #include "host/thread_limit.h"
 #include "rendezvous/store.h"
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 namespace {
 using Gloo = c10d::ProcessGroupGloo;
-using WorkPtr = decltype(std::declval<Gloo&>().send(std::declval<std::vector<at::Tensor>&>(), 0, 0));
+using WorkPtr = decltype(std::declval<Gloo&>().send(std::declval<std::vector<tensor::Tensor>&>(), 0, 0));
 using Device = decltype(Gloo::createDeviceForHostname(""));
 
 // The first line, without the stack that c10::Error adds.
@@ -48,18 +47,18 @@ struct Group {
   std::set<WorkPtr> pending;
 
   // Posts unless the group has failed; then, or when Gloo refuses, returns nothing and sets `error`.
-  WorkPtr post(Direction direction, at::Tensor bytes, int peer, std::uint32_t tag, std::string* error);
+  WorkPtr post(Direction direction, tensor::Tensor bytes, int peer, std::uint32_t tag, std::string* error);
   void retire(const WorkPtr& work);
   void abort(const std::string& reason);
   [[noreturn]] void fail(const Operation& operation, const std::string& cause);
   std::string why_failed();
 };
 
-WorkPtr Group::post(Direction direction, at::Tensor bytes, int peer, std::uint32_t tag, std::string* error) {
+WorkPtr Group::post(Direction direction, tensor::Tensor bytes, int peer, std::uint32_t tag, std::string* error) {
   const std::lock_guard<std::mutex> lock(mutex);
   *error = failure;
   if (!failure.empty()) return {};
-  std::vector<at::Tensor> tensors = {std::move(bytes)};
+  std::vector<tensor::Tensor> tensors = {std::move(bytes)};
   try {
     const int number = tag_in_31_bits(tag);
     const WorkPtr work =
@@ -98,7 +97,7 @@ std::string Group::why_failed() {
 
 class GlooTransfer : public Transfer::Body {
  public:
-  GlooTransfer(std::shared_ptr<Group> group, Direction direction, const at::Tensor& tensor, int peer,
+  GlooTransfer(std::shared_ptr<Group> group, Direction direction, const tensor::Tensor& tensor, int peer,
                std::uint32_t tag);
   ~GlooTransfer() override;
   void wait() override;
@@ -114,16 +113,16 @@ class GlooTransfer : public Transfer::Body {
   bool waited_ = false;
 };
 
-GlooTransfer::GlooTransfer(std::shared_ptr<Group> group, Direction direction, const at::Tensor& tensor, int peer,
+GlooTransfer::GlooTransfer(std::shared_ptr<Group> group, Direction direction, const tensor::Tensor& tensor, int peer,
                            std::uint32_t tag)
     : group_(std::move(group)),
-      operation_{direction, static_cast<std::int64_t>(tensor.nbytes()),
+      operation_{direction, static_cast<std::int64_t>(tensor.bytes()),
                  group_->world_ranks[static_cast<std::size_t>(peer)], tag},
       copy_(tensor, direction) {
   // An empty message has no address, so one byte stands for it.
-  const auto options = at::TensorOptions().dtype(at::kByte);
-  const at::Tensor bytes = operation_.bytes == 0 ? at::zeros({1}, options)
-                                                 : at::from_blob(copy_.local().data_ptr(), {operation_.bytes}, options);
+  const auto options = tensor::TensorType(tensor::Dtype::uint8);
+  const tensor::Tensor bytes = operation_.bytes == 0 ? tensor::zeros({1}, options)
+                                                 : at::from_blob(copy_.local().data(), {operation_.bytes}, options);
   work_ = group_->post(direction, bytes, peer, tag, &error_);
 }
 
@@ -172,16 +171,16 @@ class GlooChannel : public Channel {
   int rank() const override { return group_->rank; }
   int size() const override { return static_cast<int>(group_->world_ranks.size()); }
   const std::string& name() const override { return group_->name; }
-  Transfer send(const at::Tensor& tensor, int to, std::uint32_t tag) override {
+  Transfer send(const tensor::Tensor& tensor, int to, std::uint32_t tag) override {
     return post(Direction::send, tensor, to, tag);
   }
-  Transfer recv(const at::Tensor& tensor, int from, std::uint32_t tag) override {
+  Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override {
     return post(Direction::recv, tensor, from, tag);
   }
   void abort(const std::string& reason) override { group_->abort(reason); }
 
  private:
-  Transfer post(Direction direction, const at::Tensor& tensor, int peer, std::uint32_t tag) {
+  Transfer post(Direction direction, const tensor::Tensor& tensor, int peer, std::uint32_t tag) {
     check_operation(tensor, rank(), size(), peer, tag);
     return Transfer(std::make_unique<GlooTransfer>(group_, direction, tensor, peer, tag));
   }

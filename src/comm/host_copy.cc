@@ -1,17 +1,17 @@
 #include "comm/host_copy.h"
 
-#include <ATen/ATen.h>
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 
-HostCopy::HostCopy(const at::Tensor& tensor, Direction direction) : tensor_(tensor), local_(tensor) {
+HostCopy::HostCopy(const tensor::Tensor& tensor, Direction direction) : tensor_(tensor), local_(tensor) {
   if (tensor.device().is_cpu()) return;
   comes_back_ = direction == Direction::recv;
-  local_ = comes_back_ ? at::empty_like(tensor, tensor.options().device(at::kCPU)) : tensor.to(at::kCPU);
+  local_ = comes_back_ ? tensor::empty_like(tensor, tensor.type().device(tensor::Device())) : tensor.to(tensor::Device());
 }
 
 void HostCopy::arrived() const {
-  if (comes_back_) tensor_.copy_(local_);
+  if (comes_back_) tensor_.copy_from(local_);
 }
 
 }  // namespace troika::comm

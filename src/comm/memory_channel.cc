@@ -1,6 +1,5 @@
 #include "comm/memory_channel.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <poll.h>
@@ -27,6 +26,7 @@
 #include "comm/host_copy.h"
 #include "comm/mailbox.h"
 #include "comm/self_channel.h"
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 namespace {
@@ -39,7 +39,7 @@ using Key = std::pair<std::uint64_t, std::uint32_t>;  // channel, tag
 struct Parcel {
   Operation operation;
   std::uint64_t channel = 0;
-  at::Tensor local;      // on the host, alive until it has arrived
+  tensor::Tensor local;      // on the host, alive until it has arrived
   Line* line = nullptr;  // the sender's, once there was a free one
   enum class State { under_way, done, failed } state = State::under_way;
   std::string cause;  // of a failure
@@ -99,8 +99,8 @@ class MemoryLinks {
   bool reaches(int world_rank) const { return peers_.count(world_rank) > 0; }
   int neighbours() const { return static_cast<int>(peers_.size()); }
 
-  SharedParcel send(std::uint64_t channel, const Operation& operation, at::Tensor local);
-  SharedParcel recv(std::uint64_t channel, const Operation& operation, at::Tensor local);
+  SharedParcel send(std::uint64_t channel, const Operation& operation, tensor::Tensor local);
+  SharedParcel recv(std::uint64_t channel, const Operation& operation, tensor::Tensor local);
   // Until the parcel has arrived or failed, or `failure` says something.
   void await(Parcel& parcel, const std::function<std::string()>& failure);
   void drop(const SharedParcel& parcel);
@@ -157,7 +157,7 @@ void MemoryLinks::meet(const std::map<int, std::string>& cards) {
   }
 }
 
-SharedParcel MemoryLinks::send(std::uint64_t channel, const Operation& operation, at::Tensor local) {
+SharedParcel MemoryLinks::send(std::uint64_t channel, const Operation& operation, tensor::Tensor local) {
   Peer& peer = *peers_.at(operation.peer);
   peer.to_post.push_back(
       std::make_shared<Parcel>(Parcel{operation, channel, std::move(local), nullptr, Parcel::State::under_way, {}}));
@@ -166,7 +166,7 @@ SharedParcel MemoryLinks::send(std::uint64_t channel, const Operation& operation
   return parcel;
 }
 
-SharedParcel MemoryLinks::recv(std::uint64_t channel, const Operation& operation, at::Tensor local) {
+SharedParcel MemoryLinks::recv(std::uint64_t channel, const Operation& operation, tensor::Tensor local) {
   Peer& peer = *peers_.at(operation.peer);
   const auto parcel =
       std::make_shared<Parcel>(Parcel{operation, channel, std::move(local), nullptr, Parcel::State::under_way, {}});
@@ -193,9 +193,9 @@ void MemoryLinks::post(Peer& peer) {
     line.sheet = 0;
     const std::size_t sheet = peer.written % Box::sheets;
     if (bytes > sizeof(Box::Sheet) || (bytes > 0 && peer.in_use[sheet])) {
-      line.address = reinterpret_cast<std::uint64_t>(parcel->local.data_ptr());
+      line.address = reinterpret_cast<std::uint64_t>(parcel->local.data());
     } else if (bytes > 0) {
-      std::memcpy(peer.out.sheet[sheet].data(), parcel->local.data_ptr(), bytes);
+      std::memcpy(peer.out.sheet[sheet].data(), parcel->local.data(), bytes);
       line.sheet = static_cast<std::uint32_t>(sheet + 1);
       peer.in_use[sheet] = true;
       ++peer.written;
@@ -266,9 +266,9 @@ void MemoryLinks::fetch(Peer& peer, Parcel& parcel, Line& line) {
   if (line.bytes != bytes) {
     parcel.cause = fmt::format("rank {} sends {} bytes but rank {} receives {}", peer.rank, line.bytes, rank_, bytes);
   } else if (bytes == 0 || line.sheet > 0) {
-    if (bytes > 0) std::memcpy(parcel.local.data_ptr(), peer.in.sheet[line.sheet - 1].data(), bytes);
+    if (bytes > 0) std::memcpy(parcel.local.data(), peer.in.sheet[line.sheet - 1].data(), bytes);
     parcel.state = Parcel::State::done;
-  } else if (read_memory(peer.boxes.owner(), line.address, bytes, parcel.local.data_ptr())) {
+  } else if (read_memory(peer.boxes.owner(), line.address, bytes, parcel.local.data())) {
     parcel.state = Parcel::State::done;
   } else {
     parcel.cause = fmt::format("the memory of rank {} cannot be read: {}", peer.rank, std::strerror(errno));
@@ -393,7 +393,7 @@ struct MemoryGroup {
 
 class MemoryTransfer final : public Transfer::Body {
  public:
-  MemoryTransfer(std::shared_ptr<MemoryGroup> group, const Operation& operation, const at::Tensor& tensor)
+  MemoryTransfer(std::shared_ptr<MemoryGroup> group, const Operation& operation, const tensor::Tensor& tensor)
       : group_(std::move(group)), copy_(tensor, operation.direction) {
     const bool sends = operation.direction == Direction::send;
     parcel_ = sends ? group_->links->send(group_->channel, operation, copy_.local())
@@ -439,10 +439,10 @@ class MemoryChannel final : public Channel {
   int rank() const override { return group_->rank; }
   int size() const override { return static_cast<int>(group_->world_ranks.size()); }
   const std::string& name() const override { return group_->name; }
-  Transfer send(const at::Tensor& tensor, int to, std::uint32_t tag) override {
+  Transfer send(const tensor::Tensor& tensor, int to, std::uint32_t tag) override {
     return post(Direction::send, tensor, to, tag);
   }
-  Transfer recv(const at::Tensor& tensor, int from, std::uint32_t tag) override {
+  Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override {
     return post(Direction::recv, tensor, from, tag);
   }
   void abort(const std::string& reason) override {
@@ -451,12 +451,12 @@ class MemoryChannel final : public Channel {
   }
 
  private:
-  Transfer post(Direction direction, const at::Tensor& tensor, int peer, std::uint32_t tag) {
+  Transfer post(Direction direction, const tensor::Tensor& tensor, int peer, std::uint32_t tag) {
     check_operation(tensor, rank(), size(), peer, tag);
     const int world_rank = group_->world_ranks[static_cast<std::size_t>(peer)];
     if (!group_->links->reaches(world_rank))
       throw base::BugError(fmt::format("rank {} is not reached over memory", world_rank));
-    const Operation operation{direction, static_cast<std::int64_t>(tensor.nbytes()), world_rank, tag};
+    const Operation operation{direction, static_cast<std::int64_t>(tensor.bytes()), world_rank, tag};
     return Transfer(std::make_unique<MemoryTransfer>(group_, operation, tensor));
   }
 

@@ -1,6 +1,5 @@
 #include "comm/nccl_channel.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "comm/collectives.h"
 #include "comm/nccl_group.h"
 #include "rendezvous/store.h"
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 
@@ -76,25 +76,25 @@ const std::string& NcclChannel::name() const { return group_->name; }
 void NcclChannel::check() { group_->check(); }
 void NcclChannel::abort(const std::string& reason) { group_->end(reason); }
 
-Transfer NcclChannel::send(const at::Tensor& tensor, int to, std::uint32_t tag) {
+Transfer NcclChannel::send(const tensor::Tensor& tensor, int to, std::uint32_t tag) {
   check_operation(tensor, rank(), size(), to, tag);
   const NcclGroup::Edge edge{to, Direction::send, message_class(tag)};
-  const auto call = [stream = group_->link(edge).stream(), data = tensor.data_ptr(), bytes = tensor.nbytes()](
+  const auto call = [stream = group_->link(edge).stream(), data = tensor.data(), bytes = tensor.bytes()](
                         const nccl::Api& api, nccl::Comm* comm) {
     return api.send(data, bytes, nccl::DataType::uint8, 1, comm, stream);
   };
-  const Operation operation{Direction::send, static_cast<std::int64_t>(tensor.nbytes()), group_->world_rank(to), tag};
+  const Operation operation{Direction::send, static_cast<std::int64_t>(tensor.bytes()), group_->world_rank(to), tag};
   return Transfer(std::make_unique<NcclTransfer>(group_, edge, group_->post(edge, operation, {tensor}, call)));
 }
 
-Transfer NcclChannel::recv(const at::Tensor& tensor, int from, std::uint32_t tag) {
+Transfer NcclChannel::recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) {
   check_operation(tensor, rank(), size(), from, tag);
   const NcclGroup::Edge edge{from, Direction::recv, message_class(tag)};
-  const auto call = [stream = group_->link(edge).stream(), data = tensor.data_ptr(), bytes = tensor.nbytes()](
+  const auto call = [stream = group_->link(edge).stream(), data = tensor.data(), bytes = tensor.bytes()](
                         const nccl::Api& api, nccl::Comm* comm) {
     return api.recv(data, bytes, nccl::DataType::uint8, 0, comm, stream);
   };
-  const Operation operation{Direction::recv, static_cast<std::int64_t>(tensor.nbytes()), group_->world_rank(from), tag};
+  const Operation operation{Direction::recv, static_cast<std::int64_t>(tensor.bytes()), group_->world_rank(from), tag};
   return Transfer(std::make_unique<NcclTransfer>(group_, edge, group_->post(edge, operation, {tensor}, call)));
 }
 
@@ -109,8 +109,8 @@ struct Part {
 std::vector<Part> parts_of(const std::vector<Message>& messages) {
   std::vector<Part> parts;
   for (const Message& message : messages) {
-    if (message.tensor.nbytes() > 0)
-      parts.push_back({message.tensor.data_ptr(), message.tensor.nbytes(), message.peer});
+    if (message.tensor.bytes() > 0)
+      parts.push_back({message.tensor.data(), message.tensor.bytes(), message.peer});
   }
   return parts;
 }
@@ -133,11 +133,11 @@ nccl::Result move(const nccl::Api& api, nccl::Comm* comm, nccl::Stream stream, c
 std::vector<Transfer> NcclChannel::exchange(const std::vector<Message>& in, const std::vector<Message>& out) {
   const NcclGroup::Edge edge{rank(), Direction::exchange, 0};
   Operation operation{Direction::exchange, 0, 0, 0};
-  std::vector<at::Tensor> tensors;
+  std::vector<tensor::Tensor> tensors;
   for (const auto* messages : {&in, &out}) {
     for (const Message& message : *messages) {
       check_operation(message.tensor, rank(), size(), message.peer, message.tag);
-      operation.bytes += static_cast<std::int64_t>(message.tensor.nbytes());
+      operation.bytes += static_cast<std::int64_t>(message.tensor.bytes());
       operation.tag = message.tag;
       tensors.push_back(message.tensor);
     }
@@ -163,10 +163,10 @@ std::vector<std::int64_t> NcclChannel::order() const {
   return all;
 }
 
-void connect(NcclChannel& channel, const NcclEdges& edges, const c10::Device& device) {
+void connect(NcclChannel& channel, const NcclEdges& edges, const tensor::Device& device) {
   const int ranks = channel.size(), next = (channel.rank() + 1) % ranks, last = (channel.rank() + ranks - 1) % ranks;
   const auto count = static_cast<std::int64_t>(edges.to.size() + edges.from.size()) + 2;
-  const at::Tensor bytes = at::zeros({count}, at::TensorOptions().dtype(at::kByte).device(device));
+  const tensor::Tensor bytes = tensor::zeros({count}, tensor::TensorType(tensor::Dtype::uint8, device));
   std::int64_t used = 0;
   const auto byte = [&] { return bytes.narrow(0, used++, 1); };
   std::vector<Transfer> transfers;
@@ -181,12 +181,12 @@ void connect(NcclChannel& channel, const NcclEdges& edges, const c10::Device& de
 void prove_order(const NcclChannel& channel, Channel& control) {
   std::vector<std::int64_t> mine = channel.order();
   const auto ranks = static_cast<std::size_t>(channel.size()), me = static_cast<std::size_t>(channel.rank());
-  const at::Tensor mine_R4 = at::from_blob(mine.data(), {channel.size(), 4}, at::kLong);
-  std::vector<at::Tensor> all(ranks);
-  for (at::Tensor& one : all) one = at::empty({channel.size(), 4}, at::kLong);
+  const tensor::Tensor mine_R4 = at::from_blob(mine.data(), {channel.size(), 4}, tensor::Dtype::int64);
+  std::vector<tensor::Tensor> all(ranks);
+  for (tensor::Tensor& one : all) one = tensor::empty({channel.size(), 4}, tensor::Dtype::int64);
   all_gather(control, mine_R4, all);
   for (std::size_t peer = 0; peer < ranks; ++peer) {
-    const std::int64_t* sent = all[peer].data_ptr<std::int64_t>() + 4 * me;
+    const std::int64_t* sent = all[peer].data<std::int64_t>() + 4 * me;
     const std::int64_t* received = mine.data() + 4 * peer + 2;
     if (peer == me || (sent[0] == received[0] && sent[1] == received[1])) continue;
     throw base::BugError(

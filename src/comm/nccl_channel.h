@@ -26,6 +26,7 @@
 #include "comm/nccl_api.h"
 #include "rendezvous/identity.h"
 #include "tensor/streams.h"
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 
@@ -48,8 +49,8 @@ class NcclChannel final : public Channel {
   int rank() const override;
   int size() const override;
   const std::string& name() const override;
-  Transfer send(const at::Tensor& tensor, int to, std::uint32_t tag) override;
-  Transfer recv(const at::Tensor& tensor, int from, std::uint32_t tag) override;
+  Transfer send(const tensor::Tensor& tensor, int to, std::uint32_t tag) override;
+  Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override;
   std::vector<Transfer> exchange(const std::vector<Message>& in, const std::vector<Message>& out) override;
   void check() override;
   void abort(const std::string& reason) override;
@@ -95,7 +96,7 @@ struct NcclEdges {  // of one rank, and whether the group makes exchanges
 
 // Sends a byte on every edge that is named. All ranks call it, with what their programs use; returns when it is
 // connected.
-void connect(NcclChannel& channel, const NcclEdges& edges, const c10::Device& device);
+void connect(NcclChannel& channel, const NcclEdges& edges, const tensor::Device& device);
 
 // Collective over `control`, a channel of the same ranks over host memory: on every edge as many recvs as sends have
 // been posted, in the same order of tags and sizes. BugError that names the edge otherwise. For a moment when that must

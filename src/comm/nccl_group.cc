@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 
@@ -77,7 +78,7 @@ LinkOrder NcclGroup::order(int peer, Direction direction) const {
   return sum;
 }
 
-LinkTaskPtr NcclGroup::post(Edge edge, const Operation& operation, std::vector<at::Tensor> tensors,
+LinkTaskPtr NcclGroup::post(Edge edge, const Operation& operation, std::vector<tensor::Tensor> tensors,
                             Communicator::Call call) {
   const auto task = std::make_shared<LinkTask>();
   task->operation = operation;

@@ -15,6 +15,7 @@
 #include "comm/nccl_channel.h"
 #include "comm/nccl_link.h"
 #include "rendezvous/store.h"
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 
@@ -55,7 +56,7 @@ class NcclGroup : public NcclGroupParts {
   Link& link(Edge edge);
   LinkOrder order(int peer, Direction direction) const;  // of all classes
   // The operation's place in the link's order. Never waits for a peer.
-  LinkTaskPtr post(Edge edge, const Operation& operation, std::vector<at::Tensor> tensors, Communicator::Call call);
+  LinkTaskPtr post(Edge edge, const Operation& operation, std::vector<tensor::Tensor> tensors, Communicator::Call call);
   void progress();  // of what is not in its lane yet
 
   void check();            // comm::Channel::check

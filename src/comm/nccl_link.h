@@ -3,8 +3,6 @@
 // behind it.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -15,6 +13,7 @@
 #include "comm/failure.h"
 #include "comm/nccl_communicator.h"
 #include "tensor/streams.h"
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 
@@ -22,7 +21,7 @@ namespace troika::comm {
 // that.
 struct LinkTask {
   Operation operation;
-  std::vector<at::Tensor> tensors;
+  std::vector<tensor::Tensor> tensors;
   Communicator::Call call;
   tensor::Event ready;  // of the compute lane: from here on the tensors may be read or written
   tensor::Event done;   // of the link's lane; set once `launched`

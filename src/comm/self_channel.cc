@@ -1,6 +1,7 @@
 #include "comm/self_channel.h"
 
 #include "base/error.h"
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 namespace {
@@ -11,10 +12,10 @@ class SelfChannel final : public Channel {
   int rank() const override { return 0; }
   int size() const override { return 1; }
   const std::string& name() const override { return name_; }
-  Transfer send(const at::Tensor&, int, std::uint32_t) override {
+  Transfer send(const tensor::Tensor&, int, std::uint32_t) override {
     throw base::BugError("send on a group of one: " + name_);
   }
-  Transfer recv(const at::Tensor&, int, std::uint32_t) override {
+  Transfer recv(const tensor::Tensor&, int, std::uint32_t) override {
     throw base::BugError("recv on a group of one: " + name_);
   }
   void abort(const std::string&) override {}

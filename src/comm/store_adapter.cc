@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <torch/csrc/distributed/c10d/Store.hpp>
 #include <utility>
 #include <vector>
 

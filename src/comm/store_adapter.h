@@ -1,8 +1,6 @@
 // Our store as c10d sees stores. Included by the Gloo channel only.
 #pragma once
 
-#include <c10/util/intrusive_ptr.h>
-
 #include <memory>
 #include <string>
 

@@ -1,6 +1,5 @@
 #include "comm/threads_channel.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,13 +16,14 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "comm/failure.h"
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Message {
-  at::Tensor tensor;
+  tensor::Tensor tensor;
   Operation operation;
   int owner = 0;
   bool done = false;
@@ -107,7 +107,7 @@ void Hub::move_data(std::unique_lock<std::mutex>& lock, const MessagePtr& send, 
     const Clock::time_point ready_at = carry(*send);
     lock.unlock();
     if (send->operation.bytes > 0) {
-      std::memcpy(recv->tensor.data_ptr(), send->tensor.data_ptr(), static_cast<std::size_t>(send->operation.bytes));
+      std::memcpy(recv->tensor.data(), send->tensor.data(), static_cast<std::size_t>(send->operation.bytes));
     }
     lock.lock();
     send->ready_at = recv->ready_at = ready_at;
@@ -222,20 +222,20 @@ class ThreadChannel : public Channel {
   int rank() const override { return rank_; }
   int size() const override { return hub_->size(); }
   const std::string& name() const override { return hub_->name(); }
-  Transfer send(const at::Tensor& tensor, int to, std::uint32_t tag) override {
+  Transfer send(const tensor::Tensor& tensor, int to, std::uint32_t tag) override {
     return post(Direction::send, tensor, to, tag);
   }
-  Transfer recv(const at::Tensor& tensor, int from, std::uint32_t tag) override {
+  Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override {
     return post(Direction::recv, tensor, from, tag);
   }
   void abort(const std::string& reason) override { hub_->end(rank_, reason); }
 
  private:
-  Transfer post(Direction direction, const at::Tensor& tensor, int peer, std::uint32_t tag) {
+  Transfer post(Direction direction, const tensor::Tensor& tensor, int peer, std::uint32_t tag) {
     check_operation(tensor, rank_, size(), peer, tag);
     auto message = std::make_shared<Message>();
     message->tensor = tensor;
-    message->operation = {direction, static_cast<std::int64_t>(tensor.nbytes()), peer, tag};
+    message->operation = {direction, static_cast<std::int64_t>(tensor.bytes()), peer, tag};
     message->owner = rank_;
     hub_->post(message);
     return Transfer(std::make_unique<ThreadTransfer>(hub_, std::move(message)));

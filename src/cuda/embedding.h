@@ -7,6 +7,7 @@
 
 #include "cuda/dtype.h"
 #include "cuda/stream.h"
+#include "tensor/tensor.h"
 
 namespace troika::cuda {
 

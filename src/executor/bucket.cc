@@ -1,6 +1,5 @@
 #include "executor/bucket.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include "base/error.h"
 #include "sharding/range_exchange.h"
 #include "tensor/booked.h"
+#include "tensor/tensor.h"
 
 namespace troika::executor {
 namespace {
@@ -42,7 +42,7 @@ Bucket::Bucket(shape::SegmentLayout layout, Content content, const BucketSetting
       ledger_(ledger),
       sum_(shape::shard_plan(layout_, replicas_), settings.sum, settings.streams->device(), ledger) {
   held_ = holds_range() ? sum_.mine() : shape::Range{0, layout_.elements};
-  const at::Tensor stored = tensor::booked_empty(shards_values() ? held_.count : layout_.elements, settings.dtype,
+  const tensor::Tensor stored = tensor::booked_empty(shards_values() ? held_.count : layout_.elements, settings.dtype,
                                                  settings.streams->device(), ledger, tensor::MemoryUse::parameters);
   if (shards_values()) {
     shard_ = stored;
@@ -57,11 +57,11 @@ Bucket::Bucket(shape::SegmentLayout layout, Content content, const BucketSetting
 
 std::vector<Bucket::HeldSlot> Bucket::held_slots() const { return slots_in(layout_, held_); }
 
-at::Tensor Bucket::gradient(const OnWait& on_wait) {
+tensor::Tensor Bucket::gradient(const OnWait& on_wait) {
   return zero_ == 0 && replicas_ > 1 ? sum_.finish_gather(on_wait) : sum_.total();
 }
 
-const at::Tensor& Bucket::values(ReadBy by) const {
+const tensor::Tensor& Bucket::values(ReadBy by) const {
   const Reader& reader = readers_[index(by)];
   if (!reader.values.defined() || !reader.transfers.empty()) {
     throw base::BugError(fmt::format("parameters of segment {} are read while they are not here", layout_.segment));
@@ -76,7 +76,7 @@ void Bucket::start_gather(comm::Channel& replicas, std::uint32_t tag, ReadBy by)
   if (shards_values()) {
     reader.values = tensor::booked_empty(layout_.elements, settings_.dtype, settings_.streams->device(), ledger_,
                                          tensor::MemoryUse::parameters);
-    reader.values.narrow(0, mine.begin, mine.count).copy_(shard_);
+    reader.values.narrow(0, mine.begin, mine.count).copy_from(shard_);
   }
   reader.transfers = sharding::exchange_ranges(replicas, sum_.plan(), reader.values, tag);
 }

@@ -3,8 +3,6 @@
 // Toward Training Trillion Parameter Models", SC 2020).
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -18,13 +16,14 @@
 #include "sharding/gradient_sum.h"
 #include "tensor/ledger.h"
 #include "tensor/streams.h"
+#include "tensor/tensor.h"
 
 namespace troika::executor {
 
 struct BucketSettings {
   int zero = 0;
   shape::SumShape sum;
-  c10::ScalarType dtype = c10::ScalarType::Float;  // of the parameters as forward and backward read them
+  tensor::Dtype dtype = tensor::Dtype::fp32;  // of the parameters as forward and backward read them
   tensor::Streams* streams = nullptr;              // of the rank's device; must outlive the bucket
   config::OptimizerSettings optimizer;
   shape::StatePlace state;
@@ -48,7 +47,7 @@ class Bucket {
   optimizer::AdamW& optimizer() { return *optimizer_; }
   // Of the range held(), in the compute dtype: what an optimizer, or whoever loads frozen values, writes.
   // `Executor::publish_parameters` makes it everybody's.
-  const at::Tensor& own_values() const { return own_; }
+  const tensor::Tensor& own_values() const { return own_; }
 
   // Every replica holds a range of its own, not all of it.
   bool holds_range() const { return zero_ > 0 && replicas_ > 1; }
@@ -56,7 +55,7 @@ class Bucket {
   // range otherwise.
   shape::Range held() const { return held_; }
   // The step's gradient of that range, once it is complete. Waits for it where it is still on the way.
-  at::Tensor gradient(const OnWait& on_wait);
+  tensor::Tensor gradient(const OnWait& on_wait);
 
   // Every slot's part of the range held(): the slot's index and its elements from the range's begin. As the optimizer counts
   // its stretches.
@@ -70,7 +69,7 @@ class Bucket {
 
   // All parameters in the compute dtype. BugError while they are not gathered. A gathered table has two readers, the
   // embedding and the head, with buffers of their own: so what is sent never depends on what the other has just freed.
-  const at::Tensor& values(ReadBy by) const;
+  const tensor::Tensor& values(ReadBy by) const;
   // Brings every replica's range to all.
   void start_gather(comm::Channel& replicas, std::uint32_t tag, ReadBy by);
   bool gathering(ReadBy by) const { return !readers_[index(by)].transfers.empty(); }
@@ -90,13 +89,13 @@ class Bucket {
   sharding::GradientSum sum_;
   shape::Range held_;
   struct Reader {
-    at::Tensor values;
+    tensor::Tensor values;
     std::vector<comm::Transfer> transfers;
   };
   static std::size_t index(ReadBy by) { return static_cast<std::size_t>(by); }
 
   std::array<Reader, 2> readers_;  // not sharded: both see one tensor
-  at::Tensor shard_, own_;
+  tensor::Tensor shard_, own_;
   std::unique_ptr<optimizer::AdamW> optimizer_;
 };
 

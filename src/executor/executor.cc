@@ -1,6 +1,5 @@
 #include "executor/executor.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +10,8 @@
 #include "base/error.h"
 #include "executor/gradient_norm.h"
 #include "schedule/instruction/placement.h"
+#include "tensor/operations.h"
+#include "tensor/tensor.h"
 
 namespace troika::executor {
 using schedule::Kind;
@@ -120,13 +121,13 @@ void Executor::load(const Instruction& i) {
   in_flight_.load(i.microbatch, setup_.source(settings_.step, microbatch));
 }
 
-at::Tensor Executor::stage_input(const Instruction& i) {
+tensor::Tensor Executor::stage_input(const Instruction& i) {
   if (i.stage == 0) return {};
   if (schedule::crosses_ranks(program_, i.stage - 1)) return messages_.take(Kind::recv_act, i);
   return in_flight_.take_output({Kind::send_act, i.microbatch, i.stage - 1});
 }
 
-at::Tensor Executor::output_gradient(const Instruction& i) {
+tensor::Tensor Executor::output_gradient(const Instruction& i) {
   if (i.stage + 1 == program_.stages()) return {};
   if (schedule::crosses_ranks(program_, i.stage)) return messages_.take(Kind::recv_grad, i);
   return in_flight_.take_input_gradient({Kind::send_grad, i.microbatch, i.stage + 1});
@@ -146,8 +147,8 @@ void Executor::backward_input(const Instruction& i) {
 
 void Executor::receive(const Instruction& i) {
   const auto& device = units_.begin()->second->bucket->sum().device();
-  const auto options = at::TensorOptions().dtype(setup_.boundary.dtype).device(device);
-  messages_.receive(i, at::empty({setup_.boundary.rows, setup_.boundary.D}, options));
+  const auto options = tensor::TensorType(setup_.boundary.dtype, device);
+  messages_.receive(i, tensor::empty({setup_.boundary.rows, setup_.boundary.D}, options));
 }
 
 // Adds the other stage's use of the tied embedding.
@@ -182,12 +183,12 @@ int Executor::exponent_of(std::size_t parameter) const {
 }
 
 // In the order of note_largest.
-static at::Tensor largest_of(const Units& units) {
-  std::vector<at::Tensor> found;
+static tensor::Tensor largest_of(const Units& units) {
+  std::vector<tensor::Tensor> found;
   for (const auto& [segment, unit] : units) {
     for (const Bucket* bucket : unit->trained()) found.push_back(bucket->sum().largest());
   }
-  return found.empty() ? at::empty({0}, at::kInt) : at::cat(found);
+  return found.empty() ? tensor::empty({0}, tensor::Dtype::int32) : tensor::cat(found);
 }
 
 void Executor::check_channels() {
@@ -198,7 +199,7 @@ void Executor::check_channels() {
 
 // All that the host must know of what the device has computed in this step: the step waits for it here and nowhere else.
 Executor::OwnFacts Executor::read_facts() {
-  std::vector<at::Tensor> wanted;
+  std::vector<tensor::Tensor> wanted;
   for (const auto& [microbatch, loss_2] : in_flight_.losses()) wanted.push_back(loss_2);
   if (!program_.evaluates()) {
     wanted.push_back(own_squares(units_));
@@ -206,7 +207,7 @@ Executor::OwnFacts Executor::read_facts() {
   }
   OwnFacts facts;
   if (!setup_.streams->device().is_cpu()) observer_.awaits_device();
-  const std::vector<at::Tensor> read = tensor::read_back(*setup_.streams, wanted, [this] { check_channels(); });
+  const std::vector<tensor::Tensor> read = tensor::read_back(*setup_.streams, wanted, [this] { check_channels(); });
   auto next = read.begin();
   for (const auto& [microbatch, on_device] : in_flight_.losses()) {
     const int of_step = audit_.read_by(settings_.pass)[static_cast<std::size_t>(microbatch)];
@@ -218,8 +219,8 @@ Executor::OwnFacts Executor::read_facts() {
   return facts;
 }
 
-void Executor::note_largest(const at::Tensor& largest, StepFacts* facts) const {
-  const std::int32_t* next = largest.data_ptr<std::int32_t>();
+void Executor::note_largest(const tensor::Tensor& largest, StepFacts* facts) const {
+  const std::int32_t* next = largest.data<std::int32_t>();
   for (const auto& [segment, unit] : units_) {
     for (const Bucket* bucket : unit->trained()) {
       for (const shape::Slot& slot : bucket->layout().slots)
@@ -315,7 +316,7 @@ void Executor::offload(const Instruction& i) {
 
 void Executor::step(const Instruction& i) {
   each_bucket(i, [&](Bucket& bucket) {
-    const at::Tensor gradient = replicas_.gradient(bucket, i);
+    const tensor::Tensor gradient = replicas_.gradient(bucket, i);
     if (result_.finite && result_.in_range && settings_.pass != Pass::audit) {
       const auto fault = bucket.optimizer().step(gradient, settings_.lr, gradient_scale_, settings_.update);
       if (fault) integrity_->report(bucket, *fault);

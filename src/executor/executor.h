@@ -25,6 +25,7 @@
 #include "sharding/tensor_group.h"
 #include "tensor/ledger.h"
 #include "tensor/streams.h"
+#include "tensor/tensor.h"
 
 namespace troika::executor {
 
@@ -110,11 +111,11 @@ class Executor {
   int exponent_of(std::size_t parameter) const;
   struct OwnFacts {                          // of this rank; on the host
     std::map<int, kernels::LossSum> losses;  // by the step's microbatch
-    at::Tensor squares, largest;             // of gradients; undefined in an evaluation
+    tensor::Tensor squares, largest;             // of gradients; undefined in an evaluation
   };
   OwnFacts read_facts();
   void check_channels();
-  void note_largest(const at::Tensor& largest, StepFacts* facts) const;
+  void note_largest(const tensor::Tensor& largest, StepFacts* facts) const;
   void judge_range(const StepFacts& facts);
   void execute(const Instruction& instruction);
   void load(const Instruction& i);
@@ -138,8 +139,8 @@ class Executor {
   void loss(const Instruction& i);
   void finish();
 
-  at::Tensor stage_input(const Instruction& i);
-  at::Tensor output_gradient(const Instruction& i);
+  tensor::Tensor stage_input(const Instruction& i);
+  tensor::Tensor output_gradient(const Instruction& i);
   void share_facts(StepFacts& facts, const OwnFacts& own, const Instruction& i);
   template <class Visit>
   void each_bucket(const Instruction& i, Visit visit);

@@ -1,10 +1,10 @@
 #include "executor/gradient_norm.h"
 
-#include <ATen/ATen.h>
-
 #include "base/clock.h"
 #include "executor/message_tags.h"
 #include "optimizer/optimizer.h"
+#include "tensor/operations.h"
+#include "tensor/tensor.h"
 
 namespace troika::executor {
 namespace {
@@ -21,21 +21,21 @@ std::vector<const Bucket*> counted(const Units& units) {
 }
 
 // By replica; only on replica 0.
-std::vector<at::Tensor> squares_of_replicas(const Units& units, const at::Tensor& mine, comm::Channel& replicas,
+std::vector<tensor::Tensor> squares_of_replicas(const Units& units, const tensor::Tensor& mine, comm::Channel& replicas,
                                             const Bucket::OnWait& on_wait) {
   if (replicas.size() == 1) return {mine};
   const double begin = base::monotonic_seconds();
-  std::vector<at::Tensor> all;
+  std::vector<tensor::Tensor> all;
   const std::uint32_t tag = replica_tag(ReplicaMessage::squares, 0, ReadBy::own_segment);
   if (replicas.rank() != 0) {
-    if (mine.numel() > 0) replicas.send(mine, 0, tag).wait();
+    if (mine.elements() > 0) replicas.send(mine, 0, tag).wait();
   } else {
     all.push_back(mine);
     std::vector<comm::Transfer> transfers;
     for (int r = 1; r < replicas.size(); ++r) {
       std::int64_t count = 0;
       for (const Bucket* bucket : counted(units)) count += bucket->sum().plan().chunks_of(r).count;
-      all.push_back(at::empty({count}, at::kDouble));
+      all.push_back(tensor::empty({count}, tensor::Dtype::fp64));
       if (count > 0) transfers.push_back(replicas.recv(all.back(), r, tag));
     }
     for (comm::Transfer& transfer : transfers) transfer.wait();
@@ -46,13 +46,13 @@ std::vector<at::Tensor> squares_of_replicas(const Units& units, const at::Tensor
 
 }  // namespace
 
-at::Tensor own_squares(const Units& units) {
-  std::vector<at::Tensor> squares;
+tensor::Tensor own_squares(const Units& units) {
+  std::vector<tensor::Tensor> squares;
   for (const Bucket* bucket : counted(units)) squares.push_back(bucket->sum().squares());
-  return squares.empty() ? at::empty({0}, at::kDouble) : at::cat(squares);
+  return squares.empty() ? tensor::empty({0}, tensor::Dtype::fp64) : tensor::cat(squares);
 }
 
-std::map<std::string, double> gradient_squares(const Units& units, const at::Tensor& own, comm::Channel& replicas,
+std::map<std::string, double> gradient_squares(const Units& units, const tensor::Tensor& own, comm::Channel& replicas,
                                                int tp_rank, const Bucket::OnWait& on_wait) {
   const auto by_replica = squares_of_replicas(units, own, replicas, on_wait);
   std::map<std::string, double> by_name;
@@ -62,7 +62,7 @@ std::map<std::string, double> gradient_squares(const Units& units, const at::Ten
     const shape::ShardPlan& plan = bucket->sum().plan();
     std::vector<double> chunks;
     for (std::size_t r = 0; r < by_replica.size(); ++r) {
-      const double* const begin = by_replica[r].data_ptr<double>() + used[r];
+      const double* const begin = by_replica[r].data<double>() + used[r];
       const std::int64_t count = plan.chunks_of(static_cast<int>(r)).count;
       chunks.insert(chunks.end(), begin, begin + count);
       used[r] += count;

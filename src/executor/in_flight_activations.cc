@@ -1,8 +1,7 @@
 #include "executor/in_flight_activations.h"
 
-#include <ATen/ATen.h>
-
 #include "schedule/instruction/placement.h"
+#include "tensor/tensor.h"
 
 namespace troika::executor {
 using schedule::Kind;
@@ -146,18 +145,18 @@ void InFlightActivations::weight_segment(const Instruction& i, int segment, Stag
   for (Bucket* bucket : written) bucket->sum().push();
 }
 
-at::Tensor InFlightActivations::take_output(const Instruction& i) {
+tensor::Tensor InFlightActivations::take_output(const Instruction& i) {
   StageActivations& held = held_.at({i.microbatch, i.stage});
-  const at::Tensor y_mD = std::move(held.x_mD);
+  const tensor::Tensor y_mD = std::move(held.x_mD);
   held.x_mD.reset();
   book(held);
   if (!schedule::has_backward(program_, i.stage)) forget(i);
   return y_mD;
 }
 
-at::Tensor InFlightActivations::take_input_gradient(const Instruction& i) {
+tensor::Tensor InFlightActivations::take_input_gradient(const Instruction& i) {
   StageActivations& held = held_.at({i.microbatch, i.stage});
-  const at::Tensor dx_mD = std::move(held.dy_mD);
+  const tensor::Tensor dx_mD = std::move(held.dy_mD);
   held.dy_mD.reset();
   book(held);
   return dx_mD;
@@ -166,7 +165,7 @@ at::Tensor InFlightActivations::take_input_gradient(const Instruction& i) {
 // Keeps the ledger true to what the microbatch holds now.
 void InFlightActivations::book(StageActivations& held) {
   std::int64_t bytes = 0;
-  const auto add = [&](const at::Tensor& t) { bytes += t.defined() ? static_cast<std::int64_t>(t.nbytes()) : 0; };
+  const auto add = [&](const tensor::Tensor& t) { bytes += t.defined() ? static_cast<std::int64_t>(t.bytes()) : 0; };
   add(held.x_mD);
   add(held.dy_mD);
   for (const auto& [segment, kept] : held.segments) {

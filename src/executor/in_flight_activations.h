@@ -2,8 +2,6 @@
 // boundaries of the stage. Without a backward nothing of a microbatch is left once its forward has given its output on.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <functional>
 #include <map>
 #include <memory>
@@ -15,6 +13,7 @@
 #include "kernels/output_loss.h"
 #include "model/segment.h"
 #include "tensor/ledger.h"
+#include "tensor/tensor.h"
 
 namespace troika::executor {
 
@@ -23,7 +22,7 @@ namespace troika::executor {
 struct StageBoundary {
   std::int64_t B = 1, T = 1, T_whole = 1;
   std::int64_t rows = 1, D = 1;
-  c10::ScalarType dtype = c10::ScalarType::Float;
+  tensor::Dtype dtype = tensor::Dtype::fp32;
 };
 
 // One rank's thread. Instructions without a segment run all segments of their stage.
@@ -45,27 +44,27 @@ class InFlightActivations {
 
   // The first segment of a stage takes over the stage's input, the last leaves its output. `boundary_mD` of forward:
   // the received input, of backward the received gradient; called only for the segment at that boundary.
-  using BoundarySource = std::function<at::Tensor()>;
+  using BoundarySource = std::function<tensor::Tensor()>;
   void forward(const Instruction& i, const BoundarySource& boundary_mD);
   void recompute(const Instruction& i);
   void backward(const Instruction& i, const BoundarySource& boundary_mD);
   void backward_input(const Instruction& i, const BoundarySource& boundary_mD);
   void backward_weight(const Instruction& i);
 
-  at::Tensor take_output(const Instruction& i);          // of the stage, to be sent or handed on
-  at::Tensor take_input_gradient(const Instruction& i);  // of the stage
+  tensor::Tensor take_output(const Instruction& i);          // of the stage, to be sent or handed on
+  tensor::Tensor take_input_gradient(const Instruction& i);  // of the stage
   // By microbatch, on the last stage; on the device (kernels::read_loss).
-  const std::map<int, at::Tensor>& losses() const { return losses_; }
+  const std::map<int, tensor::Tensor>& losses() const { return losses_; }
 
   void clear();
 
  private:
   struct SegmentActivations {
-    at::Tensor input_mD;  // where it is recomputed
+    tensor::Tensor input_mD;  // where it is recomputed
     std::unique_ptr<model::Saved> saved;
   };
   struct StageActivations {  // one microbatch on one stage
-    at::Tensor x_mD, dy_mD;  // what the next segment of the forward, of the backward reads
+    tensor::Tensor x_mD, dy_mD;  // what the next segment of the forward, of the backward reads
     std::map<int, SegmentActivations> segments;
     std::int64_t booked_bytes = 0;
   };
@@ -92,7 +91,7 @@ class InFlightActivations {
   Step step_;
   std::map<int, model::Tokens> tokens_;
   std::map<Key, StageActivations> held_;
-  std::map<int, at::Tensor> losses_;
+  std::map<int, tensor::Tensor> losses_;
 };
 
 }  // namespace troika::executor

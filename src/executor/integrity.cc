@@ -1,6 +1,5 @@
 #include "executor/integrity.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,11 +10,12 @@
 #include "base/text.h"
 #include "comm/collectives.h"
 #include "kernels/flat.h"
+#include "tensor/tensor.h"
 
 namespace troika::executor {
 namespace {
 
-std::uint32_t sum_of(const at::Tensor& flat, const shape::Range& range) {
+std::uint32_t sum_of(const tensor::Tensor& flat, const shape::Range& range) {
   return static_cast<std::uint32_t>(kernels::bits_sum(flat.narrow(0, range.begin, range.count)).item<std::int64_t>());
 }
 
@@ -60,7 +60,7 @@ std::vector<std::uint32_t> parse_numbers(const std::string& text) {
 
 }  // namespace
 
-optimizer::Checksums checksums_for(config::OnOff stated, const c10::Device& device) {
+optimizer::Checksums checksums_for(config::OnOff stated, const tensor::Device& device) {
   const bool on = stated == config::OnOff::on || (stated == config::OnOff::automatic && device.is_cpu());
   return on ? optimizer::Checksums::on : optimizer::Checksums::off;
 }
@@ -85,15 +85,15 @@ void Integrity::fail(const std::string& what) const {
 }
 
 // An odd factor for each microbatch, so that two that change places are noticed and no bit is lost.
-static std::int64_t weighed(int microbatch, const at::Tensor& tensor) {
+static std::int64_t weighed(int microbatch, const tensor::Tensor& tensor) {
   return (2 * std::int64_t{microbatch} + 1) * kernels::bits_sum(tensor).item<std::int64_t>();
 }
 
-void Integrity::sent(StageMessage content, int microbatch, const at::Tensor& tensor) {
+void Integrity::sent(StageMessage content, int microbatch, const tensor::Tensor& tensor) {
   sent_[static_cast<int>(content)] += weighed(microbatch, tensor);
 }
 
-void Integrity::received(StageMessage content, int microbatch, int pp_rank, const at::Tensor& tensor) {
+void Integrity::received(StageMessage content, int microbatch, int pp_rank, const tensor::Tensor& tensor) {
   mesh::Coordinate from = mesh::coordinate_of(shape_, world_rank_);
   from.pp = pp_rank;
   received_[static_cast<int>(content)][mesh::world_rank_of(shape_, from)] += weighed(microbatch, tensor);

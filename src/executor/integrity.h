@@ -15,11 +15,12 @@
 #include "executor/step_facts.h"
 #include "mesh/mesh.h"
 #include "optimizer/optimizer.h"
+#include "tensor/tensor.h"
 
 namespace troika::executor {
 
 // train.checksums: by themselves where the memory is a processor's, whose passes they cost little beside.
-optimizer::Checksums checksums_for(config::OnOff stated, const c10::Device& device);
+optimizer::Checksums checksums_for(config::OnOff stated, const tensor::Device& device);
 
 // One rank's thread. Whatever is found is a PeerError that names rank, tensor and step, before this step's update where it is
 // not the update that finds it.
@@ -32,8 +33,8 @@ class Integrity {
   void begin_step(std::int64_t step);
 
   // Of messages between stages: complete, and not yet changed. `pp_rank`: the sender's.
-  void sent(StageMessage content, int microbatch, const at::Tensor& tensor);
-  void received(StageMessage content, int microbatch, int pp_rank, const at::Tensor& tensor);
+  void sent(StageMessage content, int microbatch, const tensor::Tensor& tensor);
+  void received(StageMessage content, int microbatch, int pp_rank, const tensor::Tensor& tensor);
 
   // Around the exchange of the step's facts. Collective where replicas differ: then over them.
   void tell(StepFacts* facts);

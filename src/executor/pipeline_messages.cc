@@ -1,12 +1,11 @@
 #include "executor/pipeline_messages.h"
 
-#include <ATen/ATen.h>
-
 #include <iterator>
 
 #include "base/clock.h"
 #include "executor/message_tags.h"
 #include "schedule/instruction/placement.h"
+#include "tensor/tensor.h"
 
 namespace troika::executor {
 using schedule::Instruction;
@@ -17,26 +16,26 @@ static StageMessage content_of(const Instruction& message) {
   return activation ? StageMessage::activation : StageMessage::gradient;
 }
 
-void PipelineMessages::send(const Instruction& i, const at::Tensor& tensor) {
+void PipelineMessages::send(const Instruction& i, const tensor::Tensor& tensor) {
   const int to_stage = schedule::peer_stage(i);
   if (schedule::is_unanswered(program_, i)) finish_unanswered(i);  // one is under way at a time
   Message message{i, tensor.contiguous(), {}, base::monotonic_seconds()};
   if (integrity_ != nullptr) integrity_->sent(content_of(i), i.microbatch, message.tensor);
   audit_.sent(content_of(i), i.microbatch, i.stage, message.tensor);
   message.transfer = pp_.send(message.tensor, pp_rank_of(to_stage), message_tag(content_of(i), i.microbatch, to_stage));
-  ledger_.hold(tensor::MemoryUse::activations, static_cast<std::int64_t>(message.tensor.nbytes()));
+  ledger_.hold(tensor::MemoryUse::activations, static_cast<std::int64_t>(message.tensor.bytes()));
   sends_[to_text(i)] = std::move(message);
 }
 
-void PipelineMessages::receive(const Instruction& i, const at::Tensor& buffer) {
+void PipelineMessages::receive(const Instruction& i, const tensor::Tensor& buffer) {
   Message message{i, buffer, {}, base::monotonic_seconds()};
   message.transfer =
       pp_.recv(message.tensor, pp_rank_of(schedule::peer_stage(i)), message_tag(content_of(i), i.microbatch, i.stage));
-  ledger_.hold(tensor::MemoryUse::activations, static_cast<std::int64_t>(buffer.nbytes()));
+  ledger_.hold(tensor::MemoryUse::activations, static_cast<std::int64_t>(buffer.bytes()));
   receives_[to_text(i)] = std::move(message);
 }
 
-at::Tensor PipelineMessages::take(Kind kind, const Instruction& waiting) {
+tensor::Tensor PipelineMessages::take(Kind kind, const Instruction& waiting) {
   const Instruction receive{kind, waiting.microbatch, waiting.stage};
   Message message = std::move(receives_.extract(to_text(receive)).mapped());
   finish(message, waiting);
@@ -51,7 +50,7 @@ void PipelineMessages::finish(Message& message, const Instruction& waiting) {
   const double begin = base::monotonic_seconds();
   message.transfer.wait();
   const double end = base::monotonic_seconds();
-  ledger_.release(tensor::MemoryUse::activations, static_cast<std::int64_t>(message.tensor.nbytes()));
+  ledger_.release(tensor::MemoryUse::activations, static_cast<std::int64_t>(message.tensor.bytes()));
   observer_.waited(waiting, begin, end);
   observer_.transferred(message.instruction, message.begin_seconds, end);
 }

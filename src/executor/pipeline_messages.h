@@ -1,8 +1,6 @@
 // Activations and gradients on their way between the stages of a pipeline.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <map>
 #include <string>
 #include <vector>
@@ -14,6 +12,7 @@
 #include "schedule/check/known_arrivals.h"
 #include "sharding/gradient_sum.h"
 #include "tensor/ledger.h"
+#include "tensor/tensor.h"
 
 namespace troika::executor {
 
@@ -32,11 +31,11 @@ class PipelineMessages {
         integrity_(integrity),
         audit_(audit) {}
 
-  void send(const schedule::Instruction& i, const at::Tensor& tensor);     // send_act, send_grad
-  void receive(const schedule::Instruction& i, const at::Tensor& buffer);  // recv_act, recv_grad: only posts
+  void send(const schedule::Instruction& i, const tensor::Tensor& tensor);     // send_act, send_grad
+  void receive(const schedule::Instruction& i, const tensor::Tensor& buffer);  // recv_act, recv_grad: only posts
   // Waits for what a recv of this kind, microbatch and stage posted; `waiting` is the instruction that needs it. Lets
   // go of the sends that this message proves to have arrived.
-  at::Tensor take(schedule::Kind kind, const schedule::Instruction& waiting);
+  tensor::Tensor take(schedule::Kind kind, const schedule::Instruction& waiting);
   void finish_sends(const schedule::Instruction& waiting);  // all that are left
   // Both ends of the tied embedding add the other's sum to theirs.
   void exchange_tied(const schedule::Instruction& i, sharding::GradientSum& sum, int peer_stage);
@@ -44,7 +43,7 @@ class PipelineMessages {
  private:
   struct Message {
     schedule::Instruction instruction;
-    at::Tensor tensor;
+    tensor::Tensor tensor;
     comm::Transfer transfer;
     double begin_seconds = 0;
   };

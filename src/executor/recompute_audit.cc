@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "comm/collectives.h"
 #include "kernels/flat.h"
+#include "tensor/tensor.h"
 
 namespace troika::executor {
 namespace {
@@ -76,7 +77,7 @@ void RecomputeAudit::begin(Pass pass, std::int64_t step) {
 }
 
 // An odd factor for each microbatch, so that two that change places are noticed and no bit is lost.
-void RecomputeAudit::sent(StageMessage content, int microbatch, int stage, const at::Tensor& tensor) {
+void RecomputeAudit::sent(StageMessage content, int microbatch, int stage, const tensor::Tensor& tensor) {
   if (pass_ == Pass::only) return;
   Trace& trace = pass_ == Pass::audit ? audit_ : now_;
   const auto of_step = static_cast<std::uint64_t>(read_by(pass_)[static_cast<std::size_t>(microbatch)]);

@@ -14,6 +14,7 @@
 #include "executor/step_facts.h"
 #include "mesh/mesh.h"
 #include "schedule/instruction/program.h"
+#include "tensor/tensor.h"
 
 namespace troika::executor {
 
@@ -35,7 +36,7 @@ class RecomputeAudit {
 
   void begin(Pass pass, std::int64_t step);
   // A message to another stage: complete, and not yet changed. `microbatch`: the program's.
-  void sent(StageMessage content, int microbatch, int stage, const at::Tensor& tensor);
+  void sent(StageMessage content, int microbatch, int stage, const tensor::Tensor& tensor);
   // The end of the pass: gradients are complete and not yet updated with. `losses`: by the step's microbatch, of this rank.
   void observe(const std::map<int, kernels::LossSum>& losses);
   // Whether the loss and all gradients of the audit were numbers; others are not compared.

@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "schedule/instruction/placement.h"
+#include "tensor/tensor.h"
 
 namespace troika::executor {
 using schedule::Instruction;
@@ -130,8 +131,8 @@ void ReplicaTraffic::await_all_parameters(const Instruction& waiting) {
   gathers_.clear();
 }
 
-at::Tensor ReplicaTraffic::gradient(Bucket& bucket, const Instruction& waiting) {
-  const at::Tensor gradient = bucket.gradient(on_wait(waiting));
+tensor::Tensor ReplicaTraffic::gradient(Bucket& bucket, const Instruction& waiting) {
+  const tensor::Tensor gradient = bucket.gradient(on_wait(waiting));
   for (const UnderWay& total : totals_) {
     if (total.bucket == &bucket)
       observer_.transferred(total.instruction, total.begin_seconds, base::monotonic_seconds());

@@ -8,6 +8,7 @@
 #include "executor/observer.h"
 #include "executor/segment_unit.h"
 #include "schedule/instruction/program.h"
+#include "tensor/tensor.h"
 
 namespace troika::executor {
 
@@ -34,7 +35,7 @@ class ReplicaTraffic {
   void await_parameters(const SegmentUnit& unit, const schedule::Instruction& waiting);
   void await_all_parameters(const schedule::Instruction& waiting);
   // The step's gradient of what the bucket's optimizer holds.
-  at::Tensor gradient(Bucket& bucket, const schedule::Instruction& waiting);
+  tensor::Tensor gradient(Bucket& bucket, const schedule::Instruction& waiting);
 
   // After the values that replicas hold were set from outside: every replica gets all of them.
   void publish();

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tensor/tensor.h"
+
 namespace troika::executor {
 
 std::vector<Bucket*> SegmentUnit::buckets() const {
@@ -31,8 +33,8 @@ std::vector<SegmentUnit::Read> SegmentUnit::read() const {
 }
 
 model::SegmentBuffer SegmentUnit::parameters() const {
-  return {bucket->values(ReadBy::own_segment), table == nullptr ? at::Tensor() : table->values(table_read_by),
-          adapter == nullptr ? at::Tensor() : adapter->values(ReadBy::own_segment)};
+  return {bucket->values(ReadBy::own_segment), table == nullptr ? tensor::Tensor() : table->values(table_read_by),
+          adapter == nullptr ? tensor::Tensor() : adapter->values(ReadBy::own_segment)};
 }
 
 model::SegmentLeaves SegmentUnit::leaves() const {

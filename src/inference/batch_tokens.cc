@@ -1,18 +1,17 @@
 #include "inference/batch_tokens.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 
 #include "tensor/device.h"
+#include "tensor/tensor.h"
 
 namespace troika::inference {
 namespace {
 
 // Of every element of the batch, the position at which its document begins; [B, T].
-at::Tensor document_begins(const data::TokenBatch& batch) {
-  const at::Tensor begins_BT = at::zeros({batch.rows, batch.length}, at::kLong);
-  auto* begins = begins_BT.data_ptr<std::int64_t>();
+tensor::Tensor document_begins(const data::TokenBatch& batch) {
+  const tensor::Tensor begins_BT = tensor::zeros({batch.rows, batch.length}, tensor::Dtype::int64);
+  auto* begins = begins_BT.data<std::int64_t>();
   for (std::size_t i = 0; i < batch.document_starts.size(); ++i) {
     const std::int64_t start = batch.document_starts[i], row_end = (start / batch.length + 1) * batch.length;
     const bool last = i + 1 == batch.document_starts.size();
@@ -25,23 +24,23 @@ at::Tensor document_begins(const data::TokenBatch& batch) {
 }  // namespace
 
 model::Tokens tokens_of(const data::TokenBatch& batch, const sharding::ContextGroup& context,
-                        const c10::Device& device) {
-  const at::Tensor positions_t = at::tensor(context.positions(batch.length), at::kLong);
-  const auto own = [&](const at::Tensor& all_BT) {
+                        const tensor::Device& device) {
+  const tensor::Tensor positions_t = at::tensor(context.positions(batch.length), tensor::Dtype::int64);
+  const auto own = [&](const tensor::Tensor& all_BT) {
     return context.size() > 1 ? all_BT.index_select(1, positions_t) : all_BT;
   };
   const auto own_rows = [&](const std::vector<std::int32_t>& ids) {
-    const at::Tensor all = at::from_blob(const_cast<std::int32_t*>(ids.data()), {batch.rows, batch.length}, at::kInt);
-    return tensor::to_device(own(all).to(at::kLong).flatten(), device);
+    const tensor::Tensor all = at::from_blob(const_cast<std::int32_t*>(ids.data()), {batch.rows, batch.length}, tensor::Dtype::int32);
+    return tensor::to_device(own(all).to(tensor::Dtype::int64).flatten(), device);
   };
   model::Tokens tokens;
   tokens.ids_M = own_rows(batch.inputs);
   tokens.targets_M = own_rows(batch.targets);
   tokens.B = batch.rows;
-  tokens.T = positions_t.numel();
+  tokens.T = positions_t.elements();
   tokens.T_whole = batch.length;
   if (batch.documents == data::Documents::apart) {
-    const at::Tensor begins_Bt = own(document_begins(batch));
+    const tensor::Tensor begins_Bt = own(document_begins(batch));
     tokens.documents = context.documents(begins_Bt, batch.length, device);
     tokens.position_BT = tensor::to_device(positions_t - begins_Bt, device);
   }

@@ -1,17 +1,16 @@
 // From a batch of module data to what a rank's segments read.
 #pragma once
 
-#include <c10/core/Device.h>
-
 #include "data/loader.h"
 #include "model/segment.h"
 #include "sharding/context_group.h"
+#include "tensor/tensor.h"
 
 namespace troika::inference {
 
 // This rank's positions of every row, on `device`; rows without a target carry no loss. Documents that are apart say
 // where they begin.
 model::Tokens tokens_of(const data::TokenBatch& batch, const sharding::ContextGroup& context,
-                        const c10::Device& device);
+                        const tensor::Device& device);
 
 }  // namespace troika::inference

@@ -1,8 +1,6 @@
 // The loss of a model on samples, each of them once, in any layout.
 #pragma once
 
-#include <c10/core/Device.h>
-
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -13,6 +11,7 @@
 #include "plan/plan.h"
 #include "sharding/context_group.h"
 #include "sharding/tensor_group.h"
+#include "tensor/tensor.h"
 
 namespace troika::inference {
 
@@ -91,7 +90,7 @@ class Evaluator {
 
   const data::Samples& samples_;
   const sharding::ContextGroup& context_;
-  const c10::Device device_;
+  const tensor::Device device_;
   const std::int64_t micro_, microbatches_;  // rows of one; in a round
   std::int64_t round_ = 0;
   enum class Pass { whole, pieces } pass_ = Pass::whole;

@@ -1,12 +1,12 @@
 #include "inference/generate.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
 
 #include "base/error.h"
+#include "tensor/tensor.h"
 
 namespace troika::inference {
 
@@ -72,10 +72,10 @@ void Text::add(std::vector<float> logits) {
 void advance(const TextModel& model, const std::vector<Text*>& texts) {
   std::vector<model::Continuation> sequences;
   for (Text* text : texts) sequences.push_back({&text->cache_, std::move(text->pending_)});
-  const at::Tensor logits_BV = model.decoder().extend(sequences).cpu();
+  const tensor::Tensor logits_BV = model.decoder().extend(sequences).cpu();
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const auto vocab = std::min(texts[i]->tokenizer_->vocab_size(), logits_BV.size(1));  // ids above stand for nothing
-    const float* row = logits_BV[static_cast<std::int64_t>(i)].data_ptr<float>();
+    const float* row = logits_BV[static_cast<std::int64_t>(i)].data<float>();
     texts[i]->add({row, row + vocab});
   }
 }

@@ -1,13 +1,13 @@
 // Shapes: M rows (micro * T), T positions, V vocabulary.
 #include "inference/logits_file.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/error.h"
 #include "base/units.h"
+#include "tensor/tensor.h"
 
 namespace troika::inference {
 
@@ -36,7 +36,7 @@ LogitsFile::LogitsFile(const plan::Plan& plan, const std::string& path, const ex
                                                             std::map<std::string, std::string>{{"format", "pt"}});
 }
 
-void LogitsFile::take(int microbatch, const at::Tensor& logits_MV) {
+void LogitsFile::take(int microbatch, const tensor::Tensor& logits_MV) {
   if (world_.rank() == owner(microbatch)) taken_[microbatch] = logits_MV.cpu().contiguous();
 }
 
@@ -47,9 +47,9 @@ int LogitsFile::owner(int microbatch) const {
   return mesh::world_rank_of(place_.shape, at);
 }
 
-void LogitsFile::write(std::int64_t microbatch, const at::Tensor& logits_MV) {
+void LogitsFile::write(std::int64_t microbatch, const tensor::Tensor& logits_MV) {
   const std::int64_t rows = std::min(micro_, samples_ - microbatch * micro_);
-  writer_->write(logits_MV.data_ptr(), rows * T * V * 4);
+  writer_->write(logits_MV.data(), rows * T * V * 4);
 }
 
 void LogitsFile::round_done(std::int64_t microbatches_done) {
@@ -59,7 +59,7 @@ void LogitsFile::round_done(std::int64_t microbatches_done) {
     const int from = owner(m);
     const auto tag = static_cast<std::uint32_t>(m);
     if (world_.rank() == 0) {
-      at::Tensor logits_MV = from == 0 ? taken_.at(m) : at::empty({micro_ * T, V}, at::kFloat);
+      tensor::Tensor logits_MV = from == 0 ? taken_.at(m) : tensor::empty({micro_ * T, V}, tensor::Dtype::fp32);
       if (from != 0) world_.recv(logits_MV, from, tag).wait();
       write(done_ + m, logits_MV);
     } else if (world_.rank() == from) {

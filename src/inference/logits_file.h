@@ -1,8 +1,6 @@
 // The logits of every position of an evaluation in one file, for comparing with another implementation.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -12,6 +10,7 @@
 #include "comm/channel.h"
 #include "executor/executor.h"
 #include "plan/plan.h"
+#include "tensor/tensor.h"
 
 namespace troika::inference {
 
@@ -24,20 +23,20 @@ class LogitsFile {
   static constexpr std::int64_t most_bytes = std::int64_t{16} << 30;
 
   // What the head of this rank has computed of the round's microbatch `microbatch`: [micro * T, V].
-  void take(int microbatch, const at::Tensor& logits_MV);
+  void take(int microbatch, const tensor::Tensor& logits_MV);
   // Collective, after every round: `microbatches_done` of all rounds so far. Rank 0 has written their rows afterwards.
   void round_done(std::int64_t microbatches_done);
   void finish();  // the file appears under its name
 
  private:
   int owner(int microbatch) const;  // the world rank that takes it
-  void write(std::int64_t microbatch, const at::Tensor& logits_MV);
+  void write(std::int64_t microbatch, const tensor::Tensor& logits_MV);
 
   const plan::Plan& plan_;
   const executor::Place place_;
   comm::Channel& world_;
   const std::int64_t samples_, micro_, T, V;
-  std::map<int, at::Tensor> taken_;  // of this round, on the host
+  std::map<int, tensor::Tensor> taken_;  // of this round, on the host
   std::int64_t done_ = 0;            // microbatches of the rounds before
   std::unique_ptr<checkpoint::SafetensorsWriter> writer_;
 };

@@ -1,15 +1,15 @@
 #include "inference/text_model.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "comm/self_channel.h"
+#include "tensor/tensor.h"
 
 namespace troika::inference {
 namespace {
 
-std::vector<checkpoint::Slice> slices_of(const shape::SegmentLayout& layout, const at::Tensor& flat) {
+std::vector<checkpoint::Slice> slices_of(const shape::SegmentLayout& layout, const tensor::Tensor& flat) {
   std::vector<checkpoint::Slice> slices;
   for (const shape::Slot& slot : layout.slots)
     slices.push_back({slot.info.name, slot.info.shape, slot.region, flat.narrow(0, slot.offset, slot.elements())});
@@ -24,18 +24,18 @@ std::int64_t context_of(const config::ModelSettings& model, std::int64_t wished)
 }
 
 // One buffer for each segment. Halves are filled by way of fp32, one segment after the other.
-std::vector<at::Tensor> read_parameters(weights::ModelSource& source, const TextModel::Options& options) {
+std::vector<tensor::Tensor> read_parameters(weights::ModelSource& source, const TextModel::Options& options) {
   const auto self = comm::make_self_channel("generate");
   const config::ModelSettings& model = source.model();
   source.check(model);
-  std::vector<at::Tensor> buffers;
+  std::vector<tensor::Tensor> buffers;
   std::vector<checkpoint::Slice> wanted;
   for (int segment = 0; segment < shape::segment_count(model); ++segment) {
     const shape::SegmentLayout layout = shape::segment_layout(model, segment);
-    const at::Tensor flat = at::empty({layout.elements}, at::device(options.device).dtype(at::kFloat));
+    const tensor::Tensor flat = tensor::empty({layout.elements}, at::device(options.device).dtype(tensor::Dtype::fp32));
     const auto slices = slices_of(layout, flat);
     wanted.insert(wanted.end(), slices.begin(), slices.end());
-    if (options.dtype != at::kFloat) {
+    if (options.dtype != tensor::Dtype::fp32) {
       source.load(model, wanted, *self);
       wanted.clear();
     }

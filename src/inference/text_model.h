@@ -1,14 +1,12 @@
 // A model that continues texts, in one process: weights from any source, keys and values of earlier positions in caches.
 #pragma once
 
-#include <c10/core/Device.h>
-#include <c10/core/ScalarType.h>
-
 #include <cstdint>
 #include <memory>
 
 #include "model/cached_decoder.h"
 #include "model/decoder.h"
+#include "tensor/tensor.h"
 #include "weights/model_source.h"
 
 namespace troika::inference {
@@ -17,8 +15,8 @@ class TextModel {
  public:
   struct Options {
     std::int64_t context = 0;  // the most positions of a text; 0: as many as the model has
-    c10::Device device{c10::kCPU};
-    c10::ScalarType dtype = c10::ScalarType::Float;
+    tensor::Device device{tensor::Device()};
+    tensor::Dtype dtype = tensor::Dtype::fp32;
   };
 
   // Reads the weights; errors as of ModelSource::load, and ConfigError when the model has fewer positions.

@@ -1,25 +1,24 @@
 #include "kernels/activation.h"
 
-#include <ATen/ATen.h>
-
 #include "cpu/activation.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/linear.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/reference/reference.h"
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
 
-static cpu::ActivationRows activation_rows(const at::Tensor& x, std::int64_t F) {
-  return {x.numel() / x.size(-1), F, cpu_dtype(x)};
+static cpu::ActivationRows activation_rows(const tensor::Tensor& x, std::int64_t F) {
+  return {x.elements() / x.size(-1), F, cpu_dtype(x)};
 }
 
-at::Tensor swiglu_forward(const at::Tensor& gate_up_M2F) {
+tensor::Tensor swiglu_forward(const tensor::Tensor& gate_up_M2F) {
   if (gate_up_M2F.is_cpu()) {
-    const at::Tensor gate_up = cpu_operand(gate_up_M2F).contiguous();
+    const tensor::Tensor gate_up = cpu_operand(gate_up_M2F).contiguous();
     const std::int64_t M = gate_up.size(0), F = gate_up.size(1) / 2;
-    const at::Tensor h = at::empty({M, F}, gate_up.options());
-    cpu::swiglu_forward(activation_rows(gate_up, F), gate_up.data_ptr(), h.data_ptr());
+    const tensor::Tensor h = tensor::empty({M, F}, gate_up.type());
+    cpu::swiglu_forward(activation_rows(gate_up, F), gate_up.data(), h.data());
     return to_dtype_of(gate_up_M2F, h);
   }
   if constexpr (has_cuda_kernels) {
@@ -28,11 +27,11 @@ at::Tensor swiglu_forward(const at::Tensor& gate_up_M2F) {
   return reference::swiglu_forward(gate_up_M2F);
 }
 
-at::Tensor swiglu_backward(const at::Tensor& dh_MF, const at::Tensor& gate_up_M2F) {
+tensor::Tensor swiglu_backward(const tensor::Tensor& dh_MF, const tensor::Tensor& gate_up_M2F) {
   if (gate_up_M2F.is_cpu()) {
-    const at::Tensor dh = cpu_operand(dh_MF).contiguous(), gate_up = cpu_operand(gate_up_M2F).contiguous();
-    const at::Tensor gradient = empty_spaced_rows(gate_up.size(0), gate_up.size(1), gate_up.options());
-    cpu::swiglu_backward(activation_rows(dh, dh.size(1)), dh.data_ptr(), gate_up.data_ptr(), gradient.data_ptr(),
+    const tensor::Tensor dh = cpu_operand(dh_MF).contiguous(), gate_up = cpu_operand(gate_up_M2F).contiguous();
+    const tensor::Tensor gradient = empty_spaced_rows(gate_up.size(0), gate_up.size(1), gate_up.type());
+    cpu::swiglu_backward(activation_rows(dh, dh.size(1)), dh.data(), gate_up.data(), gradient.data(),
                          gradient.stride(0));
     return to_dtype_of(gate_up_M2F, gradient);
   }
@@ -42,10 +41,10 @@ at::Tensor swiglu_backward(const at::Tensor& dh_MF, const at::Tensor& gate_up_M2
   return reference::swiglu_backward(dh_MF, gate_up_M2F);
 }
 
-at::Tensor gelu_forward(const at::Tensor& x) {
+tensor::Tensor gelu_forward(const tensor::Tensor& x) {
   if (x.is_cpu()) {
-    const at::Tensor whole = cpu_operand(x).contiguous(), y = at::empty_like(whole);
-    cpu::gelu_forward(activation_rows(whole, whole.size(-1)), whole.data_ptr(), y.data_ptr());
+    const tensor::Tensor whole = cpu_operand(x).contiguous(), y = tensor::empty_like(whole);
+    cpu::gelu_forward(activation_rows(whole, whole.size(-1)), whole.data(), y.data());
     return to_dtype_of(x, y);
   }
   if constexpr (has_cuda_kernels) {
@@ -54,12 +53,12 @@ at::Tensor gelu_forward(const at::Tensor& x) {
   return reference::gelu_forward(x);
 }
 
-at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& x) {
+tensor::Tensor gelu_backward(const tensor::Tensor& dy, const tensor::Tensor& x) {
   if (x.is_cpu()) {
-    const at::Tensor dy_whole = cpu_operand(dy).contiguous(), x_whole = cpu_operand(x).contiguous();
-    const at::Tensor dx = empty_spaced_rows(x.size(0), x.size(1), x_whole.options());
-    cpu::gelu_backward(activation_rows(x_whole, x_whole.size(1)), dy_whole.data_ptr(), x_whole.data_ptr(),
-                       dx.data_ptr(), dx.stride(0));
+    const tensor::Tensor dy_whole = cpu_operand(dy).contiguous(), x_whole = cpu_operand(x).contiguous();
+    const tensor::Tensor dx = empty_spaced_rows(x.size(0), x.size(1), x_whole.type());
+    cpu::gelu_backward(activation_rows(x_whole, x_whole.size(1)), dy_whole.data(), x_whole.data(),
+                       dx.data(), dx.stride(0));
     return to_dtype_of(x, dx);
   }
   if constexpr (has_cuda_kernels) {

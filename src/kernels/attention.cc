@@ -1,7 +1,5 @@
 #include "kernels/attention.h"
 
-#include <ATen/ATen.h>
-
 #include <cmath>
 #include <numeric>
 
@@ -10,12 +8,14 @@
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/reference/reference.h"
+#include "tensor/operations.h"
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
 namespace {
 
-at::Tensor empty_float(const at::Tensor& like) {
-  return at::empty(like.sizes(), like.options().dtype(at::kFloat).memory_format(at::MemoryFormat::Contiguous));
+tensor::Tensor empty_float(const tensor::Tensor& like) {
+  return tensor::empty(like.sizes(), like.type().of(tensor::Dtype::fp32).memory_format(at::MemoryFormat::Contiguous));
 }
 
 // What both directions read, kept alive while they run.
@@ -34,29 +34,29 @@ struct Operands {
     op.scale = 1.0 / std::sqrt(static_cast<double>(op.H));
     if (!input.documents.first_key_BT.defined()) return;
     first_key = input.documents.first_key_BT.contiguous();
-    op.first_key = first_key.data_ptr<std::int64_t>();
+    op.first_key = first_key.data<std::int64_t>();
   }
-  at::Tensor q, k, v, first_key;
+  tensor::Tensor q, k, v, first_key;
   cpu::Attention op;
 };
 
 AttentionOutput cpu_forward(const AttentionInput& input) {
   const Operands x(input);
-  const at::Tensor out_BTnH = empty_operand(x.q, x.q.sizes());
-  const at::Tensor lse_BnT = empty_statistics(x.q, {x.op.B, x.op.n, x.op.T});
+  const tensor::Tensor out_BTnH = empty_operand(x.q, x.q.sizes());
+  const tensor::Tensor lse_BnT = empty_statistics(x.q, {x.op.B, x.op.n, x.op.T});
   cpu::attention_forward(x.op, heads_view<cpu::Heads>(x.q), heads_view<cpu::Heads>(x.k), heads_view<cpu::Heads>(x.v),
-                         heads_view<cpu::MutableHeads>(out_BTnH), lse_BnT.data_ptr<float>());
+                         heads_view<cpu::MutableHeads>(out_BTnH), lse_BnT.data<float>());
   return {to_dtype_of(input.q_BTnH, out_BTnH), lse_BnT};
 }
 
-AttentionGradients cpu_backward(const at::Tensor& dout_BTnH, const AttentionInput& input,
+AttentionGradients cpu_backward(const tensor::Tensor& dout_BTnH, const AttentionInput& input,
                                 const AttentionOutput& output) {
   const Operands x(input);
-  const at::Tensor out = heads_operand(output.out_BTnH), dout = heads_operand(dout_BTnH),
+  const tensor::Tensor out = heads_operand(output.out_BTnH), dout = heads_operand(dout_BTnH),
                    lse = output.lse_BnT.contiguous();
-  const at::Tensor dq = empty_float(x.q), dk = empty_float(x.k), dv = empty_float(x.v);
+  const tensor::Tensor dq = empty_float(x.q), dk = empty_float(x.k), dv = empty_float(x.v);
   cpu::attention_backward(x.op, heads_view<cpu::Heads>(x.q), heads_view<cpu::Heads>(x.k), heads_view<cpu::Heads>(x.v),
-                          {heads_view<cpu::Heads>(out), heads_view<cpu::Heads>(dout), lse.data_ptr<float>()},
+                          {heads_view<cpu::Heads>(out), heads_view<cpu::Heads>(dout), lse.data<float>()},
                           float_heads(dq), float_heads(dk), float_heads(dv));
   return {to_dtype_of(input.q_BTnH, dq), to_dtype_of(input.k_BSkH, dk), to_dtype_of(input.v_BSkH, dv)};
 }
@@ -75,7 +75,7 @@ void attention_merge(AttentionOutput& sum, const AttentionOutput& part) {
   return reference::attention_merge(sum, part);
 }
 
-AttentionGradients attention_backward(const at::Tensor& dout_BTnH, const AttentionInput& input,
+AttentionGradients attention_backward(const tensor::Tensor& dout_BTnH, const AttentionInput& input,
                                       const AttentionOutput& output) {
   if (input.q_BTnH.is_cpu()) return cpu_backward(dout_BTnH, input, output);
   if constexpr (has_cuda_kernels) {
@@ -86,18 +86,18 @@ AttentionGradients attention_backward(const at::Tensor& dout_BTnH, const Attenti
 
 namespace {
 
-at::Tensor cache_operand(const at::Tensor& x_SkH) {
-  const at::Tensor x = to_float(x_SkH);
+tensor::Tensor cache_operand(const tensor::Tensor& x_SkH) {
+  const tensor::Tensor x = to_float(x_SkH);
   return x.stride(2) == 1 ? x : x.contiguous();
 }
 
-cpu::FloatHeads cache_heads(const at::Tensor& x_SkH) {
-  return {x_SkH.data_ptr<float>(), 0, x_SkH.stride(0), x_SkH.stride(1)};
+cpu::FloatHeads cache_heads(const tensor::Tensor& x_SkH) {
+  return {x_SkH.data<float>(), 0, x_SkH.stride(0), x_SkH.stride(1)};
 }
 
-at::Tensor cpu_row_attention(const at::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences) {
-  const at::Tensor q = to_float(q_BnH).contiguous(), out_BnH = at::empty(q.sizes(), q.options());
-  std::vector<at::Tensor> kept;
+tensor::Tensor cpu_row_attention(const tensor::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences) {
+  const tensor::Tensor q = to_float(q_BnH).contiguous(), out_BnH = tensor::empty(q.sizes(), q.type());
+  std::vector<tensor::Tensor> kept;
   std::vector<cpu::CachedSequence> all;
   for (const KeysAndValues& one : sequences) {
     kept.push_back(cache_operand(one.k_SkH));
@@ -106,30 +106,30 @@ at::Tensor cpu_row_attention(const at::Tensor& q_BnH, const std::vector<KeysAndV
   }
   const cpu::RowAttention op{q.size(1), sequences.front().k_SkH.size(1), q.size(2),
                              1.0 / std::sqrt(static_cast<double>(q.size(2)))};
-  cpu::attend_rows(op, all, q.data_ptr<float>(), out_BnH.data_ptr<float>());
+  cpu::attend_rows(op, all, q.data<float>(), out_BnH.data<float>());
   return to_dtype_of(q_BnH, out_BnH);
 }
 
 // The heads that read one key/value head pass for as many positions, since each sees every key.
-at::Tensor attend(const at::Tensor& q_nH, const KeysAndValues& sequence) {
+tensor::Tensor attend(const tensor::Tensor& q_nH, const KeysAndValues& sequence) {
   const std::int64_t n = q_nH.size(0), H = q_nH.size(1), S = sequence.k_SkH.size(0), k = sequence.k_SkH.size(1);
   std::vector<std::int64_t> own(static_cast<std::size_t>(k));
   std::iota(own.begin(), own.end(), 0);
-  const at::Tensor q_1gkH = q_nH.reshape({1, k, n / k, H}).transpose(1, 2);
-  const at::Tensor out_1gkH =
+  const tensor::Tensor q_1gkH = q_nH.reshape({1, k, n / k, H}).transpose(1, 2);
+  const tensor::Tensor out_1gkH =
       attention_forward({q_1gkH, sequence.k_SkH.unsqueeze(0), sequence.v_SkH.unsqueeze(0), own, S - 1, 0, {}}).out_BTnH;
   return out_1gkH.transpose(1, 2).reshape({n, H});
 }
 
 }  // namespace
 
-at::Tensor row_attention(const at::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences) {
-  if (sequences.empty()) return at::empty_like(q_BnH);
+tensor::Tensor row_attention(const tensor::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences) {
+  if (sequences.empty()) return tensor::empty_like(q_BnH);
   if (q_BnH.is_cpu()) return cpu_row_attention(q_BnH, sequences);
-  std::vector<at::Tensor> out_nH;
+  std::vector<tensor::Tensor> out_nH;
   for (std::size_t b = 0; b < sequences.size(); ++b)
     out_nH.push_back(attend(q_BnH[static_cast<std::int64_t>(b)], sequences[b]));
-  return at::stack(out_nH);
+  return tensor::stack(out_nH);
 }
 
 }  // namespace troika::kernels

@@ -4,17 +4,16 @@
 // Dtypes as in cpu_operands.h.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <vector>
 
 #include "kernels/documents.h"
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
 
 struct AttentionInput {
-  at::Tensor q_BTnH, k_BSkH, v_BSkH;     // may be strided views, last dim contiguous
+  tensor::Tensor q_BTnH, k_BSkH, v_BSkH;     // may be strided views, last dim contiguous
   std::vector<std::int64_t> kv_of_head;  // size n: which key/value head a query head reads
   std::int64_t q_offset = 0;  // position of q[:, 0] and of k[:, 0]; query t sees keys with position <= its own
   std::int64_t k_offset = 0;
@@ -22,8 +21,8 @@ struct AttentionInput {
 };
 
 struct AttentionOutput {
-  at::Tensor out_BTnH;  // contiguous, in q's dtype; a query that sees no key gives 0
-  at::Tensor lse_BnT;   // fp32: log of the sum of exp(score); -inf where no key is seen
+  tensor::Tensor out_BTnH;  // contiguous, in q's dtype; a query that sees no key gives 0
+  tensor::Tensor lse_BnT;   // fp32: log of the sum of exp(score); -inf where no key is seen
 };
 AttentionOutput attention_forward(const AttentionInput& input);
 
@@ -32,20 +31,20 @@ AttentionOutput attention_forward(const AttentionInput& input);
 void attention_merge(AttentionOutput& sum, const AttentionOutput& part);
 
 struct AttentionGradients {
-  at::Tensor dq_BTnH, dk_BSkH, dv_BSkH;  // contiguous, each in the dtype of its input
+  tensor::Tensor dq_BTnH, dk_BSkH, dv_BSkH;  // contiguous, each in the dtype of its input
 };
 // `output` may be merged, of more keys than `input` holds: then these are the gradients of input's keys and values, and
 // these keys' contribution to dq. dout and out may be fp32 beside halves.
-AttentionGradients attention_backward(const at::Tensor& dout_BTnH, const AttentionInput& input,
+AttentionGradients attention_backward(const tensor::Tensor& dout_BTnH, const AttentionInput& input,
                                       const AttentionOutput& output);
 
 // Attention of one new query per sequence over all its keys, each sequence with keys and values of its own.
 // Shapes: B sequences, n query heads, k key/value heads (neighbouring query heads read one), H head width, S keys.
 struct KeysAndValues {
-  at::Tensor k_SkH, v_SkH;  // may be strided views, last dim contiguous
+  tensor::Tensor k_SkH, v_SkH;  // may be strided views, last dim contiguous
 };
 
 // q_BnH dense. All in one dtype; returns out_BnH in it. On the CPU a sequence's bits do not depend on the others.
-at::Tensor row_attention(const at::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences);
+tensor::Tensor row_attention(const tensor::Tensor& q_BnH, const std::vector<KeysAndValues>& sequences);
 
 }  // namespace troika::kernels

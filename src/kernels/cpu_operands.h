@@ -1,14 +1,13 @@
 // Tensors as the CPU kernels (module cpu) read them, and the precision that operations compute in.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 
 #include "cpu/dtype.h"
 #include "cpu/heads.h"
 #include "cpu/rope.h"
 #include "kernels/rope.h"
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
 
@@ -18,51 +17,51 @@ namespace troika::kernels {
 // for them (cpu/gemm.h). The CPU kernels read and write fp32 and bf16; fp16 passes through fp32.
 
 // These return the tensor itself when it has the dtype already.
-inline at::Tensor to_float(const at::Tensor& x) { return x.to(at::kFloat); }
-inline at::Tensor to_dtype_of(const at::Tensor& like, const at::Tensor& x) { return x.to(like.scalar_type()); }
-inline at::Tensor cpu_operand(const at::Tensor& x) { return x.scalar_type() == at::kHalf ? to_float(x) : x; }
+inline tensor::Tensor to_float(const tensor::Tensor& x) { return x.to(tensor::Dtype::fp32); }
+inline tensor::Tensor to_dtype_of(const tensor::Tensor& like, const tensor::Tensor& x) { return x.to(like.dtype()); }
+inline tensor::Tensor cpu_operand(const tensor::Tensor& x) { return x.dtype() == tensor::Dtype::fp16 ? to_float(x) : x; }
 
-inline cpu::Dtype cpu_dtype(const at::Tensor& x) {
-  return x.scalar_type() == at::kBFloat16 ? cpu::Dtype::bf16 : cpu::Dtype::fp32;
+inline cpu::Dtype cpu_dtype(const tensor::Tensor& x) {
+  return x.dtype() == tensor::Dtype::bf16 ? cpu::Dtype::bf16 : cpu::Dtype::fp32;
 }
-inline cpu::Bf16* bf16_data(const at::Tensor& x) { return static_cast<cpu::Bf16*>(x.data_ptr()); }
+inline cpu::Bf16* bf16_data(const tensor::Tensor& x) { return static_cast<cpu::Bf16*>(x.data()); }
 
 // Uninitialised, of cpu_operand's dtype.
-inline at::Tensor empty_operand(const at::Tensor& like, at::IntArrayRef sizes) {
-  return like.new_empty(sizes, like.options().dtype(like.scalar_type() == at::kHalf ? at::kFloat : like.scalar_type()));
+inline tensor::Tensor empty_operand(const tensor::Tensor& like, const tensor::Sizes& sizes) {
+  return like.new_empty(sizes, like.type().of(like.dtype() == tensor::Dtype::fp16 ? tensor::Dtype::fp32 : like.dtype()));
 }
-inline at::Tensor empty_statistics(const at::Tensor& like, at::IntArrayRef sizes) {
-  return like.new_empty(sizes, like.options().dtype(at::kFloat));
+inline tensor::Tensor empty_statistics(const tensor::Tensor& like, const tensor::Sizes& sizes) {
+  return like.new_empty(sizes, like.type().of(tensor::Dtype::fp32));
 }
 
 // Tensors of heads whose last dim is contiguous; the tensor itself when it is that already.
-inline bool is_heads_operand(const at::Tensor& x_BTnH) {
-  return x_BTnH.scalar_type() != at::kHalf && x_BTnH.stride(3) == 1;
+inline bool is_heads_operand(const tensor::Tensor& x_BTnH) {
+  return x_BTnH.dtype() != tensor::Dtype::fp16 && x_BTnH.stride(3) == 1;
 }
-inline at::Tensor heads_operand(const at::Tensor& x_BTnH) {
-  const at::Tensor x = cpu_operand(x_BTnH);
+inline tensor::Tensor heads_operand(const tensor::Tensor& x_BTnH) {
+  const tensor::Tensor x = cpu_operand(x_BTnH);
   return x.stride(3) == 1 ? x : x.contiguous();
 }
 
 // cpu::Heads or cpu::MutableHeads of such a tensor, which must outlive it.
 template <class View>
-View heads_view(const at::Tensor& x_BTnH) {
-  return {x_BTnH.data_ptr(), x_BTnH.stride(0), x_BTnH.stride(1), x_BTnH.stride(2), cpu_dtype(x_BTnH)};
+View heads_view(const tensor::Tensor& x_BTnH) {
+  return {x_BTnH.data(), x_BTnH.stride(0), x_BTnH.stride(1), x_BTnH.stride(2), cpu_dtype(x_BTnH)};
 }
-inline cpu::MutableFloatHeads float_heads(const at::Tensor& x_BTnH) {
-  return {x_BTnH.data_ptr<float>(), x_BTnH.stride(0), x_BTnH.stride(1), x_BTnH.stride(2)};
+inline cpu::MutableFloatHeads float_heads(const tensor::Tensor& x_BTnH) {
+  return {x_BTnH.data<float>(), x_BTnH.stride(0), x_BTnH.stride(1), x_BTnH.stride(2)};
 }
 
 // A rotary table. Keeps alive what `rows` points to.
 struct HostRope {
   explicit HostRope(const RopeTable& rope) : cos(rope.cos_TI.contiguous()), sin(rope.sin_TI.contiguous()) {
-    rows.cos = cos.data_ptr<float>();
-    rows.sin = sin.data_ptr<float>();
+    rows.cos = cos.data<float>();
+    rows.sin = sin.data<float>();
     if (!rope.row_BT.defined()) return;
     row = rope.row_BT.contiguous();
-    rows.row = row.data_ptr<std::int64_t>();
+    rows.row = row.data<std::int64_t>();
   }
-  at::Tensor cos, sin, row;
+  tensor::Tensor cos, sin, row;
   cpu::RopeRows rows;
 };
 

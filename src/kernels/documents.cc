@@ -1,6 +1,5 @@
 #include "kernels/documents.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 
 #include "base/error.h"
 #include "tensor/device.h"
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
 namespace {
@@ -20,8 +20,8 @@ class Lengths {
   }
 
   Varlen varlen() && {
-    found_.cu_seqlens_q = at::tensor(q_, at::kInt);
-    found_.cu_seqlens_k = at::tensor(k_, at::kInt);
+    found_.cu_seqlens_q = tensor::of(q_);
+    found_.cu_seqlens_k = tensor::of(k_);
     found_.queries = q_.back();
     found_.keys = k_.back();
     return std::move(found_);
@@ -76,15 +76,15 @@ Sight sight_of(const CausalWindow& w) {
   return first + w.T == w.S ? Sight::diagonal : Sight::other;
 }
 
-Varlen varlen_of(const at::Tensor& first_key_BT, const CausalWindow& window) {
-  const at::Tensor first_key = first_key_BT.contiguous();
+Varlen varlen_of(const tensor::Tensor& first_key_BT, const CausalWindow& window) {
+  const tensor::Tensor first_key = first_key_BT.contiguous();
   Lengths lengths;
   for (std::int64_t b = 0; b < first_key.size(0); ++b)
-    add_sequence(first_key.data_ptr<std::int64_t>() + b * window.T, window, lengths);
+    add_sequence(first_key.data<std::int64_t>() + b * window.T, window, lengths);
   return std::move(lengths).varlen();
 }
 
-DocumentBounds document_bounds(const at::Tensor& first_key_BT, const CausalWindow& window, const c10::Device& device) {
+DocumentBounds document_bounds(const tensor::Tensor& first_key_BT, const CausalWindow& window, const tensor::Device& device) {
   DocumentBounds bounds{tensor::to_device(first_key_BT, device), {}};
   if (device.is_cpu() || sight_of(window) == Sight::other) return bounds;
   bounds.varlen = varlen_of(first_key_BT, window);

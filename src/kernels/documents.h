@@ -2,9 +2,9 @@
 // that no operation has to ask the device. Shapes: B sequences, T query positions, S key positions.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
+
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
 
@@ -26,7 +26,7 @@ Sight sight_of(const CausalWindow& window);
 // the B * T rows and the keys [cu_seqlens_k[i], cu_seqlens_k[i + 1]) of the B * S rows. Every row is in one document. Queries
 // that see no key are in documents without keys, keys that nobody sees in documents without queries.
 struct Varlen {
-  at::Tensor cu_seqlens_q, cu_seqlens_k;  // int32, [documents + 1]
+  tensor::Tensor cu_seqlens_q, cu_seqlens_k;  // int32, [documents + 1]
   std::int64_t max_seqlen_q = 0;       // at least 2: with 1, torch regroups heads and refuses documents without queries
   std::int64_t max_seqlen_k = 0;       // of documents without queries too, whose keys get their zero gradient
   std::int64_t queries = 0, keys = 0;  // B * T, B * S
@@ -35,14 +35,14 @@ struct Varlen {
 
 // first_key_BT: int64 on the host, the first key position that a query may see, alike within a document. Documents follow
 // each other: BugError where two of them see the same key.
-Varlen varlen_of(const at::Tensor& first_key_BT, const CausalWindow& window);
+Varlen varlen_of(const tensor::Tensor& first_key_BT, const CausalWindow& window);
 
 // The same for one call of attention, on its device. Undefined tensors: no bounds but the causal mask.
 struct DocumentBounds {
-  at::Tensor first_key_BT;  // int64
+  tensor::Tensor first_key_BT;  // int64
   Varlen varlen;            // undefined on the CPU and where sight is `other`
 };
 // Queues the copies to the device and does not wait for them.
-DocumentBounds document_bounds(const at::Tensor& first_key_BT, const CausalWindow& window, const c10::Device& device);
+DocumentBounds document_bounds(const tensor::Tensor& first_key_BT, const CausalWindow& window, const tensor::Device& device);
 
 }  // namespace troika::kernels

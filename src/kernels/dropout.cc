@@ -1,13 +1,12 @@
 #include "kernels/dropout.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "cpu/parallel.h"
 #include "kernels/on_cuda/on_cuda.h"
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
 namespace {
@@ -46,11 +45,11 @@ struct MaskRow {
   }
 };
 
-at::Tensor mask_of(const base::Philox& random, const DropoutRows& rows, std::int64_t first, std::int64_t I,
+tensor::Tensor mask_of(const base::Philox& random, const DropoutRows& rows, std::int64_t first, std::int64_t I,
                    const DropoutShare& share) {
   const auto T = static_cast<std::int64_t>(rows.positions_T.size());
-  at::Tensor mask_MI = at::empty({rows.B * T, I}, at::kFloat);
-  float* const out = mask_MI.data_ptr<float>();
+  tensor::Tensor mask_MI = tensor::empty({rows.B * T, I}, tensor::Dtype::fp32);
+  float* const out = mask_MI.data<float>();
   cpu::parallel_pieces(rows.B * T, rows_at_once, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t m = begin; m < end; ++m) {
       const MaskRow row{random.key(),
@@ -72,14 +71,14 @@ DropoutShare dropout_share(double share) {
   return {threshold, static_cast<float>(1 / (1 - std::ldexp(threshold, -16)))};
 }
 
-at::Tensor dropout(const at::Tensor& x_MI, const base::Philox& random, const DropoutRows& rows,
+tensor::Tensor dropout(const tensor::Tensor& x_MI, const base::Philox& random, const DropoutRows& rows,
                    std::int64_t first_column, double share) {
   const DropoutShare drawn = dropout_share(share);
   if constexpr (has_cuda_kernels) {
     if (x_MI.is_cuda()) return on_cuda::dropout(x_MI, random, rows, first_column, drawn);
   }
-  const at::Tensor mask_MI = mask_of(random, rows, first_column, x_MI.size(1), drawn).to(x_MI.device());
-  return (x_MI * mask_MI).to(x_MI.scalar_type());
+  const tensor::Tensor mask_MI = mask_of(random, rows, first_column, x_MI.size(1), drawn).to(x_MI.device());
+  return (x_MI * mask_MI).to(x_MI.dtype());
 }
 
 }  // namespace troika::kernels

@@ -3,12 +3,11 @@
 // Overfitting", 2014 (here inverted: what is kept is divided by the share that is).
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <vector>
 
 #include "base/random.h"
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
 
@@ -22,7 +21,7 @@ struct DropoutRows {
 
 // x_MI with elements set to 0 with probability `share`, rounded to 2^-16, the others times 1 / (1 - that); its dtype.
 // Column i is element first_column + i of the stream `random`. Any device; the same mask on all of them.
-at::Tensor dropout(const at::Tensor& x_MI, const base::Philox& random, const DropoutRows& rows,
+tensor::Tensor dropout(const tensor::Tensor& x_MI, const base::Philox& random, const DropoutRows& rows,
                    std::int64_t first_column, double share);
 
 // Of 16 random bits: what is below `threshold` is dropped, what is not is multiplied with `kept`.

@@ -1,20 +1,19 @@
 #include "kernels/embedding.h"
 
-#include <ATen/ATen.h>
-
 #include "cpu/embedding.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/reference/reference.h"
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
 
-at::Tensor embedding_forward(const at::Tensor& ids_M, const at::Tensor& table_vD, std::int64_t first_row) {
-  if (table_vD.is_cpu() && table_vD.scalar_type() != at::kHalf) {
-    const at::Tensor ids = ids_M.contiguous(), table = table_vD.contiguous();
-    const at::Tensor x_MD = at::empty({ids.size(0), table.size(1)}, table.options());
+tensor::Tensor embedding_forward(const tensor::Tensor& ids_M, const tensor::Tensor& table_vD, std::int64_t first_row) {
+  if (table_vD.is_cpu() && table_vD.dtype() != tensor::Dtype::fp16) {
+    const tensor::Tensor ids = ids_M.contiguous(), table = table_vD.contiguous();
+    const tensor::Tensor x_MD = tensor::empty({ids.size(0), table.size(1)}, table.type());
     cpu::embedding_forward({first_row, table.size(0), table.size(1), cpu_dtype(table)}, ids.size(0),
-                           ids.data_ptr<std::int64_t>(), table.data_ptr(), x_MD.data_ptr());
+                           ids.data<std::int64_t>(), table.data(), x_MD.data());
     return x_MD;
   }
   if constexpr (has_cuda_kernels) {
@@ -23,15 +22,15 @@ at::Tensor embedding_forward(const at::Tensor& ids_M, const at::Tensor& table_vD
   return reference::embedding_forward(ids_M, table_vD, first_row);
 }
 
-NamedRows embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& ids_M, std::int64_t first_row,
+NamedRows embedding_backward_weight(const tensor::Tensor& dx_MD, const tensor::Tensor& ids_M, std::int64_t first_row,
                                     std::int64_t v) {
   if (dx_MD.is_cpu()) {
-    const at::Tensor ids = ids_M.contiguous(), dx = cpu_operand(dx_MD).contiguous();
+    const tensor::Tensor ids = ids_M.contiguous(), dx = cpu_operand(dx_MD).contiguous();
     const std::int64_t D = dx.size(1);
     const cpu::EmbeddingTable table{first_row, v, D, cpu_dtype(dx)};
-    const cpu::NamedRows rows = cpu::named_rows(table, ids.size(0), ids.data_ptr<std::int64_t>());
-    const NamedRows named{at::tensor(rows.row, at::kLong), at::empty({static_cast<std::int64_t>(rows.row.size()), D})};
-    cpu::embedding_backward(rows, table, dx.data_ptr(), named.gradient_rD.data_ptr<float>());
+    const cpu::NamedRows rows = cpu::named_rows(table, ids.size(0), ids.data<std::int64_t>());
+    const NamedRows named{at::tensor(rows.row, tensor::Dtype::int64), tensor::empty({static_cast<std::int64_t>(rows.row.size()), D})};
+    cpu::embedding_backward(rows, table, dx.data(), named.gradient_rD.data<float>());
     return named;
   }
   if constexpr (has_cuda_kernels) {

@@ -1,6 +1,5 @@
 #include "kernels/flash_attention.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <cmath>
@@ -9,6 +8,8 @@
 
 #include "base/error.h"
 #include "kernels/cpu_operands.h"
+#include "tensor/operations.h"
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
 namespace {
@@ -27,23 +28,23 @@ bool read_in_equal_groups(const std::vector<std::int64_t>& kv_of_head, std::int6
 }
 
 // The key/value head of every query head. Not by index_select: the index would have to be copied to the device.
-at::Tensor of_query_heads(const at::Tensor& x_BSkH, const std::vector<std::int64_t>& kv_of_head) {
-  std::vector<at::Tensor> x_BSH;
+tensor::Tensor of_query_heads(const tensor::Tensor& x_BSkH, const std::vector<std::int64_t>& kv_of_head) {
+  std::vector<tensor::Tensor> x_BSH;
   for (const std::int64_t head : kv_of_head) x_BSH.push_back(x_BSkH.select(2, head));
-  return at::stack(x_BSH, 2);
+  return tensor::stack(x_BSH, 2);
 }
 
 // Query heads that share a key/value head add up in head order.
-at::Tensor sum_by_kv_head(const at::Tensor& gradient_BSnH, const AttentionInput& input) {
-  const at::Tensor& k = input.k_BSkH;
-  const at::Tensor sum_BSkH = at::zeros(k.sizes(), k.options().dtype(at::kFloat));
+tensor::Tensor sum_by_kv_head(const tensor::Tensor& gradient_BSnH, const AttentionInput& input) {
+  const tensor::Tensor& k = input.k_BSkH;
+  const tensor::Tensor sum_BSkH = tensor::zeros(k.sizes(), k.type().of(tensor::Dtype::fp32));
   for (std::size_t head = 0; head < input.kv_of_head.size(); ++head)
     sum_BSkH.select(2, input.kv_of_head[head]).add_(gradient_BSnH.select(2, static_cast<std::int64_t>(head)));
   return to_dtype_of(k, sum_BSkH);
 }
 
 // As flash attention takes it: [B, T, n, H], or rows of all sequences.
-at::Tensor flash_rows(const at::Tensor& x_BTnH, const Varlen& varlen) {
+tensor::Tensor flash_rows(const tensor::Tensor& x_BTnH, const Varlen& varlen) {
   return varlen.defined() ? x_BTnH.flatten(0, 1) : x_BTnH;
 }
 
@@ -60,7 +61,7 @@ FlashInput flash_input(const AttentionInput& input) {
   check_rows(input);
   const Varlen& varlen = input.documents.varlen;
   const bool groups = read_in_equal_groups(input.kv_of_head, input.k_BSkH.size(2));
-  const auto keys = [&](const at::Tensor& x_BSkH) {
+  const auto keys = [&](const tensor::Tensor& x_BSkH) {
     return flash_rows(groups ? x_BSkH : of_query_heads(x_BSkH, input.kv_of_head), varlen);
   };
   return {flash_rows(input.q_BTnH, varlen),
@@ -72,28 +73,28 @@ FlashInput flash_input(const AttentionInput& input) {
 }
 
 // [B, n, T] from [B, n, T] or [n, B * T], and back.
-at::Tensor lse_of_heads(const FlashOutput& output, const AttentionInput& input) {
+tensor::Tensor lse_of_heads(const FlashOutput& output, const AttentionInput& input) {
   if (!input.documents.varlen.defined()) return output.lse;
-  const at::Tensor& q = input.q_BTnH;
+  const tensor::Tensor& q = input.q_BTnH;
   return output.lse.view({q.size(2), q.size(0), q.size(1)}).transpose(0, 1).contiguous();
 }
-at::Tensor lse_of_rows(const at::Tensor& lse_BnT, const AttentionInput& input) {
+tensor::Tensor lse_of_rows(const tensor::Tensor& lse_BnT, const AttentionInput& input) {
   return input.documents.varlen.defined() ? lse_BnT.transpose(0, 1).flatten(1) : lse_BnT;
 }
 
 // The log-sum-exp of a query that sees no key: by the first exp(lse) is 0 in a merge, by the second exp(score - lse) in
 // backward.
 constexpr double blind_lse = -std::numeric_limits<double>::infinity(), flash_blind_lse = -blind_lse;
-at::Tensor with_blind(const at::Tensor& lse, double blind) {
+tensor::Tensor with_blind(const tensor::Tensor& lse, double blind) {
   return at::nan_to_num(lse, std::numeric_limits<double>::quiet_NaN(), blind, blind);
 }
 
-AttentionOutput output_of_nothing(const at::Tensor& q) {
-  return {at::zeros(q.sizes(), q.options()),
-          at::full({q.size(0), q.size(2), q.size(1)}, blind_lse, q.options().dtype(at::kFloat))};
+AttentionOutput output_of_nothing(const tensor::Tensor& q) {
+  return {tensor::zeros(q.sizes(), q.type()),
+          tensor::full({q.size(0), q.size(2), q.size(1)}, blind_lse, q.type().of(tensor::Dtype::fp32))};
 }
 
-at::Tensor contiguous_zeros(const at::Tensor& like) { return at::zeros(like.sizes(), like.options()); }
+tensor::Tensor contiguous_zeros(const tensor::Tensor& like) { return tensor::zeros(like.sizes(), like.type()); }
 
 }  // namespace
 
@@ -108,18 +109,18 @@ AttentionOutput flash_attention_forward(const AttentionInput& input, const Flash
   return {output.out.contiguous().view(input.q_BTnH.sizes()), with_blind(lse_of_heads(output, input), blind_lse)};
 }
 
-AttentionGradients flash_attention_backward(const at::Tensor& dout_BTnH, const AttentionInput& input,
+AttentionGradients flash_attention_backward(const tensor::Tensor& dout_BTnH, const AttentionInput& input,
                                             const AttentionOutput& output, const FlashBackward& backward) {
-  const at::Tensor &q = input.q_BTnH, &k = input.k_BSkH, &v = input.v_BSkH;
+  const tensor::Tensor &q = input.q_BTnH, &k = input.k_BSkH, &v = input.v_BSkH;
   if (sight_of(input) == Sight::nothing) return {contiguous_zeros(q), contiguous_zeros(k), contiguous_zeros(v)};
   const FlashInput flash = flash_input(input);
-  const auto of_rows = [&](const at::Tensor& x_BTnH) {
+  const auto of_rows = [&](const tensor::Tensor& x_BTnH) {
     return flash_rows(to_dtype_of(q, x_BTnH).contiguous(), flash.varlen);
   };
-  const at::Tensor lse = with_blind(lse_of_rows(output.lse_BnT, input), flash_blind_lse).contiguous();
+  const tensor::Tensor lse = with_blind(lse_of_rows(output.lse_BnT, input), flash_blind_lse).contiguous();
   const FlashGradients d = backward(of_rows(dout_BTnH), flash, {of_rows(output.out_BTnH), lse});
-  const auto of_keys = [&](const at::Tensor& gradient) {
-    const at::Tensor d_BSnH = gradient.contiguous().view({k.size(0), k.size(1), gradient.size(-2), k.size(3)});
+  const auto of_keys = [&](const tensor::Tensor& gradient) {
+    const tensor::Tensor d_BSnH = gradient.contiguous().view({k.size(0), k.size(1), gradient.size(-2), k.size(3)});
     return read_in_equal_groups(input.kv_of_head, k.size(2)) ? d_BSnH : sum_by_kv_head(d_BSnH, input);
   };
   return {d.dq.contiguous().view(q.sizes()), of_keys(d.dk), of_keys(d.dv)};

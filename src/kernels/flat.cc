@@ -1,7 +1,5 @@
 #include "kernels/flat.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -14,20 +12,22 @@
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/reference/reference.h"
+#include "tensor/operations.h"
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
-void add_into(const at::Tensor& sum, const at::Tensor& other) {
-  if (sum.is_cpu()) return cpu::add_into(sum.numel(), sum.data_ptr<float>(), other.data_ptr<float>());
+void add_into(const tensor::Tensor& sum, const tensor::Tensor& other) {
+  if (sum.is_cpu()) return cpu::add_into(sum.elements(), sum.data<float>(), other.data<float>());
   if constexpr (has_cuda_kernels) {
     if (sum.is_cuda()) return on_cuda::add_into(sum, other);
   }
   reference::add_into(sum, other);
 }
 
-at::Tensor chunk_squares(const at::Tensor& x, std::int64_t chunk) {
+tensor::Tensor chunk_squares(const tensor::Tensor& x, std::int64_t chunk) {
   if (x.is_cpu()) {
-    const at::Tensor squares = at::empty({(x.numel() + chunk - 1) / chunk}, at::kDouble);
-    cpu::chunk_squares(x.numel(), x.data_ptr<float>(), chunk, squares.data_ptr<double>());
+    const tensor::Tensor squares = tensor::empty({(x.elements() + chunk - 1) / chunk}, tensor::Dtype::fp64);
+    cpu::chunk_squares(x.elements(), x.data<float>(), chunk, squares.data<double>());
     return squares;
   }
   if constexpr (has_cuda_kernels) {
@@ -38,16 +38,16 @@ at::Tensor chunk_squares(const at::Tensor& x, std::int64_t chunk) {
 
 namespace {
 
-std::uint32_t bits_sum_on_cpu(const at::Tensor& tensor) {
-  if (tensor.element_size() == 2)
-    return cpu::bits_sum(tensor.numel(), static_cast<const std::uint16_t*>(tensor.data_ptr()));
-  return cpu::bits_sum(tensor.numel(), static_cast<const std::uint32_t*>(tensor.data_ptr()));
+std::uint32_t bits_sum_on_cpu(const tensor::Tensor& tensor) {
+  if (tensor.element_bytes() == 2)
+    return cpu::bits_sum(tensor.elements(), static_cast<const std::uint16_t*>(tensor.data()));
+  return cpu::bits_sum(tensor.elements(), static_cast<const std::uint32_t*>(tensor.data()));
 }
 
 }  // namespace
 
-at::Tensor bits_sum(const at::Tensor& tensor) {
-  return tensor.is_cpu() ? at::full({1}, std::int64_t{bits_sum_on_cpu(tensor)}, at::kLong)
+tensor::Tensor bits_sum(const tensor::Tensor& tensor) {
+  return tensor.is_cpu() ? tensor::full({1}, std::int64_t{bits_sum_on_cpu(tensor)}, tensor::Dtype::int64)
                          : reference::bits_sum(tensor);
 }
 
@@ -85,8 +85,8 @@ void parallel_stretches(const std::vector<CpuStretch>& stretches, const Visit& v
 
 // Of float data and what is rounded from it while it is in a core's cache.
 void adamw_on_cpu(const std::vector<CpuStretch>& stretches, const AdamWTensors& t) {
-  float *p = t.parameter.data_ptr<float>(), *m = t.m.data_ptr<float>(), *v = t.v.data_ptr<float>();
-  const float* g = t.gradient.data_ptr<float>();
+  float *p = t.parameter.data<float>(), *m = t.m.data<float>(), *v = t.v.data<float>();
+  const float* g = t.gradient.data<float>();
   parallel_stretches(stretches, [&](std::size_t index, std::int64_t begin, std::int64_t end) {
     cpu::adamw(stretches[index].numbers, end - begin, p + begin, g + begin, m + begin, v + begin);
     if (t.rounded.defined())
@@ -106,28 +106,28 @@ void add_to(const cpu::StepSums& piece, SumsOfStretch* sums) {
 }
 
 // Sums of pieces in whatever order they are done: additions of integers.
-at::Tensor adamw_summed_on_cpu(const std::vector<CpuStretch>& stretches, const AdamWTensors& t) {
-  float *p = t.parameter.data_ptr<float>(), *m = t.m.data_ptr<float>(), *v = t.v.data_ptr<float>();
-  const float* g = t.gradient.data_ptr<float>();
+tensor::Tensor adamw_summed_on_cpu(const std::vector<CpuStretch>& stretches, const AdamWTensors& t) {
+  float *p = t.parameter.data<float>(), *m = t.m.data<float>(), *v = t.v.data<float>();
+  const float* g = t.gradient.data<float>();
   std::vector<SumsOfStretch> sums(stretches.size());
   parallel_stretches(stretches, [&](std::size_t index, std::int64_t begin, std::int64_t end) {
     const std::int64_t count = end - begin;
     add_to(cpu::adamw_summed(stretches[index].numbers, count, p + begin, g + begin, m + begin, v + begin),
            &sums[index]);
     if (!t.rounded.defined()) return;
-    const at::Tensor piece = t.rounded.narrow(0, begin, count);
+    const tensor::Tensor piece = t.rounded.narrow(0, begin, count);
     sums[index][3] += bits_sum_on_cpu(piece);
     round_into(t.parameter.narrow(0, begin, count), piece);
     sums[index][7] += bits_sum_on_cpu(piece);
   });
-  const at::Tensor result = at::empty({static_cast<std::int64_t>(sums.size()), 2, 4}, at::kLong);
-  std::int64_t* next = result.data_ptr<std::int64_t>();
+  const tensor::Tensor result = tensor::empty({static_cast<std::int64_t>(sums.size()), 2, 4}, tensor::Dtype::int64);
+  std::int64_t* next = result.data<std::int64_t>();
   for (const SumsOfStretch& of_stretch : sums) next = std::copy(of_stretch.begin(), of_stretch.end(), next);
   return result;
 }
 
 AdamWTensors part_of(const AdamWTensors& t, std::int64_t begin, std::int64_t count) {
-  const auto part = [=](const at::Tensor& flat) { return flat.defined() ? flat.narrow(0, begin, count) : flat; };
+  const auto part = [=](const tensor::Tensor& flat) { return flat.defined() ? flat.narrow(0, begin, count) : flat; };
   return {part(t.parameter), part(t.gradient), part(t.m), part(t.v), part(t.rounded)};
 }
 
@@ -140,17 +140,17 @@ void adamw_on_device(const AdamW& settings, double weight_decay, const AdamWTens
 }
 
 // {parameter, m, v, rounded} of every stretch.
-at::Tensor sums_on_device(const std::vector<DecayStretch>& stretches, const AdamWTensors& tensors) {
-  const at::Tensor none = at::zeros({1}, tensors.parameter.options().dtype(at::kLong));
-  std::vector<at::Tensor> sums{none.narrow(0, 0, 0)};
+tensor::Tensor sums_on_device(const std::vector<DecayStretch>& stretches, const AdamWTensors& tensors) {
+  const tensor::Tensor none = tensor::zeros({1}, tensors.parameter.type().of(tensor::Dtype::int64));
+  std::vector<tensor::Tensor> sums{none.narrow(0, 0, 0)};
   std::int64_t begin = 0;
   for (const DecayStretch& stretch : stretches) {
     const AdamWTensors part = part_of(tensors, begin, stretch.count);
-    for (const at::Tensor& flat : {part.parameter, part.m, part.v, part.rounded})
+    for (const tensor::Tensor& flat : {part.parameter, part.m, part.v, part.rounded})
       sums.push_back(flat.defined() ? bits_sum(flat) : none);
     begin += stretch.count;
   }
-  return at::cat(sums).view({static_cast<std::int64_t>(stretches.size()), 1, 4});
+  return tensor::cat(sums).view({static_cast<std::int64_t>(stretches.size()), 1, 4});
 }
 
 }  // namespace
@@ -166,20 +166,20 @@ void adamw(const AdamW& settings, const std::vector<DecayStretch>& stretches, co
   }
 }
 
-at::Tensor adamw_summed(const AdamW& settings, const std::vector<DecayStretch>& stretches,
+tensor::Tensor adamw_summed(const AdamW& settings, const std::vector<DecayStretch>& stretches,
                         const AdamWTensors& tensors) {
   if (tensors.parameter.is_cpu()) return adamw_summed_on_cpu(on_cpu(settings, stretches), tensors);
-  const at::Tensor found = sums_on_device(stretches, tensors);
+  const tensor::Tensor found = sums_on_device(stretches, tensors);
   adamw(settings, stretches, tensors);
-  return at::cat({found, sums_on_device(stretches, tensors)}, 1);
+  return tensor::cat({found, sums_on_device(stretches, tensors)}, 1);
 }
 
-void round_into(const at::Tensor& master, const at::Tensor& rounded) {
-  if (master.is_cpu() && rounded.scalar_type() == at::kBFloat16) {
+void round_into(const tensor::Tensor& master, const tensor::Tensor& rounded) {
+  if (master.is_cpu() && rounded.dtype() == tensor::Dtype::bf16) {
     constexpr std::int64_t piece_elements = 1 << 16;
-    const float* x = master.data_ptr<float>();
+    const float* x = master.data<float>();
     cpu::Bf16* y = bf16_data(rounded);
-    return cpu::parallel_pieces(master.numel(), piece_elements, [&](std::int64_t begin, std::int64_t end) {
+    return cpu::parallel_pieces(master.elements(), piece_elements, [&](std::int64_t begin, std::int64_t end) {
       cpu::round_to_halves(end - begin, x + begin, y + begin);
     });
   }

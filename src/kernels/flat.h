@@ -3,17 +3,17 @@
 // buffer.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <vector>
 
+#include "tensor/tensor.h"
+
 namespace troika::kernels {
 
-void add_into(const at::Tensor& sum, const at::Tensor& other);  // sum += other
+void add_into(const tensor::Tensor& sum, const tensor::Tensor& other);  // sum += other
 
 // Sums of squares of consecutive chunks of `chunk` elements (the last may be shorter), fp64, each in a fixed order.
-at::Tensor chunk_squares(const at::Tensor& x, std::int64_t chunk);
+tensor::Tensor chunk_squares(const tensor::Tensor& x, std::int64_t chunk);
 
 // I. Loshchilov, F. Hutter, "Decoupled Weight Decay Regularization", 2019.
 struct AdamW {
@@ -29,17 +29,17 @@ struct DecayStretch {
 // One-dimensional fp32 tensors of one length; parameter, m and v are updated in place. `rounded`, where it is defined,
 // has that length too and receives the new parameter in its own dtype, the one that forward and backward compute in.
 struct AdamWTensors {
-  at::Tensor parameter, gradient, m, v, rounded;
+  tensor::Tensor parameter, gradient, m, v, rounded;
 };
 // `stretches` cover the tensors in order.
 void adamw(const AdamW& settings, const std::vector<DecayStretch>& stretches, const AdamWTensors& tensors);
 // The same step; returns the sums of the bits that it found and left (bits_sum) in every stretch, on the tensors' device:
 // int64, stretches x 2 (found, left) x 4 (parameter, m, v, rounded); of `rounded` 0 where there is none.
-at::Tensor adamw_summed(const AdamW& settings, const std::vector<DecayStretch>& stretches, const AdamWTensors& tensors);
+tensor::Tensor adamw_summed(const AdamW& settings, const std::vector<DecayStretch>& stretches, const AdamWTensors& tensors);
 // The sum of the bits of a contiguous tensor's elements, of 32 or 16 each, modulo 2^32: whatever the order, one flipped bit
 // changes it, and sums of parts add up to that of the whole. int64 of one element, on its device.
-at::Tensor bits_sum(const at::Tensor& tensor);
+tensor::Tensor bits_sum(const tensor::Tensor& tensor);
 // The same rounding without a step: rounded = master in rounded's dtype, to nearest, ties to even.
-void round_into(const at::Tensor& master, const at::Tensor& rounded);
+void round_into(const tensor::Tensor& master, const tensor::Tensor& rounded);
 
 }  // namespace troika::kernels

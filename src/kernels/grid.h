@@ -4,9 +4,9 @@
 // tells. Shifts from -90 to 125. Nothing waits for the device.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
+
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
 
@@ -20,27 +20,27 @@ constexpr int exponent_above(MagnitudeBits bits) { return static_cast<int>(bits 
 
 // MagnitudeBits on x's device, one element, int32: what it has or the largest of x, whichever is larger. Undefined: not
 // wanted.
-using Largest = at::Tensor;
+using Largest = tensor::Tensor;
 
 // x becomes the nearest multiple of 2^-shift, which fp32 holds exactly.
-void round_to_grid(const at::Tensor& x, int shift, const Largest& largest);
+void round_to_grid(const tensor::Tensor& x, int shift, const Largest& largest);
 
 enum class Into { fresh, sum };  // fresh: sum is uninitialised and becomes q
-void add_on_grid(const at::Tensor& sum, const at::Tensor& x, int shift, Into into, const Largest& largest = {});
+void add_on_grid(const tensor::Tensor& sum, const tensor::Tensor& x, int shift, Into into, const Largest& largest = {});
 
 // The elements of a matrix from `first` on, row after row.
 struct MatrixPart {
-  at::Tensor elements;
+  tensor::Tensor elements;
   std::int64_t first = 0;
 };
 // Adds the rows of x to the rows of the matrix that row_r (int64, ascending, each once) names, as far as they are in the
 // part. `largest` is of all of x.
-void add_rows_on_grid(const MatrixPart& sum, const at::Tensor& row_r, const at::Tensor& x_rD, int shift,
+void add_rows_on_grid(const MatrixPart& sum, const tensor::Tensor& row_r, const tensor::Tensor& x_rD, int shift,
                       const Largest& largest = {});
 
 // x = sum * 2^-shift: to double, then to fp32.
-void from_integers(const at::Tensor& sum, int shift, const at::Tensor& x);
+void from_integers(const tensor::Tensor& sum, int shift, const tensor::Tensor& x);
 // chunk_squares (flat.h) of that.
-at::Tensor integer_chunk_squares(const at::Tensor& sum, int shift, std::int64_t chunk);
+tensor::Tensor integer_chunk_squares(const tensor::Tensor& sum, int shift, std::int64_t chunk);
 
 }  // namespace troika::kernels

@@ -1,7 +1,5 @@
 #include "kernels/linear.h"
 
-#include <ATen/ATen.h>
-
 #include <optional>
 
 #include "cpu/few_rows.h"
@@ -10,6 +8,7 @@
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/reference/reference.h"
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
 
@@ -18,25 +17,25 @@ static_assert(independent_rows <= cpu::few_rows);
 namespace {
 
 // Whether elements of a row, or of a column, are adjacent and rows (columns) do not overlap.
-bool is_matrix(const at::Tensor& x) {
+bool is_matrix(const tensor::Tensor& x) {
   const auto stored_by = [&](std::int64_t across, std::int64_t along) {
     return x.stride(along) == 1 && (x.size(across) <= 1 || x.stride(across) >= x.size(along));
   };
   return stored_by(0, 1) || stored_by(1, 0);
 }
 
-at::Tensor as_matrix(const at::Tensor& x) { return is_matrix(x) ? x : x.contiguous(); }
+tensor::Tensor as_matrix(const tensor::Tensor& x) { return is_matrix(x) ? x : x.contiguous(); }
 
 template <class Element>
-cpu::MatrixOf<Element> matrix(const at::Tensor& x) {
-  return {static_cast<const Element*>(x.data_ptr()), x.stride(0), x.stride(1)};
+cpu::MatrixOf<Element> matrix(const tensor::Tensor& x) {
+  return {static_cast<const Element*>(x.data()), x.stride(0), x.stride(1)};
 }
 
 // out = addend + a b, of matrices of Element. Where out's columns are contiguous, its transpose is computed.
 template <class Element, class Result>
-void multiply_as(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out, const cpu::Addend& addend) {
+void multiply_as(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const cpu::Addend& addend) {
   const std::int64_t M = a.size(0), N = b.size(1), K = a.size(1);
-  auto* const c = static_cast<Result*>(out.data_ptr());
+  auto* const c = static_cast<Result*>(out.data());
   if (out.stride(1) == 1) {
     cpu::gemm(M, N, K, matrix<Element>(a), matrix<Element>(b), c, out.stride(0), addend);
   } else {
@@ -44,42 +43,42 @@ void multiply_as(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out
   }
 }
 
-bool multiplies_both(const at::Tensor& a, const at::Tensor& b) {
-  return a.scalar_type() == at::kBFloat16 && b.scalar_type() == at::kBFloat16 && cpu::multiplies_halves();
+bool multiplies_both(const tensor::Tensor& a, const tensor::Tensor& b) {
+  return a.dtype() == tensor::Dtype::bf16 && b.dtype() == tensor::Dtype::bf16 && cpu::multiplies_halves();
 }
 
 // out = addend + a b, out in fp32.
-void multiply(const at::Tensor& a, const at::Tensor& b, const at::Tensor& out, const cpu::Addend& addend = {}) {
+void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const cpu::Addend& addend = {}) {
   if (multiplies_both(a, b)) return multiply_as<cpu::Bf16, float>(as_matrix(a), as_matrix(b), out, addend);
   multiply_as<float, float>(as_matrix(to_float(a)), as_matrix(to_float(b)), out, addend);
 }
 
 // The weight as few_rows.h reads it; nothing when its elements do not all follow each other.
-std::optional<cpu::Weight> dense_weight(const at::Tensor& w_OI) {
+std::optional<cpu::Weight> dense_weight(const tensor::Tensor& w_OI) {
   cpu::Weight w;
-  w.element = w_OI.scalar_type() == at::kBFloat16 ? cpu::Weight::Element::bf16
-              : w_OI.scalar_type() == at::kHalf   ? cpu::Weight::Element::fp16
+  w.element = w_OI.dtype() == tensor::Dtype::bf16 ? cpu::Weight::Element::bf16
+              : w_OI.dtype() == tensor::Dtype::fp16   ? cpu::Weight::Element::fp16
                                                   : cpu::Weight::Element::fp32;
   w.order = w_OI.is_contiguous() ? cpu::Weight::Order::out_in : cpu::Weight::Order::in_out;
   w.O = w_OI.size(0);
   w.I = w_OI.size(1);
-  w.data = w_OI.data_ptr();
+  w.data = w_OI.data();
   return w_OI.is_contiguous() || w_OI.t().is_contiguous() ? std::optional(w) : std::nullopt;
 }
 
 // y = x w^T + addend's row, where there are few rows; whether it was done.
-bool multiply_few_rows(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& y_MO,
+bool multiply_few_rows(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& y_MO,
                        const cpu::Addend& addend = {}) {
   if (x_MI.size(0) > cpu::few_rows || (y_MO.size(1) > 1 && y_MO.stride(1) != 1)) return false;
   const auto weight = dense_weight(w_OI);
   if (!weight) return false;
-  const at::Tensor x = to_float(x_MI).contiguous();
-  cpu::multiply_few_rows(x.size(0), x.data_ptr<float>(), *weight, addend.row, y_MO.data_ptr<float>(), y_MO.stride(0));
+  const tensor::Tensor x = to_float(x_MI).contiguous();
+  cpu::multiply_few_rows(x.size(0), x.data<float>(), *weight, addend.row, y_MO.data<float>(), y_MO.stride(0));
   return true;
 }
 
-at::Tensor empty_float(const at::Tensor& like, std::int64_t rows, std::int64_t columns) {
-  return at::empty({rows, columns}, like.options().dtype(at::kFloat));
+tensor::Tensor empty_float(const tensor::Tensor& like, std::int64_t rows, std::int64_t columns) {
+  return tensor::empty({rows, columns}, like.type().of(tensor::Dtype::fp32));
 }
 
 }  // namespace
@@ -87,9 +86,9 @@ at::Tensor empty_float(const at::Tensor& like, std::int64_t rows, std::int64_t c
 namespace {
 
 // addend + a b, in a's dtype.
-at::Tensor product(const at::Tensor& a, const at::Tensor& b, const cpu::Addend& addend = {}) {
-  const at::Tensor out = empty_operand(a, {a.size(0), b.size(1)});
-  if (out.scalar_type() == at::kFloat) {
+tensor::Tensor product(const tensor::Tensor& a, const tensor::Tensor& b, const cpu::Addend& addend = {}) {
+  const tensor::Tensor out = empty_operand(a, {a.size(0), b.size(1)});
+  if (out.dtype() == tensor::Dtype::fp32) {
     multiply(a, b, out, addend);
   } else if (multiplies_both(a, b)) {
     multiply_as<cpu::Bf16, cpu::Bf16>(as_matrix(a), as_matrix(b), out, addend);
@@ -99,22 +98,22 @@ at::Tensor product(const at::Tensor& a, const at::Tensor& b, const cpu::Addend& 
   return to_dtype_of(a, out);
 }
 
-at::Tensor cpu_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& bias_O) {
-  const at::Tensor bias = bias_O.defined() ? to_float(bias_O) : at::Tensor();
+tensor::Tensor cpu_forward(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& bias_O) {
+  const tensor::Tensor bias = bias_O.defined() ? to_float(bias_O) : tensor::Tensor();
   cpu::Addend addend;
-  if (bias.defined()) addend = {cpu::Addend::Kind::row, bias.data_ptr<float>()};
+  if (bias.defined()) addend = {cpu::Addend::Kind::row, bias.data<float>()};
   if (x_MI.size(0) > cpu::few_rows) return product(x_MI, w_OI.t(), addend);
-  const at::Tensor y_MO = empty_float(x_MI, x_MI.size(0), w_OI.size(0));
+  const tensor::Tensor y_MO = empty_float(x_MI, x_MI.size(0), w_OI.size(0));
   return multiply_few_rows(x_MI, w_OI, y_MO, addend) ? to_dtype_of(x_MI, y_MO) : product(x_MI, w_OI.t(), addend);
 }
 
 }  // namespace
 
-at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& bias_O) {
+tensor::Tensor linear_forward(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& bias_O) {
   return x_MI.is_cpu() ? cpu_forward(x_MI, w_OI, bias_O) : reference::linear_forward(x_MI, w_OI, bias_O);
 }
 
-void linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& y_MO) {
+void linear_forward_float(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& y_MO) {
   if (x_MI.is_cpu()) {
     if (!multiply_few_rows(x_MI, w_OI, y_MO)) multiply(x_MI, w_OI.t(), y_MO);
     return;
@@ -122,25 +121,25 @@ void linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI, const 
   reference::linear_forward_float(x_MI, w_OI, y_MO);
 }
 
-at::Tensor linear_backward_input(const at::Tensor& dy_MO, const at::Tensor& w_OI) {
+tensor::Tensor linear_backward_input(const tensor::Tensor& dy_MO, const tensor::Tensor& w_OI) {
   return dy_MO.is_cpu() ? product(dy_MO, w_OI) : reference::linear_backward_input(dy_MO, w_OI);
 }
 
-void linear_backward_weight(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI) {
+void linear_backward_weight(const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const tensor::Tensor& dw_OI) {
   if (dy_MO.is_cpu()) return multiply(dy_MO.t(), x_MI, dw_OI);
   reference::linear_backward_weight(dy_MO, x_MI, dw_OI);
 }
 
-void linear_backward_weight_add(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI) {
+void linear_backward_weight_add(const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const tensor::Tensor& dw_OI) {
   if (dy_MO.is_cpu()) return multiply(dy_MO.t(), x_MI, dw_OI, {cpu::Addend::Kind::output, nullptr});
   reference::linear_backward_weight_add(dy_MO, x_MI, dw_OI);
 }
 
-void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O) {
+void linear_backward_bias(const tensor::Tensor& dy_MO, const tensor::Tensor& dbias_O) {
   if (dy_MO.is_cpu()) {
-    const at::Tensor read = cpu_operand(dy_MO), dy = read.stride(1) == 1 ? read : read.contiguous();
-    return cpu::column_sums(dy.size(0), dy.size(1), dy.data_ptr(), cpu_dtype(dy), dy.stride(0),
-                            dbias_O.data_ptr<float>());
+    const tensor::Tensor read = cpu_operand(dy_MO), dy = read.stride(1) == 1 ? read : read.contiguous();
+    return cpu::column_sums(dy.size(0), dy.size(1), dy.data(), cpu_dtype(dy), dy.stride(0),
+                            dbias_O.data<float>());
   }
   if constexpr (has_cuda_kernels) {
     if (dy_MO.is_cuda()) return on_cuda::linear_backward_bias(dy_MO, dbias_O);
@@ -148,13 +147,13 @@ void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O) {
   reference::linear_backward_bias(dy_MO, dbias_O);
 }
 
-bool multiplies_as_it_is(const at::Tensor& x) { return x.is_cpu() ? multiplies_both(x, x) : true; }
+bool multiplies_as_it_is(const tensor::Tensor& x) { return x.is_cpu() ? multiplies_both(x, x) : true; }
 
-at::Tensor empty_spaced_rows(std::int64_t rows, std::int64_t columns, const at::TensorOptions& options) {
-  const auto element = static_cast<std::int64_t>(options.dtype().itemsize());
+tensor::Tensor empty_spaced_rows(std::int64_t rows, std::int64_t columns, const tensor::TensorType& options) {
+  const auto element = static_cast<std::int64_t>(options.of().itemsize());
   const std::int64_t line = 64 / element, power = 1024 / element;
   const std::int64_t whole = (columns + line - 1) / line * line, apart = whole % power == 0 ? whole + line : whole;
-  return at::empty({rows, apart}, options).narrow(1, 0, columns);
+  return tensor::empty({rows, apart}, options).narrow(1, 0, columns);
 }
 
 }  // namespace troika::kernels

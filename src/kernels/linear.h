@@ -3,32 +3,32 @@
 // fp32 where the CPU is faster so, with sums in fp32, to which the bias is added before they are rounded.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
+
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
 
 // Both forwards: on the CPU a row's bits do not depend on the other rows where there are at most so many and w is dense.
 inline constexpr std::int64_t independent_rows = 16;
-at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& bias_O = {});  // y_MO
+tensor::Tensor linear_forward(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& bias_O = {});  // y_MO
 // Writes y in fp32, not rounded to half; rows of y may stand apart.
-void linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& y_MO);
-at::Tensor linear_backward_input(const at::Tensor& dy_MO, const at::Tensor& w_OI);  // dx_MI
+void linear_forward_float(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& y_MO);
+tensor::Tensor linear_backward_input(const tensor::Tensor& dy_MO, const tensor::Tensor& w_OI);  // dx_MI
 // Writes dw, fp32.
-void linear_backward_weight(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI);
+void linear_backward_weight(const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const tensor::Tensor& dw_OI);
 // Adds to dw.
-void linear_backward_weight_add(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI);
+void linear_backward_weight_add(const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const tensor::Tensor& dw_OI);
 // Writes dbias, fp32: the sum over rows.
-void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O);
+void linear_backward_bias(const tensor::Tensor& dy_MO, const tensor::Tensor& dbias_O);
 
 // Whether products of x are made of it as it is; else they convert it to fp32.
-bool multiplies_as_it_is(const at::Tensor& x);
+bool multiplies_as_it_is(const tensor::Tensor& x);
 
 // Memory for matrices whose columns a GEMM reads: rows a large power of two apart would share few sets of the caches, so
 // these stand a line further apart.
 
 // Uninitialised [rows, columns]; a row is contiguous.
-at::Tensor empty_spaced_rows(std::int64_t rows, std::int64_t columns, const at::TensorOptions& options);
+tensor::Tensor empty_spaced_rows(std::int64_t rows, std::int64_t columns, const tensor::TensorType& options);
 
 }  // namespace troika::kernels

@@ -1,12 +1,12 @@
 #include "kernels/output_loss.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 
 #include "kernels/cpu_operands.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/linear.h"
+#include "tensor/operations.h"
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
 namespace {
@@ -20,28 +20,28 @@ void each_chunk(std::int64_t M, std::int64_t D, const Visit& visit) {
 }
 
 // Room for the logits of a chunk.
-at::Tensor chunk_room(const at::Tensor& x_MD, std::int64_t v) {
+tensor::Tensor chunk_room(const tensor::Tensor& x_MD, std::int64_t v) {
   return empty_spaced_rows(std::min(x_MD.size(0), output_loss_chunk_rows(x_MD.size(1))), v,
-                           x_MD.options().dtype(at::kFloat));
+                           x_MD.type().of(tensor::Dtype::fp32));
 }
 
 // Halves that no unit multiplies would be converted for every chunk.
-at::Tensor multiplied(const at::Tensor& w_vD) { return multiplies_as_it_is(w_vD) ? w_vD : to_float(w_vD); }
+tensor::Tensor multiplied(const tensor::Tensor& w_vD) { return multiplies_as_it_is(w_vD) ? w_vD : to_float(w_vD); }
 
 // The target's logit where it lies in these columns, else 0.
-at::Tensor target_logits(const at::Tensor& logits_Mv, const at::Tensor& column_M) {
+tensor::Tensor target_logits(const tensor::Tensor& logits_Mv, const tensor::Tensor& column_M) {
   const std::int64_t v = logits_Mv.size(1);
-  const at::Tensor elsewhere_M = (column_M < 0).logical_or_(column_M >= v);
+  const tensor::Tensor elsewhere_M = (column_M < 0).logical_or_(column_M >= v);
   return logits_Mv.gather(1, column_M.clamp(0, v - 1).unsqueeze(1)).squeeze(1).masked_fill_(elsewhere_M, 0.0);
 }
 
-OutputLossPart empty_part(const at::Tensor& x_MD) {
-  const auto options = x_MD.options().dtype(at::kFloat);
-  return {at::empty({x_MD.size(0)}, options), at::empty({x_MD.size(0)}, options)};
+OutputLossPart empty_part(const tensor::Tensor& x_MD) {
+  const auto options = x_MD.type().of(tensor::Dtype::fp32);
+  return {tensor::empty({x_MD.size(0)}, options), tensor::empty({x_MD.size(0)}, options)};
 }
 
-at::Tensor weights_of(const at::Tensor& targets_M, double scale) {
-  return (targets_M != no_loss).to(at::kFloat).mul_(scale);
+tensor::Tensor weights_of(const tensor::Tensor& targets_M, double scale) {
+  return (targets_M != no_loss).to(tensor::Dtype::fp32).mul_(scale);
 }
 
 }  // namespace
@@ -50,53 +50,53 @@ std::int64_t output_loss_chunk_rows(std::int64_t D) { return std::clamp<std::int
 
 std::int64_t OutputLossSaved::bytes() const {
   std::int64_t sum = 0;
-  for (const at::Tensor* tensor : {&logits_Mv, &part_lse_M, &dx_MD, &dw_vD})
+  for (const tensor::Tensor* tensor : {&logits_Mv, &part_lse_M, &dx_MD, &dw_vD})
     sum += tensor->defined() ? static_cast<std::int64_t>(tensor->nbytes()) : 0;
   return sum;
 }
 
-OutputLossPart output_loss_forward(const at::Tensor& x_MD, const at::Tensor& w_vD, const at::Tensor& targets_M,
+OutputLossPart output_loss_forward(const tensor::Tensor& x_MD, const tensor::Tensor& w_vD, const tensor::Tensor& targets_M,
                                    std::int64_t first_row, OutputLossSaved* saved) {
   const std::int64_t v = w_vD.size(0);
-  const bool halves = x_MD.scalar_type() != at::kFloat;
-  const at::Tensor w = multiplied(w_vD);
+  const bool halves = x_MD.dtype() != tensor::Dtype::fp32;
+  const tensor::Tensor w = multiplied(w_vD);
   OutputLossPart part = empty_part(x_MD);
   if (saved != nullptr)
-    *saved = {at::empty({x_MD.size(0), v}, x_MD.options()), halves ? part.lse_M : at::Tensor(), {}, {}};
-  const at::Tensor room = saved == nullptr || halves ? chunk_room(x_MD, v) : at::Tensor();
+    *saved = {tensor::empty({x_MD.size(0), v}, x_MD.type()), halves ? part.lse_M : tensor::Tensor(), {}, {}};
+  const tensor::Tensor room = saved == nullptr || halves ? chunk_room(x_MD, v) : tensor::Tensor();
   each_chunk(x_MD.size(0), x_MD.size(1), [&](std::int64_t begin, std::int64_t rows) {
-    at::Tensor logits_mv = room.defined() ? room.narrow(0, 0, rows) : saved->logits_Mv.narrow(0, begin, rows);
+    tensor::Tensor logits_mv = room.defined() ? room.narrow(0, 0, rows) : saved->logits_Mv.narrow(0, begin, rows);
     linear_forward_float(x_MD.narrow(0, begin, rows), w, logits_mv);
-    const at::Tensor lse_m = part.lse_M.narrow(0, begin, rows);
-    part.target_M.narrow(0, begin, rows).copy_(target_logits(logits_mv, targets_M.narrow(0, begin, rows) - first_row));
+    const tensor::Tensor lse_m = part.lse_M.narrow(0, begin, rows);
+    part.target_M.narrow(0, begin, rows).copy_from(target_logits(logits_mv, targets_M.narrow(0, begin, rows) - first_row));
     if (saved != nullptr && halves) {
       log_sum_exp_and_keep(logits_mv, lse_m, saved->logits_Mv.narrow(0, begin, rows));
     } else {
-      lse_m.copy_(log_sum_exp(logits_mv));
+      lse_m.copy_from(log_sum_exp(logits_mv));
     }
   });
   return part;
 }
 
-OutputLossPart output_loss_forward_with_gradients(const at::Tensor& x_MD, const at::Tensor& w_vD,
-                                                  const at::Tensor& targets_M, double scale, OutputLossSaved& saved,
+OutputLossPart output_loss_forward_with_gradients(const tensor::Tensor& x_MD, const tensor::Tensor& w_vD,
+                                                  const tensor::Tensor& targets_M, double scale, OutputLossSaved& saved,
                                                   LossGradients wanted) {
-  const at::Tensor w = multiplied(w_vD), room = chunk_room(x_MD, w_vD.size(0)), weight_M = weights_of(targets_M, scale);
+  const tensor::Tensor w = multiplied(w_vD), room = chunk_room(x_MD, w_vD.size(0)), weight_M = weights_of(targets_M, scale);
   OutputLossPart part = empty_part(x_MD);
-  saved = {{}, {}, at::empty_like(x_MD), {}};
+  saved = {{}, {}, tensor::empty_like(x_MD), {}};
   if (wanted == LossGradients::input_and_weight)
-    saved.dw_vD = at::empty(w_vD.sizes(), x_MD.options().dtype(at::kFloat));
-  if (x_MD.size(0) == 0 && saved.dw_vD.defined()) saved.dw_vD.zero_();
+    saved.dw_vD = tensor::empty(w_vD.sizes(), x_MD.type().of(tensor::Dtype::fp32));
+  if (x_MD.size(0) == 0 && saved.dw_vD.defined()) saved.dw_vD.zero();
   each_chunk(x_MD.size(0), x_MD.size(1), [&](std::int64_t begin, std::int64_t rows) {
-    const at::Tensor x_mD = x_MD.narrow(0, begin, rows), targets_m = targets_M.narrow(0, begin, rows);
-    const at::Tensor logits_mv = room.narrow(0, 0, rows);
+    const tensor::Tensor x_mD = x_MD.narrow(0, begin, rows), targets_m = targets_M.narrow(0, begin, rows);
+    const tensor::Tensor logits_mv = room.narrow(0, 0, rows);
     linear_forward_float(x_mD, w, logits_mv);
-    const at::Tensor lse_m = log_sum_exp(logits_mv);
-    part.lse_M.narrow(0, begin, rows).copy_(lse_m);
-    part.target_M.narrow(0, begin, rows).copy_(target_logits(logits_mv, targets_m));
-    const at::Tensor d_mv =
-        cross_entropy_gradient(logits_mv, lse_m, targets_m, weight_M.narrow(0, begin, rows), w.scalar_type());
-    saved.dx_MD.narrow(0, begin, rows).copy_(linear_backward_input(d_mv, w));
+    const tensor::Tensor lse_m = log_sum_exp(logits_mv);
+    part.lse_M.narrow(0, begin, rows).copy_from(lse_m);
+    part.target_M.narrow(0, begin, rows).copy_from(target_logits(logits_mv, targets_m));
+    const tensor::Tensor d_mv =
+        cross_entropy_gradient(logits_mv, lse_m, targets_m, weight_M.narrow(0, begin, rows), w.dtype());
+    saved.dx_MD.narrow(0, begin, rows).copy_from(linear_backward_input(d_mv, w));
     if (!saved.dw_vD.defined()) return;
     (begin == 0 ? linear_backward_weight : linear_backward_weight_add)(d_mv, to_dtype_of(d_mv, x_mD), saved.dw_vD);
   });
@@ -112,19 +112,19 @@ OutputLossPart output_loss_join(const std::vector<OutputLossPart>& parts) {
   return whole;
 }
 
-at::Tensor output_loss_sum(const OutputLossPart& whole, const at::Tensor& targets_M) {
-  const at::Tensor losses_M = whole.lse_M - whole.target_M;
+tensor::Tensor output_loss_sum(const OutputLossPart& whole, const tensor::Tensor& targets_M) {
+  const tensor::Tensor losses_M = whole.lse_M - whole.target_M;
   if (!losses_M.is_cpu()) {
-    const at::Tensor silent_M = targets_M == no_loss;
-    const at::Tensor counted_M = losses_M.to(at::kDouble).masked_fill_(silent_M, 0.0);
-    return at::stack({counted_M.sum(), silent_M.logical_not().sum().to(at::kDouble)});
+    const tensor::Tensor silent_M = targets_M == no_loss;
+    const tensor::Tensor counted_M = losses_M.to(tensor::Dtype::fp64).masked_fill_(silent_M, 0.0);
+    return tensor::stack({counted_M.sum(), silent_M.logical_not().sum().to(tensor::Dtype::fp64)});
   }
   // In row order, for libtorch's sums depend on the number of threads.
-  const at::Tensor targets = targets_M.contiguous(), sum_2 = at::zeros({2}, at::kDouble);
-  const float* losses = losses_M.data_ptr<float>();
-  const auto* target = targets.data_ptr<std::int64_t>();
-  auto* const sum = sum_2.data_ptr<double>();
-  for (std::int64_t i = 0; i < losses_M.numel(); ++i) {
+  const tensor::Tensor targets = targets_M.contiguous(), sum_2 = tensor::zeros({2}, tensor::Dtype::fp64);
+  const float* losses = losses_M.data<float>();
+  const auto* target = targets.data<std::int64_t>();
+  auto* const sum = sum_2.data<double>();
+  for (std::int64_t i = 0; i < losses_M.elements(); ++i) {
     if (target[i] == no_loss) continue;
     sum[0] += static_cast<double>(losses[i]);
     sum[1] += 1;
@@ -132,34 +132,34 @@ at::Tensor output_loss_sum(const OutputLossPart& whole, const at::Tensor& target
   return sum_2;
 }
 
-LossSum read_loss(const at::Tensor& sum_2) {
-  const at::Tensor here = sum_2.cpu();
-  const auto* const sum = here.data_ptr<double>();
+LossSum read_loss(const tensor::Tensor& sum_2) {
+  const tensor::Tensor here = sum_2.cpu();
+  const auto* const sum = here.data<double>();
   return {sum[0], static_cast<std::int64_t>(sum[1])};
 }
 
-at::Tensor output_loss_backward_input(const at::Tensor& w_vD, const at::Tensor& targets_M, std::int64_t first_row,
-                                      const at::Tensor& lse_M, double scale, OutputLossSaved& saved) {
+tensor::Tensor output_loss_backward_input(const tensor::Tensor& w_vD, const tensor::Tensor& targets_M, std::int64_t first_row,
+                                      const tensor::Tensor& lse_M, double scale, OutputLossSaved& saved) {
   if (saved.dx_MD.defined()) return std::move(saved.dx_MD);
-  const at::Tensor kept_lse_M = saved.part_lse_M.defined() ? lse_M - saved.part_lse_M : lse_M;
+  const tensor::Tensor kept_lse_M = saved.part_lse_M.defined() ? lse_M - saved.part_lse_M : lse_M;
   saved = {cross_entropy_gradient(saved.logits_Mv, kept_lse_M, targets_M - first_row, weights_of(targets_M, scale),
-                                  saved.logits_Mv.scalar_type()),
+                                  saved.logits_Mv.dtype()),
            {},
            {},
            {}};
   return linear_backward_input(saved.logits_Mv, w_vD);
 }
 
-void output_loss_backward_weight(const at::Tensor& x_MD, const OutputLossSaved& saved, std::int64_t piece_rows,
+void output_loss_backward_weight(const tensor::Tensor& x_MD, const OutputLossSaved& saved, std::int64_t piece_rows,
                                  const OpenRows& open) {
   const bool kept = saved.dw_vD.defined();
-  const at::Tensor x = kept ? at::Tensor() : multiplied(x_MD);
+  const tensor::Tensor x = kept ? tensor::Tensor() : multiplied(x_MD);
   const std::int64_t v = kept ? saved.dw_vD.size(0) : saved.logits_Mv.size(1);
   for (std::int64_t first = 0; first < v; first += piece_rows) {
     const std::int64_t count = std::min(piece_rows, v - first);
-    at::Tensor dw_cD = open(first, count);
+    tensor::Tensor dw_cD = open(first, count);
     if (kept) {
-      dw_cD.copy_(saved.dw_vD.narrow(0, first, count));
+      dw_cD.copy_from(saved.dw_vD.narrow(0, first, count));
     } else {
       linear_backward_weight(saved.logits_Mv.narrow(1, first, count), x, dw_cD);
     }

@@ -1,6 +1,5 @@
 #include "kernels/packed_integers.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +10,7 @@
 #include "cpu/parallel.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/reference/reference.h"
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
 namespace {
@@ -39,15 +39,15 @@ struct Bodies {
 
 constexpr Bodies bodies() { return {cpu::block_format, cpu::pack_block, cpu::add_block}; }
 
-std::uint64_t* words_of(const at::Tensor& tensor) {
-  return tensor.defined() ? reinterpret_cast<std::uint64_t*>(tensor.data_ptr<std::int64_t>()) : nullptr;
+std::uint64_t* words_of(const tensor::Tensor& tensor) {
+  return tensor.defined() ? reinterpret_cast<std::uint64_t*>(tensor.data<std::int64_t>()) : nullptr;
 }
 
-at::Tensor in_host_memory(const at::Tensor& tensor) { return tensor.defined() ? tensor.cpu() : tensor; }
+tensor::Tensor in_host_memory(const tensor::Tensor& tensor) { return tensor.defined() ? tensor.cpu() : tensor; }
 
 // From host memory, where it was not there to begin with.
-void copy_back(const at::Tensor& from, const at::Tensor& to) {
-  if (to.defined() && !to.is_cpu()) to.copy_(from);
+void copy_back(const tensor::Tensor& from, const tensor::Tensor& to) {
+  if (to.defined() && !to.is_cpu()) to.copy_from(from);
 }
 
 }  // namespace
@@ -58,7 +58,7 @@ std::int64_t directory_words(std::int64_t integers) {
 
 struct Packing::Words {
   explicit Words(const PackedStream& stream)
-      : front(words_of(stream.front)), rest(words_of(stream.rest)), in_front(stream.front.numel()) {}
+      : front(words_of(stream.front)), rest(words_of(stream.rest)), in_front(stream.front.elements()) {}
   std::uint64_t& at(std::int64_t word) const { return word < in_front ? front[word] : rest[word - in_front]; }
 
   std::uint64_t *front, *rest;
@@ -78,10 +78,10 @@ void Packing::place_blocks() {
   }
 }
 
-Packing::Packing(const at::Tensor& integers)
-    : count_(integers.numel()), formats_(static_cast<std::size_t>(block_count(count_))) {
-  const at::Tensor host = in_host_memory(integers);
-  const std::int64_t* const x = host.data_ptr<std::int64_t>();
+Packing::Packing(const tensor::Tensor& integers)
+    : count_(integers.elements()), formats_(static_cast<std::size_t>(block_count(count_))) {
+  const tensor::Tensor host = in_host_memory(integers);
+  const std::int64_t* const x = host.data<std::int64_t>();
   for_blocks(blocks(), [&](std::int64_t block) {
     const std::int64_t* of_block = x + block * packed_block;
     std::array<std::int64_t, packed_block> padded{};
@@ -94,13 +94,13 @@ Packing::Packing(const at::Tensor& integers)
   place_blocks();
 }
 
-Packing::Packing(std::int64_t integers, const at::Tensor& front)
+Packing::Packing(std::int64_t integers, const tensor::Tensor& front)
     : count_(integers), formats_(static_cast<std::size_t>(block_count(integers))) {
-  if (front.numel() < directory_words(integers)) {
+  if (front.elements() < directory_words(integers)) {
     throw base::BugError(fmt::format("a message of {} words for {} packed integers, whose directory takes {}",
-                                     front.numel(), integers, directory_words(integers)));
+                                     front.elements(), integers, directory_words(integers)));
   }
-  const at::Tensor host = in_host_memory(front);
+  const tensor::Tensor host = in_host_memory(front);
   const std::uint64_t* const directory = words_of(host);
   for (std::size_t block = 0; block < formats_.size(); ++block) {
     const std::uint64_t bits = directory[block / formats_in_word] >> (16 * (block % formats_in_word));
@@ -112,8 +112,8 @@ Packing::Packing(std::int64_t integers, const at::Tensor& front)
   place_blocks();
 }
 
-void Packing::pack(const at::Tensor& integers, const PackedStream& stream) const {
-  const at::Tensor host = in_host_memory(integers);
+void Packing::pack(const tensor::Tensor& integers, const PackedStream& stream) const {
+  const tensor::Tensor host = in_host_memory(integers);
   const PackedStream host_stream{in_host_memory(stream.front), in_host_memory(stream.rest)};
   const Words words(host_stream);
   std::fill_n(words.front, directory_words(count_), 0);
@@ -123,7 +123,7 @@ void Packing::pack(const at::Tensor& integers, const PackedStream& stream) const
   }
   for_blocks(blocks(), [&](std::int64_t block) {
     const auto index = static_cast<std::size_t>(block);
-    const std::int64_t* const x = host.data_ptr<std::int64_t>() + block * packed_block;
+    const std::int64_t* const x = host.data<std::int64_t>() + block * packed_block;
     if (integers_in(block) == packed_block && begins_[index + 1] <= words.in_front)
       return bodies().pack(x, formats_[index], words.front + begins_[index]);
     std::array<std::int64_t, packed_block> padded{};
@@ -137,13 +137,13 @@ void Packing::pack(const at::Tensor& integers, const PackedStream& stream) const
   copy_back(host_stream.rest, stream.rest);
 }
 
-void Packing::add(const PackedStream& stream, const at::Tensor& sum) const {
+void Packing::add(const PackedStream& stream, const tensor::Tensor& sum) const {
   const PackedStream host_stream{in_host_memory(stream.front), in_host_memory(stream.rest)};
   const Words words(host_stream);
-  const at::Tensor host = in_host_memory(sum);
+  const tensor::Tensor host = in_host_memory(sum);
   for_blocks(blocks(), [&](std::int64_t block) {
     const auto index = static_cast<std::size_t>(block);
-    std::int64_t* const to = host.data_ptr<std::int64_t>() + block * packed_block;
+    std::int64_t* const to = host.data<std::int64_t>() + block * packed_block;
     if (integers_in(block) == packed_block && begins_[index + 1] <= words.in_front)
       return bodies().add(words.front + begins_[index], formats_[index], to);
     std::array<std::uint64_t, packed_block> packed{};

@@ -6,12 +6,11 @@
 // shorter one has of every lane the words that lane 0 needs. The same from every machine.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <vector>
 
 #include "cpu/packed_integers.h"
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
 
@@ -19,20 +18,20 @@ std::int64_t directory_words(std::int64_t integers);
 
 // The words of a stream lie in two tensors, `front` with at least the directory and `rest`, undefined where front holds all.
 struct PackedStream {
-  at::Tensor front, rest;
+  tensor::Tensor front, rest;
 };
 
 // Where in its stream each block of some integers lies.
 class Packing {
  public:
-  explicit Packing(const at::Tensor& integers);  // reads them once
+  explicit Packing(const tensor::Tensor& integers);  // reads them once
   // Of a stream that came. BugError where there is no directory in front.
-  Packing(std::int64_t integers, const at::Tensor& front);
+  Packing(std::int64_t integers, const tensor::Tensor& front);
 
   std::int64_t words() const { return begins_.back(); }  // of the whole stream
 
-  void pack(const at::Tensor& integers, const PackedStream& stream) const;
-  void add(const PackedStream& stream, const at::Tensor& sum) const;  // sum += the stream's integers
+  void pack(const tensor::Tensor& integers, const PackedStream& stream) const;
+  void add(const PackedStream& stream, const tensor::Tensor& sum) const;  // sum += the stream's integers
 
  private:
   struct Words;  // of both tensors

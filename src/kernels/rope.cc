@@ -1,13 +1,12 @@
 #include "kernels/rope.h"
 
-#include <ATen/ATen.h>
-
 #include <cmath>
 
 #include "cpu/rope.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/reference/reference.h"
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
 namespace {
@@ -22,17 +21,17 @@ double stretched(double frequency, const RopeScaling& s) {
   return (1 - kept) * frequency / s.factor + kept * frequency;
 }
 
-at::Tensor frequencies_of(const RopeFrequencies& f) {
-  const auto options = at::TensorOptions().dtype(at::kDouble);
-  const at::Tensor exponent_I = at::arange(0, f.head_dim, 2, options).div_(-static_cast<double>(f.head_dim));
-  at::Tensor frequency_I = at::pow(at::scalar_tensor(f.theta, options), exponent_I);
-  double* frequencies = frequency_I.data_ptr<double>();
-  for (std::int64_t i = 0; i < frequency_I.numel(); ++i) frequencies[i] = stretched(frequencies[i], f.scaling);
+tensor::Tensor frequencies_of(const RopeFrequencies& f) {
+  const auto options = tensor::TensorType(tensor::Dtype::fp64);
+  const tensor::Tensor exponent_I = at::arange(0, f.head_dim, 2, options).div_(-static_cast<double>(f.head_dim));
+  tensor::Tensor frequency_I = at::pow(at::scalar_tensor(f.theta, options), exponent_I);
+  double* frequencies = frequency_I.data<double>();
+  for (std::int64_t i = 0; i < frequency_I.elements(); ++i) frequencies[i] = stretched(frequencies[i], f.scaling);
   return frequency_I;
 }
 
 // y is x turned; both with a contiguous last dim.
-void turn(const at::Tensor& x, const RopeTable& rope, cpu::Turn turn, const at::Tensor& y) {
+void turn(const tensor::Tensor& x, const RopeTable& rope, cpu::Turn turn, const tensor::Tensor& y) {
   const HostRope table(rope);
   const cpu::Rope op{x.size(0), x.size(1), x.size(2), x.size(3), table.rows};
   cpu::rope(op, turn, heads_view<cpu::Heads>(x), heads_view<cpu::MutableHeads>(y));
@@ -41,19 +40,19 @@ void turn(const at::Tensor& x, const RopeTable& rope, cpu::Turn turn, const at::
 }  // namespace
 
 RopeTable make_rope_table(const std::vector<std::int64_t>& positions, const RopeFrequencies& frequencies,
-                          const c10::Device& device) {
-  const at::Tensor position_T1 = at::tensor(positions, at::kLong).to(at::kDouble).unsqueeze(1);
-  const at::Tensor angle_TI = position_T1 * frequencies_of(frequencies);
-  return {angle_TI.cos().to(at::kFloat).to(device), angle_TI.sin().to(at::kFloat).to(device), {}};
+                          const tensor::Device& device) {
+  const tensor::Tensor position_T1 = tensor::of(positions).to(tensor::Dtype::fp64).unsqueeze(1);
+  const tensor::Tensor angle_TI = position_T1 * frequencies_of(frequencies);
+  return {angle_TI.cos().to(tensor::Dtype::fp32).to(device), angle_TI.sin().to(tensor::Dtype::fp32).to(device), {}};
 }
 
-RopeTable rows(const RopeTable& table, const at::Tensor& index_T) {
+RopeTable rows(const RopeTable& table, const tensor::Tensor& index_T) {
   return {table.cos_TI.index_select(0, index_T), table.sin_TI.index_select(0, index_T), {}};
 }
 
-at::Tensor rope_forward(const at::Tensor& x_BTnH, const RopeTable& rope) {
+tensor::Tensor rope_forward(const tensor::Tensor& x_BTnH, const RopeTable& rope) {
   if (x_BTnH.is_cpu()) {
-    const at::Tensor x = heads_operand(x_BTnH), y = at::empty(x.sizes(), x.options());
+    const tensor::Tensor x = heads_operand(x_BTnH), y = tensor::empty(x.sizes(), x.type());
     turn(x, rope, cpu::Turn::forward, y);
     return to_dtype_of(x_BTnH, y);
   }
@@ -63,13 +62,13 @@ at::Tensor rope_forward(const at::Tensor& x_BTnH, const RopeTable& rope) {
   return reference::rope_forward(x_BTnH, rope);
 }
 
-void rope_backward(const at::Tensor& dy_BTnH, const RopeTable& rope, const at::Tensor& dx_BTnH) {
+void rope_backward(const tensor::Tensor& dy_BTnH, const RopeTable& rope, const tensor::Tensor& dx_BTnH) {
   if (dy_BTnH.is_cpu()) {
-    const at::Tensor dy = heads_operand(dy_BTnH);
+    const tensor::Tensor dy = heads_operand(dy_BTnH);
     const bool direct = is_heads_operand(dx_BTnH);
-    const at::Tensor dx = direct ? dx_BTnH : empty_operand(dx_BTnH, dx_BTnH.sizes());
+    const tensor::Tensor dx = direct ? dx_BTnH : empty_operand(dx_BTnH, dx_BTnH.sizes());
     turn(dy, rope, cpu::Turn::back, dx);
-    if (!direct) dx_BTnH.copy_(dx);
+    if (!direct) dx_BTnH.copy_from(dx);
     return;
   }
   if constexpr (has_cuda_kernels) {
@@ -79,19 +78,19 @@ void rope_backward(const at::Tensor& dy_BTnH, const RopeTable& rope, const at::T
 }
 
 // The tensors must outlive the result.
-static cpu::QkNormRope operation(const at::Tensor& x_BTnH, const at::Tensor& w_H, const HostRope& table) {
-  return {x_BTnH.size(0), x_BTnH.size(1), x_BTnH.size(2), x_BTnH.size(3), w_H.data_ptr(), table.rows};
+static cpu::QkNormRope operation(const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H, const HostRope& table) {
+  return {x_BTnH.size(0), x_BTnH.size(1), x_BTnH.size(2), x_BTnH.size(3), w_H.data(), table.rows};
 }
 
-at::Tensor qk_norm_rope_forward(const at::Tensor& x_BTnH, const at::Tensor& w_H, double eps, const RopeTable& rope,
+tensor::Tensor qk_norm_rope_forward(const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H, double eps, const RopeTable& rope,
                                 QkNormRopeSaved* saved) {
   if (x_BTnH.is_cpu()) {
-    const at::Tensor x = heads_operand(x_BTnH), w = cpu_operand(w_H).contiguous(),
-                     y = at::empty(x.sizes(), x.options());
+    const tensor::Tensor x = heads_operand(x_BTnH), w = cpu_operand(w_H).contiguous(),
+                     y = tensor::empty(x.sizes(), x.type());
     const HostRope table(rope);
-    const at::Tensor rstd_BTn = empty_statistics(x, x.sizes().slice(0, 3));
+    const tensor::Tensor rstd_BTn = empty_statistics(x, x.sizes().slice(0, 3));
     cpu::qk_norm_rope_forward(operation(x, w, table), eps, heads_view<cpu::Heads>(x), heads_view<cpu::MutableHeads>(y),
-                              rstd_BTn.data_ptr<float>());
+                              rstd_BTn.data<float>());
     if (saved != nullptr) saved->rstd_BTn = rstd_BTn;
     return to_dtype_of(x_BTnH, y);
   }
@@ -101,18 +100,18 @@ at::Tensor qk_norm_rope_forward(const at::Tensor& x_BTnH, const at::Tensor& w_H,
   return reference::qk_norm_rope_forward(x_BTnH, w_H, eps, rope, saved);
 }
 
-void qk_norm_rope_backward(const at::Tensor& dy_BTnH, const at::Tensor& x_BTnH, const at::Tensor& w_H,
-                           const RopeTable& rope, const QkNormRopeSaved& saved, const at::Tensor& dx_BTnH,
-                           const at::Tensor& dw_H) {
+void qk_norm_rope_backward(const tensor::Tensor& dy_BTnH, const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H,
+                           const RopeTable& rope, const QkNormRopeSaved& saved, const tensor::Tensor& dx_BTnH,
+                           const tensor::Tensor& dw_H) {
   if (x_BTnH.is_cpu()) {
-    const at::Tensor dy = heads_operand(dy_BTnH), x = heads_operand(x_BTnH), w = cpu_operand(w_H).contiguous();
+    const tensor::Tensor dy = heads_operand(dy_BTnH), x = heads_operand(x_BTnH), w = cpu_operand(w_H).contiguous();
     const HostRope table(rope);
     const bool direct = is_heads_operand(dx_BTnH);
-    const at::Tensor dx = direct ? dx_BTnH : empty_operand(dx_BTnH, dx_BTnH.sizes());
+    const tensor::Tensor dx = direct ? dx_BTnH : empty_operand(dx_BTnH, dx_BTnH.sizes());
     cpu::qk_norm_rope_backward(operation(x, w, table), heads_view<cpu::Heads>(dy), heads_view<cpu::Heads>(x),
-                               saved.rstd_BTn.data_ptr<float>(), heads_view<cpu::MutableHeads>(dx),
-                               dw_H.data_ptr<float>());
-    if (!direct) dx_BTnH.copy_(dx);
+                               saved.rstd_BTn.data<float>(), heads_view<cpu::MutableHeads>(dx),
+                               dw_H.data<float>());
+    if (!direct) dx_BTnH.copy_from(dx);
     return;
   }
   if constexpr (has_cuda_kernels) {

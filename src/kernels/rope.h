@@ -3,10 +3,10 @@
 // J. Su et al., "RoFormer", 2021; the pairing (i, i + H/2) is that of the published Qwen and Llama weights.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <vector>
+
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
 
@@ -28,36 +28,36 @@ struct RopeFrequencies {
 // Cosines and sines, one row per given position, computed in double, stored in fp32. Row t belongs to x[:, t], and rows
 // beyond T are not read; or row_BT says which row belongs to x[b, t].
 struct RopeTable {
-  at::Tensor cos_TI, sin_TI;
-  at::Tensor row_BT;  // int64, optional
+  tensor::Tensor cos_TI, sin_TI;
+  tensor::Tensor row_BT;  // int64, optional
 };
 RopeTable make_rope_table(const std::vector<std::int64_t>& positions, const RopeFrequencies& frequencies,
-                          const c10::Device& device);
+                          const tensor::Device& device);
 
 // The rows of `table` that index_T (int64, on its device) names, in that order.
-RopeTable rows(const RopeTable& table, const at::Tensor& index_T);
+RopeTable rows(const RopeTable& table, const tensor::Tensor& index_T);
 
 // x_BTnH may be a strided view (last dim contiguous). Returns a contiguous y_BTnH.
-at::Tensor rope_forward(const at::Tensor& x_BTnH, const RopeTable& rope);
+tensor::Tensor rope_forward(const tensor::Tensor& x_BTnH, const RopeTable& rope);
 
 // Writes dx_BTnH, which may be a strided view (last dim contiguous).
-void rope_backward(const at::Tensor& dy_BTnH, const RopeTable& rope, const at::Tensor& dx_BTnH);
+void rope_backward(const tensor::Tensor& dy_BTnH, const RopeTable& rope, const tensor::Tensor& dx_BTnH);
 
 // Qwen3's treatment of queries and keys: RMSNorm over each head, then rotary position embedding (rope.h), in one pass.
 // Shapes: B sequences, T positions, n heads, H head width. Dtypes as in cpu_operands.h.
 struct QkNormRopeSaved {
-  at::Tensor rstd_BTn;  // fp32
-  std::int64_t bytes() const { return rstd_BTn.defined() ? static_cast<std::int64_t>(rstd_BTn.nbytes()) : 0; }
+  tensor::Tensor rstd_BTn;  // fp32
+  std::int64_t bytes() const { return rstd_BTn.defined() ? static_cast<std::int64_t>(rstd_BTn.bytes()) : 0; }
 };
 
 // x_BTnH may be a strided view (last dim contiguous).
 // Returns a contiguous y_BTnH.
-at::Tensor qk_norm_rope_forward(const at::Tensor& x_BTnH, const at::Tensor& w_H, double eps, const RopeTable& rope,
+tensor::Tensor qk_norm_rope_forward(const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H, double eps, const RopeTable& rope,
                                 QkNormRopeSaved* saved);
 
 // Writes dx_BTnH, which may be a strided view (last dim contiguous) in x's dtype, and dw_H, fp32.
-void qk_norm_rope_backward(const at::Tensor& dy_BTnH, const at::Tensor& x_BTnH, const at::Tensor& w_H,
-                           const RopeTable& rope, const QkNormRopeSaved& saved, const at::Tensor& dx_BTnH,
-                           const at::Tensor& dw_H);
+void qk_norm_rope_backward(const tensor::Tensor& dy_BTnH, const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H,
+                           const RopeTable& rope, const QkNormRopeSaved& saved, const tensor::Tensor& dx_BTnH,
+                           const tensor::Tensor& dw_H);
 
 }  // namespace troika::kernels

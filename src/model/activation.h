@@ -2,16 +2,15 @@
 // Shapes: M rows, F outputs, U = inputs_per_output * F inputs.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include "shape/architecture.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
 struct Activation {
   int inputs_per_output;
-  at::Tensor (*forward)(const at::Tensor& x_MU);                            // y_MF
-  at::Tensor (*backward)(const at::Tensor& dy_MF, const at::Tensor& x_MU);  // dx_MU
+  tensor::Tensor (*forward)(const tensor::Tensor& x_MU);                            // y_MF
+  tensor::Tensor (*backward)(const tensor::Tensor& dy_MF, const tensor::Tensor& x_MU);  // dx_MU
 };
 
 Activation activation_of(const shape::Architecture& architecture);

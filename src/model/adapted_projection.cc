@@ -1,29 +1,31 @@
 #include "model/adapted_projection.h"
 
+#include "tensor/tensor.h"
+
 namespace troika::model {
 
-at::Tensor AdaptedProjection::forward(const ProjectionBuffer& w, const at::Tensor& x_MI, const Tokens& tokens,
+tensor::Tensor AdaptedProjection::forward(const ProjectionBuffer& w, const tensor::Tensor& x_MI, const Tokens& tokens,
                                       LowRankSaved& saved) const {
-  at::Tensor y_MO = own_.forward(w.own, x_MI);
+  tensor::Tensor y_MO = own_.forward(w.own, x_MI);
   if (adapter_.any()) adapter_.forward(w.adapter, x_MI, tokens, y_MO, saved);
   return y_MO;
 }
 
-at::Tensor AdaptedProjection::multiply(const ProjectionBuffer& w, const at::Tensor& x_MI, const Tokens& tokens,
+tensor::Tensor AdaptedProjection::multiply(const ProjectionBuffer& w, const tensor::Tensor& x_MI, const Tokens& tokens,
                                        LowRankSaved& saved) const {
-  at::Tensor y_MO = own_.multiply(w.own, x_MI);
+  tensor::Tensor y_MO = own_.multiply(w.own, x_MI);
   if (adapter_.any()) adapter_.forward(w.adapter, x_MI, tokens, y_MO, saved);
   return y_MO;
 }
 
-at::Tensor AdaptedProjection::backward_input(const ProjectionBuffer& w, const at::Tensor& dy_MO, const Tokens& tokens,
+tensor::Tensor AdaptedProjection::backward_input(const ProjectionBuffer& w, const tensor::Tensor& dy_MO, const Tokens& tokens,
                                              LowRankSaved& saved) const {
-  at::Tensor dx_MI = own_.backward_input(w.own, dy_MO);
+  tensor::Tensor dx_MI = own_.backward_input(w.own, dy_MO);
   if (adapter_.any()) adapter_.backward_input(w.adapter, dy_MO, tokens, dx_MI, saved);
   return dx_MI;
 }
 
-void AdaptedProjection::backward_weight(const ProjectionLeaves& dw, const at::Tensor& dy_MO, const at::Tensor& x_MI,
+void AdaptedProjection::backward_weight(const ProjectionLeaves& dw, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI,
                                         const Tokens& tokens, const LowRankSaved& saved) const {
   if (trained_) {
     own_.backward_weight(dw.own.open(), dy_MO, x_MI);

@@ -4,12 +4,13 @@
 
 #include "model/low_rank.h"
 #include "model/projection.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
 // Its parts of a block's buffers (SegmentBuffer). adapter: undefined where the block has none.
 struct ProjectionBuffer {
-  at::Tensor own, adapter;
+  tensor::Tensor own, adapter;
 };
 struct ProjectionLeaves {
   LeafPart own, adapter;
@@ -25,16 +26,16 @@ class AdaptedProjection {
   // Whether backward_weight reads x and dy; without, it is not to be called.
   bool has_gradient() const { return trained_ || adapter_.any(); }
 
-  at::Tensor forward(const ProjectionBuffer& w, const at::Tensor& x_MI, const Tokens& tokens,
+  tensor::Tensor forward(const ProjectionBuffer& w, const tensor::Tensor& x_MI, const Tokens& tokens,
                      LowRankSaved& saved) const;
   // forward in two steps, where the projection's sum over tp ranks lies between them. add_bias works in place.
-  at::Tensor multiply(const ProjectionBuffer& w, const at::Tensor& x_MI, const Tokens& tokens,
+  tensor::Tensor multiply(const ProjectionBuffer& w, const tensor::Tensor& x_MI, const Tokens& tokens,
                       LowRankSaved& saved) const;
-  void add_bias(const ProjectionBuffer& w, const at::Tensor& y_MO) const { own_.add_bias(w.own, y_MO); }
+  void add_bias(const ProjectionBuffer& w, const tensor::Tensor& y_MO) const { own_.add_bias(w.own, y_MO); }
 
-  at::Tensor backward_input(const ProjectionBuffer& w, const at::Tensor& dy_MO, const Tokens& tokens,
+  tensor::Tensor backward_input(const ProjectionBuffer& w, const tensor::Tensor& dy_MO, const Tokens& tokens,
                             LowRankSaved& saved) const;  // dx_MI
-  void backward_weight(const ProjectionLeaves& dw, const at::Tensor& dy_MO, const at::Tensor& x_MI,
+  void backward_weight(const ProjectionLeaves& dw, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI,
                        const Tokens& tokens, const LowRankSaved& saved) const;
 
  private:

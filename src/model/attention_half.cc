@@ -1,6 +1,6 @@
-#include <ATen/ATen.h>
 
 #include "model/block_halves.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
@@ -51,12 +51,12 @@ AttentionHalf::Weights AttentionHalf::weights(const HalfBuffer& buffer) const {
 }
 
 // The heads [first, first + count) of q, k, v side by side, as a strided view.
-at::Tensor AttentionHalf::heads(const at::Tensor& qkv_MC, const Tokens& tokens, std::int64_t first,
+tensor::Tensor AttentionHalf::heads(const tensor::Tensor& qkv_MC, const Tokens& tokens, std::int64_t first,
                                 std::int64_t count) const {
   return qkv_MC.view({tokens.B, tokens.T, n + 2 * k, H}).narrow(2, first, count);
 }
 
-QueriesAndKeys AttentionHalf::queries_and_keys(const at::Tensor& qkv_MC, const Tokens& tokens) const {
+QueriesAndKeys AttentionHalf::queries_and_keys(const tensor::Tensor& qkv_MC, const Tokens& tokens) const {
   return {heads(qkv_MC, tokens, 0, n), heads(qkv_MC, tokens, n, k)};
 }
 
@@ -71,7 +71,7 @@ void AttentionHalf::rotate(const Weights& w, const Tokens& tokens, AttentionSave
         rotation_->forward(w.rotation_W, queries_and_keys(s.qkv_MC, tokens), rope_of(positions_, tokens), s.rotation);
 }
 
-at::Tensor AttentionHalf::forward(const HalfBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
+tensor::Tensor AttentionHalf::forward(const HalfBuffer& parameters, const tensor::Tensor& x_mD, const Tokens& tokens,
                                   shape::SavedActivations activations, AttentionSaved& s) const {
   const Weights w = weights(parameters);
   const std::int64_t M = tokens.B * tokens.T;
@@ -83,22 +83,22 @@ at::Tensor AttentionHalf::forward(const HalfBuffer& parameters, const at::Tensor
   s.output = groups_.context->attend(input(tokens, s), tokens.T_whole);
   if (activations != shape::SavedActivations::all) s.rotated = {};
   if (activations == shape::SavedActivations::none) drop(s.qkv_MC);
-  const at::Tensor out_MA = s.output.out_BTnH.view({M, n * H});
-  at::Tensor y_mD = groups_.tensor->reduce_scatter(o_.multiply(w.o, out_MA, tokens, s.o_adapter));
+  const tensor::Tensor out_MA = s.output.out_BTnH.view({M, n * H});
+  tensor::Tensor y_mD = groups_.tensor->reduce_scatter(o_.multiply(w.o, out_MA, tokens, s.o_adapter));
   o_.add_bias(w.o, y_mD);
   return y_mD;
 }
 
-at::Tensor AttentionHalf::backward_input(const HalfBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
+tensor::Tensor AttentionHalf::backward_input(const HalfBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,
                                          AttentionSaved& s) const {
   const Weights w = weights(parameters);
   s.dy_MD = groups_.tensor->all_gather(dy_mD, tokens.B * tokens.T);
   if (qkv_.has_gradient() && !s.normed_mD.defined()) s.normed_mD = norm_->forward(w.norm_E, s.x_mD, nullptr);
   attend_backward(w, o_.backward_input(w.o, s.dy_MD, tokens, s.o_adapter), tokens, s);
-  const at::Tensor dnormed_mD =
+  const tensor::Tensor dnormed_mD =
       groups_.tensor->reduce_scatter(qkv_.backward_input(w.qkv, s.dqkv_MC, tokens, s.qkv_adapter));
   s.dnorm_E = gradient_like(w.norm_E);
-  at::Tensor dx_mD = norm_->backward(w.norm_E, dnormed_mD, s.x_mD, s.norm, s.dnorm_E, dy_mD);
+  tensor::Tensor dx_mD = norm_->backward(w.norm_E, dnormed_mD, s.x_mD, s.norm, s.dnorm_E, dy_mD);
   drop(s.x_mD);
   s.norm = {};
   drop_unread(s);
@@ -111,22 +111,22 @@ void AttentionHalf::drop_unread(AttentionSaved& s) const {
   if (!o_.has_gradient()) drop(s.dy_MD, s.output.out_BTnH);
 }
 
-void AttentionHalf::attend_backward(const Weights& w, const at::Tensor& dout_MA, const Tokens& tokens,
+void AttentionHalf::attend_backward(const Weights& w, const tensor::Tensor& dout_MA, const Tokens& tokens,
                                     AttentionSaved& s) const {
   if (!s.rotated.q_BTnH.defined()) rotate(w, tokens, s);
   const auto d = groups_.context->attend_backward(dout_MA.view({tokens.B, tokens.T, n, H}), input(tokens, s), s.output,
                                                   tokens.T_whole);
-  s.dqkv_MC = at::empty_like(s.qkv_MC);
+  s.dqkv_MC = tensor::empty_like(s.qkv_MC);
   const QueriesAndKeys dx = queries_and_keys(s.dqkv_MC, tokens);
   if (rotation_) {
     s.drotation_W = gradient_like(w.rotation_W);
     rotation_->backward(w.rotation_W, {d.dq_BTnH, d.dk_BSkH}, queries_and_keys(s.qkv_MC, tokens),
                         rope_of(positions_, tokens), s.rotation, dx, s.drotation_W);
   } else {
-    dx.q_BTnH.copy_(d.dq_BTnH);
-    dx.k_BTkH.copy_(d.dk_BSkH);
+    dx.q_BTnH.copy_from(d.dq_BTnH);
+    dx.k_BTkH.copy_from(d.dk_BSkH);
   }
-  heads(s.dqkv_MC, tokens, n + k, k).copy_(d.dv_BSkH);
+  heads(s.dqkv_MC, tokens, n + k, k).copy_from(d.dv_BSkH);
   drop(s.qkv_MC, s.output.lse_BnT);
   s.rotated = {};
   s.rotation = {};
@@ -143,8 +143,8 @@ void AttentionHalf::backward_weight(const HalfLeaves& leaves, const Tokens& toke
                          groups_.tensor->all_gather(s.normed_mD, M), tokens, s.qkv_adapter);
   }
   if (!trained_) return;
-  leaves.own.part(places_.norm).open().copy_(s.dnorm_E);
-  if (places_.rotation.count > 0) leaves.own.part(places_.rotation).open().copy_(s.drotation_W);
+  leaves.own.part(places_.norm).open().copy_from(s.dnorm_E);
+  if (places_.rotation.count > 0) leaves.own.part(places_.rotation).open().copy_from(s.drotation_W);
   leaves.own.close();
 }
 

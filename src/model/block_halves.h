@@ -7,8 +7,6 @@
 // activation.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -25,25 +23,26 @@
 #include "model/segment.h"
 #include "model/segment_tools.h"
 #include "shape/trained.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
 // A half's parts of a block's buffers (SegmentBuffer), and of their gradients.
 struct HalfBuffer {
-  at::Tensor own, adapter;
+  tensor::Tensor own, adapter;
 };
 using HalfLeaves = ProjectionLeaves;
 
 // What forward keeps for backward_input, then what that leaves for backward_weight, of projections that are trained or
 // have adapters. Without rotation q and k are where their projection left them.
 struct AttentionSaved {
-  at::Tensor x_mD, normed_mD, qkv_MC;
+  tensor::Tensor x_mD, normed_mD, qkv_MC;
   QueriesAndKeys rotated;
   kernels::AttentionOutput output;
   NormSaved norm;
   RotationSaved rotation;
   LowRankSaved qkv_adapter, o_adapter;
-  at::Tensor dy_MD, dqkv_MC, dnorm_E, drotation_W;
+  tensor::Tensor dy_MD, dqkv_MC, dnorm_E, drotation_W;
   std::int64_t bytes() const;
 };
 
@@ -54,20 +53,20 @@ class AttentionHalf {
   std::int64_t elements() const;  // of the buffers below
   std::int64_t adapter_elements() const;
 
-  at::Tensor forward(const HalfBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
+  tensor::Tensor forward(const HalfBuffer& parameters, const tensor::Tensor& x_mD, const Tokens& tokens,
                      shape::SavedActivations activations, AttentionSaved& saved) const;
-  at::Tensor backward_input(const HalfBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
+  tensor::Tensor backward_input(const HalfBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,
                             AttentionSaved& saved) const;
   void backward_weight(const HalfLeaves& leaves, const Tokens& tokens, const AttentionSaved& saved) const;
 
   // forward for new rows x_MD of sequences whose earlier keys and values lie in caches, alone in its groups and without
   // adapters; writes the new ones of `block` (0 is the first) beside them.
-  at::Tensor extend(const at::Tensor& parameters, const at::Tensor& x_MD, const NewRows& rows,
+  tensor::Tensor extend(const tensor::Tensor& parameters, const tensor::Tensor& x_MD, const NewRows& rows,
                     std::int64_t block) const;
 
  private:
   struct Weights {
-    at::Tensor norm_E, rotation_W;
+    tensor::Tensor norm_E, rotation_W;
     ProjectionBuffer qkv, o;
   };
   struct WeightPlaces {
@@ -75,12 +74,12 @@ class AttentionHalf {
   };
   Weights weights(const HalfBuffer& buffer) const;
   void drop_unread(AttentionSaved& s) const;  // by backward_weight
-  at::Tensor heads(const at::Tensor& qkv_MC, const Tokens& tokens, std::int64_t first, std::int64_t count) const;
-  QueriesAndKeys queries_and_keys(const at::Tensor& qkv_MC, const Tokens& tokens) const;
+  tensor::Tensor heads(const tensor::Tensor& qkv_MC, const Tokens& tokens, std::int64_t first, std::int64_t count) const;
+  QueriesAndKeys queries_and_keys(const tensor::Tensor& qkv_MC, const Tokens& tokens) const;
   sharding::LocalAttention input(const Tokens& tokens, const AttentionSaved& s) const;
   void rotate(const Weights& w, const Tokens& tokens, AttentionSaved& s) const;
-  at::Tensor attend(const at::Tensor& q_MnH, const NewRows& rows, std::int64_t block) const;
-  void attend_backward(const Weights& w, const at::Tensor& dout_MA, const Tokens& tokens, AttentionSaved& s) const;
+  tensor::Tensor attend(const tensor::Tensor& q_MnH, const NewRows& rows, std::int64_t block) const;
+  void attend_backward(const Weights& w, const tensor::Tensor& dout_MA, const Tokens& tokens, AttentionSaved& s) const;
 
   const Groups groups_;
   const shape::LocalWidths widths_;
@@ -96,14 +95,14 @@ class AttentionHalf {
 
 // The residual stream: x, which becomes x + plus where plus is defined.
 struct StreamSum {
-  at::Tensor x_mD, plus_mD;
+  tensor::Tensor x_mD, plus_mD;
 };
 
 struct FeedForwardSaved {
-  at::Tensor x_mD, normed_mD, up_MU, hidden_MF;
+  tensor::Tensor x_mD, normed_mD, up_MU, hidden_MF;
   NormSaved norm;
   LowRankSaved up_adapter, down_adapter;
-  at::Tensor dy_MD, dup_MU, dnorm_E;
+  tensor::Tensor dy_MD, dup_MU, dnorm_E;
   std::int64_t bytes() const;
 };
 
@@ -112,15 +111,15 @@ class FeedForwardHalf {
   FeedForwardHalf(const config::ModelSettings& model, const Groups& groups, const shape::Trained& trained = {},
                   int segment = 1);
 
-  at::Tensor forward(const HalfBuffer& parameters, const StreamSum& x, const Tokens& tokens,
+  tensor::Tensor forward(const HalfBuffer& parameters, const StreamSum& x, const Tokens& tokens,
                      shape::SavedActivations activations, FeedForwardSaved& saved) const;
-  at::Tensor backward_input(const HalfBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
+  tensor::Tensor backward_input(const HalfBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,
                             FeedForwardSaved& saved) const;
   void backward_weight(const HalfLeaves& leaves, const Tokens& tokens, const FeedForwardSaved& saved) const;
 
  private:
   struct Weights {
-    at::Tensor norm_E;
+    tensor::Tensor norm_E;
     ProjectionBuffer up, down;
   };
   struct WeightPlaces {

@@ -4,6 +4,7 @@
 
 #include "model/block_halves.h"
 #include "shape/adapter.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 namespace {
@@ -25,11 +26,11 @@ class BlockSegment final : public Segment {
         attention_(model, positions, groups, trained, segment),
         feed_forward_(model, groups, trained, segment) {}
 
-  ForwardResult forward(const SegmentBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
+  ForwardResult forward(const SegmentBuffer& parameters, const tensor::Tensor& x_mD, const Tokens& tokens,
                         shape::SavedActivations activations) const override {
     check_positions(positions_, tokens, *groups_.context);
     auto saved = std::make_unique<BlockSaved>();
-    const at::Tensor attended_mD =
+    const tensor::Tensor attended_mD =
         attention_.forward(of_attention(parameters), x_mD, tokens, activations, saved->attention);
     if (activations == shape::SavedActivations::none) saved->attention = {};
     ForwardResult result;
@@ -39,10 +40,10 @@ class BlockSegment final : public Segment {
     return result;
   }
 
-  at::Tensor backward_input(const SegmentBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
+  tensor::Tensor backward_input(const SegmentBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,
                             Saved& saved) const override {
     auto& s = static_cast<BlockSaved&>(saved);
-    const at::Tensor dmid_mD = feed_forward_.backward_input(of_feed_forward(parameters), dy_mD, tokens, s.feed_forward);
+    const tensor::Tensor dmid_mD = feed_forward_.backward_input(of_feed_forward(parameters), dy_mD, tokens, s.feed_forward);
     return attention_.backward_input(of_attention(parameters), dmid_mD, tokens, s.attention);
   }
 

@@ -1,6 +1,5 @@
 #include "model/cached_decoder.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,10 +8,11 @@
 #include "kernels/linear.h"
 #include "model/embedding_segment.h"
 #include "model/head_segment.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
-CachedDecoder::CachedDecoder(const config::ModelSettings& model, const std::vector<at::Tensor>& parameters,
+CachedDecoder::CachedDecoder(const config::ModelSettings& model, const std::vector<tensor::Tensor>& parameters,
                              std::int64_t context)
     : model_(model),
       parameters_(parameters),
@@ -21,8 +21,8 @@ CachedDecoder::CachedDecoder(const config::ModelSettings& model, const std::vect
       feed_forward_(model, groups_of({})) {}
 
 KeyValueCache CachedDecoder::new_cache() const {
-  const at::Tensor& like = parameters_.front();
-  return {model_, like.is_cpu() ? like.options().dtype(at::kFloat) : like.options()};
+  const tensor::Tensor& like = parameters_.front();
+  return {model_, like.is_cpu() ? like.type().of(tensor::Dtype::fp32) : like.type()};
 }
 
 void CachedDecoder::check(const std::vector<Continuation>& sequences) const {
@@ -42,7 +42,7 @@ void CachedDecoder::check(const std::vector<Continuation>& sequences) const {
     throw base::BugError("one cache for two sequences");
 }
 
-at::Tensor CachedDecoder::pass(const std::vector<const Continuation*>& sequences, std::int64_t first,
+tensor::Tensor CachedDecoder::pass(const std::vector<const Continuation*>& sequences, std::int64_t first,
                                std::int64_t count) const {
   std::vector<std::int64_t> ids, positions;
   NewRows rows;
@@ -56,51 +56,51 @@ at::Tensor CachedDecoder::pass(const std::vector<const Continuation*>& sequences
     one->cache->reserve(position + count);
   }
   const auto on_device = [&](const std::vector<std::int64_t>& values) {
-    return at::tensor(values, at::kLong).to(parameters_.front().device());
+    return tensor::of(values).to(parameters_.front().device());
   };
-  const at::Tensor positions_M = on_device(positions);
+  const tensor::Tensor positions_M = on_device(positions);
   if (positions_.rope.cos_TI.defined()) rows.rope = kernels::rows(positions_.rope, positions_M);
-  at::Tensor x_MD = embed(model_, parameters_.front(), on_device(ids), positions_M);
+  tensor::Tensor x_MD = embed(model_, parameters_.front(), on_device(ids), positions_M);
   Tokens tokens;
   tokens.B = 1;
   tokens.T = tokens.T_whole = x_MD.size(0);
   const std::int64_t own = attention_.elements();
   for (std::int64_t block = 0; block < model_.layers; ++block) {
-    const at::Tensor& flat = parameters_[static_cast<std::size_t>(1 + block)];
-    const at::Tensor attended_MD = attention_.extend(flat.narrow(0, 0, own), x_MD, rows, block);
+    const tensor::Tensor& flat = parameters_[static_cast<std::size_t>(1 + block)];
+    const tensor::Tensor attended_MD = attention_.extend(flat.narrow(0, 0, own), x_MD, rows, block);
     FeedForwardSaved unused;
-    x_MD = feed_forward_.forward({flat.narrow(0, own, flat.numel() - own), {}}, {attended_MD, x_MD}, tokens,
+    x_MD = feed_forward_.forward({flat.narrow(0, own, flat.elements() - own), {}}, {attended_MD, x_MD}, tokens,
                                  shape::SavedActivations::none, unused);
   }
   for (const Continuation* one : sequences) one->cache->lengthen(count);
   return x_MD;
 }
 
-at::Tensor CachedDecoder::logits(const at::Tensor& x_MD) const {
+tensor::Tensor CachedDecoder::logits(const tensor::Tensor& x_MD) const {
   SegmentBuffer head{parameters_[static_cast<std::size_t>(1 + model_.layers)], {}, {}};
   if (model_.tie_embeddings) head.tied = parameters_.front();
   return head_logits(model_, head, x_MD);
 }
 
-at::Tensor CachedDecoder::last_row(const Continuation& sequence) const {
+tensor::Tensor CachedDecoder::last_row(const Continuation& sequence) const {
   constexpr std::int64_t most_rows = 512;
   const auto count = static_cast<std::int64_t>(sequence.ids.size());
-  at::Tensor x_MD;
+  tensor::Tensor x_MD;
   for (std::int64_t first = 0; first < count; first += most_rows)
     x_MD = pass({&sequence}, first, std::min(most_rows, count - first));
   return x_MD.narrow(0, x_MD.size(0) - 1, 1);
 }
 
-at::Tensor CachedDecoder::extend(const std::vector<Continuation>& sequences) const {
+tensor::Tensor CachedDecoder::extend(const std::vector<Continuation>& sequences) const {
   check(sequences);
-  const at::Tensor logits_BV = at::empty({static_cast<std::int64_t>(sequences.size()), model_.vocab},
-                                         parameters_.front().options().dtype(at::kFloat));
+  const tensor::Tensor logits_BV = tensor::empty({static_cast<std::int64_t>(sequences.size()), model_.vocab},
+                                         parameters_.front().type().of(tensor::Dtype::fp32));
   std::vector<std::size_t> single;
   for (std::size_t i = 0; i < sequences.size(); ++i) {
     if (sequences[i].ids.size() == 1) {
       single.push_back(i);
     } else {
-      logits_BV.narrow(0, static_cast<std::int64_t>(i), 1).copy_(logits(last_row(sequences[i])));
+      logits_BV.narrow(0, static_cast<std::int64_t>(i), 1).copy_from(logits(last_row(sequences[i])));
     }
   }
   constexpr std::size_t together = kernels::independent_rows;
@@ -108,9 +108,9 @@ at::Tensor CachedDecoder::extend(const std::vector<Continuation>& sequences) con
     std::vector<const Continuation*> group;
     for (std::size_t i = first; i < std::min(first + together, single.size()); ++i)
       group.push_back(&sequences[single[i]]);
-    const at::Tensor of_group = logits(pass(group, 0, 1));
+    const tensor::Tensor of_group = logits(pass(group, 0, 1));
     for (std::size_t i = 0; i < group.size(); ++i)
-      logits_BV.select(0, static_cast<std::int64_t>(single[first + i])).copy_(of_group[static_cast<std::int64_t>(i)]);
+      logits_BV.select(0, static_cast<std::int64_t>(single[first + i])).copy_from(of_group[static_cast<std::int64_t>(i)]);
   }
   return logits_BV;
 }

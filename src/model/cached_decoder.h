@@ -3,8 +3,6 @@
 // Shapes: B sequences, V vocabulary.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <vector>
 
@@ -12,6 +10,7 @@
 #include "model/block_halves.h"
 #include "model/key_value_cache.h"
 #include "model/new_rows.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
@@ -26,7 +25,7 @@ class CachedDecoder {
  public:
   // `parameters`: a buffer for each segment as segment_layout lays it out, like Decoder::parameters(); shared, not copied.
   // No sequence may become longer than `context` positions. ConfigError when learned positions are fewer.
-  CachedDecoder(const config::ModelSettings& model, const std::vector<at::Tensor>& parameters, std::int64_t context);
+  CachedDecoder(const config::ModelSettings& model, const std::vector<tensor::Tensor>& parameters, std::int64_t context);
 
   std::int64_t context() const { return positions_.seq_len; }
   // Empty. On the CPU it holds fp32: halves would be converted again for every token.
@@ -36,17 +35,17 @@ class CachedDecoder {
   // are computed apart from other sequences, a few hundred at a time, and single ids of several sequences together: on the
   // CPU a sequence's bits do not depend on what else is in the call. BugError when a sequence becomes too long, an id is
   // outside the vocabulary, or a cache appears twice.
-  at::Tensor extend(const std::vector<Continuation>& sequences) const;
+  tensor::Tensor extend(const std::vector<Continuation>& sequences) const;
 
  private:
   void check(const std::vector<Continuation>& sequences) const;
   // One pass over the next `count` ids of each, from `first` on. Returns the last block's rows.
-  at::Tensor pass(const std::vector<const Continuation*>& sequences, std::int64_t first, std::int64_t count) const;
-  at::Tensor last_row(const Continuation& sequence) const;
-  at::Tensor logits(const at::Tensor& x_MD) const;
+  tensor::Tensor pass(const std::vector<const Continuation*>& sequences, std::int64_t first, std::int64_t count) const;
+  tensor::Tensor last_row(const Continuation& sequence) const;
+  tensor::Tensor logits(const tensor::Tensor& x_MD) const;
 
   const config::ModelSettings model_;
-  const std::vector<at::Tensor> parameters_;
+  const std::vector<tensor::Tensor> parameters_;
   const Positions positions_;
   const AttentionHalf attention_;
   const FeedForwardHalf feed_forward_;

@@ -1,7 +1,5 @@
 #include "model/decoder.h"
 
-#include <ATen/ATen.h>
-
 #include <iterator>
 
 #include "base/error.h"
@@ -9,6 +7,7 @@
 #include "model/embedding_segment.h"
 #include "model/head_segment.h"
 #include "model/segment_tools.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
@@ -17,7 +16,7 @@ shape::TensorShare Parallelism::share() const {
 }
 
 std::vector<std::unique_ptr<Segment>> make_segments(const config::ModelSettings& model, std::int64_t seq_len,
-                                                    const c10::Device& device, const Parallelism& parallel,
+                                                    const tensor::Device& device, const Parallelism& parallel,
                                                     const OnLogits& on_logits, const shape::Trained& trained) {
   const Groups groups = groups_of(parallel);
   const Positions positions = make_positions(model, seq_len, device, *groups.context);
@@ -45,7 +44,7 @@ Decoder::Decoder(const config::ModelSettings& model, int first, int end, const O
   for (std::size_t i = 0; i < layouts_.size(); ++i) {
     const bool copy_or_own = i < segments_.size() || has_tied_copy();
     parameters_.push_back(copy_or_own
-                              ? at::empty({layouts_[i].elements}, at::device(options.device).dtype(options.dtype))
+                              ? tensor::empty({layouts_[i].elements}, at::device(options.device).dtype(options.dtype))
                               : parameters_.front());
   }
 }
@@ -55,34 +54,34 @@ Decoder::Decoder(const config::ModelSettings& model, const Options& options)
 
 bool Decoder::has_tied_copy() const { return has_tied_use() && first_ > 0; }
 
-std::vector<at::Tensor> Decoder::new_gradients() const {
-  std::vector<at::Tensor> gradients;
+std::vector<tensor::Tensor> Decoder::new_gradients() const {
+  std::vector<tensor::Tensor> gradients;
   for (const shape::SegmentLayout& layout : layouts_)
-    gradients.push_back(at::empty({layout.elements}, at::device(options_.device).dtype(at::kFloat)));
+    gradients.push_back(tensor::empty({layout.elements}, at::device(options_.device).dtype(tensor::Dtype::fp32)));
   return gradients;
 }
 
-at::Tensor Decoder::view(const at::Tensor& flat, const shape::Slot& slot) {
+tensor::Tensor Decoder::view(const tensor::Tensor& flat, const shape::Slot& slot) {
   return flat.narrow(0, slot.offset, slot.elements()).view(shape::local_shape(slot));
 }
 
 void Decoder::initialise(std::uint64_t seed, double init_std) const {
   for (std::size_t i = 0; i < layouts_.size(); ++i) {
     if (i >= segments_.size() && !has_tied_copy()) continue;
-    const at::Tensor host = at::empty({layouts_[i].elements}, at::kFloat);
+    const tensor::Tensor host = tensor::empty({layouts_[i].elements}, tensor::Dtype::fp32);
     model::initialise(layouts_[i], host, seed, init_std);
-    at::Tensor own = parameters_[i];
-    own.copy_(host);
+    tensor::Tensor own = parameters_[i];
+    own.copy_from(host);
   }
 }
 
-SegmentBuffer Decoder::buffer(const std::vector<at::Tensor>& flats, std::size_t index) const {
+SegmentBuffer Decoder::buffer(const std::vector<tensor::Tensor>& flats, std::size_t index) const {
   SegmentBuffer buffer{flats[index], {}, {}};
   if (has_tied_use() && index + 1 == segments_.size()) buffer.tied = flats.back();
   return buffer;
 }
 
-DecoderResult Decoder::forward(const at::Tensor& x_mD, const Tokens& tokens,
+DecoderResult Decoder::forward(const tensor::Tensor& x_mD, const Tokens& tokens,
                                shape::SavedActivations activations) const {
   DecoderResult result;
   result.y_mD = x_mD;
@@ -95,14 +94,14 @@ DecoderResult Decoder::forward(const at::Tensor& x_mD, const Tokens& tokens,
   return result;
 }
 
-at::Tensor Decoder::backward_input(const at::Tensor& dy_mD, const Tokens& tokens, DecoderResult& result) const {
-  at::Tensor d_mD = dy_mD;
+tensor::Tensor Decoder::backward_input(const tensor::Tensor& dy_mD, const Tokens& tokens, DecoderResult& result) const {
+  tensor::Tensor d_mD = dy_mD;
   for (std::size_t i = segments_.size(); i-- > 0;)
     d_mD = segments_[i]->backward_input(buffer(parameters_, i), d_mD, tokens, *result.saved[i]);
   return d_mD;
 }
 
-void Decoder::backward_weight(const std::vector<at::Tensor>& gradients, const Tokens& tokens,
+void Decoder::backward_weight(const std::vector<tensor::Tensor>& gradients, const Tokens& tokens,
                               DecoderResult& result) const {
   for (std::size_t i = segments_.size(); i-- > 0;) {
     const SegmentBuffer of_segment = buffer(gradients, i);

@@ -9,6 +9,7 @@
 #include "shape/layout.h"
 #include "sharding/context_group.h"
 #include "sharding/tensor_group.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
@@ -23,18 +24,18 @@ struct Parallelism {
 // parallelism. They hold no parameters. `on_logits` may be empty. Backward of what is not `trained` keeps and computes
 // what the segments before need.
 std::vector<std::unique_ptr<Segment>> make_segments(const config::ModelSettings& model, std::int64_t seq_len,
-                                                    const c10::Device& device, const Parallelism& parallel = {},
+                                                    const tensor::Device& device, const Parallelism& parallel = {},
                                                     const OnLogits& on_logits = {}, const shape::Trained& trained = {});
 
 // Sets every element of a flat fp32 buffer on the host from (seed, parameter name, global element), so any layout
 // starts from the same bits. Works on as many threads as libtorch may use.
-void initialise(const shape::SegmentLayout& layout, const at::Tensor& flat, std::uint64_t seed, double init_std);
+void initialise(const shape::SegmentLayout& layout, const tensor::Tensor& flat, std::uint64_t seed, double init_std);
 // The same for elements `range` of the buffer, of which `flat` holds no others.
-void initialise(const shape::SegmentLayout& layout, const shape::Range& range, const at::Tensor& flat,
+void initialise(const shape::SegmentLayout& layout, const shape::Range& range, const tensor::Tensor& flat,
                 std::uint64_t seed, double init_std);
 
 struct DecoderResult {
-  at::Tensor y_mD;        // undefined when the head is in the range
+  tensor::Tensor y_mD;        // undefined when the head is in the range
   kernels::LossSum loss;  // zero when it is not
   std::vector<std::unique_ptr<Saved>> saved;
   std::int64_t saved_bytes() const;
@@ -46,8 +47,8 @@ class Decoder {
  public:
   struct Options {
     std::int64_t seq_len = 0;
-    c10::Device device{c10::kCPU};
-    c10::ScalarType dtype = c10::ScalarType::Float;  // of the parameters and activations
+    tensor::Device device{tensor::Device()};
+    tensor::Dtype dtype = tensor::Dtype::fp32;  // of the parameters and activations
     Parallelism parallel;
   };
   // Segments [first, end). Parameters start uninitialised.
@@ -57,29 +58,29 @@ class Decoder {
   // One per segment and, when the range holds the head of a tied model, one more for the table's second use.
   const std::vector<shape::SegmentLayout>& layouts() const { return layouts_; }
   // One buffer per layout. The last is the embedding's own buffer when the range holds the embedding too, else a copy.
-  const std::vector<at::Tensor>& parameters() const { return parameters_; }
+  const std::vector<tensor::Tensor>& parameters() const { return parameters_; }
   bool has_tied_copy() const;  // the last buffer is a copy, to be loaded or initialised like the others
   // One fp32 gradient buffer per layout, uninitialised.
-  std::vector<at::Tensor> new_gradients() const;
+  std::vector<tensor::Tensor> new_gradients() const;
   // This slot's elements of a flat buffer, in local_shape.
-  static at::Tensor view(const at::Tensor& flat, const shape::Slot& slot);
+  static tensor::Tensor view(const tensor::Tensor& flat, const shape::Slot& slot);
 
   void initialise(std::uint64_t seed, double init_std) const;
 
-  DecoderResult forward(const at::Tensor& x_mD, const Tokens& tokens, shape::SavedActivations activations) const;
-  at::Tensor backward_input(const at::Tensor& dy_mD, const Tokens& tokens, DecoderResult& result) const;
-  void backward_weight(const std::vector<at::Tensor>& gradients, const Tokens& tokens, DecoderResult& result) const;
+  DecoderResult forward(const tensor::Tensor& x_mD, const Tokens& tokens, shape::SavedActivations activations) const;
+  tensor::Tensor backward_input(const tensor::Tensor& dy_mD, const Tokens& tokens, DecoderResult& result) const;
+  void backward_weight(const std::vector<tensor::Tensor>& gradients, const Tokens& tokens, DecoderResult& result) const;
 
  private:
   bool has_tied_use() const { return layouts_.size() > segments_.size(); }
-  SegmentBuffer buffer(const std::vector<at::Tensor>& flats, std::size_t index) const;
+  SegmentBuffer buffer(const std::vector<tensor::Tensor>& flats, std::size_t index) const;
 
   config::ModelSettings model_;
   Options options_;
   int first_;
   std::vector<std::unique_ptr<Segment>> segments_;
   std::vector<shape::SegmentLayout> layouts_;
-  std::vector<at::Tensor> parameters_;
+  std::vector<tensor::Tensor> parameters_;
 };
 
 }  // namespace troika::model

@@ -1,16 +1,15 @@
 // Shapes: M rows, m those that this rank keeps, v its part of the vocabulary, D width, P learned positions.
 #include "model/embedding_segment.h"
 
-#include <ATen/ATen.h>
-
 #include "kernels/embedding.h"
 #include "shape/architecture.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 namespace {
 
 struct EmbeddingSaved final : Saved {
-  at::Tensor dy_mD;
+  tensor::Tensor dy_mD;
   std::int64_t bytes() const override { return bytes_of({&dy_mD}); }
 };
 
@@ -23,24 +22,24 @@ class EmbeddingSegment final : public Segment {
         D(model.hidden),
         P(positions.index_T.defined() ? model.max_positions : 0) {}
 
-  ForwardResult forward(const SegmentBuffer& parameters, const at::Tensor&, const Tokens& tokens,
+  ForwardResult forward(const SegmentBuffer& parameters, const tensor::Tensor&, const Tokens& tokens,
                         shape::SavedActivations activations) const override {
     check_positions(positions_, tokens, *groups_.context);
     ForwardResult result;
-    const at::Tensor own_MD = kernels::embedding_forward(tokens.ids_M, table(parameters), vocab_.begin);
+    const tensor::Tensor own_MD = kernels::embedding_forward(tokens.ids_M, table(parameters), vocab_.begin);
     result.y_mD = groups_.tensor->reduce_scatter(own_MD);
     if (P > 0) add_positions(parameters, tokens, result.y_mD);
     if (activations != shape::SavedActivations::none) result.saved = std::make_unique<EmbeddingSaved>();
     return result;
   }
 
-  at::Tensor backward_input(const SegmentBuffer&, const at::Tensor& dy_mD, const Tokens&, Saved& saved) const override {
+  tensor::Tensor backward_input(const SegmentBuffer&, const tensor::Tensor& dy_mD, const Tokens&, Saved& saved) const override {
     static_cast<EmbeddingSaved&>(saved).dy_mD = dy_mD;
     return {};
   }
 
   void backward_weight(const SegmentLeaves& leaves, const Tokens& tokens, Saved& saved) const override {
-    const at::Tensor dy_MD = groups_.tensor->all_gather(static_cast<EmbeddingSaved&>(saved).dy_mD, tokens.B * tokens.T);
+    const tensor::Tensor dy_MD = groups_.tensor->all_gather(static_cast<EmbeddingSaved&>(saved).dy_mD, tokens.B * tokens.T);
     const LeafPart dtable(leaves.flat, {0, vocab_.count * D}), dlearned(leaves.flat, {vocab_.count * D, P * D});
     dtable.write_rows(kernels::embedding_backward_weight(dy_MD, tokens.ids_M, vocab_.begin, vocab_.count));
     if (P > 0)
@@ -48,15 +47,15 @@ class EmbeddingSegment final : public Segment {
   }
 
  private:
-  at::Tensor table(const SegmentBuffer& buffer) const {
+  tensor::Tensor table(const SegmentBuffer& buffer) const {
     return buffer.flat.narrow(0, 0, vocab_.count * D).view({vocab_.count, D});
   }
-  at::Tensor learned(const SegmentBuffer& buffer) const {
+  tensor::Tensor learned(const SegmentBuffer& buffer) const {
     return buffer.flat.narrow(0, vocab_.count * D, P * D).view({P, D});
   }
-  void add_positions(const SegmentBuffer& parameters, const Tokens& tokens, at::Tensor& y_mD) const {
+  void add_positions(const SegmentBuffer& parameters, const Tokens& tokens, tensor::Tensor& y_mD) const {
     const shape::Range rows = groups_.tensor->rows(tokens.B * tokens.T);
-    const at::Tensor own_m = learned_rows_of(positions_, tokens).narrow(0, rows.begin, rows.count);
+    const tensor::Tensor own_m = learned_rows_of(positions_, tokens).narrow(0, rows.begin, rows.count);
     y_mD.add_(kernels::embedding_forward(own_m, learned(parameters), 0));
   }
 
@@ -73,10 +72,10 @@ std::unique_ptr<Segment> make_embedding_segment(const config::ModelSettings& mod
   return std::make_unique<EmbeddingSegment>(model, positions, groups);
 }
 
-at::Tensor embed(const config::ModelSettings& model, const at::Tensor& flat, const at::Tensor& ids_M,
-                 const at::Tensor& positions_M) {
+tensor::Tensor embed(const config::ModelSettings& model, const tensor::Tensor& flat, const tensor::Tensor& ids_M,
+                 const tensor::Tensor& positions_M) {
   const std::int64_t V = model.vocab, P = model.max_positions, D = model.hidden;
-  const at::Tensor x_MD = kernels::embedding_forward(ids_M, flat.narrow(0, 0, V * D).view({V, D}), 0);
+  const tensor::Tensor x_MD = kernels::embedding_forward(ids_M, flat.narrow(0, 0, V * D).view({V, D}), 0);
   if (shape::has_rotary_positions(shape::architecture_of(model))) return x_MD;
   return x_MD + kernels::embedding_forward(positions_M, flat.narrow(0, V * D, P * D).view({P, D}), 0);
 }

@@ -8,6 +8,7 @@
 #include "model/positions.h"
 #include "model/segment.h"
 #include "model/segment_tools.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
@@ -15,7 +16,7 @@ std::unique_ptr<Segment> make_embedding_segment(const config::ModelSettings& mod
                                                 const Groups& groups);
 
 // The rows of ids at any positions, without tensor parallelism: ids_M, positions_M (int64) -> [M, D]. `flat`: segment 0's.
-at::Tensor embed(const config::ModelSettings& model, const at::Tensor& flat, const at::Tensor& ids_M,
-                 const at::Tensor& positions_M);
+tensor::Tensor embed(const config::ModelSettings& model, const tensor::Tensor& flat, const tensor::Tensor& ids_M,
+                 const tensor::Tensor& positions_M);
 
 }  // namespace troika::model

@@ -1,6 +1,6 @@
-#include <ATen/ATen.h>
 
 #include "model/block_halves.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
@@ -38,7 +38,7 @@ FeedForwardHalf::Weights FeedForwardHalf::weights(const HalfBuffer& buffer) cons
           {view(buffer.own, places_.down), view(buffer.adapter, places_.down_adapter)}};
 }
 
-at::Tensor FeedForwardHalf::forward(const HalfBuffer& parameters, const StreamSum& x, const Tokens& tokens,
+tensor::Tensor FeedForwardHalf::forward(const HalfBuffer& parameters, const StreamSum& x, const Tokens& tokens,
                                     shape::SavedActivations activations, FeedForwardSaved& s) const {
   const Weights w = weights(parameters);
   s.x_mD = x.x_mD;
@@ -47,13 +47,13 @@ at::Tensor FeedForwardHalf::forward(const HalfBuffer& parameters, const StreamSu
   if (activations != shape::SavedActivations::all || !up_.has_gradient()) drop(s.normed_mD);
   s.hidden_MF = activation_.forward(s.up_MU);
   if (activations == shape::SavedActivations::none) drop(s.up_MU);
-  at::Tensor y_mD = groups_.tensor->reduce_scatter(down_.multiply(w.down, s.hidden_MF, tokens, s.down_adapter));
+  tensor::Tensor y_mD = groups_.tensor->reduce_scatter(down_.multiply(w.down, s.hidden_MF, tokens, s.down_adapter));
   if (activations != shape::SavedActivations::all || !down_.has_gradient()) drop(s.hidden_MF);
   down_.add_bias(w.down, y_mD);
   return y_mD.add_(x.x_mD);
 }
 
-at::Tensor FeedForwardHalf::backward_input(const HalfBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
+tensor::Tensor FeedForwardHalf::backward_input(const HalfBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,
                                            FeedForwardSaved& s) const {
   const Weights w = weights(parameters);
   s.dy_MD = groups_.tensor->all_gather(dy_mD, tokens.B * tokens.T);
@@ -61,10 +61,10 @@ at::Tensor FeedForwardHalf::backward_input(const HalfBuffer& parameters, const a
   if (up_.has_gradient() && !s.normed_mD.defined()) s.normed_mD = norm_->forward(w.norm_E, s.x_mD, nullptr);
   s.dup_MU = activation_.backward(down_.backward_input(w.down, s.dy_MD, tokens, s.down_adapter), s.up_MU);
   drop(s.up_MU);
-  const at::Tensor dnormed_mD =
+  const tensor::Tensor dnormed_mD =
       groups_.tensor->reduce_scatter(up_.backward_input(w.up, s.dup_MU, tokens, s.up_adapter));
   s.dnorm_E = gradient_like(w.norm_E);
-  at::Tensor dx_mD = norm_->backward(w.norm_E, dnormed_mD, s.x_mD, s.norm, s.dnorm_E, dy_mD);
+  tensor::Tensor dx_mD = norm_->backward(w.norm_E, dnormed_mD, s.x_mD, s.norm, s.dnorm_E, dy_mD);
   drop(s.x_mD);
   s.norm = {};
   drop_unread(s);
@@ -88,7 +88,7 @@ void FeedForwardHalf::backward_weight(const HalfLeaves& leaves, const Tokens& to
                         groups_.tensor->all_gather(s.normed_mD, M), tokens, s.up_adapter);
   }
   if (!trained_) return;
-  leaves.own.part(places_.norm).open().copy_(s.dnorm_E);
+  leaves.own.part(places_.norm).open().copy_from(s.dnorm_E);
   leaves.own.close();
 }
 

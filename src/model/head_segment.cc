@@ -1,7 +1,6 @@
 // Shapes: M rows (B * T), m those that this rank keeps, D width, v its part of the vocabulary, E elements of the norm.
 #include "model/head_segment.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,12 +10,14 @@
 #include "kernels/output_loss.h"
 #include "model/norm.h"
 #include "shape/output_loss.h"
+#include "tensor/operations.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 namespace {
 
 struct HeadSaved final : Saved {
-  at::Tensor x_mD, normed_mD, lse_M, dnorm_E;
+  tensor::Tensor x_mD, normed_mD, lse_M, dnorm_E;
   NormSaved norm;
   kernels::OutputLossSaved loss;
   shape::LossKeep kept = shape::LossKeep::logits;
@@ -27,11 +28,11 @@ struct HeadSaved final : Saved {
 
 // Views of the head's parameters.
 struct HeadTensors {
-  at::Tensor norm_E, table_vD;
+  tensor::Tensor norm_E, table_vD;
 };
 
 HeadTensors views(const SegmentBuffer& buffer, std::int64_t E, std::int64_t v, std::int64_t D) {
-  const at::Tensor flat_vD = buffer.tied.defined() ? buffer.tied.narrow(0, 0, v * D) : buffer.flat.narrow(0, E, v * D);
+  const tensor::Tensor flat_vD = buffer.tied.defined() ? buffer.tied.narrow(0, 0, v * D) : buffer.flat.narrow(0, E, v * D);
   return {buffer.flat.narrow(0, 0, E), flat_vD.view({v, D})};
 }
 
@@ -55,13 +56,13 @@ class HeadSegment final : public Segment {
     vocab_ = parts_[static_cast<std::size_t>(groups.share().rank)];
   }
 
-  ForwardResult forward(const SegmentBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
+  ForwardResult forward(const SegmentBuffer& parameters, const tensor::Tensor& x_mD, const Tokens& tokens,
                         shape::SavedActivations activations) const override {
     const HeadTensors p = views(parameters, norm_->elements(), vocab_.count, D);
     auto saved = std::make_unique<HeadSaved>();
     saved->x_mD = x_mD;
-    const at::Tensor normed_mD = norm_->forward(p.norm_E, x_mD, &saved->norm);
-    const at::Tensor normed_MD = groups_.tensor->all_gather(normed_mD, tokens.B * tokens.T);
+    const tensor::Tensor normed_mD = norm_->forward(p.norm_E, x_mD, &saved->norm);
+    const tensor::Tensor normed_MD = groups_.tensor->all_gather(normed_mD, tokens.B * tokens.T);
     if (on_logits_) on_logits_(logits(normed_MD, p.table_vD));
     const kernels::OutputLossPart whole = loss(normed_MD, p.table_vD, tokens, activations, *saved);
     if (saved->kept == shape::LossKeep::logits) {
@@ -74,15 +75,15 @@ class HeadSegment final : public Segment {
     return result;
   }
 
-  at::Tensor backward_input(const SegmentBuffer& parameters, const at::Tensor&, const Tokens& tokens,
+  tensor::Tensor backward_input(const SegmentBuffer& parameters, const tensor::Tensor&, const Tokens& tokens,
                             Saved& saved) const override {
     auto& s = static_cast<HeadSaved&>(saved);
     const HeadTensors p = views(parameters, norm_->elements(), vocab_.count, D);
-    const at::Tensor dnormed_mD = groups_.tensor->reduce_scatter(kernels::output_loss_backward_input(
+    const tensor::Tensor dnormed_mD = groups_.tensor->reduce_scatter(kernels::output_loss_backward_input(
         p.table_vD, tokens.targets_M, vocab_.begin, s.lse_M, gradient_scale(tokens), s.loss));
     if (!s.normed_mD.defined() && reads_normed(s)) s.normed_mD = norm_->forward(p.norm_E, s.x_mD, nullptr);
     s.dnorm_E = gradient_like(p.norm_E);
-    at::Tensor dx_mD = norm_->backward(p.norm_E, dnormed_mD, s.x_mD, s.norm, s.dnorm_E);
+    tensor::Tensor dx_mD = norm_->backward(p.norm_E, dnormed_mD, s.x_mD, s.norm, s.dnorm_E);
     drop(s.x_mD, s.lse_M);
     if (!trained_) {
       s.loss = {};
@@ -100,10 +101,10 @@ class HeadSegment final : public Segment {
         dtable = leaves.tied != nullptr ? LeafPart(leaves.tied, {0, table}) : LeafPart(leaves.flat, {E, table});
     // Of own rows; without sequence parallelism every rank has seen all rows.
     if (groups_.tensor->sequence_parallel() == shape::SequenceParallel::on) groups_.tensor->sum({s.dnorm_E});
-    dnorm.open().copy_(s.dnorm_E);
+    dnorm.open().copy_from(s.dnorm_E);
     dnorm.close();
-    const at::Tensor normed_MD =
-        reads_normed(s) ? groups_.tensor->all_gather(s.normed_mD, tokens.B * tokens.T) : at::Tensor();
+    const tensor::Tensor normed_MD =
+        reads_normed(s) ? groups_.tensor->all_gather(s.normed_mD, tokens.B * tokens.T) : tensor::Tensor();
     const auto open = [&](std::int64_t first, std::int64_t count) {
       dtable.close();
       return dtable.part({first * D, count * D}).open().view({count, D});
@@ -116,11 +117,11 @@ class HeadSegment final : public Segment {
   // Whether backward_weight does.
   bool reads_normed(const HeadSaved& s) const { return trained_ && s.kept == shape::LossKeep::logits; }
 
-  kernels::OutputLossPart loss(const at::Tensor& x_MD, const at::Tensor& table_vD, const Tokens& tokens,
+  kernels::OutputLossPart loss(const tensor::Tensor& x_MD, const tensor::Tensor& table_vD, const Tokens& tokens,
                                shape::SavedActivations activations, HeadSaved& saved) const {
     const auto wanted = trained_ ? kernels::LossGradients::input_and_weight : kernels::LossGradients::input;
     saved.kept = shape::output_loss_keep(
-        {x_MD.size(0), D, vocab_.count, groups_.tensor->size(), static_cast<std::int64_t>(x_MD.element_size()),
+        {x_MD.size(0), D, vocab_.count, groups_.tensor->size(), static_cast<std::int64_t>(x_MD.element_bytes()),
          trained_ ? shape::OutputLossShape::Weight::trained : shape::OutputLossShape::Weight::frozen});
     if (activations != shape::SavedActivations::none && saved.kept == shape::LossKeep::gradients)
       return kernels::output_loss_forward_with_gradients(x_MD, table_vD, tokens.targets_M, gradient_scale(tokens),
@@ -130,18 +131,18 @@ class HeadSegment final : public Segment {
   }
 
   // Of all ranks' vocabularies, side by side.
-  at::Tensor logits(const at::Tensor& x_MD, const at::Tensor& table_vD) const {
+  tensor::Tensor logits(const tensor::Tensor& x_MD, const tensor::Tensor& table_vD) const {
     const auto& last = parts_.back();
     std::int64_t widest = 0;
     for (const shape::Range& part : parts_) widest = std::max(widest, part.count);
-    const auto options = x_MD.options().dtype(at::kFloat);
-    const at::Tensor mine = at::zeros({x_MD.size(0), widest}, options);
+    const auto options = x_MD.type().of(tensor::Dtype::fp32);
+    const tensor::Tensor mine = tensor::zeros({x_MD.size(0), widest}, options);
     kernels::linear_forward_float(x_MD, table_vD, mine.narrow(1, 0, vocab_.count));
     if (parts_.size() == 1) return mine;
-    const at::Tensor all_MV = at::empty({x_MD.size(0), last.begin + last.count}, options);
-    const std::vector<at::Tensor> gathered = groups_.tensor->gather(mine);
+    const tensor::Tensor all_MV = tensor::empty({x_MD.size(0), last.begin + last.count}, options);
+    const std::vector<tensor::Tensor> gathered = groups_.tensor->gather(mine);
     for (std::size_t r = 0; r < parts_.size(); ++r) {
-      all_MV.narrow(1, parts_[r].begin, parts_[r].count).copy_(gathered[r].narrow(1, 0, parts_[r].count));
+      all_MV.narrow(1, parts_[r].begin, parts_[r].count).copy_from(gathered[r].narrow(1, 0, parts_[r].count));
     }
     return all_MV;
   }
@@ -150,7 +151,7 @@ class HeadSegment final : public Segment {
   kernels::OutputLossPart join(const kernels::OutputLossPart& mine) const {
     if (groups_.tensor->size() == 1) return mine;
     std::vector<kernels::OutputLossPart> parts;
-    for (const at::Tensor& both : groups_.tensor->gather(at::stack({mine.lse_M, mine.target_M})))
+    for (const tensor::Tensor& both : groups_.tensor->gather(tensor::stack({mine.lse_M, mine.target_M})))
       parts.push_back({both.select(0, 0), both.select(0, 1)});
     return kernels::output_loss_join(parts);
   }
@@ -171,10 +172,10 @@ std::unique_ptr<Segment> make_head_segment(const config::ModelSettings& model, c
   return std::make_unique<HeadSegment>(model, groups, trained, std::move(on_logits));
 }
 
-at::Tensor head_logits(const config::ModelSettings& model, const SegmentBuffer& parameters, const at::Tensor& x_MD) {
+tensor::Tensor head_logits(const config::ModelSettings& model, const SegmentBuffer& parameters, const tensor::Tensor& x_MD) {
   const auto norm = make_norm(model);
   const HeadTensors p = views(parameters, norm->elements(), model.vocab, model.hidden);
-  const at::Tensor logits_MV = at::empty({x_MD.size(0), model.vocab}, x_MD.options().dtype(at::kFloat));
+  const tensor::Tensor logits_MV = tensor::empty({x_MD.size(0), model.vocab}, x_MD.type().of(tensor::Dtype::fp32));
   kernels::linear_forward_float(norm->forward(p.norm_E, x_MD, nullptr), p.table_vD, logits_MV);
   return logits_MV;
 }

@@ -8,6 +8,7 @@
 #include "model/segment.h"
 #include "model/segment_tools.h"
 #include "shape/trained.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
@@ -16,6 +17,6 @@ std::unique_ptr<Segment> make_head_segment(const config::ModelSettings& model, c
                                            const shape::Trained& trained, OnLogits on_logits);
 
 // The logits of rows of the stream in fp32, without tensor parallelism: x_MD -> [M, V]. `parameters` is the head's.
-at::Tensor head_logits(const config::ModelSettings& model, const SegmentBuffer& parameters, const at::Tensor& x_MD);
+tensor::Tensor head_logits(const config::ModelSettings& model, const SegmentBuffer& parameters, const tensor::Tensor& x_MD);
 
 }  // namespace troika::model

@@ -1,5 +1,3 @@
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 
 #include <algorithm>
 #include <functional>
@@ -9,6 +7,7 @@
 #include "cpu/random_normal.h"
 #include "kernels/cpu_operands.h"
 #include "model/decoder.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 namespace {
@@ -60,18 +59,18 @@ void initialise_slot(const shape::Slot& slot, const shape::Range& range, float* 
 
 }  // namespace
 
-void initialise(const shape::SegmentLayout& layout, const shape::Range& range, const at::Tensor& flat,
+void initialise(const shape::SegmentLayout& layout, const shape::Range& range, const tensor::Tensor& flat,
                 std::uint64_t seed, double init_std) {
   for (const shape::Slot& slot : layout.slots) {
     const std::int64_t begin = std::max(slot.offset, range.begin);
     const std::int64_t end = std::min(slot.offset + slot.elements(), range.end());
     if (begin >= end) continue;
-    float* slot_begin = flat.data_ptr<float>() + (slot.offset - range.begin);
+    float* slot_begin = flat.data<float>() + (slot.offset - range.begin);
     initialise_slot(slot, {begin - slot.offset, end - begin}, slot_begin, seed, init_std);
   }
 }
 
-void initialise(const shape::SegmentLayout& layout, const at::Tensor& flat, std::uint64_t seed, double init_std) {
+void initialise(const shape::SegmentLayout& layout, const tensor::Tensor& flat, std::uint64_t seed, double init_std) {
   initialise(layout, {0, layout.elements}, flat, seed, init_std);
 }
 

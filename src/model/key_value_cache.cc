@@ -1,21 +1,21 @@
 #include "model/key_value_cache.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
-KeyValueCache::KeyValueCache(const config::ModelSettings& model, const at::TensorOptions& options)
+KeyValueCache::KeyValueCache(const config::ModelSettings& model, const tensor::TensorType& options)
     : k(model.kv_heads), H(model.head_dim), options_(options), blocks_(static_cast<std::size_t>(model.layers)) {}
 
 std::int64_t KeyValueCache::bytes() const {
   std::int64_t sum = 0;
   for (const Block& block : blocks_) {
-    if (block.k_kSH.defined()) sum += static_cast<std::int64_t>(block.k_kSH.nbytes() + block.v_kSH.nbytes());
+    if (block.k_kSH.defined()) sum += static_cast<std::int64_t>(block.k_kSH.bytes() + block.v_kSH.bytes());
   }
   return sum;
 }
@@ -24,9 +24,9 @@ void KeyValueCache::reserve(std::int64_t positions) {
   if (positions <= capacity_) return;
   constexpr std::int64_t step = 64;
   capacity_ = (std::max(positions, capacity_ + capacity_ / 2) + step - 1) / step * step;
-  const auto grow = [&](at::Tensor& held_kSH) {
-    at::Tensor larger_kSH = at::empty({k, capacity_, H}, options_);
-    if (length_ > 0) larger_kSH.narrow(1, 0, length_).copy_(held_kSH.narrow(1, 0, length_));
+  const auto grow = [&](tensor::Tensor& held_kSH) {
+    tensor::Tensor larger_kSH = tensor::empty({k, capacity_, H}, options_);
+    if (length_ > 0) larger_kSH.narrow(1, 0, length_).copy_from(held_kSH.narrow(1, 0, length_));
     held_kSH = larger_kSH;
   };
   for (Block& block : blocks_) {
@@ -35,13 +35,13 @@ void KeyValueCache::reserve(std::int64_t positions) {
   }
 }
 
-void KeyValueCache::write(std::int64_t block, const at::Tensor& k_TkH, const at::Tensor& v_TkH) {
+void KeyValueCache::write(std::int64_t block, const tensor::Tensor& k_TkH, const tensor::Tensor& v_TkH) {
   const std::int64_t T = k_TkH.size(0);
   if (length_ + T > capacity_)
     throw base::BugError(fmt::format("{} positions after {} in a cache with room for {}", T, length_, capacity_));
   Block& held = blocks_[static_cast<std::size_t>(block)];
-  held.k_kSH.narrow(1, length_, T).copy_(k_TkH.transpose(0, 1));
-  held.v_kSH.narrow(1, length_, T).copy_(v_TkH.transpose(0, 1));
+  held.k_kSH.narrow(1, length_, T).copy_from(k_TkH.transpose(0, 1));
+  held.v_kSH.narrow(1, length_, T).copy_from(v_TkH.transpose(0, 1));
 }
 
 void KeyValueCache::lengthen(std::int64_t positions) {
@@ -56,15 +56,15 @@ void KeyValueCache::shorten(std::int64_t length) {
   length_ = length;
 }
 
-static at::Tensor first_positions(const at::Tensor& x_kSH, std::int64_t S) {
+static tensor::Tensor first_positions(const tensor::Tensor& x_kSH, std::int64_t S) {
   return x_kSH.narrow(1, 0, S).transpose(0, 1).unsqueeze(0);
 }
 
-at::Tensor KeyValueCache::keys(std::int64_t block, std::int64_t S) const {
+tensor::Tensor KeyValueCache::keys(std::int64_t block, std::int64_t S) const {
   return first_positions(blocks_[static_cast<std::size_t>(block)].k_kSH, S);
 }
 
-at::Tensor KeyValueCache::values(std::int64_t block, std::int64_t S) const {
+tensor::Tensor KeyValueCache::values(std::int64_t block, std::int64_t S) const {
   return first_positions(blocks_[static_cast<std::size_t>(block)].v_kSH, S);
 }
 

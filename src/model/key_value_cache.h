@@ -3,12 +3,11 @@
 // Shapes: T new positions, S positions held, k key/value heads, H head width.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <vector>
 
 #include "config/settings.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
@@ -17,33 +16,33 @@ namespace troika::model {
 class KeyValueCache {
  public:
   // `options`: device and dtype of keys and values.
-  KeyValueCache(const config::ModelSettings& model, const at::TensorOptions& options);
+  KeyValueCache(const config::ModelSettings& model, const tensor::TensorType& options);
 
   std::int64_t length() const { return length_; }  // positions that every block holds
   std::int64_t capacity() const { return capacity_; }
   std::int64_t bytes() const;  // of the memory held
-  at::ScalarType dtype() const { return options_.dtype().toScalarType(); }
+  tensor::Dtype dtype() const { return options_.dtype().toScalarType(); }
 
   // Makes room for `positions` in all, at least.
   void reserve(std::int64_t positions);
   // A block's keys and values of the positions that follow length(); room must have been made for them. Once all blocks
   // have written theirs, lengthen(T) counts them.
-  void write(std::int64_t block, const at::Tensor& k_TkH, const at::Tensor& v_TkH);
+  void write(std::int64_t block, const tensor::Tensor& k_TkH, const tensor::Tensor& v_TkH);
   void lengthen(std::int64_t positions);
   // Forgets all positions from `length` on. At most length().
   void shorten(std::int64_t length);
 
   // Views of the first S positions of a block, [1, S, k, H]; rows of one head follow each other.
-  at::Tensor keys(std::int64_t block, std::int64_t S) const;
-  at::Tensor values(std::int64_t block, std::int64_t S) const;
+  tensor::Tensor keys(std::int64_t block, std::int64_t S) const;
+  tensor::Tensor values(std::int64_t block, std::int64_t S) const;
 
  private:
   struct Block {
-    at::Tensor k_kSH, v_kSH;  // S is capacity_
+    tensor::Tensor k_kSH, v_kSH;  // S is capacity_
   };
 
   std::int64_t k, H;
-  at::TensorOptions options_;
+  tensor::TensorType options_;
   std::int64_t length_ = 0, capacity_ = 0;
   std::vector<Block> blocks_;
 };

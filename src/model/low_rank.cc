@@ -1,6 +1,5 @@
 #include "model/low_rank.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include "config/lora.h"
 #include "kernels/dropout.h"
 #include "kernels/linear.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 namespace {
@@ -82,24 +82,24 @@ std::int64_t LowRank::elements() const {
   return sum;
 }
 
-at::Tensor LowRank::a(const at::Tensor& flat) const { return flat.narrow(0, 0, R * I).view({R, I}); }
+tensor::Tensor LowRank::a(const tensor::Tensor& flat) const { return flat.narrow(0, 0, R * I).view({R, I}); }
 
-at::Tensor LowRank::b(const at::Tensor& flat, std::size_t part) const {
+tensor::Tensor LowRank::b(const tensor::Tensor& flat, std::size_t part) const {
   std::int64_t offset = R * I;
   for (std::size_t before = 0; before < part; ++before) offset += parts_[before].rows * parts_[before].rank;
   const Part& p = parts_[part];
   return flat.narrow(0, offset, p.rows * p.rank).view({p.rows, p.rank});
 }
 
-at::Tensor LowRank::block(const at::Tensor& b_OR, std::size_t part) const {
+tensor::Tensor LowRank::block(const tensor::Tensor& b_OR, std::size_t part) const {
   const Part& p = parts_[part];
   return b_OR.narrow(0, p.first, p.rows).narrow(1, p.first_rank, p.rank);
 }
 
-at::Tensor LowRank::all_b(const at::Tensor& flat) const {
+tensor::Tensor LowRank::all_b(const tensor::Tensor& flat) const {
   if (parts_.size() == 1 && parts_[0].rows == O) return b(flat, 0);
-  at::Tensor b_OR = at::zeros({O, R}, flat.options());
-  for (std::size_t part = 0; part < parts_.size(); ++part) block(b_OR, part).copy_(b(flat, part));
+  tensor::Tensor b_OR = tensor::zeros({O, R}, flat.type());
+  for (std::size_t part = 0; part < parts_.size(); ++part) block(b_OR, part).copy_from(b(flat, part));
   return b_OR;
 }
 
@@ -108,15 +108,15 @@ static kernels::DropoutRows rows_of(const Tokens& tokens, const sharding::Contex
           context.positions(tokens.T_whole)};
 }
 
-at::Tensor LowRank::dropped(const at::Tensor& x_MI, const Tokens& tokens) const {
+tensor::Tensor LowRank::dropped(const tensor::Tensor& x_MI, const Tokens& tokens) const {
   if (dropout_ == 0 || tokens.step == 0) return x_MI;
   return kernels::dropout(x_MI, random_, rows_of(tokens, *groups_.context), first_input_, dropout_);
 }
 
-void LowRank::forward(const at::Tensor& w_W, const at::Tensor& x_MI, const Tokens& tokens, const at::Tensor& y_MO,
+void LowRank::forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, const Tokens& tokens, const tensor::Tensor& y_MO,
                       LowRankSaved& s) const {
   s.h_MR = kernels::linear_forward(dropped(x_MI, tokens), a(w_W));
-  const at::Tensor sum_MO = kernels::linear_forward(s.h_MR, all_b(w_W));
+  const tensor::Tensor sum_MO = kernels::linear_forward(s.h_MR, all_b(w_W));
   if (one_scale_) {
     y_MO.add_(sum_MO, parts_.front().scale);
     return;
@@ -125,8 +125,8 @@ void LowRank::forward(const at::Tensor& w_W, const at::Tensor& x_MI, const Token
 }
 
 // Dropout is a product with the mask, forward and backward.
-void LowRank::backward_input(const at::Tensor& w_W, const at::Tensor& dy_MO, const Tokens& tokens,
-                             const at::Tensor& dx_MI, LowRankSaved& s) const {
+void LowRank::backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO, const Tokens& tokens,
+                             const tensor::Tensor& dx_MI, LowRankSaved& s) const {
   s.dh_MR = kernels::linear_backward_input(dy_MO, all_b(w_W));
   if (one_scale_) {
     s.dh_MR.mul_(parts_.front().scale);
@@ -136,12 +136,12 @@ void LowRank::backward_input(const at::Tensor& w_W, const at::Tensor& dy_MO, con
   dx_MI.add_(dropped(kernels::linear_backward_input(s.dh_MR, a(w_W)), tokens));
 }
 
-void LowRank::backward_weight(const at::Tensor& dw_W, const at::Tensor& dy_MO, const at::Tensor& x_MI,
+void LowRank::backward_weight(const tensor::Tensor& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI,
                               const Tokens& tokens, const LowRankSaved& s) const {
   kernels::linear_backward_weight(s.dh_MR, dropped(x_MI, tokens), a(dw_W));
-  const at::Tensor db_OR = at::empty({O, R}, dw_W.options());
+  const tensor::Tensor db_OR = tensor::empty({O, R}, dw_W.type());
   kernels::linear_backward_weight(dy_MO, s.h_MR, db_OR);
-  for (std::size_t part = 0; part < parts_.size(); ++part) b(dw_W, part).copy_(block(db_OR, part)).mul_(parts_[part].scale);
+  for (std::size_t part = 0; part < parts_.size(); ++part) b(dw_W, part).copy_from(block(db_OR, part)).mul_(parts_[part].scale);
 }
 
 }  // namespace troika::model

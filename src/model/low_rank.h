@@ -5,8 +5,6 @@
 // Dtypes as in kernels/cpu_operands.h; gradients fp32.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <vector>
 
@@ -15,11 +13,12 @@
 #include "model/segment_tools.h"
 #include "shape/adapter.h"
 #include "shape/trained.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
 struct LowRankSaved {
-  at::Tensor h_MR, dh_MR;  // dropout(x) A^T; the gradient of it
+  tensor::Tensor h_MR, dh_MR;  // dropout(x) A^T; the gradient of it
   std::int64_t bytes() const;
 };
 
@@ -32,11 +31,11 @@ class LowRank {
   bool any() const { return R > 0; }  // the rest needs one
   std::int64_t elements() const;      // of its piece of the block's adapter buffer
 
-  void forward(const at::Tensor& w_W, const at::Tensor& x_MI, const Tokens& tokens, const at::Tensor& y_MO,
+  void forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, const Tokens& tokens, const tensor::Tensor& y_MO,
                LowRankSaved& saved) const;  // adds to y
-  void backward_input(const at::Tensor& w_W, const at::Tensor& dy_MO, const Tokens& tokens, const at::Tensor& dx_MI,
+  void backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO, const Tokens& tokens, const tensor::Tensor& dx_MI,
                       LowRankSaved& saved) const;  // adds to dx
-  void backward_weight(const at::Tensor& dw_W, const at::Tensor& dy_MO, const at::Tensor& x_MI, const Tokens& tokens,
+  void backward_weight(const tensor::Tensor& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const Tokens& tokens,
                        const LowRankSaved& saved) const;
 
  private:
@@ -45,11 +44,11 @@ class LowRank {
     std::int64_t first = 0, rows = 0, first_rank = 0, rank = 0;
     double scale = 0;
   };
-  at::Tensor a(const at::Tensor& flat) const;                        // [R, I]
-  at::Tensor b(const at::Tensor& flat, std::size_t part) const;      // [rows, rank]
-  at::Tensor block(const at::Tensor& b_OR, std::size_t part) const;  // where that stands in the B of all parts
-  at::Tensor all_b(const at::Tensor& flat) const;                    // [O, R]
-  at::Tensor dropped(const at::Tensor& x_MI, const Tokens& tokens) const;
+  tensor::Tensor a(const tensor::Tensor& flat) const;                        // [R, I]
+  tensor::Tensor b(const tensor::Tensor& flat, std::size_t part) const;      // [rows, rank]
+  tensor::Tensor block(const tensor::Tensor& b_OR, std::size_t part) const;  // where that stands in the B of all parts
+  tensor::Tensor all_b(const tensor::Tensor& flat) const;                    // [O, R]
+  tensor::Tensor dropped(const tensor::Tensor& x_MI, const Tokens& tokens) const;
 
   const Groups groups_;
   const double dropout_;

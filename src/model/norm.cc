@@ -1,10 +1,9 @@
 #include "model/norm.h"
 
-#include <ATen/ATen.h>
-
 #include "kernels/norm.h"
 #include "model/segment_tools.h"
 #include "shape/architecture.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 namespace {
@@ -13,16 +12,16 @@ class RmsNorm final : public Norm {
  public:
   RmsNorm(std::int64_t elements, double eps) : Norm(elements), eps_(eps) {}
 
-  at::Tensor forward(const at::Tensor& w_E, const at::Tensor& x_MD, NormSaved* saved,
-                     const at::Tensor& plus_MD) const override {
+  tensor::Tensor forward(const tensor::Tensor& w_E, const tensor::Tensor& x_MD, NormSaved* saved,
+                     const tensor::Tensor& plus_MD) const override {
     kernels::RmsNormSaved kept;
-    at::Tensor y_MD = kernels::rms_norm_forward(x_MD, w_E, eps_, saved == nullptr ? nullptr : &kept, plus_MD);
+    tensor::Tensor y_MD = kernels::rms_norm_forward(x_MD, w_E, eps_, saved == nullptr ? nullptr : &kept, plus_MD);
     if (saved != nullptr) saved->rstd_M = kept.rstd_M;
     return y_MD;
   }
 
-  at::Tensor backward(const at::Tensor& w_E, const at::Tensor& dy_MD, const at::Tensor& x_MD, const NormSaved& saved,
-                      const at::Tensor& dw_E, const at::Tensor& plus_MD) const override {
+  tensor::Tensor backward(const tensor::Tensor& w_E, const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD, const NormSaved& saved,
+                      const tensor::Tensor& dw_E, const tensor::Tensor& plus_MD) const override {
     return kernels::rms_norm_backward(dy_MD, x_MD, w_E, {saved.rstd_M}, dw_E, plus_MD);
   }
 
@@ -34,24 +33,24 @@ class LayerNorm final : public Norm {
  public:
   LayerNorm(std::int64_t elements, std::int64_t width, double eps) : Norm(elements), D(width), eps_(eps) {}
 
-  at::Tensor forward(const at::Tensor& w_E, const at::Tensor& x_MD, NormSaved* saved,
-                     const at::Tensor& plus_MD) const override {
+  tensor::Tensor forward(const tensor::Tensor& w_E, const tensor::Tensor& x_MD, NormSaved* saved,
+                     const tensor::Tensor& plus_MD) const override {
     kernels::LayerNormSaved kept;
-    at::Tensor y_MD =
+    tensor::Tensor y_MD =
         kernels::layer_norm_forward(x_MD, gain(w_E), bias(w_E), eps_, saved == nullptr ? nullptr : &kept, plus_MD);
     if (saved != nullptr) *saved = {kept.mean_M, kept.rstd_M};
     return y_MD;
   }
 
-  at::Tensor backward(const at::Tensor& w_E, const at::Tensor& dy_MD, const at::Tensor& x_MD, const NormSaved& saved,
-                      const at::Tensor& dw_E, const at::Tensor& plus_MD) const override {
+  tensor::Tensor backward(const tensor::Tensor& w_E, const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD, const NormSaved& saved,
+                      const tensor::Tensor& dw_E, const tensor::Tensor& plus_MD) const override {
     return kernels::layer_norm_backward(dy_MD, x_MD, gain(w_E), {saved.mean_M, saved.rstd_M}, gain(dw_E), bias(dw_E),
                                         plus_MD);
   }
 
  private:
-  at::Tensor gain(const at::Tensor& flat) const { return flat.narrow(0, 0, D); }
-  at::Tensor bias(const at::Tensor& flat) const { return flat.narrow(0, D, D); }
+  tensor::Tensor gain(const tensor::Tensor& flat) const { return flat.narrow(0, 0, D); }
+  tensor::Tensor bias(const tensor::Tensor& flat) const { return flat.narrow(0, D, D); }
 
   const std::int64_t D;
   const double eps_;

@@ -3,17 +3,16 @@
 // Shapes: M rows, D width, E = elements(). Dtypes as in kernels/cpu_operands.h; gradients fp32.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <memory>
 
 #include "config/settings.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
 struct NormSaved {
-  at::Tensor mean_M, rstd_M;  // fp32; x itself is kept by the caller
+  tensor::Tensor mean_M, rstd_M;  // fp32; x itself is kept by the caller
   std::int64_t bytes() const;
 };
 
@@ -23,11 +22,11 @@ class Norm {
   std::int64_t elements() const { return elements_; }
 
   // Returns y_MD; fills `saved` when it is not null. plus_MD, where it is defined, is added to x first, in place.
-  virtual at::Tensor forward(const at::Tensor& w_E, const at::Tensor& x_MD, NormSaved* saved,
-                             const at::Tensor& plus_MD = {}) const = 0;
+  virtual tensor::Tensor forward(const tensor::Tensor& w_E, const tensor::Tensor& x_MD, NormSaved* saved,
+                             const tensor::Tensor& plus_MD = {}) const = 0;
   // Returns dx_MD = gradient + plus_MD (may be undefined) and writes dw_E.
-  virtual at::Tensor backward(const at::Tensor& w_E, const at::Tensor& dy_MD, const at::Tensor& x_MD,
-                              const NormSaved& saved, const at::Tensor& dw_E, const at::Tensor& plus_MD = {}) const = 0;
+  virtual tensor::Tensor backward(const tensor::Tensor& w_E, const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD,
+                              const NormSaved& saved, const tensor::Tensor& dw_E, const tensor::Tensor& plus_MD = {}) const = 0;
 
  protected:
   explicit Norm(std::int64_t elements) : elements_(elements) {}

@@ -1,10 +1,10 @@
 #include "model/positions.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "shape/architecture.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
@@ -20,13 +20,13 @@ kernels::RopeFrequencies rope_frequencies(const config::ModelSettings& model) {
   return {model.head_dim, model.rope_theta, scaling};
 }
 
-Positions make_positions(const config::ModelSettings& model, std::int64_t seq_len, const c10::Device& device,
+Positions make_positions(const config::ModelSettings& model, std::int64_t seq_len, const tensor::Device& device,
                          const sharding::ContextGroup& context) {
   Positions positions;
   positions.seq_len = seq_len;
   const std::vector<std::int64_t> mine = context.positions(seq_len);
   const auto on_device = [&](const std::vector<std::int64_t>& values) {
-    return at::tensor(values, at::TensorOptions().dtype(at::kLong)).to(device);
+    return at::tensor(values, tensor::TensorType(tensor::Dtype::int64)).to(device);
   };
   if (shape::has_rotary_positions(shape::architecture_of(model))) {
     positions.whole_rope =
@@ -46,7 +46,7 @@ kernels::RopeTable rope_of(const Positions& positions, const Tokens& tokens) {
   return {positions.whole_rope.cos_TI, positions.whole_rope.sin_TI, tokens.position_BT};
 }
 
-at::Tensor learned_rows_of(const Positions& positions, const Tokens& tokens) {
+tensor::Tensor learned_rows_of(const Positions& positions, const Tokens& tokens) {
   if (tokens.position_BT.defined()) return tokens.position_BT.flatten();
   return positions.index_T.narrow(0, 0, tokens.T).repeat({tokens.B});
 }

@@ -1,14 +1,13 @@
 // Where this rank's rows stand in their sequences.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 
 #include "config/settings.h"
 #include "kernels/rope.h"
 #include "model/segment.h"
 #include "sharding/context_group.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
@@ -17,18 +16,18 @@ namespace troika::model {
 struct Positions {
   std::int64_t seq_len = 0;
   kernels::RopeTable rope, whole_rope;  // rotary; of all positions
-  at::Tensor index_T;                   // learned; int64
+  tensor::Tensor index_T;                   // learned; int64
 };
 
 // The rows that belong to the positions of `tokens`, which restart at 0 in each packed document.
 kernels::RopeTable rope_of(const Positions& positions, const Tokens& tokens);  // rotary
-at::Tensor learned_rows_of(const Positions& positions, const Tokens& tokens);  // learned; int64, [B * T]
+tensor::Tensor learned_rows_of(const Positions& positions, const Tokens& tokens);  // learned; int64, [B * T]
 
 // Of a model with rotary positions.
 kernels::RopeFrequencies rope_frequencies(const config::ModelSettings& model);
 
 // ConfigError when a learned table is shorter than seq_len.
-Positions make_positions(const config::ModelSettings& model, std::int64_t seq_len, const c10::Device& device,
+Positions make_positions(const config::ModelSettings& model, std::int64_t seq_len, const tensor::Device& device,
                          const sharding::ContextGroup& context);
 
 // BugError when the microbatch is longer than `positions` was made for.

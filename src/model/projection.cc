@@ -1,8 +1,7 @@
 #include "model/projection.h"
 
-#include <ATen/ATen.h>
-
 #include "kernels/linear.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
@@ -18,32 +17,32 @@ Projection::Projection(const shape::Architecture& architecture, ProjectionKind k
 
 std::int64_t Projection::elements() const { return O * I + (has_bias_ ? O : 0); }
 
-at::Tensor Projection::weight(const at::Tensor& flat) const {
-  const at::Tensor own = flat.narrow(0, 0, O * I);
+tensor::Tensor Projection::weight(const tensor::Tensor& flat) const {
+  const tensor::Tensor own = flat.narrow(0, 0, O * I);
   return order_ == shape::Architecture::WeightOrder::out_in ? own.view({O, I}) : own.view({I, O}).t();
 }
 
-at::Tensor Projection::bias(const at::Tensor& flat) const {
-  return has_bias_ ? flat.narrow(0, O * I, O) : at::Tensor();
+tensor::Tensor Projection::bias(const tensor::Tensor& flat) const {
+  return has_bias_ ? flat.narrow(0, O * I, O) : tensor::Tensor();
 }
 
-at::Tensor Projection::forward(const at::Tensor& w_W, const at::Tensor& x_MI) const {
+tensor::Tensor Projection::forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI) const {
   return kernels::linear_forward(x_MI, weight(w_W), bias(w_W));
 }
 
-at::Tensor Projection::multiply(const at::Tensor& w_W, const at::Tensor& x_MI) const {
+tensor::Tensor Projection::multiply(const tensor::Tensor& w_W, const tensor::Tensor& x_MI) const {
   return kernels::linear_forward(x_MI, weight(w_W));
 }
 
-void Projection::add_bias(const at::Tensor& w_W, const at::Tensor& y_MO) const {
+void Projection::add_bias(const tensor::Tensor& w_W, const tensor::Tensor& y_MO) const {
   if (has_bias_) y_MO.add_(bias(w_W));
 }
 
-at::Tensor Projection::backward_input(const at::Tensor& w_W, const at::Tensor& dy_MO) const {
+tensor::Tensor Projection::backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO) const {
   return kernels::linear_backward_input(dy_MO, weight(w_W));
 }
 
-void Projection::backward_weight(const at::Tensor& dw_W, const at::Tensor& dy_MO, const at::Tensor& x_MI) const {
+void Projection::backward_weight(const tensor::Tensor& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI) const {
   kernels::linear_backward_weight(dy_MO, x_MI, weight(dw_W));
   if (has_bias_) kernels::linear_backward_bias(dy_MO, bias(dw_W));
 }

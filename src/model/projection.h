@@ -3,11 +3,10 @@
 // Shapes: M rows, I inputs, O outputs of this rank, W = elements(). Dtypes as in kernels/cpu_operands.h; gradients fp32.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 
 #include "shape/architecture.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
@@ -18,17 +17,17 @@ class Projection {
   Projection(const shape::Architecture& architecture, ProjectionKind kind, std::int64_t inputs, std::int64_t outputs);
   std::int64_t elements() const;
 
-  at::Tensor forward(const at::Tensor& w_W, const at::Tensor& x_MI) const;  // y_MO
+  tensor::Tensor forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI) const;  // y_MO
   // forward in two steps, where the projection's sum over tp ranks lies between them. add_bias works in place.
-  at::Tensor multiply(const at::Tensor& w_W, const at::Tensor& x_MI) const;
-  void add_bias(const at::Tensor& w_W, const at::Tensor& y_MO) const;
+  tensor::Tensor multiply(const tensor::Tensor& w_W, const tensor::Tensor& x_MI) const;
+  void add_bias(const tensor::Tensor& w_W, const tensor::Tensor& y_MO) const;
 
-  at::Tensor backward_input(const at::Tensor& w_W, const at::Tensor& dy_MO) const;  // dx_MI
-  void backward_weight(const at::Tensor& dw_W, const at::Tensor& dy_MO, const at::Tensor& x_MI) const;
+  tensor::Tensor backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO) const;  // dx_MI
+  void backward_weight(const tensor::Tensor& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI) const;
 
  private:
-  at::Tensor weight(const at::Tensor& flat) const;  // [O, I]; a transposed view where it is stored as [I, O]
-  at::Tensor bias(const at::Tensor& flat) const;    // [O], undefined where there is none
+  tensor::Tensor weight(const tensor::Tensor& flat) const;  // [O, I]; a transposed view where it is stored as [I, O]
+  tensor::Tensor bias(const tensor::Tensor& flat) const;    // [O], undefined where there is none
 
   shape::Architecture::WeightOrder order_;
   bool has_bias_;

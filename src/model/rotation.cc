@@ -1,6 +1,7 @@
 #include "model/rotation.h"
 
 #include "shape/architecture.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
@@ -9,16 +10,16 @@ Rotation::Rotation(const config::ModelSettings& model)
       normed_(shape::architecture_of(model).positions == shape::Architecture::Positions::normed_rotary),
       eps_(model.norm_eps) {}
 
-QueriesAndKeys Rotation::forward(const at::Tensor& w_W, const QueriesAndKeys& x, const kernels::RopeTable& rope,
+QueriesAndKeys Rotation::forward(const tensor::Tensor& w_W, const QueriesAndKeys& x, const kernels::RopeTable& rope,
                                  RotationSaved& saved) const {
   if (!normed_) return {kernels::rope_forward(x.q_BTnH, rope), kernels::rope_forward(x.k_BTkH, rope)};
   return {kernels::qk_norm_rope_forward(x.q_BTnH, of_q(w_W), eps_, rope, &saved.q),
           kernels::qk_norm_rope_forward(x.k_BTkH, of_k(w_W), eps_, rope, &saved.k)};
 }
 
-void Rotation::backward(const at::Tensor& w_W, const QueriesAndKeys& dy, const QueriesAndKeys& x,
+void Rotation::backward(const tensor::Tensor& w_W, const QueriesAndKeys& dy, const QueriesAndKeys& x,
                         const kernels::RopeTable& rope, const RotationSaved& saved, const QueriesAndKeys& dx,
-                        const at::Tensor& dw_W) const {
+                        const tensor::Tensor& dw_W) const {
   if (!normed_) {
     kernels::rope_backward(dy.q_BTnH, rope, dx.q_BTnH);
     kernels::rope_backward(dy.k_BTkH, rope, dx.k_BTkH);

@@ -4,17 +4,16 @@
 // kernels/cpu_operands.h.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 
 #include "config/settings.h"
 #include "kernels/rope.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
 struct QueriesAndKeys {
-  at::Tensor q_BTnH, k_BTkH;  // may be strided views, last dim contiguous
+  tensor::Tensor q_BTnH, k_BTkH;  // may be strided views, last dim contiguous
 };
 
 struct RotationSaved {
@@ -27,16 +26,16 @@ class Rotation {
   explicit Rotation(const config::ModelSettings& model);
   std::int64_t elements() const { return normed_ ? 2 * H : 0; }
 
-  QueriesAndKeys forward(const at::Tensor& w_W, const QueriesAndKeys& x, const kernels::RopeTable& rope,
+  QueriesAndKeys forward(const tensor::Tensor& w_W, const QueriesAndKeys& x, const kernels::RopeTable& rope,
                          RotationSaved& saved) const;
   // Writes dx and dw_W, fp32.
-  void backward(const at::Tensor& w_W, const QueriesAndKeys& dy, const QueriesAndKeys& x,
+  void backward(const tensor::Tensor& w_W, const QueriesAndKeys& dy, const QueriesAndKeys& x,
                 const kernels::RopeTable& rope, const RotationSaved& saved, const QueriesAndKeys& dx,
-                const at::Tensor& dw_W) const;
+                const tensor::Tensor& dw_W) const;
 
  private:
-  at::Tensor of_q(const at::Tensor& w_W) const { return w_W.narrow(0, 0, H); }
-  at::Tensor of_k(const at::Tensor& w_W) const { return w_W.narrow(0, H, H); }
+  tensor::Tensor of_q(const tensor::Tensor& w_W) const { return w_W.narrow(0, 0, H); }
+  tensor::Tensor of_k(const tensor::Tensor& w_W) const { return w_W.narrow(0, H, H); }
 
   const std::int64_t H;
   const bool normed_;

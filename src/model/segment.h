@@ -3,8 +3,6 @@
 // context-parallel group are inside these calls, so all its ranks make them in the same order.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -13,17 +11,18 @@
 #include "shape/segment_costs.h"
 #include "sharding/context_group.h"
 #include "sharding/leaf_writer.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
 // One microbatch's tokens on the device: B sequences, of each T positions of this rank, M = B * T rows. Ranks of one
 // tensor-parallel group are given the same.
 struct Tokens {
-  at::Tensor ids_M;      // int64
-  at::Tensor targets_M;  // int64; -100: no loss
+  tensor::Tensor ids_M;      // int64
+  tensor::Tensor targets_M;  // int64; -100: no loss
   // Where the documents of a sequence are apart; else null and undefined.
   std::shared_ptr<const sharding::LocalDocuments> documents;
-  at::Tensor position_BT;  // int64: of every position, within its document
+  tensor::Tensor position_BT;  // int64: of every position, within its document
   std::int64_t B = 0, T = 0;
   std::int64_t T_whole = 0;  // positions of the whole sequence; equal to T without context parallelism
   double loss_scale = 1;     // backward starts from loss_scale / (B * T_whole)
@@ -35,7 +34,7 @@ struct Tokens {
 // A segment's parameters in the compute dtype, one-dimensional, laid out as segment_layout says; for the head of a tied
 // model also what tied_layout describes; for a block with adapters theirs (adapter_layout).
 struct SegmentBuffer {
-  at::Tensor flat, tied, adapter;
+  tensor::Tensor flat, tied, adapter;
 };
 
 // The gradients of the same buffers; null: not trained.
@@ -51,14 +50,14 @@ class Saved {
 };
 
 struct ForwardResult {
-  at::Tensor y_mD;  // undefined for the head
+  tensor::Tensor y_mD;  // undefined for the head
   // kernels::output_loss_sum of the head, over the rows of this rank's positions, alike on all tp ranks; undefined elsewhere.
-  at::Tensor loss_2;
+  tensor::Tensor loss_2;
   std::unique_ptr<Saved> saved;
 };
 
 // Told the logits of a microbatch's rows, fp32, [M, V] with the vocabulary of all tp ranks, inside the head's forward.
-using OnLogits = std::function<void(const at::Tensor& logits_MV)>;
+using OnLogits = std::function<void(const tensor::Tensor& logits_MV)>;
 
 // What crosses a segment boundary is x_mD: the rows that the tensor group says this rank keeps (TensorGroup::rows), in
 // the compute dtype. Threads: one rank's thread; Saved belongs to one microbatch.
@@ -67,12 +66,12 @@ class Segment {
   virtual ~Segment() = default;
 
   // x_mD: input of the segment (undefined for the embedding). With SavedActivations::none `saved` stays null.
-  virtual ForwardResult forward(const SegmentBuffer& parameters, const at::Tensor& x_mD, const Tokens& tokens,
+  virtual ForwardResult forward(const SegmentBuffer& parameters, const tensor::Tensor& x_mD, const Tokens& tokens,
                                 shape::SavedActivations activations) const = 0;
 
   // dy_mD: gradient of the output (undefined for the head, whose loss is summed over tokens and scaled by
   // loss_scale / (B * T_whole)). Returns dx_mD, undefined for the embedding.
-  virtual at::Tensor backward_input(const SegmentBuffer& parameters, const at::Tensor& dy_mD, const Tokens& tokens,
+  virtual tensor::Tensor backward_input(const SegmentBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,
                                     Saved& saved) const = 0;
 
   // Writes this microbatch's gradient of every trained parameter, in pieces of whole parameters; those open at one time

@@ -1,6 +1,6 @@
 #include "model/segment_tools.h"
 
-#include <ATen/ATen.h>
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
@@ -13,18 +13,18 @@ static std::shared_ptr<const Group> shared(const Group* given) {
 
 Groups groups_of(const Parallelism& parallel) { return {shared(parallel.tensor), shared(parallel.context)}; }
 
-at::Tensor gradient_like(const at::Tensor& parameter) {
-  return at::empty(parameter.sizes(), parameter.options().dtype(at::kFloat));
+tensor::Tensor gradient_like(const tensor::Tensor& parameter) {
+  return tensor::empty(parameter.sizes(), parameter.type().of(tensor::Dtype::fp32));
 }
 
-std::int64_t bytes_of(std::initializer_list<const at::Tensor*> tensors) {
+std::int64_t bytes_of(std::initializer_list<const tensor::Tensor*> tensors) {
   std::int64_t sum = 0;
-  for (const at::Tensor* tensor : tensors) sum += tensor->defined() ? static_cast<std::int64_t>(tensor->nbytes()) : 0;
+  for (const tensor::Tensor* tensor : tensors) sum += tensor->defined() ? static_cast<std::int64_t>(tensor->nbytes()) : 0;
   return sum;
 }
 
-at::Tensor view(const at::Tensor& flat, const shape::Range& place) {
-  return flat.defined() ? flat.narrow(0, place.begin, place.count) : at::Tensor();
+tensor::Tensor view(const tensor::Tensor& flat, const shape::Range& place) {
+  return flat.defined() ? flat.narrow(0, place.begin, place.count) : tensor::Tensor();
 }
 
 }  // namespace troika::model

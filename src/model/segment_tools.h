@@ -6,6 +6,7 @@
 
 #include "kernels/embedding.h"
 #include "model/decoder.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 
@@ -18,10 +19,10 @@ struct Groups {
 Groups groups_of(const Parallelism& parallel);
 
 // An fp32 tensor of the same shape, uninitialised: a gradient.
-at::Tensor gradient_like(const at::Tensor& parameter);
+tensor::Tensor gradient_like(const tensor::Tensor& parameter);
 
 // Bytes of those that are defined.
-std::int64_t bytes_of(std::initializer_list<const at::Tensor*> tensors);
+std::int64_t bytes_of(std::initializer_list<const tensor::Tensor*> tensors);
 
 template <class... Tensors>
 void drop(Tensors&... tensors) {
@@ -42,14 +43,14 @@ class Places {
 };
 
 // Undefined of an undefined buffer.
-at::Tensor view(const at::Tensor& flat, const shape::Range& place);
+tensor::Tensor view(const tensor::Tensor& flat, const shape::Range& place);
 
 // A range of a leaf, or of none.
 class LeafPart {
  public:
   LeafPart(sharding::LeafWriter* leaf, const shape::Range& place) : leaf_(leaf), place_(place) {}
   LeafPart part(const shape::Range& of) const { return {leaf_, {place_.begin + of.begin, of.count}}; }
-  at::Tensor open() const { return leaf_->open(place_); }
+  tensor::Tensor open() const { return leaf_->open(place_); }
   void close() const { leaf_->close(); }
   void write_rows(const kernels::NamedRows& rows) const { leaf_->write_rows(place_, rows.row_r, rows.gradient_rD); }
 

@@ -1,10 +1,10 @@
 #include "optimizer/optimizer.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+
+#include "tensor/tensor.h"
 
 namespace troika::optimizer {
 
@@ -17,13 +17,13 @@ double norm_of(const std::vector<double>& squares_in_name_order) {
   return std::sqrt(std::accumulate(squares_in_name_order.begin(), squares_in_name_order.end(), 0.0));
 }
 
-AdamW::AdamW(const std::vector<Stretch>& stretches, const at::Tensor& values, const config::OptimizerSettings& settings,
+AdamW::AdamW(const std::vector<Stretch>& stretches, const tensor::Tensor& values, const config::OptimizerSettings& settings,
              const shape::StatePlace& place, Checksums checksums, tensor::Streams& streams, tensor::Ledger& ledger)
     : values_(values),
       settings_(settings),
-      has_master_(values.scalar_type() != at::kFloat),
+      has_master_(values.dtype() != tensor::Dtype::fp32),
       checksums_(checksums),
-      state_(shape::state_tensors(static_cast<std::int64_t>(values.element_size())), values.numel(), place, streams,
+      state_(shape::state_tensors(static_cast<std::int64_t>(values.element_bytes())), values.elements(), place, streams,
              ledger) {
   for (const Stretch& stretch : stretches)
     stretches_.push_back({stretch.count, stretch.decays ? settings.weight_decay : 0});
@@ -67,11 +67,11 @@ StretchesOfPiece within(const std::vector<kernels::DecayStretch>& stretches, con
 
 }  // namespace
 
-std::optional<StateFault> AdamW::step(const at::Tensor& gradient, double lr, double gradient_scale,
+std::optional<StateFault> AdamW::step(const tensor::Tensor& gradient, double lr, double gradient_scale,
                                       std::int64_t update) {
   constexpr std::int64_t piece_elements = std::int64_t{1} << 18;
   const kernels::AdamW adamw{lr, settings_.beta1, settings_.beta2, settings_.eps, update, gradient_scale};
-  const std::int64_t elements = values_.numel(), most = state_.by_pieces() ? piece_elements : elements;
+  const std::int64_t elements = values_.elements(), most = state_.by_pieces() ? piece_elements : elements;
   SumsOfStep sums;
   if (checksums_ == Checksums::on) sums = {std::vector<Sums>(stretches_.size()), std::vector<Sums>(stretches_.size())};
   for (std::int64_t begin = 0; begin < elements; begin += most) {
@@ -91,16 +91,16 @@ std::optional<StateFault> AdamW::step(const at::Tensor& gradient, double lr, dou
   return fault;
 }
 
-kernels::AdamWTensors AdamW::tensors_of(const at::Tensor& gradient, const shape::Range& piece) {
-  const auto part = [&](const at::Tensor& flat) { return flat.narrow(0, piece.begin, piece.count); };
+kernels::AdamWTensors AdamW::tensors_of(const tensor::Tensor& gradient, const shape::Range& piece) {
+  const auto part = [&](const tensor::Tensor& flat) { return flat.narrow(0, piece.begin, piece.count); };
   return {part(has_master_ ? state_.present(2) : values_), part(gradient), part(state_.present(0)),
-          part(state_.present(1)), has_master_ ? part(values_) : at::Tensor()};
+          part(state_.present(1)), has_master_ ? part(values_) : tensor::Tensor()};
 }
 
 // Of the stretches from `first` on.
-void AdamW::add_sums(const at::Tensor& of_stretches, std::size_t first, SumsOfStep* sums) {
-  const at::Tensor here = of_stretches.cpu();
-  const std::int64_t* next = here.data_ptr<std::int64_t>();
+void AdamW::add_sums(const tensor::Tensor& of_stretches, std::size_t first, SumsOfStep* sums) {
+  const tensor::Tensor here = of_stretches.cpu();
+  const std::int64_t* next = here.data<std::int64_t>();
   const auto add_to = [&](Sums& to) {
     for (std::uint32_t& sum : to) sum += static_cast<std::uint32_t>(*next++);
   };
@@ -111,7 +111,7 @@ void AdamW::add_sums(const at::Tensor& of_stretches, std::size_t first, SumsOfSt
   }
 }
 
-static std::uint32_t sum_of(const at::Tensor& flat, std::int64_t begin, std::int64_t count) {
+static std::uint32_t sum_of(const tensor::Tensor& flat, std::int64_t begin, std::int64_t count) {
   return static_cast<std::uint32_t>(kernels::bits_sum(flat.narrow(0, begin, count)).item<std::int64_t>());
 }
 
@@ -119,7 +119,7 @@ std::optional<StateFault> AdamW::find_fault() const {
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < known_.size(); ++i) {
     const std::int64_t count = stretches_[i].count;
-    const auto sum = [&](const at::Tensor& flat) { return sum_of(flat, begin, count); };
+    const auto sum = [&](const tensor::Tensor& flat) { return sum_of(flat, begin, count); };
     const Sums now{sum(master()), sum(m()), sum(v()), has_master_ ? sum(values_) : 0};
     const auto fault = difference(now, known_[i], i);
     state_.done(begin, count);

@@ -1,8 +1,6 @@
 // AdamW over one rank's range of a flat buffer, and the pieces of the gradient norm.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +12,7 @@
 #include "optimizer/optimizer_state.h"
 #include "shape/shard_plan.h"
 #include "tensor/ledger.h"
+#include "tensor/tensor.h"
 
 namespace troika::optimizer {
 
@@ -44,13 +43,13 @@ class AdamW {
  public:
   // `values`: what forward and backward read, one-dimensional, fp32, bf16 or fp16; fp32 values are their own master copy.
   // `stretches` cover them in order.
-  AdamW(const std::vector<Stretch>& stretches, const at::Tensor& values, const config::OptimizerSettings& settings,
+  AdamW(const std::vector<Stretch>& stretches, const tensor::Tensor& values, const config::OptimizerSettings& settings,
         const shape::StatePlace& place, Checksums checksums, tensor::Streams& streams, tensor::Ledger& ledger);
 
   // For checkpoints, fp32, each as long as the values; after writing to any of the three, call master_changed().
-  const at::Tensor& m() const { return state_.stored(0); }
-  const at::Tensor& v() const { return state_.stored(1); }
-  const at::Tensor& master() const { return has_master_ ? state_.stored(2) : values_; }
+  const tensor::Tensor& m() const { return state_.stored(0); }
+  const tensor::Tensor& v() const { return state_.stored(1); }
+  const tensor::Tensor& master() const { return has_master_ ? state_.stored(2) : values_; }
   void master_changed();
   void settle() { state_.offload(); }  // after reading or writing any of the three
 
@@ -60,7 +59,7 @@ class AdamW {
   // One update with `gradient` (fp32, as long as the values) times `gradient_scale`; the values follow the master copy.
   // `update` counts the updates from 1. With checksums: what had changed since the last step; everything is updated all the
   // same.
-  std::optional<StateFault> step(const at::Tensor& gradient, double lr, double gradient_scale, std::int64_t update);
+  std::optional<StateFault> step(const tensor::Tensor& gradient, double lr, double gradient_scale, std::int64_t update);
 
   // Between steps: what has changed since the last one, found by reading all of it. Nothing without checksums.
   std::optional<StateFault> find_fault() const;
@@ -73,10 +72,10 @@ class AdamW {
   struct SumsOfStep {                         // by stretch
     std::vector<Sums> read, written;
   };
-  kernels::AdamWTensors tensors_of(const at::Tensor& gradient, const shape::Range& piece);
-  static void add_sums(const at::Tensor& of_stretches, std::size_t first, SumsOfStep* sums);
+  kernels::AdamWTensors tensors_of(const tensor::Tensor& gradient, const shape::Range& piece);
+  static void add_sums(const tensor::Tensor& of_stretches, std::size_t first, SumsOfStep* sums);
 
-  const at::Tensor values_;
+  const tensor::Tensor values_;
   const config::OptimizerSettings settings_;
   const bool has_master_;
   const Checksums checksums_;

@@ -1,10 +1,9 @@
 #include "optimizer/optimizer_state.h"
 
-#include <ATen/ATen.h>
-
 #include <utility>
 
 #include "tensor/booked.h"
+#include "tensor/tensor.h"
 
 namespace troika::optimizer {
 
@@ -18,18 +17,18 @@ OptimizerState::OptimizerState(int count, std::int64_t elements, const shape::St
   for (int i = 0; i < count; ++i) {
     if (mapping_ != nullptr) {
       auto* begin = static_cast<float*>(mapping_->data());
-      stored_.push_back(elements == 0 ? at::empty({0}, at::kFloat)
-                                      : at::from_blob(begin + i * elements, {elements}, at::kFloat));
+      stored_.push_back(elements == 0 ? tensor::empty({0}, tensor::Dtype::fp32)
+                                      : at::from_blob(begin + i * elements, {elements}, tensor::Dtype::fp32));
     } else if (travels()) {
-      stored_.push_back(streams.new_host_tensor({elements}, at::kFloat).zero_());
+      stored_.push_back(streams.new_host_tensor({elements}, tensor::Dtype::fp32).zero());
     } else {
       stored_.push_back(
-          tensor::booked_empty(elements, at::kFloat, streams.device(), ledger, tensor::MemoryUse::state).zero_());
+          tensor::booked_empty(elements, tensor::Dtype::fp32, streams.device(), ledger, tensor::MemoryUse::state).zero());
     }
   }
 }
 
-const at::Tensor& OptimizerState::stored(int index) const {
+const tensor::Tensor& OptimizerState::stored(int index) const {
   tensor::await(left_, [] {});
   return stored_.at(static_cast<std::size_t>(index));
 }
@@ -40,13 +39,13 @@ void OptimizerState::fetch() {
   if (!travels() || !fetched_.empty()) return;
   for (std::size_t i = 0; i < stored_.size(); ++i)
     fetched_.push_back(
-        tensor::booked_empty(elements_, at::kFloat, streams_.device(), ledger_, tensor::MemoryUse::state));
+        tensor::booked_empty(elements_, tensor::Dtype::fp32, streams_.device(), ledger_, tensor::MemoryUse::state));
   streams_.wait(tensor::copy_lane, streams_.record(tensor::compute_lane));
   for (std::size_t i = 0; i < stored_.size(); ++i) streams_.copy(tensor::copy_lane, fetched_[i], stored_[i]);
   arrived_ = streams_.record(tensor::copy_lane);
 }
 
-const at::Tensor& OptimizerState::present(int index) {
+const tensor::Tensor& OptimizerState::present(int index) {
   if (fetched_.empty()) return stored(index);
   streams_.wait(tensor::compute_lane, std::exchange(arrived_, tensor::Event()));
   return fetched_.at(static_cast<std::size_t>(index));

@@ -1,8 +1,6 @@
 // Where the optimizer's state of one buffer lives: beside the parameters, in host memory, or in a file.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -12,6 +10,7 @@
 #include "shape/optimizer_state.h"
 #include "tensor/ledger.h"
 #include "tensor/streams.h"
+#include "tensor/tensor.h"
 
 namespace troika::optimizer {
 
@@ -24,11 +23,11 @@ class OptimizerState {
 
   // Between steps, for checkpoints: may be read and written; on the host where the place is not `device`. Waits for what
   // is still on its way there.
-  const at::Tensor& stored(int index) const;
+  const tensor::Tensor& stored(int index) const;
 
   // For a step: begins to bring the state to the device.
   void fetch();
-  const at::Tensor& present(int index);  // on the device
+  const tensor::Tensor& present(int index);  // on the device
   // Elements [begin, begin + count) of all tensors are done with for this step: a file's pages leave the memory.
   void done(std::int64_t begin, std::int64_t count) const;
   void offload();                                         // back to where it is stored
@@ -42,7 +41,7 @@ class OptimizerState {
   std::int64_t elements_;
   bool host_;  // not stored on the device
   std::unique_ptr<base::ScratchMapping> mapping_;
-  std::vector<at::Tensor> stored_, fetched_;
+  std::vector<tensor::Tensor> stored_, fetched_;
   tensor::Event arrived_, left_;  // of fetched_; of what was offloaded last
 };
 

@@ -1,9 +1,9 @@
 // Shapes: B sequences, t positions of this rank, n query heads, k key/value heads, H head width.
 #include "sharding/context_group.h"
 
-#include <ATen/ATen.h>
-
 #include "sharding/ring.h"
+#include "tensor/operations.h"
+#include "tensor/tensor.h"
 
 namespace troika::sharding {
 namespace {
@@ -15,7 +15,7 @@ struct SeenPiece {
 };
 
 std::vector<SeenPiece> seen_pieces(const Ring& ring, int visitor, const LocalAttention& local,
-                                   const at::Tensor& kv_2BtkH) {
+                                   const tensor::Tensor& kv_2BtkH) {
   std::vector<SeenPiece> seen;
   const std::vector<Piece> pieces = ring.pieces(visitor);
   for (std::size_t i = 0; i < pieces.size(); ++i) {
@@ -37,8 +37,8 @@ std::vector<SeenPiece> seen_pieces(const Ring& ring, int visitor, const LocalAtt
 }
 
 std::optional<kernels::DocumentBounds> bounds_of(const Ring& ring, int visitor, const Piece& piece,
-                                                 const at::Tensor& first_key_Bt, const c10::Device& device) {
-  const at::Tensor first_key_BT =
+                                                 const tensor::Tensor& first_key_Bt, const tensor::Device& device) {
+  const tensor::Tensor first_key_BT =
       ring.keys_before(first_key_Bt.narrow(1, piece.q.begin, piece.q.count), piece, visitor);
   if (first_key_BT.min().item<std::int64_t>() >= piece.k.count) return std::nullopt;
   return kernels::document_bounds(first_key_BT, {piece.q.count, piece.k.count, piece.q_position, 0}, device);
@@ -65,8 +65,8 @@ std::vector<std::int64_t> ContextGroup::positions(std::int64_t T) const {
   return mine;
 }
 
-std::shared_ptr<const LocalDocuments> ContextGroup::documents(const at::Tensor& first_key_Bt, std::int64_t T,
-                                                              const c10::Device& device) const {
+std::shared_ptr<const LocalDocuments> ContextGroup::documents(const tensor::Tensor& first_key_Bt, std::int64_t T,
+                                                              const tensor::Device& device) const {
   LocalDocuments found;
   if (channel_ == nullptr) {
     found.of_visitor.emplace_back().emplace_back(kernels::document_bounds(first_key_Bt, {T, T}, device));
@@ -96,7 +96,7 @@ kernels::AttentionOutput ContextGroup::attend(const LocalAttention& local, std::
   const Ring ring(*channel_, T, on_wait_);
   const std::vector<shape::Range> chunks{ring.low(rank()), ring.high(rank())};
   std::vector<kernels::AttentionOutput> sums(2);
-  ring.travel(at::stack({local.k_BtkH, local.v_BtkH}), [&](int step, const at::Tensor& kv_2BtkH) {
+  ring.travel(tensor::stack({local.k_BtkH, local.v_BtkH}), [&](int step, const tensor::Tensor& kv_2BtkH) {
     for (const auto& [piece, input] : seen_pieces(ring, ring.visitor(step), local, kv_2BtkH)) {
       const auto part = kernels::attention_forward(input);
       for (std::size_t c = 0; c < 2; ++c) {
@@ -107,29 +107,29 @@ kernels::AttentionOutput ContextGroup::attend(const LocalAttention& local, std::
       }
     }
   });
-  const at::Tensor& q = local.q_BtnH;
-  const kernels::AttentionOutput output{at::empty(q.sizes(), q.options()),
-                                        at::empty({q.size(0), q.size(2), q.size(1)}, q.options().dtype(at::kFloat))};
+  const tensor::Tensor& q = local.q_BtnH;
+  const kernels::AttentionOutput output{tensor::empty(q.sizes(), q.type()),
+                                        tensor::empty({q.size(0), q.size(2), q.size(1)}, q.type().of(tensor::Dtype::fp32))};
   for (std::size_t c = 0; c < 2; ++c) {
     if (chunks[c].count == 0) continue;
     const auto place = narrow(output, chunks[c].begin, chunks[c].count);
-    place.out_BTnH.copy_(sums[c].out_BTnH);
-    place.lse_BnT.copy_(sums[c].lse_BnT);
+    place.out_BTnH.copy_from(sums[c].out_BTnH);
+    place.lse_BnT.copy_from(sums[c].lse_BnT);
   }
   return output;
 }
 
-kernels::AttentionGradients ContextGroup::attend_backward(const at::Tensor& dout_BtnH, const LocalAttention& local,
+kernels::AttentionGradients ContextGroup::attend_backward(const tensor::Tensor& dout_BtnH, const LocalAttention& local,
                                                           const kernels::AttentionOutput& output,
                                                           std::int64_t T) const {
   if (channel_ == nullptr) return kernels::attention_backward(dout_BtnH, whole_input(local), output);
   const Ring ring(*channel_, T, on_wait_);
-  const at::Tensor own_2BtkH = at::stack({local.k_BtkH, local.v_BtkH});
-  at::Tensor dq_BtnH = at::zeros(local.q_BtnH.sizes(), local.q_BtnH.options().dtype(at::kFloat));
+  const tensor::Tensor own_2BtkH = tensor::stack({local.k_BtkH, local.v_BtkH});
+  tensor::Tensor dq_BtnH = tensor::zeros(local.q_BtnH.sizes(), local.q_BtnH.type().of(tensor::Dtype::fp32));
   comm::Transfer leaving;
-  ring.travel(own_2BtkH, [&](int step, const at::Tensor& kv_2BtkH) {
+  ring.travel(own_2BtkH, [&](int step, const tensor::Tensor& kv_2BtkH) {
     const int visitor = ring.visitor(step);
-    at::Tensor dkv_2BtkH = ring.buffer_of(visitor, own_2BtkH, at::kFloat);
+    tensor::Tensor dkv_2BtkH = ring.buffer_of(visitor, own_2BtkH, tensor::Dtype::fp32);
     comm::Transfer arriving;
     if (step > 0) arriving = ring.receive_gradients(dkv_2BtkH);
     std::vector<std::pair<Piece, kernels::AttentionGradients>> parts;
@@ -138,7 +138,7 @@ kernels::AttentionGradients ContextGroup::attend_backward(const at::Tensor& dout
                                                             narrow(output, piece.q.begin, piece.q.count)));
     }
     ring.wait({&arriving, &leaving});
-    if (step == 0) dkv_2BtkH.zero_();
+    if (step == 0) dkv_2BtkH.zero();
     for (const auto& [piece, d] : parts) {
       dq_BtnH.narrow(1, piece.q.begin, piece.q.count).add_(d.dq_BTnH);
       dkv_2BtkH.select(0, 0).narrow(1, piece.k.begin, piece.k.count).add_(d.dk_BSkH);
@@ -146,11 +146,11 @@ kernels::AttentionGradients ContextGroup::attend_backward(const at::Tensor& dout
     }
     leaving = ring.send_gradients(dkv_2BtkH);
   });
-  const at::Tensor home_2BtkH = ring.buffer_of(rank(), own_2BtkH, at::kFloat);
+  const tensor::Tensor home_2BtkH = ring.buffer_of(rank(), own_2BtkH, tensor::Dtype::fp32);
   comm::Transfer arriving = ring.receive_gradients(home_2BtkH);
   ring.wait({&arriving, &leaving});
-  return {dq_BtnH.to(local.q_BtnH.scalar_type()), home_2BtkH.select(0, 0).to(local.k_BtkH.scalar_type()),
-          home_2BtkH.select(0, 1).to(local.v_BtkH.scalar_type())};
+  return {dq_BtnH.to(local.q_BtnH.dtype()), home_2BtkH.select(0, 0).to(local.k_BtkH.dtype()),
+          home_2BtkH.select(0, 1).to(local.v_BtkH.dtype())};
 }
 
 }  // namespace troika::sharding

@@ -8,8 +8,6 @@
 // Shapes: B sequences, T positions of the whole sequence, t of this rank, n query heads, k key/value heads, H head width.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,6 +16,7 @@
 
 #include "comm/channel.h"
 #include "kernels/attention.h"
+#include "tensor/tensor.h"
 
 namespace troika::sharding {
 
@@ -29,7 +28,7 @@ struct LocalDocuments {
 
 // This rank's queries, keys and values; may be strided views, last dim contiguous. fp32, bf16 or fp16.
 struct LocalAttention {
-  at::Tensor q_BtnH, k_BtkH, v_BtkH;
+  tensor::Tensor q_BtnH, k_BtkH, v_BtkH;
   std::vector<std::int64_t> kv_of_head;             // size n: which key/value head a query head reads
   std::shared_ptr<const LocalDocuments> documents;  // null: joined
 };
@@ -55,15 +54,15 @@ class ContextGroup {
 
   // first_key_Bt: int64, on the host: the position of the whole sequence at which the document of each of this rank's
   // positions begins. For tensors on `device`. Sends nothing.
-  std::shared_ptr<const LocalDocuments> documents(const at::Tensor& first_key_Bt, std::int64_t T,
-                                                  const c10::Device& device) const;
+  std::shared_ptr<const LocalDocuments> documents(const tensor::Tensor& first_key_Bt, std::int64_t T,
+                                                  const tensor::Device& device) const;
 
   // Causal attention over the whole sequence. Alone: one attention_forward. Only pairs of chunks that see each other are
   // computed, which changes no message; parts are merged by their log-sum-exp in fp32 and the result has q's dtype,
   // lse fp32.
   kernels::AttentionOutput attend(const LocalAttention& local, std::int64_t T) const;
   // Gradients of this rank's q, k, v, each in its dtype; dk and dv travel with their keys and return home, summed in fp32.
-  kernels::AttentionGradients attend_backward(const at::Tensor& dout_BtnH, const LocalAttention& local,
+  kernels::AttentionGradients attend_backward(const tensor::Tensor& dout_BtnH, const LocalAttention& local,
                                               const kernels::AttentionOutput& output, std::int64_t T) const;
 
  private:

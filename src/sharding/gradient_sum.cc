@@ -1,6 +1,5 @@
 #include "sharding/gradient_sum.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,6 +10,8 @@
 #include "kernels/flat.h"
 #include "sharding/range_exchange.h"
 #include "tensor/booked.h"
+#include "tensor/operations.h"
+#include "tensor/tensor.h"
 
 namespace troika::sharding {
 using kernels::Into;
@@ -18,14 +19,14 @@ using shape::Range;
 using shape::Reduction;
 using shape::Travel;
 
-GradientSum::GradientSum(shape::ShardPlan plan, const shape::SumShape& shape, const c10::Device& device,
+GradientSum::GradientSum(shape::ShardPlan plan, const shape::SumShape& shape, const tensor::Device& device,
                          tensor::Ledger& ledger)
     : plan_(std::move(plan)),
       shape_(shape),
       device_(device),
       ledger_(ledger),
       own_(plan_, shape_, device_,
-           [this](std::int64_t elements, c10::ScalarType dtype) { return allocate(elements, dtype); }) {
+           [this](std::int64_t elements, tensor::Dtype dtype) { return allocate(elements, dtype); }) {
   const shape::ReplicaPlace& place = shape.place;
   if (shape.shares.size() != static_cast<std::size_t>(place.dp) || plan_.replicas() != place.count()) {
     throw base::BugError(fmt::format("shares of {} data-parallel ranks of {}, shards of {} replicas of {}",
@@ -45,20 +46,20 @@ void GradientSum::begin_step(const std::vector<int>& exponents, Bits bits) {
   shared_bits_.assign(bits == Bits::summed ? plan_.parts() : 0, 0);
 }
 
-at::Tensor GradientSum::allocate(std::int64_t elements, c10::ScalarType dtype) const {
+tensor::Tensor GradientSum::allocate(std::int64_t elements, tensor::Dtype dtype) const {
   return tensor::booked_empty(elements, dtype, device_, ledger_, tensor::MemoryUse::gradients);
 }
 
 NewIntegers GradientSum::new_integers() const {
-  return [this](std::int64_t count) { return allocate(count, at::kLong); };
+  return [this](std::int64_t count) { return allocate(count, tensor::Dtype::int64); };
 }
 
-static std::uint32_t bits_of_elements(const at::Tensor& elements) {
-  const at::Tensor words = elements.scalar_type() == at::kLong ? elements.view(at::kInt) : elements;
+static std::uint32_t bits_of_elements(const tensor::Tensor& elements) {
+  const tensor::Tensor words = elements.dtype() == tensor::Dtype::int64 ? elements.view(tensor::Dtype::int32) : elements;
   return static_cast<std::uint32_t>(kernels::bits_sum(words).item<std::int64_t>());
 }
 
-void GradientSum::note_shared(const Range& range, const at::Tensor& elements) {
+void GradientSum::note_shared(const Range& range, const tensor::Tensor& elements) {
   if (bits_ == Bits::unread) return;
   plan_.visit_parts(range, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
     shared_bits_[part] += bits_of_elements(elements.narrow(0, begin, count));
@@ -67,7 +68,7 @@ void GradientSum::note_shared(const Range& range, const at::Tensor& elements) {
 
 std::vector<std::uint32_t> GradientSum::sum_bits() const {
   std::vector<std::uint32_t> sums(plan_.parts());
-  const at::Tensor own = own_sum();
+  const tensor::Tensor own = own_sum();
   plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
     sums[part] += bits_of_elements(own.narrow(0, begin, count));
   });
@@ -86,7 +87,7 @@ void GradientSum::start_reduce(comm::Channel& replicas, std::uint32_t tag) {
   reducing_ = true;
 }
 
-void GradientSum::share_out(at::Tensor floats, comm::Channel& replicas, std::uint32_t tag) {
+void GradientSum::share_out(tensor::Tensor floats, comm::Channel& replicas, std::uint32_t tag) {
   const int count = shape_.place.count();
   note_shared({0, plan_.elements()}, floats);
   if (count == 1) {
@@ -105,15 +106,15 @@ void GradientSum::share_out(at::Tensor floats, comm::Channel& replicas, std::uin
   receive_packed(replicas, tag);
 }
 
-void GradientSum::share_out_leaf(at::Tensor leaf, comm::Channel& replicas, std::uint32_t tag) {
+void GradientSum::share_out_leaf(tensor::Tensor leaf, comm::Channel& replicas, std::uint32_t tag) {
   note_shared({0, plan_.elements()}, leaf);
   begin_range(leaf);
   if (shape_.place.count() == 1) return;
   leaf_exchange_.emplace(std::move(leaf), plan_, replicas, tag, shape_.receives,
-                         [this] { return allocate(mine().count, at::kFloat); });
+                         [this] { return allocate(mine().count, tensor::Dtype::fp32); });
 }
 
-void GradientSum::share_out(std::vector<at::Tensor> integers, comm::Channel& replicas, std::uint32_t tag) {
+void GradientSum::share_out(std::vector<tensor::Tensor> integers, comm::Channel& replicas, std::uint32_t tag) {
   for (std::size_t replica = 0; replica < integers.size(); ++replica)
     note_shared(plan_.elements_of(static_cast<int>(replica)), integers[replica]);
   if (shape_.travel == Travel::packed) return pack(std::move(integers), replicas, tag);
@@ -121,21 +122,21 @@ void GradientSum::share_out(std::vector<at::Tensor> integers, comm::Channel& rep
   std::vector<comm::Message> out;
   for (int i = 1; i < count; ++i) {
     const int to = (index + i) % count;
-    const at::Tensor& sum = integers[static_cast<std::size_t>(to)];
-    if (sum.numel() > 0) out.push_back({sum, to, tag});
+    const tensor::Tensor& sum = integers[static_cast<std::size_t>(to)];
+    if (sum.elements() > 0) out.push_back({sum, to, tag});
   }
   range_ = std::move(integers[static_cast<std::size_t>(index)]);
   exchange(out, replicas, tag);
 }
 
 // What has been packed goes at once, so that little is there twice.
-void GradientSum::pack(std::vector<at::Tensor> integers, comm::Channel& replicas, std::uint32_t tag) {
+void GradientSum::pack(std::vector<tensor::Tensor> integers, comm::Channel& replicas, std::uint32_t tag) {
   const int count = shape_.place.count(), index = shape_.place.index();
   std::vector<int> receivers;
   for (int i = 1; i < count; ++i) {
     const int to = (index + i) % count;
-    at::Tensor& sum = integers[static_cast<std::size_t>(to)];
-    if (sum.numel() == 0) continue;
+    tensor::Tensor& sum = integers[static_cast<std::size_t>(to)];
+    if (sum.elements() == 0) continue;
     packed_sends_.emplace_back(sum, new_integers());
     sum.reset();
     receivers.push_back(to);
@@ -148,15 +149,15 @@ void GradientSum::pack(std::vector<at::Tensor> integers, comm::Channel& replicas
 }
 
 // This rank's own part of what it shares out in fp32.
-void GradientSum::begin_range(const at::Tensor& leaf) {
-  const at::Tensor own = leaf.narrow(0, mine().begin, mine().count);
+void GradientSum::begin_range(const tensor::Tensor& leaf) {
+  const tensor::Tensor own = leaf.narrow(0, mine().begin, mine().count);
   if (range_.defined()) return add(own);
   if (shape_.sums_in_place()) {
     range_ = own;  // which no send reads
   } else if (shape_.in_floats()) {
-    range_ = allocate(mine().count, at::kFloat).copy_(own);
+    range_ = allocate(mine().count, tensor::Dtype::fp32).copy_from(own);
   } else {
-    range_ = allocate(mine().count, at::kLong);
+    range_ = allocate(mine().count, tensor::Dtype::int64);
     add_on_grid(own, Into::fresh);
   }
 }
@@ -169,7 +170,7 @@ void GradientSum::exchange(const std::vector<comm::Message>& out, comm::Channel&
     const int from = (shape_.place.index() + count - i) % count;
     const bool floats = shape_.shares_floats(from);
     if (floats || shape_.travel == Travel::plain)
-      in.push_back({allocate(mine().count, floats ? at::kFloat : at::kLong), from, tag});
+      in.push_back({allocate(mine().count, floats ? tensor::Dtype::fp32 : tensor::Dtype::int64), from, tag});
   }
   std::vector<comm::Transfer> transfers = replicas.exchange(in, out);
   for (std::size_t i = 0; i < in.size(); ++i) incoming_.push_back({in[i].tensor, std::move(transfers[i])});
@@ -185,16 +186,16 @@ void GradientSum::receive_packed(comm::Channel& replicas, std::uint32_t tag) {
   }
 }
 
-void GradientSum::add(const at::Tensor& range) {
-  if (range_.scalar_type() == at::kFloat) return kernels::add_into(range_, range);
-  if (range.scalar_type() == at::kLong) {
+void GradientSum::add(const tensor::Tensor& range) {
+  if (range_.dtype() == tensor::Dtype::fp32) return kernels::add_into(range_, range);
+  if (range.dtype() == tensor::Dtype::int64) {
     range_.add_(range);
     return;
   }
   add_on_grid(range, Into::sum);
 }
 
-void GradientSum::add_on_grid(const at::Tensor& range, Into into) {
+void GradientSum::add_on_grid(const tensor::Tensor& range, Into into) {
   plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
     kernels::add_on_grid(range_.narrow(0, begin, count), range.narrow(0, begin, count), shifts_[part], into);
   });
@@ -202,12 +203,12 @@ void GradientSum::add_on_grid(const at::Tensor& range, Into into) {
 
 // The only leaf of every replica, of which none is rounded before all are added up.
 void GradientSum::sum_in_place() {
-  const at::Tensor block = allocate(std::min(mine().count, shape::sum_block), at::kLong);
+  const tensor::Tensor block = allocate(std::min(mine().count, shape::sum_block), tensor::Dtype::int64);
   for (Incoming& incoming : incoming_) incoming.transfer.wait();
   plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
     for (std::int64_t done = 0; done < count; done += shape::sum_block) {
       const std::int64_t first = begin + done, here = std::min(count - done, shape::sum_block);
-      const at::Tensor sum = block.narrow(0, 0, here), own = range_.narrow(0, first, here);
+      const tensor::Tensor sum = block.narrow(0, 0, here), own = range_.narrow(0, first, here);
       kernels::add_on_grid(sum, own, shifts_[part], Into::fresh);
       for (const Incoming& incoming : incoming_)
         kernels::add_on_grid(sum, incoming.range.narrow(0, first, here), shifts_[part], Into::sum);
@@ -232,11 +233,11 @@ void GradientSum::finish_reduce(const OnWait& on_wait) {
 }
 
 void GradientSum::finish_leaf() {
-  leaf_exchange_->finish([this](const at::Tensor& range) { add(range); });
-  if (shape_.ends_in_floats() && range_.scalar_type() == at::kLong) {
-    const at::Tensor floats = to_floats(range_, leaf_exchange_->own_range());
+  leaf_exchange_->finish([this](const tensor::Tensor& range) { add(range); });
+  if (shape_.ends_in_floats() && range_.dtype() == tensor::Dtype::int64) {
+    const tensor::Tensor floats = to_floats(range_, leaf_exchange_->own_range());
     range_.reset();
-    range_ = allocate(mine().count, at::kFloat).copy_(floats);
+    range_ = allocate(mine().count, tensor::Dtype::fp32).copy_from(floats);
   }
   leaf_exchange_.reset();
 }
@@ -259,12 +260,12 @@ void GradientSum::await_ranges() {
   packed_sends_.clear();
   if (shape_.sums_in_place()) {
     if (shape_.result == shape::Result::whole) return;
-    range_ = allocate(mine().count, at::kFloat).copy_(range_);  // without what was sent
+    range_ = allocate(mine().count, tensor::Dtype::fp32).copy_from(range_);  // without what was sent
   }
   sending_.reset();
 }
 
-const at::Tensor& GradientSum::range() const {
+const tensor::Tensor& GradientSum::range() const {
   const std::int64_t due = shape_.reduction == Reduction::each_leaf ? shape_.own_leaves() : 1;
   if (!range_.defined() || reducing_ || rounds_ != due)
     throw base::BugError("a gradient is read before its sum is complete");
@@ -273,9 +274,9 @@ const at::Tensor& GradientSum::range() const {
 
 void GradientSum::include_other(comm::Channel& stages, int peer, std::uint32_t send_tag, std::uint32_t recv_tag,
                                 const OnWait& on_wait) {
-  if (range().numel() == 0) return;
-  if (range_.scalar_type() == at::kFloat || shape_.travel == Travel::plain) {
-    const at::Tensor other = allocate(range_.numel(), range_.scalar_type());
+  if (range().elements() == 0) return;
+  if (range_.dtype() == tensor::Dtype::fp32 || shape_.travel == Travel::plain) {
+    const tensor::Tensor other = allocate(range_.elements(), range_.dtype());
     const double begin = base::monotonic_seconds();
     comm::Transfer receiving = stages.recv(other, peer, recv_tag), sending = stages.send(range_, peer, send_tag);
     receiving.wait();
@@ -284,7 +285,7 @@ void GradientSum::include_other(comm::Channel& stages, int peer, std::uint32_t s
     return add(other);
   }
   PackedSend sending(range_, new_integers());
-  PackedReceive receiving(range_.numel(), new_integers(), stages, peer, recv_tag);
+  PackedReceive receiving(range_.elements(), new_integers(), stages, peer, recv_tag);
   const double begin = base::monotonic_seconds();
   sending.start(stages, peer, send_tag);
   receiving.wait();
@@ -293,52 +294,52 @@ void GradientSum::include_other(comm::Channel& stages, int peer, std::uint32_t s
   sending.wait();
 }
 
-at::Tensor GradientSum::to_floats(const at::Tensor& range, const at::Tensor& into) const {
-  if (range.scalar_type() == at::kFloat) return into.copy_(range);
+tensor::Tensor GradientSum::to_floats(const tensor::Tensor& range, const tensor::Tensor& into) const {
+  if (range.dtype() == tensor::Dtype::fp32) return into.copy_from(range);
   plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
     kernels::from_integers(range.narrow(0, begin, count), shifts_[part], into.narrow(0, begin, count));
   });
   return into;
 }
 
-at::Tensor GradientSum::own_sum() const {
+tensor::Tensor GradientSum::own_sum() const {
   return total_.defined() ? total_ : whole_.defined() ? whole_.narrow(0, mine().begin, mine().count) : range();
 }
 
-at::Tensor GradientSum::squares() const {
-  const at::Tensor own = own_sum();
-  std::vector<at::Tensor> squares{at::empty({0}, at::TensorOptions().dtype(at::kDouble).device(device_))};
+tensor::Tensor GradientSum::squares() const {
+  const tensor::Tensor own = own_sum();
+  std::vector<tensor::Tensor> squares{tensor::empty({0}, tensor::TensorType(tensor::Dtype::fp64, device_))};
   plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
-    const at::Tensor piece = own.narrow(0, begin, count);
-    squares.push_back(own.scalar_type() == at::kFloat
+    const tensor::Tensor piece = own.narrow(0, begin, count);
+    squares.push_back(own.dtype() == tensor::Dtype::fp32
                           ? kernels::chunk_squares(piece, shape::norm_chunk)
                           : kernels::integer_chunk_squares(piece, shifts_[part], shape::norm_chunk));
   });
-  return at::cat(squares);
+  return tensor::cat(squares);
 }
 
-at::Tensor GradientSum::total() {
+tensor::Tensor GradientSum::total() {
   if (total_.defined()) return total_;
-  const at::Tensor own = range();
-  total_ = own.scalar_type() == at::kFloat ? own : to_floats(own, allocate(own.numel(), at::kFloat));
+  const tensor::Tensor own = range();
+  total_ = own.dtype() == tensor::Dtype::fp32 ? own : to_floats(own, allocate(own.elements(), tensor::Dtype::fp32));
   range_.reset();
   return total_;
 }
 
 void GradientSum::start_gather(comm::Channel& replicas, std::uint32_t tag) {
   if (shape_.result != shape::Result::whole) throw base::BugError("the whole sum is not kept in this layout");
-  const at::Tensor own = range();
+  const tensor::Tensor own = range();
   if (sending_.defined()) {
-    whole_ = std::exchange(sending_, at::Tensor());
+    whole_ = std::exchange(sending_, tensor::Tensor());
   } else {
-    whole_ = allocate(plan_.elements(), at::kFloat);
+    whole_ = allocate(plan_.elements(), tensor::Dtype::fp32);
     to_floats(own, whole_.narrow(0, mine().begin, mine().count));
   }
   range_.reset();
   gathers_ = exchange_ranges(replicas, plan_, whole_, tag);
 }
 
-at::Tensor GradientSum::finish_gather(const OnWait& on_wait) {
+tensor::Tensor GradientSum::finish_gather(const OnWait& on_wait) {
   if (!whole_.defined()) throw base::BugError("a whole gradient is awaited that was not asked for");
   const double begin = base::monotonic_seconds();
   for (comm::Transfer& transfer : gathers_) transfer.wait();
@@ -349,7 +350,7 @@ at::Tensor GradientSum::finish_gather(const OnWait& on_wait) {
 
 void GradientSum::reset() {
   own_.reset();
-  for (at::Tensor* buffer : {&sending_, &range_, &total_, &whole_}) buffer->reset();
+  for (tensor::Tensor* buffer : {&sending_, &range_, &total_, &whole_}) buffer->reset();
   rounds_ = 0;
 }
 

@@ -2,8 +2,6 @@
 // leaves (sum_shape.h) become integers on a grid (kernels/grid.h) that is the same for all ranks.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -17,6 +15,7 @@
 #include "sharding/own_leaves.h"
 #include "sharding/packed_message.h"
 #include "tensor/ledger.h"
+#include "tensor/tensor.h"
 
 namespace troika::sharding {
 
@@ -30,7 +29,7 @@ class GradientSum {
   // Told when the rank stood still for the others, in base::monotonic_seconds.
   using OnWait = std::function<void(double begin_seconds, double end_seconds)>;
 
-  GradientSum(shape::ShardPlan plan, const shape::SumShape& shape, const c10::Device& device, tensor::Ledger& ledger);
+  GradientSum(shape::ShardPlan plan, const shape::SumShape& shape, const tensor::Device& device, tensor::Ledger& ledger);
   ~GradientSum();
   GradientSum(const GradientSum&) = delete;
   GradientSum& operator=(const GradientSum&) = delete;
@@ -51,7 +50,7 @@ class GradientSum {
 
   // By part, int32 on the device: kernels::MagnitudeBits of this rank's leaves since begin_step; 0 where nothing is
   // rounded, and nothing can be out of range.
-  const at::Tensor& largest() const { return own_.largest(); }
+  const tensor::Tensor& largest() const { return own_.largest(); }
 
   // Adds the same range of the sum of another stage, which makes the same call with the tags exchanged.
   void include_other(comm::Channel& stages, int peer, std::uint32_t send_tag, std::uint32_t recv_tag,
@@ -63,45 +62,45 @@ class GradientSum {
   std::vector<std::uint32_t> sum_bits() const;
   bool same_in_every_order() const { return shape_.addition == shape::Addition::integers; }
 
-  at::Tensor squares() const;  // fp64 on the device, of the chunks of this rank's range, in chunk order
-  at::Tensor total();          // of this rank's range, fp32; may be written to, valid until reset()
+  tensor::Tensor squares() const;  // fp64 on the device, of the chunks of this rank's range, in chunk order
+  tensor::Tensor total();          // of this rank's range, fp32; may be written to, valid until reset()
 
   void start_gather(comm::Channel& replicas, std::uint32_t tag);
-  at::Tensor finish_gather(const OnWait& on_wait);  // all elements, fp32, valid until reset()
+  tensor::Tensor finish_gather(const OnWait& on_wait);  // all elements, fp32, valid until reset()
 
   void reset();
 
   const shape::ShardPlan& plan() const { return plan_; }
-  const c10::Device& device() const { return device_; }
+  const tensor::Device& device() const { return device_; }
   shape::Range mine() const { return plan_.elements_of(shape_.place.index()); }
 
  private:
   struct Incoming {  // of another replica's leaf, or of the sum of its leaves; fp32 or integers
-    at::Tensor range;
+    tensor::Tensor range;
     comm::Transfer transfer;
   };
-  at::Tensor allocate(std::int64_t elements, c10::ScalarType dtype) const;
+  tensor::Tensor allocate(std::int64_t elements, tensor::Dtype dtype) const;
   NewIntegers new_integers() const;
-  const at::Tensor& range() const;
-  at::Tensor own_sum() const;
-  void note_shared(const shape::Range& range, const at::Tensor& elements);
-  void share_out(at::Tensor floats, comm::Channel& replicas, std::uint32_t tag);
-  void share_out_leaf(at::Tensor leaf, comm::Channel& replicas, std::uint32_t tag);
-  void share_out(std::vector<at::Tensor> integers, comm::Channel& replicas, std::uint32_t tag);
-  void begin_range(const at::Tensor& leaf);
-  void pack(std::vector<at::Tensor> integers, comm::Channel& replicas, std::uint32_t tag);
+  const tensor::Tensor& range() const;
+  tensor::Tensor own_sum() const;
+  void note_shared(const shape::Range& range, const tensor::Tensor& elements);
+  void share_out(tensor::Tensor floats, comm::Channel& replicas, std::uint32_t tag);
+  void share_out_leaf(tensor::Tensor leaf, comm::Channel& replicas, std::uint32_t tag);
+  void share_out(std::vector<tensor::Tensor> integers, comm::Channel& replicas, std::uint32_t tag);
+  void begin_range(const tensor::Tensor& leaf);
+  void pack(std::vector<tensor::Tensor> integers, comm::Channel& replicas, std::uint32_t tag);
   void receive_packed(comm::Channel& replicas, std::uint32_t tag);
   void exchange(const std::vector<comm::Message>& out, comm::Channel& replicas, std::uint32_t tag);
-  void add(const at::Tensor& range);
-  void add_on_grid(const at::Tensor& range, kernels::Into into);
+  void add(const tensor::Tensor& range);
+  void add_on_grid(const tensor::Tensor& range, kernels::Into into);
   void sum_in_place();
   void finish_leaf();
   void await_ranges();
-  at::Tensor to_floats(const at::Tensor& range, const at::Tensor& into) const;
+  tensor::Tensor to_floats(const tensor::Tensor& range, const tensor::Tensor& into) const;
 
   const shape::ShardPlan plan_;
   const shape::SumShape shape_;
-  const c10::Device device_;
+  const tensor::Device device_;
   tensor::Ledger& ledger_;
   OwnLeaves own_;
   std::vector<int> shifts_;  // by part
@@ -110,9 +109,9 @@ class GradientSum {
   std::int64_t rounds_ = 0;                 // reductions of this step
   bool reducing_ = false;
   std::optional<LeafExchange> leaf_exchange_;
-  at::Tensor sending_;  // what the reduction at the end shares out in fp32; stays where it becomes the whole sum
-  at::Tensor range_;    // of all replicas' leaves, this rank's range: fp32 or integers, on all ranks alike
-  at::Tensor total_, whole_;
+  tensor::Tensor sending_;  // what the reduction at the end shares out in fp32; stays where it becomes the whole sum
+  tensor::Tensor range_;    // of all replicas' leaves, this rank's range: fp32 or integers, on all ranks alike
+  tensor::Tensor total_, whole_;
   std::vector<Incoming> incoming_;  // not packed
   std::vector<PackedReceive> packed_ranges_;
   std::vector<PackedSend> packed_sends_;

@@ -1,13 +1,13 @@
 #include "sharding/leaf_exchange.h"
 
-#include <ATen/ATen.h>
-
 #include <utility>
+
+#include "tensor/tensor.h"
 
 namespace troika::sharding {
 using shape::Range;
 
-LeafExchange::LeafExchange(at::Tensor leaf, const shape::ShardPlan& plan, comm::Channel& replicas, std::uint32_t tag,
+LeafExchange::LeafExchange(tensor::Tensor leaf, const shape::ShardPlan& plan, comm::Channel& replicas, std::uint32_t tag,
                            shape::Receives receives, const NewRange& new_range)
     : leaf_(std::move(leaf)),
       plan_(plan),
@@ -24,7 +24,7 @@ void LeafExchange::start(int distances, const NewRange& new_range) {
   for (const int end = next_ + distances; next_ < end; ++next_) {
     const int to = (rank + next_) % count, from = (rank + count - next_) % count;
     const Range outgoing = plan_.elements_of(to);
-    if (own_range_.numel() > 0) in.push_back({in.empty() ? own_range_ : new_range(), from, tag_});
+    if (own_range_.elements() > 0) in.push_back({in.empty() ? own_range_ : new_range(), from, tag_});
     if (outgoing.count > 0) out.push_back({leaf_.narrow(0, outgoing.begin, outgoing.count), to, tag_});
   }
   std::vector<comm::Transfer> transfers = replicas_.exchange(in, out);
@@ -32,7 +32,7 @@ void LeafExchange::start(int distances, const NewRange& new_range) {
   for (std::size_t i = in.size(); i < transfers.size(); ++i) sends_.push_back(std::move(transfers[i]));
 }
 
-void LeafExchange::finish(const std::function<void(const at::Tensor& range)>& add) {
+void LeafExchange::finish(const std::function<void(const tensor::Tensor& range)>& add) {
   for (;;) {
     for (Incoming& incoming : incoming_) {
       incoming.transfer.wait();

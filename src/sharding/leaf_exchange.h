@@ -2,8 +2,6 @@
 // comes in lies where the leaf's own range was.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -11,6 +9,7 @@
 #include "comm/channel.h"
 #include "shape/shard_plan.h"
 #include "shape/sum_shape.h"
+#include "tensor/tensor.h"
 
 namespace troika::sharding {
 
@@ -18,30 +17,30 @@ namespace troika::sharding {
 // same place among their other exchanges, because it starts all but the first. Errors of the channel pass through.
 class LeafExchange {
  public:
-  using NewRange = std::function<at::Tensor()>;  // flat, fp32, of this replica's elements, uninitialised
+  using NewRange = std::function<tensor::Tensor()>;  // flat, fp32, of this replica's elements, uninitialised
 
   // leaf: all elements of the plan. Its range of this replica (the channel's rank) has been read: it is written over. `plan`
   // and `replicas` outlive it.
-  LeafExchange(at::Tensor leaf, const shape::ShardPlan& plan, comm::Channel& replicas, std::uint32_t tag,
+  LeafExchange(tensor::Tensor leaf, const shape::ShardPlan& plan, comm::Channel& replicas, std::uint32_t tag,
                shape::Receives receives, const NewRange& new_range);
 
   // Shows every other replica's leaf of this range, from the left-hand neighbour's on; valid within the call.
-  void finish(const std::function<void(const at::Tensor& range)>& add);
+  void finish(const std::function<void(const tensor::Tensor& range)>& add);
 
-  const at::Tensor& own_range() const { return own_range_; }  // of the leaf; free for any use after finish()
+  const tensor::Tensor& own_range() const { return own_range_; }  // of the leaf; free for any use after finish()
 
  private:
   struct Incoming {
-    at::Tensor range;
+    tensor::Tensor range;
     comm::Transfer transfer;
   };
   void start(int distances, const NewRange& new_range);
 
-  const at::Tensor leaf_;
+  const tensor::Tensor leaf_;
   const shape::ShardPlan& plan_;
   comm::Channel& replicas_;
   const std::uint32_t tag_;
-  const at::Tensor own_range_;
+  const tensor::Tensor own_range_;
   int next_ = 1;  // distance between two replicas: those below are under way or done
   std::vector<Incoming> incoming_;
   std::vector<comm::Transfer> sends_;

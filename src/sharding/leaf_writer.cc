@@ -1,26 +1,26 @@
 #include "sharding/leaf_writer.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "base/error.h"
+#include "tensor/tensor.h"
 
 namespace troika::sharding {
 using shape::Range;
 
-void LeafWriter::write_rows(const Range& parameter, const at::Tensor& row_r, const at::Tensor& x_rD) {
-  const at::Tensor leaf = open(parameter);
+void LeafWriter::write_rows(const Range& parameter, const tensor::Tensor& row_r, const tensor::Tensor& x_rD) {
+  const tensor::Tensor leaf = open(parameter);
   if (are_all_rows(parameter, x_rD)) {
-    leaf.copy_(x_rD.flatten());
+    leaf.copy_from(x_rD.flatten());
   } else {
-    leaf.zero_().view({-1, x_rD.size(1)}).index_copy_(0, row_r, x_rD);
+    leaf.zero().view({-1, x_rD.size(1)}).index_copy_(0, row_r, x_rD);
   }
   close();
 }
 
-at::Tensor FlatLeaf::open(const Range& range) {
+tensor::Tensor FlatLeaf::open(const Range& range) {
   pieces_.push_back(range);
   return flat_.narrow(0, range.begin, range.count);
 }
@@ -28,20 +28,20 @@ at::Tensor FlatLeaf::open(const Range& range) {
 void FlatLeaf::finish() {
   std::vector<Range> written = pieces_;
   std::sort(written.begin(), written.end(), [](const Range& a, const Range& b) { return a.begin < b.begin; });
-  written.push_back({flat_.numel(), 0});
+  written.push_back({flat_.elements(), 0});
   std::int64_t end = 0;
   for (const Range& piece : written) {
-    flat_.narrow(0, end, piece.begin - end).zero_();
+    flat_.narrow(0, end, piece.begin - end).zero();
     end = piece.end();
   }
 }
 
-at::Tensor HeldLeaf::open(const Range& range) {
+tensor::Tensor HeldLeaf::open(const Range& range) {
   pieces_.push_back({range, writer_.open(range)});
   return pieces_.back().elements;
 }
 
-at::Tensor HeldLeaf::elements(const Range& range) const {
+tensor::Tensor HeldLeaf::elements(const Range& range) const {
   const auto found = std::find_if(pieces_.begin(), pieces_.end(), [&](const Piece& piece) {
     return piece.range.begin <= range.begin && range.end() <= piece.range.end();
   });

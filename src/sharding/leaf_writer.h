@@ -3,12 +3,11 @@
 // in the buffer, without gaps from its first element on; every leaf has the same pieces.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <utility>
 #include <vector>
 
 #include "shape/range.h"
+#include "tensor/tensor.h"
 
 namespace troika::sharding {
 
@@ -17,31 +16,31 @@ class LeafWriter {
   virtual ~LeafWriter() = default;
   // Flat, fp32, uninitialised: these elements of the gradient, at least one, to be written before close(). Each element
   // once per leaf.
-  virtual at::Tensor open(const shape::Range& range) = 0;
+  virtual tensor::Tensor open(const shape::Range& range) = 0;
   virtual void close() = 0;  // what is open is written, and its tensors are let go
   // Opens, writes and closes a whole parameter, a matrix of which only the rows that row_r (int64, ascending, each once) names
   // are not zero: x_rD.
-  virtual void write_rows(const shape::Range& parameter, const at::Tensor& row_r, const at::Tensor& x_rD);
+  virtual void write_rows(const shape::Range& parameter, const tensor::Tensor& row_r, const tensor::Tensor& x_rD);
 
  protected:
   // Whether the rows are the whole matrix. A GPU names every row (kernels/embedding.h), and is spared the indices.
-  static bool are_all_rows(const shape::Range& parameter, const at::Tensor& x_rD) {
-    return x_rD.numel() == parameter.count;
+  static bool are_all_rows(const shape::Range& parameter, const tensor::Tensor& x_rD) {
+    return x_rD.elements() == parameter.count;
   }
 };
 
 // Into a tensor of the whole gradient.
 class FlatLeaf final : public LeafWriter {
  public:
-  explicit FlatLeaf(at::Tensor flat) : flat_(std::move(flat)) {}
-  at::Tensor open(const shape::Range& range) override;
+  explicit FlatLeaf(tensor::Tensor flat) : flat_(std::move(flat)) {}
+  tensor::Tensor open(const shape::Range& range) override;
   void close() override {}
   void finish();  // zeros where no piece was
 
   const std::vector<shape::Range>& pieces() const { return pieces_; }  // as they were opened
 
  private:
-  const at::Tensor flat_;
+  const tensor::Tensor flat_;
   std::vector<shape::Range> pieces_;
 };
 
@@ -49,15 +48,15 @@ class FlatLeaf final : public LeafWriter {
 class HeldLeaf final : public LeafWriter {
  public:
   explicit HeldLeaf(LeafWriter& writer) : writer_(writer) {}
-  at::Tensor open(const shape::Range& range) override;
+  tensor::Tensor open(const shape::Range& range) override;
   void close() override {}
-  at::Tensor elements(const shape::Range& range) const;  // within one piece
+  tensor::Tensor elements(const shape::Range& range) const;  // within one piece
   void close_all();
 
  private:
   struct Piece {
     shape::Range range;
-    at::Tensor elements;
+    tensor::Tensor elements;
   };
   LeafWriter& writer_;
   std::vector<Piece> pieces_;

@@ -1,6 +1,5 @@
 #include "sharding/own_leaves.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,13 +7,14 @@
 
 #include "base/error.h"
 #include "kernels/flat.h"
+#include "tensor/tensor.h"
 
 namespace troika::sharding {
 using kernels::Into;
 using shape::Range;
 using shape::Reduction;
 
-OwnLeaves::OwnLeaves(const shape::ShardPlan& plan, const shape::SumShape& shape, const c10::Device& device,
+OwnLeaves::OwnLeaves(const shape::ShardPlan& plan, const shape::SumShape& shape, const tensor::Device& device,
                      Allocate allocate)
     : plan_(plan), shape_(shape), device_(device), allocate_(std::move(allocate)) {
   reset();
@@ -22,7 +22,7 @@ OwnLeaves::OwnLeaves(const shape::ShardPlan& plan, const shape::SumShape& shape,
 
 void OwnLeaves::begin_step(const std::vector<int>& shifts) {
   shifts_ = shifts;
-  largest_ = at::zeros({static_cast<std::int64_t>(plan_.parts())}, at::TensorOptions().dtype(at::kInt).device(device_));
+  largest_ = tensor::zeros({static_cast<std::int64_t>(plan_.parts())}, tensor::TensorType(tensor::Dtype::int32, device_));
 }
 
 bool OwnLeaves::are_floats() const {
@@ -54,11 +54,11 @@ void OwnLeaves::begin_piece(const Range& range) {
   });
 }
 
-at::Tensor OwnLeaves::open(const Range& range) {
+tensor::Tensor OwnLeaves::open(const Range& range) {
   begin_piece(range);
-  if (writes_in_place() && !floats_.defined()) floats_ = allocate_(plan_.elements(), at::kFloat);
+  if (writes_in_place() && !floats_.defined()) floats_ = allocate_(plan_.elements(), tensor::Dtype::fp32);
   open_.push_back(
-      {range, writes_in_place() ? floats_.narrow(0, range.begin, range.count) : allocate_(range.count, at::kFloat)});
+      {range, writes_in_place() ? floats_.narrow(0, range.begin, range.count) : allocate_(range.count, tensor::Dtype::fp32)});
   return open_.back().elements;
 }
 
@@ -84,7 +84,7 @@ void OwnLeaves::round(const Piece& piece) {
 
 void OwnLeaves::make_integers() {
   for (int replica = static_cast<int>(integers_.size()); replica < shape_.place.count(); ++replica)
-    integers_.push_back(allocate_(plan_.elements_of(replica).count, at::kLong));
+    integers_.push_back(allocate_(plan_.elements_of(replica).count, tensor::Dtype::int64));
 }
 
 // Whether the sum has these elements of a part already.
@@ -106,8 +106,8 @@ void OwnLeaves::add_on_grid(const Piece& piece) {
   for (int replica = 0; replica < shape_.place.count(); ++replica) {
     const Range range = plan_.elements_of(replica), here = shape::common(range, piece.range);
     if (here.count == 0) continue;
-    const at::Tensor sum = integers_[static_cast<std::size_t>(replica)].narrow(0, here.begin - range.begin, here.count);
-    const at::Tensor leaf = piece.elements.narrow(0, here.begin - piece.range.begin, here.count);
+    const tensor::Tensor sum = integers_[static_cast<std::size_t>(replica)].narrow(0, here.begin - range.begin, here.count);
+    const tensor::Tensor leaf = piece.elements.narrow(0, here.begin - piece.range.begin, here.count);
     plan_.visit_parts(here, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
       const std::int64_t of_part = here.begin + begin - plan_.part(part).begin;
       kernels::add_on_grid(sum.narrow(0, begin, count), leaf.narrow(0, begin, count), shifts_[part],
@@ -116,7 +116,7 @@ void OwnLeaves::add_on_grid(const Piece& piece) {
   }
 }
 
-void OwnLeaves::write_rows(const Range& parameter, const at::Tensor& row_r, const at::Tensor& x_rD) {
+void OwnLeaves::write_rows(const Range& parameter, const tensor::Tensor& row_r, const tensor::Tensor& x_rD) {
   if (writes_in_place()) return LeafWriter::write_rows(parameter, row_r, x_rD);
   begin_piece(parameter);
   if (are_all_rows(parameter, x_rD)) {
@@ -130,7 +130,7 @@ void OwnLeaves::write_rows(const Range& parameter, const at::Tensor& row_r, cons
   }
 }
 
-void OwnLeaves::add_rows(const Range& parameter, const at::Tensor& row_r, const at::Tensor& x_rD) {
+void OwnLeaves::add_rows(const Range& parameter, const tensor::Tensor& row_r, const tensor::Tensor& x_rD) {
   make_integers();
   plan_.visit_parts(parameter, [&](std::size_t part, std::int64_t, std::int64_t) {
     if (plan_.part(part).begin != parameter.begin || plan_.part(part).count != parameter.count)
@@ -139,7 +139,7 @@ void OwnLeaves::add_rows(const Range& parameter, const at::Tensor& row_r, const 
     for (int replica = 0; replica < shape_.place.count(); ++replica) {
       const Range range = plan_.elements_of(replica), here = shape::common(range, parameter);
       if (here.count == 0) continue;
-      const at::Tensor& sum = integers_[static_cast<std::size_t>(replica)];
+      const tensor::Tensor& sum = integers_[static_cast<std::size_t>(replica)];
       kernels::add_rows_on_grid({sum.narrow(0, here.begin - range.begin, here.count), here.begin - parameter.begin},
                                 row_r, x_rD, shifts_[part], largest_of(part));
     }
@@ -151,10 +151,10 @@ void OwnLeaves::clear_rest_of_sum(std::size_t part) {
   const Range of_part = plan_.part(part);
   const Range rest{of_part.begin + in_sum_[part], of_part.count - in_sum_[part]};
   if (rest.count == 0) return;
-  if (floats_.defined()) floats_.narrow(0, rest.begin, rest.count).zero_();
+  if (floats_.defined()) floats_.narrow(0, rest.begin, rest.count).zero();
   for (std::size_t replica = 0; replica < integers_.size(); ++replica) {
     const Range range = plan_.elements_of(static_cast<int>(replica)), here = shape::common(range, rest);
-    if (here.count > 0) integers_[replica].narrow(0, here.begin - range.begin, here.count).zero_();
+    if (here.count > 0) integers_[replica].narrow(0, here.begin - range.begin, here.count).zero();
   }
   in_sum_[part] = of_part.count;
 }
@@ -179,13 +179,13 @@ void OwnLeaves::check_complete() const {
   }
 }
 
-at::Tensor OwnLeaves::take_floats() {
+tensor::Tensor OwnLeaves::take_floats() {
   check_complete();
   leaf_waits_ = false;
-  return std::exchange(floats_, at::Tensor());
+  return std::exchange(floats_, tensor::Tensor());
 }
 
-std::vector<at::Tensor> OwnLeaves::take_integers() {
+std::vector<tensor::Tensor> OwnLeaves::take_integers() {
   check_complete();
   return std::exchange(integers_, {});
 }

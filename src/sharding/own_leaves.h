@@ -1,8 +1,6 @@
 // What one rank's leaves of a flat gradient add up to (gradient_sum.h has that of all ranks).
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -11,6 +9,7 @@
 #include "shape/shard_plan.h"
 #include "shape/sum_shape.h"
 #include "sharding/leaf_writer.h"
+#include "tensor/tensor.h"
 
 namespace troika::sharding {
 
@@ -18,58 +17,58 @@ namespace troika::sharding {
 // (at_end) or after every one (each_leaf); reset. One rank's thread. BugError when calls come out of order.
 class OwnLeaves final : public LeafWriter {
  public:
-  using Allocate = std::function<at::Tensor(std::int64_t elements, c10::ScalarType dtype)>;
+  using Allocate = std::function<tensor::Tensor(std::int64_t elements, tensor::Dtype dtype)>;
   // plan outlives it
-  OwnLeaves(const shape::ShardPlan& plan, const shape::SumShape& shape, const c10::Device& device, Allocate allocate);
+  OwnLeaves(const shape::ShardPlan& plan, const shape::SumShape& shape, const tensor::Device& device, Allocate allocate);
 
   // Leaves become integers g * 2^shift, by part of the plan.
   void begin_step(const std::vector<int>& shifts);
 
-  at::Tensor open(const shape::Range& range) override;
+  tensor::Tensor open(const shape::Range& range) override;
   void close() override;
-  void write_rows(const shape::Range& parameter, const at::Tensor& row_r, const at::Tensor& x_rD) override;
+  void write_rows(const shape::Range& parameter, const tensor::Tensor& row_r, const tensor::Tensor& x_rD) override;
   void push();  // the leaf is written
 
   // kernels::MagnitudeBits of leaves since begin_step, by part, int32; 0 where nothing is rounded.
-  const at::Tensor& largest() const { return largest_; }
+  const tensor::Tensor& largest() const { return largest_; }
 
   bool are_floats() const;                  // what is to be taken
-  at::Tensor take_floats();                 // all elements: the leaf that was pushed (each_leaf), or the sum
-  std::vector<at::Tensor> take_integers();  // the sum, by the replica whose range it is
+  tensor::Tensor take_floats();                 // all elements: the leaf that was pushed (each_leaf), or the sum
+  std::vector<tensor::Tensor> take_integers();  // the sum, by the replica whose range it is
 
   void reset();
 
  private:
   struct Piece {
     shape::Range range;
-    at::Tensor elements;
+    tensor::Tensor elements;
   };
   void begin_piece(const shape::Range& range);
   bool writes_in_place() const;
   void add(const Piece& piece);
   void round(const Piece& piece);
   void add_on_grid(const Piece& piece);
-  void add_rows(const shape::Range& parameter, const at::Tensor& row_r, const at::Tensor& x_rD);
+  void add_rows(const shape::Range& parameter, const tensor::Tensor& row_r, const tensor::Tensor& x_rD);
   void make_integers();
   kernels::Into into(std::size_t part, std::int64_t begin, std::int64_t end) const;
   void note_in_sum(const shape::Range& range);
   void clear_rest_of_sum(std::size_t part);
   void check_complete() const;
-  at::Tensor largest_of(std::size_t part) const { return largest_.narrow(0, static_cast<std::int64_t>(part), 1); }
+  tensor::Tensor largest_of(std::size_t part) const { return largest_.narrow(0, static_cast<std::int64_t>(part), 1); }
 
   const shape::ShardPlan& plan_;
   const shape::SumShape shape_;
-  const c10::Device device_;
+  const tensor::Device device_;
   const Allocate allocate_;
   std::vector<int> shifts_;  // by part
-  at::Tensor largest_;
+  tensor::Tensor largest_;
   std::vector<Piece> open_;
   // By part, elements from its first one on: opened of this leaf; what the sum has (each_leaf: the leaf in floats_).
   std::vector<std::int64_t> opened_, in_sum_;
   std::int64_t pushed_ = 0;  // leaves of this step
   bool leaf_waits_ = false;  // each_leaf: to be taken
-  at::Tensor floats_;        // the leaf (each_leaf), or the sum that is taken in fp32
-  std::vector<at::Tensor> integers_;
+  tensor::Tensor floats_;        // the leaf (each_leaf), or the sum that is taken in fp32
+  std::vector<tensor::Tensor> integers_;
 };
 
 }  // namespace troika::sharding

@@ -1,36 +1,35 @@
 #include "sharding/packed_message.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 #include <utility>
 
 #include "shape/sum_shape.h"
+#include "tensor/tensor.h"
 
 namespace troika::sharding {
 
 // Of a stream: the buffer's first part, and the second where it needs one, and the rest.
-static std::vector<at::Tensor> parts_of(const kernels::PackedStream& stream, std::int64_t integers,
+static std::vector<tensor::Tensor> parts_of(const kernels::PackedStream& stream, std::int64_t integers,
                                         std::int64_t words) {
-  const std::int64_t first = shape::message_words(integers), in_buffer = std::min(words, stream.front.numel());
-  std::vector<at::Tensor> parts{stream.front.narrow(0, 0, first)};
+  const std::int64_t first = shape::message_words(integers), in_buffer = std::min(words, stream.front.elements());
+  std::vector<tensor::Tensor> parts{stream.front.narrow(0, 0, first)};
   if (in_buffer > first) parts.push_back(stream.front.narrow(0, first, in_buffer - first));
   if (stream.rest.defined()) parts.push_back(stream.rest);
   return parts;
 }
 
-PackedSend::PackedSend(const at::Tensor& integers, const NewIntegers& allocate) {
+PackedSend::PackedSend(const tensor::Tensor& integers, const NewIntegers& allocate) {
   const kernels::Packing packing(integers);
-  kernels::PackedStream stream{allocate(shape::packed_words(integers.numel())), {}};
-  if (packing.words() > stream.front.numel()) stream.rest = allocate(packing.words() - stream.front.numel());
+  kernels::PackedStream stream{allocate(shape::packed_words(integers.elements())), {}};
+  if (packing.words() > stream.front.elements()) stream.rest = allocate(packing.words() - stream.front.elements());
   packing.pack(integers, stream);
-  const std::int64_t unused = shape::message_words(integers.numel()) - packing.words();
-  if (unused > 0) stream.front.narrow(0, packing.words(), unused).zero_();  // memory of others is not sent
-  parts_ = parts_of(stream, integers.numel(), packing.words());
+  const std::int64_t unused = shape::message_words(integers.elements()) - packing.words();
+  if (unused > 0) stream.front.narrow(0, packing.words(), unused).zero();  // memory of others is not sent
+  parts_ = parts_of(stream, integers.elements(), packing.words());
 }
 
 void PackedSend::start(comm::Channel& channel, int to, std::uint32_t tag) {
-  for (const at::Tensor& part : parts_) transfers_.push_back(channel.send(part, to, tag));
+  for (const tensor::Tensor& part : parts_) transfers_.push_back(channel.send(part, to, tag));
 }
 
 void PackedSend::wait() {
@@ -49,12 +48,12 @@ PackedReceive::PackedReceive(std::int64_t integers, NewIntegers allocate, comm::
 
 void PackedReceive::wait() { first_.wait(); }
 
-void PackedReceive::add_to(const at::Tensor& sum) {
+void PackedReceive::add_to(const tensor::Tensor& sum) {
   wait();
   const kernels::Packing packing(integers_, buffer_.narrow(0, 0, shape::message_words(integers_)));
   kernels::PackedStream stream{buffer_, {}};
-  if (packing.words() > buffer_.numel()) stream.rest = allocate_(packing.words() - buffer_.numel());
-  const std::vector<at::Tensor> parts = parts_of(stream, integers_, packing.words());
+  if (packing.words() > buffer_.elements()) stream.rest = allocate_(packing.words() - buffer_.elements());
+  const std::vector<tensor::Tensor> parts = parts_of(stream, integers_, packing.words());
   for (std::size_t i = 1; i < parts.size(); ++i) channel_->recv(parts[i], from_, tag_).wait();
   packing.add(stream, sum);
 }

@@ -4,28 +4,27 @@
 // directory in the first.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <functional>
 #include <vector>
 
 #include "comm/channel.h"
 #include "kernels/packed_integers.h"
+#include "tensor/tensor.h"
 
 namespace troika::sharding {
 
-using NewIntegers = std::function<at::Tensor(std::int64_t count)>;  // flat, int64, uninitialised
+using NewIntegers = std::function<tensor::Tensor(std::int64_t count)>;  // flat, int64, uninitialised
 
 // Both: one rank's thread; messages between the same two ranks with the same tag are received as they were sent.
 class PackedSend {
  public:
-  PackedSend(const at::Tensor& integers, const NewIntegers& allocate);  // integers: not read after it
+  PackedSend(const tensor::Tensor& integers, const NewIntegers& allocate);  // integers: not read after it
   void start(comm::Channel& channel, int to, std::uint32_t tag);
   void wait();
 
  private:
-  std::vector<at::Tensor> parts_;
+  std::vector<tensor::Tensor> parts_;
   std::vector<comm::Transfer> transfers_;
 };
 
@@ -33,7 +32,7 @@ class PackedReceive {
  public:
   PackedReceive(std::int64_t integers, NewIntegers allocate, comm::Channel& channel, int from, std::uint32_t tag);
   void wait();                         // for the first part
-  void add_to(const at::Tensor& sum);  // waits for all
+  void add_to(const tensor::Tensor& sum);  // waits for all
 
  private:
   std::int64_t integers_;
@@ -41,7 +40,7 @@ class PackedReceive {
   comm::Channel* channel_;
   int from_;
   std::uint32_t tag_;
-  at::Tensor buffer_;
+  tensor::Tensor buffer_;
   comm::Transfer first_;
 };
 

@@ -1,11 +1,11 @@
 #include "sharding/range_exchange.h"
 
-#include <ATen/ATen.h>
+#include "tensor/tensor.h"
 
 namespace troika::sharding {
 
 std::vector<comm::Transfer> exchange_ranges(comm::Channel& replicas, const shape::ShardPlan& plan,
-                                            const at::Tensor& whole, std::uint32_t tag) {
+                                            const tensor::Tensor& whole, std::uint32_t tag) {
   const int count = replicas.size(), rank = replicas.rank();
   const auto range = [&](int replica) {
     const shape::Range elements = plan.elements_of(replica);

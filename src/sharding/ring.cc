@@ -1,8 +1,7 @@
 #include "sharding/ring.h"
 
-#include <ATen/ATen.h>
-
 #include "base/clock.h"
+#include "tensor/tensor.h"
 
 namespace troika::sharding {
 
@@ -29,19 +28,19 @@ std::vector<Piece> Ring::pieces(int visitor) const {
   return found;
 }
 
-at::Tensor Ring::keys_before(const at::Tensor& position, const Piece& piece, int visitor) const {
+tensor::Tensor Ring::keys_before(const tensor::Tensor& position, const Piece& piece, int visitor) const {
   const auto [low, high] = shape::sequence_chunks(T_, visitor, size_);
-  const at::Tensor of_low = (position - low.begin).clamp_(0, low.count);
+  const tensor::Tensor of_low = (position - low.begin).clamp_(0, low.count);
   if (piece.k.count == low.count) return of_low;
   return of_low.add_((position - high.begin).clamp_(0, high.count));
 }
 
-comm::Transfer Ring::send(const at::Tensor& tensor, std::uint32_t tag) const {
-  return tensor.numel() == 0 ? comm::Transfer() : channel_.send(tensor, (rank_ + 1) % size_, tag);
+comm::Transfer Ring::send(const tensor::Tensor& tensor, std::uint32_t tag) const {
+  return tensor.elements() == 0 ? comm::Transfer() : channel_.send(tensor, (rank_ + 1) % size_, tag);
 }
 
-comm::Transfer Ring::receive(const at::Tensor& tensor, std::uint32_t tag) const {
-  return tensor.numel() == 0 ? comm::Transfer() : channel_.recv(tensor, (rank_ + size_ - 1) % size_, tag);
+comm::Transfer Ring::receive(const tensor::Tensor& tensor, std::uint32_t tag) const {
+  return tensor.elements() == 0 ? comm::Transfer() : channel_.recv(tensor, (rank_ + size_ - 1) % size_, tag);
 }
 
 void Ring::wait(std::initializer_list<comm::Transfer*> transfers) const {
@@ -50,18 +49,18 @@ void Ring::wait(std::initializer_list<comm::Transfer*> transfers) const {
   if (on_wait_) on_wait_(begin, base::monotonic_seconds());
 }
 
-at::Tensor Ring::buffer_of(int rank, const at::Tensor& like, at::ScalarType dtype) const {
+tensor::Tensor Ring::buffer_of(int rank, const tensor::Tensor& like, tensor::Dtype dtype) const {
   std::vector<std::int64_t> sizes = like.sizes().vec();
   sizes[2] = all(rank).count;
-  return at::empty(sizes, like.options().dtype(dtype));
+  return tensor::empty(sizes, like.type().of(dtype));
 }
 
-void Ring::travel(at::Tensor kv_2BtkH, const Visit& visit) const {
+void Ring::travel(tensor::Tensor kv_2BtkH, const Visit& visit) const {
   for (int step = 0; step < size_; ++step) {
-    at::Tensor next;
+    tensor::Tensor next;
     comm::Transfer coming, going;
     if (step + 1 < size_) {
-      next = buffer_of(visitor(step + 1), kv_2BtkH, kv_2BtkH.scalar_type());
+      next = buffer_of(visitor(step + 1), kv_2BtkH, kv_2BtkH.dtype());
       coming = receive(next, keys_tag);
       going = send(kv_2BtkH, keys_tag);
     }

@@ -2,8 +2,6 @@
 // in which step, and the messages between the steps.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -11,6 +9,7 @@
 
 #include "comm/channel.h"
 #include "shape/split.h"
+#include "tensor/tensor.h"
 
 namespace troika::sharding {
 
@@ -36,24 +35,24 @@ class Ring {
   int visitor(int step) const { return (rank_ - step + size_) % size_; }
   std::vector<Piece> pieces(int visitor) const;
   // How many of the piece's keys stand before a position of the whole sequence; int64, any shape.
-  at::Tensor keys_before(const at::Tensor& position, const Piece& piece, int visitor) const;
+  tensor::Tensor keys_before(const tensor::Tensor& position, const Piece& piece, int visitor) const;
 
   // To and from the neighbours. Empty tensors do not travel: both sides know.
-  comm::Transfer send_gradients(const at::Tensor& tensor) const { return send(tensor, gradients_tag); }
-  comm::Transfer receive_gradients(const at::Tensor& tensor) const { return receive(tensor, gradients_tag); }
+  comm::Transfer send_gradients(const tensor::Tensor& tensor) const { return send(tensor, gradients_tag); }
+  comm::Transfer receive_gradients(const tensor::Tensor& tensor) const { return receive(tensor, gradients_tag); }
   void wait(std::initializer_list<comm::Transfer*> transfers) const;
 
   // A buffer for what belongs to `rank`, shaped like this rank's [2, B, t, k, H]. Uninitialised.
-  at::Tensor buffer_of(int rank, const at::Tensor& like, at::ScalarType dtype) const;
+  tensor::Tensor buffer_of(int rank, const tensor::Tensor& like, tensor::Dtype dtype) const;
 
   // Calls visit(step, keys and values) as they come by, the next ones on their way meanwhile.
-  using Visit = std::function<void(int step, const at::Tensor& kv_2BtkH)>;
-  void travel(at::Tensor kv_2BtkH, const Visit& visit) const;
+  using Visit = std::function<void(int step, const tensor::Tensor& kv_2BtkH)>;
+  void travel(tensor::Tensor kv_2BtkH, const Visit& visit) const;
 
  private:
   static constexpr std::uint32_t keys_tag = 1, gradients_tag = 2;
-  comm::Transfer send(const at::Tensor& tensor, std::uint32_t tag) const;
-  comm::Transfer receive(const at::Tensor& tensor, std::uint32_t tag) const;
+  comm::Transfer send(const tensor::Tensor& tensor, std::uint32_t tag) const;
+  comm::Transfer receive(const tensor::Tensor& tensor, std::uint32_t tag) const;
 
   comm::Channel& channel_;
   const std::int64_t T_;

@@ -1,10 +1,10 @@
 // Shapes: M rows, m this rank's, D width.
 #include "sharding/tensor_group.h"
 
-#include <ATen/ATen.h>
-
 #include "base/clock.h"
 #include "comm/collectives.h"
+#include "tensor/operations.h"
+#include "tensor/tensor.h"
 
 namespace troika::sharding {
 
@@ -16,13 +16,13 @@ shape::Range TensorGroup::rows(std::int64_t M) const {
   return shape::rows_between_operations(M, {rank(), size()}, split_);
 }
 
-void TensorGroup::exchange(const std::vector<at::Tensor>& to, const std::vector<at::Tensor>& from) const {
+void TensorGroup::exchange(const std::vector<tensor::Tensor>& to, const std::vector<tensor::Tensor>& from) const {
   const double begin = base::monotonic_seconds();
   comm::all_to_all(*channel_, to, from);
   if (on_wait_) on_wait_(begin, base::monotonic_seconds());
 }
 
-void TensorGroup::gather_into(const at::Tensor& mine, const std::vector<at::Tensor>& outs) const {
+void TensorGroup::gather_into(const tensor::Tensor& mine, const std::vector<tensor::Tensor>& outs) const {
   const double begin = base::monotonic_seconds();
   comm::all_gather(*channel_, mine, outs);
   if (on_wait_) on_wait_(begin, base::monotonic_seconds());
@@ -34,53 +34,53 @@ static std::vector<shape::Range> even_parts(std::int64_t total, int size) {
   return parts;
 }
 
-at::Tensor TensorGroup::all_gather(const at::Tensor& x_mD, std::int64_t M) const {
+tensor::Tensor TensorGroup::all_gather(const tensor::Tensor& x_mD, std::int64_t M) const {
   return split_ == shape::SequenceParallel::on ? join(x_mD, even_parts(M, size())) : x_mD;
 }
 
-at::Tensor TensorGroup::reduce_scatter(const at::Tensor& partial_MD) const {
+tensor::Tensor TensorGroup::reduce_scatter(const tensor::Tensor& partial_MD) const {
   if (channel_ == nullptr) return partial_MD;
   if (split_ == shape::SequenceParallel::on) return sum_of_part(partial_MD, even_parts(partial_MD.size(0), size()));
-  const at::Tensor flat = partial_MD.contiguous().view({partial_MD.numel()});
-  const std::vector<shape::Range> parts = even_parts(flat.numel(), size());
+  const tensor::Tensor flat = partial_MD.contiguous().view({partial_MD.elements()});
+  const std::vector<shape::Range> parts = even_parts(flat.elements(), size());
   return join(sum_of_part(flat, parts), parts).view(partial_MD.sizes());
 }
 
-std::vector<at::Tensor> TensorGroup::gather(const at::Tensor& mine) const {
+std::vector<tensor::Tensor> TensorGroup::gather(const tensor::Tensor& mine) const {
   if (channel_ == nullptr) return {mine};
-  std::vector<at::Tensor> all;
-  for (int r = 0; r < size(); ++r) all.push_back(at::empty_like(mine, at::MemoryFormat::Contiguous));
+  std::vector<tensor::Tensor> all;
+  for (int r = 0; r < size(); ++r) all.push_back(tensor::empty_like(mine, at::MemoryFormat::Contiguous));
   gather_into(mine.contiguous(), all);
   return all;
 }
 
 // This rank's range of dim 0 of the sum of all ranks' `partial`, added in rank order in fp32.
-at::Tensor TensorGroup::sum_of_part(const at::Tensor& partial, const std::vector<shape::Range>& ranges) const {
-  const at::Tensor whole = partial.contiguous();
-  std::vector<at::Tensor> to, from;
+tensor::Tensor TensorGroup::sum_of_part(const tensor::Tensor& partial, const std::vector<shape::Range>& ranges) const {
+  const tensor::Tensor whole = partial.contiguous();
+  std::vector<tensor::Tensor> to, from;
   for (const shape::Range& range : ranges) to.push_back(whole.narrow(0, range.begin, range.count));
   const auto me = static_cast<std::size_t>(rank());
-  for (std::size_t r = 0; r < ranges.size(); ++r) from.push_back(r == me ? to[me] : at::empty_like(to[me]));
+  for (std::size_t r = 0; r < ranges.size(); ++r) from.push_back(r == me ? to[me] : tensor::empty_like(to[me]));
   exchange(to, from);
-  at::Tensor sum = at::add(from[0].to(at::kFloat), from[1].to(at::kFloat));
+  tensor::Tensor sum = at::add(from[0].to(tensor::Dtype::fp32), from[1].to(tensor::Dtype::fp32));
   for (std::size_t r = 2; r < from.size(); ++r) sum.add_(from[r]);
-  return sum.to(partial.scalar_type());
+  return sum.to(partial.dtype());
 }
 
 // All ranks' ranges of dim 0, one after the other.
-at::Tensor TensorGroup::join(const at::Tensor& mine, const std::vector<shape::Range>& ranges) const {
+tensor::Tensor TensorGroup::join(const tensor::Tensor& mine, const std::vector<shape::Range>& ranges) const {
   std::vector<std::int64_t> sizes = mine.sizes().vec();
   sizes[0] = ranges.back().end();
-  const at::Tensor whole = at::empty(sizes, mine.options());
-  std::vector<at::Tensor> outs;
+  const tensor::Tensor whole = tensor::empty(sizes, mine.type());
+  std::vector<tensor::Tensor> outs;
   for (const shape::Range& range : ranges) outs.push_back(whole.narrow(0, range.begin, range.count));
   gather_into(mine.contiguous(), outs);
   return whole;
 }
 
-void TensorGroup::sum(const std::vector<at::Tensor>& views) const {
+void TensorGroup::sum(const std::vector<tensor::Tensor>& views) const {
   std::vector<SharedSlice> slices;
-  for (const at::Tensor& view : views) slices.push_back({view, 0, size()});
+  for (const tensor::Tensor& view : views) slices.push_back({view, 0, size()});
   sum_shared(slices);
 }
 
@@ -89,35 +89,35 @@ static bool is_held_by(const SharedSlice& slice, std::size_t rank) {
 }
 
 // `from[r]` holds rank r's slices one after the other, but for `me`, whose slices are the views themselves.
-static void add_in_rank_order(const std::vector<SharedSlice>& slices, const std::vector<at::Tensor>& from,
+static void add_in_rank_order(const std::vector<SharedSlice>& slices, const std::vector<tensor::Tensor>& from,
                               std::size_t me) {
   std::vector<std::int64_t> read(from.size(), 0);
   for (const SharedSlice& slice : slices) {
-    at::Tensor sum;
+    tensor::Tensor sum;
     for (std::size_t r = 0; r < from.size(); ++r) {
       if (!is_held_by(slice, r)) continue;
-      at::Tensor part = slice.view;
-      if (r != me) part = from[r].narrow(0, read[r], slice.view.numel()).view(slice.view.sizes());
-      read[r] += slice.view.numel();
+      tensor::Tensor part = slice.view;
+      if (r != me) part = from[r].narrow(0, read[r], slice.view.elements()).view(slice.view.sizes());
+      read[r] += slice.view.elements();
       sum = sum.defined() ? sum.add_(part) : part.clone();
     }
-    slice.view.copy_(sum);
+    slice.view.copy_from(sum);
   }
 }
 
 void TensorGroup::sum_shared(const std::vector<SharedSlice>& slices) const {
   if (channel_ == nullptr || slices.empty()) return;
   const auto ranks = static_cast<std::size_t>(size()), me = static_cast<std::size_t>(rank());
-  const at::Tensor nothing = at::empty({0}, slices.front().view.options());
-  std::vector<at::Tensor> to(ranks, nothing), from(ranks, nothing);
+  const tensor::Tensor nothing = tensor::empty({0}, slices.front().view.type());
+  std::vector<tensor::Tensor> to(ranks, nothing), from(ranks, nothing);
   for (std::size_t r = 0; r < ranks; ++r) {
-    std::vector<at::Tensor> shared;
+    std::vector<tensor::Tensor> shared;
     for (const SharedSlice& s : slices) {
-      if (r != me && is_held_by(s, r)) shared.push_back(s.view.view({s.view.numel()}));
+      if (r != me && is_held_by(s, r)) shared.push_back(s.view.view({s.view.elements()}));
     }
     if (shared.empty()) continue;
-    to[r] = at::cat(shared);
-    from[r] = at::empty_like(to[r]);
+    to[r] = tensor::cat(shared);
+    from[r] = tensor::empty_like(to[r]);
   }
   exchange(to, from);
   add_in_rank_order(slices, from, me);

@@ -7,20 +7,19 @@
 // Shapes: M rows of a microbatch, m those that this rank keeps, D width; contiguous, any one dtype.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <functional>
 #include <vector>
 
 #include "comm/channel.h"
 #include "shape/split.h"
+#include "tensor/tensor.h"
 
 namespace troika::sharding {
 
 // A gradient that the ranks [first_holder, end_holder) all hold: fp32, contiguous, of one size on all of them.
 struct SharedSlice {
-  at::Tensor view;
+  tensor::Tensor view;
   int first_holder = 0, end_holder = 1;
 };
 
@@ -45,24 +44,24 @@ class TensorGroup {
   // The rows this rank keeps between the split operations: its part with sequence parallelism, else all.
   shape::Range rows(std::int64_t M) const;
   // Own rows to all rows; without sequence parallelism x itself.
-  at::Tensor all_gather(const at::Tensor& x_mD, std::int64_t M) const;
+  tensor::Tensor all_gather(const tensor::Tensor& x_mD, std::int64_t M) const;
   // The sum of all ranks' partial_MD in its dtype, of own rows; without sequence parallelism of all rows (an all-reduce).
   // Each of the two is the other's gradient.
-  at::Tensor reduce_scatter(const at::Tensor& partial_MD) const;
+  tensor::Tensor reduce_scatter(const tensor::Tensor& partial_MD) const;
 
   // Every rank's `mine`, equal in shape, in rank order.
-  std::vector<at::Tensor> gather(const at::Tensor& mine) const;
+  std::vector<tensor::Tensor> gather(const tensor::Tensor& mine) const;
 
   // Adds, in place, the slices of all ranks: fp32, contiguous; one message to each rank for all of them.
-  void sum(const std::vector<at::Tensor>& views) const;
+  void sum(const std::vector<tensor::Tensor>& views) const;
   // The same for slices that only some ranks hold, this rank among them. Any two ranks list what they share in one order.
   void sum_shared(const std::vector<SharedSlice>& slices) const;
 
  private:
-  void exchange(const std::vector<at::Tensor>& to, const std::vector<at::Tensor>& from) const;
-  void gather_into(const at::Tensor& mine, const std::vector<at::Tensor>& outs) const;
-  at::Tensor sum_of_part(const at::Tensor& partial, const std::vector<shape::Range>& ranges) const;
-  at::Tensor join(const at::Tensor& mine, const std::vector<shape::Range>& ranges) const;
+  void exchange(const std::vector<tensor::Tensor>& to, const std::vector<tensor::Tensor>& from) const;
+  void gather_into(const tensor::Tensor& mine, const std::vector<tensor::Tensor>& outs) const;
+  tensor::Tensor sum_of_part(const tensor::Tensor& partial, const std::vector<shape::Range>& ranges) const;
+  tensor::Tensor join(const tensor::Tensor& mine, const std::vector<shape::Range>& ranges) const;
 
   comm::Channel* channel_ = nullptr;
   shape::SequenceParallel split_ = shape::SequenceParallel::off;

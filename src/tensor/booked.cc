@@ -1,18 +1,18 @@
 #include "tensor/booked.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include "base/error.h"
 #include "base/units.h"
+#include "tensor/tensor.h"
 
 namespace troika::tensor {
 namespace {
 
 // An undefined tensor when there is no room.
-at::Tensor allocate(std::int64_t elements, const at::TensorOptions& options) {
+Tensor allocate(std::int64_t elements, const TensorType& options) {
   try {
-    return at::empty({elements}, options);
+    return empty({elements}, options);
   } catch (const c10::Error&) {
     return {};
   }
@@ -25,12 +25,12 @@ const char* name(MemoryUse use) {
 
 }  // namespace
 
-at::Tensor booked_empty(std::int64_t elements, at::ScalarType dtype, const c10::Device& device, Ledger& ledger,
+Tensor booked_empty(std::int64_t elements, Dtype dtype, const Device& device, Ledger& ledger,
                         MemoryUse use) {
-  const auto options = at::TensorOptions().dtype(dtype).device(device);
-  if (elements == 0) return at::empty({0}, options);
-  const auto bytes = elements * static_cast<std::int64_t>(c10::elementSize(dtype));
-  const at::Tensor storage = allocate(elements, options);
+  const auto options = TensorType(dtype, device);
+  if (elements == 0) return empty({0}, options);
+  const auto bytes = elements * static_cast<std::int64_t>(base::bytes_of(dtype));
+  const Tensor storage = allocate(elements, options);
   if (!storage.defined()) {
     throw base::ConfigError(
         fmt::format("out of memory: there is no room for {} of {} beside the {} that this rank already holds; use "
@@ -40,7 +40,7 @@ at::Tensor booked_empty(std::int64_t elements, at::ScalarType dtype, const c10::
   }
   ledger.hold(use, bytes);
   const auto release = [storage, &ledger, use, bytes](void*) { ledger.release(use, bytes); };
-  return at::from_blob(storage.data_ptr(), {elements}, release, options);
+  return at::from_blob(storage.data(), {elements}, release, options);
 }
 
 }  // namespace troika::tensor

@@ -1,8 +1,5 @@
 #include "tensor/caching_allocator.h"
 
-#include <c10/core/Allocator.h>
-#include <c10/core/CPUAllocator.h>
-#include <c10/util/Exception.h>
 #include <malloc.h>
 
 #include <cstdlib>
@@ -57,7 +54,7 @@ class CachingAllocator : public c10::Allocator {
  private:
   static c10::DataPtr pointer_to(std::size_t bytes) {
     void* data = allocate_bytes(bytes);
-    return {data, data, &release, c10::Device(c10::kCPU)};
+    return {data, data, &release, Device()};
   }
 };
 

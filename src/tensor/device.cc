@@ -1,16 +1,13 @@
 #include "tensor/device.h"
 
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 #include <omp.h>
-#include <torch/csrc/api/include/torch/version.h>
 
 #include <set>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "tensor/tensor.h"
 
 namespace troika::tensor {
 
@@ -32,7 +29,7 @@ int cuda_devices() {
 #endif
 }
 
-c10::Device pick_device(const std::string& word, int local_rank) {
+Device pick_device(const std::string& word, int local_rank) {
   std::int64_t index = -1;  // of cuda:N
   const bool numbered = word.rfind("cuda:", 0) == 0 && base::parse_int(word.substr(5), &index) && index >= 0;
   if (word != "auto" && word != "cpu" && word != "cuda" && !numbered) {
@@ -43,9 +40,9 @@ c10::Device pick_device(const std::string& word, int local_rank) {
     throw base::ConfigError(fmt::format(
         "train.device is '{}', but this build and machine have {} CUDA devices; use --device cpu", word, devices));
   }
-  if (numbered) return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
-  if (devices == 0) return c10::Device(c10::kCPU);
-  return c10::Device(c10::kCUDA, static_cast<c10::DeviceIndex>(local_rank % devices));
+  if (numbered) return Device(c10::kCUDA, static_cast<c10::DeviceIndex>(index));
+  if (devices == 0) return Device();
+  return Device(c10::kCUDA, static_cast<c10::DeviceIndex>(local_rank % devices));
 }
 
 // OpenBLAS has threads of its own and does not listen to libtorch; absent where libtorch uses another BLAS.
@@ -75,12 +72,12 @@ std::vector<int> cores_of_openmp() {
 }
 
 // Only what is copied out of pinned memory is copied without a wait; libtorch keeps the memory until then.
-at::Tensor to_device(const at::Tensor& host, const c10::Device& device) {
+Tensor to_device(const Tensor& host, const Device& device) {
   if (device.is_cpu()) return host;
-  return host.pin_memory().to(device, host.scalar_type(), /*non_blocking=*/true);
+  return host.pin_memory().to(device, host.dtype(), /*non_blocking=*/true);
 }
 
-void synchronize(const c10::Device& device) {
+void synchronize(const Device& device) {
   if (device.is_cpu()) return;
   const c10::impl::VirtualGuardImpl guard(device.type());
   guard.getStream(device).synchronize();
@@ -88,12 +85,12 @@ void synchronize(const c10::Device& device) {
 
 std::string libtorch_version() { return TORCH_VERSION; }
 
-at::Tensor empty_float(at::IntArrayRef sizes, const c10::Device& device) {
-  return at::empty(sizes, at::TensorOptions().dtype(at::kFloat).device(device));
+Tensor empty_float(const Sizes& sizes, const Device& device) {
+  return empty(sizes, TensorType(Dtype::fp32, device));
 }
 
-at::Tensor zeros_float(at::IntArrayRef sizes, const c10::Device& device) {
-  return at::zeros(sizes, at::TensorOptions().dtype(at::kFloat).device(device));
+Tensor zeros_float(const Sizes& sizes, const Device& device) {
+  return zeros(sizes, TensorType(Dtype::fp32, device));
 }
 
 }  // namespace troika::tensor

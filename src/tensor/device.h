@@ -1,10 +1,10 @@
 // Devices: which device, how much memory, how many threads, and what differs between libtorch versions.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <string>
 #include <vector>
+
+#include "tensor/tensor.h"
 
 namespace troika::tensor {
 
@@ -15,7 +15,7 @@ int cuda_devices();  // that libtorch finds; starts CUDA's driver
 
 // "auto" (cuda when present, else cpu), "cpu", "cuda" or "cuda:N". On "cuda" and "auto" the device index is local_rank modulo the devices
 // present. ConfigError for another word, and when cuda is asked for and this libtorch or machine has none.
-c10::Device pick_device(const std::string& word, int local_rank);
+Device pick_device(const std::string& word, int local_rank);
 
 // Threads that operations of this rank may use: sets OpenMP's count (one pool for libtorch, oneDNN and module cpu) of the calling
 // thread, and OpenBLAS's, which is 1.
@@ -27,15 +27,15 @@ std::vector<int> cores_of_openmp();
 
 // The tensor itself for the CPU, else a copy of it, which lies on the host. The copy is queued on the current stream, and the
 // thread does not wait for it.
-at::Tensor to_device(const at::Tensor& host, const c10::Device& device);
+Tensor to_device(const Tensor& host, const Device& device);
 
 // Waits for everything queued on the device; nothing on CPU.
-void synchronize(const c10::Device& device);
+void synchronize(const Device& device);
 
 std::string libtorch_version();
 
 // Contiguous fp32 tensors.
-at::Tensor empty_float(at::IntArrayRef sizes, const c10::Device& device);  // uninitialised
-at::Tensor zeros_float(at::IntArrayRef sizes, const c10::Device& device);
+Tensor empty_float(const Sizes& sizes, const Device& device);  // uninitialised
+Tensor zeros_float(const Sizes& sizes, const Device& device);
 
 }  // namespace troika::tensor

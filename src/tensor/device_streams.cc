@@ -1,7 +1,3 @@
-#include <ATen/ATen.h>
-#include <c10/core/Event.h>
-#include <c10/core/StreamGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 #include <fmt/format.h>
 
 #include <utility>
@@ -9,6 +5,7 @@
 
 #include "base/error.h"
 #include "tensor/streams.h"
+#include "tensor/tensor.h"
 
 namespace troika::tensor {
 
@@ -35,11 +32,11 @@ class DeviceEvent final : public Event::Body {
 // A lane is a stream: of the thread, where it computes, else one of libtorch's pool.
 class DeviceStreams final : public Streams {
  public:
-  explicit DeviceStreams(const c10::Device& device) : device_(device), guard_(device.type()) {
+  explicit DeviceStreams(const Device& device) : device_(device), guard_(device.type()) {
     lanes_.push_back(guard_.getStream(device_));
     new_lane();  // copy_lane
   }
-  const c10::Device& device() const override { return device_; }
+  const Device& device() const override { return device_; }
   bool shares_host_memory() const override { return false; }
   Lane new_lane() override {
     lanes_.push_back(guard_.getStreamFromGlobalPool(device_, false));
@@ -49,33 +46,33 @@ class DeviceStreams final : public Streams {
   void wait(Lane lane, const Event& event) override {
     if (event.body() != nullptr) static_cast<DeviceEvent&>(*event.body()).block(of(lane));
   }
-  void copy(Lane lane, const at::Tensor& to, const at::Tensor& from) override {
+  void copy(Lane lane, const Tensor& to, const Tensor& from) override {
     const c10::StreamGuard guard(of(lane));
-    to.copy_(from, /*non_blocking=*/true);
+    to.copy_from(from, /*non_blocking=*/true);
   }
-  at::Tensor new_host_tensor(at::IntArrayRef sizes, at::ScalarType dtype) override {
-    return at::empty(sizes, at::TensorOptions().dtype(dtype).pinned_memory(true));
+  Tensor new_host_tensor(const Sizes& sizes, Dtype dtype) override {
+    return empty(sizes, TensorType(dtype).pinned_memory(true));
   }
   void* handle(Lane lane) override { return of(lane).native_handle(); }
 
  private:
   const c10::Stream& of(Lane lane) const { return lanes_.at(static_cast<std::size_t>(lane.number())); }
 
-  const c10::Device device_;
+  const Device device_;
   const c10::impl::VirtualGuardImpl guard_;
   std::vector<c10::Stream> lanes_;
 };
 
 }  // namespace
 
-std::unique_ptr<Streams> make_streams(const c10::Device& device) {
+std::unique_ptr<Streams> make_streams(const Device& device) {
   if (device.is_cpu()) return make_host_streams();
   return std::make_unique<DeviceStreams>(device);
 }
 
 #else
 
-std::unique_ptr<Streams> make_streams(const c10::Device& device) {
+std::unique_ptr<Streams> make_streams(const Device& device) {
   if (!device.is_cpu()) throw base::BugError("streams of " + device.str() + " in a build for CPUs");
   return make_host_streams();
 }

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #ifdef TROIKA_CUDA_KERNELS
-#include <ATen/Context.h>
-#include <ATen/cuda/tunable/Tunable.h>
-#include <c10/cuda/CUDACachingAllocator.h>
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
 #endif
@@ -53,7 +50,7 @@ GpuTraits traits_of(int device) {
 }  // namespace
 #endif
 
-std::string describe(const c10::Device& device) {
+std::string describe(const Device& device) {
   if (device.is_cpu()) return "cpu";
 #ifdef TROIKA_CUDA_KERNELS
   return describe(traits_of(device.index()));
@@ -62,7 +59,7 @@ std::string describe(const c10::Device& device) {
 #endif
 }
 
-std::int64_t free_bytes(const c10::Device& device) {
+std::int64_t free_bytes(const Device& device) {
 #ifdef TROIKA_CUDA_KERNELS
   c10::cuda::CUDACachingAllocator::emptyCache();
   std::size_t free = 0, all = 0;
@@ -77,7 +74,7 @@ std::int64_t free_bytes(const c10::Device& device) {
 #endif
 }
 
-void add_halves_in_fp32(const c10::Device& device) {
+void add_halves_in_fp32(const Device& device) {
 #ifdef TROIKA_CUDA_KERNELS
   if (device.is_cpu()) return;
   at::globalContext().setAllowBF16ReductionCuBLAS(false);
@@ -85,7 +82,7 @@ void add_halves_in_fp32(const c10::Device& device) {
 #endif
 }
 
-ByTime chooses_products_by_time(const c10::Device& device) {
+ByTime chooses_products_by_time(const Device& device) {
 #ifdef TROIKA_CUDA_KERNELS
   if (!device.is_cpu() && at::cuda::tunable::getTuningContext()->IsTunableOpEnabled()) return ByTime::yes;
 #endif

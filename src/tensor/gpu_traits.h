@@ -1,8 +1,6 @@
 // What a GPU is and has: by what its libraries choose their code and cut their sums, and its free memory.
 #pragma once
 
-#include <c10/core/Device.h>
-
 #include <cstdint>
 #include <string>
 
@@ -20,16 +18,16 @@ struct GpuTraits {
 std::string describe(const GpuTraits& gpu);
 
 // That of a GPU, or "cpu". BugError when CUDA does not answer.
-std::string describe(const c10::Device& device);
+std::string describe(const Device& device);
 
 // Of a GPU, as CUDA sees it once libtorch has given back what it keeps for later. BugError when it does not answer, or the device is none.
-std::int64_t free_bytes(const c10::Device& device);
+std::int64_t free_bytes(const Device& device);
 
 // Products of halves add in fp32, also where cuBLAS cuts a sum into parts, from now on in this process. Nothing on a CPU.
-void add_halves_in_fp32(const c10::Device& device);
+void add_halves_in_fp32(const Device& device);
 
 // Whether libtorch tries kernels for a product and takes the fastest (its TunableOp, PYTORCH_TUNABLEOP_ENABLED).
 enum class ByTime { no, yes };
-ByTime chooses_products_by_time(const c10::Device& device);
+ByTime chooses_products_by_time(const Device& device);
 
 }  // namespace troika::tensor

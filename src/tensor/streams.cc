@@ -1,10 +1,10 @@
 #include "tensor/streams.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 #include <chrono>
 #include <thread>
+
+#include "tensor/tensor.h"
 
 namespace troika::tensor {
 
@@ -19,17 +19,17 @@ namespace {
 
 class HostStreams final : public Streams {
  public:
-  const c10::Device& device() const override { return device_; }
+  const Device& device() const override { return device_; }
   bool shares_host_memory() const override { return true; }
   Lane new_lane() override { return Lane(next_++); }
   Event record(Lane) override { return Event(); }
   void wait(Lane, const Event&) override {}
-  void copy(Lane, const at::Tensor& to, const at::Tensor& from) override { to.copy_(from); }
-  at::Tensor new_host_tensor(at::IntArrayRef sizes, at::ScalarType dtype) override { return at::empty(sizes, dtype); }
+  void copy(Lane, const Tensor& to, const Tensor& from) override { to.copy_from(from); }
+  Tensor new_host_tensor(const Sizes& sizes, Dtype dtype) override { return empty(sizes, dtype); }
   void* handle(Lane) override { return nullptr; }
 
  private:
-  const c10::Device device_{c10::kCPU};
+  const Device device_{Device()};
   int next_ = copy_lane.number() + 1;
 };
 
@@ -37,12 +37,12 @@ class HostStreams final : public Streams {
 
 std::unique_ptr<Streams> make_host_streams() { return std::make_unique<HostStreams>(); }
 
-std::vector<at::Tensor> read_back(Streams& streams, const std::vector<at::Tensor>& tensors,
+std::vector<Tensor> read_back(Streams& streams, const std::vector<Tensor>& tensors,
                                   const std::function<void()>& check) {
   if (streams.shares_host_memory()) return tensors;
-  std::vector<at::Tensor> copies;
-  for (const at::Tensor& tensor : tensors) {
-    copies.push_back(streams.new_host_tensor(tensor.sizes(), tensor.scalar_type()));
+  std::vector<Tensor> copies;
+  for (const Tensor& tensor : tensors) {
+    copies.push_back(streams.new_host_tensor(tensor.sizes(), tensor.dtype()));
     streams.copy(compute_lane, copies.back(), tensor.contiguous());
   }
   await(streams.record(compute_lane), check);

@@ -3,12 +3,12 @@
 // call returns.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
+
+#include "tensor/tensor.h"
 
 namespace troika::tensor {
 
@@ -54,7 +54,7 @@ void await(const Event& event, const std::function<void()>& check);
 class Streams {
  public:
   virtual ~Streams() = default;
-  virtual const c10::Device& device() const = 0;
+  virtual const Device& device() const = 0;
   // Whether the host reads and writes the device's memory itself, so that nothing is ever copied between them.
   virtual bool shares_host_memory() const = 0;
   virtual Lane new_lane() = 0;
@@ -62,9 +62,9 @@ class Streams {
   virtual void wait(Lane lane, const Event& event) = 0;  // what the lane does from now on is done after the event
   // to = from, of one size and dtype. Between host and device it goes beside the thread where the host's memory is
   // from new_host_tensor.
-  virtual void copy(Lane lane, const at::Tensor& to, const at::Tensor& from) = 0;
+  virtual void copy(Lane lane, const Tensor& to, const Tensor& from) = 0;
   // Contiguous, uninitialised, in host memory that the device can read by itself (pinned).
-  virtual at::Tensor new_host_tensor(at::IntArrayRef sizes, at::ScalarType dtype) = 0;
+  virtual Tensor new_host_tensor(const Sizes& sizes, Dtype dtype) = 0;
   // The lane as libraries that queue work of their own know it (cudaStream_t).
   virtual void* handle(Lane lane) = 0;
 };
@@ -72,11 +72,11 @@ class Streams {
 // Of a device that does everything at once.
 std::unique_ptr<Streams> make_host_streams();
 // Of the device: host streams of a CPU.
-std::unique_ptr<Streams> make_streams(const c10::Device& device);
+std::unique_ptr<Streams> make_streams(const Device& device);
 
 // The tensors in host memory, with what the compute lane has written to them by now: the one place where a rank waits
 // for its device. Tensors that are there already come back themselves. `check` as in await().
-std::vector<at::Tensor> read_back(Streams& streams, const std::vector<at::Tensor>& tensors,
+std::vector<Tensor> read_back(Streams& streams, const std::vector<Tensor>& tensors,
                                   const std::function<void()>& check);
 
 }  // namespace troika::tensor

@@ -7,12 +7,13 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "comm/nccl_api.h"
+#include "tensor/tensor.h"
 
 namespace troika::train {
 using config::Backend;
 
 // Empty when NCCL can carry this rank's tensors.
-static std::string reason_against_nccl(const c10::Device& device) {
+static std::string reason_against_nccl(const tensor::Device& device) {
   if (!device.is_cuda())
     return fmt::format(
         "comm.backend nccl carries tensors between NVIDIA GPUs, but this rank computes on {}; use "
@@ -26,7 +27,7 @@ static std::string reason_against_nccl(const c10::Device& device) {
   return "";
 }
 
-Backend backend_of(Backend asked_for, const c10::Device& device, int ranks) {
+Backend backend_of(Backend asked_for, const tensor::Device& device, int ranks) {
   if (asked_for == Backend::gloo) return Backend::gloo;
   if (asked_for == Backend::automatic && (ranks == 1 || device.is_cpu())) return Backend::gloo;
   const std::string reason = reason_against_nccl(device);

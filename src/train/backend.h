@@ -1,20 +1,19 @@
 // What carries tensors between the devices of a run.
 #pragma once
 
-#include <c10/core/Device.h>
-
 #include <map>
 #include <string>
 #include <vector>
 
 #include "config/choices.h"
+#include "tensor/tensor.h"
 
 namespace troika::train {
 
 // gloo or nccl, for a rank on `device` of a run of so many ranks, each of which has its device for itself unless gloo is
 // asked for (plan/device_check.h). automatic: nccl between GPUs where the library is here. ConfigError when nccl is asked
 // for and cannot be.
-config::Backend backend_of(config::Backend asked_for, const c10::Device& device, int ranks);
+config::Backend backend_of(config::Backend asked_for, const tensor::Device& device, int ranks);
 
 // "NCCL_DEBUG=INFO", ...: the variables of an environment that NCCL and CUDA read by themselves.
 std::vector<std::string> device_variables(const std::map<std::string, std::string>& environment);

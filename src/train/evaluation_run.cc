@@ -19,6 +19,7 @@
 #include "inference/evaluation_rank.h"
 #include "inference/logits_file.h"
 #include "plan/describe.h"
+#include "tensor/tensor.h"
 #include "tokenizer/tokenizer.h"
 #include "weights/model_source.h"
 
@@ -196,7 +197,7 @@ class Run {
       const executor::Place place{request_.identity.world_rank, plan_.shape,
                                   mesh::coordinate_of(plan_.shape, request_.identity.world_rank)};
       logits_ = std::make_unique<inference::LogitsFile>(plan_, request_.logits, place, world());
-      on_logits = [this](const at::Tensor& logits_MV) { logits_->take(watcher_.microbatch(), logits_MV); };
+      on_logits = [this](const tensor::Tensor& logits_MV) { logits_->take(watcher_.microbatch(), logits_MV); };
     }
     const auto sources = on_logits ? std::vector<data::SourcePart>() : data_.parts;
     inference::EvaluationRank rank(plan_, *data_.samples, sources, session_.channels(), *machine_.streams, watcher_,

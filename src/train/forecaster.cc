@@ -1,6 +1,5 @@
 #include "train/forecaster.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include "comm/collectives.h"
 #include "host/memory.h"
 #include "machine/calibration.h"
+#include "tensor/tensor.h"
 #include "train/measure_link.h"
 
 namespace troika::train {
@@ -35,13 +35,13 @@ planner::RankTaken taken_of(const std::map<std::string, double>& phases) {
 
 std::vector<double> gathered(comm::Channel& world, const std::vector<double>& mine) {
   const auto count = static_cast<std::int64_t>(mine.size());
-  const at::Tensor own = at::tensor(mine, at::kDouble), all = at::empty({world.size(), count}, at::kDouble);
-  std::vector<at::Tensor> rows;
+  const tensor::Tensor own = tensor::of(mine), all = tensor::empty({world.size(), count}, tensor::Dtype::fp64);
+  std::vector<tensor::Tensor> rows;
   for (int rank = 0; rank < world.size(); ++rank) rows.push_back(all[rank]);
-  if (world.size() == 1) rows.front().copy_(own);
+  if (world.size() == 1) rows.front().copy_from(own);
   if (world.size() > 1) comm::all_gather(world, own, rows);
-  const double* first = all.data_ptr<double>();
-  return {first, first + all.numel()};
+  const double* first = all.data<double>();
+  return {first, first + all.elements()};
 }
 
 }  // namespace
@@ -98,15 +98,15 @@ planner::StepsTaken Forecaster::gather(std::int64_t program_bytes, std::int64_t 
 // Rank 0's, to all; zeros where it has none.
 std::vector<planner::Drift> Forecaster::spread(std::vector<planner::Drift> drifts) const {
   drifts.resize(static_cast<std::size_t>(world_.size()));
-  const at::Tensor numbers = at::zeros({world_.size(), 2}, at::kDouble);
+  const tensor::Tensor numbers = tensor::zeros({world_.size(), 2}, tensor::Dtype::fp64);
   for (std::size_t rank = 0; rank < drifts.size(); ++rank) {
-    double* row = numbers.data_ptr<double>() + 2 * rank;
+    double* row = numbers.data<double>() + 2 * rank;
     row[0] = drifts[rank].compute;
     row[1] = drifts[rank].optimizer;
   }
   if (world_.size() > 1) comm::broadcast(world_, numbers, 0);
   for (std::size_t rank = 0; rank < drifts.size(); ++rank) {
-    const double* row = numbers.data_ptr<double>() + 2 * rank;
+    const double* row = numbers.data<double>() + 2 * rank;
     drifts[rank] = {row[0], row[1]};
   }
   return drifts;

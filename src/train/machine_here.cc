@@ -1,7 +1,5 @@
 #include "train/machine_here.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 
 #include "base/clock.h"
@@ -10,6 +8,7 @@
 #include "host/cores.h"
 #include "kernels/linear.h"
 #include "tensor/device.h"
+#include "tensor/tensor.h"
 
 namespace troika::train {
 namespace {
@@ -19,7 +18,7 @@ planner::TimedProduct time_product(const config::ModelSettings& model) {
   constexpr std::int64_t largest_width = 1024, rows = 256;
   constexpr double seconds_to_time = 0.01;
   const std::int64_t width = std::min(largest_width, model.hidden), out = std::min(largest_width, model.ffn);
-  const at::Tensor x = tensor::zeros_float({rows, width}, at::kCPU), w = tensor::zeros_float({out, width}, at::kCPU);
+  const tensor::Tensor x = tensor::zeros_float({rows, width}, tensor::Device()), w = tensor::zeros_float({out, width}, tensor::Device());
   kernels::linear_forward(x, w);
   const double begin = base::monotonic_seconds();
   double seconds = 0, products = 0;
@@ -42,7 +41,7 @@ std::string tell(const MachineHere& here, const config::ModelSettings& model) {
 
 }  // namespace
 
-MachineHere find_machine(const std::string& file, int local_rank, int local_size, const c10::Device& device) {
+MachineHere find_machine(const std::string& file, int local_rank, int local_size, const tensor::Device& device) {
   MachineHere here{file, local_rank, local_size, {}, ""};
   const host::CoresOfLauncher cores;  // all ranks of the host together have them
   try {

@@ -1,14 +1,13 @@
 // What a rank knows of its machine, and what all know together.
 #pragma once
 
-#include <c10/core/Device.h>
-
 #include <optional>
 #include <string>
 
 #include "comm/channel.h"
 #include "config/settings.h"
 #include "planner/run_machines.h"
+#include "tensor/tensor.h"
 
 namespace troika::train {
 
@@ -21,7 +20,7 @@ struct MachineHere {
   bool probed() const { return machine && machine->rates == planner::ThisMachine::Rates::probed; }
 };
 // Of a rank on `device`, before anything large is in memory.
-MachineHere find_machine(const std::string& file, int local_rank, int local_size, const c10::Device& device);
+MachineHere find_machine(const std::string& file, int local_rank, int local_size, const tensor::Device& device);
 
 // Collective: every rank whose host was never probed times a product of the model's widths, all at once, and rank 0 gets to
 // know what all know; elsewhere nothing. `link`: between neighbours, as it was measured.

@@ -1,11 +1,10 @@
 #include "train/measure_link.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 
 #include "base/clock.h"
 #include "comm/collectives.h"
+#include "tensor/tensor.h"
 
 namespace troika::train {
 namespace {
@@ -14,8 +13,8 @@ constexpr std::uint32_t probe_tag = 1;
 
 // The largest of all ranks' values.
 double slowest(comm::Channel& world, double mine) {
-  const at::Tensor value = at::full({1}, mine, at::kDouble), all = at::empty({world.size()}, at::kDouble);
-  std::vector<at::Tensor> parts;
+  const tensor::Tensor value = tensor::full({1}, mine, tensor::Dtype::fp64), all = tensor::empty({world.size()}, tensor::Dtype::fp64);
+  std::vector<tensor::Tensor> parts;
   for (int rank = 0; rank < world.size(); ++rank) parts.push_back(all.narrow(0, rank, 1));
   comm::all_gather(world, value, parts);
   return all.max().item<double>();
@@ -23,7 +22,7 @@ double slowest(comm::Channel& world, double mine) {
 
 // Seconds of one round. The next receive is posted before the send is waited for, so no round waits for a peer to post.
 double ring_seconds(comm::Channel& world, std::int64_t bytes, int rounds) {
-  const at::Tensor out = at::zeros({bytes}, at::kByte), in = at::empty({bytes}, at::kByte);
+  const tensor::Tensor out = tensor::zeros({bytes}, tensor::Dtype::uint8), in = tensor::empty({bytes}, tensor::Dtype::uint8);
   const int next = (world.rank() + 1) % world.size(), before = (world.rank() + world.size() - 1) % world.size();
   comm::Transfer receiving = world.recv(in, before, probe_tag);
   comm::barrier(world);

@@ -1,27 +1,26 @@
 #include "train/measure_segments.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 
 #include "base/clock.h"
 #include "model/decoder.h"
 #include "model/scalar_type.h"
 #include "tensor/device.h"
+#include "tensor/tensor.h"
 
 namespace troika::train {
 namespace {
 
 constexpr int rounds = 3;
 
-double median_seconds(const model::Decoder& segment, const at::Tensor& x_MD, const model::Tokens& tokens) {
+double median_seconds(const model::Decoder& segment, const tensor::Tensor& x_MD, const model::Tokens& tokens) {
   const auto gradients = segment.new_gradients();
   std::vector<double> seconds;
   for (int round = 0; round < rounds; ++round) {
     tensor::synchronize(tokens.ids_M.device());
     const double begin = base::monotonic_seconds();
     model::DecoderResult result = segment.forward(x_MD, tokens, shape::SavedActivations::all);
-    const at::Tensor dy_MD = result.y_mD.defined() ? at::ones_like(result.y_mD) : at::Tensor();
+    const tensor::Tensor dy_MD = result.y_mD.defined() ? at::ones_like(result.y_mD) : tensor::Tensor();
     segment.backward_input(dy_MD, tokens, result);
     segment.backward_weight(gradients, tokens, result);
     tensor::synchronize(tokens.ids_M.device());
@@ -34,25 +33,25 @@ double median_seconds(const model::Decoder& segment, const at::Tensor& x_MD, con
 }  // namespace
 
 std::vector<double> measure_segments(const config::Resolved& resolved, const plan::DataFacts& data,
-                                     const c10::Device& device) {
+                                     const tensor::Device& device) {
   config::ModelSettings model = resolved.settings.model;
   if (model.vocab == 0) model.vocab = data.vocab;
   const config::Batch& batch = resolved.batch;
   model::Tokens tokens;
   tokens.B = 1;  // every sequence of a microbatch costs the same
   tokens.T = tokens.T_whole = batch.seq_len;
-  tokens.ids_M = at::zeros({batch.seq_len}, at::TensorOptions().dtype(at::kLong).device(device));
+  tokens.ids_M = tensor::zeros({batch.seq_len}, tensor::TensorType(tensor::Dtype::int64, device));
   tokens.targets_M = tokens.ids_M;
   model::Decoder::Options options;
   options.seq_len = batch.seq_len;
   options.device = device;
   options.dtype = model::scalar_type(resolved.settings.precision.compute);
-  const at::Tensor x_MD =
-      at::ones({batch.seq_len, model.hidden}, at::TensorOptions().dtype(options.dtype).device(device));
+  const tensor::Tensor x_MD =
+      tensor::ones({batch.seq_len, model.hidden}, tensor::TensorType(options.dtype, device));
   const auto seconds_of = [&](int segment) {
     const model::Decoder one(model, segment, segment + 1, options);
     one.initialise(1, model.init_std);
-    return median_seconds(one, segment == 0 ? at::Tensor() : x_MD, tokens);
+    return median_seconds(one, segment == 0 ? tensor::Tensor() : x_MD, tokens);
   };
   const int head = shape::segment_count(model) - 1;
   std::vector<double> seconds(static_cast<std::size_t>(head) + 1, seconds_of(1));

@@ -21,6 +21,7 @@
 #include "schedule/check/message_order.h"
 #include "tensor/device.h"
 #include "tensor/gpu_traits.h"
+#include "tensor/tensor.h"
 #include "train/backend.h"
 #include "train/rank_device.h"
 #include "train/rank_voice.h"
@@ -95,7 +96,7 @@ static int threads_for(const config::TrainSettings& settings, int ranks_on_host)
   return host::usable_cores_of_rank(ranks_on_host);
 }
 
-static c10::Device device_of(const RankContext& context) {
+static tensor::Device device_of(const RankContext& context) {
   const config::Settings& s = context.resolved.settings;
   return rank_device(s.train.device, context.identity.local_rank, {context.identity.local_size, s.comm.backend});
 }

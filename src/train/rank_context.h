@@ -1,8 +1,6 @@
 // What the verbs that compute on all ranks do alike: who speaks, threads and device, the meeting, how they end.
 #pragma once
 
-#include <c10/core/Device.h>
-
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -16,6 +14,7 @@
 #include "rendezvous/agreement.h"
 #include "rendezvous/identity.h"
 #include "tensor/streams.h"
+#include "tensor/tensor.h"
 #include "train/session.h"
 
 namespace troika::train {
@@ -34,7 +33,7 @@ struct RankContext {
 };
 
 struct Machine {
-  c10::Device device{c10::kCPU};
+  tensor::Device device{tensor::Device()};
   int threads = 1;
   std::shared_ptr<tensor::Streams> streams;  // of the device
   // What carries tensors between devices: gloo or nccl.

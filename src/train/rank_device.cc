@@ -6,6 +6,7 @@
 
 #include "tensor/device.h"
 #include "tensor/gpu_traits.h"
+#include "tensor/tensor.h"
 
 namespace troika::train {
 
@@ -33,7 +34,7 @@ plan::CudaHere cuda_of_this_process() {
   return {build_of(tensor::cuda_build()), host::nvidia_driver(), tensor::cuda_devices(), place_of_this_program()};
 }
 
-c10::Device rank_device(const std::string& device, int local_rank, const plan::RanksOfHost& ranks) {
+tensor::Device rank_device(const std::string& device, int local_rank, const plan::RanksOfHost& ranks) {
   if (config::word_or(device, config::DeviceKind::numbered) != config::DeviceKind::cpu)
     plan::check_device(device, ranks, cuda_of_this_process());
   return tensor::pick_device(device, local_rank);
@@ -45,7 +46,7 @@ int ranks_of_device(const std::string& device, int ranks_on_host) {
   return (ranks_on_host + devices - 1) / devices;
 }
 
-plan::ProductsChosen products_chosen(const c10::Device& device) {
+plan::ProductsChosen products_chosen(const tensor::Device& device) {
   return tensor::chooses_products_by_time(device) == tensor::ByTime::yes ? plan::ProductsChosen::by_time
                                                                          : plan::ProductsChosen::by_shape;
 }

@@ -1,12 +1,11 @@
 // The device that a rank computes on.
 #pragma once
 
-#include <c10/core/Device.h>
-
 #include <string>
 
 #include "plan/device_check.h"
 #include "plan/gpu_bits.h"
+#include "tensor/tensor.h"
 
 namespace troika::train {
 
@@ -14,12 +13,12 @@ namespace troika::train {
 plan::CudaHere cuda_of_this_process();
 
 // `device` is auto, cpu, cuda or cuda:N. ConfigError as plan::check_device says.
-c10::Device rank_device(const std::string& device, int local_rank, const plan::RanksOfHost& ranks);
+tensor::Device rank_device(const std::string& device, int local_rank, const plan::RanksOfHost& ranks);
 
 // How many of a host's ranks share the fullest device.
 int ranks_of_device(const std::string& device, int ranks_on_host);
 
 // Of this process.
-plan::ProductsChosen products_chosen(const c10::Device& device);
+plan::ProductsChosen products_chosen(const tensor::Device& device);
 
 }  // namespace troika::train

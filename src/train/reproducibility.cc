@@ -11,6 +11,7 @@
 #include "comm/collectives.h"
 #include "config/fields.h"
 #include "tensor/gpu_traits.h"
+#include "tensor/tensor.h"
 
 namespace troika::train {
 namespace {
@@ -79,7 +80,7 @@ std::string processor_name() {
   return maker.empty() ? "unknown" : fmt::format("ARM {} {}", maker, part);
 }
 
-Traits traits_of_this_rank(const c10::Device& device) {
+Traits traits_of_this_rank(const tensor::Device& device) {
   Traits traits{
       {"the processor", processor_name()}, {"the device", tensor::describe(device)}, {"the C library", c_library()}};
   try {

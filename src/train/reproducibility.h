@@ -1,21 +1,20 @@
 // What equal bits need beside equal settings: ranks that compute alike, and a checkpoint whose sums were cut alike.
 #pragma once
 
-#include <c10/core/Device.h>
-
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "comm/channel.h"
 #include "config/settings.h"
+#include "tensor/tensor.h"
 
 namespace troika::train {
 
 // By what libraries choose their code and cut their sums, with this rank's value: its program, its libraries, its
 // processor and its GPU. Not its threads: they cut no sum.
 using Traits = std::vector<std::pair<std::string, std::string>>;
-Traits traits_of_this_rank(const c10::Device& device);
+Traits traits_of_this_rank(const tensor::Device& device);
 
 // The model name of this host's processor, or "unknown".
 std::string processor_name();

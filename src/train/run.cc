@@ -17,6 +17,7 @@
 #include "exporters/tensorboard.h"
 #include "plan/describe.h"
 #include "plan/saved_bytes.h"
+#include "tensor/tensor.h"
 #include "train/backend.h"
 #include "train/choose_layout.h"
 #include "train/fit_batch.h"
@@ -51,7 +52,7 @@ void write_plan(const plan::Plan& plan) {
 
 // parallel.stage_balance measured: rank 0 measures, and all cut the stages alike.
 config::Resolved with_measured_costs(Session& session, config::Resolved resolved, const plan::DataFacts& facts,
-                                     const c10::Device& device) {
+                                     const tensor::Device& device) {
   auto& parallel = resolved.settings.parallel;
   if (parallel.stage_balance != config::StageBalance::measured || resolved.layout.pp == 1) return resolved;
   session.at(0, "measuring the segments");

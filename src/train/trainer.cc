@@ -1,6 +1,5 @@
 #include "train/trainer.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 #include "inference/batch_tokens.h"
 #include "optimizer/learning_rate.h"
 #include "plan/rank_work.h"
+#include "tensor/tensor.h"
 #include "train/restore.h"
 #include "train/resumed_settings.h"
 #include "train/run_records.h"

@@ -1,6 +1,6 @@
 #include "weights/bucket_slices.h"
 
-#include <ATen/ATen.h>
+#include "tensor/tensor.h"
 
 namespace troika::weights {
 namespace {
@@ -23,7 +23,7 @@ void each_region(const Bucket& bucket, const shape::Slot& slot, Visit visit) {
 // As slices of the optimizer's three tensors. State in a file leaves the memory again while it is saved.
 void add_slot(Bucket& bucket, const shape::Slot& slot, Slices* slices) {
   each_region(bucket, slot, [&](const shape::Region& region, std::int64_t position) {
-    const auto slice = [&](const std::string& prefix, const at::Tensor& flat) {
+    const auto slice = [&](const std::string& prefix, const tensor::Tensor& flat) {
       return checkpoint::Slice{prefix + slot.info.name, slot.info.shape, region,
                                flat.narrow(0, position, region.elements()), [&bucket] { bucket.optimizer().settle(); }};
     };
@@ -33,7 +33,7 @@ void add_slot(Bucket& bucket, const shape::Slot& slot, Slices* slices) {
   });
 }
 
-void add_weight(const Bucket& bucket, const shape::Slot& slot, const at::Tensor& flat,
+void add_weight(const Bucket& bucket, const shape::Slot& slot, const tensor::Tensor& flat,
                 std::vector<checkpoint::Slice>* weights) {
   each_region(bucket, slot, [&](const shape::Region& region, std::int64_t position) {
     weights->push_back({slot.info.name, slot.info.shape, region, flat.narrow(0, position, region.elements())});
@@ -58,7 +58,7 @@ void each_selected(const executor::SegmentUnit& unit, Bucket& bucket, Selection 
 
 }  // namespace
 
-std::vector<checkpoint::Slice> weights_in(const Bucket& bucket, const at::Tensor& flat) {
+std::vector<checkpoint::Slice> weights_in(const Bucket& bucket, const tensor::Tensor& flat) {
   std::vector<checkpoint::Slice> weights;
   for (const shape::Slot& slot : bucket.layout().slots) add_weight(bucket, slot, flat, &weights);
   return weights;

@@ -6,6 +6,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "executor/executor.h"
+#include "tensor/tensor.h"
 
 namespace troika::weights {
 
@@ -19,7 +20,7 @@ struct Slices {
 enum class Selection { written, held, again };
 
 // The parameters of `flat`, fp32, which holds the bucket's range held().
-std::vector<checkpoint::Slice> weights_in(const executor::Bucket& bucket, const at::Tensor& flat);
+std::vector<checkpoint::Slice> weights_in(const executor::Bucket& bucket, const tensor::Tensor& flat);
 
 // Of what is trained. `finish_access` (rank_units.h) when done with the slices' data.
 Slices slices_of(const executor::Units& units, Selection selection, const executor::Place& place);

@@ -1,13 +1,12 @@
 #include "weights/folder_source.h"
 
-#include <ATen/Parallel.h>
-
 #include "base/file.h"
 #include "base/say.h"
 #include "config/huggingface/hugging_face_config.h"
 #include "config/huggingface/model_folder.h"
 #include "shape/layout.h"
 #include "tensor/device.h"
+#include "tensor/tensor.h"
 #include "weights/auxiliary_files.h"
 #include "weights/checkpoint_metadata.h"
 #include "weights/compared_contents.h"

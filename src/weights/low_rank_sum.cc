@@ -1,10 +1,9 @@
 #include "weights/low_rank_sum.h"
 
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 #include <array>
+
+#include "tensor/tensor.h"
 
 namespace troika::weights {
 namespace {
@@ -29,8 +28,8 @@ void add_products(const double* left_row, const double* right, std::int64_t rank
 class Sum {
  public:
   Sum(const Factors& factors, double scale, const shape::Region& region, std::int64_t columns)
-      : left_(factors.left.data_ptr<double>()),
-        right_(factors.right.data_ptr<double>()),
+      : left_(factors.left.data<double>()),
+        right_(factors.right.data<double>()),
         rank_(factors.left.size(1)),
         width_(factors.right.size(1)),
         scale_(scale),
@@ -77,12 +76,12 @@ Box box_of(const shape::Region& region, std::int64_t columns) {
 }
 
 void add_low_rank(const Factors& factors, double scale, const shape::Region& region, std::int64_t columns,
-                  const at::Tensor& data) {
+                  const tensor::Tensor& data) {
   const Sum sum(factors, scale, region, columns);
-  for (std::int64_t begin = 0; begin < data.numel(); begin += piece_elements) {
-    const std::int64_t count = std::min(piece_elements, data.numel() - begin);
-    const at::Tensor piece = at::empty({count}, at::kFloat);
-    float* to = piece.data_ptr<float>();
+  for (std::int64_t begin = 0; begin < data.elements(); begin += piece_elements) {
+    const std::int64_t count = std::min(piece_elements, data.elements() - begin);
+    const tensor::Tensor piece = tensor::empty({count}, tensor::Dtype::fp32);
+    float* to = piece.data<float>();
     at::parallel_for(0, count, sum_grain,
                      [&](std::int64_t from, std::int64_t end) { sum.write(begin + from, end - from, to + from); });
     data.narrow(0, begin, count).add_(piece.to(data.device()));

@@ -1,12 +1,11 @@
 // Adds the product of two thin matrices to parts of a large one.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 
 #include "shape/range.h"
 #include "shape/region.h"
+#include "tensor/tensor.h"
 
 namespace troika::weights {
 
@@ -18,7 +17,7 @@ Box box_of(const shape::Region& region, std::int64_t columns);
 
 // left [box.rows, r] and right [r, box.columns], fp64 holding fp32 numbers, host, contiguous.
 struct Factors {
-  at::Tensor left, right;
+  tensor::Tensor left, right;
 };
 
 // data += float(scale * left right) over the elements of `region` of a matrix with so many columns, in the region's
@@ -26,6 +25,6 @@ struct Factors {
 // products are exact, so its bits depend neither on how the matrix is cut nor on threads. Works on as many threads as
 // libtorch may use. Memory: 4 MiB.
 void add_low_rank(const Factors& factors, double scale, const shape::Region& region, std::int64_t columns,
-                  const at::Tensor& data);
+                  const tensor::Tensor& data);
 
 }  // namespace troika::weights

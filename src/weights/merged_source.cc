@@ -1,8 +1,5 @@
 #include "weights/merged_source.h"
 
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 #include <map>
 
@@ -13,6 +10,7 @@
 #include "comm/collectives.h"
 #include "config/adapter_sizes.h"
 #include "tensor/device.h"
+#include "tensor/tensor.h"
 #include "weights/adapter_parameters.h"
 #include "weights/low_rank_sum.h"
 
@@ -25,7 +23,7 @@ checkpoint::Slice part_of(const std::string& name, std::int64_t rows, std::int64
                           const shape::Range& of_columns) {
   const shape::Region region =
       shape::joined({of_rows.begin * columns + of_columns.begin, of_columns.count, columns, of_rows.count});
-  return {name, {rows, columns}, region, at::empty({region.elements()}, at::kFloat)};
+  return {name, {rows, columns}, region, tensor::empty({region.elements()}, tensor::Dtype::fp32)};
 }
 
 // A wanted slice of an adapted weight [O, I], and what of A [rank, I] and B [O, rank] it takes.
@@ -154,7 +152,7 @@ class MergedSource : public ModelSource {
 
   void add(const Job& job) const {
     const config::AdapterSize& size = adapted_.at(job.weight->name);
-    const Factors factors{job.b.data.view({-1, size.rank}).to(at::kDouble), job.a.data.view({size.rank, -1}).to(at::kDouble)};
+    const Factors factors{job.b.data.view({-1, size.rank}).to(tensor::Dtype::fp64), job.a.data.view({size.rank, -1}).to(tensor::Dtype::fp64)};
     add_low_rank(factors, size.scale, job.weight->region, job.weight->shape[1], job.weight->data);
   }
 

@@ -1,6 +1,5 @@
 #include "weights/peft_folder.h"
 
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -19,6 +18,7 @@
 #include "config/huggingface/peft_config.h"
 #include "config/lora.h"
 #include "tensor/device.h"
+#include "tensor/tensor.h"
 #include "weights/adapter_parameters.h"
 #include "weights/auxiliary_files.h"
 #include "weights/conversion.h"

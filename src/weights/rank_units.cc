@@ -1,7 +1,5 @@
 #include "weights/rank_units.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 
 #include "executor/integrity.h"
@@ -9,6 +7,7 @@
 #include "model/scalar_type.h"
 #include "plan/buckets.h"
 #include "tensor/booked.h"
+#include "tensor/tensor.h"
 #include "weights/bucket_slices.h"
 
 namespace troika::weights {
@@ -57,11 +56,11 @@ std::vector<Bucket*> frozen_buckets(const executor::Units& units) {
 }
 
 template <class Set>
-void fill_through_fp32(const c10::Device& device, const Bucket& bucket, tensor::Ledger& ledger, const Set& set) {
-  const at::Tensor& own = bucket.own_values();
-  const at::Tensor exact = tensor::booked_empty(own.numel(), at::kFloat, device, ledger, tensor::MemoryUse::parameters);
+void fill_through_fp32(const tensor::Device& device, const Bucket& bucket, tensor::Ledger& ledger, const Set& set) {
+  const tensor::Tensor& own = bucket.own_values();
+  const tensor::Tensor exact = tensor::booked_empty(own.elements(), tensor::Dtype::fp32, device, ledger, tensor::MemoryUse::parameters);
   set(exact);
-  own.copy_(exact);
+  own.copy_from(exact);
 }
 
 // Of the rank that has most; alike on all ranks.
@@ -105,11 +104,11 @@ void initialise_trained(const executor::Units& units, std::uint64_t seed, double
   for (const auto& [segment, unit] : units) {
     for (Bucket* bucket : unit->buckets()) {
       if (!bucket->is_trained()) continue;
-      const at::Tensor& master = bucket->optimizer().master();
-      const at::Tensor on_host =
-          master.is_cpu() ? master : at::empty_like(master, at::TensorOptions().device(at::kCPU));
+      const tensor::Tensor& master = bucket->optimizer().master();
+      const tensor::Tensor on_host =
+          master.is_cpu() ? master : tensor::empty_like(master, tensor::TensorType(tensor::Device()));
       model::initialise(bucket->layout(), bucket->held(), on_host, seed, init_std);
-      if (!master.is_cpu()) master.copy_(on_host);
+      if (!master.is_cpu()) master.copy_from(on_host);
     }
   }
   finish_access(units, Access::written);
@@ -132,20 +131,20 @@ void load_frozen(const plan::Plan& plan, const executor::Units& units, const Fil
       continue;
     }
     fill_through_fp32(buckets[k]->own_values().device(), *buckets[k], ledger,
-                      [&](const at::Tensor& exact) { fill(weights_in(*buckets[k], exact)); });
+                      [&](const tensor::Tensor& exact) { fill(weights_in(*buckets[k], exact)); });
   }
 }
 
 void initialise_frozen(const executor::Units& units, std::uint64_t seed, double init_std, tensor::Ledger& ledger) {
   for (Bucket* bucket : frozen_buckets(units)) {
-    const auto set = [&](const at::Tensor& exact) {
+    const auto set = [&](const tensor::Tensor& exact) {
       model::initialise(bucket->layout(), bucket->held(), exact, seed, init_std);
     };
-    const at::Tensor& own = bucket->own_values();
-    if (own.is_cpu() && own.scalar_type() == at::kFloat) {
+    const tensor::Tensor& own = bucket->own_values();
+    if (own.is_cpu() && own.dtype() == tensor::Dtype::fp32) {
       set(own);
     } else {
-      fill_through_fp32(at::kCPU, *bucket, ledger, set);
+      fill_through_fp32(tensor::Device(), *bucket, ledger, set);
     }
   }
 }

@@ -1,7 +1,5 @@
 #include "weights/weights_read.h"
 
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -9,6 +7,7 @@
 
 #include "base/error.h"
 #include "checkpoint/part.h"
+#include "tensor/tensor.h"
 #include "weights/conversion.h"
 
 namespace troika::weights {
@@ -80,17 +79,17 @@ const StoredTensor& tensor_of(const Assignment& tensors, const checkpoint::Slice
   return place->second;
 }
 
-void read_piece(const Reader& reader, std::int64_t begin, std::int64_t count, const at::Tensor& to) {
-  if (to.is_cpu()) return reader.read(begin, count, to.data_ptr<float>() + begin);
+void read_piece(const Reader& reader, std::int64_t begin, std::int64_t count, const tensor::Tensor& to) {
+  if (to.is_cpu()) return reader.read(begin, count, to.data<float>() + begin);
   for (std::int64_t done = 0; done < count; done += device_piece_elements) {
     const std::int64_t now = std::min(device_piece_elements, count - done);
-    const at::Tensor staged = at::empty({now}, at::kFloat);
-    reader.read(begin + done, now, staged.data_ptr<float>());
-    to.narrow(0, begin + done, now).copy_(staged);
+    const tensor::Tensor staged = tensor::empty({now}, tensor::Dtype::fp32);
+    reader.read(begin + done, now, staged.data<float>());
+    to.narrow(0, begin + done, now).copy_from(staged);
   }
 }
 
-void read_slice(const Reader& reader, const at::Tensor& to) {
+void read_slice(const Reader& reader, const tensor::Tensor& to) {
   for (std::int64_t begin = 0; begin < reader.elements();) {
     const std::int64_t count = reader.elements_of_piece(begin);
     const std::int64_t next = begin + count;

@@ -1,18 +1,18 @@
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include "commands/bench/operations.h"
 #include "kernels/reference/reference.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 namespace {
 
 template <class Function>
-auto one(Function function, const at::Tensor& x) {
+auto one(Function function, const tensor::Tensor& x) {
   return [=] { return std::vector{function(x)}; };
 }
 template <class Function>
-auto two(Function function, const at::Tensor& dy, const at::Tensor& x) {
+auto two(Function function, const tensor::Tensor& dy, const tensor::Tensor& x) {
   return [=] { return std::vector{function(dy, x)}; };
 }
 
@@ -28,21 +28,21 @@ void add_activations(const StepShapes& s, Operations& operations) {
   };
   if (s.model.architecture == config::Family::gpt2) {
     add("gelu forward", 2, [=] {
-      const at::Tensor x = s.normal({M, F});
+      const tensor::Tensor x = s.normal({M, F});
       return Bodies{one(kernels::gelu_forward, x), one(reference::gelu_forward, x)};
     });
     add("gelu backward", 3, [=] {
-      const at::Tensor x = s.normal({M, F}), dy = s.normal({M, F});
+      const tensor::Tensor x = s.normal({M, F}), dy = s.normal({M, F});
       return Bodies{two(kernels::gelu_backward, dy, x), two(reference::gelu_backward, dy, x)};
     });
     return;
   }
   add("swiglu forward", 3, [=] {
-    const at::Tensor x = s.normal({M, 2 * F});
+    const tensor::Tensor x = s.normal({M, 2 * F});
     return Bodies{one(kernels::swiglu_forward, x), one(reference::swiglu_forward, x)};
   });
   add("swiglu backward", 5, [=] {
-    const at::Tensor x = s.normal({M, 2 * F}), dy = s.normal({M, F});
+    const tensor::Tensor x = s.normal({M, 2 * F}), dy = s.normal({M, F});
     return Bodies{two(kernels::swiglu_backward, dy, x), two(reference::swiglu_backward, dy, x)};
   });
 }

@@ -1,6 +1,5 @@
 #include "commands/bench/comm.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -16,6 +15,7 @@
 #include "commands/bench/gathered.h"
 #include "commands/bench/timing.h"
 #include "rendezvous/identity.h"
+#include "tensor/tensor.h"
 #include "train/session.h"
 
 namespace troika::commands {
@@ -40,7 +40,7 @@ Row measure(comm::Channel& world, const Exchange& exchange, double seconds) {
   std::vector<double> times;
   comm::barrier(world);
   for (int round = 0; round < rounds; ++round) times.push_back(exchange.round());
-  const at::Tensor all = gathered(world, {base::median(times), static_cast<double>(exchange.sent_bytes)});
+  const tensor::Tensor all = gathered(world, {base::median(times), static_cast<double>(exchange.sent_bytes)});
   return {exchange.name, exchange.bytes, static_cast<std::int64_t>(all.select(1, 1).max().item<double>()),
           all.select(1, 0).max().item<double>()};
 }

@@ -1,8 +1,8 @@
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include "commands/bench/operations.h"
 #include "kernels/reference/reference.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 namespace {
@@ -11,12 +11,12 @@ void add_table(const std::string& table, std::int64_t rows, const StepShapes& s,
   const std::int64_t M = s.M(), D = s.model.hidden;
   const std::string shape = fmt::format("M {} v {} D {}", M, rows, D);
   const auto forward = [=] {
-    const at::Tensor ids_M = at::randint(rows, {M}, at::kLong), table_vD = s.normal({rows, D});
+    const tensor::Tensor ids_M = at::randint(rows, {M}, tensor::Dtype::int64), table_vD = s.normal({rows, D});
     return Bodies{[=] { return std::vector{kernels::embedding_forward(ids_M, table_vD, 0)}; },
                   [=] { return std::vector{kernels::reference::embedding_forward(ids_M, table_vD, 0)}; }};
   };
   const auto backward = [=] {
-    const at::Tensor ids_M = at::randint(rows, {M}, at::kLong), dx_MD = s.normal({M, D});
+    const tensor::Tensor ids_M = at::randint(rows, {M}, tensor::Dtype::int64), dx_MD = s.normal({M, D});
     const auto body = [=](auto function) {
       return [=] {
         const kernels::NamedRows named = function(dx_MD, ids_M, 0, rows);

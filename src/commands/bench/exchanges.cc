@@ -1,13 +1,13 @@
 #include "commands/bench/exchanges.h"
 
-#include <ATen/ATen.h>
-
 #include <memory>
 
 #include "base/clock.h"
 #include "comm/collectives.h"
 #include "shape/gradient_bytes.h"
 #include "sharding/gradient_sum.h"
+#include "tensor/operations.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 namespace {
@@ -27,7 +27,7 @@ struct Sum {
         elements(bytes / 4),
         leaves(leaves_each),
         shape(shape_of(channel, leaves_each, result)),
-        sum(shape::ShardPlan({elements}, channel.size()), shape, c10::Device(c10::kCPU), ledger) {}
+        sum(shape::ShardPlan({elements}, channel.size()), shape, tensor::Device(), ledger) {}
 
   static shape::SumShape shape_of(const comm::Channel& channel, std::int64_t leaves, shape::Result result) {
     shape::SumShape shape;
@@ -37,17 +37,17 @@ struct Sum {
     return shape;
   }
 
-  void write(const at::Tensor& values) {
+  void write(const tensor::Tensor& values) {
     sum.begin_step({12});  // numbers below 2^12
     for (std::int64_t leaf = 0; leaf < leaves; ++leaf) {
-      sum.leaf().open({0, elements}).copy_(values);
+      sum.leaf().open({0, elements}).copy_from(values);
       sum.leaf().close();
       sum.push();
     }
   }
-  at::Tensor numbers() const { return at::arange(elements, at::kLong).remainder(1024).to(at::kFloat); }
+  tensor::Tensor numbers() const { return at::arange(elements, tensor::Dtype::int64).remainder(1024).to(tensor::Dtype::fp32); }
   void write() { write(numbers().add_(world.rank() + 1.0)); }
-  at::Tensor expected() const {
+  tensor::Tensor expected() const {
     const double ranks = world.size();
     return numbers().mul_(ranks).add_(ranks * (ranks + 1) / 2).mul_(static_cast<double>(leaves));
   }
@@ -55,7 +55,7 @@ struct Sum {
     sum.start_reduce(world, tag);
     sum.finish_reduce([](double, double) {});
   }
-  at::Tensor gather() {
+  tensor::Tensor gather() {
     sum.start_gather(world, tag + 1);
     return sum.finish_gather([](double, double) {});
   }
@@ -70,7 +70,7 @@ struct Sum {
 }  // namespace
 
 Exchange neighbours(comm::Channel& world, std::int64_t bytes) {
-  const at::Tensor out = at::full({bytes / 8}, world.rank(), at::kLong), in = at::empty({bytes / 8}, at::kLong);
+  const tensor::Tensor out = tensor::full({bytes / 8}, world.rank(), tensor::Dtype::int64), in = tensor::empty({bytes / 8}, tensor::Dtype::int64);
   const int next = (world.rank() + 1) % world.size(), before = (world.rank() + world.size() - 1) % world.size();
   const auto once = [=, &world] {
     comm::Transfer receiving = world.recv(in, before, tag), sending = world.send(out, next, tag);
@@ -78,7 +78,7 @@ Exchange neighbours(comm::Channel& world, std::int64_t bytes) {
     sending.wait();
   };
   const auto correct = [=] {
-    in.fill_(-1);
+    in.fill(-1);
     once();
     return (in == before).all().item<bool>();
   };
@@ -88,7 +88,7 @@ Exchange neighbours(comm::Channel& world, std::int64_t bytes) {
 static Exchange reduce_scatter_of(comm::Channel& world, std::int64_t bytes, std::int64_t leaves, const char* name) {
   const auto s = std::make_shared<Sum>(world, bytes, leaves, shape::Result::range);
   const auto round = [s] {
-    s->write(at::ones({s->elements}));
+    s->write(tensor::ones({s->elements}));
     const double seconds = seconds_of([&] { s->reduce(); });
     s->sum.reset();
     return seconds;
@@ -97,7 +97,7 @@ static Exchange reduce_scatter_of(comm::Channel& world, std::int64_t bytes, std:
     s->write();
     s->reduce();
     const shape::Range mine = s->sum.mine();
-    const bool same = at::equal(s->sum.total(), s->expected().narrow(0, mine.begin, mine.count));
+    const bool same = tensor::equal(s->sum.total(), s->expected().narrow(0, mine.begin, mine.count));
     s->sum.reset();
     return same;
   };
@@ -115,7 +115,7 @@ Exchange reduce_scatter_of_sums(comm::Channel& world, std::int64_t bytes) {
 Exchange all_gather(comm::Channel& world, std::int64_t bytes) {
   const auto s = std::make_shared<Sum>(world, bytes, 1, shape::Result::whole);
   const auto round = [s] {
-    s->write(at::ones({s->elements}));
+    s->write(tensor::ones({s->elements}));
     s->reduce();
     comm::barrier(s->world);
     const double seconds = seconds_of([&] { s->gather(); });
@@ -125,7 +125,7 @@ Exchange all_gather(comm::Channel& world, std::int64_t bytes) {
   const auto correct = [s] {
     s->write();
     s->reduce();
-    const bool same = at::equal(s->gather(), s->expected());
+    const bool same = tensor::equal(s->gather(), s->expected());
     s->sum.reset();
     return same;
   };

@@ -1,4 +1,3 @@
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <map>
@@ -7,12 +6,13 @@
 #include "kernels/reference/reference.h"
 #include "shape/layout.h"
 #include "shape/shard_plan.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 namespace {
 
 Bodies add_bodies(std::int64_t P) {
-  const at::Tensor sum = at::randn({P}), other = at::randn({P});
+  const tensor::Tensor sum = at::randn({P}), other = at::randn({P});
   const auto body = [=](auto function) {
     return [=, sum = sum.clone()] {
       function(sum, other);
@@ -23,7 +23,7 @@ Bodies add_bodies(std::int64_t P) {
 }
 
 Bodies add_on_grid_bodies(std::int64_t P) {
-  const at::Tensor sum = at::zeros({P}, at::kLong), leaf = at::randn({P}), largest = at::zeros({1}, at::kInt);
+  const tensor::Tensor sum = tensor::zeros({P}, tensor::Dtype::int64), leaf = at::randn({P}), largest = tensor::zeros({1}, tensor::Dtype::int32);
   const auto body = [=](auto function) {
     return [=, sum = sum.clone()] {
       function(sum, leaf, 40, kernels::Into::sum, largest);
@@ -35,17 +35,17 @@ Bodies add_on_grid_bodies(std::int64_t P) {
 
 Bodies squares_bodies(std::int64_t P) {
   const auto body = [x = at::randn({P})](auto function) {
-    return [=] { return std::vector{at::Tensor(function(x, shape::norm_chunk))}; };
+    return [=] { return std::vector{tensor::Tensor(function(x, shape::norm_chunk))}; };
   };
   return {body(kernels::chunk_squares), body(kernels::reference::chunk_squares)};
 }
 
-Bodies adamw_bodies(std::int64_t P, c10::ScalarType dtype) {
+Bodies adamw_bodies(std::int64_t P, tensor::Dtype dtype) {
   const kernels::AdamW settings{3e-4, 0.9, 0.95, 1e-8, 10, 1.0};
   constexpr double weight_decay = 0.1;
-  const at::Tensor parameter = at::randn({P}), gradient = at::randn({P}), m = at::randn({P}), v = at::rand({P});
+  const tensor::Tensor parameter = at::randn({P}), gradient = at::randn({P}), m = at::randn({P}), v = at::rand({P});
   const auto body = [=](auto function) {
-    const at::Tensor rounded = dtype == at::kFloat ? at::Tensor() : at::empty({P}, dtype);
+    const tensor::Tensor rounded = dtype == tensor::Dtype::fp32 ? tensor::Tensor() : tensor::empty({P}, dtype);
     return [=, parameter = parameter.clone(), m = m.clone(), v = v.clone()] {
       function(settings, kernels::AdamWTensors{parameter, gradient, m, v, rounded});
       return std::vector{parameter, m, v};
@@ -73,7 +73,7 @@ std::map<std::int64_t, std::int64_t> segments_by_size(const config::ModelSetting
 }  // namespace
 
 void add_flat(const StepShapes& s, Operations& operations) {
-  const c10::ScalarType dtype = s.dtype;
+  const tensor::Dtype dtype = s.dtype;
   for (const auto& [P, segments] : segments_by_size(s.model)) {
     const std::string shape = fmt::format("P {}", P);
     const double bytes = 4.0 * static_cast<double>(P);
@@ -86,7 +86,7 @@ void add_flat(const StepShapes& s, Operations& operations) {
       add("add gradients", segments * (s.microbatches - 1), 3, add_bodies);
     }
     add("squares", segments, 1, squares_bodies);
-    add("adamw", segments, dtype == at::kFloat ? 7 : 7.5,
+    add("adamw", segments, dtype == tensor::Dtype::fp32 ? 7 : 7.5,
         [dtype](std::int64_t elements) { return adamw_bodies(elements, dtype); });
   }
 }

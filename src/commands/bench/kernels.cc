@@ -15,12 +15,13 @@
 #include "model/scalar_type.h"
 #include "plan/job.h"
 #include "tensor/device.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 namespace {
 
 // Of halves two are rounded apart, and weights of attention are rounded in between.
-double allowed_error_of(c10::ScalarType dtype) { return dtype == at::kFloat ? 1e-5 : 0x1p-6; }
+double allowed_error_of(tensor::Dtype dtype) { return dtype == tensor::Dtype::fp32 ? 1e-5 : 0x1p-6; }
 
 MeasuredOperation measure(const Operation& operation, double allowed_error, double seconds) {
   const Bodies bodies = operation.prepare();
@@ -61,11 +62,11 @@ int run_bench_kernels(const std::vector<std::string>& arguments,
   check(resolved.settings);
   set_threads(resolved.settings);
   const StepShapes shapes = shapes_of(resolved);
-  const MachineRates before = measure_rates(at::kCPU, shapes.dtype, a.seconds);
+  const MachineRates before = measure_rates(tensor::Device(), shapes.dtype, a.seconds);
   std::vector<MeasuredOperation> rows;
   for (const Operation& operation : operations_of(shapes))
     rows.push_back(measure(operation, allowed_error_of(shapes.dtype), a.seconds));
-  const MachineRates rates = better(before, measure_rates(at::kCPU, shapes.dtype, a.seconds));
+  const MachineRates rates = better(before, measure_rates(tensor::Device(), shapes.dtype, a.seconds));
   std::fputs(to_table(rows, rates).c_str(), stdout);
   if (!a.csv.empty()) base::write_file_atomic(a.csv, to_csv(rows, rates));
   return 0;

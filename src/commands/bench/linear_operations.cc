@@ -1,8 +1,8 @@
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include "commands/bench/operations.h"
 #include "kernels/reference/reference.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 namespace {
@@ -15,10 +15,10 @@ struct Weight {
   bool transposed, biased;
   std::int64_t M = s.M();
 
-  at::Tensor values() const { return transposed ? s.normal({I, O}).t() : s.normal({O, I}); }
-  at::Tensor x() const { return s.normal({M, I}); }
-  at::Tensor dy() const { return s.normal({M, O}); }
-  at::Tensor gradient() const { return transposed ? at::empty({I, O}).t() : at::empty({O, I}); }
+  tensor::Tensor values() const { return transposed ? s.normal({I, O}).t() : s.normal({O, I}); }
+  tensor::Tensor x() const { return s.normal({M, I}); }
+  tensor::Tensor dy() const { return s.normal({M, O}); }
+  tensor::Tensor gradient() const { return transposed ? tensor::empty({I, O}).t() : tensor::empty({O, I}); }
   std::string shape() const { return fmt::format("M {} I {} O {}", M, I, O); }
   double flops() const { return 2.0 * static_cast<double>(M) * static_cast<double>(I) * static_cast<double>(O); }
   double bytes() const { return s.element_bytes() * static_cast<double>(M * I + I * O + M * O); }
@@ -28,20 +28,20 @@ struct Weight {
 };
 
 Bodies forward_bodies(const Weight& weight) {
-  const at::Tensor x_MI = weight.x(), w_OI = weight.values();
-  const at::Tensor bias_O = weight.biased ? weight.s.normal({weight.O}) : at::Tensor();
+  const tensor::Tensor x_MI = weight.x(), w_OI = weight.values();
+  const tensor::Tensor bias_O = weight.biased ? weight.s.normal({weight.O}) : tensor::Tensor();
   const auto body = [=](auto function) { return [=] { return std::vector{function(x_MI, w_OI, bias_O)}; }; };
   return {body(kernels::linear_forward), body(kernels::reference::linear_forward)};
 }
 
 Bodies input_bodies(const Weight& weight) {
-  const at::Tensor dy_MO = weight.dy(), w_OI = weight.values();
+  const tensor::Tensor dy_MO = weight.dy(), w_OI = weight.values();
   const auto body = [=](auto function) { return [=] { return std::vector{function(dy_MO, w_OI)}; }; };
   return {body(kernels::linear_backward_input), body(kernels::reference::linear_backward_input)};
 }
 
 Bodies weight_bodies(const Weight& weight) {
-  const at::Tensor dy_MO = weight.dy(), x_MI = weight.x();
+  const tensor::Tensor dy_MO = weight.dy(), x_MI = weight.x();
   const auto body = [=](auto function) {
     return [=, dw_OI = weight.gradient()] {
       function(dy_MO, x_MI, dw_OI);
@@ -52,9 +52,9 @@ Bodies weight_bodies(const Weight& weight) {
 }
 
 Bodies bias_bodies(const Weight& weight) {
-  const at::Tensor dy_MO = weight.dy();
+  const tensor::Tensor dy_MO = weight.dy();
   const auto body = [=](auto function) {
-    return [=, dbias_O = at::empty({weight.O})] {
+    return [=, dbias_O = tensor::empty({weight.O})] {
       function(dy_MO, dbias_O);
       return std::vector{dbias_O};
     };

@@ -1,30 +1,30 @@
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include "commands/bench/operations.h"
 #include "kernels/output_loss.h"
 #include "shape/layout.h"
 #include "shape/output_loss.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 namespace {
 
 struct LossInputs {
-  at::Tensor x_MD, w_vD, targets_M;
+  tensor::Tensor x_MD, w_vD, targets_M;
 };
 
 // Forward and both halves of backward, as the head calls them: the loss, dx, dw.
-std::vector<at::Tensor> run(const LossInputs& in, const at::Tensor& dw_vD) {
+std::vector<tensor::Tensor> run(const LossInputs& in, const tensor::Tensor& dw_vD) {
   const std::int64_t M = in.x_MD.size(0), D = in.x_MD.size(1), v = in.w_vD.size(0);
   const double scale = 1.0 / static_cast<double>(M);
   kernels::OutputLossSaved saved;
-  const auto bytes = static_cast<std::int64_t>(in.x_MD.element_size());
+  const auto bytes = static_cast<std::int64_t>(in.x_MD.element_bytes());
   const bool gradients = shape::output_loss_keep({M, D, v, 1, bytes}) == shape::LossKeep::gradients;
   const kernels::OutputLossPart whole =
       gradients ? kernels::output_loss_forward_with_gradients(in.x_MD, in.w_vD, in.targets_M, scale, saved)
                 : kernels::output_loss_forward(in.x_MD, in.w_vD, in.targets_M, 0, &saved);
-  const at::Tensor sum_2 = kernels::output_loss_sum(whole, in.targets_M);
-  const at::Tensor dx_MD = kernels::output_loss_backward_input(in.w_vD, in.targets_M, 0, whole.lse_M, scale, saved);
+  const tensor::Tensor sum_2 = kernels::output_loss_sum(whole, in.targets_M);
+  const tensor::Tensor dx_MD = kernels::output_loss_backward_input(in.w_vD, in.targets_M, 0, whole.lse_M, scale, saved);
   kernels::output_loss_backward_weight(
       in.x_MD, saved, shape::rows_of_table_piece(D),
       [&](std::int64_t first, std::int64_t count) { return dw_vD.narrow(0, first, count); });
@@ -32,20 +32,20 @@ std::vector<at::Tensor> run(const LossInputs& in, const at::Tensor& dw_vD) {
 }
 
 // With all logits at once.
-std::vector<at::Tensor> reference(const LossInputs& in) {
-  const at::Tensor x_MD = in.x_MD.to(at::kFloat), w_vD = in.w_vD.to(at::kFloat);
-  const at::Tensor logits_Mv = at::mm(x_MD, w_vD.t()), rows_M1 = in.targets_M.unsqueeze(1);
-  const at::Tensor log_p_Mv = logits_Mv.log_softmax(1);
-  const at::Tensor loss = -log_p_Mv.gather(1, rows_M1).to(at::kDouble).sum().view({1});
-  at::Tensor d_Mv = log_p_Mv.exp();
-  d_Mv.scatter_add_(1, rows_M1, at::full(rows_M1.sizes(), -1.0f)).div_(static_cast<double>(in.x_MD.size(0)));
+std::vector<tensor::Tensor> reference(const LossInputs& in) {
+  const tensor::Tensor x_MD = in.x_MD.to(tensor::Dtype::fp32), w_vD = in.w_vD.to(tensor::Dtype::fp32);
+  const tensor::Tensor logits_Mv = at::mm(x_MD, w_vD.t()), rows_M1 = in.targets_M.unsqueeze(1);
+  const tensor::Tensor log_p_Mv = logits_Mv.log_softmax(1);
+  const tensor::Tensor loss = -log_p_Mv.gather(1, rows_M1).to(tensor::Dtype::fp64).sum().view({1});
+  tensor::Tensor d_Mv = log_p_Mv.exp();
+  d_Mv.scatter_add_(1, rows_M1, tensor::full(rows_M1.sizes(), -1.0f)).div_(static_cast<double>(in.x_MD.size(0)));
   return {loss, at::mm(d_Mv, w_vD), at::mm(d_Mv.t(), x_MD)};
 }
 
 Bodies bodies(const StepShapes& s) {
   const std::int64_t M = s.M(), D = s.model.hidden, v = s.model.vocab;
-  const LossInputs in{s.normal({M, D}), s.normal({v, D}).mul_(0.02), at::randint(v, {M}, at::kLong)};
-  return {[in, dw_vD = at::empty({v, D})] { return run(in, dw_vD); }, [in] { return reference(in); }};
+  const LossInputs in{s.normal({M, D}), s.normal({v, D}).mul_(0.02), at::randint(v, {M}, tensor::Dtype::int64)};
+  return {[in, dw_vD = tensor::empty({v, D})] { return run(in, dw_vD); }, [in] { return reference(in); }};
 }
 
 }  // namespace

@@ -1,8 +1,7 @@
 // What this machine can do at best: the yardstick beside which measured operations stand.
 #pragma once
 
-#include <c10/core/Device.h>
-#include <c10/core/ScalarType.h>
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 
@@ -13,7 +12,7 @@ struct MachineRates {
 
 // The product is that of `operands` with sums in fp32; on a CPU of fp32 where that is what multiplies them. With as many threads
 // as tensor::set_threads allows, medians of `seconds` each; takes 250 MiB.
-MachineRates measure_rates(const c10::Device& device, c10::ScalarType operands, double seconds);
+MachineRates measure_rates(const tensor::Device& device, tensor::Dtype operands, double seconds);
 
 MachineRates better(const MachineRates& a, const MachineRates& b);  // of each
 

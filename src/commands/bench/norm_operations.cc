@@ -1,14 +1,14 @@
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include "commands/bench/operations.h"
 #include "kernels/reference/reference.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 namespace {
 
 struct NormInputs {
-  at::Tensor x_MD, w_D, bias_D, dy_MD, plus_MD;
+  tensor::Tensor x_MD, w_D, bias_D, dy_MD, plus_MD;
 };
 
 NormInputs inputs_of(const StepShapes& s) {
@@ -19,8 +19,8 @@ NormInputs inputs_of(const StepShapes& s) {
 template <class Forward, class Backward>
 auto rms_backward(const NormInputs& in, double eps, Forward forward, Backward backward) {
   kernels::RmsNormSaved saved;
-  forward(in.x_MD, in.w_D, eps, &saved, at::Tensor());
-  return [=, dw_D = at::empty(in.w_D.sizes())] {
+  forward(in.x_MD, in.w_D, eps, &saved, tensor::Tensor());
+  return [=, dw_D = tensor::empty(in.w_D.sizes())] {
     return std::vector{backward(in.dy_MD, in.x_MD, in.w_D, saved, dw_D, in.plus_MD), dw_D};
   };
 }
@@ -28,8 +28,8 @@ auto rms_backward(const NormInputs& in, double eps, Forward forward, Backward ba
 template <class Forward, class Backward>
 auto layer_backward(const NormInputs& in, double eps, Forward forward, Backward backward) {
   kernels::LayerNormSaved saved;
-  forward(in.x_MD, in.w_D, in.bias_D, eps, &saved, at::Tensor());
-  return [=, dw_D = at::empty(in.w_D.sizes()), dbias_D = at::empty(in.w_D.sizes())] {
+  forward(in.x_MD, in.w_D, in.bias_D, eps, &saved, tensor::Tensor());
+  return [=, dw_D = tensor::empty(in.w_D.sizes()), dbias_D = tensor::empty(in.w_D.sizes())] {
     return std::vector{backward(in.dy_MD, in.x_MD, in.w_D, saved, dw_D, dbias_D, in.plus_MD), dw_D, dbias_D};
   };
 }
@@ -38,7 +38,7 @@ Bodies rms_forward_bodies(const StepShapes& s) {
   const auto body = [in = inputs_of(s), eps = s.model.norm_eps](auto forward) {
     return [=] {
       kernels::RmsNormSaved saved;
-      const at::Tensor y_MD = forward(in.x_MD, in.w_D, eps, &saved, at::Tensor());
+      const tensor::Tensor y_MD = forward(in.x_MD, in.w_D, eps, &saved, tensor::Tensor());
       return std::vector{y_MD, saved.rstd_M};
     };
   };
@@ -49,7 +49,7 @@ Bodies layer_forward_bodies(const StepShapes& s) {
   const auto body = [in = inputs_of(s), eps = s.model.norm_eps](auto forward) {
     return [=] {
       kernels::LayerNormSaved saved;
-      const at::Tensor y_MD = forward(in.x_MD, in.w_D, in.bias_D, eps, &saved, at::Tensor());
+      const tensor::Tensor y_MD = forward(in.x_MD, in.w_D, in.bias_D, eps, &saved, tensor::Tensor());
       return std::vector{y_MD, saved.rstd_M};
     };
   };

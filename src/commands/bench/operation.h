@@ -1,19 +1,19 @@
 // One operation of src/kernels at the shape that a model gives it, for `bench kernels`.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-
 #include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 
 // The operation's body and the at:: body that judges it, on inputs of their own where they write into them. Both return
 // what they computed.
 struct Bodies {
-  std::function<std::vector<at::Tensor>()> run, reference;
+  std::function<std::vector<tensor::Tensor>()> run, reference;
 };
 
 struct Operation {
@@ -26,6 +26,6 @@ struct Operation {
 };
 
 // max|a - b| / max|b|, the largest over all pairs; BugError when their numbers or shapes differ.
-double relative_error(const std::vector<at::Tensor>& got, const std::vector<at::Tensor>& want);
+double relative_error(const std::vector<tensor::Tensor>& got, const std::vector<tensor::Tensor>& want);
 
 }  // namespace troika::commands

@@ -1,12 +1,12 @@
 #include "commands/bench/operations.h"
 
-#include <ATen/ATen.h>
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 
-at::Tensor StepShapes::normal(at::IntArrayRef sizes) const { return at::randn(sizes).to(dtype); }
+tensor::Tensor StepShapes::normal(const tensor::Sizes& sizes) const { return at::randn(sizes).to(dtype); }
 
-double StepShapes::element_bytes() const { return static_cast<double>(c10::elementSize(dtype)); }
+double StepShapes::element_bytes() const { return static_cast<double>(base::bytes_of(dtype)); }
 
 Operations operations_of(const StepShapes& s) {
   Operations operations;

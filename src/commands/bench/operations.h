@@ -5,6 +5,7 @@
 
 #include "commands/bench/operation.h"
 #include "config/resolve.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 
@@ -12,8 +13,8 @@ namespace troika::commands {
 struct StepShapes {
   config::ModelSettings model;  // vocabulary settled
   std::int64_t B = 1, T = 1, microbatches = 1;
-  c10::ScalarType dtype = c10::kFloat;             // of activations and of the parameters that are multiplied
-  at::Tensor normal(at::IntArrayRef sizes) const;  // random numbers
+  tensor::Dtype dtype = tensor::Dtype::fp32;             // of activations and of the parameters that are multiplied
+  tensor::Tensor normal(const tensor::Sizes& sizes) const;  // random numbers
   double element_bytes() const;
   std::int64_t M() const { return B * T; }
   std::int64_t per_layer() const { return model.layers * microbatches; }  // calls

@@ -1,10 +1,10 @@
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <numeric>
 
 #include "commands/bench/operations.h"
 #include "kernels/reference/reference.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 namespace {
@@ -14,24 +14,24 @@ struct Heads {
   StepShapes s;
   std::int64_t all, first, count;
 
-  at::Tensor view(const at::Tensor& qkv) const {
+  tensor::Tensor view(const tensor::Tensor& qkv) const {
     return qkv.view({s.B, s.T, all, s.model.head_dim}).narrow(2, first, count);
   }
-  at::Tensor values() const { return view(s.normal({s.M(), all * s.model.head_dim})); }
-  at::Tensor gradients() const { return view(s.normal({s.M(), all * s.model.head_dim})); }
+  tensor::Tensor values() const { return view(s.normal({s.M(), all * s.model.head_dim})); }
+  tensor::Tensor gradients() const { return view(s.normal({s.M(), all * s.model.head_dim})); }
   kernels::RopeTable rope() const {
     std::vector<std::int64_t> positions(static_cast<std::size_t>(s.T));
     std::iota(positions.begin(), positions.end(), 0);
-    return kernels::make_rope_table(positions, {s.model.head_dim, s.model.rope_theta}, at::kCPU);
+    return kernels::make_rope_table(positions, {s.model.head_dim, s.model.rope_theta}, tensor::Device());
   }
 };
 
 Bodies normed_forward(const Heads& heads) {
-  const at::Tensor x = heads.values(), w_H = heads.s.normal({heads.s.model.head_dim});
+  const tensor::Tensor x = heads.values(), w_H = heads.s.normal({heads.s.model.head_dim});
   const auto body = [=, rope = heads.rope()](auto function) {
     return [=] {
       kernels::QkNormRopeSaved saved;
-      const at::Tensor y = function(x, w_H, heads.s.model.norm_eps, rope, &saved);
+      const tensor::Tensor y = function(x, w_H, heads.s.model.norm_eps, rope, &saved);
       return std::vector{y, saved.rstd_BTn};
     };
   };
@@ -39,11 +39,11 @@ Bodies normed_forward(const Heads& heads) {
 }
 
 Bodies normed_backward(const Heads& heads) {
-  const at::Tensor x = heads.values(), w_H = heads.s.normal({heads.s.model.head_dim}), dy = heads.s.normal(x.sizes());
+  const tensor::Tensor x = heads.values(), w_H = heads.s.normal({heads.s.model.head_dim}), dy = heads.s.normal(x.sizes());
   const auto body = [=, rope = heads.rope()](auto forward, auto backward) {
     kernels::QkNormRopeSaved saved;
     forward(x, w_H, heads.s.model.norm_eps, rope, &saved);
-    return [=, dx = heads.gradients(), dw_H = at::empty(w_H.sizes())] {
+    return [=, dx = heads.gradients(), dw_H = tensor::empty(w_H.sizes())] {
       backward(dy, x, w_H, rope, saved, dx, dw_H);
       return std::vector{dx, dw_H};
     };
@@ -60,7 +60,7 @@ Bodies plain_forward(const Heads& heads) {
 }
 
 Bodies plain_backward(const Heads& heads) {
-  const at::Tensor dy = heads.s.normal({heads.s.B, heads.s.T, heads.count, heads.s.model.head_dim});
+  const tensor::Tensor dy = heads.s.normal({heads.s.B, heads.s.T, heads.count, heads.s.model.head_dim});
   const auto body = [=, rope = heads.rope()](auto function) {
     return [=, dx = heads.gradients()] {
       function(dy, rope, dx);

@@ -1,7 +1,5 @@
 #include "commands/bench/step.h"
 
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,6 +20,7 @@
 #include "rendezvous/identity.h"
 #include "shape/layout.h"
 #include "tensor/device.h"
+#include "tensor/tensor.h"
 #include "train/rank_device.h"
 #include "train/run.h"
 
@@ -81,15 +80,15 @@ class Measurement {
   }
 
   // The ranks measure the rates at the same time, since they share memory and caches when they train as well.
-  void finish(const plan::Plan& plan, comm::Channel& world, const c10::Device& device, double seconds) {
+  void finish(const plan::Plan& plan, comm::Channel& world, const tensor::Device& device, double seconds) {
     report_ = report_of(plan);
     report_.step_seconds = seconds_;
     const auto peak = static_cast<double>(host::process_memory().peak_resident_bytes);
     comm::barrier(world);
-    const c10::ScalarType compute = model::scalar_type(plan.precision());
+    const tensor::Dtype compute = model::scalar_type(plan.precision());
     const MachineRates first = measure_rates(device, compute, seconds),
                        mine = better(first, measure_rates(device, compute, seconds));
-    const at::Tensor all = gathered(world, {peak, first_step_seconds_, mine.gemm_flops_per_second,
+    const tensor::Tensor all = gathered(world, {peak, first_step_seconds_, mine.gemm_flops_per_second,
                                             mine.triad_bytes_per_second, program_bytes_});
     report_.peak_resident_bytes = static_cast<std::int64_t>(all.select(1, 0).max().item<double>());
     report_.first_step_seconds = all.select(1, 1).max().item<double>();
@@ -119,7 +118,7 @@ int run_bench_step(const std::vector<std::string>& arguments, const std::map<std
     request.screen = stderr;
   }
   const config::Settings& s = request.resolved.settings;
-  const c10::Device device =
+  const tensor::Device device =
       train::rank_device(s.train.device, request.identity.local_rank, {request.identity.local_size, s.comm.backend});
   Measurement measurement;
   train::Trial trial;

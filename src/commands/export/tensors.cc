@@ -1,12 +1,12 @@
 #include "commands/export/tensors.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <map>
 
 #include "base/error.h"
+#include "tensor/tensor.h"
 #include "weights/conversion.h"
 
 namespace troika::commands {
@@ -52,7 +52,7 @@ class TensorsExport {
       slices.push_back({piece.info->name,
                         piece.info->shape,
                         {piece.begin, piece.count, piece.count, 1},
-                        at::empty({piece.count}, at::kFloat)});
+                        tensor::empty({piece.count}, tensor::Dtype::fp32)});
     }
     stream_.load(slices);
     for (const checkpoint::Slice& slice : slices) write_slice(slice);
@@ -70,8 +70,8 @@ class TensorsExport {
 
  private:
   void write_slice(const checkpoint::Slice& slice) {
-    const float* values = slice.data.data_ptr<float>();
-    const std::int64_t count = slice.data.numel();
+    const float* values = slice.data.data<float>();
+    const std::int64_t count = slice.data.elements();
     for (std::int64_t at = 0; at < count; at += buffer_elements) {
       const std::int64_t now = std::min(buffer_elements, count - at), bytes = now * checkpoint::bytes_of(dtype_);
       overflowed_[slice.name] += weights::narrow(values + at, now, dtype_, buffer_.data());

@@ -1,4 +1,3 @@
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <numeric>
@@ -14,6 +13,7 @@
 #include "model/scalar_type.h"
 #include "shape/output_loss.h"
 #include "shape/precision.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 namespace {
@@ -39,7 +39,7 @@ KernelBody norm_forward_of(const BlockShape& s, const Operands& o) {
 }
 
 KernelBody sum_and_norm_of(const BlockShape& s, const Operands& o) {
-  const at::Tensor x = o.random({s.M(), s.D}), plus = at::zeros_like(x);
+  const tensor::Tensor x = o.random({s.M(), s.D}), plus = at::zeros_like(x);
   return [=, w = o.random({s.D})] {
     kernels::RmsNormSaved saved;
     kernels::rms_norm_forward(x, w, norm_eps, &saved, plus);
@@ -47,12 +47,12 @@ KernelBody sum_and_norm_of(const BlockShape& s, const Operands& o) {
 }
 
 KernelBody residual_of(const BlockShape& s, const Operands& o) {
-  const at::Tensor y = o.random({s.M(), s.D}), x = at::zeros_like(y);
+  const tensor::Tensor y = o.random({s.M(), s.D}), x = at::zeros_like(y);
   return [=] { y.add_(x); };
 }
 
 KernelBody norm_backward_of(const BlockShape& s, const Operands& o) {
-  const at::Tensor x = o.random({s.M(), s.D}), w = o.random({s.D}), dw = o.empty_float({s.D});
+  const tensor::Tensor x = o.random({s.M(), s.D}), w = o.random({s.D}), dw = o.empty_float({s.D});
   kernels::RmsNormSaved saved;
   kernels::rms_norm_forward(x, w, norm_eps, &saved);
   return [=, dy = o.random({s.M(), s.D}), plus = o.random({s.M(), s.D})] {
@@ -61,18 +61,18 @@ KernelBody norm_backward_of(const BlockShape& s, const Operands& o) {
 }
 
 // Heads [first, first + count) of the product of queries, keys and values.
-at::Tensor heads_of(const BlockShape& s, const Operands& o, std::int64_t first, std::int64_t count) {
+tensor::Tensor heads_of(const BlockShape& s, const Operands& o, std::int64_t first, std::int64_t count) {
   return o.random({s.M(), s.all_heads() * s.H}).view({s.B, s.T, s.all_heads(), s.H}).narrow(2, first, count);
 }
 
-kernels::RopeTable angles_of(const BlockShape& s, const at::Tensor& like) {
+kernels::RopeTable angles_of(const BlockShape& s, const tensor::Tensor& like) {
   std::vector<std::int64_t> positions(static_cast<std::size_t>(s.T));
   std::iota(positions.begin(), positions.end(), 0);
   return kernels::make_rope_table(positions, {s.H, 1e6}, like.device());
 }
 
 KernelBody rotation_forward_of(const BlockShape& s, const Operands& o, std::int64_t first, std::int64_t count) {
-  const at::Tensor x = heads_of(s, o, first, count), w = o.random({s.H});
+  const tensor::Tensor x = heads_of(s, o, first, count), w = o.random({s.H});
   return [=, rope = angles_of(s, x)] {
     kernels::QkNormRopeSaved saved;
     kernels::qk_norm_rope_forward(x, w, norm_eps, rope, &saved);
@@ -80,8 +80,8 @@ KernelBody rotation_forward_of(const BlockShape& s, const Operands& o, std::int6
 }
 
 KernelBody rotation_backward_of(const BlockShape& s, const Operands& o, std::int64_t first, std::int64_t count) {
-  const at::Tensor x = heads_of(s, o, first, count), w = o.random({s.H}), dw = o.empty_float({s.H});
-  const at::Tensor dx = heads_of(s, o, first, count), dy = o.random({s.B, s.T, count, s.H});
+  const tensor::Tensor x = heads_of(s, o, first, count), w = o.random({s.H}), dw = o.empty_float({s.H});
+  const tensor::Tensor dx = heads_of(s, o, first, count), dy = o.random({s.B, s.T, count, s.H});
   const kernels::RopeTable rope = angles_of(s, x);
   kernels::QkNormRopeSaved saved;
   kernels::qk_norm_rope_forward(x, w, norm_eps, rope, &saved);
@@ -99,16 +99,16 @@ KernelBody activation_backward_of(const BlockShape& s, const Operands& o) {
 // Of a chunk whose logits forward keeps, halves less their log-sum-exp. The gradient lies where they lay.
 KernelBody cross_entropy_of(const BlockShape& s, const Operands& o, config::Precision precision) {
   const std::int64_t rows = s.chunk_rows();
-  const at::Tensor values = o.random_float({rows, s.v}), weight_M = values.new_full({rows}, 1e-3);
-  const at::Tensor logits_Mv = kernels::empty_spaced_rows(rows, s.v, values.options());
-  logits_Mv.copy_(values);
-  const at::Tensor column_M = at::arange(rows, values.options().dtype(at::kLong));
-  const c10::ScalarType dtype = model::scalar_type(precision);
+  const tensor::Tensor values = o.random_float({rows, s.v}), weight_M = values.new_full({rows}, 1e-3);
+  const tensor::Tensor logits_Mv = kernels::empty_spaced_rows(rows, s.v, values.type());
+  logits_Mv.copy_from(values);
+  const tensor::Tensor column_M = at::arange(rows, values.type().of(tensor::Dtype::int64));
+  const tensor::Dtype dtype = model::scalar_type(precision);
   if (precision == config::Precision::fp32) {
     return
         [=] { kernels::cross_entropy_gradient(logits_Mv, kernels::log_sum_exp(logits_Mv), column_M, weight_M, dtype); };
   }
-  const at::Tensor kept_Mv = at::empty_like(values, dtype), lse_M = at::empty_like(weight_M),
+  const tensor::Tensor kept_Mv = tensor::empty_like(values, dtype), lse_M = tensor::empty_like(weight_M),
                    shifted_M = at::zeros_like(weight_M);
   return [=] {
     kernels::log_sum_exp_and_keep(logits_Mv, lse_M, kept_Mv);
@@ -198,7 +198,7 @@ class BlockList {
            KernelKind kind = KernelKind::between) {
     kernels_->push_back({fmt::format("{} D {} B {} T {}", name, s_.D, s_.B, s_.T), kind, precision_, work,
                          calls * static_cast<double>(s_.layers),
-                         [s = s_, precision = precision_, body](const c10::Device& device) -> KernelBody {
+                         [s = s_, precision = precision_, body](const tensor::Device& device) -> KernelBody {
                            return body(s, Operands(device, precision));
                          }});
   }

@@ -1,4 +1,3 @@
-#include <ATen/ATen.h>
 
 #include <memory>
 
@@ -6,6 +5,7 @@
 #include "model/decoder.h"
 #include "model/scalar_type.h"
 #include "shape/segment_costs.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 namespace {
@@ -26,7 +26,7 @@ config::ModelSettings tiny_model() {
 }
 
 // Forward and backward of its blocks.
-KernelBody passes_of(const c10::Device& device) {
+KernelBody passes_of(const tensor::Device& device) {
   const config::ModelSettings settings = tiny_model();
   model::Decoder::Options options;
   options.seq_len = rows;
@@ -36,9 +36,9 @@ KernelBody passes_of(const c10::Device& device) {
   model::Tokens tokens;
   tokens.B = 1;
   tokens.T = tokens.T_whole = rows;
-  tokens.ids_M = at::zeros({rows}, at::TensorOptions().dtype(at::kLong).device(device));
+  tokens.ids_M = tensor::zeros({rows}, tensor::TensorType(tensor::Dtype::int64, device));
   tokens.targets_M = tokens.ids_M;
-  const at::Tensor x_MD = at::ones({rows, settings.hidden}, at::TensorOptions().device(device));
+  const tensor::Tensor x_MD = tensor::ones({rows, settings.hidden}, tensor::TensorType(device));
   return [=, gradients = blocks->new_gradients()] {
     model::DecoderResult result = blocks->forward(x_MD, tokens, shape::SavedActivations::all);
     blocks->backward_input(at::ones_like(result.y_mD), tokens, result);

@@ -19,6 +19,7 @@
 #include "host/memory.h"
 #include "tensor/device.h"
 #include "tensor/gpu_traits.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 namespace {
@@ -95,7 +96,7 @@ MeasuredHost measure_host(double seconds, const std::string& folder,
                           const std::map<std::string, std::string>& environment) {
   MeasuredHost measured;
   machine::Host& host = measured.host;
-  const c10::Device device = tensor::pick_device("auto", 0);
+  const tensor::Device device = tensor::pick_device("auto", 0);
   host.name = base::host_name();
   host.source = "measured by troika probe";
   host.cores = host::usable_cores();

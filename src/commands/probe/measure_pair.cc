@@ -1,11 +1,10 @@
 #include "commands/probe/measure_pair.h"
 
-#include <ATen/ATen.h>
-
 #include <algorithm>
 #include <limits>
 
 #include "base/clock.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 namespace {
@@ -14,7 +13,7 @@ constexpr std::uint32_t pair_tag = 2;
 
 // Both send and receive; the next receive is posted before the send is waited for, so no round waits for a peer to post.
 double seconds_of_rounds(comm::Channel& channel, int peer, std::int64_t bytes, int rounds) {
-  const at::Tensor out = at::zeros({bytes}, at::kByte), in = at::empty({bytes}, at::kByte);
+  const tensor::Tensor out = tensor::zeros({bytes}, tensor::Dtype::uint8), in = tensor::empty({bytes}, tensor::Dtype::uint8);
   comm::Transfer receiving = channel.recv(in, peer, pair_tag);
   const double begin = base::monotonic_seconds();
   for (int round = 0; round < rounds; ++round) {
@@ -28,7 +27,7 @@ double seconds_of_rounds(comm::Channel& channel, int peer, std::int64_t bytes, i
 
 // What both measured, the longer.
 double of_both(comm::Channel& channel, int peer, double seconds) {
-  const at::Tensor mine = at::full({1}, seconds, at::kDouble), theirs = at::empty({1}, at::kDouble);
+  const tensor::Tensor mine = tensor::full({1}, seconds, tensor::Dtype::fp64), theirs = tensor::empty({1}, tensor::Dtype::fp64);
   comm::Transfer receiving = channel.recv(theirs, peer, pair_tag), sending = channel.send(mine, peer, pair_tag);
   receiving.wait();
   sending.wait();
@@ -36,7 +35,7 @@ double of_both(comm::Channel& channel, int peer, double seconds) {
 }
 
 // One message this way while nothing goes the other, and a word back.
-double send_seconds(comm::Channel& channel, int peer, const at::Tensor& message, const at::Tensor& word) {
+double send_seconds(comm::Channel& channel, int peer, const tensor::Tensor& message, const tensor::Tensor& word) {
   const double begin = base::monotonic_seconds();
   comm::Transfer sending = channel.send(message, peer, pair_tag), receiving = channel.recv(word, peer, pair_tag);
   receiving.wait();
@@ -44,14 +43,14 @@ double send_seconds(comm::Channel& channel, int peer, const at::Tensor& message,
   return base::monotonic_seconds() - begin;
 }
 
-void answer(comm::Channel& channel, int peer, const at::Tensor& message, const at::Tensor& word) {
+void answer(comm::Channel& channel, int peer, const tensor::Tensor& message, const tensor::Tensor& word) {
   channel.recv(message, peer, pair_tag).wait();
   channel.send(word, peer, pair_tag).wait();
 }
 
 // First the lower rank's message, then the other's; the best of each, and of these the longer.
 double best_way(comm::Channel& channel, int peer, std::int64_t bytes, int tries) {
-  const at::Tensor message = at::zeros({bytes}, at::kByte), word = at::empty({1}, at::kByte);
+  const tensor::Tensor message = tensor::zeros({bytes}, tensor::Dtype::uint8), word = tensor::empty({1}, tensor::Dtype::uint8);
   double best = std::numeric_limits<double>::infinity();
   for (int turn = 0; turn < 2 * tries; ++turn) {
     const bool sends = (channel.rank() < peer) == (turn % 2 == 0);

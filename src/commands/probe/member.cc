@@ -1,6 +1,5 @@
 #include "commands/probe/member.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <sched.h>
 
@@ -12,6 +11,7 @@
 #include "host/memory.h"
 #include "kernels/linear.h"
 #include "tensor/device.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 namespace {
@@ -71,7 +71,7 @@ class Member {
   }
 
  private:
-  const c10::Device device_;
+  const tensor::Device device_;
   const Clock clock_;
   const std::vector<TimedKernel> kernels_;
   KernelBody body_;

@@ -1,10 +1,8 @@
 // Operands of kernels that are timed.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-#include <c10/core/Device.h>
-
 #include "config/choices.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 
@@ -12,14 +10,14 @@ namespace troika::commands {
 // processor computes faster than others.
 class Operands {
  public:
-  Operands(const c10::Device& device, config::Precision precision);
-  at::Tensor random(at::IntArrayRef sizes) const;        // in the precision
-  at::Tensor random_float(at::IntArrayRef sizes) const;  // in fp32
-  at::Tensor empty_float(at::IntArrayRef sizes) const;   // uninitialised
+  Operands(const tensor::Device& device, config::Precision precision);
+  tensor::Tensor random(const tensor::Sizes& sizes) const;        // in the precision
+  tensor::Tensor random_float(const tensor::Sizes& sizes) const;  // in fp32
+  tensor::Tensor empty_float(const tensor::Sizes& sizes) const;   // uninitialised
 
  private:
-  const at::Tensor numbers_;  // fp32
-  const c10::ScalarType dtype_;
+  const tensor::Tensor numbers_;  // fp32
+  const tensor::Dtype dtype_;
 };
 
 }  // namespace troika::commands

@@ -1,10 +1,10 @@
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include "commands/probe/operands.h"
 #include "commands/probe/timed_kernel.h"
 #include "kernels/linear.h"
 #include "shape/precision.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 namespace {
@@ -19,17 +19,17 @@ constexpr ProductShape product_shapes[] = {{64, 128, 384},   {64, 512, 512},   {
                                            {2048, 128, 512}, {2048, 512, 512}};
 
 KernelBody product_of(const ProductShape& s, const Operands& operands) {
-  const at::Tensor x_MI = operands.random({s.M, s.I}), w_OI = operands.random({s.O, s.I});
+  const tensor::Tensor x_MI = operands.random({s.M, s.I}), w_OI = operands.random({s.O, s.I});
   return [=] { kernels::linear_forward(x_MI, w_OI); };
 }
 
 KernelBody input_gradient_of(const ProductShape& s, const Operands& operands) {
-  const at::Tensor dy_MO = operands.random({s.M, s.O}), w_OI = operands.random({s.O, s.I});
+  const tensor::Tensor dy_MO = operands.random({s.M, s.O}), w_OI = operands.random({s.O, s.I});
   return [=] { kernels::linear_backward_input(dy_MO, w_OI); };
 }
 
 KernelBody weight_gradient_of(const ProductShape& s, const Operands& operands) {
-  const at::Tensor dy_MO = operands.random({s.M, s.O}), x_MI = operands.random({s.M, s.I}),
+  const tensor::Tensor dy_MO = operands.random({s.M, s.O}), x_MI = operands.random({s.M, s.I}),
                    dw_OI = operands.empty_float({s.O, s.I});
   return [=] { kernels::linear_backward_weight(dy_MO, x_MI, dw_OI); };
 }
@@ -43,7 +43,7 @@ std::vector<TimedKernel> product_kernels(config::Precision precision) {
     const std::int64_t bytes = shape::bytes_of(precision);
     const auto add = [&](const char* pass, const shape::Work& work, auto body) {
       kernels.push_back({fmt::format("linear {} M {} I {} O {}", pass, s.M, s.I, s.O), KernelKind::product, precision,
-                         work, 1, [=](const c10::Device& device) { return body(s, Operands(device, precision)); }});
+                         work, 1, [=](const tensor::Device& device) { return body(s, Operands(device, precision)); }});
     };
     add("forward", shape::product_forward(product, s.M, bytes), product_of);
     add("dX", shape::product_forward(product, s.M, bytes), input_gradient_of);

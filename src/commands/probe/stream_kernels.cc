@@ -1,4 +1,3 @@
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include "commands/probe/operands.h"
@@ -8,6 +7,7 @@
 #include "model/scalar_type.h"
 #include "shape/precision.h"
 #include "shape/shard_plan.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 namespace {
@@ -22,17 +22,17 @@ struct Stream {
 };
 
 KernelBody leaf_on_grid(const Operands& operands, std::int64_t P, kernels::Into into) {
-  const at::Tensor leaf = operands.random_float({P}), sum = at::zeros_like(leaf, at::kLong);
-  const at::Tensor largest = at::zeros_like(leaf.narrow(0, 0, 1), at::kInt);
+  const tensor::Tensor leaf = operands.random_float({P}), sum = at::zeros_like(leaf, tensor::Dtype::int64);
+  const tensor::Tensor largest = at::zeros_like(leaf.narrow(0, 0, 1), tensor::Dtype::int32);
   return [=] { kernels::add_on_grid(sum, leaf, grid_shift, into, largest); };
 }
 
 KernelBody adamw_step(const Operands& operands, std::int64_t P, config::Precision precision) {
   const kernels::AdamW settings{3e-4, 0.9, 0.95, 1e-8, 10, 1.0};
-  const at::Tensor parameter = operands.random_float({P}), gradient = operands.random_float({P});
-  const at::Tensor m = operands.random_float({P}), v = operands.random_float({P}).abs_();
-  const at::Tensor rounded =
-      precision == config::Precision::fp32 ? at::Tensor() : at::empty_like(parameter, model::scalar_type(precision));
+  const tensor::Tensor parameter = operands.random_float({P}), gradient = operands.random_float({P});
+  const tensor::Tensor m = operands.random_float({P}), v = operands.random_float({P}).abs_();
+  const tensor::Tensor rounded =
+      precision == config::Precision::fp32 ? tensor::Tensor() : tensor::empty_like(parameter, model::scalar_type(precision));
   return [=] { kernels::adamw_summed(settings, {{P, 0.1}}, {parameter, gradient, m, v, rounded}); };
 }
 
@@ -45,11 +45,11 @@ std::vector<Stream> gradient_streams() {
            [](const Operands& o, std::int64_t P) { return leaf_on_grid(o, P, Into::sum); }},
           {"sum to fp32", 1, 8 + 4,
            [](const Operands& o, std::int64_t P) {
-             const at::Tensor x = o.random_float({P}), sum = x.mul(0x1p20).to(at::kLong);
+             const tensor::Tensor x = o.random_float({P}), sum = x.mul(0x1p20).to(tensor::Dtype::int64);
              return [=] { kernels::from_integers(sum, grid_shift, x); };
            }},
           {"squares of the sum", 1, 8, [](const Operands& o, std::int64_t P) {
-             const at::Tensor sum = o.random_float({P}).mul_(0x1p20).to(at::kLong);
+             const tensor::Tensor sum = o.random_float({P}).mul_(0x1p20).to(tensor::Dtype::int64);
              return [=] { kernels::integer_chunk_squares(sum, grid_shift, shape::norm_chunk); };
            }}};
 }
@@ -69,7 +69,7 @@ std::vector<TimedKernel> stream_kernels(config::Precision precision, std::int64_
                        precision,
                        {0, stream.bytes * static_cast<double>(elements)},
                        stream.calls,
-                       [=, prepare = stream.prepare](const c10::Device& device) {
+                       [=, prepare = stream.prepare](const tensor::Device& device) {
                          return prepare(Operands(device, precision), elements);
                        }});
   }

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "cpu/gemm.h"
 #include "tensor/device.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 namespace {
@@ -26,7 +27,7 @@ double now_by(Clock clock) {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-std::vector<config::Precision> precisions_of(const c10::Device& device) {
+std::vector<config::Precision> precisions_of(const tensor::Device& device) {
   if (!device.is_cpu()) return {config::Precision::fp32, config::Precision::bf16, config::Precision::fp16};
   if (cpu::multiplies_halves()) return {config::Precision::fp32, config::Precision::bf16};
   return {config::Precision::fp32};
@@ -34,7 +35,7 @@ std::vector<config::Precision> precisions_of(const c10::Device& device) {
 
 }  // namespace
 
-std::vector<TimedKernel> kernels_of(const c10::Device& device) {
+std::vector<TimedKernel> kernels_of(const tensor::Device& device) {
   std::vector<TimedKernel> all;
   const auto add = [&all](const std::vector<TimedKernel>& kernels) {
     all.insert(all.end(), kernels.begin(), kernels.end());
@@ -49,7 +50,7 @@ std::vector<TimedKernel> kernels_of(const c10::Device& device) {
   return all;
 }
 
-double seconds_of_call(const KernelBody& run, const c10::Device& device, Clock clock, double seconds) {
+double seconds_of_call(const KernelBody& run, const tensor::Device& device, Clock clock, double seconds) {
   constexpr double batch_seconds = 0.0005;
   const double until = base::monotonic_seconds() + seconds;
   const auto seconds_of = [&](int batch) {

@@ -1,14 +1,13 @@
 // What `troika probe` times: the kernels of a training step, each with what the cost model counts for it.
 #pragma once
 
-#include <c10/core/Device.h>
-
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "config/choices.h"
 #include "shape/operation_costs.h"
+#include "tensor/tensor.h"
 
 namespace troika::commands {
 
@@ -23,7 +22,7 @@ struct TimedKernel {
   config::Precision precision = config::Precision::fp32;
   shape::Work work;  // of one call, as shape/operation_costs.h counts it
   double calls = 1;  // in the step that its kind's mean is of; of kind call: operations in the body
-  std::function<KernelBody(const c10::Device&)> prepare;  // allocates the operands on a device
+  std::function<KernelBody(const tensor::Device&)> prepare;  // allocates the operands on a device
 };
 
 // Both halves of a backward too. M 64 to 2048, widths 128 to 4096; none takes more than 2.2e9 operations.
@@ -41,7 +40,7 @@ std::vector<TimedKernel> stream_kernels(config::Precision precision, std::int64_
 std::vector<TimedKernel> call_kernels();
 
 // Those of fp32, and of each other precision that the device has units for. The same list in every process of a host.
-std::vector<TimedKernel> kernels_of(const c10::Device& device);
+std::vector<TimedKernel> kernels_of(const tensor::Device& device);
 
 // wall: time passes. of_thread: the calling thread's time on a processor, which other programs cannot take; for what one thread
 // computes alone.
@@ -49,6 +48,6 @@ enum class Clock { wall, of_thread };
 
 // Seconds of one call in the best of several batches until `seconds` have passed, at least one: what else the machine does makes
 // a kernel slower and never faster.
-double seconds_of_call(const KernelBody& run, const c10::Device& device, Clock clock, double seconds);
+double seconds_of_call(const KernelBody& run, const tensor::Device& device, Clock clock, double seconds);
 
 }  // namespace troika::commands

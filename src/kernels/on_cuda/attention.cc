@@ -1,4 +1,3 @@
-#include <ATen/ATen.h>
 #include <cuda_runtime_api.h>
 
 #include <mutex>
@@ -7,6 +6,7 @@
 #include "kernels/flash_attention.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/reference/reference.h"
+#include "tensor/tensor.h"
 
 namespace troika::kernels::on_cuda {
 namespace {
@@ -42,13 +42,13 @@ class DeterministicAlgorithms {
 bool is_causal(const FlashInput& input) { return input.mask == FlashMask::causal; }
 
 // Of a sequence or document: q [B, T, n, H] beside q [rows, n, H].
-std::int64_t longest(const at::Tensor& x, const Varlen& varlen, std::int64_t of_documents) {
+std::int64_t longest(const tensor::Tensor& x, const Varlen& varlen, std::int64_t of_documents) {
   return varlen.defined() ? of_documents : x.size(1);
 }
 
 FlashOutput forward(const FlashInput& x) {
-  const auto of_documents = [&](const at::Tensor& cu_seqlens) {
-    return x.varlen.defined() ? std::optional<at::Tensor>(cu_seqlens) : std::nullopt;
+  const auto of_documents = [&](const tensor::Tensor& cu_seqlens) {
+    return x.varlen.defined() ? std::optional<tensor::Tensor>(cu_seqlens) : std::nullopt;
   };
   const auto found = at::_flash_attention_forward(
       x.q, x.k, x.v, of_documents(x.varlen.cu_seqlens_q), of_documents(x.varlen.cu_seqlens_k),
@@ -57,8 +57,8 @@ FlashOutput forward(const FlashInput& x) {
   return {std::get<0>(found), std::get<1>(found)};
 }
 
-FlashGradients backward(const at::Tensor& dout, const FlashInput& x, const FlashOutput& output) {
-  const at::Tensor rng_state = at::empty({2}, x.q.options().dtype(at::kUInt64)), unused = at::empty({0}, x.q.options());
+FlashGradients backward(const tensor::Tensor& dout, const FlashInput& x, const FlashOutput& output) {
+  const tensor::Tensor rng_state = tensor::empty({2}, x.q.type().of(at::kUInt64)), unused = tensor::empty({0}, x.q.type());
   const DeterministicAlgorithms deterministic;
   const auto found = at::_flash_attention_backward(dout, x.q, x.k, x.v, output.out, output.lse, x.varlen.cu_seqlens_q,
                                                    x.varlen.cu_seqlens_k, longest(x.q, x.varlen, x.varlen.max_seqlen_q),
@@ -68,7 +68,7 @@ FlashGradients backward(const at::Tensor& dout, const FlashInput& x, const Flash
 }
 
 // Backward of wide heads needs the shared memory of 8.0 and 9.0.
-bool device_takes(const at::Tensor& x, std::int64_t H) {
+bool device_takes(const tensor::Tensor& x, std::int64_t H) {
   int major = 0, minor = 0;
   const int device = x.device().index();
   if (cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) != cudaSuccess ||
@@ -80,9 +80,9 @@ bool device_takes(const at::Tensor& x, std::int64_t H) {
 }
 
 bool flash_takes(const AttentionInput& input) {
-  const at::Tensor& q = input.q_BTnH;
+  const tensor::Tensor& q = input.q_BTnH;
   const std::int64_t H = q.size(3);
-  const bool half = q.scalar_type() == at::kBFloat16 || q.scalar_type() == at::kHalf;
+  const bool half = q.dtype() == tensor::Dtype::bf16 || q.dtype() == tensor::Dtype::fp16;
   return half && H % 8 == 0 && H <= 256 && flash_attention_takes(input) && device_takes(q, H);
 }
 
@@ -92,7 +92,7 @@ AttentionOutput attention_forward(const AttentionInput& input) {
   return flash_takes(input) ? flash_attention_forward(input, forward) : reference::attention_forward(input);
 }
 
-AttentionGradients attention_backward(const at::Tensor& dout_BTnH, const AttentionInput& input,
+AttentionGradients attention_backward(const tensor::Tensor& dout_BTnH, const AttentionInput& input,
                                       const AttentionOutput& output) {
   return flash_takes(input) ? flash_attention_backward(dout_BTnH, input, output, backward)
                             : reference::attention_backward(dout_BTnH, input, output);

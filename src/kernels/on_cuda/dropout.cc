@@ -1,17 +1,16 @@
 #include "cuda/dropout.h"
 
-#include <ATen/ATen.h>
-
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/on_cuda/operands.h"
 #include "tensor/device.h"
+#include "tensor/tensor.h"
 
 namespace troika::kernels::on_cuda {
 
-at::Tensor dropout(const at::Tensor& x_MI, const base::Philox& random, const DropoutRows& rows,
+tensor::Tensor dropout(const tensor::Tensor& x_MI, const base::Philox& random, const DropoutRows& rows,
                    std::int64_t first_column, const DropoutShare& share) {
-  const at::Tensor x = x_MI.contiguous(), y = at::empty_like(x);
-  const at::Tensor positions_T = tensor::to_device(at::tensor(rows.positions_T, at::kLong), x.device());
+  const tensor::Tensor x = x_MI.contiguous(), y = tensor::empty_like(x);
+  const tensor::Tensor positions_T = tensor::to_device(at::tensor(rows.positions_T, tensor::Dtype::int64), x.device());
   const cuda::DropoutRows of_kernel{dtype_of(x), rows.B, static_cast<std::int64_t>(rows.positions_T.size()), x.size(1),
                                     first_column};
   const cuda::DropoutDraw draw{{random.key()[0], random.key()[1]},
@@ -19,7 +18,7 @@ at::Tensor dropout(const at::Tensor& x_MI, const base::Philox& random, const Dro
                                static_cast<std::uint32_t>(rows.step),
                                share.threshold,
                                share.kept};
-  cuda::dropout(of_kernel, draw, positions_T.data_ptr<std::int64_t>(), x.data_ptr(), y.data_ptr(), stream_of(x));
+  cuda::dropout(of_kernel, draw, positions_T.data<std::int64_t>(), x.data(), y.data(), stream_of(x));
   return y;
 }
 

@@ -1,69 +1,68 @@
 #include "cuda/norm.h"
 
-#include <ATen/ATen.h>
-
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/on_cuda/operands.h"
+#include "tensor/tensor.h"
 
 namespace troika::kernels::on_cuda {
 namespace {
 
-cuda::NormRows norm_rows(const at::Tensor& x_MD) {
-  return {dtype_of(x_MD), x_MD.numel() / x_MD.size(-1), x_MD.size(-1)};
+cuda::NormRows norm_rows(const tensor::Tensor& x_MD) {
+  return {dtype_of(x_MD), x_MD.elements() / x_MD.size(-1), x_MD.size(-1)};
 }
 
-at::Tensor statistic(const at::Tensor& x_MD) {
-  return at::empty(x_MD.sizes().slice(0, x_MD.dim() - 1), x_MD.options().dtype(at::kFloat));
+tensor::Tensor statistic(const tensor::Tensor& x_MD) {
+  return tensor::empty(x_MD.sizes().slice(0, x_MD.dims() - 1), x_MD.type().of(tensor::Dtype::fp32));
 }
 
 // Of rows that the kernel reads, or adds to and reads.
-cuda::NormInput norm_input(const at::Tensor& x_MD, const at::Tensor& plus_MD) {
-  if (!plus_MD.defined()) return {x_MD.data_ptr()};
-  return {x_MD.data_ptr(), plus_MD.data_ptr(), x_MD.data_ptr()};
+cuda::NormInput norm_input(const tensor::Tensor& x_MD, const tensor::Tensor& plus_MD) {
+  if (!plus_MD.defined()) return {x_MD.data()};
+  return {x_MD.data(), plus_MD.data(), x_MD.data()};
 }
 
 }  // namespace
 
-at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved,
-                            const at::Tensor& plus_MD) {
-  const at::Tensor x = x_MD.contiguous(), plus = contiguous(plus_MD), w = w_D.contiguous(), y = at::empty_like(x);
-  const at::Tensor rstd_M = saved != nullptr ? statistic(x) : at::Tensor();
-  cuda::rms_norm_forward(norm_rows(x), norm_input(x, plus), w.data_ptr(), eps, y.data_ptr(),
+tensor::Tensor rms_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor& w_D, double eps, RmsNormSaved* saved,
+                            const tensor::Tensor& plus_MD) {
+  const tensor::Tensor x = x_MD.contiguous(), plus = contiguous(plus_MD), w = w_D.contiguous(), y = tensor::empty_like(x);
+  const tensor::Tensor rstd_M = saved != nullptr ? statistic(x) : tensor::Tensor();
+  cuda::rms_norm_forward(norm_rows(x), norm_input(x, plus), w.data(), eps, y.data(),
                          static_cast<float*>(data_of(rstd_M)), stream_of(x));
   if (saved != nullptr) saved->rstd_M = rstd_M;
   return y;
 }
 
-at::Tensor rms_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,
-                             const RmsNormSaved& saved, const at::Tensor& dw_D, const at::Tensor& plus_MD) {
-  const at::Tensor dy = dy_MD.contiguous(), x = x_MD.contiguous(), w = w_D.contiguous(), plus = contiguous(plus_MD);
-  const at::Tensor dx = at::empty_like(x), room = workspace(x, cuda::rms_norm_backward_floats(norm_rows(x)));
-  cuda::rms_norm_backward(norm_rows(x), dy.data_ptr(), x.data_ptr(), w.data_ptr(), saved.rstd_M.data_ptr<float>(),
-                          data_of(plus), dx.data_ptr(), dw_D.data_ptr<float>(), room.data_ptr<float>(), stream_of(x));
+tensor::Tensor rms_norm_backward(const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD, const tensor::Tensor& w_D,
+                             const RmsNormSaved& saved, const tensor::Tensor& dw_D, const tensor::Tensor& plus_MD) {
+  const tensor::Tensor dy = dy_MD.contiguous(), x = x_MD.contiguous(), w = w_D.contiguous(), plus = contiguous(plus_MD);
+  const tensor::Tensor dx = tensor::empty_like(x), room = workspace(x, cuda::rms_norm_backward_floats(norm_rows(x)));
+  cuda::rms_norm_backward(norm_rows(x), dy.data(), x.data(), w.data(), saved.rstd_M.data<float>(),
+                          data_of(plus), dx.data(), dw_D.data<float>(), room.data<float>(), stream_of(x));
   return dx;
 }
 
-at::Tensor layer_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, const at::Tensor& bias_D, double eps,
-                              LayerNormSaved* saved, const at::Tensor& plus_MD) {
-  const at::Tensor x = x_MD.contiguous(), plus = contiguous(plus_MD), w = w_D.contiguous(), bias = bias_D.contiguous(),
-                   y = at::empty_like(x);
+tensor::Tensor layer_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor& w_D, const tensor::Tensor& bias_D, double eps,
+                              LayerNormSaved* saved, const tensor::Tensor& plus_MD) {
+  const tensor::Tensor x = x_MD.contiguous(), plus = contiguous(plus_MD), w = w_D.contiguous(), bias = bias_D.contiguous(),
+                   y = tensor::empty_like(x);
   LayerNormSaved found;
   if (saved != nullptr) found = {statistic(x), statistic(x)};
-  cuda::layer_norm_forward(norm_rows(x), norm_input(x, plus), w.data_ptr(), bias.data_ptr(), eps, y.data_ptr(),
+  cuda::layer_norm_forward(norm_rows(x), norm_input(x, plus), w.data(), bias.data(), eps, y.data(),
                            static_cast<float*>(data_of(found.mean_M)), static_cast<float*>(data_of(found.rstd_M)),
                            stream_of(x));
   if (saved != nullptr) *saved = found;
   return y;
 }
 
-at::Tensor layer_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,
-                               const LayerNormSaved& saved, const at::Tensor& dw_D, const at::Tensor& dbias_D,
-                               const at::Tensor& plus_MD) {
-  const at::Tensor dy = dy_MD.contiguous(), x = x_MD.contiguous(), w = w_D.contiguous(), plus = contiguous(plus_MD);
-  const at::Tensor dx = at::empty_like(x), room = workspace(x, cuda::layer_norm_backward_floats(norm_rows(x)));
-  cuda::layer_norm_backward(norm_rows(x), dy.data_ptr(), x.data_ptr(), w.data_ptr(), saved.mean_M.data_ptr<float>(),
-                            saved.rstd_M.data_ptr<float>(), data_of(plus), dx.data_ptr(), dw_D.data_ptr<float>(),
-                            dbias_D.data_ptr<float>(), room.data_ptr<float>(), stream_of(x));
+tensor::Tensor layer_norm_backward(const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD, const tensor::Tensor& w_D,
+                               const LayerNormSaved& saved, const tensor::Tensor& dw_D, const tensor::Tensor& dbias_D,
+                               const tensor::Tensor& plus_MD) {
+  const tensor::Tensor dy = dy_MD.contiguous(), x = x_MD.contiguous(), w = w_D.contiguous(), plus = contiguous(plus_MD);
+  const tensor::Tensor dx = tensor::empty_like(x), room = workspace(x, cuda::layer_norm_backward_floats(norm_rows(x)));
+  cuda::layer_norm_backward(norm_rows(x), dy.data(), x.data(), w.data(), saved.mean_M.data<float>(),
+                            saved.rstd_M.data<float>(), data_of(plus), dx.data(), dw_D.data<float>(),
+                            dbias_D.data<float>(), room.data<float>(), stream_of(x));
   return dx;
 }
 

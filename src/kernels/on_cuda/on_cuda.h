@@ -13,6 +13,7 @@
 #include "kernels/grid.h"
 #include "kernels/norm.h"
 #include "kernels/rope.h"
+#include "tensor/tensor.h"
 
 namespace troika::kernels {
 
@@ -24,15 +25,15 @@ inline constexpr bool has_cuda_kernels = false;
 
 namespace on_cuda {
 
-at::Tensor rms_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, double eps, RmsNormSaved* saved,
-                            const at::Tensor& plus_MD);
-at::Tensor rms_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,
-                             const RmsNormSaved& saved, const at::Tensor& dw_D, const at::Tensor& plus_MD);
-at::Tensor layer_norm_forward(const at::Tensor& x_MD, const at::Tensor& w_D, const at::Tensor& bias_D, double eps,
-                              LayerNormSaved* saved, const at::Tensor& plus_MD);
-at::Tensor layer_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, const at::Tensor& w_D,
-                               const LayerNormSaved& saved, const at::Tensor& dw_D, const at::Tensor& dbias_D,
-                               const at::Tensor& plus_MD);
+tensor::Tensor rms_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor& w_D, double eps, RmsNormSaved* saved,
+                            const tensor::Tensor& plus_MD);
+tensor::Tensor rms_norm_backward(const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD, const tensor::Tensor& w_D,
+                             const RmsNormSaved& saved, const tensor::Tensor& dw_D, const tensor::Tensor& plus_MD);
+tensor::Tensor layer_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor& w_D, const tensor::Tensor& bias_D, double eps,
+                              LayerNormSaved* saved, const tensor::Tensor& plus_MD);
+tensor::Tensor layer_norm_backward(const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD, const tensor::Tensor& w_D,
+                               const LayerNormSaved& saved, const tensor::Tensor& dw_D, const tensor::Tensor& dbias_D,
+                               const tensor::Tensor& plus_MD);
 
 // Flash attention for bf16 and fp16, which it computes in, heads of at most 256 whose width is a multiple of 8, documents
 // that have a Varlen, and compute capability 8.0 or newer. fp32 and all else: the reference implementation, which needs
@@ -45,45 +46,45 @@ at::Tensor layer_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, 
 // While it runs, backward takes in fp32 s rows n H, where rows are B T, with documents 128 more for each, and s is the number
 // of multiprocessors over n B, or n documents, rounded up; where k < n also k and v for every query head, in their dtype.
 AttentionOutput attention_forward(const AttentionInput& input);
-AttentionGradients attention_backward(const at::Tensor& dout_BTnH, const AttentionInput& input,
+AttentionGradients attention_backward(const tensor::Tensor& dout_BTnH, const AttentionInput& input,
                                       const AttentionOutput& output);
 
-at::Tensor rope_forward(const at::Tensor& x_BTnH, const RopeTable& rope);
-void rope_backward(const at::Tensor& dy_BTnH, const RopeTable& rope, const at::Tensor& dx_BTnH);
-at::Tensor qk_norm_rope_forward(const at::Tensor& x_BTnH, const at::Tensor& w_H, double eps, const RopeTable& rope,
+tensor::Tensor rope_forward(const tensor::Tensor& x_BTnH, const RopeTable& rope);
+void rope_backward(const tensor::Tensor& dy_BTnH, const RopeTable& rope, const tensor::Tensor& dx_BTnH);
+tensor::Tensor qk_norm_rope_forward(const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H, double eps, const RopeTable& rope,
                                 QkNormRopeSaved* saved);
-void qk_norm_rope_backward(const at::Tensor& dy_BTnH, const at::Tensor& x_BTnH, const at::Tensor& w_H,
-                           const RopeTable& rope, const QkNormRopeSaved& saved, const at::Tensor& dx_BTnH,
-                           const at::Tensor& dw_H);
+void qk_norm_rope_backward(const tensor::Tensor& dy_BTnH, const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H,
+                           const RopeTable& rope, const QkNormRopeSaved& saved, const tensor::Tensor& dx_BTnH,
+                           const tensor::Tensor& dw_H);
 
-at::Tensor swiglu_forward(const at::Tensor& gate_up_M2F);
-at::Tensor swiglu_backward(const at::Tensor& dh_MF, const at::Tensor& gate_up_M2F);
-at::Tensor gelu_forward(const at::Tensor& x);
-at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& x);
+tensor::Tensor swiglu_forward(const tensor::Tensor& gate_up_M2F);
+tensor::Tensor swiglu_backward(const tensor::Tensor& dh_MF, const tensor::Tensor& gate_up_M2F);
+tensor::Tensor gelu_forward(const tensor::Tensor& x);
+tensor::Tensor gelu_backward(const tensor::Tensor& dy, const tensor::Tensor& x);
 
-at::Tensor dropout(const at::Tensor& x_MI, const base::Philox& random, const DropoutRows& rows,
+tensor::Tensor dropout(const tensor::Tensor& x_MI, const base::Philox& random, const DropoutRows& rows,
                    std::int64_t first_column, const DropoutShare& share);
 
-at::Tensor log_sum_exp(const at::Tensor& logits_Mv);
-void cross_entropy_gradient(const at::Tensor& logits_Mv, const at::Tensor& lse_M, const at::Tensor& column_M,
-                            const at::Tensor& weight_M);
+tensor::Tensor log_sum_exp(const tensor::Tensor& logits_Mv);
+void cross_entropy_gradient(const tensor::Tensor& logits_Mv, const tensor::Tensor& lse_M, const tensor::Tensor& column_M,
+                            const tensor::Tensor& weight_M);
 
-at::Tensor embedding_forward(const at::Tensor& ids_M, const at::Tensor& table_vD, std::int64_t first_row);
+tensor::Tensor embedding_forward(const tensor::Tensor& ids_M, const tensor::Tensor& table_vD, std::int64_t first_row);
 // Names every row: to know which ids there are, the thread would have to wait for the device.
-NamedRows embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& ids_M, std::int64_t first_row,
+NamedRows embedding_backward_weight(const tensor::Tensor& dx_MD, const tensor::Tensor& ids_M, std::int64_t first_row,
                                     std::int64_t v);
 
-void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O);
+void linear_backward_bias(const tensor::Tensor& dy_MO, const tensor::Tensor& dbias_O);
 
-void add_into(const at::Tensor& sum, const at::Tensor& other);
-at::Tensor chunk_squares(const at::Tensor& x, std::int64_t chunk);
+void add_into(const tensor::Tensor& sum, const tensor::Tensor& other);
+tensor::Tensor chunk_squares(const tensor::Tensor& x, std::int64_t chunk);
 void adamw(const AdamW& settings, double weight_decay, const AdamWTensors& tensors);
-void round_into(const at::Tensor& master, const at::Tensor& rounded);
+void round_into(const tensor::Tensor& master, const tensor::Tensor& rounded);
 
-void round_to_grid(const at::Tensor& x, int shift, const Largest& largest);
-void add_on_grid(const at::Tensor& sum, const at::Tensor& x, int shift, Into into, const Largest& largest);
-void from_integers(const at::Tensor& sum, int shift, const at::Tensor& x);
-at::Tensor integer_chunk_squares(const at::Tensor& sum, int shift, std::int64_t chunk);
+void round_to_grid(const tensor::Tensor& x, int shift, const Largest& largest);
+void add_on_grid(const tensor::Tensor& sum, const tensor::Tensor& x, int shift, Into into, const Largest& largest);
+void from_integers(const tensor::Tensor& sum, int shift, const tensor::Tensor& x);
+tensor::Tensor integer_chunk_squares(const tensor::Tensor& sum, int shift, std::int64_t chunk);
 
 }  // namespace on_cuda
 }  // namespace troika::kernels

@@ -1,0 +1,55 @@
+// Where tensors lie: devices and blocks of their memory.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace troika::tensor {
+
+class Accelerator;
+
+// The host, or one device of an accelerator, which must outlive every tensor on it. A value.
+class Device {
+ public:
+  Device() = default;  // the host
+  Device(Accelerator& accelerator, int index) : accelerator_(&accelerator), index_(index) {}
+  bool is_cpu() const { return accelerator_ == nullptr; }
+  bool is_cuda() const { return accelerator_ != nullptr; }
+  int index() const { return index_; }
+  Accelerator& accelerator() const { return *accelerator_; }  // not of the host
+  bool operator==(const Device& other) const { return accelerator_ == other.accelerator_ && index_ == other.index_; }
+  bool operator!=(const Device& other) const { return !(*this == other); }
+
+ private:
+  Accelerator* accelerator_ = nullptr;
+  int index_ = 0;
+};
+std::string name_of(const Device& device);  // "cpu", "cuda:1"
+
+// A block of memory; released with the last tensor in it. Blocks of the host may be released by any thread.
+class Memory {
+ public:
+  Memory(void* data, std::size_t bytes, const Device& device) : data_(data), bytes_(bytes), device_(device) {}
+  virtual ~Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  void* data() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
+  const Device& device() const { return device_; }
+
+ private:
+  void* const data_;
+  const std::size_t bytes_;
+  const Device device_;
+};
+
+// Uninitialised, aligned to 64 bytes on the host. OutOfMemory where the device has no room.
+std::shared_ptr<Memory> allocate(std::size_t bytes, const Device& device);
+
+// From now on large blocks of the host come from a PageCache, which keeps them when they are released; the C library keeps up to
+// 512 MiB at the end of its heap, too. Without it the C library maps and unmaps large blocks each time. For programs: call it
+// once, before other threads use tensors. In builds with a sanitizer it does nothing, so that accesses beside a tensor are found.
+void keep_freed_memory();
+
+}  // namespace troika::tensor

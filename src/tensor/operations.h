@@ -1,0 +1,31 @@
+// The arithmetic on tensors that has a caller outside the kernels: sums, joins, rows by index. Sizes must agree, unless said;
+// fp32, bf16 and fp16 are read into fp32 and rounded once when they are written. Results do not depend on the number of threads.
+#pragma once
+
+#include <vector>
+
+#include "tensor/tensor.h"
+
+namespace troika::tensor {
+
+// sum += scale * x, each product and sum rounded. The dtype of x may differ. x may lack the first dimensions of sum, and is then added
+// to each of its rows.
+void add(const Tensor& sum, const Tensor& x, double scale = 1);
+void add(const Tensor& sum, double value);
+void multiply(const Tensor& x, double factor);
+
+Tensor cat(const std::vector<Tensor>& parts, int dim = 0);
+Tensor stack(const std::vector<Tensor>& parts, int dim = 0);
+Tensor repeat(const Tensor& x, std::int64_t times);  // along the first dimension
+
+// Rows are elements of the first dimension; `index_r` is int64, one-dimensional, on the device of the rows.
+Tensor rows_of(const Tensor& x, const Tensor& index_r);                            // [r, ...]
+void set_rows(const Tensor& x, const Tensor& index_r, const Tensor& rows);         // x[index_r[i]] = rows[i]
+void add_rows(const Tensor& sum, const Tensor& index_r, const Tensor& rows);       // sum[index_r[i]] += rows[i], in order of i
+
+bool equal(const Tensor& a, const Tensor& b);  // sizes, dtype and bits of every element but not-a-number, which equals nothing
+double value_of(const Tensor& x);              // of one element; waits for the device
+double largest(const Tensor& x);               // of at least one element
+double smallest(const Tensor& x);
+
+}  // namespace troika::tensor
