@@ -14,6 +14,7 @@ if(TROIKA_TESTS)
   find_package(GTest REQUIRED)
 endif()
 include(cmake/torch.cmake)
+find_library(TROIKA_GLOO gloo REQUIRED)
 
 # The fast CPU kernels (module cpu): Highway for SIMD; oneDNN multiplies on x86-64, cpu/product.cc elsewhere. Beside a pip torch
 # oneDNN is loaded by cpu/dnnl_apart.cc.

@@ -1,6 +1,6 @@
 # A module is a folder under src/ and one static library, troika_<module>.
 #
-#   troika_module(NAME [TORCH] [OWN_FLAGS] [UNITY n] [DEPS lib ...] [TEST_SUPPORT module ...])
+#   troika_module(NAME [TORCH_TESTS] [OWN_FLAGS] [UNITY n] [DEPS lib ...] [TEST_SUPPORT module ...])
 #
 # Every *.cc in the folder (and below) that is not a test belongs to the library. Tests stand beside the code and the file
 # name tells the kind: x_test.cc (unit), x_contract_test.cc, x_parity_test.cc, x_golden_test.cc, x_fault_test.cc,
@@ -11,15 +11,14 @@
 # load while they run. Suites and instantiations named Full... make an entry of their own in the full tier
 # (./test.sh full).
 #
+# libtorch judges operations and gradients in the tests of modules with TORCH_TESTS. Nothing else is linked with it.
+#
 # Compile time: sources are compiled in batches of n files (UNITY, 16 by default; 1: each by itself), so names in anonymous
-# namespaces of one module must differ. Four precompiled headers are shared: with or without libtorch, with or without
-# GoogleTest; OWN_FLAGS: a library compiled with flags that these refuse. Tests are not optimised, which halves what they take to
+# namespaces of one module must differ. Precompiled headers are shared: one for libraries, one for tests, one for tests with
+# libtorch; OWN_FLAGS: a library compiled with flags that these refuse. Tests are not optimised, which halves what they take to
 # compile, but for those that compute much themselves (TROIKA_OPTIMIZED_TESTS), which have a precompiled header of their own.
-# TROIKA_TESTS_WITHOUT_TORCH: programs of a module with libtorch whose tests include nothing of it.
 set(TROIKA_TEST_KINDS contract parity golden fault process timed gpu)
 set(TROIKA_OPTIMIZED_TESTS cpu cuda tokenizer timed)
-set(TROIKA_TESTS_WITHOUT_TORCH engine_commands_test_support engine_commands_process_test engine_commands_fault_test
-    engine_commands_timed_test)
 set(TROIKA_TEST_LEVEL -O0)
 if(CMAKE_CROSSCOMPILING)  # an imitated processor runs them
   set(TROIKA_TEST_LEVEL -O1)
@@ -46,7 +45,6 @@ function(troika_precompiled name torch)
 endfunction()
 if(NOT TROIKA_FUZZ)
   troika_precompiled(troika_pch "")
-  troika_precompiled(troika_pch_torch TORCH)
 endif()
 if(TROIKA_TESTS)
   troika_precompiled(troika_pch_test "")
@@ -83,7 +81,7 @@ function(troika_unity target batch)
 endfunction()
 
 function(troika_module name)
-  cmake_parse_arguments(MODULE "TORCH;OWN_FLAGS" "UNITY" "DEPS;TEST_SUPPORT" ${ARGN})
+  cmake_parse_arguments(MODULE "TORCH_TESTS;OWN_FLAGS" "UNITY" "DEPS;TEST_SUPPORT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "_test\\.cc$|_test_support\\.cc$|_test_library\\.cc$")
@@ -96,14 +94,11 @@ function(troika_module name)
   target_include_directories(troika_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
   target_link_libraries(troika_${name} PUBLIC ${MODULE_DEPS} fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
   troika_unity(troika_${name} "${MODULE_UNITY}")
-  if(MODULE_TORCH)
-    target_link_libraries(troika_${name} PUBLIC troika_torch)
-  endif()
   if(NOT MODULE_OWN_FLAGS)
-    troika_reuse_precompiled(troika_${name} "${MODULE_TORCH}" "")
+    troika_reuse_precompiled(troika_${name} "" "")
   endif()
   if(TROIKA_TESTS)
-    troika_module_tests(${name} "${MODULE_TORCH}" "${tests}" "${MODULE_TEST_SUPPORT}")
+    troika_module_tests(${name} "${MODULE_TORCH_TESTS}" "${tests}" "${MODULE_TEST_SUPPORT}")
   endif()
 endfunction()
 
@@ -215,9 +210,6 @@ function(troika_test_options target module torch)
   target_compile_definitions(${target} PRIVATE TROIKA_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TROIKA_BINARY_DIR="${CMAKE_BINARY_DIR}")
   set(header test)
   set(level ${TROIKA_TEST_LEVEL})
-  if(target IN_LIST TROIKA_TESTS_WITHOUT_TORCH)
-    set(torch "")
-  endif()
   if(module IN_LIST TROIKA_OPTIMIZED_TESTS AND NOT torch)
     set(header optimized_test)
     set(level -O1)  # compiles in two thirds of the time that -O2 takes
@@ -225,6 +217,9 @@ function(troika_test_options target module torch)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level};-g0>)
   target_compile_options(${target} PRIVATE -Wno-shadow -Wshadow=local)  # in a batch, names of other files stand outside
   target_link_libraries(${target} PRIVATE GTest::gmock GTest::gtest)  # the header has them
+  if(torch)
+    target_link_libraries(${target} PUBLIC troika_torch)
+  endif()
   troika_reuse_precompiled(${target} "${torch}" "_${header}")
   target_compile_options(${target} PRIVATE -fPIC)  # as the header was compiled; executables get -fPIE by default
 endfunction()

@@ -38,8 +38,8 @@ function mark(names, into,    i, n, list) {
 }
 BEGIN {
   set_layer(0, "base")
-  set_layer(1, "host config cpu cuda jinja tensor")
-  set_layer(2, "mesh metrics http rendezvous tokenizer machine")
+  set_layer(1, "host config cpu cuda jinja")
+  set_layer(2, "tensor mesh metrics http rendezvous tokenizer machine")
   set_layer(3, "shape schedule data comm kernels records")
   set_layer(4, "plan sharding diagnosis doctor exporters")
   set_layer(5, "model optimizer planner")
