@@ -8,11 +8,10 @@
 
 namespace troika::tensor {
 
-// sum += scale * x, each product and sum rounded. The dtype of x may differ. x may lack the first dimensions of sum, and is then added
-// to each of its rows.
+// sum += scale * x: products and sums are rounded each. Dtypes may differ: the sum is made in that of `sum`, in fp32 where that is a
+// half. x may lack the first dimensions of sum; it is then added to each of its rows. Integers have a scale of 1.
 void add(const Tensor& sum, const Tensor& x, double scale = 1);
-void add(const Tensor& sum, double value);
-void multiply(const Tensor& x, double factor);
+void multiply(const Tensor& x, double factor);  // of floats
 
 Tensor cat(const std::vector<Tensor>& parts, int dim = 0);
 Tensor stack(const std::vector<Tensor>& parts, int dim = 0);
@@ -23,7 +22,7 @@ Tensor rows_of(const Tensor& x, const Tensor& index_r);                         
 void set_rows(const Tensor& x, const Tensor& index_r, const Tensor& rows);         // x[index_r[i]] = rows[i]
 void add_rows(const Tensor& sum, const Tensor& index_r, const Tensor& rows);       // sum[index_r[i]] += rows[i], in order of i
 
-bool equal(const Tensor& a, const Tensor& b);  // sizes, dtype and bits of every element but not-a-number, which equals nothing
+bool equal(const Tensor& a, const Tensor& b);  // sizes, dtype and the value of every element; not-a-number equals nothing
 double value_of(const Tensor& x);              // of one element; waits for the device
 double largest(const Tensor& x);               // of at least one element
 double smallest(const Tensor& x);
