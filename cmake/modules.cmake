@@ -1,8 +1,8 @@
 # A module is a folder under src/ and one static library, troika_<module>.
 #
-#   troika_module(NAME [TORCH_TESTS] [OWN_FLAGS] [UNITY n] [DEPS lib ...] [TEST_SUPPORT module ...])
+#   troika_module(NAME [TORCH_TESTS] [OWN_FLAGS] [UNITY n] [SOURCES file ...] [DEPS lib ...] [TEST_SUPPORT module ...])
 #
-# Every *.cc in the folder (and below) that is not a test belongs to the library. Tests stand beside the code and the file
+# Every *.cc in the folder (and below) that is neither main.cc nor a test belongs to the library, and SOURCES do, which are made. Tests stand beside the code and the file
 # name tells the kind: x_test.cc (unit), x_contract_test.cc, x_parity_test.cc, x_golden_test.cc, x_fault_test.cc,
 # x_process_test.cc, x_timed_test.cc (measures time: has the machine to itself), x_gpu_test.cc. All files of one kind in one
 # module make one program <module>_<kind>_test with that CTest label. TROIKA_SHARDS_<program>, set before the module, cuts it
@@ -81,10 +81,11 @@ function(troika_unity target batch)
 endfunction()
 
 function(troika_module name)
-  cmake_parse_arguments(MODULE "TORCH_TESTS;OWN_FLAGS" "UNITY" "DEPS;TEST_SUPPORT" ${ARGN})
+  cmake_parse_arguments(MODULE "TORCH_TESTS;OWN_FLAGS" "UNITY" "SOURCES;DEPS;TEST_SUPPORT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
-  list(FILTER sources EXCLUDE REGEX "_test\\.cc$|_test_support\\.cc$|_test_library\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$|_test\\.cc$|_test_support\\.cc$|_test_library\\.cc$")
+  list(APPEND sources ${MODULE_SOURCES})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$|_test_support\\.cc$|_test_library\\.cc$")
   if(NOT sources)
     add_library(troika_${name} INTERFACE)
@@ -199,9 +200,7 @@ function(troika_test_program module kind torch sources others)
   if(kind STREQUAL "timed")
     set_tests_properties(${program} PROPERTIES RUN_SERIAL ON)
   endif()
-  if(kind STREQUAL "process" OR module STREQUAL "engine_commands")  # these start the programs
-    add_dependencies(${program} troika troika-engine)
-  elseif(module STREQUAL "commands")
+  if(kind STREQUAL "process" OR module STREQUAL "commands")  # these start the program
     add_dependencies(${program} troika)
   endif()
 endfunction()

@@ -30,20 +30,4 @@ if(TROIKA_TORCH_DIR)
 else()
   target_include_directories(troika_torch SYSTEM INTERFACE ${CMAKE_SYSROOT}/usr/include/torch/csrc/api/include)
   target_link_libraries(troika_torch INTERFACE torch torch_cpu c10)
-  find_library(TROIKA_TORCH_CPU torch_cpu REQUIRED)
 endif()
-
-# leave_out_unused_libraries(PROGRAM): does not load what Debian's libtorch names and never uses; the program's RPATH begins
-# with the folder `unused` beside it, or lib/troika/unused where it is installed. docs/decisions/0028-libraries-that-are-never-used.md
-function(leave_out_unused_libraries program)
-  if(NOT TROIKA_TORCH_CPU)
-    return()
-  endif()
-  set(folder ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/unused)
-  add_custom_command(TARGET ${program} POST_BUILD VERBATIM
-                     COMMAND ${CMAKE_SOURCE_DIR}/cmake/unused-libraries.sh $<TARGET_FILE:${program}> ${TROIKA_TORCH_CPU} ${folder}
-                             ${CMAKE_CXX_COMPILER} ${CMAKE_READELF} ${CMAKE_SYSROOT})
-  set_property(TARGET ${program} APPEND PROPERTY BUILD_RPATH "$ORIGIN/unused")
-  set_property(TARGET ${program} APPEND PROPERTY INSTALL_RPATH "$ORIGIN/../lib/troika/unused")
-  install(DIRECTORY ${folder} DESTINATION lib/troika)
-endfunction()

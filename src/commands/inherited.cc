@@ -14,7 +14,7 @@ namespace troika::commands {
 namespace {
 
 constexpr rlim_t usual_stack = rlim_t{8} << 20;
-constexpr rlim_t least_stack = rlim_t{192} << 10;  // the least that libtorch was loaded and trained with
+constexpr rlim_t least_stack = rlim_t{192} << 10;  // the least that trained
 
 void settle_signals() {
   ::signal(SIGCHLD, SIG_DFL);

@@ -1,24 +1,25 @@
-// `troika`: the verbs that need no libtorch, and every page of help. For the other verbs it becomes (exec) troika-engine,
-// installed beside it.
+// `troika`: one program, a verb for each thing it does.
 #include <signal.h>
-#include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "base/error.h"
 #include "base/mapping_guard.h"
 #include "base/terminal_text.h"
 #include "base/version.h"
+#include "commands/bench/bench.h"
+#include "commands/chat/chat.h"
 #include "commands/cli.h"
 #include "commands/completion/completion.h"
 #include "commands/data/data.h"
 #include "commands/demo/demo.h"
 #include "commands/doctor/doctor.h"
+#include "commands/eval/eval.h"
+#include "commands/export/export.h"
+#include "commands/generate/generate.h"
 #include "commands/hidden_values.h"
 #include "commands/inherited.h"
 #include "commands/launch/launch.h"
@@ -26,59 +27,44 @@
 #include "commands/manual/manual.h"
 #include "commands/metrics/metrics.h"
 #include "commands/monitor/monitor.h"
-#include "commands/own_program.h"
 #include "commands/plan/plan.h"
+#include "commands/probe/probe.h"
 #include "commands/roofline/roofline.h"
 #include "commands/serve/serve.h"
 #include "commands/sweep/sweep.h"
 #include "commands/timeline/timeline.h"
+#include "commands/train/train.h"
 #include "commands/verbs.h"
+#include "commands/whole_heap.h"
 #include "commands/why/why.h"
+#include "host/cores.h"
 #include "host/termination_message.h"
+#include "tensor/device.h"
+#include "tensor/memory.h"
 
 namespace {
-using troika::base::ConfigError;
 using namespace troika::commands;
-
-// The mask outlives exec. libtorch starts threads while it is loaded, before the engine's main(); one that did not block
-// these signals could receive a Ctrl-C that is meant for the thread that waits for it (StopSignals, StatusSignal, Interrupt).
-// The engine's first thread hears Ctrl-C and SIGTERM again from main() on (settle_inherited).
-void block_signals(std::initializer_list<int> signals) {
-  sigset_t set;
-  ::sigemptyset(&set);
-  for (const int signal : signals) ::sigaddset(&set, signal);
-  ::sigprocmask(SIG_BLOCK, &set, nullptr);
-}
-
-// glibc until 2.37 cuts a few bytes off the front of an aligned block and keeps them in a thread's cache, where they are
-// never joined with their neighbours again: the scratch memory of oneDNN then takes new memory time after time, up to
-// 50 MB, as chance places it. Without that cache it does not. The setting is read when a program starts and nowhere else.
-// What the user says of it stands.
-void keep_the_heap_whole() {
-  const char* const name = "GLIBC_TUNABLES";
-  const std::string key = "glibc.malloc.tcache_count", said = ::getenv(name) == nullptr ? "" : ::getenv(name);
-  if (said.find(key) == std::string::npos) ::setenv(name, (said + (said.empty() ? "" : ":") + key + "=0").c_str(), 1);
-}
-
-int become_engine(const Call& call, char** argv) {
-  keep_the_heap_whole();
-  if (call.verb->name == "train") block_signals({SIGINT, SIGTERM, SIGUSR2});
-  if (call.verb->name == "chat") block_signals({SIGINT});
-  const std::string engine = engine_program();
-  ::execv(engine.c_str(), argv);
-  throw ConfigError("cannot start '" + engine + "': " + std::strerror(errno));
-}
 
 int print(const std::string& text) {
   troika::base::put(text, stdout);
   return 0;
 }
 
-// The verbs and parts of Program::troika that print no help.
-const Runs runs = {
+// The verbs that compute with tensors.
+const Runs computing = {
+    {"train", [](const Call& call) { return run_train(call.words, call.environment); }},
+    {"eval", [](const Call& call) { return run_eval(call.words, call.environment); }},
+    {"generate", [](const Call& call) { return run_generate(call.words); }},
+    {"chat", [](const Call& call) { return run_chat(call.words); }},
+    {"export", [](const Call& call) { return run_export(call.words); }},
+    {"bench", [](const Call& call) { return call.part->name == "roofline" ? print(roofline_report(call)) : run_bench(call); }},
+    {"probe", run_probe},
+};
+
+// The others; help is printed before.
+const Runs quick = {
     {"launch", [](const Call& call) { return run_launch(call.words, call.environment); }},
     {"data", [](const Call& call) { return run_data(call, stdout, stderr); }},
-    {"bench", [](const Call& call) { return print(roofline_report(call)); }},  // its part without libtorch
     {"plan", [](const Call& call) { return print(plan_report(call)); }},
     {"sweep", run_sweep},
     {"monitor", run_monitor},
@@ -97,8 +83,30 @@ const Runs runs = {
      }},
 };
 
+// Verbs that ranks share; Gloo writes to its sockets by calls that raise SIGPIPE when the peer has died.
+bool speaks_to_peers(const Call& call) {
+  const std::string_view verb = call.verb->name;
+  return verb == "train" || verb == "eval" || verb == "bench" || verb == "probe";
+}
+
+int compute(const Call& call, char** argv) {
+  start_with_a_whole_heap(argv);
+  troika::tensor::keep_freed_memory();
+  troika::host::start_threads_on(troika::tensor::cores_of_openmp());
+  if (speaks_to_peers(call)) ::signal(SIGPIPE, SIG_IGN);  // a peer's or reader's death is an error of the write
+  return computing.at(call.verb->name)(call);
+}
+
+// A question (SIGUSR1) that nobody answers ends no program.
+void block_questions() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  ::sigaddset(&set, SIGUSR1);
+  ::sigprocmask(SIG_BLOCK, &set, nullptr);
+}
+
 int run(int argc, char** argv, char** environment) {
-  block_signals({SIGUSR1});  // a question: where nobody answers, it ends no program all the same
+  block_questions();
   Words arguments(argv + 1, argv + argc);
   if (arguments.empty()) {
     std::fputs(overview().c_str(), stderr);
@@ -111,17 +119,23 @@ int run(int argc, char** argv, char** environment) {
   const Call call = call_of(arguments, capture_environment(environment));
   if (call.verb->name == "train" && launches_itself(call.environment))
     return run_launch(implied_launch(arguments, call.environment), call.environment);
-  return call.last().program == Program::engine ? become_engine(call, argv) : runs.at(call.verb->name)(call);
+  const auto quick_run = quick.find(call.verb->name);
+  return quick_run != quick.end() ? quick_run->second(call) : compute(call, argv);
 }
 
 }  // namespace
 
 int main(int argc, char** argv, char** environment) {
+  // Of a rank that our launcher started, the launcher has the last word.
+  const bool alone = ::getenv("TROIKA_STORE") == nullptr;
   return guarded(
       [&] {
         settle_inherited();
         const troika::base::MappingGuard unreadable_files_are_errors;
         return run(argc, argv, environment);
       },
-      [](const std::string& text) { troika::host::leave_termination_message(text); }, argc > 1 ? argv[1] : "");
+      [alone](const std::string& text) {
+        if (alone) troika::host::leave_termination_message(text);
+      },
+      argc > 1 ? argv[1] : "");
 }

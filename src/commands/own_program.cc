@@ -29,17 +29,4 @@ std::string running_program() {
   return ::access(by_the_system, X_OK) == 0 ? by_the_system : own_program();
 }
 
-std::string program_beside(const std::string& name) {
-  const std::string path = own_program();
-  return path.substr(0, path.rfind('/') + 1) + name;
-}
-
-std::string engine_program() {
-  const std::string engine = program_beside("troika-engine");
-  if (::access(engine.c_str(), X_OK) == 0) return engine;
-  throw base::ConfigError(fmt::format(
-      "cannot start '{}': {}; it must stand beside troika: install the package troika-engine, or build both programs",
-      engine, std::strerror(errno)));
-}
-
 }  // namespace troika::commands

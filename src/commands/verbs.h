@@ -1,4 +1,4 @@
-// The one list of verbs: dispatch in both programs, `troika help`, the pages of --help and completion walk it.
+// The one list of verbs: dispatch, `troika help`, the pages of --help and completion walk it.
 #pragma once
 
 #include <functional>
@@ -13,13 +13,9 @@ namespace troika::commands {
 
 using Words = std::vector<std::string>;
 
-// troika-engine loads libtorch; troika starts within milliseconds and becomes it where a verb needs that.
-enum class Program { troika, engine };
-
 struct Verb {
   std::string_view name;
   std::string_view line;  // what it does
-  Program program = Program::troika;
   config::FlagTable (*flags)() = nullptr;  // with defaults, for help and completion; nullptr: the verb has parts
   std::vector<Verb> parts = {};            // "prepare" of "data prepare"
 };
@@ -56,7 +52,7 @@ const std::vector<ExitCode>& exit_codes();  // of every verb
 // Reads words with the flags of a verb, and those of train where it takes them; for its errors and notes.
 config::FlagReading read_with_flags_of(const Verb& verb, const Words& words);
 
-// What runs the verbs of one program.
+// What runs verbs, by name.
 using Runs = std::map<std::string_view, std::function<int(const Call&)>>;
 
 }  // namespace troika::commands

@@ -62,7 +62,6 @@ const std::vector<Cause>& causes() {
       {"duplicate_rank", {"two processes or hosts have one number", "两个进程或主机用了同一个编号"}},
       {"folder_in_use", {"another run writes to the folder", "另一个运行正在写这个目录"}},
       {"changed_bits", {"memory or a processor changed the numbers of the run", "内存或处理器改变了运行中的数值"}},
-      {"package_missing", {"a package of Troika is not installed", "有 Troika 的软件包未安装"}},
       {"settings_refused", {"a setting or flag was refused", "某个设置或参数被拒绝"}},
       {"data_refused", {"a file is missing, empty or damaged", "某个文件缺失、为空或损坏"}},
       {"peer_lost", {"a rank or the network failed", "某个 rank 或网络失败"}},

@@ -594,16 +594,6 @@ TEST(Failures, OfAnEarlierAttemptAreOverOnAHostThatHasNoBeginnings) {
   EXPECT_EQ(judge(gather(run.path(), run.last_word() + 3600)).cause, "folder_in_use");
 }
 
-TEST(Failures, APackageThatIsMissingIsNamed) {
-  MadeRun run;
-  run.report(2,
-             "cannot start '/usr/bin/troika-engine': No such file or directory; it must stand beside troika: "
-             "install the package troika-engine, or build both programs");
-  const Diagnosis found = run.why();
-  EXPECT_EQ(found.cause, "package_missing");
-  EXPECT_THAT(evidence_of(found), HasSubstr("install the package troika-engine"));
-}
-
 TEST(Failures, WhatNoRuleKnowsIsNamedByItsExitCode) {
   EXPECT_EQ(cause_of_message(2, "batch.batch_size 7 is not a multiple of num_microbatches 2"), "settings_refused");
   EXPECT_EQ(cause_of_message(3, "the header of 'x' is damaged"), "data_refused");

@@ -35,15 +35,6 @@ std::optional<Finding> changed_bits(const Facts& f) {
                   same_again(f)}};
 }
 
-std::optional<Finding> package_missing(const Facts& f) {
-  const std::string* told = first_with(f.told, {"install the package"});
-  if (told == nullptr) told = first_with(f.last_lines, {"install the package"});
-  if (told == nullptr) return std::nullopt;
-  return Finding{"package_missing",
-                 {quoted(*told, "install the package")},
-                 {{say(texts.install_package), say(texts.why_install_package)}}};
-}
-
 std::optional<Finding> by_exit_code(const Facts& f) {
   if (!f.failed()) return std::nullopt;
   switch (code_of_failure(f)) {
@@ -67,6 +58,6 @@ std::optional<Finding> by_exit_code(const Facts& f) {
 
 }  // namespace
 
-Rules rules_of_the_rest() { return {changed_bits, package_missing, by_exit_code}; }
+Rules rules_of_the_rest() { return {changed_bits, by_exit_code}; }
 
 }  // namespace troika::diagnosis

@@ -93,8 +93,11 @@ void add(const Tensor& sum, const Tensor& x, double scale) {
       walk(walk_of(sum, other), [&](std::int64_t a, std::int64_t b, const Walk::Dimension& inner, std::int64_t count) {
         S* const to = out + a;
         const X* const from = in + b;
-        if (inner.of_a == 1 && inner.of_b == 1 && scale == 1) {
-          for (std::int64_t i = 0; i < count; ++i) to[i] = element<S>(number(to[i]) + static_cast<Number<S>>(number(from[i])));
+        if (inner.of_a == 1 && inner.of_b == 1) {
+          for (std::int64_t i = 0; i < count; ++i) {
+            const Number<S> product = factor * static_cast<Number<S>>(number(from[i]));
+            to[i] = element<S>(static_cast<Number<S>>(number(to[i]) + product));
+          }
           return;
         }
         for (std::int64_t i = 0; i < count; ++i) {

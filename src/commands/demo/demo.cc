@@ -206,7 +206,6 @@ int run_demo(const Call& call) {
   a.folder = base::without_end_slashes(a.folder);
   const Corpus corpus = corpus_of(a.texts, std::filesystem::path(program).parent_path().string(), "");
   check_contents(a.folder);
-  if (!a.only_data) engine_program();  // ConfigError where it is not there
   make_writable(a.folder);
   check_room(a.folder, bytes_of_data + (a.only_data ? 0 : bytes_of_run));
 

@@ -6,7 +6,7 @@
 namespace troika::commands {
 
 // Returns 0, 130 when stopped, or the code of the command that failed, which has said why.
-// ConfigError: the folder holds something else, cannot be written, or has no room; troika-engine is missing; no text.
+// ConfigError: the folder holds something else, cannot be written, or has no room; no text.
 int run_demo(const Call& call);
 
 }  // namespace troika::commands

@@ -84,11 +84,6 @@ HostTeam team_of(const LaunchOptions& options) {
   return team;
 }
 
-// Said once and on record, not by every rank on its screen.
-void check_engine(const LaunchOptions& options) {
-  if (options.program.empty() && call_of(options.worker).last().program == Program::engine) engine_program();
-}
-
 // A training that this host has not the memory for ends here, before a rank starts.
 void refuse_what_does_not_fit(const LaunchOptions& options) {
   const std::int64_t available = host::available_bytes();
@@ -185,7 +180,6 @@ Outcome attempt_once(const LaunchOptions& options, Hosts& hosts, const Environme
   Outcome failure;
   const std::optional<Identity> identity = meet(hosts, options, &failure);
   if (!identity) return failure;
-  check_engine(options);
   refuse_what_does_not_fit(options);
   records.attempt_begins(static_cast<int>(hosts.attempt()), identity->launch,
                          fmt::format("{} rank{} on {} host{}, {} of them on {}", identity->world_size,

@@ -7,10 +7,9 @@ namespace troika::commands {
 config::FlagTable manual_flags(ManualArguments& a) {
   config::FlagTable table("troika manual");
   table.usage("[PAGE]");
-  table.usage("--out DIR [--of all|troika|engine]");
+  table.usage("--out DIR");
   table.word("PAGE", a.page, "A verb, or troika for the page of the program.").unset("troika").offered(manual_pages);
   table.add("out", a.out, "Write all pages into DIR/man1 instead, where man finds them.").shown("DIR").unset("none");
-  table.add("of", a.of, "Only the pages of the verbs that run in troika, or in troika-engine.");
   table.paragraph("To read one that is not installed: troika manual train | man -l -");
   return table;
 }
@@ -20,7 +19,6 @@ ManualArguments parse_manual_arguments(const std::vector<std::string>& words) {
   const config::FlagTable table = manual_flags(a);
   config::FlagReading reading = config::read_flags({&table}, words);
   if (!a.page.empty() && !a.out.empty()) reading.refuse("--out writes all pages; leave out '" + a.page + "'");
-  if (a.out.empty() && a.of != PagesOf::all) reading.refuse("--of says which pages --out writes, which is missing");
   reading.finish();
   return a;
 }

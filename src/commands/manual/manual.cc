@@ -5,22 +5,12 @@
 #include "commands/manual/page.h"
 
 namespace troika::commands {
-namespace {
-
-bool is_wanted(const std::string& page, PagesOf of) {
-  return of == PagesOf::all || (of == PagesOf::engine) == (program_of_page(page) == Program::engine);
-}
-
-}  // namespace
-
 std::string manual_report(const Call& call) {
   const ManualArguments a = parse_manual_arguments(call.words);
   if (a.out.empty()) return manual_page(a.page.empty() ? "troika" : a.page);
   const std::string folder = a.out + "/man1";
   base::make_directories(folder);
-  for (const std::string& page : manual_pages()) {
-    if (is_wanted(page, a.of)) base::write_file_atomic(folder + "/" + manual_file(page), manual_page(page));
-  }
+  for (const std::string& page : manual_pages()) base::write_file_atomic(folder + "/" + manual_file(page), manual_page(page));
   return "";
 }
 

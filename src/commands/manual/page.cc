@@ -348,9 +348,4 @@ std::string manual_page(const std::string& name) {
 
 std::string manual_file(const std::string& page) { return title_of(page) + ".1"; }
 
-Program program_of_page(const std::string& page) {
-  const Verb* verb = verb_of(page);
-  return verb == nullptr ? Program::troika : verb->program;
-}
-
 }  // namespace troika::commands

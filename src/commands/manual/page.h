@@ -20,6 +20,5 @@ std::string manual_page(const std::string& name);
 std::string manual_file(const std::string& page);
 
 // The program whose package has the page.
-Program program_of_page(const std::string& page);
 
 }  // namespace troika::commands

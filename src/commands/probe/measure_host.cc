@@ -120,7 +120,7 @@ MeasuredHost measure_host(double seconds, const std::string& folder,
 }
 
 machine::Link measure_inside(const std::map<std::string, std::string>& environment) {
-  std::vector<std::string> words{program_beside("troika"), "launch", "--nproc-per-node", "2", "--", "probe"};
+  std::vector<std::string> words{running_program(), "launch", "--nproc-per-node", "2", "--", "probe"};
   words.push_back(inside_link_word);
   Child launcher(words, environment_of_nobody(environment));
   const std::string said = launcher.hear_all();

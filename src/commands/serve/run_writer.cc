@@ -29,8 +29,7 @@ bool is_troika(std::int64_t pid) {
   std::string program = target_of(fmt::format("/proc/{}/exe", pid));
   const std::size_t before = program.size() - std::min(program.size(), replaced.size());
   if (program.compare(before, std::string::npos, replaced) == 0) program.resize(before);
-  const std::string name = fs::path(program).filename().string();
-  return name == "troika" || name == "troika-engine";
+  return fs::path(program).filename() == "troika";
 }
 
 // As the kernel names it: a link or a second name elsewhere does not count.

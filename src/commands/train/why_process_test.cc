@@ -69,20 +69,6 @@ TEST_F(WhyOfARun, OfOneProcessThatIsAskedTwiceHasBeenStopped) {
   EXPECT_EQ(cause(), "none");
 }
 
-// troika alone, as its package installs it.
-TEST_F(WhyOfARun, WithoutTheEngineNamesThePackageAtOnceAndLater) {
-  const std::string alone = folder_ / "bin/troika";
-  base::make_directories(folder_ / "bin");
-  std::filesystem::copy_file(TROIKA_BINARY_DIR "/troika", alone);
-  Words words = launch(2, train({}));
-  words.front() = alone;
-  const End end = run(words);
-  EXPECT_EQ(end.code, 2) << end.output;
-  EXPECT_THAT(end.output, AllOf(HasSubstr("install the package troika-engine"), HasSubstr("(package_missing)")));
-  const End later = run(troika({"why", out_}));
-  EXPECT_THAT(later.output, AllOf(HasSubstr("install the package troika-engine"), HasSubstr("(package_missing)")));
-}
-
 TEST_F(WhyOfARun, WhoseProcessesAreAllKilledWasKilledFromOutside) {
   Program program(troika(train({"--steps", "100000"})));
   await_step(out_, 5);
