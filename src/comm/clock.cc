@@ -8,7 +8,7 @@ namespace troika::comm {
 
 static constexpr std::uint32_t question_tag = first_collective_tag + 64, answer_tag = first_collective_tag + 65;
 
-static tensor::Tensor room(double* value) { return at::from_blob(value, {1}, tensor::TensorType(tensor::Dtype::fp64)); }
+static tensor::Tensor room(double* value) { return tensor::borrow(value, {1}, tensor::Dtype::fp64); }
 
 // The next question's receive is posted before the answer leaves, so no round waits for the channel's own handshake.
 static void answer(Channel& world, int peer, int rounds, const std::function<double()>& now) {

@@ -46,7 +46,7 @@ void exchange(Channel& channel, const std::vector<tensor::Tensor>& to, const std
 }
 
 tensor::Tensor bytes_of(void* data, std::size_t count) {
-  return at::from_blob(data, {static_cast<std::int64_t>(count)}, tensor::TensorType(tensor::Dtype::uint8));
+  return tensor::borrow(data, {static_cast<std::int64_t>(count)}, tensor::Dtype::uint8);
 }
 
 void copy_own(const tensor::Tensor& out, const tensor::Tensor& mine) {

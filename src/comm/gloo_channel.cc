@@ -1,15 +1,23 @@
 #include "comm/gloo_channel.h"
 
 #include <fmt/format.h>
+#include <gloo/rendezvous/context.h>
+#include <gloo/transport/tcp/device.h>
+#include <gloo/transport/unbound_buffer.h>
+#include <netdb.h>
 #include <sched.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstddef>
 #include <exception>
 #include <map>
 #include <mutex>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
 #include "base/error.h"
@@ -23,16 +31,28 @@
 
 namespace troika::comm {
 namespace {
-using Gloo = c10d::ProcessGroupGloo;
-using WorkPtr = decltype(std::declval<Gloo&>().send(std::declval<std::vector<tensor::Tensor>&>(), 0, 0));
-using Device = decltype(Gloo::createDeviceForHostname(""));
 
-// The first line, without the stack that c10::Error adds.
+// Gloo's sentences are followed by lines of where it was.
 std::string cause_of(const std::exception& error) {
-  const auto* from_torch = dynamic_cast<const c10::Error*>(&error);
-  const std::string text = from_torch != nullptr ? from_torch->what_without_backtrace() : error.what();
+  const std::string text = error.what();
   return text.substr(0, text.find('\n'));
 }
+
+// A message that Gloo was given. Whoever destroys it before it is done withdraws it.
+class Posted {
+ public:
+  Posted(std::unique_ptr<gloo::transport::UnboundBuffer> buffer, Direction direction)
+      : buffer_(std::move(buffer)), sends_(direction == Direction::send) {}
+  void start(int peer, std::uint64_t slot) { sends_ ? buffer_->send(peer, slot) : buffer_->recv(peer, slot); }
+  bool wait(std::chrono::milliseconds most) {  // false: aborted
+    return sends_ ? buffer_->waitSend(most) : buffer_->waitRecv(most);
+  }
+  void abort() { sends_ ? buffer_->abortWaitSend() : buffer_->abortWaitRecv(); }
+
+ private:
+  const std::unique_ptr<gloo::transport::UnboundBuffer> buffer_;
+  const bool sends_;
+};
 
 // What a group's channel and its transfers share.
 struct Group {
@@ -40,46 +60,46 @@ struct Group {
   std::vector<int> world_ranks;
   int rank = 0;
   double wait_seconds = 0;
-  c10::intrusive_ptr<Gloo> gloo;
+  std::shared_ptr<gloo::Context> connections;
 
   std::mutex mutex;     // guards what follows: abort() comes from another thread
   std::string failure;  // why every wait ends; "" while none does
-  std::set<WorkPtr> pending;
+  std::set<Posted*> pending;
 
   // Posts unless the group has failed; then, or when Gloo refuses, returns nothing and sets `error`.
-  WorkPtr post(Direction direction, tensor::Tensor bytes, int peer, std::uint32_t tag, std::string* error);
-  void retire(const WorkPtr& work);
+  std::unique_ptr<Posted> post(Direction direction, void* data, std::size_t bytes, int peer, std::uint32_t tag,
+                               std::string* error);
+  void retire(Posted* posted);
   void abort(const std::string& reason);
   [[noreturn]] void fail(const Operation& operation, const std::string& cause);
   std::string why_failed();
 };
 
-WorkPtr Group::post(Direction direction, tensor::Tensor bytes, int peer, std::uint32_t tag, std::string* error) {
+std::unique_ptr<Posted> Group::post(Direction direction, void* data, std::size_t bytes, int peer, std::uint32_t tag,
+                                    std::string* error) {
   const std::lock_guard<std::mutex> lock(mutex);
   *error = failure;
   if (!failure.empty()) return {};
-  std::vector<tensor::Tensor> tensors = {std::move(bytes)};
   try {
-    const int number = tag_in_31_bits(tag);
-    const WorkPtr work =
-        direction == Direction::send ? gloo->send(tensors, peer, number) : gloo->recv(tensors, peer, number);
-    pending.insert(work);
-    return work;
+    auto posted = std::make_unique<Posted>(connections->createUnboundBuffer(data, bytes), direction);
+    posted->start(peer, static_cast<std::uint64_t>(tag_in_31_bits(tag)));
+    pending.insert(posted.get());
+    return posted;
   } catch (const std::exception& cause) {
     *error = cause_of(cause);
     return {};
   }
 }
 
-void Group::retire(const WorkPtr& work) {
+void Group::retire(Posted* posted) {
   const std::lock_guard<std::mutex> lock(mutex);
-  pending.erase(work);
+  pending.erase(posted);
 }
 
 void Group::abort(const std::string& reason) {
   const std::lock_guard<std::mutex> lock(mutex);
   if (failure.empty()) failure = reason;
-  for (const WorkPtr& work : pending) work->abort();
+  for (Posted* posted : pending) posted->abort();
 }
 
 void Group::fail(const Operation& operation, const std::string& cause) {
@@ -108,7 +128,8 @@ class GlooTransfer : public Transfer::Body {
   std::shared_ptr<Group> group_;
   Operation operation_;
   HostCopy copy_;
-  WorkPtr work_;
+  std::byte nothing_{};  // an empty message has no address, so one byte stands for it
+  std::unique_ptr<Posted> posted_;
   std::string error_;
   bool waited_ = false;
 };
@@ -116,14 +137,12 @@ class GlooTransfer : public Transfer::Body {
 GlooTransfer::GlooTransfer(std::shared_ptr<Group> group, Direction direction, const tensor::Tensor& tensor, int peer,
                            std::uint32_t tag)
     : group_(std::move(group)),
-      operation_{direction, static_cast<std::int64_t>(tensor.bytes()),
+      operation_{direction, tensor.bytes(),
                  group_->world_ranks[static_cast<std::size_t>(peer)], tag},
       copy_(tensor, direction) {
-  // An empty message has no address, so one byte stands for it.
-  const auto options = tensor::TensorType(tensor::Dtype::uint8);
-  const tensor::Tensor bytes = operation_.bytes == 0 ? tensor::zeros({1}, options)
-                                                 : at::from_blob(copy_.local().data(), {operation_.bytes}, options);
-  work_ = group_->post(direction, bytes, peer, tag, &error_);
+  const bool empty = operation_.bytes == 0;
+  posted_ = group_->post(direction, empty ? &nothing_ : copy_.local().data(),
+                         empty ? 1 : static_cast<std::size_t>(operation_.bytes), peer, tag, &error_);
 }
 
 GlooTransfer::~GlooTransfer() {
@@ -132,7 +151,7 @@ GlooTransfer::~GlooTransfer() {
     if (!waited_ && std::uncaught_exceptions() == 0) wait();
   } catch (const base::Error&) {  // the next wait on this channel tells
   }
-  if (work_) group_->retire(work_);
+  if (posted_ != nullptr) group_->retire(posted_.get());
 }
 
 // A wait that Gloo ends breaks all connections of the group, so one without end is as long as no run lasts.
@@ -144,7 +163,7 @@ static std::chrono::milliseconds patience_of(double seconds) {
 void GlooTransfer::finish() {
   bool finished = false;
   try {
-    finished = work_->wait(patience_of(group_->wait_seconds));
+    finished = posted_->wait(patience_of(group_->wait_seconds));
   } catch (const std::exception& error) {
     const std::string aborted = group_->why_failed();
     if (!aborted.empty()) group_->fail(operation_, aborted);
@@ -158,7 +177,7 @@ void GlooTransfer::finish() {
 
 void GlooTransfer::wait() {
   waited_ = true;
-  if (!work_) group_->fail(operation_, error_);
+  if (posted_ == nullptr) group_->fail(operation_, error_);
   finish();
   copy_.arrived();
 }
@@ -194,10 +213,10 @@ struct GlooTransport::Impl {
   rendezvous::Identity identity;
   GlooSettings settings;
   std::shared_ptr<rendezvous::StoreClient> store;
-  Device device;
+  std::shared_ptr<gloo::transport::Device> device;
   std::map<std::string, int> built;  // groups by name, so that no key is used twice
 
-  c10::intrusive_ptr<Gloo> connect(const std::string& name, int rank, int size);
+  std::shared_ptr<gloo::Context> connect(const std::string& name, int rank, int size);
 };
 
 // While it stands, threads started by this one are scheduled in batches. Gloo's own thread spins on a lock that the rank's
@@ -224,10 +243,31 @@ static constexpr const char* on_link_local =
     "ranks reach each other by link-local addresses only where the interface has the same number on all hosts: give the hosts "
     "addresses, as by `ip addr add fd00::1/64 dev eth0`, and host 0's as --master-addr";
 
-static Device make_device(const std::string& interface, const std::string& address) {
+// Whether the address belongs to this host.
+static bool can_listen_on(const std::string& address) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  if (getaddrinfo(address.c_str(), nullptr, &hints, &found) != 0) return false;
+  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> all(found, &freeaddrinfo);
+  for (const addrinfo* one = found; one != nullptr; one = one->ai_next) {
+    const int descriptor = socket(one->ai_family, one->ai_socktype | SOCK_CLOEXEC, one->ai_protocol);
+    if (descriptor < 0) continue;
+    const bool bound = bind(descriptor, one->ai_addr, one->ai_addrlen) == 0;
+    close(descriptor);
+    if (bound) return true;
+  }
+  return false;
+}
+
+static std::shared_ptr<gloo::transport::Device> make_device(const std::string& interface, const std::string& address) {
   const BatchScheduling for_its_thread;
   try {
-    return interface.empty() ? Gloo::createDeviceForHostname(address) : Gloo::createDeviceForInterface(interface);
+    gloo::transport::tcp::attr where;
+    where.iface = interface;
+    if (interface.empty()) where.hostname = address;
+    if (interface.empty() && !can_listen_on(address))
+      throw std::runtime_error("Cannot resolve " + address + " to a (local) address");
+    return gloo::transport::tcp::CreateDevice(where);
   } catch (const std::exception& error) {
     if (host::is_thread_limit(error)) throw;
     throw base::ConfigError(
@@ -250,15 +290,13 @@ std::string GlooTransport::address() const {
   return impl_->settings.interface.empty() ? impl_->store->local_address() : impl_->settings.interface;
 }
 
-c10::intrusive_ptr<Gloo> GlooTransport::Impl::connect(const std::string& name, int rank, int size) {
+std::shared_ptr<gloo::Context> GlooTransport::Impl::connect(const std::string& name, int rank, int size) {
   const std::string prefix = fmt::format("group/{}/{}/", name, built[name]++);
-  const auto timeout = std::chrono::milliseconds(static_cast<std::int64_t>(settings.connect_seconds * 1000));
-  auto options = Gloo::Options::create(timeout);
-  options->devices.push_back(device);
-  options->threads = 1;  // for c10d's own collectives, which are not used
+  const auto connections = std::make_shared<gloo::rendezvous::Context>(rank, size);
+  connections->setTimeout(std::chrono::milliseconds(static_cast<std::int64_t>(settings.connect_seconds * 1000)));
   try {
-    return c10::make_intrusive<Gloo>(adapt_store(store, identity, prefix, settings.connect_seconds), rank, size,
-                                     options);
+    connections->connectFullMesh(*adapt_store(store, identity, prefix, settings.connect_seconds), device);
+    return connections;
   } catch (const base::Error&) {
     throw;
   } catch (const std::exception& error) {
@@ -282,7 +320,7 @@ std::unique_ptr<Channel> GlooTransport::group(const std::string& name, const std
   group->world_ranks = world_ranks;
   group->rank = static_cast<int>(me - world_ranks.begin());
   group->wait_seconds = impl_->settings.wait_seconds;
-  group->gloo = impl_->connect(name, group->rank, static_cast<int>(world_ranks.size()));
+  group->connections = impl_->connect(name, group->rank, static_cast<int>(world_ranks.size()));
   return std::make_unique<GlooChannel>(std::move(group));
 }
 

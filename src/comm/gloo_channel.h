@@ -1,4 +1,4 @@
-// Channels over c10d's Gloo: TCP between processes and hosts, CPU memory (tensors on other devices are staged through it).
+// Channels over Gloo: TCP between processes and hosts, CPU memory (tensors on other devices are staged through it).
 //
 // A message larger than the receive posted for it ends the process inside Gloo, so sizes must be proved equal beforehand: the
 // checker of step programs does that, and agree() makes sure that all ranks run the same programs.

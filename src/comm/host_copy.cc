@@ -7,7 +7,7 @@ namespace troika::comm {
 HostCopy::HostCopy(const tensor::Tensor& tensor, Direction direction) : tensor_(tensor), local_(tensor) {
   if (tensor.device().is_cpu()) return;
   comes_back_ = direction == Direction::recv;
-  local_ = comes_back_ ? tensor::empty_like(tensor, tensor.type().device(tensor::Device())) : tensor.to(tensor::Device());
+  local_ = comes_back_ ? tensor::empty(tensor.sizes(), tensor.dtype()) : tensor.cpu();
 }
 
 void HostCopy::arrived() const {

@@ -39,7 +39,7 @@ using Key = std::pair<std::uint64_t, std::uint32_t>;  // channel, tag
 struct Parcel {
   Operation operation;
   std::uint64_t channel = 0;
-  tensor::Tensor local;      // on the host, alive until it has arrived
+  tensor::Tensor local;  // on the host, alive until it has arrived
   Line* line = nullptr;  // the sender's, once there was a free one
   enum class State { under_way, done, failed } state = State::under_way;
   std::string cause;  // of a failure
@@ -347,7 +347,7 @@ void MemoryLinks::drop(const SharedParcel& parcel) {
   if (parcel->operation.direction == Direction::send) {
     peer.to_post.erase(std::remove_if(peer.to_post.begin(), peer.to_post.end(), is_it), peer.to_post.end());
     if (std::any_of(peer.posted.begin(), peer.posted.end(), is_it)) give_up_on(*parcel);
-    parcel->local.reset();
+    parcel->local = {};
     return;
   }
   const auto wanted = peer.wanted.find({parcel->channel, parcel->operation.tag});

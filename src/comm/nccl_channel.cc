@@ -110,7 +110,7 @@ std::vector<Part> parts_of(const std::vector<Message>& messages) {
   std::vector<Part> parts;
   for (const Message& message : messages) {
     if (message.tensor.bytes() > 0)
-      parts.push_back({message.tensor.data(), message.tensor.bytes(), message.peer});
+      parts.push_back({message.tensor.data(), static_cast<std::size_t>(message.tensor.bytes()), message.peer});
   }
   return parts;
 }
@@ -181,7 +181,7 @@ void connect(NcclChannel& channel, const NcclEdges& edges, const tensor::Device&
 void prove_order(const NcclChannel& channel, Channel& control) {
   std::vector<std::int64_t> mine = channel.order();
   const auto ranks = static_cast<std::size_t>(channel.size()), me = static_cast<std::size_t>(channel.rank());
-  const tensor::Tensor mine_R4 = at::from_blob(mine.data(), {channel.size(), 4}, tensor::Dtype::int64);
+  const tensor::Tensor mine_R4 = tensor::borrow(mine.data(), {channel.size(), 4}, tensor::Dtype::int64);
   std::vector<tensor::Tensor> all(ranks);
   for (tensor::Tensor& one : all) one = tensor::empty({channel.size(), 4}, tensor::Dtype::int64);
   all_gather(control, mine_R4, all);

@@ -1,4 +1,4 @@
-// Our store as c10d sees stores. Included by the Gloo channel only.
+// Our store as Gloo sees stores. Included by the Gloo channel only.
 #pragma once
 
 #include <memory>
@@ -7,15 +7,15 @@
 #include "rendezvous/identity.h"
 #include "rendezvous/store.h"
 
-namespace c10d {
+namespace gloo::rendezvous {
 class Store;
 }
 
 namespace troika::comm {
 
 // Keys get `prefix` and the generation in front. Waits end early, with PeerError, when a failure report is written.
-c10::intrusive_ptr<c10d::Store> adapt_store(std::shared_ptr<rendezvous::StoreClient> client,
-                                            const rendezvous::Identity& identity, const std::string& prefix,
-                                            double timeout_seconds);
+std::unique_ptr<gloo::rendezvous::Store> adapt_store(std::shared_ptr<rendezvous::StoreClient> client,
+                                                     const rendezvous::Identity& identity, const std::string& prefix,
+                                                     double timeout_seconds);
 
 }  // namespace troika::comm

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <memory>
+#include <utility>
+
 #include "base/error.h"
 #include "base/units.h"
 #include "tensor/tensor.h"
@@ -9,38 +12,45 @@
 namespace troika::tensor {
 namespace {
 
-// An undefined tensor when there is no room.
-Tensor allocate(std::int64_t elements, const TensorType& options) {
-  try {
-    return empty({elements}, options);
-  } catch (const c10::Error&) {
-    return {};
-  }
-}
-
 const char* name(MemoryUse use) {
   const char* names[] = {"parameters", "gradients", "optimizer state", "activations", "what is saved"};
   return names[static_cast<std::size_t>(use)];
 }
 
+class BookedMemory : public Memory {
+ public:
+  BookedMemory(std::shared_ptr<const Memory> memory, Ledger& ledger, MemoryUse use, std::int64_t bytes)
+      : Memory(memory->data(), memory->bytes(), memory->device()),
+        memory_(std::move(memory)),
+        ledger_(ledger),
+        use_(use),
+        booked_bytes_(bytes) {
+    ledger_.hold(use_, booked_bytes_);
+  }
+  ~BookedMemory() override { ledger_.release(use_, booked_bytes_); }
+
+ private:
+  const std::shared_ptr<const Memory> memory_;
+  Ledger& ledger_;
+  const MemoryUse use_;
+  const std::int64_t booked_bytes_;
+};
+
 }  // namespace
 
-Tensor booked_empty(std::int64_t elements, Dtype dtype, const Device& device, Ledger& ledger,
-                        MemoryUse use) {
-  const auto options = TensorType(dtype, device);
-  if (elements == 0) return empty({0}, options);
-  const auto bytes = elements * static_cast<std::int64_t>(base::bytes_of(dtype));
-  const Tensor storage = allocate(elements, options);
-  if (!storage.defined()) {
+Tensor booked_empty(std::int64_t elements, Dtype dtype, const Device& device, Ledger& ledger, MemoryUse use) {
+  if (elements == 0) return empty({0}, {dtype, device});
+  const std::int64_t bytes = elements * base::bytes_of(dtype);
+  try {
+    auto memory = allocate(static_cast<std::size_t>(bytes), device);
+    return Tensor(std::make_shared<BookedMemory>(std::move(memory), ledger, use, bytes), 0, dtype, {elements}, {1});
+  } catch (const OutOfMemory&) {
     throw base::ConfigError(
         fmt::format("out of memory: there is no room for {} of {} beside the {} that this rank already holds; use "
                     "--zero 3 over more ranks, --offload file, fewer layers, a smaller --model.hidden, or more stages "
                     "(--pp)",
                     base::format_bytes(bytes), name(use), base::format_bytes(ledger.live())));
   }
-  ledger.hold(use, bytes);
-  const auto release = [storage, &ledger, use, bytes](void*) { ledger.release(use, bytes); };
-  return at::from_blob(storage.data(), {elements}, release, options);
 }
 
 }  // namespace troika::tensor

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::tensor {
 namespace {
@@ -13,17 +14,17 @@ constexpr std::int64_t large = 3 << 20;  // elements: far beyond what the heap i
 TEST(Booked, CountsTheBytesForAsLongAsAnyViewLives) {
   Ledger ledger;
   for (const std::int64_t elements : {std::int64_t{0}, std::int64_t{10}, large}) {
-    at::Tensor view;
+    Tensor view;
     {
-      const at::Tensor whole = booked_empty(elements, at::kFloat, c10::kCPU, ledger, MemoryUse::state);
-      EXPECT_EQ(whole.numel(), elements);
+      const Tensor whole = booked_empty(elements, Dtype::fp32, Device(), ledger, MemoryUse::state);
+      EXPECT_EQ(whole.elements(), elements);
       EXPECT_TRUE(whole.is_contiguous());
       view = whole.narrow(0, elements / 2, elements - elements / 2);
     }
     EXPECT_EQ(ledger.live(MemoryUse::state), 4 * elements);
-    view.fill_(1);
-    EXPECT_EQ(view.sum().item<double>(), static_cast<double>(view.numel()));
-    view.reset();
+    view.fill(1);
+    EXPECT_EQ(theirs(view).sum().item<double>(), static_cast<double>(view.elements()));
+    view = {};
     EXPECT_EQ(ledger.live(), 0);
   }
   EXPECT_EQ(ledger.peak(MemoryUse::state), 4 * large);
@@ -31,8 +32,8 @@ TEST(Booked, CountsTheBytesForAsLongAsAnyViewLives) {
 
 TEST(Booked, HalvesTakeTwoBytes) {
   Ledger ledger;
-  const at::Tensor whole = booked_empty(large, at::kBFloat16, c10::kCPU, ledger, MemoryUse::parameters);
-  EXPECT_EQ(whole.scalar_type(), at::kBFloat16);
+  const Tensor whole = booked_empty(large, Dtype::bf16, Device(), ledger, MemoryUse::parameters);
+  EXPECT_EQ(whole.dtype(), Dtype::bf16);
   EXPECT_EQ(ledger.live(MemoryUse::parameters), 2 * large);
 }
 
@@ -40,7 +41,7 @@ TEST(Booked, WhatDoesNotFitIsRefusedWithItsNumbersAndARemedy) {
   Ledger ledger;
   ledger.hold(MemoryUse::parameters, 5 << 20);
   try {
-    booked_empty(std::int64_t{1} << 60, at::kByte, c10::kCPU, ledger, MemoryUse::gradients);
+    booked_empty(std::int64_t{1} << 60, Dtype::uint8, Device(), ledger, MemoryUse::gradients);
     FAIL();
   } catch (const base::ConfigError& error) {
     const std::string text = error.what();

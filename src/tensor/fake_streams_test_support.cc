@@ -1,6 +1,5 @@
 #include "tensor/fake_streams_test_support.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "tensor/tensor.h"
 
 namespace troika::tensor {
 
@@ -135,8 +135,8 @@ class FakeWait final : public FakeWork {
 // Works on memory, as a device does: whoever asks for it keeps the tensors.
 class FakeCopy final : public FakeWork {
  public:
-  FakeCopy(const at::Tensor& to, const at::Tensor& from, bool ordered)
-      : to_(to.data_ptr()), from_(from.data_ptr()), bytes_(to.nbytes()), ordered_(ordered) {
+  FakeCopy(const Tensor& to, const Tensor& from, bool ordered)
+      : to_(to.data()), from_(from.data()), bytes_(static_cast<std::size_t>(to.bytes())), ordered_(ordered) {
     if (bytes_ > 0) std::memset(to_, poison, bytes_);
   }
   bool try_to_do() override {
@@ -185,9 +185,9 @@ class Fake final : public FakeStreams {
   explicit Fake(std::shared_ptr<FakeMachine> machine) : machine_(std::move(machine)) {
     new_lane();  // copy_lane
   }
-  const c10::Device& device() const override { return device_; }
+  const Device& device() const override { return device_; }
   bool shares_host_memory() const override { return false; }
-  at::Tensor new_host_tensor(at::IntArrayRef sizes, at::ScalarType dtype) override { return at::empty(sizes, dtype); }
+  Tensor new_host_tensor(const Sizes& sizes, Dtype dtype) override { return empty(sizes, dtype); }
   Lane new_lane() override {
     lanes_.push_back(std::make_unique<QueuedLane>(machine_));
     return Lane(static_cast<int>(lanes_.size()));
@@ -203,9 +203,9 @@ class Fake final : public FakeStreams {
       late->stand(check_);
     }
   }
-  void copy(Lane lane, const at::Tensor& to, const at::Tensor& from) override {
-    if (to.nbytes() != from.nbytes()) {
-      throw base::BugError(fmt::format("a copy of {} bytes to room for {}", from.nbytes(), to.nbytes()));
+  void copy(Lane lane, const Tensor& to, const Tensor& from) override {
+    if (to.bytes() != from.bytes()) {
+      throw base::BugError(fmt::format("a copy of {} bytes to room for {}", from.bytes(), to.bytes()));
     }
     if (lane == compute_lane) {
       FakeCopy(to, from, true).try_to_do();
@@ -219,7 +219,7 @@ class Fake final : public FakeStreams {
  private:
   QueuedLane& of(Lane lane) { return *lanes_.at(static_cast<std::size_t>(lane.number()) - 1); }
 
-  const c10::Device device_{c10::kCPU};
+  const Device device_;
   std::shared_ptr<FakeMachine> machine_;
   std::vector<std::unique_ptr<QueuedLane>> lanes_;  // from copy_lane on
   std::int64_t recorded_ = 0;                       // events of the compute lane
@@ -230,9 +230,9 @@ class Forgetful final : public Streams {
  public:
   Forgetful(std::shared_ptr<Streams> inner, ForgottenWait kind, std::int64_t number)
       : inner_(std::move(inner)), kind_(kind), left_(number) {}
-  const c10::Device& device() const override { return inner_->device(); }
+  const Device& device() const override { return inner_->device(); }
   bool shares_host_memory() const override { return inner_->shares_host_memory(); }
-  at::Tensor new_host_tensor(at::IntArrayRef sizes, at::ScalarType dtype) override {
+  Tensor new_host_tensor(const Sizes& sizes, Dtype dtype) override {
     return inner_->new_host_tensor(sizes, dtype);
   }
   Lane new_lane() override { return inner_->new_lane(); }
@@ -241,7 +241,7 @@ class Forgetful final : public Streams {
     const auto kind = lane == compute_lane ? ForgottenWait::of_compute_lane : ForgottenWait::of_another_lane;
     if (kind != kind_ || left_-- != 0) inner_->wait(lane, event);
   }
-  void copy(Lane lane, const at::Tensor& to, const at::Tensor& from) override { inner_->copy(lane, to, from); }
+  void copy(Lane lane, const Tensor& to, const Tensor& from) override { inner_->copy(lane, to, from); }
   void* handle(Lane lane) override { return inner_->handle(lane); }
 
  private:

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include "tensor/memory.h"
+
 namespace troika::tensor {
 
 struct GpuTraits {
@@ -17,17 +19,10 @@ struct GpuTraits {
 // "NVIDIA H200, compute capability 9.0, 132 multiprocessors, CUDA 13.0, cuBLAS 13.1.0"
 std::string describe(const GpuTraits& gpu);
 
-// That of a GPU, or "cpu". BugError when CUDA does not answer.
+// That of a GPU as far as this build can tell, or "cpu".
 std::string describe(const Device& device);
 
-// Of a GPU, as CUDA sees it once libtorch has given back what it keeps for later. BugError when it does not answer, or the device is none.
+// Of a GPU. BugError when this build cannot tell.
 std::int64_t free_bytes(const Device& device);
-
-// Products of halves add in fp32, also where cuBLAS cuts a sum into parts, from now on in this process. Nothing on a CPU.
-void add_halves_in_fp32(const Device& device);
-
-// Whether libtorch tries kernels for a product and takes the fastest (its TunableOp, PYTORCH_TUNABLEOP_ENABLED).
-enum class ByTime { no, yes };
-ByTime chooses_products_by_time(const Device& device);
 
 }  // namespace troika::tensor

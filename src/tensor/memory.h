@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <new>
 #include <string>
 
 namespace troika::tensor {
@@ -42,6 +43,16 @@ class Memory {
   void* const data_;
   const std::size_t bytes_;
   const Device device_;
+};
+
+// "can't allocate memory: a tensor needs 4000000 bytes", and of which device where that is not the host.
+class OutOfMemory : public std::bad_alloc {
+ public:
+  OutOfMemory(std::size_t bytes, const Device& device);
+  const char* what() const noexcept override { return text_->c_str(); }
+
+ private:
+  const std::shared_ptr<const std::string> text_;  // copies must not throw
 };
 
 // Uninitialised, aligned to 64 bytes on the host. OutOfMemory where the device has no room.

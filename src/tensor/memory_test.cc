@@ -1,4 +1,4 @@
-#include "tensor/caching_allocator.h"
+#include "tensor/memory.h"
 
 #include <ATen/ATen.h>
 #include <gmock/gmock.h>
@@ -7,6 +7,9 @@
 
 #include <fstream>
 #include <vector>
+
+#include "tensor/accelerator.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::tensor {
 namespace {
@@ -18,50 +21,68 @@ double resident_mebibytes() {
   return resident * static_cast<double>(::sysconf(_SC_PAGESIZE)) / (1 << 20);
 }
 
-class CachingAllocator : public testing::Test {
+class KeptMemory : public testing::Test {
  protected:
-  static void SetUpTestSuite() { use_caching_allocator(); }
+  static void SetUpTestSuite() { keep_freed_memory(); }
 };
 
-TEST_F(CachingAllocator, AlignsTensorsOfEverySize) {
+TEST_F(KeptMemory, AlignsTensorsOfEverySize) {
   for (const std::int64_t elements : {1, 1000, 300000, 3000000}) {
-    const at::Tensor t = at::ones({elements});
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(t.data_ptr()) % 64, 0u) << elements;
-    EXPECT_EQ(t.sum().item<double>(), static_cast<double>(elements));
+    const Tensor t = ones({elements});
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(t.data()) % 64, 0u) << elements;
+    EXPECT_EQ(theirs(t).sum().item<double>(), static_cast<double>(elements));
   }
 }
 
-TEST_F(CachingAllocator, LetsTensorsGrowShrinkAndBeEmpty) {
-  at::Tensor t = at::empty({0});
-  EXPECT_EQ(t.numel(), 0);
+TEST_F(KeptMemory, LetsTensorsGrowShrinkAndBeEmpty) {
+  Tensor t = empty({0});
+  EXPECT_EQ(t.elements(), 0);
   for (const std::int64_t elements : {10, 2000000, 3, 0, 700000}) {
-    t.resize_({elements});
-    t.fill_(2);
-    EXPECT_EQ(t.sum().item<double>(), 2.0 * static_cast<double>(elements));
+    t = empty({elements});
+    t.fill(2);
+    EXPECT_EQ(theirs(t).sum().item<double>(), 2.0 * static_cast<double>(elements));
   }
 }
 
 // As activations of a small model give way to its sums of gradients. A sanitizer's build has the C library alone.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-TEST_F(CachingAllocator, GivesLargeTensorsTheMemoryOfManySmallOnes) {
+TEST_F(KeptMemory, GivesLargeTensorsTheMemoryOfManySmallOnes) {
   const double before = resident_mebibytes();
-  std::vector<at::Tensor> tensors;
-  for (int i = 0; i < 1024; ++i) tensors.push_back(at::ones({1 << 14}));  // 64 KiB each
-  const at::Tensor later = at::ones({1 << 14});                           // none of the heap behind it would go back
+  std::vector<Tensor> tensors;
+  for (int i = 0; i < 1024; ++i) tensors.push_back(ones({1 << 14}));  // 64 KiB each
+  const Tensor later = ones({1 << 14});                           // none of the heap behind it would go back
   tensors.clear();
-  for (int i = 0; i < 8; ++i) tensors.push_back(at::ones({1 << 21}));  // 8 MiB each
+  for (int i = 0; i < 8; ++i) tensors.push_back(ones({1 << 21}));  // 8 MiB each
   EXPECT_LT(resident_mebibytes() - before, 64 + 8);
 }
 #endif
 
-TEST_F(CachingAllocator, SaysSoWhenThereIsNoMemory) {
+TEST_F(KeptMemory, SaysSoWhenThereIsNoMemory) {
   try {
-    at::empty({std::int64_t{1} << 60}, at::kByte);
+    empty({std::int64_t{1} << 60}, Dtype::uint8);
     FAIL();
-  } catch (const std::exception& error) {
-    EXPECT_THAT(error.what(), testing::HasSubstr("allocate"));
+  } catch (const OutOfMemory& error) {
+    EXPECT_STREQ(error.what(), "can't allocate memory: a tensor needs 1152921504606846976 bytes");
   }
-  EXPECT_EQ(at::ones({3}).sum().item<double>(), 3);
+  EXPECT_EQ(theirs(ones({3})).sum().item<double>(), 3);
+}
+
+TEST(Device, HasANameWithItsNumber) {
+  class Nothing : public Accelerator {
+   public:
+    std::shared_ptr<Memory> allocate(std::size_t bytes, const Device& device) override { throw OutOfMemory(bytes, device); }
+    void copy(const Tensor&, const Tensor&) override {}
+    void fill(const Tensor&, double) override {}
+    void synchronize(const Device&) override {}
+  } accelerator;
+  EXPECT_EQ(name_of(Device()), "cpu");
+  EXPECT_EQ(name_of(Device(accelerator, 1)), "cuda:1");
+  try {
+    allocate(64, Device(accelerator, 1));
+    FAIL();
+  } catch (const std::bad_alloc& error) {
+    EXPECT_STREQ(error.what(), "can't allocate memory: a tensor needs 64 bytes of cuda:1");
+  }
 }
 
 }  // namespace

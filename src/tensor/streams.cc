@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/error.h"
 #include "tensor/tensor.h"
 
 namespace troika::tensor {
@@ -29,7 +30,7 @@ class HostStreams final : public Streams {
   void* handle(Lane) override { return nullptr; }
 
  private:
-  const Device device_{Device()};
+  const Device device_;
   int next_ = copy_lane.number() + 1;
 };
 
@@ -37,8 +38,13 @@ class HostStreams final : public Streams {
 
 std::unique_ptr<Streams> make_host_streams() { return std::make_unique<HostStreams>(); }
 
+std::unique_ptr<Streams> make_streams(const Device& device) {
+  if (!device.is_cpu()) throw base::BugError("streams of " + name_of(device) + " in a build for CPUs");
+  return make_host_streams();
+}
+
 std::vector<Tensor> read_back(Streams& streams, const std::vector<Tensor>& tensors,
-                                  const std::function<void()>& check) {
+                              const std::function<void()>& check) {
   if (streams.shares_host_memory()) return tensors;
   std::vector<Tensor> copies;
   for (const Tensor& tensor : tensors) {

@@ -71,12 +71,12 @@ class Streams {
 
 // Of a device that does everything at once.
 std::unique_ptr<Streams> make_host_streams();
-// Of the device: host streams of a CPU.
+// Of the device: host streams of a CPU. BugError for another, of which this build has none.
 std::unique_ptr<Streams> make_streams(const Device& device);
 
 // The tensors in host memory, with what the compute lane has written to them by now: the one place where a rank waits
 // for its device. Tensors that are there already come back themselves. `check` as in await().
 std::vector<Tensor> read_back(Streams& streams, const std::vector<Tensor>& tensors,
-                                  const std::function<void()>& check);
+                              const std::function<void()>& check);
 
 }  // namespace troika::tensor

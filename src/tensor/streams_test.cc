@@ -1,23 +1,31 @@
 #include "tensor/streams.h"
 
-#include <ATen/ATen.h>
 #include <gmock/gmock.h>
+
+#include <algorithm>
+#include <cmath>
 
 #include "base/error.h"
 #include "tensor/fake_streams_test_support.h"
+#include "tensor/operations.h"
+#include "tensor/tensor.h"
 
 namespace troika::tensor {
 namespace {
 
-at::Tensor floats(double value) { return at::full({16}, value, at::kFloat); }
+Tensor floats(double value) { return full({16}, value); }
+
+bool is_poison(const Tensor& x) {
+  return std::all_of(x.data<float>(), x.data<float>() + x.elements(), [](float value) { return std::isnan(value); });
+}
 
 TEST(HostStreams, DoEverythingAtOnce) {
   const auto streams = make_host_streams();
   const Lane lane = streams->new_lane();
   EXPECT_FALSE(lane == compute_lane || lane == copy_lane || lane == streams->new_lane());
-  const at::Tensor to = floats(0);
+  const Tensor to = floats(0);
   streams->copy(lane, to, floats(3));
-  EXPECT_TRUE(at::equal(to, floats(3)));
+  EXPECT_TRUE(equal(to, floats(3)));
   const Event event = streams->record(lane);
   EXPECT_TRUE(event.passed());
   streams->wait(compute_lane, event);
@@ -39,34 +47,34 @@ TEST(Await, LooksAgainUntilTheEventHasPassedOrTheCheckThrows) {
 
 TEST(FakeStreams, CopiesAreDoneLateAndPoisonTheirTargetUntilThen) {
   const auto streams = make_fake_streams(make_fake_machine(1, 5));
-  const at::Tensor from = floats(1), to = floats(2);
+  const Tensor from = floats(1), to = floats(2);
   streams->wait(copy_lane, streams->record(compute_lane));
   streams->copy(copy_lane, to, from);
   const Event copied = streams->record(copy_lane);
-  EXPECT_TRUE(at::isnan(to).all().item<bool>());
-  from.fill_(4);  // too early: the compute lane has not waited
+  EXPECT_TRUE(is_poison(to));
+  from.fill(4);  // too early: the compute lane has not waited
   streams->wait(compute_lane, copied);
-  EXPECT_TRUE(at::equal(to, floats(4)));
+  EXPECT_TRUE(equal(to, floats(4)));
   EXPECT_TRUE(copied.passed());
 }
 
 TEST(FakeStreams, PollingMovesTheDeviceOn) {
   const auto streams = make_fake_streams(make_fake_machine(1, 5));
-  const at::Tensor from = floats(1), to = floats(2);
+  const Tensor from = floats(1), to = floats(2);
   streams->wait(copy_lane, streams->record(compute_lane));
   streams->copy(copy_lane, to, from);
   await(streams->record(copy_lane), [] {});
-  EXPECT_TRUE(at::equal(to, from));
+  EXPECT_TRUE(equal(to, from));
 }
 
 TEST(FakeStreams, WorkThatDidNotWaitForTheComputeLaneMovesPoison) {
   const auto streams = make_fake_streams(make_fake_machine(1, 5));
-  const at::Tensor from = floats(1), to = floats(2);
+  const Tensor from = floats(1), to = floats(2);
   const auto copied_after = [&](const Event& event) {
     streams->wait(copy_lane, event);
     streams->copy(copy_lane, to, from);
     streams->wait(compute_lane, streams->record(copy_lane));
-    return at::equal(to, from);
+    return equal(to, from);
   };
   const Event first = streams->record(compute_lane);
   EXPECT_FALSE(copied_after(Event()));
@@ -81,7 +89,7 @@ TEST(FakeStreams, LanesGoOnInDrawnOrdersUnlessAnEventOrdersThem) {
     for (const bool ordered : {false, true}) {
       const auto streams = make_fake_streams(make_fake_machine(seed, 5));
       const Lane one = streams->new_lane(), two = streams->new_lane();
-      const at::Tensor target = floats(0), ones = floats(1), twos = floats(2);
+      const Tensor target = floats(0), ones = floats(1), twos = floats(2);
       streams->wait(one, streams->record(compute_lane));
       streams->copy(one, target, ones);
       const Event first = streams->record(one);
@@ -91,7 +99,7 @@ TEST(FakeStreams, LanesGoOnInDrawnOrdersUnlessAnEventOrdersThem) {
       const Event second = streams->record(two);
       streams->wait(compute_lane, second);
       streams->wait(compute_lane, first);
-      const bool in_order = at::equal(target, twos);
+      const bool in_order = equal(target, twos);
       if (ordered) {
         EXPECT_TRUE(in_order);
       } else {
@@ -110,11 +118,11 @@ TEST(FakeStreams, ALaneWhoseHeadIsNotReadyHoldsNothingElseAndEndsWithAnErrorAfte
   const auto streams = make_fake_streams(make_fake_machine(1, 0.2));
   const Lane stuck = streams->new_lane();
   static_cast<FakeLane*>(streams->handle(stuck))->push(std::make_unique<Never>());
-  const at::Tensor from = floats(1), to = floats(2);
+  const Tensor from = floats(1), to = floats(2);
   streams->wait(copy_lane, streams->record(compute_lane));
   streams->copy(copy_lane, to, from);
   streams->wait(compute_lane, streams->record(copy_lane));
-  EXPECT_TRUE(at::equal(to, from));
+  EXPECT_TRUE(equal(to, from));
   EXPECT_THROW(streams->wait(compute_lane, streams->record(stuck)), base::BugError);
   streams->while_standing([] { throw base::PeerError("dead"); });
   EXPECT_THROW(streams->wait(compute_lane, streams->record(stuck)), base::PeerError);
@@ -123,12 +131,12 @@ TEST(FakeStreams, ALaneWhoseHeadIsNotReadyHoldsNothingElseAndEndsWithAnErrorAfte
 TEST(ForgetfulStreams, LeaveOutTheWaitTheyWereTold) {
   const std::shared_ptr<Streams> device = make_fake_streams(make_fake_machine(1, 5));
   const auto streams = forgetful(device, ForgottenWait::of_another_lane, 1);
-  const at::Tensor from = floats(1), to = floats(2);
+  const Tensor from = floats(1), to = floats(2);
   for (const bool done : {true, false, true}) {
     streams->wait(copy_lane, streams->record(compute_lane));
     streams->copy(copy_lane, to, from);
     streams->wait(compute_lane, streams->record(copy_lane));
-    EXPECT_EQ(at::equal(to, from), done);
+    EXPECT_EQ(equal(to, from), done);
   }
 }
 
