@@ -1,4 +1,3 @@
-#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -10,10 +9,13 @@
 #include "comm/channel_test_support.h"
 #include "comm/clock.h"
 #include "comm/collectives.h"
+#include "tensor/operations.h"
 
 namespace troika::comm {
 namespace {
 using base::monotonic_seconds;
+using tensor::Dtype;
+using tensor::Tensor;
 using ::testing::HasSubstr;
 
 class ChannelContract : public ::testing::TestWithParam<Backend> {
@@ -30,20 +32,22 @@ class ChannelContract : public ::testing::TestWithParam<Backend> {
 INSTANTIATE_TEST_SUITE_P(Backends, ChannelContract, ::testing::ValuesIn(all_backends()),
                          [](const auto& backend) { return backend.param.name; });
 
-at::Tensor filled(std::int64_t count, std::int64_t first) { return at::arange(first, first + count, at::kLong); }
+Tensor filled(std::int64_t count, std::int64_t first) {
+  return tensor::range(count, Dtype::int64, static_cast<double>(first));
+}
 
 TEST_P(ChannelContract, MovesEveryTypeAsBytes) {
   auto channels = make(2);
-  for (const auto type : {at::kByte, at::kChar, at::kShort, at::kInt, at::kLong, at::kHalf, at::kBFloat16, at::kFloat,
-                          at::kDouble, at::kBool}) {
+  for (int i = 0; i < base::dtype_count; ++i) {
+    const auto type = static_cast<Dtype>(i);
     run_ranks(channels, [&](Channel& channel) {
-      const at::Tensor sent = at::arange(0, 24, at::kLong).remainder(2).to(type).reshape({2, 3, 4});
+      const Tensor sent = filled(24, 0).to(type).reshape({2, 3, 4});
       if (channel.rank() == 0) {
         channel.send(sent, 1, 7).wait();
       } else {
-        const at::Tensor got = at::zeros({2, 3, 4}, at::TensorOptions().dtype(type));
+        const Tensor got = tensor::zeros({2, 3, 4}, type);
         channel.recv(got, 0, 7).wait();
-        EXPECT_TRUE(at::equal(got, sent)) << type;
+        EXPECT_TRUE(tensor::equal(got, sent)) << name_of(type);
       }
     });
   }
@@ -53,12 +57,12 @@ TEST_P(ChannelContract, MovesEmptyAndLargeMessages) {
   auto channels = make(2);
   for (const std::int64_t count : {0, 1, 2 * 1024 * 1024}) {
     run_ranks(channels, [&](Channel& channel) {
-      const at::Tensor mine = filled(count, channel.rank()), other = at::zeros({count}, at::kLong);
+      const Tensor mine = filled(count, channel.rank()), other = tensor::zeros({count}, Dtype::int64);
       Transfer in = channel.recv(other, 1 - channel.rank(), 1);
       Transfer out = channel.send(mine, 1 - channel.rank(), 1);
       out.wait();
       in.wait();
-      EXPECT_TRUE(at::equal(other, filled(count, 1 - channel.rank())));
+      EXPECT_TRUE(tensor::equal(other, filled(count, 1 - channel.rank())));
     });
   }
 }
@@ -71,7 +75,7 @@ TEST_P(ChannelContract, MatchesTagsInAnyOrderAndOneTagInPostingOrder) {
   const std::vector<std::int64_t> expected = any_order ? std::vector<std::int64_t>{2000, 1000, 3000, 0, 4000}
                                                        : std::vector<std::int64_t>{0, 1000, 2000, 3000, 4000};
   run_ranks(channels, [&](Channel& channel) {
-    std::vector<at::Tensor> tensors;
+    std::vector<Tensor> tensors;
     std::vector<Transfer> transfers;
     if (channel.rank() == 0) {
       for (const std::uint32_t tag : sent) {
@@ -82,11 +86,11 @@ TEST_P(ChannelContract, MatchesTagsInAnyOrderAndOneTagInPostingOrder) {
       return;
     }
     for (const std::uint32_t tag : received) {
-      tensors.push_back(at::zeros({100}, at::kLong));
+      tensors.push_back(tensor::zeros({100}, Dtype::int64));
       transfers.push_back(channel.recv(tensors.back(), 0, tag));
     }
     for (std::size_t i = 5; i-- > 0;) transfers[i].wait();
-    for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(tensors[i][0].item<std::int64_t>(), expected[i]);
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(*tensors[i].data<std::int64_t>(), expected[i]);
   });
 }
 
@@ -94,7 +98,7 @@ TEST_P(ChannelContract, ASendDoesNotCompleteBeforeItsReceiveIsPosted) {
   auto channels = make(2);
   std::atomic<bool> posted{false};
   run_ranks(channels, [&](Channel& channel) {
-    const at::Tensor tensor = filled(4, 0), token = at::zeros({1}, at::kByte);
+    const Tensor tensor = filled(4, 0), token = tensor::zeros({1}, Dtype::uint8);
     if (channel.rank() == 0) {
       Transfer first = channel.send(tensor, 1, 1);
       channel.recv(token, 1, 2).wait();  // the peer is now about to post
@@ -112,17 +116,17 @@ TEST_P(ChannelContract, GathersAndExchangesUnevenParts) {
   auto channels = make(3);
   run_ranks(channels, [&](Channel& channel) {
     const int me = channel.rank();
-    std::vector<at::Tensor> outs, to, from;
+    std::vector<Tensor> outs, to, from;
     for (int r = 0; r < 3; ++r) {
-      outs.push_back(at::zeros({r * 5}, at::kLong));
+      outs.push_back(tensor::zeros({r * 5}, Dtype::int64));
       to.push_back(filled(me * r, 100 * me + 10 * r));
-      from.push_back(at::zeros({me * r}, at::kLong));
+      from.push_back(tensor::zeros({me * r}, Dtype::int64));
     }
     all_gather(channel, filled(me * 5, me * 100), outs);
     all_to_all(channel, to, from);
     for (int r = 0; r < 3; ++r) {
-      EXPECT_TRUE(at::equal(outs[static_cast<std::size_t>(r)], filled(r * 5, r * 100)));
-      EXPECT_TRUE(at::equal(from[static_cast<std::size_t>(r)], filled(me * r, 100 * r + 10 * me)));
+      EXPECT_TRUE(tensor::equal(outs[static_cast<std::size_t>(r)], filled(r * 5, r * 100)));
+      EXPECT_TRUE(tensor::equal(from[static_cast<std::size_t>(r)], filled(me * r, 100 * r + 10 * me)));
     }
   });
 }
@@ -135,9 +139,9 @@ TEST_P(ChannelContract, SumsIntegersExactlyAndSharesTexts) {
     EXPECT_EQ(values, (std::vector<std::int64_t>{3, INT64_MAX - 2, -3}));
     const std::vector<std::string> texts = {"", "one\0two", std::string(100000, 'x')};
     EXPECT_EQ(all_gather_text(channel, texts[static_cast<std::size_t>(channel.rank())]), texts);
-    const at::Tensor shared = channel.rank() == 1 ? filled(9, 5) : at::zeros({9}, at::kLong);
+    const Tensor shared = channel.rank() == 1 ? filled(9, 5) : tensor::zeros({9}, Dtype::int64);
     broadcast(channel, shared, 1);
-    EXPECT_TRUE(at::equal(shared, filled(9, 5)));
+    EXPECT_TRUE(tensor::equal(shared, filled(9, 5)));
     for (int i = 0; i < 20; ++i) barrier(channel);
   });
 }
@@ -180,7 +184,7 @@ std::string failure_of(const std::function<void()>& wait, double* seconds) {
 TEST_P(ChannelContract, AbortFromAnotherThreadEndsEveryWait) {
   auto channels = make(2);
   Channel& channel = *channels[0];
-  const at::Tensor a = filled(8, 0), b = filled(8, 0), c = filled(8, 0);
+  const Tensor a = filled(8, 0), b = filled(8, 0), c = filled(8, 0);
   Transfer in = channel.recv(a, 1, 1), out = channel.send(b, 1, 2), unwaited = channel.recv(c, 1, 3);
   std::atomic<bool> waiting{false};
   std::thread other([&] {
@@ -204,7 +208,7 @@ TEST_P(ChannelContract, AbortFromAnotherThreadEndsEveryWait) {
 TEST_P(ChannelContract, ADeadlineThatPassesIsAPeerError) {
   auto channels = make(2, 0.5);
   double seconds = 0;
-  const at::Tensor tensor = filled(8, 0);
+  const Tensor tensor = filled(8, 0);
   EXPECT_THAT(failure_of([&] { channels[0]->recv(tensor, 1, 1).wait(); }, &seconds), HasSubstr("within 0.5 s"));
   EXPECT_GT(seconds, 0.4);
   EXPECT_LT(seconds, 3);
@@ -214,7 +218,7 @@ TEST_P(ChannelContract, ADeadlineThatPassesIsAPeerError) {
 
 TEST_P(ChannelContract, APeerThatLeavesEndsTheWait) {
   auto channels = make(3);
-  const at::Tensor tensor = filled(8, 0), other = filled(8, 0);
+  const Tensor tensor = filled(8, 0), other = filled(8, 0);
   Transfer in = channels[0]->recv(tensor, 1, 1);
   channels[1].reset();
   double seconds = 0;
@@ -226,7 +230,7 @@ TEST_P(ChannelContract, APeerThatLeavesEndsTheWait) {
 
 TEST_P(ChannelContract, AnExceptionDoesNotWaitForMessagesUnderWay) {
   auto channels = make(2);
-  const at::Tensor tensor = filled(8, 0);
+  const Tensor tensor = filled(8, 0);
   const double before = monotonic_seconds();
   EXPECT_THROW(
       {
@@ -240,7 +244,7 @@ TEST_P(ChannelContract, AnExceptionDoesNotWaitForMessagesUnderWay) {
 
 TEST_P(ChannelContract, RefusesWhatItCannotSend) {
   auto channels = make(2);
-  const at::Tensor matrix = at::zeros({4, 4});
+  const Tensor matrix = tensor::zeros({4, 4});
   EXPECT_THROW(channels[0]->send(matrix.t(), 1, 1), base::BugError);
   EXPECT_THROW(channels[0]->send(matrix, 0, 1), base::BugError);
   EXPECT_THROW(channels[0]->send(matrix, 2, 1), base::BugError);

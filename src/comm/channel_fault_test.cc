@@ -1,4 +1,3 @@
-#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -18,14 +17,17 @@
 #include "comm/threads_channel.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/store.h"
+#include "tensor/operations.h"
 
 namespace troika::comm {
 namespace {
 using base::monotonic_seconds;
+using tensor::Dtype;
+using tensor::Tensor;
 using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 
-at::Tensor bytes(std::int64_t count) { return at::zeros({count}, at::TensorOptions().dtype(at::kByte)); }
+Tensor bytes(std::int64_t count) { return tensor::zeros({count}, Dtype::uint8); }
 
 std::string failure_of(const std::function<void()>& body) {
   try {
@@ -47,7 +49,7 @@ std::vector<std::string> failures(std::vector<std::unique_ptr<Channel>>& channel
 }
 
 void ping(Channel& channel) {
-  const at::Tensor tensor = bytes(8);
+  const Tensor tensor = bytes(8);
   if (channel.rank() == 0)
     channel.send(tensor, 1, 1).wait();
   else
@@ -57,7 +59,7 @@ void ping(Channel& channel) {
 TEST(ThreadsChannel, NamesBothSizesWhenTheyDiffer) {
   auto channels = make_thread_channels(2, "dp0", 5);
   const auto texts = failures(channels, [](Channel& channel) {
-    const at::Tensor tensor = bytes(8 + channel.rank());
+    const Tensor tensor = bytes(8 + channel.rank());
     if (channel.rank() == 0)
       channel.send(tensor, 1, 1).wait();
     else
@@ -69,7 +71,7 @@ TEST(ThreadsChannel, NamesBothSizesWhenTheyDiffer) {
 
 TEST(ThreadsChannel, AFailureSpreadsToThePeers) {
   auto channels = make_thread_channels(2, "dp0", 0.2);
-  const at::Tensor tensor = bytes(8);
+  const Tensor tensor = bytes(8);
   EXPECT_THAT(failure_of([&] { channels[0]->recv(tensor, 1, 1).wait(); }), HasSubstr("within 0.2 s"));
   EXPECT_THAT(failure_of([&] { channels[1]->send(tensor, 0, 1).wait(); }), HasSubstr("rank 0 has given up"));
 }
@@ -79,7 +81,7 @@ TEST(ThreadsChannel, ASlowLinkCarriesMessagesOneAfterAnother) {
   const double before = monotonic_seconds();
   run_ranks(channels, [](Channel& channel) {
     const int peer = 1 - channel.rank();
-    std::vector<at::Tensor> tensors;
+    std::vector<Tensor> tensors;
     std::vector<Transfer> transfers;
     for (std::uint32_t tag = 0; tag < 2; ++tag) {  // both ways at once: 2 x 50 kB each
       tensors.push_back(bytes(50000));
@@ -101,7 +103,7 @@ class MemoryChannel : public testing::Test {
 TEST_F(MemoryChannel, NamesBothSizesWhenTheyDiffer) {
   auto channels = make_memory_channels(2, 5);
   const auto texts = failures(channels, [](Channel& channel) {
-    const at::Tensor tensor = bytes(8 + channel.rank());
+    const Tensor tensor = bytes(8 + channel.rank());
     if (channel.rank() == 0)
       channel.send(tensor, 1, 1).wait();
     else
@@ -115,19 +117,19 @@ TEST_F(MemoryChannel, TakesMoreMessagesThanItsBoxHasLinesAndSheetsFor) {
   auto channels = make_memory_channels(2, 20);
   constexpr std::int64_t messages = 9000;
   run_ranks(channels, [](Channel& channel) {
-    std::vector<at::Tensor> tensors;
+    std::vector<Tensor> tensors;
     std::vector<Transfer> transfers;
     for (std::int64_t i = 0; i < messages; ++i) {
       const std::int64_t size = i % 1000 == 7 ? 3000 : i % 5;
       const bool sends = channel.rank() == 0;
-      tensors.push_back(at::full({size}, sends ? i : -1, at::kLong));
+      tensors.push_back(tensor::full({size}, static_cast<double>(sends ? i : -1), Dtype::int64));
       const auto tag = static_cast<std::uint32_t>(i % 3);
       transfers.push_back(sends ? channel.send(tensors.back(), 1, tag) : channel.recv(tensors.back(), 0, tag));
     }
     for (Transfer& transfer : transfers) transfer.wait();
     for (std::int64_t i = 0; i < messages; ++i) {
-      const at::Tensor& tensor = tensors[static_cast<std::size_t>(i)];
-      EXPECT_TRUE((tensor == i).all().item<bool>()) << i;
+      const Tensor& one = tensors[static_cast<std::size_t>(i)];
+      EXPECT_TRUE(tensor::equal(one, tensor::full(one.sizes(), static_cast<double>(i), Dtype::int64))) << i;
     }
   });
 }
@@ -135,10 +137,10 @@ TEST_F(MemoryChannel, TakesMoreMessagesThanItsBoxHasLinesAndSheetsFor) {
 TEST_F(MemoryChannel, AMessageThatItsSenderGaveUpIsNotRead) {
   auto channels = make_memory_channels(2, 0.3);
   {
-    const at::Tensor large = bytes(1 << 20);
+    const Tensor large = bytes(1 << 20);
     EXPECT_THAT(failure_of([&] { channels[0]->send(large, 1, 1).wait(); }), HasSubstr("within 0.3 s"));
   }
-  const at::Tensor into = bytes(1 << 20);
+  const Tensor into = bytes(1 << 20);
   EXPECT_THAT(failure_of([&] { channels[1]->recv(into, 0, 1).wait(); }), HasSubstr("rank 0 has given up"));
 }
 
@@ -182,7 +184,7 @@ TEST(FlightLog, TellsTheLastOperationsAndHowTheyEnded) {
   channels[0] = logged(std::move(channels[0]), log);
   EXPECT_EQ(log->report(0), "last operations of rank 0: none");
   for (int i = 0; i < 3; ++i) run_ranks(channels, ping);
-  const at::Tensor tensor = bytes(2048), other = bytes(1);
+  const Tensor tensor = bytes(2048), other = bytes(1);
   EXPECT_NE(failure_of([&] {
               const Transfer unwaited = channels[0]->recv(other, 1, 0x42);
               channels[0]->recv(tensor, 1, 0x41).wait();
@@ -221,7 +223,7 @@ TEST(GlooChannel, BuildsSeveralGroupsOverOneDeviceAndNamesWorldRanks) {
       EXPECT_EQ(sum[0], 12);
       barrier(*world);
       if (rank == 2) pair->abort("enough");
-      const at::Tensor tensor = bytes(4);
+      const Tensor tensor = bytes(4);
       const std::string text = rank == 2 ? failure_of([&] { pair->recv(tensor, 1, 5).wait(); }) : "";
       if (rank == 2) {
         EXPECT_THAT(text, HasSubstr("from rank 3 (tag 0x5) in group 'dp1' failed: enough"));
@@ -250,7 +252,7 @@ constexpr double endless = std::numeric_limits<double>::infinity();
 
 TEST(GlooChannel, AWaitWithoutEndOutlivesEveryDeadlineOfGloosOwn) {
   with_gloo({"", 1, endless}, [](Channel& world) {
-    const at::Tensor tensor = bytes(8);
+    const Tensor tensor = bytes(8);
     std::vector<std::int64_t> sum = {1};
     if (world.rank() == 0) {
       const double before = monotonic_seconds();
@@ -270,7 +272,7 @@ TEST(GlooChannel, AWaitWithoutEndOutlivesEveryDeadlineOfGloosOwn) {
 
 TEST(GlooChannel, AWaitWithoutEndEndsWithAnAbortAndWithTheConnection) {
   with_gloo({"", 30, endless}, [](Channel& world) {
-    const at::Tensor tensor = bytes(8);
+    const Tensor tensor = bytes(8);
     barrier(world);
     const double before = monotonic_seconds();
     if (world.rank() == 1) {

@@ -27,8 +27,10 @@ class WithServer : public Channel {
   int rank() const override { return inner_->rank(); }
   int size() const override { return inner_->size(); }
   const std::string& name() const override { return inner_->name(); }
-  Transfer send(const at::Tensor& tensor, int to, std::uint32_t tag) override { return inner_->send(tensor, to, tag); }
-  Transfer recv(const at::Tensor& tensor, int from, std::uint32_t tag) override {
+  Transfer send(const tensor::Tensor& tensor, int to, std::uint32_t tag) override {
+    return inner_->send(tensor, to, tag);
+  }
+  Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override {
     return inner_->recv(tensor, from, tag);
   }
   std::vector<Transfer> exchange(const std::vector<Message>& in, const std::vector<Message>& out) override {

@@ -97,7 +97,7 @@ class FaultyChannel : public Channel {
  private:
   Transfer post(Direction direction, const tensor::Tensor& tensor, int peer, std::uint32_t tag) {
     const bool sends = direction == Direction::send;
-    const Operation operation{direction, static_cast<std::int64_t>(tensor.bytes()), peer, tag};
+    const Operation operation{direction, tensor.bytes(), peer, tag};
     const Fault* fault = next_fault();
     if (fault != nullptr && fault->kind == Fault::Kind::kill) {
       const std::lock_guard<std::mutex> lock(inner_mutex_);

@@ -125,7 +125,7 @@ class LoggedChannel : public Channel {
     return index < world_ranks_.size() ? world_ranks_[index] : WaitMark::others;
   }
   std::uint64_t begin(Way way, int peer, std::uint32_t tag, const tensor::Tensor& tensor) {
-    const auto bytes = static_cast<std::int64_t>(tensor.bytes());
+    const auto bytes = tensor.bytes();
     if (Traffic* const traffic = watched_->traffic.get(); traffic != nullptr)
       way == Way::in ? traffic->received(world_rank_of(peer), bytes) : traffic->sent(world_rank_of(peer), bytes);
     return watched_->log->begin(name(), way == Way::in ? "recv from" : "send to", peer, tag, bytes);

@@ -456,7 +456,7 @@ class MemoryChannel final : public Channel {
     const int world_rank = group_->world_ranks[static_cast<std::size_t>(peer)];
     if (!group_->links->reaches(world_rank))
       throw base::BugError(fmt::format("rank {} is not reached over memory", world_rank));
-    const Operation operation{direction, static_cast<std::int64_t>(tensor.bytes()), world_rank, tag};
+    const Operation operation{direction, tensor.bytes(), world_rank, tag};
     return Transfer(std::make_unique<MemoryTransfer>(group_, operation, tensor));
   }
 

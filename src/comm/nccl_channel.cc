@@ -83,7 +83,7 @@ Transfer NcclChannel::send(const tensor::Tensor& tensor, int to, std::uint32_t t
                         const nccl::Api& api, nccl::Comm* comm) {
     return api.send(data, bytes, nccl::DataType::uint8, 1, comm, stream);
   };
-  const Operation operation{Direction::send, static_cast<std::int64_t>(tensor.bytes()), group_->world_rank(to), tag};
+  const Operation operation{Direction::send, tensor.bytes(), group_->world_rank(to), tag};
   return Transfer(std::make_unique<NcclTransfer>(group_, edge, group_->post(edge, operation, {tensor}, call)));
 }
 
@@ -94,7 +94,7 @@ Transfer NcclChannel::recv(const tensor::Tensor& tensor, int from, std::uint32_t
                         const nccl::Api& api, nccl::Comm* comm) {
     return api.recv(data, bytes, nccl::DataType::uint8, 0, comm, stream);
   };
-  const Operation operation{Direction::recv, static_cast<std::int64_t>(tensor.bytes()), group_->world_rank(from), tag};
+  const Operation operation{Direction::recv, tensor.bytes(), group_->world_rank(from), tag};
   return Transfer(std::make_unique<NcclTransfer>(group_, edge, group_->post(edge, operation, {tensor}, call)));
 }
 
@@ -137,7 +137,7 @@ std::vector<Transfer> NcclChannel::exchange(const std::vector<Message>& in, cons
   for (const auto* messages : {&in, &out}) {
     for (const Message& message : *messages) {
       check_operation(message.tensor, rank(), size(), message.peer, message.tag);
-      operation.bytes += static_cast<std::int64_t>(message.tensor.bytes());
+      operation.bytes += message.tensor.bytes();
       operation.tag = message.tag;
       tensors.push_back(message.tensor);
     }

@@ -1,8 +1,8 @@
 #include "comm/nccl_channel.h"
 
-#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <chrono>
 #include <random>
 #include <thread>
@@ -11,13 +11,18 @@
 #include "comm/channel_test_support.h"
 #include "comm/nccl_test_support.h"
 #include "comm/threads_channel.h"
+#include "tensor/operations.h"
 
 namespace troika::comm {
 namespace {
+using tensor::Dtype;
 using tensor::ForgottenWait;
+using tensor::Tensor;
 using ::testing::HasSubstr;
 
-at::Tensor longs(std::int64_t count, std::int64_t value) { return at::full({count}, value, at::kLong); }
+Tensor longs(std::int64_t count, std::int64_t value) {
+  return tensor::full({count}, static_cast<double>(value), Dtype::int64);
+}
 
 // A program that every rank knows: messages in one global order, so each rank that posts its own in that order can
 // never wait in a circle.
@@ -57,41 +62,45 @@ class RandomRank {
       const RandomMessage& message = program_.messages[i];
       const auto tag = static_cast<std::uint32_t>(i);
       if (message.from == channel_.rank()) {
-        const at::Tensor out = (state_.narrow(0, 0, message.count) * 3 + static_cast<std::int64_t>(i)).contiguous();
+        const Tensor out = longs(message.count, 0);
+        const auto* const state = state_.data<std::int64_t>();
+        std::transform(state, state + message.count, out.data<std::int64_t>(),
+                       [i](std::int64_t x) { return 3 * x + static_cast<std::int64_t>(i); });
         under_way_.push_back({channel_.send(out, message.to, tag), out, false});
       } else if (message.to == channel_.rank()) {
-        const at::Tensor in = longs(message.count, 5);
+        const Tensor in = longs(message.count, 5);
         include(in);  // reads the buffer before the message may write it
         under_way_.push_back({channel_.recv(in, message.from, tag), in, true});
       }
       while (under_way_.size() > drawn_() % 6) finish_one();
     }
     while (!under_way_.empty()) finish_one();
-    return {state_.data_ptr<std::int64_t>(), state_.data_ptr<std::int64_t>() + state_.numel()};
+    return {state_.data<std::int64_t>(), state_.data<std::int64_t>() + state_.elements()};
   }
 
  private:
   struct UnderWay {
     Transfer transfer;
-    at::Tensor buffer;
+    Tensor buffer;
     bool received;
   };
-  void include(const at::Tensor& buffer) {
-    at::Tensor part = state_.narrow(0, 0, buffer.numel());
-    part.mul_(31).add_(buffer).remainder_(1000003);
+  void include(const Tensor& buffer) {
+    auto* const state = state_.data<std::int64_t>();
+    const auto* const read = buffer.data<std::int64_t>();
+    for (std::int64_t i = 0; i < buffer.elements(); ++i) state[i] = (31 * state[i] + read[i]) % 1000003;
   }
   void finish_one() {
     UnderWay first = std::move(under_way_.front());
     under_way_.erase(under_way_.begin());
     first.transfer.wait();
     if (first.received) include(first.buffer);
-    first.buffer.fill_(-7);
+    first.buffer.fill(-7);
   }
 
   const RandomProgram& program_;
   Channel& channel_;
   std::mt19937_64 drawn_;
-  at::Tensor state_;
+  Tensor state_;
   std::vector<UnderWay> under_way_;
 };
 
@@ -124,13 +133,13 @@ NcclRanks with_forgotten_wait(int forgetful_rank, ForgottenWait kind) {
   NcclRanks ranks = make_nccl_ranks(2, options);
   run_nccl_ranks(ranks, [](NcclChannel& channel) {
     const NcclEdges of_sender{{{1}}, {}}, of_receiver{{}, {{0}}};
-    connect(channel, channel.rank() == 0 ? of_sender : of_receiver, c10::kCPU);
+    connect(channel, channel.rank() == 0 ? of_sender : of_receiver, tensor::Device());
   });
   return ranks;
 }
 
-at::Tensor received_over(NcclRanks& ranks) {
-  const at::Tensor out = longs(4, 3), in = longs(4, 0);
+Tensor received_over(NcclRanks& ranks) {
+  const Tensor out = longs(4, 3), in = longs(4, 0);
   run_nccl_ranks(ranks, [&](NcclChannel& channel) {
     if (channel.rank() == 0)
       channel.send(out, 1, 1).wait();
@@ -142,38 +151,38 @@ at::Tensor received_over(NcclRanks& ranks) {
 
 TEST(NcclChannel, ASendThatDoesNotWaitForTheComputeLaneSendsPoison) {
   NcclRanks ranks = with_forgotten_wait(0, ForgottenWait::of_another_lane);
-  EXPECT_TRUE(at::equal(received_over(ranks), longs(4, -1)));
-  EXPECT_TRUE(at::equal(received_over(ranks), longs(4, 3)));
+  EXPECT_TRUE(tensor::equal(received_over(ranks), longs(4, -1)));
+  EXPECT_TRUE(tensor::equal(received_over(ranks), longs(4, 3)));
 }
 
 TEST(NcclChannel, ARecvThatDoesNotWaitForTheComputeLaneReceivesPoison) {
   NcclRanks ranks = with_forgotten_wait(1, ForgottenWait::of_another_lane);
-  EXPECT_TRUE(at::equal(received_over(ranks), longs(4, -1)));
-  EXPECT_TRUE(at::equal(received_over(ranks), longs(4, 3)));
+  EXPECT_TRUE(tensor::equal(received_over(ranks), longs(4, -1)));
+  EXPECT_TRUE(tensor::equal(received_over(ranks), longs(4, 3)));
 }
 
 TEST(NcclChannel, WithoutTheComputeLanesWaitForASendItsBufferIsWrittenOverTooEarly) {
   NcclRanks ranks = with_forgotten_wait(0, ForgottenWait::of_compute_lane);
-  const at::Tensor out = longs(4, 3), in = longs(4, 0);
+  const Tensor out = longs(4, 3), in = longs(4, 0);
   ranks.channels[0]->send(out, 1, 1).wait();
-  out.fill_(8);
+  out.fill(8);
   ranks.channels[1]->recv(in, 0, 1).wait();
-  EXPECT_TRUE(at::equal(in, longs(4, 8)));
+  EXPECT_TRUE(tensor::equal(in, longs(4, 8)));
 }
 
 TEST(NcclChannel, WithoutTheComputeLanesWaitForARecvItsBufferIsReadTooEarly) {
   NcclRanks ranks = with_forgotten_wait(1, ForgottenWait::of_compute_lane);
-  const at::Tensor out = longs(4, 3), in = longs(4, 0);
+  const Tensor out = longs(4, 3), in = longs(4, 0);
   Transfer sending = ranks.channels[0]->send(out, 1, 1);
   ranks.channels[1]->recv(in, 0, 1).wait();
-  EXPECT_TRUE(at::equal(in, longs(4, -1)));
+  EXPECT_TRUE(tensor::equal(in, longs(4, -1)));
   sending.wait();
-  EXPECT_TRUE(at::equal(in, longs(4, 3)));
+  EXPECT_TRUE(tensor::equal(in, longs(4, 3)));
 }
 
 TEST(NcclChannel, PostingNeverWaitsForAPeerThatHasNotUsedTheEdgeYet) {
   NcclRanks ranks = make_nccl_ranks(2);
-  std::vector<at::Tensor> out, in;
+  std::vector<Tensor> out, in;
   std::vector<Transfer> transfers;
   for (int i = 0; i < 3; ++i) {  // by one thread: a post that waited would wait for ever
     for (int rank = 0; rank < 2; ++rank) {
@@ -193,19 +202,19 @@ TEST(NcclChannel, PostingNeverWaitsForAPeerThatHasNotUsedTheEdgeYet) {
   }
   for (Transfer& transfer : transfers) transfer.wait();
   for (int i = 0; i < 6; ++i) {
-    EXPECT_TRUE(at::equal(in[static_cast<std::size_t>(i)], longs(5, 10 * (i / 2) + 1 - i % 2))) << i;
+    EXPECT_TRUE(tensor::equal(in[static_cast<std::size_t>(i)], longs(5, 10 * (i / 2) + 1 - i % 2))) << i;
   }
 }
 
 TEST(NcclChannel, ATransferThatIsDroppedWithoutAWaitIsOrderedAllTheSame) {
   NcclRanks ranks = make_nccl_ranks(2);
   run_nccl_ranks(ranks, [](NcclChannel& channel) {
-    const at::Tensor tensor = longs(3, channel.rank() == 0 ? 4 : 0);
+    const Tensor tensor = longs(3, channel.rank() == 0 ? 4 : 0);
     if (channel.rank() == 0) {
       channel.send(tensor, 1, 1);
     } else {
       channel.recv(tensor, 0, 1);
-      EXPECT_TRUE(at::equal(tensor, longs(3, 4)));
+      EXPECT_TRUE(tensor::equal(tensor, longs(3, 4)));
     }
   });
 }
@@ -237,17 +246,17 @@ TEST(NcclChannel, ExchangesAreDoneInTheirOrderBesideMessagesHoweverLateTheDevice
           if (drawn.count[p][m] > 0) in.push_back({longs(drawn.count[p][m], 0), peer, 1});
           if (drawn.count[m][p] > 0) out.push_back({longs(drawn.count[m][p], value(me, peer)), peer, 1});
         }
-        const at::Tensor beside_out = longs(3, me), beside_in = longs(3, -5);
+        const Tensor beside_out = longs(3, me), beside_in = longs(3, -5);
         Transfer receiving = channel.recv(beside_in, left, 2), sending = channel.send(beside_out, right, 2);
         std::vector<Transfer> transfers = channel.exchange(in, out);
         ASSERT_EQ(transfers.size(), in.size() + out.size());
         for (Transfer& transfer : transfers) transfer.wait();
         for (const Message& message : in)
-          EXPECT_TRUE(at::equal(message.tensor, at::full_like(message.tensor, value(message.peer, me))));
-        for (const Message& message : out) message.tensor.fill_(-7);
+          EXPECT_TRUE(tensor::equal(message.tensor, longs(message.tensor.elements(), value(message.peer, me))));
+        for (const Message& message : out) message.tensor.fill(-7);
         receiving.wait();
         sending.wait();
-        EXPECT_TRUE(at::equal(beside_in, longs(3, left)));
+        EXPECT_TRUE(tensor::equal(beside_in, longs(3, left)));
       }
     });
   }
@@ -261,24 +270,24 @@ TEST(NcclChannel, AnExchangeThatDoesNotWaitForTheComputeLaneMovesPoison) {
   };
   NcclRanks ranks = make_nccl_ranks(2, options);
   for (const std::int64_t expected : {3, -1, 3}) {
-    const at::Tensor in = longs(4, 0);
+    const Tensor in = longs(4, 0);
     run_nccl_ranks(ranks, [&](NcclChannel& channel) {
-      const at::Tensor out = longs(4, 3), other = longs(4, 0);
+      const Tensor out = longs(4, 3), other = longs(4, 0);
       const int peer = 1 - channel.rank();
       for (Transfer& transfer : channel.exchange({{channel.rank() == 0 ? in : other, peer, 1}}, {{out, peer, 1}}))
         transfer.wait();
     });
-    EXPECT_TRUE(at::equal(in, longs(4, expected)));
+    EXPECT_TRUE(tensor::equal(in, longs(4, expected)));
   }
 }
 
 TEST(NcclChannel, ConnectsEdgesAndExchangesBeforeTheFirstStep) {
   NcclRanks ranks = make_nccl_ranks(3);
   run_nccl_ranks(ranks, [](NcclChannel& channel) {
-    connect(channel, {{{(channel.rank() + 1) % 3}}, {{(channel.rank() + 2) % 3}}, Exchanges::yes}, c10::kCPU);
+    connect(channel, {{{(channel.rank() + 1) % 3}}, {{(channel.rank() + 2) % 3}}, Exchanges::yes}, tensor::Device());
   });
   std::vector<std::vector<Transfer>> transfers;
-  std::vector<at::Tensor> in;
+  std::vector<Tensor> in;
   for (int rank = 0; rank < 3; ++rank) {  // by one thread: nothing is left that waits for a peer
     in.push_back(longs(2, 0));
     transfers.push_back(ranks.channels[static_cast<std::size_t>(rank)]->exchange(
@@ -288,14 +297,14 @@ TEST(NcclChannel, ConnectsEdgesAndExchangesBeforeTheFirstStep) {
     for (Transfer& transfer : of_rank) transfer.wait();
   }
   for (int rank = 0; rank < 3; ++rank)
-    EXPECT_TRUE(at::equal(in[static_cast<std::size_t>(rank)], longs(2, (rank + 2) % 3)));
+    EXPECT_TRUE(tensor::equal(in[static_cast<std::size_t>(rank)], longs(2, (rank + 2) % 3)));
 }
 
 TEST(NcclChannel, MessagesOfTwoClassesPassEachOther) {
   NcclRanks ranks = make_nccl_ranks(2);
   run_nccl_ranks(ranks, [](NcclChannel& channel) {
     constexpr std::uint32_t first = 1, second = 1u << 29;
-    const at::Tensor a = longs(2, channel.rank() == 0 ? 1 : 0), b = longs(2, channel.rank() == 0 ? 2 : 0);
+    const Tensor a = longs(2, channel.rank() == 0 ? 1 : 0), b = longs(2, channel.rank() == 0 ? 2 : 0);
     if (channel.rank() == 0) {
       Transfer one = channel.send(a, 1, first), two = channel.send(b, 1, second);
       two.wait();
@@ -303,7 +312,7 @@ TEST(NcclChannel, MessagesOfTwoClassesPassEachOther) {
     } else {
       channel.recv(b, 0, second).wait();
       channel.recv(a, 0, first).wait();
-      EXPECT_TRUE(at::equal(a, longs(2, 1)) && at::equal(b, longs(2, 2)));
+      EXPECT_TRUE(tensor::equal(a, longs(2, 1)) && tensor::equal(b, longs(2, 2)));
     }
   });
 }
@@ -314,12 +323,12 @@ TEST(NcclChannel, SeveralGroupsOfOneNameAndMembersDoNotMeetEachOther) {
   for (auto& transport : ranks.transports) again.push_back(transport->group("world", {0, 1}));
   run_nccl_ranks(ranks, [&](NcclChannel& channel) {
     const auto rank = static_cast<std::size_t>(channel.rank());
-    const at::Tensor first = longs(2, rank == 0 ? 1 : 0), second = longs(2, rank == 0 ? 2 : 0);
+    const Tensor first = longs(2, rank == 0 ? 1 : 0), second = longs(2, rank == 0 ? 2 : 0);
     Transfer one = rank == 0 ? channel.send(first, 1, 1) : again[rank]->recv(second, 0, 1);
     Transfer two = rank == 0 ? again[rank]->send(second, 1, 1) : channel.recv(first, 0, 1);
     one.wait();
     two.wait();
-    EXPECT_TRUE(at::equal(first, longs(2, 1)) && at::equal(second, longs(2, 2)));
+    EXPECT_TRUE(tensor::equal(first, longs(2, 1)) && tensor::equal(second, longs(2, 2)));
   });
 }
 
@@ -329,7 +338,7 @@ TEST(NcclChannel, ProvesThatTheOrderOfRecvsIsThatOfSends) {
   std::vector<std::string> told(2);
   const auto send_two = [&](std::uint32_t first_sent, std::uint32_t first_received) {
     run_nccl_ranks(ranks, [&](NcclChannel& channel) {
-      const at::Tensor a = longs(2, 1), b = longs(2, 2);
+      const Tensor a = longs(2, 1), b = longs(2, 2);
       const bool sends = channel.rank() == 0;
       const std::uint32_t first = sends ? first_sent : first_received;
       Transfer one = sends ? channel.send(a, 1, first) : channel.recv(a, 0, first);

@@ -1,4 +1,3 @@
-#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -7,14 +6,17 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "comm/nccl_test_support.h"
+#include "tensor/operations.h"
 
 namespace troika::comm {
 namespace {
 using base::monotonic_seconds;
+using tensor::Dtype;
+using tensor::Tensor;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-at::Tensor eight_bytes() { return at::zeros({8}, at::kByte); }
+Tensor eight_bytes() { return tensor::zeros({8}, Dtype::uint8); }
 
 template <class Error>
 std::string text_of(const std::function<void()>& body) {
@@ -34,7 +36,7 @@ NcclRanks connected(int size, double deadline_seconds) {
     for (int peer = 0; peer < channel.size(); ++peer) {
       if (peer != channel.rank()) peers.push_back({peer});
     }
-    connect(channel, {peers, peers, Exchanges::yes}, c10::kCPU);
+    connect(channel, {peers, peers, Exchanges::yes}, tensor::Device());
   });
   return ranks;
 }
@@ -65,7 +67,7 @@ TEST(NcclLibrary, OneThatIsTooOldIsRefusedWithBothVersions) {
 
 TEST(NcclChannelFault, APeerThatNeverPostsIsNamedByCheckWithinTheDeadline) {
   NcclRanks ranks = connected(2, 0.5);
-  const at::Tensor first = eight_bytes(), second = eight_bytes();
+  const Tensor first = eight_bytes(), second = eight_bytes();
   const double before = monotonic_seconds();
   Transfer in = ranks.channels[0]->recv(first, 1, 7), out = ranks.channels[0]->send(second, 1, 8);
   EXPECT_EQ(failure_while_awaiting(*ranks.channels[0]),
@@ -80,7 +82,7 @@ TEST(NcclChannelFault, APeerThatNeverPostsIsNamedByCheckWithinTheDeadline) {
 
 TEST(NcclChannelFault, APeerThatNeverUsesTheEdgeIsNamedTooByCheckAndByWait) {
   NcclRanks ranks = make_nccl_ranks(2, {0.3});
-  const at::Tensor tensor = eight_bytes();
+  const Tensor tensor = eight_bytes();
   Transfer in = ranks.channels[0]->recv(tensor, 1, 7);
   EXPECT_THAT(failure_while_awaiting(*ranks.channels[0]), HasSubstr("recv of 8 B from rank 1 (tag 0x7)"));
   EXPECT_THAT(text_of<base::PeerError>([&] { ranks.channels[1]->send(tensor, 0, 9).wait(); }),
@@ -89,7 +91,7 @@ TEST(NcclChannelFault, APeerThatNeverUsesTheEdgeIsNamedTooByCheckAndByWait) {
 
 TEST(NcclChannelFault, ARankThatStaysAwayFromAnExchangeIsNamedByCheckWithinTheDeadline) {
   NcclRanks ranks = connected(3, 0.5);
-  const at::Tensor in = eight_bytes(), out = eight_bytes();
+  const Tensor in = eight_bytes(), out = eight_bytes();
   const auto transfers = ranks.channels[0]->exchange({{in, 2, 5}}, {{out, 1, 5}});
   EXPECT_EQ(failure_while_awaiting(*ranks.channels[0]),
             "exchange of 16 B (tag 0x5) in group 'world' failed: it was not done within 0.5 s");
@@ -98,7 +100,7 @@ TEST(NcclChannelFault, ARankThatStaysAwayFromAnExchangeIsNamedByCheckWithinTheDe
 TEST(NcclChannelFault, AnAbortFromAnotherThreadEndsADeviceThatStandsAndAHostThatAwaits) {
   for (const bool host_awaits : {false, true}) {
     NcclRanks ranks = connected(2, 20);
-    const at::Tensor tensor = eight_bytes();
+    const Tensor tensor = eight_bytes();
     Transfer in = ranks.channels[0]->recv(tensor, 1, 7);
     std::atomic<bool> waiting{false};
     std::thread guard([&] {
@@ -128,7 +130,7 @@ TEST(NcclChannelFault, AbortsAtAnyMomentEndEveryRankWithoutAHang) {
     run_nccl_ranks(ranks, [&](NcclChannel& channel) {
       const std::string text = text_of<base::PeerError>([&] {
         for (;;) {
-          const at::Tensor out = eight_bytes(), in = eight_bytes();
+          const Tensor out = eight_bytes(), in = eight_bytes();
           Transfer receiving = channel.recv(in, (channel.rank() + 2) % 3, 1);
           channel.send(out, (channel.rank() + 1) % 3, 1).wait();
           receiving.wait();
@@ -145,7 +147,7 @@ TEST(NcclChannelFault, SizesThatDifferAreAnErrorOfBothSides) {
   NcclRanks ranks = connected(2, 20);
   std::vector<std::string> texts(2);
   run_nccl_ranks(ranks, [&](NcclChannel& channel) {
-    const at::Tensor tensor = at::zeros({8 + channel.rank()}, at::kByte);
+    const Tensor tensor = tensor::zeros({8 + channel.rank()}, Dtype::uint8);
     const auto rank = static_cast<std::size_t>(channel.rank());
     Transfer transfer = rank == 0 ? channel.send(tensor, 1, 3) : channel.recv(tensor, 0, 3);
     texts[rank] = text_of<base::PeerError>([&] {
@@ -159,21 +161,22 @@ TEST(NcclChannelFault, SizesThatDifferAreAnErrorOfBothSides) {
 
 TEST(NcclChannelFault, AnExceptionDropsTransfersAndKeepsTheirTensorsForTheDevice) {
   NcclRanks ranks = connected(2, 20);
-  const at::Tensor out = at::full({4}, 6, at::kLong);
-  c10::weak_intrusive_ptr<c10::TensorImpl> kept(out.getIntrusivePtr());
+  const Tensor out = tensor::full({4}, 6, Dtype::int64);
+  std::weak_ptr<const tensor::Memory> kept;
   EXPECT_THROW(
       {
-        const at::Tensor in = at::zeros({4}, at::kLong);
-        kept = c10::weak_intrusive_ptr<c10::TensorImpl>(in.getIntrusivePtr());
+        const Tensor in = tensor::zeros({4}, Dtype::int64);
+        kept = in.memory();
         const Transfer transfer = ranks.channels[1]->recv(in, 0, 1);
         throw std::runtime_error("something else");
       },
       std::runtime_error);
   EXPECT_FALSE(kept.expired());
   ranks.channels[0]->send(out, 1, 1).wait();
-  const at::Tensor in = kept.lock() ? at::Tensor(kept.lock()) : at::Tensor();
-  ASSERT_TRUE(in.defined());
-  EXPECT_TRUE(at::equal(in, out));
+  const auto memory = kept.lock();
+  ASSERT_NE(memory, nullptr);
+  const Tensor in(memory, 0, Dtype::int64, {4}, {1});
+  EXPECT_TRUE(tensor::equal(in, out));
 }
 
 TEST(NcclTransport, RefusesGroupsWithoutThisRankAndOfOne) {

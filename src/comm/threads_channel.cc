@@ -235,7 +235,7 @@ class ThreadChannel : public Channel {
     check_operation(tensor, rank_, size(), peer, tag);
     auto message = std::make_shared<Message>();
     message->tensor = tensor;
-    message->operation = {direction, static_cast<std::int64_t>(tensor.bytes()), peer, tag};
+    message->operation = {direction, tensor.bytes(), peer, tag};
     message->owner = rank_;
     hub_->post(message);
     return Transfer(std::make_unique<ThreadTransfer>(hub_, std::move(message)));
