@@ -66,7 +66,7 @@ constexpr Pair over_8_factorial{0x1.a01a01a01a01ap-16, 0x1.a01a01a01a01ap-76};
 
 // coefficients[0] + x (coefficients[1] + ...), where one double suffices.
 template <std::size_t n>
-double polynomial(const double (&coefficients)[n], double x) {
+double horner(const double (&coefficients)[n], double x) {
   double value = coefficients[n - 1];
   for (std::size_t i = n - 1; i-- > 0;) value = coefficients[i] + x * value;
   return value;
@@ -79,7 +79,7 @@ double exp_of(const Pair& x) {
   const double k = std::nearbyint(x.high * 0x1.71547652b82fep+0);
   const Pair y = (x + ln2 * -k) * 0.0625;
   constexpr double tail[] = {1.0 / 120, 1.0 / 720, 1.0 / 5040, 1.0 / 40320, 1.0 / 362880};
-  Pair e = over_4_factorial + y * polynomial(tail, y.high);
+  Pair e = over_4_factorial + y * horner(tail, y.high);
   e = over_3_factorial + y * e;
   e = Pair{0.5, 0} + y * e;
   e = y + y * y * e;
@@ -91,7 +91,7 @@ double exp_of(const Pair& x) {
 Pair log_of(const Pair& d, int k) {
   const Pair s = d / (d + 2.0), square = s * s;
   constexpr double tail[] = {1.0 / 11, 1.0 / 13, 1.0 / 15, 1.0 / 17, 1.0 / 19, 1.0 / 21, 1.0 / 23, 1.0 / 25};
-  Pair series = ninth + square * polynomial(tail, square.high);
+  Pair series = ninth + square * horner(tail, square.high);
   series = seventh + square * series;
   series = fifth + square * series;
   series = third + square * series;
@@ -127,7 +127,7 @@ Turned turn_back(double x) {
 Pair sine_series(const Pair& r) {
   const Pair square = r * r;
   constexpr double tail[] = {1.0 / 362880, -1.0 / 39916800, 1.0 / 6227020800, -1.0 / 1307674368000, 1.0 / 355687428096000};
-  Pair series = Pair{-over_7_factorial.high, -over_7_factorial.low} + square * polynomial(tail, square.high);
+  Pair series = Pair{-over_7_factorial.high, -over_7_factorial.low} + square * horner(tail, square.high);
   series = over_5_factorial + square * series;
   series = Pair{-over_3_factorial.high, -over_3_factorial.low} + square * series;
   return r + r * square * series;
@@ -136,7 +136,7 @@ Pair sine_series(const Pair& r) {
 Pair cosine_series(const Pair& r) {
   const Pair square = r * r;
   constexpr double tail[] = {-1.0 / 3628800, 1.0 / 479001600, -1.0 / 87178291200, 1.0 / 20922789888000, -1.0 / 6402373705728000};
-  Pair series = over_8_factorial + square * polynomial(tail, square.high);
+  Pair series = over_8_factorial + square * horner(tail, square.high);
   series = Pair{-over_6_factorial.high, -over_6_factorial.low} + square * series;
   series = over_4_factorial + square * series;
   series = Pair{-0.5, 0} + square * series;
@@ -173,6 +173,19 @@ double log1p(double x) {
     --k;
   }
   return log_of(Pair{m - 1, 0} + std::ldexp(whole.low, -k), k).high;
+}
+
+float log2(float x) {
+  if (!(x > 0 && x < infinity)) return static_cast<float>(log(x));
+  int k = 0;
+  double m = std::frexp(static_cast<double>(x), &k);
+  if (m < 0x1.6a09e667f3bcdp-1) {
+    m *= 2;
+    --k;
+  }
+  constexpr double series[] = {2.0, 2.0 / 3, 2.0 / 5, 2.0 / 7, 2.0 / 9, 2.0 / 11, 2.0 / 13, 2.0 / 15, 2.0 / 17};
+  const double s = (m - 1) / (m + 1);
+  return static_cast<float>(k + s * horner(series, s * s) * 0x1.71547652b82fep+0);
 }
 
 double pow(double base, double exponent) {

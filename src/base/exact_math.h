@@ -13,4 +13,6 @@ double pow(double base, double exponent);
 double sin(double x);  // of |x| < 2^30; BugError beyond
 double cos(double x);
 
+float log2(float x);  // by one double: within 0.501 units of the last place of a float
+
 }  // namespace troika::base

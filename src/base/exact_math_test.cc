@@ -90,6 +90,24 @@ TEST(ExactMath, HasTheseBitsOnEveryProcessor) {
   EXPECT_EQ(sum, 11159939807178324952u);
 }
 
+TEST(ExactMath, Log2OfFloatsIsTheNearestFloatOrNearlySo) {
+  Numbers numbers;
+  std::uint64_t sum = 0;
+  for (int i = 0; i < 200000; ++i) {
+    const auto x = static_cast<float>(i % 2 == 0 ? numbers.spread(-140, 120) : 1 + numbers.uniform(-0.3, 0.4));
+    const float got = log2(x);
+    const double want = std::log2(static_cast<double>(x)), nearest = std::abs(static_cast<float>(want));
+    const double unit = std::nextafter(static_cast<float>(nearest), 1e38f) - static_cast<float>(nearest);
+    EXPECT_LE(std::abs(got - want), 0.501 * unit) << x;
+    std::uint32_t bits;
+    std::memcpy(&bits, &got, sizeof(bits));
+    sum = sum * 6364136223846793005u + bits;
+  }
+  EXPECT_EQ(sum, 10871033700978861960u);
+  EXPECT_EQ(log2(8.0f), 3.0f);
+  EXPECT_EQ(log2(0.0f), -std::numeric_limits<float>::infinity());
+}
+
 TEST(ExactMath, EndsAreThoseOfTheFunctions) {
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_EQ(exp(0), 1);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <vector>
 
+#include "base/exact_math.h"
 #include "cpu/attention.h"
 #include "cpu/attention_packing-inl.h"
 #include "cpu/attention_products-inl.h"
@@ -111,7 +112,7 @@ void write_unit(const ForwardCall& call, std::int64_t b, ForwardUnit<Kind>& unit
   float inverse[attention_block];
   for (std::int64_t t = 0; t < unit.queries.count; ++t) {
     inverse[t] = running.sum[t] == 0 ? 0.0f : 1 / running.sum[t];
-    lse[t] = (running.highest[t] + std::log2(running.sum[t])) / log2_of_e;
+    lse[t] = (running.highest[t] + base::log2(running.sum[t])) / log2_of_e;
   }
   const auto inverse_of = [&](std::int64_t t) { return inverse[t]; };
   with_rows<Floats>(call.out, call.out.first(b, unit.queries.begin, unit.head), unit.queries.count, call.op.H,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/exact_math.h"
 #include "cpu/parallel.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -72,11 +73,11 @@ float log_sum_exp(const float* x, std::int64_t v) {
     const std::int64_t count = std::min(block, v - begin);
     const float before = most;
     most = std::max(most, largest(x + begin, count));
-    if (before > -infinity) total *= std::exp(static_cast<double>(before) - static_cast<double>(most));
+    if (before > -infinity) total *= base::exp(static_cast<double>(before) - static_cast<double>(most));
     const float* next = begin + 2 * block <= v ? x + begin + block : x + begin;
     total += static_cast<double>(sum_of_exponentials(x + begin, count, most > -infinity ? most : 0, next));
   }
-  return static_cast<float>((most > -infinity ? static_cast<double>(most) : 0) + std::log(total));
+  return static_cast<float>((most > -infinity ? static_cast<double>(most) : 0) + base::log(total));
 }
 
 void log_sum_exps(const LogitRows& rows, const float* x, float* lse) {

@@ -15,7 +15,7 @@ std::int64_t divide_up(std::int64_t a, std::int64_t b) { return (a + b - 1) / b;
 
 void embedding_forward(const EmbeddingTable& table, std::int64_t M, const std::int64_t* ids, const void* weights,
                        void* x) {
-  const std::int64_t row_bytes = table.D * element_bytes(table.dtype);
+  const std::int64_t row_bytes = table.D * base::bytes_of(table.dtype);
   parallel_pieces(M, divide_up(piece_elements, table.D), [&, row_bytes](std::int64_t begin, std::int64_t end) {
     for (std::int64_t m = begin; m < end; ++m) {
       const std::int64_t row = ids[m] - table.first_row;

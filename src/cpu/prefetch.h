@@ -28,7 +28,7 @@ inline void prefetch_bytes(const void* data, std::int64_t count) {
 // Elements [first, first + count) of an array.
 template <PrefetchTo to>
 inline void prefetch(const void* array, std::int64_t first, std::int64_t count, Dtype dtype) {
-  prefetch_bytes<to>(at(array, first, dtype), count * element_bytes(dtype));
+  prefetch_bytes<to>(at(array, first, dtype), count * base::bytes_of(dtype));
 }
 
 }  // namespace troika::cpu

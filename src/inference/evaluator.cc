@@ -7,12 +7,13 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/exact_math.h"
 #include "inference/batch_tokens.h"
 #include "model/scalar_type.h"
 
 namespace troika::inference {
 
-double perplexity_of(double loss) { return std::exp(loss); }
+double perplexity_of(double loss) { return base::exp(loss); }
 
 executor::Setup setup_of(const plan::Plan& plan, const executor::Place& place, sharding::TensorGroup& tensor,
                          sharding::ContextGroup& context, tensor::Streams& streams) {

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "base/exact_math.h"
 
 namespace troika::inference {
 namespace {
@@ -90,7 +91,7 @@ std::int32_t draw(const std::vector<float>& logits, const Sampling& sampling, do
   const double top = logit(logits, best);
   Candidates all;
   for (const std::int32_t id : top_ids(logits, sampling.top_k))
-    all.push_back({id, std::exp((static_cast<double>(logit(logits, id)) - top) / sampling.temperature)});
+    all.push_back({id, base::exp((static_cast<double>(logit(logits, id)) - top) / sampling.temperature)});
   if (sampling.top_p < 1) keep_share(all, sampling.top_p);
   if (sampling.min_p > 0) {
     const auto unlikely = [&](const Candidate& c) { return c.weight < sampling.min_p; };

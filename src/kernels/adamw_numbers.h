@@ -1,8 +1,7 @@
 // The factors of an AdamW step in the precision in which the reference multiplies: each is rounded to float once.
 #pragma once
 
-#include <cmath>
-
+#include "base/exact_math.h"
 #include "kernels/flat.h"
 
 namespace troika::kernels {
@@ -19,8 +18,8 @@ Numbers adamw_numbers(const AdamW& a, double weight_decay) {
   n.one_minus_beta2 = static_cast<float>(1 - a.beta2);
   n.eps = static_cast<float>(a.eps);
   n.decay = static_cast<float>(1 - a.lr * weight_decay);
-  n.m_correction = static_cast<float>(1 / (1 - std::pow(a.beta1, steps)));
-  n.v_correction = static_cast<float>(1 / (1 - std::pow(a.beta2, steps)));
+  n.m_correction = static_cast<float>(1 / (1 - base::pow(a.beta1, steps)));
+  n.v_correction = static_cast<float>(1 / (1 - base::pow(a.beta2, steps)));
   n.gradient_scale = static_cast<float>(a.gradient_scale);
   return n;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/exact_math.h"
+
 namespace troika::optimizer {
 namespace {
 
@@ -19,7 +21,7 @@ double left_of(LrDecay shape, double done) {
     case LrDecay::linear:
       return 1 - done;
     case LrDecay::cosine:
-      return 0.5 * (1 + std::cos(3.14159265358979323846 * done));
+      return 0.5 * (1 + base::cos(3.14159265358979323846 * done));
     case LrDecay::sqrt:
       return 1 - std::sqrt(done);
   }
