@@ -97,14 +97,10 @@ void Executor::execute(const Instruction& instruction) {
   try {
     (this->*handlers().at(instruction.kind))(instruction);
     if (&instruction == &instructions_.back()) finish();
+  } catch (const tensor::OutOfMemory& error) {
+    throw base::ConfigError(fmt::format("out of memory: {}{}", error.what(), less));
   } catch (const std::bad_alloc&) {
     throw base::ConfigError(std::string("out of memory") + less);
-  } catch (const c10::Error& error) {
-    const std::string text = error.what_without_backtrace();
-    if (text.find("allocate memory") != std::string::npos || text.find("out of memory") != std::string::npos) {
-      throw base::ConfigError("out of memory: " + text + less);
-    }
-    throw base::BugError("libtorch: " + text);
   }
   observer_.ended(instruction, begin, base::monotonic_seconds());
 }

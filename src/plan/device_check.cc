@@ -18,9 +18,7 @@ base::Text plural(int devices) { return base::in_english_only(devices == 1 ? "" 
 }
 
 void check_build(const std::string& device, const CudaHere& here) {
-  const base::Text what = base::say(here.place == CudaHere::Place::clone ? texts.build_here : texts.build_in_clone);
-  if (here.build == Build::cpu_libtorch) refuse_device(device, base::say(texts.cpu_build, what));
-  if (here.build == Build::without_kernels) refuse_device(device, base::say(texts.no_kernels, what));
+  if (here.build == Build::without_cuda) refuse_device(device, base::say(texts.no_back_end));
 }
 
 void check_presence(const std::string& device, const CudaHere& here) {
@@ -49,7 +47,7 @@ void check_device(const std::string& device, const RanksOfHost& ranks, const Cud
   const DeviceKind kind = config::word_or(device, DeviceKind::numbered);
   if (kind == DeviceKind::cpu) return;
   if (kind == DeviceKind::automatic) {
-    const bool on_cpu = here.build == Build::cpu_libtorch || here.devices.value_or(0) == 0;
+    const bool on_cpu = here.build == Build::without_cuda || here.devices.value_or(0) == 0;
     if (on_cpu || here.build == Build::unknown) return;
   }
   check_build(device, here);

@@ -1,5 +1,5 @@
 // Whether the ranks of a host can compute where train.device says, in one sentence each where they cannot. A launcher asks
-// before it starts a rank, with what it sees without libtorch; a rank asks again with what libtorch finds.
+// before it starts a rank, with what it sees of drivers and devices; a rank asks again with what its build can use.
 #pragma once
 
 #include <optional>
@@ -11,11 +11,9 @@
 namespace troika::plan {
 
 struct CudaHere {
-  enum class Build { unknown, cpu_libtorch, without_kernels, with_kernels } build = Build::unknown;
+  enum class Build { unknown, without_cuda, with_cuda } build = Build::unknown;
   host::NvidiaDriver driver = host::NvidiaDriver::absent;
   std::optional<int> devices;  // nothing: not known
-  // Whether the program lies in the clone that it was built in, which can build another one.
-  enum class Place { clone, installed } place = Place::clone;
 };
 
 struct RanksOfHost {
@@ -25,7 +23,7 @@ struct RanksOfHost {
 
 // `device` is train.device: auto, cpu, cuda or cuda:N. ConfigError: a build that cannot, no driver, no device, no such
 // device, more ranks than devices. Two ranks may share a device over gloo alone, and where comm.backend says so. With auto,
-// ranks compute on the CPU where there is no device or no CUDA in libtorch.
+// ranks compute on the CPU where there is no device or the build has no CUDA.
 void check_device(const std::string& device, const RanksOfHost& ranks, const CudaHere& here);
 
 }  // namespace troika::plan

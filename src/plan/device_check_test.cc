@@ -24,52 +24,44 @@ std::string refusal(const std::string& device, const RanksOfHost& ranks, const C
   return "";
 }
 
-TEST(CheckDevice, ABuildThatCannotIsToldWithWhatToBuild) {
-  EXPECT_EQ(
-      refusal("cuda", {}, {Build::cpu_libtorch, loaded, 0}),
-      "train.device is 'cuda', but this build has a libtorch for CPUs alone; build with the preset cuda and a pip "
-      "torch with CUDA (./quickstart.sh --cuda), or use --device cpu");
-  EXPECT_THAT(refusal("cuda", {}, {Build::cpu_libtorch, loaded, 0, CudaHere::Place::installed}),
-              AllOf(HasSubstr("build Troika in a clone of its sources"), HasSubstr("/usr/share/doc/troika"),
-                    Not(HasSubstr("quickstart.sh"))));
-  EXPECT_THAT(refusal("cuda:1", {}, {Build::cpu_libtorch, absent, 0}), HasSubstr("libtorch for CPUs alone"));
-  EXPECT_THAT(refusal("cuda", {}, {Build::without_kernels, loaded, 1}),
-              AllOf(HasSubstr("no CUDA kernels"), HasSubstr("preset cuda")));
-  EXPECT_THAT(refusal("auto", {}, {Build::without_kernels, loaded, 1}), HasSubstr("no CUDA kernels"));
+TEST(CheckDevice, ABuildThatCannotIsTold) {
+  EXPECT_EQ(refusal("cuda", {}, {Build::without_cuda, loaded, 0}),
+            "train.device is 'cuda', but this build has no CUDA back end; use --device cpu");
+  EXPECT_THAT(refusal("cuda:1", {}, {Build::without_cuda, absent, 0}), HasSubstr("no CUDA back end"));
 }
 
 TEST(CheckDevice, NoDriverAndNoDeviceAreTwoThings) {
-  EXPECT_EQ(refusal("cuda", {}, {Build::with_kernels, absent, 0}),
+  EXPECT_EQ(refusal("cuda", {}, {Build::with_cuda, absent, 0}),
             "train.device is 'cuda', but this machine has no NVIDIA driver (/proc/driver/nvidia/version is not there); "
             "install it, or use --device cpu");
   EXPECT_THAT(refusal("cuda", {}, {Build::unknown, absent, 0}), HasSubstr("no NVIDIA driver"));
-  EXPECT_EQ(refusal("cuda", {}, {Build::with_kernels, loaded, 0}),
+  EXPECT_EQ(refusal("cuda", {}, {Build::with_cuda, loaded, 0}),
             "train.device is 'cuda', but the NVIDIA driver of this machine offers 0 devices; look at nvidia-smi and "
             "CUDA_VISIBLE_DEVICES, or use --device cpu");
 }
 
 TEST(CheckDevice, ADeviceThatIsNotThereIsToldWithTheLastThatIs) {
-  EXPECT_EQ(refusal("cuda:2", {}, {Build::with_kernels, loaded, 2}),
+  EXPECT_EQ(refusal("cuda:2", {}, {Build::with_cuda, loaded, 2}),
             "train.device is 'cuda:2', but this host has 2 CUDA devices; the last is cuda:1");
-  EXPECT_EQ(refusal("cuda:1", {}, {Build::with_kernels, loaded, 2}), "");
+  EXPECT_EQ(refusal("cuda:1", {}, {Build::with_cuda, loaded, 2}), "");
 }
 
 TEST(CheckDevice, MoreRanksThanDevicesNeedGlooOrFewerRanks) {
-  EXPECT_EQ(refusal("cuda", {4}, {Build::with_kernels, loaded, 2}),
+  EXPECT_EQ(refusal("cuda", {4}, {Build::with_cuda, loaded, 2}),
             "this host has 2 CUDA devices for 4 ranks; use --nproc-per-node 2, or let ranks share a device over gloo "
             "with --comm.backend gloo, or --device cpu");
   EXPECT_THAT(refusal("cuda", {2}, {Build::unknown, loaded, 1}), HasSubstr("1 CUDA device for 2 ranks"));
-  EXPECT_THAT(refusal("auto", {3}, {Build::with_kernels, loaded, 1}), HasSubstr("1 CUDA device for 3 ranks"));
-  EXPECT_THAT(refusal("cuda:0", {2}, {Build::with_kernels, loaded, 4}),
+  EXPECT_THAT(refusal("auto", {3}, {Build::with_cuda, loaded, 1}), HasSubstr("1 CUDA device for 3 ranks"));
+  EXPECT_THAT(refusal("cuda:0", {2}, {Build::with_cuda, loaded, 4}),
               AllOf(HasSubstr("'cuda:0'"), HasSubstr("2 ranks"), HasSubstr("--comm.backend gloo")));
-  EXPECT_EQ(refusal("cuda", {4, config::Backend::gloo}, {Build::with_kernels, loaded, 2}), "");
-  EXPECT_EQ(refusal("cuda", {2}, {Build::with_kernels, loaded, 2}), "");
+  EXPECT_EQ(refusal("cuda", {4, config::Backend::gloo}, {Build::with_cuda, loaded, 2}), "");
+  EXPECT_EQ(refusal("cuda", {2}, {Build::with_cuda, loaded, 2}), "");
 }
 
 TEST(CheckDevice, TheCpuAndWhatIsNotKnownPass) {
-  EXPECT_EQ(refusal("cpu", {4}, {Build::cpu_libtorch, absent, 0}), "");
-  EXPECT_EQ(refusal("auto", {4}, {Build::cpu_libtorch, loaded, 1}), "");
-  EXPECT_EQ(refusal("auto", {4}, {Build::with_kernels, absent, 0}), "");
+  EXPECT_EQ(refusal("cpu", {4}, {Build::without_cuda, absent, 0}), "");
+  EXPECT_EQ(refusal("auto", {4}, {Build::without_cuda, loaded, 1}), "");
+  EXPECT_EQ(refusal("auto", {4}, {Build::with_cuda, absent, 0}), "");
   EXPECT_EQ(refusal("auto", {4}, {Build::unknown, loaded, 1}), "") << "the build may be one for CPUs";
   EXPECT_EQ(refusal("cuda", {4}, {Build::unknown, loaded, std::nullopt}), "") << "only the ranks can count them";
 }

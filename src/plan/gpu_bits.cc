@@ -17,10 +17,7 @@ static std::string unaligned_slot(const shape::SegmentLayout& layout) {
   return "";
 }
 
-std::string unequal_operation(const config::Settings& settings, ProductsChosen products) {
-  if (products == ProductsChosen::by_time)
-    return "libtorch chooses the kernels of products by their time, so their bits may change from run to run "
-           "(PYTORCH_TUNABLEOP_ENABLED=0 lets it choose by shape)";
+std::string unequal_operation(const config::Settings& settings) {
   for (int segment = 0; segment < shape::segment_count(settings.model); ++segment) {
     std::string name = unaligned_slot(shape::segment_layout(settings.model, segment));
     if (name.empty()) name = unaligned_slot(shape::adapter_layout(settings.model, settings.lora, segment, {}));

@@ -7,11 +7,8 @@
 
 namespace troika::plan {
 
-// How libtorch finds the kernel of a product.
-enum class ProductsChosen { by_shape, by_time };
-
-// Empty, or the first such operation, in a sentence with why and a remedy. Products must be chosen by shape alone; and the
-// gradients of weights begin on 16 bytes, wherever a layout writes them: cuBLAS chooses by alignment too.
-std::string unequal_operation(const config::Settings& settings, ProductsChosen products);
+// Empty, or the first such operation, in a sentence with why and a remedy. The gradients of weights must begin on 16 bytes,
+// wherever a layout writes them: cuBLAS chooses kernels of products by shape and by alignment.
+std::string unequal_operation(const config::Settings& settings);
 
 }  // namespace troika::plan

@@ -16,15 +16,10 @@ config::Settings of_preset(const std::string& name) {
 
 TEST(GpuBits, OfUsualModelsEveryOperationRepeatsItself) {
   for (const char* preset : {"qwen3-0.6b", "qwen3-8b", "gpt2-124m", "bench-35m"})
-    EXPECT_EQ(unequal_operation(of_preset(preset), ProductsChosen::by_shape), "") << preset;
+    EXPECT_EQ(unequal_operation(of_preset(preset)), "") << preset;
   config::Settings adapted = of_preset("qwen3-0.6b");
   adapted.lora.rank = 8;
-  EXPECT_EQ(unequal_operation(adapted, ProductsChosen::by_shape), "");
-}
-
-TEST(GpuBits, ProductsThatAreChosenByTimeAreNamed) {
-  EXPECT_THAT(unequal_operation(of_preset("qwen3-8b"), ProductsChosen::by_time),
-              HasSubstr("PYTORCH_TUNABLEOP_ENABLED=0"));
+  EXPECT_EQ(unequal_operation(adapted), "");
 }
 
 TEST(GpuBits, AParameterThatBeginsBetweenSixteenBytesIsNamed) {
@@ -33,7 +28,7 @@ TEST(GpuBits, AParameterThatBeginsBetweenSixteenBytesIsNamed) {
   s.model.heads = s.model.kv_heads = 1;
   s.model.head_dim = 12;
   s.model.vocab = 57;  // 57 x 12 elements before the positions
-  EXPECT_THAT(unequal_operation(s, ProductsChosen::by_shape), HasSubstr("does not begin on 16 bytes"));
+  EXPECT_THAT(unequal_operation(s), HasSubstr("does not begin on 16 bytes"));
 }
 
 }  // namespace

@@ -8,17 +8,8 @@ namespace troika::plan {
 struct PlanTexts {
   // Of devices.
   base::Bilingual device = {"train.device is '{}', but {}", "train.device 为“{}”，但{}"};
-  base::Bilingual cpu_build = {"this build has a libtorch for CPUs alone; {}, or use --device cpu",
-                               "本程序构建时使用的 libtorch 只支持 CPU；{}，或使用 --device cpu"};
-  base::Bilingual no_kernels = {"this build has no CUDA kernels, though its libtorch has CUDA; {}, or use --device cpu",
-                                "本程序构建时没有 CUDA 核函数，尽管其 libtorch 带有 CUDA；{}，或使用 --device cpu"};
-  base::Bilingual build_here = {"build with the preset cuda and a pip torch with CUDA (./quickstart.sh --cuda)",
-                                "请用预设 cuda 和带 CUDA 的 pip torch 构建（./quickstart.sh --cuda）"};
-  base::Bilingual build_in_clone = {
-      "packages and bundles are for CPUs: for GPUs build Troika in a clone of its sources, with a pip torch with CUDA "
-      "(docs/gpu.md, with a package in /usr/share/doc/troika)",
-      "软件包和 bundle 只用于 CPU：要使用 GPU，请在源代码的克隆中用带 CUDA 的 pip torch 构建 "
-      "Troika（docs/gpu.md；安装软件包时位于 /usr/share/doc/troika）"};
+  base::Bilingual no_back_end = {"this build has no CUDA back end; use --device cpu",
+                                 "本程序构建时没有 CUDA 后端；请使用 --device cpu"};
   base::Bilingual no_driver = {
       "this machine has no NVIDIA driver (/proc/driver/nvidia/version is not there); install it, or use --device cpu",
       "本机没有 NVIDIA 驱动（不存在 /proc/driver/nvidia/version）；请安装驱动，或使用 --device cpu"};

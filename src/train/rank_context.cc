@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/units.h"
+#include "base/version.h"
 #include "config/config.h"
 #include "cpu/sgemm.h"
 #include "host/cores.h"
@@ -115,7 +116,6 @@ Machine prepare_machine(const RankContext& context) {
         fmt::format("note: {} is not found, so Troika's own product multiplies matrices, slower than that library; "
                     "install the package that has it (on Debian 12 libdnnl2)",
                     cpu::missing_library()));
-  tensor::add_halves_in_fp32(machine.device);
   machine.streams = tensor::make_streams(machine.device);
   machine.backend = backend_of(s.comm.backend, machine.device, context.identity.world_size);
   return machine;
@@ -137,7 +137,7 @@ config::Resolved decided(config::Resolved resolved, const Machine& machine) {
 rendezvous::Facts settings_facts(const config::Settings& settings, const std::string& data, const Machine& machine) {
   rendezvous::Facts facts;
   facts.values = {
-      {"build", fmt::format("troika 0.1.0, libtorch {}", tensor::libtorch_version())},
+      {"build", fmt::format("troika {}", base::version)},
       {"settings hash", config::agreement_hash(settings)},
       {"settings", config::agreement_yaml(settings)},
       {"what carries tensors between devices (comm.backend)", std::string(config::word_of(machine.backend))},
@@ -176,7 +176,7 @@ std::int64_t host_share_bytes(const RankContext& context) {
 void check_gpu_bits(const RankContext& context, const plan::Plan& plan, const Machine& machine) {
   if (machine.device.is_cpu()) return;
   const std::string text =
-      note_or_refuse(plan.settings(), plan::unequal_operation(plan.settings(), products_chosen(machine.device)));
+      note_or_refuse(plan.settings(), plan::unequal_operation(plan.settings()));
   if (!text.empty()) say(context, "note: " + text);
 }
 

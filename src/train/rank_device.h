@@ -4,12 +4,11 @@
 #include <string>
 
 #include "plan/device_check.h"
-#include "plan/gpu_bits.h"
 #include "tensor/tensor.h"
 
 namespace troika::train {
 
-// What libtorch and this machine offer; starts CUDA's driver.
+// What this build and this machine offer.
 plan::CudaHere cuda_of_this_process();
 
 // `device` is auto, cpu, cuda or cuda:N. ConfigError as plan::check_device says.
@@ -17,8 +16,5 @@ tensor::Device rank_device(const std::string& device, int local_rank, const plan
 
 // How many of a host's ranks share the fullest device.
 int ranks_of_device(const std::string& device, int ranks_on_host);
-
-// Of this process.
-plan::ProductsChosen products_chosen(const tensor::Device& device);
 
 }  // namespace troika::train

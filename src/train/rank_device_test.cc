@@ -19,19 +19,17 @@ std::string refusal_of_cuda() {
 
 TEST(RankDevice, CudaIsRefusedWithTheReasonOfThisBuildAndMachine) {
   const plan::CudaHere here = cuda_of_this_process();
-  const bool kernels = here.build == plan::CudaHere::Build::with_kernels;
-  if (kernels && here.devices > 0) {
+  const bool with_cuda = here.build == plan::CudaHere::Build::with_cuda;
+  if (with_cuda && here.devices > 0) {
     EXPECT_EQ(refusal_of_cuda(), "");
   } else {
-    EXPECT_THAT(refusal_of_cuda(),
-                testing::HasSubstr(here.build == plan::CudaHere::Build::cpu_libtorch ? "libtorch for CPUs alone"
-                                   : !kernels                                        ? "no CUDA kernels"
-                                   : here.driver == host::NvidiaDriver::absent       ? "no NVIDIA driver"
-                                                                                     : "0 devices"));
+    EXPECT_THAT(refusal_of_cuda(), testing::HasSubstr(!with_cuda                                  ? "no CUDA back end"
+                                                      : here.driver == host::NvidiaDriver::absent ? "no NVIDIA driver"
+                                                                                                  : "0 devices"));
   }
 }
 
-TEST(RankDevice, TheCpuTakesAnyNumberOfRanks) { EXPECT_EQ(rank_device("cpu", 5, {100}), c10::Device(c10::kCPU)); }
+TEST(RankDevice, TheCpuTakesAnyNumberOfRanks) { EXPECT_EQ(rank_device("cpu", 5, {100}), tensor::Device()); }
 
 }  // namespace
 }  // namespace troika::train

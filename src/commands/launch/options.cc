@@ -107,7 +107,7 @@ bool computes_on_processor(const config::Settings& settings) {
 // The ranks know which build they are; a launcher sees drivers and devices.
 void check_device(const LaunchOptions& options, const config::Settings& settings, const Environment& environment) {
   plan::check_device(settings.train.device, {options.nproc_per_node, settings.comm.backend},
-                     {plan::CudaHere::Build::unknown, host::nvidia_driver(), devices_of_ranks(environment), {}});
+                     {plan::CudaHere::Build::unknown, host::nvidia_driver(), devices_of_ranks(environment)});
 }
 
 // Of each local rank's GPU (tensor::pick_device); empty where one is not known.
