@@ -65,6 +65,16 @@ bool strides_of_view(const Tensor& x, const Sizes& sizes, Sizes* strides) {
   return true;
 }
 
+// Whether the elements fill their memory without gaps, in whatever order of the dimensions.
+bool is_permuted(const Tensor& x) {
+  const Walk walk = walk_of(x, x);
+  std::int64_t stride = 1;
+  for (std::size_t i = walk.dimensions.size(); i-- > 0; stride *= walk.dimensions[i].size) {
+    if (walk.dimensions[i].of_a != stride) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 Tensor::Tensor(std::shared_ptr<const Memory> memory, std::size_t offset_bytes, Dtype dtype, const Sizes& sizes,
@@ -172,7 +182,12 @@ Tensor Tensor::flatten(int first, int last) const {
 
 Tensor Tensor::contiguous() const { return is_contiguous() ? *this : clone(); }
 
-Tensor Tensor::to(Dtype dtype) const { return dtype == dtype_ ? *this : empty(sizes_, type().of(dtype)).copy_from(*this); }
+Tensor Tensor::to(Dtype dtype) const {
+  if (dtype == dtype_) return *this;
+  Tensor converted = empty(sizes_, type().of(dtype));
+  if (is_permuted(*this)) converted.strides_ = strides_;
+  return converted.copy_from(*this);
+}
 
 Tensor Tensor::to(const Device& device) const {
   return device == this->device() ? *this : empty(sizes_, {dtype_, device}).copy_from(*this);

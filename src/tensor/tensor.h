@@ -87,6 +87,7 @@ class Tensor {
   Tensor flatten(int first = 0, int last = -1) const;
   // The tensor itself where it is that already, else a contiguous copy.
   Tensor contiguous() const;
+  // The tensor itself where it is that already, else a copy: in the same order in memory where that has no gaps, else contiguous.
   Tensor to(Dtype dtype) const;
   Tensor to(const Device& device) const;
   Tensor cpu() const { return to(Device()); }
