@@ -10,8 +10,8 @@ namespace troika::tensor {
 
 int cuda_devices();  // of this machine that this build can use: it has no CUDA back end, so none
 
-// "auto" (cuda when present, else cpu), "cpu", "cuda" or "cuda:N". On "cuda" and "auto" the device index is local_rank modulo the devices
-// present. ConfigError for another word, and when cuda is asked for and this build has no back end for it.
+// "auto" (cuda when present, else cpu), "cpu", "cuda" or "cuda:N". On "cuda" and "auto" the device index is local_rank modulo the
+// devices present. ConfigError for another word, and when cuda is asked for and this build has no back end for it.
 Device pick_device(const std::string& word, int local_rank);
 
 // Threads that operations of this rank may use: sets OpenMP's count (one pool for oneDNN and module cpu) of the calling thread.

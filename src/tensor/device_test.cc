@@ -28,7 +28,8 @@ TEST(PickDevice, CpuIsAlwaysThere) {
 TEST(PickDevice, AutoAndCudaAgreeOnWhetherThisMachineHasCuda) {
   const Device chosen = pick_device("auto", 0);
   if (chosen.is_cpu()) {
-    EXPECT_THAT(error_of("cuda"), testing::AllOf(HasSubstr("train.device"), HasSubstr("no CUDA back end"), HasSubstr("--device cpu")));
+    EXPECT_THAT(error_of("cuda"), testing::AllOf(HasSubstr("train.device"), HasSubstr("no CUDA back end"),
+                                               HasSubstr("--device cpu")));
   } else {
     EXPECT_EQ(chosen.index(), 0);
     EXPECT_EQ(pick_device("cuda", 0), chosen);
