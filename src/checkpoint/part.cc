@@ -44,7 +44,7 @@ static void write_data(SafetensorsWriter& writer, const Slice& slice) {
   const tensor::Tensor& data = slice.data;
   for (std::int64_t at = 0; at < data.elements(); at += host_buffer_elements) {
     const auto piece = data.narrow(0, at, std::min(host_buffer_elements, data.elements() - at))
-                           .to(at::device(tensor::Device()).dtype(tensor::Dtype::fp32));
+                           .cpu().to(tensor::Dtype::fp32);
     writer.write(piece.data(), piece.elements() * 4);
     if (slice.written) slice.written();
   }

@@ -147,17 +147,17 @@ void sums_of_inputs(const FewRowsCall& call, std::int64_t k, std::int64_t k_end,
 
 // function(element) with a null pointer to the weight's elements.
 template <class Function>
-HWY_INLINE void with_element(Weight::Element element, const Function& function) {
-  if (element == Weight::Element::bf16) return function(static_cast<const Bf16*>(nullptr));
-  if (element == Weight::Element::fp16) return function(static_cast<const Fp16*>(nullptr));
+HWY_INLINE void with_element(Dtype element, const Function& function) {
+  if (element == Dtype::bf16) return function(static_cast<const Bf16*>(nullptr));
+  if (element == Dtype::fp16) return function(static_cast<const Fp16*>(nullptr));
   function(static_cast<const float*>(nullptr));
 }
 
-void few_rows_outputs(const FewRowsCall& call, Weight::Element element, std::int64_t begin, std::int64_t end) {
+void few_rows_outputs(const FewRowsCall& call, Dtype element, std::int64_t begin, std::int64_t end) {
   with_element(element, [&](auto* p) HWY_ATTR { outputs_by_rows<std::decay_t<decltype(*p)>>(call, begin, end); });
 }
 
-void few_rows_inputs(const FewRowsCall& call, Weight::Element element, std::int64_t k, std::int64_t begin,
+void few_rows_inputs(const FewRowsCall& call, Dtype element, std::int64_t k, std::int64_t begin,
                      float* sums) {
   const std::int64_t k_end = std::min(k + inputs_per_piece, call.I), end = std::min(begin + call.panel, call.O);
   with_element(element,
@@ -176,7 +176,7 @@ HWY_EXPORT(few_rows_inputs);
 
 namespace {
 
-void by_outputs(const FewRowsCall& call, Weight::Element element) {
+void by_outputs(const FewRowsCall& call, Dtype element) {
   parallel_pieces(call.O, outputs_per_task, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(few_rows_outputs)(call, element, begin, end);
   });
@@ -197,7 +197,7 @@ void add_pieces(const FewRowsCall& call, std::int64_t pieces, const std::vector<
   });
 }
 
-void by_inputs(const FewRowsCall& call, Weight::Element element) {
+void by_inputs(const FewRowsCall& call, Dtype element) {
   const std::int64_t pieces = (call.I + inputs_per_piece - 1) / inputs_per_piece;
   const std::int64_t panels = (call.O + call.panel - 1) / call.panel;
   std::vector<float> sums(static_cast<std::size_t>(panels * pieces * call.M * call.panel));

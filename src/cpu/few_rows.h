@@ -5,13 +5,15 @@
 
 #include <cstdint>
 
+#include "cpu/dtype.h"
+
 namespace troika::cpu {
 
 // Above this many rows gemm.h is faster.
 inline constexpr std::int64_t few_rows = 16;
 
 struct Weight {
-  enum class Element { fp32, bf16, fp16 } element = Element::fp32;
+  Dtype element = Dtype::fp32;  // or bf16, fp16
   enum class Order { out_in, in_out } order = Order::out_in;  // [O, I], or [I, O]; dense
   std::int64_t I = 0, O = 0;
   const void* data = nullptr;

@@ -42,11 +42,11 @@ struct Shape {
 
 // A weight of small numbers that all three kinds of elements hold exactly.
 struct FewRowsCase {
-  FewRowsCase(const Shape& shape, Weight::Element element, Weight::Order order)
+  FewRowsCase(const Shape& shape, Dtype element, Weight::Order order)
       : s(shape), values(numbers(s.I * s.O, 2)), bias(numbers(s.O, 3)) {
     for (const float value : values)
-      halves.push_back(element == Weight::Element::fp16 ? as_fp16(value) : as_bf16(value));
-    const bool whole = element == Weight::Element::fp32;
+      halves.push_back(element == Dtype::fp16 ? as_fp16(value) : as_bf16(value));
+    const bool whole = element == Dtype::fp32;
     weight = {element, order, s.I, s.O,
               whole ? static_cast<const void*>(values.data()) : static_cast<const void*>(halves.data())};
   }
@@ -68,7 +68,7 @@ struct FewRowsCase {
 
 void for_each_case(const std::vector<Shape>& shapes, const std::function<void(const FewRowsCase&)>& body) {
   for (const Shape& s : shapes)
-    for (const auto element : {Weight::Element::fp32, Weight::Element::bf16, Weight::Element::fp16})
+    for (const auto element : {Dtype::fp32, Dtype::bf16, Dtype::fp16})
       for (const auto order : {Weight::Order::out_in, Weight::Order::in_out}) body(FewRowsCase(s, element, order));
 }
 

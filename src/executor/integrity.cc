@@ -10,13 +10,14 @@
 #include "base/text.h"
 #include "comm/collectives.h"
 #include "kernels/flat.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::executor {
 namespace {
 
 std::uint32_t sum_of(const tensor::Tensor& flat, const shape::Range& range) {
-  return static_cast<std::uint32_t>(kernels::bits_sum(flat.narrow(0, range.begin, range.count)).item<std::int64_t>());
+  return static_cast<std::uint32_t>(tensor::value_of(kernels::bits_sum(flat.narrow(0, range.begin, range.count))));
 }
 
 std::vector<std::uint32_t> sums_by_slot(const Bucket& bucket) {
@@ -86,7 +87,7 @@ void Integrity::fail(const std::string& what) const {
 
 // An odd factor for each microbatch, so that two that change places are noticed and no bit is lost.
 static std::int64_t weighed(int microbatch, const tensor::Tensor& tensor) {
-  return (2 * std::int64_t{microbatch} + 1) * kernels::bits_sum(tensor).item<std::int64_t>();
+  return (2 * std::int64_t{microbatch} + 1) * static_cast<std::int64_t>(tensor::value_of(kernels::bits_sum(tensor)));
 }
 
 void Integrity::sent(StageMessage content, int microbatch, const tensor::Tensor& tensor) {

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "comm/collectives.h"
 #include "kernels/flat.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::executor {
@@ -82,7 +83,7 @@ void RecomputeAudit::sent(StageMessage content, int microbatch, int stage, const
   Trace& trace = pass_ == Pass::audit ? audit_ : now_;
   const auto of_step = static_cast<std::uint64_t>(read_by(pass_)[static_cast<std::size_t>(microbatch)]);
   trace.sent[static_cast<int>(content)][stage] +=
-      (2 * of_step + 1) * static_cast<std::uint64_t>(kernels::bits_sum(tensor).item<std::int64_t>());
+      (2 * of_step + 1) * static_cast<std::uint64_t>(tensor::value_of(kernels::bits_sum(tensor)));
 }
 
 int RecomputeAudit::stage_of(int segment) const {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tensor/device.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::inference {
@@ -21,16 +22,25 @@ tensor::Tensor document_begins(const data::TokenBatch& batch) {
   return begins_BT;
 }
 
+// positions_t - begins_Bt, [B, t].
+tensor::Tensor places_in_documents(const tensor::Tensor& positions_t, const tensor::Tensor& begins_Bt) {
+  const tensor::Tensor places_Bt = begins_Bt.clone();
+  const auto* const position = positions_t.data<std::int64_t>();
+  auto* const place = places_Bt.data<std::int64_t>();
+  for (std::int64_t i = 0; i < places_Bt.elements(); ++i) place[i] = position[i % positions_t.elements()] - place[i];
+  return places_Bt;
+}
+
 }  // namespace
 
 model::Tokens tokens_of(const data::TokenBatch& batch, const sharding::ContextGroup& context,
                         const tensor::Device& device) {
-  const tensor::Tensor positions_t = at::tensor(context.positions(batch.length), tensor::Dtype::int64);
+  const tensor::Tensor positions_t = tensor::of(context.positions(batch.length));
   const auto own = [&](const tensor::Tensor& all_BT) {
-    return context.size() > 1 ? all_BT.index_select(1, positions_t) : all_BT;
+    return context.size() > 1 ? tensor::rows_of(all_BT.t(), positions_t).t() : all_BT;
   };
   const auto own_rows = [&](const std::vector<std::int32_t>& ids) {
-    const tensor::Tensor all = at::from_blob(const_cast<std::int32_t*>(ids.data()), {batch.rows, batch.length}, tensor::Dtype::int32);
+    const tensor::Tensor all = tensor::borrow(const_cast<std::int32_t*>(ids.data()), {batch.rows, batch.length}, tensor::Dtype::int32);
     return tensor::to_device(own(all).to(tensor::Dtype::int64).flatten(), device);
   };
   model::Tokens tokens;
@@ -42,7 +52,7 @@ model::Tokens tokens_of(const data::TokenBatch& batch, const sharding::ContextGr
   if (batch.documents == data::Documents::apart) {
     const tensor::Tensor begins_Bt = own(document_begins(batch));
     tokens.documents = context.documents(begins_Bt, batch.length, device);
-    tokens.position_BT = tensor::to_device(positions_t - begins_Bt, device);
+    tokens.position_BT = tensor::to_device(places_in_documents(positions_t, begins_Bt), device);
   }
   return tokens;
 }

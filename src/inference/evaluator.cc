@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/exact_math.h"
 #include "inference/batch_tokens.h"
-#include "model/scalar_type.h"
+#include "model/dtype_of.h"
 
 namespace troika::inference {
 
@@ -28,7 +28,7 @@ executor::Setup setup_of(const plan::Plan& plan, const executor::Place& place, s
   setup.boundary.T_whole = batch.seq_len;
   setup.boundary.rows = plan.rows(place.at);
   setup.boundary.D = plan.model().hidden;
-  setup.boundary.dtype = model::scalar_type(plan.precision());
+  setup.boundary.dtype = model::dtype_of(plan.precision());
   return setup;
 }
 

@@ -32,7 +32,7 @@ std::vector<tensor::Tensor> read_parameters(weights::ModelSource& source, const 
   std::vector<checkpoint::Slice> wanted;
   for (int segment = 0; segment < shape::segment_count(model); ++segment) {
     const shape::SegmentLayout layout = shape::segment_layout(model, segment);
-    const tensor::Tensor flat = tensor::empty({layout.elements}, at::device(options.device).dtype(tensor::Dtype::fp32));
+    const tensor::Tensor flat = tensor::empty({layout.elements}, tensor::TensorType(tensor::Dtype::fp32, options.device));
     const auto slices = slices_of(layout, flat);
     wanted.insert(wanted.end(), slices.begin(), slices.end());
     if (options.dtype != tensor::Dtype::fp32) {

@@ -1,21 +1,26 @@
 #include "kernels/attention.h"
 
 #include <cmath>
+#include <limits>
 #include <numeric>
 
+#include "base/exact_math.h"
 #include "cpu/attention.h"
+#include "cpu/parallel.h"
 #include "cpu/row_attention.h"
 #include "kernels/cpu_operands.h"
+#include "kernels/cross_entropy.h"
 #include "kernels/on_cuda/on_cuda.h"
-#include "kernels/reference/reference.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels {
 namespace {
 
+constexpr std::int64_t merged_rows_at_once = 16;
+
 tensor::Tensor empty_float(const tensor::Tensor& like) {
-  return tensor::empty(like.sizes(), like.type().of(tensor::Dtype::fp32).memory_format(at::MemoryFormat::Contiguous));
+  return tensor::empty(like.sizes(), like.type().of(tensor::Dtype::fp32));
 }
 
 // What both directions read, kept alive while they run.
@@ -61,6 +66,24 @@ AttentionGradients cpu_backward(const tensor::Tensor& dout_BTnH, const Attention
   return {to_dtype_of(input.q_BTnH, dq), to_dtype_of(input.k_BSkH, dk), to_dtype_of(input.v_BSkH, dv)};
 }
 
+// total += what `part` contributes to it: each row times exp(its log-sum-exp - that of the total), 0 where it sees no key.
+void add_share(const AttentionOutput& part, const tensor::Tensor& lse_BnT, const tensor::Tensor& total_BTnH) {
+  const std::int64_t B = total_BTnH.size(0), T = total_BTnH.size(1), n = total_BTnH.size(2), H = total_BTnH.size(3);
+  const tensor::Tensor out = to_float(part.out_BTnH).contiguous(), of_part = part.lse_BnT.contiguous();
+  const float *read = out.data<float>(), *lse = of_part.data<float>(), *lse_of_total = lse_BnT.data<float>();
+  float* const written = total_BTnH.data<float>();
+  cpu::parallel_pieces(B * T, merged_rows_at_once, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t bt = begin; bt < end; ++bt) {
+      for (std::int64_t head = 0; head < n; ++head) {
+        const std::int64_t at = (bt / T * n + head) * T + bt % T, first = (bt * n + head) * H;
+        if (lse[at] == -std::numeric_limits<float>::infinity()) continue;
+        const auto share = static_cast<float>(base::exp(static_cast<double>(lse[at] - lse_of_total[at])));
+        for (std::int64_t h = first; h < first + H; ++h) written[h] = written[h] + read[h] * share;
+      }
+    }
+  });
+}
+
 }  // namespace
 
 AttentionOutput attention_forward(const AttentionInput& input) {
@@ -68,11 +91,16 @@ AttentionOutput attention_forward(const AttentionInput& input) {
   if constexpr (has_cuda_kernels) {
     if (input.q_BTnH.is_cuda()) return on_cuda::attention_forward(input);
   }
-  return reference::attention_forward(input);
+  no_kernel(input.q_BTnH);
 }
 
 void attention_merge(AttentionOutput& sum, const AttentionOutput& part) {
-  return reference::attention_merge(sum, part);
+  if (!sum.out_BTnH.is_cpu()) no_kernel(sum.out_BTnH);
+  const tensor::Tensor lse_BnT = log_add_exp(sum.lse_BnT, part.lse_BnT);
+  const tensor::Tensor out_BTnH = tensor::zeros(sum.out_BTnH.sizes());
+  add_share(sum, lse_BnT, out_BTnH);
+  add_share(part, lse_BnT, out_BTnH);
+  sum = {out_BTnH, lse_BnT};
 }
 
 AttentionGradients attention_backward(const tensor::Tensor& dout_BTnH, const AttentionInput& input,
@@ -81,7 +109,7 @@ AttentionGradients attention_backward(const tensor::Tensor& dout_BTnH, const Att
   if constexpr (has_cuda_kernels) {
     if (input.q_BTnH.is_cuda()) return on_cuda::attention_backward(dout_BTnH, input, output);
   }
-  return reference::attention_backward(dout_BTnH, input, output);
+  no_kernel(dout_BTnH);
 }
 
 namespace {

@@ -21,17 +21,16 @@ inline tensor::Tensor to_float(const tensor::Tensor& x) { return x.to(tensor::Dt
 inline tensor::Tensor to_dtype_of(const tensor::Tensor& like, const tensor::Tensor& x) { return x.to(like.dtype()); }
 inline tensor::Tensor cpu_operand(const tensor::Tensor& x) { return x.dtype() == tensor::Dtype::fp16 ? to_float(x) : x; }
 
-inline cpu::Dtype cpu_dtype(const tensor::Tensor& x) {
-  return x.dtype() == tensor::Dtype::bf16 ? cpu::Dtype::bf16 : cpu::Dtype::fp32;
-}
+// Of what a kernel reads: fp16 passes as fp32.
+inline base::Dtype cpu_dtype(const tensor::Tensor& x) { return x.dtype(); }
 inline cpu::Bf16* bf16_data(const tensor::Tensor& x) { return static_cast<cpu::Bf16*>(x.data()); }
 
 // Uninitialised, of cpu_operand's dtype.
 inline tensor::Tensor empty_operand(const tensor::Tensor& like, const tensor::Sizes& sizes) {
-  return like.new_empty(sizes, like.type().of(like.dtype() == tensor::Dtype::fp16 ? tensor::Dtype::fp32 : like.dtype()));
+  return tensor::empty(sizes, like.type().of(like.dtype() == tensor::Dtype::fp16 ? tensor::Dtype::fp32 : like.dtype()));
 }
 inline tensor::Tensor empty_statistics(const tensor::Tensor& like, const tensor::Sizes& sizes) {
-  return like.new_empty(sizes, like.type().of(tensor::Dtype::fp32));
+  return tensor::empty(sizes, like.type().of(tensor::Dtype::fp32));
 }
 
 // Tensors of heads whose last dim is contiguous; the tensor itself when it is that already.

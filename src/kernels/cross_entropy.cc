@@ -1,11 +1,13 @@
 #include "kernels/cross_entropy.h"
 
+#include <algorithm>
 #include <limits>
 
+#include "base/exact_math.h"
 #include "cpu/cross_entropy.h"
+#include "cpu/parallel.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
-#include "kernels/reference/reference.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels {
@@ -20,7 +22,7 @@ tensor::Tensor log_sum_exp(const tensor::Tensor& logits_Mv) {
   if constexpr (has_cuda_kernels) {
     if (logits_Mv.is_cuda()) return on_cuda::log_sum_exp(logits_Mv);
   }
-  return reference::log_sum_exp(logits_Mv);
+  no_kernel(logits_Mv);
 }
 
 void log_sum_exp_and_keep(const tensor::Tensor& logits_Mv, const tensor::Tensor& lse_M, const tensor::Tensor& kept_Mv) {
@@ -29,18 +31,19 @@ void log_sum_exp_and_keep(const tensor::Tensor& logits_Mv, const tensor::Tensor&
                                  logits_Mv.data<float>(), lse_M.data<float>(), bf16_data(kept_Mv));
   }
   lse_M.copy_from(log_sum_exp(logits_Mv));
-  kept_Mv.copy_from(logits_Mv.sub_(lse_M.unsqueeze(1)));
+  const auto* const lse = lse_M.data<float>();
+  cpu::parallel_pieces(logits_Mv.size(0), 1, [&](std::int64_t row, std::int64_t) {
+    float* const logits = logits_Mv.data<float>() + row * logits_Mv.stride(0);
+    for (std::int64_t i = 0; i < logits_Mv.size(1); ++i) logits[i] -= lse[row];
+  });
+  kept_Mv.copy_from(logits_Mv);
 }
 
 namespace {
 
 // Logits of fp32 give their memory to a gradient of halves: a row to the first half of its own.
 tensor::Tensor room_of_gradient(const tensor::Tensor& logits_Mv, tensor::Dtype dtype) {
-  if (dtype == logits_Mv.dtype()) return logits_Mv;
-  const auto options = logits_Mv.type().of(dtype);
-  const tensor::Tensor owner = logits_Mv;
-  return at::from_blob(
-      logits_Mv.data(), logits_Mv.sizes(), {2 * logits_Mv.stride(0), 1}, [owner](void*) {}, options);
+  return dtype == logits_Mv.dtype() ? logits_Mv : logits_Mv.bits_as(dtype).narrow(1, 0, logits_Mv.size(1));
 }
 
 tensor::Tensor gradient_on_cpu(const tensor::Tensor& logits_Mv, const tensor::Tensor& lse_M, const tensor::Tensor& column_M,
@@ -65,14 +68,24 @@ tensor::Tensor cross_entropy_gradient(const tensor::Tensor& logits_Mv, const ten
       return d_Mv.to(dtype);
     }
   }
-  reference::cross_entropy_gradient(d_Mv, lse_M, column_M, weight_M);
-  return d_Mv.to(dtype);
+  no_kernel(d_Mv);
 }
 
 tensor::Tensor log_add_exp(const tensor::Tensor& a, const tensor::Tensor& b) {
-  const tensor::Tensor larger = at::maximum(a, b);
-  const tensor::Tensor shift = larger.masked_fill(larger == -std::numeric_limits<float>::infinity(), 0.0);
-  return (at::minimum(a, b) - shift).exp_().log1p_().add_(larger);
+  const tensor::Tensor sum = a.clone(), other = b.contiguous();
+  float* const x = sum.data<float>();
+  const float* const y = other.data<float>();
+  cpu::parallel_pieces(sum.elements(), 1024, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const float larger = std::max(x[i], y[i]), smaller = std::min(x[i], y[i]);
+      if (smaller == -std::numeric_limits<float>::infinity()) {
+        x[i] = larger;
+      } else {
+        x[i] = larger + static_cast<float>(base::log1p(base::exp(static_cast<double>(smaller - larger))));
+      }
+    }
+  });
+  return sum;
 }
 
 }  // namespace troika::kernels

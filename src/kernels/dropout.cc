@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "cpu/parallel.h"
+#include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "tensor/tensor.h"
 
@@ -77,8 +78,14 @@ tensor::Tensor dropout(const tensor::Tensor& x_MI, const base::Philox& random, c
   if constexpr (has_cuda_kernels) {
     if (x_MI.is_cuda()) return on_cuda::dropout(x_MI, random, rows, first_column, drawn);
   }
-  const tensor::Tensor mask_MI = mask_of(random, rows, first_column, x_MI.size(1), drawn).to(x_MI.device());
-  return (x_MI * mask_MI).to(x_MI.dtype());
+  if (!x_MI.is_cpu()) no_kernel(x_MI);
+  const tensor::Tensor kept_MI = mask_of(random, rows, first_column, x_MI.size(1), drawn), x = to_float(x_MI).contiguous();
+  float* const y = kept_MI.data<float>();
+  const float* const read = x.data<float>();
+  cpu::parallel_pieces(x.elements(), 1 << 14, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) y[i] *= read[i];
+  });
+  return to_dtype_of(x_MI, kept_MI);
 }
 
 }  // namespace troika::kernels

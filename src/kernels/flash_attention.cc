@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -39,7 +40,7 @@ tensor::Tensor sum_by_kv_head(const tensor::Tensor& gradient_BSnH, const Attenti
   const tensor::Tensor& k = input.k_BSkH;
   const tensor::Tensor sum_BSkH = tensor::zeros(k.sizes(), k.type().of(tensor::Dtype::fp32));
   for (std::size_t head = 0; head < input.kv_of_head.size(); ++head)
-    sum_BSkH.select(2, input.kv_of_head[head]).add_(gradient_BSnH.select(2, static_cast<std::int64_t>(head)));
+    tensor::add(sum_BSkH.select(2, input.kv_of_head[head]), gradient_BSnH.select(2, static_cast<std::int64_t>(head)));
   return to_dtype_of(k, sum_BSkH);
 }
 
@@ -84,9 +85,12 @@ tensor::Tensor lse_of_rows(const tensor::Tensor& lse_BnT, const AttentionInput& 
 
 // The log-sum-exp of a query that sees no key: by the first exp(lse) is 0 in a merge, by the second exp(score - lse) in
 // backward.
-constexpr double blind_lse = -std::numeric_limits<double>::infinity(), flash_blind_lse = -blind_lse;
-tensor::Tensor with_blind(const tensor::Tensor& lse, double blind) {
-  return at::nan_to_num(lse, std::numeric_limits<double>::quiet_NaN(), blind, blind);
+constexpr float blind_lse = -std::numeric_limits<float>::infinity(), flash_blind_lse = -blind_lse;
+tensor::Tensor with_blind(const tensor::Tensor& lse, float blind) {
+  const tensor::Tensor changed = lse.clone();
+  std::replace_if(
+      changed.data<float>(), changed.data<float>() + changed.elements(), [](float x) { return std::isinf(x); }, blind);
+  return changed;
 }
 
 AttentionOutput output_of_nothing(const tensor::Tensor& q) {

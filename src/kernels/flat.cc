@@ -11,7 +11,6 @@
 #include "kernels/adamw_numbers.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
-#include "kernels/reference/reference.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 
@@ -21,7 +20,7 @@ void add_into(const tensor::Tensor& sum, const tensor::Tensor& other) {
   if constexpr (has_cuda_kernels) {
     if (sum.is_cuda()) return on_cuda::add_into(sum, other);
   }
-  reference::add_into(sum, other);
+  no_kernel(sum);
 }
 
 tensor::Tensor chunk_squares(const tensor::Tensor& x, std::int64_t chunk) {
@@ -33,7 +32,7 @@ tensor::Tensor chunk_squares(const tensor::Tensor& x, std::int64_t chunk) {
   if constexpr (has_cuda_kernels) {
     if (x.is_cuda()) return on_cuda::chunk_squares(x, chunk);
   }
-  return reference::chunk_squares(x, chunk);
+  no_kernel(x);
 }
 
 namespace {
@@ -47,8 +46,8 @@ std::uint32_t bits_sum_on_cpu(const tensor::Tensor& tensor) {
 }  // namespace
 
 tensor::Tensor bits_sum(const tensor::Tensor& tensor) {
-  return tensor.is_cpu() ? tensor::full({1}, std::int64_t{bits_sum_on_cpu(tensor)}, tensor::Dtype::int64)
-                         : reference::bits_sum(tensor);
+  if (!tensor.is_cpu()) no_kernel(tensor);
+  return tensor::of(std::vector<std::int64_t>{bits_sum_on_cpu(tensor)});
 }
 
 namespace {
@@ -136,7 +135,7 @@ void adamw_on_device(const AdamW& settings, double weight_decay, const AdamWTens
   if constexpr (has_cuda_kernels) {
     if (tensors.parameter.is_cuda()) return on_cuda::adamw(settings, weight_decay, tensors);
   }
-  reference::adamw(settings, weight_decay, tensors);
+  no_kernel(tensors.parameter);
 }
 
 // {parameter, m, v, rounded} of every stretch.
@@ -186,7 +185,7 @@ void round_into(const tensor::Tensor& master, const tensor::Tensor& rounded) {
   if constexpr (has_cuda_kernels) {
     if (master.is_cuda()) return on_cuda::round_into(master, rounded);
   }
-  reference::round_into(master, rounded);
+  rounded.copy_from(master);
 }
 
 }  // namespace troika::kernels

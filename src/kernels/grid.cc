@@ -5,7 +5,6 @@
 #include "cpu/grid.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
-#include "kernels/reference/reference.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels {
@@ -21,7 +20,7 @@ void round_to_grid(const tensor::Tensor& x, int shift, const Largest& largest) {
   if constexpr (has_cuda_kernels) {
     if (x.is_cuda()) return on_cuda::round_to_grid(x, shift, largest);
   }
-  reference::round_to_grid(x, shift, largest);
+  no_kernel(x);
 }
 
 void add_on_grid(const tensor::Tensor& sum, const tensor::Tensor& x, int shift, Into into, const Largest& largest) {
@@ -32,7 +31,7 @@ void add_on_grid(const tensor::Tensor& sum, const tensor::Tensor& x, int shift, 
   if constexpr (has_cuda_kernels) {
     if (x.is_cuda()) return on_cuda::add_on_grid(sum, x, shift, into, largest);
   }
-  reference::add_on_grid(sum, x, shift, into, largest);
+  no_kernel(sum);
 }
 
 void add_rows_on_grid(const MatrixPart& sum, const tensor::Tensor& row_r, const tensor::Tensor& x_rD, int shift,
@@ -42,7 +41,7 @@ void add_rows_on_grid(const MatrixPart& sum, const tensor::Tensor& row_r, const 
                                row_r.data<std::int64_t>()};
     return note(largest, cpu::add_rows(rows, sum.elements.data<std::int64_t>(), x_rD.data<float>(), shift));
   }
-  reference::add_rows_on_grid(sum, row_r, x_rD, shift, largest);
+  no_kernel(x_rD);
 }
 
 void from_integers(const tensor::Tensor& sum, int shift, const tensor::Tensor& x) {
@@ -50,7 +49,7 @@ void from_integers(const tensor::Tensor& sum, int shift, const tensor::Tensor& x
   if constexpr (has_cuda_kernels) {
     if (x.is_cuda()) return on_cuda::from_integers(sum, shift, x);
   }
-  reference::from_integers(sum, shift, x);
+  no_kernel(sum);
 }
 
 tensor::Tensor integer_chunk_squares(const tensor::Tensor& sum, int shift, std::int64_t chunk) {
@@ -62,9 +61,7 @@ tensor::Tensor integer_chunk_squares(const tensor::Tensor& sum, int shift, std::
   if constexpr (has_cuda_kernels) {
     if (sum.is_cuda()) return on_cuda::integer_chunk_squares(sum, shift, chunk);
   }
-  const tensor::Tensor x = tensor::empty(sum.sizes(), sum.type().of(tensor::Dtype::fp32));
-  reference::from_integers(sum, shift, x);
-  return reference::chunk_squares(x, chunk);
+  no_kernel(sum);
 }
 
 }  // namespace troika::kernels

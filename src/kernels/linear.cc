@@ -7,7 +7,6 @@
 #include "cpu/row_sums.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
-#include "kernels/reference/reference.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels {
@@ -56,9 +55,7 @@ void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Te
 // The weight as few_rows.h reads it; nothing when its elements do not all follow each other.
 std::optional<cpu::Weight> dense_weight(const tensor::Tensor& w_OI) {
   cpu::Weight w;
-  w.element = w_OI.dtype() == tensor::Dtype::bf16 ? cpu::Weight::Element::bf16
-              : w_OI.dtype() == tensor::Dtype::fp16   ? cpu::Weight::Element::fp16
-                                                  : cpu::Weight::Element::fp32;
+  w.element = w_OI.dtype();
   w.order = w_OI.is_contiguous() ? cpu::Weight::Order::out_in : cpu::Weight::Order::in_out;
   w.O = w_OI.size(0);
   w.I = w_OI.size(1);
@@ -110,7 +107,8 @@ tensor::Tensor cpu_forward(const tensor::Tensor& x_MI, const tensor::Tensor& w_O
 }  // namespace
 
 tensor::Tensor linear_forward(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& bias_O) {
-  return x_MI.is_cpu() ? cpu_forward(x_MI, w_OI, bias_O) : reference::linear_forward(x_MI, w_OI, bias_O);
+  if (x_MI.is_cpu()) return cpu_forward(x_MI, w_OI, bias_O);
+  no_kernel(x_MI);
 }
 
 void linear_forward_float(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& y_MO) {
@@ -118,21 +116,22 @@ void linear_forward_float(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI
     if (!multiply_few_rows(x_MI, w_OI, y_MO)) multiply(x_MI, w_OI.t(), y_MO);
     return;
   }
-  reference::linear_forward_float(x_MI, w_OI, y_MO);
+  no_kernel(x_MI);
 }
 
 tensor::Tensor linear_backward_input(const tensor::Tensor& dy_MO, const tensor::Tensor& w_OI) {
-  return dy_MO.is_cpu() ? product(dy_MO, w_OI) : reference::linear_backward_input(dy_MO, w_OI);
+  if (dy_MO.is_cpu()) return product(dy_MO, w_OI);
+  no_kernel(dy_MO);
 }
 
 void linear_backward_weight(const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const tensor::Tensor& dw_OI) {
   if (dy_MO.is_cpu()) return multiply(dy_MO.t(), x_MI, dw_OI);
-  reference::linear_backward_weight(dy_MO, x_MI, dw_OI);
+  no_kernel(dy_MO);
 }
 
 void linear_backward_weight_add(const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const tensor::Tensor& dw_OI) {
   if (dy_MO.is_cpu()) return multiply(dy_MO.t(), x_MI, dw_OI, {cpu::Addend::Kind::output, nullptr});
-  reference::linear_backward_weight_add(dy_MO, x_MI, dw_OI);
+  no_kernel(dy_MO);
 }
 
 void linear_backward_bias(const tensor::Tensor& dy_MO, const tensor::Tensor& dbias_O) {
@@ -144,16 +143,16 @@ void linear_backward_bias(const tensor::Tensor& dy_MO, const tensor::Tensor& dbi
   if constexpr (has_cuda_kernels) {
     if (dy_MO.is_cuda()) return on_cuda::linear_backward_bias(dy_MO, dbias_O);
   }
-  reference::linear_backward_bias(dy_MO, dbias_O);
+  no_kernel(dy_MO);
 }
 
 bool multiplies_as_it_is(const tensor::Tensor& x) { return x.is_cpu() ? multiplies_both(x, x) : true; }
 
-tensor::Tensor empty_spaced_rows(std::int64_t rows, std::int64_t columns, const tensor::TensorType& options) {
-  const auto element = static_cast<std::int64_t>(options.of().itemsize());
+tensor::Tensor empty_spaced_rows(std::int64_t rows, std::int64_t columns, const tensor::TensorType& type) {
+  const std::int64_t element = base::bytes_of(type.dtype);
   const std::int64_t line = 64 / element, power = 1024 / element;
   const std::int64_t whole = (columns + line - 1) / line * line, apart = whole % power == 0 ? whole + line : whole;
-  return tensor::empty({rows, apart}, options).narrow(1, 0, columns);
+  return tensor::empty({rows, apart}, type).narrow(1, 0, columns);
 }
 
 }  // namespace troika::kernels

@@ -3,7 +3,7 @@
 #include "cpu/norm.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
-#include "kernels/reference/reference.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels {
@@ -15,7 +15,7 @@ static cpu::Rows rows_of(const tensor::Tensor& x_MD) {
 tensor::Tensor rms_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor& w_D, double eps, RmsNormSaved* saved,
                             const tensor::Tensor& plus_MD) {
   if (x_MD.is_cpu()) {
-    if (plus_MD.defined()) x_MD.add_(plus_MD);
+    if (plus_MD.defined()) tensor::add(x_MD, plus_MD);
     const tensor::Tensor x = cpu_operand(x_MD).contiguous(), w = cpu_operand(w_D).contiguous(), y = tensor::empty_like(x);
     const tensor::Tensor rstd_M = empty_statistics(x, x.sizes().slice(0, x.dims() - 1));
     cpu::rms_norm_forward(rows_of(x), x.data(), w.data(), eps, y.data(), rstd_M.data<float>());
@@ -25,7 +25,7 @@ tensor::Tensor rms_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor
   if constexpr (has_cuda_kernels) {
     if (x_MD.is_cuda()) return on_cuda::rms_norm_forward(x_MD, w_D, eps, saved, plus_MD);
   }
-  return reference::rms_norm_forward(x_MD, w_D, eps, saved, plus_MD);
+  no_kernel(x_MD);
 }
 
 tensor::Tensor rms_norm_backward(const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD, const tensor::Tensor& w_D,
@@ -41,13 +41,13 @@ tensor::Tensor rms_norm_backward(const tensor::Tensor& dy_MD, const tensor::Tens
   if constexpr (has_cuda_kernels) {
     if (x_MD.is_cuda()) return on_cuda::rms_norm_backward(dy_MD, x_MD, w_D, saved, dw_D, plus_MD);
   }
-  return reference::rms_norm_backward(dy_MD, x_MD, w_D, saved, dw_D, plus_MD);
+  no_kernel(dy_MD);
 }
 
 tensor::Tensor layer_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor& w_D, const tensor::Tensor& bias_D, double eps,
                               LayerNormSaved* saved, const tensor::Tensor& plus_MD) {
   if (x_MD.is_cpu()) {
-    if (plus_MD.defined()) x_MD.add_(plus_MD);
+    if (plus_MD.defined()) tensor::add(x_MD, plus_MD);
     const tensor::Tensor x = cpu_operand(x_MD).contiguous(), y = tensor::empty_like(x);
     const tensor::Tensor w = cpu_operand(w_D).contiguous(), bias = cpu_operand(bias_D).contiguous();
     const tensor::Tensor mean_M = empty_statistics(x, x.sizes().slice(0, x.dims() - 1)), rstd_M = tensor::empty_like(mean_M);
@@ -59,7 +59,7 @@ tensor::Tensor layer_norm_forward(const tensor::Tensor& x_MD, const tensor::Tens
   if constexpr (has_cuda_kernels) {
     if (x_MD.is_cuda()) return on_cuda::layer_norm_forward(x_MD, w_D, bias_D, eps, saved, plus_MD);
   }
-  return reference::layer_norm_forward(x_MD, w_D, bias_D, eps, saved, plus_MD);
+  no_kernel(x_MD);
 }
 
 tensor::Tensor layer_norm_backward(const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD, const tensor::Tensor& w_D,
@@ -77,7 +77,7 @@ tensor::Tensor layer_norm_backward(const tensor::Tensor& dy_MD, const tensor::Te
   if constexpr (has_cuda_kernels) {
     if (x_MD.is_cuda()) return on_cuda::layer_norm_backward(dy_MD, x_MD, w_D, saved, dw_D, dbias_D, plus_MD);
   }
-  return reference::layer_norm_backward(dy_MD, x_MD, w_D, saved, dw_D, dbias_D, plus_MD);
+  no_kernel(dy_MD);
 }
 
 }  // namespace troika::kernels

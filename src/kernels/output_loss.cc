@@ -30,9 +30,13 @@ tensor::Tensor multiplied(const tensor::Tensor& w_vD) { return multiplies_as_it_
 
 // The target's logit where it lies in these columns, else 0.
 tensor::Tensor target_logits(const tensor::Tensor& logits_Mv, const tensor::Tensor& column_M) {
-  const std::int64_t v = logits_Mv.size(1);
-  const tensor::Tensor elsewhere_M = (column_M < 0).logical_or_(column_M >= v);
-  return logits_Mv.gather(1, column_M.clamp(0, v - 1).unsqueeze(1)).squeeze(1).masked_fill_(elsewhere_M, 0.0);
+  const tensor::Tensor target_M = tensor::zeros({logits_Mv.size(0)}), columns = column_M.contiguous();
+  const auto* const column = columns.data<std::int64_t>();
+  for (std::int64_t row = 0; row < logits_Mv.size(0); ++row) {
+    if (column[row] >= 0 && column[row] < logits_Mv.size(1))
+      target_M.data<float>()[row] = logits_Mv.data<float>()[row * logits_Mv.stride(0) + column[row]];
+  }
+  return target_M;
 }
 
 OutputLossPart empty_part(const tensor::Tensor& x_MD) {
@@ -41,7 +45,24 @@ OutputLossPart empty_part(const tensor::Tensor& x_MD) {
 }
 
 tensor::Tensor weights_of(const tensor::Tensor& targets_M, double scale) {
-  return (targets_M != no_loss).to(tensor::Dtype::fp32).mul_(scale);
+  const tensor::Tensor weight_M = tensor::empty({targets_M.elements()}), targets = targets_M.contiguous();
+  for (std::int64_t i = 0; i < targets.elements(); ++i)
+    weight_M.data<float>()[i] = targets.data<std::int64_t>()[i] == no_loss ? 0.0f : static_cast<float>(scale);
+  return weight_M;
+}
+
+// The columns of targets in a part of the vocabulary that begins at `first_row`.
+tensor::Tensor columns_of(const tensor::Tensor& targets_M, std::int64_t first_row) {
+  const tensor::Tensor column_M = targets_M.clone();
+  for (std::int64_t i = 0; i < column_M.elements(); ++i) column_M.data<std::int64_t>()[i] -= first_row;
+  return column_M;
+}
+
+// a - b, fp32.
+tensor::Tensor difference(const tensor::Tensor& a_M, const tensor::Tensor& b_M) {
+  const tensor::Tensor difference_M = a_M.clone();
+  tensor::add(difference_M, b_M, -1);
+  return difference_M;
 }
 
 }  // namespace
@@ -51,7 +72,7 @@ std::int64_t output_loss_chunk_rows(std::int64_t D) { return std::clamp<std::int
 std::int64_t OutputLossSaved::bytes() const {
   std::int64_t sum = 0;
   for (const tensor::Tensor* tensor : {&logits_Mv, &part_lse_M, &dx_MD, &dw_vD})
-    sum += tensor->defined() ? static_cast<std::int64_t>(tensor->nbytes()) : 0;
+    sum += tensor->defined() ? tensor->bytes() : 0;
   return sum;
 }
 
@@ -68,7 +89,7 @@ OutputLossPart output_loss_forward(const tensor::Tensor& x_MD, const tensor::Ten
     tensor::Tensor logits_mv = room.defined() ? room.narrow(0, 0, rows) : saved->logits_Mv.narrow(0, begin, rows);
     linear_forward_float(x_MD.narrow(0, begin, rows), w, logits_mv);
     const tensor::Tensor lse_m = part.lse_M.narrow(0, begin, rows);
-    part.target_M.narrow(0, begin, rows).copy_from(target_logits(logits_mv, targets_M.narrow(0, begin, rows) - first_row));
+    part.target_M.narrow(0, begin, rows).copy_from(target_logits(logits_mv, columns_of(targets_M.narrow(0, begin, rows), first_row)));
     if (saved != nullptr && halves) {
       log_sum_exp_and_keep(logits_mv, lse_m, saved->logits_Mv.narrow(0, begin, rows));
     } else {
@@ -107,19 +128,14 @@ OutputLossPart output_loss_join(const std::vector<OutputLossPart>& parts) {
   OutputLossPart whole = parts.front();
   for (std::size_t i = 1; i < parts.size(); ++i) {
     whole.lse_M = log_add_exp(whole.lse_M, parts[i].lse_M);
-    whole.target_M = whole.target_M + parts[i].target_M;
+    whole.target_M = whole.target_M.clone();
+    tensor::add(whole.target_M, parts[i].target_M);
   }
   return whole;
 }
 
 tensor::Tensor output_loss_sum(const OutputLossPart& whole, const tensor::Tensor& targets_M) {
-  const tensor::Tensor losses_M = whole.lse_M - whole.target_M;
-  if (!losses_M.is_cpu()) {
-    const tensor::Tensor silent_M = targets_M == no_loss;
-    const tensor::Tensor counted_M = losses_M.to(tensor::Dtype::fp64).masked_fill_(silent_M, 0.0);
-    return tensor::stack({counted_M.sum(), silent_M.logical_not().sum().to(tensor::Dtype::fp64)});
-  }
-  // In row order, for libtorch's sums depend on the number of threads.
+  const tensor::Tensor losses_M = difference(whole.lse_M, whole.target_M);
   const tensor::Tensor targets = targets_M.contiguous(), sum_2 = tensor::zeros({2}, tensor::Dtype::fp64);
   const float* losses = losses_M.data<float>();
   const auto* target = targets.data<std::int64_t>();
@@ -141,8 +157,8 @@ LossSum read_loss(const tensor::Tensor& sum_2) {
 tensor::Tensor output_loss_backward_input(const tensor::Tensor& w_vD, const tensor::Tensor& targets_M, std::int64_t first_row,
                                       const tensor::Tensor& lse_M, double scale, OutputLossSaved& saved) {
   if (saved.dx_MD.defined()) return std::move(saved.dx_MD);
-  const tensor::Tensor kept_lse_M = saved.part_lse_M.defined() ? lse_M - saved.part_lse_M : lse_M;
-  saved = {cross_entropy_gradient(saved.logits_Mv, kept_lse_M, targets_M - first_row, weights_of(targets_M, scale),
+  const tensor::Tensor kept_lse_M = saved.part_lse_M.defined() ? difference(lse_M, saved.part_lse_M) : lse_M;
+  saved = {cross_entropy_gradient(saved.logits_Mv, kept_lse_M, columns_of(targets_M, first_row), weights_of(targets_M, scale),
                                   saved.logits_Mv.dtype()),
            {},
            {},

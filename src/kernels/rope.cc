@@ -2,10 +2,12 @@
 
 #include <cmath>
 
+#include "base/exact_math.h"
+#include "cpu/parallel.h"
 #include "cpu/rope.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
-#include "kernels/reference/reference.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels {
@@ -21,12 +23,12 @@ double stretched(double frequency, const RopeScaling& s) {
   return (1 - kept) * frequency / s.factor + kept * frequency;
 }
 
-tensor::Tensor frequencies_of(const RopeFrequencies& f) {
-  const auto options = tensor::TensorType(tensor::Dtype::fp64);
-  const tensor::Tensor exponent_I = at::arange(0, f.head_dim, 2, options).div_(-static_cast<double>(f.head_dim));
-  tensor::Tensor frequency_I = at::pow(at::scalar_tensor(f.theta, options), exponent_I);
-  double* frequencies = frequency_I.data<double>();
-  for (std::int64_t i = 0; i < frequency_I.elements(); ++i) frequencies[i] = stretched(frequencies[i], f.scaling);
+std::vector<double> frequencies_of(const RopeFrequencies& f) {
+  std::vector<double> frequency_I;
+  for (std::int64_t i = 0; i < f.head_dim; i += 2) {
+    const double exponent = static_cast<double>(i) / -static_cast<double>(f.head_dim);
+    frequency_I.push_back(stretched(base::pow(f.theta, exponent), f.scaling));
+  }
   return frequency_I;
 }
 
@@ -41,13 +43,21 @@ void turn(const tensor::Tensor& x, const RopeTable& rope, cpu::Turn turn, const 
 
 RopeTable make_rope_table(const std::vector<std::int64_t>& positions, const RopeFrequencies& frequencies,
                           const tensor::Device& device) {
-  const tensor::Tensor position_T1 = tensor::of(positions).to(tensor::Dtype::fp64).unsqueeze(1);
-  const tensor::Tensor angle_TI = position_T1 * frequencies_of(frequencies);
-  return {angle_TI.cos().to(tensor::Dtype::fp32).to(device), angle_TI.sin().to(tensor::Dtype::fp32).to(device), {}};
+  const std::vector<double> frequency_I = frequencies_of(frequencies);
+  const auto T = static_cast<std::int64_t>(positions.size()), I = static_cast<std::int64_t>(frequency_I.size());
+  const tensor::Tensor cos_TI = tensor::empty({T, I}), sin_TI = tensor::empty({T, I});
+  cpu::parallel_pieces(T, 64, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t at = begin * I; at < end * I; ++at) {
+      const double angle = static_cast<double>(positions[static_cast<std::size_t>(at / I)]) * frequency_I[static_cast<std::size_t>(at % I)];
+      cos_TI.data<float>()[at] = static_cast<float>(base::cos(angle));
+      sin_TI.data<float>()[at] = static_cast<float>(base::sin(angle));
+    }
+  });
+  return {cos_TI.to(device), sin_TI.to(device), {}};
 }
 
 RopeTable rows(const RopeTable& table, const tensor::Tensor& index_T) {
-  return {table.cos_TI.index_select(0, index_T), table.sin_TI.index_select(0, index_T), {}};
+  return {tensor::rows_of(table.cos_TI, index_T), tensor::rows_of(table.sin_TI, index_T), {}};
 }
 
 tensor::Tensor rope_forward(const tensor::Tensor& x_BTnH, const RopeTable& rope) {
@@ -59,7 +69,7 @@ tensor::Tensor rope_forward(const tensor::Tensor& x_BTnH, const RopeTable& rope)
   if constexpr (has_cuda_kernels) {
     if (x_BTnH.is_cuda()) return on_cuda::rope_forward(x_BTnH, rope);
   }
-  return reference::rope_forward(x_BTnH, rope);
+  no_kernel(x_BTnH);
 }
 
 void rope_backward(const tensor::Tensor& dy_BTnH, const RopeTable& rope, const tensor::Tensor& dx_BTnH) {
@@ -74,7 +84,7 @@ void rope_backward(const tensor::Tensor& dy_BTnH, const RopeTable& rope, const t
   if constexpr (has_cuda_kernels) {
     if (dy_BTnH.is_cuda()) return on_cuda::rope_backward(dy_BTnH, rope, dx_BTnH);
   }
-  return reference::rope_backward(dy_BTnH, rope, dx_BTnH);
+  no_kernel(dy_BTnH);
 }
 
 // The tensors must outlive the result.
@@ -97,7 +107,7 @@ tensor::Tensor qk_norm_rope_forward(const tensor::Tensor& x_BTnH, const tensor::
   if constexpr (has_cuda_kernels) {
     if (x_BTnH.is_cuda()) return on_cuda::qk_norm_rope_forward(x_BTnH, w_H, eps, rope, saved);
   }
-  return reference::qk_norm_rope_forward(x_BTnH, w_H, eps, rope, saved);
+  no_kernel(x_BTnH);
 }
 
 void qk_norm_rope_backward(const tensor::Tensor& dy_BTnH, const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H,
@@ -117,7 +127,7 @@ void qk_norm_rope_backward(const tensor::Tensor& dy_BTnH, const tensor::Tensor& 
   if constexpr (has_cuda_kernels) {
     if (x_BTnH.is_cuda()) return on_cuda::qk_norm_rope_backward(dy_BTnH, x_BTnH, w_H, rope, saved, dx_BTnH, dw_H);
   }
-  return reference::qk_norm_rope_backward(dy_BTnH, x_BTnH, w_H, rope, saved, dx_BTnH, dw_H);
+  no_kernel(dy_BTnH);
 }
 
 }  // namespace troika::kernels

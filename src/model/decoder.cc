@@ -44,7 +44,7 @@ Decoder::Decoder(const config::ModelSettings& model, int first, int end, const O
   for (std::size_t i = 0; i < layouts_.size(); ++i) {
     const bool copy_or_own = i < segments_.size() || has_tied_copy();
     parameters_.push_back(copy_or_own
-                              ? tensor::empty({layouts_[i].elements}, at::device(options.device).dtype(options.dtype))
+                              ? tensor::empty({layouts_[i].elements}, tensor::TensorType(options.dtype, options.device))
                               : parameters_.front());
   }
 }
@@ -57,7 +57,7 @@ bool Decoder::has_tied_copy() const { return has_tied_use() && first_ > 0; }
 std::vector<tensor::Tensor> Decoder::new_gradients() const {
   std::vector<tensor::Tensor> gradients;
   for (const shape::SegmentLayout& layout : layouts_)
-    gradients.push_back(tensor::empty({layout.elements}, at::device(options_.device).dtype(tensor::Dtype::fp32)));
+    gradients.push_back(tensor::empty({layout.elements}, tensor::TensorType(tensor::Dtype::fp32, options_.device)));
   return gradients;
 }
 

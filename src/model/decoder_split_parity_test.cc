@@ -9,7 +9,7 @@
 
 #include "comm/threads_channel.h"
 #include "model/decoder_test_support.h"
-#include "model/scalar_type.h"
+#include "model/dtype_of.h"
 
 namespace troika::model {
 namespace {

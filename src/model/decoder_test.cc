@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "kernels/output_loss.h"
 #include "model/decoder_test_support.h"
-#include "model/scalar_type.h"
+#include "model/dtype_of.h"
 #include "shape/output_loss.h"
 
 namespace troika::model {
@@ -173,7 +173,7 @@ void expect_foretold_bytes(const config::ModelSettings& m, config::Precision pre
                            shape::SavedActivations activations) {
   const Tokens tokens = make_tokens(m, 2, 5, 0, at::kCPU);
   Decoder::Options options = options_for(5);
-  options.dtype = scalar_type(precision);
+  options.dtype = dtype_of(precision);
   const Decoder decoder = std::move(make_decoders(m, {0, 6}, options).front());
   DecoderResult result = decoder.forward({}, tokens, activations);
   const shape::SavedBytes foretold =

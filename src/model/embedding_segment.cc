@@ -3,6 +3,7 @@
 
 #include "kernels/embedding.h"
 #include "shape/architecture.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {
@@ -56,7 +57,7 @@ class EmbeddingSegment final : public Segment {
   void add_positions(const SegmentBuffer& parameters, const Tokens& tokens, tensor::Tensor& y_mD) const {
     const shape::Range rows = groups_.tensor->rows(tokens.B * tokens.T);
     const tensor::Tensor own_m = learned_rows_of(positions_, tokens).narrow(0, rows.begin, rows.count);
-    y_mD.add_(kernels::embedding_forward(own_m, learned(parameters), 0));
+    tensor::add(y_mD, kernels::embedding_forward(own_m, learned(parameters), 0));
   }
 
   const Groups groups_;
@@ -77,7 +78,8 @@ tensor::Tensor embed(const config::ModelSettings& model, const tensor::Tensor& f
   const std::int64_t V = model.vocab, P = model.max_positions, D = model.hidden;
   const tensor::Tensor x_MD = kernels::embedding_forward(ids_M, flat.narrow(0, 0, V * D).view({V, D}), 0);
   if (shape::has_rotary_positions(shape::architecture_of(model))) return x_MD;
-  return x_MD + kernels::embedding_forward(positions_M, flat.narrow(0, V * D, P * D).view({P, D}), 0);
+  tensor::add(x_MD, kernels::embedding_forward(positions_M, flat.narrow(0, V * D, P * D).view({P, D}), 0));
+  return x_MD;
 }
 
 }  // namespace troika::model

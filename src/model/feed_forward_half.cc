@@ -1,5 +1,6 @@
 
 #include "model/block_halves.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {
@@ -50,7 +51,8 @@ tensor::Tensor FeedForwardHalf::forward(const HalfBuffer& parameters, const Stre
   tensor::Tensor y_mD = groups_.tensor->reduce_scatter(down_.multiply(w.down, s.hidden_MF, tokens, s.down_adapter));
   if (activations != shape::SavedActivations::all || !down_.has_gradient()) drop(s.hidden_MF);
   down_.add_bias(w.down, y_mD);
-  return y_mD.add_(x.x_mD);
+  tensor::add(y_mD, x.x_mD);
+  return y_mD;
 }
 
 tensor::Tensor FeedForwardHalf::backward_input(const HalfBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,

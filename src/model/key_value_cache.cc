@@ -9,8 +9,8 @@
 
 namespace troika::model {
 
-KeyValueCache::KeyValueCache(const config::ModelSettings& model, const tensor::TensorType& options)
-    : k(model.kv_heads), H(model.head_dim), options_(options), blocks_(static_cast<std::size_t>(model.layers)) {}
+KeyValueCache::KeyValueCache(const config::ModelSettings& model, const tensor::TensorType& type)
+    : k(model.kv_heads), H(model.head_dim), type_(type), blocks_(static_cast<std::size_t>(model.layers)) {}
 
 std::int64_t KeyValueCache::bytes() const {
   std::int64_t sum = 0;
@@ -25,7 +25,7 @@ void KeyValueCache::reserve(std::int64_t positions) {
   constexpr std::int64_t step = 64;
   capacity_ = (std::max(positions, capacity_ + capacity_ / 2) + step - 1) / step * step;
   const auto grow = [&](tensor::Tensor& held_kSH) {
-    tensor::Tensor larger_kSH = tensor::empty({k, capacity_, H}, options_);
+    tensor::Tensor larger_kSH = tensor::empty({k, capacity_, H}, type_);
     if (length_ > 0) larger_kSH.narrow(1, 0, length_).copy_from(held_kSH.narrow(1, 0, length_));
     held_kSH = larger_kSH;
   };

@@ -15,13 +15,13 @@ namespace troika::model {
 // positions are added. One rank's thread.
 class KeyValueCache {
  public:
-  // `options`: device and dtype of keys and values.
-  KeyValueCache(const config::ModelSettings& model, const tensor::TensorType& options);
+  // `type`: of keys and values.
+  KeyValueCache(const config::ModelSettings& model, const tensor::TensorType& type);
 
   std::int64_t length() const { return length_; }  // positions that every block holds
   std::int64_t capacity() const { return capacity_; }
   std::int64_t bytes() const;  // of the memory held
-  tensor::Dtype dtype() const { return options_.dtype().toScalarType(); }
+  tensor::Dtype dtype() const { return type_.dtype; }
 
   // Makes room for `positions` in all, at least.
   void reserve(std::int64_t positions);
@@ -42,7 +42,7 @@ class KeyValueCache {
   };
 
   std::int64_t k, H;
-  tensor::TensorType options_;
+  tensor::TensorType type_;
   std::int64_t length_ = 0, capacity_ = 0;
   std::vector<Block> blocks_;
 };

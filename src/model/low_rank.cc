@@ -8,6 +8,7 @@
 #include "config/lora.h"
 #include "kernels/dropout.h"
 #include "kernels/linear.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {
@@ -118,10 +119,10 @@ void LowRank::forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, con
   s.h_MR = kernels::linear_forward(dropped(x_MI, tokens), a(w_W));
   const tensor::Tensor sum_MO = kernels::linear_forward(s.h_MR, all_b(w_W));
   if (one_scale_) {
-    y_MO.add_(sum_MO, parts_.front().scale);
+    tensor::add(y_MO, sum_MO, parts_.front().scale);
     return;
   }
-  for (const Part& p : parts_) y_MO.narrow(1, p.first, p.rows).add_(sum_MO.narrow(1, p.first, p.rows), p.scale);
+  for (const Part& p : parts_) tensor::add(y_MO.narrow(1, p.first, p.rows), sum_MO.narrow(1, p.first, p.rows), p.scale);
 }
 
 // Dropout is a product with the mask, forward and backward.
@@ -129,11 +130,11 @@ void LowRank::backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy
                              const tensor::Tensor& dx_MI, LowRankSaved& s) const {
   s.dh_MR = kernels::linear_backward_input(dy_MO, all_b(w_W));
   if (one_scale_) {
-    s.dh_MR.mul_(parts_.front().scale);
+    tensor::multiply(s.dh_MR, parts_.front().scale);
   } else {
-    for (const Part& p : parts_) s.dh_MR.narrow(1, p.first_rank, p.rank).mul_(p.scale);
+    for (const Part& p : parts_) tensor::multiply(s.dh_MR.narrow(1, p.first_rank, p.rank), p.scale);
   }
-  dx_MI.add_(dropped(kernels::linear_backward_input(s.dh_MR, a(w_W)), tokens));
+  tensor::add(dx_MI, dropped(kernels::linear_backward_input(s.dh_MR, a(w_W)), tokens));
 }
 
 void LowRank::backward_weight(const tensor::Tensor& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI,
@@ -141,7 +142,8 @@ void LowRank::backward_weight(const tensor::Tensor& dw_W, const tensor::Tensor& 
   kernels::linear_backward_weight(s.dh_MR, dropped(x_MI, tokens), a(dw_W));
   const tensor::Tensor db_OR = tensor::empty({O, R}, dw_W.type());
   kernels::linear_backward_weight(dy_MO, s.h_MR, db_OR);
-  for (std::size_t part = 0; part < parts_.size(); ++part) b(dw_W, part).copy_from(block(db_OR, part)).mul_(parts_[part].scale);
+  for (std::size_t part = 0; part < parts_.size(); ++part)
+    tensor::multiply(b(dw_W, part).copy_from(block(db_OR, part)), parts_[part].scale);
 }
 
 }  // namespace troika::model

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "shape/architecture.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {
@@ -26,7 +27,7 @@ Positions make_positions(const config::ModelSettings& model, std::int64_t seq_le
   positions.seq_len = seq_len;
   const std::vector<std::int64_t> mine = context.positions(seq_len);
   const auto on_device = [&](const std::vector<std::int64_t>& values) {
-    return at::tensor(values, tensor::TensorType(tensor::Dtype::int64)).to(device);
+    return tensor::of(values).to(device);
   };
   if (shape::has_rotary_positions(shape::architecture_of(model))) {
     positions.whole_rope =
@@ -48,7 +49,7 @@ kernels::RopeTable rope_of(const Positions& positions, const Tokens& tokens) {
 
 tensor::Tensor learned_rows_of(const Positions& positions, const Tokens& tokens) {
   if (tokens.position_BT.defined()) return tokens.position_BT.flatten();
-  return positions.index_T.narrow(0, 0, tokens.T).repeat({tokens.B});
+  return tensor::repeat(positions.index_T.narrow(0, 0, tokens.T), tokens.B);
 }
 
 void check_positions(const Positions& positions, const Tokens& tokens, const sharding::ContextGroup& context) {

@@ -1,6 +1,7 @@
 #include "model/projection.h"
 
 #include "kernels/linear.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {
@@ -35,7 +36,7 @@ tensor::Tensor Projection::multiply(const tensor::Tensor& w_W, const tensor::Ten
 }
 
 void Projection::add_bias(const tensor::Tensor& w_W, const tensor::Tensor& y_MO) const {
-  if (has_bias_) y_MO.add_(bias(w_W));
+  if (has_bias_) tensor::add(y_MO, bias(w_W));
 }
 
 tensor::Tensor Projection::backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO) const {

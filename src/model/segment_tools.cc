@@ -19,7 +19,7 @@ tensor::Tensor gradient_like(const tensor::Tensor& parameter) {
 
 std::int64_t bytes_of(std::initializer_list<const tensor::Tensor*> tensors) {
   std::int64_t sum = 0;
-  for (const tensor::Tensor* tensor : tensors) sum += tensor->defined() ? static_cast<std::int64_t>(tensor->nbytes()) : 0;
+  for (const tensor::Tensor* tensor : tensors) sum += tensor->defined() ? tensor->bytes() : 0;
   return sum;
 }
 

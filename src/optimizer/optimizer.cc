@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::optimizer {
@@ -112,7 +113,7 @@ void AdamW::add_sums(const tensor::Tensor& of_stretches, std::size_t first, Sums
 }
 
 static std::uint32_t sum_of(const tensor::Tensor& flat, std::int64_t begin, std::int64_t count) {
-  return static_cast<std::uint32_t>(kernels::bits_sum(flat.narrow(0, begin, count)).item<std::int64_t>());
+  return static_cast<std::uint32_t>(tensor::value_of(kernels::bits_sum(flat.narrow(0, begin, count))));
 }
 
 std::optional<StateFault> AdamW::find_fault() const {

@@ -18,7 +18,7 @@ OptimizerState::OptimizerState(int count, std::int64_t elements, const shape::St
     if (mapping_ != nullptr) {
       auto* begin = static_cast<float*>(mapping_->data());
       stored_.push_back(elements == 0 ? tensor::empty({0}, tensor::Dtype::fp32)
-                                      : at::from_blob(begin + i * elements, {elements}, tensor::Dtype::fp32));
+                                      : tensor::borrow(begin + i * elements, {elements}, tensor::Dtype::fp32));
     } else if (travels()) {
       stored_.push_back(streams.new_host_tensor({elements}, tensor::Dtype::fp32).zero());
     } else {

@@ -40,7 +40,7 @@ std::optional<kernels::DocumentBounds> bounds_of(const Ring& ring, int visitor, 
                                                  const tensor::Tensor& first_key_Bt, const tensor::Device& device) {
   const tensor::Tensor first_key_BT =
       ring.keys_before(first_key_Bt.narrow(1, piece.q.begin, piece.q.count), piece, visitor);
-  if (first_key_BT.min().item<std::int64_t>() >= piece.k.count) return std::nullopt;
+  if (tensor::smallest(first_key_BT) >= static_cast<double>(piece.k.count)) return std::nullopt;
   return kernels::document_bounds(first_key_BT, {piece.q.count, piece.k.count, piece.q_position, 0}, device);
 }
 
@@ -140,9 +140,9 @@ kernels::AttentionGradients ContextGroup::attend_backward(const tensor::Tensor& 
     ring.wait({&arriving, &leaving});
     if (step == 0) dkv_2BtkH.zero();
     for (const auto& [piece, d] : parts) {
-      dq_BtnH.narrow(1, piece.q.begin, piece.q.count).add_(d.dq_BTnH);
-      dkv_2BtkH.select(0, 0).narrow(1, piece.k.begin, piece.k.count).add_(d.dk_BSkH);
-      dkv_2BtkH.select(0, 1).narrow(1, piece.k.begin, piece.k.count).add_(d.dv_BSkH);
+      tensor::add(dq_BtnH.narrow(1, piece.q.begin, piece.q.count), d.dq_BTnH);
+      tensor::add(dkv_2BtkH[0].narrow(1, piece.k.begin, piece.k.count), d.dk_BSkH);
+      tensor::add(dkv_2BtkH[1].narrow(1, piece.k.begin, piece.k.count), d.dv_BSkH);
     }
     leaving = ring.send_gradients(dkv_2BtkH);
   });

@@ -55,8 +55,8 @@ NewIntegers GradientSum::new_integers() const {
 }
 
 static std::uint32_t bits_of_elements(const tensor::Tensor& elements) {
-  const tensor::Tensor words = elements.dtype() == tensor::Dtype::int64 ? elements.view(tensor::Dtype::int32) : elements;
-  return static_cast<std::uint32_t>(kernels::bits_sum(words).item<std::int64_t>());
+  const tensor::Tensor words = elements.dtype() == tensor::Dtype::int64 ? elements.bits_as(tensor::Dtype::int32) : elements;
+  return static_cast<std::uint32_t>(tensor::value_of(kernels::bits_sum(words)));
 }
 
 void GradientSum::note_shared(const Range& range, const tensor::Tensor& elements) {
@@ -189,7 +189,7 @@ void GradientSum::receive_packed(comm::Channel& replicas, std::uint32_t tag) {
 void GradientSum::add(const tensor::Tensor& range) {
   if (range_.dtype() == tensor::Dtype::fp32) return kernels::add_into(range_, range);
   if (range.dtype() == tensor::Dtype::int64) {
-    range_.add_(range);
+    tensor::add(range_, range);
     return;
   }
   add_on_grid(range, Into::sum);

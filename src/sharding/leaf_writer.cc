@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::sharding {
@@ -15,7 +16,7 @@ void LeafWriter::write_rows(const Range& parameter, const tensor::Tensor& row_r,
   if (are_all_rows(parameter, x_rD)) {
     leaf.copy_from(x_rD.flatten());
   } else {
-    leaf.zero().view({-1, x_rD.size(1)}).index_copy_(0, row_r, x_rD);
+    tensor::set_rows(leaf.zero().view({-1, x_rD.size(1)}), row_r, x_rD);
   }
   close();
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "kernels/flat.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::sharding {
@@ -124,7 +125,7 @@ void OwnLeaves::write_rows(const Range& parameter, const tensor::Tensor& row_r, 
     return note_in_sum(parameter);
   }
   if (are_floats()) {
-    floats_.narrow(0, parameter.begin, parameter.count).view({-1, x_rD.size(1)}).index_add_(0, row_r, x_rD);
+    tensor::add_rows(floats_.narrow(0, parameter.begin, parameter.count).view({-1, x_rD.size(1)}), row_r, x_rD);
   } else {
     add_rows(parameter, row_r, x_rD);
   }

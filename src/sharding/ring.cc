@@ -1,5 +1,7 @@
 #include "sharding/ring.h"
 
+#include <algorithm>
+
 #include "base/clock.h"
 #include "tensor/tensor.h"
 
@@ -30,9 +32,15 @@ std::vector<Piece> Ring::pieces(int visitor) const {
 
 tensor::Tensor Ring::keys_before(const tensor::Tensor& position, const Piece& piece, int visitor) const {
   const auto [low, high] = shape::sequence_chunks(T_, visitor, size_);
-  const tensor::Tensor of_low = (position - low.begin).clamp_(0, low.count);
-  if (piece.k.count == low.count) return of_low;
-  return of_low.add_((position - high.begin).clamp_(0, high.count));
+  const bool both = piece.k.count != low.count;
+  const tensor::Tensor before = position.clone();
+  auto* const keys = before.data<std::int64_t>();
+  for (std::int64_t i = 0; i < before.elements(); ++i) {
+    const std::int64_t at = keys[i];
+    keys[i] = std::clamp<std::int64_t>(at - low.begin, 0, low.count);
+    if (both) keys[i] += std::clamp<std::int64_t>(at - high.begin, 0, high.count);
+  }
+  return before;
 }
 
 comm::Transfer Ring::send(const tensor::Tensor& tensor, std::uint32_t tag) const {

@@ -49,7 +49,7 @@ tensor::Tensor TensorGroup::reduce_scatter(const tensor::Tensor& partial_MD) con
 std::vector<tensor::Tensor> TensorGroup::gather(const tensor::Tensor& mine) const {
   if (channel_ == nullptr) return {mine};
   std::vector<tensor::Tensor> all;
-  for (int r = 0; r < size(); ++r) all.push_back(tensor::empty_like(mine, at::MemoryFormat::Contiguous));
+  for (int r = 0; r < size(); ++r) all.push_back(tensor::empty_like(mine));
   gather_into(mine.contiguous(), all);
   return all;
 }
@@ -62,8 +62,8 @@ tensor::Tensor TensorGroup::sum_of_part(const tensor::Tensor& partial, const std
   const auto me = static_cast<std::size_t>(rank());
   for (std::size_t r = 0; r < ranges.size(); ++r) from.push_back(r == me ? to[me] : tensor::empty_like(to[me]));
   exchange(to, from);
-  tensor::Tensor sum = at::add(from[0].to(tensor::Dtype::fp32), from[1].to(tensor::Dtype::fp32));
-  for (std::size_t r = 2; r < from.size(); ++r) sum.add_(from[r]);
+  const tensor::Tensor sum = tensor::empty(from[0].sizes(), from[0].type().of(tensor::Dtype::fp32)).copy_from(from[0]);
+  for (std::size_t r = 1; r < from.size(); ++r) tensor::add(sum, from[r]);
   return sum.to(partial.dtype());
 }
 
@@ -99,7 +99,11 @@ static void add_in_rank_order(const std::vector<SharedSlice>& slices, const std:
       tensor::Tensor part = slice.view;
       if (r != me) part = from[r].narrow(0, read[r], slice.view.elements()).view(slice.view.sizes());
       read[r] += slice.view.elements();
-      sum = sum.defined() ? sum.add_(part) : part.clone();
+      if (sum.defined()) {
+        tensor::add(sum, part);
+      } else {
+        sum = part.clone();
+      }
     }
     slice.view.copy_from(sum);
   }

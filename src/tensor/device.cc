@@ -27,6 +27,8 @@ Device pick_device(const std::string& word, int) {
 
 void set_threads(int threads) { omp_set_num_threads(threads); }
 
+int threads() { return omp_get_max_threads(); }
+
 std::vector<int> cores_of_openmp() {
   std::set<int> cores;
   for (int place = 0; place < omp_get_num_places(); ++place) {

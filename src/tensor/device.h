@@ -16,6 +16,7 @@ Device pick_device(const std::string& word, int local_rank);
 
 // Threads that operations of this rank may use: sets OpenMP's count (one pool for oneDNN and module cpu) of the calling thread.
 void set_threads(int threads);
+int threads();  // of the calling thread
 
 // The cores among which OpenMP was told to place its threads (OMP_PROC_BIND, OMP_PLACES), ascending; empty: it was not, and binds
 // none.

@@ -158,10 +158,15 @@ Tensor Tensor::view(const Sizes& sizes) const {
 }
 
 Tensor Tensor::bits_as(Dtype dtype) const {
-  if (base::bytes_of(dtype) != element_bytes())
+  const std::int64_t times = element_bytes() / base::bytes_of(dtype);
+  if (times * base::bytes_of(dtype) != element_bytes() || (times > 1 && stride(-1) != 1))
     throw base::BugError(fmt::format("bits of {} as {}", base::name_of(dtype_), base::name_of(dtype)));
   Tensor bits = *this;
   bits.dtype_ = dtype;
+  if (times == 1) return bits;
+  for (std::size_t i = 0; i + 1 < sizes_.size(); ++i) bits.strides_[i] *= times;
+  bits.sizes_[sizes_.size() - 1] *= times;
+  bits.elements_ *= times;
   return bits;
 }
 

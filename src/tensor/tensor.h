@@ -46,6 +46,7 @@ class Tensor {
   }
 
   bool defined() const { return memory_ != nullptr; }
+  void reset() { *this = Tensor(); }  // undefined from here on
   Dtype dtype() const { return dtype_; }
   const Device& device() const { return memory_->device(); }
   TensorType type() const { return {dtype_, device()}; }
@@ -80,7 +81,8 @@ class Tensor {
   Tensor squeeze(int dim) const;                // without it
   // Of the same elements in the same order; one size may be -1. BugError where the strides do not allow it.
   Tensor view(const Sizes& sizes) const;
-  Tensor bits_as(Dtype dtype) const;  // the same bytes; of a dtype of as many
+  // The same bytes. Of a narrower dtype the last dimension, which must be contiguous, has more elements.
+  Tensor bits_as(Dtype dtype) const;
 
   // Views where the strides allow it, else copies.
   Tensor reshape(const Sizes& sizes) const;

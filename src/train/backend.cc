@@ -18,7 +18,7 @@ static std::string reason_against_nccl(const tensor::Device& device) {
     return fmt::format(
         "comm.backend nccl carries tensors between NVIDIA GPUs, but this rank computes on {}; use "
         "--comm.backend gloo, or --device cuda",
-        device.str());
+        name_of(device));
   try {
     comm::nccl::load(comm::nccl::usual_library);
   } catch (const base::ConfigError& error) {

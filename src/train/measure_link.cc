@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "comm/collectives.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::train {
@@ -17,7 +18,7 @@ double slowest(comm::Channel& world, double mine) {
   std::vector<tensor::Tensor> parts;
   for (int rank = 0; rank < world.size(); ++rank) parts.push_back(all.narrow(0, rank, 1));
   comm::all_gather(world, value, parts);
-  return all.max().item<double>();
+  return tensor::largest(all);
 }
 
 // Seconds of one round. The next receive is posted before the send is waited for, so no round waits for a peer to post.

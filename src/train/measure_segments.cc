@@ -4,7 +4,7 @@
 
 #include "base/clock.h"
 #include "model/decoder.h"
-#include "model/scalar_type.h"
+#include "model/dtype_of.h"
 #include "tensor/device.h"
 #include "tensor/tensor.h"
 
@@ -20,7 +20,7 @@ double median_seconds(const model::Decoder& segment, const tensor::Tensor& x_MD,
     tensor::synchronize(tokens.ids_M.device());
     const double begin = base::monotonic_seconds();
     model::DecoderResult result = segment.forward(x_MD, tokens, shape::SavedActivations::all);
-    const tensor::Tensor dy_MD = result.y_mD.defined() ? at::ones_like(result.y_mD) : tensor::Tensor();
+    const tensor::Tensor dy_MD = result.y_mD.defined() ? tensor::ones(result.y_mD.sizes(), result.y_mD.type()) : tensor::Tensor();
     segment.backward_input(dy_MD, tokens, result);
     segment.backward_weight(gradients, tokens, result);
     tensor::synchronize(tokens.ids_M.device());
@@ -45,7 +45,7 @@ std::vector<double> measure_segments(const config::Resolved& resolved, const pla
   model::Decoder::Options options;
   options.seq_len = batch.seq_len;
   options.device = device;
-  options.dtype = model::scalar_type(resolved.settings.precision.compute);
+  options.dtype = model::dtype_of(resolved.settings.precision.compute);
   const tensor::Tensor x_MD =
       tensor::ones({batch.seq_len, model.hidden}, tensor::TensorType(options.dtype, device));
   const auto seconds_of = [&](int segment) {

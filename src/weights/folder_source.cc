@@ -64,7 +64,7 @@ class FolderSource : public ModelSource {
 
   void load(const config::ModelSettings& model, const std::vector<checkpoint::Slice>& wanted,
             comm::Channel& world) override {
-    const int threads = at::get_num_threads();
+    const int threads = tensor::threads();
     checkpoint::agree(world, [&] {
       tensor::set_threads(threads);  // this is another thread than the caller's
       check(model);

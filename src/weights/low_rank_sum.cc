@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "cpu/parallel.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::weights {
@@ -82,9 +84,8 @@ void add_low_rank(const Factors& factors, double scale, const shape::Region& reg
     const std::int64_t count = std::min(piece_elements, data.elements() - begin);
     const tensor::Tensor piece = tensor::empty({count}, tensor::Dtype::fp32);
     float* to = piece.data<float>();
-    at::parallel_for(0, count, sum_grain,
-                     [&](std::int64_t from, std::int64_t end) { sum.write(begin + from, end - from, to + from); });
-    data.narrow(0, begin, count).add_(piece.to(data.device()));
+    cpu::parallel_pieces(count, sum_grain, [&](std::int64_t from, std::int64_t end) { sum.write(begin + from, end - from, to + from); });
+    tensor::add(data.narrow(0, begin, count), piece.to(data.device()));
   }
 }
 

@@ -143,7 +143,7 @@ class MergedSource : public ModelSource {
       factors.push_back(jobs.back().b);
     }
     adapter_->load(factors, world);
-    const int threads = at::get_num_threads();
+    const int threads = tensor::threads();
     checkpoint::agree(world, [&] {
       tensor::set_threads(threads);  // this is another thread than the caller's
       for (const Job& job : jobs) add(job);

@@ -127,7 +127,7 @@ class PeftFolder : public AdapterSource {
   }
 
   void load(const std::vector<checkpoint::Slice>& wanted, comm::Channel& world) override {
-    const int threads = at::get_num_threads();
+    const int threads = tensor::threads();
     checkpoint::agree(world, [&] {
       tensor::set_threads(threads);  // this is another thread than the caller's
       bytes_read_ += read_weights(tensors_, wanted);

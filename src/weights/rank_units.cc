@@ -4,7 +4,7 @@
 
 #include "executor/integrity.h"
 #include "model/decoder.h"
-#include "model/scalar_type.h"
+#include "model/dtype_of.h"
 #include "plan/buckets.h"
 #include "tensor/booked.h"
 #include "tensor/tensor.h"
@@ -84,7 +84,7 @@ executor::Units make_units(const plan::Plan& plan, const mesh::Coordinate& at,
                            tensor::Ledger& ledger) {
   executor::BucketSettings settings;
   settings.zero = static_cast<int>(plan.settings().parallel.zero);
-  settings.dtype = model::scalar_type(plan.precision());
+  settings.dtype = model::dtype_of(plan.precision());
   settings.streams = &streams;
   settings.optimizer = plan.settings().optimizer;
   settings.state = plan.state_place();
@@ -106,7 +106,7 @@ void initialise_trained(const executor::Units& units, std::uint64_t seed, double
       if (!bucket->is_trained()) continue;
       const tensor::Tensor& master = bucket->optimizer().master();
       const tensor::Tensor on_host =
-          master.is_cpu() ? master : tensor::empty_like(master, tensor::TensorType(tensor::Device()));
+          master.is_cpu() ? master : tensor::empty(master.sizes(), master.dtype());
       model::initialise(bucket->layout(), bucket->held(), on_host, seed, init_std);
       if (!master.is_cpu()) master.copy_from(on_host);
     }

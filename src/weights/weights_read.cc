@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "checkpoint/part.h"
+#include "cpu/parallel.h"
 #include "tensor/tensor.h"
 #include "weights/conversion.h"
 
@@ -32,7 +33,7 @@ class Reader {
   }
 
   void read(std::int64_t begin, std::int64_t count, float* to) const {
-    at::parallel_for(0, count, grain, [&](std::int64_t from, std::int64_t end) {
+    cpu::parallel_pieces(count, grain, [&](std::int64_t from, std::int64_t end) {
       for_runs(begin + from, end - from, [&](std::int64_t position, std::int64_t at, std::int64_t run) {
         widen(tensor_.dtype, tensor_.file->at(position), run, to + from + at);
       });

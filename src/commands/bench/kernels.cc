@@ -12,7 +12,7 @@
 #include "commands/bench/timing.h"
 #include "config/config.h"
 #include "host/cores.h"
-#include "model/scalar_type.h"
+#include "model/dtype_of.h"
 #include "plan/job.h"
 #include "tensor/device.h"
 #include "tensor/tensor.h"
@@ -37,7 +37,7 @@ MeasuredOperation measure(const Operation& operation, double allowed_error, doub
 StepShapes shapes_of(const config::Resolved& resolved) {
   const config::Batch& batch = resolved.batch;
   StepShapes shapes{resolved.settings.model, batch.micro, batch.seq_len, batch.microbatches_per_rank,
-                    model::scalar_type(resolved.settings.precision.compute)};
+                    model::dtype_of(resolved.settings.precision.compute)};
   shapes.model.vocab = plan::vocabulary_of(resolved.settings);
   return shapes;
 }

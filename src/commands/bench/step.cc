@@ -16,7 +16,7 @@
 #include "config/resolve.h"
 #include "data/samples.h"
 #include "host/memory.h"
-#include "model/scalar_type.h"
+#include "model/dtype_of.h"
 #include "rendezvous/identity.h"
 #include "shape/layout.h"
 #include "tensor/device.h"
@@ -85,7 +85,7 @@ class Measurement {
     report_.step_seconds = seconds_;
     const auto peak = static_cast<double>(host::process_memory().peak_resident_bytes);
     comm::barrier(world);
-    const tensor::Dtype compute = model::scalar_type(plan.precision());
+    const tensor::Dtype compute = model::dtype_of(plan.precision());
     const MachineRates first = measure_rates(device, compute, seconds),
                        mine = better(first, measure_rates(device, compute, seconds));
     const tensor::Tensor all = gathered(world, {peak, first_step_seconds_, mine.gemm_flops_per_second,

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "comm/self_channel.h"
 #include "commands/generate/recommended.h"
-#include "model/scalar_type.h"
+#include "model/dtype_of.h"
 #include "train/rank_device.h"
 
 namespace troika::commands {
@@ -49,7 +49,7 @@ inference::TextModel open_text_model(const TextArguments& a, const Prepared& pre
   inference::TextModel::Options options;
   options.context = std::min(prepared.source->model().max_positions, context);
   options.device = train::rank_device(a.device, 0, {});
-  options.dtype = model::scalar_type(a.precision);
+  options.dtype = model::dtype_of(a.precision);
   return {*prepared.source, options};
 }
 

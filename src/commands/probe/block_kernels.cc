@@ -10,7 +10,7 @@
 #include "kernels/linear.h"
 #include "kernels/norm.h"
 #include "kernels/rope.h"
-#include "model/scalar_type.h"
+#include "model/dtype_of.h"
 #include "shape/output_loss.h"
 #include "shape/precision.h"
 #include "tensor/tensor.h"
@@ -103,7 +103,7 @@ KernelBody cross_entropy_of(const BlockShape& s, const Operands& o, config::Prec
   const tensor::Tensor logits_Mv = kernels::empty_spaced_rows(rows, s.v, values.type());
   logits_Mv.copy_from(values);
   const tensor::Tensor column_M = at::arange(rows, values.type().of(tensor::Dtype::int64));
-  const tensor::Dtype dtype = model::scalar_type(precision);
+  const tensor::Dtype dtype = model::dtype_of(precision);
   if (precision == config::Precision::fp32) {
     return
         [=] { kernels::cross_entropy_gradient(logits_Mv, kernels::log_sum_exp(logits_Mv), column_M, weight_M, dtype); };

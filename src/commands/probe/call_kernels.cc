@@ -3,7 +3,7 @@
 
 #include "commands/probe/timed_kernel.h"
 #include "model/decoder.h"
-#include "model/scalar_type.h"
+#include "model/dtype_of.h"
 #include "shape/segment_costs.h"
 #include "tensor/tensor.h"
 

@@ -1,6 +1,6 @@
 #include "commands/probe/operands.h"
 
-#include "model/scalar_type.h"
+#include "model/dtype_of.h"
 #include "tensor/device.h"
 #include "tensor/tensor.h"
 
@@ -9,7 +9,7 @@ namespace troika::commands {
 constexpr std::int64_t different_numbers = 4099;  // a prime: no row begins as the one above
 
 Operands::Operands(const tensor::Device& device, config::Precision precision)
-    : numbers_(at::randn({different_numbers}).to(device)), dtype_(model::scalar_type(precision)) {}
+    : numbers_(at::randn({different_numbers}).to(device)), dtype_(model::dtype_of(precision)) {}
 
 tensor::Tensor Operands::random_float(const tensor::Sizes& sizes) const {
   const std::int64_t count = c10::multiply_integers(sizes);

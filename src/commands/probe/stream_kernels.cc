@@ -4,7 +4,7 @@
 #include "commands/probe/timed_kernel.h"
 #include "kernels/flat.h"
 #include "kernels/grid.h"
-#include "model/scalar_type.h"
+#include "model/dtype_of.h"
 #include "shape/precision.h"
 #include "shape/shard_plan.h"
 #include "tensor/tensor.h"
@@ -32,7 +32,7 @@ KernelBody adamw_step(const Operands& operands, std::int64_t P, config::Precisio
   const tensor::Tensor parameter = operands.random_float({P}), gradient = operands.random_float({P});
   const tensor::Tensor m = operands.random_float({P}), v = operands.random_float({P}).abs_();
   const tensor::Tensor rounded =
-      precision == config::Precision::fp32 ? tensor::Tensor() : tensor::empty_like(parameter, model::scalar_type(precision));
+      precision == config::Precision::fp32 ? tensor::Tensor() : tensor::empty_like(parameter, model::dtype_of(precision));
   return [=] { kernels::adamw_summed(settings, {{P, 0.1}}, {parameter, gradient, m, v, rounded}); };
 }
 

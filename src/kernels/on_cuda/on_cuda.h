@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "base/error.h"
 #include "kernels/activation.h"
 #include "kernels/attention.h"
 #include "kernels/cross_entropy.h"
@@ -22,6 +23,11 @@ inline constexpr bool has_cuda_kernels = true;
 #else
 inline constexpr bool has_cuda_kernels = false;
 #endif
+
+// Of an operation that this build has for the host alone.
+[[noreturn]] inline void no_kernel(const tensor::Tensor& x) {
+  throw base::BugError("an operation has no kernel for " + tensor::name_of(x.device()));
+}
 
 namespace on_cuda {
 

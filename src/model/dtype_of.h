@@ -1,4 +1,4 @@
-// The number formats of config/choices.h as libtorch names them.
+// The number formats of config/choices.h as tensors have them.
 #pragma once
 
 #include "config/choices.h"
@@ -6,7 +6,7 @@
 
 namespace troika::model {
 
-inline tensor::Dtype scalar_type(config::Precision precision) {
+inline tensor::Dtype dtype_of(config::Precision precision) {
   if (precision == config::Precision::bf16) return tensor::Dtype::bf16;
   return precision == config::Precision::fp16 ? tensor::Dtype::fp16 : tensor::Dtype::fp32;
 }
