@@ -76,7 +76,7 @@ config::FlagTable version_flags() {
 }
 
 std::vector<Verb> bench_parts() {
-  return {{"kernels", "every operation of a step at the model's shapes: checked against its reference, then timed",
+  return {{"kernels", "every operation of a step at the model's shapes, beside what this machine can do",
            unbound<KernelsArguments, bench_kernels_flags>},
           {"step", "training steps, compared with an ideal step of this machine", unbound<StepArguments, bench_step_flags>},
           {"comm", "messages between ranks by size, as training uses them", unbound<CommArguments, bench_comm_flags>},

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "commands/bench/operations.h"
-#include "kernels/reference/reference.h"
+#include "kernels/activation.h"
 #include "tensor/tensor.h"
 
 namespace troika::commands {
@@ -19,31 +19,30 @@ auto two(Function function, const tensor::Tensor& dy, const tensor::Tensor& x) {
 }  // namespace
 
 void add_activations(const StepShapes& s, Operations& operations) {
-  namespace reference = kernels::reference;
   const std::int64_t M = s.M(), F = s.model.ffn;
   const std::string shape = fmt::format("M {} F {}", M, F);
   const double MF = s.element_bytes() * static_cast<double>(M * F);
-  const auto add = [&](const char* name, double passes, std::function<Bodies()> prepare) {
+  const auto add = [&](const char* name, double passes, std::function<Body()> prepare) {
     operations.push_back({name, shape, s.per_layer(), 0, passes * MF, std::move(prepare)});
   };
   if (s.model.architecture == config::Family::gpt2) {
     add("gelu forward", 2, [=] {
       const tensor::Tensor x = s.normal({M, F});
-      return Bodies{one(kernels::gelu_forward, x), one(reference::gelu_forward, x)};
+      return one(kernels::gelu_forward, x);
     });
     add("gelu backward", 3, [=] {
       const tensor::Tensor x = s.normal({M, F}), dy = s.normal({M, F});
-      return Bodies{two(kernels::gelu_backward, dy, x), two(reference::gelu_backward, dy, x)};
+      return two(kernels::gelu_backward, dy, x);
     });
     return;
   }
   add("swiglu forward", 3, [=] {
     const tensor::Tensor x = s.normal({M, 2 * F});
-    return Bodies{one(kernels::swiglu_forward, x), one(reference::swiglu_forward, x)};
+    return one(kernels::swiglu_forward, x);
   });
   add("swiglu backward", 5, [=] {
     const tensor::Tensor x = s.normal({M, 2 * F}), dy = s.normal({M, F});
-    return Bodies{two(kernels::swiglu_backward, dy, x), two(reference::swiglu_backward, dy, x)};
+    return two(kernels::swiglu_backward, dy, x);
   });
 }
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "commands/bench/operations.h"
-#include "kernels/reference/reference.h"
+#include "kernels/attention.h"
 
 namespace troika::commands {
 
@@ -15,17 +15,17 @@ static kernels::AttentionInput input_of(const StepShapes& s) {
   return in;
 }
 
-static Bodies forward_bodies(const StepShapes& s) {
+static Body forward_body(const StepShapes& s) {
   const auto body = [in = input_of(s)](auto function) {
     return [=] {
       const kernels::AttentionOutput output = function(in);
       return std::vector{output.out_BTnH, output.lse_BnT};
     };
   };
-  return {body(kernels::attention_forward), body(kernels::reference::attention_forward)};
+  return body(kernels::attention_forward);
 }
 
-static Bodies backward_bodies(const StepShapes& s) {
+static Body backward_body(const StepShapes& s) {
   const kernels::AttentionInput in = input_of(s);
   const auto body = [=, dout = s.normal(in.q_BTnH.sizes())](auto forward, auto backward) {
     return [=, output = forward(in)] {
@@ -33,8 +33,7 @@ static Bodies backward_bodies(const StepShapes& s) {
       return std::vector{d.dq_BTnH, d.dk_BSkH, d.dv_BSkH};
     };
   };
-  return {body(kernels::attention_forward, kernels::attention_backward),
-          body(kernels::reference::attention_forward, kernels::reference::attention_backward)};
+  return body(kernels::attention_forward, kernels::attention_backward);
 }
 
 // Causal: half of the square. Backward counts twice forward, although it computes the scores once more: that is what a
@@ -45,9 +44,9 @@ void add_attention(const StepShapes& s, Operations& operations) {
   const double flops = 2.0 * static_cast<double>(s.B * m.heads * m.head_dim) * static_cast<double>(s.T * s.T);
   const auto rows = static_cast<double>(s.M() * m.head_dim);
   const double bytes = s.element_bytes() * rows * static_cast<double>(2 * m.heads + 2 * m.kv_heads);
-  operations.push_back({"attention forward", shape, s.per_layer(), flops, bytes, [s] { return forward_bodies(s); }});
+  operations.push_back({"attention forward", shape, s.per_layer(), flops, bytes, [s] { return forward_body(s); }});
   operations.push_back(
-      {"attention backward", shape, s.per_layer(), 2 * flops, 2 * bytes, [s] { return backward_bodies(s); }});
+      {"attention backward", shape, s.per_layer(), 2 * flops, 2 * bytes, [s] { return backward_body(s); }});
 }
 
 }  // namespace troika::commands

@@ -15,6 +15,7 @@
 #include "commands/bench/gathered.h"
 #include "commands/bench/timing.h"
 #include "rendezvous/identity.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 #include "train/session.h"
 
@@ -32,17 +33,17 @@ struct Row {
 
 // Every rank runs as many rounds: as many as the slowest does in the time.
 Row measure(comm::Channel& world, const Exchange& exchange, double seconds) {
-  if (gathered(world, {exchange.correct() ? 1.0 : 0.0}).min().item<double>() == 0)
+  if (tensor::smallest(gathered(world, {exchange.correct() ? 1.0 : 0.0})) == 0)
     throw base::BugError(fmt::format("{} of {} bytes brings other data than were sent", exchange.name, exchange.bytes));
   const double probe = std::min(exchange.round(), exchange.round());
-  const double slowest = gathered(world, {probe}).max().item<double>();
+  const double slowest = tensor::largest(gathered(world, {probe}));
   const int rounds = static_cast<int>(std::clamp(seconds / std::max(slowest, 1e-6), 5.0, 2000.0));
   std::vector<double> times;
   comm::barrier(world);
   for (int round = 0; round < rounds; ++round) times.push_back(exchange.round());
   const tensor::Tensor all = gathered(world, {base::median(times), static_cast<double>(exchange.sent_bytes)});
-  return {exchange.name, exchange.bytes, static_cast<std::int64_t>(all.select(1, 1).max().item<double>()),
-          all.select(1, 0).max().item<double>()};
+  return {exchange.name, exchange.bytes, static_cast<std::int64_t>(tensor::largest(all.select(1, 1))),
+          tensor::largest(all.select(1, 0))};
 }
 
 std::vector<Row> measure_all(comm::Channel& world, const CommArguments& a) {

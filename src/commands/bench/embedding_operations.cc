@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "commands/bench/operations.h"
-#include "kernels/reference/reference.h"
+#include "kernels/embedding.h"
 #include "tensor/tensor.h"
 
 namespace troika::commands {
@@ -11,19 +11,18 @@ void add_table(const std::string& table, std::int64_t rows, const StepShapes& s,
   const std::int64_t M = s.M(), D = s.model.hidden;
   const std::string shape = fmt::format("M {} v {} D {}", M, rows, D);
   const auto forward = [=] {
-    const tensor::Tensor ids_M = at::randint(rows, {M}, tensor::Dtype::int64), table_vD = s.normal({rows, D});
-    return Bodies{[=] { return std::vector{kernels::embedding_forward(ids_M, table_vD, 0)}; },
-                  [=] { return std::vector{kernels::reference::embedding_forward(ids_M, table_vD, 0)}; }};
+    const tensor::Tensor ids_M = s.ids(rows), table_vD = s.normal({rows, D});
+    return [=] { kernels::embedding_forward(ids_M, table_vD, 0); };
   };
   const auto backward = [=] {
-    const tensor::Tensor ids_M = at::randint(rows, {M}, tensor::Dtype::int64), dx_MD = s.normal({M, D});
+    const tensor::Tensor ids_M = s.ids(rows), dx_MD = s.normal({M, D});
     const auto body = [=](auto function) {
       return [=] {
         const kernels::NamedRows named = function(dx_MD, ids_M, 0, rows);
         return std::vector{named.row_r, named.gradient_rD};
       };
     };
-    return Bodies{body(kernels::embedding_backward_weight), body(kernels::reference::embedding_backward_weight)};
+    return body(kernels::embedding_backward_weight);
   };
   const double MD = static_cast<double>(M * D), bytes = s.element_bytes();
   operations.push_back({table + " forward", shape, s.microbatches, 0, 2 * bytes * MD, forward});

@@ -3,7 +3,8 @@
 #include <map>
 
 #include "commands/bench/operations.h"
-#include "kernels/reference/reference.h"
+#include "kernels/flat.h"
+#include "kernels/grid.h"
 #include "shape/layout.h"
 #include "shape/shard_plan.h"
 #include "tensor/tensor.h"
@@ -11,39 +12,39 @@
 namespace troika::commands {
 namespace {
 
-Bodies add_bodies(std::int64_t P) {
-  const tensor::Tensor sum = at::randn({P}), other = at::randn({P});
+Body add_body(std::int64_t P) {
+  const tensor::Tensor sum = normal_numbers({P}), other = normal_numbers({P});
   const auto body = [=](auto function) {
     return [=, sum = sum.clone()] {
       function(sum, other);
       return std::vector{sum};
     };
   };
-  return {body(kernels::add_into), body(kernels::reference::add_into)};
+  return body(kernels::add_into);
 }
 
-Bodies add_on_grid_bodies(std::int64_t P) {
-  const tensor::Tensor sum = tensor::zeros({P}, tensor::Dtype::int64), leaf = at::randn({P}), largest = tensor::zeros({1}, tensor::Dtype::int32);
+Body add_on_grid_body(std::int64_t P) {
+  const tensor::Tensor sum = tensor::zeros({P}, tensor::Dtype::int64), leaf = normal_numbers({P}), largest = tensor::zeros({1}, tensor::Dtype::int32);
   const auto body = [=](auto function) {
     return [=, sum = sum.clone()] {
       function(sum, leaf, 40, kernels::Into::sum, largest);
       return std::vector{sum};
     };
   };
-  return {body(kernels::add_on_grid), body(kernels::reference::add_on_grid)};
+  return body(kernels::add_on_grid);
 }
 
-Bodies squares_bodies(std::int64_t P) {
-  const auto body = [x = at::randn({P})](auto function) {
+Body squares_body(std::int64_t P) {
+  const auto body = [x = normal_numbers({P})](auto function) {
     return [=] { return std::vector{tensor::Tensor(function(x, shape::norm_chunk))}; };
   };
-  return {body(kernels::chunk_squares), body(kernels::reference::chunk_squares)};
+  return body(kernels::chunk_squares);
 }
 
-Bodies adamw_bodies(std::int64_t P, tensor::Dtype dtype) {
+Body adamw_body(std::int64_t P, tensor::Dtype dtype) {
   const kernels::AdamW settings{3e-4, 0.9, 0.95, 1e-8, 10, 1.0};
   constexpr double weight_decay = 0.1;
-  const tensor::Tensor parameter = at::randn({P}), gradient = at::randn({P}), m = at::randn({P}), v = at::rand({P});
+  const tensor::Tensor parameter = normal_numbers({P}), gradient = normal_numbers({P}), m = normal_numbers({P}), v = tensor::ones({P});
   const auto body = [=](auto function) {
     const tensor::Tensor rounded = dtype == tensor::Dtype::fp32 ? tensor::Tensor() : tensor::empty({P}, dtype);
     return [=, parameter = parameter.clone(), m = m.clone(), v = v.clone()] {
@@ -51,12 +52,9 @@ Bodies adamw_bodies(std::int64_t P, tensor::Dtype dtype) {
       return std::vector{parameter, m, v};
     };
   };
-  return {body([=](const kernels::AdamW& a, const kernels::AdamWTensors& tensors) {
-            kernels::adamw(a, {{P, weight_decay}}, tensors);
-          }),
-          body([=](const kernels::AdamW& a, const kernels::AdamWTensors& tensors) {
-            kernels::reference::adamw(a, weight_decay, tensors);
-          })};
+  return body([=](const kernels::AdamW& a, const kernels::AdamWTensors& tensors) {
+    kernels::adamw(a, {{P, weight_decay}}, tensors);
+  });
 }
 
 // How many segments have so many parameters.
@@ -81,13 +79,13 @@ void add_flat(const StepShapes& s, Operations& operations) {
       if (calls > 0) operations.push_back({name, shape, calls, 0, passes * bytes, [=] { return bodies(P); }});
     };
     if (s.microbatches > 2) {  // a pass of floats and two of integers
-      add("add gradients", segments * s.microbatches, 5, add_on_grid_bodies);
+      add("add gradients", segments * s.microbatches, 5, add_on_grid_body);
     } else {
-      add("add gradients", segments * (s.microbatches - 1), 3, add_bodies);
+      add("add gradients", segments * (s.microbatches - 1), 3, add_body);
     }
-    add("squares", segments, 1, squares_bodies);
+    add("squares", segments, 1, squares_body);
     add("adamw", segments, dtype == tensor::Dtype::fp32 ? 7 : 7.5,
-        [dtype](std::int64_t elements) { return adamw_bodies(elements, dtype); });
+        [dtype](std::int64_t elements) { return adamw_body(elements, dtype); });
   }
 }
 

@@ -36,12 +36,12 @@ std::string to_table(const std::vector<MeasuredOperation>& rows, const MachineRa
 }
 
 std::string to_csv(const std::vector<MeasuredOperation>& rows, const MachineRates& rates) {
-  std::string text = "operation,shape,calls,microseconds,rate,unit,ideal_microseconds,share,step_milliseconds,error\n";
+  std::string text = "operation,shape,calls,microseconds,rate,unit,ideal_microseconds,share,step_milliseconds\n";
   for (const MeasuredOperation& row : rows) {
     const double ideal = row.ideal_seconds(rates);
-    text += fmt::format("\"{}\",{},{},{:.3f},{:.4g},{},{:.3f},{:.4g},{:.6g},{:.3g}\n", row.name, row.shape, row.calls,
+    text += fmt::format("\"{}\",{},{},{:.3f},{:.4g},{},{:.3f},{:.4g},{:.6g}\n", row.name, row.shape, row.calls,
                         1e6 * row.seconds, rate_of(row), unit_of(row), 1e6 * ideal, ideal / row.seconds,
-                        1e3 * static_cast<double>(row.calls) * row.seconds, row.error);
+                        1e3 * static_cast<double>(row.calls) * row.seconds);
   }
   return text;
 }

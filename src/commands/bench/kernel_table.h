@@ -13,7 +13,6 @@ struct MeasuredOperation {
   std::int64_t calls = 0;       // in one step
   double flops = 0, bytes = 0;  // of one call
   double seconds = 0;           // of one call
-  double error = 0;             // relative to the reference
 
   // At the machine's rates: the longer of computing and moving.
   double ideal_seconds(const MachineRates& rates) const;

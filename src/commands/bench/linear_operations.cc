@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "commands/bench/operations.h"
-#include "kernels/reference/reference.h"
+#include "kernels/linear.h"
 #include "tensor/tensor.h"
 
 namespace troika::commands {
@@ -27,20 +27,20 @@ struct Weight {
   }
 };
 
-Bodies forward_bodies(const Weight& weight) {
+Body forward_body(const Weight& weight) {
   const tensor::Tensor x_MI = weight.x(), w_OI = weight.values();
   const tensor::Tensor bias_O = weight.biased ? weight.s.normal({weight.O}) : tensor::Tensor();
   const auto body = [=](auto function) { return [=] { return std::vector{function(x_MI, w_OI, bias_O)}; }; };
-  return {body(kernels::linear_forward), body(kernels::reference::linear_forward)};
+  return body(kernels::linear_forward);
 }
 
-Bodies input_bodies(const Weight& weight) {
+Body input_body(const Weight& weight) {
   const tensor::Tensor dy_MO = weight.dy(), w_OI = weight.values();
   const auto body = [=](auto function) { return [=] { return std::vector{function(dy_MO, w_OI)}; }; };
-  return {body(kernels::linear_backward_input), body(kernels::reference::linear_backward_input)};
+  return body(kernels::linear_backward_input);
 }
 
-Bodies weight_bodies(const Weight& weight) {
+Body weight_body(const Weight& weight) {
   const tensor::Tensor dy_MO = weight.dy(), x_MI = weight.x();
   const auto body = [=](auto function) {
     return [=, dw_OI = weight.gradient()] {
@@ -48,10 +48,10 @@ Bodies weight_bodies(const Weight& weight) {
       return std::vector{dw_OI};
     };
   };
-  return {body(kernels::linear_backward_weight), body(kernels::reference::linear_backward_weight)};
+  return body(kernels::linear_backward_weight);
 }
 
-Bodies bias_bodies(const Weight& weight) {
+Body bias_body(const Weight& weight) {
   const tensor::Tensor dy_MO = weight.dy();
   const auto body = [=](auto function) {
     return [=, dbias_O = tensor::empty({weight.O})] {
@@ -59,7 +59,7 @@ Bodies bias_bodies(const Weight& weight) {
       return std::vector{dbias_O};
     };
   };
-  return {body(kernels::linear_backward_bias), body(kernels::reference::linear_backward_bias)};
+  return body(kernels::linear_backward_bias);
 }
 
 std::vector<Weight> weights_of(const StepShapes& s) {
@@ -80,10 +80,10 @@ void add_linears(const StepShapes& s, Operations& operations) {
                           [w, bodies] { return bodies(w); }});
   };
   for (const Weight& w : weights_of(s)) {
-    add(w, "forward", w.flops(), w.bytes(), forward_bodies);
-    add(w, "dX", w.flops(), w.bytes(), input_bodies);
-    add(w, "dW", w.flops(), w.gradient_bytes(), weight_bodies);
-    if (w.biased) add(w, "dbias", 0, s.element_bytes() * static_cast<double>(w.M * w.O), bias_bodies);
+    add(w, "forward", w.flops(), w.bytes(), forward_body);
+    add(w, "dX", w.flops(), w.bytes(), input_body);
+    add(w, "dW", w.flops(), w.gradient_bytes(), weight_body);
+    if (w.biased) add(w, "dbias", 0, s.element_bytes() * static_cast<double>(w.M * w.O), bias_body);
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "commands/bench/timing.h"
+#include "cpu/parallel.h"
 #include "cpu/sgemm.h"
 #include "tensor/tensor.h"
 
@@ -14,11 +15,6 @@ namespace {
 
 constexpr std::int64_t gemm_M = 2048, gemm_K = 1024, gemm_N = 3072;
 constexpr std::int64_t triad_elements = std::int64_t{16} << 20;
-
-// Waits for a device that works beside the program.
-void settle(const tensor::Tensor& result) {
-  if (!result.is_cpu()) result.flatten()[0].item();
-}
 
 template <class Element>
 cpu::MatrixOf<Element> rows_of(const tensor::Tensor& x) {
@@ -33,37 +29,31 @@ void library_product(const tensor::Tensor& x, const tensor::Tensor& w, const ten
   if (status != 0) throw base::BugError(fmt::format("the matrix library refused the product: status {}", status));
 }
 
-// With all threads; on a GPU that of the training.
-double gemm_rate(const tensor::Device& device, tensor::Dtype operands, double seconds) {
-  const auto options = tensor::TensorType(device).dtype(operands);
-  const tensor::Tensor x = tensor::full({gemm_M, gemm_K}, 0.5f, options), w = tensor::full({gemm_K, gemm_N}, 0.25f, options);
-  const tensor::Tensor y = tensor::empty({gemm_M, gemm_N}, device.is_cpu() ? options.of(tensor::Dtype::fp32) : options);
-  const auto product = [&] {
-    if (device.is_cpu()) return (operands == tensor::Dtype::fp32 ? library_product<float> : library_product<cpu::Bf16>)(x, w, y);
-    tensor::Tensor out = y;
-    at::mm_out(out, x, w);
-    settle(out);
-  };
+void triad(const float* b, const float* c, float* a) {
+  cpu::parallel_pieces(triad_elements, std::int64_t{1} << 16, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) a[i] = b[i] + 3 * c[i];
+  });
+}
+
+// With all threads.
+double gemm_rate(tensor::Dtype operands, double seconds) {
+  const tensor::Tensor x = tensor::full({gemm_M, gemm_K}, 0.5, operands), w = tensor::full({gemm_K, gemm_N}, 0.25, operands);
+  const tensor::Tensor y = tensor::empty({gemm_M, gemm_N});
+  const auto product = [&] { (operands == tensor::Dtype::fp32 ? library_product<float> : library_product<cpu::Bf16>)(x, w, y); };
   return 2.0 * gemm_M * gemm_K * gemm_N / median_seconds(product, seconds);
 }
 
-double triad_rate(const tensor::Device& device, double seconds) {
-  const tensor::Tensor b = tensor::full({triad_elements}, 1.0f, device), c = tensor::full({triad_elements}, 2.0f, device);
-  tensor::Tensor a = tensor::empty({triad_elements}, device);
-  const double each = median_seconds(
-      [&] {
-        at::add_out(a, b, c, 3);
-        settle(a);
-      },
-      seconds);
+double triad_rate(double seconds) {
+  const tensor::Tensor b = tensor::ones({triad_elements}), c = tensor::full({triad_elements}, 2), a = tensor::zeros({triad_elements});
+  const double each = median_seconds([&] { triad(b.data<float>(), c.data<float>(), a.data<float>()); }, seconds);
   return 12.0 * triad_elements / each;
 }
 
 }  // namespace
 
-MachineRates measure_rates(const tensor::Device& device, tensor::Dtype operands, double seconds) {
-  const bool as_they_are = !device.is_cpu() || (operands == tensor::Dtype::bf16 && cpu::multiplies_halves());
-  return {gemm_rate(device, as_they_are ? operands : tensor::Dtype::fp32, seconds), triad_rate(device, seconds)};
+MachineRates measure_rates(tensor::Dtype operands, double seconds) {
+  const bool as_they_are = operands == tensor::Dtype::bf16 && cpu::multiplies_halves();
+  return {gemm_rate(as_they_are ? operands : tensor::Dtype::fp32, seconds), triad_rate(seconds)};
 }
 
 MachineRates better(const MachineRates& a, const MachineRates& b) {

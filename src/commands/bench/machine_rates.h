@@ -10,9 +10,9 @@ struct MachineRates {
   double triad_bytes_per_second = 0;  // a = b + s c over 3 x 64 MiB, 12 bytes per element. J. McCalpin, "STREAM", 1995
 };
 
-// The product is that of `operands` with sums in fp32; on a CPU of fp32 where that is what multiplies them. With as many threads
+// The product is that of `operands` with sums in fp32; of fp32 where that is what multiplies them. With as many threads
 // as tensor::set_threads allows, medians of `seconds` each; takes 250 MiB.
-MachineRates measure_rates(const tensor::Device& device, tensor::Dtype operands, double seconds);
+MachineRates measure_rates(tensor::Dtype operands, double seconds);
 
 MachineRates better(const MachineRates& a, const MachineRates& b);  // of each
 

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "commands/bench/operations.h"
-#include "kernels/reference/reference.h"
+#include "kernels/norm.h"
 #include "tensor/tensor.h"
 
 namespace troika::commands {
@@ -34,7 +34,7 @@ auto layer_backward(const NormInputs& in, double eps, Forward forward, Backward 
   };
 }
 
-Bodies rms_forward_bodies(const StepShapes& s) {
+Body rms_forward_body(const StepShapes& s) {
   const auto body = [in = inputs_of(s), eps = s.model.norm_eps](auto forward) {
     return [=] {
       kernels::RmsNormSaved saved;
@@ -42,10 +42,10 @@ Bodies rms_forward_bodies(const StepShapes& s) {
       return std::vector{y_MD, saved.rstd_M};
     };
   };
-  return {body(kernels::rms_norm_forward), body(kernels::reference::rms_norm_forward)};
+  return body(kernels::rms_norm_forward);
 }
 
-Bodies layer_forward_bodies(const StepShapes& s) {
+Body layer_forward_body(const StepShapes& s) {
   const auto body = [in = inputs_of(s), eps = s.model.norm_eps](auto forward) {
     return [=] {
       kernels::LayerNormSaved saved;
@@ -53,7 +53,7 @@ Bodies layer_forward_bodies(const StepShapes& s) {
       return std::vector{y_MD, saved.rstd_M};
     };
   };
-  return {body(kernels::layer_norm_forward), body(kernels::reference::layer_norm_forward)};
+  return body(kernels::layer_norm_forward);
 }
 
 }  // namespace
@@ -64,16 +64,13 @@ void add_norms(const StepShapes& s, Operations& operations) {
   const bool layer = s.model.architecture == config::Family::gpt2;
   const std::string name = layer ? "layer norm" : "rms norm", shape = fmt::format("M {} D {}", M, D);
   const std::int64_t calls = 2 * s.per_layer() + s.microbatches;
-  const auto forward = [=] { return layer ? layer_forward_bodies(s) : rms_forward_bodies(s); };
-  const auto backward = [=] {
-    namespace reference = kernels::reference;
-    const NormInputs in = inputs_of(s);
+  const auto forward = [=] { return layer ? layer_forward_body(s) : rms_forward_body(s); };
+  const auto backward = [=]() -> Body {
+      const NormInputs in = inputs_of(s);
     if (layer) {
-      return Bodies{layer_backward(in, eps, kernels::layer_norm_forward, kernels::layer_norm_backward),
-                    layer_backward(in, eps, reference::layer_norm_forward, reference::layer_norm_backward)};
+      return layer_backward(in, eps, kernels::layer_norm_forward, kernels::layer_norm_backward);
     }
-    return Bodies{rms_backward(in, eps, kernels::rms_norm_forward, kernels::rms_norm_backward),
-                  rms_backward(in, eps, reference::rms_norm_forward, reference::rms_norm_backward)};
+    return rms_backward(in, eps, kernels::rms_norm_forward, kernels::rms_norm_backward);
   };
   operations.push_back({name + " forward", shape, calls, 0, 2 * MD, forward});
   operations.push_back({name + " backward", shape, calls, 0, 4 * MD, backward});

@@ -4,17 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <vector>
-
-#include "tensor/tensor.h"
 
 namespace troika::commands {
 
-// The operation's body and the at:: body that judges it, on inputs of their own where they write into them. Both return
-// what they computed.
-struct Bodies {
-  std::function<std::vector<tensor::Tensor>()> run, reference;
-};
+using Body = std::function<void()>;  // on inputs of its own where it writes into them
 
 struct Operation {
   std::string name;                 // "linear forward qkv"
@@ -22,10 +15,7 @@ struct Operation {
   std::int64_t calls = 0;           // in one step of a rank
   double flops = 0;                 // that the result needs: multiplies and adds of products and attention
   double bytes = 0;                 // that must be read and written at least once
-  std::function<Bodies()> prepare;  // allocates, on the CPU
+  std::function<Body()> prepare;   // allocates, on the CPU
 };
-
-// max|a - b| / max|b|, the largest over all pairs; BugError when their numbers or shapes differ.
-double relative_error(const std::vector<tensor::Tensor>& got, const std::vector<tensor::Tensor>& want);
 
 }  // namespace troika::commands

@@ -1,10 +1,26 @@
 #include "commands/bench/operations.h"
 
+#include "base/random.h"
+#include "cpu/random_normal.h"
 #include "tensor/tensor.h"
 
 namespace troika::commands {
 
-tensor::Tensor StepShapes::normal(const tensor::Sizes& sizes) const { return at::randn(sizes).to(dtype); }
+tensor::Tensor normal_numbers(const tensor::Sizes& sizes) {
+  const tensor::Tensor numbers = tensor::empty(sizes);
+  cpu::random_normal(base::Philox(1, "bench"), 0, numbers.elements(), 1, numbers.data<float>());
+  return numbers;
+}
+
+tensor::Tensor StepShapes::normal(const tensor::Sizes& sizes) const { return normal_numbers(sizes).to(dtype); }
+
+tensor::Tensor StepShapes::ids(std::int64_t below) const {
+  const tensor::Tensor ids_M = tensor::empty({M()}, tensor::Dtype::int64);
+  const base::Philox random(2, "bench");
+  for (std::int64_t i = 0; i < M(); ++i)
+    ids_M.data<std::int64_t>()[i] = static_cast<std::int64_t>(random.uniform(static_cast<std::uint64_t>(i)) * static_cast<double>(below));
+  return ids_M;
+}
 
 double StepShapes::element_bytes() const { return static_cast<double>(base::bytes_of(dtype)); }
 

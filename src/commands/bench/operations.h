@@ -14,11 +14,15 @@ struct StepShapes {
   config::ModelSettings model;  // vocabulary settled
   std::int64_t B = 1, T = 1, microbatches = 1;
   tensor::Dtype dtype = tensor::Dtype::fp32;             // of activations and of the parameters that are multiplied
-  tensor::Tensor normal(const tensor::Sizes& sizes) const;  // random numbers
+  tensor::Tensor normal(const tensor::Sizes& sizes) const;  // normal_numbers of `dtype`
+  tensor::Tensor ids(std::int64_t below) const;             // int64, [M]
   double element_bytes() const;
   std::int64_t M() const { return B * T; }
   std::int64_t per_layer() const { return model.layers * microbatches; }  // calls
 };
+
+// Random numbers, normally distributed; the same at every call. fp32.
+tensor::Tensor normal_numbers(const tensor::Sizes& sizes);
 
 using Operations = std::vector<Operation>;
 void add_embedding(const StepShapes& s, Operations& operations);

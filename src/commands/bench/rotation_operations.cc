@@ -3,7 +3,7 @@
 #include <numeric>
 
 #include "commands/bench/operations.h"
-#include "kernels/reference/reference.h"
+#include "kernels/rope.h"
 #include "tensor/tensor.h"
 
 namespace troika::commands {
@@ -26,7 +26,7 @@ struct Heads {
   }
 };
 
-Bodies normed_forward(const Heads& heads) {
+Body normed_forward(const Heads& heads) {
   const tensor::Tensor x = heads.values(), w_H = heads.s.normal({heads.s.model.head_dim});
   const auto body = [=, rope = heads.rope()](auto function) {
     return [=] {
@@ -35,10 +35,10 @@ Bodies normed_forward(const Heads& heads) {
       return std::vector{y, saved.rstd_BTn};
     };
   };
-  return {body(kernels::qk_norm_rope_forward), body(kernels::reference::qk_norm_rope_forward)};
+  return body(kernels::qk_norm_rope_forward);
 }
 
-Bodies normed_backward(const Heads& heads) {
+Body normed_backward(const Heads& heads) {
   const tensor::Tensor x = heads.values(), w_H = heads.s.normal({heads.s.model.head_dim}), dy = heads.s.normal(x.sizes());
   const auto body = [=, rope = heads.rope()](auto forward, auto backward) {
     kernels::QkNormRopeSaved saved;
@@ -48,18 +48,17 @@ Bodies normed_backward(const Heads& heads) {
       return std::vector{dx, dw_H};
     };
   };
-  return {body(kernels::qk_norm_rope_forward, kernels::qk_norm_rope_backward),
-          body(kernels::reference::qk_norm_rope_forward, kernels::reference::qk_norm_rope_backward)};
+  return body(kernels::qk_norm_rope_forward, kernels::qk_norm_rope_backward);
 }
 
-Bodies plain_forward(const Heads& heads) {
+Body plain_forward(const Heads& heads) {
   const auto body = [x = heads.values(), rope = heads.rope()](auto function) {
     return [=] { return std::vector{function(x, rope)}; };
   };
-  return {body(kernels::rope_forward), body(kernels::reference::rope_forward)};
+  return body(kernels::rope_forward);
 }
 
-Bodies plain_backward(const Heads& heads) {
+Body plain_backward(const Heads& heads) {
   const tensor::Tensor dy = heads.s.normal({heads.s.B, heads.s.T, heads.count, heads.s.model.head_dim});
   const auto body = [=, rope = heads.rope()](auto function) {
     return [=, dx = heads.gradients()] {
@@ -67,7 +66,7 @@ Bodies plain_backward(const Heads& heads) {
       return std::vector{dx};
     };
   };
-  return {body(kernels::rope_backward), body(kernels::reference::rope_backward)};
+  return body(kernels::rope_backward);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@
 #include "rendezvous/identity.h"
 #include "shape/layout.h"
 #include "tensor/device.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 #include "train/rank_device.h"
 #include "train/run.h"
@@ -62,13 +63,19 @@ StepReport report_of(const plan::Plan& plan) {
   r.precision = plan.precision();
   r.parameters = shape::parameter_count(plan.model());
   r.world = static_cast<int>(plan.shape.world());
-  r.threads = at::get_num_threads();
+  r.threads = tensor::threads();
   r.batch = batch.global;
   r.micro_batch = batch.micro;
   r.seq_len = batch.seq_len;
   r.work = work_of(plan.model(), plan.precision(), batch.global, batch.seq_len);
   for (const plan::Memory& memory : plan.memory) r.planned_bytes = std::max(r.planned_bytes, memory.total());
   return r;
+}
+
+double sum_of(const tensor::Tensor& values) {
+  double sum = 0;
+  for (std::int64_t i = 0; i < values.elements(); ++i) sum += tensor::value_of(values[i]);
+  return sum;
 }
 
 // What one rank notes during the run, made before it; complete after the trial's end.
@@ -86,14 +93,14 @@ class Measurement {
     const auto peak = static_cast<double>(host::process_memory().peak_resident_bytes);
     comm::barrier(world);
     const tensor::Dtype compute = model::dtype_of(plan.precision());
-    const MachineRates first = measure_rates(device, compute, seconds),
-                       mine = better(first, measure_rates(device, compute, seconds));
+    const MachineRates first = measure_rates(compute, seconds),
+                       mine = better(first, measure_rates(compute, seconds));
     const tensor::Tensor all = gathered(world, {peak, first_step_seconds_, mine.gemm_flops_per_second,
                                             mine.triad_bytes_per_second, program_bytes_});
-    report_.peak_resident_bytes = static_cast<std::int64_t>(all.select(1, 0).max().item<double>());
-    report_.first_step_seconds = all.select(1, 1).max().item<double>();
-    report_.rates = {all.select(1, 2).sum().item<double>(), all.select(1, 3).sum().item<double>()};
-    report_.program_resident_bytes = static_cast<std::int64_t>(all.select(1, 4).max().item<double>());
+    report_.peak_resident_bytes = static_cast<std::int64_t>(tensor::largest(all.select(1, 0)));
+    report_.first_step_seconds = tensor::largest(all.select(1, 1));
+    report_.rates = {sum_of(all.select(1, 2)), sum_of(all.select(1, 3))};
+    report_.program_resident_bytes = static_cast<std::int64_t>(tensor::largest(all.select(1, 4)));
   }
 
   const StepReport& report() const { return report_; }

@@ -13,6 +13,7 @@
 #include "model/dtype_of.h"
 #include "shape/output_loss.h"
 #include "shape/precision.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::commands {
@@ -39,7 +40,7 @@ KernelBody norm_forward_of(const BlockShape& s, const Operands& o) {
 }
 
 KernelBody sum_and_norm_of(const BlockShape& s, const Operands& o) {
-  const tensor::Tensor x = o.random({s.M(), s.D}), plus = at::zeros_like(x);
+  const tensor::Tensor x = o.random({s.M(), s.D}), plus = tensor::zeros(x.sizes(), x.type());
   return [=, w = o.random({s.D})] {
     kernels::RmsNormSaved saved;
     kernels::rms_norm_forward(x, w, norm_eps, &saved, plus);
@@ -47,8 +48,8 @@ KernelBody sum_and_norm_of(const BlockShape& s, const Operands& o) {
 }
 
 KernelBody residual_of(const BlockShape& s, const Operands& o) {
-  const tensor::Tensor y = o.random({s.M(), s.D}), x = at::zeros_like(y);
-  return [=] { y.add_(x); };
+  const tensor::Tensor y = o.random({s.M(), s.D}), x = tensor::zeros(y.sizes(), y.type());
+  return [=] { tensor::add(y, x); };
 }
 
 KernelBody norm_backward_of(const BlockShape& s, const Operands& o) {
@@ -99,17 +100,17 @@ KernelBody activation_backward_of(const BlockShape& s, const Operands& o) {
 // Of a chunk whose logits forward keeps, halves less their log-sum-exp. The gradient lies where they lay.
 KernelBody cross_entropy_of(const BlockShape& s, const Operands& o, config::Precision precision) {
   const std::int64_t rows = s.chunk_rows();
-  const tensor::Tensor values = o.random_float({rows, s.v}), weight_M = values.new_full({rows}, 1e-3);
+  const tensor::Tensor values = o.random_float({rows, s.v}), weight_M = tensor::full({rows}, 1e-3, values.type());
   const tensor::Tensor logits_Mv = kernels::empty_spaced_rows(rows, s.v, values.type());
   logits_Mv.copy_from(values);
-  const tensor::Tensor column_M = at::arange(rows, values.type().of(tensor::Dtype::int64));
+  const tensor::Tensor column_M = tensor::range(rows, values.type().of(tensor::Dtype::int64));
   const tensor::Dtype dtype = model::dtype_of(precision);
   if (precision == config::Precision::fp32) {
     return
         [=] { kernels::cross_entropy_gradient(logits_Mv, kernels::log_sum_exp(logits_Mv), column_M, weight_M, dtype); };
   }
-  const tensor::Tensor kept_Mv = tensor::empty_like(values, dtype), lse_M = tensor::empty_like(weight_M),
-                   shifted_M = at::zeros_like(weight_M);
+  const tensor::Tensor kept_Mv = tensor::empty(values.sizes(), values.type().of(dtype)), lse_M = tensor::empty_like(weight_M),
+                   shifted_M = tensor::zeros(weight_M.sizes(), weight_M.type());
   return [=] {
     kernels::log_sum_exp_and_keep(logits_Mv, lse_M, kept_Mv);
     kernels::cross_entropy_gradient(kept_Mv, shifted_M, column_M, weight_M, dtype);

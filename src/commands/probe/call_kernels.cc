@@ -41,7 +41,7 @@ KernelBody passes_of(const tensor::Device& device) {
   const tensor::Tensor x_MD = tensor::ones({rows, settings.hidden}, tensor::TensorType(device));
   return [=, gradients = blocks->new_gradients()] {
     model::DecoderResult result = blocks->forward(x_MD, tokens, shape::SavedActivations::all);
-    blocks->backward_input(at::ones_like(result.y_mD), tokens, result);
+    blocks->backward_input(tensor::ones(result.y_mD.sizes(), result.y_mD.type()), tokens, result);
     blocks->backward_weight(gradients, tokens, result);
   };
 }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/clock.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::commands {
@@ -31,7 +32,7 @@ double of_both(comm::Channel& channel, int peer, double seconds) {
   comm::Transfer receiving = channel.recv(theirs, peer, pair_tag), sending = channel.send(mine, peer, pair_tag);
   receiving.wait();
   sending.wait();
-  return std::max(seconds, theirs.item<double>());
+  return std::max(seconds, tensor::value_of(theirs));
 }
 
 // One message this way while nothing goes the other, and a word back.

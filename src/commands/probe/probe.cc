@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <sstream>
+
 #include <algorithm>
 #include <cstdio>
 #include <optional>

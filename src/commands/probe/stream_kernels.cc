@@ -7,6 +7,7 @@
 #include "model/dtype_of.h"
 #include "shape/precision.h"
 #include "shape/shard_plan.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::commands {
@@ -22,18 +23,24 @@ struct Stream {
 };
 
 KernelBody leaf_on_grid(const Operands& operands, std::int64_t P, kernels::Into into) {
-  const tensor::Tensor leaf = operands.random_float({P}), sum = at::zeros_like(leaf, tensor::Dtype::int64);
-  const tensor::Tensor largest = at::zeros_like(leaf.narrow(0, 0, 1), tensor::Dtype::int32);
+  const tensor::Tensor leaf = operands.random_float({P}), sum = tensor::zeros({P}, leaf.type().of(tensor::Dtype::int64));
+  const tensor::Tensor largest = tensor::zeros({1}, leaf.type().of(tensor::Dtype::int32));
   return [=] { kernels::add_on_grid(sum, leaf, grid_shift, into, largest); };
 }
 
 KernelBody adamw_step(const Operands& operands, std::int64_t P, config::Precision precision) {
   const kernels::AdamW settings{3e-4, 0.9, 0.95, 1e-8, 10, 1.0};
   const tensor::Tensor parameter = operands.random_float({P}), gradient = operands.random_float({P});
-  const tensor::Tensor m = operands.random_float({P}), v = operands.random_float({P}).abs_();
+  const tensor::Tensor m = operands.random_float({P}), v = tensor::ones({P}, m.type());
   const tensor::Tensor rounded =
-      precision == config::Precision::fp32 ? tensor::Tensor() : tensor::empty_like(parameter, model::dtype_of(precision));
+      precision == config::Precision::fp32 ? tensor::Tensor() : tensor::empty({P}, parameter.type().of(model::dtype_of(precision)));
   return [=] { kernels::adamw_summed(settings, {{P, 0.1}}, {parameter, gradient, m, v, rounded}); };
+}
+
+tensor::Tensor integers_of(const tensor::Tensor& x) {
+  const tensor::Tensor grown = x.clone();
+  tensor::multiply(grown, 0x1p20);
+  return grown.to(tensor::Dtype::int64);
 }
 
 // Of every precision: gradients are fp32.
@@ -45,11 +52,11 @@ std::vector<Stream> gradient_streams() {
            [](const Operands& o, std::int64_t P) { return leaf_on_grid(o, P, Into::sum); }},
           {"sum to fp32", 1, 8 + 4,
            [](const Operands& o, std::int64_t P) {
-             const tensor::Tensor x = o.random_float({P}), sum = x.mul(0x1p20).to(tensor::Dtype::int64);
+             const tensor::Tensor x = o.random_float({P}), sum = integers_of(x);
              return [=] { kernels::from_integers(sum, grid_shift, x); };
            }},
           {"squares of the sum", 1, 8, [](const Operands& o, std::int64_t P) {
-             const tensor::Tensor sum = o.random_float({P}).mul_(0x1p20).to(tensor::Dtype::int64);
+             const tensor::Tensor sum = integers_of(o.random_float({P}));
              return [=] { kernels::integer_chunk_squares(sum, grid_shift, shape::norm_chunk); };
            }}};
 }
