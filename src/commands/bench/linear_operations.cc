@@ -27,7 +27,7 @@ struct Weight {
   }
 };
 
-Body forward_body(const Weight& weight) {
+Body product_body(const Weight& weight) {
   const tensor::Tensor x_MI = weight.x(), w_OI = weight.values();
   const tensor::Tensor bias_O = weight.biased ? weight.s.normal({weight.O}) : tensor::Tensor();
   const auto body = [=](auto function) { return [=] { return std::vector{function(x_MI, w_OI, bias_O)}; }; };
@@ -80,7 +80,7 @@ void add_linears(const StepShapes& s, Operations& operations) {
                           [w, bodies] { return bodies(w); }});
   };
   for (const Weight& w : weights_of(s)) {
-    add(w, "forward", w.flops(), w.bytes(), forward_body);
+    add(w, "forward", w.flops(), w.bytes(), product_body);
     add(w, "dX", w.flops(), w.bytes(), input_body);
     add(w, "dW", w.flops(), w.gradient_bytes(), weight_body);
     if (w.biased) add(w, "dbias", 0, s.element_bytes() * static_cast<double>(w.M * w.O), bias_body);
