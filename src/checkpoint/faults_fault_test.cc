@@ -1,5 +1,4 @@
 // Damage, interruption and bad input: noticed, named, and the last good checkpoint is used.
-#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -11,6 +10,7 @@
 #include "base/file.h"
 #include "checkpoint/layouts_test_support.h"
 #include "comm/self_channel.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::checkpoint {
 using namespace testing_support;
@@ -285,7 +285,7 @@ TEST(Saving, SlicesThatDoNotCoverATensorAreOurBugOnAllRanks) {
   EXPECT_THAT(try_to_save([](SaveRequest& r) { r.weights[0].region.offset -= 1; }),
               Each(HasSubstr("both save 1 elements")));
   EXPECT_THAT(try_to_save([](SaveRequest& r) { r.weights[0].shape = {12, 37}; }), Each(HasSubstr("has shape")));
-  EXPECT_THAT(try_to_save([](SaveRequest& r) { r.weights[0].data = r.weights[0].data.to(at::kDouble); }),
+  EXPECT_THAT(try_to_save([](SaveRequest& r) { r.weights[0].data = tensor::theirs(r.weights[0].data).to(at::kDouble); }),
               Each(HasSubstr("not a contiguous fp32 vector")));
   EXPECT_FALSE(base::directory_exists(root + "/step-00000010"));
 }

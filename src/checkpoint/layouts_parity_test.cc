@@ -1,5 +1,4 @@
 // What one layout saves, any other loads with equal bits.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -8,6 +7,7 @@
 
 #include "base/file.h"
 #include "checkpoint/layouts_test_support.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::checkpoint {
 using namespace testing_support;
@@ -77,7 +77,7 @@ TEST(Layouts, TensorsLargerThanOneMessageArriveWhole) {
     request.root = roots[static_cast<std::size_t>(world.rank())];
     const std::int64_t begin = world.rank() == 0 ? 0 : 1000, width = world.rank() == 0 ? 1000 : 1500;
     request.weights = {slice({begin, width, columns, rows})};
-    float* data = request.weights[0].data.data_ptr<float>();
+    float* data = tensor::theirs(request.weights[0].data).data_ptr<float>();
     for (std::int64_t i = 0; i < rows; ++i)
       for (std::int64_t k = 0; k < width; ++k) data[i * width + k] = static_cast<float>(i * columns + begin + k);
     save(request, world);
@@ -88,7 +88,7 @@ TEST(Layouts, TensorsLargerThanOneMessageArriveWhole) {
     load(*found, {wanted}, world);
     std::int64_t wrong = 0;
     for (std::int64_t i = 0; i < half; ++i)
-      wrong += wanted.data.data_ptr<float>()[i] != static_cast<float>(world.rank() * half + i) ? 1 : 0;
+      wrong += tensor::theirs(wanted.data).data_ptr<float>()[i] != static_cast<float>(world.rank() * half + i) ? 1 : 0;
     EXPECT_EQ(wrong, 0);
   });
 }
@@ -114,13 +114,13 @@ TEST(Layouts, WhatWasReadLeavesTheMemoryAsTheReadingGoesOn) {
     save(request, world);
     const auto found = find_newest(root, world);
     ASSERT_TRUE(found.has_value());
-    for (Slice& slice : request.weights) slice.data.fill_(-1);
+    for (Slice& slice : request.weights) tensor::theirs(slice.data).fill_(-1);
     base::append_file("/proc/self/clear_refs", "5");  // resets the peak
     const std::int64_t before = kibibytes_of("VmRSS");
     load(*found, request.weights, world);
     EXPECT_LT(kibibytes_of("VmHWM") - before, 16 * 1024);
     for (int i = 0; i < 64; ++i)
-      EXPECT_EQ(request.weights[static_cast<std::size_t>(i)].data.min().item<float>(), static_cast<float>(i));
+      EXPECT_EQ(tensor::theirs(request.weights[static_cast<std::size_t>(i)].data).min().item<float>(), static_cast<float>(i));
   });
 }
 

@@ -1,6 +1,5 @@
 #include "checkpoint/layouts_test_support.h"
 
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "base/random.h"
 #include "base/temporary_folder_test_support.h"
 #include "comm/threads_channel.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::checkpoint::testing_support {
 
@@ -126,7 +126,7 @@ std::vector<Slice> filled_slices(Cut cut, const std::string& prefix, int rank, i
   auto slices = empty_slices(cut, prefix, rank, size);
   for (const Slice& slice : slices)
     for_each_index(slice.region, [&](std::int64_t at, std::int64_t index) {
-      slice.data.data_ptr<float>()[at] = value_at(slice.name, index);
+      tensor::theirs(slice.data).data_ptr<float>()[at] = value_at(slice.name, index);
     });
   return slices;
 }
@@ -136,7 +136,7 @@ std::int64_t wrong_elements(const std::vector<Slice>& slices) {
   for (const Slice& slice : slices)
     for_each_index(slice.region, [&](std::int64_t at, std::int64_t index) {
       const float expected = value_at(slice.name, index);
-      wrong += std::memcmp(slice.data.data_ptr<float>() + at, &expected, sizeof expected) != 0 ? 1 : 0;
+      wrong += std::memcmp(tensor::theirs(slice.data).data_ptr<float>() + at, &expected, sizeof expected) != 0 ? 1 : 0;
     });
   return wrong;
 }

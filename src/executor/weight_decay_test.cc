@@ -1,8 +1,8 @@
 // Weight decay: on every element of a matrix and on no element of a norm, however a buffer is cut.
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include "executor/bucket.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::executor {
 namespace {
@@ -44,7 +44,7 @@ Seen step_one_rank(const shape::SegmentLayout& layout, BucketSettings settings) 
   tensor::Ledger ledger;
   Bucket bucket(layout, Bucket::Content::trainable, settings, ledger);
   const shape::Range held = bucket.held();
-  bucket.optimizer().master().fill_(1);
+  tensor::theirs(bucket.optimizer().master()).fill_(1);
   bucket.optimizer().master_changed();
   bucket.optimizer().step(at::zeros({held.count}), lr, 1, 1);
   const at::Tensor after = bucket.optimizer().master().contiguous();

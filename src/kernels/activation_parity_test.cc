@@ -1,4 +1,3 @@
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -6,7 +5,8 @@
 
 #include "kernels/activation.h"
 #include "kernels/parity_test_support.h"
-#include "kernels/reference/reference.h"
+#include "kernels/reference/reference_test_support.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels {
 namespace {
@@ -52,8 +52,8 @@ TEST(SwigluParity, EveryGateBetweenMinus100And100IsAccurateByItself) {
   const at::Tensor gate = at::linspace(-100.0, 100.0, 4001), both = at::stack({gate, at::ones_like(gate)}, 1);
   const at::Tensor gate_ref = leaf(gate), h_ref = gate_ref * at::sigmoid(gate_ref);
   differentiate(h_ref, at::ones_like(gate));
-  const at::Tensor h = swiglu_forward(both).squeeze(1).to(at::kDouble);
-  const at::Tensor dgate = swiglu_backward(at::ones({4001, 1}), both).select(1, 0).to(at::kDouble);
+  const at::Tensor h = tensor::theirs(swiglu_forward(both).squeeze(1)).to(at::kDouble);
+  const at::Tensor dgate = tensor::theirs(swiglu_backward(at::ones({4001, 1}), both).select(1, 0)).to(at::kDouble);
   const at::Tensor error = (h - h_ref).abs(), normal = gate > -80.0;  // below, results are near the smallest floats
   EXPECT_LT((error / h_ref.abs().clamp_min(1e-40)).masked_select(normal).max().item<double>(), 5e-7);
   EXPECT_LT(error.masked_select(~normal).max().item<double>(), 1e-30);
@@ -62,8 +62,8 @@ TEST(SwigluParity, EveryGateBetweenMinus100And100IsAccurateByItself) {
 
 TEST(SwigluParity, ANanInTheGateIsNotHidden) {
   const at::Tensor gate_up = at::full({1, 2}, std::numeric_limits<float>::quiet_NaN());
-  EXPECT_TRUE(swiglu_forward(gate_up).isnan().all().item<bool>());
-  EXPECT_TRUE(swiglu_backward(at::ones({1, 1}), gate_up).isnan().all().item<bool>());
+  EXPECT_TRUE(tensor::theirs(swiglu_forward(gate_up)).isnan().all().item<bool>());
+  EXPECT_TRUE(tensor::theirs(swiglu_backward(at::ones({1, 1}), gate_up)).isnan().all().item<bool>());
 }
 
 TEST(SwigluParity, GatesFarFromZeroStayFinite) {
@@ -116,8 +116,8 @@ TEST(GeluParity, ValuesFarFromZeroStayFinite) {
 
 TEST(GeluParity, ANanIsNotHidden) {
   const at::Tensor x = at::full({1, 3}, std::numeric_limits<float>::quiet_NaN());
-  EXPECT_TRUE(gelu_forward(x).isnan().all().item<bool>());
-  EXPECT_TRUE(kernels::gelu_backward(at::ones({1, 3}), x).isnan().all().item<bool>());
+  EXPECT_TRUE(tensor::theirs(gelu_forward(x)).isnan().all().item<bool>());
+  EXPECT_TRUE(tensor::theirs(kernels::gelu_backward(at::ones({1, 3}), x)).isnan().all().item<bool>());
 }
 
 }  // namespace

@@ -1,6 +1,4 @@
 // B sequences, T query positions, S key positions, n query heads, k key/value heads, H head width.
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +6,8 @@
 #include "cpu/gemm.h"
 #include "kernels/attention.h"
 #include "kernels/parity_test_support.h"
+#include "tensor/device.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels {
 namespace {
@@ -37,7 +37,7 @@ AttentionInput make_input(const AttentionCase& c, at::ScalarType dtype = at::kFl
   if (!c.document_starts.empty()) {
     input.documents.first_key_BT = at::empty({c.B, c.T}, at::kLong);
     for (std::int64_t t = 0; t < c.T; ++t)
-      input.documents.first_key_BT.select(1, t).fill_(start_of_document(c, c.q_offset + t));
+      tensor::theirs(input.documents.first_key_BT.select(1, t)).fill_(start_of_document(c, c.q_offset + t));
   }
   return input;
 }
@@ -97,11 +97,11 @@ void expect_attention_parity(const AttentionCase& c, at::ScalarType dtype) {
   Parity stored(dtype, attention_units(c, dtype)), exact, gradients(dtype, attention_gradient_units);
   const AttentionOutput output = attention_forward(input);
   EXPECT_TRUE(output.out_BTnH.is_contiguous());
-  EXPECT_EQ(output.out_BTnH.scalar_type(), dtype);
+  EXPECT_EQ(tensor::theirs(output.out_BTnH).scalar_type(), dtype);
   stored.compare("out", output.out_BTnH, want.out);
   const at::Tensor blind = at::isinf(want.lse);
   EXPECT_TRUE(at::equal(at::isneginf(output.lse_BnT), blind));
-  exact.compare("lse", output.lse_BnT.masked_fill(blind, 0.0), want.lse.masked_fill(blind, 0.0));
+  exact.compare("lse", tensor::theirs(output.lse_BnT).masked_fill(blind, 0.0), want.lse.masked_fill(blind, 0.0));
 
   const AttentionGradients got = attention_backward(dout, input, output);
   for (const at::Tensor& gradient : {got.dq_BTnH, got.dk_BSkH, got.dv_BSkH}) {
@@ -140,8 +140,8 @@ TEST(AttentionParity, AKeyHeadThatNobodyReadsHasAZeroGradient) {
   const AttentionOutput output = attention_forward(input);
   const AttentionGradients got = attention_backward(at::ones_like(output.out_BTnH), input, output);
   for (const std::int64_t head : {0, 2}) {
-    EXPECT_EQ(got.dk_BSkH.select(2, head).abs().max().item<float>(), 0);
-    EXPECT_EQ(got.dv_BSkH.select(2, head).abs().max().item<float>(), 0);
+    EXPECT_EQ(tensor::theirs(got.dk_BSkH.select(2, head)).abs().max().item<float>(), 0);
+    EXPECT_EQ(tensor::theirs(got.dv_BSkH.select(2, head)).abs().max().item<float>(), 0);
   }
 }
 
@@ -199,7 +199,7 @@ TEST(AttentionParity, RandomShapes) {
 TEST(AttentionParity, BoundsMayDifferBetweenSequences) {
   AttentionInput input = make_input({2, 6, 6, 1, 8, {0, 0}});
   input.documents.first_key_BT = at::zeros({2, 6}, at::kLong);
-  input.documents.first_key_BT[1].narrow(0, 3, 3).fill_(3);
+  tensor::theirs(input.documents.first_key_BT[1].narrow(0, 3, 3)).fill_(3);
   const AttentionOutput both = attention_forward(input);
   for (std::int64_t b = 0; b < 2; ++b) {
     AttentionInput one = input;
@@ -213,8 +213,8 @@ TEST(AttentionParity, BoundsMayDifferBetweenSequences) {
 
 TEST(AttentionParity, ScoresFarApartNeitherOverflowNorVanish) {
   AttentionInput input = make_input({1, 8, 8, 1, 16, {0}});
-  input.q_BTnH = input.q_BTnH * 100;
-  input.k_BSkH = input.k_BSkH * 100;
+  input.q_BTnH = tensor::theirs(input.q_BTnH) * 100;
+  input.k_BSkH = tensor::theirs(input.k_BSkH) * 100;
   const AttentionOutput output = attention_forward(input);
   EXPECT_TRUE(at::isfinite(output.out_BTnH).all().item<bool>());
   EXPECT_TRUE(at::isfinite(output.lse_BnT).all().item<bool>());
@@ -250,13 +250,13 @@ void expect_pieces_make_the_whole(const AttentionCase& c, const std::vector<Piec
 
   Parity rounded_pieces(dtype, 1), exact, gradients(dtype, attention_gradient_units);
   const AttentionOutput sum = merged(whole, pieces);
-  EXPECT_EQ(sum.out_BTnH.scalar_type(), at::kFloat);
+  EXPECT_EQ(tensor::theirs(sum.out_BTnH).scalar_type(), at::kFloat);
   EXPECT_TRUE(sum.out_BTnH.is_contiguous());
   EXPECT_TRUE(at::equal(at::isneginf(sum.lse_BnT), blind));
-  exact.compare("merged lse", sum.lse_BnT.masked_fill(blind, 0.0), want.lse.masked_fill(blind, 0.0));
+  exact.compare("merged lse", tensor::theirs(sum.lse_BnT).masked_fill(blind, 0.0), want.lse.masked_fill(blind, 0.0));
   rounded_pieces.compare("merged out", sum.out_BTnH, want.out);
 
-  at::Tensor dq = at::zeros(whole.q_BTnH.sizes());
+  at::Tensor dq = at::zeros(tensor::theirs(whole.q_BTnH.sizes()));
   for (const Piece& piece : pieces) {
     const AttentionGradients got = attention_backward(dout, piece_of(whole, piece), sum);
     dq.add_(got.dq_BTnH);
@@ -285,13 +285,13 @@ TEST(AttentionParity, AMergeHasTheSameBitsForEveryNumberOfThreads) {
   };
   std::vector<AttentionOutput> sums;
   for (const int threads : {1, 2, 3, 5, 7}) {
-    at::set_num_threads(threads);
+    tensor::set_threads(threads);
     sums.push_back(output("a"));
     attention_merge(sums.back(), output("b"));
     EXPECT_TRUE(at::equal(sums.back().out_BTnH, sums[0].out_BTnH)) << threads;
     EXPECT_TRUE(at::equal(sums.back().lse_BnT, sums[0].lse_BnT)) << threads;
   }
-  at::set_num_threads(1);
+  tensor::set_threads(1);
 }
 
 TEST(AttentionParity, MergingWhatSawNothingChangesNoValue) {
@@ -311,8 +311,8 @@ TEST(AttentionParity, MergingWhatSawNothingChangesNoValue) {
 
 TEST(AttentionParity, PiecesWithScoresFarApartMergeWithoutOverflow) {
   AttentionInput whole = make_input({1, 8, 8, 1, 16, {0}});
-  whole.q_BTnH = whole.q_BTnH * 100;
-  whole.k_BSkH = whole.k_BSkH * 100;
+  whole.q_BTnH = tensor::theirs(whole.q_BTnH) * 100;
+  whole.k_BSkH = tensor::theirs(whole.k_BSkH) * 100;
   const AttentionOutput want = attention_forward(whole), sum = merged(whole, {{0, 3}, {3, 5}});
   Parity parity;
   parity.compare("out", sum.out_BTnH, want.out_BTnH);
@@ -323,17 +323,17 @@ TEST(AttentionParity, InFp32QueryHeadsOfOneKeyHeadAddUpInHeadOrder) {
   const AttentionInput shared = make_input({2, 9, 9, 2, 16, {1, 0, 1, 1}});  // 1 / sqrt(16) scales exactly
   AttentionInput single = shared;  // each query head with a key/value head of its own
   const at::Tensor heads = at::tensor(shared.kv_of_head, at::kLong);
-  single.k_BSkH = shared.k_BSkH.index_select(2, heads);
-  single.v_BSkH = shared.v_BSkH.index_select(2, heads);
+  single.k_BSkH = tensor::theirs(shared.k_BSkH).index_select(2, heads);
+  single.v_BSkH = tensor::theirs(shared.v_BSkH).index_select(2, heads);
   single.kv_of_head = {0, 1, 2, 3};
   const AttentionOutput output = attention_forward(shared);
-  const at::Tensor dout = random_normal("dout", output.out_BTnH.sizes());
+  const at::Tensor dout = random_normal("dout", tensor::theirs(output.out_BTnH.sizes()));
   const AttentionGradients got = attention_backward(dout, shared, output);
   const AttentionGradients of_heads = attention_backward(dout, single, output);
   EXPECT_TRUE(at::equal(got.dq_BTnH, of_heads.dq_BTnH));
   for (const auto& [sum, part] : {std::pair(got.dk_BSkH, of_heads.dk_BSkH), std::pair(got.dv_BSkH, of_heads.dv_BSkH)}) {
     EXPECT_TRUE(at::equal(sum.select(2, 0), part.select(2, 1)));
-    EXPECT_TRUE(at::equal(sum.select(2, 1), part.select(2, 0) + part.select(2, 2) + part.select(2, 3)));
+    EXPECT_TRUE(at::equal(sum.select(2, 1), tensor::theirs(part.select(2, 0)) + part.select(2, 2) + part.select(2, 3)));
   }
 }
 

@@ -1,15 +1,15 @@
 // What all CPU kernels of norms and activations promise: the reference's answer, the same bits for every number of threads,
 // and a right answer on every SIMD target of this machine.
 
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 #include <hwy/highway.h>
 
 #include <functional>
 
 #include "kernels/parity_test_support.h"
-#include "kernels/reference/reference.h"
+#include "kernels/reference/reference_test_support.h"
+#include "tensor/device.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels {
 namespace {
@@ -49,7 +49,7 @@ enum class Rows { by_position, picked };
 RopeTable rope_table(std::int64_t B, std::int64_t T, std::int64_t H, Rows picking) {
   std::vector<std::int64_t> positions(static_cast<std::size_t>(T));
   for (std::size_t t = 0; t < positions.size(); ++t) positions[t] = static_cast<std::int64_t>(3 * t);
-  RopeTable table = make_rope_table(positions, {H, 1e6}, at::kCPU);
+  RopeTable table = make_rope_table(positions, {H, 1e6}, tensor::Device());
   if (picking == Rows::picked) table.row_BT = at::arange(B * T, at::kLong).view({B, T}).remainder(7).clamp_max_(T - 1);
   return table;
 }
@@ -150,16 +150,16 @@ TEST(CpuBodiesParity, AgreeWithTheReference) {
 }
 
 TEST(CpuBodiesParity, GiveTheSameBitsOnOneTwoAndThreeThreads) {
-  const int before = at::get_num_threads();
+  const int before = tensor::threads();
   for (const Operation& operation : operations()) {
-    at::set_num_threads(1);
+    tensor::set_threads(1);
     const std::vector<at::Tensor> alone = operation.fast();
     for (const int threads : {2, 3}) {
-      at::set_num_threads(threads);
+      tensor::set_threads(threads);
       expect_equal_bits(operation.name, operation.fast(), alone);
     }
   }
-  at::set_num_threads(before);
+  tensor::set_threads(before);
 }
 
 TEST(CpuBodiesParity, AreRightOnEverySimdTargetOfThisMachine) {

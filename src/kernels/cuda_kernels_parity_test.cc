@@ -1,7 +1,6 @@
 // The kernels for GPUs (module cuda), run on the host, beside those for CPUs: what training needs to be the same bits
 // is.
 
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -18,6 +17,7 @@
 #include "cuda/grid_dispatch.h"
 #include "cuda/kernel_test_support.h"
 #include "kernels/dropout.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels {
 namespace {

@@ -1,10 +1,11 @@
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "kernels/dropout.h"
+
+#include "tensor/device.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels {
 namespace {
@@ -42,13 +43,13 @@ TEST(DropoutParity, EveryStepSamplePositionAndNameDropsOthers) {
 }
 
 TEST(DropoutParity, BitsDoNotDependOnTheNumberOfThreads) {
-  const int before = at::get_num_threads();
+  const int before = tensor::threads();
   std::vector<at::Tensor> masks;
   for (const int threads : {1, 3}) {
-    at::set_num_threads(threads);
+    tensor::set_threads(threads);
     masks.push_back(mask({1, 0, 7, {0, 1, 2, 3, 4, 5, 6}}, 5, 77));
   }
-  at::set_num_threads(before);
+  tensor::set_threads(before);
   EXPECT_TRUE(at::equal(masks[0], masks[1]));
 }
 

@@ -1,13 +1,13 @@
 // M rows, V vocabulary, D width.
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <limits>
 
 #include "kernels/embedding.h"
 #include "kernels/parity_test_support.h"
-#include "kernels/reference/reference.h"
+#include "kernels/reference/reference_test_support.h"
+#include "tensor/device.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels {
 namespace {
@@ -67,8 +67,8 @@ TEST(EmbeddingParity, PartsOfTheTableAddUpToTheWholeWithItsBits) {
 TEST(EmbeddingParity, APartThatHoldsNoIdGivesZeros) {
   const at::Tensor ids = at::tensor({0, 3, 9, 3}, at::kLong), table = random_normal("table", {4, 2});
   EXPECT_TRUE(at::equal(embedding_forward(ids, table, 4), at::zeros({4, 2})));
-  EXPECT_EQ(embedding_backward_weight(random_normal("dx", {4, 2}), ids, 4, 4).row_r.numel(), 0);
-  EXPECT_EQ(reference::embedding_backward_weight(random_normal("dx", {4, 2}), ids, 4, 4).row_r.numel(), 0);
+  EXPECT_EQ(tensor::theirs(embedding_backward_weight(random_normal("dx", {4, 2}), ids, 4, 4).row_r).numel(), 0);
+  EXPECT_EQ(tensor::theirs(reference::embedding_backward_weight(random_normal("dx", {4, 2}), ids, 4, 4).row_r).numel(), 0);
 }
 
 TEST(EmbeddingParity, AGradientThatIsNotANumberStaysOutOfPartsThatDoNotHoldItsId) {
@@ -104,18 +104,18 @@ TEST(EmbeddingParity, ALargeTableGetsTheGradientOfTheReference) {
 }
 
 TEST(EmbeddingParity, HasTheSameBitsOnOneTwoAndThreeThreads) {
-  const int before = at::get_num_threads();
+  const int before = tensor::threads();
   const at::Tensor ids = random_ids("ids", 5000, 1009), dx = random_normal("dx", {5000, 130});
   const at::Tensor table = random_normal("table", {1009, 130});
-  at::set_num_threads(1);
+  tensor::set_threads(1);
   const at::Tensor alone = dtable_of(dx, ids, 0, 1009);
   const at::Tensor x_alone = embedding_forward(ids, table, 0);
   for (const int threads : {2, 3}) {
-    at::set_num_threads(threads);
+    tensor::set_threads(threads);
     EXPECT_TRUE(at::equal(dtable_of(dx, ids, 0, 1009), alone)) << threads;
     EXPECT_TRUE(at::equal(embedding_forward(ids, table, 0), x_alone)) << threads;
   }
-  at::set_num_threads(before);
+  tensor::set_threads(before);
 }
 
 }  // namespace

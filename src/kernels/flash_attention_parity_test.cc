@@ -1,6 +1,5 @@
 // What lies around a call of flash attention, with a plain function in its place, beside the reference implementation.
 // B sequences, T query positions, S key positions, n query heads, k key/value heads, H head width.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +10,8 @@
 #include "base/error.h"
 #include "kernels/flash_attention.h"
 #include "kernels/parity_test_support.h"
-#include "kernels/reference/reference.h"
+#include "kernels/reference/reference_test_support.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels {
 namespace {
@@ -68,7 +68,7 @@ FlashOutput plain_forward(const FlashInput& x) {
   const std::int64_t n = x.q.size(-2);
   std::vector<std::int64_t> of_lse{n, x.q.size(0)};
   if (!x.varlen.defined()) of_lse = {x.q.size(0), n, x.q.size(1)};
-  FlashOutput output{at::full(x.q.sizes(), unwritten, x.q.options()), at::full(of_lse, unwritten, at::kFloat)};
+  FlashOutput output{at::full(tensor::theirs(x.q.sizes()), unwritten, tensor::theirs(x.q).options()), at::full(of_lse, unwritten, at::kFloat)};
   for (std::int64_t part = 0; part < parts.count(); ++part) {
     for (std::int64_t head = 0; head < n; ++head) {
       const FlashHead h(x, parts, part, head);
@@ -84,7 +84,7 @@ FlashOutput plain_forward(const FlashInput& x) {
 
 FlashGradients plain_backward(const at::Tensor& dout, const FlashInput& x, const FlashOutput& output) {
   EXPECT_TRUE(dout.is_contiguous() && output.out.is_contiguous() && output.lse.is_contiguous());
-  EXPECT_TRUE(dout.scalar_type() == x.q.scalar_type() && output.out.scalar_type() == x.q.scalar_type());
+  EXPECT_TRUE(dout.scalar_type() == tensor::theirs(x.q).scalar_type() && tensor::theirs(output.out).scalar_type() == tensor::theirs(x.q).scalar_type());
   const FlashParts parts(x);
   const auto empty = [](const at::Tensor& like) { return at::full(like.sizes(), unwritten, at::kDouble); };
   FlashGradients d{empty(x.q), empty(x.k), empty(x.v)};
@@ -102,19 +102,19 @@ FlashGradients plain_backward(const at::Tensor& dout, const FlashInput& x, const
       parts.keys(d.dv, part).select(1, h.kv_head).add_(at::matmul(p.t(), dy));
     }
   }
-  for (at::Tensor* gradient : {&d.dq, &d.dk, &d.dv}) *gradient = gradient->to(x.q.scalar_type());
+  for (tensor::Tensor* gradient : {&d.dq, &d.dk, &d.dv}) *gradient = gradient->to(x.q.dtype());
   return d;
 }
 
 void expect_same_output(const AttentionOutput& got, const AttentionOutput& want, at::ScalarType dtype) {
   Parity stored(dtype, 1), exact;
   EXPECT_TRUE(got.out_BTnH.is_contiguous() && got.lse_BnT.is_contiguous());
-  EXPECT_EQ(got.out_BTnH.scalar_type(), dtype);
-  EXPECT_EQ(got.lse_BnT.scalar_type(), at::kFloat);
+  EXPECT_EQ(tensor::theirs(got.out_BTnH).scalar_type(), dtype);
+  EXPECT_EQ(tensor::theirs(got.lse_BnT).scalar_type(), at::kFloat);
   stored.compare("out", got.out_BTnH, want.out_BTnH);
   const at::Tensor blind = at::isneginf(want.lse_BnT);
   EXPECT_TRUE(at::equal(at::isneginf(got.lse_BnT), blind));
-  exact.compare("lse", got.lse_BnT.masked_fill(blind, 0.0), want.lse_BnT.masked_fill(blind, 0.0));
+  exact.compare("lse", tensor::theirs(got.lse_BnT).masked_fill(blind, 0.0), tensor::theirs(want.lse_BnT).masked_fill(blind, 0.0));
 }
 
 // Where a query sees one key, scores have no gradient, and what the reference implementation gives is the rounding of fp32: below 1e-6
@@ -137,11 +137,11 @@ void expect_same_gradients(const AttentionGradients& got, const AttentionGradien
 }
 
 void expect_flash_parity(const AttentionInput& input) {
-  const at::ScalarType dtype = input.q_BTnH.scalar_type();
+  const at::ScalarType dtype = tensor::theirs(input.q_BTnH).scalar_type();
   ASSERT_TRUE(flash_attention_takes(input));
   const AttentionOutput want = reference::attention_forward(input);
   expect_same_output(flash_attention_forward(input, plain_forward), want, dtype);
-  const at::Tensor dout = random_normal("dout", want.out_BTnH.sizes()).to(dtype);
+  const at::Tensor dout = random_normal("dout", tensor::theirs(want.out_BTnH.sizes())).to(dtype);
   expect_same_gradients(flash_attention_backward(dout, input, want, plain_backward),
                         reference::attention_backward(dout, input, want), dtype);
 }
@@ -333,7 +333,7 @@ AttentionInput keys_of(const AttentionInput& whole, std::int64_t begin, std::int
 
 // As the ranks of a ring do it, in which dout and the merged output are fp32 and parts of larger tensors.
 void expect_merge_parity(const AttentionInput& whole, const std::vector<AttentionInput>& parts) {
-  const at::ScalarType dtype = whole.q_BTnH.scalar_type();
+  const at::ScalarType dtype = tensor::theirs(whole.q_BTnH).scalar_type();
   AttentionOutput got = flash_attention_forward(parts[0], plain_forward), want = reference::attention_forward(parts[0]);
   for (std::size_t i = 1; i < parts.size(); ++i) {
     attention_merge(got, flash_attention_forward(parts[i], plain_forward));
@@ -345,7 +345,7 @@ void expect_merge_parity(const AttentionInput& whole, const std::vector<Attentio
   const auto strided = [](const at::Tensor& x) {
     return at::cat({x, x}, x.dim() - 2).narrow(x.dim() - 2, 0, x.size(-2));
   };
-  const at::Tensor dout = random_normal("dout", want.out_BTnH.sizes());
+  const at::Tensor dout = random_normal("dout", tensor::theirs(want.out_BTnH.sizes()));
   const AttentionOutput merged{strided(want.out_BTnH), want.lse_BnT.transpose(1, 2).contiguous().transpose(1, 2)};
   for (const AttentionInput& part : parts) {
     expect_same_gradients(flash_attention_backward(strided(dout), part, merged, plain_backward),

@@ -1,5 +1,3 @@
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,7 +6,9 @@
 
 #include "kernels/flat.h"
 #include "kernels/parity_test_support.h"
-#include "kernels/reference/reference.h"
+#include "kernels/reference/reference_test_support.h"
+#include "tensor/device.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels {
 namespace {
@@ -200,15 +200,15 @@ TEST(BitsSum, OfEveryLengthIsThatOfTheReferenceAndOneFlippedBitChangesIt) {
   for (const std::int64_t count : {0, 1, 3, 33, 70000, 200001}) {
     for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
       const at::Tensor x = random_normal("sum", {count}).to(dtype);
-      EXPECT_EQ(bits_sum(x).item<std::int64_t>(), plain_sum(x));
+      EXPECT_EQ(tensor::theirs(bits_sum(x)).item<std::int64_t>(), plain_sum(x));
       EXPECT_EQ(reference::bits_sum(x).item<std::int64_t>(), plain_sum(x));
       if (count == 0) continue;
-      const std::int64_t before = bits_sum(x).item<std::int64_t>();
+      const std::int64_t before = tensor::theirs(bits_sum(x)).item<std::int64_t>();
       auto* bytes = static_cast<std::uint8_t*>(x.data_ptr());
       for (const std::size_t at : {std::size_t{0}, x.nbytes() / 2, x.nbytes() - 1}) {
         for (int bit = 0; bit < 8; ++bit) {
           bytes[at] = static_cast<std::uint8_t>(bytes[at] ^ (1U << bit));
-          EXPECT_NE(bits_sum(x).item<std::int64_t>(), before);
+          EXPECT_NE(tensor::theirs(bits_sum(x)).item<std::int64_t>(), before);
           bytes[at] = static_cast<std::uint8_t>(bytes[at] ^ (1U << bit));
         }
       }
@@ -380,18 +380,18 @@ TEST(ChunkSquares, AChunksBitsDependOnItsElementsAlone) {
 
 class Threads : public testing::Test {
  protected:
-  void TearDown() override { at::set_num_threads(before_); }
-  const int before_ = at::get_num_threads();
+  void TearDown() override { tensor::set_threads(before_); }
+  const int before_ = tensor::threads();
 };
 
 TEST_F(Threads, DoNotChangeTheBitsOfFlatOperations) {
   constexpr std::int64_t count = 300001;
-  at::set_num_threads(1);
+  tensor::set_threads(1);
   const Buffers one = make_buffers(count), start = one.clone();
   usual()(one);
   const std::vector<double> squares = squares_of(start.p);
   for (const int threads : {2, 3}) {
-    at::set_num_threads(threads);
+    tensor::set_threads(threads);
     const Buffers several = start.clone();
     usual()(several);
     EXPECT_TRUE(same_bits(several, one)) << threads;

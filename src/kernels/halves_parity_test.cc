@@ -1,6 +1,5 @@
 // On the CPU an operation on bf16 computes in fp32 and rounds once: its results are those of the same numbers in fp32, rounded.
 // Products are apart: their sums have another order.
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -14,6 +13,7 @@
 #include "kernels/norm.h"
 #include "kernels/parity_test_support.h"
 #include "kernels/rope.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels {
 namespace {
@@ -44,7 +44,7 @@ std::vector<at::Tensor> rotations(at::ScalarType dtype, std::int64_t B, std::int
                                   std::int64_t H) {
   std::vector<std::int64_t> positions(static_cast<std::size_t>(T));
   for (std::size_t t = 0; t < positions.size(); ++t) positions[t] = static_cast<std::int64_t>(3 * t);
-  const RopeTable rope = make_rope_table(positions, {H, 1e6}, at::kCPU);
+  const RopeTable rope = make_rope_table(positions, {H, 1e6}, tensor::Device());
   const at::Tensor x = number("x", {B, T, n + 2, H}, dtype).narrow(2, 1, n), w = number("w", {H}, dtype);
   const at::Tensor dy = number("dy", {B, T, n, H}, dtype), dw = at::empty({H});
   const at::Tensor dx = at::empty({2, B, T, n + 1, H}, x.options());
@@ -66,7 +66,7 @@ std::vector<at::Tensor> attention(at::ScalarType dtype, std::int64_t T, std::int
   const AttentionInput input{qkv.narrow(2, 0, 4), qkv.narrow(2, 4, 2), qkv.narrow(2, 6, 2), {0, 0, 1, 1}, 0, 0, {}};
   const AttentionOutput output = attention_forward(input);
   // Backward reads what forward wrote, so both dtypes are given the same.
-  const AttentionOutput rounded{output.out_BTnH.to(at::kBFloat16).to(dtype), output.lse_BnT};
+  const AttentionOutput rounded{tensor::theirs(output.out_BTnH.to(at::kBFloat16)).to(dtype), output.lse_BnT};
   const AttentionGradients d = attention_backward(dout, input, rounded);
   return {output.out_BTnH, output.lse_BnT, d.dq_BTnH, d.dk_BSkH, d.dv_BSkH};
 }

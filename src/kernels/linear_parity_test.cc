@@ -1,10 +1,10 @@
 // M rows, I inputs, O outputs.
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include "kernels/linear.h"
 #include "kernels/parity_test_support.h"
+#include "tensor/device.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels {
 namespace {
@@ -69,11 +69,11 @@ TEST(LinearParity, BitsDoNotDependOnTheNumberOfThreads) {
     const at::Tensor bias = random_normal("bias", {s[2]}), dy = random_normal("dy", {s[0], s[2]});
     std::vector<std::vector<at::Tensor>> results;
     for (const int threads : {1, 2, 3, 7}) {
-      at::set_num_threads(threads);
+      tensor::set_threads(threads);
       results.push_back(all_of(x, w, bias, dy));
       for (std::size_t i = 0; i < results[0].size(); ++i) EXPECT_TRUE(at::equal(results[0][i], results.back()[i]));
     }
-    at::set_num_threads(1);
+    tensor::set_threads(1);
   }
 }
 

@@ -1,6 +1,5 @@
 // RMSNorm, and queries' and keys' norm with rotary positions. M rows, D width; B sequences, T positions, n heads,
 // H head width.
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,8 +7,9 @@
 
 #include "kernels/norm.h"
 #include "kernels/parity_test_support.h"
-#include "kernels/reference/reference.h"
+#include "kernels/reference/reference_test_support.h"
 #include "kernels/rope.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels {
 namespace {
@@ -151,7 +151,7 @@ struct RopeCase {
 
 void expect_rope_parity(at::ScalarType dtype, const RopeCase& c) {
   Parity stored(dtype), exact;
-  const RopeTable rope = make_rope_table(c.positions, {c.H, c.theta}, at::kCPU);
+  const RopeTable rope = make_rope_table(c.positions, {c.H, c.theta}, tensor::Device());
   // The heads of interest are a strided view inside wider rows, as in a joint q, k, v projection.
   const at::Tensor x = random_normal("x", {c.B, c.T, c.n + 3, c.H}).to(dtype).narrow(2, 1, c.n);
   const at::Tensor w = random_normal("w", {c.H}).to(dtype), dy = random_normal("dy", {c.B, c.T, c.n, c.H}).to(dtype);
@@ -196,7 +196,7 @@ TEST(QkNormRopeParity, RandomShapes) {
 }
 
 TEST(QkNormRopeParity, TheReferenceGivesTheBitsOfThePlainFormula) {
-  const RopeTable rope = make_rope_table(positions_from(3, 9), {8, 1e4}, at::kCPU);
+  const RopeTable rope = make_rope_table(positions_from(3, 9), {8, 1e4}, tensor::Device());
   const at::Tensor x = random_normal("x", {2, 9, 3, 8}), w = random_normal("w", {8});
   const at::Tensor n = x * at::rsqrt(x.square().mean(-1, true) + 1e-6) * w;
   const at::Tensor cos = rope.cos_TI.unsqueeze(1), sin = rope.sin_TI.unsqueeze(1);
@@ -206,7 +206,7 @@ TEST(QkNormRopeParity, TheReferenceGivesTheBitsOfThePlainFormula) {
 }
 
 TEST(QkNormRopeParity, WritesOnlyItsOwnHeadsOfAWiderGradient) {
-  const RopeTable rope = make_rope_table(positions_from(0, 5), {20, 1e4}, at::kCPU);
+  const RopeTable rope = make_rope_table(positions_from(0, 5), {20, 1e4}, tensor::Device());
   for (const at::ScalarType dtype : dtypes) {
     const at::Tensor x = random_normal("x", {2, 5, 3, 20}).to(dtype), w = random_normal("w", {20}).to(dtype);
     const at::Tensor dy = random_normal("dy", {2, 5, 3, 20}).to(dtype), dw = at::empty({20});
@@ -222,7 +222,7 @@ TEST(QkNormRopeParity, WritesOnlyItsOwnHeadsOfAWiderGradient) {
 }
 
 TEST(QkNormRopeParity, AcceptsAStridedGradient) {
-  const RopeTable rope = make_rope_table(positions_from(0, 5), {8, 1e4}, at::kCPU);
+  const RopeTable rope = make_rope_table(positions_from(0, 5), {8, 1e4}, tensor::Device());
   const at::Tensor x = random_normal("x", {2, 5, 3, 8}), w = random_normal("w", {8});
   const at::Tensor dy = random_normal("dy", {2, 5, 7, 8}).narrow(2, 2, 3);
   QkNormRopeSaved saved;

@@ -1,4 +1,3 @@
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -6,7 +5,8 @@
 #include "base/error.h"
 #include "kernels/packed_integers.h"
 #include "kernels/parity_test_support.h"
-#include "kernels/reference/reference.h"
+#include "kernels/reference/reference_test_support.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels {
 namespace {
@@ -56,11 +56,11 @@ TEST(PackedStream, HasTheWordsOfThePlainBodies) {
   const std::int64_t* const integers = x.data_ptr<std::int64_t>();
   const PackedStream stream = stream_of(x, Packing(x).words());
   const cpu::BlockFormat format = reference::block_format(integers);
-  EXPECT_EQ(stream.front[0].item<std::int64_t>(), format.width | format.shift << 8);
+  EXPECT_EQ(tensor::theirs(stream.front[0]).item<std::int64_t>(), format.width | format.shift << 8);
   std::vector<std::uint64_t> words(static_cast<std::size_t>(4 * format.width));
   reference::pack_block(integers, format, words.data());
   for (std::size_t i = 0; i < words.size(); ++i) {
-    EXPECT_EQ(static_cast<std::uint64_t>(stream.front.data_ptr<std::int64_t>()[i + 1]), words[i]);
+    EXPECT_EQ(static_cast<std::uint64_t>(tensor::theirs(stream.front).data_ptr<std::int64_t>()[i + 1]), words[i]);
   }
   const at::Tensor sum = at::full({cpu::packed_block}, -5, at::kLong);
   reference::add_block(words.data(), format, sum.data_ptr<std::int64_t>());

@@ -1,7 +1,6 @@
 // What the parity tests share: seeded inputs, leaves in double, gradients by autograd, and the measure of agreement.
 #pragma once
 
-#include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <map>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "base/draw_test_support.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels {
 

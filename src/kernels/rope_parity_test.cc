@@ -1,12 +1,12 @@
 // Rotary positions and their table. B sequences, T positions, n heads, H head width, I pairs.
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <numeric>
 
 #include "kernels/parity_test_support.h"
-#include "kernels/reference/reference.h"
+#include "kernels/reference/reference_test_support.h"
+#include "tensor/libtorch_test_support.h"
 #include "kernels/rope.h"
 
 namespace troika::kernels {
@@ -35,7 +35,7 @@ struct Case {
 
 void expect_parity(at::ScalarType dtype, const Case& c) {
   Parity parity(dtype);
-  const RopeTable rope = make_rope_table(c.positions, {c.H, c.theta}, at::kCPU);
+  const RopeTable rope = make_rope_table(c.positions, {c.H, c.theta}, tensor::Device());
   // The heads of interest are a strided view inside wider rows, as in a joint q, k, v projection.
   const at::Tensor x = random_normal("x", {c.B, c.T, c.n + 3, c.H}).to(dtype).narrow(2, 1, c.n);
   const at::Tensor dy = random_normal("dy", {c.B, c.T, c.n, c.H}).to(dtype), x_ref = leaf(x);
@@ -72,7 +72,7 @@ TEST(RopeParity, RandomShapes) {
 }
 
 TEST(RopeParity, TheReferenceGivesTheBitsOfThePlainFormula) {
-  const RopeTable rope = make_rope_table(positions_from(3, 9), {8, 1e4}, at::kCPU);
+  const RopeTable rope = make_rope_table(positions_from(3, 9), {8, 1e4}, tensor::Device());
   const at::Tensor x = random_normal("x", {2, 9, 3, 8}), cos = rope.cos_TI.unsqueeze(1), sin = rope.sin_TI.unsqueeze(1);
   const at::Tensor first = x.narrow(3, 0, 4), second = x.narrow(3, 4, 4);
   EXPECT_TRUE(at::equal(reference::rope_forward(x, rope),
@@ -80,7 +80,7 @@ TEST(RopeParity, TheReferenceGivesTheBitsOfThePlainFormula) {
 }
 
 TEST(RopeParity, WritesOnlyItsOwnHeadsOfAWiderGradient) {
-  const RopeTable rope = make_rope_table(positions_from(0, 5), {20, 1e4}, at::kCPU);
+  const RopeTable rope = make_rope_table(positions_from(0, 5), {20, 1e4}, tensor::Device());
   for (const at::ScalarType dtype : dtypes) {
     const at::Tensor dy = random_normal("dy", {2, 5, 3, 20}).to(dtype), alone = at::empty_like(dy);
     const at::Tensor wide = at::full({2, 5, 7, 20}, 42.0f, dtype);
@@ -93,7 +93,7 @@ TEST(RopeParity, WritesOnlyItsOwnHeadsOfAWiderGradient) {
 }
 
 TEST(RopeParity, PickedRowsGiveTheBitsOfATablePutTogetherFromThem) {
-  const RopeTable all = make_rope_table(positions_from(0, 20), {10, 1e4}, at::kCPU);
+  const RopeTable all = make_rope_table(positions_from(0, 20), {10, 1e4}, tensor::Device());
   RopeTable picking = all;
   picking.row_BT = at::tensor({0, 1, 2, 0, 1, 0, 19, 3, 0, 1}, at::kLong).view({2, 5});
   const at::Tensor x = random_normal("x", {2, 5, 3, 10}), dy = random_normal("dy", x.sizes());
@@ -110,8 +110,8 @@ TEST(RopeParity, PickedRowsGiveTheBitsOfATablePutTogetherFromThem) {
 }
 
 TEST(RopeTable, ARowDependsOnItsPositionAlone) {
-  const RopeTable all = make_rope_table(positions_from(0, 50), {16, 1e6}, at::kCPU);
-  const RopeTable some = make_rope_table({49, 0, 7, 7}, {16, 1e6}, at::kCPU);
+  const RopeTable all = make_rope_table(positions_from(0, 50), {16, 1e6}, tensor::Device());
+  const RopeTable some = make_rope_table({49, 0, 7, 7}, {16, 1e6}, tensor::Device());
   const RopeTable picked = rows(all, at::tensor({49, 0, 7, 7}, at::kLong));
   EXPECT_TRUE(at::equal(some.cos_TI, picked.cos_TI));
   EXPECT_TRUE(at::equal(some.sin_TI, picked.sin_TI));
@@ -119,7 +119,7 @@ TEST(RopeTable, ARowDependsOnItsPositionAlone) {
 
 // The angles of position 1; of pairs whose wavelength is above 6.3 positions they are the arc sine.
 std::vector<double> frequencies(const RopeFrequencies& f) {
-  const at::Tensor sin_I = make_rope_table({1}, f, at::kCPU).sin_TI[0].to(at::kDouble);
+  const at::Tensor sin_I = tensor::theirs(make_rope_table({1}, f, tensor::Device()).sin_TI[0]).to(at::kDouble);
   return {sin_I.data_ptr<double>(), sin_I.data_ptr<double>() + sin_I.numel()};
 }
 

@@ -1,10 +1,10 @@
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include "cpu/targets_test_support.h"
 #include "kernels/attention.h"
 #include "kernels/parity_test_support.h"
+#include "tensor/device.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels {
 namespace {
@@ -65,10 +65,10 @@ TEST(RowAttentionParity, BitsDependNeitherOnThreadsNorOnOtherSequences) {
     const at::Tensor q = random_normal("q", {static_cast<std::int64_t>(s.S.size()), s.n, s.H});
     const at::Tensor together = row_attention(q, all);
     for (const int threads : {2, 5}) {
-      at::set_num_threads(threads);
+      tensor::set_threads(threads);
       EXPECT_TRUE(at::equal(row_attention(q, all), together));
     }
-    at::set_num_threads(1);
+    tensor::set_threads(1);
     for (std::int64_t b = 0; b < q.size(0); ++b)
       EXPECT_TRUE(at::equal(row_attention(q.narrow(0, b, 1), {all[static_cast<std::size_t>(b)]})[0], together[b]));
   }

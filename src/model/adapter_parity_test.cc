@@ -1,6 +1,5 @@
 // Blocks with adapters, on one rank and split over several, against the reference in double with autograd, whose
 // weights are W + scale * B A; and what each segment holds meanwhile against what is foretold.
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -14,6 +13,7 @@
 #include "model/reference_test_support.h"
 #include "config/adapter_sizes.h"
 #include "shape/adapter.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::model {
 namespace {
@@ -83,8 +83,8 @@ void run_adapter_rank(const AdapterCase& c, comm::Channel& channel, AdapterRank&
   options.parallel = {&tensor, nullptr};
   const auto decoders = make_decoders(c.model, {0, shape::segment_count(c.model)}, options);
   perturb_vectors(decoders);
-  const auto segments = make_segments(c.model, adapter_seq_len, at::kCPU, options.parallel, {}, trained);
-  const Tokens tokens = make_tokens(c.model, 2, adapter_seq_len, 3, at::kCPU);
+  const auto segments = make_segments(c.model, adapter_seq_len, tensor::Device(), options.parallel, {}, trained);
+  const Tokens tokens = make_tokens(c.model, 2, adapter_seq_len, 3, tensor::Device());
   const shape::SavedBytes foretold = shape::segment_saved_bytes(
       c.model, {tokens.B, adapter_seq_len, options.parallel.share(), c.sequence}, c.activations, trained);
   std::vector<SegmentBuffer> buffers;
@@ -94,7 +94,7 @@ void run_adapter_rank(const AdapterCase& c, comm::Channel& channel, AdapterRank&
     const shape::SegmentLayout layout =
         shape::adapter_layout(c.model, trained.lora, static_cast<int>(g), options.parallel.share());
     const bool tied = c.model.tie_embeddings && g + 1 == segments.size();
-    buffers.push_back({decoders[0].parameters()[g], tied ? decoders[0].parameters()[0] : at::Tensor(), drawn(layout)});
+    buffers.push_back({decoders[0].parameters()[g], tied ? decoders[0].parameters()[0] : tensor::Tensor(), drawn(layout)});
     ForwardResult result = segments[g]->forward(buffers[g], x, tokens, c.activations);
     x = result.y_mD;
     if (result.loss_2.defined()) rank.loss += kernels::read_loss(result.loss_2).loss;
@@ -165,7 +165,7 @@ AdapterExpected expected(const AdapterCase& c) {
     w.retain_grad();
     merged.emplace(stem, w);
   }
-  const Tokens tokens = make_tokens(c.model, 2, adapter_seq_len, 3, at::kCPU);
+  const Tokens tokens = make_tokens(c.model, 2, adapter_seq_len, 3, tensor::Device());
   const at::Tensor sum = reference_loss_sum(c.model, weights, tokens.ids_M.view({2, adapter_seq_len}),
                                             tokens.targets_M.view({2, adapter_seq_len}));
   e.loss = sum.item<double>();
@@ -221,7 +221,7 @@ TEST(AdapterParity, GradientsWithDropoutAgreeWithAutograd) {
   trained.lora.dropout = 0.3;
   const LowRank adapters(model, trained, shape::FusedProjection::feed_forward_input, 2, groups_of({}));
   const std::int64_t I = model.hidden, F = model.ffn, rank = trained.lora.rank;
-  Tokens tokens = make_tokens(model, 2, adapter_seq_len, 0, at::kCPU);
+  Tokens tokens = make_tokens(model, 2, adapter_seq_len, 0, tensor::Device());
   tokens.step = 4;
   tokens.first_sample = 11;
   const at::Tensor w = at::randn({adapters.elements()}), x = at::randn({2 * adapter_seq_len, I}),

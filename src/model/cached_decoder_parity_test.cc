@@ -1,6 +1,4 @@
 // Decoding with a cache against the reference in double and against a forward of the whole sequence.
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -13,6 +11,8 @@
 #include "model/decoder_test_support.h"
 #include "model/head_segment.h"
 #include "model/reference_test_support.h"
+#include "tensor/device.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::model {
 namespace {
@@ -181,11 +181,11 @@ TEST(CachedDecoderParity, BitsDoNotDependOnThreads) {
   for (const config::ModelSettings& m : {small_model(true), small_gpt2(true)}) {
     const Subject subject(m);
     const auto logits = [&](int threads) {
-      at::set_num_threads(threads);
+      tensor::set_threads(threads);
       KeyValueCache first = subject.cached.new_cache(), second = subject.cached.new_cache();
       subject.cached.extend({{&first, random_ids(m, 20, "a")}, {&second, random_ids(m, 9, "b")}});
       const at::Tensor result = subject.cached.extend({{&first, {7}}, {&second, {8}}});
-      at::set_num_threads(1);
+      tensor::set_threads(1);
       return result;
     };
     EXPECT_TRUE(at::equal(logits(1), logits(2)));

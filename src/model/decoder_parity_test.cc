@@ -1,5 +1,4 @@
 // The decoder with its hand-written backward against the reference in double with autograd.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -9,6 +8,7 @@
 
 #include "model/decoder_test_support.h"
 #include "model/reference_test_support.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::model {
 namespace {
@@ -39,7 +39,7 @@ void expect_parity(const config::ModelSettings& model, std::int64_t B, std::int6
                    const std::vector<std::vector<int>>& all_cuts) {
   double worst = 0, worst_loss = 0;
   std::string worst_name;
-  const Tokens tokens = make_tokens(model, B, T, silent, at::kCPU);
+  const Tokens tokens = make_tokens(model, B, T, silent, tensor::Device());
   for (const auto& cuts : all_cuts) {
     const std::vector<Decoder> decoders = make_decoders(model, cuts, options_for(T));
     perturb_vectors(decoders);
@@ -48,7 +48,7 @@ void expect_parity(const config::ModelSettings& model, std::int64_t B, std::int6
     const auto gradients = gradients_by_name(decoders, got);
     const double loss_error = std::abs(got.loss.loss - want.loss_sum) / want.loss_sum;
     EXPECT_LT(loss_error, 1e-5);
-    EXPECT_EQ(got.loss.tokens, (tokens.targets_M != -100).sum().item<std::int64_t>());
+    EXPECT_EQ(got.loss.tokens, (tensor::theirs(tokens.targets_M) != -100).sum().item<std::int64_t>());
     worst_loss = std::max(worst_loss, loss_error);
     EXPECT_EQ(want.weights.size(), shape::all_parameters(model).size());
     for (const auto& [name, weight] : want.weights) {
@@ -156,7 +156,7 @@ TEST(DecoderParity, OneSequenceOfTwoPositions) { expect_parity(small_model(true)
 
 TEST(DecoderParity, CutsChangeNoBit) {
   for (const config::ModelSettings& m : small_models()) {
-    const Tokens tokens = make_tokens(m, 2, 24, 0, at::kCPU);
+    const Tokens tokens = make_tokens(m, 2, 24, 0, tensor::Device());
     const std::vector<Decoder> whole = make_decoders(m, {0, 6}, options_for(24));
     const Gradients want = forward_backward(whole, tokens, 0.0);
     const auto expected_gradients = gradients_by_name(whole, want);
@@ -172,7 +172,7 @@ TEST(DecoderParity, CutsChangeNoBit) {
 
 TEST(DecoderParity, ComputingAgainWhatIsCheapChangesNoBit) {
   for (const config::ModelSettings& m : small_models()) {
-    const Tokens tokens = make_tokens(m, 2, 11, 3, at::kCPU);
+    const Tokens tokens = make_tokens(m, 2, 11, 3, tensor::Device());
     const std::vector<Decoder> decoders = make_decoders(m, {0, 6}, options_for(11));
     const Gradients all = forward_backward(decoders, tokens, 0.0, shape::SavedActivations::all);
     const Gradients lean = forward_backward(decoders, tokens, 42.0, shape::SavedActivations::selective);
@@ -184,7 +184,7 @@ TEST(DecoderParity, ComputingAgainWhatIsCheapChangesNoBit) {
 
 TEST(DecoderParity, GradientsFollowTheLossScale) {
   for (const config::ModelSettings& m : {small_model(true), small_gpt2(true)}) {
-    Tokens tokens = make_tokens(m, 2, 11, 0, at::kCPU);
+    Tokens tokens = make_tokens(m, 2, 11, 0, tensor::Device());
     const std::vector<Decoder> decoders = make_decoders(m, {0, 6}, options_for(11));
     const Gradients once = forward_backward(decoders, tokens, 0.0);
     tokens.loss_scale = 1024;

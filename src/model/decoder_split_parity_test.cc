@@ -1,5 +1,4 @@
 // Split equals whole: the decoder on several ranks, as threads, against the same decoder on one.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +9,7 @@
 #include "comm/threads_channel.h"
 #include "model/decoder_test_support.h"
 #include "model/dtype_of.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::model {
 namespace {
@@ -29,7 +29,7 @@ struct SplitCase {
   std::int64_t document = 0;  // length of documents that are apart; 0: they are not
 
   Tokens tokens() const {
-    const Tokens joined = make_tokens(model, B, T, silent, at::kCPU);
+    const Tokens joined = make_tokens(model, B, T, silent, tensor::Device());
     return document == 0 ? joined : with_documents(joined, document);
   }
 };
@@ -87,7 +87,7 @@ Tokens tokens_of_rank(const Tokens& whole, const sharding::ContextGroup& context
   part.targets_M = cut(whole.targets_M);
   part.T = positions.numel();
   if (whole.documents == nullptr) return part;
-  part.position_BT = whole.position_BT.index_select(1, positions);
+  part.position_BT = tensor::theirs(whole.position_BT).index_select(1, positions);
   part.documents = context.documents(positions - part.position_BT, whole.T, at::kCPU);
   return part;
 }

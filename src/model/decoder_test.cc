@@ -1,7 +1,5 @@
 #include "model/decoder.h"
 
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,6 +9,8 @@
 #include "model/decoder_test_support.h"
 #include "model/dtype_of.h"
 #include "shape/output_loss.h"
+#include "tensor/device.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::model {
 namespace {
@@ -64,12 +64,12 @@ TEST(Initialise, GivesTheSameBitsOnAnyNumberOfThreads) {
   m.vocab = 3001;  // several pieces
   const shape::SegmentLayout layout = shape::segment_layout(m, 0);
   const at::Tensor one = at::empty({layout.elements}, at::kFloat), three = at::empty_like(one);
-  const int before = at::get_num_threads();
-  at::set_num_threads(1);
+  const int before = tensor::threads();
+  tensor::set_threads(1);
   initialise(layout, one, 7, 0.02);
-  at::set_num_threads(3);
+  tensor::set_threads(3);
   initialise(layout, three, 7, 0.02);
-  at::set_num_threads(before);
+  tensor::set_threads(before);
   EXPECT_TRUE(at::equal(one, three));
 }
 
@@ -114,8 +114,8 @@ TEST(Decoder, TheHeadReadsATiedTableWhereItStandsAndACopyElsewhere) {
   const Decoder whole(m, options_for(5)), head(m, 5, 6, options_for(5)), middle(m, 1, 5, options_for(5));
   EXPECT_FALSE(whole.has_tied_copy());
   EXPECT_EQ(whole.layouts().size(), 7U);
-  EXPECT_TRUE(whole.parameters().back().is_same(whole.parameters().front()));
-  EXPECT_FALSE(whole.new_gradients().back().is_same(whole.new_gradients().front()));
+  EXPECT_TRUE(whole.parameters().back().data() == tensor::Tensor(whole.parameters().front()).data());
+  EXPECT_FALSE(whole.new_gradients().back().data() == tensor::Tensor(whole.new_gradients().front()).data());
   EXPECT_TRUE(head.has_tied_copy());
   EXPECT_EQ(head.layouts().size(), 2U);
   EXPECT_EQ(middle.layouts().size(), 4U);
@@ -135,7 +135,7 @@ TEST(Decoder, InitialisesAnyRangeOfABufferAlike) {
 
 TEST(Decoder, SavesNothingWhenNothingIsToBeKept) {
   const config::ModelSettings m = small_model(true);
-  const Tokens tokens = make_tokens(m, 2, 5, 0, at::kCPU);
+  const Tokens tokens = make_tokens(m, 2, 5, 0, tensor::Device());
   const auto decoders = make_decoders(m, {0, 6}, options_for(5));
   const DecoderResult kept = decoders[0].forward({}, tokens, shape::SavedActivations::all);
   const DecoderResult dropped = decoders[0].forward({}, tokens, shape::SavedActivations::none);
@@ -147,7 +147,7 @@ TEST(Decoder, SavesNothingWhenNothingIsToBeKept) {
 
 TEST(Decoder, BackwardWritesEveryGradientAndAddsToNone) {
   for (const config::ModelSettings& m : small_models()) {
-    const Tokens tokens = make_tokens(m, 2, 5, 0, at::kCPU);
+    const Tokens tokens = make_tokens(m, 2, 5, 0, tensor::Device());
     const auto decoders = make_decoders(m, {0, 2, 6}, options_for(5));
     const Gradients once = forward_backward(decoders, tokens, 0.0), again = forward_backward(decoders, tokens, 42.0);
     for (std::size_t d = 0; d < decoders.size(); ++d) {
@@ -159,7 +159,7 @@ TEST(Decoder, BackwardWritesEveryGradientAndAddsToNone) {
 
 TEST(Decoder, HoldsNoActivationsAfterBackward) {
   const config::ModelSettings m = small_model(true);
-  const Tokens tokens = make_tokens(m, 2, 5, 0, at::kCPU);
+  const Tokens tokens = make_tokens(m, 2, 5, 0, tensor::Device());
   const Decoder decoder = std::move(make_decoders(m, {0, 6}, options_for(5)).front());
   DecoderResult result = decoder.forward({}, tokens, shape::SavedActivations::all);
   const std::int64_t before = result.saved_bytes();
@@ -171,7 +171,7 @@ TEST(Decoder, HoldsNoActivationsAfterBackward) {
 
 void expect_foretold_bytes(const config::ModelSettings& m, config::Precision precision,
                            shape::SavedActivations activations) {
-  const Tokens tokens = make_tokens(m, 2, 5, 0, at::kCPU);
+  const Tokens tokens = make_tokens(m, 2, 5, 0, tensor::Device());
   Decoder::Options options = options_for(5);
   options.dtype = dtype_of(precision);
   const Decoder decoder = std::move(make_decoders(m, {0, 6}, options).front());
@@ -205,7 +205,7 @@ TEST(Decoder, MorePositionsThanGpt2HasLearnedAreRefused) {
 TEST(Decoder, LongerSequencesThanItWasMadeForAreRefused) {
   for (const config::ModelSettings& m : {small_model(true), small_gpt2(true)}) {
     const auto decoders = make_decoders(m, {0, 6}, options_for(5));
-    EXPECT_THROW(decoders[0].forward({}, make_tokens(m, 1, 6, 0, at::kCPU), shape::SavedActivations::none),
+    EXPECT_THROW(decoders[0].forward({}, make_tokens(m, 1, 6, 0, tensor::Device()), shape::SavedActivations::none),
                  base::BugError);
   }
 }

@@ -1,9 +1,9 @@
 #include "model/decoder_test_support.h"
 
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include "base/random.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::model {
 
@@ -58,7 +58,7 @@ std::vector<config::ModelSettings> small_models() {
           small_qwen2(true), small_llama(false), small_mistral(false)};
 }
 
-Decoder::Options options_for(std::int64_t seq_len, const c10::Device& device) {
+Decoder::Options options_for(std::int64_t seq_len, const tensor::Device& device) {
   Decoder::Options options;
   options.seq_len = seq_len;
   options.device = device;
@@ -88,14 +88,14 @@ void perturb_vectors(const std::vector<Decoder>& decoders) {
         const at::Tensor noise = at::empty(slot.info.shape, at::kFloat);
         base::Philox(5, slot.info.name).fill_normal(0, noise.numel(), noise.data_ptr<float>());
         const at::Tensor own = elements_of(noise.mul_(0.2), slot.region).flatten();
-        Decoder::view(decoder.parameters()[i], slot).add_(own.to(decoder.parameters()[i].device()));
+        tensor::theirs(Decoder::view(decoder.parameters()[i], slot)).add_(own);
       }
     }
   }
 }
 
 Tokens make_tokens(const config::ModelSettings& model, std::int64_t B, std::int64_t T, std::int64_t silent,
-                   const c10::Device& device) {
+                   const tensor::Device& device) {
   const base::Philox random(3, "tokens");
   const at::Tensor ids = at::empty({B * T}, at::kLong), targets = at::empty({B * T}, at::kLong);
   for (std::int64_t i = 0; i < B * T; ++i) {
@@ -105,8 +105,8 @@ Tokens make_tokens(const config::ModelSettings& model, std::int64_t B, std::int6
     if (silent > 0 && i % silent == 0) targets.data_ptr<std::int64_t>()[i] = -100;
   }
   Tokens tokens;
-  tokens.ids_M = ids.to(device);
-  tokens.targets_M = targets.to(device);
+  tokens.ids_M = tensor::ours(ids).to(device);
+  tokens.targets_M = tensor::ours(targets).to(device);
   tokens.B = B;
   tokens.T = tokens.T_whole = T;
   return tokens;
@@ -117,7 +117,7 @@ Tokens with_documents(Tokens tokens, std::int64_t length) {
   const at::Tensor place_BT = at::arange(tokens.T, at::kLong).unsqueeze(0) + shift_B1;
   const at::Tensor first_key_BT = (place_BT - place_BT.remainder(length) - shift_B1).clamp_min_(0);
   tokens.documents = sharding::ContextGroup().documents(first_key_BT, tokens.T, tokens.ids_M.device());
-  tokens.position_BT = (at::arange(tokens.T, at::kLong) - first_key_BT).to(tokens.ids_M.device());
+  tokens.position_BT = (at::arange(tokens.T, at::kLong) - first_key_BT);
   return tokens;
 }
 
@@ -135,9 +135,10 @@ Gradients forward_backward(const std::vector<Decoder>& decoders, const Tokens& t
   gradients.leaves.resize(decoders.size());
   for (std::size_t i = decoders.size(); i-- > 0;) {
     d_mD = decoders[i].backward_input(d_mD, tokens, results[i]);
-    gradients.leaves[i] = decoders[i].new_gradients();
-    for (const at::Tensor& leaf : gradients.leaves[i]) leaf.fill_(filler);
-    decoders[i].backward_weight(gradients.leaves[i], tokens, results[i]);
+    const std::vector<tensor::Tensor> leaves = decoders[i].new_gradients();
+    for (const tensor::Tensor& leaf : leaves) leaf.fill(filler);
+    decoders[i].backward_weight(leaves, tokens, results[i]);
+    gradients.leaves[i].assign(leaves.begin(), leaves.end());
   }
   return gradients;
 }

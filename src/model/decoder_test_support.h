@@ -2,7 +2,6 @@
 // them, and whole tensors put together from the slots of one or several ranks.
 #pragma once
 
-#include <ATen/core/Tensor.h>
 
 #include <map>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "config/settings.h"
 #include "model/decoder.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::model {
 
@@ -27,7 +27,7 @@ std::vector<config::ModelSettings> small_models();  // all of them; Qwen3 and GP
 // Initialised decoders; `cuts` are the segments where they begin, and the end: {0, 3, 6}.
 std::vector<Decoder> make_decoders(const config::ModelSettings& model, const std::vector<int>& cuts,
                                    const Decoder::Options& options);
-Decoder::Options options_for(std::int64_t seq_len, const c10::Device& device = c10::Device(c10::kCPU));
+Decoder::Options options_for(std::int64_t seq_len, const tensor::Device& device = tensor::Device());
 
 // Weights of norms start at exactly 1 and biases at 0, where what is forgotten would not show; this moves them, alike for
 // any cuts and split.
@@ -35,7 +35,7 @@ void perturb_vectors(const std::vector<Decoder>& decoders);
 
 // Random ids and targets; every `silent`-th target is -100 (0: none).
 Tokens make_tokens(const config::ModelSettings& model, std::int64_t B, std::int64_t T, std::int64_t silent,
-                   const c10::Device& device);
+                   const tensor::Device& device);
 
 // The same with documents apart: of `length` positions each, but in sequence b the first is b positions shorter.
 Tokens with_documents(Tokens tokens, std::int64_t length);

@@ -1,10 +1,10 @@
 // Documents that share a sequence and are apart compute what each computes alone.
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "model/decoder_test_support.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::model {
 namespace {
@@ -47,7 +47,7 @@ Tokens packed(const Tokens& whole) {
 Tokens with_targets_of(const Tokens& all, const Document& d) {
   Tokens tokens = all;
   tokens.targets_M = at::full_like(all.targets_M, -100);
-  tokens.targets_M.narrow(0, d.begin, d.length).copy_(all.targets_M.narrow(0, d.begin, d.length));
+  tensor::theirs(tokens.targets_M.narrow(0, d.begin, d.length)).copy_(all.targets_M.narrow(0, d.begin, d.length));
   return tokens;
 }
 
@@ -65,7 +65,7 @@ void expect_parity(const config::ModelSettings& model, shape::SavedActivations a
   const std::vector<Decoder> decoders =
       make_decoders(model, {0, shape::segment_count(model)}, options_for(packed_seq_len));
   perturb_vectors(decoders);
-  const Tokens tokens = packed(make_tokens(model, 1, packed_seq_len, 4, at::kCPU));
+  const Tokens tokens = packed(make_tokens(model, 1, packed_seq_len, 4, tensor::Device()));
   const auto run = [&](const Tokens& of) { return forward_backward(decoders, of, 42.0, activations); };
   std::map<std::string, at::Tensor> want, got;
   for (const Document& d : documents()) {
@@ -92,7 +92,7 @@ TEST(PackedParity, OneDocumentOfTheWholeSequenceHasTheBitsOfAPlainSequence) {
   for (const config::ModelSettings& model : {small_model(true), small_llama(false), small_gpt2(true)}) {
     const std::vector<Decoder> decoders =
         make_decoders(model, {0, shape::segment_count(model)}, options_for(packed_seq_len));
-    const Tokens plain = make_tokens(model, 1, packed_seq_len, 4, at::kCPU);
+    const Tokens plain = make_tokens(model, 1, packed_seq_len, 4, tensor::Device());
     const Gradients want = forward_backward(decoders, plain, 42.0);
     const Gradients got = forward_backward(decoders, with_documents(plain, packed_seq_len), 42.0);
     EXPECT_EQ(got.loss.loss, want.loss.loss);

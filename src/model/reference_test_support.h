@@ -2,13 +2,13 @@
 // the weights by their published names.
 #pragma once
 
-#include <ATen/core/Tensor.h>
 
 #include <cstdint>
 #include <map>
 #include <string>
 
 #include "config/settings.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::model {
 

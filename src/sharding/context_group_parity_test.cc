@@ -1,4 +1,3 @@
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -7,6 +6,7 @@
 #include "sharding/context_group.h"
 #include "sharding/group_test_support.h"
 #include "sharding/ring.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::sharding {
 namespace {
@@ -46,7 +46,7 @@ void expect_parity(const Shape& s, int size, at::ScalarType dtype, double bound)
   SCOPED_TRACE(fmt::format("T {} over {} ranks", s.T, size));
   const ContextGroup alone;
   const LocalAttention whole = whole_input(s, dtype);
-  const at::Tensor dout = random_normal("dout", 0, whole.q_BtnH.sizes(), dtype);
+  const at::Tensor dout = random_normal("dout", 0, tensor::theirs(whole.q_BtnH.sizes()), dtype);
   const auto want = alone.attend(whole, s.T);
   const auto want_gradients = alone.attend_backward(dout, whole, want, s.T);
   on_ranks(size, [&](comm::Channel& channel) {
@@ -56,8 +56,8 @@ void expect_parity(const Shape& s, int size, at::ScalarType dtype, double bound)
     if (s.document > 0) local.documents = group.documents(cut(first_keys(s), positions), s.T, at::kCPU);
     const auto got = group.attend(local, s.T);
     EXPECT_LE(relative_error(got.out_BTnH, cut(want.out_BTnH, positions)), bound);
-    EXPECT_LE(relative_error(got.lse_BnT, want.lse_BnT.index_select(2, positions)), bound);
-    EXPECT_EQ(got.out_BTnH.scalar_type(), dtype);
+    EXPECT_LE(relative_error(got.lse_BnT, tensor::theirs(want.lse_BnT).index_select(2, positions)), bound);
+    EXPECT_EQ(tensor::theirs(got.out_BTnH).scalar_type(), dtype);
     const auto gradients = group.attend_backward(cut(dout, positions), local, got, s.T);
     // Relative to the largest of the whole sequence: a rank's own may be all but zero.
     const auto near = [&](const at::Tensor& mine, const at::Tensor& all) {
@@ -128,9 +128,9 @@ TEST(ContextGroup, SplitEqualsWholeForDocumentsApart) {
 // Which keys a query sees by the lengths of documents, [B, T, S].
 at::Tensor seen_by(const kernels::Varlen& varlen, const kernels::CausalWindow& w, std::int64_t B) {
   const at::Tensor seen = at::zeros({B * w.T, B * w.S}, at::kBool);
-  const auto* q = varlen.cu_seqlens_q.data_ptr<std::int32_t>();
-  const auto* k = varlen.cu_seqlens_k.data_ptr<std::int32_t>();
-  for (std::int64_t i = 0; i + 1 < varlen.cu_seqlens_q.numel(); ++i) {
+  const auto* q = tensor::theirs(varlen.cu_seqlens_q).data_ptr<std::int32_t>();
+  const auto* k = tensor::theirs(varlen.cu_seqlens_k).data_ptr<std::int32_t>();
+  for (std::int64_t i = 0; i + 1 < tensor::theirs(varlen.cu_seqlens_q).numel(); ++i) {
     const at::Tensor of_document =
         at::ones({q[i + 1] - q[i], k[i + 1] - k[i]}, at::kBool)
             .tril(sight_of(w) == kernels::Sight::diagonal ? (k[i + 1] - k[i]) - (q[i + 1] - q[i]) : w.S);
@@ -154,7 +154,7 @@ void expect_documents_of_pieces(const Shape& s, comm::Channel& channel) {
       if (!of_pieces[i]) continue;
       const kernels::CausalWindow w{pieces[i].q.count, pieces[i].k.count, pieces[i].q_position, 0};
       ASSERT_TRUE(sight_of(w) == kernels::Sight::diagonal || sight_of(w) == kernels::Sight::everything);
-      const at::Tensor first_BT1 = of_pieces[i]->first_key_BT.unsqueeze(2), key_S = at::arange(w.S, at::kLong);
+      const at::Tensor first_BT1 = tensor::theirs(of_pieces[i]->first_key_BT).unsqueeze(2), key_S = at::arange(w.S, at::kLong);
       const at::Tensor own_T1 = at::arange(w.q_offset, w.q_offset + w.T, at::kLong).unsqueeze(1);
       const at::Tensor want = (key_S >= first_BT1).logical_and(key_S <= own_T1);
       EXPECT_TRUE(at::equal(seen_by(kernels::varlen_of(of_pieces[i]->first_key_BT, w), w, s.B), want));

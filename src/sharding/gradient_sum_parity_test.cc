@@ -1,4 +1,3 @@
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -12,12 +11,13 @@
 #include "comm/threads_channel.h"
 #include "kernels/flat.h"
 #include "shape/gradient_bytes.h"
+#include "tensor/libtorch_test_support.h"
 #include "sharding/gradient_sum.h"
 
 namespace troika::sharding {
 namespace {
 
-const c10::Device cpu(c10::kCPU);
+const tensor::Device cpu;
 const GradientSum::OnWait unheard = [](double, double) {};
 
 // Whose values would make the order of addition visible.
@@ -129,7 +129,7 @@ class Counted {
   void write(std::int64_t leaf, std::size_t part, const at::Tensor& values) {
     const shape::Range range = plan_.part(part);
     const auto write_piece = [&](std::int64_t begin, std::int64_t count) {
-      sum_.leaf().open({begin, count}).copy_(values.narrow(0, begin, count));
+      tensor::theirs(sum_.leaf().open({begin, count})).copy_(values.narrow(0, begin, count));
       sum_.leaf().close();
     };
     const std::int64_t half = range.count < largest_part_ ? range.count / 2 : 0;
@@ -317,7 +317,7 @@ TEST(GradientSum, TellsTheLargestMagnitudeOfEachPartOverAllLeaves) {
   GradientSum sum(shape::ShardPlan({10, 20}, 1), shape, cpu, ledger);
   sum.begin_step({7, 7});
   for (const float value : {0.5f, -3.0f, 1.0f}) {
-    sum.leaf().open({0, 30}).fill_(0.25f).narrow(0, 12, 3).fill_(value);
+    tensor::theirs(sum.leaf().open({0, 30})).fill_(0.25f).narrow(0, 12, 3).fill_(value);
     sum.leaf().close();
     sum.push();
   }
@@ -326,7 +326,7 @@ TEST(GradientSum, TellsTheLargestMagnitudeOfEachPartOverAllLeaves) {
   sum.reset();
   sum.begin_step({7, 7});
   EXPECT_EQ(largest(sum), (std::vector<kernels::MagnitudeBits>{0, 0}));
-  sum.leaf().open({0, 30}).fill_(std::numeric_limits<float>::quiet_NaN());
+  tensor::theirs(sum.leaf().open({0, 30})).fill_(std::numeric_limits<float>::quiet_NaN());
   sum.leaf().close();
   sum.push();
   EXPECT_GE(largest(sum)[0], kernels::infinity_bits);
@@ -342,7 +342,7 @@ TEST(GradientSum, FloatsAreAddedInPlaceWhereBitsMayDiffer) {
   sum.begin_step({-60});
   at::Tensor want = at::zeros({100});
   for (std::int64_t leaf = 0; leaf < 5; ++leaf) {
-    sum.leaf().open({0, 100}).copy_(leaf_of(leaf, 100));
+    tensor::theirs(sum.leaf().open({0, 100})).copy_(leaf_of(leaf, 100));
     sum.leaf().close();
     want = leaf == 0 ? leaf_of(leaf, 100) : want.add_(leaf_of(leaf, 100));
     sum.push();
@@ -405,7 +405,7 @@ TEST(GradientSum, CallsOutOfOrderAreRefused) {
   EXPECT_THROW(sum.start_reduce(*self, 1), base::BugError);
   EXPECT_THROW(sum.total(), base::BugError);
   for (int leaf = 0; leaf < 2; ++leaf) {
-    sum.leaf().open({0, 10}).zero_();
+    tensor::theirs(sum.leaf().open({0, 10})).zero_();
     EXPECT_THROW(sum.push(), base::BugError);  // before it is closed
     sum.leaf().close();
     sum.push();

@@ -1,6 +1,5 @@
 #include "sharding/group_test_support.h"
 
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 
 #include <exception>
@@ -8,6 +7,7 @@
 
 #include "base/random.h"
 #include "comm/threads_channel.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::sharding {
 

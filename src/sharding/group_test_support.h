@@ -1,12 +1,12 @@
 // What the tests of the groups share: ranks as threads, and seeded tensors.
 #pragma once
 
-#include <ATen/core/Tensor.h>
 
 #include <functional>
 #include <string>
 
 #include "comm/channel.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::sharding {
 

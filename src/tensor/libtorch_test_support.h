@@ -21,6 +21,9 @@ inline Dtype ours(at::ScalarType type) {
 inline at::IntArrayRef theirs(const Sizes& sizes) { return {sizes.begin(), sizes.size()}; }
 inline Sizes ours(at::IntArrayRef sizes) { return {sizes.data(), sizes.size()}; }
 
+inline bool operator==(const Sizes& a, at::IntArrayRef b) { return theirs(a) == b; }
+inline bool operator==(at::IntArrayRef a, const Sizes& b) { return a == theirs(b); }
+
 template <>
 struct Foreign<at::Tensor> {
   static Tensor from(const at::Tensor& other);

@@ -9,7 +9,7 @@ namespace {
 using config::Backend;
 using ::testing::HasSubstr;
 
-const c10::Device cpu(c10::kCPU), gpu(c10::kCUDA, 1);
+const tensor::Device cpu, gpu(c10::kCUDA, 1);
 
 TEST(Backend, IsGlooOnProcessorsAndWhereItIsAskedForAndOfOneRank) {
   EXPECT_EQ(backend_of(Backend::automatic, cpu, 4), Backend::gloo);

@@ -1,5 +1,4 @@
 // What one layout and precision saves, every other loads and saves again with the same bits: weights and optimizer state.
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -9,6 +8,7 @@
 #include "comm/self_channel.h"
 #include "inference/generate.h"
 #include "shape/layout.h"
+#include "tensor/libtorch_test_support.h"
 #include "train/layout_runs_test_support.h"
 
 namespace troika::train {

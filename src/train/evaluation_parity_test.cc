@@ -1,6 +1,5 @@
 // An evaluation gives the loss that a computation of its own gives, with the same bits in every layout, and changes nothing of
 // the training it stands in.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +13,7 @@
 #include "inference/logits_file.h"
 #include "model/reference_test_support.h"
 #include "shape/layout.h"
+#include "tensor/libtorch_test_support.h"
 #include "train/evaluation_test_support.h"
 #include "train/layout_runs_test_support.h"
 
@@ -59,7 +59,7 @@ class Evaluations : public testing::TestWithParam<bool> {
     const auto self = comm::make_self_channel("test");
     checkpoint::load(checkpoint::open_any(runs_.folder(run), *self), wanted, *self);
     model::Weights weights;
-    for (const auto& slice : wanted) weights[slice.name] = slice.data.to(at::kDouble).view(slice.shape);
+    for (const auto& slice : wanted) weights[slice.name] = tensor::theirs(slice.data).to(at::kDouble).view(slice.shape);
     return weights;
   }
 

@@ -1,6 +1,5 @@
 #include "train/evaluation_test_support.h"
 
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -11,6 +10,7 @@
 #include "data/loader.h"
 #include "data/tokenized_lines.h"
 #include "tensor/device.h"
+#include "tensor/libtorch_test_support.h"
 #include "weights/model_source.h"
 
 namespace troika::train {
@@ -63,7 +63,7 @@ std::vector<RankEvaluation> evaluate_on_threads(const plan::Plan& plan, const st
                                                 const data::Samples& samples,
                                                 const std::vector<data::SourcePart>& sources) {
   std::vector<RankEvaluation> all(static_cast<std::size_t>(plan.shape.world()));
-  const int threads = at::get_num_threads();
+  const int threads = tensor::threads();
   on_rank_threads(thread_channels(plan.shape), [&](comm::RankChannels& channels, int rank) {
     tensor::set_threads(threads);
     executor::Observer observer;

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "machine/calibration.h"
 #include "machine/cluster_file.h"
+#include "tensor/libtorch_test_support.h"
 #include "train/measure_link.h"
 #include "train/thread_ranks_test_support.h"
 
@@ -41,7 +42,7 @@ class Forecasts : public testing::Test {
     std::FILE* screen = std::tmpfile();
     train_on_threads(s, world, *stream, [&](Surroundings& surroundings, int rank) {
       if (rank == 0) surroundings.screen = screen;
-      surroundings.machine = find_machine(file_, rank, world, at::kCPU);
+      surroundings.machine = find_machine(file_, rank, world, tensor::Device());
     });
     std::string text(static_cast<std::size_t>(std::ftell(screen)), '\0');
     std::rewind(screen);

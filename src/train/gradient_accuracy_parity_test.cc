@@ -1,5 +1,4 @@
 // How exact the sums of real gradients are, beside sums in float64 and in fp32 as they come.
-#include <ATen/ATen.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +9,7 @@
 #include "optimizer/gradient_exponents.h"
 #include "shape/layout.h"
 #include "sharding/gradient_sum.h"
+#include "tensor/libtorch_test_support.h"
 #include "train/heard_segments_test_support.h"
 #include "train/layout_runs_test_support.h"
 
@@ -26,7 +26,7 @@ at::Tensor sum_on_grid(const shape::SegmentLayout& layout, const Leaves& leaves,
   sharding::GradientSum sum(shape::shard_plan(layout, 1), shape, at::kCPU, ledger);
   sum.begin_step(exponents);
   for (const at::Tensor& leaf : leaves) {
-    sum.leaf().open({0, leaf.numel()}).copy_(leaf);
+    tensor::theirs(sum.leaf().open({0, leaf.numel()})).copy_(leaf);
     sum.leaf().close();
     sum.push();
   }
@@ -59,7 +59,7 @@ class Accuracy : public testing::Test {
     names_ = names;
     exponents_ = std::make_unique<optimizer::GradientExponents>(names);
     runs_.segments = [this](const model::Parallelism& parallel) {
-      auto segments = model::make_segments(runs_.settings.model, runs_.settings.batch.seq_len, at::kCPU, parallel);
+      auto segments = model::make_segments(runs_.settings.model, runs_.settings.batch.seq_len, tensor::Device(), parallel);
       for (std::size_t g = 0; g < segments.size(); ++g)
         segments[g] = std::make_unique<HeardSegment>(
             std::move(segments[g]), [this, g](const model::SegmentBuffer& gradients, const model::Tokens&) {

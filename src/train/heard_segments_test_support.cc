@@ -1,9 +1,10 @@
 #include "train/heard_segments_test_support.h"
 
-#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <vector>
+
+#include "tensor/tensor.h"
 
 namespace troika::train {
 namespace {
@@ -14,26 +15,26 @@ class Copy final : public sharding::LeafWriter {
   explicit Copy(sharding::LeafWriter* to) : to_(to) {}
   sharding::LeafWriter* leaf() { return to_ == nullptr ? nullptr : this; }
 
-  at::Tensor open(const shape::Range& range) override {
+  tensor::Tensor open(const shape::Range& range) override {
     ranges_.push_back(range);
-    pieces_.push_back(at::empty({range.count}, at::kFloat));
+    pieces_.push_back(tensor::empty({range.count}));
     return pieces_.back();
   }
   void close() override {}
 
-  at::Tensor join() {
+  tensor::Tensor join() {
     if (to_ == nullptr) return {};
     std::int64_t end = 0;
     for (const shape::Range& range : ranges_) end = std::max(end, range.end());
-    whole_ = at::zeros({end}, at::kFloat);
+    whole_ = tensor::zeros({end});
     for (std::size_t i = 0; i < ranges_.size(); ++i)
-      whole_.narrow(0, ranges_[i].begin, ranges_[i].count).copy_(pieces_[i]);
+      whole_.narrow(0, ranges_[i].begin, ranges_[i].count).copy_from(pieces_[i]);
     return whole_;
   }
 
   void pass_on() {
     for (const shape::Range& range : ranges_) {
-      to_->open(range).copy_(whole_.narrow(0, range.begin, range.count));
+      to_->open(range).copy_from(whole_.narrow(0, range.begin, range.count));
       to_->close();
     }
   }
@@ -41,8 +42,8 @@ class Copy final : public sharding::LeafWriter {
  private:
   sharding::LeafWriter* const to_;
   std::vector<shape::Range> ranges_;
-  std::vector<at::Tensor> pieces_;
-  at::Tensor whole_;
+  std::vector<tensor::Tensor> pieces_;
+  tensor::Tensor whole_;
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "model/segment.h"
+#include "tensor/tensor.h"
 
 namespace troika::train {
 
@@ -16,11 +17,11 @@ class HeardSegment final : public model::Segment {
   HeardSegment(std::unique_ptr<model::Segment> real, OnGradients on_gradients)
       : real_(std::move(real)), on_gradients_(std::move(on_gradients)) {}
 
-  model::ForwardResult forward(const model::SegmentBuffer& parameters, const at::Tensor& x_mD,
+  model::ForwardResult forward(const model::SegmentBuffer& parameters, const tensor::Tensor& x_mD,
                                const model::Tokens& tokens, shape::SavedActivations activations) const override {
     return real_->forward(parameters, x_mD, tokens, activations);
   }
-  at::Tensor backward_input(const model::SegmentBuffer& parameters, const at::Tensor& dy_mD,
+  tensor::Tensor backward_input(const model::SegmentBuffer& parameters, const tensor::Tensor& dy_mD,
                             const model::Tokens& tokens, model::Saved& saved) const override {
     return real_->backward_input(parameters, dy_mD, tokens, saved);
   }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "comm/faulty_channel.h"
+#include "tensor/libtorch_test_support.h"
 #include "train/layout_runs_test_support.h"
 
 namespace troika::train {
@@ -135,8 +136,8 @@ TEST_F(FlippedBits, InHalfPrecisionAreFoundByTheNextUpdate) {
     std::string name;
     const Ended ended = train(layout, [&](const executor::Units& units) {
       executor::Bucket& bucket = some_bucket(units);
-      name = name_at(bucket, bucket.own_values().numel() - 1);
-      flip(bucket.own_values(), bucket.own_values().numel() - 1);
+      name = name_at(bucket, tensor::theirs(bucket.own_values()).numel() - 1);
+      flip(bucket.own_values(), tensor::theirs(bucket.own_values()).numel() - 1);
     });
     EXPECT_THAT(ended.text, AllOf(HasSubstr("the values of " + name), HasSubstr("rank "), HasSubstr("found in step 4")))
         << layout;
@@ -168,8 +169,8 @@ TEST_F(FlippedBits, OfFrozenValuesAreFoundWhenTheirTurnComes) {
   std::string name;
   const Ended ended = train("dp 2", [&](const executor::Units& units) {
     const executor::Bucket& bucket = *units.at(1)->bucket;
-    name = name_at(bucket, bucket.own_values().numel() - 2);
-    flip(bucket.own_values(), bucket.own_values().numel() - 2);
+    name = name_at(bucket, tensor::theirs(bucket.own_values()).numel() - 2);
+    flip(bucket.own_values(), tensor::theirs(bucket.own_values()).numel() - 2);
   });
   EXPECT_THAT(ended.text, AllOf(HasSubstr("the values of " + name + " on rank 1 "), HasSubstr("changed in memory")));
   EXPECT_LE(ended.steps, 12);

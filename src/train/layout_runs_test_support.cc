@@ -1,6 +1,6 @@
+#include "tensor/device.h"
 #include "train/layout_runs_test_support.h"
 
-#include <ATen/Parallel.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::train {
 
@@ -67,7 +68,7 @@ int apply_layout(const std::string& words, config::Settings* s) {
 }
 
 std::string take_turns(const std::string& layout, std::size_t turn) {
-  const auto first = static_cast<std::size_t>(at::get_num_threads() - 1);
+  const auto first = static_cast<std::size_t>(tensor::threads() - 1);
   return fmt::format("{} threads {}", layout, (first + turn) % 3 + 1);
 }
 

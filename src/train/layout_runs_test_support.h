@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "metrics/step_metrics.h"
+#include "tensor/libtorch_test_support.h"
 #include "train/thread_ranks_test_support.h"
 
 namespace troika::train {

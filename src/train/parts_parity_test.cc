@@ -1,6 +1,5 @@
 // Training of a part of the parameters, frozen layers or adapters beside frozen weights: the layout does not change the
 // result, what is frozen keeps its bits, and a resume equals the uninterrupted run.
-#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +10,7 @@
 #include "base/file.h"
 #include "comm/self_channel.h"
 #include "shape/adapter.h"
+#include "tensor/libtorch_test_support.h"
 #include "train/evaluation_test_support.h"
 #include "train/layout_runs_test_support.h"
 #include "weights/model_source.h"

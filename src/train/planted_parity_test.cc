@@ -8,6 +8,7 @@
 #include "checkpoint/checkpoint.h"
 #include "comm/self_channel.h"
 #include "model/decoder.h"
+#include "tensor/libtorch_test_support.h"
 #include "train/heard_segments_test_support.h"
 #include "train/layout_runs_test_support.h"
 
@@ -36,7 +37,7 @@ class PlantedGradients : public testing::Test {
   // Of the segments counted from the end: 0 the head, 2 a block.
   void plant(float factor, std::size_t from_end) {
     runs_.segments = [this, factor, from_end](const model::Parallelism& parallel) {
-      auto segments = model::make_segments(runs_.settings.model, runs_.settings.batch.seq_len, at::kCPU, parallel);
+      auto segments = model::make_segments(runs_.settings.model, runs_.settings.batch.seq_len, tensor::Device(), parallel);
       auto& chosen = segments[segments.size() - 1 - from_end];
       chosen = std::make_unique<HeardSegment>(
           std::move(chosen), [factor](const model::SegmentBuffer& gradients, const model::Tokens& tokens) {

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "comm/faulty_channel.h"
+#include "tensor/libtorch_test_support.h"
 #include "train/heard_segments_test_support.h"
 #include "train/layout_runs_test_support.h"
 
@@ -31,12 +32,12 @@ class RecomputeAudit : public testing::Test {
   std::string error_of(const std::string& layout, int rank, int first, int last) {
     std::atomic<int> backwards{0};
     runs_.segments = [&](const model::Parallelism& parallel) {
-      auto segments = model::make_segments(runs_.settings.model, runs_.settings.batch.seq_len, at::kCPU, parallel);
+      auto segments = model::make_segments(runs_.settings.model, runs_.settings.batch.seq_len, tensor::Device(), parallel);
       segments[2] = std::make_unique<HeardSegment>(
           std::move(segments[2]), [&, rank](const model::SegmentBuffer& gradients, const model::Tokens&) {
             if (rank_of_thread != rank) return;
             const int turn = ++backwards;
-            if (turn >= first && turn <= last) gradients.flat[7] += 1e-3;
+            if (turn >= first && turn <= last) tensor::theirs(gradients.flat[7]) += 1e-3;
           });
       return segments;
     };

@@ -46,7 +46,7 @@ TEST(EqualBits, TheFirstTraitThatDiffersIsNamedAlikeOnEveryRank) {
 }
 
 TEST(EqualBits, ThisRankTellsItsProcessorLibrariesAndProgram) {
-  const Traits traits = traits_of_this_rank(c10::Device(c10::kCPU));
+  const Traits traits = traits_of_this_rank(tensor::Device());
   for (const auto& [name, value] : traits) EXPECT_FALSE(value.empty()) << name;
   std::map<std::string, std::string> value(traits.begin(), traits.end());
   ASSERT_EQ(value.size(), 5u);

@@ -8,6 +8,7 @@
 #include "model/decoder.h"
 #include "schedule/trace/chrome_trace.h"
 #include "schedule/trace/trace_json.h"
+#include "tensor/tensor.h"
 
 namespace troika::train {
 namespace {
@@ -42,7 +43,7 @@ class SleepingBlock final : public model::Segment {
   SleepingBlock(std::unique_ptr<model::Segment> real, const BlockSeconds& seconds, Held* held)
       : real_(std::move(real)), seconds_(seconds), held_(held) {}
 
-  model::ForwardResult forward(const model::SegmentBuffer& parameters, const at::Tensor& x_mD,
+  model::ForwardResult forward(const model::SegmentBuffer& parameters, const tensor::Tensor& x_mD,
                                const model::Tokens& tokens, shape::SavedActivations activations) const override {
     const Lasting lasting(seconds_.forward);
     model::ForwardResult result = real_->forward(parameters, x_mD, tokens, activations);
@@ -51,7 +52,7 @@ class SleepingBlock final : public model::Segment {
     return result;
   }
 
-  at::Tensor backward_input(const model::SegmentBuffer& parameters, const at::Tensor& dy_mD,
+  tensor::Tensor backward_input(const model::SegmentBuffer& parameters, const tensor::Tensor& dy_mD,
                             const model::Tokens& tokens, model::Saved& saved) const override {
     const Lasting lasting(seconds_.input);
     return real_->backward_input(parameters, dy_mD, tokens, real(saved));
@@ -85,7 +86,7 @@ void Held::enter() {
 Trainer::SegmentMaker sleeping_segments(const config::Settings& settings, const BlockSeconds& seconds,
                                         const std::vector<Held*>& held) {
   return [settings, seconds, held](const model::Parallelism& parallel) {
-    auto segments = model::make_segments(settings.model, settings.batch.seq_len, c10::Device(c10::kCPU), parallel);
+    auto segments = model::make_segments(settings.model, settings.batch.seq_len, tensor::Device(), parallel);
     for (std::size_t layer = 0; layer + 2 < segments.size(); ++layer) {
       auto& segment = segments[layer + 1];
       segment = std::make_unique<SleepingBlock>(std::move(segment), seconds, held.empty() ? nullptr : held.at(layer));

@@ -1,6 +1,5 @@
 // Tensor and context parallelism stay within rounding: ranks that split the sums lie no farther from the same training in
 // double than one process does; and whatever else the layout has changes no bit of theirs.
-#include <ATen/ATen.h>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -10,6 +9,7 @@
 #include "data/samples.h"
 #include "model/decoder.h"
 #include "model/reference_test_support.h"
+#include "tensor/libtorch_test_support.h"
 #include "train/layout_runs_test_support.h"
 
 namespace troika::train {
@@ -32,7 +32,7 @@ class ExactTraining {
       const at::Tensor flat = at::empty({layout.elements}, at::kFloat);
       model::initialise(layout, flat, s_.train.seed, s_.model.init_std);
       for (const shape::Slot& slot : layout.slots) {
-        const at::Tensor first = model::Decoder::view(flat, slot).to(at::kDouble);
+        const at::Tensor first = tensor::theirs(model::Decoder::view(flat, slot)).to(at::kDouble);
         weights_[slot.info.name] = first.clone().set_requires_grad(true);
         m_[slot.info.name] = at::zeros_like(first);
         v_[slot.info.name] = at::zeros_like(first);

@@ -1,6 +1,5 @@
 #include "train/thread_ranks_test_support.h"
 
-#include <ATen/Parallel.h>
 
 #include <atomic>
 #include <exception>
@@ -12,6 +11,7 @@
 #include "base/random.h"
 #include "data/prepare.h"
 #include "tensor/device.h"
+#include "tensor/libtorch_test_support.h"
 #include "tokenizer/tokenizer.h"
 
 namespace troika::train {
@@ -116,7 +116,7 @@ std::vector<Outcome> train_on_threads(const config::Settings& settings, int worl
   const data::TokenSamples of_stream = dataset_of(stream, plan.resolved.batch.seq_len);
   const data::Samples& dataset = samples == nullptr ? of_stream : *samples;
   std::vector<Outcome> outcomes(static_cast<std::size_t>(world));
-  const int threads = settings.train.threads > 0 ? static_cast<int>(settings.train.threads) : at::get_num_threads();
+  const int threads = settings.train.threads > 0 ? static_cast<int>(settings.train.threads) : tensor::threads();
   auto all_channels = make_channels ? make_channels(plan.shape) : thread_channels(plan.shape);
   on_rank_threads(std::move(all_channels), [&](comm::RankChannels& channels, int rank) {
     tensor::set_threads(threads);
@@ -127,7 +127,7 @@ std::vector<Outcome> train_on_threads(const config::Settings& settings, int worl
     Trainer trainer = segments ? Trainer(plan, dataset, channels, surroundings, segments)
                                : Trainer(plan, dataset, channels, surroundings);
     outcomes[static_cast<std::size_t>(rank)] = trainer.run();
-    if (at::get_num_threads() != threads) throw base::BugError("a test's rank changed its number of threads");
+    if (tensor::threads() != threads) throw base::BugError("a test's rank changed its number of threads");
   });
   return outcomes;
 }

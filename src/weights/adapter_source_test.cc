@@ -1,6 +1,5 @@
 #include "weights/adapter_source.h"
 
-#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -13,6 +12,7 @@
 #include "comm/self_channel.h"
 #include "config/huggingface/peft_config.h"
 #include "config/lora.h"
+#include "tensor/libtorch_test_support.h"
 #include "weights/adapter_parameters.h"
 #include "weights/adapter_test_support.h"
 

@@ -1,6 +1,5 @@
 #include "weights/adapter_test_support.h"
 
-#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +15,7 @@
 #include "config/config.h"
 #include "config/huggingface/model_folder.h"
 #include "config/lora.h"
+#include "tensor/libtorch_test_support.h"
 #include "weights/adapter_parameters.h"
 #include "weights/adapter_source.h"
 #include "weights/conversion.h"

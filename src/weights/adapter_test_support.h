@@ -12,6 +12,7 @@
 #include "comm/channel.h"
 #include "config/settings.h"
 #include "shape/layout.h"
+#include "tensor/libtorch_test_support.h"
 #include "weights/model_source.h"
 
 namespace troika::weights::testing_support {

@@ -1,13 +1,13 @@
 // A small model whose weights are drawn by name, as a source.
 #pragma once
 
-#include <ATen/core/Tensor.h>
 
 #include <map>
 #include <string>
 #include <vector>
 
 #include "base/random.h"
+#include "tensor/libtorch_test_support.h"
 #include "weights/model_source.h"
 
 namespace troika::weights {

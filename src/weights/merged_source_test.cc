@@ -1,7 +1,6 @@
+#include "tensor/device.h"
 #include "weights/merged_source.h"
 
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +13,7 @@
 #include "base/random.h"
 #include "base/temporary_folder_test_support.h"
 #include "comm/self_channel.h"
+#include "tensor/libtorch_test_support.h"
 #include "weights/adapter_test_support.h"
 #include "weights/checkpoint_metadata.h"
 
@@ -143,9 +143,9 @@ TEST_F(Merged, AnyPartHasTheBitsOfTheWhole) {
   for (const auto& [name, tensor] : whole)
     for (const auto& region : random_regions(tensor.sizes().vec(), base::Philox(3, name)))
       wanted.push_back({name, tensor.sizes().vec(), region, at::full({region.elements()}, NAN)});
-  at::set_num_threads(2);
+  tensor::set_threads(2);
   source->load(source->model(), wanted, *self_);
-  at::set_num_threads(1);
+  tensor::set_threads(1);
   for (const auto& slice : wanted) {
     const auto& r = slice.region;
     const at::Tensor expected =
@@ -168,7 +168,7 @@ TEST_F(Merged, RanksMayWantUnequalParts) {
     source->load(source->model(), wanted, world);
     for (const auto& slice : wanted)
       EXPECT_TRUE(
-          at::equal(slice.data, whole.at(slice.name).flatten().narrow(0, slice.region.offset, slice.data.numel())));
+          at::equal(slice.data, whole.at(slice.name).flatten().narrow(0, slice.region.offset, tensor::theirs(slice.data).numel())));
   };
   EXPECT_THAT(errors_of_ranks(3, body), Each(""));
 }

@@ -1,6 +1,5 @@
 #include "weights/model_source.h"
 
-#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,6 +13,7 @@
 #include "comm/self_channel.h"
 #include "config/config.h"
 #include "shape/layout.h"
+#include "tensor/libtorch_test_support.h"
 #include "weights/adapter_test_support.h"
 #include "weights/checkpoint_metadata.h"
 #include "weights/conversion.h"
@@ -113,7 +113,7 @@ TEST_F(Source, AModelOfFewerLayersTakesTheFirstOnes) {
   source->check(first);
   const auto wanted = all_of(first);
   source->load(first, wanted, *self);
-  EXPECT_FLOAT_EQ(wanted.back().data.max().item<float>(), 24);  // model.norm.weight, the last of the folder's tensors
+  EXPECT_FLOAT_EQ(tensor::theirs(wanted.back().data).max().item<float>(), 24);  // model.norm.weight, the last of the folder's tensors
   EXPECT_LT(source->bytes_read(), source->bytes());
   config::ModelSettings wider = tiny_qwen3();
   wider.ffn = 13;
@@ -231,9 +231,9 @@ TEST_F(Source, ACheckpointOnSeveralHostsIsASourceForAllOfThem) {
                      hugging_face_config(settings.model, "fp32", R"({"eos_token_id": 5})"),
                      {{"tokenizer", "bytes"}, {weights_dtype_fact, "bf16"}}};
     for (checkpoint::Slice& slice : all_of(settings.model)) {
-      slice.data.fill_(1.0 / 3);
-      const std::int64_t half = slice.data.numel() / 2, begin = world.rank() == 0 ? 0 : half;
-      const std::int64_t count = world.rank() == 0 ? half : slice.data.numel() - half;
+      tensor::theirs(slice.data).fill_(1.0 / 3);
+      const std::int64_t half = tensor::theirs(slice.data).numel() / 2, begin = world.rank() == 0 ? 0 : half;
+      const std::int64_t count = world.rank() == 0 ? half : tensor::theirs(slice.data).numel() - half;
       if (count == 0) continue;
       slice.region = {begin, count, count, 1};
       slice.data = slice.data.narrow(0, begin, count);

@@ -1,5 +1,4 @@
 // Model folders that are incomplete, inconsistent or made to mislead: a DataError that says so, always.
-#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include "base/file.h"
 #include "base/mapping_guard.h"
 #include "checkpoint/layouts_test_support.h"
+#include "tensor/libtorch_test_support.h"
 #include "weights/folder_test_support.h"
 #include "weights/weights_match.h"
 #include "weights/weights_read.h"

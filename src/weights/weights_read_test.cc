@@ -1,7 +1,6 @@
+#include "tensor/device.h"
 #include "weights/weights_read.h"
 
-#include <ATen/ATen.h>
-#include <ATen/Parallel.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/layouts_test_support.h"
+#include "tensor/libtorch_test_support.h"
 #include "weights/conversion.h"
 #include "weights/folder_test_support.h"
 #include "weights/folder_writer.h"
@@ -36,7 +36,7 @@ std::vector<float> values_of(const checkpoint::TensorEntry& entry) {
 void expect_values(const checkpoint::Slice& slice, const std::vector<float>& whole) {
   for (std::int64_t i = 0; i < slice.region.elements(); ++i) {
     const std::int64_t from = slice.region.offset + i / slice.region.run * slice.region.stride + i % slice.region.run;
-    ASSERT_EQ(std::memcmp(slice.data.data_ptr<float>() + i, &whole[static_cast<std::size_t>(from)], 4), 0)
+    ASSERT_EQ(std::memcmp(tensor::theirs(slice.data).data_ptr<float>() + i, &whole[static_cast<std::size_t>(from)], 4), 0)
         << slice.name << " " << i;
   }
 }
@@ -69,14 +69,14 @@ TEST(ReadWeights, ThreadsChangeNothing) {
   const std::string folder = fresh_folder("threads");
   const std::vector<checkpoint::TensorEntry> entries{{"w", checkpoint::DType::bf16, {700, 999}, 0, 0}};
   write_weights(folder + "/model.safetensors", entries);
-  const int before = at::get_num_threads();
+  const int before = tensor::threads();
   for (const int threads : {1, 2, 3}) {
-    at::set_num_threads(threads);
+    tensor::set_threads(threads);
     const checkpoint::Slice slice = slice_of(entries[0], {5, 990, 999, 700});
     read_weights(WeightsFolder(folder).tensors(), {slice});
     expect_values(slice, values_of(entries[0]));
   }
-  at::set_num_threads(before);
+  tensor::set_threads(before);
 }
 
 TEST(ReadWeights, WhatDoesNotFitIsRefused) {

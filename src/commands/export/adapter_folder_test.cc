@@ -1,6 +1,5 @@
 #include "commands/export/adapter_folder.h"
 
-#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -11,6 +10,7 @@
 #include "base/temporary_folder_test_support.h"
 #include "comm/self_channel.h"
 #include "commands/export/export.h"
+#include "tensor/libtorch_test_support.h"
 #include "weights/adapter_test_support.h"
 #include "weights/weights_folder.h"
 

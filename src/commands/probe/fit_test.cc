@@ -114,10 +114,10 @@ TEST(TimedKernels, OfGradientsAndOptimizerCountWhatTheCostModelCounts) {
 }
 
 TEST(TimedKernels, ComputeOnTheProcessorAndAreTimed) {
-  for (const TimedKernel& kernel : kernels_of(c10::Device(c10::kCPU))) {
+  for (const TimedKernel& kernel : kernels_of(tensor::Device())) {
     if (kernel.work.flops > 1e8 || kernel.kind == KernelKind::stream) continue;  // keeps the test short
-    const KernelBody body = kernel.prepare(c10::Device(c10::kCPU));
-    EXPECT_GT(seconds_of_call(body, c10::Device(c10::kCPU), Clock::wall, 0), 0) << kernel.name;
+    const KernelBody body = kernel.prepare(tensor::Device());
+    EXPECT_GT(seconds_of_call(body, tensor::Device(), Clock::wall, 0), 0) << kernel.name;
   }
 }
 

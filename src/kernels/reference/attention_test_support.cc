@@ -1,17 +1,17 @@
-#include <ATen/ATen.h>
 
 #include <cmath>
 #include <limits>
 
 #include "kernels/cpu_operands.h"
 #include "kernels/cross_entropy.h"
-#include "kernels/reference/reference.h"
+#include "kernels/reference/reference_test_support.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels::reference {
 namespace {
 
 at::Tensor head_index(const AttentionInput& input) {
-  return at::tensor(input.kv_of_head, at::TensorOptions().dtype(at::kLong)).to(input.q_BTnH.device());
+  return at::tensor(input.kv_of_head, at::TensorOptions().dtype(at::kLong));
 }
 
 // [B, T, n, H] -> [B*n, T, H] in fp32
@@ -68,10 +68,10 @@ at::Tensor sum_by_kv_head(const at::Tensor& gradient_GSH, const AttentionInput& 
 
 AttentionOutput attention_forward(const AttentionInput& input) {
   const at::Tensor heads = head_index(input);
-  const at::Tensor scores = masked_scores(input, by_head(input.q_BTnH), by_head(input.k_BSkH.index_select(2, heads)));
+  const at::Tensor scores = masked_scores(input, by_head(input.q_BTnH), by_head(tensor::theirs(input.k_BSkH).index_select(2, heads)));
   const at::Tensor lse_BnT = at::logsumexp(scores, {3});
   const at::Tensor weights_GTS = weights_from(scores, lse_BnT).flatten(0, 1);
-  const at::Tensor out_GTH = at::bmm(weights_GTS, by_head(input.v_BSkH.index_select(2, heads)));
+  const at::Tensor out_GTH = at::bmm(weights_GTS, by_head(tensor::theirs(input.v_BSkH).index_select(2, heads)));
   return {by_position(to_dtype_of(input.q_BTnH, out_GTH), input.q_BTnH.size(0)), lse_BnT};
 }
 
@@ -88,11 +88,11 @@ AttentionGradients attention_backward(const at::Tensor& dout_BTnH, const Attenti
   const std::int64_t B = input.q_BTnH.size(0);
   const double scale = 1.0 / std::sqrt(static_cast<double>(input.q_BTnH.size(3)));
   const at::Tensor heads = head_index(input);
-  const at::Tensor q_GTH = by_head(input.q_BTnH), k_GSH = by_head(input.k_BSkH.index_select(2, heads));
-  const at::Tensor v_GSH = by_head(input.v_BSkH.index_select(2, heads)), dout_GTH = by_head(dout_BTnH);
+  const at::Tensor q_GTH = by_head(input.q_BTnH), k_GSH = by_head(tensor::theirs(input.k_BSkH).index_select(2, heads));
+  const at::Tensor v_GSH = by_head(tensor::theirs(input.v_BSkH).index_select(2, heads)), dout_GTH = by_head(dout_BTnH);
   const at::Tensor p_GTS = weights_from(masked_scores(input, q_GTH, k_GSH), output.lse_BnT).flatten(0, 1);
 
-  const at::Tensor dot_GT1 = (to_float(dout_BTnH) * to_float(output.out_BTnH))
+  const at::Tensor dot_GT1 = (tensor::theirs(to_float(dout_BTnH)) * to_float(output.out_BTnH))
                                  .sum(-1)
                                  .transpose(1, 2)
                                  .reshape({q_GTH.size(0), q_GTH.size(1), 1});

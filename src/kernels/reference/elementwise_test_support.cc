@@ -1,10 +1,10 @@
-#include <ATen/ATen.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/cpu_operands.h"
-#include "kernels/reference/reference.h"
+#include "kernels/reference/reference_test_support.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels::reference {
 
@@ -44,9 +44,9 @@ static void adamw_piece(const AdamW& a, double weight_decay, at::Tensor p, const
 void adamw(const AdamW& settings, double weight_decay, const AdamWTensors& tensors) {
   const auto& [parameter, gradient, m, v, rounded] = tensors;
   constexpr std::int64_t piece = 1 << 16;  // elements; the temporaries of one piece stay in the second-level cache
-  const std::int64_t step = parameter.is_cpu() ? piece : parameter.numel();
-  for (std::int64_t begin = 0; begin < parameter.numel(); begin += step) {
-    const std::int64_t count = std::min(step, parameter.numel() - begin);
+  const std::int64_t step = parameter.is_cpu() ? piece : tensor::theirs(parameter).numel();
+  for (std::int64_t begin = 0; begin < tensor::theirs(parameter).numel(); begin += step) {
+    const std::int64_t count = std::min(step, tensor::theirs(parameter).numel() - begin);
     adamw_piece(settings, weight_decay, parameter.narrow(0, begin, count), gradient.narrow(0, begin, count),
                 m.narrow(0, begin, count), v.narrow(0, begin, count));
     if (rounded.defined()) round_into(parameter.narrow(0, begin, count), rounded.narrow(0, begin, count));
@@ -68,7 +68,7 @@ at::Tensor gelu_backward(const at::Tensor& dy, const at::Tensor& x) {
 }
 
 at::Tensor swiglu_forward(const at::Tensor& gate_up_M2F) {
-  const auto parts = to_float(gate_up_M2F).chunk(2, 1);
+  const auto parts = tensor::theirs(to_float(gate_up_M2F)).chunk(2, 1);
   return to_dtype_of(gate_up_M2F, at::silu(parts[0]).mul_(parts[1]));
 }
 

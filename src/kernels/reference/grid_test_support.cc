@@ -1,8 +1,8 @@
-#include <ATen/ATen.h>
 
 #include <cmath>
 
-#include "kernels/reference/reference.h"
+#include "kernels/reference/reference_test_support.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels::reference {
 namespace {
@@ -45,12 +45,12 @@ void add_on_grid(const at::Tensor& sum, const at::Tensor& x, int shift, Into int
 void add_rows_on_grid(const MatrixPart& sum, const at::Tensor& row_r, const at::Tensor& x_rD, int shift,
                       const Largest& largest) {
   note_largest(x_rD.flatten(), largest);
-  const std::int64_t D = x_rD.size(1), count = sum.elements.numel();
+  const std::int64_t D = x_rD.size(1), count = tensor::theirs(sum.elements).numel();
   if (count == 0) return;
   const at::Tensor element = (row_r.unsqueeze(1) * D + at::arange(D, row_r.options())).flatten().sub_(sum.first);
   const at::Tensor outside = (element < 0).logical_or_(element >= count);
   const at::Tensor q = rounded(x_rD.flatten(), shift).to(at::kLong).masked_fill_(outside, 0);
-  sum.elements.index_add_(0, element.clamp(0, count - 1), q);
+  tensor::theirs(sum.elements).index_add_(0, element.clamp(0, count - 1), q);
 }
 
 void from_integers(const at::Tensor& sum, int shift, const at::Tensor& x) {

@@ -1,8 +1,7 @@
-#include <ATen/ATen.h>
-#include <torch/version.h>
 
 #include "kernels/cpu_operands.h"
-#include "kernels/reference/reference.h"
+#include "kernels/reference/reference_test_support.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels::reference {
 namespace {
@@ -85,13 +84,13 @@ NamedRows embedding_backward_weight(const at::Tensor& dx_MD, const at::Tensor& i
   const at::Tensor row_M = ids_M - first_row;
   const at::Tensor inside_m = (row_M >= 0).logical_and_(row_M < v).nonzero().squeeze(1);
   const auto unique = at::_unique2(row_M.index_select(0, inside_m), /*sorted=*/true, /*return_inverse=*/true);
-  const at::Tensor dx_mD = to_float(dx_MD).index_select(0, inside_m), place_m = std::get<1>(unique);
+  const at::Tensor dx_mD = tensor::theirs(to_float(dx_MD)).index_select(0, inside_m), place_m = std::get<1>(unique);
   NamedRows rows{std::get<0>(unique), at::zeros({std::get<0>(unique).size(0), dx_MD.size(1)}, dx_mD.options())};
   // Each is the one of the two that adds in a fixed order on its device.
   if (dx_mD.is_cpu()) {
-    rows.gradient_rD.index_add_(0, place_m, dx_mD);
+    tensor::theirs(rows.gradient_rD).index_add_(0, place_m, dx_mD);
   } else {
-    rows.gradient_rD.index_put_({place_m}, dx_mD, /*accumulate=*/true);
+    tensor::theirs(rows.gradient_rD).index_put_({place_m}, dx_mD, /*accumulate=*/true);
   }
   return rows;
 }

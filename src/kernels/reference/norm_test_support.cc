@@ -1,7 +1,7 @@
-#include <ATen/ATen.h>
 
 #include "kernels/cpu_operands.h"
-#include "kernels/reference/reference.h"
+#include "kernels/reference/reference_test_support.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels::reference {
 
@@ -41,7 +41,7 @@ at::Tensor layer_norm_backward(const at::Tensor& dy_MD, const at::Tensor& x_MD, 
                                const LayerNormSaved& saved, const at::Tensor& dw_D, const at::Tensor& dbias_D,
                                const at::Tensor& plus_MD) {
   const at::Tensor rstd_M1 = saved.rstd_M.unsqueeze(-1), dyf_MD = to_float(dy_MD);
-  const at::Tensor xhat_MD = (to_float(x_MD) - saved.mean_M.unsqueeze(-1)).mul_(rstd_M1);
+  const at::Tensor xhat_MD = (tensor::theirs(to_float(x_MD)) - saved.mean_M.unsqueeze(-1)).mul_(rstd_M1);
   at::Tensor dw = dw_D, dbias = dbias_D;
   at::sum_out(dw, dyf_MD * xhat_MD, at::IntArrayRef{0}, false);
   at::sum_out(dbias, dyf_MD, at::IntArrayRef{0}, false);

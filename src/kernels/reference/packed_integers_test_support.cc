@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "kernels/reference/reference.h"
+#include "kernels/reference/reference_test_support.h"
 
 namespace troika::kernels::reference {
 namespace {

@@ -15,6 +15,7 @@
 #include "kernels/linear.h"
 #include "kernels/norm.h"
 #include "kernels/rope.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels::reference {
 
