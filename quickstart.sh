@@ -35,12 +35,12 @@ build_for_cuda() { # build_for_cuda [TORCH_FOLDER]
   export TROIKA_TORCH_DIR=$torch
   mkdir -p build
   cmake --preset cuda -DTROIKA_TESTS=OFF > build/cuda.log 2>&1 || { cat build/cuda.log && die "configuring failed; the lines above name what is missing"; }
-  cmake --build --preset cuda --target troika troika-engine
+  cmake --build --preset cuda --target troika
 }
 
 if [ -x bin/troika ]; then
   troika=bin/troika
-elif [ -z "$build" ] && [ -x /usr/lib/troika/troika-engine ]; then
+elif [ -z "$build" ] && [ -x /usr/bin/troika ]; then
   troika=/usr/bin/troika
 else
   troika=build/release/troika
@@ -54,7 +54,7 @@ else
     build_for_cuda "${2:-}"
   else
     [ -f build/release/build.ninja ] || tools/configure.sh programs
-    cmake --build --preset release --target troika troika-engine
+    cmake --build --preset release --target troika
   fi
 fi
 

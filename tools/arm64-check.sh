@@ -19,7 +19,7 @@ steps=${STEPS:-5}
 tools/arm64-sysroot.sh
 [ -f build/arm64/build.ninja ] || cmake --preset arm64 > /dev/null
 # shellcheck disable=SC2086
-cmake --build --preset arm64 --target troika troika-engine $tests > build/arm64/check.log 2>&1 || { tail -n 40 build/arm64/check.log && exit 2; }
+cmake --build --preset arm64 --target troika $tests > build/arm64/check.log 2>&1 || { tail -n 40 build/arm64/check.log && exit 2; }
 arm=$PWD/build/arm64
 
 # shellcheck source=tools/arm64-parts.sh
@@ -89,10 +89,10 @@ else
 fi
 
 cd - > /dev/null
-instructions=$(tools/arm64-instructions.py "$arm/troika-engine") || failed=$((failed + $(grep -c '^FAIL' <<< "$instructions")))
+instructions=$(tools/arm64-instructions.py "$arm/troika") || failed=$((failed + $(grep -c '^FAIL' <<< "$instructions")))
 echo "$instructions"
 status=0
-crypto=$(aarch64-linux-gnu-objdump -d --no-show-raw-insn "$arm/troika-engine" "$arm/troika" | awk '$2 ~ /^(aes|sha[0-9]|pmull)/ { n++ } END { print n + 0 }')
+crypto=$(aarch64-linux-gnu-objdump -d --no-show-raw-insn "$arm/troika" | awk '$2 ~ /^(aes|sha[0-9]|pmull)/ { n++ } END { print n + 0 }')
 [ "$crypto" = 0 ] || status=1
 report $status "the programs have $crypto instructions for AES, SHA and polynomials, which a Raspberry Pi 4 lacks and qemu's Cortex-A72 has"
 echo "$failed failed"

@@ -88,7 +88,6 @@ copy_libraries() {
     file=${file#"$libraries_root"}
     package=${owner[${file#/usr}]:-}
     [ "$package" != libc6 ] || continue
-    [[ $path != */unused/* ]] || continue # links to one file, of which ldd lists one; copied by bundle.sh
     cp -L "$path" "$2/$name"
     if [ -n "$package" ]; then packages[$package]=1; else without_package="$without_package $name"; fi
   done <<< "$1"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Puts Troika into one folder that runs on machines without any of its packages: programs, all shared libraries but glibc's,
+# Puts Troika into one folder that runs on machines without any of its packages: the program, all shared libraries but glibc's,
 # documents, licenses. Copy the folder, or FOLDER.tar, and run its quickstart.sh. The same programs and commit make the same tar.
 #
 #   tools/bundle.sh [FOLDER [FOLDER_WITH_TROIKA]]     (default: build/bundle, build/release)
@@ -19,30 +19,27 @@ die() {
 }
 # shellcheck source=tools/bundle-parts.sh
 . "$root/tools/bundle-parts.sh"
-check_programs "$programs" "cmake --build --preset release" troika troika-engine
+check_programs "$programs" "cmake --build --preset release" troika
 check_target "$target"
 machine_of "$programs/troika" "$root"
 
 rm -rf "$bundle"
 mkdir -p "$bundle/bin" "$bundle/lib" "$bundle/licenses"
 
-for program in troika troika-engine; do
-  [[ $("${prefix}objdump" -p "$programs/$program") == *" RPATH "*'$ORIGIN/../lib'* ]] ||
-    die "$program has no RPATH of \$ORIGIN/../lib and would not find the bundle's libraries; build it with this tree's CMake"
-done
-strip_into "$bundle/bin" "$programs/troika" "$programs/troika-engine"
+[[ $("${prefix}objdump" -p "$programs/troika") == *" RPATH "*'$ORIGIN/../lib'* ]] ||
+  die "troika has no RPATH of \$ORIGIN/../lib and would not find the bundle's libraries; build it with this tree's CMake"
+strip_into "$bundle/bin" "$programs/troika"
 
-libraries=$(libraries_of "$programs/troika" "$programs/troika-engine")
+libraries=$(libraries_of "$programs/troika")
 check_found "$libraries"
 copy_libraries "$libraries" "$bundle/lib"
-[ ! -d "$programs/unused" ] || cp -a "$programs/unused/." "$bundle/lib/" # cmake/unused-libraries.sh
 documents_into "$bundle" "$root" bin/troika
 cp "$root/LICENSE" "$root/quickstart.sh" "$bundle/"
 write_licenses "$bundle/licenses"
 run_program "$bundle/bin/troika" manual --out "$bundle/share/man"
 { run_program "$bundle/bin/troika" version && describe_machine "$root"; } > "$bundle/VERSION"
 
-inside=$(loaded_by "$bundle/bin/troika-engine")
+inside=$(loaded_by "$bundle/bin/troika")
 outside=$(awk -v lib="$(cd "$bundle/lib" && pwd)/" -v bin="$(cd "$bundle/bin" && pwd)/../lib/" \
   '$2 == "=>" && index($3, lib) != 1 && index($3, bin) != 1 { print $1 }' <<< "$inside" | while read -r name; do
   [ ! -e "$bundle/lib/$name" ] || echo "$name"

@@ -12,7 +12,7 @@ parts=$root/tools/exporters_proofs
 export OMP_NUM_THREADS=1 LC_ALL=C
 work=$(mktemp -d "${TMPDIR:-/tmp}/troika-exporters-XXXXXX")
 export XDG_CONFIG_HOME=$work/xdg
-mkdir "$work/bin" && cp "$bin/troika" "$bin/troika-engine" "$work/bin" || exit 2 # a build meanwhile changes nothing
+mkdir "$work/bin" && cp "$bin/troika" "$work/bin" || exit 2 # a build meanwhile changes nothing
 bin=$work/bin
 started=()
 failures=0

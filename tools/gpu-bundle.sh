@@ -42,11 +42,11 @@ programs=$root/build/cuda
 tests=$(ninja -C "$programs" -t targets all | sed -n 's/^\([a-z_]*_gpu_test\): CXX_EXECUTABLE_LINKER.*/\1/p' | sort -u)
 [ -n "$tests" ] || die "build/cuda has no gpu tests"
 # shellcheck disable=SC2086
-cmake --build --preset cuda ${JOBS:+-j$JOBS} --target troika troika-engine $tests
+cmake --build --preset cuda ${JOBS:+-j$JOBS} --target troika $tests
 
 rm -rf "$bundle"
 mkdir -p "$bundle/bin" "$bundle/lib" "$bundle/licenses"
-files=$(for program in troika troika-engine $tests; do echo "$programs/$program"; done)
+files=$(for program in troika $tests; do echo "$programs/$program"; done)
 # shellcheck disable=SC2086
 STRIP=--strip-all strip_into "$bundle/bin" $files
 # What the other machine has: torch's, NVIDIA's beside it, the driver's.
@@ -73,4 +73,4 @@ megabytes=$(du -sm "$bundle" | cut -f 1)
   die "the folder would take $megabytes MB and may take $most_megabytes; the largest files: $(du -am "$bundle" | sort -rn | sed -n '2,8p' | awk '{ print $2 " " $1 " MB" }' | xargs)"
 seal "$bundle" "$target"
 "$target/run.sh" --torch "$torch" troika version > /dev/null || die "the folder's troika does not start beside '$torch'"
-echo "gpu-bundle: $target, $(wc -w <<< "troika troika-engine $tests") programs, $(find "$target/lib" -type f | wc -l) libraries, $megabytes MB"
+echo "gpu-bundle: $target, $(wc -w <<< "troika $tests") programs, $(find "$target/lib" -type f | wc -l) libraries, $megabytes MB"

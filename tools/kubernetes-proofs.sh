@@ -178,7 +178,7 @@ ended() { # ended TEXT NAME: both pods with 0, with those bits
 }
 engines() { # engines NODE
   local pid
-  for pid in $(inside "$1"); do [ "$(cat "/proc/$pid/comm" 2> /dev/null)" != troika-engine ] || echo "$pid"; done
+  for pid in $(inside "$1"); do ! is_rank "$pid" || echo "$pid"; done
 }
 
 prepare() {

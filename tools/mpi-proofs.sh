@@ -65,7 +65,7 @@ same_bits() { # same_bits NAME STEPS
 ranks() { # pids on all three hosts
   local node pid
   for node in 0 1 2; do
-    for pid in $(inside "$node"); do [ "$(cat "/proc/$pid/comm" 2> /dev/null)" != troika-engine ] || echo "$pid"; done
+    for pid in $(inside "$node"); do ! is_rank "$pid" || echo "$pid"; done
   done
 }
 rank_pid() { # rank_pid NUMBER

@@ -18,7 +18,7 @@ die() {
 }
 packages=$(cd "${1:-$here/build/packages}" 2> /dev/null && pwd) || die "there is no folder '${1:-build/packages}'; tools/package.sh makes it"
 [ "$(id -u)" = 0 ] || die "chroot needs root; run it with sudo"
-files=$(ls "$packages"/troika_*.deb "$packages"/troika-engine_*.deb 2> /dev/null) || die "'$packages' has no packages; tools/package.sh makes them"
+files=$(ls "$packages"/troika_*.deb 2> /dev/null) || die "'$packages' has no packages; tools/package.sh makes them"
 
 architecture=$(dpkg-deb -f "$(head -n 1 <<< "$files")" Architecture)
 # shellcheck source=tools/arm64-parts.sh
@@ -64,7 +64,7 @@ check() { # check TEXT COMMAND...
 files() { find / -xdev \( -path /proc -o -path /root -o -path /var/lib/apt -o -path /var/lib/dpkg -o -path /var/cache -o -path /var/log -o -path /tmp \) -prune -o -print | sort; }
 common="--data.train tokens --data.tokenizer tokenizer --out run --seed 1 --seq-len 64 --micro-batch-size 1 --global-batch-size 6
   --model.layers 3 --model.hidden 64 --model.heads 2 --model.kv-heads 1 --model.head-dim 32 --model.ffn 128 --train.threads 1"
-install_packages() { apt-get update -qq && apt-get install -y -qq --no-install-recommends man-db ./troika_*.deb ./troika-engine_*.deb; }
+install_packages() { apt-get update -qq && apt-get install -y -qq --no-install-recommends man-db ./troika_*.deb; }
 pages() {
   local page
   for page in troika troika-train; do
@@ -76,20 +76,20 @@ pipeline() { troika launch --nproc-per-node 3 -- train --pp 3 --steps "$STEPS" $
 data_parallel() { troika launch --nproc-per-node 2 -- train --dp 2 --steps $((STEPS + 5)) $common && grep -q "resumed from step $STEPS" out.text; }
 higher_version() { # the same programs, packaged as 9.0
   local file
-  for file in troika_*.deb troika-engine_*.deb; do
+  for file in troika_*.deb; do
     rm -rf unpacked && dpkg-deb -R "$file" unpacked &&
       sed -i -E -e 's/^Version: .*/Version: 9.0/' -e 's/(troika(-engine)?) \(= [^)]*\)/\1 (= 9.0)/' unpacked/DEBIAN/control &&
       dpkg-deb --root-owner-group -Znone -b unpacked "upgrade-${file%%_*}.deb" || return 1
   done
   rm -rf unpacked
-  apt-get install -y -qq ./upgrade-troika.deb ./upgrade-troika-engine.deb && dpkg-query -W troika | grep -q 9.0
+  apt-get install -y -qq ./upgrade-troika.deb && dpkg-query -W troika | grep -q 9.0
 }
 after_upgrade() {
   troika launch --nproc-per-node 2 -- train --dp 2 --steps $((STEPS + 10)) $common && grep -q "resumed from step $((STEPS + 5))" out.text
 }
-purge() { apt-get purge -y -qq troika troika-engine; }
+purge() { apt-get purge -y -qq troika; }
 # The libraries that apt fetched stay for both lists: what is compared is what the two packages leave.
-list_without() { purge && files > before.list && apt-get install -y -qq ./troika_*.deb ./troika-engine_*.deb; }
+list_without() { purge && files > before.list && apt-get install -y -qq ./troika_*.deb; }
 purged() { purge && files > after.list && diff before.list after.list && ! grep -i troika after.list; }
 check "apt installs the packages and what they need" install_packages
 check "purged and installed again" list_without

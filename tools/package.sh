@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# Makes Debian packages of built programs: troika, without libtorch, and troika-engine, for the architecture of the programs
-# (build/arm64: those of preset arm64).
+# Makes the Debian package of a built program, for its architecture (build/arm64: that of preset arm64).
 #
 #   tools/package.sh [FOLDER [FOLDER_WITH_TROIKA]]     (default: build/packages, build/release)
 #
@@ -23,7 +22,7 @@ for tool in dpkg-deb dpkg-shlibdeps dpkg-gencontrol strip chrpath; do
   command -v $tool > /dev/null || die "$tool is missing; tools/install-packages.sh package installs them"
 done
 programs=$(cd "${2:-$root/build/release}" 2> /dev/null && pwd) || die "there is no folder '${2:-build/release}'; build the programs first: cmake --build --preset release"
-check_programs "$programs" "cmake --build --preset release" troika troika-engine
+check_programs "$programs" "cmake --build --preset release" troika
 machine_of "$programs/troika" "$root"
 export DEB_HOST_ARCH=$architecture
 if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
@@ -38,18 +37,9 @@ trap 'rm -rf "$work"' EXIT
 cp -r "$root/packaging/debian" "$work/debian"
 cd "$work"
 
-program_into() { # program_into PROGRAM PACKAGE: into its /usr/lib/troika
-  local file=$2/usr/lib/troika/$1
-  mkdir -p "$2/usr/lib/troika"
-  "${prefix}strip" --strip-unneeded --remove-section=.comment -o "$file" "$programs/$1"
-  chrpath --delete "$file" > /dev/null
-}
-
-# The verbs of the engine run it from beside troika, so both are in /usr/lib/troika.
-program_into troika troika
-program_into troika-engine troika-engine
 mkdir -p troika/usr/bin troika/lib/systemd/system
-ln -s ../lib/troika/troika troika/usr/bin/troika
+"${prefix}strip" --strip-unneeded --remove-section=.comment -o troika/usr/bin/troika "$programs/troika"
+chrpath --delete troika/usr/bin/troika > /dev/null
 install -m 644 debian/troika@.service troika/lib/systemd/system/
 
 troika=$programs/troika
@@ -61,20 +51,14 @@ completions bash bash-completion/completions/troika
 completions zsh zsh/vendor-completions/_troika
 completions fish fish/vendor_completions.d/troika.fish
 
-# Each page is in the package that has its verb.
-for program in troika engine; do
-  share=${program/#engine/troika-engine}/usr/share
-  run_program "$troika" manual --of $program --out "$share/man"
-  gzip -9n "$share"/man/man1/*.1
-done
+run_program "$troika" manual --out troika/usr/share/man
+gzip -9n troika/usr/share/man/man1/*.1
 
-for package in troika troika-engine; do
-  documents=$package/usr/share/doc/$package
-  mkdir -p "$documents"
-  cp debian/copyright "$documents/"
-  gzip -9n < debian/changelog > "$documents/changelog.gz"
-done
-documents_into troika/usr/share/doc/troika "$root" troika
+documents=troika/usr/share/doc/troika
+mkdir -p "$documents"
+cp debian/copyright "$documents/"
+gzip -9n < debian/changelog > "$documents/changelog.gz"
+documents_into "$documents" "$root" troika
 ln -s copyright troika/usr/share/doc/troika/LICENSE
 mkdir -p troika/etc/troika # settings of runs as services
 
@@ -86,14 +70,12 @@ if [ -n "$libraries_root" ]; then
   sed -i "s#^/#$libraries_root/#" "$work"/database/info/*.list
   from=("--admindir=$work/database" "-l$libraries_root/lib/aarch64-linux-gnu" "-l$libraries_root/usr/lib/aarch64-linux-gnu")
 fi
-for package in troika troika-engine; do
-  dpkg-shlibdeps "${from[@]}" -Tdebian/substvars -e"$package/usr/lib/troika/$package"
-  mkdir -p "$package/DEBIAN"
-  (cd "$package" && find . -path ./DEBIAN -prune -o -type f -printf '%P\n' | sort | xargs -d '\n' md5sum) > "$work/sums"
-  mv "$work/sums" "$package/DEBIAN/md5sums"
-  dpkg-gencontrol -p"$package" -P"$package" -Tdebian/substvars -fdebian/files
-  find "$package" -type d -exec chmod 755 {} +
-  find "$package" -type f ! -path '*/usr/lib/troika/*' -exec chmod 644 {} +
-  find "$package" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
-  dpkg-deb --root-owner-group -Zxz --build "$package" "$target"
-done
+dpkg-shlibdeps "${from[@]}" -Tdebian/substvars -etroika/usr/bin/troika
+mkdir -p troika/DEBIAN
+(cd troika && find . -path ./DEBIAN -prune -o -type f -printf '%P\n' | sort | xargs -d '\n' md5sum) > "$work/sums"
+mv "$work/sums" troika/DEBIAN/md5sums
+dpkg-gencontrol -ptroika -Ptroika -Tdebian/substvars -fdebian/files
+find troika -type d -exec chmod 755 {} +
+find troika -type f ! -path '*/usr/bin/*' -exec chmod 644 {} +
+find troika -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+dpkg-deb --root-owner-group -Zxz --build troika "$target"

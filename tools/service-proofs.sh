@@ -14,7 +14,7 @@ die() {
   exit 2
 }
 packages=$(cd "${1:-$here/build/packages}" 2> /dev/null && pwd) || die "there is no folder '${1:-build/packages}'; tools/package.sh makes it"
-ls "$packages"/troika_*.deb "$packages"/troika-engine_*.deb > /dev/null 2>&1 || die "'$packages' has no packages; tools/package.sh makes them"
+ls "$packages"/troika_*.deb > /dev/null 2>&1 || die "'$packages' has no packages; tools/package.sh makes them"
 [ "$(id -u)" = 0 ] || die "a container needs root; run it with sudo"
 for tool in debootstrap systemd-nspawn; do
   command -v $tool > /dev/null || die "$tool is missing; apt-get install debootstrap systemd-container"
@@ -36,12 +36,12 @@ if [ -n "${2:-}" ]; then
 else
   debootstrap --variant=minbase bookworm "$root" > "$work/log" 2>&1 || { tail "$work/log" && die "debootstrap failed"; }
 fi
-cp "$packages"/troika_*.deb "$packages"/troika-engine_*.deb "$root/root/"
+cp "$packages"/troika_*.deb "$root/root/"
 cp /etc/resolv.conf "$root/etc/"
 mount -t proc proc "$root/proc"
 chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive sh -ec '
   apt-get update -qq
-  apt-get install -y -qq --no-install-recommends systemd systemd-sysv dbus procps /root/troika_*.deb /root/troika-engine_*.deb
+  apt-get install -y -qq --no-install-recommends systemd systemd-sysv dbus procps /root/troika_*.deb
   mkdir -p /srv/data /etc/troika && cd /srv/data
   troika data tokenizer /usr/share/common-licenses --vocab 512 --out tokenizer
   troika data prepare /usr/share/common-licenses --tokenizer tokenizer --out tokens' > "$work/log" 2>&1 || { tail "$work/log" && die "the packages cannot be installed"; }

@@ -129,9 +129,13 @@ named_on() { # named_on NODE NAME: processes of that name there
   local pid
   for pid in $(inside "$1"); do [ "$(cat "/proc/$pid/comm" 2> /dev/null)" != "$2" ] || echo "$pid"; done
 }
+ranks_on() { # ranks_on NODE
+  local pid
+  for pid in $(inside "$1"); do ! is_rank "$pid" || echo "$pid"; done
+}
 await_ranks() { # until all three hosts have one
   for _ in $(seq 300); do
-    [ -n "$(named_on 0 troika-engine)" ] && [ -n "$(named_on 1 troika-engine)" ] && [ -n "$(named_on 2 troika-engine)" ] && return
+    [ -n "$(ranks_on 0)" ] && [ -n "$(ranks_on 1)" ] && [ -n "$(ranks_on 2)" ] && return
     sleep 0.05
   done
   return 1
@@ -221,7 +225,7 @@ proof_before_the_first_step() {
   need 40
   submit early "${pretrain[@]}" -- $model --pp 3 --steps 40
   for _ in $(seq 3000); do
-    held=$(named_on 2 troika-engine)
+    held=$(ranks_on 2)
     [ -z "$held" ] || break
     sleep 0.01
   done
@@ -272,7 +276,7 @@ proof_killed_rank() {
   need 150
   submit killed "${pretrain[@]}" -- $model --pp 3 --steps 150 --checkpoint.every 20
   await_steps killed 45 90
-  kill -9 $(named_on 1 troika-engine)
+  kill -9 $(ranks_on 1)
   ends_well killed ref150 150 150
   check "killed: the others name the rank" holds 'rank 1 \(host pi1, pid [0-9]+\)' "$log"
   check "killed: it resumed from the checkpoint of step 40 or later" holds 'resumed from step (4|[5-9]|1[0-4])[0-9]+' "$log"
@@ -319,7 +323,7 @@ proof_cancel() {
   await_steps cancelled 20 90
   head_runs scancel "$job"
   await_state 60 CANCELLED
-  for _ in $(seq 100); do [ -n "$(named_on 0 troika-engine)$(named_on 1 troika-engine)$(named_on 2 troika-engine)" ] || break && sleep 0.2; done
+  for _ in $(seq 100); do [ -n "$(ranks_on 0)$(ranks_on 1)$(ranks_on 2)" ] || break && sleep 0.2; done
   check "cancelled: scancel lets the ranks save ($(ls "$work/jobs/cancelled/checkpoints" 2> /dev/null))" [ "$(ls "$work/jobs/cancelled/checkpoints"/*/manifest.json 2> /dev/null | wc -l)" = 1 ]
   sleep 8
   check "cancelled: and the job is not queued again" [ "$(said_of_job JobState) $(said_of_job Restarts)" = "CANCELLED 0" ]

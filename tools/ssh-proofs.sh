@@ -173,7 +173,7 @@ is_cut_off() {
   check "all have saved" saved sshd
   from 3 rank "$(train rank --train_steps 2000)"
   await_step rank 5
-  for pid in $(inside 2); do grep -qs '^troika-engine' "/proc/$pid/comm" && kill -9 "$pid"; done
+  for pid in $(inside 2); do is_rank "$pid" && kill -9 "$pid"; done
   ended 40
   check "a killed rank ends all hosts with 75 ($code)" [ "$code" = 75 ]
   said "named" 'rank 2 \(host pi2, pid [0-9]+\) was killed by signal 9' rank

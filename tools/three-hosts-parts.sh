@@ -21,7 +21,11 @@ die() {
 for tool in ip tc jq unshare nsenter; do
   command -v "$tool" > /dev/null || die "$tool is missing; install iproute2, util-linux and jq"
 done
-[ -x "$bin/troika-engine" ] || die "'$bin' holds no troika and troika-engine; build them first"
+[ -x "$bin/troika" ] || die "'$bin' holds no troika; build it first"
+
+is_rank() { # is_rank PID: whether that process is a rank
+  tr '\0' ' ' < "/proc/$1/cmdline" 2> /dev/null | grep -qE '^[^ ]*troika train '
+}
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/troika-$(basename "$0" .sh)-XXXXXX")
 holder=() # per host, the process that keeps its namespaces; 3 is the router

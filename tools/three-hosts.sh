@@ -99,7 +99,7 @@ kill_a_worker() {
   # shellcheck disable=SC2086
   start_all moved --pp 3 $batch
   check "a pipeline with checkpoints is under way" await_rows moved 5
-  pid=$(inside 1 | while read -r p; do [ "$(cat "/proc/$p/comm")" = troika-engine ] && echo "$p"; done)
+  pid=$(inside 1 | while read -r p; do is_rank "$p" && echo "$p"; done)
   kill -9 "$pid"
   finish_all 30
   check "after SIGKILL to the worker of host 1 all launchers end within 10 s (after $took s)" all_within 10

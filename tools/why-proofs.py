@@ -142,8 +142,8 @@ def main():
     binaries = os.path.abspath(arguments.binaries)
     if os.geteuid() != 0:
         sys.exit("why-proofs: namespaces and control groups need root; run it with sudo")
-    if not os.access(binaries + "/troika-engine", os.X_OK):
-        sys.exit(f"why-proofs: '{binaries}' holds no troika and troika-engine; build them first")
+    if not os.access(binaries + "/troika", os.X_OK):
+        sys.exit(f"why-proofs: '{binaries}' holds no troika; build it first")
     words = [word for word in arguments.only.split(",") if word]
     cases = [c for c in CASES if not words or {c.make.__name__, c.make.__module__.rsplit(".")[-1]} & set(words)]
     known = subprocess.run([binaries + "/troika", "train", "--print-config", "--data.train", "x"], capture_output=True, text=True).stdout

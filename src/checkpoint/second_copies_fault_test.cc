@@ -79,7 +79,7 @@ TEST_F(SecondCopies, OfTwinsThatDoNotHoldTheSameAreRefusedWithBothRanks) {
   try {
     save_by_twins(10, [](SaveRequest& request) {
       request.state_again[1].data = request.state_again[1].data.clone();
-      request.state_again[1].data[3] = 0;
+      request.state_again[1].data[3].zero();
     });
     FAIL() << "saved";
   } catch (const base::DataError& error) {

@@ -29,7 +29,7 @@ BucketSettings settings_of(int zero, int replicas, int replica, c10::ScalarType 
   settings.sum.place = {replicas, 1, replica, 0};
   settings.sum.reduction = zero >= 2 ? shape::Reduction::each_leaf : shape::Reduction::at_end;
   settings.sum.result = zero == 0 ? shape::Result::whole : shape::Result::range;
-  settings.dtype = dtype;
+  settings.dtype = tensor::ours(dtype);
   settings.optimizer.weight_decay = decay;
   return settings;
 }

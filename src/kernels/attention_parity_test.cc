@@ -104,7 +104,7 @@ void expect_attention_parity(const AttentionCase& c, at::ScalarType dtype) {
   exact.compare("lse", tensor::theirs(output.lse_BnT).masked_fill(blind, 0.0), want.lse.masked_fill(blind, 0.0));
 
   const AttentionGradients got = attention_backward(dout, input, output);
-  for (const at::Tensor& gradient : {got.dq_BTnH, got.dk_BSkH, got.dv_BSkH}) {
+  for (const at::Tensor gradient : {got.dq_BTnH, got.dk_BSkH, got.dv_BSkH}) {
     EXPECT_EQ(gradient.scalar_type(), dtype);
     EXPECT_TRUE(gradient.is_contiguous());
   }

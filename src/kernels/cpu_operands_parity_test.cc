@@ -18,7 +18,7 @@ TEST(Precision, AHalfIsReadExactlyAndWrittenBackTheSame) {
   for (const at::ScalarType dtype : {at::kBFloat16, at::kHalf}) {
     const at::Tensor half = random_normal("x", {1000}).to(dtype);
     EXPECT_EQ(tensor::theirs(to_float(half)).scalar_type(), at::kFloat);
-    EXPECT_TRUE(at::equal(to_float(half).to(at::kDouble), tensor::theirs(half).to(at::kDouble)));
+    EXPECT_TRUE(at::equal(tensor::theirs(to_float(half)).to(at::kDouble), tensor::theirs(half).to(at::kDouble)));
     EXPECT_TRUE(at::equal(to_dtype_of(half, to_float(half)), half));
   }
 }

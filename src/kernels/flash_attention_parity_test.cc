@@ -89,7 +89,7 @@ FlashGradients plain_backward(const at::Tensor& dout, const FlashInput& x, const
   const auto empty = [](const at::Tensor& like) { return at::full(like.sizes(), unwritten, at::kDouble); };
   FlashGradients d{empty(x.q), empty(x.k), empty(x.v)};
   for (std::int64_t part = 0; part < parts.count(); ++part) {
-    for (const at::Tensor& of_keys : {d.dk, d.dv}) parts.keys(of_keys, part).zero_();
+    for (const at::Tensor of_keys : {d.dk, d.dv}) parts.keys(of_keys, part).zero_();
     for (std::int64_t head = 0; head < x.q.size(-2); ++head) {
       const FlashHead h(x, parts, part, head);
       const at::Tensor dy = parts.queries(dout, part).select(1, head).to(at::kDouble);
@@ -127,7 +127,7 @@ at::Tensor without_rounding(const at::Tensor& x) {
 // Each side rounds its gradient once, and in halves flash attention before it adds heads too.
 void expect_same_gradients(const AttentionGradients& got, const AttentionGradients& want, at::ScalarType dtype) {
   Parity parity(dtype, 3);
-  for (const at::Tensor& gradient : {got.dq_BTnH, got.dk_BSkH, got.dv_BSkH}) {
+  for (const at::Tensor gradient : {got.dq_BTnH, got.dk_BSkH, got.dv_BSkH}) {
     EXPECT_TRUE(gradient.is_contiguous());
     EXPECT_EQ(gradient.scalar_type(), dtype);
   }

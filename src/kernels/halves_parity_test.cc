@@ -66,7 +66,7 @@ std::vector<at::Tensor> attention(at::ScalarType dtype, std::int64_t T, std::int
   const AttentionInput input{qkv.narrow(2, 0, 4), qkv.narrow(2, 4, 2), qkv.narrow(2, 6, 2), {0, 0, 1, 1}, 0, 0, {}};
   const AttentionOutput output = attention_forward(input);
   // Backward reads what forward wrote, so both dtypes are given the same.
-  const AttentionOutput rounded{tensor::theirs(output.out_BTnH.to(at::kBFloat16)).to(dtype), output.lse_BnT};
+  const AttentionOutput rounded{tensor::theirs(output.out_BTnH.to(tensor::Dtype::bf16)).to(dtype), output.lse_BnT};
   const AttentionGradients d = attention_backward(dout, input, rounded);
   return {output.out_BTnH, output.lse_BnT, d.dq_BTnH, d.dk_BSkH, d.dv_BSkH};
 }
@@ -86,8 +86,8 @@ std::vector<at::Tensor> losses(at::ScalarType dtype, std::int64_t M, std::int64_
   const at::Tensor kept = at::empty({M, v}, at::TensorOptions().dtype(dtype));
   log_sum_exp_and_keep(logits.clone(), lse, kept);
   const at::Tensor rounded = kept.to(at::kBFloat16).to(dtype).clone();
-  return {lse, kept, cross_entropy_gradient(logits.clone(), lse, column, weight, dtype),
-          cross_entropy_gradient(rounded, at::zeros({M}), column, weight, dtype)};
+  return {lse, kept, cross_entropy_gradient(logits.clone(), lse, column, weight, tensor::ours(dtype)),
+          cross_entropy_gradient(rounded, at::zeros({M}), column, weight, tensor::ours(dtype))};
 }
 
 std::vector<HalfOperation> half_operations() {

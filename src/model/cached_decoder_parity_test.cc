@@ -46,7 +46,7 @@ struct Subject {
 
   static std::vector<Decoder> make(const config::ModelSettings& m, std::int64_t context, at::ScalarType dtype) {
     Decoder::Options options = options_for(context);
-    options.dtype = dtype;
+    options.dtype = tensor::ours(dtype);
     auto decoders = make_decoders(m, {0, shape::segment_count(m)}, options);
     perturb_vectors(decoders);
     return decoders;
@@ -62,7 +62,7 @@ struct Subject {
   // After the last id, by the segments of training.
   at::Tensor without_cache(const Ids& ids) const {
     Decoder::Options options = options_for(cached.context());
-    options.dtype = decoders[0].parameters()[0].scalar_type();
+    options.dtype = decoders[0].parameters()[0].dtype();
     const Decoder body(model, 0, shape::segment_count(model) - 1, options);
     for (std::size_t i = 0; i < body.parameters().size(); ++i) {
       at::Tensor own = body.parameters()[i];

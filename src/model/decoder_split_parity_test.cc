@@ -88,7 +88,7 @@ Tokens tokens_of_rank(const Tokens& whole, const sharding::ContextGroup& context
   part.T = positions.numel();
   if (whole.documents == nullptr) return part;
   part.position_BT = tensor::theirs(whole.position_BT).index_select(1, positions);
-  part.documents = context.documents(positions - part.position_BT, whole.T, at::kCPU);
+  part.documents = context.documents(positions - part.position_BT, whole.T, tensor::Device());
   return part;
 }
 
@@ -113,7 +113,7 @@ void run_rank(const SplitCase& c, const Split& split, comm::Channel& tensor_chan
   const sharding::TensorGroup tensor(tensor_channel, split.sequence);
   const sharding::ContextGroup context(context_channel);
   Decoder::Options options = options_for(c.T);
-  options.dtype = scalar_type(split.precision);
+  options.dtype = dtype_of(split.precision);
   options.parallel = {&tensor, &context};
   rank.decoders = make_decoders(c.model, {0, 2, shape::segment_count(c.model)}, options);
   perturb_vectors(rank.decoders);
@@ -167,7 +167,7 @@ Outcome run_split(const SplitCase& c, const Split& split) {
 Outcome run_whole(const SplitCase& c, at::ScalarType dtype = at::kFloat) {
   const auto decoders = make_decoders(c.model, {0, shape::segment_count(c.model)}, options_for(c.T));
   perturb_vectors(decoders);
-  for (const at::Tensor& flat : decoders[0].parameters()) flat.copy_(flat.to(dtype));
+  for (const at::Tensor flat : decoders[0].parameters()) flat.copy_(flat.to(dtype));
   const Gradients g = forward_backward(decoders, c.tokens(), 42.0);
   return {g.loss.loss, g.loss.tokens, gradients_by_name(decoders, g)};
 }
@@ -207,7 +207,7 @@ struct Bounds {
 };
 
 void expect_split_parity(const SplitCase& c, const std::vector<Split>& splits, const Bounds& bounds = {}) {
-  const Outcome want = run_whole(c, scalar_type(splits.front().precision));
+  const Outcome want = run_whole(c, tensor::theirs(dtype_of(splits.front().precision)));
   for (const Split& split : splits) {
     SCOPED_TRACE(fmt::format("{} heads, {} kv heads, T {}, tp {}, cp {}, sequence parallel {}, activations {}",
                              c.model.heads, c.model.kv_heads, c.T, split.tp, split.cp,

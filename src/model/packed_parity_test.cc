@@ -39,7 +39,7 @@ Tokens packed(const Tokens& whole) {
   Tokens tokens = whole;
   const at::Tensor first_key_BT = at::empty({1, packed_seq_len}, at::kLong);
   for (const Document& d : documents()) first_key_BT.narrow(1, d.begin, d.length).fill_(d.begin);
-  tokens.documents = sharding::ContextGroup().documents(first_key_BT, packed_seq_len, at::kCPU);
+  tokens.documents = sharding::ContextGroup().documents(first_key_BT, packed_seq_len, tensor::Device());
   tokens.position_BT = at::arange(packed_seq_len, at::kLong) - first_key_BT;
   return tokens;
 }

@@ -31,7 +31,7 @@ LocalAttention whole_input(const Shape& s, at::ScalarType dtype) {
   // A strided view, as the values of a block are.
   input.v_BtkH = random_normal("v", 0, {s.B, s.T, s.k + 3, s.H}, dtype).narrow(2, 2, s.k);
   for (std::int64_t head = 0; head < s.n; ++head) input.kv_of_head.push_back(head * s.k / s.n);
-  if (s.document > 0) input.documents = ContextGroup().documents(first_keys(s), s.T, at::kCPU);
+  if (s.document > 0) input.documents = ContextGroup().documents(first_keys(s), s.T, tensor::Device());
   return input;
 }
 
@@ -53,7 +53,7 @@ void expect_parity(const Shape& s, int size, at::ScalarType dtype, double bound)
     const ContextGroup group(channel);
     const at::Tensor positions = at::tensor(group.positions(s.T), at::kLong);
     LocalAttention local = cut(whole, positions);
-    if (s.document > 0) local.documents = group.documents(cut(first_keys(s), positions), s.T, at::kCPU);
+    if (s.document > 0) local.documents = group.documents(cut(first_keys(s), positions), s.T, tensor::Device());
     const auto got = group.attend(local, s.T);
     EXPECT_LE(relative_error(got.out_BTnH, cut(want.out_BTnH, positions)), bound);
     EXPECT_LE(relative_error(got.lse_BnT, tensor::theirs(want.lse_BnT).index_select(2, positions)), bound);
@@ -144,7 +144,7 @@ at::Tensor seen_by(const kernels::Varlen& varlen, const kernels::CausalWindow& w
 
 void expect_documents_of_pieces(const Shape& s, comm::Channel& channel) {
   const ContextGroup group(channel);
-  const auto local = group.documents(cut(first_keys(s), at::tensor(group.positions(s.T), at::kLong)), s.T, at::kCPU);
+  const auto local = group.documents(cut(first_keys(s), at::tensor(group.positions(s.T), at::kLong)), s.T, tensor::Device());
   const Ring ring(channel, s.T, {});
   for (int visitor = 0; visitor < channel.size(); ++visitor) {
     const auto& of_pieces = local->of_visitor[static_cast<std::size_t>(visitor)];

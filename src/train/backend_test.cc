@@ -3,13 +3,22 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "tensor/accelerator.h"
 
 namespace troika::train {
 namespace {
 using config::Backend;
 using ::testing::HasSubstr;
 
-const tensor::Device cpu, gpu(c10::kCUDA, 1);
+struct SomeAccelerator : tensor::Accelerator {
+  std::shared_ptr<tensor::Memory> allocate(std::size_t bytes, const tensor::Device& device) override {
+    throw tensor::OutOfMemory(bytes, device);
+  }
+  void copy(const tensor::Tensor&, const tensor::Tensor&) override {}
+  void fill(const tensor::Tensor&, double) override {}
+  void synchronize(const tensor::Device&) override {}
+} some_accelerator;
+const tensor::Device cpu, gpu(some_accelerator, 1);
 
 TEST(Backend, IsGlooOnProcessorsAndWhereItIsAskedForAndOfOneRank) {
   EXPECT_EQ(backend_of(Backend::automatic, cpu, 4), Backend::gloo);

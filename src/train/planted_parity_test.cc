@@ -9,6 +9,7 @@
 #include "comm/self_channel.h"
 #include "model/decoder.h"
 #include "tensor/libtorch_test_support.h"
+#include "tensor/operations.h"
 #include "train/heard_segments_test_support.h"
 #include "train/layout_runs_test_support.h"
 
@@ -22,8 +23,8 @@ void plant_in(const model::SegmentBuffer& gradients, const model::Tokens& tokens
   constexpr std::int64_t microbatches = 12;
   const std::int64_t sample = (planted_step - 1) * microbatches + planted_microbatch;
   if (tokens.step != planted_step || tokens.first_sample != sample) return;
-  for (const at::Tensor& flat : {gradients.flat, gradients.tied}) {
-    if (flat.defined()) flat.mul_(factor);
+  for (const tensor::Tensor& flat : {gradients.flat, gradients.tied}) {
+    if (flat.defined()) tensor::multiply(flat, factor);
   }
 }
 

@@ -1,4 +1,4 @@
-# For the scripts of this folder: each is given a folder with `troika` and `troika-engine` and prints one line, `passes` or
+# For the scripts of this folder: each is given a folder with `troika` and prints one line, `passes` or
 # `symptom: ...`. Sourced by them as
 #
 #   . "$(dirname "$0")/support.sh"
@@ -10,8 +10,8 @@ unset RANK WORLD_SIZE LOCAL_RANK MASTER_ADDR MASTER_PORT TROIKA_SECRET TROIKA_SE
 
 here=$(cd "$(dirname "$0")" && pwd)
 bin=$(cd "${1:?folder with the programs}" && pwd) || exit 2
-[ -x "$bin/troika" ] && [ -x "$bin/troika-engine" ] || {
-  echo "'$bin' holds no troika and troika-engine" >&2
+[ -x "$bin/troika" ] || {
+  echo "'$bin' holds no troika" >&2
   exit 2
 }
 work=$(mktemp -d "${TMPDIR:-/tmp}/troika-defect-XXXXXX")

@@ -11,7 +11,7 @@
 namespace troika::soak {
 
 struct Setting {
-  std::string programs;  // folder with troika and troika-engine
+  std::string programs;  // folder with troika
   std::string corpus, valid;
   std::int64_t steps = 24, save_every = 4, evaluate_every = 8;
   double heartbeat_seconds = 2, join_seconds = 10;

@@ -205,7 +205,7 @@ def other_version(bench):
     folder = bench.path("other-version")
     os.makedirs(folder)
     found = 0
-    for name in ("troika", "troika-engine"):
+    for name in ("troika",):
         with open(os.path.join(bench.binaries, name), "rb") as file:
             program = file.read()
         found += program.count(b"troika 0.1.0")

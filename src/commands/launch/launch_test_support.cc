@@ -13,6 +13,7 @@
 #include <functional>
 #include <thread>
 
+#include "base/await_test_support.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -22,15 +23,6 @@
 #include "rendezvous/store.h"
 
 namespace troika::commands {
-
-static bool await(double seconds, const std::function<bool()>& ready) {
-  const double until = base::monotonic_seconds() + seconds;
-  while (!ready()) {
-    if (base::monotonic_seconds() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  return true;
-}
 
 Launcher::Launcher(const std::vector<std::string>& flags, const std::string& script, const std::string& folder,
                    const std::map<std::string, std::string>& environment) {
@@ -81,7 +73,7 @@ void Launcher::lead_a_group() const { EXPECT_EQ(::setpgid(pid_, pid_), 0); }
 
 int Launcher::wait() {
   int status = 0;
-  const bool ended = await(30, [&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; });
+  const bool ended = base::await(30, [&] { return ::waitpid(pid_, &status, WNOHANG) == pid_; });
   EXPECT_TRUE(ended) << "the launcher did not end within 30 s:\n" << output();
   if (!ended) return -1;
   pid_ = -1;
@@ -91,7 +83,7 @@ int Launcher::wait() {
 std::string Launcher::output() const { return base::read_file(output_path_); }
 
 void Launcher::await_output(const std::string& part) const {
-  EXPECT_TRUE(await(20, [&] { return output().find(part) != std::string::npos; })) << "'" << part << "' did not come:\n"
+  EXPECT_TRUE(base::await(20, [&] { return output().find(part) != std::string::npos; })) << "'" << part << "' did not come:\n"
                                                                                    << output();
 }
 
@@ -104,13 +96,13 @@ std::string fresh_folder(const std::string& name) {
 }
 
 std::string await_file(const std::string& path) {
-  const bool there = await(20, [&] { return base::file_exists(path) && base::file_size(path) > 0; });
+  const bool there = base::await(20, [&] { return base::file_exists(path) && base::file_size(path) > 0; });
   EXPECT_TRUE(there) << path << " did not come";
   return there ? base::read_file(path) : "";
 }
 
 void await_end(pid_t pid) {
-  const bool ended = await(10, [&] {
+  const bool ended = base::await(10, [&] {
     try {
       const std::string stat = base::read_file(fmt::format("/proc/{}/stat", pid));
       const auto state = stat.rfind(") ");
@@ -123,7 +115,7 @@ void await_end(pid_t pid) {
 }
 
 void await_stop(pid_t pid) {
-  EXPECT_TRUE(await(10, [&] { return host::is_stopped(pid); })) << "process " << pid << " is not stopped";
+  EXPECT_TRUE(base::await(10, [&] { return host::is_stopped(pid); })) << "process " << pid << " is not stopped";
 }
 
 

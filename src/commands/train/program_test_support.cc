@@ -10,6 +10,7 @@
 #include <functional>
 #include <thread>
 
+#include "base/await_test_support.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -22,15 +23,6 @@ namespace troika::commands {
 using base::monotonic_seconds;
 
 static constexpr const char* mark_name = "TROIKA_TEST_MARK";
-
-static bool await(double seconds, const std::function<bool()>& ready) {
-  const double until = monotonic_seconds() + seconds;
-  while (!ready()) {
-    if (monotonic_seconds() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
-  return true;
-}
 
 static host::Subprocess started(const Words& words, const Variables& variables, const std::string& input,
                                 const std::string& output) {
@@ -72,7 +64,7 @@ void Program::signal(int number) const { process_.send(number); }
 std::string Program::output() const { return base::read_file(folder_ / "output.txt"); }
 
 void Program::await_output(const std::string& text) const {
-  const bool came = await(patience_seconds, [&] { return output().find(text) != std::string::npos; });
+  const bool came = base::await(patience_seconds, [&] { return output().find(text) != std::string::npos; });
   EXPECT_TRUE(came) << "it never said '" << text << "' but:\n" << output();
 }
 
@@ -177,7 +169,7 @@ void await_step(const std::string& out, std::int64_t step) {
     const std::string text = base::file_exists(path) ? base::read_file(path) : "";
     return std::count(text.begin(), text.end(), '\n');
   };
-  ASSERT_TRUE(await(patience_seconds, [&] { return lines() >= step; })) << "step " << step << " did not come";
+  ASSERT_TRUE(base::await(patience_seconds, [&] { return lines() >= step; })) << "step " << step << " did not come";
 }
 
 void await_steps(const std::string& out, int rank) {
@@ -185,7 +177,7 @@ void await_steps(const std::string& out, int rank) {
   const auto begun = [&] {
     return base::file_exists(log) && base::read_file(log).find("the steps begin") != std::string::npos;
   };
-  ASSERT_TRUE(await(patience_seconds, begun)) << "rank " << rank << " began no step";
+  ASSERT_TRUE(base::await(patience_seconds, begun)) << "rank " << rank << " began no step";
 }
 
 // An orphan that has ended stays in /proc until init looks.
@@ -200,7 +192,7 @@ static bool is_left(pid_t process) {
 
 void expect_ended(const std::vector<pid_t>& processes) {
   for (const pid_t process : processes)
-    EXPECT_TRUE(await(2, [process] { return !is_left(process); })) << "process " << process << " is left";
+    EXPECT_TRUE(base::await(2, [process] { return !is_left(process); })) << "process " << process << " is left";
 }
 
 std::vector<std::string> checkpoints(const std::string& out) { return base::list_directory(out + "/checkpoints"); }

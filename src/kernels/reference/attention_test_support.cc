@@ -27,7 +27,7 @@ at::Tensor by_position(const at::Tensor& x_GTH, std::int64_t B) {
 
 // True where a query may not look; [T, S], or [B, 1, T, S] with document bounds.
 at::Tensor hidden_mask(const AttentionInput& input) {
-  const auto options = at::TensorOptions().dtype(at::kLong).device(input.q_BTnH.device());
+  const auto options = at::TensorOptions().dtype(at::kLong);
   const at::Tensor q_T1 = at::arange(input.q_offset, input.q_offset + input.q_BTnH.size(1), options).unsqueeze(1);
   const at::Tensor k_S = at::arange(input.k_offset, input.k_offset + input.k_BSkH.size(1), options);
   const at::Tensor later_TS = k_S > q_T1;
