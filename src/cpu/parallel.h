@@ -1,4 +1,4 @@
-// The one pool of threads: OpenMP's, which libtorch and oneDNN use too. Work is cut by shape, never by the number of threads,
+// The one pool of threads: OpenMP's, which oneDNN uses too. Work is cut by shape, never by the number of threads,
 // so results do not depend on it. As many threads work as tensor::set_threads allowed the calling thread.
 #pragma once
 

@@ -7,7 +7,6 @@
 
 #include "cuda/dtype.h"
 #include "cuda/stream.h"
-#include "tensor/tensor.h"
 
 namespace troika::cuda {
 

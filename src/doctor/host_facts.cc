@@ -19,24 +19,13 @@ bool starts(const std::string& text, std::string_view beginning) {
   return text.compare(0, beginning.size(), beginning) == 0;
 }
 
-// Of both programs: what a run agrees on is built together.
+// Of the program's file.
 std::string build_of(const std::string& program) {
-  std::string build;
-  for (const std::string& path : {program, program + "-engine"}) {
-    try {
-      if (base::file_exists(path)) build += (build.empty() ? "" : "-") + base::hash_file(path).substr(0, 8);
-    } catch (const base::DataError&) {  // not readable for this user
-    }
+  try {
+    return base::file_exists(program) ? base::hash_file(program).substr(0, 8) : "";
+  } catch (const base::DataError&) {  // not readable for this user
+    return "";
   }
-  return build;
-}
-
-// The version in the name of the library that the engine would load, beside the program or where Debian has it.
-std::string libtorch_of(const std::string& program, const std::string& machine) {
-  const std::string folder = program.substr(0, program.rfind('/') + 1);
-  for (const std::string& place : {folder + "../lib", "/usr/lib/" + machine + "-linux-gnu", std::string("/usr/lib")})
-    for (const std::string& path : entries_named(place, "libtorch_cpu.so.")) return path.substr(path.rfind(".so.") + 4);
-  return "";
 }
 
 // The line of /proc/cpuinfo behind one of these names.
@@ -87,7 +76,6 @@ HostFacts facts_of(const HostView& view, const std::string& program) {
   ::uname(&system);
   const std::string cpuinfo = host::content_or_empty(view.proc + "/cpuinfo");
   facts.versions = {{"build", build_of(program)},
-                    {"libtorch", libtorch_of(program, system.machine)},
                     {"kernel", system.release},
                     {"processor", line_of_processor(cpuinfo, {"model name", "Model"})},
                     {"instructions", instructions_of(line_of_processor(cpuinfo, {"flags", "Features"}))}};

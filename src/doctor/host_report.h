@@ -14,7 +14,7 @@ namespace troika::doctor {
 struct HostFacts {
   std::vector<Interface> interfaces;               // that are up
   std::map<std::string, std::string> environment;  // of the variables that matter to a run, those that are set
-  std::map<std::string, std::string> versions;     // "build", "libtorch", "kernel", "processor", "instructions"
+  std::map<std::string, std::string> versions;     // "build", "kernel", "processor", "instructions"
   double memory_bytes_per_second = -1;             // -1: not measured
   std::string interface;                           // comm.interface, as stated
   std::string folder;                              // of the run

@@ -97,7 +97,7 @@ void judge_versions(const std::vector<HostReport>& reports, std::vector<Finding>
     for (const HostReport& report : reports) {
       const std::string value = value_on(report, &HostFacts::versions, name);
       if (value == majority || value.empty() || majority.empty()) continue;
-      const bool refused = name == "build" || name == "libtorch";
+      const bool refused = name == "build";
       findings.push_back({report.host, "versions", refused ? Status::fail : Status::note,
                           plain(fmt::format("{} {}", name, value)),
                           tell(Text::as_others, majority, first_with(reports, &HostFacts::versions, name, majority)),

@@ -28,7 +28,7 @@ std::vector<std::unique_ptr<Segment>> make_segments(const config::ModelSettings&
                                                     const OnLogits& on_logits = {}, const shape::Trained& trained = {});
 
 // Sets every element of a flat fp32 buffer on the host from (seed, parameter name, global element), so any layout
-// starts from the same bits. Works on as many threads as libtorch may use.
+// starts from the same bits. Works on as many threads as tensor::set_threads allows.
 void initialise(const shape::SegmentLayout& layout, const tensor::Tensor& flat, std::uint64_t seed, double init_std);
 // The same for elements `range` of the buffer, of which `flat` holds no others.
 void initialise(const shape::SegmentLayout& layout, const shape::Range& range, const tensor::Tensor& flat,

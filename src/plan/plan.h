@@ -1,5 +1,5 @@
 // Everything about a run that is known before it starts, each part made from those before it: the job, the stages, the
-// programs, the memory of every rank. Alike on every rank, before any message, without libtorch.
+// programs, the memory of every rank. Alike on every rank, before any message.
 #pragma once
 
 #include <cstdint>

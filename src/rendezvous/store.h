@@ -1,4 +1,4 @@
-// A small key-value store that ranks meet at. libtorch-free, so that the launcher can host it; see
+// A small key-value store that ranks meet at. Needs no tensors, so that the launcher can host it; see
 // docs/decisions/0001-own-store.md. Keys and values are bytes; keys up to 1 KiB, values up to 4 MiB.
 #pragma once
 

@@ -89,20 +89,19 @@ void add(const Tensor& sum, const Tensor& x, double scale) {
       using X = decltype(x_type);
       auto* const out = static_cast<S*>(sum.data());
       const auto* const in = static_cast<const X*>(other.data());
-      const auto factor = static_cast<Number<S>>(scale);
+      using Wide = std::conditional_t<std::is_same_v<Number<S>, float>, double, Number<S>>;
+      const auto factor = static_cast<Wide>(scale);
+      const auto total = [=](S one, X two) {
+        if (scale == 1) return element<S>(static_cast<Number<S>>(number(one) + static_cast<Number<S>>(number(two))));
+        return element<S>(static_cast<Number<S>>(static_cast<Wide>(number(one)) + factor * static_cast<Wide>(number(two))));
+      };
       walk(walk_of(sum, other), [&](std::int64_t a, std::int64_t b, const Walk::Dimension& inner, std::int64_t count) {
         S* const to = out + a;
         const X* const from = in + b;
         if (inner.of_a == 1 && inner.of_b == 1) {
-          for (std::int64_t i = 0; i < count; ++i) {
-            const Number<S> product = factor * static_cast<Number<S>>(number(from[i]));
-            to[i] = element<S>(static_cast<Number<S>>(number(to[i]) + product));
-          }
-          return;
-        }
-        for (std::int64_t i = 0; i < count; ++i) {
-          const Number<S> product = factor * static_cast<Number<S>>(number(from[i * inner.of_b]));
-          to[i * inner.of_a] = element<S>(static_cast<Number<S>>(number(to[i * inner.of_a]) + product));
+          for (std::int64_t i = 0; i < count; ++i) to[i] = total(to[i], from[i]);
+        } else {
+          for (std::int64_t i = 0; i < count; ++i) to[i * inner.of_a] = total(to[i * inner.of_a], from[i * inner.of_b]);
         }
       });
     });

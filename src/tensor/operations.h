@@ -8,8 +8,8 @@
 
 namespace troika::tensor {
 
-// sum += scale * x: products and sums are rounded each. Dtypes may differ: the sum is made in that of `sum`, in fp32 where that is a
-// half. x may lack the first dimensions of sum; it is then added to each of its rows. Integers have a scale of 1.
+// sum += scale * x, rounded once but for a scale in fp64, where the product is rounded too. Dtypes may differ: the sum is made in that
+// of `sum`, in fp32 where that is a half. x may lack the first dimensions of sum; it is then added to each of its rows. Integers have a scale of 1.
 void add(const Tensor& sum, const Tensor& x, double scale = 1);
 void multiply(const Tensor& x, double factor);  // of floats
 

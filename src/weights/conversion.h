@@ -1,5 +1,5 @@
 // Numbers between fp32 and the dtypes that weights are stored in. Every bit pattern of bf16 and fp16 becomes fp32 and comes
-// back the same, infinities, subnormals and NaNs included. Without libtorch.
+// back the same, infinities, subnormals and NaNs included.
 #pragma once
 
 #include <cstddef>

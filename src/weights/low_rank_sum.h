@@ -23,7 +23,7 @@ struct Factors {
 // data += float(scale * left right) over the elements of `region` of a matrix with so many columns, in the region's
 // order. data: one-dimensional, fp32, contiguous, any device. Every element is a sum over r in ascending order whose
 // products are exact, so its bits depend neither on how the matrix is cut nor on threads. Works on as many threads as
-// libtorch may use. Memory: 4 MiB.
+// tensor::set_threads allows. Memory: 4 MiB.
 void add_low_rank(const Factors& factors, double scale, const shape::Region& region, std::int64_t columns,
                   const tensor::Tensor& data);
 

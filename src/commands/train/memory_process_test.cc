@@ -148,7 +148,7 @@ TEST_F(Memory, IsThirtyPercentSmallerWithFullRecomputationAtTheSameLossBits) {
   train(1, tiny("tiny"));
   train(1, long_sequences("none"));
   train(1, long_sequences("full") + Words{"--recompute", "full"});
-  const double program = peak_of(out("tiny"), 0).resident;  // a libtorch with CUDA takes more
+  const double program = peak_of(out("tiny"), 0).resident;
   const Peak none = peak_of(out("none"), 0), full = peak_of(out("full"), 0);
   EXPECT_LE(full.activations, 0.7 * none.activations);
   EXPECT_LE(full.resident - program, 0.6 * (none.resident - program));
