@@ -12,7 +12,7 @@ case ${1:-default} in
   *) echo "usage: ./test.sh [quick|full]" >&2; exit 2 ;;
 esac
 tools/install-packages.sh test
-tools/configure.sh release
+tools/configure.sh release -DTROIKA_WERROR=ON
 cmake --build --preset release
 # Many tests wait for processes and links: one more than there are cores fills the time.
 exec ctest --test-dir build/release --no-tests=error --output-on-failure -j "$(($(nproc) + 1))" "$@"

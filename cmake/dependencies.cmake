@@ -10,26 +10,18 @@ pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
+find_library(TROIKA_GLOO gloo REQUIRED)  # messages between processes and hosts
 if(TROIKA_TESTS)
   find_package(GTest REQUIRED)
+  include(cmake/torch.cmake)
 endif()
-include(cmake/torch.cmake)
-find_library(TROIKA_GLOO gloo REQUIRED)
 
-# The fast CPU kernels (module cpu): Highway for SIMD; oneDNN multiplies on x86-64, cpu/product.cc elsewhere. Beside a pip torch
-# oneDNN is loaded by cpu/dnnl_apart.cc.
+# The CPU kernels (module cpu): Highway for SIMD; oneDNN multiplies on x86-64, cpu/product.cc elsewhere.
 if(NOT TROIKA_FUZZ)
   find_package(OpenMP REQUIRED)
   find_package(hwy REQUIRED)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     find_library(TROIKA_GEMM dnnl REQUIRED)  # its CMake package asks for OpenCL, which nothing here needs
     set(TROIKA_GEMM_DEFINITIONS TROIKA_WITH_DNNL)
-    if(TROIKA_TORCH_DIR)
-      set(TROIKA_GEMM ${CMAKE_DL_LIBS})
-      list(APPEND TROIKA_GEMM_DEFINITIONS TROIKA_DNNL_APART)
-      # A pip torch has an OpenMP library of the same name; by its path CMake would warn that one hides the other.
-      set(OpenMP_CXX_LIBRARIES gomp)
-      set_property(TARGET OpenMP::OpenMP_CXX PROPERTY INTERFACE_LINK_LIBRARIES gomp)
-    endif()
   endif()
 endif()

@@ -9,17 +9,17 @@ kind=${1:-build}
 machine=$(uname -m)
 [ "$kind" != list ] || machine=$2
 
-packages="g++ cmake ninja-build ccache pkg-config libtorch-dev libopenblas0-pthread libfmt-dev nlohmann-json3-dev
+packages="g++ cmake ninja-build ccache pkg-config libgloo-dev libfmt-dev nlohmann-json3-dev
   libyaml-cpp-dev libspdlog-dev libpcre2-dev libutf8proc-dev libxxhash-dev libsodium-dev libhwy-dev zlib1g-dev libzstd-dev"
 [ "$machine" != x86_64 ] || packages="$packages libdnnl-dev"
 if [ "$kind" = list ]; then
-  echo $packages libgtest-dev libgmock-dev
+  echo $packages libtorch-dev libopenblas0-pthread libgtest-dev libgmock-dev
   exit 0
 fi
 [ "$kind" != arm64 ] || packages="g++-aarch64-linux-gnu qemu-user-static ninja-build cmake ccache pkg-config"
 [ "$kind" != clusters ] || packages="slurmctld slurmd slurm-client munge openmpi-bin mpich iproute2 util-linux jq procps"
 if [ "$kind" = test ]; then
-  packages="$packages libgtest-dev libgmock-dev iproute2 util-linux jq openmpi-bin procps patch clang-14 libclang-rt-14-dev python3-torch gnuplot-nox
+  packages="$packages libtorch-dev libopenblas0-pthread libgtest-dev libgmock-dev iproute2 util-linux jq openmpi-bin procps patch clang-14 libclang-rt-14-dev python3-torch gnuplot-nox
     chromium chromium-driver fonts-wqy-microhei man-db mandoc zsh fish python3"
   command -v node >/dev/null && command -v npm >/dev/null || packages="$packages nodejs npm"
 fi

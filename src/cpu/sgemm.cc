@@ -75,7 +75,3 @@ bool multiplies_halves() { return false; }
 
 }  // namespace troika::cpu
 #endif
-
-#ifndef TROIKA_DNNL_APART
-std::string troika::cpu::missing_library() { return ""; }
-#endif

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "cpu/gemm.h"
 
@@ -17,8 +16,5 @@ int sgemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const
 // The same of halves. Only where multiplies_halves() (gemm.h).
 int sgemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, float beta,
           float* c, std::int64_t c_stride);
-
-// Empty, or the file of the matrix library where this process has not found it; our own product multiplies then.
-std::string missing_library();
 
 }  // namespace troika::cpu

@@ -54,7 +54,7 @@ static CountedWords count_words(std::string_view text, const tokenizer::PreToken
       ++views[piece];
     }
   }
-  counted.words = tokenizer::WordCounts(views.begin(), views.end());
+  for (const auto& [word, count] : views) counted.words.emplace(word, count);
   return counted;
 }
 

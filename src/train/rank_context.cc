@@ -12,7 +12,6 @@
 #include "base/units.h"
 #include "base/version.h"
 #include "config/config.h"
-#include "cpu/sgemm.h"
 #include "host/cores.h"
 #include "host/memory.h"
 #include "host/thread_limit.h"
@@ -111,11 +110,6 @@ Machine prepare_machine(const RankContext& context) {
   tensor::set_threads(machine.threads);
   host::require_threads(machine.threads - 1);  // OpenMP, which starts them, would end the process
   machine.device = device_of(context);
-  if (machine.device.is_cpu() && !cpu::missing_library().empty())
-    say(context,
-        fmt::format("note: {} is not found, so Troika's own product multiplies matrices, slower than that library; "
-                    "install the package that has it (on Debian 12 libdnnl2)",
-                    cpu::missing_library()));
   machine.streams = tensor::make_streams(machine.device);
   machine.backend = backend_of(s.comm.backend, machine.device, context.identity.world_size);
   return machine;
