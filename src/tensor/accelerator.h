@@ -1,5 +1,5 @@
 // What tensors ask of devices that are not the host: memory, and the few operations that move or fill it. Everything else is
-// asked of kernels. A back end implements it (CUDA's is a library that the program loads, docs/decisions/0042).
+// asked of kernels. A back end implements it (CUDA's is a library that the program loads, docs/decisions/0029).
 #pragma once
 
 #include <cstddef>
