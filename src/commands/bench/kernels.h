@@ -1,4 +1,4 @@
-// `troika bench kernels`: every operation of a training step, checked, then timed.
+// `troika bench kernels`: every operation of a training step, timed.
 #pragma once
 
 #include <map>
@@ -7,8 +7,7 @@
 
 namespace troika::commands {
 
-// Arguments: the settings of train, --csv FILE and --seconds S (for each operation). BugError that names an operation
-// whose result is not that of its reference.
+// Arguments: the settings of train, --csv FILE and --seconds S (for each operation).
 int run_bench_kernels(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment);
 
 }  // namespace troika::commands
