@@ -29,7 +29,7 @@ Host processor(const std::string& name, int cores, double memory_gib, double gfl
   host.source = source;
   host.cores = cores;
   host.memory_bytes = static_cast<std::int64_t>(memory_gib * gib);
-  host.program_bytes = std::int64_t{128} << 20;  // as on x86-64 (docs/memory.md)
+  host.program_bytes = std::int64_t{32} << 20;  // as on x86-64 (docs/memory.md)
   host.alone.fp32 = {gflops * 1e9, gigabytes * 1e9};
   host.alone.bf16 = host.alone.fp16 = host.alone.fp32;  // computed in fp32
   host.alone.attention_share = 0.6;

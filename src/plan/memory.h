@@ -8,12 +8,12 @@
 
 namespace troika::plan {
 
-// Resident memory of a rank that has loaded libtorch, opened its channels and run one small step (measured with Debian's
-// libtorch on x86-64: 109 to 111 MiB; buffers of products take some more).
-inline constexpr std::int64_t program_bytes = std::int64_t{128} << 20;
+// Resident memory of a rank that has opened its channels and run one small step, without its tensors (measured on x86-64: 25 to
+// 27 MiB; buffers of products take some more).
+inline constexpr std::int64_t program_bytes = std::int64_t{32} << 20;
 
 // What libraries take of a GPU beside tensors, once the process has its context there: cuBLAS's workspace, of the size that
-// CUBLAS_WORKSPACE_CONFIG says (engine_main.cc).
+// CUBLAS_WORKSPACE_CONFIG says.
 inline constexpr std::int64_t gpu_library_bytes = std::int64_t{32} << 20;
 
 struct Memory {
@@ -23,7 +23,7 @@ struct Memory {
   std::int64_t with_logits = 0;  // the most while a loss is computed, with the logits of a chunk of rows, which no ledger has
   std::int64_t lasting = 0;   // the most of the first three together
   std::int64_t snapshot = 0;  // copied for the first checkpoint that is saved while training runs, and kept; on the host
-  std::int64_t program = 0;   // the process itself: libtorch, threads, buffers of the operations
+  std::int64_t program = 0;   // the process itself: threads, buffers of the operations
   std::int64_t total() const;        // until that checkpoint
   std::int64_t with_saving() const;  // from it on
   void note(const Memory& now);          // raises what `now` has more of

@@ -18,7 +18,7 @@
 namespace troika::planner {
 namespace {
 
-constexpr std::int64_t touched_bytes = std::int64_t{14} << 20;           // of libraries, by a process in its first step
+constexpr std::int64_t touched_bytes = std::int64_t{10} << 20;           // of libraries, by a process in its first step
 constexpr double advisable = 1.05;                                       // layouts that gain less are not advised
 constexpr double far_apart = 0.15;                                       // then the parts are told
 constexpr double notable_part = 0.05;                                    // of the predicted step

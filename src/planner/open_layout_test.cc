@@ -95,7 +95,7 @@ TEST(OpenLayout, KeepsWhatResultsDependOn) {
 
 TEST(OpenLayout, SaysWhatWouldFitWhenNothingDoes) {
   const config::Resolved open = resolve_open(open_settings(), {}, 2);
-  EXPECT_THAT(refusal([&] { choose(open_question(open, {}, cores(2, plan::gib / 8))); }), HasSubstr("no layout fits"));
+  EXPECT_THAT(refusal([&] { choose(open_question(open, {}, cores(2, plan::gib / 32))); }), HasSubstr("no layout fits"));
 }
 
 TEST(Nearest, ChangesAsLittleAsItCan) {

@@ -26,11 +26,11 @@ std::string told(const config::Settings& settings, int world, const HostRanks& r
 TEST(Preflight, WhatFitsStarts) { EXPECT_EQ(told(small_settings(), 4, {0, 4, 4 * gib}), "starts"); }
 
 TEST(Preflight, WhatNoLayoutFitsIsRefusedInTheWordsOfTheRanks) {
-  const std::string text = told(small_settings(), 2, {0, 2, gib / 4});
-  EXPECT_THAT(text, HasSubstr("its share of this host's free memory is 128.0 MiB (2 ranks here)"));
+  const std::string text = told(small_settings(), 2, {0, 2, gib / 16});
+  EXPECT_THAT(text, HasSubstr("its share of this host's free memory is 32.0 MiB (2 ranks here)"));
   const config::Resolved resolved = config::resolve(small_settings(), 2);
   try {
-    check_memory(make_plan(resolved, small_data()), 0, {Room::Where::host, gib / 4, 2});
+    check_memory(make_plan(resolved, small_data()), 0, {Room::Where::host, gib / 16, 2});
     FAIL() << "the ranks accept it";
   } catch (const base::ConfigError& error) {
     EXPECT_EQ(error.what(), text);
@@ -58,7 +58,7 @@ TEST(Preflight, AnOpenLayoutIsRefusedWhereNoneFits) {
     return "starts";
   };
   EXPECT_EQ(told_open(gib), "starts");
-  EXPECT_THAT(told_open(gib / 4), HasSubstr("no layout fits"));
+  EXPECT_THAT(told_open(gib / 16), HasSubstr("no layout fits"));
 }
 
 TEST(Preflight, OfAGpuTheTensorsCountAndNotTheStateOnTheHost) {
@@ -94,7 +94,7 @@ TEST(Preflight, TheVocabularyOfTheTokenizerCounts) {
   config::Settings s = small_settings();
   s.model.vocab = 0;
   s.data.tokenizer = "bytes";
-  EXPECT_THAT(told(s, 1, {0, 1, gib / 8}), HasSubstr("this rank needs"));
+  EXPECT_THAT(told(s, 1, {0, 1, gib / 32}), HasSubstr("this rank needs"));
 }
 
 TEST(Preflight, AScheduleFileForDocumentsThatAreApartIsTaken) {
