@@ -102,7 +102,7 @@ TEST_F(ForecastOfThreePis, SaysWhatOfTheMemoryWasPlannedAndWhatWasFound) {
   StepsTaken steps = taken(1, 1);
   for (RankTaken& rank : steps.ranks) rank.program_bytes = 90 << 20;
   EXPECT_THAT(all(forecast_.after(steps)),
-              HasSubstr(fmt::format(" a rank (planned {}, with 104.0 MiB instead of {} for the program)",
+              HasSubstr(fmt::format(" a rank (planned {}, with 100.0 MiB instead of {} for the program)",
                                     base::format_bytes(forecast_.estimate().memory.total()),
                                     base::format_bytes(forecast_.estimate().memory.program))));
 }
