@@ -10,8 +10,8 @@ suite=bookworm
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
 tools/install-packages.sh arm64
 
-# What tools/install-packages.sh installs on a machine with arm64, and the compiler's own libraries. libtorch-dev is not
-# Multi-Arch, so dpkg could not have it beside the host's.
+# What tools/install-packages.sh installs on a machine with arm64, and the compiler's own libraries. libtorch-dev, for the tests, is
+# not Multi-Arch, so dpkg could not have it beside the host's.
 packages="libc6-dev libstdc++-12-dev libgcc-12-dev linux-libc-dev $(tools/install-packages.sh list aarch64 | tr ' ' '\n' | grep -v -x -E 'g\+\+|cmake|ninja-build|ccache|pkg-config')"
 wanted="2 $suite $packages" # 2: with a database
 [ "$(cat "$folder/complete" 2>/dev/null || true)" != "$wanted" ] || exit 0

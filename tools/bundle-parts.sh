@@ -1,4 +1,4 @@
-# Parts of tools/bundle.sh and tools/gpu-bundle.sh, which source it. The sourcing script defines die().
+# Parts of tools/bundle.sh and tools/package.sh, which source it. The sourcing script defines die().
 # shellcheck shell=bash
 
 # For which machine the programs are: as uname -m and Debian name it, the beginning of its binutils' names, and the folder with its

@@ -17,8 +17,7 @@ void log_sum_exp_and_keep(const tensor::Tensor& logits_Mv, const tensor::Tensor&
 tensor::Tensor cross_entropy_gradient(const tensor::Tensor& logits_Mv, const tensor::Tensor& lse_M, const tensor::Tensor& column_M,
                                   const tensor::Tensor& weight_M, tensor::Dtype dtype);
 
-// log(exp(a) + exp(b)) of each element, -inf included. libtorch's own rounds otherwise at the end of a thread's share of the
-// elements.
+// log(exp(a) + exp(b)) of each element, -inf included.
 tensor::Tensor log_add_exp(const tensor::Tensor& a, const tensor::Tensor& b);
 
 }  // namespace troika::kernels

@@ -20,7 +20,7 @@ bool fits(const Plan& plan, int grid_rank, const Room& room);
 base::Text describe_lack(const Plan& plan, int grid_rank, const Room& room);
 
 // ConfigError when a rank of this grid rank needs more than its share of the room, with what would fit. On a GPU a lower
-// bound is compared: tensors and cuBLAS's workspace, without what libtorch's allocator loses between blocks and what NCCL
+// bound is compared: tensors and cuBLAS's workspace, without what an allocator loses between blocks and what NCCL
 // takes.
 void check_memory(const Plan& plan, int grid_rank, const Room& room);
 
