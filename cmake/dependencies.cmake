@@ -18,10 +18,11 @@ endif()
 
 # The CPU kernels (module cpu): Highway for SIMD; oneDNN multiplies on x86-64, cpu/product.cc elsewhere.
 if(NOT TROIKA_FUZZ)
-  find_package(OpenMP REQUIRED)
   find_package(hwy REQUIRED)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     find_library(TROIKA_GEMM dnnl REQUIRED)  # its CMake package asks for OpenCL, which nothing here needs
-    set(TROIKA_GEMM_DEFINITIONS TROIKA_WITH_DNNL)
+    find_package(OpenMP REQUIRED)  # which Debian's oneDNN computes with: it is told not to (cpu/parallel.cc)
+    list(APPEND TROIKA_GEMM OpenMP::OpenMP_CXX)
+    set(TROIKA_GEMM_DEFINITIONS TROIKA_WITH_DNNL TROIKA_WITH_OPENMP)
   endif()
 endif()

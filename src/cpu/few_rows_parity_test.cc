@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include "cpu/few_rows.h"
+#include "cpu/parallel.h"
 #include "cpu/targets_test_support.h"
 
 namespace troika::cpu {
@@ -113,10 +113,10 @@ TEST(FewRows, BitsDoNotDependOnThreads) {
     for (float& value : x) value *= 1.1f;
     const std::vector<float> one = c.product(x, 3);
     for (const int threads : {2, 5}) {
-      omp_set_num_threads(threads);
+      set_threads(threads);
       EXPECT_EQ(c.product(x, 3), one);
     }
-    omp_set_num_threads(1);
+    set_threads(1);
   });
 }
 

@@ -1,11 +1,17 @@
-// The one pool of threads: OpenMP's, which oneDNN uses too. Work is cut by shape, never by the number of threads,
-// so results do not depend on it. As many threads work as tensor::set_threads allowed the calling thread.
+// The threads of operations. Work is cut by shape, never by the number of threads, so results do not depend on it. A calling thread
+// has threads of its own, which wait for its next call: first they look for it, then they sleep. A call waits for those alone
+// that have taken a piece of it, so that one which the system does not let run delays nothing.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 
 namespace troika::cpu {
+
+// How many threads work on the calls of this thread, itself among them; 1 until it is set. They start with the next call, and
+// where the system grants fewer, fewer work.
+void set_threads(int threads);
+int threads();
 
 // body(i) for every i in [0, count), in any order, each once. Returns when all are done; throws what one of them threw. A
 // call from inside a body runs on that body's thread alone.

@@ -1,7 +1,6 @@
 #include "cpu/parallel.h"
 
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <atomic>
@@ -50,7 +49,7 @@ TEST(Parallel, EveryCallingThreadHasItsOwnNumberOfThreads) {
   std::vector<std::thread> ranks;
   for (std::size_t rank = 0; rank < working.size(); ++rank) {
     ranks.emplace_back([&, rank] {
-      omp_set_num_threads(static_cast<int>(rank) + 1);
+      set_threads(static_cast<int>(rank) + 1);
       working[rank] = most_working_threads();
     });
   }
@@ -59,20 +58,20 @@ TEST(Parallel, EveryCallingThreadHasItsOwnNumberOfThreads) {
 }
 
 TEST(Parallel, ACallFromInsideABodyStaysOnItsThread) {
-  omp_set_num_threads(3);
+  set_threads(3);
   std::atomic<int> elsewhere{0};
   parallel_for(6, [&](std::int64_t) {
     const auto mine = std::this_thread::get_id();
     parallel_for(20, [&](std::int64_t) { elsewhere += std::this_thread::get_id() != mine ? 1 : 0; });
   });
   EXPECT_EQ(elsewhere, 0);
-  parallel_for(1, [&](std::int64_t) { EXPECT_EQ(omp_get_max_threads(), 1); });
-  EXPECT_EQ(omp_get_max_threads(), 3);
-  omp_set_num_threads(1);
+  parallel_for(1, [&](std::int64_t) { EXPECT_EQ(threads(), 1); });
+  EXPECT_EQ(threads(), 3);
+  set_threads(1);
 }
 
 TEST(Parallel, ThrowsWhatABodyThrewAfterAllAreDone) {
-  omp_set_num_threads(2);
+  set_threads(2);
   std::atomic<int> done{0};
   const auto work = [&](std::int64_t i) {
     ++done;
@@ -80,7 +79,7 @@ TEST(Parallel, ThrowsWhatABodyThrewAfterAllAreDone) {
   };
   EXPECT_THROW(parallel_for(10, work), std::runtime_error);
   EXPECT_EQ(done, 10);
-  omp_set_num_threads(1);
+  set_threads(1);
 }
 
 }  // namespace

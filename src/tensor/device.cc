@@ -1,14 +1,18 @@
 #include "tensor/device.h"
 
 #include <fmt/format.h>
-#include <omp.h>
 
 #include <set>
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cpu/parallel.h"
 #include "tensor/accelerator.h"
 #include "tensor/tensor.h"
+
+#ifdef TROIKA_WITH_OPENMP
+#include <omp.h>
+#endif
 
 namespace troika::tensor {
 
@@ -25,17 +29,19 @@ Device pick_device(const std::string& word, int) {
   return Device();
 }
 
-void set_threads(int threads) { omp_set_num_threads(threads); }
+void set_threads(int threads) { cpu::set_threads(threads); }
 
-int threads() { return omp_get_max_threads(); }
+int threads() { return cpu::threads(); }
 
 std::vector<int> cores_of_openmp() {
   std::set<int> cores;
+#ifdef TROIKA_WITH_OPENMP
   for (int place = 0; place < omp_get_num_places(); ++place) {
     std::vector<int> numbers(static_cast<std::size_t>(omp_get_place_num_procs(place)));
     omp_get_place_proc_ids(place, numbers.data());
     cores.insert(numbers.begin(), numbers.end());
   }
+#endif
   return {cores.begin(), cores.end()};
 }
 

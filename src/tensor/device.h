@@ -14,12 +14,12 @@ int cuda_devices();  // of this machine that this build can use: it has no CUDA 
 // devices present. ConfigError for another word, and when cuda is asked for and this build has no back end for it.
 Device pick_device(const std::string& word, int local_rank);
 
-// Threads that operations of this rank may use: sets OpenMP's count (one pool for oneDNN and module cpu) of the calling thread.
+// Threads that operations of this rank may use (cpu/parallel.h), of the calling thread.
 void set_threads(int threads);
 int threads();  // of the calling thread
 
-// The cores among which OpenMP was told to place its threads (OMP_PROC_BIND, OMP_PLACES), ascending; empty: it was not, and binds
-// none.
+// The cores among which OpenMP, which oneDNN brings, was told to place its threads (OMP_PROC_BIND, OMP_PLACES), ascending; empty: it was
+// not, and binds none.
 std::vector<int> cores_of_openmp();
 
 // The tensor itself for the CPU, else a copy of it, which lies on the host. The copy is queued on the compute lane.
