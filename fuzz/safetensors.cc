@@ -21,7 +21,7 @@ static void require_inside(const SafetensorsHeader& header, std::int64_t file_by
   for (const TensorEntry& entry : header.entries) {
     require(entry.begin >= 8 && entry.bytes >= 0 && entry.bytes <= file_bytes - entry.begin, "tensors lie in the file");
     require(end < 0 || entry.begin == end, "tensors adjoin");
-    require(shape::element_count(entry.shape) * checkpoint::bytes_of(entry.dtype) == entry.bytes,
+    require(shape::element_count(entry.shape) * entry.dtype.bytes() == entry.bytes,
             "a tensor's shape and bytes agree");
     end = entry.begin + entry.bytes;
   }

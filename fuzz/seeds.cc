@@ -13,9 +13,9 @@ using namespace troika;
 static void write_tensors(const std::string& folder) {
   base::make_directories(folder);
   checkpoint::SafetensorsWriter writer(folder + "/three.safetensors",
-                                       {{"a.weight", checkpoint::DType::f32, {2, 3}, 0, 0},
-                                        {"b.bias", checkpoint::DType::bf16, {4}, 0, 0},
-                                        {"empty", checkpoint::DType::f16, {0, 7}, 0, 0}},
+                                       {{"a.weight", base::Dtype::fp32, {2, 3}, 0, 0},
+                                        {"b.bias", base::Dtype::bf16, {4}, 0, 0},
+                                        {"empty", base::Dtype::fp16, {0, 7}, 0, 0}},
                                        {{"format", "pt"}});
   const std::string bytes(32, '\1');
   writer.write(bytes.data(), static_cast<std::int64_t>(bytes.size()));

@@ -59,7 +59,7 @@ WrittenFile write_part(const std::string& path, const std::vector<Slice>& slices
     const std::string name = use == 0 ? slice.name : fmt::format("{}#{}", slice.name, use);
     const bool whole = is_whole(slice.region, element_count(slice.shape));
     entries.push_back(
-        {name, DType::f32, whole ? slice.shape : std::vector<std::int64_t>{slice.region.elements()}, 0, 0});
+        {name, base::Dtype::fp32, whole ? slice.shape : std::vector<std::int64_t>{slice.region.elements()}, 0, 0});
     if (!whole) metadata[region_prefix + name] = region_to_text(slice.region, slice.shape);
   }
   SafetensorsWriter writer(path, entries, metadata);

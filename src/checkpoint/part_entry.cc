@@ -10,9 +10,8 @@ using base::DataError;
 std::vector<PartEntry> part_entries(const SafetensorsHeader& header, const std::string& origin) {
   std::vector<PartEntry> entries;
   for (const TensorEntry& entry : header.entries) {
-    if (entry.dtype != DType::f32)
-      throw DataError(fmt::format("'{}': tensor '{}' is {}, a checkpoint holds F32", origin, entry.name,
-                                  safetensors_name(entry.dtype)));
+    if (entry.dtype != base::Dtype::fp32)
+      throw DataError(fmt::format("'{}': tensor '{}' is {}, a checkpoint holds F32", origin, entry.name, entry.dtype.name()));
     PartEntry part{entry.name.substr(0, entry.name.find('#')), entry.shape, {}, entry.begin};
     const std::int64_t elements = entry.bytes / 4;
     const auto region = header.metadata.find(region_prefix + entry.name);

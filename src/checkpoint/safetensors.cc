@@ -1,8 +1,10 @@
 #include "checkpoint/safetensors.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <tuple>
 
@@ -16,37 +18,33 @@ using nlohmann::json;
 
 static constexpr std::int64_t largest_header_bytes = 100'000'000, most_read_pages_bytes = 4 << 20;
 
-namespace {
-struct DTypeRow {
-  DType dtype;
-  const char* name;
-  std::int64_t bytes;
-};
-}  // namespace
-static constexpr DTypeRow dtype_rows[] = {{DType::f32, "F32", 4},     {DType::bf16, "BF16", 2}, {DType::f16, "F16", 2},
-                                          {DType::f64, "F64", 8},     {DType::i64, "I64", 8},   {DType::i32, "I32", 4},
-                                          {DType::i16, "I16", 2},     {DType::i8, "I8", 1},     {DType::u8, "U8", 1},
-                                          {DType::boolean, "BOOL", 1}};
+// Those of base::Dtype in its order, then the others.
+static constexpr const char* dtype_names[] = {"F32", "BF16", "F16", "F64", "I64", "I32", "U8", "I16", "I8", "BOOL"};
+static constexpr std::int64_t other_bytes[] = {2, 1, 1};
 
-static const DTypeRow& row_of(DType dtype) {
-  for (const DTypeRow& row : dtype_rows)
-    if (row.dtype == dtype) return row;
-  throw base::BugError("a safetensors dtype is missing in the table");
+std::optional<StoredDtype> StoredDtype::named(std::string_view name) {
+  StoredDtype found = base::Dtype::fp32;
+  for (found.row_ = 0; found.row_ < static_cast<int>(std::size(dtype_names)); ++found.row_)
+    if (name == found.name()) return found;
+  return {};
 }
 
-std::int64_t bytes_of(DType dtype) { return row_of(dtype).bytes; }
-std::string safetensors_name(DType dtype) { return row_of(dtype).name; }
+std::string StoredDtype::name() const { return dtype_names[row_]; }
+
+std::int64_t StoredDtype::bytes() const {
+  if (row_ >= base::dtype_count) return other_bytes[row_ - base::dtype_count];
+  return base::bytes_of(static_cast<base::Dtype>(row_));
+}
 
 [[noreturn]] static void refuse(const std::string& origin, const std::string& why) {
   throw DataError(fmt::format("'{}' is not a valid safetensors file: {}; restore it from another copy", origin, why));
 }
 
-static DType parse_dtype(const std::string& name, const std::string& origin, const std::string& tensor) {
-  for (const DTypeRow& row : dtype_rows)
-    if (name == row.name) return row.dtype;
-  std::string known;
-  for (const DTypeRow& row : dtype_rows) known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
-  refuse(origin, fmt::format("tensor '{}' has the unknown dtype '{}' (known: {})", tensor, name, known));
+static StoredDtype parse_dtype(const std::string& name, const std::string& origin, const std::string& tensor) {
+  const std::optional<StoredDtype> dtype = StoredDtype::named(name);
+  if (dtype) return *dtype;
+  refuse(origin, fmt::format("tensor '{}' has the unknown dtype '{}' (known: {})", tensor, name,
+                             fmt::join(dtype_names, ", ")));
 }
 
 static std::vector<std::int64_t> whole_numbers(const json& array, const std::string& origin,
@@ -81,7 +79,7 @@ static TensorEntry parse_entry(const std::string& name, const json& value, std::
   entry.begin = data_begin + offsets[0];
   entry.bytes = offsets[1] - offsets[0];
   const std::int64_t count = checked_count(entry.shape, origin, name);
-  if (entry.bytes % bytes_of(entry.dtype) != 0 || entry.bytes / bytes_of(entry.dtype) != count)
+  if (entry.bytes % entry.dtype.bytes() != 0 || entry.bytes / entry.dtype.bytes() != count)
     refuse(origin, fmt::format("tensor '{}' has {} elements but {} bytes of data", name, count, entry.bytes));
   return entry;
 }

@@ -7,22 +7,36 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/dtype.h"
 #include "base/file.h"
 #include "base/mapping_guard.h"
 
 namespace troika::checkpoint {
 
-enum class DType { f32, bf16, f16, f64, i64, i32, i16, i8, u8, boolean };
-std::int64_t bytes_of(DType dtype);         // of one element
-std::string safetensors_name(DType dtype);  // "F32", "BF16", ...
+// An element type of files: one of the program's, or I16, I8 or BOOL, of which it knows name and size alone. A value.
+class StoredDtype {
+ public:
+  StoredDtype(base::Dtype dtype) : row_(static_cast<int>(dtype)) {}
+  static std::optional<StoredDtype> named(std::string_view name);
+
+  std::string name() const;    // "F32", "BF16", ...
+  std::int64_t bytes() const;  // of one element
+
+  friend bool operator==(StoredDtype a, StoredDtype b) { return a.row_ == b.row_; }
+  friend bool operator!=(StoredDtype a, StoredDtype b) { return a.row_ != b.row_; }
+
+ private:
+  int row_;
+};
 
 struct TensorEntry {
   std::string name;
-  DType dtype = DType::f32;
+  StoredDtype dtype = base::Dtype::fp32;
   std::vector<std::int64_t> shape;
   std::int64_t begin = 0;  // byte position in the file
   std::int64_t bytes = 0;

@@ -42,10 +42,10 @@ TEST(Safetensors, RoundTripKeepsNamesShapesBytesAndMetadata) {
   const std::vector<float> a{1, 2, 3, 4, 5, 6}, b{7};
   const std::vector<std::uint8_t> c{8, 9, 10};
   SafetensorsWriter writer(path,
-                           {{"a", DType::f32, {2, 3}, 0, 0},
-                            {"b", DType::f32, {}, 0, 0},
-                            {"none", DType::i64, {0, 4}, 0, 0},
-                            {"c", DType::u8, {3}, 0, 0}},
+                           {{"a", base::Dtype::fp32, {2, 3}, 0, 0},
+                            {"b", base::Dtype::fp32, {}, 0, 0},
+                            {"none", base::Dtype::int64, {0, 4}, 0, 0},
+                            {"c", base::Dtype::uint8, {3}, 0, 0}},
                            {{"format", "pt"}});
   EXPECT_FALSE(base::file_exists(path)) << "the name appears only when the file is whole";
   writer.write(a.data(), 10);  // any cut is fine
@@ -65,14 +65,14 @@ TEST(Safetensors, RoundTripKeepsNamesShapesBytesAndMetadata) {
   EXPECT_EQ(first.begin % 8, 0);
   EXPECT_EQ(std::memcmp(file.at(first.begin), a.data(), 24), 0);
   EXPECT_EQ(file.header().entries[1].shape.size(), 0U);
-  EXPECT_EQ(file.header().entries[3].dtype, DType::u8);
+  EXPECT_EQ(file.header().entries[3].dtype, base::Dtype::uint8);
 }
 
 TEST(Safetensors, DataLargerThanTheBufferPasses) {
   const std::string path = path_of("large.safetensors");
   std::vector<float> values(1000003);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
-  SafetensorsWriter writer(path, {{"w", DType::f32, {1000003}, 0, 0}}, {});
+  SafetensorsWriter writer(path, {{"w", base::Dtype::fp32, {1000003}, 0, 0}}, {});
   writer.write(values.data(), 12);
   writer.write(values.data() + 3, 4000000);
   const WrittenFile written = writer.finish();
@@ -86,14 +86,14 @@ TEST(Safetensors, UnfinishedFileLeavesNothingBehind) {
   base::remove_tree(folder);
   base::make_directories(folder);
   {
-    SafetensorsWriter writer(folder + "/x.safetensors", {{"w", DType::f32, {3}, 0, 0}}, {});
+    SafetensorsWriter writer(folder + "/x.safetensors", {{"w", base::Dtype::fp32, {3}, 0, 0}}, {});
     writer.write("abcd", 4);
     EXPECT_THROW(writer.finish(), base::BugError);
     EXPECT_THROW(writer.write("abcdefghi", 9), base::BugError);
   }
   EXPECT_TRUE(base::list_directory(folder).empty());
   EXPECT_THROW(SafetensorsWriter(folder + "/none/x", {}, {}), base::DataError);
-  EXPECT_THROW(SafetensorsWriter(folder + "/x", {{"w", DType::f32, {}, 0, 0}, {"w", DType::f32, {}, 0, 0}}, {}),
+  EXPECT_THROW(SafetensorsWriter(folder + "/x", {{"w", base::Dtype::fp32, {}, 0, 0}, {"w", base::Dtype::fp32, {}, 0, 0}}, {}),
                base::BugError);
 }
 

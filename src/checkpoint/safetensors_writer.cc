@@ -20,9 +20,9 @@ static std::string header_text(const std::vector<TensorEntry>& entries,
   for (const TensorEntry& entry : entries) {
     if (entry.name.empty() || header.contains(entry.name))
       throw BugError(fmt::format("a safetensors file cannot hold two tensors named '{}'", entry.name));
-    const std::int64_t begin = std::exchange(end, end + shape::element_count(entry.shape) * bytes_of(entry.dtype));
+    const std::int64_t begin = std::exchange(end, end + shape::element_count(entry.shape) * entry.dtype.bytes());
     header[entry.name] = {
-        {"dtype", safetensors_name(entry.dtype)}, {"shape", entry.shape}, {"data_offsets", {begin, end}}};
+        {"dtype", entry.dtype.name()}, {"shape", entry.shape}, {"data_offsets", {begin, end}}};
   }
   *data_bytes = end;
   std::string text = header.dump();

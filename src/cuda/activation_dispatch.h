@@ -11,7 +11,7 @@ namespace troika::cuda::dispatch {
 
 template <class Run>
 void swiglu_forward(const Run& run, const ActivationRows& rows, const void* gate_up, void* h) {
-  with_type(rows.dtype, [&](auto type) {
+  with_number(rows.dtype, [&](auto type) {
     using T = decltype(type);
     with_width<T>({gate_up, h}, {rows.F}, [&](auto n) {
       run(SwigluForward<T, n()>{static_cast<const T*>(gate_up), static_cast<T*>(h), rows.M, rows.F});
@@ -22,7 +22,7 @@ void swiglu_forward(const Run& run, const ActivationRows& rows, const void* gate
 template <class Run>
 void swiglu_backward(const Run& run, const ActivationRows& rows, const void* dh, const void* gate_up, void* dgate_up,
                      std::int64_t stride) {
-  with_type(rows.dtype, [&](auto type) {
+  with_number(rows.dtype, [&](auto type) {
     using T = decltype(type);
     with_width<T>({dh, gate_up, dgate_up}, {rows.F, stride}, [&](auto n) {
       run(SwigluBackward<T, n()>{static_cast<const T*>(dh), static_cast<const T*>(gate_up), static_cast<T*>(dgate_up),
@@ -33,7 +33,7 @@ void swiglu_backward(const Run& run, const ActivationRows& rows, const void* dh,
 
 template <class Run>
 void gelu_forward(const Run& run, const ActivationRows& rows, const void* x, void* y) {
-  with_type(rows.dtype, [&](auto type) {
+  with_number(rows.dtype, [&](auto type) {
     using T = decltype(type);
     with_width<T>({x, y}, {rows.F}, [&](auto n) {
       run(GeluForward<T, n()>{static_cast<const T*>(x), static_cast<T*>(y), rows.M, rows.F});
@@ -44,7 +44,7 @@ void gelu_forward(const Run& run, const ActivationRows& rows, const void* x, voi
 template <class Run>
 void gelu_backward(const Run& run, const ActivationRows& rows, const void* dy, const void* x, void* dx,
                    std::int64_t stride) {
-  with_type(rows.dtype, [&](auto type) {
+  with_number(rows.dtype, [&](auto type) {
     using T = decltype(type);
     with_width<T>({dy, x, dx}, {rows.F, stride}, [&](auto n) {
       run(GeluBackward<T, n()>{static_cast<const T*>(dy), static_cast<const T*>(x), static_cast<T*>(dx), rows.M, rows.F,

@@ -122,14 +122,14 @@ void expect_gelu_parity(const ActivationShape& shape) {
 TEST(CudaActivationParity, SwigluAgreesWithDouble) {
   for (const Dtype dtype : dtypes) {
     for (const ActivationShape& shape : activation_shapes)
-      dispatch::with_type(dtype, [&](auto type) { expect_swiglu_parity<decltype(type)>(shape); });
+      dispatch::with_number(dtype, [&](auto type) { expect_swiglu_parity<decltype(type)>(shape); });
   }
 }
 
 TEST(CudaActivationParity, GeluAgreesWithDouble) {
   for (const Dtype dtype : dtypes) {
     for (const ActivationShape& shape : activation_shapes)
-      dispatch::with_type(dtype, [&](auto type) { expect_gelu_parity<decltype(type)>(shape); });
+      dispatch::with_number(dtype, [&](auto type) { expect_gelu_parity<decltype(type)>(shape); });
   }
 }
 

@@ -21,7 +21,7 @@ inline std::int64_t linear_backward_bias_floats(const BiasRows& rows) { return b
 template <class Run>
 void linear_backward_bias(const Run& run, const BiasRows& rows, const void* dy, float* dbias, float* workspace) {
   const std::int64_t shares = bias_shares(rows);
-  with_type(rows.dtype, [&](auto type) {
+  with_number(rows.dtype, [&](auto type) {
     using T = decltype(type);
     with_width<T>({dy}, {rows.O}, [&](auto n) {
       run(SumRowsOfShares<T, n()>{static_cast<const T*>(dy), workspace, rows.M, rows.O, shares});

@@ -48,7 +48,7 @@ TEST(CudaBiasParity, AgreesWithDouble) {
   for (const Dtype dtype : dtypes) {
     for (const BiasShape& shape : bias_shapes) {
       SCOPED_TRACE(shape.O);
-      dispatch::with_type(dtype, [&](auto type) { expect_bias_parity<decltype(type)>(shape); });
+      dispatch::with_number(dtype, [&](auto type) { expect_bias_parity<decltype(type)>(shape); });
     }
   }
 }

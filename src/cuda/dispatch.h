@@ -4,16 +4,18 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <string>
 #include <type_traits>
 
+#include "base/error.h"
 #include "cuda/dtype.h"
 #include "cuda/number.h"
 
 namespace troika::cuda::dispatch {
 
-// body(T()) with the type of a dtype.
+// body(T()) with the type of a dtype; BugError for one that no kernel takes.
 template <class Body>
-void with_type(Dtype dtype, const Body& body) {
+void with_number(Dtype dtype, const Body& body) {
   switch (dtype) {
     case Dtype::fp32:
       return body(float());
@@ -21,6 +23,8 @@ void with_type(Dtype dtype, const Body& body) {
       return body(Bf16());
     case Dtype::fp16:
       return body(Fp16());
+    default:
+      throw base::BugError(std::string("no kernel for GPUs takes ") + base::name_of(dtype));
   }
 }
 

@@ -12,7 +12,7 @@ namespace troika::cuda::dispatch {
 template <class Run>
 void dropout(const Run& run, const DropoutRows& rows, const DropoutDraw& draw, const std::int64_t* positions,
              const void* x, void* y) {
-  with_type(rows.dtype, [&](auto type) {
+  with_number(rows.dtype, [&](auto type) {
     using T = decltype(type);
     run(Dropout<T>{rows, draw, positions, static_cast<const T*>(x), static_cast<T*>(y)});
   });

@@ -57,7 +57,7 @@ void expect_dropout_bits(const DropoutShape& s) {
 TEST(CudaDropoutParity, HasTheMaskOfTheFormula) {
   for (const Dtype dtype : dtypes) {
     for (const DropoutShape& shape : dropout_shapes)
-      dispatch::with_type(dtype, [&](auto type) { expect_dropout_bits<decltype(type)>(shape); });
+      dispatch::with_number(dtype, [&](auto type) { expect_dropout_bits<decltype(type)>(shape); });
   }
 }
 

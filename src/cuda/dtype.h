@@ -1,8 +1,10 @@
-// What activations and weights are stored in. Kernels compute in fp32.
+// What activations and weights are stored in: fp32, bf16 or fp16. Kernels compute in fp32.
 #pragma once
+
+#include "base/dtype.h"
 
 namespace troika::cuda {
 
-enum class Dtype { fp32, bf16, fp16 };
+using base::Dtype;
 
 }  // namespace troika::cuda

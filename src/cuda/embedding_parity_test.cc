@@ -91,7 +91,7 @@ TEST(CudaEmbeddingParity, HasTheBitsOfTheScalarLoops) {
   for (const Dtype dtype : dtypes) {
     for (const EmbeddingShape& shape : embedding_shapes) {
       SCOPED_TRACE(shape.v);
-      dispatch::with_type(dtype, [&](auto type) { expect_embedding_bits<decltype(type)>(shape); });
+      dispatch::with_number(dtype, [&](auto type) { expect_embedding_bits<decltype(type)>(shape); });
     }
   }
 }

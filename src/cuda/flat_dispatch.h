@@ -33,7 +33,7 @@ void chunk_squares(const Run& run, std::int64_t count, const float* x, std::int6
 template <class Run>
 void adamw(const Run& run, const AdamWNumbers& a, std::int64_t count, const AdamWState& state, Dtype dtype,
            void* rounded) {
-  with_type(dtype, [&](auto type) {
+  with_number(dtype, [&](auto type) {
     using T = decltype(type);
     each_element(run, count, AdamW<T>{a, state, static_cast<T*>(rounded)},
                  {state.parameter, state.gradient, state.m, state.v, rounded});
@@ -42,7 +42,7 @@ void adamw(const Run& run, const AdamWNumbers& a, std::int64_t count, const Adam
 
 template <class Run>
 void round_into(const Run& run, std::int64_t count, const float* master, Dtype dtype, void* rounded) {
-  with_type(dtype, [&](auto type) {
+  with_number(dtype, [&](auto type) {
     using T = decltype(type);
     each_element(run, count, RoundInto<T>{master, static_cast<T*>(rounded)}, {master, rounded});
   });

@@ -69,7 +69,7 @@ void expect_adamw_bits(const FlatShape& shape) {
 TEST(CudaFlatParity, AdamwAndRoundingHaveTheBitsOfTheScalarFormulas) {
   for (const Dtype dtype : dtypes) {
     for (const FlatShape& shape : flat_shapes)
-      dispatch::with_type(dtype, [&](auto type) { expect_adamw_bits<decltype(type)>(shape); });
+      dispatch::with_number(dtype, [&](auto type) { expect_adamw_bits<decltype(type)>(shape); });
   }
 }
 

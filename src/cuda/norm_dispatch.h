@@ -40,7 +40,7 @@ NormedRows<T, n> normed_rows(const NormInput& input) {
 template <class Run>
 void rms_norm_forward(const Run& run, const NormRows& rows, const NormInput& input, const void* w, double eps, void* y,
                       float* rstd) {
-  with_type(rows.dtype, [&](auto type) {
+  with_number(rows.dtype, [&](auto type) {
     using T = decltype(type);
     with_columns<T>({input.x, input.delta, input.sum, w, y}, rows.D, [&](auto n, auto threads, auto columns) {
       run(RmsNormForward<T, n(), threads(), columns()>{normed_rows<T, n()>(input), static_cast<const T*>(w),
@@ -54,7 +54,7 @@ template <class Run>
 void rms_norm_backward(const Run& run, const NormRows& rows, const void* dy, const void* x, const void* w,
                        const float* rstd, const void* plus, void* dx, float* dw, float* workspace) {
   const std::int64_t shares = row_shares(rows);
-  with_type(rows.dtype, [&](auto type) {
+  with_number(rows.dtype, [&](auto type) {
     using T = decltype(type);
     with_columns<T>({dy, x, w, plus, dx, workspace}, rows.D, [&](auto n, auto threads, auto columns) {
       run(RmsNormBackward<T, n(), threads(), columns()>{static_cast<const T*>(dy), static_cast<const T*>(x),
@@ -68,7 +68,7 @@ void rms_norm_backward(const Run& run, const NormRows& rows, const void* dy, con
 template <class Run>
 void layer_norm_forward(const Run& run, const NormRows& rows, const NormInput& input, const void* w, const void* bias,
                         double eps, void* y, float* mean, float* rstd) {
-  with_type(rows.dtype, [&](auto type) {
+  with_number(rows.dtype, [&](auto type) {
     using T = decltype(type);
     with_columns<T>({input.x, input.delta, input.sum, w, bias, y}, rows.D, [&](auto n, auto threads, auto columns) {
       run(LayerNormForward<T, n(), threads(), columns()>{normed_rows<T, n()>(input), static_cast<const T*>(w),
@@ -84,7 +84,7 @@ void layer_norm_backward(const Run& run, const NormRows& rows, const void* dy, c
                          float* workspace) {
   const std::int64_t shares = row_shares(rows);
   float* const partial_dbias = workspace + shares * rows.D;
-  with_type(rows.dtype, [&](auto type) {
+  with_number(rows.dtype, [&](auto type) {
     using T = decltype(type);
     with_columns<T>({dy, x, w, plus, dx, workspace}, rows.D, [&](auto n, auto threads, auto columns) {
       run(LayerNormBackward<T, n(), threads(), columns()>{

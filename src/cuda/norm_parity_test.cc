@@ -200,7 +200,7 @@ void expect_backward_parity(const NormShape& shape, bool with_plus) {
 TEST(CudaNormParity, ForwardAgreesWithDouble) {
   for (const Dtype dtype : dtypes) {
     for (const NormShape& shape : norm_shapes) {
-      dispatch::with_type(dtype, [&](auto type) {
+      dispatch::with_number(dtype, [&](auto type) {
         SCOPED_TRACE(shape.D);
         expect_forward_parity<decltype(type)>(shape, shape.M % 2 == 1);
       });
@@ -211,7 +211,7 @@ TEST(CudaNormParity, ForwardAgreesWithDouble) {
 TEST(CudaNormParity, BackwardAgreesWithDouble) {
   for (const Dtype dtype : dtypes) {
     for (const NormShape& shape : norm_shapes) {
-      dispatch::with_type(dtype, [&](auto type) {
+      dispatch::with_number(dtype, [&](auto type) {
         SCOPED_TRACE(shape.D);
         expect_backward_parity<decltype(type)>(shape, shape.M % 2 == 1);
       });

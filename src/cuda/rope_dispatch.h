@@ -34,7 +34,7 @@ inline std::int64_t qk_norm_rope_backward_floats(const QkNormRope& op) { return 
 template <class Run>
 void rope(const Run& run, const Rope& op, Turn turn, const Heads& x, const MutableHeads& y) {
   check_heads(op.B * op.T * op.n, op.H);
-  with_type(op.dtype, [&](auto type) {
+  with_number(op.dtype, [&](auto type) {
     using T = decltype(type);
     with_width<T>({x.data, y.data, op.rows.cos, op.rows.sin},
                   {op.H / 2, x.batch_stride, x.row_stride, x.head_stride, y.batch_stride, y.row_stride, y.head_stride},
@@ -65,7 +65,7 @@ void with_lanes(const QkNormRope& op, std::initializer_list<const void*> pointer
 template <class Run>
 void qk_norm_rope_forward(const Run& run, const QkNormRope& op, double eps, const Heads& x, const MutableHeads& y,
                           float* rstd) {
-  with_type(op.dtype, [&](auto type) {
+  with_number(op.dtype, [&](auto type) {
     using T = decltype(type);
     with_lanes<T>(op, {x.data, y.data},
                   {x.batch_stride, x.row_stride, x.head_stride, y.batch_stride, y.row_stride, y.head_stride},
@@ -81,7 +81,7 @@ template <class Run>
 void qk_norm_rope_backward(const Run& run, const QkNormRope& op, const Heads& dy, const Heads& x, const float* rstd,
                            const MutableHeads& dx, float* dw, float* workspace) {
   const std::int64_t shares = head_shares(op);
-  with_type(op.dtype, [&](auto type) {
+  with_number(op.dtype, [&](auto type) {
     using T = decltype(type);
     with_lanes<T>(op, {dy.data, x.data, dx.data},
                   {dy.batch_stride, dy.row_stride, dy.head_stride, x.batch_stride, x.row_stride, x.head_stride,

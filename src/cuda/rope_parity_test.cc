@@ -202,14 +202,14 @@ void expect_normed_parity(const RopeShape& shape) {
 TEST(CudaRopeParity, AgreesWithDouble) {
   for (const Dtype dtype : dtypes) {
     for (const RopeShape& shape : rope_shapes)
-      dispatch::with_type(dtype, [&](auto type) { expect_rope_parity<decltype(type)>(shape); });
+      dispatch::with_number(dtype, [&](auto type) { expect_rope_parity<decltype(type)>(shape); });
   }
 }
 
 TEST(CudaRopeParity, WithNormsAgreesWithDouble) {
   for (const Dtype dtype : dtypes) {
     for (const RopeShape& shape : rope_shapes)
-      dispatch::with_type(dtype, [&](auto type) {
+      dispatch::with_number(dtype, [&](auto type) {
         SCOPED_TRACE(shape.H);
         expect_normed_parity<decltype(type)>(shape);
       });

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "diagnosis/rules.h"
 #include "diagnosis/texts.h"
+#include "host/signal_name.h"
 
 namespace troika::diagnosis {
 namespace {
@@ -19,9 +20,8 @@ bool died_of(const Facts& f, std::initializer_list<int> signals) {
 std::vector<Text> evidence_of_signal(const Facts& f) {
   std::vector<Text> evidence;
   if (f.death) {
-    const char* name = ::sigabbrev_np(f.death->signal);
     evidence.push_back(
-        say(texts.died_of_named_signal, f.death->rank, f.death->host, f.death->signal, name == nullptr ? "?" : name));
+        say(texts.died_of_named_signal, f.death->rank, f.death->host, f.death->signal, host::signal_name(f.death->signal)));
     add_place(f, &evidence);
     const std::string line = f.last_lines.empty() ? "" : f.last_lines.back();
     if (!line.empty() && !holds(line, {" info rank "})) evidence.push_back(say(texts.last_line, quoted(line).english));

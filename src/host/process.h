@@ -28,12 +28,13 @@ class HeldProcess {
   HeldProcess(const HeldProcess&) = delete;
   HeldProcess& operator=(const HeldProcess&) = delete;
 
-  bool found() const { return descriptor_ >= 0; }  // it was there, with that start
+  bool found() const { return descriptor_ >= 0 || by_number_.pid > 0; }  // it was there, with that start
   bool send(int signal) const;                     // false: it has ended, or is another user's
   bool ends_within(double seconds) const;          // waits; true where it was not found
 
  private:
   int descriptor_ = -1;
+  ProcessId by_number_;  // where the kernel (before 5.3) gives no descriptors of processes
 };
 
 }  // namespace troika::host

@@ -67,8 +67,9 @@ void reset_signals(const SignalStart& signals) {
 }
 
 void close_others_at_exec() {
+  constexpr long close_range = 436;      // since Linux 5.9
   constexpr unsigned close_at_exec = 4;  // CLOSE_RANGE_CLOEXEC
-  if (::syscall(SYS_close_range, standard_streams, ~0U, close_at_exec) == 0) return;
+  if (::syscall(close_range, standard_streams, ~0U, close_at_exec) == 0) return;
   constexpr int most_files = 65536;  // of a kernel before 5.11
   for (int file = standard_streams; file < most_files; ++file) ::fcntl(file, F_SETFD, FD_CLOEXEC);
 }

@@ -66,22 +66,28 @@ AttentionGradients cpu_backward(const tensor::Tensor& dout_BTnH, const Attention
   return {to_dtype_of(input.q_BTnH, dq), to_dtype_of(input.k_BSkH, dk), to_dtype_of(input.v_BSkH, dv)};
 }
 
-// total += what `part` contributes to it: each row times exp(its log-sum-exp - that of the total), 0 where it sees no key.
-void add_share(const AttentionOutput& part, const tensor::Tensor& lse_BnT, const tensor::Tensor& total_BTnH) {
-  const std::int64_t B = total_BTnH.size(0), T = total_BTnH.size(1), n = total_BTnH.size(2), H = total_BTnH.size(3);
-  const tensor::Tensor out = to_float(part.out_BTnH).contiguous(), of_part = part.lse_BnT.contiguous();
-  const float *read = out.data<float>(), *lse = of_part.data<float>(), *lse_of_total = lse_BnT.data<float>();
-  float* const written = total_BTnH.data<float>();
-  cpu::parallel_pieces(B * T, merged_rows_at_once, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t bt = begin; bt < end; ++bt) {
-      for (std::int64_t head = 0; head < n; ++head) {
-        const std::int64_t at = (bt / T * n + head) * T + bt % T, first = (bt * n + head) * H;
-        if (lse[at] == -std::numeric_limits<float>::infinity()) continue;
-        const auto share = static_cast<float>(base::exp(static_cast<double>(lse[at] - lse_of_total[at])));
-        for (std::int64_t h = first; h < first + H; ++h) written[h] = written[h] + read[h] * share;
-      }
+// What a part with the log-sum-exp `of_part` counts for in a total: 0 where it sees no key.
+float share_of(float of_part, float of_total) {
+  const float shift = of_total == -std::numeric_limits<float>::infinity() ? 0.0f : of_total;
+  return static_cast<float>(base::exp(static_cast<double>(of_part - shift)));
+}
+
+// The outputs of two parts, each times its share. lse_BnT: of the total, contiguous.
+tensor::Tensor sum_of_shares(const AttentionOutput& a, const AttentionOutput& b, const tensor::Tensor& lse_BnT) {
+  const tensor::Tensor a_BTnH = to_float(a.out_BTnH).contiguous(), b_BTnH = to_float(b.out_BTnH).contiguous();
+  const tensor::Tensor a_BnT = a.lse_BnT.contiguous(), b_BnT = b.lse_BnT.contiguous(), sum_BTnH = tensor::empty(a_BTnH.sizes());
+  const std::int64_t T = sum_BTnH.size(1), n = sum_BTnH.size(2), H = sum_BTnH.size(3);
+  const float *of_a = a_BTnH.data<float>(), *of_b = b_BTnH.data<float>(), *lse = lse_BnT.data<float>();
+  const float *lse_a = a_BnT.data<float>(), *lse_b = b_BnT.data<float>();
+  float* const sum = sum_BTnH.data<float>();
+  cpu::parallel_pieces(sum_BTnH.size(0) * T, merged_rows_at_once, [=](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t row = begin * n; row < end * n; ++row) {
+      const std::int64_t bt = row / n, at = (bt / T * n + row % n) * T + bt % T;
+      const float share_a = share_of(lse_a[at], lse[at]), share_b = share_of(lse_b[at], lse[at]);
+      for (std::int64_t i = row * H; i < (row + 1) * H; ++i) sum[i] = of_a[i] * share_a + of_b[i] * share_b;
     }
   });
+  return sum_BTnH;
 }
 
 }  // namespace
@@ -97,10 +103,7 @@ AttentionOutput attention_forward(const AttentionInput& input) {
 void attention_merge(AttentionOutput& sum, const AttentionOutput& part) {
   if (!sum.out_BTnH.is_cpu()) no_kernel(sum.out_BTnH);
   const tensor::Tensor lse_BnT = log_add_exp(sum.lse_BnT, part.lse_BnT);
-  const tensor::Tensor out_BTnH = tensor::zeros(sum.out_BTnH.sizes());
-  add_share(sum, lse_BnT, out_BTnH);
-  add_share(part, lse_BnT, out_BTnH);
-  sum = {out_BTnH, lse_BnT};
+  sum = {sum_of_shares(sum, part, lse_BnT), lse_BnT};
 }
 
 AttentionGradients attention_backward(const tensor::Tensor& dout_BTnH, const AttentionInput& input,

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "cpu/gemm.h"
 #include "kernels/attention.h"
@@ -307,6 +308,31 @@ TEST(AttentionParity, MergingWhatSawNothingChangesNoValue) {
   }
   EXPECT_TRUE(at::equal(neither.out_BTnH, at::zeros_like(nothing.out_BTnH)));
   EXPECT_TRUE(at::isneginf(neither.lse_BnT).all().item<bool>());
+}
+
+TEST(AttentionParity, ANanOfEitherPieceIsNotHiddenInAMerge) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), blind = -std::numeric_limits<float>::infinity();
+  for (const float other : {0.5f, blind}) {
+    for (const bool first : {true, false}) {
+      const AttentionOutput bad{at::ones({1, 2, 1, 3}), at::tensor({nan, 0.5f}).view({1, 1, 2})};
+      const AttentionOutput good{at::zeros({1, 2, 1, 3}), at::full({1, 1, 2}, other)};
+      AttentionOutput sum = first ? bad : good;
+      attention_merge(sum, first ? good : bad);
+      const at::Tensor lse = sum.lse_BnT, out = sum.out_BTnH;
+      EXPECT_TRUE(lse[0][0][0].isnan().item<bool>());
+      EXPECT_TRUE(out[0][0].isnan().all().item<bool>());
+      EXPECT_TRUE(lse[0][0][1].isfinite().item<bool>());
+      EXPECT_TRUE(out[0][1].isfinite().all().item<bool>());
+    }
+  }
+}
+
+// The sum of two negative zeros is one.
+TEST(AttentionParity, AMergeKeepsTheSignsOfZeros) {
+  const auto zeros = [] { return AttentionOutput{at::full({1, 2, 1, 3}, -0.0f), at::zeros({1, 1, 2})}; };
+  AttentionOutput sum = zeros();
+  attention_merge(sum, zeros());
+  EXPECT_TRUE(tensor::theirs(sum.out_BTnH).signbit().all().item<bool>());
 }
 
 TEST(AttentionParity, PiecesWithScoresFarApartMergeWithoutOverflow) {

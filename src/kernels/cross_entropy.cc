@@ -1,6 +1,5 @@
 #include "kernels/cross_entropy.h"
 
-#include <algorithm>
 #include <limits>
 
 #include "base/exact_math.h"
@@ -30,6 +29,7 @@ void log_sum_exp_and_keep(const tensor::Tensor& logits_Mv, const tensor::Tensor&
     return cpu::log_sum_exp_rows({logits_Mv.size(0), logits_Mv.size(1), logits_Mv.stride(0)},
                                  logits_Mv.data<float>(), lse_M.data<float>(), bf16_data(kept_Mv));
   }
+  if (!logits_Mv.is_cpu()) no_kernel(logits_Mv);
   lse_M.copy_from(log_sum_exp(logits_Mv));
   const auto* const lse = lse_M.data<float>();
   cpu::parallel_pieces(logits_Mv.size(0), 1, [&](std::int64_t row, std::int64_t) {
@@ -57,8 +57,8 @@ tensor::Tensor gradient_on_cpu(const tensor::Tensor& logits_Mv, const tensor::Te
 
 }  // namespace
 
-tensor::Tensor cross_entropy_gradient(const tensor::Tensor& logits_Mv, const tensor::Tensor& lse_M, const tensor::Tensor& column_M,
-                                  const tensor::Tensor& weight_M, tensor::Dtype dtype) {
+tensor::Tensor cross_entropy_gradient(const tensor::Tensor& logits_Mv, const tensor::Tensor& lse_M,
+                                      const tensor::Tensor& column_M, const tensor::Tensor& weight_M, tensor::Dtype dtype) {
   if (logits_Mv.is_cpu() && dtype != tensor::Dtype::fp16) return gradient_on_cpu(logits_Mv, lse_M, column_M, weight_M, dtype);
   const tensor::Tensor d_Mv = to_float(logits_Mv);
   if (d_Mv.is_cpu()) return gradient_on_cpu(d_Mv, lse_M, column_M, weight_M, tensor::Dtype::fp32).to(dtype);
@@ -71,19 +71,20 @@ tensor::Tensor cross_entropy_gradient(const tensor::Tensor& logits_Mv, const ten
   no_kernel(d_Mv);
 }
 
+// Of two numbers, one comparison orders them, so that not-a-number on either side stays in a difference and comes out.
+static float log_add_exp(float a, float b) {
+  const float larger = a < b ? b : a, smaller = a < b ? a : b;
+  if (smaller == -std::numeric_limits<float>::infinity()) return larger;
+  return larger + static_cast<float>(base::log1p(base::exp(static_cast<double>(smaller - larger))));
+}
+
 tensor::Tensor log_add_exp(const tensor::Tensor& a, const tensor::Tensor& b) {
+  if (!a.is_cpu()) no_kernel(a);
   const tensor::Tensor sum = a.clone(), other = b.contiguous();
   float* const x = sum.data<float>();
   const float* const y = other.data<float>();
   cpu::parallel_pieces(sum.elements(), 1024, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const float larger = std::max(x[i], y[i]), smaller = std::min(x[i], y[i]);
-      if (smaller == -std::numeric_limits<float>::infinity()) {
-        x[i] = larger;
-      } else {
-        x[i] = larger + static_cast<float>(base::log1p(base::exp(static_cast<double>(smaller - larger))));
-      }
-    }
+    for (std::int64_t i = begin; i < end; ++i) x[i] = log_add_exp(x[i], y[i]);
   });
   return sum;
 }

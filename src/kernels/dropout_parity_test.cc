@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "kernels/dropout.h"
-
 #include "tensor/device.h"
 #include "tensor/libtorch_test_support.h"
 

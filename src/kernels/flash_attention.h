@@ -1,4 +1,4 @@
-// Attention by functions that compute as torch's flash attention does: what lies around such a call, which is which keys a
+// Attention by functions that compute as a library's flash attention does: what lies around such a call, which is which keys a
 // piece of a context sees, documents as varlen, maps of heads, and the log-sum-exp. The functions are parameters, so that
 // this can be tested where there is no GPU. Contracts of attention: kernels/attention.h. T. Dao, "FlashAttention-2", 2023.
 // Shapes: B sequences, T query positions, S key positions, n query heads, k key/value heads, H head width.

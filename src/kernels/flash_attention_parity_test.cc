@@ -68,7 +68,8 @@ FlashOutput plain_forward(const FlashInput& x) {
   const std::int64_t n = x.q.size(-2);
   std::vector<std::int64_t> of_lse{n, x.q.size(0)};
   if (!x.varlen.defined()) of_lse = {x.q.size(0), n, x.q.size(1)};
-  FlashOutput output{at::full(tensor::theirs(x.q.sizes()), unwritten, tensor::theirs(x.q).options()), at::full(of_lse, unwritten, at::kFloat)};
+  FlashOutput output{at::full_like(tensor::theirs(x.q), unwritten, at::MemoryFormat::Contiguous),
+                     at::full(of_lse, unwritten, at::kFloat)};
   for (std::int64_t part = 0; part < parts.count(); ++part) {
     for (std::int64_t head = 0; head < n; ++head) {
       const FlashHead h(x, parts, part, head);
@@ -84,7 +85,7 @@ FlashOutput plain_forward(const FlashInput& x) {
 
 FlashGradients plain_backward(const at::Tensor& dout, const FlashInput& x, const FlashOutput& output) {
   EXPECT_TRUE(dout.is_contiguous() && output.out.is_contiguous() && output.lse.is_contiguous());
-  EXPECT_TRUE(dout.scalar_type() == tensor::theirs(x.q).scalar_type() && tensor::theirs(output.out).scalar_type() == tensor::theirs(x.q).scalar_type());
+  EXPECT_TRUE(tensor::ours(dout.scalar_type()) == x.q.dtype() && output.out.dtype() == x.q.dtype());
   const FlashParts parts(x);
   const auto empty = [](const at::Tensor& like) { return at::full(like.sizes(), unwritten, at::kDouble); };
   FlashGradients d{empty(x.q), empty(x.k), empty(x.v)};

@@ -185,6 +185,7 @@ void round_into(const tensor::Tensor& master, const tensor::Tensor& rounded) {
   if constexpr (has_cuda_kernels) {
     if (master.is_cuda()) return on_cuda::round_into(master, rounded);
   }
+  if (!master.is_cpu()) no_kernel(master);
   rounded.copy_from(master);
 }
 

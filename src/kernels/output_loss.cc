@@ -5,6 +5,7 @@
 #include "kernels/cpu_operands.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/linear.h"
+#include "kernels/on_cuda/on_cuda.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 
@@ -45,6 +46,7 @@ OutputLossPart empty_part(const tensor::Tensor& x_MD) {
 }
 
 tensor::Tensor weights_of(const tensor::Tensor& targets_M, double scale) {
+  if (!targets_M.is_cpu()) no_kernel(targets_M);
   const tensor::Tensor weight_M = tensor::empty({targets_M.elements()}), targets = targets_M.contiguous();
   for (std::int64_t i = 0; i < targets.elements(); ++i)
     weight_M.data<float>()[i] = targets.data<std::int64_t>()[i] == no_loss ? 0.0f : static_cast<float>(scale);
@@ -53,6 +55,7 @@ tensor::Tensor weights_of(const tensor::Tensor& targets_M, double scale) {
 
 // The columns of targets in a part of the vocabulary that begins at `first_row`.
 tensor::Tensor columns_of(const tensor::Tensor& targets_M, std::int64_t first_row) {
+  if (!targets_M.is_cpu()) no_kernel(targets_M);
   const tensor::Tensor column_M = targets_M.clone();
   for (std::int64_t i = 0; i < column_M.elements(); ++i) column_M.data<std::int64_t>()[i] -= first_row;
   return column_M;
@@ -89,7 +92,8 @@ OutputLossPart output_loss_forward(const tensor::Tensor& x_MD, const tensor::Ten
     tensor::Tensor logits_mv = room.defined() ? room.narrow(0, 0, rows) : saved->logits_Mv.narrow(0, begin, rows);
     linear_forward_float(x_MD.narrow(0, begin, rows), w, logits_mv);
     const tensor::Tensor lse_m = part.lse_M.narrow(0, begin, rows);
-    part.target_M.narrow(0, begin, rows).copy_from(target_logits(logits_mv, columns_of(targets_M.narrow(0, begin, rows), first_row)));
+    const tensor::Tensor column_m = columns_of(targets_M.narrow(0, begin, rows), first_row);
+    part.target_M.narrow(0, begin, rows).copy_from(target_logits(logits_mv, column_m));
     if (saved != nullptr && halves) {
       log_sum_exp_and_keep(logits_mv, lse_m, saved->logits_Mv.narrow(0, begin, rows));
     } else {
@@ -135,6 +139,7 @@ OutputLossPart output_loss_join(const std::vector<OutputLossPart>& parts) {
 }
 
 tensor::Tensor output_loss_sum(const OutputLossPart& whole, const tensor::Tensor& targets_M) {
+  if (!targets_M.is_cpu()) no_kernel(targets_M);
   const tensor::Tensor losses_M = difference(whole.lse_M, whole.target_M);
   const tensor::Tensor targets = targets_M.contiguous(), sum_2 = tensor::zeros({2}, tensor::Dtype::fp64);
   const float* losses = losses_M.data<float>();

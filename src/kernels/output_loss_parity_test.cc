@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <limits>
 
 #include "kernels/output_loss.h"
 #include "kernels/parity_test_support.h"
@@ -214,6 +215,16 @@ TEST(OutputLossParity, JoinedPartsHaveTheSameBitsForEveryNumberOfThreads) {
     EXPECT_TRUE(at::equal(lses.back(), lses[0])) << threads;
   }
   tensor::set_threads(1);
+}
+
+TEST(OutputLossParity, ANanOrAnInfinityOfEitherPartIsNotHidden) {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const at::Tensor some = at::tensor({1.0f, -3.0f, 0.0f, nan, inf, -inf}), zeros = at::zeros({36});
+  const at::Tensor a = some.repeat({6}), b = some.repeat_interleave(6);
+  const at::Tensor got = output_loss_join({{a, zeros}, {b, zeros}}).lse_M, want = at::logaddexp(a, b);
+  const at::Tensor both_infinite = (a == inf).logical_and(b == inf);  // exp(inf - inf): not-a-number, as it always was
+  EXPECT_TRUE(at::equal(got.isnan(), want.isnan().logical_or(both_infinite)));
+  EXPECT_TRUE(at::allclose(got.masked_select(~got.isnan()), want.masked_select(~got.isnan()), 1e-6, 0));
 }
 
 TEST(OutputLossParity, ATargetOfAnotherPartGivesNoTargetLogit) {

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "base/random.h"
-#include <torch/csrc/autograd/autograd.h>
 #include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels {

@@ -1,7 +1,6 @@
 // What the parity tests share: seeded inputs, leaves in double, gradients by autograd, and the measure of agreement.
 #pragma once
 
-
 #include <cstdint>
 #include <map>
 #include <string>

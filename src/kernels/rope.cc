@@ -48,7 +48,8 @@ RopeTable make_rope_table(const std::vector<std::int64_t>& positions, const Rope
   const tensor::Tensor cos_TI = tensor::empty({T, I}), sin_TI = tensor::empty({T, I});
   cpu::parallel_pieces(T, 64, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t at = begin * I; at < end * I; ++at) {
-      const double angle = static_cast<double>(positions[static_cast<std::size_t>(at / I)]) * frequency_I[static_cast<std::size_t>(at % I)];
+      const auto position = static_cast<double>(positions[static_cast<std::size_t>(at / I)]);
+      const double angle = position * frequency_I[static_cast<std::size_t>(at % I)];
       cos_TI.data<float>()[at] = static_cast<float>(base::cos(angle));
       sin_TI.data<float>()[at] = static_cast<float>(base::sin(angle));
     }

@@ -6,8 +6,8 @@
 
 #include "kernels/parity_test_support.h"
 #include "kernels/reference/reference_test_support.h"
-#include "tensor/libtorch_test_support.h"
 #include "kernels/rope.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels {
 namespace {

@@ -18,7 +18,7 @@
 
 namespace troika::weights {
 namespace {
-using checkpoint::DType;
+using base::Dtype;
 using nlohmann::json;
 using testing::AllOf;
 using testing::Each;
@@ -74,7 +74,7 @@ class Adapter : public testing::Test {
 };
 
 TEST_F(Adapter, APeftFolderTellsItsAdapterAndFillsWhatIsWanted) {
-  for (const DType dtype : {DType::f32, DType::bf16, DType::f16}) {
+  for (const Dtype dtype : {Dtype::fp32, Dtype::bf16, Dtype::fp16}) {
     for (const char* ending : {"", ".default"}) {
       write_peft(*this / "a", peft_config(lora_, "some/base"), adapter_, dtype, ending);
       const auto source = open(*this / "a");
@@ -89,7 +89,7 @@ TEST_F(Adapter, APeftFolderTellsItsAdapterAndFillsWhatIsWanted) {
     }
   }
   const std::string before = open(*this / "a")->fingerprint();
-  write_peft(*this / "a", peft_config(lora_, "some/base", {{"lora_alpha", 8}}), adapter_, DType::f16, ".default");
+  write_peft(*this / "a", peft_config(lora_, "some/base", {{"lora_alpha", 8}}), adapter_, Dtype::fp16, ".default");
   EXPECT_NE(open(*this / "a")->fingerprint(), before);
 }
 

@@ -35,12 +35,12 @@ at::Tensor random_tensor(const std::vector<std::int64_t>& shape, const std::stri
   return tensor;
 }
 
-void write_tensors(const std::string& path, const std::map<std::string, at::Tensor>& tensors, checkpoint::DType dtype) {
+void write_tensors(const std::string& path, const std::map<std::string, at::Tensor>& tensors, base::Dtype dtype) {
   std::vector<checkpoint::TensorEntry> entries;
   for (const auto& [name, tensor] : tensors) entries.push_back({name, dtype, tensor.sizes().vec(), 0, 0});
   checkpoint::SafetensorsWriter writer(path, entries, {{"format", "pt"}});
   for (const auto& [name, tensor] : tensors) {
-    std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.numel() * checkpoint::bytes_of(dtype)));
+    std::vector<std::byte> bytes(static_cast<std::size_t>(tensor.numel() * base::bytes_of(dtype)));
     narrow(tensor.data_ptr<float>(), tensor.numel(), dtype, bytes.data());
     writer.write(bytes.data(), static_cast<std::int64_t>(bytes.size()));
   }
@@ -76,7 +76,7 @@ Tensors write_model(const std::string& path, const config::ModelSettings& model,
   base::write_file_atomic(path + "/config.json", hugging_face_config(model, "bf16", R"({"eos_token_id": 5})"));
   Tensors tensors;
   for (const auto& info : shape::all_parameters(model)) tensors[info.name] = random_tensor(info.shape, info.name, seed);
-  write_tensors(path + "/model.safetensors", tensors, checkpoint::DType::bf16);
+  write_tensors(path + "/model.safetensors", tensors, base::Dtype::bf16);
   return tensors;
 }
 
@@ -110,7 +110,7 @@ nlohmann::json peft_config(const config::LoraSettings& lora, const std::string& 
   return config;
 }
 
-void write_peft(const std::string& path, const nlohmann::json& config, const Tensors& adapter, checkpoint::DType dtype,
+void write_peft(const std::string& path, const nlohmann::json& config, const Tensors& adapter, base::Dtype dtype,
                 const std::string& ending) {
   base::make_directories(path);
   base::write_file_atomic(path + "/" + config::adapter_config_name, config.dump());

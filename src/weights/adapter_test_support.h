@@ -34,7 +34,7 @@ nlohmann::json peft_config(const config::LoraSettings& lora, const std::string& 
 
 // A PEFT folder; `ending`: between lora_A and weight, "" or ".default".
 void write_peft(const std::string& path, const nlohmann::json& config, const Tensors& adapter,
-                checkpoint::DType dtype = checkpoint::DType::f32, const std::string& ending = "");
+                base::Dtype dtype = base::Dtype::fp32, const std::string& ending = "");
 
 // Collective. The checkpoint of step 7 of a run with adapters below `run`, each rank with its share of every tensor.
 void save_adapter(const std::string& run, const config::Settings& settings, const Tensors& adapter,

@@ -72,27 +72,27 @@ std::int64_t narrow_all(const float* source, std::int64_t count, std::uint16_t i
   return overflowed;
 }
 
-[[noreturn]] void refuse(checkpoint::DType dtype) {
-  throw base::BugError(checkpoint::safetensors_name(dtype) + " is no dtype of weights");
+[[noreturn]] void refuse(checkpoint::StoredDtype dtype) {
+  throw base::BugError(dtype.name() + " is no dtype of weights");
 }
 
 }  // namespace
 
-bool is_weight_dtype(checkpoint::DType dtype) {
-  return dtype == checkpoint::DType::f32 || dtype == checkpoint::DType::bf16 || dtype == checkpoint::DType::f16;
+bool is_weight_dtype(checkpoint::StoredDtype dtype) {
+  return dtype == base::Dtype::fp32 || dtype == base::Dtype::bf16 || dtype == base::Dtype::fp16;
 }
 
-void widen(checkpoint::DType from, const std::byte* source, std::int64_t count, float* to) {
-  if (from == checkpoint::DType::bf16) return widen_all<widened_bf16>(source, count, to);
-  if (from == checkpoint::DType::f16) return widen_all<widened_fp16>(source, count, to);
-  if (from != checkpoint::DType::f32) refuse(from);
+void widen(checkpoint::StoredDtype from, const std::byte* source, std::int64_t count, float* to) {
+  if (from == base::Dtype::bf16) return widen_all<widened_bf16>(source, count, to);
+  if (from == base::Dtype::fp16) return widen_all<widened_fp16>(source, count, to);
+  if (from != base::Dtype::fp32) refuse(from);
   if (count > 0) std::memcpy(to, source, static_cast<std::size_t>(count) * 4);
 }
 
-std::int64_t narrow(const float* source, std::int64_t count, checkpoint::DType to, std::byte* target) {
-  if (to == checkpoint::DType::bf16) return narrow_all<narrowed_bf16>(source, count, 0x7f80, target);
-  if (to == checkpoint::DType::f16) return narrow_all<narrowed_fp16>(source, count, 0x7c00, target);
-  if (to != checkpoint::DType::f32) refuse(to);
+std::int64_t narrow(const float* source, std::int64_t count, checkpoint::StoredDtype to, std::byte* target) {
+  if (to == base::Dtype::bf16) return narrow_all<narrowed_bf16>(source, count, 0x7f80, target);
+  if (to == base::Dtype::fp16) return narrow_all<narrowed_fp16>(source, count, 0x7c00, target);
+  if (to != base::Dtype::fp32) refuse(to);
   if (count > 0) std::memcpy(target, source, static_cast<std::size_t>(count) * 4);
   return 0;
 }

@@ -9,12 +9,12 @@
 
 namespace troika::weights {
 
-bool is_weight_dtype(checkpoint::DType dtype);  // F32, BF16, F16
+bool is_weight_dtype(checkpoint::StoredDtype dtype);  // F32, BF16, F16
 
 // `count` numbers of `from` at `source` (any alignment), exactly. `to` does not overlap.
-void widen(checkpoint::DType from, const std::byte* source, std::int64_t count, float* to);
+void widen(checkpoint::StoredDtype from, const std::byte* source, std::int64_t count, float* to);
 
 // Rounds to nearest, ties to even. Returns how many finite numbers became infinite. `to` does not overlap.
-std::int64_t narrow(const float* source, std::int64_t count, checkpoint::DType to, std::byte* target);
+std::int64_t narrow(const float* source, std::int64_t count, checkpoint::StoredDtype to, std::byte* target);
 
 }  // namespace troika::weights

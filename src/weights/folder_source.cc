@@ -18,14 +18,14 @@
 namespace troika::weights {
 namespace {
 
-using checkpoint::DType;
+using base::Dtype;
 
 // The one dtype of all, or fp32, which holds every bit of any mixture.
 std::string common_dtype(const Assignment& tensors) {
-  DType common = tensors.begin()->second.dtype;
+  checkpoint::StoredDtype common = tensors.begin()->second.dtype;
   for (const auto& [name, tensor] : tensors)
-    if (tensor.dtype != common) common = DType::f32;
-  return common == DType::bf16 ? "bf16" : common == DType::f16 ? "fp16" : "fp32";
+    if (tensor.dtype != common) common = Dtype::fp32;
+  return common == Dtype::bf16 ? "bf16" : common == Dtype::fp16 ? "fp16" : "fp32";
 }
 
 class FolderSource : public ModelSource {

@@ -22,7 +22,7 @@ config::ModelSettings tiny_model(const std::string& architecture) {
   return model;
 }
 
-std::vector<checkpoint::TensorEntry> entries_of(const config::ModelSettings& model, checkpoint::DType dtype) {
+std::vector<checkpoint::TensorEntry> entries_of(const config::ModelSettings& model, base::Dtype dtype) {
   std::vector<checkpoint::TensorEntry> entries;
   for (const auto& info : shape::all_parameters(model)) entries.push_back({info.name, dtype, info.shape, 0, 0});
   return entries;
@@ -31,15 +31,15 @@ std::vector<checkpoint::TensorEntry> entries_of(const config::ModelSettings& mod
 std::string bytes_of_tensor(const checkpoint::TensorEntry& entry) {
   const base::Philox random(5, entry.name);
   const std::int64_t count = shape::element_count(entry.shape);
-  std::string bytes(static_cast<std::size_t>(count * checkpoint::bytes_of(entry.dtype)), '\0');
+  std::string bytes(static_cast<std::size_t>(count * entry.dtype.bytes()), '\0');
   for (std::int64_t i = 0; i < count; ++i) {
     const auto value = static_cast<float>(random.uniform(static_cast<std::uint64_t>(i)) - 0.5);
     if (weights::is_weight_dtype(entry.dtype))
       narrow(&value, 1, entry.dtype,
-             reinterpret_cast<std::byte*>(bytes.data()) + i * checkpoint::bytes_of(entry.dtype));
+             reinterpret_cast<std::byte*>(bytes.data()) + i * entry.dtype.bytes());
   }
-  if (entry.dtype == checkpoint::DType::f32 || bytes.size() < 6) return bytes;
-  const std::string special = entry.dtype == checkpoint::DType::bf16 ? std::string("\x01\x00\x80\xff\x93\x7f", 6)
+  if (entry.dtype == base::Dtype::fp32 || bytes.size() < 6) return bytes;
+  const std::string special = entry.dtype == base::Dtype::bf16 ? std::string("\x01\x00\x80\xff\x93\x7f", 6)
                                                                      : std::string("\x01\x00\x00\xfc\x01\x7c", 6);
   return bytes.replace(0, special.size(), special);
 }

@@ -14,7 +14,7 @@ namespace troika::weights::testing_support {
 config::ModelSettings tiny_model(const std::string& architecture);
 
 // The parameters of the model as entries of one dtype, in name order.
-std::vector<checkpoint::TensorEntry> entries_of(const config::ModelSettings& model, checkpoint::DType dtype);
+std::vector<checkpoint::TensorEntry> entries_of(const config::ModelSettings& model, base::Dtype dtype);
 
 // The bytes of a tensor: distinct numbers of moderate size, and where there is room a subnormal, an infinity and a NaN.
 std::string bytes_of_tensor(const checkpoint::TensorEntry& entry);

@@ -15,7 +15,7 @@ FolderWriter::FolderWriter(const std::string& folder, std::vector<checkpoint::Te
                            std::int64_t most_bytes)
     : folder_(folder), files_(1) {
   for (checkpoint::TensorEntry& tensor : tensors) {
-    const std::int64_t bytes = shape::element_count(tensor.shape) * checkpoint::bytes_of(tensor.dtype);
+    const std::int64_t bytes = shape::element_count(tensor.shape) * tensor.dtype.bytes();
     if (!files_.back().tensors.empty() && files_.back().bytes + bytes > most_bytes) files_.emplace_back();
     files_.back().bytes += bytes;
     files_.back().tensors.push_back(std::move(tensor));

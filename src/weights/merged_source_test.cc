@@ -19,7 +19,6 @@
 
 namespace troika::weights {
 namespace {
-using checkpoint::DType;
 using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;

@@ -21,7 +21,7 @@
 
 namespace troika::weights {
 namespace {
-using checkpoint::DType;
+using base::Dtype;
 using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
@@ -42,7 +42,7 @@ config::ModelSettings tiny_qwen3() {
 }
 
 // Every number of tensor i is i + `first`.
-void write_folder(const std::string& path, const config::ModelSettings& model, DType dtype, float first = 1) {
+void write_folder(const std::string& path, const config::ModelSettings& model, Dtype dtype, float first = 1) {
   base::make_directories(path);
   base::write_file_atomic(path + "/config.json", hugging_face_config(model, "fp32", R"({"eos_token_id": [3, 4]})"));
   std::vector<checkpoint::TensorEntry> entries;
@@ -52,7 +52,7 @@ void write_folder(const std::string& path, const config::ModelSettings& model, D
     const std::vector<float> values(static_cast<std::size_t>(info.elements()), first);
     std::vector<std::byte> bytes(values.size() * 4);
     narrow(values.data(), info.elements(), dtype, bytes.data());
-    writer.write(bytes.data(), info.elements() * checkpoint::bytes_of(dtype));
+    writer.write(bytes.data(), info.elements() * base::bytes_of(dtype));
     first += 1;
   }
   writer.finish();
@@ -85,7 +85,7 @@ class Source : public testing::Test {
 };
 
 TEST_F(Source, AFolderTellsItsModelAndFillsWhatIsWanted) {
-  write_folder(*this / "m", tiny_qwen3(), DType::bf16);
+  write_folder(*this / "m", tiny_qwen3(), Dtype::bf16);
   base::write_file_atomic(*this / "m/tokenizer.json", "{}");
   base::write_file_atomic(*this / "m/notes.txt", "not for others");
   const auto self = comm::make_self_channel("self");
@@ -105,7 +105,7 @@ TEST_F(Source, AFolderTellsItsModelAndFillsWhatIsWanted) {
 }
 
 TEST_F(Source, AModelOfFewerLayersTakesTheFirstOnes) {
-  write_folder(*this / "m", tiny_qwen3(), DType::f16);
+  write_folder(*this / "m", tiny_qwen3(), Dtype::fp16);
   config::ModelSettings first = tiny_qwen3();
   first.layers = 1;
   const auto self = comm::make_self_channel("self");
@@ -121,11 +121,11 @@ TEST_F(Source, AModelOfFewerLayersTakesTheFirstOnes) {
 }
 
 TEST_F(Source, MixedDtypesAreHeldByFp32) {
-  write_folder(*this / "m", tiny_qwen3(), DType::f16);
+  write_folder(*this / "m", tiny_qwen3(), Dtype::fp16);
   const std::string path = *this / "m/model.safetensors";
   std::vector<checkpoint::TensorEntry> entries;
   for (const auto& info : shape::all_parameters(tiny_qwen3()))
-    entries.push_back({info.name, entries.empty() ? DType::bf16 : DType::f16, info.shape, 0, 0});
+    entries.push_back({info.name, entries.empty() ? Dtype::bf16 : Dtype::fp16, info.shape, 0, 0});
   checkpoint::SafetensorsWriter writer(path, entries, {});
   const std::vector<char> zeros(static_cast<std::size_t>(shape::parameter_count(tiny_qwen3()) * 2));
   writer.write(zeros.data(), static_cast<std::int64_t>(zeros.size()));
@@ -139,7 +139,7 @@ TEST_F(Source, WhatIsNoModelIsRefusedByName) {
               HasSubstr("there is no model folder, adapter, checkpoint or run '" + *this / "none'"));
   base::make_directories(*this / "empty");
   EXPECT_THAT(refusal(*this / "empty"), HasSubstr("no complete checkpoint in '" + *this / "empty'"));
-  write_folder(*this / "m", tiny_qwen3(), DType::f32);
+  write_folder(*this / "m", tiny_qwen3(), Dtype::fp32);
   EXPECT_THAT(refusal(*this / "m/config.json"), HasSubstr("is a file; give the folder that holds config.json"));
   base::rename_path(*this / "m/model.safetensors", *this / "kept");
   EXPECT_THAT(refusal(*this / "m"), HasSubstr("has neither model.safetensors"));
@@ -155,7 +155,7 @@ TEST_F(Source, WhatIsNoModelIsRefusedByName) {
 }
 
 TEST_F(Source, AHeadBesideATiedTableIsTheSameOrRefused) {
-  write_folder(*this / "m", tiny_qwen3(), DType::bf16);
+  write_folder(*this / "m", tiny_qwen3(), Dtype::bf16);
   const std::string path = *this / "m/model.safetensors";
   const std::vector<char> same = [&] {
     const checkpoint::SafetensorsFile file(path);
@@ -165,7 +165,7 @@ TEST_F(Source, AHeadBesideATiedTableIsTheSameOrRefused) {
     return std::vector<char>(begin, begin + table.bytes);
   }();
   const auto write_head = [&](const std::vector<std::int64_t>& shape, const std::vector<char>& bytes) {
-    checkpoint::SafetensorsWriter writer(*this / "m/head.safetensors", {{"lm_head.weight", DType::bf16, shape, 0, 0}}, {});
+    checkpoint::SafetensorsWriter writer(*this / "m/head.safetensors", {{"lm_head.weight", Dtype::bf16, shape, 0, 0}}, {});
     writer.write(bytes.data(), static_cast<std::int64_t>(bytes.size()));
     writer.finish();
     base::rename_path(path, *this / "m/rest.safetensors");
@@ -188,7 +188,7 @@ TEST_F(Source, AHeadBesideATiedTableIsTheSameOrRefused) {
 }
 
 TEST_F(Source, WhatIsTakenOtherwiseThanItMayBeMeantIsNoted) {
-  write_folder(*this / "m", tiny_qwen3(), DType::bf16);
+  write_folder(*this / "m", tiny_qwen3(), Dtype::bf16);
   const auto self = comm::make_self_channel("self");
   EXPECT_THAT(open_model(*this / "m", *self)->notes(), ElementsAre());
   auto config = nlohmann::json::parse(base::read_file(*this / "m/config.json"));
@@ -208,8 +208,8 @@ TEST_F(Source, WhatIsTakenOtherwiseThanItMayBeMeantIsNoted) {
 }
 
 TEST_F(Source, HostsWithUnlikeCopiesAreToldByRank) {
-  write_folder(*this / "a", tiny_qwen3(), DType::f32);
-  write_folder(*this / "b", tiny_qwen3(), DType::f32, 2);
+  write_folder(*this / "a", tiny_qwen3(), Dtype::fp32);
+  write_folder(*this / "b", tiny_qwen3(), Dtype::fp32, 2);
   const auto open = [this](const std::string& elsewhere) {
     return errors_of_ranks(
         3, [&](comm::Channel& world) { open_model(world.rank() == 2 ? *this / elsewhere : *this / "a", world); });

@@ -15,12 +15,12 @@ const std::string head_name = "lm_head.weight";
 
 constexpr std::int64_t piece_numbers = 1 << 20;
 
-std::int64_t numbers_of(const StoredTensor& tensor) { return tensor.bytes / checkpoint::bytes_of(tensor.dtype); }
+std::int64_t numbers_of(const StoredTensor& tensor) { return tensor.bytes / tensor.dtype.bytes(); }
 
 // As fp32, which holds every bit of the dtypes of weights.
 std::vector<float> numbers_at(const StoredTensor& tensor, std::int64_t begin, std::int64_t count) {
   std::vector<float> numbers(static_cast<std::size_t>(count));
-  const std::int64_t width = checkpoint::bytes_of(tensor.dtype), at = tensor.begin + begin * width;
+  const std::int64_t width = tensor.dtype.bytes(), at = tensor.begin + begin * width;
   tensor.file->while_reading([&] { widen(tensor.dtype, tensor.file->at(at), count, numbers.data()); });
   tensor.file->drop(at, count * width);
   return numbers;

@@ -55,8 +55,7 @@ std::string fault_of(const checkpoint::TensorEntry& entry, const std::string& na
   if (std::find(products.begin(), products.end(), target_of(name)) == products.end())
     return fmt::format("not beside a product of a layer ({}): {}", fmt::join(products, ", "), entry.name);
   if (!is_weight_dtype(entry.dtype))
-    return fmt::format("dtype: {} is {} and should be F32, BF16 or F16", entry.name,
-                       checkpoint::safetensors_name(entry.dtype));
+    return fmt::format("dtype: {} is {} and should be F32, BF16 or F16", entry.name, entry.dtype.name());
   if (config.excludes(module_of(name))) return fmt::format("in exclude_modules: {}", entry.name);
   return config.modules.matches(module_of(name)) ? "" : fmt::format("not in target_modules: {}", entry.name);
 }

@@ -152,8 +152,7 @@ std::string WeightsFolder::fingerprint() const {
     tensor.file->while_reading([&] {
       hash = base::hash_bytes({reinterpret_cast<const char*>(sample), static_cast<std::size_t>(taken)});
     });
-    text += fmt::format("{} {} [{}] {}\n", name, checkpoint::safetensors_name(tensor.dtype),
-                        fmt::join(tensor.shape, ","), hash);
+    text += fmt::format("{} {} [{}] {}\n", name, tensor.dtype.name(), fmt::join(tensor.shape, ","), hash);
     tensor.file->drop(tensor.begin + (tensor.bytes - taken) / 2, taken);
   }
   return base::hash_bytes(text);

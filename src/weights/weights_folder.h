@@ -23,7 +23,7 @@ std::map<std::string, std::string> parse_weights_index(std::string_view json, co
 // A tensor as a file of the folder has it.
 struct StoredTensor {
   const checkpoint::SafetensorsFile* file = nullptr;
-  checkpoint::DType dtype = checkpoint::DType::f32;
+  checkpoint::StoredDtype dtype = base::Dtype::fp32;
   std::vector<std::int64_t> shape;
   std::int64_t begin = 0;  // byte position in the file
   std::int64_t bytes = 0;

@@ -40,14 +40,14 @@ void write_index(const std::string& folder, const std::string& weight_map) {
                           R"({"metadata": {}, "weight_map": )" + weight_map + "}");
 }
 
-const std::vector<checkpoint::TensorEntry> a{{"a", checkpoint::DType::f32, {2}, 0, 0}},
-    b{{"b", checkpoint::DType::bf16, {3}, 0, 0}};
+const std::vector<checkpoint::TensorEntry> a{{"a", base::Dtype::fp32, {2}, 0, 0}},
+    b{{"b", base::Dtype::bf16, {3}, 0, 0}};
 
 TEST(WeightsFolder, AFileThatIsCutAfterItWasOpenedIsNamed) {
   const base::MappingGuard guard;
   const std::string folder = fresh_folder("cut");
   const std::int64_t count = 100000;
-  write_weights(folder + "/model.safetensors", {{"w", checkpoint::DType::f32, {count}, 0, 0}});
+  write_weights(folder + "/model.safetensors", {{"w", base::Dtype::fp32, {count}, 0, 0}});
   const WeightsFolder weights(folder);
   ASSERT_EQ(::truncate((folder + "/model.safetensors").c_str(), 8192), 0);
   const checkpoint::Slice slice{"w", {count}, {0, count, count, 1}, at::empty({count}, at::kFloat)};
@@ -139,10 +139,10 @@ class Match : public testing::Test {
 };
 
 TEST_F(Match, EveryFaultIsNamedAtOnce) {
-  auto entries = entries_of(model_, checkpoint::DType::bf16);
+  auto entries = entries_of(model_, base::Dtype::bf16);
   EXPECT_EQ(complaint_with(entries), "");
   entries[0].shape = {12, 37};
-  entries[1].dtype = checkpoint::DType::i32;
+  entries[1].dtype = base::Dtype::int32;
   entries[2].name = "model.layers.7.mystery";
   EXPECT_THAT(
       complaint_with(entries),
@@ -153,19 +153,19 @@ TEST_F(Match, EveryFaultIsNamedAtOnce) {
 }
 
 TEST_F(Match, OfManyFaultsTenAreShown) {
-  auto entries = entries_of(model_, checkpoint::DType::f32);
+  auto entries = entries_of(model_, base::Dtype::fp32);
   entries.resize(1);
   EXPECT_THAT(complaint_with(entries), AllOf(HasSubstr("23 of 24 tensors missing"), HasSubstr("and 13 more")));
 }
 
 TEST_F(Match, ATensorWithAndWithoutPrefixIsThereTwice) {
-  auto entries = entries_of(model_, checkpoint::DType::f32);
-  entries.push_back({"norm.weight", checkpoint::DType::f32, {12}, 0, 0});
+  auto entries = entries_of(model_, base::Dtype::fp32);
+  entries.push_back({"norm.weight", base::Dtype::fp32, {12}, 0, 0});
   EXPECT_THAT(complaint_with(entries), HasSubstr("there twice: model.norm.weight, with and without 'model.'"));
 }
 
 TEST_F(Match, TensorsOfLayersThatAreNotWantedAreNoFault) {
-  write_weights(folder_ + "/model.safetensors", entries_of(model_, checkpoint::DType::f32));
+  write_weights(folder_ + "/model.safetensors", entries_of(model_, base::Dtype::fp32));
   config::ModelSettings first = model_;
   first.layers = 1;
   EXPECT_EQ(match_weights(WeightsFolder(folder_), model_, first).count("model.layers.0.mlp.up_proj.weight"), 1U);
@@ -176,20 +176,20 @@ TEST_F(Match, TensorsOfLayersThatAreNotWantedAreNoFault) {
 TEST_F(Match, FoldersOfTheModelWithoutItsHeadAndTablesThatAreNoParametersAreTaken) {
   for (const char* architecture : {"qwen3", "gpt2"}) {
     config::ModelSettings model = tiny_model(architecture);
-    auto entries = entries_of(model, checkpoint::DType::f16);
+    auto entries = entries_of(model, base::Dtype::fp16);
     const std::string prefix = model.architecture == config::Family::gpt2 ? "transformer." : "model.";
     for (checkpoint::TensorEntry& entry : entries) entry.name = entry.name.substr(prefix.size());
     if (model.architecture == config::Family::gpt2) {
-      entries.push_back({"h.0.attn.bias", checkpoint::DType::boolean, {1, 1, 16, 16}, 0, 0});
-      entries.push_back({"h.1.attn.masked_bias", checkpoint::DType::f32, {}, 0, 0});
+      entries.push_back({"h.0.attn.bias", *checkpoint::StoredDtype::named("BOOL"), {1, 1, 16, 16}, 0, 0});
+      entries.push_back({"h.1.attn.masked_bias", base::Dtype::fp32, {}, 0, 0});
     } else {
-      entries.push_back({"layers.0.self_attn.rotary_emb.inv_freq", checkpoint::DType::f32, {3}, 0, 0});
+      entries.push_back({"layers.0.self_attn.rotary_emb.inv_freq", base::Dtype::fp32, {3}, 0, 0});
     }
-    entries.push_back({"lm_head.weight", checkpoint::DType::f16, {37, 12}, 0, 0});
+    entries.push_back({"lm_head.weight", base::Dtype::fp16, {37, 12}, 0, 0});
     write_weights(folder_ + "/model.safetensors", entries);
     const WeightsFolder folder(folder_);
     const Assignment found = match_weights(folder, model, model);
-    EXPECT_EQ(found.size(), entries_of(model, checkpoint::DType::f16).size());
+    EXPECT_EQ(found.size(), entries_of(model, base::Dtype::fp16).size());
     EXPECT_EQ(found.begin()->first.rfind(prefix, 0), 0U);
     model.tie_embeddings = false;
     EXPECT_EQ(match_weights(folder, model, model).count("lm_head.weight"), 1U);

@@ -65,7 +65,7 @@ class Matcher {
                                        fmt::join(place->second.shape, ", "), fmt::join(info.shape, ", ")));
     } else if (!is_weight_dtype(place->second.dtype)) {
       different_.push_back(fmt::format("dtype: {} is {} and should be F32, BF16 or F16", info.name,
-                                       checkpoint::safetensors_name(place->second.dtype)));
+                                       place->second.dtype.name()));
     }
   }
 

@@ -20,7 +20,7 @@ constexpr std::int64_t piece_bytes = 16 << 20, device_piece_elements = 1 << 20, 
 class Reader {
  public:
   Reader(const StoredTensor& tensor, const shape::Region& region)
-      : tensor_(tensor), region_(shape::joined(region)), width_(checkpoint::bytes_of(tensor.dtype)) {}
+      : tensor_(tensor), region_(shape::joined(region)), width_(tensor.dtype.bytes()) {}
 
   std::int64_t elements() const { return region_.elements(); }
 
@@ -111,7 +111,7 @@ std::int64_t read_weights(const Assignment& tensors, const std::vector<checkpoin
     const StoredTensor& tensor = tensor_of(tensors, slice);
     if (slice.region.elements() == 0) continue;
     tensor.file->while_reading([&] { read_slice(Reader(tensor, slice.region), slice.data); });
-    bytes += slice.region.elements() * checkpoint::bytes_of(tensor.dtype);
+    bytes += slice.region.elements() * tensor.dtype.bytes();
   }
   return bytes;
 }

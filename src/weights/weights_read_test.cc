@@ -44,7 +44,7 @@ void expect_values(const checkpoint::Slice& slice, const std::vector<float>& who
 TEST(ReadWeights, AnyRegionOfAnyDtypeHasTheBitsOfTheFile) {
   const std::string folder = fresh_folder("regions");
   const std::int64_t rows = 300, columns = 1001;
-  for (const checkpoint::DType dtype : {checkpoint::DType::f32, checkpoint::DType::bf16, checkpoint::DType::f16}) {
+  for (const base::Dtype dtype : {base::Dtype::fp32, base::Dtype::bf16, base::Dtype::fp16}) {
     const std::vector<checkpoint::TensorEntry> entries{{"odd", dtype, {7}, 0, 0}, {"w", dtype, {rows, columns}, 0, 0}};
     write_weights(folder + "/model.safetensors", entries);
     const WeightsFolder opened(folder);
@@ -59,7 +59,7 @@ TEST(ReadWeights, AnyRegionOfAnyDtypeHasTheBitsOfTheFile) {
         slice_of(entries[1], {3, 0, 0, 1})};                // nothing
     std::int64_t elements = 0;
     for (const checkpoint::Slice& slice : wanted) elements += slice.region.elements();
-    EXPECT_EQ(read_weights(opened.tensors(), wanted), elements * checkpoint::bytes_of(dtype));
+    EXPECT_EQ(read_weights(opened.tensors(), wanted), elements * base::bytes_of(dtype));
     expect_values(wanted[0], odd);
     for (std::size_t i = 1; i < wanted.size() - 1; ++i) expect_values(wanted[i], w);
   }
@@ -67,7 +67,7 @@ TEST(ReadWeights, AnyRegionOfAnyDtypeHasTheBitsOfTheFile) {
 
 TEST(ReadWeights, ThreadsChangeNothing) {
   const std::string folder = fresh_folder("threads");
-  const std::vector<checkpoint::TensorEntry> entries{{"w", checkpoint::DType::bf16, {700, 999}, 0, 0}};
+  const std::vector<checkpoint::TensorEntry> entries{{"w", base::Dtype::bf16, {700, 999}, 0, 0}};
   write_weights(folder + "/model.safetensors", entries);
   const int before = tensor::threads();
   for (const int threads : {1, 2, 3}) {
@@ -81,12 +81,12 @@ TEST(ReadWeights, ThreadsChangeNothing) {
 
 TEST(ReadWeights, WhatDoesNotFitIsRefused) {
   const std::string folder = fresh_folder("refused");
-  const checkpoint::TensorEntry entry{"w", checkpoint::DType::f32, {4, 3}, 0, 0};
+  const checkpoint::TensorEntry entry{"w", base::Dtype::fp32, {4, 3}, 0, 0};
   write_weights(folder + "/model.safetensors", {entry});
   const WeightsFolder opened(folder);
-  EXPECT_THROW(read_weights(opened.tensors(), {slice_of({"v", checkpoint::DType::f32, {4, 3}, 0, 0}, {0, 12, 12, 1})}),
+  EXPECT_THROW(read_weights(opened.tensors(), {slice_of({"v", base::Dtype::fp32, {4, 3}, 0, 0}, {0, 12, 12, 1})}),
                base::DataError);
-  EXPECT_THROW(read_weights(opened.tensors(), {slice_of({"w", checkpoint::DType::f32, {12}, 0, 0}, {0, 12, 12, 1})}),
+  EXPECT_THROW(read_weights(opened.tensors(), {slice_of({"w", base::Dtype::fp32, {12}, 0, 0}, {0, 12, 12, 1})}),
                base::DataError);
   EXPECT_THROW(read_weights(opened.tensors(), {slice_of(entry, {1, 12, 12, 1})}), base::BugError);
 }
@@ -101,12 +101,12 @@ TEST(ReadWeights, WhatWasReadLeavesTheMemoryAgain) {
   const std::string folder = fresh_folder("memory");
   const std::int64_t rows = 6144, columns = 8192;
   checkpoint::SafetensorsWriter writer(folder + "/model.safetensors",
-                                       {{"w", checkpoint::DType::bf16, {rows, columns}, 0, 0}}, {});
+                                       {{"w", base::Dtype::bf16, {rows, columns}, 0, 0}}, {});
   const std::string row(static_cast<std::size_t>(columns * 2), '\1');
   for (std::int64_t i = 0; i < rows; ++i) writer.write(row.data(), columns * 2);
   writer.finish();
   const WeightsFolder opened(folder);
-  const checkpoint::TensorEntry entry{"w", checkpoint::DType::bf16, {rows, columns}, 0, 0};
+  const checkpoint::TensorEntry entry{"w", base::Dtype::bf16, {rows, columns}, 0, 0};
   const std::vector<checkpoint::Slice> columns_only{slice_of(entry, {0, 64, columns, rows})},
       whole{slice_of(entry, {0, rows * columns, rows * columns, 1})};
   const auto grown = [&](const std::vector<checkpoint::Slice>& wanted) {
@@ -120,7 +120,7 @@ TEST(ReadWeights, WhatWasReadLeavesTheMemoryAgain) {
 }
 
 TEST(FolderWriter, CutsFilesBetweenTensorsAndWritesAnIndex) {
-  const auto entries = entries_of(tiny_model("qwen3"), checkpoint::DType::f16);
+  const auto entries = entries_of(tiny_model("qwen3"), base::Dtype::fp16);
   for (const std::int64_t most : {std::int64_t{1} << 40, std::int64_t{1000}, std::int64_t{1}}) {
     const std::string folder = fresh_folder("written" + std::to_string(most));
     FolderWriter writer(folder, entries, most);
@@ -149,7 +149,7 @@ TEST(FolderWriter, CutsFilesBetweenTensorsAndWritesAnIndex) {
 
 TEST(WeightsFolder, FingerprintsTellWeightsApart) {
   const std::string folder = fresh_folder("prints");
-  const std::vector<checkpoint::TensorEntry> entries{{"a", checkpoint::DType::f32, {100}, 0, 0}};
+  const std::vector<checkpoint::TensorEntry> entries{{"a", base::Dtype::fp32, {100}, 0, 0}};
   write_weights(folder + "/model.safetensors", entries);
   const std::string before = WeightsFolder(folder).fingerprint();
   std::string content = base::read_file(folder + "/model.safetensors");

@@ -76,7 +76,8 @@ struct Sum {
 }  // namespace
 
 Exchange neighbours(comm::Channel& world, std::int64_t bytes) {
-  const tensor::Tensor out = tensor::full({bytes / 8}, world.rank(), tensor::Dtype::int64), in = tensor::empty({bytes / 8}, tensor::Dtype::int64);
+  const tensor::Tensor out = tensor::full({bytes / 8}, world.rank(), tensor::Dtype::int64);
+  const tensor::Tensor in = tensor::empty({bytes / 8}, tensor::Dtype::int64);
   const int next = (world.rank() + 1) % world.size(), before = (world.rank() + world.size() - 1) % world.size();
   const auto once = [=, &world] {
     comm::Transfer receiving = world.recv(in, before, tag), sending = world.send(out, next, tag);

@@ -24,7 +24,8 @@ Body add_body(std::int64_t P) {
 }
 
 Body add_on_grid_body(std::int64_t P) {
-  const tensor::Tensor sum = tensor::zeros({P}, tensor::Dtype::int64), leaf = normal_numbers({P}), largest = tensor::zeros({1}, tensor::Dtype::int32);
+  const tensor::Tensor sum = tensor::zeros({P}, tensor::Dtype::int64), leaf = normal_numbers({P});
+  const tensor::Tensor largest = tensor::zeros({1}, tensor::Dtype::int32);
   const auto body = [=](auto function) {
     return [=, sum = sum.clone()] {
       function(sum, leaf, 40, kernels::Into::sum, largest);
@@ -44,7 +45,8 @@ Body squares_body(std::int64_t P) {
 Body adamw_body(std::int64_t P, tensor::Dtype dtype) {
   const kernels::AdamW settings{3e-4, 0.9, 0.95, 1e-8, 10, 1.0};
   constexpr double weight_decay = 0.1;
-  const tensor::Tensor parameter = normal_numbers({P}), gradient = normal_numbers({P}), m = normal_numbers({P}), v = tensor::ones({P});
+  const tensor::Tensor parameter = normal_numbers({P}), gradient = normal_numbers({P});
+  const tensor::Tensor m = normal_numbers({P}), v = tensor::ones({P});
   const auto body = [=](auto function) {
     const tensor::Tensor rounded = dtype == tensor::Dtype::fp32 ? tensor::Tensor() : tensor::empty({P}, dtype);
     return [=, parameter = parameter.clone(), m = m.clone(), v = v.clone()] {

@@ -39,7 +39,8 @@ double gemm_rate(tensor::Dtype operands, double seconds) {
 }
 
 double triad_rate(double seconds) {
-  const tensor::Tensor b = tensor::ones({triad_elements}), c = tensor::full({triad_elements}, 2), a = tensor::zeros({triad_elements});
+  const tensor::Tensor b = tensor::ones({triad_elements}), c = tensor::full({triad_elements}, 2);
+  const tensor::Tensor a = tensor::zeros({triad_elements});
   const double each = median_seconds([&] { triad(b.data<float>(), c.data<float>(), a.data<float>()); }, seconds);
   return 12.0 * triad_elements / each;
 }

@@ -66,10 +66,8 @@ void add_norms(const StepShapes& s, Operations& operations) {
   const std::int64_t calls = 2 * s.per_layer() + s.microbatches;
   const auto forward = [=] { return layer ? layer_forward_body(s) : rms_forward_body(s); };
   const auto backward = [=]() -> Body {
-      const NormInputs in = inputs_of(s);
-    if (layer) {
-      return layer_backward(in, eps, kernels::layer_norm_forward, kernels::layer_norm_backward);
-    }
+    const NormInputs in = inputs_of(s);
+    if (layer) return layer_backward(in, eps, kernels::layer_norm_forward, kernels::layer_norm_backward);
     return rms_backward(in, eps, kernels::rms_norm_forward, kernels::rms_norm_backward);
   };
   operations.push_back({name + " forward", shape, calls, 0, 2 * MD, forward});

@@ -17,8 +17,10 @@ tensor::Tensor StepShapes::normal(const tensor::Sizes& sizes) const { return nor
 tensor::Tensor StepShapes::ids(std::int64_t below) const {
   const tensor::Tensor ids_M = tensor::empty({M()}, tensor::Dtype::int64);
   const base::Philox random(2, "bench");
-  for (std::int64_t i = 0; i < M(); ++i)
-    ids_M.data<std::int64_t>()[i] = static_cast<std::int64_t>(random.uniform(static_cast<std::uint64_t>(i)) * static_cast<double>(below));
+  for (std::int64_t i = 0; i < M(); ++i) {
+    const double place = random.uniform(static_cast<std::uint64_t>(i)) * static_cast<double>(below);
+    ids_M.data<std::int64_t>()[i] = static_cast<std::int64_t>(place);
+  }
   return ids_M;
 }
 

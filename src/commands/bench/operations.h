@@ -13,7 +13,7 @@ namespace troika::commands {
 struct StepShapes {
   config::ModelSettings model;  // vocabulary settled
   std::int64_t B = 1, T = 1, microbatches = 1;
-  tensor::Dtype dtype = tensor::Dtype::fp32;             // of activations and of the parameters that are multiplied
+  tensor::Dtype dtype = tensor::Dtype::fp32;                // of activations and of the parameters that are multiplied
   tensor::Tensor normal(const tensor::Sizes& sizes) const;  // normal_numbers of `dtype`
   tensor::Tensor ids(std::int64_t below) const;             // int64, [M]
   double element_bytes() const;

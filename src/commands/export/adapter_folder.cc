@@ -40,7 +40,7 @@ void refuse_fewer_layers(const weights::AdapterSource& source, const std::string
 
 void write_weights(weights::AdapterSource& source, const std::string& folder, ExportReport* report) {
   const auto self = comm::make_self_channel("export");
-  const checkpoint::DType dtype = dtype_of(report->dtype);
+  const base::Dtype dtype = dtype_of(report->dtype);
   std::vector<checkpoint::TensorEntry> entries;
   for (const auto& info : source.parameters())
     entries.push_back({weights::peft_prefix + info.name, dtype, info.shape, 0, 0});

@@ -105,7 +105,7 @@ TEST_F(ExportOfAdapters, AreWholeModelsWithMerge) {
   EXPECT_FALSE(base::file_exists(*this / "whole/adapter_config.json"));
   ASSERT_EQ(run_export({*this / "run", *this / "halves", "--merge"}), 0);
   const weights::WeightsFolder halves(*this / "halves");
-  for (const auto& [name, tensor] : halves.tensors()) EXPECT_EQ(tensor.dtype, checkpoint::DType::bf16) << name;
+  for (const auto& [name, tensor] : halves.tensors()) EXPECT_EQ(tensor.dtype, base::Dtype::bf16) << name;
   EXPECT_EQ(base::read_file(*this / "halves/chat_template.jinja"), base::read_file(*this / "m/chat_template.jinja"));
   EXPECT_EQ(refusal({*this / "run", *this / "other", "--merge", "--base", *this / "m"}), "");
 }

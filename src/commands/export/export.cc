@@ -26,7 +26,7 @@ void refuse_without_adapter(const ExportArguments& a) {
 
 // The weights of a base keep its type, in which what an adapter adds is rounded.
 void note_rounding(const ExportArguments& a, ExportReport* report) {
-  if (a.type != ExportType::automatic || dtype_of(report->dtype) == checkpoint::DType::f32) return;
+  if (a.type != ExportType::automatic || dtype_of(report->dtype) == base::Dtype::fp32) return;
   report->notes.push_back(fmt::format(
       "the sums of base and adapter are rounded to {}, the type of the base: the model differs a little from base and "
       "adapter side by side; --dtype fp32 keeps them",

@@ -19,7 +19,7 @@
 
 namespace troika::commands {
 namespace {
-using checkpoint::DType;
+using base::Dtype;
 using checkpoint::TensorEntry;
 using testing::AllOf;
 using testing::HasSubstr;
@@ -43,18 +43,18 @@ config::ModelSettings tiny_gpt2() {
 std::string random_bytes(const TensorEntry& entry) {
   const base::Philox random(9, entry.name);
   std::string bytes;
-  for (std::int64_t i = 0; i < shape::element_count(entry.shape) * checkpoint::bytes_of(entry.dtype); ++i)
+  for (std::int64_t i = 0; i < shape::element_count(entry.shape) * entry.dtype.bytes(); ++i)
     bytes += static_cast<char>(random.bits(static_cast<std::uint64_t>(i)));
   return bytes;
 }
 
 // As GPT-2 is published: names without "transformer.", and the attention's mask beside the weights.
-std::map<std::string, std::string> write_gpt2(const std::string& folder, DType dtype) {
+std::map<std::string, std::string> write_gpt2(const std::string& folder, Dtype dtype) {
   base::make_directories(folder);
   base::write_file_atomic(folder + "/config.json",
                           weights::hugging_face_config(tiny_gpt2(), "fp32", R"({"eos_token_id": 258})"));
   base::write_file_atomic(folder + "/generation_config.json", R"({"temperature": 0.7})");
-  std::vector<TensorEntry> entries{{"h.0.attn.bias", DType::u8, {1, 1, 20, 20}, 0, 0}};
+  std::vector<TensorEntry> entries{{"h.0.attn.bias", Dtype::uint8, {1, 1, 20, 20}, 0, 0}};
   std::map<std::string, std::string> tensors;
   const std::string prefix = "transformer.";
   for (const auto& info : shape::all_parameters(tiny_gpt2())) {
@@ -87,7 +87,7 @@ class ExportVerb : public testing::Test {
 };
 
 TEST_F(ExportVerb, AFolderComesBackWithEveryBitInItsOwnDtype) {
-  for (const auto& [dtype, word] : {std::pair{DType::f32, "fp32"}, {DType::bf16, "bf16"}, {DType::f16, "fp16"}}) {
+  for (const auto& [dtype, word] : {std::pair{Dtype::fp32, "fp32"}, {Dtype::bf16, "bf16"}, {Dtype::fp16, "fp16"}}) {
     const std::string from = *this / word, to = *this / word + "-out";
     const auto expected = write_gpt2(from, dtype);
     ASSERT_EQ(run_export({from, to + "/", "--max_shard_size", "8KB"}), 0);
@@ -102,12 +102,12 @@ TEST_F(ExportVerb, AFolderComesBackWithEveryBitInItsOwnDtype) {
     EXPECT_EQ(base::read_file(to + "/generation_config.json"), R"({"temperature": 0.7})");
     const auto config = nlohmann::json::parse(base::read_file(to + "/config.json"));
     EXPECT_EQ(config["eos_token_id"], 258);
-    EXPECT_EQ(config["torch_dtype"], dtype == DType::f32 ? "float32" : dtype == DType::bf16 ? "bfloat16" : "float16");
+    EXPECT_EQ(config["torch_dtype"], dtype == Dtype::fp32 ? "float32" : dtype == Dtype::bf16 ? "bfloat16" : "float16");
   }
 }
 
 TEST_F(ExportVerb, NumbersTooLargeForFp16AreTold) {
-  write_gpt2(*this / "m", DType::f32);
+  write_gpt2(*this / "m", Dtype::fp32);
   const auto self = comm::make_self_channel("self");
   const auto source = weights::open_model(*this / "m", *self);
   ExportArguments told;
@@ -124,7 +124,7 @@ TEST_F(ExportVerb, NumbersTooLargeForFp16AreTold) {
 }
 
 TEST_F(ExportVerb, TokenizersGoAlong) {
-  write_gpt2(*this / "m", DType::f32);
+  write_gpt2(*this / "m", Dtype::fp32);
   base::write_file_atomic(*this / "m/vocab.json", "of the model");
   base::make_directories(*this / "tokens");
   base::write_file_atomic(*this / "tokens/tokenizer.json", "of the user");
@@ -137,7 +137,7 @@ TEST_F(ExportVerb, TokenizersGoAlong) {
 }
 
 TEST_F(ExportVerb, WhatCannotBeIsRefusedAndLeavesNothing) {
-  write_gpt2(*this / "m", DType::f32);
+  write_gpt2(*this / "m", Dtype::fp32);
   const std::string m = *this / "m", out = *this / "out";
   EXPECT_THAT(refusal({m, m}), HasSubstr("is there already; name a folder that does not exist or is empty"));
   EXPECT_THAT(refusal({m, m + "/config.json"}), HasSubstr("is there already"));

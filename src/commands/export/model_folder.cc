@@ -14,7 +14,7 @@ namespace {
 void write_weights(weights::ModelSource& source, const ExportArguments& request, const std::string& folder,
                    ExportReport* report) {
   const auto self = comm::make_self_channel("export");
-  const checkpoint::DType dtype = dtype_of(report->dtype);
+  const base::Dtype dtype = dtype_of(report->dtype);
   const auto infos = shape::all_parameters(source.model());
   std::vector<checkpoint::TensorEntry> entries;
   for (const auto& info : infos) entries.push_back({info.name, dtype, info.shape, 0, 0});

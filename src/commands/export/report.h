@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "checkpoint/safetensors.h"
+#include "base/dtype.h"
 
 namespace troika::commands {
 
@@ -17,6 +17,6 @@ struct ExportReport {
 };
 
 // Of "fp32", "bf16", "fp16".
-checkpoint::DType dtype_of(const std::string& word);
+base::Dtype dtype_of(const std::string& word);
 
 }  // namespace troika::commands

@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <map>
 
-#include "base/error.h"
+#include "model/dtype_of.h"
 #include "tensor/tensor.h"
 #include "weights/conversion.h"
 
 namespace troika::commands {
 namespace {
 
-using checkpoint::DType;
+using base::Dtype;
 
 constexpr std::int64_t group_elements = 16 << 20, buffer_elements = 1 << 18;
 
@@ -43,7 +43,7 @@ std::vector<std::vector<Piece>> groups_of(const std::vector<shape::ParameterInfo
 
 class TensorsExport {
  public:
-  TensorsExport(DType dtype, const TensorStream& stream, ExportReport* report)
+  TensorsExport(Dtype dtype, const TensorStream& stream, ExportReport* report)
       : dtype_(dtype), stream_(stream), report_(*report) {}
 
   void write_group(const std::vector<Piece>& group) {
@@ -73,7 +73,7 @@ class TensorsExport {
     const float* values = slice.data.data<float>();
     const std::int64_t count = slice.data.elements();
     for (std::int64_t at = 0; at < count; at += buffer_elements) {
-      const std::int64_t now = std::min(buffer_elements, count - at), bytes = now * checkpoint::bytes_of(dtype_);
+      const std::int64_t now = std::min(buffer_elements, count - at), bytes = now * base::bytes_of(dtype_);
       overflowed_[slice.name] += weights::narrow(values + at, now, dtype_, buffer_.data());
       stream_.write(buffer_.data(), bytes);
       report_.bytes += bytes;
@@ -81,7 +81,7 @@ class TensorsExport {
     report_.parameters += count;
   }
 
-  const DType dtype_;
+  const Dtype dtype_;
   const TensorStream& stream_;
   ExportReport& report_;
   std::vector<std::byte> buffer_ = std::vector<std::byte>(buffer_elements * 4);
@@ -90,13 +90,11 @@ class TensorsExport {
 
 }  // namespace
 
-checkpoint::DType dtype_of(const std::string& word) {
-  const auto precision = config::word_or(word, config::Precision::fp32);
-  if (precision == config::Precision::bf16) return DType::bf16;
-  return precision == config::Precision::fp16 ? DType::f16 : DType::f32;
+base::Dtype dtype_of(const std::string& word) {
+  return model::dtype_of(config::word_or(word, config::Precision::fp32));
 }
 
-void export_tensors(const std::vector<shape::ParameterInfo>& infos, DType dtype, const TensorStream& stream,
+void export_tensors(const std::vector<shape::ParameterInfo>& infos, Dtype dtype, const TensorStream& stream,
                     ExportReport* report) {
   TensorsExport tensors(dtype, stream, report);
   for (const auto& group : groups_of(infos)) tensors.write_group(group);

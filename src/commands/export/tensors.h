@@ -20,7 +20,7 @@ struct TensorStream {
 
 // All elements of all tensors in order, in `dtype`. Memory: 64 MiB. Counts tensors, parameters and bytes in the report,
 // and notes for each tensor how many numbers became infinite.
-void export_tensors(const std::vector<shape::ParameterInfo>& infos, checkpoint::DType dtype, const TensorStream& stream,
+void export_tensors(const std::vector<shape::ParameterInfo>& infos, base::Dtype dtype, const TensorStream& stream,
                     ExportReport* report);
 
 }  // namespace troika::commands

@@ -15,6 +15,7 @@
 #include "commands/launch/recent_kills.h"
 #include "commands/launch/say.h"
 #include "host/memory.h"
+#include "host/signal_name.h"
 #include "records/gatherer.h"
 #include "rendezvous/failure_listener.h"
 #include "rendezvous/stopped_rank.h"
@@ -122,7 +123,7 @@ void Attempt::hear(int signal) {
     first_stop_ = now;
     launcher_says("stopping after this step, or at once before the first one; once more ends at once");
     records_.said(records::EventKind::stop_requested,
-                  fmt::format("the launcher got signal {} (SIG{})", signal, ::sigabbrev_np(signal)));
+                  fmt::format("the launcher got signal {} (SIG{})", signal, host::signal_name(signal)));
     send_all(signal == SIGINT ? SIGINT : SIGTERM);
   } else {
     interrupted_ = true;
@@ -214,7 +215,7 @@ void Attempt::watch_stops(Worker& worker, double now) {
     stopped_[rank] = worker.stopped_since;
     tell(StoppedRank::State::stopped,
          fmt::format("{} is stopped by signal {} (SIG{}); kill -CONT {} on its host lets it continue", name_of(worker),
-                     worker.stop, ::sigabbrev_np(worker.stop), worker.process.pid()));
+                     worker.stop, host::signal_name(worker.stop), worker.process.pid()));
   } else if (!stands && said != stopped_.end()) {
     if (!worker.ended)
       tell(StoppedRank::State::runs, fmt::format("{} continues after {:.0f} s", name_of(worker), now - said->second));

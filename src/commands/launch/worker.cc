@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/run_files.h"
 #include "base/text.h"
+#include "host/signal_name.h"
 
 namespace troika::commands {
 namespace {
@@ -73,9 +74,8 @@ bool see_stop(Worker& worker) {
 std::string describe_end(const Worker& worker, const std::string& host, std::int64_t memory_kills) {
   const std::string who = fmt::format("rank {} (host {}, pid {})", worker.plan.world_rank, host, worker.process.pid());
   if (worker.signal == 0) return fmt::format("{} ended with exit code {}", who, worker.exit_code);
-  const char* name = ::sigabbrev_np(worker.signal);
   std::string text =
-      fmt::format("{} was killed by signal {} (SIG{})", who, worker.signal, name == nullptr ? "?" : name);
+      fmt::format("{} was killed by signal {} (SIG{})", who, worker.signal, host::signal_name(worker.signal));
   if (worker.signal != SIGKILL) return text;
   if (memory_kills > 0)
     return text +

@@ -15,6 +15,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "commands/launch/worker.h"
+#include "host/signal_name.h"
 
 namespace troika::commands {
 namespace {
@@ -154,8 +155,7 @@ std::string reason_of(const OneRunEnd& end, const std::string& said) {
   if (both) return shortened(launcher + ": " + rank);
   if (!launcher.empty() || !rank.empty()) return shortened(launcher.empty() ? rank : launcher);
   if (end.signal == 0) return fmt::format("ended with exit code {} and gave no reason", end.exit_code);
-  const char* name = ::sigabbrev_np(end.signal);
-  return fmt::format("was killed by signal {} (SIG{})", end.signal, name == nullptr ? "?" : name);
+  return fmt::format("was killed by signal {} (SIG{})", end.signal, host::signal_name(end.signal));
 }
 
 }  // namespace troika::commands

@@ -1,4 +1,3 @@
-
 #include <cmath>
 #include <limits>
 
@@ -68,7 +67,8 @@ at::Tensor sum_by_kv_head(const at::Tensor& gradient_GSH, const AttentionInput& 
 
 AttentionOutput attention_forward(const AttentionInput& input) {
   const at::Tensor heads = head_index(input);
-  const at::Tensor scores = masked_scores(input, by_head(input.q_BTnH), by_head(tensor::theirs(input.k_BSkH).index_select(2, heads)));
+  const at::Tensor k_GSH = by_head(tensor::theirs(input.k_BSkH).index_select(2, heads));
+  const at::Tensor scores = masked_scores(input, by_head(input.q_BTnH), k_GSH);
   const at::Tensor lse_BnT = at::logsumexp(scores, {3});
   const at::Tensor weights_GTS = weights_from(scores, lse_BnT).flatten(0, 1);
   const at::Tensor out_GTH = at::bmm(weights_GTS, by_head(tensor::theirs(input.v_BSkH).index_select(2, heads)));

@@ -1,4 +1,3 @@
-
 #include <cmath>
 
 #include "kernels/reference/reference_test_support.h"

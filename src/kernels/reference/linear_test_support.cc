@@ -1,3 +1,4 @@
+#include <torch/version.h>
 
 #include "kernels/cpu_operands.h"
 #include "kernels/reference/reference_test_support.h"

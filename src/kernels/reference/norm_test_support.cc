@@ -1,4 +1,3 @@
-
 #include "kernels/cpu_operands.h"
 #include "kernels/reference/reference_test_support.h"
 #include "tensor/libtorch_test_support.h"

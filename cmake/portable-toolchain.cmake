@@ -1,0 +1,16 @@
+# Compiles for any Linux with glibc 2.28 or later of TROIKA_PORTABLE (x86_64 or aarch64) by zig's clang, whose C++ library is linked
+# statically: tools/portable.sh fetches it into TROIKA_ZIG and configures with this file.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES TROIKA_PORTABLE TROIKA_ZIG)
+set(CMAKE_SYSTEM_PROCESSOR ${TROIKA_PORTABLE})
+foreach(language C CXX)
+  set(CMAKE_${language}_COMPILER ${TROIKA_ZIG}/${TROIKA_PORTABLE}-${language})
+endforeach()
+set(CMAKE_AR ${TROIKA_ZIG}/ar)
+set(CMAKE_RANLIB ${TROIKA_ZIG}/ranlib)
+if(TROIKA_PORTABLE STREQUAL aarch64)
+  set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64-static)
+endif()
+foreach(kind PROGRAM LIBRARY INCLUDE PACKAGE)
+  set(CMAKE_FIND_ROOT_PATH_MODE_${kind} NEVER)
+endforeach()
