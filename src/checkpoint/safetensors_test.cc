@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <map>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -103,6 +104,23 @@ TEST(Safetensors, FilesWrittenByOthersAreRead) {
       complaint_about_header(R"({"w":{"dtype":"F16","shape":[],"data_offsets":[0,2]},"__metadata__":{}}   )", "ab"),
       "");
   EXPECT_EQ(complaint_about_header("{}", ""), "");
+}
+
+TEST(Safetensors, ElementTypesHaveTheirNameAndSize) {
+  const std::map<std::string, std::int64_t> bytes{{"F32", 4}, {"BF16", 2}, {"F16", 2}, {"F64", 8}, {"I64", 8},
+                                                  {"I32", 4}, {"I16", 2},  {"I8", 1},  {"U8", 1},  {"BOOL", 1}};
+  for (const auto& [name, size] : bytes) {
+    const std::string header = R"({"w":{"dtype":")" + name + R"(","shape":[1],"data_offsets":[0,)" + std::to_string(size) + "]}}";
+    EXPECT_EQ(complaint_about_header(header, std::string(static_cast<std::size_t>(size), 'a')), "") << name;
+    const auto dtype = StoredDtype::named(name);
+    ASSERT_TRUE(dtype.has_value()) << name;
+    EXPECT_EQ(dtype->name(), name);
+    EXPECT_EQ(dtype->bytes(), size) << name;
+  }
+  EXPECT_EQ(StoredDtype(base::Dtype::int64).name(), "I64");
+  EXPECT_EQ(StoredDtype(base::Dtype::uint8).name(), "U8");
+  EXPECT_NE(*StoredDtype::named("I16"), base::Dtype::bf16);
+  EXPECT_FALSE(StoredDtype::named("F8").has_value());
 }
 
 TEST(Safetensors, HeaderLengthsThatLieAreRefused) {

@@ -113,7 +113,8 @@ TEST_F(Source, AModelOfFewerLayersTakesTheFirstOnes) {
   source->check(first);
   const auto wanted = all_of(first);
   source->load(first, wanted, *self);
-  EXPECT_FLOAT_EQ(tensor::theirs(wanted.back().data).max().item<float>(), 24);  // model.norm.weight, the last of the folder's tensors
+  // model.norm.weight, the last of the folder's tensors
+  EXPECT_FLOAT_EQ(tensor::theirs(wanted.back().data).max().item<float>(), 24);
   EXPECT_LT(source->bytes_read(), source->bytes());
   config::ModelSettings wider = tiny_qwen3();
   wider.ffn = 13;
