@@ -27,7 +27,7 @@ Sight sight_of(const CausalWindow& window);
 // that see no key are in documents without keys, keys that nobody sees in documents without queries.
 struct Varlen {
   tensor::Tensor cu_seqlens_q, cu_seqlens_k;  // int32, [documents + 1]
-  std::int64_t max_seqlen_q = 0;       // at least 2: with 1, flash attention may regroup heads and refuse documents without queries
+  std::int64_t max_seqlen_q = 0;       // at least 2: with 1, libraries regroup heads and refuse documents without queries
   std::int64_t max_seqlen_k = 0;       // of documents without queries too, whose keys get their zero gradient
   std::int64_t queries = 0, keys = 0;  // B * T, B * S
   bool defined() const { return cu_seqlens_q.defined(); }

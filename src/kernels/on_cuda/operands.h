@@ -14,10 +14,7 @@ inline cuda::Stream stream_of(const tensor::Tensor& x) {
   return {c10::cuda::getCurrentCUDAStream(x.device().index()).stream()};
 }
 
-inline cuda::Dtype dtype_of(const tensor::Tensor& x) {
-  if (x.dtype() == tensor::Dtype::bf16) return cuda::Dtype::bf16;
-  return x.dtype() == tensor::Dtype::fp16 ? cuda::Dtype::fp16 : cuda::Dtype::fp32;
-}
+inline cuda::Dtype dtype_of(const tensor::Tensor& x) { return x.dtype(); }
 
 // Null of an undefined tensor.
 inline void* data_of(const tensor::Tensor& x) { return x.defined() ? x.data() : nullptr; }
