@@ -5,7 +5,7 @@
 
 namespace troika::commands {
 
-std::string own_program();                            // its path; ConfigError where it is not found
-std::string running_program();                        // the same, also where its file was replaced meanwhile
+std::string own_program();      // its path; ConfigError where it is not found
+std::string running_program();  // the same, also where its file was replaced meanwhile
 
 }  // namespace troika::commands

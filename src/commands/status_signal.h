@@ -8,8 +8,8 @@
 
 namespace troika::commands {
 
-// Made before any other thread of ours, so that all of them leave the signal to this one's; `troika` blocks it before it becomes
-// the engine. Without an answer it is heard and nothing happens.
+// Made before any other thread, so that all of them leave the signal to this one's; main blocks it before that. Without an answer
+// it is heard and nothing happens.
 class StatusSignal {
  public:
   StatusSignal();

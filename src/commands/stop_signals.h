@@ -1,5 +1,6 @@
-// Ctrl-C, SIGTERM and SIGUSR2 as stop requests, and SIGUSR1 where it is one. At first one ends the process at once: whatever it does can be begun again. From
-// begin_polling() on, the first asks the run to save and stop after the step, and a second ends the process at once.
+// Ctrl-C, SIGTERM and SIGUSR2 as stop requests, and SIGUSR1 where it is one. At first one ends the process at once: whatever it
+// does can be begun again. From begin_polling() on, the first asks the run to save and stop after the step, and a second ends the
+// process at once.
 #pragma once
 
 #include <signal.h>
@@ -14,8 +15,7 @@
 
 namespace troika::commands {
 
-// Made before any other thread of ours, so that all of them leave the signals to this one; threads that libraries start
-// while they are loaded got the mask from `troika`, which blocks these signals before it becomes the engine.
+// Made before any other thread, so that all of them leave the signals to this one.
 class StopSignals {
  public:
   // What goes to stderr at the first signal; "": nothing.

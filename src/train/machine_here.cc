@@ -18,7 +18,7 @@ planner::TimedProduct time_product(const config::ModelSettings& model) {
   constexpr std::int64_t largest_width = 1024, rows = 256;
   constexpr double seconds_to_time = 0.01;
   const std::int64_t width = std::min(largest_width, model.hidden), out = std::min(largest_width, model.ffn);
-  const tensor::Tensor x = tensor::zeros_float({rows, width}, tensor::Device()), w = tensor::zeros_float({out, width}, tensor::Device());
+  const tensor::Tensor x = tensor::zeros({rows, width}), w = tensor::zeros({out, width});
   kernels::linear_forward(x, w);
   const double begin = base::monotonic_seconds();
   double seconds = 0, products = 0;

@@ -14,7 +14,8 @@ constexpr std::uint32_t probe_tag = 1;
 
 // The largest of all ranks' values.
 double slowest(comm::Channel& world, double mine) {
-  const tensor::Tensor value = tensor::full({1}, mine, tensor::Dtype::fp64), all = tensor::empty({world.size()}, tensor::Dtype::fp64);
+  const tensor::Tensor value = tensor::full({1}, mine, tensor::Dtype::fp64);
+  const tensor::Tensor all = tensor::empty({world.size()}, tensor::Dtype::fp64);
   std::vector<tensor::Tensor> parts;
   for (int rank = 0; rank < world.size(); ++rank) parts.push_back(all.narrow(0, rank, 1));
   comm::all_gather(world, value, parts);

@@ -1,5 +1,4 @@
 // Checkpoints that are written while training runs: what they hold, what they cost, and what remains when the run ends meanwhile.
-#include <ATen/ATen.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -84,7 +84,9 @@ void add_low_rank(const Factors& factors, double scale, const shape::Region& reg
     const std::int64_t count = std::min(piece_elements, data.elements() - begin);
     const tensor::Tensor piece = tensor::empty({count}, tensor::Dtype::fp32);
     float* to = piece.data<float>();
-    cpu::parallel_pieces(count, sum_grain, [&](std::int64_t from, std::int64_t end) { sum.write(begin + from, end - from, to + from); });
+    cpu::parallel_pieces(count, sum_grain, [&](std::int64_t from, std::int64_t end) {
+      sum.write(begin + from, end - from, to + from);
+    });
     tensor::add(data.narrow(0, begin, count), piece.to(data.device()));
   }
 }

@@ -152,7 +152,8 @@ class MergedSource : public ModelSource {
 
   void add(const Job& job) const {
     const config::AdapterSize& size = adapted_.at(job.weight->name);
-    const Factors factors{job.b.data.view({-1, size.rank}).to(tensor::Dtype::fp64), job.a.data.view({size.rank, -1}).to(tensor::Dtype::fp64)};
+    const Factors factors{job.b.data.view({-1, size.rank}).to(tensor::Dtype::fp64),
+                          job.a.data.view({size.rank, -1}).to(tensor::Dtype::fp64)};
     add_low_rank(factors, size.scale, job.weight->region, job.weight->shape[1], job.weight->data);
   }
 

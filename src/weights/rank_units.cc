@@ -58,7 +58,8 @@ std::vector<Bucket*> frozen_buckets(const executor::Units& units) {
 template <class Set>
 void fill_through_fp32(const tensor::Device& device, const Bucket& bucket, tensor::Ledger& ledger, const Set& set) {
   const tensor::Tensor& own = bucket.own_values();
-  const tensor::Tensor exact = tensor::booked_empty(own.elements(), tensor::Dtype::fp32, device, ledger, tensor::MemoryUse::parameters);
+  const tensor::Tensor exact =
+      tensor::booked_empty(own.elements(), tensor::Dtype::fp32, device, ledger, tensor::MemoryUse::parameters);
   set(exact);
   own.copy_from(exact);
 }

@@ -32,8 +32,9 @@ KernelBody adamw_step(const Operands& operands, std::int64_t P, config::Precisio
   const kernels::AdamW settings{3e-4, 0.9, 0.95, 1e-8, 10, 1.0};
   const tensor::Tensor parameter = operands.random_float({P}), gradient = operands.random_float({P});
   const tensor::Tensor m = operands.random_float({P}), v = tensor::ones({P}, m.type());
+  const tensor::TensorType rounded_type = parameter.type().of(model::dtype_of(precision));
   const tensor::Tensor rounded =
-      precision == config::Precision::fp32 ? tensor::Tensor() : tensor::empty({P}, parameter.type().of(model::dtype_of(precision)));
+      precision == config::Precision::fp32 ? tensor::Tensor() : tensor::empty({P}, rounded_type);
   return [=] { kernels::adamw_summed(settings, {{P, 0.1}}, {parameter, gradient, m, v, rounded}); };
 }
 
