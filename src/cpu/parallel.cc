@@ -63,7 +63,9 @@ void tell_libraries_to_be_alone() {
 
 // One call: who takes a piece increments `next`.
 struct Job {
-  std::int64_t count;
+  Job(std::int64_t pieces, const std::function<void(std::int64_t)>& work_of) : count(pieces), body(work_of) {}
+
+  const std::int64_t count;
   const std::function<void(std::int64_t)>& body;
   std::atomic<std::int64_t> next{0};
   std::mutex mutex;
@@ -189,7 +191,7 @@ int threads() { return inside_a_body ? 1 : team().size(); }
 
 void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& body) {
   if (count <= 0) return;
-  Job job{count, body};
+  Job job(count, body);
   if (count == 1 || threads() == 1) {
     const Inside inside;
     job.work();
