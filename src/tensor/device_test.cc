@@ -2,7 +2,6 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include "base/error.h"
 #include "tensor/libtorch_test_support.h"
@@ -44,11 +43,11 @@ TEST(PickDevice, RefusesAnUnknownWordAndNamesTheChoices) {
 }
 
 TEST(SetThreads, BoundsTheThreadsOfOperations) {
-  const int before = omp_get_max_threads();
+  const int before = threads();
   set_threads(2);
-  EXPECT_EQ(omp_get_max_threads(), 2);
+  EXPECT_EQ(threads(), 2);
   set_threads(1);
-  EXPECT_EQ(omp_get_max_threads(), 1);
+  EXPECT_EQ(threads(), 1);
   set_threads(before);
 }
 
