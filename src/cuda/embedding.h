@@ -19,7 +19,7 @@ struct EmbeddingTable {
 void embedding_forward(const EmbeddingTable& table, std::int64_t M, const std::int64_t* ids, const void* weights,
                        void* x, const Stream& stream);
 
-// The tokens of a batch by id: the caller sorts them, stably (at::sort with stable = true on the device; the ids of a
+// The tokens of a batch by id: the caller sorts them, stably (a stable sort on the device; the ids of a
 // batch are known before its forward). sorted[i] is the id of row order[i] of dx, ascending; equal ids in ascending
 // order of rows.
 struct TokensById {
