@@ -69,9 +69,9 @@ LowRank::LowRank(const config::ModelSettings& model, const shape::Trained& train
   for (const Rows& rows : rows_of(model, widths, projection)) {
     if (std::find(targets.begin(), targets.end(), rows.target) != targets.end()) {
       const config::AdapterSize size = config::adapter_size(trained.lora, {segment - 1, rows.target});
-      parts_.push_back({O, rows.count, R, size.rank, size.scale});
+      parts_.push_back({O, rows.count, R, size.rank, static_cast<float>(size.scale)});
       R += size.rank;
-      one_scale_ = one_scale_ && size.scale == parts_.front().scale;
+      one_scale_ = one_scale_ && parts_.back().scale == parts_.front().scale;
     }
     O += rows.count;
   }

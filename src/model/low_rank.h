@@ -42,7 +42,7 @@ class LowRank {
   // The rows of y that one target gives, and its rows of A.
   struct Part {
     std::int64_t first = 0, rows = 0, first_rank = 0, rank = 0;
-    double scale = 0;
+    float scale = 0;  // as forward and backward both read it
   };
   tensor::Tensor a(const tensor::Tensor& flat) const;                        // [R, I]
   tensor::Tensor b(const tensor::Tensor& flat, std::size_t part) const;      // [rows, rank]
