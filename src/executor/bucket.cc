@@ -43,7 +43,7 @@ Bucket::Bucket(shape::SegmentLayout layout, Content content, const BucketSetting
       sum_(shape::shard_plan(layout_, replicas_), settings.sum, settings.streams->device(), ledger) {
   held_ = holds_range() ? sum_.mine() : shape::Range{0, layout_.elements};
   const tensor::Tensor stored = tensor::booked_empty(shards_values() ? held_.count : layout_.elements, settings.dtype,
-                                                 settings.streams->device(), ledger, tensor::MemoryUse::parameters);
+                                                     settings.streams->device(), ledger, tensor::MemoryUse::parameters);
   if (shards_values()) {
     shard_ = stored;
   } else {

@@ -24,7 +24,7 @@ struct BucketSettings {
   int zero = 0;
   shape::SumShape sum;
   tensor::Dtype dtype = tensor::Dtype::fp32;  // of the parameters as forward and backward read them
-  tensor::Streams* streams = nullptr;              // of the rank's device; must outlive the bucket
+  tensor::Streams* streams = nullptr;         // of the rank's device; must outlive the bucket
   config::OptimizerSettings optimizer;
   shape::StatePlace state;
   optimizer::Checksums checksums = optimizer::Checksums::off;

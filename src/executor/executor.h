@@ -111,7 +111,7 @@ class Executor {
   int exponent_of(std::size_t parameter) const;
   struct OwnFacts {                          // of this rank; on the host
     std::map<int, kernels::LossSum> losses;  // by the step's microbatch
-    tensor::Tensor squares, largest;             // of gradients; undefined in an evaluation
+    tensor::Tensor squares, largest;         // of gradients; undefined in an evaluation
   };
   OwnFacts read_facts();
   void check_channels();

@@ -22,7 +22,7 @@ std::vector<const Bucket*> counted(const Units& units) {
 
 // By replica; only on replica 0.
 std::vector<tensor::Tensor> squares_of_replicas(const Units& units, const tensor::Tensor& mine, comm::Channel& replicas,
-                                            const Bucket::OnWait& on_wait) {
+                                                const Bucket::OnWait& on_wait) {
   if (replicas.size() == 1) return {mine};
   const double begin = base::monotonic_seconds();
   std::vector<tensor::Tensor> all;

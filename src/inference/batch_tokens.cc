@@ -40,7 +40,8 @@ model::Tokens tokens_of(const data::TokenBatch& batch, const sharding::ContextGr
     return context.size() > 1 ? tensor::rows_of(all_BT.t(), positions_t).t() : all_BT;
   };
   const auto own_rows = [&](const std::vector<std::int32_t>& ids) {
-    const tensor::Tensor all = tensor::borrow(const_cast<std::int32_t*>(ids.data()), {batch.rows, batch.length}, tensor::Dtype::int32);
+    const tensor::Tensor all =
+        tensor::borrow(const_cast<std::int32_t*>(ids.data()), {batch.rows, batch.length}, tensor::Dtype::int32);
     return tensor::to_device(own(all).to(tensor::Dtype::int64).flatten(), device);
   };
   model::Tokens tokens;

@@ -15,7 +15,7 @@ class TextModel {
  public:
   struct Options {
     std::int64_t context = 0;  // the most positions of a text; 0: as many as the model has
-    tensor::Device device{tensor::Device()};
+    tensor::Device device;
     tensor::Dtype dtype = tensor::Dtype::fp32;
   };
 

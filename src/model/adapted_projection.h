@@ -27,14 +27,14 @@ class AdaptedProjection {
   bool has_gradient() const { return trained_ || adapter_.any(); }
 
   tensor::Tensor forward(const ProjectionBuffer& w, const tensor::Tensor& x_MI, const Tokens& tokens,
-                     LowRankSaved& saved) const;
+                         LowRankSaved& saved) const;
   // forward in two steps, where the projection's sum over tp ranks lies between them. add_bias works in place.
   tensor::Tensor multiply(const ProjectionBuffer& w, const tensor::Tensor& x_MI, const Tokens& tokens,
-                      LowRankSaved& saved) const;
+                          LowRankSaved& saved) const;
   void add_bias(const ProjectionBuffer& w, const tensor::Tensor& y_MO) const { own_.add_bias(w.own, y_MO); }
 
   tensor::Tensor backward_input(const ProjectionBuffer& w, const tensor::Tensor& dy_MO, const Tokens& tokens,
-                            LowRankSaved& saved) const;  // dx_MI
+                                LowRankSaved& saved) const;  // dx_MI
   void backward_weight(const ProjectionLeaves& dw, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI,
                        const Tokens& tokens, const LowRankSaved& saved) const;
 

@@ -52,7 +52,7 @@ AttentionHalf::Weights AttentionHalf::weights(const HalfBuffer& buffer) const {
 
 // The heads [first, first + count) of q, k, v side by side, as a strided view.
 tensor::Tensor AttentionHalf::heads(const tensor::Tensor& qkv_MC, const Tokens& tokens, std::int64_t first,
-                                std::int64_t count) const {
+                                    std::int64_t count) const {
   return qkv_MC.view({tokens.B, tokens.T, n + 2 * k, H}).narrow(2, first, count);
 }
 
@@ -72,7 +72,7 @@ void AttentionHalf::rotate(const Weights& w, const Tokens& tokens, AttentionSave
 }
 
 tensor::Tensor AttentionHalf::forward(const HalfBuffer& parameters, const tensor::Tensor& x_mD, const Tokens& tokens,
-                                  shape::SavedActivations activations, AttentionSaved& s) const {
+                                      shape::SavedActivations activations, AttentionSaved& s) const {
   const Weights w = weights(parameters);
   const std::int64_t M = tokens.B * tokens.T;
   s.x_mD = x_mD;
@@ -90,7 +90,7 @@ tensor::Tensor AttentionHalf::forward(const HalfBuffer& parameters, const tensor
 }
 
 tensor::Tensor AttentionHalf::backward_input(const HalfBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,
-                                         AttentionSaved& s) const {
+                                             AttentionSaved& s) const {
   const Weights w = weights(parameters);
   s.dy_MD = groups_.tensor->all_gather(dy_mD, tokens.B * tokens.T);
   if (qkv_.has_gradient() && !s.normed_mD.defined()) s.normed_mD = norm_->forward(w.norm_E, s.x_mD, nullptr);

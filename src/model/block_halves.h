@@ -54,15 +54,15 @@ class AttentionHalf {
   std::int64_t adapter_elements() const;
 
   tensor::Tensor forward(const HalfBuffer& parameters, const tensor::Tensor& x_mD, const Tokens& tokens,
-                     shape::SavedActivations activations, AttentionSaved& saved) const;
+                         shape::SavedActivations activations, AttentionSaved& saved) const;
   tensor::Tensor backward_input(const HalfBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,
-                            AttentionSaved& saved) const;
+                                AttentionSaved& saved) const;
   void backward_weight(const HalfLeaves& leaves, const Tokens& tokens, const AttentionSaved& saved) const;
 
   // forward for new rows x_MD of sequences whose earlier keys and values lie in caches, alone in its groups and without
   // adapters; writes the new ones of `block` (0 is the first) beside them.
   tensor::Tensor extend(const tensor::Tensor& parameters, const tensor::Tensor& x_MD, const NewRows& rows,
-                    std::int64_t block) const;
+                        std::int64_t block) const;
 
  private:
   struct Weights {
@@ -112,9 +112,9 @@ class FeedForwardHalf {
                   int segment = 1);
 
   tensor::Tensor forward(const HalfBuffer& parameters, const StreamSum& x, const Tokens& tokens,
-                     shape::SavedActivations activations, FeedForwardSaved& saved) const;
+                         shape::SavedActivations activations, FeedForwardSaved& saved) const;
   tensor::Tensor backward_input(const HalfBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,
-                            FeedForwardSaved& saved) const;
+                                FeedForwardSaved& saved) const;
   void backward_weight(const HalfLeaves& leaves, const Tokens& tokens, const FeedForwardSaved& saved) const;
 
  private:

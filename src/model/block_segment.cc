@@ -41,7 +41,7 @@ class BlockSegment final : public Segment {
   }
 
   tensor::Tensor backward_input(const SegmentBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,
-                            Saved& saved) const override {
+                                Saved& saved) const override {
     auto& s = static_cast<BlockSaved&>(saved);
     const tensor::Tensor dmid_mD = feed_forward_.backward_input(of_feed_forward(parameters), dy_mD, tokens, s.feed_forward);
     return attention_.backward_input(of_attention(parameters), dmid_mD, tokens, s.attention);

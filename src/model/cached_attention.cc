@@ -30,7 +30,7 @@ tensor::Tensor AttentionHalf::attend(const tensor::Tensor& q_MnH, const NewRows&
 }
 
 tensor::Tensor AttentionHalf::extend(const tensor::Tensor& parameters, const tensor::Tensor& x_MD, const NewRows& rows,
-                                 std::int64_t block) const {
+                                     std::int64_t block) const {
   const Weights w = weights({parameters, {}});
   LowRankSaved no_adapter;
   Tokens tokens;

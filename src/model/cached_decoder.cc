@@ -43,7 +43,7 @@ void CachedDecoder::check(const std::vector<Continuation>& sequences) const {
 }
 
 tensor::Tensor CachedDecoder::pass(const std::vector<const Continuation*>& sequences, std::int64_t first,
-                               std::int64_t count) const {
+                                   std::int64_t count) const {
   std::vector<std::int64_t> ids, positions;
   NewRows rows;
   for (const Continuation* one : sequences) {
@@ -94,7 +94,7 @@ tensor::Tensor CachedDecoder::last_row(const Continuation& sequence) const {
 tensor::Tensor CachedDecoder::extend(const std::vector<Continuation>& sequences) const {
   check(sequences);
   const tensor::Tensor logits_BV = tensor::empty({static_cast<std::int64_t>(sequences.size()), model_.vocab},
-                                         parameters_.front().type().of(tensor::Dtype::fp32));
+                                                 parameters_.front().type().of(tensor::Dtype::fp32));
   std::vector<std::size_t> single;
   for (std::size_t i = 0; i < sequences.size(); ++i) {
     if (sequences[i].ids.size() == 1) {

@@ -47,7 +47,7 @@ class Decoder {
  public:
   struct Options {
     std::int64_t seq_len = 0;
-    tensor::Device device{tensor::Device()};
+    tensor::Device device;
     tensor::Dtype dtype = tensor::Dtype::fp32;  // of the parameters and activations
     Parallelism parallel;
   };

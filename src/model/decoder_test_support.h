@@ -2,7 +2,6 @@
 // them, and whole tensors put together from the slots of one or several ranks.
 #pragma once
 
-
 #include <map>
 #include <string>
 #include <vector>

@@ -74,7 +74,7 @@ std::unique_ptr<Segment> make_embedding_segment(const config::ModelSettings& mod
 }
 
 tensor::Tensor embed(const config::ModelSettings& model, const tensor::Tensor& flat, const tensor::Tensor& ids_M,
-                 const tensor::Tensor& positions_M) {
+                     const tensor::Tensor& positions_M) {
   const std::int64_t V = model.vocab, P = model.max_positions, D = model.hidden;
   const tensor::Tensor x_MD = kernels::embedding_forward(ids_M, flat.narrow(0, 0, V * D).view({V, D}), 0);
   if (shape::has_rotary_positions(shape::architecture_of(model))) return x_MD;

@@ -17,6 +17,6 @@ std::unique_ptr<Segment> make_embedding_segment(const config::ModelSettings& mod
 
 // The rows of ids at any positions, without tensor parallelism: ids_M, positions_M (int64) -> [M, D]. `flat`: segment 0's.
 tensor::Tensor embed(const config::ModelSettings& model, const tensor::Tensor& flat, const tensor::Tensor& ids_M,
-                 const tensor::Tensor& positions_M);
+                     const tensor::Tensor& positions_M);
 
 }  // namespace troika::model

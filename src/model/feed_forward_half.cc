@@ -40,7 +40,7 @@ FeedForwardHalf::Weights FeedForwardHalf::weights(const HalfBuffer& buffer) cons
 }
 
 tensor::Tensor FeedForwardHalf::forward(const HalfBuffer& parameters, const StreamSum& x, const Tokens& tokens,
-                                    shape::SavedActivations activations, FeedForwardSaved& s) const {
+                                        shape::SavedActivations activations, FeedForwardSaved& s) const {
   const Weights w = weights(parameters);
   s.x_mD = x.x_mD;
   s.normed_mD = norm_->forward(w.norm_E, x.x_mD, &s.norm, x.plus_mD);
@@ -56,7 +56,7 @@ tensor::Tensor FeedForwardHalf::forward(const HalfBuffer& parameters, const Stre
 }
 
 tensor::Tensor FeedForwardHalf::backward_input(const HalfBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,
-                                           FeedForwardSaved& s) const {
+                                               FeedForwardSaved& s) const {
   const Weights w = weights(parameters);
   s.dy_MD = groups_.tensor->all_gather(dy_mD, tokens.B * tokens.T);
   if (down_.has_gradient() && !s.hidden_MF.defined()) s.hidden_MF = activation_.forward(s.up_MU);

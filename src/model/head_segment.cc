@@ -76,7 +76,7 @@ class HeadSegment final : public Segment {
   }
 
   tensor::Tensor backward_input(const SegmentBuffer& parameters, const tensor::Tensor&, const Tokens& tokens,
-                            Saved& saved) const override {
+                                Saved& saved) const override {
     auto& s = static_cast<HeadSaved&>(saved);
     const HeadTensors p = views(parameters, norm_->elements(), vocab_.count, D);
     const tensor::Tensor dnormed_mD = groups_.tensor->reduce_scatter(kernels::output_loss_backward_input(

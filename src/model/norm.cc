@@ -13,15 +13,15 @@ class RmsNorm final : public Norm {
   RmsNorm(std::int64_t elements, double eps) : Norm(elements), eps_(eps) {}
 
   tensor::Tensor forward(const tensor::Tensor& w_E, const tensor::Tensor& x_MD, NormSaved* saved,
-                     const tensor::Tensor& plus_MD) const override {
+                         const tensor::Tensor& plus_MD) const override {
     kernels::RmsNormSaved kept;
     tensor::Tensor y_MD = kernels::rms_norm_forward(x_MD, w_E, eps_, saved == nullptr ? nullptr : &kept, plus_MD);
     if (saved != nullptr) saved->rstd_M = kept.rstd_M;
     return y_MD;
   }
 
-  tensor::Tensor backward(const tensor::Tensor& w_E, const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD, const NormSaved& saved,
-                      const tensor::Tensor& dw_E, const tensor::Tensor& plus_MD) const override {
+  tensor::Tensor backward(const tensor::Tensor& w_E, const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD,
+                          const NormSaved& saved, const tensor::Tensor& dw_E, const tensor::Tensor& plus_MD) const override {
     return kernels::rms_norm_backward(dy_MD, x_MD, w_E, {saved.rstd_M}, dw_E, plus_MD);
   }
 
@@ -34,7 +34,7 @@ class LayerNorm final : public Norm {
   LayerNorm(std::int64_t elements, std::int64_t width, double eps) : Norm(elements), D(width), eps_(eps) {}
 
   tensor::Tensor forward(const tensor::Tensor& w_E, const tensor::Tensor& x_MD, NormSaved* saved,
-                     const tensor::Tensor& plus_MD) const override {
+                         const tensor::Tensor& plus_MD) const override {
     kernels::LayerNormSaved kept;
     tensor::Tensor y_MD =
         kernels::layer_norm_forward(x_MD, gain(w_E), bias(w_E), eps_, saved == nullptr ? nullptr : &kept, plus_MD);
@@ -42,8 +42,8 @@ class LayerNorm final : public Norm {
     return y_MD;
   }
 
-  tensor::Tensor backward(const tensor::Tensor& w_E, const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD, const NormSaved& saved,
-                      const tensor::Tensor& dw_E, const tensor::Tensor& plus_MD) const override {
+  tensor::Tensor backward(const tensor::Tensor& w_E, const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD,
+                          const NormSaved& saved, const tensor::Tensor& dw_E, const tensor::Tensor& plus_MD) const override {
     return kernels::layer_norm_backward(dy_MD, x_MD, gain(w_E), {saved.mean_M, saved.rstd_M}, gain(dw_E), bias(dw_E),
                                         plus_MD);
   }

@@ -23,10 +23,11 @@ class Norm {
 
   // Returns y_MD; fills `saved` when it is not null. plus_MD, where it is defined, is added to x first, in place.
   virtual tensor::Tensor forward(const tensor::Tensor& w_E, const tensor::Tensor& x_MD, NormSaved* saved,
-                             const tensor::Tensor& plus_MD = {}) const = 0;
+                                 const tensor::Tensor& plus_MD = {}) const = 0;
   // Returns dx_MD = gradient + plus_MD (may be undefined) and writes dw_E.
   virtual tensor::Tensor backward(const tensor::Tensor& w_E, const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD,
-                              const NormSaved& saved, const tensor::Tensor& dw_E, const tensor::Tensor& plus_MD = {}) const = 0;
+                                  const NormSaved& saved, const tensor::Tensor& dw_E,
+                                  const tensor::Tensor& plus_MD = {}) const = 0;
 
  protected:
   explicit Norm(std::int64_t elements) : elements_(elements) {}

@@ -1,11 +1,11 @@
 #include "model/reference_test_support.h"
 
 #include <fmt/format.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <cmath>
 #include <limits>
 
-#include <torch/csrc/autograd/autograd.h>
 #include "tensor/libtorch_test_support.h"
 
 namespace troika::model {

@@ -2,7 +2,6 @@
 // the weights by their published names.
 #pragma once
 
-
 #include <cstdint>
 #include <map>
 #include <string>

@@ -72,7 +72,7 @@ class Segment {
   // dy_mD: gradient of the output (undefined for the head, whose loss is summed over tokens and scaled by
   // loss_scale / (B * T_whole)). Returns dx_mD, undefined for the embedding.
   virtual tensor::Tensor backward_input(const SegmentBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,
-                                    Saved& saved) const = 0;
+                                        Saved& saved) const = 0;
 
   // Writes this microbatch's gradient of every trained parameter, in pieces of whole parameters; those open at one time
   // have at most the layout's largest_piece elements. After backward_input. What several tp ranks hold is their sum, with

@@ -11,8 +11,8 @@
 #include "comm/threads_channel.h"
 #include "kernels/flat.h"
 #include "shape/gradient_bytes.h"
-#include "tensor/libtorch_test_support.h"
 #include "sharding/gradient_sum.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::sharding {
 namespace {

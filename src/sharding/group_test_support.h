@@ -1,7 +1,6 @@
 // What the tests of the groups share: ranks as threads, and seeded tensors.
 #pragma once
 
-
 #include <functional>
 #include <string>
 

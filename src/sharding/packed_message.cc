@@ -10,7 +10,7 @@ namespace troika::sharding {
 
 // Of a stream: the buffer's first part, and the second where it needs one, and the rest.
 static std::vector<tensor::Tensor> parts_of(const kernels::PackedStream& stream, std::int64_t integers,
-                                        std::int64_t words) {
+                                            std::int64_t words) {
   const std::int64_t first = shape::message_words(integers), in_buffer = std::min(words, stream.front.elements());
   std::vector<tensor::Tensor> parts{stream.front.narrow(0, 0, first)};
   if (in_buffer > first) parts.push_back(stream.front.narrow(0, first, in_buffer - first));

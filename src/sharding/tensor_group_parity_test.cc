@@ -4,8 +4,8 @@
 #include <mutex>
 
 #include "sharding/group_test_support.h"
-#include "tensor/libtorch_test_support.h"
 #include "sharding/tensor_group.h"
+#include "tensor/libtorch_test_support.h"
 
 namespace troika::sharding {
 namespace {
@@ -78,7 +78,8 @@ TEST(TensorGroup, SpreadBringsEveryRankAllRows) {
         const TensorGroup group(channel, shape::SequenceParallel::on);
         const shape::Range rows = group.rows(M);
         EXPECT_TRUE(at::equal(group.all_gather(whole.narrow(0, rows.begin, rows.count), M), whole));
-        EXPECT_TRUE(TensorGroup(channel, shape::SequenceParallel::off).all_gather(whole, M).data() == tensor::Tensor(whole).data());
+        const TensorGroup off(channel, shape::SequenceParallel::off);
+        EXPECT_TRUE(off.all_gather(whole, M).data() == tensor::Tensor(whole).data());
       });
     }
   }
