@@ -99,15 +99,20 @@ Pair log_of(const Pair& d, int k) {
   return k == 0 ? of_m : ln2 * k + of_m;
 }
 
-// Of a finite x > 0.
-Pair log_pair(double x) {
+// x = m 2^k with m between sqrt(1/2) and sqrt(2), of a finite x > 0.
+struct Scaled {
+  double m;
+  int k;
+};
+Scaled scaled_of(double x) {
   int k = 0;
-  double m = std::frexp(x, &k);
-  if (m < 0x1.6a09e667f3bcdp-1) {
-    m *= 2;
-    --k;
-  }
-  return log_of({m - 1, 0}, k);
+  const double m = std::frexp(x, &k);
+  return m < 0x1.6a09e667f3bcdp-1 ? Scaled{2 * m, k - 1} : Scaled{m, k};
+}
+
+Pair log_pair(double x) {
+  const Scaled scaled = scaled_of(x);
+  return log_of({scaled.m - 1, 0}, scaled.k);
 }
 
 struct Turned {
@@ -166,23 +171,13 @@ double log1p(double x) {
   if (std::abs(x) < 0x1p-60) return x;
   if (x > -0.29 && x < 0.41) return log_of({x, 0}, 0).high;
   const Pair whole = sum(1, x);
-  int k = 0;
-  double m = std::frexp(whole.high, &k);
-  if (m < 0x1.6a09e667f3bcdp-1) {
-    m *= 2;
-    --k;
-  }
-  return log_of(Pair{m - 1, 0} + std::ldexp(whole.low, -k), k).high;
+  const Scaled scaled = scaled_of(whole.high);
+  return log_of(Pair{scaled.m - 1, 0} + std::ldexp(whole.low, -scaled.k), scaled.k).high;
 }
 
 float log2(float x) {
   if (!(x > 0 && x < infinity)) return static_cast<float>(log(x));
-  int k = 0;
-  double m = std::frexp(static_cast<double>(x), &k);
-  if (m < 0x1.6a09e667f3bcdp-1) {
-    m *= 2;
-    --k;
-  }
+  const auto [m, k] = scaled_of(static_cast<double>(x));
   constexpr double series[] = {2.0, 2.0 / 3, 2.0 / 5, 2.0 / 7, 2.0 / 9, 2.0 / 11, 2.0 / 13, 2.0 / 15, 2.0 / 17};
   const double s = (m - 1) / (m + 1);
   return static_cast<float>(k + s * horner(series, s * s) * 0x1.71547652b82fep+0);

@@ -5,7 +5,6 @@
 
 #include "kernels/flash_attention.h"
 #include "kernels/on_cuda/on_cuda.h"
-#include "kernels/reference/reference.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels::on_cuda {

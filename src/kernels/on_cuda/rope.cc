@@ -2,7 +2,6 @@
 
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/on_cuda/operands.h"
-#include "kernels/reference/reference.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels::on_cuda {
