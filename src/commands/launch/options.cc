@@ -104,10 +104,10 @@ bool computes_on_processor(const config::Settings& settings) {
   return device == config::DeviceKind::cpu || (device == config::DeviceKind::automatic && !maybe_gpu);
 }
 
-// The ranks know which build they are; a launcher sees drivers and devices.
+// The ranks are this program, so they can use what it can.
 void check_device(const LaunchOptions& options, const config::Settings& settings, const Environment& environment) {
   plan::check_device(settings.train.device, {options.nproc_per_node, settings.comm.backend},
-                     {plan::CudaHere::Build::unknown, host::nvidia_driver(), devices_of_ranks(environment)});
+                     {plan::CudaHere::Build::without_cuda, host::nvidia_driver(), devices_of_ranks(environment)});
 }
 
 // Of each local rank's GPU (tensor::pick_device); empty where one is not known.

@@ -52,11 +52,8 @@ TEST(LaunchOptions, BindsUnlessToldOtherwise) {
 }
 
 TEST(LaunchOptions, RanksWithoutADeviceAreRefusedBeforeTheyStart) {
-  using ::testing::AnyOf;
-  EXPECT_THAT(error_of({"--nproc-per-node", "4096", "--", "train", "--device", "cuda"}),
-              AnyOf(HasSubstr("no NVIDIA driver"), HasSubstr("offers 0 devices"), HasSubstr("for 4096 ranks")));
-  EXPECT_THAT(error_of({"--", "train", "--device", "cuda"}, {{"CUDA_VISIBLE_DEVICES", ""}}),
-              AnyOf(HasSubstr("no NVIDIA driver"), HasSubstr("offers 0 devices")));
+  for (const char* device : {"cuda", "cuda:1"})
+    EXPECT_THAT(error_of({"--nproc-per-node", "2", "--", "train", "--device", device}), HasSubstr("no CUDA back end"));
   EXPECT_THAT(error_of({"--nproc-per-node", "4096", "--", "train", "--device", "cpu"}), Not(HasSubstr("device")));
 }
 
