@@ -9,7 +9,7 @@
 namespace troika::kernels {
 
 static cpu::ActivationRows activation_rows(const tensor::Tensor& x, std::int64_t F) {
-  return {x.elements() / x.size(-1), F, cpu_dtype(x)};
+  return {x.elements() / x.size(-1), F, x.dtype()};
 }
 
 tensor::Tensor swiglu_forward(const tensor::Tensor& gate_up_M2F) {

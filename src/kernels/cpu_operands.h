@@ -21,9 +21,6 @@ inline tensor::Tensor to_float(const tensor::Tensor& x) { return x.to(tensor::Dt
 inline tensor::Tensor to_dtype_of(const tensor::Tensor& like, const tensor::Tensor& x) { return x.to(like.dtype()); }
 inline tensor::Tensor cpu_operand(const tensor::Tensor& x) { return x.dtype() == tensor::Dtype::fp16 ? to_float(x) : x; }
 
-// Of what a kernel reads: fp16 passes as fp32.
-inline base::Dtype cpu_dtype(const tensor::Tensor& x) { return x.dtype(); }
-inline cpu::Bf16* bf16_data(const tensor::Tensor& x) { return static_cast<cpu::Bf16*>(x.data()); }
 
 // Uninitialised, of cpu_operand's dtype.
 inline tensor::Tensor empty_operand(const tensor::Tensor& like, const tensor::Sizes& sizes) {
@@ -45,7 +42,7 @@ inline tensor::Tensor heads_operand(const tensor::Tensor& x_BTnH) {
 // cpu::Heads or cpu::MutableHeads of such a tensor, which must outlive it.
 template <class View>
 View heads_view(const tensor::Tensor& x_BTnH) {
-  return {x_BTnH.data(), x_BTnH.stride(0), x_BTnH.stride(1), x_BTnH.stride(2), cpu_dtype(x_BTnH)};
+  return {x_BTnH.data(), x_BTnH.stride(0), x_BTnH.stride(1), x_BTnH.stride(2), x_BTnH.dtype()};
 }
 inline cpu::MutableFloatHeads float_heads(const tensor::Tensor& x_BTnH) {
   return {x_BTnH.data<float>(), x_BTnH.stride(0), x_BTnH.stride(1), x_BTnH.stride(2)};

@@ -27,7 +27,7 @@ tensor::Tensor log_sum_exp(const tensor::Tensor& logits_Mv) {
 void log_sum_exp_and_keep(const tensor::Tensor& logits_Mv, const tensor::Tensor& lse_M, const tensor::Tensor& kept_Mv) {
   if (logits_Mv.is_cpu() && kept_Mv.dtype() == tensor::Dtype::bf16) {
     return cpu::log_sum_exp_rows({logits_Mv.size(0), logits_Mv.size(1), logits_Mv.stride(0)},
-                                 logits_Mv.data<float>(), lse_M.data<float>(), bf16_data(kept_Mv));
+                                 logits_Mv.data<float>(), lse_M.data<float>(), kept_Mv.data<base::Bf16>());
   }
   if (!logits_Mv.is_cpu()) no_kernel(logits_Mv);
   lse_M.copy_from(log_sum_exp(logits_Mv));
@@ -50,7 +50,7 @@ tensor::Tensor gradient_on_cpu(const tensor::Tensor& logits_Mv, const tensor::Te
                            const tensor::Tensor& weight_M, tensor::Dtype dtype) {
   const tensor::Tensor d_Mv = room_of_gradient(logits_Mv, dtype);
   cpu::cross_entropy_gradient_rows(
-      {logits_Mv.size(0), logits_Mv.size(1), logits_Mv.stride(0)}, {cpu_dtype(logits_Mv), cpu_dtype(d_Mv)},
+      {logits_Mv.size(0), logits_Mv.size(1), logits_Mv.stride(0)}, {logits_Mv.dtype(), d_Mv.dtype()},
       logits_Mv.data(), lse_M.data<float>(), column_M.data<std::int64_t>(), weight_M.data<float>());
   return d_Mv;
 }

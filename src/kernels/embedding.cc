@@ -14,7 +14,7 @@ tensor::Tensor embedding_forward(const tensor::Tensor& ids_M, const tensor::Tens
     if (fp16) return embedding_forward(ids_M, table_vD.bits_as(tensor::Dtype::bf16), first_row).bits_as(tensor::Dtype::fp16);
     const tensor::Tensor ids = ids_M.contiguous(), table = table_vD.contiguous();
     const tensor::Tensor x_MD = tensor::empty({ids.size(0), table.size(1)}, table.type());
-    cpu::embedding_forward({first_row, table.size(0), table.size(1), cpu_dtype(table)}, ids.size(0),
+    cpu::embedding_forward({first_row, table.size(0), table.size(1), table.dtype()}, ids.size(0),
                            ids.data<std::int64_t>(), table.data(), x_MD.data());
     return x_MD;
   }
@@ -29,7 +29,7 @@ NamedRows embedding_backward_weight(const tensor::Tensor& dx_MD, const tensor::T
   if (dx_MD.is_cpu()) {
     const tensor::Tensor ids = ids_M.contiguous(), dx = cpu_operand(dx_MD).contiguous();
     const std::int64_t D = dx.size(1);
-    const cpu::EmbeddingTable table{first_row, v, D, cpu_dtype(dx)};
+    const cpu::EmbeddingTable table{first_row, v, D, dx.dtype()};
     const cpu::NamedRows rows = cpu::named_rows(table, ids.size(0), ids.data<std::int64_t>());
     const NamedRows named{tensor::of(rows.row), tensor::empty({static_cast<std::int64_t>(rows.row.size()), D})};
     cpu::embedding_backward(rows, table, dx.data(), named.gradient_rD.data<float>());

@@ -177,7 +177,7 @@ void round_into(const tensor::Tensor& master, const tensor::Tensor& rounded) {
   if (master.is_cpu() && rounded.dtype() == tensor::Dtype::bf16) {
     constexpr std::int64_t piece_elements = 1 << 16;
     const float* x = master.data<float>();
-    cpu::Bf16* y = bf16_data(rounded);
+    cpu::Bf16* y = rounded.data<base::Bf16>();
     return cpu::parallel_pieces(master.elements(), piece_elements, [&](std::int64_t begin, std::int64_t end) {
       cpu::round_to_halves(end - begin, x + begin, y + begin);
     });

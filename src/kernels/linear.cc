@@ -137,7 +137,7 @@ void linear_backward_weight_add(const tensor::Tensor& dy_MO, const tensor::Tenso
 void linear_backward_bias(const tensor::Tensor& dy_MO, const tensor::Tensor& dbias_O) {
   if (dy_MO.is_cpu()) {
     const tensor::Tensor read = cpu_operand(dy_MO), dy = read.stride(1) == 1 ? read : read.contiguous();
-    return cpu::column_sums(dy.size(0), dy.size(1), dy.data(), cpu_dtype(dy), dy.stride(0),
+    return cpu::column_sums(dy.size(0), dy.size(1), dy.data(), dy.dtype(), dy.stride(0),
                             dbias_O.data<float>());
   }
   if constexpr (has_cuda_kernels) {

@@ -9,7 +9,7 @@
 namespace troika::kernels {
 
 static cpu::Rows rows_of(const tensor::Tensor& x_MD) {
-  return {x_MD.elements() / x_MD.size(-1), x_MD.size(-1), cpu_dtype(x_MD)};
+  return {x_MD.elements() / x_MD.size(-1), x_MD.size(-1), x_MD.dtype()};
 }
 
 tensor::Tensor rms_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor& w_D, double eps, RmsNormSaved* saved,
