@@ -1,4 +1,8 @@
 find_package(Threads REQUIRED)
+if(TROIKA_PORTABLE)
+  include(cmake/portable.cmake)
+  return()
+endif()
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
 find_package(yaml-cpp REQUIRED)

@@ -1,19 +1,23 @@
 #!/bin/sh
-# Unpacks Debian's arm64 packages that Troika is compiled against and runs with, for the preset `arm64` and for
-# qemu-aarch64-static -L. Nothing is installed on this machine but the cross compiler and qemu (tools/install-packages.sh arm64);
-# apt keeps its lists and the packages in FOLDER.apt. Does nothing when FOLDER is complete.
-#   tools/arm64-sysroot.sh [FOLDER]      FOLDER: build/arm64-sysroot
+# Unpacks Debian's arm64 packages that Troika is compiled against and tested with, for the preset `arm64` and for
+# qemu-aarch64-static -L, or others. Nothing is installed on this machine but the cross compiler and qemu (tools/install-packages.sh
+# arm64); apt keeps its lists and the packages in FOLDER.apt. Does nothing when FOLDER is complete.
+#   tools/arm64-sysroot.sh [FOLDER [PACKAGE...]]      FOLDER: build/arm64-sysroot
 set -eu
 cd "$(dirname "$0")/.."
 folder=${1:-build/arm64-sysroot}
 suite=bookworm
 mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
-tools/install-packages.sh arm64
+[ $# = 0 ] || shift
 
 # What tools/install-packages.sh installs on a machine with arm64, and the compiler's own libraries. libtorch-dev, for the tests, is
 # not Multi-Arch, so dpkg could not have it beside the host's.
-packages="libc6-dev libstdc++-12-dev libgcc-12-dev linux-libc-dev $(tools/install-packages.sh list aarch64 | tr ' ' '\n' | grep -v -x -E 'g\+\+|cmake|ninja-build|ccache|pkg-config')"
-wanted="2 $suite $packages" # 2: with a database
+packages=$*
+if [ -z "$packages" ]; then
+  tools/install-packages.sh arm64
+  packages="libc6-dev libstdc++-12-dev libgcc-12-dev linux-libc-dev $(tools/install-packages.sh list aarch64 | tr ' ' '\n' | grep -v -x -E 'g\+\+|cmake|ninja-build|ccache|pkg-config')"
+fi
+wanted="3 $suite $packages"
 [ "$(cat "$folder/complete" 2>/dev/null || true)" != "$wanted" ] || exit 0
 
 mkdir -p "$folder" "$folder.apt"
@@ -47,22 +51,7 @@ apt-get -qq --simulate install $packages | sed -n 's/^Inst \([^ :]*\).*/\1/p' |
 rm -rf "$folder/usr" "$folder/etc" "$folder/var" "$folder/lib"
 mkdir -p "$folder/usr/lib"
 ln -s usr/lib "$folder/lib"
-# And a database of what it holds, for dpkg-query --admindir and dpkg-shlibdeps (tools/package.sh, bundle.sh).
-database=$folder/var/lib/dpkg
-mkdir -p "$database/info" "$database/updates" "$database/triggers"
-printf 'amd64\narm64\n' > "$database/arch"
-echo 1 > "$database/info/format"
-while read -r name; do
-  archive=$(ls "$apt/archives/$name"_*.deb)
-  dpkg-deb -x "$archive" "$folder"
-  { dpkg-deb -f "$archive" && printf 'Status: install ok installed\n\n'; } >> "$database/status"
-  of=$name
-  [ "$(dpkg-deb -f "$archive" Multi-Arch)" != same ] || of=$name:arm64
-  dpkg-deb --fsys-tarfile "$archive" | tar -tf - | sed -e 's#^\.##' -e 's#/$##' -e 's#^$#/.#' > "$database/info/$of.list"
-  for control in symbols shlibs; do
-    dpkg-deb -I "$archive" $control > "$database/info/$of.$control" 2> /dev/null || rm -f "$database/info/$of.$control"
-  done
-done < "$apt/names"
+while read -r name; do dpkg-deb -x "$(ls "$apt/archives/$name"_*.deb)" "$folder"; done < "$apt/names"
 # What its maintainer scripts would choose.
 for library in libblas.so.3 liblapack.so.3 libopenblas.so.0; do
   ln -sfn "openblas-pthread/$library" "$folder/usr/lib/aarch64-linux-gnu/$library"

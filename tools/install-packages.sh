@@ -1,8 +1,8 @@
 #!/bin/sh
 # Installs the Debian packages that building, running and testing need; does nothing when all are there.
-#   tools/install-packages.sh [build|test|package|arm64|clusters]
-#       test adds what only the tests use, package what tools/package.sh needs, arm64 what compiling for and imitating arm64 needs, clusters
-#       what slurm-proofs.sh and mpi-proofs.sh start
+#   tools/install-packages.sh [build|test|release|arm64|clusters]
+#       test adds what only the tests use; release: what portable.sh, release.sh and release-check.sh need; arm64: what compiling for and
+#       imitating arm64 needs; clusters: what slurm-proofs.sh and mpi-proofs.sh start
 #   tools/install-packages.sh list MACHINE         prints what a build needs on a MACHINE as uname -m calls it, and GoogleTest
 set -eu
 kind=${1:-build}
@@ -23,7 +23,7 @@ if [ "$kind" = test ]; then
     chromium chromium-driver fonts-wqy-microhei man-db mandoc zsh fish python3"
   command -v node >/dev/null && command -v npm >/dev/null || packages="$packages nodejs npm"
 fi
-[ "$kind" != package ] || packages="$packages dpkg-dev chrpath"
+[ "$kind" != release ] || packages="curl unzip python3 python3-pip cmake ninja-build xz-utils binutils gcc libc6-dev qemu-user-static debootstrap iproute2 util-linux"
 
 missing=
 for package in $packages; do

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Proofs of the systemd unit troika@.service: packages (tools/package.sh) in a fresh Debian 12 that boots by itself in a container
+# Proofs of the systemd unit troika@.service: the package (tools/release.sh) in a fresh Debian 12 that boots by itself in a container
 # (systemd-nspawn). One line per check; fails when one does. Takes two to four minutes.
 #
-#   tools/service-proofs.sh [FOLDER_OF_PACKAGES [ROOT]]     (default: build/packages; ROOT: a root that debootstrap made; copied)
+#   tools/service-proofs.sh [FOLDER_OF_PACKAGES [ROOT]]     (default: build/release-files; ROOT: a root that debootstrap made; copied)
 #
 # Needs root, debootstrap, systemd-container and a Debian mirror.
 set -euo pipefail
@@ -13,8 +13,8 @@ die() {
   echo "service-proofs: $1" >&2
   exit 2
 }
-packages=$(cd "${1:-$here/build/packages}" 2> /dev/null && pwd) || die "there is no folder '${1:-build/packages}'; tools/package.sh makes it"
-ls "$packages"/troika_*.deb > /dev/null 2>&1 || die "'$packages' has no packages; tools/package.sh makes them"
+packages=$(cd "${1:-$here/build/release-files}" 2> /dev/null && pwd) || die "there is no folder '${1:-build/release-files}'; tools/release.sh makes it"
+ls "$packages"/troika_*.deb > /dev/null 2>&1 || die "'$packages' has no packages; tools/release.sh makes them"
 [ "$(id -u)" = 0 ] || die "a container needs root; run it with sudo"
 for tool in debootstrap systemd-nspawn; do
   command -v $tool > /dev/null || die "$tool is missing; apt-get install debootstrap systemd-container"
@@ -41,7 +41,7 @@ cp /etc/resolv.conf "$root/etc/"
 mount -t proc proc "$root/proc"
 chroot "$root" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive sh -ec '
   apt-get update -qq
-  apt-get install -y -qq --no-install-recommends systemd systemd-sysv dbus procps /root/troika_*.deb
+  apt-get install -y -qq --no-install-recommends systemd systemd-sysv dbus procps /root/troika_*_amd64.deb
   mkdir -p /srv/data /etc/troika && cd /srv/data
   troika data tokenizer /usr/share/common-licenses --vocab 512 --out tokenizer
   troika data prepare /usr/share/common-licenses --tokenizer tokenizer --out tokens' > "$work/log" 2>&1 || { tail "$work/log" && die "the packages cannot be installed"; }

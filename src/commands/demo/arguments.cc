@@ -11,7 +11,7 @@ config::FlagTable demo_flags(DemoArguments& a) {
   table.add("text", a.texts, "Text to train on, a file or a folder; may be given several times.")
       .shown("PATH")
       .repeated()
-      .unset("the C and C++ headers of this machine, else its licences; in a bundle the licenses there");
+      .unset("the C and C++ headers of this machine, else its licences, else those of Troika's parts");
   table.add("only-data", a.only_data, "End after tokenizer and tokens, for a training of your own.").alone();
   table.paragraph(
       "Trains a tokenizer, then a model of 3 layers with three processes as a pipeline, continues with two "

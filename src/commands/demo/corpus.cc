@@ -31,15 +31,15 @@ void must_be_there(const std::vector<std::string>& texts) {
 Corpus corpus_of(const std::vector<std::string>& given, const std::string& programs, const std::string& root) {
   must_be_there(given);
   if (!given.empty()) return {given, base::join(given, ", "), "The "};
-  const std::string bundle = std::filesystem::path(programs).parent_path().string();
-  if (base::file_exists(bundle + "/MANIFEST") && base::directory_exists(bundle + "/licenses"))
-    return {{bundle + "/licenses"}, "the licenses in this bundle", first_words_of_licences};
   if (const auto headers = headers_below(root); !headers.empty())
     return {headers, "the C and C++ headers of this machine", "#ifndef _"};
-  const std::string licences = root + "/usr/share/common-licenses";
-  if (base::directory_exists(licences)) return {{licences}, "the licences of this machine", first_words_of_licences};
+  for (const char* place : {"/usr/share/common-licenses", "/usr/share/licenses"}) {  // Debian's, Red Hat's
+    if (base::directory_exists(root + place)) return {{root + place}, "the licences of this machine", first_words_of_licences};
+  }
+  const std::string own = (std::filesystem::path(programs) / "../share/doc/troika/licenses").lexically_normal().string();
+  if (base::directory_exists(own)) return {{own}, "the licences of Troika's parts", first_words_of_licences};
   throw base::ConfigError(
-      "there is neither /usr/include nor /usr/share/common-licenses to train on; name a text: --text FOLDER");
+      "there are neither headers (/usr/include) nor licences (/usr/share/common-licenses) to train on; name a text: --text FOLDER");
 }
 
 }  // namespace troika::commands

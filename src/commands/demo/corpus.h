@@ -12,8 +12,8 @@ struct Corpus {
   std::string prompt;  // that its texts begin with
 };
 
-// `given` where it is not empty; else, where the programs' folder is the bin of a bundle, the licenses there; else what is below
-// `root`, which is "" but in tests: headers, or licences. ConfigError where there is none.
+// `given` where it is not empty; else what is below `root`, which is "" but in tests: headers, or licences; else the licences that
+// are installed with the program, whose folder is `programs`. ConfigError where there is none.
 Corpus corpus_of(const std::vector<std::string>& given, const std::string& programs, const std::string& root);
 
 }  // namespace troika::commands

@@ -169,9 +169,9 @@ void print_loss(const std::string& metrics, const std::vector<std::string>& befo
                lines.size() == 1 ? "the one step was" : fmt::format("all {} steps were", lines.size()));
 }
 
-// The guides of a source tree, a bundle or the package, seen from the program's folder; "": none is there.
+// The guides of a source tree or of an installation, seen from the program's folder; "": none is there.
 std::string guides_near(const std::filesystem::path& programs) {
-  for (const char* place : {"../../docs/guides", "../docs/guides", "../../share/doc/troika/docs/guides"}) {
+  for (const char* place : {"../../docs/guides", "../share/doc/troika/docs/guides"}) {
     const std::filesystem::path guides = (programs / place).lexically_normal();
     if (base::directory_exists(guides.string())) return guides.string();
   }

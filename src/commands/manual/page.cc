@@ -279,8 +279,8 @@ void add_see_also(RoffPage& page, const std::string& name, const PageNotes& note
   }
   std::sort(others.begin(), others.end());
   page.paragraph(base::join(others, ", "));
-  page.paragraph("The guides are in " + roff_text("/usr/share/doc/troika/docs") + " of the package, and in " +
-                 roff_text("docs") + " of a bundle or a clone.");
+  page.paragraph("The guides are in " + roff_text("share/doc/troika/docs") + " of an installation, and in " + roff_text("docs") +
+                 " of a clone.");
 }
 
 RoffPage begun_page(const std::string& name, std::string_view line) {

@@ -1,0 +1,30 @@
+# What is installed below a prefix, which may be moved: bin/troika, its pages of man and completions, its documents, and the licences of
+# what is linked into it (TROIKA_LICENCES: "NAME=FILE").
+install(TARGETS troika DESTINATION bin)
+install(FILES README.md README.zh-CN.md ARCHITECTURE.md CONTRIBUTING.md LICENSE DESTINATION share/doc/troika)
+install(DIRECTORY docs examples benchmarks DESTINATION share/doc/troika)
+install(DIRECTORY tools/grafana DESTINATION share/doc/troika/tools)
+foreach(licence Apache-2.0=${CMAKE_SOURCE_DIR}/LICENSE uPlot=${CMAKE_SOURCE_DIR}/src/commands/serve/page/vendor/LICENSE ${TROIKA_LICENCES})
+  string(REGEX MATCH "^([^=]+)=(.+)$" licence "${licence}")
+  install(FILES ${CMAKE_MATCH_2} DESTINATION share/doc/troika/licenses RENAME ${CMAKE_MATCH_1}.txt)
+endforeach()
+# The documents name the program as it is called where it is installed; it prints its pages and completions itself, one for another
+# processor by CMAKE_CROSSCOMPILING_EMULATOR.
+install(CODE "
+  set(troika ${CMAKE_CROSSCOMPILING_EMULATOR} \"$<TARGET_FILE:troika>\")
+  set(share \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share\")
+  file(GLOB_RECURSE pages \"\${share}/doc/troika/*.md\")
+  foreach(page \${pages})
+    file(READ \"\${page}\" text)
+    string(REPLACE build/release/troika troika changed \"\${text}\")
+    if(NOT changed STREQUAL text)
+      file(WRITE \"\${page}\" \"\${changed}\")
+    endif()
+  endforeach()
+  execute_process(COMMAND \${troika} manual --out \"\${share}/man\" COMMAND_ERROR_IS_FATAL ANY)
+  foreach(place bash=bash-completion/completions/troika zsh=zsh/site-functions/_troika fish=fish/vendor_completions.d/troika.fish)
+    string(REGEX MATCH \"^([a-z]+)=(.*)/([^/]+)$\" place \"\${place}\")
+    file(MAKE_DIRECTORY \"\${share}/\${CMAKE_MATCH_2}\")
+    execute_process(COMMAND \${troika} completion \${CMAKE_MATCH_1} OUTPUT_FILE \"\${share}/\${CMAKE_MATCH_2}/\${CMAKE_MATCH_3}\" COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()
+")

@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""Makes a wheel of an installed Troika: the program itself in the environment's bin, pages, completions and documents in its share.
+
+    tools/wheel.py PREFIX VERSION PLATFORM OUT
+
+SOURCE_DATE_EPOCH: the date of every file. Nothing in it is Python's, so one wheel serves every version of it.
+"""
+import base64
+import hashlib
+import os
+import sys
+import time
+import zipfile
+from pathlib import Path
+
+prefix, version, platform, out = Path(sys.argv[1]), sys.argv[2], sys.argv[3], Path(sys.argv[4])
+name = f"troika_train-{version}"
+licences = sorted((prefix / "share/doc/troika/licenses").iterdir())
+
+files = {}  # name in the archive: (bytes, whether a program)
+for path in sorted(prefix.rglob("*")):
+    if path.is_file():
+        inside = path.relative_to(prefix)
+        place = "scripts/troika" if inside == Path("bin/troika") else f"data/{inside}"
+        files[f"{name}.data/{place}"] = (path.read_bytes(), place == "scripts/troika")
+for path in licences:
+    files[f"{name}.dist-info/licenses/{path.name}"] = (path.read_bytes(), False)
+files[f"{name}.dist-info/METADATA"] = (
+    "\n".join(
+        [
+            "Metadata-Version: 2.4",
+            "Name: troika-train",
+            f"Version: {version}",
+            "Summary: Trains language models on the machines you have",
+            "License-Expression: Apache-2.0",
+            *(f"License-File: {path.name}" for path in licences),
+            "Classifier: Environment :: Console",
+            "Classifier: Operating System :: POSIX :: Linux",
+            "Description-Content-Type: text/markdown",
+            "",
+            (prefix / "share/doc/troika/README.md").read_text(encoding="utf-8"),
+        ]
+    ).encode(),
+    False,
+)
+files[f"{name}.dist-info/WHEEL"] = (
+    f"Wheel-Version: 1.0\nGenerator: troika\nRoot-Is-Purelib: false\nTag: py3-none-{platform}\n".encode(),
+    False,
+)
+rows = []
+for inside, (content, _) in files.items():
+    digest = base64.urlsafe_b64encode(hashlib.sha256(content).digest()).rstrip(b"=").decode()
+    rows.append(f"{inside},sha256={digest},{len(content)}\n")
+files[f"{name}.dist-info/RECORD"] = ("".join(rows + [f"{name}.dist-info/RECORD,,\n"]).encode(), False)
+
+date = time.gmtime(int(os.environ["SOURCE_DATE_EPOCH"]))[:6]
+with zipfile.ZipFile(out / f"{name}-py3-none-{platform}.whl", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
+    for inside, (content, program) in files.items():
+        entry = zipfile.ZipInfo(inside, date)
+        entry.compress_type = zipfile.ZIP_DEFLATED
+        entry.external_attr = (0o100755 if program else 0o100644) << 16
+        wheel.writestr(entry, content)
