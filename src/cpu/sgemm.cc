@@ -1,6 +1,7 @@
 #include "cpu/sgemm.h"
 
 #ifdef TROIKA_WITH_DNNL
+#include <cpuid.h>
 #include <dnnl.h>
 
 #include <algorithm>
@@ -49,7 +50,9 @@ bool multiplies_halves() {
   static const bool does = [] {
     const Bf16 one{0x3f80};
     float product = 0;
-    return __builtin_cpu_supports("avx512bf16") != 0 && sgemm(1, 1, 1, {&one, 1}, {&one, 1}, 0, &product, 1) == 0 &&
+    unsigned a = 0, b = 0, c = 0, d = 0;
+    const bool has_bf16 = __get_cpuid_count(7, 1, &a, &b, &c, &d) != 0 && (a & 1u << 5) != 0;  // AVX512_BF16
+    return has_bf16 && sgemm(1, 1, 1, {&one, 1}, {&one, 1}, 0, &product, 1) == 0 &&
            product == 1;
   }();
   return does;
