@@ -3,6 +3,7 @@
 #ifdef TROIKA_WITH_DNNL
 #include <cpuid.h>
 #include <dnnl.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -58,6 +59,11 @@ bool multiplies_halves() {
   return does;
 }
 
+std::string product_library() {
+  const dnnl_version_t& v = *dnnl_version();
+  return fmt::format("oneDNN {}.{}.{}", v.major, v.minor, v.patch);
+}
+
 }  // namespace troika::cpu
 #else
 #include "cpu/product.h"
@@ -75,6 +81,8 @@ int sgemm(std::int64_t, std::int64_t, std::int64_t, const HalfMatrix&, const Hal
 }
 
 bool multiplies_halves() { return false; }
+
+std::string product_library() { return "Troika's own product"; }
 
 }  // namespace troika::cpu
 #endif

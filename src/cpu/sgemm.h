@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "cpu/gemm.h"
 
@@ -16,5 +17,8 @@ int sgemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const
 // The same of halves. Only where multiplies_halves() (gemm.h).
 int sgemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, float beta,
           float* c, std::int64_t c_stride);
+
+// What multiplies, with its version: other libraries, and other versions of one, may cut sums otherwise.
+std::string product_library();
 
 }  // namespace troika::cpu

@@ -1,38 +1,18 @@
 #include "train/reproducibility.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
-
-#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "comm/collectives.h"
 #include "config/fields.h"
+#include "cpu/sgemm.h"
 #include "tensor/gpu_traits.h"
 #include "tensor/tensor.h"
 
 namespace troika::train {
 namespace {
-
-// The libraries that multiply matrices, by the names of their files.
-std::string mathematics() {
-  std::set<std::string> names;
-  for (const std::string& line : base::split(base::read_file("/proc/self/maps"), '\n')) {
-    const std::string name = line.substr(line.rfind('/') + 1);
-    for (const char* part : {"blas", "mkl", "dnnl"}) {
-      if (name.find(part) != std::string::npos && name.find(".so") != std::string::npos) names.insert(name);
-    }
-  }
-  return base::join({names.begin(), names.end()}, " ");
-}
-
-std::string c_library() {
-  char name[128] = "";
-  ::confstr(_CS_GNU_LIBC_VERSION, name, sizeof name);
-  return name;
-}
 
 std::string to_text(const Traits& traits) {
   std::string text;
@@ -81,10 +61,10 @@ std::string processor_name() {
 }
 
 Traits traits_of_this_rank(const tensor::Device& device) {
-  Traits traits{
-      {"the processor", processor_name()}, {"the device", tensor::describe(device)}, {"the C library", c_library()}};
+  Traits traits{{"the processor", processor_name()},
+                {"the device", tensor::describe(device)},
+                {"the library for matrices", cpu::product_library()}};
   try {
-    traits.emplace_back("the library for matrices", mathematics());
     traits.emplace_back("the program's fingerprint", base::hash_file("/proc/self/exe"));
   } catch (const base::DataError&) {  // no /proc here
   }

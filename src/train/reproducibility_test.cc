@@ -29,20 +29,20 @@ std::vector<std::string> answers(const std::vector<Traits>& ranks) {
 }
 
 TEST(EqualBits, EqualRanksAreNotRemarkedOn) {
-  const Traits traits{{"the processor", "a"}, {"the C library", "2"}};
+  const Traits traits{{"the processor", "a"}, {"the library for matrices", "2"}};
   EXPECT_THAT(answers({traits, traits, traits}), Each(""));
   EXPECT_THAT(answers({traits}), Each(""));
 }
 
 TEST(EqualBits, TheFirstTraitThatDiffersIsNamedAlikeOnEveryRank) {
   const auto with = [](const std::string& processor, const std::string& library) {
-    return Traits{{"the processor", processor}, {"the C library", library}};
+    return Traits{{"the processor", processor}, {"the library for matrices", library}};
   };
   const auto found = answers({with("a", "2"), with("a", "2"), with("b", "3"), with("c", "2")});
   EXPECT_THAT(found[0], HasSubstr("the processor is 'a' on rank 0 but 'b' on rank 2;"));
   EXPECT_THAT(found, Each(found[0]));
   EXPECT_THAT(answers({with("a", "2"), with("a", "3")}),
-              Each(HasSubstr("the C library is '2' on rank 0 but '3' on rank 1;")));
+              Each(HasSubstr("the library for matrices is '2' on rank 0 but '3' on rank 1;")));
 }
 
 TEST(EqualBits, ThisRankTellsItsProcessorLibrariesAndProgram) {
