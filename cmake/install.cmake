@@ -1,7 +1,7 @@
 # What is installed below a prefix, which may be moved: bin/troika, its pages of man and completions, its documents, and the licences of
 # what is linked into it (TROIKA_LICENCES: "NAME=FILE").
 install(TARGETS troika DESTINATION bin)
-install(FILES README.md README.zh-CN.md ARCHITECTURE.md CONTRIBUTING.md LICENSE DESTINATION share/doc/troika)
+install(FILES README.md README.zh-CN.md ARCHITECTURE.md CONTRIBUTING.md LICENSE Containerfile DESTINATION share/doc/troika)
 install(DIRECTORY docs examples benchmarks DESTINATION share/doc/troika)
 install(DIRECTORY tools/grafana DESTINATION share/doc/troika/tools)
 foreach(licence Apache-2.0=${CMAKE_SOURCE_DIR}/LICENSE uPlot=${CMAKE_SOURCE_DIR}/src/commands/serve/page/vendor/LICENSE ${TROIKA_LICENCES})

@@ -1,8 +1,8 @@
 #!/bin/sh
 # What release-check.sh does with a program in a root of its own: the demo of three processes and what its checkpoint is good for.
-#   tools/release-trial.sh TROIKA
+#   tools/release-trial.sh TROIKA [FOLDER]      FOLDER: with texts in FOLDER/text, default /work
 set -eu
-cd /work
+cd "${2:-/work}"
 rm -rf run exported
 "$1" version
 "$1" demo run --text text --steps "$STEPS" > demo.text || { cat demo.text && exit 1; }
@@ -12,4 +12,4 @@ printf 'Who may copy this?\nAnd sell it?\n' | "$1" chat run/run --chat-template 
 [ "$(wc -l < chat.text)" -ge 2 ]
 "$1" export run/run exported
 "$1" generate exported --prompt "Permission is " --max-new-tokens 20
-echo "note: $(grep '^first step' demo.text)"
+echo "figure: $(grep '^first step' demo.text)"

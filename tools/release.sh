@@ -61,8 +61,8 @@ debian_package() { # debian_package PREFIX ARCHITECTURE
 # The program, the libraries of glibc that it loads, and the names that a system has; runs in /runs, by a user without rights.
 image_root() { # image_root PREFIX ARCHITECTURE
   local root=$work/image glibc= loader name
-  rm -rf "$root" && mkdir -p "$root"/{bin,etc,proc,sys,dev,tmp,runs,root,lib64,lib,usr/share}
-  cp "$1/bin/troika" "$root/bin/"
+  rm -rf "$root" && mkdir -p "$root"/{etc,proc,sys,dev,tmp,runs,root,lib64,lib,usr/bin,usr/share}
+  cp "$1/bin/troika" "$root/usr/bin/"
   cp -r "$1/share/doc" "$root/usr/share/"
   [ "$2" = x86_64 ] || glibc=build/arm64-libc
   loader=$(readelf --wide --program-headers "$1/bin/troika" | sed -n 's/.*interpreter: \(.*\)\]/\1/p')
@@ -72,7 +72,7 @@ image_root() { # image_root PREFIX ARCHITECTURE
     cp -L "$glibc/lib/$2-linux-gnu/$name" "$root/lib/$2-linux-gnu/"
   done
   cp "$glibc/usr/share/doc/libc6/copyright" "$root/usr/share/doc/troika/licenses/glibc.txt"
-  printf 'root:x:0:0:root:/root:/bin/troika\ntroika:x:1000:1000:troika:/runs:/bin/troika\n' > "$root/etc/passwd"
+  printf 'root:x:0:0:root:/root:/usr/bin/troika\ntroika:x:1000:1000:troika:/runs:/usr/bin/troika\n' > "$root/etc/passwd"
   printf 'root:x:0:\ntroika:x:1000:\n' > "$root/etc/group"
   echo 'hosts: files dns' > "$root/etc/nsswitch.conf"
   {
