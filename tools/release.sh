@@ -36,9 +36,9 @@ target=$(cd "$target" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-packed() { # packed FOLDER NAME: as tar, under this name, to standard output
+packed() { # packed FOLDER NAME ARGUMENTS...: as tar, under this name, to standard output
   tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=u=rwX,go=rX --format=gnu \
-    -C "$1" --transform="s#^\.#$2#S" -cf - .
+    -C "$1" --transform="s#^\.#$2#S" "${@:3}" -cf - .
 }
 
 # The prefix with the unit, a changelog and the copyright where Debian's policy has them.
@@ -75,11 +75,9 @@ image_root() { # image_root PREFIX ARCHITECTURE
   printf 'root:x:0:0:root:/root:/usr/bin/troika\ntroika:x:1000:1000:troika:/runs:/usr/bin/troika\n' > "$root/etc/passwd"
   printf 'root:x:0:\ntroika:x:1000:\n' > "$root/etc/group"
   echo 'hosts: files dns' > "$root/etc/nsswitch.conf"
-  {
-    packed "$root" . | tar --delete ./tmp/ ./runs/
-    tar --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=1777 --format=gnu -C "$root" -cf - ./tmp
-    tar --mtime="@$SOURCE_DATE_EPOCH" --owner=1000 --group=1000 --numeric-owner --format=gnu -C "$root" -cf - ./runs
-  } > "$work/image.tar"
+  packed "$root" . --exclude ./tmp --exclude ./runs > "$work/image.tar"
+  tar --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner --mode=1777 --format=gnu -C "$root" -rf "$work/image.tar" ./tmp
+  tar --mtime="@$SOURCE_DATE_EPOCH" --owner=1000 --group=1000 --numeric-owner --format=gnu -C "$root" -rf "$work/image.tar" ./runs
   gzip -9nc "$work/image.tar" > "$target/troika-$version-image-$2.tar.gz"
 }
 
