@@ -179,16 +179,16 @@ try_kernel() {
 }
 
 try_arm64() {
-  local steps=21 here=$work/here
+  local steps=21 native=$work/native
   check "arm64: qemu" imitate_arm64
   check "arm64: debootstrap" fresh bookworm arm64
   put "troika_${version}_arm64.deb" "troika_train-$version-py3-none-manylinux_2_28_aarch64.whl"
   # As a Raspberry Pi 4. Qemu has no process_vm_readv, so ranks speak over loopback.
   QEMU_CPU=cortex-a72 check "arm64: the package" within "$work/root" "dpkg -i /work/troika_*.deb && /work/release-trial.sh /usr/bin/troika"
   check "arm64: the wheel" within "$work/root" "cd /work && python3 -m venv venv && venv/bin/pip install --no-index ./*.whl && venv/bin/troika version"
-  mkdir -p "$here" && tar -C "$here" --strip-components 1 -xf "$release/$archive" && cp -r "$work/root/work/text" "$here/"
-  check "x86-64: the same demo" env OMP_NUM_THREADS=1 "$here/bin/troika" demo "$here/run" --text "$here/text" --steps "$steps"
-  check "arm64: its losses, and on x86-64" near "$work/root/work/run/run/metrics.jsonl" "$here/run/run/metrics.jsonl"
+  mkdir -p "$native" && tar -C "$native" --strip-components 1 -xf "$release/$archive" && cp -r "$work/root/work/text" "$native/"
+  check "x86-64: the same demo" env OMP_NUM_THREADS=1 "$native/bin/troika" demo "$native/run" --text "$native/text" --steps "$steps"
+  check "arm64: its losses, and on x86-64" near "$work/root/work/run/run/metrics.jsonl" "$native/run/run/metrics.jsonl"
 }
 # Products are oneDNN's on x86-64 and our own on arm64: equal bits where no sum is cut (docs/reproducibility.md), else within 1e-4.
 near() {
