@@ -1,5 +1,7 @@
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <functional>
@@ -13,9 +15,11 @@
 #include "comm/collectives.h"
 #include "comm/faulty_channel.h"
 #include "comm/flight_log.h"
-#include "comm/gloo_channel.h"
+#include "comm/tcp_channel.h"
+#include "comm/tcp_greeting.h"
 #include "comm/threads_channel.h"
 #include "rendezvous/failure_report.h"
+#include "rendezvous/socket.h"
 #include "rendezvous/store.h"
 #include "tensor/operations.h"
 
@@ -204,12 +208,12 @@ rendezvous::Identity identity(int rank, int size, int port) {
   return me;
 }
 
-TEST(GlooChannel, BuildsSeveralGroupsOverOneDeviceAndNamesWorldRanks) {
+TEST(TcpChannel, BuildsSeveralGroupsOverOneDeviceAndNamesWorldRanks) {
   const rendezvous::StoreServer server(0);
   std::vector<std::thread> ranks;
   for (int rank = 0; rank < 4; ++rank) {
     ranks.emplace_back([&, rank] {
-      GlooTransport transport(identity(rank, 4, server.port()), {"", 20});
+      TcpTransport transport(identity(rank, 4, server.port()), {"", 20});
       EXPECT_EQ(transport.address(), "127.0.0.1");
       const auto world = transport.group("world", {0, 1, 2, 3});
       const auto pair =
@@ -235,12 +239,12 @@ TEST(GlooChannel, BuildsSeveralGroupsOverOneDeviceAndNamesWorldRanks) {
 }
 
 // Ranks of a world of two, each on a thread.
-void with_gloo(const GlooSettings& settings, const std::function<void(Channel&)>& body) {
+void over_tcp(const TcpSettings& settings, const std::function<void(Channel&)>& body) {
   const rendezvous::StoreServer server(0);
   std::vector<std::thread> ranks;
   for (int rank = 0; rank < 2; ++rank) {
     ranks.emplace_back([&, rank] {
-      GlooTransport transport(identity(rank, 2, server.port()), settings);
+      TcpTransport transport(identity(rank, 2, server.port()), settings);
       const auto world = transport.group("world", {0, 1});
       body(*world);
     });
@@ -250,8 +254,8 @@ void with_gloo(const GlooSettings& settings, const std::function<void(Channel&)>
 
 constexpr double endless = std::numeric_limits<double>::infinity();
 
-TEST(GlooChannel, AWaitWithoutEndOutlivesEveryDeadlineOfGloosOwn) {
-  with_gloo({"", 1, endless}, [](Channel& world) {
+TEST(TcpChannel, AWaitWithoutEndOutlivesTheDeadlineOfConnecting) {
+  over_tcp({"", 1, endless}, [](Channel& world) {
     const Tensor tensor = bytes(8);
     std::vector<std::int64_t> sum = {1};
     if (world.rank() == 0) {
@@ -270,8 +274,8 @@ TEST(GlooChannel, AWaitWithoutEndOutlivesEveryDeadlineOfGloosOwn) {
   });
 }
 
-TEST(GlooChannel, AWaitWithoutEndEndsWithAnAbortAndWithTheConnection) {
-  with_gloo({"", 30, endless}, [](Channel& world) {
+TEST(TcpChannel, AWaitWithoutEndEndsWithAnAbortAndWithTheConnection) {
+  over_tcp({"", 30, endless}, [](Channel& world) {
     const Tensor tensor = bytes(8);
     barrier(world);
     const double before = monotonic_seconds();
@@ -284,6 +288,116 @@ TEST(GlooChannel, AWaitWithoutEndEndsWithAnAbortAndWithTheConnection) {
     }
     EXPECT_LT(monotonic_seconds() - before, 10);
   });
+}
+
+TEST(TcpChannel, NamesBothSizesWhenTheyDiffer) {
+  over_tcp({"", 20, 5}, [](Channel& world) {
+    const Tensor tensor = bytes(8 + world.rank());
+    const std::string text = failure_of([&] {
+      if (world.rank() == 0)
+        world.send(tensor, 1, 1).wait();
+      else
+        world.recv(tensor, 0, 1).wait();
+    });
+    EXPECT_THAT(text, HasSubstr("rank 0 sends 8 bytes but rank 1 receives 9"));
+  });
+}
+
+// Ways of one who is of no launch: noise, silence, a greeting with a proof of nothing, a greeting with another secret.
+void disturb(int port, const TcpCall& call, int way) {
+  rendezvous::Socket socket;
+  std::string cause;
+  const double until = monotonic_seconds() + 5;
+  ASSERT_TRUE(socket.connect("127.0.0.1", port, until, &cause)) << cause;
+  if (way == 0) {
+    socket.send_all(std::string(300, '\x07'), until);
+  } else if (way == 1) {
+    socket.send_all("TROIKAm1" + std::string(rendezvous::nonce_bytes, 'n') + std::string(200, '\0'), until);
+  } else if (way == 2) {
+    EXPECT_EQ(greet(socket, "another secret than theirs", call, until), Greeted::foreign);
+  }
+}
+
+TEST(TcpChannel, AStrangerTakesNoSeatWhileGroupsAreBuiltAndDisturbsNoMessage) {
+  for (const std::string secret : {"", "nobody else knows this"}) {
+    const rendezvous::Access access{"launch-7", secret};
+    const rendezvous::StoreServer server(0, rendezvous::Reach::this_host, access, {});
+    std::vector<std::thread> ranks;
+    std::atomic<bool> ended{false};
+    std::atomic<int> tries{0};
+    const auto of_launch = [&](int rank) {
+      rendezvous::Identity me = identity(rank, 2, server.port());
+      me.launch = "launch-7";
+      me.secret = secret;
+      return me;
+    };
+    std::thread stranger([&] {
+      rendezvous::StoreClient client(of_launch(0), 20);
+      const std::string at = client.get(rendezvous::key_of(of_launch(0), "tcp/0"), 20);
+      const int port = std::stoi(at.substr(0, at.find(' ')));
+      for (int way = 0; !ended; way = (way + 1) % 4, ++tries)
+        disturb(port, {rendezvous::key_of(of_launch(0), fmt::format("world/{}/0", tries % 30)), 1, 0}, way);
+    });
+    for (int rank = 0; rank < 2; ++rank) {
+      ranks.emplace_back([&, rank] {
+        TcpTransport transport(of_launch(rank), {"", 20, 20});
+        for (int round = 0; round < 30; ++round) {
+          const auto world = transport.group("world", {0, 1});
+          for (int i = 0; i < 20; ++i) {
+            std::vector<std::int64_t> sum = {rank + 1};
+            sum_integers(*world, sum);
+            EXPECT_EQ(sum[0], 3);
+          }
+          barrier(*world);
+        }
+      });
+    }
+    for (std::thread& rank : ranks) rank.join();
+    ended = true;
+    stranger.join();
+    EXPECT_GT(tries, 10);
+  }
+}
+
+TEST(TcpChannel, ARankOfAnotherSecretIsNamed) {
+  const rendezvous::StoreServer server(0);
+  rendezvous::Identity zero = identity(0, 2, server.port());
+  TcpTransport transport(zero, {"", 20});
+  rendezvous::StoreClient client(zero, 5);
+  const std::string at = client.get(rendezvous::key_of(zero, "tcp/0"), 5);
+  rendezvous::Socket socket;
+  std::string cause;
+  const double until = monotonic_seconds() + 5;
+  ASSERT_TRUE(socket.connect("127.0.0.1", std::stoi(at), until, &cause)) << cause;
+  EXPECT_EQ(greet(socket, "some secret of another", {"world", 1, 0}, until), Greeted::foreign);
+}
+
+TEST(TcpChannel, GroupsAreEndedAndBuiltAgainAtOnceWhenARankIsLost) {
+  constexpr int size = 8;
+  const rendezvous::StoreServer server(0);
+  std::vector<std::unique_ptr<TcpTransport>> transports(size);
+  for (int rank = 0; rank < size; ++rank)
+    transports[static_cast<std::size_t>(rank)] = std::make_unique<TcpTransport>(identity(rank, size, server.port()), TcpSettings{"", 20, endless});
+  for (int lost = 0; lost < 10; ++lost) {
+    std::vector<std::unique_ptr<Channel>> channels(size);
+    std::vector<std::thread> ranks;
+    std::atomic<double> slowest{0};
+    for (int rank = 0; rank < size; ++rank) {
+      ranks.emplace_back([&, rank] {
+        const double before = monotonic_seconds();
+        const auto world = transports[static_cast<std::size_t>(rank)]->group("world", {0, 1, 2, 3, 4, 5, 6, 7});
+        const double built = monotonic_seconds() - before;
+        for (double seen = slowest; built > seen && !slowest.compare_exchange_weak(seen, built);) {
+        }
+        barrier(*world);
+        if (rank == lost % size) return;  // its connections go with it
+        const Tensor tensor = bytes(1000);
+        EXPECT_NE(failure_of([&] { world->recv(tensor, lost % size, 1).wait(); }), "no failure");
+      });
+    }
+    for (std::thread& rank : ranks) rank.join();
+    EXPECT_LT(slowest, 0.5);
+  }
 }
 
 TEST(LoggedChannel, MarksForWhomARankWaits) {
@@ -302,19 +416,19 @@ TEST(LoggedChannel, MarksForWhomARankWaits) {
   EXPECT_EQ(mark->read().peer, WaitMark::nobody);
 }
 
-TEST(GlooChannel, AFailureReportEndsTheBuildingOfAGroup) {
+TEST(TcpChannel, AFailureReportEndsTheBuildingOfAGroup) {
   const rendezvous::StoreServer server(0);
   rendezvous::StoreClient client("127.0.0.1", server.port(), 5);
-  GlooTransport transport(identity(0, 2, server.port()), {"", 30});
+  TcpTransport transport(identity(0, 2, server.port()), {"", 30});
   rendezvous::write_failure_report(client, identity(0, 2, server.port()), {2, "rank 1 failed: no such file"});
   const double before = monotonic_seconds();
   EXPECT_THAT(failure_of([&] { transport.group("world", {0, 1}); }), HasSubstr("rank 1 failed: no such file"));
   EXPECT_LT(monotonic_seconds() - before, 3);
 }
 
-TEST(GlooChannel, AnUnknownInterfaceIsASettingToFix) {
+TEST(TcpChannel, AnUnknownInterfaceIsASettingToFix) {
   const rendezvous::StoreServer server(0);
-  EXPECT_THROW(GlooTransport(identity(0, 2, server.port()), {"nosuchnic0", 5}), base::ConfigError);
+  EXPECT_THROW(TcpTransport(identity(0, 2, server.port()), {"nosuchnic0", 5}), base::ConfigError);
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 #include "comm/by_peer_channel.h"
 #include "comm/flight_log.h"
-#include "comm/gloo_channel.h"
+#include "comm/tcp_channel.h"
 #include "comm/mailbox.h"
 #include "comm/memory_channel.h"
 #include "comm/nccl_test_support.h"
@@ -44,7 +44,7 @@ class WithServer : public Channel {
   std::unique_ptr<Channel> inner_;
 };
 
-static std::vector<std::unique_ptr<Channel>> make_gloo_channels(int size, double deadline_seconds) {
+static std::vector<std::unique_ptr<Channel>> make_tcp_channels(int size, double deadline_seconds) {
   const auto server = std::make_shared<rendezvous::StoreServer>(0);
   std::vector<std::unique_ptr<Channel>> channels(static_cast<std::size_t>(size));
   std::vector<std::thread> ranks;
@@ -56,7 +56,7 @@ static std::vector<std::unique_ptr<Channel>> make_gloo_channels(int size, double
       me.world_rank = rank;
       me.world_size = size;
       me.store_port = server->port();
-      GlooTransport transport(me, {"", 60, deadline_seconds});
+      TcpTransport transport(me, {"", 60, deadline_seconds});
       channels[static_cast<std::size_t>(rank)] =
           std::make_unique<WithServer>(server, transport.group("world", members));
     });
@@ -128,7 +128,7 @@ std::vector<Backend> all_backends() {
     return channels;
   };
   const auto near_and_far = [](int size, double deadline_seconds) {
-    auto channels = make_gloo_channels(size, deadline_seconds), near = make_memory_channels(size, deadline_seconds);
+    auto channels = make_tcp_channels(size, deadline_seconds), near = make_memory_channels(size, deadline_seconds);
     for (std::size_t rank = 0; rank < channels.size(); ++rank) {
       const auto is_near = [rank](int peer) { return (static_cast<int>(rank) + peer) % 2 == 0; };
       channels[rank] = by_peer(std::move(near[rank]), std::move(channels[rank]), is_near);
@@ -137,9 +137,9 @@ std::vector<Backend> all_backends() {
   };
   return {{"threads", Pairing::by_tag, threads},
           {"logged", Pairing::by_tag, with_log},
-          {"gloo", Pairing::by_tag, make_gloo_channels},
+          {"tcp", Pairing::by_tag, make_tcp_channels},
           {"memory", Pairing::by_tag, make_memory_channels},
-          {"memory_and_gloo", Pairing::by_tag, near_and_far},
+          {"memory_and_tcp", Pairing::by_tag, near_and_far},
           {"nccl", Pairing::by_order, over_nccl}};
 }
 

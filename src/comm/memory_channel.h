@@ -14,7 +14,7 @@
 namespace troika::comm {
 
 struct MemorySettings {
-  double wait_seconds = 120;  // as GlooSettings
+  double wait_seconds = 120;  // as TcpSettings
   double spin_seconds = 0;    // how long a wait looks before it sleeps; worth it where every rank has a core
 };
 
@@ -37,7 +37,7 @@ class MemoryTransport {
   int neighbours() const;                                       // how many it reaches
   bool reaches_any(const std::vector<int>& world_ranks) const;  // likewise
 
-  // As GlooTransport::group, but not collective. BugError for messages to ranks that it does not reach.
+  // As TcpTransport::group, but not collective. BugError for messages to ranks that it does not reach.
   std::unique_ptr<Channel> group(const std::string& name, const std::vector<int>& world_ranks);
 
  private:

@@ -18,6 +18,7 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -214,6 +215,8 @@ std::string Socket::local_address() const {
   const std::string here = numeric(end_of(socket_, ::getsockname));
   return here.empty() ? "127.0.0.1" : here;
 }
+
+int Socket::release() { return std::exchange(socket_, -1); }
 
 void Socket::shut() {
   if (socket_ >= 0) ::shutdown(socket_, SHUT_RDWR);

@@ -32,6 +32,7 @@ class Socket {
 
   std::string local_address() const;  // numeric
   void shut();                        // ends every wait, now and later; from any thread
+  int release();                      // the connection, for who closes it; -1: there is none
 
  private:
   bool ready(short events, double until) const;

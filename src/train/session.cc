@@ -19,7 +19,7 @@
 #include "comm/by_device_channel.h"
 #include "comm/by_peer_channel.h"
 #include "comm/collectives.h"
-#include "comm/gloo_channel.h"
+#include "comm/tcp_channel.h"
 #include "comm/mailbox.h"
 #include "comm/memory_channel.h"
 #include "comm/self_channel.h"
@@ -46,7 +46,7 @@ struct Session::Links {
   std::unique_ptr<rendezvous::FailureMonitor> failure_monitor;
   std::unique_ptr<rendezvous::StoreClient> client;
   std::atomic<bool> announced{false};  // this process is its rank, and speaks for it
-  std::unique_ptr<comm::GlooTransport> transport;
+  std::unique_ptr<comm::TcpTransport> transport;
   std::unique_ptr<comm::MemoryTransport> memory;  // null: not used
   std::shared_ptr<tensor::Streams> streams;       // null: tensors on devices pass through host memory
   std::unique_ptr<comm::NcclTransport> nccl;
@@ -238,8 +238,8 @@ void Session::connect_memory() {
 void Session::connect_world() {
   if (channels_.world != nullptr) return;
   if (identity_.world_size > 1) {
-    links_->transport = std::make_unique<comm::GlooTransport>(
-        identity_, comm::GlooSettings{settings_.interface, connect_seconds, std::numeric_limits<double>::infinity()});
+    links_->transport = std::make_unique<comm::TcpTransport>(
+        identity_, comm::TcpSettings{settings_.interface, connect_seconds, std::numeric_limits<double>::infinity()});
   }
   if (identity_.world_size > 1) connect_memory();
   std::vector<int> everyone;
