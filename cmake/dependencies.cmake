@@ -14,7 +14,6 @@ pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
-find_library(TROIKA_GLOO gloo REQUIRED)  # messages between processes and hosts
 if(TROIKA_TESTS)
   find_package(GTest REQUIRED)
   include(cmake/torch.cmake)

@@ -167,7 +167,7 @@ function(troika_test_program module kind torch sources others)
   if(TROIKA_GOLD)
     target_link_options(${program} PRIVATE -fuse-ld=gold)
   endif()
-  set(environment "OMP_NUM_THREADS=1;GLOG_minloglevel=2")
+  set(environment "OMP_NUM_THREADS=1")
   if(NOT kind STREQUAL "timed")  # threads that spin take the cores of the tests beside them
     list(APPEND environment "OMP_WAIT_POLICY=passive")
   endif()

@@ -74,17 +74,6 @@ portable_library(portable_sodium ${sodium_files}
 target_compile_definitions(portable_sodium PRIVATE CONFIGURED=1 HAVE_PTHREAD=1 HAVE_SYS_MMAN_H=1 NATIVE_LITTLE_ENDIAN=1 _GNU_SOURCE)
 add_library(PkgConfig::SODIUM ALIAS portable_sodium)
 
-set(GLOO_VERSION_MAJOR 0)
-set(GLOO_VERSION_MINOR 5)
-set(GLOO_VERSION_PATCH 0)
-set(GLOO_HAVE_TRANSPORT_TCP ON)
-configure_file(${sources}/gloo/config.h.in ${CMAKE_BINARY_DIR}/portable/gloo/gloo/config.h)
-set(gloo ${sources}/gloo/context.cc ${sources}/gloo/types.cc ${sources}/gloo/rendezvous/context.cc ${sources}/gloo/rendezvous/store.cc
-    ${sources}/gloo/common/linux.cc ${sources}/gloo/common/logging.cc ${sources}/gloo/common/utils.cc)
-file(GLOB transport ${sources}/gloo/transport/*.cc ${sources}/gloo/transport/tcp/*.cc)
-portable_library(portable_gloo ${gloo} ${transport} INCLUDE ${CMAKE_BINARY_DIR}/portable/gloo ${sources})
-set(TROIKA_GLOO portable_gloo)
-
 portable_library(portable_hwy ${sources}/highway/hwy/aligned_allocator.cc ${sources}/highway/hwy/targets.cc ${sources}/highway/hwy/per_target.cc
                  INCLUDE ${sources}/highway DEFINE HWY_STATIC_DEFINE)
 if(TROIKA_PORTABLE STREQUAL x86_64)  # clang asks for this feature by name, Highway does not yet
@@ -127,7 +116,7 @@ endif()
 foreach(licence fmt=${sources}/fmtlib/LICENSE.rst spdlog=${sources}/spdlog/LICENSE yaml-cpp=${sources}/yaml-cpp/LICENSE pcre2=${sources}/pcre2/LICENCE
         utf8proc=${sources}/utf8proc/LICENSE.md xxhash=${sources}/xxhash/LICENSE libsodium=${sources}/libsodium/LICENSE zlib=${sources}/zlib/LICENSE
         zstd=${sources}/libzstd/LICENSE highway=${sources}/highway/LICENSE nlohmann-json=${sources}/nlohmann-json3/LICENSE.MIT
-        gloo=${CMAKE_SOURCE_DIR}/packaging/gloo-licence.txt llvm=${TROIKA_FETCHED}/zig/ziglang/lib/libcxx/LICENSE.TXT
+        llvm=${TROIKA_FETCHED}/zig/ziglang/lib/libcxx/LICENSE.TXT
         zig=${TROIKA_FETCHED}/zig/ziglang/LICENSE)
   list(APPEND TROIKA_LICENCES ${licence})
 endforeach()

@@ -8,7 +8,7 @@
 # Needs root, because programs start each other by binfmt_misc. TESTS: test programs to run (default: those below).
 # STEPS (default 5): of each run.
 set -euo pipefail
-export LC_ALL=C OMP_NUM_THREADS=1 GLOG_minloglevel=2
+export LC_ALL=C OMP_NUM_THREADS=1
 cd "$(dirname "$0")/.."
 native=$(cd "${1:-build/release}" 2> /dev/null && pwd) || { echo "arm64-check: there is no folder '${1:-build/release}'; build the programs first: cmake --build --preset release" >&2 && exit 2; }
 [ "$(id -u)" = 0 ] || { echo "arm64-check: binfmt_misc needs root; run it with sudo" >&2 && exit 2; }
@@ -34,7 +34,7 @@ report() { # report STATUS TEXT
   if [ "$1" = 0 ]; then echo "ok    $2"; else echo "FAIL  $2" && failed=$((failed + 1)); fi
 }
 
-# Left out: the memory channel, because qemu has no process_vm_readv (the runs below take Gloo instead), what takes less than two
+# Left out: the memory channel, because qemu has no process_vm_readv (the runs below take TCP instead), what takes less than two
 # milliseconds on a processor, and the signals that a program begins with: those are qemu's here.
 left_out='Full*:*memory*:ParseSettings.TakesUnderTwoMilliseconds:Subprocess.BeginsWithNoSignalOfThisProcess'
 echo "      left out: $left_out"

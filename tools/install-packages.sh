@@ -9,7 +9,7 @@ kind=${1:-build}
 machine=$(uname -m)
 [ "$kind" != list ] || machine=$2
 
-packages="g++ cmake ninja-build ccache pkg-config libgloo-dev libfmt-dev nlohmann-json3-dev
+packages="g++ cmake ninja-build ccache pkg-config libfmt-dev nlohmann-json3-dev
   libyaml-cpp-dev libspdlog-dev libpcre2-dev libutf8proc-dev libxxhash-dev libsodium-dev libhwy-dev zlib1g-dev libzstd-dev"
 [ "$machine" != x86_64 ] || packages="$packages libdnnl-dev"
 if [ "$kind" = list ]; then

@@ -37,7 +37,6 @@ zlib 71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1 $debian/z/
 libzstd 8cf4bbb65e77ec348d052c8d6230eba66d435bddf64c8b5be2fcb16880c19953 $debian/libz/libzstd/libzstd_1.5.4+dfsg2.orig.tar.xz
 highway 566fc77315878473d9a6bd815f7de78c73734acdcb745c3dde8579560ac5440e $debian/h/highway/highway_1.0.3.orig.tar.gz
 nlohmann-json3 d69f9deb6a75e2580465c6c4c5111b89c4dc2fa94e3a85fcd2ffcd9a143d9273 $debian/n/nlohmann-json3/nlohmann-json3_3.11.2.orig.tar.gz
-gloo 66d6fadb7b07cfcff08f74ae2acfab504e780d6b7536ee74d2011718cda25030 $debian/g/gloo/gloo_0.0~git20231202.5354032.orig.tar.xz
 onednn 0cc51ca26c1af6a2bb1e71e378e7046f3ceb3e71791ee9d4e246d50f904a6ea6 $debian/o/onednn/onednn_3.7.2+ds.orig.tar.xz
 "
 zig=ziglang-0.15.2-py3-none-manylinux_2_12_x86_64.manylinux2010_x86_64.musllinux_1_1_x86_64.whl

@@ -27,7 +27,7 @@
 
 namespace troika::comm {
 
-// Tags from here on belong to the collectives; callers of send and recv stay below `tag_limit`. (Gloo has 31 bits.)
+// Tags from here on belong to the collectives; callers of send and recv stay below `tag_limit`.
 inline constexpr std::uint32_t first_collective_tag = 0x80000000;
 inline constexpr std::uint32_t tag_limit = 0x7fffff00;
 

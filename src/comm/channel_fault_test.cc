@@ -338,13 +338,14 @@ TEST(TcpChannel, AStrangerTakesNoSeatWhileGroupsAreBuiltAndDisturbsNoMessage) {
       for (int way = 0; !ended; way = (way + 1) % 4, ++tries)
         disturb(port, {rendezvous::key_of(of_launch(0), fmt::format("world/{}/0", tries % 30)), 1, 0}, way);
     });
-    for (int rank = 0; rank < 2; ++rank) {
+    std::vector<std::unique_ptr<TcpTransport>> transports(2);
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+      transports[rank] = std::make_unique<TcpTransport>(of_launch(static_cast<int>(rank)), TcpSettings{"", 20, 20});
       ranks.emplace_back([&, rank] {
-        TcpTransport transport(of_launch(rank), {"", 20, 20});
         for (int round = 0; round < 30; ++round) {
-          const auto world = transport.group("world", {0, 1});
+          const auto world = transports[rank]->group("world", {0, 1});
           for (int i = 0; i < 20; ++i) {
-            std::vector<std::int64_t> sum = {rank + 1};
+            std::vector<std::int64_t> sum = {static_cast<std::int64_t>(rank) + 1};
             sum_integers(*world, sum);
             EXPECT_EQ(sum[0], 3);
           }

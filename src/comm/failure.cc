@@ -29,8 +29,4 @@ void check_operation(const tensor::Tensor& tensor, int rank, int size, int peer,
   }
 }
 
-std::int32_t tag_in_31_bits(std::uint32_t tag) {
-  return static_cast<std::int32_t>(tag < tag_limit ? tag : tag - first_collective_tag + tag_limit);
-}
-
 }  // namespace troika::comm

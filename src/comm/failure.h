@@ -23,7 +23,4 @@ std::string failure_text(const Operation& operation, const std::string& group, c
 // Throws BugError unless the tensor is contiguous, the peer another rank of the group and the tag legal.
 void check_operation(const tensor::Tensor& tensor, int rank, int size, int peer, std::uint32_t tag);
 
-// The tag in 31 bits: collective tags move to the 256 numbers above tag_limit.
-std::int32_t tag_in_31_bits(std::uint32_t tag);
-
 }  // namespace troika::comm

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* remedy =
     "install NCCL 2.28 or later (pip install nvidia-nccl-cu13; torch 2.10 and later bring it) and put its folder into "
-    "LD_LIBRARY_PATH, or let messages go over gloo";
+    "LD_LIBRARY_PATH, or let messages go over TCP (--comm.backend gloo)";
 
 template <class Function>
 void find(void* library, const std::string& path, const char* name, Function** function) {

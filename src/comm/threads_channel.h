@@ -1,5 +1,5 @@
-// Ranks as threads of one process. A send completes only when the peer has posted its recv, as with Gloo, so a program that
-// deadlocks there deadlocks here; unlike Gloo, a size mismatch is seen and named.
+// Ranks as threads of one process. A send completes only when the peer has posted its recv, as over TCP, so a program that
+// deadlocks there deadlocks here.
 #pragma once
 
 #include <memory>

@@ -83,7 +83,7 @@ const Runs quick = {
      }},
 };
 
-// Verbs that ranks share; Gloo writes to its sockets by calls that raise SIGPIPE when the peer has died.
+// Verbs that ranks share: a peer or a reader that has gone is an error of who writes to it, not the end of the process by SIGPIPE.
 bool speaks_to_peers(const Call& call) {
   const std::string_view verb = call.verb->name;
   return verb == "train" || verb == "eval" || verb == "bench" || verb == "probe";

@@ -48,7 +48,7 @@ std::string describe_backend(Backend backend, const std::vector<std::string>& va
   std::string text = "messages between devices: ";
   text += backend == Backend::nccl
               ? "NCCL " + comm::nccl::version_text(comm::nccl::load(comm::nccl::usual_library)->version)
-              : std::string("Gloo, through host memory");
+              : std::string("TCP, through host memory");
   return variables.empty() ? text : text + ", with " + base::join(variables, ", ");
 }
 

@@ -20,7 +20,7 @@ struct SomeAccelerator : tensor::Accelerator {
 } some_accelerator;
 const tensor::Device cpu, gpu(some_accelerator, 1);
 
-TEST(Backend, IsGlooOnProcessorsAndWhereItIsAskedForAndOfOneRank) {
+TEST(Backend, IsTcpOnProcessorsAndWhereItIsAskedForAndOfOneRank) {
   EXPECT_EQ(backend_of(Backend::automatic, cpu, 4), Backend::gloo);
   EXPECT_EQ(backend_of(Backend::gloo, gpu, 2), Backend::gloo);
   EXPECT_EQ(backend_of(Backend::automatic, gpu, 1), Backend::gloo);
@@ -29,7 +29,7 @@ TEST(Backend, IsGlooOnProcessorsAndWhereItIsAskedForAndOfOneRank) {
 TEST(Backend, IsDescribedWithTheVariablesThatItsLibrariesRead) {
   const auto variables = device_variables({{"CUDA_VISIBLE_DEVICES", "1"}, {"HOME", "/"}, {"NCCL_DEBUG", "INFO"}});
   EXPECT_EQ(describe_backend(Backend::gloo, variables),
-            "messages between devices: Gloo, through host memory, with CUDA_VISIBLE_DEVICES=1, NCCL_DEBUG=INFO");
+            "messages between devices: TCP, through host memory, with CUDA_VISIBLE_DEVICES=1, NCCL_DEBUG=INFO");
 }
 
 TEST(Backend, NcclIsRefusedOnAProcessor) {

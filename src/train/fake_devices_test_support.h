@@ -26,7 +26,7 @@ class FakeDevices {
  public:
   explicit FakeDevices(int ranks, std::uint64_t seed, const std::optional<PlantedFault>& fault = std::nullopt);
 
-  // world goes over threads, as over Gloo beside NCCL; all other groups over the devices.
+  // world goes over threads, as over TCP beside NCCL; all other groups over the devices.
   std::vector<comm::RankChannels> channels(const mesh::Shape& shape);
   std::shared_ptr<tensor::Streams> streams(int world_rank) { return streams_.at(static_cast<std::size_t>(world_rank)); }
 

@@ -5,7 +5,7 @@
 #
 # It makes a folder of their own, $work, with a corpus.txt, and on exit ends what they started and removes it.
 set -u
-export LC_ALL=C OMP_NUM_THREADS=1 GLOG_minloglevel=2
+export LC_ALL=C OMP_NUM_THREADS=1
 unset RANK WORLD_SIZE LOCAL_RANK MASTER_ADDR MASTER_PORT TROIKA_SECRET TROIKA_SECRET_FILE
 
 here=$(cd "$(dirname "$0")" && pwd)

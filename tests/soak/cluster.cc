@@ -94,7 +94,7 @@ void Cluster::start(int host) {
   ++starts_[at];
   launchers_[at].reset();
   launchers_[at] = std::make_unique<Process>(
-      words, std::vector<std::string>{mark_, "OMP_NUM_THREADS=1", "GLOG_minloglevel=2"}, output_path(host));
+      words, std::vector<std::string>{mark_, "OMP_NUM_THREADS=1"}, output_path(host));
 }
 
 bool Cluster::look_after() {

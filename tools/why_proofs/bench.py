@@ -64,7 +64,7 @@ class Bench:
     def start(self, command):
         environment = {k: v for k, v in os.environ.items() if k not in CLEARED}
         environment.update({MARK: self.folder, "XDG_CONFIG_HOME": command.folder + "/config", "LC_ALL": "C",
-                            "GLOG_minloglevel": "2", "OMP_NUM_THREADS": "1", **command.environment})
+                            "OMP_NUM_THREADS": "1", **command.environment})
         words = command.words(self.binaries)
         if command.groups:
             joins = "; ".join(f'echo $$ > "{group}/cgroup.procs"' for group in command.groups)

@@ -127,7 +127,6 @@ std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identit
     const Share& share = shares[static_cast<std::size_t>(local)];
     set_thread_variables(share, usable, ranks, options.stated_threads, plan.environment);
     plan.cores = share.cores;
-    plan.environment.insert({"GLOG_minloglevel", "2"});
     if (!options.gpus.empty()) plan.environment.insert({"CUDA_DEVICE_ORDER", "PCI_BUS_ID"});  // as options.gpus counts
     if (plan.world_rank > 0 && !options.log_folder.empty())
       plan.log_path = fmt::format("{}/rank-{:05}.log", options.log_folder, plan.world_rank);

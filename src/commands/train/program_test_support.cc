@@ -30,7 +30,7 @@ static host::Subprocess started(const Words& words, const Variables& variables, 
       out(::open(output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   host::Command command{words, variables};
   for (const auto& [name, value] :
-       Variables{{"PATH", "/usr/bin:/bin"}, {"OMP_NUM_THREADS", "1"}, {"GLOG_minloglevel", "2"}})
+       Variables{{"PATH", "/usr/bin:/bin"}, {"OMP_NUM_THREADS", "1"}})
     command.environment.insert({name, value});
   command.input = host::Stream::to(in);
   command.output = command.errors = host::Stream::to(out);

@@ -176,8 +176,8 @@ struct CommSettings {
     using M = CommSettings;
     t.add(
          "backend", &M::backend,
-         "What carries messages. gloo: TCP; tensors of a GPU pass through host memory. nccl: between NVIDIA GPUs, with "
-         "gloo beside it for what the processors say to each other. auto: nccl where every rank has a GPU of its own.")
+         "What carries messages. gloo (PyTorch's word): TCP; tensors of a GPU pass through host memory. nccl: between NVIDIA "
+         "GPUs, with TCP beside it for what the processors say to each other. auto: nccl where every rank has a GPU of its own.")
         .familiar({"backend"});
     t.add(
          "shared_memory", &M::shared_memory,
