@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "comm/threads_channel.h"
+#include "cpu/sgemm.h"
 #include "tensor/gpu_traits.h"
 
 namespace troika::train {
