@@ -14,6 +14,7 @@ int replay_manifests(const std::uint8_t*, std::size_t);
 int replay_tokenizers(const std::uint8_t*, std::size_t);
 int replay_json_lines(const std::uint8_t*, std::size_t);
 int replay_store_wire(const std::uint8_t*, std::size_t);
+int replay_tcp_messages(const std::uint8_t*, std::size_t);
 int replay_token_shards(const std::uint8_t*, std::size_t);
 int replay_settings(const std::uint8_t*, std::size_t);
 int replay_model_configs(const std::uint8_t*, std::size_t);
@@ -34,6 +35,7 @@ int main(int count, char** arguments) {
                                               {"tokenizers", replay_tokenizers},
                                               {"json_lines", replay_json_lines},
                                               {"store_wire", replay_store_wire},
+                                              {"tcp_messages", replay_tcp_messages},
                                               {"token_shards", replay_token_shards},
                                               {"settings", replay_settings},
                                               {"model_configs", replay_model_configs},

@@ -1,6 +1,8 @@
 #include "comm/tcp_link.h"
 
 #include <fmt/format.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -22,7 +24,11 @@ static constexpr std::size_t buffer_bytes = 4096;
 static constexpr std::size_t most_at_once = std::size_t{1} << 20;  // in one call, so that a lock is not held for long
 
 TcpLink::TcpLink(int socket, int rank, int peer_rank)
-    : rank_(rank), peer_rank_(peer_rank), address_(rendezvous::peer_address(socket)), socket_(socket), buffer_(buffer_bytes) {}
+    : rank_(rank), peer_rank_(peer_rank), address_(rendezvous::peer_address(socket)), socket_(socket), buffer_(buffer_bytes) {
+  // A peer that is stopped for a while takes nothing and comes back; heartbeats tell of one that does not.
+  const unsigned without_end = 0;
+  ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &without_end, sizeof without_end);
+}
 
 TcpLink::~TcpLink() {
   if (socket_ >= 0) ::close(socket_);
