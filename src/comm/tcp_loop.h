@@ -17,7 +17,7 @@ class TcpLoop {
   using Id = std::uint64_t;
 
   TcpLoop();
-  ~TcpLoop();  // nobody is called any more
+  ~TcpLoop();  // nobody is called any more; who is still watched is let go
   TcpLoop(const TcpLoop&) = delete;
   TcpLoop& operator=(const TcpLoop&) = delete;
 
