@@ -52,8 +52,8 @@ rm -rf "$folder/usr" "$folder/etc" "$folder/var" "$folder/lib"
 mkdir -p "$folder/usr/lib"
 ln -s usr/lib "$folder/lib"
 while read -r name; do dpkg-deb -x "$(ls "$apt/archives/$name"_*.deb)" "$folder"; done < "$apt/names"
-# What its maintainer scripts would choose.
-for library in libblas.so.3 liblapack.so.3 libopenblas.so.0; do
+# What OpenBLAS's maintainer scripts would choose.
+[ ! -d "$folder/usr/lib/aarch64-linux-gnu/openblas-pthread" ] || for library in libblas.so.3 liblapack.so.3 libopenblas.so.0; do
   ln -sfn "openblas-pthread/$library" "$folder/usr/lib/aarch64-linux-gnu/$library"
 done
 

@@ -50,13 +50,13 @@ check() { # check TEXT COMMAND...
 }
 
 files() { # everything in a root but what keeps changing
-  (cd "$1" && find . -xdev \( -path ./proc -o -path ./root -o -path ./tmp -o -path ./var/lib/dpkg -o -path ./var/cache -o -path ./var/log -o -path ./work \) -prune -o -print | sort)
+  (cd "$1" && find . -xdev \( -path ./proc -o -path ./root -o -path ./tmp -o -path ./var/lib/dpkg -o -path ./var/cache -o -path ./var/log -o -path ./trial \) -prune -o -print | sort)
 }
 
 # within ROOT SCRIPT: as /bin/sh -e runs it in a copy of nothing but ROOT: own processes, mounts and network, the loopback alone.
 within() {
-  cp "$here/tools/release-trial.sh" "$1/work/"
-  printf '%s\n' "$2" > "$1/work/run.sh"
+  cp "$here/tools/release-trial.sh" "$1/trial/"
+  printf '%s\n' "$2" > "$1/trial/run.sh"
   # shellcheck disable=SC2016
   unshare --mount --pid --net --uts --fork bash -c '
     ip link set lo up
@@ -67,11 +67,11 @@ within() {
       mount --bind "/dev/$device" "$1/dev/$device"
     done
     exec ${3:+"$3"} chroot "$1" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root DEBIAN_FRONTEND=noninteractive STEPS="$2" OMP_NUM_THREADS=1 \
-      ${QEMU_CPU:+QEMU_CPU=$QEMU_CPU} /bin/sh -e /work/run.sh' bash "$1" "$steps" "${kernel:-}"
+      ${QEMU_CPU:+QEMU_CPU=$QEMU_CPU} /bin/sh -e /trial/run.sh' bash "$1" "$steps" "${kernel:-}"
 }
 
 bits() { # bits ROOT NAME: keeps the losses of the demo, which every other root must have
-  sed -n 's/.*"loss_bits": *"\([^"]*\)".*/\1/p' "$1/work/run/run/metrics.jsonl" > "$work/bits.$2"
+  sed -n 's/.*"loss_bits": *"\([^"]*\)".*/\1/p' "$1/trial/run/run/metrics.jsonl" > "$work/bits.$2"
   [ "$(wc -l < "$work/bits.$2")" -gt 20 ] || { echo "no losses" && return 1; }
   if [ -f "$work/bits" ]; then cmp "$work/bits" "$work/bits.$2"; else cp "$work/bits.$2" "$work/bits"; fi
 }
@@ -83,15 +83,15 @@ fresh() { # fresh SUITE ARCHITECTURE: a root of this Debian, made once and copie
     debootstrap --arch="$2" --variant=minbase --include=python3-venv,python3-pip,xz-utils "$1" "$kept" > "$kept.log" 2>&1 || { tail "$kept.log" && return 1; }
     rm -rf "$kept"/var/cache/apt/archives/*.deb
   fi
-  rm -rf "$work/root" && cp -a "$kept" "$work/root" && mkdir "$work/root/work"
+  rm -rf "$work/root" && cp -a "$kept" "$work/root" && mkdir "$work/root/trial"
 }
 put() { # put FILE...: into the root
-  cp "${@/#/$release/}" "$here/tools/release-trial.sh" "$work/root/work/"
-  rm -rf "$work/root/work/text" && cp -rL "$here/docs/guides" "$work/root/work/text"
+  cp "${@/#/$release/}" "$here/tools/release-trial.sh" "$work/root/trial/"
+  rm -rf "$work/root/trial/text" && cp -rL "$here/docs/guides" "$work/root/trial/text"
 }
 
 archive=troika-$version-linux-x86_64.tar.xz wheel=troika_train-$version-py3-none-manylinux_2_28_x86_64.whl
-trial_of_archive="mkdir -p /opt/troika && tar -C /opt/troika --strip-components 1 -xf /work/$archive && /work/release-trial.sh /opt/troika/bin/troika"
+trial_of_archive="mkdir -p /opt/troika && tar -C /opt/troika --strip-components 1 -xf /trial/$archive && /trial/release-trial.sh /opt/troika/bin/troika"
 
 floors() {
   local file
@@ -148,23 +148,23 @@ try_bare() {
   put "$archive"
   check "bare: the archive" within "$work/root" "$trial_of_archive"
   check "bare: its losses" bits "$work/root" bare
-  check "bare: without /dev/shm, /usr/local and a text of the machine" within "$work/root" "mkdir /away && tar -C /away -xf /work/$archive && rmdir /dev/shm && cd /tmp &&
+  check "bare: without /dev/shm, /usr/local and a text of the machine" within "$work/root" "mkdir /away && tar -C /away -xf /trial/$archive && rmdir /dev/shm && cd /tmp &&
     /away/troika-*/bin/troika demo here --steps 21 | tee out && grep -q 'licences of Troika' out"
 }
 
 try_debian() { # try_debian SUITE
   check "$1: debootstrap" fresh "$1" amd64
-  [ -d "$work/root/work" ] || return 0
+  [ -d "$work/root/trial" ] || return 0
   files "$work/root" > "$work/before"
   put "$archive" "$wheel" "troika_${version}_amd64.deb"
   check "$1: the archive" within "$work/root" "$trial_of_archive"
   check "$1: its losses" bits "$work/root" "$1.archive"
   rm -rf "$work/root/opt/troika"
-  check "$1: the wheel, offline into a venv" within "$work/root" "cd /work && python3 -m venv venv && venv/bin/pip install --no-index $wheel && ./release-trial.sh /work/venv/bin/troika && venv/bin/pip uninstall -y troika-train && ! find venv | grep -i troika"
+  check "$1: the wheel, offline into a venv" within "$work/root" "cd /trial && python3 -m venv venv && venv/bin/pip install --no-index $wheel && ./release-trial.sh /trial/venv/bin/troika && venv/bin/pip uninstall -y troika-train && ! find venv | grep -i troika"
   check "$1: its losses" bits "$work/root" "$1.wheel"
-  check "$1: the package" within "$work/root" "dpkg -i /work/troika_*.deb && /work/release-trial.sh /usr/bin/troika && test -s /usr/share/bash-completion/completions/troika && test -s /usr/share/man/man1/troika-train.1.gz"
+  check "$1: the package" within "$work/root" "dpkg -i /trial/troika_*.deb && /trial/release-trial.sh /usr/bin/troika && test -s /usr/share/bash-completion/completions/troika && test -s /usr/share/man/man1/troika-train.1.gz"
   check "$1: its losses" bits "$work/root" "$1.package"
-  check "$1: a higher version over it, purged" within "$work/root" "cd /work && dpkg-deb -R troika_*.deb higher && sed -i 's/^Version: .*/Version: 9.0/' higher/DEBIAN/control && dpkg-deb -Znone -b higher higher.deb &&
+  check "$1: a higher version over it, purged" within "$work/root" "cd /trial && dpkg-deb -R troika_*.deb higher && sed -i 's/^Version: .*/Version: 9.0/' higher/DEBIAN/control && dpkg-deb -Znone -b higher higher.deb &&
     dpkg -i higher.deb && troika version && dpkg --purge troika"
   files "$work/root" > "$work/after"
   check "$1: nothing of it is left" diff "$work/before" "$work/after"
@@ -184,11 +184,11 @@ try_arm64() {
   check "arm64: debootstrap" fresh bookworm arm64
   put "troika_${version}_arm64.deb" "troika_train-$version-py3-none-manylinux_2_28_aarch64.whl"
   # As a Raspberry Pi 4. Qemu has no process_vm_readv, so ranks speak over loopback.
-  QEMU_CPU=cortex-a72 check "arm64: the package" within "$work/root" "dpkg -i /work/troika_*.deb && /work/release-trial.sh /usr/bin/troika"
-  check "arm64: the wheel" within "$work/root" "cd /work && python3 -m venv venv && venv/bin/pip install --no-index ./*.whl && venv/bin/troika version"
-  mkdir -p "$native" && tar -C "$native" --strip-components 1 -xf "$release/$archive" && cp -r "$work/root/work/text" "$native/"
+  QEMU_CPU=cortex-a72 check "arm64: the package" within "$work/root" "dpkg -i /trial/troika_*.deb && /trial/release-trial.sh /usr/bin/troika"
+  check "arm64: the wheel" within "$work/root" "cd /trial && python3 -m venv venv && venv/bin/pip install --no-index ./*.whl && venv/bin/troika version"
+  mkdir -p "$native" && tar -C "$native" --strip-components 1 -xf "$release/$archive" && cp -r "$work/root/trial/text" "$native/"
   check "x86-64: the same demo" env OMP_NUM_THREADS=1 "$native/bin/troika" demo "$native/run" --text "$native/text" --steps "$steps"
-  check "arm64: its losses, and on x86-64" near "$work/root/work/run/run/metrics.jsonl" "$native/run/run/metrics.jsonl"
+  check "arm64: its losses, and on x86-64" near "$work/root/trial/run/run/metrics.jsonl" "$native/run/run/metrics.jsonl"
 }
 # Products are oneDNN's on x86-64 and our own on arm64: equal bits where no sum is cut (docs/reproducibility.md), else within 1e-4.
 near() {
@@ -215,8 +215,8 @@ try_image() {
 }
 
 if [ -x "$here/build/release/troika" ]; then
-  mkdir -p "$work/built/work" && cp -rL "$here/docs/guides" "$work/built/work/text"
-  check "the program of build/release" env STEPS="$steps" OMP_NUM_THREADS=1 "$here/tools/release-trial.sh" "$here/build/release/troika" "$work/built/work"
+  mkdir -p "$work/built/trial" && cp -rL "$here/docs/guides" "$work/built/trial/text"
+  check "the program of build/release" env STEPS="$steps" OMP_NUM_THREADS=1 "$here/tools/release-trial.sh" "$here/build/release/troika" "$work/built/trial"
   check "its losses" bits "$work/built" built
 fi
 for one in "${what[@]}"; do

@@ -1,8 +1,8 @@
 #!/bin/sh
 # What release-check.sh does with a program in a root of its own: the demo of three processes and what its checkpoint is good for.
-#   tools/release-trial.sh TROIKA [FOLDER]      FOLDER: with texts in FOLDER/text, default /work
+#   tools/release-trial.sh TROIKA [FOLDER]      FOLDER: with texts in FOLDER/text, default /trial
 set -eu
-cd "${2:-/work}"
+cd "${2:-/trial}"
 rm -rf run exported
 "$1" version
 "$1" demo run --text text --steps "$STEPS" > demo.text || { cat demo.text && exit 1; }

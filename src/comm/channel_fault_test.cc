@@ -373,34 +373,6 @@ TEST(TcpChannel, ARankOfAnotherSecretIsNamed) {
   EXPECT_EQ(greet(socket, "some secret of another", {"world", 1, 0}, until), Greeted::foreign);
 }
 
-TEST(TcpChannel, GroupsAreEndedAndBuiltAgainAtOnceWhenARankIsLost) {
-  constexpr int size = 8;
-  const rendezvous::StoreServer server(0);
-  std::vector<std::unique_ptr<TcpTransport>> transports(size);
-  for (int rank = 0; rank < size; ++rank)
-    transports[static_cast<std::size_t>(rank)] = std::make_unique<TcpTransport>(identity(rank, size, server.port()), TcpSettings{"", 20, endless});
-  for (int lost = 0; lost < 10; ++lost) {
-    std::vector<std::unique_ptr<Channel>> channels(size);
-    std::vector<std::thread> ranks;
-    std::atomic<double> slowest{0};
-    for (int rank = 0; rank < size; ++rank) {
-      ranks.emplace_back([&, rank] {
-        const double before = monotonic_seconds();
-        const auto world = transports[static_cast<std::size_t>(rank)]->group("world", {0, 1, 2, 3, 4, 5, 6, 7});
-        const double built = monotonic_seconds() - before;
-        for (double seen = slowest; built > seen && !slowest.compare_exchange_weak(seen, built);) {
-        }
-        barrier(*world);
-        if (rank == lost % size) return;  // its connections go with it
-        const Tensor tensor = bytes(1000);
-        EXPECT_NE(failure_of([&] { world->recv(tensor, lost % size, 1).wait(); }), "no failure");
-      });
-    }
-    for (std::thread& rank : ranks) rank.join();
-    EXPECT_LT(slowest, 0.5);
-  }
-}
-
 TEST(LoggedChannel, MarksForWhomARankWaits) {
   const auto mark = std::make_shared<WaitMark>(WaitMark::Of::this_thread);
   auto channels = make_thread_channels(2, "dp3", 20);

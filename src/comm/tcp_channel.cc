@@ -66,11 +66,9 @@ void Group::abort(const std::string& reason) {
   }
 }
 
+// Ends all links: no later wait waits, and no message's memory is touched once its owner has heard of the failure.
 void Group::fail(const Operation& operation, const std::string& cause) {
-  {
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (failure.empty()) failure = "an earlier transfer failed (" + cause + ")";
-  }
+  abort("an earlier transfer failed (" + cause + ")");
   throw base::PeerError(failure_text(operation, name, cause));
 }
 
@@ -120,13 +118,8 @@ TcpTransfer::~TcpTransfer() {
 void TcpTransfer::wait() {
   waited_ = true;
   const bool ended = link().wait(*message_, group_->wait_seconds);
-  const std::string aborted = group_->why_failed();
-  if (!ended) {
-    const std::string late = fmt::format("it was not done within {:g} s", group_->wait_seconds);
-    group_->abort(aborted.empty() ? "an earlier transfer failed (" + late + ")" : aborted);
-    group_->fail(operation_, aborted.empty() ? late : aborted);
-  }
-  if (!aborted.empty()) group_->fail(operation_, aborted);
+  if (const std::string aborted = group_->why_failed(); !aborted.empty()) group_->fail(operation_, aborted);
+  if (!ended) group_->fail(operation_, fmt::format("it was not done within {:g} s", group_->wait_seconds));
   if (!message_->error.empty()) group_->fail(operation_, message_->error);
   copy_.arrived();
 }
