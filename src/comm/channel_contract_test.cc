@@ -219,10 +219,12 @@ TEST_P(ChannelContract, ADeadlineThatPassesIsAPeerError) {
 TEST_P(ChannelContract, APeerThatLeavesEndsTheWait) {
   auto channels = make(3);
   const Tensor tensor = filled(8, 0), other = filled(8, 0);
-  Transfer in = channels[0]->recv(tensor, 1, 1);
+  Transfer in = channels[0]->recv(tensor, 1, 1), later = channels[0]->recv(filled(8, 0), 2, 1);
   channels[1].reset();
   double seconds = 0;
   EXPECT_NE(failure_of([&] { in.wait(); }, &seconds), "no failure");
+  EXPECT_LT(seconds, 1);
+  EXPECT_NE(failure_of([&] { later.wait(); }, &seconds), "no failure");  // though rank 2 is there
   EXPECT_LT(seconds, 1);
   EXPECT_NE(failure_of([&] { channels[2]->send(other, 1, 1).wait(); }, &seconds), "no failure");
   EXPECT_LT(seconds, 1);
