@@ -92,18 +92,20 @@ HWY_INLINE std::int64_t words(std::int64_t count) {
   return (count + Kind::kPerWord - 1) / Kind::kPerWord;
 }
 
-// Views of A: word (m, i) with i the contracted index, in words.
+// Views of A: word (m, i) with i the contracted index, in words; from(m, i) begins there.
 template <class Kind>
 struct ByRow {
   const typename Kind::Word* data;
   std::int64_t stride;
   HWY_INLINE typename Kind::Word at(std::int64_t m, std::int64_t i) const { return data[m * stride + i]; }
+  HWY_INLINE ByRow from(std::int64_t m, std::int64_t i) const { return {data + m * stride + i, stride}; }
 };
 template <class Kind>
 struct ByColumn {
   const typename Kind::Word* data;
   std::int64_t stride;
   HWY_INLINE typename Kind::Word at(std::int64_t m, std::int64_t i) const { return data[i * stride + m]; }
+  HWY_INLINE ByColumn from(std::int64_t m, std::int64_t i) const { return {data + i * stride + m, stride}; }
 };
 
 struct Block {
@@ -111,14 +113,16 @@ struct Block {
   std::int64_t stride;
 };
 
-// What becomes of a tile's sums.
+// What becomes of a tile's sums; from(m) is that of a tile whose first row is row m.
 struct Store {
+  HWY_INLINE Store from(std::int64_t) const { return {}; }
   template <class D, class V>
   HWY_INLINE V operator()(D, V sum, const float*, std::int64_t) const {
     return sum;
   }
 };
 struct Add {
+  HWY_INLINE Add from(std::int64_t) const { return {}; }
   template <class D, class V>
   HWY_INLINE V operator()(D d, V sum, const float* c, std::int64_t) const {
     return hn::Add(hn::Load(d, c), sum);
@@ -126,6 +130,7 @@ struct Add {
 };
 struct ScaleAndAdd {  // row m of C is multiplied first
   const float* factor;
+  HWY_INLINE ScaleAndAdd from(std::int64_t m) const { return {factor + m}; }
   template <class D, class V>
   HWY_INLINE V operator()(D d, V sum, const float* c, std::int64_t m) const {
     return hn::MulAdd(hn::Load(d, c), hn::Set(d, factor[m]), sum);
@@ -136,10 +141,9 @@ struct Span {
   std::int64_t begin, end;
 };
 
-// sum[m][j] += words (m0 + m, i) of A by vector j of row i of B, for one i.
+// sum[m][j] += words (m, i) of A by vector j of row i of B, for one i.
 template <class Kind, int kVectors, class A, class Tile>
-HWY_INLINE void add_word(const A& a, const typename Kind::Word* b, std::int64_t b_stride, std::int64_t m0,
-                         std::int64_t i, Tile& sum) {
+HWY_INLINE void add_word(const A& a, const typename Kind::Word* b, std::int64_t b_stride, std::int64_t i, Tile& sum) {
   const hn::ScalableTag<typename Kind::Word> dw;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(dw));
   hn::Vec<decltype(dw)> row[kVectors];
@@ -147,7 +151,7 @@ HWY_INLINE void add_word(const A& a, const typename Kind::Word* b, std::int64_t 
   for (int j = 0; j < kVectors; ++j) row[j] = hn::Load(dw, b + i * b_stride + j * lanes);
 #pragma GCC unroll 16
   for (int m = 0; m < kTileRows; ++m) {
-    const auto factor = hn::Set(dw, a.at(m0 + m, i));
+    const auto factor = hn::Set(dw, a.at(m, i));
 #pragma GCC unroll 4
     for (int j = 0; j < kVectors; ++j) sum[m][j] = Kind::multiply_add(factor, row[j], sum[m][j]);
   }
@@ -161,13 +165,12 @@ HWY_INLINE V add_lane(V sum, V row, float32x4_t a) {
 }
 
 template <class Kind, int kVectors, class Tile>
-HWY_INLINE void add_words(const ByColumn<Floats>& a, const float* b, std::int64_t b_stride, std::int64_t m0, Span span,
+HWY_INLINE void add_words(const ByColumn<Floats>& a, const float* b, std::int64_t b_stride, std::int64_t count,
                           Tile& sum) {
   const hn::Full128<float> d;
-  const float* factors = a.data + span.begin * a.stride + m0;
-  const float* rows = b + span.begin * b_stride;
+  const float *factors = a.data, *rows = b;
 #pragma GCC unroll 2
-  for (std::int64_t i = span.begin; i < span.end; ++i, factors += a.stride, rows += b_stride) {
+  for (std::int64_t i = 0; i < count; ++i, factors += a.stride, rows += b_stride) {
     hn::Vec<decltype(d)> row[kVectors];
 #pragma GCC unroll 4
     for (int j = 0; j < kVectors; ++j) row[j] = hn::Load(d, rows + 4 * j);
@@ -197,12 +200,11 @@ HWY_INLINE void add_lanes(const float32x4_t (&four)[kTileRows], const float* row
 }
 
 template <class Kind, int kVectors, class Tile>
-HWY_INLINE void add_words(const ByRow<Floats>& a, const float* b, std::int64_t b_stride, std::int64_t m0, Span span,
+HWY_INLINE void add_words(const ByRow<Floats>& a, const float* b, std::int64_t b_stride, std::int64_t count,
                           Tile& sum) {
-  std::int64_t i = span.begin;
-  const float* factors = a.data + m0 * a.stride + i;
-  const float* rows = b + i * b_stride;
-  for (; i + 4 <= span.end; i += 4, factors += 4, rows += 4 * b_stride) {
+  std::int64_t i = 0;
+  const float *factors = a.data, *rows = b;
+  for (; i + 4 <= count; i += 4, factors += 4, rows += 4 * b_stride) {
     float32x4_t four[kTileRows];
 #pragma GCC unroll 8
     for (int m = 0; m < kTileRows; ++m) four[m] = vld1q_f32(factors + m * a.stride);
@@ -211,20 +213,22 @@ HWY_INLINE void add_words(const ByRow<Floats>& a, const float* b, std::int64_t b
     add_lanes<2, kVectors>(four, rows + 2 * b_stride, sum);
     add_lanes<3, kVectors>(four, rows + 3 * b_stride, sum);
   }
-  for (; i < span.end; ++i) add_word<Kind, kVectors>(a, b, b_stride, m0, i, sum);
+  for (; i < count; ++i) add_word<Kind, kVectors>(a, b, b_stride, i, sum);
 }
 #else
 template <class Kind, int kVectors, class A, class Tile>
-HWY_INLINE void add_words(const A& a, const typename Kind::Word* b, std::int64_t b_stride, std::int64_t m0, Span span,
+HWY_INLINE void add_words(const A& a, const typename Kind::Word* b, std::int64_t b_stride, std::int64_t count,
                           Tile& sum) {
-  for (std::int64_t i = span.begin; i < span.end; ++i) add_word<Kind, kVectors>(a, b, b_stride, m0, i, sum);
+  for (std::int64_t i = 0; i < count; ++i) add_word<Kind, kVectors>(a, b, b_stride, i, sum);
 }
 #endif
 
-// A function of its own: inlined into a task it finds no registers free for its addresses.
+// One tile over `count` contracted words, each operand from its first on. A function of its own: inlined into a task it finds no
+// registers free for its addresses. Pairs are passed one by one: a pair that the caller puts on its stack in two stores and copies in
+// one load waits for both.
 template <class Kind, int kVectors, class A, class Finish>
-HWY_NOINLINE void multiply_tile(A a, const typename Kind::Word* b, std::int64_t b_stride, Block c, std::int64_t m0,
-                                Span span, Finish finish) {
+HWY_NOINLINE void multiply_tile(A a, const typename Kind::Word* b, std::int64_t b_stride, std::int64_t count, float* c,
+                                std::int64_t c_stride, Finish finish) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   hn::Vec<decltype(d)> sum[kTileRows][kVectors];
@@ -232,12 +236,12 @@ HWY_NOINLINE void multiply_tile(A a, const typename Kind::Word* b, std::int64_t 
   for (int m = 0; m < kTileRows; ++m)
 #pragma GCC unroll 4
     for (int j = 0; j < kVectors; ++j) sum[m][j] = hn::Zero(d);
-  add_words<Kind, kVectors>(a, b, b_stride, m0, span, sum);
+  add_words<Kind, kVectors>(a, b, b_stride, count, sum);
 #pragma GCC unroll 16
   for (int m = 0; m < kTileRows; ++m) {
-    float* c_row = c.data + (m0 + m) * c.stride;
+    float* c_row = c + m * c_stride;
 #pragma GCC unroll 4
-    for (int j = 0; j < kVectors; ++j) hn::Store(finish(d, sum[m][j], c_row + j * lanes, m0 + m), d, c_row + j * lanes);
+    for (int j = 0; j < kVectors; ++j) hn::Store(finish(d, sum[m][j], c_row + j * lanes, m), d, c_row + j * lanes);
   }
 }
 
@@ -247,8 +251,10 @@ HWY_INLINE void multiply_columns(std::int64_t M, const A& a, const typename Kind
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(hn::ScalableTag<float>()));
   const auto tile = [&](auto vectors, std::int64_t m, std::int64_t first) HWY_ATTR {
     const Span span = span_of(m, first, vectors() * lanes);
-    if (span.begin < span.end)
-      multiply_tile<Kind, vectors()>(a, b + first, b_stride, Block{c.data + first, c.stride}, m, span, finish);
+    if (span.begin < span.end) {
+      multiply_tile<Kind, vectors()>(a.from(m, span.begin), b + span.begin * b_stride + first, b_stride, span.end - span.begin,
+                                     c.data + m * c.stride + first, c.stride, finish.from(m));
+    }
   };
   for (std::int64_t m = 0; m < M; m += kTileRows) {
     const Span first = span_of(m, n, lanes);
