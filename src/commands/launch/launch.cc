@@ -58,6 +58,9 @@ void say_how_to_join(const LaunchOptions& options) {
   if (const auto note = note_about_strangers(options.hosts)) launcher_says(*note);
   if (options.hosts.numbered_by_cluster) return;
   const bool itself = !options.hosts.secret.empty() && options.hosts.secret_file.empty();
+  const auto scope = options.hosts.master_address.find('%');  // the interface of a link-local address is each host's own
+  const bool local = scope != std::string::npos;
+  const std::string address = options.hosts.master_address.substr(0, scope) + (local ? "%INTERFACE" : "");
   std::vector<std::string> worker;
   for (const std::string& word : options.program.empty() ? options.worker : with_secrets_hidden(options.worker))
     worker.push_back(shell_word(word));
@@ -66,9 +69,10 @@ void say_how_to_join(const LaunchOptions& options) {
                   "--master-port {}{} -- {}",
                   options.hosts.nnodes == 2 ? "host 1" : fmt::format("hosts K = 1 to {}", options.hosts.nnodes - 1),
                   itself ? "TROIKA_SECRET=... " : "", options.hosts.nnodes, options.hosts.nnodes == 2 ? "1" : "K",
-                  options.nproc_per_node, shell_word(options.hosts.master_address), options.hosts.master_port,
+                  options.nproc_per_node, shell_word(address), options.hosts.master_port,
                   options.hosts.secret_file.empty() ? "" : " --secret-file " + shell_word(options.hosts.secret_file),
                   base::join(worker, " ")));
+  if (local) launcher_says("INTERFACE is that host's own, by which it reaches this one (ip link)");
   if (itself) launcher_says("... stands for this host's TROIKA_SECRET, which is not printed");
 }
 
