@@ -214,7 +214,7 @@ function(troika_test_options target module torch)
     set(level -O1)  # compiles in two thirds of the time that -O2 takes
   endif()
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level};-g0>)
-  target_compile_options(${target} PRIVATE -Wno-shadow -Wshadow=local)  # in a batch, names of other files stand outside
+  target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>)  # in a batch, names of other files stand outside
   target_link_libraries(${target} PRIVATE GTest::gmock GTest::gtest)  # the header has them
   if(torch)
     target_link_libraries(${target} PUBLIC troika_torch)
