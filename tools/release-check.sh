@@ -78,14 +78,16 @@ bits() { # bits ROOT NAME: keeps the losses of the demo, which every other root 
 
 fresh() { # fresh SUITE ARCHITECTURE: a root of this Debian, made once and copied
   local kept=$roots/$1-$2
+  rm -rf "$work/root"
   if [ ! -f "$kept/etc/debian_version" ]; then
     rm -rf "$kept"
     debootstrap --arch="$2" --variant=minbase --include=python3-venv,python3-pip,xz-utils "$1" "$kept" > "$kept.log" 2>&1 || { tail "$kept.log" && return 1; }
     rm -rf "$kept"/var/cache/apt/archives/*.deb
   fi
-  rm -rf "$work/root" && cp -a "$kept" "$work/root" && mkdir "$work/root/trial"
+  cp -a "$kept" "$work/root"
 }
 put() { # put FILE...: into the root
+  mkdir -p "$work/root/trial"
   cp "${@/#/$release/}" "$here/tools/release-trial.sh" "$work/root/trial/"
   rm -rf "$work/root/trial/text" && cp -rL "$here/docs/guides" "$work/root/trial/text"
 }
@@ -154,7 +156,7 @@ try_bare() {
 
 try_debian() { # try_debian SUITE
   check "$1: debootstrap" fresh "$1" amd64
-  [ -d "$work/root/trial" ] || return 0
+  [ -d "$work/root" ] || return 0
   files "$work/root" > "$work/before"
   put "$archive" "$wheel" "troika_${version}_amd64.deb"
   check "$1: the archive" within "$work/root" "$trial_of_archive"

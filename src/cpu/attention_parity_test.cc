@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +9,7 @@
 #include "base/random.h"
 #include "cpu/attention.h"
 #include "cpu/gemm.h"
+#include "cpu/parallel.h"
 #include "cpu/targets_test_support.h"
 
 namespace troika::cpu {
@@ -239,15 +239,15 @@ const AttentionCase large{2, 700, 700, 2, 24, {0, 0, 1, 0}, 0, 0, 450};
 
 TEST(Attention, GivesTheSameBitsForEveryNumberOfThreads) {
   const Problem p(large);
-  const int before = omp_get_max_threads();
-  omp_set_num_threads(1);
+  const int before = threads();
+  set_threads(1);
   const Results<float> one = run(p), halves = run_of_halves(p);
   for (const int threads : {1, 2, 3, 8}) {
-    omp_set_num_threads(threads);
+    set_threads(threads);
     EXPECT_TRUE(run(p) == one) << threads;
     EXPECT_TRUE(run_of_halves(p) == halves) << threads;
   }
-  omp_set_num_threads(before);
+  set_threads(before);
 }
 
 template <class T>

@@ -1,5 +1,4 @@
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cmath>
@@ -8,6 +7,7 @@
 
 #include "base/random.h"
 #include "cpu/cross_entropy.h"
+#include "cpu/parallel.h"
 #include "cpu/rounding.h"
 #include "cpu/targets_test_support.h"
 
@@ -107,17 +107,17 @@ TEST(CrossEntropyGradientRowsParity, AgreeWithDoubleOnEveryTarget) {
 }
 
 TEST(CrossEntropyRows, HaveTheSameBitsOnOneTwoAndThreeThreads) {
-  const int before = omp_get_max_threads();
+  const int before = threads();
   for (const CrossEntropyCase& c : cross_entropy_cases()) {
-    omp_set_num_threads(1);
+    set_threads(1);
     const std::vector<float> lse = lse_of(c), gradient = gradient_of(c, lse);
     for (const int threads : {2, 3}) {
-      omp_set_num_threads(threads);
+      set_threads(threads);
       EXPECT_EQ(lse_of(c), lse);
       EXPECT_EQ(gradient_of(c, lse), gradient);
     }
   }
-  omp_set_num_threads(before);
+  set_threads(before);
 }
 
 TEST(LogSumExpRows, OfMinusInfinitiesIsMinusInfinity) {

@@ -15,9 +15,7 @@
 #include <thread>
 #include <vector>
 
-#ifdef TROIKA_WITH_OPENMP
-#include <omp.h>
-#endif
+#include "cpu/openmp.h"
 
 namespace troika::cpu {
 namespace {

@@ -6,13 +6,10 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "cpu/openmp.h"
 #include "cpu/parallel.h"
 #include "tensor/accelerator.h"
 #include "tensor/tensor.h"
-
-#ifdef TROIKA_WITH_OPENMP
-#include <omp.h>
-#endif
 
 namespace troika::tensor {
 
