@@ -52,7 +52,7 @@ void check_pattern(const std::string& key, const std::string& pattern, const std
     const bool fits = value > 0 && value <= bounds.max && (!whole || value == std::floor(value));
     if (!fits) errors->push_back(base::say(whole ? texts.pattern_rank : texts.pattern_alpha, key, name, bounds.max));
     const bool names_one = std::any_of(modules.begin(), modules.end(),
-                                       [&](const AdaptedModule& module) { return is_named(module, name); });
+                                       [one = name](const AdaptedModule& module) { return is_named(module, one); });
     if (!names_one) errors->push_back(base::say(texts.pattern_of_none, key, name));
   }
 }

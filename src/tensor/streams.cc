@@ -30,7 +30,7 @@ class HostStreams final : public Streams {
   void* handle(Lane) override { return nullptr; }
 
  private:
-  const Device device_;
+  const Device device_{};
   int next_ = copy_lane.number() + 1;
 };
 

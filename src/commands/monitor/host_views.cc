@@ -60,13 +60,12 @@ std::vector<HostView> host_views(const std::vector<RankView>& ranks, const std::
 std::vector<LinkView> link_views(const std::map<int, SampleWindow>& windows) {
   std::map<Pair, LinkView> links;
   for (const auto& [rank, window] : windows) {
-    if (window.seconds() <= 0) continue;
+    const double seconds = window.seconds();
+    if (seconds <= 0) continue;
     for (const records::PeerTraffic& now : window.last->traffic) {
       const records::PeerTraffic* found = traffic_with(window.first, now.peer);
       const records::PeerTraffic before = found == nullptr ? records::PeerTraffic{} : *found;
-      const auto rate = [&](std::int64_t a, std::int64_t b) {
-        return static_cast<double>(std::max<std::int64_t>(0, b - a)) / window.seconds();
-      };
+      const auto rate = [=](std::int64_t a, std::int64_t b) { return static_cast<double>(std::max<std::int64_t>(0, b - a)) / seconds; };
       links[{rank, now.peer}].bytes_per_second = rate(before.sent_bytes, now.sent_bytes);
       LinkView& received = links[{now.peer, rank}];
       if (windows.count(now.peer) == 0) received.bytes_per_second = rate(before.received_bytes, now.received_bytes);
