@@ -67,7 +67,7 @@ optimizer::Checksums checksums_for(config::OnOff stated, const tensor::Device& d
 }
 
 Integrity::Integrity(const mesh::Shape& shape, int world_rank, const Units& units, comm::Channel& replicas)
-    : shape_(shape), world_rank_(world_rank), units_(units), replicas_(replicas) {
+    : shape_(shape), world_rank_(world_rank), replicas_(replicas) {
   for (const auto& [segment, unit] : units) {
     for (Bucket* bucket : unit->buckets()) buckets_.push_back(bucket);
   }

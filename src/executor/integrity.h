@@ -61,7 +61,6 @@ class Integrity {
 
   const mesh::Shape shape_;
   const int world_rank_;
-  const Units& units_;
   comm::Channel& replicas_;
   std::vector<Bucket*> buckets_;                               // all, in the order of the segments
   std::map<const Bucket*, std::vector<std::uint32_t>> fixed_;  // of what is frozen, by slot, as first seen
