@@ -104,21 +104,21 @@ inline float to_float(Fp16 x) {
   std::memcpy(&value, &bits, sizeof(value));
   return value;
 }
+// Without branches, so that loops of it become vectors.
 inline Fp16 to_fp16(float x) {
   std::uint32_t bits;
   std::memcpy(&bits, &x, sizeof(bits));
-  const std::uint16_t sign = static_cast<std::uint16_t>(bits >> 16 & 0x8000);
-  bits &= 0x7fffffff;
-  if (bits > 0x7f800000) return {static_cast<std::uint16_t>(sign | 0x7e00)};
-  if (bits >= 0x477ff000) return {static_cast<std::uint16_t>(sign | 0x7c00)};  // 65520 and more round to infinity
-  if (bits < 0x38800000) {  // below the normal halves: an addition rounds at their last place
-    float value;
-    std::memcpy(&value, &bits, sizeof(value));
-    value += 0.5f;
-    std::memcpy(&bits, &value, sizeof(bits));
-    return {static_cast<std::uint16_t>(sign | (bits - 0x3f000000))};
-  }
-  return {static_cast<std::uint16_t>(sign | (bits + 0xc8000fff + (bits >> 13 & 1)) >> 13)};
+  const std::uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
+  float value;  // below the normal halves an addition rounds at their last place
+  std::memcpy(&value, &magnitude, sizeof(value));
+  value += 0.5f;
+  std::uint32_t small;
+  std::memcpy(&small, &value, sizeof(small));
+  std::uint32_t half = (magnitude + 0xc8000fff + (magnitude >> 13 & 1)) >> 13;
+  half = magnitude < 0x38800000 ? small - 0x3f000000 : half;
+  half = magnitude >= 0x477ff000 ? 0x7c00 : half;  // 65520 and more round to infinity
+  half = magnitude > 0x7f800000 ? 0x7e00 : half;
+  return {static_cast<std::uint16_t>(sign | half)};
 }
 
 }  // namespace troika::base

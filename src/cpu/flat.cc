@@ -130,6 +130,20 @@ std::uint32_t bits_sum_of_16(std::int64_t count, const std::uint16_t* data) {
   return total;
 }
 
+// Products and sums of doubles, each rounded, on every target.
+void add_scaled_piece(std::int64_t count, float* sum, const float* x, double factor) {
+  const hn::ScalableTag<double> d;
+  const hn::Rebind<float, decltype(d)> floats;
+  const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
+  const auto by = hn::Set(d, factor);
+  std::int64_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto product = hn::Mul(by, hn::PromoteTo(d, hn::LoadU(floats, x + i)));
+    hn::StoreU(hn::DemoteTo(floats, hn::Add(hn::PromoteTo(d, hn::LoadU(floats, sum + i)), product)), floats, sum + i);
+  }
+  for (; i < count; ++i) sum[i] = static_cast<float>(static_cast<double>(sum[i]) + factor * static_cast<double>(x[i]));
+}
+
 void chunk_squares_piece(std::int64_t count, const float* x, std::int64_t chunk, double* squares) {
   for (std::int64_t i = 0; i < count; i += chunk) squares[i / chunk] = square_sum(std::min(chunk, count - i), x + i);
 }
@@ -148,6 +162,7 @@ HWY_EXPORT(adamw_summed_piece);
 HWY_EXPORT(bits_sum_of_32);
 HWY_EXPORT(bits_sum_of_16);
 HWY_EXPORT(chunk_squares_piece);
+HWY_EXPORT(add_scaled_piece);
 
 constexpr std::int64_t piece_elements = 1 << 16;
 
@@ -157,6 +172,10 @@ void add_into(std::int64_t count, float* sum, const float* other) {
   parallel_pieces(count, piece_elements, [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) sum[i] += other[i];
   });
+}
+
+void add_scaled(std::int64_t count, float* sum, const float* x, double factor) {
+  HWY_DYNAMIC_DISPATCH(add_scaled_piece)(count, sum, x, factor);
 }
 
 void chunk_squares(std::int64_t count, const float* x, std::int64_t chunk, double* squares) {

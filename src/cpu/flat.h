@@ -8,6 +8,9 @@ namespace troika::cpu {
 
 void add_into(std::int64_t count, float* sum, const float* other);
 
+// sum += factor x, in double, then rounded once. On the calling thread.
+void add_scaled(std::int64_t count, float* sum, const float* x, double factor);
+
 // Squares of consecutive chunks of `chunk` elements (the last may be shorter) into squares[], each summed in double.
 void chunk_squares(std::int64_t count, const float* x, std::int64_t chunk, double* squares);
 

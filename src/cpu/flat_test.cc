@@ -66,6 +66,24 @@ TEST(Adamw, HasTheBitsOfTheScalarFormulasOnEveryTarget) {
   }
 }
 
+TEST(AddScaled, RoundsTheSumInDoubleOnceOnEveryTarget) {
+  for (const std::size_t count : {0u, 1u, 7u, 16u, 67u}) {
+    std::vector<float> x, before;
+    for (std::size_t i = 0; i < count; ++i) {
+      x.push_back(std::ldexp(1.37f + static_cast<float>(i), static_cast<int>(i % 40) - 20));
+      before.push_back(-0.71f * static_cast<float>(i));
+    }
+    on_every_target([&] {
+      std::vector<float> sum = before;
+      add_scaled(static_cast<std::int64_t>(count), sum.data(), x.data(), 0.3f);
+      for (std::size_t i = 0; i < count; ++i) {
+        const double product = static_cast<double>(0.3f) * static_cast<double>(x[i]);
+        EXPECT_EQ(sum[i], static_cast<float>(static_cast<double>(before[i]) + product));
+      }
+    });
+  }
+}
+
 TEST(ChunkSquares, HasTheSameBitsOnEveryTarget) {
   constexpr std::int64_t count = 50003, chunk = 4096;
   const std::vector<float> x = normal("x", count);

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
+#include <limits>
 #include <vector>
 
 #include "cpu/targets_test_support.h"
@@ -42,6 +45,36 @@ TEST(Rounding, IsToTheNearestHalfOnEveryTarget) {
   on_every_target([&] {
     round_to_halves(static_cast<std::int64_t>(x.size()), x.data(), y.data());
     for (std::size_t i = 0; i < x.size(); ++i) ASSERT_EQ(y[i].bits, nearest_half(bits[i])) << std::hex << bits[i];
+  });
+}
+
+// By the definition, in double: multiples of the distance that halves have there.
+double nearest_fp16(double x) {
+  if (x == 0 || std::isinf(x)) return x;
+  const double distance = std::ldexp(1.0, std::max(std::ilogb(x), -14) - 10);
+  const double nearest = std::nearbyint(x / distance) * distance;
+  return std::abs(nearest) > 65504 ? std::copysign(std::numeric_limits<double>::infinity(), x) : nearest;
+}
+
+TEST(Rounding, IsToTheNearestHalfOfFp16OnEveryTarget) {
+  std::vector<float> x;
+  for (const std::uint32_t each : telling_bits()) x.push_back(float_of(each));
+  for (std::uint32_t half = 0; half < 0x7c00u; ++half) {  // every tie between two halves, and beside it
+    const float tie = (base::to_float(base::Fp16{static_cast<std::uint16_t>(half)}) + base::to_float(base::Fp16{static_cast<std::uint16_t>(half + 1)})) / 2;
+    if (std::isfinite(tie)) x.insert(x.end(), {tie, -tie, std::nextafter(tie, 0.0f), std::nextafter(tie, 1e9f)});
+  }
+  std::vector<base::Fp16> y(x.size());
+  on_every_target([&] {
+    round_to_halves(static_cast<std::int64_t>(x.size()), x.data(), y.data());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      ASSERT_EQ(y[i].bits, base::to_fp16(x[i]).bits) << x[i];
+      if (std::isnan(x[i])) {
+        ASSERT_EQ(y[i].bits & 0x7fff, 0x7e00);
+      } else {
+        ASSERT_EQ(static_cast<double>(base::to_float(y[i])), nearest_fp16(static_cast<double>(x[i]))) << x[i];
+        ASSERT_EQ(std::signbit(base::to_float(y[i])), std::signbit(x[i]));
+      }
+    }
   });
 }
 

@@ -32,7 +32,7 @@ void copy_row(To* to, const From* from, const Walk::Dimension& inner, std::int64
   if (inner.of_a == 1 && inner.of_b == 1) {
     if constexpr (std::is_same_v<To, From>) {
       std::memmove(to, from, static_cast<std::size_t>(count) * sizeof(To));
-    } else if constexpr (std::is_same_v<From, float> && std::is_same_v<To, base::Bf16>) {
+    } else if constexpr (std::is_same_v<From, float> && sizeof(To) == 2) {
       cpu::round_to_halves(count, from, to);
     } else {
       for (std::int64_t i = 0; i < count; ++i) to[i] = converted<To>(from[i]);
@@ -87,16 +87,25 @@ void walk(const Walk& walk, const std::function<void(std::int64_t a, std::int64_
   std::int64_t rows = 1;
   for (std::size_t i = 0; i + 1 < walk.dimensions.size(); ++i) rows *= walk.dimensions[i].size;
   if (rows == 0 || inner.size == 0) return;
+  const std::size_t outer = walk.dimensions.size() - 1;
   const auto each_row = [&](std::int64_t begin, std::int64_t end, std::int64_t first, std::int64_t count) {
+    std::int64_t at[max_dims] = {}, a = first * inner.of_a, b = first * inner.of_b, rest = begin;
+    for (std::size_t i = outer; i-- > 0; rest /= walk.dimensions[i].size) {
+      at[i] = rest % walk.dimensions[i].size;
+      a += at[i] * walk.dimensions[i].of_a;
+      b += at[i] * walk.dimensions[i].of_b;
+    }
     for (std::int64_t row = begin; row < end; ++row) {
-      std::int64_t a = first * inner.of_a, b = first * inner.of_b, rest = row;
-      for (std::size_t i = walk.dimensions.size() - 1; i-- > 0;) {
-        const Walk::Dimension& dimension = walk.dimensions[i];
-        a += rest % dimension.size * dimension.of_a;
-        b += rest % dimension.size * dimension.of_b;
-        rest /= dimension.size;
-      }
       visit(a, b, inner, count);
+      for (std::size_t i = outer; i-- > 0;) {  // as a counter with a digit for each dimension
+        const Walk::Dimension& digit = walk.dimensions[i];
+        a += digit.of_a;
+        b += digit.of_b;
+        if (++at[i] < digit.size) break;
+        at[i] = 0;
+        a -= digit.size * digit.of_a;
+        b -= digit.size * digit.of_b;
+      }
     }
   };
   if (rows * inner.size <= piece_elements) return each_row(0, rows, 0, inner.size);

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "base/error.h"
+#include "cpu/flat.h"
 #include "cpu/parallel.h"
 #include "tensor/copy.h"
 
@@ -99,6 +100,9 @@ void add(const Tensor& sum, const Tensor& x, double scale) {
         S* const to = out + a;
         const X* const from = in + b;
         if (inner.of_a == 1 && inner.of_b == 1) {
+          if constexpr (std::is_same_v<S, float> && std::is_same_v<X, float>) {
+            if (scale != 1) return cpu::add_scaled(count, to, from, factor);
+          }
           for (std::int64_t i = 0; i < count; ++i) to[i] = total(to[i], from[i]);
         } else {
           for (std::int64_t i = 0; i < count; ++i) to[i * inner.of_a] = total(to[i * inner.of_a], from[i * inner.of_b]);
@@ -116,8 +120,12 @@ void multiply(const Tensor& x, double factor) {
     const auto by = static_cast<Number<T>>(factor);
     walk(walk_of(x, x), [&](std::int64_t a, std::int64_t, const Walk::Dimension& inner, std::int64_t count) {
       T* const to = out + a;
-      for (std::int64_t i = 0; i < count; ++i)
-        to[i * inner.of_a] = element<T>(static_cast<Number<T>>(number(to[i * inner.of_a]) * by));
+      const auto product = [=](T one) { return element<T>(static_cast<Number<T>>(number(one) * by)); };
+      if (inner.of_a == 1) {
+        for (std::int64_t i = 0; i < count; ++i) to[i] = product(to[i]);
+      } else {
+        for (std::int64_t i = 0; i < count; ++i) to[i * inner.of_a] = product(to[i * inner.of_a]);
+      }
     });
   });
 }
