@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 
 #include "sharding/context_group.h"
 #include "sharding/group_test_support.h"
@@ -196,6 +197,49 @@ TEST(ContextGroup, EveryRunHasTheSameBits) {
     });
   }
   for (std::size_t r = 0; r < 4; ++r) EXPECT_TRUE(at::equal(runs[0][r], runs[1][r])) << r;
+}
+
+// Writes down what is posted, by class: the bytes of each message.
+class Recorded : public comm::Channel {
+ public:
+  using Posts = std::map<std::uint32_t, std::vector<std::int64_t>>;
+  explicit Recorded(comm::Channel& channel) : channel_(channel) {}
+  int rank() const override { return channel_.rank(); }
+  int size() const override { return channel_.size(); }
+  const std::string& name() const override { return channel_.name(); }
+  comm::Transfer send(const tensor::Tensor& tensor, int to, std::uint32_t tag) override {
+    EXPECT_EQ(to, (rank() + 1) % size());
+    sent[comm::message_class(tag)].push_back(tensor.bytes());
+    return channel_.send(tensor, to, tag);
+  }
+  comm::Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override {
+    received[comm::message_class(tag)].push_back(tensor.bytes());
+    return channel_.recv(tensor, from, tag);
+  }
+  void abort(const std::string& reason) override { channel_.abort(reason); }
+  Posts sent, received;
+
+ private:
+  comm::Channel& channel_;
+};
+
+TEST(ContextGroup, AChannelWithoutTagsPairsEveryMessageWithItsOwn) {
+  for (const int size : {2, 3, 4, 5}) {
+    for (const std::int64_t T : {17, 40}) {
+      const LocalAttention whole = whole_input({2, T, 4, 2, 6}, at::kBFloat16);
+      std::vector<Recorded::Posts> sent(static_cast<std::size_t>(size)), received(sent.size());
+      on_ranks(size, [&](comm::Channel& channel) {
+        Recorded recorded(channel);
+        const ContextGroup group(recorded);
+        const LocalAttention local = cut(whole, at::tensor(group.positions(T), at::kLong));
+        const auto output = group.attend(local, T);
+        group.attend_backward(at::ones_like(output.out_BTnH), local, output, T);
+        sent[static_cast<std::size_t>(channel.rank())] = recorded.sent;
+        received[static_cast<std::size_t>(channel.rank())] = recorded.received;
+      });
+      for (std::size_t rank = 0; rank < sent.size(); ++rank) EXPECT_EQ(sent[rank], received[(rank + 1) % sent.size()]) << size << " " << rank;
+    }
+  }
 }
 
 TEST(ContextGroup, TellsWhenItWaited) {

@@ -22,6 +22,10 @@ struct Piece {
 
 class Ring {
  public:
+  // Of two classes (comm::message_class): keys are received a step earlier than they are sent, gradients are not, so the two do not come
+  // in one order.
+  static constexpr std::uint32_t keys_tag = 1, gradients_tag = 2 | 1u << 29;
+
   using OnWait = std::function<void(double begin_seconds, double end_seconds)>;
   Ring(comm::Channel& channel, std::int64_t T, const OnWait& on_wait)
       : channel_(channel), T_(T), rank_(channel.rank()), size_(channel.size()), on_wait_(on_wait) {}
@@ -50,7 +54,6 @@ class Ring {
   void travel(tensor::Tensor kv_2BtkH, const Visit& visit) const;
 
  private:
-  static constexpr std::uint32_t keys_tag = 1, gradients_tag = 2;
   comm::Transfer send(const tensor::Tensor& tensor, std::uint32_t tag) const;
   comm::Transfer receive(const tensor::Tensor& tensor, std::uint32_t tag) const;
 

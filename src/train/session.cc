@@ -31,6 +31,7 @@
 #include "rendezvous/join.h"
 #include "rendezvous/save_judge.h"
 #include "rendezvous/stopped_rank.h"
+#include "sharding/ring.h"
 #include "rendezvous/ticker.h"
 
 namespace troika::train {
@@ -211,7 +212,8 @@ comm::NcclEdges edges_between_stages(const mesh::Shape& shape, int world_rank) {
 
 comm::NcclEdges edges_of_ring(const mesh::Shape& shape, int world_rank) {
   const auto [next, last] = Neighbours(shape, mesh::Axis::cp, world_rank);
-  return {{{next}}, {{last}}, comm::Exchanges::no};
+  constexpr std::uint32_t keys = comm::message_class(sharding::Ring::keys_tag), gradients = comm::message_class(sharding::Ring::gradients_tag);
+  return {{{next, keys}, {next, gradients}}, {{last, keys}, {last, gradients}}, comm::Exchanges::no};
 }
 
 }  // namespace
