@@ -104,7 +104,7 @@ inline float to_float(Fp16 x) {
   std::memcpy(&value, &bits, sizeof(value));
   return value;
 }
-// Without branches, so that loops of it become vectors.
+// By selections, as cpu/rounding.cc has it for arrays.
 inline Fp16 to_fp16(float x) {
   std::uint32_t bits;
   std::memcpy(&bits, &x, sizeof(bits));

@@ -237,7 +237,10 @@ TEST(ContextGroup, AChannelWithoutTagsPairsEveryMessageWithItsOwn) {
         sent[static_cast<std::size_t>(channel.rank())] = recorded.sent;
         received[static_cast<std::size_t>(channel.rank())] = recorded.received;
       });
-      for (std::size_t rank = 0; rank < sent.size(); ++rank) EXPECT_EQ(sent[rank], received[(rank + 1) % sent.size()]) << size << " " << rank;
+      for (std::size_t rank = 0; rank < sent.size(); ++rank) {
+        EXPECT_EQ(sent[rank].size(), 2) << "classes: keys and gradients";
+        EXPECT_EQ(sent[rank], received[(rank + 1) % sent.size()]) << size << " " << rank;
+      }
     }
   }
 }

@@ -19,10 +19,10 @@
 #include "comm/by_device_channel.h"
 #include "comm/by_peer_channel.h"
 #include "comm/collectives.h"
-#include "comm/tcp_channel.h"
 #include "comm/mailbox.h"
 #include "comm/memory_channel.h"
 #include "comm/self_channel.h"
+#include "comm/tcp_channel.h"
 #include "executor/message_tags.h"
 #include "host/cores.h"
 #include "rendezvous/address.h"
@@ -31,8 +31,8 @@
 #include "rendezvous/join.h"
 #include "rendezvous/save_judge.h"
 #include "rendezvous/stopped_rank.h"
-#include "sharding/ring.h"
 #include "rendezvous/ticker.h"
+#include "sharding/ring.h"
 
 namespace troika::train {
 

@@ -72,7 +72,7 @@ void say_how_to_join(const LaunchOptions& options) {
                   options.nproc_per_node, shell_word(address), options.hosts.master_port,
                   options.hosts.secret_file.empty() ? "" : " --secret-file " + shell_word(options.hosts.secret_file),
                   base::join(worker, " ")));
-  if (local) launcher_says("INTERFACE is that host's own, by which it reaches this one (ip link)");
+  if (local) launcher_says("INTERFACE stands for that host's own interface to this network; `ip link` lists them");
   if (itself) launcher_says("... stands for this host's TROIKA_SECRET, which is not printed");
 }
 
