@@ -108,7 +108,7 @@ std::optional<FailureReport> FailureJudge::judge_consequence(int rank, const Fai
                                    [](const auto& entry) { return !entry.second.ended && entry.second.left(); });
   if (leaver != ranks_.end()) return std::nullopt;  // judge_leavers names it, unless it comes back
   const auto unheard = std::find_if(ranks_.begin(), ranks_.end(), [&](const auto& entry) {
-    return !entry.second.ended && entry.second.since < *first_consequence_;
+    return entry.second.is_expected() && entry.second.since < *first_consequence_;
   });
   if (unheard == ranks_.end()) return FailureReport{failure.exit_code, in_its_words(name(rank), failure.text)};
   if (passed < last_beat_seconds) return std::nullopt;
@@ -118,7 +118,7 @@ std::optional<FailureReport> FailureJudge::judge_consequence(int rank, const Fai
 std::optional<FailureReport> FailureJudge::judge_silence(double now) const {
   for (const auto& [rank, state] : ranks_) {
     const Heartbeat& last = state.heartbeat;
-    if (state.ended || now - state.since <= last.limit_seconds) continue;
+    if (!state.is_expected() || now - state.since <= last.limit_seconds) continue;
     const std::string place = last.place.step >= 0
                                   ? fmt::format("its last heartbeat came from step {}, {}{}", last.place.step,
                                                 last.place.instruction, usual_text(last.place))

@@ -49,6 +49,7 @@ class FailureJudge {
     bool left() const { return left_connection >= heartbeat.connection; }
     StoppedRank::State stopped = StoppedRank::State::runs;
     bool beats = false, joined = false, ended = false;
+    bool is_expected() const { return (joined || beats) && !ended; }  // to be heard
   };
 
   std::optional<FailureReport> judge_failures(double now);

@@ -56,6 +56,14 @@ TEST_F(FailureJudgeTest, ARankThatJoinedAndNeverBeatIsMissed) {
   EXPECT_THAT(within(30), HasSubstr("rank 2 (host desk, pid 102) has been silent for 5 s; it joined and sent no"));
 }
 
+TEST_F(FailureJudgeTest, ARankThatIsStoppedBeforeItJoinsIsNotMissed) {
+  start(2, 5);
+  judge_.stopped(2, StoppedRank::State::stopped);
+  EXPECT_EQ(within(60), "");
+  judge_.failed(0, {75, "rank 1 broke the connection"});
+  EXPECT_THAT(within(5), HasSubstr("rank 1 broke the connection"));
+}
+
 TEST_F(FailureJudgeTest, ACauseWinsOverConsequences) {
   start(3, 10);
   EXPECT_EQ(within(3), "");

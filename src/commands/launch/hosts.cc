@@ -57,8 +57,7 @@ void Hosts::find_again() {
     identity_.launch = line_.store().launch();
     std::string why;
     try {
-      end_where_host_0_did_not_start();
-      check_flags();
+      hear_host_0();
       const Course now = course();
       if (!now.end) return;
       why = ended_text(*now.end);
@@ -95,23 +94,22 @@ void Hosts::throw_ended(const Course& course) {
 
 std::string Hosts::seat() const { return in_attempt(of_host("host", team_.node_rank)); }
 
-void Hosts::end_where_host_0_did_not_start() {
+// Its first word: with which flags it was started, or why it was not. A host with other flags turns itself away, so that a slip of
+// the fingers does not end those that are there.
+void Hosts::hear_host_0() {
   std::string text;
-  if (!line_.ask([&](StoreClient& store) { return store.try_get(in_launch(not_started_key), &text); })) return;
-  line_.ask([&](StoreClient& store) { return store.set(in_launch(of_host(heard_it_key, team_.node_rank)), "heard"); });
-  throw_not_started(rendezvous::parse_failure_report(text));
-}
-
-// A host with other flags turns itself away, so that a slip of the fingers does not end those that are there.
-void Hosts::check_flags() {
-  const std::string& mine = team_.flags;
-  const std::string flags =
-      line_.ask([&](StoreClient& store) { return store.get(in_launch("flags"), StoreLine::call_seconds); });
-  if (flags == mine) return;
-  line_.ask([&](StoreClient& store) { return store.set(in_launch(of_host("turned-away", team_.node_rank)), mine); });
-  throw base::ConfigError(
-      fmt::format("host 0 was started with {} but host {} with {}: use the same flags on every host", flags,
-                  team_.node_rank, mine));
+  const int which = line_.ask([&](StoreClient& store) {
+    return store.first_within({in_launch(not_started_key), in_launch("flags")}, StoreLine::call_seconds, &text);
+  });
+  if (which < 0) throw base::PeerError("host 0 answers, but has not told its flags yet");
+  if (which == 0) {
+    line_.ask([&](StoreClient& store) { return store.set(in_launch(of_host(heard_it_key, team_.node_rank)), "heard"); });
+    throw_not_started(rendezvous::parse_failure_report(text));
+  }
+  if (text == team_.flags) return;
+  line_.ask([&](StoreClient& store) { return store.set(in_launch(of_host("turned-away", team_.node_rank)), team_.flags); });
+  throw base::ConfigError(fmt::format("host 0 was started with {} but host {} with {}: use the same flags on every host",
+                                      text, team_.node_rank, team_.flags));
 }
 
 void Hosts::name_turned_away() {

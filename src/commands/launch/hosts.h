@@ -76,8 +76,7 @@ class Hosts {
   std::string in_launch(const std::string& name) const { return identity_.launch + "/" + name; }
   std::string in_attempt(const std::string& name) const { return rendezvous::key_of(identity_, name); }
   std::string seat() const;
-  void end_where_host_0_did_not_start();
-  void check_flags();
+  void hear_host_0();
   void set_course(const std::string& text);
   Course course();
   void begin_attempt(std::int64_t attempt);

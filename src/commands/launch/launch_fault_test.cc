@@ -4,10 +4,13 @@
 
 #include <memory>
 
+#include "base/await_test_support.h"
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
+#include "commands/launch/host_store.h"
 #include "commands/launch/launch_test_support.h"
+#include "commands/launch/not_started.h"
 #include "rendezvous/store.h"
 
 namespace troika::commands {
@@ -66,7 +69,7 @@ TEST(LaunchFaults, ARankThatIsStoppedBeforeItJoinsIsNamedAtOnceAndOnce) {
   ::kill(std::stoi(pid), SIGCONT);
   launcher.await_output(fmt::format("pid {}) continues after ", pid));
   base::write_file_atomic(folder + "/go", "");
-  EXPECT_EQ(launcher.wait(), 0);
+  EXPECT_EQ(launcher.wait(), 0) << launcher.output();
   const std::string output = launcher.output();
   EXPECT_EQ(output.find(named), output.rfind(named)) << output;
 }
@@ -96,6 +99,24 @@ TEST(LaunchFaults, WhyHostZeroDidNotStartIsHeardByTheOthersAtOnce) {
   EXPECT_EQ(one.wait(), 2);
   EXPECT_LT(monotonic_seconds() - before, 8);
   EXPECT_THAT(one.output(), HasSubstr("troika: host 0 did not start: --metrics-port serves "));
+}
+
+TEST(LaunchFaults, WhyHostZeroDidNotStartIsHeardByAHostThatCameBeforeItWasTold) {
+  const std::string folder = fresh_folder("refused-later");
+  HostOptions hosts;
+  hosts.nnodes = 2;
+  hosts.node_rank = 0;
+  hosts.master_port = free_port();
+  const HostStore store = open_host_store(hosts, 1);
+  Launcher one(host_flags(1, std::to_string(hosts.master_port)), "echo up", folder);
+  base::await(1.5, [] { return false; });
+  rendezvous::StoreClient client(store.identity, 5);
+  const double before = monotonic_seconds();
+  client.set(fmt::format("{}/{}", store.identity.launch, not_started_key),
+             rendezvous::to_text(rendezvous::FailureReport{2, "no such thing"}));
+  EXPECT_EQ(one.wait(), 2);
+  EXPECT_LT(monotonic_seconds() - before, 3);
+  EXPECT_THAT(one.output(), HasSubstr("troika: host 0 did not start: no such thing"));
 }
 
 TEST(LaunchFaults, WhyAnotherHostDidNotStartIsSaidByHostZeroWhichWaitsForIt) {
