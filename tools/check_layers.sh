@@ -39,14 +39,15 @@ BEGIN {
   set_layer(0, "base")
   set_layer(1, "host config cpu cuda jinja")
   set_layer(2, "tensor mesh metrics http rendezvous tokenizer machine")
-  set_layer(3, "shape schedule data comm kernels records")
-  set_layer(4, "plan sharding diagnosis doctor exporters")
-  set_layer(5, "model optimizer planner")
-  set_layer(6, "executor checkpoint")
-  set_layer(7, "weights")
-  set_layer(8, "inference")
-  set_layer(9, "train")
-  set_layer(10, "commands")
+  set_layer(3, "gpu")
+  set_layer(4, "shape schedule data comm kernels records")
+  set_layer(5, "plan sharding diagnosis doctor exporters")
+  set_layer(6, "model optimizer planner")
+  set_layer(7, "executor checkpoint")
+  set_layer(8, "weights")
+  set_layer(9, "inference")
+  set_layer(10, "train")
+  set_layer(11, "commands")
   # Where a word is one of a file format, or of a text that config cannot parse for a module beside it.
   mark("tensor/device.cc data/source.cc data/record_format.cc data/conversations.cc tokenizer/tokenizer_document.cc checkpoint/manifest.cc rendezvous/identity.cc schedule/trace/trace_folder.cc planner/changes.cc", own_words)
   mark("base config jinja commands", above_words)
@@ -188,11 +189,11 @@ self_test() {
   expect 0 'no violation' base/a.h '#include <string>' '// #include "train/train.h"'
   expect 0 'no violation' config/a.cc '#include <yaml-cpp/yaml.h>'
   expect 0 'no violation' commands/train/train.cc '#include "train/train.h"'
-  expect 1 'src/mesh/a.cc:2: mesh (layer 2) includes model/stage.h (layer 5)' mesh/a.cc '' '#include "model/stage.h"'
-  expect 1 'src/model/a.cc:1: model (layer 5) includes optimizer' model/a.cc '#include "optimizer/adam.h"'
+  expect 1 'src/mesh/a.cc:2: mesh (layer 2) includes model/stage.h (layer 6)' mesh/a.cc '' '#include "model/stage.h"'
+  expect 1 'src/model/a.cc:1: model (layer 6) includes optimizer' model/a.cc '#include "optimizer/adam.h"'
   expect 1 'src/base/a_test.cc:1: base (layer 0)' base/a_test.cc '  #  include <config/config.h>'
   expect 1 'src/kernels/a.cc:1: only tests include libtorch' kernels/a.cc '#include <ATen/ATen.h>'
-  expect 1 'src/cuda/a.cuh:1: cuda (layer 1) includes kernels/a.h (layer 3)' cuda/a.cuh '#include "kernels/a.h"'
+  expect 1 'src/cuda/a.cuh:1: cuda (layer 1) includes kernels/a.h (layer 4)' cuda/a.cuh '#include "kernels/a.h"'
   expect 1 'src/cuda/a.cuh:1: is part of a circle of includes' cuda/a.cuh '#include "cuda/a.cuh"'
   expect 1 'src/cuda/a_test.cc:1: cuda (layer 1) includes cpu/a.h (layer 1)' cuda/a_test.cc '#include "cpu/a.h"'
   expect 1 'src/config/a.h:1: nlohmann/json.hpp belongs' config/a.h '#include <nlohmann/json.hpp>'

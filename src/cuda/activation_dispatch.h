@@ -1,4 +1,4 @@
-// Which kernels activation.h runs.
+// Which kernels run for activation.h.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 namespace troika::cuda::dispatch {
 
+// gate_up: M x 2F, gate first; h: M x F.
 template <class Run>
 void swiglu_forward(const Run& run, const ActivationRows& rows, const void* gate_up, void* h) {
   with_number(rows.dtype, [&](auto type) {
@@ -19,6 +20,7 @@ void swiglu_forward(const Run& run, const ActivationRows& rows, const void* gate
   });
 }
 
+// Rows of dgate_up (2F) begin `stride` elements apart. It may be gate_up itself.
 template <class Run>
 void swiglu_backward(const Run& run, const ActivationRows& rows, const void* dh, const void* gate_up, void* dgate_up,
                      std::int64_t stride) {
@@ -31,6 +33,7 @@ void swiglu_backward(const Run& run, const ActivationRows& rows, const void* dh,
   });
 }
 
+// x, y: M x F; y may be x.
 template <class Run>
 void gelu_forward(const Run& run, const ActivationRows& rows, const void* x, void* y) {
   with_number(rows.dtype, [&](auto type) {
@@ -41,6 +44,7 @@ void gelu_forward(const Run& run, const ActivationRows& rows, const void* x, voi
   });
 }
 
+// dy, x: M x F. Rows of dx begin `stride` elements apart. It may be dy or x itself.
 template <class Run>
 void gelu_backward(const Run& run, const ActivationRows& rows, const void* dy, const void* x, void* dx,
                    std::int64_t stride) {

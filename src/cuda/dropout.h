@@ -1,10 +1,9 @@
-// Dropout on the device, with the mask of kernels/dropout.h; work is queued on the stream.
+// Dropout on the device, with the mask of kernels/dropout.h.
 #pragma once
 
 #include <cstdint>
 
 #include "cuda/dtype.h"
-#include "cuda/stream.h"
 
 namespace troika::cuda {
 
@@ -23,9 +22,5 @@ struct DropoutRows {
   std::int64_t B = 0, T = 0, I = 0;
   std::int64_t first_column = 0;
 };
-
-// positions: T; x, y: B T x I, contiguous, may be the same; all on the device.
-void dropout(const DropoutRows& rows, const DropoutDraw& draw, const std::int64_t* positions, const void* x, void* y,
-             const Stream& stream);
 
 }  // namespace troika::cuda

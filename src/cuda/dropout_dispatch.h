@@ -1,4 +1,4 @@
-// Which kernel dropout.h runs.
+// Which kernels run for dropout.h.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 namespace troika::cuda::dispatch {
 
+// positions: T; x, y: B T x I, contiguous, may be the same; all on the device.
 template <class Run>
 void dropout(const Run& run, const DropoutRows& rows, const DropoutDraw& draw, const std::int64_t* positions,
              const void* x, void* y) {

@@ -1,4 +1,4 @@
-// Which kernels embedding.h runs.
+// Which kernels run for embedding.h.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 
 namespace troika::cuda::dispatch {
 
+// x: M x D. Ids outside the part give zero rows.
 template <class Run>
 void embedding_forward(const Run& run, const EmbeddingTable& table, std::int64_t M, const std::int64_t* ids,
                        const void* weights, void* x) {
@@ -21,8 +22,11 @@ void embedding_forward(const Run& run, const EmbeddingTable& table, std::int64_t
   });
 }
 
+// Elements of int64 that a backward needs as memory until its work is done.
 inline std::int64_t embedding_backward_integers(const EmbeddingTable& table) { return table.v + 1; }
 
+// Writes dtable (v x D, fp32): the sums of the rows of dx (M x D) that name a row, in ascending order in fp32, without
+// atomics; zeros where none does. Ids outside the part are ignored.
 template <class Run>
 void embedding_backward_weight(const Run& run, const EmbeddingTable& table, std::int64_t M, const TokensById& tokens,
                                const void* dx, float* dtable, std::int64_t* workspace) {

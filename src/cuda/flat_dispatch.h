@@ -1,4 +1,4 @@
-// Which kernels flat.h runs.
+// Which kernels run for flat.h.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,14 @@ void add_into(const Run& run, std::int64_t count, float* sum, const float* other
   each_element(run, count, AddInto{sum, other}, {sum, other});
 }
 
+// Squares of consecutive chunks of `chunk` elements (the last may be shorter) into squares[] on the device, each summed
+// in double in the order of cpu::chunk_squares.
 template <class Run>
 void chunk_squares(const Run& run, std::int64_t count, const float* x, std::int64_t chunk, double* squares) {
   run(ChunkSquares<FloatElements>{{x}, squares, count, chunk});
 }
 
+// Writes rounded = the new parameter in `dtype`, too.
 template <class Run>
 void adamw(const Run& run, const AdamWNumbers& a, std::int64_t count, const AdamWState& state, Dtype dtype,
            void* rounded) {
@@ -40,6 +43,7 @@ void adamw(const Run& run, const AdamWNumbers& a, std::int64_t count, const Adam
   });
 }
 
+// rounded = master in `dtype`, to nearest, ties to even.
 template <class Run>
 void round_into(const Run& run, std::int64_t count, const float* master, Dtype dtype, void* rounded) {
   with_number(dtype, [&](auto type) {

@@ -1,4 +1,5 @@
-// Which kernels grid.h runs.
+// Gradients as integers on a grid, q = x * 2^shift to nearest, ties to even; contracts and limits in kernels/grid.h.
+// Flat arrays on the device; the integers and floats have the bits that module cpu gives.
 #pragma once
 
 #include <cmath>
@@ -22,6 +23,8 @@ void convert(const Run& run, std::int64_t count, const float* x, int shift, cons
   }
 }
 
+// `largest`, on the device, may be null: it becomes the bits of the largest magnitude among the elements where those are more; of
+// NaN and infinity they are above all numbers'. The caller sets it to 0 first.
 template <class Run>
 void round_to_grid(const Run& run, std::int64_t count, float* x, int shift, std::uint32_t* largest) {
   convert(run, count, x, shift, RoundInPlace{x, std::ldexp(1.0, -shift)}, x, largest);
@@ -39,11 +42,13 @@ void add_integers(const Run& run, std::int64_t count, std::int64_t* sum, const f
   convert(run, count, x, shift, AddIntegers{sum}, sum, largest);
 }
 
+// x = sum * 2^-shift: to double, then to fp32.
 template <class Run>
 void from_integers(const Run& run, std::int64_t count, const std::int64_t* sum, int shift, float* x) {
   each_element(run, count, FromIntegers{{sum, std::ldexp(1.0, -shift)}, x}, {sum, x});
 }
 
+// chunk_squares of flat.h of what from_integers would give.
 template <class Run>
 void integer_chunk_squares(const Run& run, std::int64_t count, const std::int64_t* sum, int shift, std::int64_t chunk,
                            double* squares) {

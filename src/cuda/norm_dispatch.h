@@ -1,4 +1,4 @@
-// Which kernels norm.h runs.
+// Which kernels run for norm.h.
 #pragma once
 
 #include <algorithm>
@@ -37,6 +37,7 @@ NormedRows<T, n> normed_rows(const NormInput& input) {
   return {static_cast<const T*>(input.x), static_cast<const T*>(input.delta), static_cast<T*>(input.sum)};
 }
 
+// w: D; y: M x D, no other array of the call; rstd: M, may be null.
 template <class Run>
 void rms_norm_forward(const Run& run, const NormRows& rows, const NormInput& input, const void* w, double eps, void* y,
                       float* rstd) {
@@ -50,6 +51,7 @@ void rms_norm_forward(const Run& run, const NormRows& rows, const NormInput& inp
   });
 }
 
+// dx (M x D) = gradient + plus (M x D, may be null); it may be dy or plus. x: what was normed. Writes dw, D.
 template <class Run>
 void rms_norm_backward(const Run& run, const NormRows& rows, const void* dy, const void* x, const void* w,
                        const float* rstd, const void* plus, void* dx, float* dw, float* workspace) {
@@ -65,6 +67,7 @@ void rms_norm_backward(const Run& run, const NormRows& rows, const void* dy, con
   run(SumRows{workspace, dw, shares, rows.D});
 }
 
+// w, bias: D; mean, rstd: M each, may both be null.
 template <class Run>
 void layer_norm_forward(const Run& run, const NormRows& rows, const NormInput& input, const void* w, const void* bias,
                         double eps, void* y, float* mean, float* rstd) {
@@ -78,6 +81,7 @@ void layer_norm_forward(const Run& run, const NormRows& rows, const NormInput& i
   });
 }
 
+// As rms_norm_backward; writes dw and dbias, D each.
 template <class Run>
 void layer_norm_backward(const Run& run, const NormRows& rows, const void* dy, const void* x, const void* w,
                          const float* mean, const float* rstd, const void* plus, void* dx, float* dw, float* dbias,
@@ -96,6 +100,7 @@ void layer_norm_backward(const Run& run, const NormRows& rows, const void* dy, c
   run(SumRows{partial_dbias, dbias, shares, rows.D});
 }
 
+// Elements of fp32 that a backward needs as memory until its work is done.
 inline std::int64_t rms_norm_backward_floats(const NormRows& rows) { return row_shares(rows) * rows.D; }
 inline std::int64_t layer_norm_backward_floats(const NormRows& rows) { return 2 * row_shares(rows) * rows.D; }
 

@@ -1,4 +1,4 @@
-// Which kernels rope.h runs.
+// Which kernels run for rope.h.
 #pragma once
 
 #include <algorithm>
@@ -29,8 +29,11 @@ inline void check_heads(std::int64_t count, std::int64_t H) {
 inline std::int64_t head_shares(const QkNormRope& op) {
   return std::min<std::int64_t>(528, (op.B * op.T * op.n + 31) / 32);
 }
+// Elements of fp32 that a backward needs as memory until its work is done.
 inline std::int64_t qk_norm_rope_backward_floats(const QkNormRope& op) { return head_shares(op) * op.H; }
 
+// y is x turned by the angle of its position, or back by it: back is forward's gradient. y may be x itself, else they
+// must not overlap.
 template <class Run>
 void rope(const Run& run, const Rope& op, Turn turn, const Heads& x, const MutableHeads& y) {
   check_heads(op.B * op.T * op.n, op.H);
@@ -62,6 +65,7 @@ void with_lanes(const QkNormRope& op, std::initializer_list<const void*> pointer
   body(Width<n>(), Width<32>(), Width<256 / (32 * n)>());
 }
 
+// rstd: B x T x n, may be null. y must not overlap x, unless it is x itself.
 template <class Run>
 void qk_norm_rope_forward(const Run& run, const QkNormRope& op, double eps, const Heads& x, const MutableHeads& y,
                           float* rstd) {
@@ -77,6 +81,7 @@ void qk_norm_rope_forward(const Run& run, const QkNormRope& op, double eps, cons
   });
 }
 
+// dx must not overlap x, and may be dy itself. Writes dw, H.
 template <class Run>
 void qk_norm_rope_backward(const Run& run, const QkNormRope& op, const Heads& dy, const Heads& x, const float* rstd,
                            const MutableHeads& dx, float* dw, float* workspace) {

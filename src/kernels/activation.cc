@@ -20,10 +20,7 @@ tensor::Tensor swiglu_forward(const tensor::Tensor& gate_up_M2F) {
     cpu::swiglu_forward(activation_rows(gate_up, F), gate_up.data(), h.data());
     return to_dtype_of(gate_up_M2F, h);
   }
-  if constexpr (has_cuda_kernels) {
-    if (gate_up_M2F.is_cuda()) return on_cuda::swiglu_forward(gate_up_M2F);
-  }
-  no_kernel(gate_up_M2F);
+  return on_cuda::swiglu_forward(gate_up_M2F);
 }
 
 tensor::Tensor swiglu_backward(const tensor::Tensor& dh_MF, const tensor::Tensor& gate_up_M2F) {
@@ -34,10 +31,7 @@ tensor::Tensor swiglu_backward(const tensor::Tensor& dh_MF, const tensor::Tensor
                          gradient.stride(0));
     return to_dtype_of(gate_up_M2F, gradient);
   }
-  if constexpr (has_cuda_kernels) {
-    if (gate_up_M2F.is_cuda()) return on_cuda::swiglu_backward(dh_MF, gate_up_M2F);
-  }
-  no_kernel(dh_MF);
+  return on_cuda::swiglu_backward(dh_MF, gate_up_M2F);
 }
 
 tensor::Tensor gelu_forward(const tensor::Tensor& x) {
@@ -46,10 +40,7 @@ tensor::Tensor gelu_forward(const tensor::Tensor& x) {
     cpu::gelu_forward(activation_rows(whole, whole.size(-1)), whole.data(), y.data());
     return to_dtype_of(x, y);
   }
-  if constexpr (has_cuda_kernels) {
-    if (x.is_cuda()) return on_cuda::gelu_forward(x);
-  }
-  no_kernel(x);
+  return on_cuda::gelu_forward(x);
 }
 
 tensor::Tensor gelu_backward(const tensor::Tensor& dy, const tensor::Tensor& x) {
@@ -60,10 +51,7 @@ tensor::Tensor gelu_backward(const tensor::Tensor& dy, const tensor::Tensor& x) 
                        dx.data(), dx.stride(0));
     return to_dtype_of(x, dx);
   }
-  if constexpr (has_cuda_kernels) {
-    if (x.is_cuda()) return on_cuda::gelu_backward(dy, x);
-  }
-  no_kernel(dy);
+  return on_cuda::gelu_backward(dy, x);
 }
 
 }  // namespace troika::kernels

@@ -94,10 +94,7 @@ tensor::Tensor sum_of_shares(const AttentionOutput& a, const AttentionOutput& b,
 
 AttentionOutput attention_forward(const AttentionInput& input) {
   if (input.q_BTnH.is_cpu()) return cpu_forward(input);
-  if constexpr (has_cuda_kernels) {
-    if (input.q_BTnH.is_cuda()) return on_cuda::attention_forward(input);
-  }
-  no_kernel(input.q_BTnH);
+  return on_cuda::attention_forward(input);
 }
 
 void attention_merge(AttentionOutput& sum, const AttentionOutput& part) {
@@ -109,10 +106,7 @@ void attention_merge(AttentionOutput& sum, const AttentionOutput& part) {
 AttentionGradients attention_backward(const tensor::Tensor& dout_BTnH, const AttentionInput& input,
                                       const AttentionOutput& output) {
   if (input.q_BTnH.is_cpu()) return cpu_backward(dout_BTnH, input, output);
-  if constexpr (has_cuda_kernels) {
-    if (input.q_BTnH.is_cuda()) return on_cuda::attention_backward(dout_BTnH, input, output);
-  }
-  no_kernel(dout_BTnH);
+  return on_cuda::attention_backward(dout_BTnH, input, output);
 }
 
 namespace {

@@ -18,10 +18,7 @@ tensor::Tensor log_sum_exp(const tensor::Tensor& logits_Mv) {
                           lse_M.data<float>());
     return lse_M;
   }
-  if constexpr (has_cuda_kernels) {
-    if (logits_Mv.is_cuda()) return on_cuda::log_sum_exp(logits_Mv);
-  }
-  no_kernel(logits_Mv);
+  return on_cuda::log_sum_exp(logits_Mv);
 }
 
 void log_sum_exp_and_keep(const tensor::Tensor& logits_Mv, const tensor::Tensor& lse_M, const tensor::Tensor& kept_Mv) {
@@ -62,13 +59,8 @@ tensor::Tensor cross_entropy_gradient(const tensor::Tensor& logits_Mv, const ten
   if (logits_Mv.is_cpu() && dtype != tensor::Dtype::fp16) return gradient_on_cpu(logits_Mv, lse_M, column_M, weight_M, dtype);
   const tensor::Tensor d_Mv = to_float(logits_Mv);
   if (d_Mv.is_cpu()) return gradient_on_cpu(d_Mv, lse_M, column_M, weight_M, tensor::Dtype::fp32).to(dtype);
-  if constexpr (has_cuda_kernels) {
-    if (d_Mv.is_cuda()) {
-      on_cuda::cross_entropy_gradient(d_Mv, lse_M, column_M, weight_M);
-      return d_Mv.to(dtype);
-    }
-  }
-  no_kernel(d_Mv);
+  on_cuda::cross_entropy_gradient(d_Mv, lse_M, column_M, weight_M);
+  return d_Mv.to(dtype);
 }
 
 // Of two numbers, one comparison orders them, so that not-a-number on either side stays in a difference and comes out.

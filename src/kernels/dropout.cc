@@ -75,10 +75,7 @@ DropoutShare dropout_share(double share) {
 tensor::Tensor dropout(const tensor::Tensor& x_MI, const base::Philox& random, const DropoutRows& rows,
                    std::int64_t first_column, double share) {
   const DropoutShare drawn = dropout_share(share);
-  if constexpr (has_cuda_kernels) {
-    if (x_MI.is_cuda()) return on_cuda::dropout(x_MI, random, rows, first_column, drawn);
-  }
-  if (!x_MI.is_cpu()) no_kernel(x_MI);
+  if (x_MI.is_cuda()) return on_cuda::dropout(x_MI, random, rows, first_column, drawn);
   const tensor::Tensor kept_MI = mask_of(random, rows, first_column, x_MI.size(1), drawn), x = to_float(x_MI).contiguous();
   float* const y = kept_MI.data<float>();
   const float* const read = x.data<float>();

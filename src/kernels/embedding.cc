@@ -18,10 +18,7 @@ tensor::Tensor embedding_forward(const tensor::Tensor& ids_M, const tensor::Tens
                            ids.data<std::int64_t>(), table.data(), x_MD.data());
     return x_MD;
   }
-  if constexpr (has_cuda_kernels) {
-    if (table_vD.is_cuda()) return on_cuda::embedding_forward(ids_M, table_vD, first_row);
-  }
-  no_kernel(ids_M);
+  return on_cuda::embedding_forward(ids_M, table_vD, first_row);
 }
 
 NamedRows embedding_backward_weight(const tensor::Tensor& dx_MD, const tensor::Tensor& ids_M, std::int64_t first_row,
@@ -35,10 +32,7 @@ NamedRows embedding_backward_weight(const tensor::Tensor& dx_MD, const tensor::T
     cpu::embedding_backward(rows, table, dx.data(), named.gradient_rD.data<float>());
     return named;
   }
-  if constexpr (has_cuda_kernels) {
-    if (dx_MD.is_cuda()) return on_cuda::embedding_backward_weight(dx_MD, ids_M, first_row, v);
-  }
-  no_kernel(dx_MD);
+  return on_cuda::embedding_backward_weight(dx_MD, ids_M, first_row, v);
 }
 
 }  // namespace troika::kernels

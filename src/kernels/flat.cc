@@ -17,10 +17,7 @@
 namespace troika::kernels {
 void add_into(const tensor::Tensor& sum, const tensor::Tensor& other) {
   if (sum.is_cpu()) return cpu::add_into(sum.elements(), sum.data<float>(), other.data<float>());
-  if constexpr (has_cuda_kernels) {
-    if (sum.is_cuda()) return on_cuda::add_into(sum, other);
-  }
-  no_kernel(sum);
+  return on_cuda::add_into(sum, other);
 }
 
 tensor::Tensor chunk_squares(const tensor::Tensor& x, std::int64_t chunk) {
@@ -29,10 +26,7 @@ tensor::Tensor chunk_squares(const tensor::Tensor& x, std::int64_t chunk) {
     cpu::chunk_squares(x.elements(), x.data<float>(), chunk, squares.data<double>());
     return squares;
   }
-  if constexpr (has_cuda_kernels) {
-    if (x.is_cuda()) return on_cuda::chunk_squares(x, chunk);
-  }
-  no_kernel(x);
+  return on_cuda::chunk_squares(x, chunk);
 }
 
 namespace {
@@ -132,10 +126,7 @@ AdamWTensors part_of(const AdamWTensors& t, std::int64_t begin, std::int64_t cou
 
 // With one weight decay.
 void adamw_on_device(const AdamW& settings, double weight_decay, const AdamWTensors& tensors) {
-  if constexpr (has_cuda_kernels) {
-    if (tensors.parameter.is_cuda()) return on_cuda::adamw(settings, weight_decay, tensors);
-  }
-  no_kernel(tensors.parameter);
+  return on_cuda::adamw(settings, weight_decay, tensors);
 }
 
 // {parameter, m, v, rounded} of every stretch.
@@ -182,10 +173,7 @@ void round_into(const tensor::Tensor& master, const tensor::Tensor& rounded) {
       cpu::round_to_halves(end - begin, x + begin, y + begin);
     });
   }
-  if constexpr (has_cuda_kernels) {
-    if (master.is_cuda()) return on_cuda::round_into(master, rounded);
-  }
-  if (!master.is_cpu()) no_kernel(master);
+  if (master.is_cuda()) return on_cuda::round_into(master, rounded);
   rounded.copy_from(master);
 }
 

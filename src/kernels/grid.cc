@@ -17,10 +17,7 @@ static void note(const Largest& largest, MagnitudeBits found) {
 
 void round_to_grid(const tensor::Tensor& x, int shift, const Largest& largest) {
   if (x.is_cpu()) return note(largest, cpu::round_to_grid(x.elements(), x.data<float>(), shift));
-  if constexpr (has_cuda_kernels) {
-    if (x.is_cuda()) return on_cuda::round_to_grid(x, shift, largest);
-  }
-  no_kernel(x);
+  return on_cuda::round_to_grid(x, shift, largest);
 }
 
 void add_on_grid(const tensor::Tensor& sum, const tensor::Tensor& x, int shift, Into into, const Largest& largest) {
@@ -28,10 +25,7 @@ void add_on_grid(const tensor::Tensor& sum, const tensor::Tensor& x, int shift, 
     const auto add = into == Into::fresh ? cpu::set_integers : cpu::add_integers;
     return note(largest, add(x.elements(), sum.data<std::int64_t>(), x.data<float>(), shift));
   }
-  if constexpr (has_cuda_kernels) {
-    if (x.is_cuda()) return on_cuda::add_on_grid(sum, x, shift, into, largest);
-  }
-  no_kernel(sum);
+  return on_cuda::add_on_grid(sum, x, shift, into, largest);
 }
 
 void add_rows_on_grid(const MatrixPart& sum, const tensor::Tensor& row_r, const tensor::Tensor& x_rD, int shift,
@@ -46,10 +40,7 @@ void add_rows_on_grid(const MatrixPart& sum, const tensor::Tensor& row_r, const 
 
 void from_integers(const tensor::Tensor& sum, int shift, const tensor::Tensor& x) {
   if (x.is_cpu()) return cpu::from_integers(x.elements(), sum.data<std::int64_t>(), shift, x.data<float>());
-  if constexpr (has_cuda_kernels) {
-    if (x.is_cuda()) return on_cuda::from_integers(sum, shift, x);
-  }
-  no_kernel(sum);
+  return on_cuda::from_integers(sum, shift, x);
 }
 
 tensor::Tensor integer_chunk_squares(const tensor::Tensor& sum, int shift, std::int64_t chunk) {
@@ -58,10 +49,7 @@ tensor::Tensor integer_chunk_squares(const tensor::Tensor& sum, int shift, std::
     cpu::integer_chunk_squares(sum.elements(), sum.data<std::int64_t>(), shift, chunk, squares.data<double>());
     return squares;
   }
-  if constexpr (has_cuda_kernels) {
-    if (sum.is_cuda()) return on_cuda::integer_chunk_squares(sum, shift, chunk);
-  }
-  no_kernel(sum);
+  return on_cuda::integer_chunk_squares(sum, shift, chunk);
 }
 
 }  // namespace troika::kernels

@@ -22,10 +22,7 @@ tensor::Tensor rms_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor
     if (saved != nullptr) saved->rstd_M = rstd_M;
     return to_dtype_of(x_MD, y);
   }
-  if constexpr (has_cuda_kernels) {
-    if (x_MD.is_cuda()) return on_cuda::rms_norm_forward(x_MD, w_D, eps, saved, plus_MD);
-  }
-  no_kernel(x_MD);
+  return on_cuda::rms_norm_forward(x_MD, w_D, eps, saved, plus_MD);
 }
 
 tensor::Tensor rms_norm_backward(const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD, const tensor::Tensor& w_D,
@@ -38,10 +35,7 @@ tensor::Tensor rms_norm_backward(const tensor::Tensor& dy_MD, const tensor::Tens
                            plus.defined() ? plus.data() : nullptr, dx.data(), dw_D.data<float>());
     return to_dtype_of(x_MD, dx);
   }
-  if constexpr (has_cuda_kernels) {
-    if (x_MD.is_cuda()) return on_cuda::rms_norm_backward(dy_MD, x_MD, w_D, saved, dw_D, plus_MD);
-  }
-  no_kernel(dy_MD);
+  return on_cuda::rms_norm_backward(dy_MD, x_MD, w_D, saved, dw_D, plus_MD);
 }
 
 tensor::Tensor layer_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor& w_D, const tensor::Tensor& bias_D, double eps,
@@ -56,10 +50,7 @@ tensor::Tensor layer_norm_forward(const tensor::Tensor& x_MD, const tensor::Tens
     if (saved != nullptr) *saved = {mean_M, rstd_M};
     return to_dtype_of(x_MD, y);
   }
-  if constexpr (has_cuda_kernels) {
-    if (x_MD.is_cuda()) return on_cuda::layer_norm_forward(x_MD, w_D, bias_D, eps, saved, plus_MD);
-  }
-  no_kernel(x_MD);
+  return on_cuda::layer_norm_forward(x_MD, w_D, bias_D, eps, saved, plus_MD);
 }
 
 tensor::Tensor layer_norm_backward(const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD, const tensor::Tensor& w_D,
@@ -74,10 +65,7 @@ tensor::Tensor layer_norm_backward(const tensor::Tensor& dy_MD, const tensor::Te
                              dw_D.data<float>(), dbias_D.data<float>());
     return to_dtype_of(x_MD, dx);
   }
-  if constexpr (has_cuda_kernels) {
-    if (x_MD.is_cuda()) return on_cuda::layer_norm_backward(dy_MD, x_MD, w_D, saved, dw_D, dbias_D, plus_MD);
-  }
-  no_kernel(dy_MD);
+  return on_cuda::layer_norm_backward(dy_MD, x_MD, w_D, saved, dw_D, dbias_D, plus_MD);
 }
 
 }  // namespace troika::kernels

@@ -67,10 +67,7 @@ tensor::Tensor rope_forward(const tensor::Tensor& x_BTnH, const RopeTable& rope)
     turn(x, rope, cpu::Turn::forward, y);
     return to_dtype_of(x_BTnH, y);
   }
-  if constexpr (has_cuda_kernels) {
-    if (x_BTnH.is_cuda()) return on_cuda::rope_forward(x_BTnH, rope);
-  }
-  no_kernel(x_BTnH);
+  return on_cuda::rope_forward(x_BTnH, rope);
 }
 
 void rope_backward(const tensor::Tensor& dy_BTnH, const RopeTable& rope, const tensor::Tensor& dx_BTnH) {
@@ -82,10 +79,7 @@ void rope_backward(const tensor::Tensor& dy_BTnH, const RopeTable& rope, const t
     if (!direct) dx_BTnH.copy_from(dx);
     return;
   }
-  if constexpr (has_cuda_kernels) {
-    if (dy_BTnH.is_cuda()) return on_cuda::rope_backward(dy_BTnH, rope, dx_BTnH);
-  }
-  no_kernel(dy_BTnH);
+  return on_cuda::rope_backward(dy_BTnH, rope, dx_BTnH);
 }
 
 // The tensors must outlive the result.
@@ -105,10 +99,7 @@ tensor::Tensor qk_norm_rope_forward(const tensor::Tensor& x_BTnH, const tensor::
     if (saved != nullptr) saved->rstd_BTn = rstd_BTn;
     return to_dtype_of(x_BTnH, y);
   }
-  if constexpr (has_cuda_kernels) {
-    if (x_BTnH.is_cuda()) return on_cuda::qk_norm_rope_forward(x_BTnH, w_H, eps, rope, saved);
-  }
-  no_kernel(x_BTnH);
+  return on_cuda::qk_norm_rope_forward(x_BTnH, w_H, eps, rope, saved);
 }
 
 void qk_norm_rope_backward(const tensor::Tensor& dy_BTnH, const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H,
@@ -125,10 +116,7 @@ void qk_norm_rope_backward(const tensor::Tensor& dy_BTnH, const tensor::Tensor& 
     if (!direct) dx_BTnH.copy_from(dx);
     return;
   }
-  if constexpr (has_cuda_kernels) {
-    if (x_BTnH.is_cuda()) return on_cuda::qk_norm_rope_backward(dy_BTnH, x_BTnH, w_H, rope, saved, dx_BTnH, dw_H);
-  }
-  no_kernel(dy_BTnH);
+  return on_cuda::qk_norm_rope_backward(dy_BTnH, x_BTnH, w_H, rope, saved, dx_BTnH, dw_H);
 }
 
 }  // namespace troika::kernels

@@ -1,8 +1,10 @@
-// What tensors ask of devices that are not the host: memory, and the few operations that move or fill it. Everything else is
-// asked of kernels. A back end implements it (CUDA's is a library that the program loads, docs/decisions/0029).
+// What tensors and kernels ask of devices that are not the host. A back end implements it (module gpu does for NVIDIA's).
+// Everything is queued on the compute lane (tensor/streams.h) of the tensors' device, unless said; kernels and operations
+// on one device may be asked for by any thread.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include "base/dtype.h"
@@ -10,17 +12,42 @@
 
 namespace troika::tensor {
 
+class Streams;
 class Tensor;
 
-// Work is queued on the compute lane (tensor/streams.h) of the tensors' device; a copy to the host returns when it is done.
+// A kernel of the device's code by the symbol of its entry, which lives as long as the program.
+struct KernelCall {
+  const char* entry = nullptr;
+  std::int64_t blocks = 0;
+  int threads = 0;                  // of a block
+  const void* argument = nullptr;  // its only one, read before the call returns
+};
+
+enum class Sum { replaced, added };
+
 class Accelerator {
  public:
   virtual ~Accelerator() = default;
+  virtual int devices() const = 0;
   virtual std::shared_ptr<Memory> allocate(std::size_t bytes, const Device& device) = 0;  // OutOfMemory
-  // to = from, of one size; dtypes, strides and devices may differ, one of them may be the host.
-  virtual void copy(const Tensor& to, const Tensor& from) = 0;
-  virtual void fill(const Tensor& tensor, double value) = 0;
+  virtual std::unique_ptr<Streams> make_streams(const Device& device) = 0;                // for one rank's thread
   virtual void synchronize(const Device& device) = 0;
+
+  virtual void launch(const Device& device, const KernelCall& call) = 0;
+
+  // out = a b + bias, or out += a b: matrices [M, K], [K, N] and [M, N], or as many of them ([b, M, K], ...). Of each, rows or
+  // columns are contiguous. a, b and bias (N; may be undefined) have one dtype, out that one or fp32. Sums are in fp32.
+  virtual void multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Tensor& bias, Sum sum) = 0;
+
+  // The small operations of operations.h and Tensor, of tensors on one device; `copy` also from and to the host, where it returns
+  // when it is done.
+  virtual void copy(const Tensor& to, const Tensor& from) = 0;
+  virtual void fill(const Tensor& x, double value) = 0;
+  virtual void add(const Tensor& sum, const Tensor& x, double scale) = 0;  // of the same sizes
+  virtual void multiply(const Tensor& x, double factor) = 0;
+  virtual void gather_rows(const Tensor& to, const Tensor& from, const Tensor& index_r) = 0;
+  virtual void scatter_rows(const Tensor& to, const Tensor& index_r, const Tensor& from) = 0;
+  virtual void add_rows(const Tensor& sum, const Tensor& index_r, const Tensor& x) = 0;
 };
 
 }  // namespace troika::tensor

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "cpu/flat.h"
 #include "cpu/parallel.h"
+#include "tensor/accelerator.h"
 #include "tensor/copy.h"
 
 namespace troika::tensor {
@@ -54,10 +55,6 @@ Tensor spread(const Tensor& x, const Tensor& like) {
   return Tensor(x.memory(), static_cast<std::size_t>(offset), x.dtype(), like.sizes(), strides);
 }
 
-void check_on_host(const Tensor& x, const char* what) {
-  if (!x.is_cpu()) throw base::BugError(fmt::format("{} of tensors that are on {}", what, name_of(x.device())));
-}
-
 struct Rows {
   Rows(const Tensor& x, const Tensor& index_r) : count(index_r.elements()), held(x.size(0)), index(index_r.contiguous()) {
     row = index.data<std::int64_t>();
@@ -82,8 +79,8 @@ void each_row(const Rows& rows, std::int64_t row_bytes, const Copy& copy) {
 }  // namespace
 
 void add(const Tensor& sum, const Tensor& x, double scale) {
-  check_on_host(sum, "a sum");
   const Tensor other = spread(x, sum);
+  if (!sum.is_cpu()) return sum.device().accelerator().add(sum, other, scale);
   base::with_type(sum.dtype(), [&](auto sum_type) {
     base::with_type(x.dtype(), [&](auto x_type) {
       using S = decltype(sum_type);
@@ -113,7 +110,7 @@ void add(const Tensor& sum, const Tensor& x, double scale) {
 }
 
 void multiply(const Tensor& x, double factor) {
-  check_on_host(x, "a product");
+  if (!x.is_cpu()) return x.device().accelerator().multiply(x, factor);
   base::with_type(x.dtype(), [&](auto type) {
     using T = decltype(type);
     auto* const out = static_cast<T*>(x.data());
@@ -159,12 +156,15 @@ Tensor repeat(const Tensor& x, std::int64_t times) {
 }
 
 Tensor rows_of(const Tensor& x, const Tensor& index_r) {
-  check_on_host(x, "rows");
+  Sizes sizes = x.sizes();
+  sizes[0] = index_r.elements();
+  const Tensor out = empty(sizes, x.type());
+  if (!x.is_cpu()) {
+    x.device().accelerator().gather_rows(out, x, index_r);
+    return out;
+  }
   const Rows rows(x, index_r);
   const Tensor whole = x.contiguous();
-  Sizes sizes = x.sizes();
-  sizes[0] = rows.count;
-  const Tensor out = empty(sizes, x.type());
   const std::int64_t row_bytes = rows.held == 0 ? 0 : whole.bytes() / rows.held;
   each_row(rows, row_bytes, [&](std::int64_t i, std::int64_t row) {
     std::memcpy(static_cast<char*>(out.data()) + i * row_bytes, static_cast<const char*>(whole.data()) + row * row_bytes,
@@ -174,13 +174,13 @@ Tensor rows_of(const Tensor& x, const Tensor& index_r) {
 }
 
 void set_rows(const Tensor& x, const Tensor& index_r, const Tensor& rows) {
-  check_on_host(x, "rows");
+  if (!x.is_cpu()) return x.device().accelerator().scatter_rows(x, index_r, rows);
   const Rows to(x, index_r);
   for (std::int64_t i = 0; i < to.count; ++i) x.select(0, to.row[i]).copy_from(rows.select(0, i));
 }
 
 void add_rows(const Tensor& sum, const Tensor& index_r, const Tensor& rows) {
-  check_on_host(sum, "rows");
+  if (!sum.is_cpu()) return sum.device().accelerator().add_rows(sum, index_r, rows);
   const Rows to(sum, index_r);
   for (std::int64_t i = 0; i < to.count; ++i) add(sum.select(0, to.row[i]), rows.select(0, i));
 }

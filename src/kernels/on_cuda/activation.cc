@@ -1,5 +1,4 @@
-#include "cuda/activation.h"
-
+#include "cuda/activation_dispatch.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/on_cuda/operands.h"
 #include "tensor/tensor.h"
@@ -14,30 +13,30 @@ tensor::Tensor swiglu_forward(const tensor::Tensor& gate_up_M2F) {
   const tensor::Tensor gate_up = gate_up_M2F.contiguous();
   const std::int64_t F = gate_up.size(1) / 2;
   tensor::Tensor h_MF = tensor::empty({gate_up.size(0), F}, gate_up.type());
-  cuda::swiglu_forward(activation_rows(gate_up, F), gate_up.data(), h_MF.data(), stream_of(gate_up));
+  dispatch::swiglu_forward(OnDevice(gate_up), activation_rows(gate_up, F), gate_up.data(), h_MF.data());
   return h_MF;
 }
 
 tensor::Tensor swiglu_backward(const tensor::Tensor& dh_MF, const tensor::Tensor& gate_up_M2F) {
   const tensor::Tensor dh = dh_MF.contiguous(), gate_up = gate_up_M2F.contiguous();
   tensor::Tensor gradient_M2F = tensor::empty_like(gate_up);
-  cuda::swiglu_backward(activation_rows(dh, dh.size(1)), dh.data(), gate_up.data(), gradient_M2F.data(),
-                        gradient_M2F.stride(0), stream_of(dh));
+  dispatch::swiglu_backward(OnDevice(dh), activation_rows(dh, dh.size(1)), dh.data(), gate_up.data(), gradient_M2F.data(),
+                        gradient_M2F.stride(0));
   return gradient_M2F;
 }
 
 tensor::Tensor gelu_forward(const tensor::Tensor& x) {
   const tensor::Tensor dense = x.contiguous();
   tensor::Tensor y = tensor::empty_like(dense);
-  cuda::gelu_forward(activation_rows(dense, dense.size(-1)), dense.data(), y.data(), stream_of(dense));
+  dispatch::gelu_forward(OnDevice(dense), activation_rows(dense, dense.size(-1)), dense.data(), y.data());
   return y;
 }
 
 tensor::Tensor gelu_backward(const tensor::Tensor& dy, const tensor::Tensor& x) {
   const tensor::Tensor dense_dy = dy.contiguous(), dense_x = x.contiguous();
   tensor::Tensor dx = tensor::empty_like(dense_x);
-  cuda::gelu_backward(activation_rows(dense_x, dense_x.size(-1)), dense_dy.data(), dense_x.data(),
-                      dx.data(), dense_x.size(-1), stream_of(dense_x));
+  dispatch::gelu_backward(OnDevice(dense_x), activation_rows(dense_x, dense_x.size(-1)), dense_dy.data(), dense_x.data(),
+                      dx.data(), dense_x.size(-1));
   return dx;
 }
 

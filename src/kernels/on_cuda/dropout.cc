@@ -1,8 +1,6 @@
-#include "cuda/dropout.h"
-
+#include "cuda/dropout_dispatch.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/on_cuda/operands.h"
-#include "tensor/device.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels::on_cuda {
@@ -10,7 +8,7 @@ namespace troika::kernels::on_cuda {
 tensor::Tensor dropout(const tensor::Tensor& x_MI, const base::Philox& random, const DropoutRows& rows,
                    std::int64_t first_column, const DropoutShare& share) {
   const tensor::Tensor x = x_MI.contiguous(), y = tensor::empty_like(x);
-  const tensor::Tensor positions_T = tensor::to_device(at::tensor(rows.positions_T, tensor::Dtype::int64), x.device());
+  const tensor::Tensor positions_T = tensor::of(rows.positions_T).to(x.device());
   const cuda::DropoutRows of_kernel{dtype_of(x), rows.B, static_cast<std::int64_t>(rows.positions_T.size()), x.size(1),
                                     first_column};
   const cuda::DropoutDraw draw{{random.key()[0], random.key()[1]},
@@ -18,7 +16,7 @@ tensor::Tensor dropout(const tensor::Tensor& x_MI, const base::Philox& random, c
                                static_cast<std::uint32_t>(rows.step),
                                share.threshold,
                                share.kept};
-  cuda::dropout(of_kernel, draw, positions_T.data<std::int64_t>(), x.data(), y.data(), stream_of(x));
+  dispatch::dropout(OnDevice(x), of_kernel, draw, positions_T.data<std::int64_t>(), x.data(), y.data());
   return y;
 }
 

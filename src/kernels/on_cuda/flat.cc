@@ -1,8 +1,7 @@
 // Flat buffers, gradients on a grid, and sums over rows.
-#include "cuda/flat.h"
-
-#include "cuda/bias.h"
-#include "cuda/grid.h"
+#include "cuda/bias_dispatch.h"
+#include "cuda/flat_dispatch.h"
+#include "cuda/grid_dispatch.h"
 #include "kernels/adamw_numbers.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/on_cuda/operands.h"
@@ -22,17 +21,17 @@ tensor::Tensor empty_squares(const tensor::Tensor& x, std::int64_t chunk) {
 void linear_backward_bias(const tensor::Tensor& dy_MO, const tensor::Tensor& dbias_O) {
   const tensor::Tensor dy = dy_MO.contiguous();
   const cuda::BiasRows rows{dtype_of(dy), dy.size(0), dy.size(1)};
-  const tensor::Tensor room = workspace(dy, cuda::linear_backward_bias_floats(rows));
-  cuda::linear_backward_bias(rows, dy.data(), dbias_O.data<float>(), room.data<float>(), stream_of(dy));
+  const tensor::Tensor room = workspace(dy, dispatch::linear_backward_bias_floats(rows));
+  dispatch::linear_backward_bias(OnDevice(dy), rows, dy.data(), dbias_O.data<float>(), room.data<float>());
 }
 
 void add_into(const tensor::Tensor& sum, const tensor::Tensor& other) {
-  cuda::add_into(sum.elements(), sum.data<float>(), other.data<float>(), stream_of(sum));
+  dispatch::add_into(OnDevice(sum), sum.elements(), sum.data<float>(), other.data<float>());
 }
 
 tensor::Tensor chunk_squares(const tensor::Tensor& x, std::int64_t chunk) {
   tensor::Tensor squares = empty_squares(x, chunk);
-  cuda::chunk_squares(x.elements(), x.data<float>(), chunk, squares.data<double>(), stream_of(x));
+  dispatch::chunk_squares(OnDevice(x), x.elements(), x.data<float>(), chunk, squares.data<double>());
   return squares;
 }
 
@@ -41,31 +40,33 @@ void adamw(const AdamW& settings, double weight_decay, const AdamWTensors& tenso
   const auto numbers = adamw_numbers<cuda::AdamWNumbers>(settings, weight_decay);
   const cuda::AdamWState state{parameter.data<float>(), gradient.data<float>(), m.data<float>(),
                                v.data<float>()};
-  if (!rounded.defined()) return cuda::adamw(numbers, parameter.elements(), state, stream_of(parameter));
-  cuda::adamw(numbers, parameter.elements(), state, dtype_of(rounded), rounded.data(), stream_of(parameter));
+  dispatch::adamw(OnDevice(parameter), numbers, parameter.elements(), state,
+                  rounded.defined() ? dtype_of(rounded) : tensor::Dtype::fp32, data_of(rounded));
 }
 
 void round_into(const tensor::Tensor& master, const tensor::Tensor& rounded) {
-  cuda::round_into(master.elements(), master.data<float>(), dtype_of(rounded), rounded.data(), stream_of(master));
+  dispatch::round_into(OnDevice(master), master.elements(), master.data<float>(), dtype_of(rounded), rounded.data());
 }
 
 void round_to_grid(const tensor::Tensor& x, int shift, const Largest& largest) {
-  cuda::round_to_grid(x.elements(), x.data<float>(), shift, bits_of(largest), stream_of(x));
+  dispatch::round_to_grid(OnDevice(x), x.elements(), x.data<float>(), shift, bits_of(largest));
 }
 
 void add_on_grid(const tensor::Tensor& sum, const tensor::Tensor& x, int shift, Into into, const Largest& largest) {
-  const auto add = into == Into::fresh ? cuda::set_integers : cuda::add_integers;
-  add(x.elements(), sum.data<std::int64_t>(), x.data<float>(), shift, bits_of(largest), stream_of(x));
+  auto* const integers = sum.data<std::int64_t>();
+  if (into == Into::fresh)
+    dispatch::set_integers(OnDevice(x), x.elements(), integers, x.data<float>(), shift, bits_of(largest));
+  else
+    dispatch::add_integers(OnDevice(x), x.elements(), integers, x.data<float>(), shift, bits_of(largest));
 }
 
 void from_integers(const tensor::Tensor& sum, int shift, const tensor::Tensor& x) {
-  cuda::from_integers(sum.elements(), sum.data<std::int64_t>(), shift, x.data<float>(), stream_of(x));
+  dispatch::from_integers(OnDevice(x), sum.elements(), sum.data<std::int64_t>(), shift, x.data<float>());
 }
 
 tensor::Tensor integer_chunk_squares(const tensor::Tensor& sum, int shift, std::int64_t chunk) {
   tensor::Tensor squares = empty_squares(sum, chunk);
-  cuda::integer_chunk_squares(sum.elements(), sum.data<std::int64_t>(), shift, chunk, squares.data<double>(),
-                              stream_of(sum));
+  dispatch::integer_chunk_squares(OnDevice(sum), sum.elements(), sum.data<std::int64_t>(), shift, chunk, squares.data<double>());
   return squares;
 }
 

@@ -1,5 +1,4 @@
-#include "cuda/norm.h"
-
+#include "cuda/norm_dispatch.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/on_cuda/operands.h"
 #include "tensor/tensor.h"
@@ -27,8 +26,8 @@ tensor::Tensor rms_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor
                             const tensor::Tensor& plus_MD) {
   const tensor::Tensor x = x_MD.contiguous(), plus = contiguous(plus_MD), w = w_D.contiguous(), y = tensor::empty_like(x);
   const tensor::Tensor rstd_M = saved != nullptr ? statistic(x) : tensor::Tensor();
-  cuda::rms_norm_forward(norm_rows(x), norm_input(x, plus), w.data(), eps, y.data(),
-                         static_cast<float*>(data_of(rstd_M)), stream_of(x));
+  dispatch::rms_norm_forward(OnDevice(x), norm_rows(x), norm_input(x, plus), w.data(), eps, y.data(),
+                         static_cast<float*>(data_of(rstd_M)));
   if (saved != nullptr) saved->rstd_M = rstd_M;
   return y;
 }
@@ -36,9 +35,9 @@ tensor::Tensor rms_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor
 tensor::Tensor rms_norm_backward(const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD, const tensor::Tensor& w_D,
                              const RmsNormSaved& saved, const tensor::Tensor& dw_D, const tensor::Tensor& plus_MD) {
   const tensor::Tensor dy = dy_MD.contiguous(), x = x_MD.contiguous(), w = w_D.contiguous(), plus = contiguous(plus_MD);
-  const tensor::Tensor dx = tensor::empty_like(x), room = workspace(x, cuda::rms_norm_backward_floats(norm_rows(x)));
-  cuda::rms_norm_backward(norm_rows(x), dy.data(), x.data(), w.data(), saved.rstd_M.data<float>(),
-                          data_of(plus), dx.data(), dw_D.data<float>(), room.data<float>(), stream_of(x));
+  const tensor::Tensor dx = tensor::empty_like(x), room = workspace(x, dispatch::rms_norm_backward_floats(norm_rows(x)));
+  dispatch::rms_norm_backward(OnDevice(x), norm_rows(x), dy.data(), x.data(), w.data(), saved.rstd_M.data<float>(),
+                          data_of(plus), dx.data(), dw_D.data<float>(), room.data<float>());
   return dx;
 }
 
@@ -48,9 +47,8 @@ tensor::Tensor layer_norm_forward(const tensor::Tensor& x_MD, const tensor::Tens
                    y = tensor::empty_like(x);
   LayerNormSaved found;
   if (saved != nullptr) found = {statistic(x), statistic(x)};
-  cuda::layer_norm_forward(norm_rows(x), norm_input(x, plus), w.data(), bias.data(), eps, y.data(),
-                           static_cast<float*>(data_of(found.mean_M)), static_cast<float*>(data_of(found.rstd_M)),
-                           stream_of(x));
+  dispatch::layer_norm_forward(OnDevice(x), norm_rows(x), norm_input(x, plus), w.data(), bias.data(), eps, y.data(),
+                           static_cast<float*>(data_of(found.mean_M)), static_cast<float*>(data_of(found.rstd_M)));
   if (saved != nullptr) *saved = found;
   return y;
 }
@@ -59,10 +57,10 @@ tensor::Tensor layer_norm_backward(const tensor::Tensor& dy_MD, const tensor::Te
                                const LayerNormSaved& saved, const tensor::Tensor& dw_D, const tensor::Tensor& dbias_D,
                                const tensor::Tensor& plus_MD) {
   const tensor::Tensor dy = dy_MD.contiguous(), x = x_MD.contiguous(), w = w_D.contiguous(), plus = contiguous(plus_MD);
-  const tensor::Tensor dx = tensor::empty_like(x), room = workspace(x, cuda::layer_norm_backward_floats(norm_rows(x)));
-  cuda::layer_norm_backward(norm_rows(x), dy.data(), x.data(), w.data(), saved.mean_M.data<float>(),
+  const tensor::Tensor dx = tensor::empty_like(x), room = workspace(x, dispatch::layer_norm_backward_floats(norm_rows(x)));
+  dispatch::layer_norm_backward(OnDevice(x), norm_rows(x), dy.data(), x.data(), w.data(), saved.mean_M.data<float>(),
                             saved.rstd_M.data<float>(), data_of(plus), dx.data(), dw_D.data<float>(),
-                            dbias_D.data<float>(), room.data<float>(), stream_of(x));
+                            dbias_D.data<float>(), room.data<float>());
   return dx;
 }
 

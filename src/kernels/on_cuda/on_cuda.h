@@ -18,13 +18,7 @@
 
 namespace troika::kernels {
 
-#ifdef TROIKA_CUDA_KERNELS
-inline constexpr bool has_cuda_kernels = true;
-#else
-inline constexpr bool has_cuda_kernels = false;
-#endif
-
-// Of an operation that this build has for the host alone.
+// Of an operation that is there for the host alone.
 [[noreturn]] inline void no_kernel(const tensor::Tensor& x) {
   throw base::BugError("an operation has no kernel for " + tensor::name_of(x.device()));
 }

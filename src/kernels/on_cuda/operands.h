@@ -5,14 +5,13 @@
 
 #include "cuda/dtype.h"
 #include "cuda/heads.h"
-#include "cuda/stream.h"
+#include "gpu/on_device.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels::on_cuda {
 
-inline cuda::Stream stream_of(const tensor::Tensor& x) {
-  return {c10::cuda::getCurrentCUDAStream(x.device().index()).stream()};
-}
+namespace dispatch = cuda::dispatch;
+using gpu::OnDevice;
 
 inline cuda::Dtype dtype_of(const tensor::Tensor& x) { return x.dtype(); }
 

@@ -1,5 +1,4 @@
-#include "cuda/rope.h"
-
+#include "cuda/rope_dispatch.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/on_cuda/operands.h"
 #include "tensor/tensor.h"
@@ -24,8 +23,8 @@ tensor::Tensor heads(const tensor::Tensor& x_BTnH) { return x_BTnH.stride(3) == 
 void turn(const tensor::Tensor& x_BTnH, const RopeTable& rope, cuda::Turn turn, const tensor::Tensor& y_BTnH) {
   const tensor::Tensor x = heads(x_BTnH);
   const DeviceRope table(rope);
-  cuda::rope({dtype_of(x), x.size(0), x.size(1), x.size(2), x.size(3), table.rows}, turn, heads_view<cuda::Heads>(x),
-             heads_view<cuda::MutableHeads>(y_BTnH), stream_of(x));
+  dispatch::rope(OnDevice(x), {dtype_of(x), x.size(0), x.size(1), x.size(2), x.size(3), table.rows}, turn, heads_view<cuda::Heads>(x),
+             heads_view<cuda::MutableHeads>(y_BTnH));
 }
 
 cuda::QkNormRope operation(const tensor::Tensor& x, const tensor::Tensor& w, const DeviceRope& table) {
@@ -46,14 +45,12 @@ void rope_backward(const tensor::Tensor& dy_BTnH, const RopeTable& rope, const t
 
 tensor::Tensor qk_norm_rope_forward(const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H, double eps, const RopeTable& rope,
                                 QkNormRopeSaved* saved) {
-  if (x_BTnH.size(3) > cuda::most_normed_head_width)
-    return reference::qk_norm_rope_forward(x_BTnH, w_H, eps, rope, saved);
   const tensor::Tensor x = heads(x_BTnH), w = w_H.contiguous(), y = tensor::empty(x.sizes(), x.type());
   const tensor::Tensor rstd_BTn =
       saved != nullptr ? tensor::empty(x.sizes().slice(0, 3), x.type().of(tensor::Dtype::fp32)) : tensor::Tensor();
   const DeviceRope table(rope);
-  cuda::qk_norm_rope_forward(operation(x, w, table), eps, heads_view<cuda::Heads>(x), heads_view<cuda::MutableHeads>(y),
-                             static_cast<float*>(data_of(rstd_BTn)), stream_of(x));
+  dispatch::qk_norm_rope_forward(OnDevice(x), operation(x, w, table), eps, heads_view<cuda::Heads>(x), heads_view<cuda::MutableHeads>(y),
+                             static_cast<float*>(data_of(rstd_BTn)));
   if (saved != nullptr) saved->rstd_BTn = rstd_BTn;
   return y;
 }
@@ -61,15 +58,13 @@ tensor::Tensor qk_norm_rope_forward(const tensor::Tensor& x_BTnH, const tensor::
 void qk_norm_rope_backward(const tensor::Tensor& dy_BTnH, const tensor::Tensor& x_BTnH, const tensor::Tensor& w_H,
                            const RopeTable& rope, const QkNormRopeSaved& saved, const tensor::Tensor& dx_BTnH,
                            const tensor::Tensor& dw_H) {
-  if (x_BTnH.size(3) > cuda::most_normed_head_width)
-    return reference::qk_norm_rope_backward(dy_BTnH, x_BTnH, w_H, rope, saved, dx_BTnH, dw_H);
   const tensor::Tensor dy = heads(dy_BTnH), x = heads(x_BTnH), w = w_H.contiguous();
   const DeviceRope table(rope);
   const cuda::QkNormRope op = operation(x, w, table);
-  const tensor::Tensor room = workspace(x, cuda::qk_norm_rope_backward_floats(op));
-  cuda::qk_norm_rope_backward(op, heads_view<cuda::Heads>(dy), heads_view<cuda::Heads>(x),
+  const tensor::Tensor room = workspace(x, dispatch::qk_norm_rope_backward_floats(op));
+  dispatch::qk_norm_rope_backward(OnDevice(x), op, heads_view<cuda::Heads>(dy), heads_view<cuda::Heads>(x),
                               saved.rstd_BTn.data<float>(), heads_view<cuda::MutableHeads>(dx_BTnH),
-                              dw_H.data<float>(), room.data<float>(), stream_of(x));
+                              dw_H.data<float>(), room.data<float>());
 }
 
 }  // namespace troika::kernels::on_cuda

@@ -1,7 +1,10 @@
 // Embedding, and rows of logits.
+#include <algorithm>
+#include <numeric>
+#include <vector>
 
-#include "cuda/cross_entropy.h"
-#include "cuda/embedding.h"
+#include "cuda/cross_entropy_dispatch.h"
+#include "cuda/embedding_dispatch.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/on_cuda/operands.h"
 #include "tensor/tensor.h"
@@ -14,36 +17,53 @@ static cuda::LogitRows logit_rows(const tensor::Tensor& logits_Mv) {
 
 tensor::Tensor log_sum_exp(const tensor::Tensor& logits_Mv) {
   tensor::Tensor lse_M = tensor::empty({logits_Mv.size(0)}, logits_Mv.type());
-  cuda::log_sum_exp(logit_rows(logits_Mv), logits_Mv.data<float>(), lse_M.data<float>(), stream_of(logits_Mv));
+  dispatch::log_sum_exp(OnDevice(logits_Mv), logit_rows(logits_Mv), logits_Mv.data<float>(), lse_M.data<float>());
   return lse_M;
 }
 
 void cross_entropy_gradient(const tensor::Tensor& logits_Mv, const tensor::Tensor& lse_M, const tensor::Tensor& column_M,
                             const tensor::Tensor& weight_M) {
   const tensor::Tensor lse = lse_M.contiguous(), column = column_M.contiguous(), weight = weight_M.contiguous();
-  cuda::cross_entropy_gradient(logit_rows(logits_Mv), logits_Mv.data<float>(), lse.data<float>(),
-                               column.data<std::int64_t>(), weight.data<float>(), stream_of(logits_Mv));
+  dispatch::cross_entropy_gradient(OnDevice(logits_Mv), logit_rows(logits_Mv), logits_Mv.data<float>(), lse.data<float>(),
+                               column.data<std::int64_t>(), weight.data<float>());
 }
+
+namespace {
+
+struct TokensById {
+  tensor::Tensor sorted, order;
+};
+
+// On the host: the thread waits for the device where the ids are there alone.
+TokensById tokens_by_id(const tensor::Tensor& ids_M) {
+  const tensor::Tensor ids = ids_M.cpu().contiguous();
+  const auto* const id = ids.data<std::int64_t>();
+  std::vector<std::int64_t> order(static_cast<std::size_t>(ids.elements())), sorted(order.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return id[a] < id[b]; });
+  for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = id[order[i]];
+  return {tensor::of(sorted).to(ids_M.device()), tensor::of(order).to(ids_M.device())};
+}
+
+}  // namespace
 
 tensor::Tensor embedding_forward(const tensor::Tensor& ids_M, const tensor::Tensor& table_vD, std::int64_t first_row) {
   const tensor::Tensor ids = ids_M.contiguous(), table = table_vD.contiguous();
   tensor::Tensor x_MD = tensor::empty({ids.size(0), table.size(1)}, table.type());
-  cuda::embedding_forward({dtype_of(table), first_row, table.size(0), table.size(1)}, ids.size(0),
-                          ids.data<std::int64_t>(), table.data(), x_MD.data(), stream_of(table));
+  dispatch::embedding_forward(OnDevice(table), {dtype_of(table), first_row, table.size(0), table.size(1)}, ids.size(0),
+                          ids.data<std::int64_t>(), table.data(), x_MD.data());
   return x_MD;
 }
 
 NamedRows embedding_backward_weight(const tensor::Tensor& dx_MD, const tensor::Tensor& ids_M, std::int64_t first_row,
                                     std::int64_t v) {
   const tensor::Tensor dx = dx_MD.contiguous();
-  const auto by_id = at::sort(ids_M.contiguous(), /*stable=*/true, 0, /*descending=*/false);
-  const tensor::Tensor sorted = std::get<0>(by_id), order = std::get<1>(by_id);
+  const TokensById by_id = tokens_by_id(ids_M);
   const cuda::EmbeddingTable table{dtype_of(dx), first_row, v, dx.size(1)};
-  const NamedRows rows{at::arange(v, ids_M.type()), tensor::empty({v, dx.size(1)}, dx.type().of(tensor::Dtype::fp32))};
-  const tensor::Tensor room = tensor::empty({cuda::embedding_backward_integers(table)}, ids_M.type());
-  cuda::embedding_backward_weight(table, dx.size(0), {sorted.data<std::int64_t>(), order.data<std::int64_t>()},
-                                  dx.data(), rows.gradient_rD.data<float>(), room.data<std::int64_t>(),
-                                  stream_of(dx));
+  const NamedRows rows{tensor::range(v, ids_M.type()), tensor::empty({v, dx.size(1)}, dx.type().of(tensor::Dtype::fp32))};
+  const tensor::Tensor room = tensor::empty({dispatch::embedding_backward_integers(table)}, ids_M.type());
+  dispatch::embedding_backward_weight(OnDevice(dx), table, dx.size(0), {by_id.sorted.data<std::int64_t>(), by_id.order.data<std::int64_t>()},
+                                  dx.data(), rows.gradient_rD.data<float>(), room.data<std::int64_t>());
   return rows;
 }
 

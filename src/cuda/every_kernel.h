@@ -1,0 +1,56 @@
+// Every kernel that an operation may run, once: what device code is compiled from, and what a test knows kernels by.
+#pragma once
+
+#include "cuda/activation_dispatch.h"
+#include "cuda/bias_dispatch.h"
+#include "cuda/cross_entropy_dispatch.h"
+#include "cuda/dropout_dispatch.h"
+#include "cuda/elements_dispatch.h"
+#include "cuda/embedding_dispatch.h"
+#include "cuda/flat_dispatch.h"
+#include "cuda/grid_dispatch.h"
+#include "cuda/norm_dispatch.h"
+#include "cuda/rope_dispatch.h"
+
+namespace troika::cuda {
+
+// Names the operations, so that all their kernels are instances of Run's call; `run` gets kernels of empty arrays.
+template <class Run>
+void every_kernel(const Run& run) {
+  using namespace dispatch;
+  swiglu_forward(run, {}, nullptr, nullptr);
+  swiglu_backward(run, {}, nullptr, nullptr, nullptr, 0);
+  gelu_forward(run, {}, nullptr, nullptr);
+  gelu_backward(run, {}, nullptr, nullptr, nullptr, 0);
+  linear_backward_bias(run, {}, nullptr, nullptr, nullptr);
+  log_sum_exp(run, {}, nullptr, nullptr);
+  cross_entropy_gradient(run, {}, nullptr, nullptr, nullptr, nullptr);
+  dispatch::dropout(run, {}, {}, nullptr, nullptr, nullptr);
+  copy_elements(run, {}, {}, {});
+  add_elements(run, {}, {}, {}, 0);
+  fill_elements(run, {}, {}, 0);
+  multiply_elements(run, {}, {}, 0);
+  gather_rows(run, {}, {}, {});
+  scatter_rows(run, {}, {}, {});
+  add_rows(run, {}, {}, {});
+  embedding_forward(run, {}, 0, nullptr, nullptr, nullptr);
+  embedding_backward_weight(run, {}, 0, {}, nullptr, nullptr, nullptr);
+  add_into(run, 0, nullptr, nullptr);
+  chunk_squares(run, 0, nullptr, 1, nullptr);
+  adamw(run, {}, 0, {}, Dtype::fp32, nullptr);
+  round_into(run, 0, nullptr, Dtype::fp32, nullptr);
+  round_to_grid(run, 0, nullptr, 0, nullptr);
+  set_integers(run, 0, nullptr, nullptr, 0, nullptr);
+  add_integers(run, 0, nullptr, nullptr, 0, nullptr);
+  from_integers(run, 0, nullptr, 0, nullptr);
+  integer_chunk_squares(run, 0, nullptr, 0, 1, nullptr);
+  rms_norm_forward(run, {}, {}, nullptr, 0, nullptr, nullptr);
+  rms_norm_backward(run, {}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  layer_norm_forward(run, {}, {}, nullptr, nullptr, 0, nullptr, nullptr, nullptr);
+  layer_norm_backward(run, {}, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
+  dispatch::rope(run, {}, Turn::forward, {}, {});
+  qk_norm_rope_forward(run, {}, 0, {}, {}, nullptr);
+  qk_norm_rope_backward(run, {}, {}, {}, nullptr, {}, nullptr, nullptr);
+}
+
+}  // namespace troika::cuda

@@ -1,0 +1,36 @@
+// An accelerator whose memory is the host's and that does everything at once: kernels one thread after the other, products by
+// loops. For tests of what runs on devices. Copies and the other small operations are those of module gpu.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
+#include "gpu/operations.h"
+
+namespace troika::gpu {
+
+class HostAccelerator final : public DeviceOperations {
+ public:
+  explicit HostAccelerator(int devices = 1) : devices_(devices) {}
+  int devices() const override { return devices_; }
+  std::shared_ptr<tensor::Memory> allocate(std::size_t bytes, const tensor::Device& device) override;
+  std::unique_ptr<tensor::Streams> make_streams(const tensor::Device& device) override;
+  void synchronize(const tensor::Device&) override {}
+  void launch(const tensor::Device& device, const tensor::KernelCall& call) override;
+  void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias,
+                tensor::Sum sum) override;
+  using DeviceOperations::multiply;
+
+  std::int64_t launches() const { return launches_; }
+  std::int64_t products() const { return products_; }
+
+ protected:
+  void copy_bytes(const tensor::Tensor& to, const tensor::Tensor& from) override;
+
+ private:
+  const int devices_;
+  std::atomic<std::int64_t> launches_{0}, products_{0};
+};
+
+}  // namespace troika::gpu

@@ -1,0 +1,25 @@
+// The small operations on tensors of a device, by the kernels of module cuda.
+#pragma once
+
+#include "tensor/accelerator.h"
+#include "tensor/tensor.h"
+
+namespace troika::gpu {
+
+class DeviceOperations : public tensor::Accelerator {
+ public:
+  void copy(const tensor::Tensor& to, const tensor::Tensor& from) override;
+  void fill(const tensor::Tensor& x, double value) override;
+  void add(const tensor::Tensor& sum, const tensor::Tensor& x, double scale) override;
+  void multiply(const tensor::Tensor& x, double factor) override;
+  using Accelerator::multiply;
+  void gather_rows(const tensor::Tensor& to, const tensor::Tensor& from, const tensor::Tensor& index_r) override;
+  void scatter_rows(const tensor::Tensor& to, const tensor::Tensor& index_r, const tensor::Tensor& from) override;
+  void add_rows(const tensor::Tensor& sum, const tensor::Tensor& index_r, const tensor::Tensor& x) override;
+
+ protected:
+  // Of contiguous tensors of one dtype and size; at least one of them is on a device. To the host: returns when it is done.
+  virtual void copy_bytes(const tensor::Tensor& to, const tensor::Tensor& from) = 0;
+};
+
+}  // namespace troika::gpu
