@@ -95,7 +95,7 @@ NvidiaDevice::NvidiaDevice(std::shared_ptr<const Driver> driver, int number, con
   std::uint64_t keeps = std::numeric_limits<std::uint64_t>::max();
   driver_->check(driver_->set_pool(pool_, PoolAttribute::release_threshold, &keeps), "its pool of memory");
   compute_ = new_stream();
-  const Result loaded = driver_->load_module(&module_, fits->image.c_str(), 0, nullptr, nullptr);
+  const Result loaded = driver_->load_module(&module_, fits->image().c_str(), 0, nullptr, nullptr);
   driver_->check(loaded, "loading the kernels");
 }
 

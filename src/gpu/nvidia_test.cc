@@ -119,7 +119,12 @@ TEST_F(NvidiaTest, HostMemoryIsNotGivenOutAgainBeforeTheDeviceHasReadIt) {
 
 TEST_F(NvidiaTest, ADeviceThatIsFullSaysSoAndOneThatFailsDoesNot) {
   const std::int64_t free = gpus->free_bytes(one);
-  EXPECT_THROW(tensor::empty({free}, {Dtype::fp32, one}), tensor::OutOfMemory);
+  try {
+    tensor::empty({free}, {Dtype::fp32, other});
+    ADD_FAILURE();
+  } catch (const tensor::OutOfMemory& error) {
+    EXPECT_EQ(error.what(), "can't allocate memory: a tensor needs " + std::to_string(4 * free) + " bytes of cuda:1");
+  }
   {
     const Tensor most = tensor::empty({free / 3 * 2}, {Dtype::uint8, one});
   }
@@ -152,27 +157,27 @@ std::string refusal(const NvidiaParts& parts) {
 TEST(NvidiaRefusal, NamesWhatIsMissingOrTooOld) {
   const std::string driver = TROIKA_BINARY_DIR "/libgpu_driver_stand_in.so", blas = TROIKA_BINARY_DIR "/libgpu_blas_stand_in.so";
   EXPECT_THAT(refusal({driver, blas, {}}), HasSubstr("no kernels for GPUs"));
-  EXPECT_THAT(refusal({"libno_such_driver.so", blas, {{80, true, ""}}}), HasSubstr("cannot load libno_such_driver.so"));
-  EXPECT_THAT(refusal({driver, "libno_such_blas.so", {{80, true, ""}}}), HasSubstr("cannot load libno_such_blas.so"));
-  EXPECT_THAT(refusal({driver, "libm.so.6", {{80, true, ""}}}), HasSubstr("'libm.so.6' has no function cublasLtCreate"));
-  EXPECT_THAT(refusal({driver, blas, {{100, false, ""}}}), HasSubstr("has compute capability 9.0; 8.0 or later is needed"));
+  EXPECT_THAT(refusal({"libno_such_driver.so", blas, {{80, true, nullptr}}}), HasSubstr("cannot load libno_such_driver.so"));
+  EXPECT_THAT(refusal({driver, "libno_such_blas.so", {{80, true, nullptr}}}), HasSubstr("cannot load libno_such_blas.so"));
+  EXPECT_THAT(refusal({driver, "libm.so.6", {{80, true, nullptr}}}), HasSubstr("'libm.so.6' has no function cublasLtCreate"));
+  EXPECT_THAT(refusal({driver, blas, {{100, false, nullptr}}}), HasSubstr("has compute capability 9.0; 8.0 or later is needed"));
   ::setenv("TROIKA_STAND_IN_DRIVER", "11080", 1);
-  EXPECT_THAT(refusal({driver, blas, {{80, true, ""}}}), HasSubstr("is for CUDA 11.8; CUDA 12.0 and later are needed, which driver 525"));
+  EXPECT_THAT(refusal({driver, blas, {{80, true, nullptr}}}), HasSubstr("is for CUDA 11.8; CUDA 12.0 and later are needed, which driver 525"));
   ::unsetenv("TROIKA_STAND_IN_DRIVER");
 }
 
 TEST(DeviceCodeChoice, PrefersTheNearestOfTheSameGeneration) {
-  const std::vector<DeviceCode> all = {{80, false, "80"}, {86, false, "86"}, {90, false, "90"}, {80, true, "text"}};
+  const std::vector<DeviceCode> all = {{80, false, {}}, {86, false, {}}, {90, false, {}}, {80, true, {}}};
   const auto chosen = [&](int capability) {
     const DeviceCode* const code = code_for(all, capability);
-    return code == nullptr ? "none" : code->image;
+    return code == nullptr ? "none" : (code->is_text ? "text " : "") + std::to_string(code->capability);
   };
   EXPECT_EQ(chosen(75), "none");
   EXPECT_EQ(chosen(80), "80");
   EXPECT_EQ(chosen(87), "86");
   EXPECT_EQ(chosen(89), "86");
   EXPECT_EQ(chosen(90), "90");
-  EXPECT_EQ(chosen(120), "text");
+  EXPECT_EQ(chosen(120), "text 80");
 }
 
 }  // namespace
