@@ -48,7 +48,7 @@ inline constexpr unsigned event_without_time = 2, stream_of_its_own = 1;  // CU_
   X(allocate_host, cuMemHostAlloc, (void** to, std::size_t bytes, unsigned flags))                             \
   X(release_host, cuMemFreeHost, (void* pointer))                                                              \
   X(copy, cuMemcpyAsync, (DevicePointer to, DevicePointer from, std::size_t bytes, StreamHandle * stream))     \
-  X(load_module, cuModuleLoadDataEx, (ModuleHandle * *module, const void* image, unsigned options, void* names, void** values)) \
+  X(load_module, cuModuleLoadDataEx, (ModuleHandle * *module, const void* image, unsigned options, int* names, void** values)) \
   X(module_function, cuModuleGetFunction, (FunctionHandle * *function, ModuleHandle * module, const char* name)) \
   X(launch, cuLaunchKernel, (FunctionHandle * function, unsigned grid_x, unsigned grid_y, unsigned grid_z,     \
                              unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,      \
