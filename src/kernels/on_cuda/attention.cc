@@ -1,1 +1,0 @@
-#include "kernels/on_cuda/on_cuda.h"
