@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/activation_dispatch.h"
+#include "cuda/attention_dispatch.h"
 #include "cuda/bias_dispatch.h"
 #include "cuda/cross_entropy_dispatch.h"
 #include "cuda/dropout_dispatch.h"
@@ -22,9 +23,18 @@ void every_kernel(const Run& run) {
   swiglu_backward(run, {}, nullptr, nullptr, nullptr, 0);
   gelu_forward(run, {}, nullptr, nullptr);
   gelu_backward(run, {}, nullptr, nullptr, nullptr, 0);
+  softmax(run, {}, nullptr, Dtype::fp32, nullptr);
+  softmax_gradient(run, {}, nullptr, nullptr, Dtype::fp32, nullptr, nullptr);
+  head_dots(run, {}, Dtype::fp32, nullptr, nullptr, nullptr);
+  sum_of_shares(run, {}, {}, {}, nullptr, nullptr);
   linear_backward_bias(run, {}, nullptr, nullptr, nullptr);
-  log_sum_exp(run, {}, nullptr, nullptr);
-  cross_entropy_gradient(run, {}, nullptr, nullptr, nullptr, nullptr);
+  log_sum_exp(run, {}, nullptr, nullptr, Dtype::fp32, nullptr);
+  cross_entropy_gradient(run, {}, Dtype::fp32, nullptr, {}, Dtype::fp32);
+  logits_of_columns(run, {}, nullptr, nullptr, nullptr);
+  columns_of_targets(run, 0, nullptr, 0, nullptr);
+  weights_of_targets(run, 0, nullptr, 0, 0, nullptr);
+  log_add_exp(run, 0, nullptr, nullptr, nullptr);
+  loss_sum(run, 0, nullptr, nullptr, nullptr, 0, nullptr);
   dispatch::dropout(run, {}, {}, nullptr, nullptr, nullptr);
   copy_elements(run, {}, {}, {});
   add_elements(run, {}, {}, {}, 0);
