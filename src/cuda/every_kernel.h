@@ -26,6 +26,7 @@ void every_kernel(const Run& run) {
   softmax(run, {}, nullptr, Dtype::fp32, nullptr);
   softmax_gradient(run, {}, nullptr, nullptr, Dtype::fp32, nullptr, nullptr);
   head_dots(run, {}, Dtype::fp32, nullptr, nullptr, nullptr);
+  replace_infinity(run, 0, nullptr, 0);
   sum_of_shares(run, {}, {}, {}, nullptr, nullptr);
   linear_backward_bias(run, {}, nullptr, nullptr, nullptr);
   log_sum_exp(run, {}, nullptr, nullptr, Dtype::fp32, nullptr);
@@ -46,12 +47,14 @@ void every_kernel(const Run& run) {
   embedding_forward(run, {}, 0, nullptr, nullptr, nullptr);
   embedding_backward_weight(run, {}, 0, {}, nullptr, nullptr, nullptr);
   add_into(run, 0, nullptr, nullptr);
+  bits_sum(run, 0, 2, nullptr, nullptr);
   chunk_squares(run, 0, nullptr, 1, nullptr);
   adamw(run, {}, 0, {}, Dtype::fp32, nullptr);
   round_into(run, 0, nullptr, Dtype::fp32, nullptr);
   round_to_grid(run, 0, nullptr, 0, nullptr);
   set_integers(run, 0, nullptr, nullptr, 0, nullptr);
   add_integers(run, 0, nullptr, nullptr, 0, nullptr);
+  add_rows_on_grid(run, {}, nullptr, nullptr, 0, nullptr);
   from_integers(run, 0, nullptr, 0, nullptr);
   integer_chunk_squares(run, 0, nullptr, 0, 1, nullptr);
   rms_norm_forward(run, {}, {}, nullptr, 0, nullptr, nullptr);

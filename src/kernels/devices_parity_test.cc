@@ -6,6 +6,8 @@
 
 #include "gpu/host_accelerator_test_support.h"
 #include "kernels/attention.h"
+#include "kernels/flat.h"
+#include "kernels/grid.h"
 #include "kernels/linear.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/output_loss.h"
@@ -268,6 +270,33 @@ TEST(DevicesParity, AMergeWithWhatSawNothingChangesNoValue) {
   }
   EXPECT_EQ(tensor::largest(neither.lse_BnT), -INFINITY);
   EXPECT_EQ(tensor::largest(neither.out_BTnH), 0);
+}
+
+TEST(DevicesParity, SumsOfBitsAndRowsOnTheGridAreThoseOfTheCpu) {
+  const Here here;
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16}) {
+    const Tensor x = normal("x", {5000}, dtype);
+    EXPECT_TRUE(tensor::equal(bits_sum(here.there(x)).cpu(), bits_sum(x)));
+  }
+  const Tensor x_rD = random_normal("rows", {3, 20}), row_r = tensor::of(std::vector<std::int64_t>{1, 2, 5});
+  const Tensor sum = tensor::full({50}, 9, tensor::Dtype::int64), sum_there = here.there(sum);
+  const Tensor largest = tensor::zeros({1}, tensor::Dtype::int32), largest_there = here.there(largest);
+  add_rows_on_grid({sum, 33}, row_r, x_rD, 20, largest);
+  add_rows_on_grid({sum_there, 33}, here.there(row_r), here.there(x_rD), 20, largest_there);
+  EXPECT_TRUE(tensor::equal(sum_there.cpu(), sum));
+  EXPECT_TRUE(tensor::equal(largest_there.cpu(), largest));
+}
+
+TEST(DevicesParity, AStepWithSumsHasThoseOfTheCpu) {
+  const Here here;
+  const std::vector<DecayStretch> stretches{{100, 0.1}, {57, 0}, {3, 0}};
+  const AdamWTensors state{random_normal("p", {160}), random_normal("g", {160}), tensor::zeros({160}), tensor::zeros({160}),
+                           tensor::zeros({160}, tensor::Dtype::bf16)};
+  const AdamWTensors there{here.there(state.parameter), here.there(state.gradient), here.there(state.m), here.there(state.v),
+                           here.there(state.rounded)};
+  const AdamW settings{1e-3, 0.9, 0.95, 1e-8};
+  EXPECT_TRUE(tensor::equal(adamw_summed(settings, stretches, there).cpu(), adamw_summed(settings, stretches, state)));
+  EXPECT_TRUE(tensor::equal(there.parameter.cpu(), state.parameter));
 }
 
 TEST(DevicesParity, AttentionOfRowsAgreesWithTheCpu) {

@@ -210,6 +210,10 @@ AttentionGradients attention_backward(const Tensor& dout_BTnH, const AttentionIn
   return {pieces.order.as_they_were(dq, 2), to_dtype_of(k, dk), to_dtype_of(v, dv)};
 }
 
+void replace_infinity(const Tensor& x, float by) {
+  dispatch::replace_infinity(OnDevice(x), x.elements(), x.data<float>(), by);
+}
+
 tensor::Tensor sum_of_shares(const AttentionOutput& a, const AttentionOutput& b, const Tensor& lse_BnT) {
   const Tensor of_a = to_float(a.out_BTnH).contiguous(), of_b = to_float(b.out_BTnH).contiguous();
   const Tensor lse_a = a.lse_BnT.contiguous(), lse_b = b.lse_BnT.contiguous(), sum_BTnH = tensor::empty_like(of_a);

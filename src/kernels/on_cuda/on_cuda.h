@@ -4,7 +4,6 @@
 
 #include <cstdint>
 
-#include "base/error.h"
 #include "kernels/activation.h"
 #include "kernels/attention.h"
 #include "kernels/cross_entropy.h"
@@ -16,14 +15,8 @@
 #include "kernels/rope.h"
 #include "tensor/tensor.h"
 
-namespace troika::kernels {
+namespace troika::kernels::on_cuda {
 
-// Of an operation that is there for the host alone.
-[[noreturn]] inline void no_kernel(const tensor::Tensor& x) {
-  throw base::BugError("an operation has no kernel for " + tensor::name_of(x.device()));
-}
-
-namespace on_cuda {
 
 tensor::Tensor rms_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor& w_D, double eps, RmsNormSaved* saved,
                             const tensor::Tensor& plus_MD);
@@ -43,6 +36,9 @@ AttentionGradients attention_backward(const tensor::Tensor& dout_BTnH, const Att
                                       const AttentionOutput& output, std::int64_t scores_bytes = most_scores_bytes);
 // The outputs of two parts, each times its share of the log-sum-exp lse_BnT, contiguous. fp32.
 tensor::Tensor sum_of_shares(const AttentionOutput& a, const AttentionOutput& b, const tensor::Tensor& lse_BnT);
+
+// What of x, contiguous, is infinite becomes `by`.
+void replace_infinity(const tensor::Tensor& x, float by);
 
 tensor::Tensor rope_forward(const tensor::Tensor& x_BTnH, const RopeTable& rope);
 void rope_backward(const tensor::Tensor& dy_BTnH, const RopeTable& rope, const tensor::Tensor& dx_BTnH);
@@ -83,13 +79,15 @@ void linear_backward_bias(const tensor::Tensor& dy_MO, const tensor::Tensor& dbi
 
 void add_into(const tensor::Tensor& sum, const tensor::Tensor& other);
 tensor::Tensor chunk_squares(const tensor::Tensor& x, std::int64_t chunk);
+tensor::Tensor bits_sum(const tensor::Tensor& x);
 void adamw(const AdamW& settings, double weight_decay, const AdamWTensors& tensors);
 void round_into(const tensor::Tensor& master, const tensor::Tensor& rounded);
 
 void round_to_grid(const tensor::Tensor& x, int shift, const Largest& largest);
 void add_on_grid(const tensor::Tensor& sum, const tensor::Tensor& x, int shift, Into into, const Largest& largest);
+void add_rows_on_grid(const MatrixPart& sum, const tensor::Tensor& row_r, const tensor::Tensor& x_rD, int shift,
+                      const Largest& largest);
 void from_integers(const tensor::Tensor& sum, int shift, const tensor::Tensor& x);
 tensor::Tensor integer_chunk_squares(const tensor::Tensor& sum, int shift, std::int64_t chunk);
 
-}  // namespace on_cuda
-}  // namespace troika::kernels
+}  // namespace troika::kernels::on_cuda
