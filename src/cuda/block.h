@@ -14,6 +14,7 @@
 //   T from_lane_xor(T x, int mask)    the x of this warp's lane with another number; all lanes of the warp call it;
 //                                     T of 4 or 8 bytes
 //   void raise(std::uint32_t* to, std::uint32_t x) const   *to becomes x where x is more; any number of threads may
+//   void add(std::uint32_t* to, std::uint32_t x) const     *to += x, likewise
 //
 // Every floating-point operation rounds once (nvcc -fmad=false), on both.
 #pragma once

@@ -26,6 +26,7 @@ struct LogitCase {
     }
   }
   LogitRows rows() const { return {shape.M, shape.v, shape.v + shape.gap}; }
+  RowTargets targets() const { return {lse.data(), column.data(), weight.data()}; }
   double logit(std::int64_t i, std::int64_t j) const { return value(x[i * (shape.v + shape.gap) + j]); }
 
   LogitShape shape;
@@ -36,7 +37,7 @@ struct LogitCase {
 Operation log_sum_exp_of(LogitCase& c) {
   return [&c](const OnHost& run) {
     c.lse.clear();
-    dispatch::log_sum_exp(run, c.rows(), c.x.data(), c.lse.data());
+    dispatch::log_sum_exp(run, c.rows(), c.x.data(), c.lse.data(), Dtype::fp32, nullptr);
     return bits_of(c.lse);
   };
 }
@@ -45,7 +46,7 @@ Operation log_sum_exp_of(LogitCase& c) {
 Operation gradient_of(LogitCase& c, Guarded<float>& x) {
   return [&c, &x](const OnHost& run) {
     x = c.x;
-    dispatch::cross_entropy_gradient(run, c.rows(), x.data(), c.lse.data(), c.column.data(), c.weight.data());
+    dispatch::cross_entropy_gradient(run, c.rows(), Dtype::fp32, x.data(), c.targets(), Dtype::fp32);
     return bits_of(x);
   };
 }
@@ -81,6 +82,172 @@ void expect_gradient_parity(LogitCase& c) {
       want[static_cast<std::size_t>(i * stride + j)] = x[i * stride + j] = 0;
   }
   expect_close(x, want, "gradient");
+}
+
+// Where each row of fp32 had its logits; the rest of a row is what it was, or of no account.
+template <class T>
+T& half_of(Guarded<float>& x, std::int64_t stride, std::int64_t i, std::int64_t j) {
+  return reinterpret_cast<T*>(x.data() + i * stride)[j];
+}
+
+template <class T>
+Operation narrowed_gradient_of(LogitCase& c, Guarded<float>& x, Guarded<T>& d) {
+  return [&c, &x, &d](const OnHost& run) {
+    x = c.x;
+    d.clear();
+    dispatch::cross_entropy_gradient(run, c.rows(), Dtype::fp32, x.data(), c.targets(), dtype_of<T>());
+    for (std::int64_t i = 0; i < c.shape.M; ++i) {
+      for (std::int64_t j = 0; j < c.shape.v; ++j) d[i * c.shape.v + j] = half_of<T>(x, c.rows().stride, i, j);
+    }
+    return bits_of(d);
+  };
+}
+
+template <class T>
+Operation gradient_in_place_of(LogitCase& c, const Guarded<T>& logits, Guarded<T>& x) {
+  return [&c, &logits, &x](const OnHost& run) {
+    x = logits;
+    dispatch::cross_entropy_gradient(run, c.rows(), dtype_of<T>(), x.data(), c.targets(), dtype_of<T>());
+    return bits_of(x);
+  };
+}
+
+template <class T>
+Operation keeping_of(LogitCase& c, Guarded<T>& kept) {
+  return [&c, &kept](const OnHost& run) {
+    c.lse.clear();
+    kept.clear();
+    dispatch::log_sum_exp(run, c.rows(), c.x.data(), c.lse.data(), dtype_of<T>(), kept.data());
+    return bits_of(c.lse, kept);
+  };
+}
+
+// Halves have the bits of what fp32 gives, rounded.
+template <class T>
+void expect_halves_of_fp32(LogitCase& c) {
+  const std::int64_t stride = c.rows().stride, v = c.shape.v;
+  Guarded<T> kept(c.shape.M * v), narrowed(c.shape.M * v), logits(c.x.size()), in_place = logits;
+  keeping_of(c, kept)(OnHost(2));
+  Guarded<float> whole = c.x, row_by_row = c.x;
+  gradient_of(c, whole)(OnHost(1));
+  narrowed_gradient_of(c, row_by_row, narrowed)(OnHost(3));
+  LogitCase of_halves = c;
+  for (std::int64_t i = 0; i < c.x.size(); ++i) of_halves.x[i] = to_float(logits[i] = rounded<T>(c.x[i]));
+  Guarded<float> exact = of_halves.x;
+  gradient_of(of_halves, exact)(OnHost(1));
+  gradient_in_place_of(of_halves, logits, in_place)(OnHost(4));
+  for (std::int64_t i = 0; i < c.shape.M; ++i) {
+    for (std::int64_t j = 0; j < v; ++j) {
+      ASSERT_EQ(kept[i * v + j].bits, rounded<T>(c.x[i * stride + j] - c.lse[i]).bits) << i << ", " << j;
+      ASSERT_EQ(narrowed[i * v + j].bits, rounded<T>(whole[i * stride + j]).bits) << i << ", " << j;
+      ASSERT_EQ(in_place[i * stride + j].bits, rounded<T>(exact[i * stride + j]).bits) << i << ", " << j;
+    }
+    for (std::int64_t j = v; j < stride; ++j) {
+      ASSERT_EQ(row_by_row[i * stride + j], c.x[i * stride + j]) << "between the rows";
+      ASSERT_EQ(in_place[i * stride + j].bits, logits[i * stride + j].bits) << "between the rows";
+    }
+  }
+  EXPECT_TRUE(kept.guards_are_whole() && row_by_row.guards_are_whole() && in_place.guards_are_whole());
+}
+
+TEST(CudaCrossEntropyParity, HalvesHaveTheBitsOfFp32Rounded) {
+  for (const LogitShape& shape : logit_shapes) {
+    LogitCase c(shape);
+    expect_halves_of_fp32<Bf16>(c);
+    expect_halves_of_fp32<Fp16>(c);
+  }
+}
+
+struct LossRows {
+  explicit LossRows(std::int64_t M) : lse(normal<float>("lse", M)), logit(normal<float>("logit", M)), target(M), sum(2) {
+    for (std::int64_t i = 0; i < M; ++i) target[i] = i % 3 == 1 ? -100 : i;
+  }
+  Operation operation() {
+    return [this](const OnHost& run) {
+      sum.clear();
+      dispatch::loss_sum(run, target.size(), lse.data(), logit.data(), target.data(), -100, sum.data());
+      return bits_of(sum);
+    };
+  }
+  Guarded<float> lse, logit;
+  Guarded<std::int64_t> target;
+  Guarded<double> sum;
+};
+
+TEST(CudaLossSum, AddsInTheOrderOfTheRows) {
+  for (const std::int64_t M : {0, 1, 2, 511, 512, 513, 2000}) {
+    LossRows rows(M);
+    rows.operation()(OnHost(1));
+    double loss = 0, count = 0;
+    for (std::int64_t i = 0; i < M; ++i) {
+      if (rows.target[i] == -100) continue;
+      loss += static_cast<double>(rows.lse[i] - rows.logit[i]);
+      count += 1;
+    }
+    EXPECT_EQ(rows.sum[0], loss) << M;
+    EXPECT_EQ(rows.sum[1], count) << M;
+    EXPECT_TRUE(rows.sum.guards_are_whole());
+  }
+}
+
+struct TargetRows {
+  TargetRows() : logits({37, 259, 3, 2, 0}), target(37), column(37), weight(37), logit(37) {
+    for (std::int64_t i = 0; i < 37; ++i) target[i] = i % 4 == 3 ? -100 : i * 17;
+  }
+  Operation operation() {
+    return [this](const OnHost& run) {
+      column.clear();
+      weight.clear();
+      logit.clear();
+      dispatch::columns_of_targets(run, 37, target.data(), 300, column.data());
+      dispatch::weights_of_targets(run, 37, target.data(), -100, 0.25f, weight.data());
+      dispatch::logits_of_columns(run, logits.rows(), logits.x.data(), column.data(), logit.data());
+      return bits_of(column, weight, logit);
+    };
+  }
+  LogitCase logits;
+  Guarded<std::int64_t> target, column;
+  Guarded<float> weight, logit;
+};
+
+TEST(CudaTargets, HaveColumnsWeightsAndLogits) {
+  TargetRows rows;
+  rows.operation()(OnHost(1));
+  for (std::int64_t i = 0; i < 37; ++i) {
+    const std::int64_t column = rows.target[i] - 300;
+    EXPECT_EQ(rows.column[i], column);
+    EXPECT_EQ(rows.weight[i], rows.target[i] == -100 ? 0.0f : 0.25f);
+    EXPECT_EQ(rows.logit[i], column >= 0 && column < 259 ? static_cast<float>(rows.logits.logit(i, column)) : 0.0f);
+  }
+  EXPECT_TRUE(rows.column.guards_are_whole() && rows.weight.guards_are_whole() && rows.logit.guards_are_whole());
+}
+
+Operation sum_of(const Guarded<float>& a, const Guarded<float>& b, Guarded<float>& sum) {
+  return [&a, &b, &sum](const OnHost& run) {
+    sum.clear();
+    dispatch::log_add_exp(run, a.size(), a.data(), b.data(), sum.data());
+    return bits_of(sum);
+  };
+}
+
+TEST(CudaLogAddExp, AgreesWithDoubleAndKeepsWhatIsNoNumber) {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  Guarded<float> a = normal<float>("a", 300), b = normal<float>("b", 300), sum(300);
+  for (std::int64_t i = 0; i < 300; ++i) a[i] *= static_cast<float>(i % 90);
+  a[0] = b[0] = b[1] = a[2] = -infinity;
+  a[3] = b[4] = nan;
+  a[5] = nan, b[5] = -infinity;
+  sum_of(a, b, sum)(OnHost(1));
+  EXPECT_EQ(sum[0], -infinity);
+  EXPECT_EQ(sum[1], a[1]);
+  EXPECT_EQ(sum[2], b[2]);
+  for (const std::int64_t i : {3, 4, 5}) EXPECT_TRUE(std::isnan(sum[i])) << i;
+  for (std::int64_t i = 6; i < 300; ++i) {
+    const double larger = std::max(value(a[i]), value(b[i])), smaller = std::min(value(a[i]), value(b[i]));
+    const double want = larger + std::log1p(std::exp(smaller - larger));
+    EXPECT_NEAR(value(sum[i]), want, 1e-6 + 1e-7 * std::abs(want));
+  }
+  EXPECT_TRUE(sum.guards_are_whole());
 }
 
 TEST(CudaCrossEntropyParity, AgreesWithDouble) {
@@ -126,10 +293,22 @@ TEST(CudaCrossEntropy, OrdersAndPlantedFaults) {
     LogitCase c(shape);
     Guarded<float> x = c.x;
     log_sum_exp_of(c)(OnHost(1));
-    for (const Operation& operation : {gradient_of(c, x), log_sum_exp_of(c)}) {
+    Guarded<Bf16> kept(shape.M * shape.v);
+    for (const Operation& operation : {gradient_of(c, x), log_sum_exp_of(c), keeping_of(c, kept)}) {
       expect_same_bits_in_any_order(operation);
       expect_faults_are_seen(operation);
     }
+  }
+  LogitCase c({2, 3500, 0, 2, 0});
+  Guarded<float> x = c.x, sum(300);
+  Guarded<Fp16> d(2 * 3500);
+  LossRows rows(1030);
+  TargetRows targets;
+  const Guarded<float> a = normal<float>("a", 300), b = normal<float>("b", 300);
+  log_sum_exp_of(c)(OnHost(1));
+  for (const Operation& operation : {narrowed_gradient_of(c, x, d), rows.operation(), targets.operation(), sum_of(a, b, sum)}) {
+    expect_same_bits_in_any_order(operation);
+    expect_faults_are_seen(operation);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cuda/activation_dispatch.h"
+#include "cuda/attention_dispatch.h"
 #include "cuda/bias_dispatch.h"
 #include "cuda/cross_entropy_dispatch.h"
 #include "cuda/dropout_dispatch.h"
@@ -22,9 +23,19 @@ void every_kernel(const Run& run) {
   swiglu_backward(run, {}, nullptr, nullptr, nullptr, 0);
   gelu_forward(run, {}, nullptr, nullptr);
   gelu_backward(run, {}, nullptr, nullptr, nullptr, 0);
+  softmax(run, {}, nullptr, Dtype::fp32, nullptr);
+  softmax_gradient(run, {}, nullptr, nullptr, Dtype::fp32, nullptr, nullptr);
+  head_dots(run, {}, Dtype::fp32, nullptr, nullptr, nullptr);
+  replace_infinity(run, 0, nullptr, 0);
+  sum_of_shares(run, {}, {}, {}, nullptr, nullptr);
   linear_backward_bias(run, {}, nullptr, nullptr, nullptr);
-  log_sum_exp(run, {}, nullptr, nullptr);
-  cross_entropy_gradient(run, {}, nullptr, nullptr, nullptr, nullptr);
+  log_sum_exp(run, {}, nullptr, nullptr, Dtype::fp32, nullptr);
+  cross_entropy_gradient(run, {}, Dtype::fp32, nullptr, {}, Dtype::fp32);
+  logits_of_columns(run, {}, nullptr, nullptr, nullptr);
+  columns_of_targets(run, 0, nullptr, 0, nullptr);
+  weights_of_targets(run, 0, nullptr, 0, 0, nullptr);
+  log_add_exp(run, 0, nullptr, nullptr, nullptr);
+  loss_sum(run, 0, nullptr, nullptr, nullptr, 0, nullptr);
   dispatch::dropout(run, {}, {}, nullptr, nullptr, nullptr);
   copy_elements(run, {}, {}, {});
   add_elements(run, {}, {}, {}, 0);
@@ -36,12 +47,14 @@ void every_kernel(const Run& run) {
   embedding_forward(run, {}, 0, nullptr, nullptr, nullptr);
   embedding_backward_weight(run, {}, 0, {}, nullptr, nullptr, nullptr);
   add_into(run, 0, nullptr, nullptr);
+  bits_sum(run, 0, 2, nullptr, nullptr);
   chunk_squares(run, 0, nullptr, 1, nullptr);
   adamw(run, {}, 0, {}, Dtype::fp32, nullptr);
   round_into(run, 0, nullptr, Dtype::fp32, nullptr);
   round_to_grid(run, 0, nullptr, 0, nullptr);
   set_integers(run, 0, nullptr, nullptr, 0, nullptr);
   add_integers(run, 0, nullptr, nullptr, 0, nullptr);
+  add_rows_on_grid(run, {}, nullptr, nullptr, 0, nullptr);
   from_integers(run, 0, nullptr, 0, nullptr);
   integer_chunk_squares(run, 0, nullptr, 0, 1, nullptr);
   rms_norm_forward(run, {}, {}, nullptr, 0, nullptr, nullptr);

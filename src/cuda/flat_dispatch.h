@@ -25,6 +25,16 @@ void add_into(const Run& run, std::int64_t count, float* sum, const float* other
   each_element(run, count, AddInto{sum, other}, {sum, other});
 }
 
+// *sum, which is below 2^32, += the sum of elements of 2 or 4 bytes as integers, modulo 2^32.
+template <class Run>
+void bits_sum(const Run& run, std::int64_t count, std::int64_t bytes, const void* elements, std::int64_t* sum) {
+  if (bytes == 2) {
+    run(BitsSum<std::uint16_t>{static_cast<const std::uint16_t*>(elements), sum, count});
+  } else {
+    run(BitsSum<std::uint32_t>{static_cast<const std::uint32_t*>(elements), sum, count});
+  }
+}
+
 // Squares of consecutive chunks of `chunk` elements (the last may be shorter) into squares[] on the device, each summed
 // in double in the order of cpu::chunk_squares.
 template <class Run>

@@ -69,6 +69,33 @@ struct AdamW {
   }
 };
 
+// Adds the bits of words to the low half of *sum.
+template <class Word>
+struct BitsSum {
+  static constexpr int threads = 256;
+  static constexpr std::int64_t most_blocks = 1056;
+  struct Shared {
+    std::uint32_t room[threads / warp];
+  };
+
+  const Word* words;
+  std::int64_t* sum;
+  std::int64_t count;
+
+  TROIKA_HOST_DEVICE std::int64_t blocks() const {
+    const std::int64_t all = blocks_for(count, threads * 8);
+    return all < most_blocks ? all : most_blocks;
+  }
+
+  template <class Block>
+  TROIKA_DEVICE void operator()(const Block& block, Shared& shared) const {
+    std::uint32_t here = 0;
+    for (std::int64_t i = block.index() * threads + block.thread(); i < count; i += blocks() * threads) here += words[i];
+    here = of_block<threads>(block, here, Add(), shared.room);
+    if (block.thread() == 0) block.add(reinterpret_cast<std::uint32_t*>(sum), here);
+  }
+};
+
 struct FloatElements {
   const float* x;
   TROIKA_DEVICE float operator[](std::int64_t i) const { return x[i]; }

@@ -104,6 +104,36 @@ TEST(CudaFlatParity, ChunkSquaresHaveTheBitsOfTheScalarFormula) {
   }
 }
 
+template <class Word>
+struct WordsCase {
+  explicit WordsCase(std::int64_t count) : words(count), sum(1) {
+    for (std::int64_t i = 0; i < count; ++i) words[i] = static_cast<Word>(0x9E3779B9u * static_cast<std::uint32_t>(i + 1));
+  }
+  Operation operation() {
+    return [this](const OnHost& run) {
+      sum[0] = 0xffffffff;
+      dispatch::bits_sum(run, words.size(), sizeof(Word), words.data(), sum.data());
+      return bits_of(sum);
+    };
+  }
+  void expect_sum() {
+    operation()(OnHost(1));
+    std::uint32_t want = 0xffffffff;
+    for (std::int64_t i = 0; i < words.size(); ++i) want += words[i];
+    EXPECT_EQ(sum[0], want) << words.size();
+    EXPECT_TRUE(sum.guards_are_whole());
+  }
+  Guarded<Word> words;
+  Guarded<std::int64_t> sum;
+};
+
+TEST(CudaFlatParity, BitsAreSummedModuloAWord) {
+  for (const std::int64_t count : {0, 1, 255, 2049, 30011}) {
+    WordsCase<std::uint16_t>(count).expect_sum();
+    WordsCase<std::uint32_t>(count).expect_sum();
+  }
+}
+
 TEST(CudaFlat, OfNothingIsNothing) {
   FlatCase c({0, 0});
   const std::string before = c.bits();
@@ -140,7 +170,8 @@ TEST(CudaFlat, OrdersAndPlantedFaults) {
       dispatch::chunk_squares(run, shape.count, start.m.data(), 16, squares.data());
       return bits_of(squares);
     };
-    for (const Operation& operation : {adamw, add, round, square}) {
+    WordsCase<std::uint32_t> words(shape.count);
+    for (const Operation& operation : {adamw, add, round, square, words.operation()}) {
       expect_same_bits_in_any_order(operation);
       expect_faults_are_seen(operation);
     }

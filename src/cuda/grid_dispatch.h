@@ -11,11 +11,12 @@
 
 namespace troika::cuda::dispatch {
 
+inline constexpr std::int64_t most_blocks = 4224;
+
 template <class Run, class Give>
 void convert(const Run& run, std::int64_t count, const float* x, int shift, const Give& give, const void* to,
              std::uint32_t* largest) {
   const double scale = std::ldexp(1.0, shift);
-  constexpr std::int64_t most_blocks = 4224;
   if (vectors_fit(4, {x, to}, {})) {
     run(Convert<Give, 4>{give, x, scale, largest, count, most_blocks});
   } else {
@@ -40,6 +41,18 @@ template <class Run>
 void add_integers(const Run& run, std::int64_t count, std::int64_t* sum, const float* x, int shift,
                   std::uint32_t* largest) {
   convert(run, count, x, shift, AddIntegers{sum}, sum, largest);
+}
+
+// The elements [first, first + count) of a matrix of width D, and rows by their numbers in it, each once.
+struct RowsOfPart {
+  std::int64_t first = 0, count = 0, rows = 0, D = 0;
+  const std::int64_t* row = nullptr;  // on the device
+};
+// x: rows x D. What of a row is not in the part is left out of the sum, not of the largest magnitude.
+template <class Run>
+void add_rows_on_grid(const Run& run, const RowsOfPart& part, std::int64_t* sum, const float* x, int shift,
+                      std::uint32_t* largest) {
+  run(AddRowsOnGrid{sum, part.row, x, std::ldexp(1.0, shift), largest, part.first, part.count, part.rows, part.D, most_blocks});
 }
 
 // x = sum * 2^-shift: to double, then to fp32.

@@ -112,6 +112,39 @@ struct Convert {
   }
 };
 
+// Rows that are added to those of a matrix that `row` names, as far as they lie in the part [first, first + count) of its
+// elements.
+struct AddRowsOnGrid {
+  static constexpr int threads = 256;
+  struct Shared {
+    std::uint32_t room[threads / warp];
+  };
+
+  std::int64_t* sum;
+  const std::int64_t* row;  // each once
+  const float* x;           // rows x D
+  double scale;
+  std::uint32_t* largest;
+  std::int64_t first, count, rows, D, most_blocks;
+
+  TROIKA_HOST_DEVICE std::int64_t blocks() const {
+    const std::int64_t pieces = blocks_for(rows * D, threads);
+    return pieces < most_blocks ? pieces : most_blocks;
+  }
+
+  template <class Block>
+  TROIKA_DEVICE void operator()(const Block& block, Shared& shared) const {
+    std::uint32_t most = 0;
+    for (std::int64_t i = block.index() * threads + block.thread(); i < rows * D; i += blocks() * threads) {
+      most = Larger()(most, bits_of(x[i]) & 0x7fffffffu);
+      const std::int64_t at = row[i / D] * D + i % D - first;
+      if (at >= 0 && at < count) sum[at] += static_cast<std::int64_t>(rint(static_cast<double>(x[i]) * scale));
+    }
+    most = of_block<threads>(block, most, Larger(), shared.room);
+    if (block.thread() == 0 && largest != nullptr) block.raise(largest, most);
+  }
+};
+
 // Elements of what from_integers gives.
 struct IntegerElements {
   const std::int64_t* sum;

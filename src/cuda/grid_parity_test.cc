@@ -107,7 +107,45 @@ TEST(CudaGrid, ABlockHasSeveralPieces) {
   EXPECT_TRUE(got.bits() == want.bits());
 }
 
+// A part of a matrix of 9 rows.
+struct RowsCase {
+  static constexpr std::int64_t D = 70, first = 2 * D + 31, rows = 4;
+  RowsCase() : x(wide_values({rows * D, 0})), row(rows), sum(3 * D) {
+    x[rows * D - 1] = -1e30f;  // the largest, outside
+    for (std::int64_t i = 0; i < rows; ++i) row[i] = 2 * i + 1;
+  }
+  Operation operation() {
+    return [this](const OnHost& run) {
+      for (std::int64_t i = 0; i < sum.size(); ++i) sum[i] = 7 * i;
+      largest = 5;
+      dispatch::add_rows_on_grid(run, {first, sum.size(), rows, D, row.data()}, sum.data(), x.data(), 20, &largest);
+      return bits_of(sum) + std::to_string(largest);
+    };
+  }
+  Guarded<float> x;
+  Guarded<std::int64_t> row, sum;
+  std::uint32_t largest = 0;
+};
+
+TEST(CudaGridParity, RowsAreAddedAsFarAsTheyLieInThePart) {
+  RowsCase c;
+  c.operation()(OnHost(1));
+  for (std::int64_t i = 0; i < c.sum.size(); ++i) {
+    std::int64_t want = 7 * i;
+    for (std::int64_t r = 0; r < RowsCase::rows; ++r) {
+      const std::int64_t column = RowsCase::first + i - c.row[r] * RowsCase::D;
+      if (column >= 0 && column < RowsCase::D) want += scalar_integer(c.x[r * RowsCase::D + column], 20);
+    }
+    EXPECT_EQ(c.sum[i], want) << i;
+  }
+  EXPECT_EQ(c.largest, largest_of(c.x));
+  EXPECT_TRUE(c.sum.guards_are_whole());
+}
+
 TEST(CudaGrid, OrdersAndPlantedFaults) {
+  RowsCase rows;
+  expect_same_bits_in_any_order(rows.operation());
+  expect_faults_are_seen(rows.operation());
   for (const GridShape& shape : {GridShape{2051, 0}, GridShape{515, 1}}) {
     Guarded<float> start = wide_values(shape);
     start[0] = -1e30f;  // the largest

@@ -1,6 +1,7 @@
 #include "cuda/host_grid_test_support.h"
 
 #include <fmt/format.h>
+#include <setjmp.h>
 #include <ucontext.h>
 
 #include <algorithm>
@@ -46,6 +47,36 @@ class WatchedStack {
 #endif
 };
 
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || (defined(_FORTIFY_SOURCE) && _FORTIFY_SOURCE > 0)
+inline constexpr bool by_jumps = false;
+#else
+inline constexpr bool by_jumps = true;  // swapcontext() asks the kernel twice
+#endif
+
+// A stack, or the driver's, as it was left.
+struct Place {
+  ucontext_t context;
+  jmp_buf jump;
+  bool was_left = false;
+};
+
+__attribute__((noinline)) void change(Place& from, Place& to) {
+  if (!by_jumps) {
+    swapcontext(&from.context, &to.context);
+    return;
+  }
+  from.was_left = true;
+  if (_setjmp(from.jump) != 0) return;
+  if (to.was_left) _longjmp(to.jump, 1);
+  setcontext(&to.context);
+}
+
+// For blocks of up to max_threads, one after the other.
+char* stacks_of_this_thread() {
+  thread_local const std::unique_ptr<char[]> stacks(new char[stack_bytes * max_threads]);
+  return stacks.get();
+}
+
 }  // namespace
 
 class FiberBlock {
@@ -57,7 +88,6 @@ class FiberBlock {
         body_(body),
         draw_(seed),
         fibers_(static_cast<std::size_t>(threads)),
-        stacks_(new char[stack_bytes * static_cast<std::size_t>(threads)]),
         shared_((shared_bytes + slack_bytes) / sizeof(std::max_align_t) + 1) {
     for (std::size_t t = 0; t < fibers_.size(); ++t) make(t);
   }
@@ -90,7 +120,7 @@ class FiberBlock {
  private:
   enum class Waits { no, at_barrier, in_warp, ended };
   struct Fiber {
-    ucontext_t context;
+    Place place;
     WatchedStack watched;
     Waits waits = Waits::ended;
     int barriers = 0;
@@ -112,12 +142,13 @@ class FiberBlock {
 
   void make(std::size_t t) {
     Fiber& fiber = fibers_[t];
-    getcontext(&fiber.context);
-    fiber.context.uc_stack.ss_sp = stacks_.get() + t * stack_bytes;
-    fiber.context.uc_stack.ss_size = stack_bytes;
-    fiber.context.uc_link = nullptr;
+    ucontext_t& context = fiber.place.context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = stacks_of_this_thread() + t * stack_bytes;
+    context.uc_stack.ss_size = stack_bytes;
+    context.uc_link = nullptr;
     const auto self = reinterpret_cast<std::uintptr_t>(this);
-    makecontext(&fiber.context, reinterpret_cast<void (*)()>(&FiberBlock::enter), 2, static_cast<unsigned>(self >> 32),
+    makecontext(&context, reinterpret_cast<void (*)()>(&FiberBlock::enter), 2, static_cast<unsigned>(self >> 32),
                 static_cast<unsigned>(self));
   }
 
@@ -131,7 +162,7 @@ class FiberBlock {
     Fiber& fiber = fibers_[current_];
     fiber.waits = waits;
     driver_.enter();
-    swapcontext(&fiber.context, &driver_context_);
+    change(fiber.place, driver_place_);
   }
 
   // Warp after warp, each as far as it comes: what one writes too early the others read. False when all threads have
@@ -164,7 +195,7 @@ class FiberBlock {
   void run_thread(std::size_t t) {
     current_ = t;
     fibers_[t].watched.enter();
-    swapcontext(&driver_context_, &fibers_[t].context);
+    change(driver_place_, fibers_[t].place);
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   }
 
@@ -182,9 +213,8 @@ class FiberBlock {
   const Body& body_;
   std::mt19937_64 draw_;
   std::vector<Fiber> fibers_;
-  const std::unique_ptr<char[]> stacks_;
   std::vector<std::max_align_t> shared_;
-  ucontext_t driver_context_;
+  Place driver_place_;
   WatchedStack driver_{WatchedStack::current()};
   std::size_t current_ = 0;
   std::int64_t index_ = 0;

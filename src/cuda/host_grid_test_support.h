@@ -34,6 +34,7 @@ class HostBlock {
     return x;
   }
   void raise(std::uint32_t* to, std::uint32_t x) const { *to = *to < x ? x : *to; }
+  void add(std::uint32_t* to, std::uint32_t x) const { *to += x; }
 
  private:
   void exchange(void* x, std::size_t bytes, int mask) const;

@@ -11,6 +11,7 @@ class DeviceBlock {
     return __shfl_xor_sync(0xffffffffu, x, mask);
   }
   TROIKA_DEVICE void raise(std::uint32_t* to, std::uint32_t x) const { atomicMax(to, x); }
+  TROIKA_DEVICE void add(std::uint32_t* to, std::uint32_t x) const { atomicAdd(to, x); }
 };
 
 template <class Kernel>

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <csignal>
+#include <cstdlib>
+
 #include "tensor/operations.h"
 
 namespace troika::gpu {
@@ -45,6 +48,13 @@ TEST(HostAccelerator, SmallOperationsHaveTheBitsOfTheHost) {
     EXPECT_TRUE(tensor::equal(tensor::full({2, 3}, 3, {from, device}).cpu(), tensor::full({2, 3}, 3, from)));
   }
   EXPECT_GT(accelerator.launches(), 0);
+}
+
+TEST(HostAccelerator, TheHostCannotReadTheMemoryOfADevice) {
+  HostAccelerator accelerator;
+  const Tensor x = numbers({5}, Dtype::fp32).to(tensor::Device(accelerator, 0));
+  EXPECT_EXIT(std::exit(x.data<float>()[2] > 0 ? 0 : 1), testing::KilledBySignal(SIGSEGV), "");
+  EXPECT_EQ(x.cpu().data<float>()[2], -5.75f);
 }
 
 TEST(HostAccelerator, MultipliesMatricesThatLieEitherWay) {

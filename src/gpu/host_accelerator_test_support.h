@@ -1,5 +1,6 @@
 // An accelerator whose memory is the host's and that does everything at once: kernels one thread after the other, products by
-// loops. For tests of what runs on devices. Copies and the other small operations are those of module gpu.
+// loops. For tests of what runs on devices. Copies and the other small operations are those of module gpu. As on a GPU the host
+// can't read or write a device's memory: that ends the process by a signal, except while some operation of the accelerator runs.
 #pragma once
 
 #include <atomic>
@@ -12,7 +13,8 @@ namespace troika::gpu {
 
 class HostAccelerator final : public DeviceOperations {
  public:
-  explicit HostAccelerator(int devices = 1) : devices_(devices) {}
+  explicit HostAccelerator(int devices = 1);
+  ~HostAccelerator() override;
   int devices() const override { return devices_; }
   tensor::GpuTraits traits(const tensor::Device&) override { return {"a host", 0, 0, 1, 0, ""}; }
   std::int64_t free_bytes(const tensor::Device&) override { return std::int64_t{1} << 30; }
@@ -27,11 +29,25 @@ class HostAccelerator final : public DeviceOperations {
   std::int64_t launches() const { return launches_; }
   std::int64_t products() const { return products_; }
 
+  // The devices' memory, which is open while there is an Open.
+  class Room;
+  class Open {
+   public:
+    explicit Open(Room& room);
+    ~Open();
+    Open(const Open&) = delete;
+    Open& operator=(const Open&) = delete;
+
+   private:
+    Room& room_;
+  };
+
  protected:
   void copy_bytes(const tensor::Tensor& to, const tensor::Tensor& from) override;
 
  private:
   const int devices_;
+  const std::shared_ptr<Room> room_;
   std::atomic<std::int64_t> launches_{0}, products_{0};
 };
 

@@ -74,6 +74,7 @@ float share_of(float of_part, float of_total) {
 
 // The outputs of two parts, each times its share. lse_BnT: of the total, contiguous.
 tensor::Tensor sum_of_shares(const AttentionOutput& a, const AttentionOutput& b, const tensor::Tensor& lse_BnT) {
+  if (!lse_BnT.is_cpu()) return on_cuda::sum_of_shares(a, b, lse_BnT);
   const tensor::Tensor a_BTnH = to_float(a.out_BTnH).contiguous(), b_BTnH = to_float(b.out_BTnH).contiguous();
   const tensor::Tensor a_BnT = a.lse_BnT.contiguous(), b_BnT = b.lse_BnT.contiguous(), sum_BTnH = tensor::empty(a_BTnH.sizes());
   const std::int64_t T = sum_BTnH.size(1), n = sum_BTnH.size(2), H = sum_BTnH.size(3);
@@ -98,7 +99,6 @@ AttentionOutput attention_forward(const AttentionInput& input) {
 }
 
 void attention_merge(AttentionOutput& sum, const AttentionOutput& part) {
-  if (!sum.out_BTnH.is_cpu()) no_kernel(sum.out_BTnH);
   const tensor::Tensor lse_BnT = log_add_exp(sum.lse_BnT, part.lse_BnT);
   sum = {sum_of_shares(sum, part, lse_BnT), lse_BnT};
 }

@@ -12,21 +12,22 @@
 namespace troika::kernels {
 
 tensor::Tensor log_sum_exp(const tensor::Tensor& logits_Mv) {
+  const tensor::Tensor lse_M = tensor::empty({logits_Mv.size(0)}, logits_Mv.type());
   if (logits_Mv.is_cpu()) {
-    const tensor::Tensor lse_M = tensor::empty({logits_Mv.size(0)}, logits_Mv.type());
     cpu::log_sum_exp_rows({logits_Mv.size(0), logits_Mv.size(1), logits_Mv.stride(0)}, logits_Mv.data<float>(),
                           lse_M.data<float>());
-    return lse_M;
+  } else {
+    on_cuda::log_sum_exp(logits_Mv, lse_M);
   }
-  return on_cuda::log_sum_exp(logits_Mv);
+  return lse_M;
 }
 
 void log_sum_exp_and_keep(const tensor::Tensor& logits_Mv, const tensor::Tensor& lse_M, const tensor::Tensor& kept_Mv) {
-  if (logits_Mv.is_cpu() && kept_Mv.dtype() == tensor::Dtype::bf16) {
+  if (!logits_Mv.is_cpu()) return on_cuda::log_sum_exp(logits_Mv, lse_M, kept_Mv);
+  if (kept_Mv.dtype() == tensor::Dtype::bf16) {
     return cpu::log_sum_exp_rows({logits_Mv.size(0), logits_Mv.size(1), logits_Mv.stride(0)},
                                  logits_Mv.data<float>(), lse_M.data<float>(), kept_Mv.data<base::Bf16>());
   }
-  if (!logits_Mv.is_cpu()) no_kernel(logits_Mv);
   lse_M.copy_from(log_sum_exp(logits_Mv));
   const auto* const lse = lse_M.data<float>();
   cpu::parallel_pieces(logits_Mv.size(0), 1, [&](std::int64_t row, std::int64_t) {
@@ -56,11 +57,12 @@ tensor::Tensor gradient_on_cpu(const tensor::Tensor& logits_Mv, const tensor::Te
 
 tensor::Tensor cross_entropy_gradient(const tensor::Tensor& logits_Mv, const tensor::Tensor& lse_M,
                                       const tensor::Tensor& column_M, const tensor::Tensor& weight_M, tensor::Dtype dtype) {
-  if (logits_Mv.is_cpu() && dtype != tensor::Dtype::fp16) return gradient_on_cpu(logits_Mv, lse_M, column_M, weight_M, dtype);
-  const tensor::Tensor d_Mv = to_float(logits_Mv);
-  if (d_Mv.is_cpu()) return gradient_on_cpu(d_Mv, lse_M, column_M, weight_M, tensor::Dtype::fp32).to(dtype);
-  on_cuda::cross_entropy_gradient(d_Mv, lse_M, column_M, weight_M);
-  return d_Mv.to(dtype);
+  if (!logits_Mv.is_cpu()) {
+    on_cuda::cross_entropy_gradient(logits_Mv, lse_M, column_M, weight_M, dtype);
+    return room_of_gradient(logits_Mv, dtype);
+  }
+  if (dtype != tensor::Dtype::fp16) return gradient_on_cpu(logits_Mv, lse_M, column_M, weight_M, dtype);
+  return gradient_on_cpu(to_float(logits_Mv), lse_M, column_M, weight_M, tensor::Dtype::fp32).to(dtype);
 }
 
 // Of two numbers, one comparison orders them, so that not-a-number on either side stays in a difference and comes out.
@@ -71,7 +73,7 @@ static float log_add_exp(float a, float b) {
 }
 
 tensor::Tensor log_add_exp(const tensor::Tensor& a, const tensor::Tensor& b) {
-  if (!a.is_cpu()) no_kernel(a);
+  if (!a.is_cpu()) return on_cuda::log_add_exp(a, b);
   const tensor::Tensor sum = a.clone(), other = b.contiguous();
   float* const x = sum.data<float>();
   const float* const y = other.data<float>();

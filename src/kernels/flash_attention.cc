@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "kernels/cpu_operands.h"
+#include "kernels/on_cuda/on_cuda.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 
@@ -88,6 +89,10 @@ tensor::Tensor lse_of_rows(const tensor::Tensor& lse_BnT, const AttentionInput& 
 constexpr float blind_lse = -std::numeric_limits<float>::infinity(), flash_blind_lse = -blind_lse;
 tensor::Tensor with_blind(const tensor::Tensor& lse, float blind) {
   const tensor::Tensor changed = lse.clone();
+  if (!changed.is_cpu()) {
+    on_cuda::replace_infinity(changed, blind);
+    return changed;
+  }
   std::replace_if(
       changed.data<float>(), changed.data<float>() + changed.elements(), [](float x) { return std::isinf(x); }, blind);
   return changed;

@@ -40,7 +40,7 @@ std::uint32_t bits_sum_on_cpu(const tensor::Tensor& tensor) {
 }  // namespace
 
 tensor::Tensor bits_sum(const tensor::Tensor& tensor) {
-  if (!tensor.is_cpu()) no_kernel(tensor);
+  if (!tensor.is_cpu()) return on_cuda::bits_sum(tensor);
   return tensor::of(std::vector<std::int64_t>{bits_sum_on_cpu(tensor)});
 }
 

@@ -35,7 +35,7 @@ void add_rows_on_grid(const MatrixPart& sum, const tensor::Tensor& row_r, const 
                                row_r.data<std::int64_t>()};
     return note(largest, cpu::add_rows(rows, sum.elements.data<std::int64_t>(), x_rD.data<float>(), shift));
   }
-  no_kernel(x_rD);
+  return on_cuda::add_rows_on_grid(sum, row_r, x_rD, shift, largest);
 }
 
 void from_integers(const tensor::Tensor& sum, int shift, const tensor::Tensor& x) {

@@ -7,6 +7,7 @@
 #include "cpu/row_sums.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
+#include "tensor/accelerator.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels {
@@ -104,34 +105,41 @@ tensor::Tensor cpu_forward(const tensor::Tensor& x_MI, const tensor::Tensor& w_O
   return multiply_few_rows(x_MI, w_OI, y_MO, addend) ? to_dtype_of(x_MI, y_MO) : product(x_MI, w_OI.t(), addend);
 }
 
+// The same on a device; out as it stands.
+void multiply_there(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, tensor::Sum sum,
+                    const tensor::Tensor& bias = {}) {
+  a.device().accelerator().multiply(as_matrix(a), as_matrix(b), out, bias.defined() ? bias.contiguous() : bias, sum);
+}
+
+tensor::Tensor product_there(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& bias = {}) {
+  const tensor::Tensor out = tensor::empty({a.size(0), b.size(1)}, a.type());
+  multiply_there(a, b, out, tensor::Sum::replaced, bias);
+  return out;
+}
+
 }  // namespace
 
 tensor::Tensor linear_forward(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& bias_O) {
-  if (x_MI.is_cpu()) return cpu_forward(x_MI, w_OI, bias_O);
-  no_kernel(x_MI);
+  return x_MI.is_cpu() ? cpu_forward(x_MI, w_OI, bias_O) : product_there(x_MI, w_OI.t(), bias_O);
 }
 
 void linear_forward_float(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& y_MO) {
-  if (x_MI.is_cpu()) {
-    if (!multiply_few_rows(x_MI, w_OI, y_MO)) multiply(x_MI, w_OI.t(), y_MO);
-    return;
-  }
-  no_kernel(x_MI);
+  if (!x_MI.is_cpu()) return multiply_there(x_MI, w_OI.t(), y_MO, tensor::Sum::replaced);
+  if (!multiply_few_rows(x_MI, w_OI, y_MO)) multiply(x_MI, w_OI.t(), y_MO);
 }
 
 tensor::Tensor linear_backward_input(const tensor::Tensor& dy_MO, const tensor::Tensor& w_OI) {
-  if (dy_MO.is_cpu()) return product(dy_MO, w_OI);
-  no_kernel(dy_MO);
+  return dy_MO.is_cpu() ? product(dy_MO, w_OI) : product_there(dy_MO, w_OI);
 }
 
 void linear_backward_weight(const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const tensor::Tensor& dw_OI) {
   if (dy_MO.is_cpu()) return multiply(dy_MO.t(), x_MI, dw_OI);
-  no_kernel(dy_MO);
+  multiply_there(dy_MO.t(), x_MI, dw_OI, tensor::Sum::replaced);
 }
 
 void linear_backward_weight_add(const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const tensor::Tensor& dw_OI) {
   if (dy_MO.is_cpu()) return multiply(dy_MO.t(), x_MI, dw_OI, {cpu::Addend::Kind::output, nullptr});
-  no_kernel(dy_MO);
+  multiply_there(dy_MO.t(), x_MI, dw_OI, tensor::Sum::added);
 }
 
 void linear_backward_bias(const tensor::Tensor& dy_MO, const tensor::Tensor& dbias_O) {

@@ -31,6 +31,7 @@ tensor::Tensor multiplied(const tensor::Tensor& w_vD) { return multiplies_as_it_
 
 // The target's logit where it lies in these columns, else 0.
 tensor::Tensor target_logits(const tensor::Tensor& logits_Mv, const tensor::Tensor& column_M) {
+  if (!logits_Mv.is_cpu()) return on_cuda::target_logits(logits_Mv, column_M);
   const tensor::Tensor target_M = tensor::zeros({logits_Mv.size(0)}), columns = column_M.contiguous();
   const auto* const column = columns.data<std::int64_t>();
   for (std::int64_t row = 0; row < logits_Mv.size(0); ++row) {
@@ -46,7 +47,7 @@ OutputLossPart empty_part(const tensor::Tensor& x_MD) {
 }
 
 tensor::Tensor weights_of(const tensor::Tensor& targets_M, double scale) {
-  if (!targets_M.is_cpu()) no_kernel(targets_M);
+  if (!targets_M.is_cpu()) return on_cuda::weights_of(targets_M, no_loss, scale);
   const tensor::Tensor weight_M = tensor::empty({targets_M.elements()}), targets = targets_M.contiguous();
   for (std::int64_t i = 0; i < targets.elements(); ++i)
     weight_M.data<float>()[i] = targets.data<std::int64_t>()[i] == no_loss ? 0.0f : static_cast<float>(scale);
@@ -55,7 +56,7 @@ tensor::Tensor weights_of(const tensor::Tensor& targets_M, double scale) {
 
 // The columns of targets in a part of the vocabulary that begins at `first_row`.
 tensor::Tensor columns_of(const tensor::Tensor& targets_M, std::int64_t first_row) {
-  if (!targets_M.is_cpu()) no_kernel(targets_M);
+  if (!targets_M.is_cpu()) return on_cuda::columns_of(targets_M, first_row);
   const tensor::Tensor column_M = targets_M.clone();
   for (std::int64_t i = 0; i < column_M.elements(); ++i) column_M.data<std::int64_t>()[i] -= first_row;
   return column_M;
@@ -139,7 +140,7 @@ OutputLossPart output_loss_join(const std::vector<OutputLossPart>& parts) {
 }
 
 tensor::Tensor output_loss_sum(const OutputLossPart& whole, const tensor::Tensor& targets_M) {
-  if (!targets_M.is_cpu()) no_kernel(targets_M);
+  if (!targets_M.is_cpu()) return on_cuda::loss_sum(whole.lse_M, whole.target_M, targets_M, no_loss);
   const tensor::Tensor losses_M = difference(whole.lse_M, whole.target_M);
   const tensor::Tensor targets = targets_M.contiguous(), sum_2 = tensor::zeros({2}, tensor::Dtype::fp64);
   const float* losses = losses_M.data<float>();

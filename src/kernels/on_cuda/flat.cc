@@ -35,6 +35,12 @@ tensor::Tensor chunk_squares(const tensor::Tensor& x, std::int64_t chunk) {
   return squares;
 }
 
+tensor::Tensor bits_sum(const tensor::Tensor& x) {
+  const tensor::Tensor sum = tensor::zeros({1}, x.type().of(tensor::Dtype::int64));
+  dispatch::bits_sum(OnDevice(x), x.elements(), x.element_bytes(), x.data(), sum.data<std::int64_t>());
+  return sum;
+}
+
 void adamw(const AdamW& settings, double weight_decay, const AdamWTensors& tensors) {
   const auto& [parameter, gradient, m, v, rounded] = tensors;
   const auto numbers = adamw_numbers<cuda::AdamWNumbers>(settings, weight_decay);
@@ -58,6 +64,14 @@ void add_on_grid(const tensor::Tensor& sum, const tensor::Tensor& x, int shift, 
     dispatch::set_integers(OnDevice(x), x.elements(), integers, x.data<float>(), shift, bits_of(largest));
   else
     dispatch::add_integers(OnDevice(x), x.elements(), integers, x.data<float>(), shift, bits_of(largest));
+}
+
+void add_rows_on_grid(const MatrixPart& sum, const tensor::Tensor& row_r, const tensor::Tensor& x_rD, int shift,
+                      const Largest& largest) {
+  const tensor::Tensor row = row_r.contiguous(), x = x_rD.contiguous();
+  dispatch::add_rows_on_grid(OnDevice(x),
+                             {sum.first, sum.elements.elements(), row.elements(), x.size(1), row.data<std::int64_t>()},
+                             sum.elements.data<std::int64_t>(), x.data<float>(), shift, bits_of(largest));
 }
 
 void from_integers(const tensor::Tensor& sum, int shift, const tensor::Tensor& x) {

@@ -1,10 +1,9 @@
-// Operations on tensors of an NVIDIA GPU, by the kernels of module cuda and by libtorch's flash attention, queued on the
-// thread's current stream. Contracts are those of the functions of the same names in kernels. Only in builds with TROIKA_CUDA.
+// Operations on tensors of a device, by the kernels of module cuda and the products of its accelerator, queued on its compute
+// lane. Contracts are those of the functions of the same names in kernels.
 #pragma once
 
 #include <cstdint>
 
-#include "base/error.h"
 #include "kernels/activation.h"
 #include "kernels/attention.h"
 #include "kernels/cross_entropy.h"
@@ -16,14 +15,8 @@
 #include "kernels/rope.h"
 #include "tensor/tensor.h"
 
-namespace troika::kernels {
+namespace troika::kernels::on_cuda {
 
-// Of an operation that is there for the host alone.
-[[noreturn]] inline void no_kernel(const tensor::Tensor& x) {
-  throw base::BugError("an operation has no kernel for " + tensor::name_of(x.device()));
-}
-
-namespace on_cuda {
 
 tensor::Tensor rms_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor& w_D, double eps, RmsNormSaved* saved,
                             const tensor::Tensor& plus_MD);
@@ -35,19 +28,17 @@ tensor::Tensor layer_norm_backward(const tensor::Tensor& dy_MD, const tensor::Te
                                const LayerNormSaved& saved, const tensor::Tensor& dw_D, const tensor::Tensor& dbias_D,
                                const tensor::Tensor& plus_MD);
 
-// Flash attention for bf16 and fp16, which it computes in, heads of at most 256 whose width is a multiple of 8, documents
-// that have a Varlen, and compute capability 8.0 or newer. fp32 and all else: the reference implementation, which needs
-// memory for every pair of a query and a key; flash attention would have to round fp32 to halves.
-//
-// Gradients have the same bits in every run: libtorch's flag for deterministic algorithms is up while backward is queued. The
-// flag belongs to the process, so ranks that are threads take turns at it; other operations of theirs may meet it, and then
-// choose their deterministic variants.
-//
-// While it runs, backward takes in fp32 s rows n H, where rows are B T, with documents 128 more for each, and s is the number
-// of multiprocessors over n B, or n documents, rounded up; where k < n also k and v for every query head, in their dtype.
-AttentionOutput attention_forward(const AttentionInput& input);
+// By products, in the precision that they have for their dtype: weights and the gradients of scores are rounded to it before
+// they are multiplied. Beside results forward takes scores of `scores_bytes` (attention.h), backward twice as much, k and v in
+// fp32, and q and dout of a chunk; both take a copy of q where heads are not in the order of the key/value heads.
+AttentionOutput attention_forward(const AttentionInput& input, std::int64_t scores_bytes = most_scores_bytes);
 AttentionGradients attention_backward(const tensor::Tensor& dout_BTnH, const AttentionInput& input,
-                                      const AttentionOutput& output);
+                                      const AttentionOutput& output, std::int64_t scores_bytes = most_scores_bytes);
+// The outputs of two parts, each times its share of the log-sum-exp lse_BnT, contiguous. fp32.
+tensor::Tensor sum_of_shares(const AttentionOutput& a, const AttentionOutput& b, const tensor::Tensor& lse_BnT);
+
+// What of x, contiguous, is infinite becomes `by`.
+void replace_infinity(const tensor::Tensor& x, float by);
 
 tensor::Tensor rope_forward(const tensor::Tensor& x_BTnH, const RopeTable& rope);
 void rope_backward(const tensor::Tensor& dy_BTnH, const RopeTable& rope, const tensor::Tensor& dx_BTnH);
@@ -65,9 +56,19 @@ tensor::Tensor gelu_backward(const tensor::Tensor& dy, const tensor::Tensor& x);
 tensor::Tensor dropout(const tensor::Tensor& x_MI, const base::Philox& random, const DropoutRows& rows,
                    std::int64_t first_column, const DropoutShare& share);
 
-tensor::Tensor log_sum_exp(const tensor::Tensor& logits_Mv);
+// kept_Mv may be undefined: log_sum_exp and log_sum_exp_and_keep.
+void log_sum_exp(const tensor::Tensor& logits_Mv, const tensor::Tensor& lse_M, const tensor::Tensor& kept_Mv = {});
+// In place: logits of fp32 give a gradient of halves the first half of each row.
 void cross_entropy_gradient(const tensor::Tensor& logits_Mv, const tensor::Tensor& lse_M, const tensor::Tensor& column_M,
-                            const tensor::Tensor& weight_M);
+                            const tensor::Tensor& weight_M, tensor::Dtype dtype);
+tensor::Tensor log_add_exp(const tensor::Tensor& a, const tensor::Tensor& b);
+
+// Of output_loss.cc. A target that is `none` carries no loss.
+tensor::Tensor target_logits(const tensor::Tensor& logits_Mv, const tensor::Tensor& column_M);
+tensor::Tensor columns_of(const tensor::Tensor& targets_M, std::int64_t first_row);
+tensor::Tensor weights_of(const tensor::Tensor& targets_M, std::int64_t none, double scale);
+tensor::Tensor loss_sum(const tensor::Tensor& lse_M, const tensor::Tensor& logit_M, const tensor::Tensor& targets_M,
+                        std::int64_t none);
 
 tensor::Tensor embedding_forward(const tensor::Tensor& ids_M, const tensor::Tensor& table_vD, std::int64_t first_row);
 // Names every row: to know which ids there are, the thread would have to wait for the device.
@@ -78,13 +79,15 @@ void linear_backward_bias(const tensor::Tensor& dy_MO, const tensor::Tensor& dbi
 
 void add_into(const tensor::Tensor& sum, const tensor::Tensor& other);
 tensor::Tensor chunk_squares(const tensor::Tensor& x, std::int64_t chunk);
+tensor::Tensor bits_sum(const tensor::Tensor& x);
 void adamw(const AdamW& settings, double weight_decay, const AdamWTensors& tensors);
 void round_into(const tensor::Tensor& master, const tensor::Tensor& rounded);
 
 void round_to_grid(const tensor::Tensor& x, int shift, const Largest& largest);
 void add_on_grid(const tensor::Tensor& sum, const tensor::Tensor& x, int shift, Into into, const Largest& largest);
+void add_rows_on_grid(const MatrixPart& sum, const tensor::Tensor& row_r, const tensor::Tensor& x_rD, int shift,
+                      const Largest& largest);
 void from_integers(const tensor::Tensor& sum, int shift, const tensor::Tensor& x);
 tensor::Tensor integer_chunk_squares(const tensor::Tensor& sum, int shift, std::int64_t chunk);
 
-}  // namespace on_cuda
-}  // namespace troika::kernels
+}  // namespace troika::kernels::on_cuda

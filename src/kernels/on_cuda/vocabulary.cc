@@ -15,17 +15,51 @@ static cuda::LogitRows logit_rows(const tensor::Tensor& logits_Mv) {
   return {logits_Mv.size(0), logits_Mv.size(1), logits_Mv.stride(0)};
 }
 
-tensor::Tensor log_sum_exp(const tensor::Tensor& logits_Mv) {
-  tensor::Tensor lse_M = tensor::empty({logits_Mv.size(0)}, logits_Mv.type());
-  dispatch::log_sum_exp(OnDevice(logits_Mv), logit_rows(logits_Mv), logits_Mv.data<float>(), lse_M.data<float>());
-  return lse_M;
+void log_sum_exp(const tensor::Tensor& logits_Mv, const tensor::Tensor& lse_M, const tensor::Tensor& kept_Mv) {
+  dispatch::log_sum_exp(OnDevice(logits_Mv), logit_rows(logits_Mv), logits_Mv.data<float>(), lse_M.data<float>(),
+                        kept_Mv.defined() ? kept_Mv.dtype() : tensor::Dtype::fp32, data_of(kept_Mv));
 }
 
 void cross_entropy_gradient(const tensor::Tensor& logits_Mv, const tensor::Tensor& lse_M, const tensor::Tensor& column_M,
-                            const tensor::Tensor& weight_M) {
-  const tensor::Tensor lse = lse_M.contiguous(), column = column_M.contiguous(), weight = weight_M.contiguous();
-  dispatch::cross_entropy_gradient(OnDevice(logits_Mv), logit_rows(logits_Mv), logits_Mv.data<float>(), lse.data<float>(),
-                               column.data<std::int64_t>(), weight.data<float>());
+                            const tensor::Tensor& weight_M, tensor::Dtype dtype) {
+  dispatch::cross_entropy_gradient(OnDevice(logits_Mv), logit_rows(logits_Mv), logits_Mv.dtype(), logits_Mv.data(),
+                                   {lse_M.data<float>(), column_M.data<std::int64_t>(), weight_M.data<float>()}, dtype);
+}
+
+tensor::Tensor target_logits(const tensor::Tensor& logits_Mv, const tensor::Tensor& column_M) {
+  const tensor::Tensor logit_M = tensor::empty({logits_Mv.size(0)}, logits_Mv.type());
+  dispatch::logits_of_columns(OnDevice(logits_Mv), logit_rows(logits_Mv), logits_Mv.data<float>(),
+                              column_M.data<std::int64_t>(), logit_M.data<float>());
+  return logit_M;
+}
+
+tensor::Tensor columns_of(const tensor::Tensor& targets_M, std::int64_t first_row) {
+  const tensor::Tensor target = targets_M.contiguous(), column_M = tensor::empty_like(target);
+  dispatch::columns_of_targets(OnDevice(target), target.elements(), target.data<std::int64_t>(), first_row,
+                               column_M.data<std::int64_t>());
+  return column_M;
+}
+
+tensor::Tensor weights_of(const tensor::Tensor& targets_M, std::int64_t none, double scale) {
+  const tensor::Tensor target = targets_M.contiguous(), weight_M = workspace(target, target.elements());
+  dispatch::weights_of_targets(OnDevice(target), target.elements(), target.data<std::int64_t>(), none,
+                               static_cast<float>(scale), weight_M.data<float>());
+  return weight_M;
+}
+
+tensor::Tensor log_add_exp(const tensor::Tensor& a, const tensor::Tensor& b) {
+  const tensor::Tensor sum = tensor::empty_like(a), x = a.contiguous(), y = b.contiguous();
+  dispatch::log_add_exp(OnDevice(x), x.elements(), x.data<float>(), y.data<float>(), sum.data<float>());
+  return sum;
+}
+
+tensor::Tensor loss_sum(const tensor::Tensor& lse_M, const tensor::Tensor& logit_M, const tensor::Tensor& targets_M,
+                        std::int64_t none) {
+  const tensor::Tensor lse = lse_M.contiguous(), logit = logit_M.contiguous(), target = targets_M.contiguous();
+  const tensor::Tensor sum_2 = tensor::empty({2}, lse.type().of(tensor::Dtype::fp64));
+  dispatch::loss_sum(OnDevice(lse), lse.elements(), lse.data<float>(), logit.data<float>(), target.data<std::int64_t>(), none,
+                     sum_2.data<double>());
+  return sum_2;
 }
 
 namespace {
