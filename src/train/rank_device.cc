@@ -11,7 +11,8 @@ namespace troika::train {
 plan::CudaHere cuda_of_this_process() {
   using Build = plan::CudaHere::Build;
   const gpu::NvidiaHere& here = gpu::nvidia_here();
-  return {gpu::has_device_code() ? Build::with_cuda : Build::without_cuda, host::nvidia_driver(), here.devices(), here.missing};
+  const host::NvidiaDriver driver = here.has_driver ? host::NvidiaDriver::loaded : host::nvidia_driver();
+  return {gpu::has_device_code() ? Build::with_cuda : Build::without_cuda, driver, here.devices(), here.missing};
 }
 
 tensor::Device rank_device(const std::string& device, int local_rank, const plan::RanksOfHost& ranks) {
