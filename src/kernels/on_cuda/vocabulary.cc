@@ -1,8 +1,4 @@
 // Embedding, and rows of logits.
-#include <algorithm>
-#include <numeric>
-#include <vector>
-
 #include "cuda/cross_entropy_dispatch.h"
 #include "cuda/embedding_dispatch.h"
 #include "kernels/on_cuda/on_cuda.h"
@@ -68,15 +64,12 @@ struct TokensById {
   tensor::Tensor sorted, order;
 };
 
-// On the host: the thread waits for the device where the ids are there alone.
 TokensById tokens_by_id(const tensor::Tensor& ids_M) {
-  const tensor::Tensor ids = ids_M.cpu().contiguous();
-  const auto* const id = ids.data<std::int64_t>();
-  std::vector<std::int64_t> order(static_cast<std::size_t>(ids.elements())), sorted(order.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return id[a] < id[b]; });
-  for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = id[order[i]];
-  return {tensor::of(sorted).to(ids_M.device()), tensor::of(order).to(ids_M.device())};
+  const tensor::Tensor ids = ids_M.contiguous();
+  const TokensById found{tensor::empty_like(ids), tensor::empty_like(ids)};
+  dispatch::sort_tokens(OnDevice(ids), ids.elements(), ids.data<std::int64_t>(), found.sorted.data<std::int64_t>(),
+                        found.order.data<std::int64_t>());
+  return found;
 }
 
 }  // namespace
