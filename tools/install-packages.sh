@@ -23,7 +23,7 @@ if [ "$kind" = test ]; then
     chromium chromium-driver fonts-wqy-microhei man-db mandoc zsh fish python3"
   command -v node >/dev/null && command -v npm >/dev/null || packages="$packages nodejs npm"
 fi
-[ "$kind" != release ] || packages="curl unzip python3 python3-pip cmake ninja-build xz-utils binutils gcc libc6-dev qemu-user-static debootstrap iproute2 util-linux"
+[ "$kind" != release ] || packages="curl unzip python3 python3-pip cmake ninja-build xz-utils zstd binutils g++ libc6-dev qemu-user-static debootstrap iproute2 util-linux"
 
 missing=
 for package in $packages; do
