@@ -183,7 +183,8 @@ class QueuedLane final : public FakeLane {
 class Fake final : public FakeStreams {
  public:
   explicit Fake(std::shared_ptr<FakeMachine> machine) : machine_(std::move(machine)) {
-    new_lane();  // copy_lane
+    new_lane();  // in_lane
+    new_lane();  // out_lane
   }
   const Device& device() const override { return device_; }
   bool shares_host_memory() const override { return false; }
@@ -221,7 +222,7 @@ class Fake final : public FakeStreams {
 
   const Device device_;
   std::shared_ptr<FakeMachine> machine_;
-  std::vector<std::unique_ptr<QueuedLane>> lanes_;  // from copy_lane on
+  std::vector<std::unique_ptr<QueuedLane>> lanes_;  // from in_lane on
   std::int64_t recorded_ = 0;                       // events of the compute lane
   std::function<void()> check_;
 };
