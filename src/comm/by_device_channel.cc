@@ -33,6 +33,7 @@ class ByDeviceChannel final : public Channel {
     host_->check();
     device_->check();
   }
+  void prove_order(Channel& world) override { device_->prove_order(world); }
   void abort(const std::string& reason) override {
     host_->abort(reason);
     device_->abort(reason);

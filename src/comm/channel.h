@@ -90,6 +90,10 @@ class Channel {
   // peer or the library told of an error, or after an abort. Does not wait. Where wait() waits it tells, and this does
   // nothing.
   virtual void check() {}
+  // Collective over `world`, a channel of all ranks over host memory: an ordered backend proves that on every edge as
+  // many recvs as sends have been posted, in one order of tags and sizes. BugError that names the edge otherwise. For a
+  // moment when that must hold: the end of a step. Other backends do nothing.
+  virtual void prove_order(Channel& /*world*/) {}
   // Ends every wait, now and later, with PeerError(`reason`): the heartbeat client has learnt that a peer is dead.
   virtual void abort(const std::string& reason) = 0;
 };

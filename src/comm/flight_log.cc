@@ -115,6 +115,7 @@ class LoggedChannel : public Channel {
     return transfers;
   }
   void check() override { inner_->check(); }
+  void prove_order(Channel& world) override { inner_->prove_order(world); }
   void abort(const std::string& reason) override { inner_->abort(reason); }
 
  private:

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "comm/collectives.h"
 #include "comm/nccl_group.h"
 #include "rendezvous/store.h"
 #include "tensor/tensor.h"
@@ -151,16 +150,33 @@ std::vector<Transfer> NcclChannel::exchange(const std::vector<Message>& in, cons
   return transfers;
 }
 
-std::vector<std::int64_t> NcclChannel::order() const {
-  std::vector<std::int64_t> all;
+void NcclChannel::prove_order(Channel& world) {
+  constexpr std::uint32_t order_tag = 0x1ffffe01;
+  const auto row = [](std::vector<std::int64_t>& rows, int peer) {
+    return tensor::borrow(rows.data() + 2 * peer, {2}, tensor::Dtype::int64);
+  };
+  std::vector<std::int64_t> sent_to_peers, sent_to_me(2 * group_->world_ranks.size());
   for (int peer = 0; peer < size(); ++peer) {
-    for (const Direction direction : {Direction::send, Direction::recv}) {
-      const LinkOrder order = group_->order(peer, direction);
-      all.push_back(order.messages);
-      all.push_back(static_cast<std::int64_t>(order.digest));
-    }
+    const LinkOrder order = group_->order(peer, Direction::send);
+    sent_to_peers.insert(sent_to_peers.end(), {order.messages, static_cast<std::int64_t>(order.digest)});
   }
-  return all;
+  std::vector<Transfer> transfers;
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == rank()) continue;
+    transfers.push_back(world.recv(row(sent_to_me, peer), group_->world_rank(peer), order_tag));
+    transfers.push_back(world.send(row(sent_to_peers, peer), group_->world_rank(peer), order_tag));
+  }
+  for (Transfer& transfer : transfers) transfer.wait();
+  for (int peer = 0; peer < size(); ++peer) {
+    const std::int64_t* const sent = sent_to_me.data() + 2 * peer;
+    const LinkOrder received = group_->order(peer, Direction::recv);
+    if (peer == rank() || (sent[0] == received.messages && sent[1] == static_cast<std::int64_t>(received.digest))) continue;
+    throw base::BugError(
+        fmt::format("in group '{}' rank {} of {} sent {} messages to rank {}, which received {} {}; NCCL pairs them by "
+                    "order, so the step programs must post both in one order",
+                    name(), peer, size(), sent[0], rank(), received.messages,
+                    sent[0] == received.messages ? "in another order of tags or sizes" : "of them"));
+  }
 }
 
 void connect(NcclChannel& channel, const NcclEdges& edges, const tensor::Device& device) {
@@ -176,25 +192,6 @@ void connect(NcclChannel& channel, const NcclEdges& edges, const tensor::Device&
     transfers.push_back(channel.recv(byte(), from.peer, connect_tag(from.message_class)));
   for (const NcclEdge& to : edges.to) transfers.push_back(channel.send(byte(), to.peer, connect_tag(to.message_class)));
   for (Transfer& transfer : transfers) transfer.wait();
-}
-
-void prove_order(const NcclChannel& channel, Channel& control) {
-  std::vector<std::int64_t> mine = channel.order();
-  const auto ranks = static_cast<std::size_t>(channel.size()), me = static_cast<std::size_t>(channel.rank());
-  const tensor::Tensor mine_R4 = tensor::borrow(mine.data(), {channel.size(), 4}, tensor::Dtype::int64);
-  std::vector<tensor::Tensor> all(ranks);
-  for (tensor::Tensor& one : all) one = tensor::empty({channel.size(), 4}, tensor::Dtype::int64);
-  all_gather(control, mine_R4, all);
-  for (std::size_t peer = 0; peer < ranks; ++peer) {
-    const std::int64_t* sent = all[peer].data<std::int64_t>() + 4 * me;
-    const std::int64_t* received = mine.data() + 4 * peer + 2;
-    if (peer == me || (sent[0] == received[0] && sent[1] == received[1])) continue;
-    throw base::BugError(
-        fmt::format("in group '{}' rank {} of {} sent {} messages to rank {}, which received {} {}; NCCL pairs them by "
-                    "order, so the step programs must post both in one order",
-                    channel.name(), peer, ranks, sent[0], me, received[0],
-                    sent[0] == received[0] ? "in another order of tags or sizes" : "of them"));
-  }
 }
 
 struct NcclTransport::Impl {

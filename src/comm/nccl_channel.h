@@ -1,9 +1,9 @@
 // Channels over NCCL, between the devices of the ranks, without a copy in host memory and without a thread that waits.
 //
 // An ordered backend (channel.h): NCCL has no tags and pairs by order, so on each directed edge, from one rank to
-// another for one class of messages, the recvs must be posted in the order of the sends. Sizes must agree too. The checker of step programs sees
-// to both; prove_order() compares what really happened. A program that breaks the rule gets another message's bytes, or
-// stands until the deadline.
+// another for one class of messages, the recvs must be posted in the order of the sends. Sizes must agree too. The
+// checker of step programs sees to both; prove_order() compares what really happened, after the first step of a run. A
+// program that breaks the rule gets another message's bytes, or stands until the deadline.
 //
 // Each directed edge has a lane and a communicator of two ranks, made when both sides have used it first; they meet at
 // the rendezvous store. Until then messages are kept on the host: they move on whenever a channel of the transport is
@@ -53,11 +53,8 @@ class NcclChannel final : public Channel {
   Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override;
   std::vector<Transfer> exchange(const std::vector<Message>& in, const std::vector<Message>& out) override;
   void check() override;
+  void prove_order(Channel& world) override;
   void abort(const std::string& reason) override;
-
-  // What was posted so far on the edges to and from each rank of the group, as pairs of count and digest: size() x 4
-  // integers.
-  std::vector<std::int64_t> order() const;
 
  private:
   std::shared_ptr<NcclGroup> group_;
@@ -97,10 +94,5 @@ struct NcclEdges {  // of one rank, and whether the group makes exchanges
 // Sends a byte on every edge that is named. All ranks call it, with what their programs use; returns when it is
 // connected.
 void connect(NcclChannel& channel, const NcclEdges& edges, const tensor::Device& device);
-
-// Collective over `control`, a channel of the same ranks over host memory: on every edge as many recvs as sends have
-// been posted, in the same order of tags and sizes. BugError that names the edge otherwise. For a moment when that must
-// hold: the end of a step.
-void prove_order(const NcclChannel& channel, Channel& control);
 
 }  // namespace troika::comm

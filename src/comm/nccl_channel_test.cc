@@ -347,7 +347,7 @@ TEST(NcclChannel, ProvesThatTheOrderOfRecvsIsThatOfSends) {
       two.wait();
       const auto rank = static_cast<std::size_t>(channel.rank());
       try {
-        prove_order(channel, *control[rank]);
+        channel.prove_order(*control[rank]);
       } catch (const base::BugError& error) {
         told[rank] = error.what();
       }
