@@ -111,7 +111,9 @@ Machine prepare_machine(const RankContext& context) {
   host::require_threads(machine.threads - 1);  // OpenMP, which starts them, would end the process
   machine.device = device_of(context);
   machine.streams = tensor::make_streams(machine.device);
-  machine.backend = backend_of(s.comm.backend, machine.device, context.identity.world_size);
+  const BackendChoice choice = choose_backend(s.comm.backend, machine.device, context.identity.world_size);
+  machine.backend = choice.backend;
+  if (!choice.note.empty()) say(context, "note: " + choice.note);
   return machine;
 }
 
