@@ -73,7 +73,7 @@ int NcclChannel::rank() const { return group_->rank; }
 int NcclChannel::size() const { return static_cast<int>(group_->world_ranks.size()); }
 const std::string& NcclChannel::name() const { return group_->name; }
 void NcclChannel::check() { group_->check(); }
-void NcclChannel::abort(const std::string& reason) { group_->end(reason); }
+void NcclChannel::abort(const std::string& reason) { group_->all->end(reason); }
 
 Transfer NcclChannel::send(const tensor::Tensor& tensor, int to, std::uint32_t tag) {
   check_operation(tensor, rank(), size(), to, tag);
@@ -200,7 +200,7 @@ struct NcclTransport::Impl {
   std::shared_ptr<const nccl::Api> api;
   std::shared_ptr<rendezvous::StoreClient> store;
   std::shared_ptr<tensor::Streams> streams;
-  std::shared_ptr<NcclGroups> groups = std::make_shared<NcclGroups>();
+  std::shared_ptr<NcclGroups> groups;
   std::map<std::string, int> built;  // groups by name, so that no key is used twice
 };
 
@@ -209,6 +209,7 @@ NcclTransport::NcclTransport(const rendezvous::Identity& identity, const NcclSet
     : impl_(std::make_unique<Impl>()) {
   impl_->identity = identity;
   impl_->settings = settings;
+  impl_->groups = std::make_shared<NcclGroups>(settings.abort_seconds);
   impl_->api = nccl::load(settings.library);
   impl_->store = std::make_shared<rendezvous::StoreClient>(identity, settings.connect_seconds);
   impl_->streams = std::move(streams);
@@ -234,7 +235,7 @@ std::unique_ptr<NcclChannel> NcclTransport::group(const std::string& name, const
   parts.store = impl_->store;
   parts.streams = impl_->streams;
   const auto group = std::make_shared<NcclGroup>(std::move(parts));
-  impl_->groups->open.push_back(group);
+  impl_->groups->add(group);
   return std::make_unique<NcclChannel>(group);
 }
 

@@ -35,12 +35,15 @@ struct NcclSettings {
   double timeout_seconds = 120;  // from the posting of a message to its end on the device
   int max_ctas = 0;              // thread blocks of one operation; 0: as many as NCCL likes
   double connect_seconds = 120;  // to the store
+  double abort_seconds = 2;      // a failed transport waits so long for NCCL to let go of the device
 };
 
 class NcclGroup;  // what a channel and its transfers share
 
 // Contract: channel.h. Failures of what is under way are told by check(), and by wait() as far as they are known by
-// then. Destroying the channel tells the peers through the store that this rank has left.
+// then. When one channel of a transport fails, is aborted, or is destroyed while something is under way, all of them
+// fail, and the thread that meets it waits for up to NcclSettings::abort_seconds. Destroying the channel tells the peers
+// through the store that this rank has left.
 class NcclChannel final : public Channel {
  public:
   explicit NcclChannel(std::shared_ptr<NcclGroup> group);

@@ -3,9 +3,11 @@
 //
 // It is as strict as NCCL allows itself to be. Everything is in progress until it is asked about again; the first
 // operation of a communicator until every rank has asked for one. A send buffers nothing. Operations pair by order;
-// sizes that differ are an error of both sides. An abort is not seen by the others. What NCCL forbids ends the process
-// with a message.
+// sizes that differ are an error of both sides. An abort is not seen by the others. The end of a communicator waits until no
+// operation of another one of its device is under way; aborts of one group have all been told to stop before the first waits.
+// What NCCL forbids ends the process with a message.
 #include <algorithm>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,6 +40,7 @@ struct End {
   std::shared_ptr<Clique> clique;
   int rank = 0;
   std::mutex busy;  // never waited for: two threads at once are forbidden
+  const void* device = nullptr;  // null: it has not been asked for an operation
   // guarded by the clique's mutex
   Result error = Result::success;
   bool gone = false;
@@ -98,7 +102,16 @@ void arrive(Clique& clique, const OperationPtr& operation) {
 // The operations of one group in one stream: they start together and the stream goes on when all are done.
 class Kernel final : public FakeWork {
  public:
-  explicit Kernel(std::vector<OperationPtr> operations) : operations_(std::move(operations)) {}
+  Kernel(const void* device, std::vector<OperationPtr> operations)
+      : device_(device), operations_(std::move(operations)) {
+    const std::lock_guard<std::mutex> lock(kernels().mutex);
+    kernels().all.insert(this);
+  }
+  ~Kernel() override {
+    const std::lock_guard<std::mutex> lock(kernels().mutex);
+    kernels().all.erase(this);
+    kernels().changed.notify_all();
+  }
   bool try_to_do() override {
     bool all_done = true;
     for (const OperationPtr& operation : operations_) {
@@ -112,7 +125,39 @@ class Kernel final : public FakeWork {
     return all_done;
   }
 
+  // Until none on the device is under way.
+  static void await_end(const void* device) {
+    std::unique_lock<std::mutex> lock(kernels().mutex);
+    kernels().changed.wait(lock, [&] {
+      const auto& all = kernels().all;
+      return std::none_of(all.begin(), all.end(), [&](const Kernel* k) { return k->device_ == device && k->stands(); });
+    });
+  }
+  static void one_was_told_to_stop() {
+    const std::lock_guard<std::mutex> lock(kernels().mutex);
+    kernels().changed.notify_all();
+  }
+
  private:
+  struct Kernels {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::set<const Kernel*> all;
+  };
+  static Kernels& kernels() {  // never destroyed: a thread may wait while the process ends
+    static auto* const made = new Kernels;
+    return *made;
+  }
+
+  bool stands() const {
+    return std::any_of(operations_.begin(), operations_.end(), [](const OperationPtr& operation) {
+      const End& end = *operation->end;
+      const std::lock_guard<std::mutex> lock(end.clique->mutex);
+      return !operation->done && !end.gone && end.error == Result::success;
+    });
+  }
+
+  const void* const device_;
   std::vector<OperationPtr> operations_;
 };
 
@@ -140,6 +185,7 @@ std::vector<std::unique_ptr<Comm>> comms;                // all there ever were:
 
 thread_local int group_depth = 0;
 thread_local std::vector<std::pair<Comm*, Asked>> group;
+thread_local std::vector<Comm*> aborted;  // by the group
 
 // A call on a communicator.
 class Call {
@@ -176,7 +222,7 @@ Result move_on(Comm& comm) {
   }
   std::map<FakeLane*, std::vector<OperationPtr>> kernels;
   for (const Asked& one : launched) kernels[one.lane].push_back(one.operation);
-  for (auto& [lane, operations] : kernels) lane->push(std::make_unique<Kernel>(std::move(operations)));
+  for (auto& [lane, operations] : kernels) lane->push(std::make_unique<Kernel>(lane->device(), std::move(operations)));
   return Result::success;
 }
 
@@ -186,6 +232,7 @@ Result ask(Comm* comm, Stream stream, Operation operation) {
   if (in_progress(*comm)) return Result::invalid_argument;
   auto* lane = static_cast<FakeLane*>(stream);
   operation.end = comm->end;
+  comm->end->device = lane->device();
   operation.ordered = lane->ordered();
   if (operation.kind == Kind::recv && operation.bytes > 0) {
     std::memset(operation.to, troika::tensor::poison, operation.bytes);
@@ -238,7 +285,7 @@ Result ncclCommGetAsyncError(Comm* comm, Result* error) {
   return Result::success;
 }
 
-static Result leave(Comm* comm) {
+static void tell_to_stop(Comm* comm) {
   const Call call(comm);
   Clique& clique = *comm->end->clique;
   const std::lock_guard<std::mutex> lock(clique.mutex);
@@ -246,14 +293,26 @@ static Result leave(Comm* comm) {
   for (auto* queues : {&clique.sends, &clique.recvs}) {
     for (auto& [pair, queue] : *queues) forget(queue, comm->end);
   }
+}
+
+static Result end(const std::vector<Comm*>& ended) {
+  for (Comm* comm : ended) tell_to_stop(comm);
+  Kernel::one_was_told_to_stop();
+  for (const Comm* comm : ended) {
+    if (comm->end->device != nullptr) Kernel::await_end(comm->end->device);
+  }
   return Result::success;
 }
 
-Result ncclCommAbort(Comm* comm) { return leave(comm); }
+Result ncclCommAbort(Comm* comm) {
+  if (group_depth == 0) return end({comm});
+  aborted.push_back(comm);
+  return Result::success;
+}
 
 Result ncclCommDestroy(Comm* comm) {
   if (in_progress(*comm)) misused("a communicator is destroyed while it is in progress");
-  return leave(comm);
+  return end({comm});
 }
 
 const char* ncclGetErrorString(Result result) {
@@ -277,6 +336,7 @@ Result ncclGroupEnd() {
     comm->end->clique->connected[static_cast<std::size_t>(comm->end->rank)] = true;
     comm->asked.push_back(std::move(asked));
   }
+  end(std::exchange(aborted, {}));
   return Result::in_progress;
 }
 
