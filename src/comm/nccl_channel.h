@@ -14,7 +14,7 @@
 // The exchanges of a group go through one lane and one communicator of all its ranks, in the order in which they are
 // asked for. A device runs CUDA_DEVICE_MAX_CONNECTIONS lanes side by side, 8 unless the environment says otherwise and
 // 32 at most; lanes beyond that share queues and may hold each other up for ever. Nor may the thread blocks of all
-// messages under way and of the work they wait for exceed the device: NcclSettings::max_ctas.
+// messages under way and of the work they wait for exceed the device: NcclCtas.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,16 @@
 
 namespace troika::comm {
 
+// Thread blocks of one operation; 0: as many as NCCL likes. Each keeps a multiprocessor busy while the peer is awaited, and
+// recvs are posted early.
+struct NcclCtas {
+  int message = 4, exchange = 16;
+};
+
 struct NcclSettings {
   std::string library = nccl::usual_library;
   double timeout_seconds = 120;  // from the posting of a message to its end on the device
-  int max_ctas = 0;              // thread blocks of one operation; 0: as many as NCCL likes
+  NcclCtas ctas;
   double connect_seconds = 120;  // to the store
   double abort_seconds = 2;      // a failed transport waits so long for NCCL to let go of the device
 };

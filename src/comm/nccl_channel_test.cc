@@ -300,6 +300,15 @@ TEST(NcclChannel, ConnectsEdgesAndExchangesBeforeTheFirstStep) {
     EXPECT_TRUE(tensor::equal(in[static_cast<std::size_t>(rank)], longs(2, (rank + 2) % 3)));
 }
 
+TEST(NcclChannel, MessagesTakeFewThreadBlocksAndExchangesMore) {
+  NcclRanks ranks = make_nccl_ranks(3);
+  run_nccl_ranks(ranks, [](NcclChannel& channel) {
+    connect(channel, {{{(channel.rank() + 1) % 3}}, {{(channel.rank() + 2) % 3}}, Exchanges::yes}, tensor::Device());
+  });
+  EXPECT_EQ(asked_max_ctas(2), 4);
+  EXPECT_EQ(asked_max_ctas(3), 16);
+}
+
 TEST(NcclChannel, MessagesOfTwoClassesPassEachOther) {
   NcclRanks ranks = make_nccl_ranks(2);
   run_nccl_ranks(ranks, [](NcclChannel& channel) {

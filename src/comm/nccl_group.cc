@@ -34,8 +34,8 @@ bool NcclGroup::exchange_id(const std::string& at, const Seat& seat, nccl::Uniqu
   return true;
 }
 
-std::shared_ptr<Communicator> NcclGroup::open(const nccl::UniqueId& id, const Seat& seat) {
-  const auto communicator = std::make_shared<Communicator>(api, id, seat, settings.max_ctas);
+std::shared_ptr<Communicator> NcclGroup::open(const nccl::UniqueId& id, const Seat& seat, int max_ctas) {
+  const auto communicator = std::make_shared<Communicator>(api, id, seat, max_ctas);
   all->keep(this, communicator);
   return communicator;
 }
@@ -44,19 +44,21 @@ Link::Meet NcclGroup::meeting(Edge edge) {
   const int peer = edge.peer;
   std::string at = key("exchanges");
   Seat seat{rank, static_cast<int>(world_ranks.size())};
+  int max_ctas = settings.ctas.exchange;
   if (edge.direction != Direction::exchange) {
     const bool sends = edge.direction == Direction::send;
     seat = {sends ? 0 : 1, 2};
+    max_ctas = settings.ctas.message;
     at = key(fmt::format("edge/{}-{}/{}", sends ? rank : peer, sends ? peer : rank, edge.message_class));
   }
-  return [this, at, seat, next = 0.0]() mutable -> std::shared_ptr<Communicator> {
+  return [this, at, seat, max_ctas, next = 0.0]() mutable -> std::shared_ptr<Communicator> {
     const double now = base::monotonic_seconds();
     nccl::UniqueId id{};
     if (now < next || !exchange_id(at, seat, &id)) {
       next = std::max(next, now + meet_seconds);
       return nullptr;
     }
-    return open(id, seat);
+    return open(id, seat, max_ctas);
   };
 }
 

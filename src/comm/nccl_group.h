@@ -91,7 +91,7 @@ class NcclGroup : public NcclGroupParts {
   std::string key(const std::string& what) const { return rendezvous::key_of(identity, key_prefix + what); }
   Link::Meet meeting(Edge edge);
   bool exchange_id(const std::string& at, const Seat& seat, nccl::UniqueId* id);
-  std::shared_ptr<Communicator> open(const nccl::UniqueId& id, const Seat& seat);
+  std::shared_ptr<Communicator> open(const nccl::UniqueId& id, const Seat& seat, int max_ctas);
   void check(const LinkTask& oldest);
   std::string who_left();
   void leave(const std::string& why);

@@ -182,6 +182,7 @@ namespace {
 std::mutex registry_mutex;
 std::map<std::string, std::shared_ptr<Clique>> cliques;  // by id
 std::vector<std::unique_ptr<Comm>> comms;                // all there ever were: so that late calls are seen
+std::map<int, int> max_ctas;                             // by the size of a communicator: what the last one asked for
 
 thread_local int group_depth = 0;
 thread_local std::vector<std::pair<Comm*, Asked>> group;
@@ -270,6 +271,7 @@ Result ncclCommInitRankConfig(Comm** made, int size, UniqueId id, int rank, Conf
   auto& clique = cliques[std::string(id.bytes, sizeof id.bytes)];
   if (clique == nullptr) clique = std::make_shared<Clique>(size);
   if (clique->size != size || rank < 0 || rank >= size) return Result::invalid_argument;
+  max_ctas[size] = config->max_ctas;
   comms.push_back(std::make_unique<Comm>());
   *made = comms.back().get();
   (*made)->end->clique = clique;
@@ -277,6 +279,11 @@ Result ncclCommInitRankConfig(Comm** made, int size, UniqueId id, int rank, Conf
   const std::lock_guard<std::mutex> lock_clique(clique->mutex);
   ++clique->joined;
   return Result::in_progress;
+}
+
+int standInMaxCtas(int size) {
+  const std::lock_guard<std::mutex> lock(registry_mutex);
+  return max_ctas[size];
 }
 
 Result ncclCommGetAsyncError(Comm* comm, Result* error) {

@@ -1,5 +1,7 @@
 #include "comm/nccl_test_support.h"
 
+#include <dlfcn.h>
+
 #include <exception>
 #include <thread>
 #include <utility>
@@ -7,6 +9,11 @@
 namespace troika::comm {
 
 std::string nccl_stand_in() { return std::string(TROIKA_BINARY_DIR) + "/libcomm_nccl_stand_in.so"; }
+int asked_max_ctas(int size) {
+  void* const library = dlopen(nccl_stand_in().c_str(), RTLD_NOW | RTLD_LOCAL);
+  return reinterpret_cast<int (*)(int)>(dlsym(library, "standInMaxCtas"))(size);
+}
+
 std::string nccl_too_old() { return std::string(TROIKA_BINARY_DIR) + "/libcomm_nccl_too_old.so"; }
 
 std::unique_ptr<NcclTransport> make_nccl_transport(const NcclRanks& ranks, int rank, std::shared_ptr<tensor::Streams> streams,

@@ -36,6 +36,7 @@ std::unique_ptr<NcclTransport> make_nccl_transport(const NcclRanks& ranks, int r
                                                    const NcclRanksOptions& options);
 
 std::string nccl_stand_in();  // the library's path
+int asked_max_ctas(int size);  // of the stand-in, by the last communicator of so many ranks
 std::string nccl_too_old();
 
 // `body` on a thread per rank, as run_ranks.
