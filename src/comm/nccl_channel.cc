@@ -1,6 +1,7 @@
 #include "comm/nccl_channel.h"
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <chrono>
@@ -213,6 +214,7 @@ NcclTransport::NcclTransport(const rendezvous::Identity& identity, const NcclSet
   impl_->api = nccl::load(settings.library);
   impl_->store = std::make_shared<rendezvous::StoreClient>(identity, settings.connect_seconds);
   impl_->streams = std::move(streams);
+  ::prctl(PR_SET_TIMERSLACK, 1);  // of this thread: its short sleeps are no longer than they say, instead of 50 us longer
 }
 
 NcclTransport::~NcclTransport() = default;

@@ -72,7 +72,8 @@ class NcclChannel final : public Channel {
 // One per rank's device.
 class NcclTransport {
  public:
-  // Loads the library and connects to the store that `identity` names. Throws ConfigError (nccl_api.h) or PeerError.
+  // Loads the library and connects to the store that `identity` names, by the thread that will use the channels. Throws
+  // ConfigError (nccl_api.h) or PeerError.
   NcclTransport(const rendezvous::Identity& identity, const NcclSettings& settings,
                 std::shared_ptr<tensor::Streams> streams);
   ~NcclTransport();
