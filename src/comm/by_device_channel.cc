@@ -29,6 +29,9 @@ class ByDeviceChannel final : public Channel {
     if (in.empty() && out.empty()) return {};
     return of((in.empty() ? out : in).front().tensor).exchange(in, out);
   }
+  std::vector<Transfer> gather(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override {
+    return of(parts.front()).gather(parts, tag);
+  }
   void check() override {
     host_->check();
     device_->check();

@@ -128,6 +128,14 @@ nccl::Result move(const nccl::Api& api, nccl::Comm* comm, nccl::Stream stream, c
   return nccl::Result::success;
 }
 
+// All of one task.
+std::vector<Transfer> transfers_of(const std::shared_ptr<NcclGroup>& group, NcclGroup::Edge edge, const LinkTaskPtr& task,
+                                   std::size_t count) {
+  std::vector<Transfer> transfers;
+  for (std::size_t i = 0; i < count; ++i) transfers.emplace_back(std::make_unique<NcclTransfer>(group, edge, task));
+  return transfers;
+}
+
 }  // namespace
 
 std::vector<Transfer> NcclChannel::exchange(const std::vector<Message>& in, const std::vector<Message>& out) {
@@ -145,10 +153,30 @@ std::vector<Transfer> NcclChannel::exchange(const std::vector<Message>& in, cons
   const std::size_t messages = tensors.size();
   const auto call = [stream = group_->link(edge).stream(), receives = parts_of(in), sends = parts_of(out)](
                         const nccl::Api& api, nccl::Comm* comm) { return move(api, comm, stream, receives, sends); };
-  const LinkTaskPtr task = group_->post(edge, operation, std::move(tensors), call);
-  std::vector<Transfer> transfers;
-  for (std::size_t i = 0; i < messages; ++i) transfers.emplace_back(std::make_unique<NcclTransfer>(group_, edge, task));
-  return transfers;
+  return transfers_of(group_, edge, group_->post(edge, operation, std::move(tensors), call), messages);
+}
+
+std::vector<Transfer> NcclChannel::gather(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) {
+  const NcclGroup::Edge edge{rank(), Direction::exchange, 0};
+  Operation operation{Direction::exchange, 0, 0, tag};
+  std::vector<Part> passed_on;
+  for (int root = 0; root < size(); ++root) {
+    const tensor::Tensor& part = parts.at(static_cast<std::size_t>(root));
+    check_operation(part, rank(), size(), root == rank() ? (root + 1) % size() : root, tag);
+    operation.bytes += part.bytes();
+    if (part.bytes() > 0) passed_on.push_back({part.data(), static_cast<std::size_t>(part.bytes()), root});
+  }
+  const auto call = [stream = group_->link(edge).stream(), passed_on](const nccl::Api& api, nccl::Comm* comm) {
+    nccl::Result result = nccl::Result::success;
+    for (const auto& [data, bytes, root] : passed_on) {
+      if (result == nccl::Result::success)
+        result = api.broadcast(data, data, bytes, nccl::DataType::uint8, root, comm, stream);
+    }
+    return result;
+  };
+  const GatherMessages messages(parts, rank(), tag);
+  return transfers_of(group_, edge, group_->post(edge, operation, parts, call),
+                      messages.in.size() + messages.out.size());
 }
 
 void NcclChannel::prove_order(Channel& world) {
@@ -182,13 +210,17 @@ void NcclChannel::prove_order(Channel& world) {
 
 void connect(NcclChannel& channel, const NcclEdges& edges, const tensor::Device& device) {
   const int ranks = channel.size(), next = (channel.rank() + 1) % ranks, last = (channel.rank() + ranks - 1) % ranks;
-  const auto count = static_cast<std::int64_t>(edges.to.size() + edges.from.size()) + 2;
+  const auto count = static_cast<std::int64_t>(edges.to.size() + edges.from.size()) + 2 + ranks;
   const tensor::Tensor bytes = tensor::zeros({count}, tensor::TensorType(tensor::Dtype::uint8, device));
   std::int64_t used = 0;
   const auto byte = [&] { return bytes.narrow(0, used++, 1); };
   std::vector<Transfer> transfers;
-  if (edges.exchanges == Exchanges::yes)
+  if (edges.exchanges == Exchanges::yes) {
     transfers = channel.exchange({{byte(), last, connect_tag(0)}}, {{byte(), next, connect_tag(0)}});
+    std::vector<tensor::Tensor> parts;
+    while (static_cast<int>(parts.size()) < ranks) parts.push_back(byte());
+    for (Transfer& transfer : channel.gather(parts, connect_tag(0))) transfers.push_back(std::move(transfer));
+  }
   for (const NcclEdge& from : edges.from)
     transfers.push_back(channel.recv(byte(), from.peer, connect_tag(from.message_class)));
   for (const NcclEdge& to : edges.to) transfers.push_back(channel.send(byte(), to.peer, connect_tag(to.message_class)));

@@ -44,6 +44,7 @@ struct End {
   // guarded by the clique's mutex
   Result error = Result::success;
   bool gone = false;
+  std::size_t broadcasts = 0;  // asked for
 };
 using EndPtr = std::shared_ptr<End>;
 
@@ -66,6 +67,7 @@ struct Clique {
   std::mutex mutex;
   const int size;
   int joined = 0;
+  std::vector<std::pair<int, std::size_t>> broadcasts;                   // in the one order of all ranks: root, bytes
   std::vector<bool> connected;                                           // by rank: has asked for an operation
   std::map<std::pair<int, int>, std::deque<OperationPtr>> sends, recvs;  // by (from, to): at the head of their lanes
 };
@@ -182,6 +184,7 @@ namespace {
 std::mutex registry_mutex;
 std::map<std::string, std::shared_ptr<Clique>> cliques;  // by id
 std::vector<std::unique_ptr<Comm>> comms;                // all there ever were: so that late calls are seen
+int broadcasts = 0;                                      // asked for
 std::map<int, int> max_ctas;                             // by the size of a communicator: what the last one asked for
 
 thread_local int group_depth = 0;
@@ -242,6 +245,13 @@ Result ask(Comm* comm, Stream stream, Operation operation) {
   return Result::success;
 }
 
+void note_broadcast(End& end, std::pair<int, std::size_t> one) {
+  const std::lock_guard<std::mutex> lock(end.clique->mutex);
+  auto& all = end.clique->broadcasts;
+  if (end.broadcasts == all.size()) all.push_back(one);
+  if (all[end.broadcasts++] != one) misused("ranks ask for different broadcasts");
+}
+
 // Their memory belongs to others from now on.
 void forget(std::deque<OperationPtr>& queue, const EndPtr& end) {
   const auto of_end = [&](const OperationPtr& operation) { return operation->end == end; };
@@ -284,6 +294,11 @@ Result ncclCommInitRankConfig(Comm** made, int size, UniqueId id, int rank, Conf
 int standInMaxCtas(int size) {
   const std::lock_guard<std::mutex> lock(registry_mutex);
   return max_ctas[size];
+}
+
+int standInBroadcasts() {
+  const std::lock_guard<std::mutex> lock(registry_mutex);
+  return broadcasts;
 }
 
 Result ncclCommGetAsyncError(Comm* comm, Result* error) {
@@ -363,6 +378,23 @@ Result ncclRecv(void* to, std::size_t count, DataType, int peer, Comm* comm, Str
   operation.bytes = count;
   operation.peer = peer;
   return ask(comm, stream, operation);
+}
+
+// What comes out: the root sends to all others.
+Result ncclBroadcast(const void* from, void* to, std::size_t count, DataType type, int root, Comm* comm, Stream stream) {
+  const int size = comm->end->clique->size, rank = comm->end->rank;
+  {
+    const std::lock_guard<std::mutex> lock(registry_mutex);
+    ++broadcasts;
+  }
+  note_broadcast(*comm->end, {root, count});
+  if (rank != root) return ncclRecv(to, count, type, root, comm, stream);
+  if (from != to) misused("a broadcast that is not in place");
+  Result result = Result::success;
+  for (int peer = 0; peer < size && result == Result::success; ++peer) {
+    if (peer != root) result = ncclSend(from, count, type, peer, comm, stream);
+  }
+  return result;
 }
 
 }  // extern "C"

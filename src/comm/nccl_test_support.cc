@@ -9,10 +9,13 @@
 namespace troika::comm {
 
 std::string nccl_stand_in() { return std::string(TROIKA_BINARY_DIR) + "/libcomm_nccl_stand_in.so"; }
-int asked_max_ctas(int size) {
-  void* const library = dlopen(nccl_stand_in().c_str(), RTLD_NOW | RTLD_LOCAL);
-  return reinterpret_cast<int (*)(int)>(dlsym(library, "standInMaxCtas"))(size);
+template <class Function>
+static Function* of_stand_in(const char* name) {
+  return reinterpret_cast<Function*>(dlsym(dlopen(nccl_stand_in().c_str(), RTLD_NOW | RTLD_LOCAL), name));
 }
+
+int asked_max_ctas(int size) { return of_stand_in<int(int)>("standInMaxCtas")(size); }
+int asked_broadcasts() { return of_stand_in<int()>("standInBroadcasts")(); }
 
 std::string nccl_too_old() { return std::string(TROIKA_BINARY_DIR) + "/libcomm_nccl_too_old.so"; }
 

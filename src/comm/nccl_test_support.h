@@ -36,7 +36,9 @@ std::unique_ptr<NcclTransport> make_nccl_transport(const NcclRanks& ranks, int r
                                                    const NcclRanksOptions& options);
 
 std::string nccl_stand_in();  // the library's path
-int asked_max_ctas(int size);  // of the stand-in, by the last communicator of so many ranks
+// Of the stand-in: by the last communicator of so many ranks; by all communicators so far.
+int asked_max_ctas(int size);
+int asked_broadcasts();
 std::string nccl_too_old();
 
 // `body` on a thread per rank, as run_ranks.

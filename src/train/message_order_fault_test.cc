@@ -31,6 +31,9 @@ class Relabelled final : public comm::Channel {
                                        const std::vector<comm::Message>& out) override {
     return inner_->exchange(in, out);
   }
+  std::vector<comm::Transfer> gather(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override {
+    return inner_->gather(parts, tag);
+  }
   void check() override { inner_->check(); }
   void prove_order(comm::Channel& world) override {
     ++*proofs_;
