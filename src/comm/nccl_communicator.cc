@@ -68,11 +68,13 @@ void Communicator::abort(const std::vector<std::shared_ptr<Communicator>>& commu
   });
   const std::future<void> done = calls.get_future();
   try {
-    std::thread(std::move(calls)).detach();
+    std::thread caller(std::move(calls));
+    if (done.wait_for(std::chrono::duration<double>(seconds)) == std::future_status::ready)
+      caller.join();
+    else
+      caller.detach();
   } catch (const std::system_error&) {  // the system has no thread left: nothing may wait here, so nothing is called
-    return;
   }
-  done.wait_for(std::chrono::duration<double>(seconds));
 }
 
 void Communicator::destroy() {
