@@ -113,7 +113,9 @@ Machine prepare_machine(const RankContext& context) {
   if (const std::string why = why_on_processor(s.train.device); !why.empty())
     say(context, "note: computing on the CPU: " + why);
   machine.streams = tensor::make_streams(machine.device);
-  machine.backend = backend_of(s.comm.backend, machine.device, context.identity.world_size);
+  const BackendChoice choice = choose_backend(s.comm.backend, machine.device, context.identity.world_size);
+  machine.backend = choice.backend;
+  if (!choice.note.empty()) say(context, "note: " + choice.note);
   return machine;
 }
 

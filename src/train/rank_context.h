@@ -57,7 +57,8 @@ data::OpenedSamples open_data(const RankContext& context, const DataRequest& req
 // ConfigError when the rank's device is not there (rank_device.h): before long work on the data.
 void check_rank_device(const RankContext& context);
 
-// Sets the threads of this rank, takes its device and decides what carries its tensors. ConfigError when the settings ask
+// Sets the threads of this rank, takes its device and decides what carries its tensors; rank 0 says it where that is slower than
+// it could be. ConfigError when the settings ask
 // for what is not there.
 Machine prepare_machine(const RankContext& context);
 std::string describe_threads(const Machine& machine);  // how this rank uses the processor, for its log
