@@ -27,10 +27,10 @@ TEST(DeviceRates, SayWhatKindOfNumberTheyAre) {
 
 TEST(DeviceRates, RefuseAnotherNameWithTheNearest) {
   try {
-    find_device_rates("h20");
+    find_device_rates("h201");
     FAIL();
   } catch (const base::ConfigError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("--device-rates h20"), HasSubstr("(did you mean h200?)"),
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("--device-rates h201"), HasSubstr("(did you mean h200?)"),
                                     HasSubstr("--tflops and --terabytes")));
   }
 }

@@ -8,7 +8,8 @@
 namespace troika::train {
 
 plan::CudaHere cuda_of_this_process() {
-  return {plan::CudaHere::Build::without_cuda, host::nvidia_driver(), tensor::cuda_devices()};
+  return {plan::CudaHere::Build::without_cuda, host::nvidia_driver(), tensor::cuda_devices(),
+          host::nvidia_driver_version()};
 }
 
 tensor::Device rank_device(const std::string& device, int local_rank, const plan::RanksOfHost& ranks) {

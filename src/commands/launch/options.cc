@@ -107,7 +107,8 @@ bool computes_on_processor(const config::Settings& settings) {
 // The ranks are this program, so they can use what it can.
 void check_device(const LaunchOptions& options, const config::Settings& settings, const Environment& environment) {
   plan::check_device(settings.train.device, {options.nproc_per_node, settings.comm.backend},
-                     {plan::CudaHere::Build::without_cuda, host::nvidia_driver(), devices_of_ranks(environment)});
+                     {plan::CudaHere::Build::without_cuda, host::nvidia_driver(), devices_of_ranks(environment),
+                      host::nvidia_driver_version()});
 }
 
 // Of each local rank's GPU (tensor::pick_device); empty where one is not known.
