@@ -14,6 +14,7 @@
 #include "planner/open_layout.h"
 #include "planner/this_machine.h"
 #include "rendezvous/identity.h"
+#include "tensor/device.h"
 #include "train/backend.h"
 #include "train/run.h"
 
@@ -25,7 +26,8 @@ static bool speaks(const rendezvous::Identity& identity) {
 }
 
 int run_train(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
-  const config::ParsedSettings parsed = config::parse_settings(arguments, environment);
+  config::ParsedSettings parsed = config::parse_settings(arguments, environment);
+  config::take_precision_of_device(&parsed, tensor::cuda_devices());
   train::RunRequest request;
   request.identity = rendezvous::identify(environment);
   const FirstUserSignal first = first_user_signal(environment);
