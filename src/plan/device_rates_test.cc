@@ -25,6 +25,11 @@ TEST(DeviceRates, SayWhatKindOfNumberTheyAre) {
   }
 }
 
+TEST(DeviceRates, AreThoseOfTheCardInAnySpelling) {
+  EXPECT_EQ(find_device_rates("RTX 4090").name, "rtx-4090");
+  EXPECT_EQ(find_device_rates("NVIDIA H200").name, "h200");
+}
+
 TEST(DeviceRates, RefuseAnotherNameWithTheNearest) {
   try {
     find_device_rates("h201");
