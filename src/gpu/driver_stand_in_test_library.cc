@@ -152,7 +152,9 @@ class Machine {
 // What libraries know as the stream is a FakeLane.
 class Stream final : public FakeLane {
  public:
-  explicit Stream(int of) : device(of) {}
+  explicit Stream(int of) : device_(of) {}
+  int number() const { return device_; }
+  const void* device() const override { return Machine::one().contexts[static_cast<std::size_t>(device_)].get(); }
   bool ordered() override { return true; }
   void push(std::unique_ptr<FakeWork> work) override {
     const std::lock_guard<std::mutex> lock(Machine::one().mutex);
@@ -162,9 +164,11 @@ class Stream final : public FakeLane {
     waiting.push_back(std::move(work));
     ++asked;
   }
-  const int device;
   std::deque<std::unique_ptr<FakeWork>> waiting;
   std::int64_t asked = 0, done = 0;
+
+ private:
+  const int device_;
 };
 
 bool Machine::step() {
@@ -193,7 +197,7 @@ Stream* stream_of(troika::gpu::StreamHandle* handle) {
 
 // What every call that works on a stream begins with.
 Result check(const Stream* stream) {
-  if (current == nullptr || stream == nullptr || stream->device != current->device) return no_context;
+  if (current == nullptr || stream == nullptr || stream->number() != current->device) return no_context;
   return Machine::one().failure;
 }
 
@@ -384,7 +388,7 @@ Result cuEventRecord(Event* event, troika::gpu::StreamHandle* handle) {
   Machine& machine = Machine::one();
   const std::lock_guard<std::mutex> lock(machine.mutex);
   Stream* const stream = stream_of(handle);
-  if (event->device != stream->device) return no_context;
+  if (event->device != stream->number()) return no_context;
   if (const Result wrong = check(stream); wrong != Result::success) return wrong;
   event->stream = stream;
   event->position = stream->asked;
