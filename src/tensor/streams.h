@@ -71,7 +71,7 @@ class Streams {
 
 // Of a device that does everything at once.
 std::unique_ptr<Streams> make_host_streams();
-// Of the device: host streams of a CPU. BugError for another, of which this build has none.
+// Of the device: host streams of a CPU.
 std::unique_ptr<Streams> make_streams(const Device& device);
 
 // The tensors in host memory, with what the compute lane has written to them by now: the one place where a rank waits
