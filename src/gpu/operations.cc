@@ -43,6 +43,7 @@ dispatch::RowIndex index_of(const Tensor& index_r, const Tensor& held) {
 
 void DeviceOperations::copy(const Tensor& to, const Tensor& from) {
   if (to.elements() == 0) return;
+  if (to.is_cuda() && from.is_cuda() && to.device() != from.device()) return copy(to, from.cpu());
   if (to.dtype() == from.dtype() && to.is_contiguous() && from.is_contiguous()) return copy_bytes(to, from);
   if (to.device() == from.device())
     return dispatch::copy_elements(OnDevice(to), shape_of(to, from), elements_of(to), elements_of(from));
@@ -50,12 +51,10 @@ void DeviceOperations::copy(const Tensor& to, const Tensor& from) {
     const Tensor there = from.contiguous(), here = tensor::empty(from.sizes(), from.dtype());
     copy_bytes(here, there);
     to.copy_from(here);
-  } else if (from.is_cpu()) {
+  } else {
     const Tensor here = from.contiguous(), there = tensor::empty(from.sizes(), to.type().of(from.dtype()));
     copy_bytes(there, here);
     copy(to, there);
-  } else {
-    copy(to, from.cpu());
   }
 }
 

@@ -24,6 +24,7 @@ void check_build(const std::string& device, const CudaHere& here) {
 void check_presence(const std::string& device, const CudaHere& here) {
   if (here.devices && *here.devices > 0) return;
   if (here.driver == host::NvidiaDriver::absent) refuse_device(device, base::say(texts.no_driver));
+  if (!here.missing.empty()) refuse_device(device, base::in_english_only(here.missing));
   if (here.devices) refuse_device(device, base::say(texts.no_devices));
 }
 

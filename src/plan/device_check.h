@@ -14,6 +14,7 @@ struct CudaHere {
   enum class Build { unknown, without_cuda, with_cuda } build = Build::unknown;
   host::NvidiaDriver driver = host::NvidiaDriver::absent;
   std::optional<int> devices;  // nothing: not known
+  std::string missing{};       // why none of them can be used, where that is known
 };
 
 struct RanksOfHost {

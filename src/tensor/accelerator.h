@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "base/dtype.h"
+#include "tensor/gpu_traits.h"
 #include "tensor/memory.h"
 
 namespace troika::tensor {
@@ -29,6 +30,8 @@ class Accelerator {
  public:
   virtual ~Accelerator() = default;
   virtual int devices() const = 0;
+  virtual GpuTraits traits(const Device& device) = 0;
+  virtual std::int64_t free_bytes(const Device& device) = 0;
   virtual std::shared_ptr<Memory> allocate(std::size_t bytes, const Device& device) = 0;  // OutOfMemory
   virtual std::unique_ptr<Streams> make_streams(const Device& device) = 0;                // for one rank's thread
   virtual void synchronize(const Device& device) = 0;

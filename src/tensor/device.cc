@@ -1,30 +1,13 @@
 #include "tensor/device.h"
 
-#include <fmt/format.h>
-
 #include <set>
 
-#include "base/error.h"
-#include "base/text.h"
 #include "cpu/openmp.h"
 #include "cpu/parallel.h"
 #include "tensor/accelerator.h"
 #include "tensor/tensor.h"
 
 namespace troika::tensor {
-
-int cuda_devices() { return 0; }
-
-Device pick_device(const std::string& word, int) {
-  std::int64_t index = -1;  // of cuda:N
-  const bool numbered = word.rfind("cuda:", 0) == 0 && base::parse_int(word.substr(5), &index) && index >= 0;
-  if (word != "auto" && word != "cpu" && word != "cuda" && !numbered) {
-    throw base::ConfigError(fmt::format("train.device is '{}', but it must be auto, cpu, cuda or cuda:N", word));
-  }
-  if (word == "cuda" || numbered)
-    throw base::ConfigError(fmt::format("train.device is '{}', but this build has no CUDA back end; use --device cpu", word));
-  return Device();
-}
 
 void set_threads(int threads) { cpu::set_threads(threads); }
 

@@ -1,4 +1,4 @@
-// Devices: which device, how many threads.
+// What a rank computes with: threads, and a device.
 #pragma once
 
 #include <string>
@@ -7,12 +7,6 @@
 #include "tensor/tensor.h"
 
 namespace troika::tensor {
-
-int cuda_devices();  // of this machine that this build can use: it has no CUDA back end, so none
-
-// "auto" (cuda when present, else cpu), "cpu", "cuda" or "cuda:N". On "cuda" and "auto" the device index is local_rank modulo the
-// devices present. ConfigError for another word, and when cuda is asked for and this build has no back end for it.
-Device pick_device(const std::string& word, int local_rank);
 
 // Threads that operations of this rank may use (cpu/parallel.h), of the calling thread.
 void set_threads(int threads);

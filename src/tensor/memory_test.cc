@@ -8,7 +8,6 @@
 #include <fstream>
 #include <vector>
 
-#include "tensor/accelerator.h"
 #include "tensor/libtorch_test_support.h"
 
 namespace troika::tensor {
@@ -65,24 +64,6 @@ TEST_F(KeptMemory, SaysSoWhenThereIsNoMemory) {
     EXPECT_STREQ(error.what(), "can't allocate memory: a tensor needs 1152921504606846976 bytes");
   }
   EXPECT_EQ(theirs(ones({3})).sum().item<double>(), 3);
-}
-
-TEST(Device, HasANameWithItsNumber) {
-  class Nothing : public Accelerator {
-   public:
-    std::shared_ptr<Memory> allocate(std::size_t bytes, const Device& device) override { throw OutOfMemory(bytes, device); }
-    void copy(const Tensor&, const Tensor&) override {}
-    void fill(const Tensor&, double) override {}
-    void synchronize(const Device&) override {}
-  } accelerator;
-  EXPECT_EQ(name_of(Device()), "cpu");
-  EXPECT_EQ(name_of(Device(accelerator, 1)), "cuda:1");
-  try {
-    allocate(64, Device(accelerator, 1));
-    FAIL();
-  } catch (const std::bad_alloc& error) {
-    EXPECT_STREQ(error.what(), "can't allocate memory: a tensor needs 64 bytes of cuda:1");
-  }
 }
 
 }  // namespace

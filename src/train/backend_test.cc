@@ -3,27 +3,20 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
-#include "tensor/accelerator.h"
+#include "gpu/host_accelerator_test_support.h"
 
 namespace troika::train {
 namespace {
 using config::Backend;
 using ::testing::HasSubstr;
 
-struct SomeAccelerator : tensor::Accelerator {
-  std::shared_ptr<tensor::Memory> allocate(std::size_t bytes, const tensor::Device& device) override {
-    throw tensor::OutOfMemory(bytes, device);
-  }
-  void copy(const tensor::Tensor&, const tensor::Tensor&) override {}
-  void fill(const tensor::Tensor&, double) override {}
-  void synchronize(const tensor::Device&) override {}
-} some_accelerator;
-const tensor::Device cpu, gpu(some_accelerator, 1);
+gpu::HostAccelerator some_accelerator(2);
+const tensor::Device cpu, card(some_accelerator, 1);
 
 TEST(Backend, IsTcpOnProcessorsAndWhereItIsAskedForAndOfOneRank) {
   EXPECT_EQ(backend_of(Backend::automatic, cpu, 4), Backend::gloo);
-  EXPECT_EQ(backend_of(Backend::gloo, gpu, 2), Backend::gloo);
-  EXPECT_EQ(backend_of(Backend::automatic, gpu, 1), Backend::gloo);
+  EXPECT_EQ(backend_of(Backend::gloo, card, 2), Backend::gloo);
+  EXPECT_EQ(backend_of(Backend::automatic, card, 1), Backend::gloo);
 }
 
 TEST(Backend, IsDescribedWithTheVariablesThatItsLibrariesRead) {

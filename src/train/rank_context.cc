@@ -110,6 +110,8 @@ Machine prepare_machine(const RankContext& context) {
   tensor::set_threads(machine.threads);
   host::require_threads(machine.threads - 1);  // OpenMP, which starts them, would end the process
   machine.device = device_of(context);
+  if (const std::string why = why_on_processor(s.train.device); !why.empty())
+    say(context, "note: computing on the CPU: " + why);
   machine.streams = tensor::make_streams(machine.device);
   machine.backend = backend_of(s.comm.backend, machine.device, context.identity.world_size);
   return machine;

@@ -11,6 +11,7 @@
 #include "config/config.h"
 #include "config/huggingface/out_folder.h"
 #include "config/resolve.h"
+#include "gpu/code.h"
 #include "host/cores.h"
 #include "host/nvidia.h"
 #include "plan/device_check.h"
@@ -106,11 +107,12 @@ bool computes_on_processor(const config::Settings& settings) {
 
 // The ranks are this program, so they can use what it can.
 void check_device(const LaunchOptions& options, const config::Settings& settings, const Environment& environment) {
+  using Build = plan::CudaHere::Build;
   plan::check_device(settings.train.device, {options.nproc_per_node, settings.comm.backend},
-                     {plan::CudaHere::Build::without_cuda, host::nvidia_driver(), devices_of_ranks(environment)});
+                     {gpu::has_device_code() ? Build::with_cuda : Build::without_cuda, host::nvidia_driver(), devices_of_ranks(environment)});
 }
 
-// Of each local rank's GPU (tensor::pick_device); empty where one is not known.
+// Of each local rank's GPU (gpu::pick_device); empty where one is not known.
 std::vector<host::NvidiaNeighbours> gpus_of_ranks(int ranks, const std::string& device,
                                                   const Environment& environment) {
   const auto visible = environment.find("CUDA_VISIBLE_DEVICES");

@@ -15,8 +15,10 @@
 #include "commands/probe/host_facts.h"
 #include "commands/probe/inside_link.h"
 #include "commands/probe/team.h"
+#include "gpu/device.h"
 #include "host/cores.h"
 #include "host/memory.h"
+#include "tensor/accelerator.h"
 #include "tensor/device.h"
 #include "tensor/gpu_traits.h"
 #include "tensor/tensor.h"
@@ -96,11 +98,11 @@ MeasuredHost measure_host(double seconds, const std::string& folder,
                           const std::map<std::string, std::string>& environment) {
   MeasuredHost measured;
   machine::Host& host = measured.host;
-  const tensor::Device device = tensor::pick_device("auto", 0);
+  const tensor::Device device = gpu::pick_device("auto", 0);
   host.name = base::host_name();
   host.source = "measured by troika probe";
   host.cores = host::usable_cores();
-  host.devices = device.is_cpu() ? 0 : tensor::cuda_devices();
+  host.devices = device.is_cpu() ? 0 : device.accelerator().devices();
   host.device = device.is_cpu() ? processor_name() : base::split(tensor::describe(device), ',').front();
   host.memory_bytes = device.is_cpu() ? free_memory() : tensor::free_bytes(device);
   host.disk_bytes_per_second = disk_rate_or_none(folder);

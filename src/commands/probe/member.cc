@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "commands/probe/timed_kernel.h"
+#include "gpu/device.h"
 #include "host/memory.h"
 #include "kernels/linear.h"
 #include "tensor/device.h"
@@ -43,7 +44,7 @@ void answer(std::FILE* out, const std::string& text) {
 class Member {
  public:
   explicit Member(int threads)
-      : device_(tensor::pick_device("auto", 0)),
+      : device_(gpu::pick_device("auto", 0)),
         clock_(threads == 1 && device_.is_cpu() ? Clock::of_thread : Clock::wall),
         kernels_(kernels_of(device_)) {}
 

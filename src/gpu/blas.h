@@ -1,0 +1,41 @@
+// Products by NVIDIA's cuBLASLt, loaded when the program runs.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tensor/accelerator.h"
+#include "tensor/tensor.h"
+
+namespace troika::gpu {
+
+// By preference; their functions used here are alike.
+inline const std::vector<std::string> blas_libraries = {"libcublasLt.so.13", "libcublasLt.so.12"};
+inline constexpr std::size_t least_blas = 120400;  // cublasLtGetVersion: 12.4.0
+
+struct BlasApi;  // the library's functions
+// ConfigError when it or a function is missing, or when it is too old.
+std::shared_ptr<const BlasApi> load_blas(const std::string& library);
+std::string blas_version(const BlasApi& api);  // "12.9.1"
+
+// Of one device, whose context the calling thread has. Any thread, one at a time.
+class Blas {
+ public:
+  // `workspace`: memory of the device, used in the order of the stream.
+  Blas(std::shared_ptr<const BlasApi> api, std::shared_ptr<tensor::Memory> workspace);
+  ~Blas();
+  Blas(const Blas&) = delete;
+  Blas& operator=(const Blas&) = delete;
+
+  // Accelerator::multiply, queued on the stream (cudaStream_t).
+  void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias,
+                tensor::Sum sum, void* stream);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace troika::gpu

@@ -1,0 +1,71 @@
+#include "gpu/library.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/text.h"
+
+namespace troika::gpu {
+
+Library::Library(const std::string& name) : handle_(::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)), path_(name) {
+  if (handle_ == nullptr) throw base::ConfigError(fmt::format("cannot load {}: {}", name, ::dlerror()));
+}
+
+void* Library::find(const char* symbol) const {
+  void* const found = ::dlsym(handle_, symbol);
+  if (found == nullptr) throw base::ConfigError(fmt::format("'{}' has no function {}", path_, symbol));
+  return found;
+}
+
+std::string find_library(const std::vector<std::string>& folders, const std::vector<std::string>& names) {
+  for (const std::string& folder : folders)
+    for (const std::string& name : names)
+      if (base::file_exists(folder + "/" + name)) return folder + "/" + name;
+  for (const std::string& name : names) {
+    void* const loaded = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
+    if (loaded == nullptr) continue;
+    ::dlclose(loaded);
+    return name;
+  }
+  return "";
+}
+
+// The packages of pip in a folder of Python packages: nvidia/*/lib.
+static void add_packages(const std::string& site_packages, std::vector<std::string>* folders) {
+  const std::string nvidia = site_packages + "/nvidia";
+  if (!base::directory_exists(nvidia)) return;
+  std::vector<std::string> parts = base::list_directory(nvidia);
+  std::sort(parts.rbegin(), parts.rend());
+  for (const std::string& part : parts) folders->push_back(fmt::format("{}/{}/lib", nvidia, part));
+}
+
+static void add_environment(const char* root, std::vector<std::string>* folders) {
+  if (root == nullptr || *root == '\0') return;
+  const std::string lib = std::string(root) + "/lib";
+  if (!base::directory_exists(lib)) return;
+  for (const std::string& name : base::list_directory(lib))
+    if (name.rfind("python", 0) == 0) add_packages(fmt::format("{}/{}/site-packages", lib, name), folders);
+  folders->push_back(lib);
+}
+
+std::vector<std::string> library_folders() {
+  std::vector<std::string> folders;
+  char program[4096];
+  const ssize_t bytes = ::readlink("/proc/self/exe", program, sizeof program);
+  const std::string path(program, static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
+  if (const auto packages = path.find("/site-packages/"); packages != std::string::npos)
+    add_packages(path.substr(0, packages) + "/site-packages", &folders);
+  add_environment(::getenv("VIRTUAL_ENV"), &folders);
+  add_environment(::getenv("CONDA_PREFIX"), &folders);
+  for (const char* usual : {"/usr/local/cuda/lib64", "/usr/local/cuda/lib"}) folders.push_back(usual);
+  return folders;
+}
+
+}  // namespace troika::gpu

@@ -1,0 +1,105 @@
+#include "gpu/nvidia.h"
+
+#include <fmt/format.h>
+
+#include <mutex>
+#include <utility>
+
+#include "base/error.h"
+#include "gpu/library.h"
+#include "gpu/nvidia_device.h"
+#include "gpu/nvidia_streams.h"
+
+namespace troika::gpu {
+using tensor::Device;
+using tensor::Tensor;
+
+namespace {
+
+class DeviceMemory final : public tensor::Memory {
+ public:
+  DeviceMemory(NvidiaDevice& owner, std::size_t bytes)
+      : Memory(bytes == 0 ? nullptr : reinterpret_cast<void*>(owner.allocate(bytes)), bytes, owner.device()), owner_(owner) {}
+  ~DeviceMemory() override {
+    if (data() != nullptr) owner_.release(reinterpret_cast<DevicePointer>(data()));
+  }
+
+ private:
+  NvidiaDevice& owner_;
+};
+
+std::string blas_of(const NvidiaParts& parts) {
+  const std::string found = parts.blas.empty() ? find_library(library_folders(), blas_libraries) : parts.blas;
+  if (found.empty())
+    throw base::ConfigError(
+        "cuBLASLt 12.4 or later is not found: neither libcublasLt.so.13 nor .12 lies in an active Python environment, in "
+        "/usr/local/cuda or where the dynamic linker looks; pip install nvidia-cublas (or nvidia-cublas-cu12), or put its "
+        "folder into LD_LIBRARY_PATH");
+  return found;
+}
+
+}  // namespace
+
+struct Nvidia::Impl {
+  std::shared_ptr<const Driver> driver;
+  std::shared_ptr<const BlasApi> blas;
+  std::vector<DeviceCode> code;
+  int count = 0;
+  std::mutex mutex;  // guards what follows
+  std::vector<std::unique_ptr<NvidiaDevice>> opened;
+};
+
+Nvidia::Nvidia(NvidiaParts parts) : impl_(std::make_unique<Impl>()) {
+  if (parts.code.empty()) throw base::ConfigError("this build has no kernels for GPUs");
+  impl_->driver = load_driver(parts.driver);
+  impl_->driver->check(impl_->driver->device_count(&impl_->count), "counting the devices");
+  if (impl_->count == 0)
+    throw base::ConfigError("the NVIDIA driver of this machine offers 0 devices; look at nvidia-smi and CUDA_VISIBLE_DEVICES");
+  impl_->blas = load_blas(blas_of(parts));
+  impl_->code = std::move(parts.code);
+  impl_->opened.resize(static_cast<std::size_t>(impl_->count));
+}
+
+Nvidia::~Nvidia() = default;
+
+int Nvidia::devices() const { return impl_->count; }
+
+NvidiaDevice& Nvidia::of(const Device& device) {
+  if (device.index() < 0 || device.index() >= impl_->count)
+    throw base::BugError(fmt::format("{} of {} devices", name_of(device), impl_->count));
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  std::unique_ptr<NvidiaDevice>& opened = impl_->opened[static_cast<std::size_t>(device.index())];
+  if (opened == nullptr)
+    opened = std::make_unique<NvidiaDevice>(impl_->driver, device.index(), device, impl_->code, impl_->blas);
+  return *opened;
+}
+
+tensor::GpuTraits Nvidia::traits(const Device& device) { return of(device).traits(); }
+
+std::int64_t Nvidia::free_bytes(const Device& device) { return of(device).free_bytes(); }
+
+std::shared_ptr<tensor::Memory> Nvidia::allocate(std::size_t bytes, const Device& device) {
+  return std::make_shared<DeviceMemory>(of(device), bytes);
+}
+
+std::unique_ptr<tensor::Streams> Nvidia::make_streams(const Device& device) { return make_nvidia_streams(of(device)); }
+
+void Nvidia::synchronize(const Device& device) {
+  NvidiaDevice& one = of(device);
+  one.await(one.record(one.compute()));
+}
+
+void Nvidia::launch(const Device& device, const tensor::KernelCall& call) { of(device).launch(call); }
+
+void Nvidia::multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Tensor& bias, tensor::Sum sum) {
+  of(out.device()).multiply(a, b, out, bias, sum);
+}
+
+// From the host's ordinary memory the driver returns when it has read it.
+void Nvidia::copy_bytes(const Tensor& to, const Tensor& from) {
+  NvidiaDevice& one = of(to.is_cpu() ? from.device() : to.device());
+  one.copy(to.data(), from.data(), static_cast<std::size_t>(to.bytes()), one.compute());
+  if (to.is_cpu()) one.await(one.record(one.compute()));
+}
+
+}  // namespace troika::gpu

@@ -1,0 +1,76 @@
+// One GPU: its context, its compute lane, its pool of memory, its code.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "gpu/blas.h"
+#include "gpu/code.h"
+#include "gpu/driver.h"
+#include "tensor/gpu_traits.h"
+#include "tensor/streams.h"
+
+namespace troika::gpu {
+
+// Any thread. Calls that need the context give it to their thread.
+class NvidiaDevice {
+ public:
+  // ConfigError where its compute capability has no code among `code`.
+  NvidiaDevice(std::shared_ptr<const Driver> driver, int number, const tensor::Device& device,
+               const std::vector<DeviceCode>& code, std::shared_ptr<const BlasApi> blas);
+  ~NvidiaDevice() = default;  // its context is the process's, and ends with it
+  NvidiaDevice(const NvidiaDevice&) = delete;
+  NvidiaDevice& operator=(const NvidiaDevice&) = delete;
+
+  const Driver& driver() const { return *driver_; }
+  const tensor::Device& device() const { return device_; }
+  const tensor::GpuTraits& traits() const { return traits_; }
+  StreamHandle* compute() const { return compute_; }
+
+  // The calling thread's context becomes this device's.
+  void select() const;
+
+  std::int64_t free_bytes() const;  // of the device, with what the pool keeps
+  DevicePointer allocate(std::size_t bytes);  // OutOfMemory
+  void release(DevicePointer pointer) noexcept;
+  void launch(const tensor::KernelCall& call);
+  void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias,
+                tensor::Sum sum);
+  void copy(void* to, const void* from, std::size_t bytes, StreamHandle* stream) const;
+
+  StreamHandle* new_stream() const;
+  // All that was asked for there before. Timed: elapsed_seconds() tells what lies between two of them.
+  enum class Timed { no, yes };
+  tensor::Event record(StreamHandle* stream, Timed timed = Timed::no) const;
+  void wait(StreamHandle* stream, const tensor::Event& event) const;
+  double elapsed_seconds(const tensor::Event& begin, const tensor::Event& end) const;  // both have passed
+  void await(const tensor::Event& event) const;  // the host waits, asking again and again
+
+  // Host memory that the device reads by itself; kept when it is released, and given out again once the device has passed what it
+  // had been asked for by then.
+  std::shared_ptr<tensor::Memory> allocate_host(std::size_t bytes);
+
+ private:
+  struct FreeHostMemory;
+  FunctionHandle* function_of(const char* entry);
+  void release_host(void* data, std::size_t bytes) noexcept;
+  friend class PinnedMemory;
+
+  const std::shared_ptr<const Driver> driver_;
+  const tensor::Device device_;
+  const std::shared_ptr<const BlasApi> blas_api_;
+  tensor::GpuTraits traits_;
+  ContextHandle* context_ = nullptr;
+  PoolHandle* pool_ = nullptr;
+  ModuleHandle* module_ = nullptr;
+  StreamHandle* compute_ = nullptr;
+  std::mutex mutex_;  // guards what follows
+  std::map<const char*, FunctionHandle*> functions_;
+  std::unique_ptr<Blas> blas_;
+  std::multimap<std::size_t, FreeHostMemory> free_host_;
+};
+
+}  // namespace troika::gpu

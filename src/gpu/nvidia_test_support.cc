@@ -1,0 +1,20 @@
+#include "gpu/nvidia_test_support.h"
+
+#include "gpu/library.h"
+
+namespace troika::gpu {
+
+static constexpr const char* stand_in_driver = TROIKA_BINARY_DIR "/libgpu_driver_stand_in.so";
+
+std::unique_ptr<Nvidia> stand_in_gpus() {
+  return std::make_unique<Nvidia>(
+      NvidiaParts{stand_in_driver, TROIKA_BINARY_DIR "/libgpu_blas_stand_in.so", {{80, true, [] { return std::string("text"); }}}});
+}
+
+void fail_stand_in(int result) {
+  void (*fail)(int) = nullptr;
+  Library(stand_in_driver).take("troika_stand_in_fail", &fail);
+  fail(result);
+}
+
+}  // namespace troika::gpu

@@ -1,0 +1,15 @@
+// GPUs over the stand-ins of the driver and of cuBLASLt.
+#pragma once
+
+#include <memory>
+
+#include "gpu/nvidia.h"
+
+namespace troika::gpu {
+
+std::unique_ptr<Nvidia> stand_in_gpus();
+
+// What the stand-in driver answers from now on to all that is queued or asked for: a CUresult.
+void fail_stand_in(int result);
+
+}  // namespace troika::gpu

@@ -1,0 +1,137 @@
+#!/usr/bin/env bash
+# What can be shown of the GPU code on a machine without a GPU, with figures:
+#
+#   1  code        every kernel of module cuda compiles for every kind of GPU without spilled registers, and has the entry that the
+#                  program looks for; the program with this code builds
+#   2  kernels     their tests pass on the host, and each planted fault in tools/gpu-proofs/ makes these tests fail
+#   3  signatures  each function that is loaded from the driver, cuBLASLt and NCCL has its signature in the headers of CUDA 12 and 13
+#   4  devices     the tests over stand-ins of the driver, cuBLASLt and NCCL pass
+#
+#   tools/gpu-proofs.sh [1 2 3 4]      (default: all four)
+#
+# Fetches nvcc and headers from the Python registry into build/gpu-proofs: 180 MB. JOBS: compilations at a time, all cores by default.
+set -euo pipefail
+export LC_ALL=C
+root=$(cd "$(dirname "$0")/.." && pwd)
+work=$root/build/gpu-proofs
+jobs=${JOBS:-$(nproc)}
+gpus="80 86 89 90 100 120"
+compilers="nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-cuda-cccl==13.0.85 nvidia-nvvm==13.0.88 nvidia-cuda-runtime==13.0.96
+  nvidia-cuda-nvcc-cu12==12.9.86"
+toolkits=(  # what belongs together
+  "nvidia-cuda-runtime-cu12==12.4.127 nvidia-cuda-nvcc-cu12==12.4.131 nvidia-cuda-cccl-cu12==12.9.27 nvidia-cublas-cu12==12.4.5.8 nvidia-nccl-cu12==2.28.9"
+  "nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-nvcc-cu12==12.9.86 nvidia-cuda-cccl-cu12==12.9.27 nvidia-cublas-cu12==12.9.1.4 nvidia-nccl-cu12==2.28.9"
+  "nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 nvidia-cuda-cccl==13.0.85 nvidia-cublas==13.0.2.14 nvidia-nccl-cu13==2.28.9"
+)
+
+die() {
+  echo "gpu-proofs: $1" >&2
+  exit 2
+}
+title() { printf '\n== %s\n' "$*"; }
+mkdir -p "$work"
+
+build() { # build TARGET...: in build/release
+  [ -f "$root/build/release/build.ninja" ] || "$root/tools/configure.sh" release
+  cmake --build "$root/build/release" -j"$jobs" --target "$@" > "$work/build.log" 2>&1 ||
+    { tail -n 30 "$work/build.log" && die "building $* failed"; }
+}
+run_tests() { # run_tests FOLDER PROGRAM [FILTER]
+  (cd "$1" && OMP_NUM_THREADS=1 timeout 900 "./$2" --gtest_brief=1 ${3:+--gtest_filter="$3"} | tail -n 1 | sed "s/^/$2  /")
+}
+
+# --- 1: code ----------------------------------------------------------------------------------------------------------
+
+# Lines of `ptxas -v` become: ENTRY REGISTERS STACK SPILLED, bytes.
+kernels_of_log() {
+  awk '
+    /Compiling entry function/ { split($0, words, "\047"); entry = words[2] }
+    /bytes stack frame/ { for (i = 1; i <= NF; ++i) if ($(i + 1) == "bytes" && $(i + 2) == "stack") stack = $i; else if ($(i + 1) == "bytes" && $(i + 2) == "spill") spilled += $i }
+    /Used [0-9]+ registers/ { for (i = 1; i <= NF; ++i) if ($i == "Used") print entry, $(i + 1), stack, spilled; stack = spilled = 0 }'
+}
+
+compile_kernels() {
+  [ -x "$work/environment/bin/pip" ] || python3 -m venv "$work/environment" || die "no virtual environment; install python3-venv"
+  # shellcheck disable=SC2086
+  "$work/environment/bin/pip" install -q $compilers || die "pip could not install $compilers"
+  export VIRTUAL_ENV=$work/environment
+  cmake --preset release -DTROIKA_TESTS=OFF -DTROIKA_CUDA=ON -B "$work/build" -S "$root" > "$work/configure.log" 2>&1 || { cat "$work/configure.log" && die "configuring failed"; }
+  cmake --build "$work/build" -j"$jobs" --target troika > "$work/build.log" 2>&1 || { tail -n 30 "$work/build.log" && die "the program with device code does not build"; }
+  local ptxas gpu log status=0
+  ptxas=$(ls "$work"/environment/lib/python3*/site-packages/nvidia/cuda_nvcc/bin/ptxas)
+  for gpu in $gpus; do
+    log=$work/ptxas-$gpu.log
+    "$ptxas" -v -arch=sm_"$gpu" -O3 "$work/build/src/gpu/kernels.ptx" -o "$work/kernels.cubin" > "$log" 2>&1 || { tail "$log" && die "ptxas refuses the kernels for $gpu"; }
+    kernels_of_log < "$log" > "$work/kernels-$gpu.txt"
+    awk -v gpu="$gpu" '
+      { ++n; if ($2 > most) most = $2; stacks += $3 > 0; if ($4 > 0) { ++spilled; print "spills registers: " $1 } }
+      END { printf "sm_%s: %d kernels, at most %d registers, %d with a stack, %d with spilled registers\n", gpu, n, most, stacks, spilled; exit n == 0 || spilled > 0 }' \
+      "$work/kernels-$gpu.txt" || status=1
+  done
+  [ $status = 0 ] || die "kernels spill registers, or none was compiled"
+  g++ -std=c++17 -O1 -I"$root/src" "$root/tools/gpu-proofs/entries.cc" "$root/src/cuda/entry.cc" "$work/build/src/base/libtroika_base.a" -lfmt -lxxhash -lsodium -o "$work/entries" || die "the list of entries does not compile"
+  "$work/entries" | sort > "$work/entries-here.txt"
+  cut -d' ' -f1 "$work/kernels-80.txt" | sort > "$work/entries-of-code.txt"
+  diff "$work/entries-here.txt" "$work/entries-of-code.txt" > "$work/entries.diff" || { head "$work/entries.diff" && die "entries of the program (<) and of device code (>) differ"; }
+  echo "$(wc -l < "$work/entries-here.txt") entries are those of the device code; it takes $(du -cb "$work"/build/src/gpu/code/*.zst | tail -n 1 | cut -f1) bytes of the program"
+}
+
+# --- 2: kernels -------------------------------------------------------------------------------------------------------
+
+# In a copy of the tree, so that nothing here changes.
+plant_faults() {
+  local copy=$work/tree build=$work/tree/build patch name verdict caught=0 count=0
+  rm -rf "$copy/src" && mkdir -p "$copy"
+  tar -C "$root" --exclude=./build --exclude=./runs --exclude=./.git -cf - . | tar -C "$copy" -xmf -  # as new: what was built last had a fault
+  cmake -S "$copy" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTROIKA_UNITY=1 > "$work/tree.log" 2>&1 || { cat "$work/tree.log" && die "configuring a copy failed"; }
+  for patch in none "$root"/tools/gpu-proofs/*.patch; do
+    name=$(basename "$patch" .patch)
+    [ "$patch" = none ] || patch -s -d "$copy" -p1 < "$patch" || die "$patch does not fit the sources any more; make it again"
+    cmake --build "$build" -j"$jobs" --target cuda_unit_test cuda_parity_test > "$work/tree.log" 2>&1 || { tail -n 30 "$work/tree.log" && die "with $name the tests do not compile"; }
+    verdict=pass
+    for test in cuda_unit_test cuda_parity_test; do
+      (cd "$build" && timeout 300 "./$test" --gtest_brief=1 --gtest_fail_fast) > "$work/$name.log" 2>&1 || { verdict="fail ($test: $(sed -n 's/^\[  FAILED  \] \([A-Za-z.]*\).*/\1/p' "$work/$name.log" | head -n 1))" && break; }
+    done
+    echo "planted $name: tests $verdict"
+    if [ "$patch" = none ]; then
+      [ "$verdict" = pass ] || die "the tests fail without a planted fault; see $work/none.log"
+      continue
+    fi
+    count=$((count + 1))
+    [ "$verdict" = pass ] || caught=$((caught + 1))
+    patch -s -R -d "$copy" -p1 < "$patch"
+  done
+  [ "$caught" = "$count" ] && [ "$count" -gt 0 ] || die "$caught of $count planted faults are found"
+  echo "$caught of $count planted faults are found"
+}
+
+# --- 3: signatures ----------------------------------------------------------------------------------------------------
+
+check_signatures() {
+  local toolkit package folder includes
+  for toolkit in "${toolkits[@]}"; do
+    # shellcheck disable=SC2086
+    python3 "$root/tools/gpu-proofs/headers.py" "$work/headers" $toolkit || die "cannot fetch headers"
+    includes=()
+    for package in $toolkit; do
+      while read -r folder; do includes+=(-isystem "$folder"); done < <(find "$work/headers/${package/==/-}" -type d \( -name include -o -name cccl \))
+    done
+    g++ -std=c++17 "${includes[@]}" -I"$root/src" "$root/tools/gpu-proofs/signatures.cc" -o "$work/signatures" || die "with $toolkit the comparison does not compile"
+    "$work/signatures" || die "signatures differ"
+  done
+}
+
+[ $# -gt 0 ] || set -- 1 2 3 4
+for part in "$@"; do
+  case $part in
+    1) title "1 code" && compile_kernels ;;
+    2) title "2 kernels" && plant_faults ;;
+    3) title "3 signatures" && check_signatures ;;
+    4) title "4 devices"
+       build gpu_unit_test comm_unit_test comm_fault_test kernels_parity_test
+       run_tests "$root/build/release" gpu_unit_test
+       run_tests "$root/build/release" comm_unit_test 'Nccl*'
+       run_tests "$root/build/release" comm_fault_test 'Nccl*' ;;
+    *) die "there is no part $part" ;;
+  esac
+done
