@@ -120,7 +120,7 @@ struct AdapterOutcome {
   std::vector<at::Tensor> gradients;  // of the adapters, by block
 };
 
-AdapterOutcome adapters_on(const Device& device, Dtype dtype, const std::string& ranks) {
+AdapterOutcome adapters_on(const Device& device, Dtype dtype, const std::string& ranks, double dropout) {
   constexpr std::int64_t T = 9;
   const config::ModelSettings model = small_model(true);
   shape::Trained trained;
@@ -128,7 +128,7 @@ AdapterOutcome adapters_on(const Device& device, Dtype dtype, const std::string&
   trained.lora.rank = 3;
   trained.lora.alpha = 5;
   trained.lora.targets = "all";
-  trained.lora.dropout = 0.3;
+  trained.lora.dropout = dropout;
   trained.lora.rank_pattern = ranks;
   Decoder::Options options = options_for(T, device);
   options.dtype = dtype;
@@ -164,11 +164,12 @@ AdapterOutcome adapters_on(const Device& device, Dtype dtype, const std::string&
   return outcome;
 }
 
-TEST(DeviceParity, AdaptersWithDropout) {
+TEST(DeviceParity, AdaptersWithDropoutAndWithout) {
   for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
-    for (const char* ranks : {"", "q_proj:1,up_proj:2"}) {
+    for (const auto& [ranks, dropout] : {std::pair{"", 0.3}, {"q_proj:1,up_proj:2", 0.0}}) {
       gpu::HostAccelerator accelerator;
-      const AdapterOutcome want = adapters_on({}, dtype, ranks), got = adapters_on(Device(accelerator, 0), dtype, ranks);
+      const AdapterOutcome want = adapters_on({}, dtype, ranks, dropout),
+                           got = adapters_on(Device(accelerator, 0), dtype, ranks, dropout);
       EXPECT_NEAR(got.loss, want.loss, (dtype == Dtype::fp32 ? 1e-5 : 4e-3) * want.loss);
       for (std::size_t i = 0; i < want.gradients.size(); ++i) {
         const at::Tensor difference = got.gradients[i] - want.gradients[i];
