@@ -7,6 +7,7 @@
 
 #include "data/loader.h"
 #include "gpu/host_accelerator_test_support.h"
+#include "gpu/nvidia_test_support.h"
 #include "train/evaluation_test_support.h"
 #include "train/layout_runs_test_support.h"
 
@@ -24,9 +25,13 @@ class DeviceRuns : public testing::Test {
   }
   Rows on_devices(const std::string& name, const std::string& layout) {
     return runs_.train(name, layout, [&](Surroundings& surroundings, int rank) {
-      auto& accelerator = accelerators_.at(static_cast<std::size_t>(rank));
-      surroundings.streams = tensor::make_streams(tensor::Device(accelerator, 0));
+      surroundings.streams = tensor::make_streams(tensor::Device(accelerators_.at(static_cast<std::size_t>(rank)), 0));
       surroundings.stop_requested = stop_requested_;
+    });
+  }
+  Rows on_late_devices(const std::string& name, const std::string& layout) {
+    return runs_.train(name, layout, [&](Surroundings& surroundings, int rank) {
+      surroundings.streams = tensor::make_streams(tensor::Device(*late_, rank % late_->devices()));
     });
   }
   // Alone; losses of evaluations as well.
@@ -47,7 +52,9 @@ class DeviceRuns : public testing::Test {
     }
   }
 
-  std::array<gpu::HostAccelerator, 4> accelerators_;  // outlive the runs
+  // They outlive the runs.
+  std::array<gpu::HostAccelerator, 4> accelerators_;
+  const std::unique_ptr<gpu::Nvidia> late_ = gpu::stand_in_gpus();  // does what is queued only when somebody waits for it
   std::function<bool()> stop_requested_;
   const std::unique_ptr<data::PackedSamples> packed_;
   LayoutRuns runs_;
@@ -75,6 +82,12 @@ TEST_F(DeviceRuns, HaveTheSameLossesInEveryLayout) {
                              "dp 2 zero 1 offload file"})
     expect_equal_rows(on_devices(layout, layout), alone, layout);
   for (const char* layout : {"tp 2", "cp 2"}) expect_near(on_devices(layout, layout), alone, 1e-5);
+}
+
+TEST_F(DeviceRuns, HaveTheirLossesWhereDevicesAreLateToo) {
+  for (const auto& [layout, tolerance] :
+       {std::pair{"bf16", 5e-3}, {"dp 2 zero 3", 1e-5}, {"pp 2 zb-h1 recompute full offload host", 1e-5}})
+    expect_near(on_late_devices(std::string("late ") + layout, layout), on_devices(layout, layout), tolerance);
 }
 
 TEST_F(DeviceRuns, GoOnFromACheckpoint) {
