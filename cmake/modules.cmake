@@ -18,7 +18,7 @@
 # libtorch; OWN_FLAGS: a library compiled with flags that these refuse. Tests are not optimised, which halves what they take to
 # compile, but for those that compute much themselves (TROIKA_OPTIMIZED_TESTS), which have a precompiled header of their own.
 set(TROIKA_TEST_KINDS contract parity golden fault process timed gpu)
-set(TROIKA_OPTIMIZED_TESTS cpu cuda tokenizer timed)
+set(TROIKA_OPTIMIZED_TESTS cpu cuda gpu tokenizer timed)
 set(TROIKA_TEST_LEVEL -O0)
 if(CMAKE_CROSSCOMPILING)  # an imitated processor runs them
   set(TROIKA_TEST_LEVEL -O1)

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "comm/failure.h"
+#include "comm/host_copy.h"
 #include "tensor/tensor.h"
 
 namespace troika::comm {
@@ -23,7 +24,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 struct Message {
-  tensor::Tensor tensor;
+  Message(const tensor::Tensor& tensor, Direction direction) : copy(tensor, direction) {}
+  HostCopy copy;
   Operation operation;
   int owner = 0;
   bool done = false;
@@ -107,7 +109,7 @@ void Hub::move_data(std::unique_lock<std::mutex>& lock, const MessagePtr& send, 
     const Clock::time_point ready_at = carry(*send);
     lock.unlock();
     if (send->operation.bytes > 0) {
-      std::memcpy(recv->tensor.data(), send->tensor.data(), static_cast<std::size_t>(send->operation.bytes));
+      std::memcpy(recv->copy.local().data(), send->copy.local().data(), static_cast<std::size_t>(send->operation.bytes));
     }
     lock.lock();
     send->ready_at = recv->ready_at = ready_at;
@@ -204,6 +206,7 @@ class ThreadTransfer : public Transfer::Body {
   void wait() override {
     const MessagePtr message = std::move(message_);
     hub_->wait(message);
+    message->copy.arrived();
   }
 
  private:
@@ -233,8 +236,7 @@ class ThreadChannel : public Channel {
  private:
   Transfer post(Direction direction, const tensor::Tensor& tensor, int peer, std::uint32_t tag) {
     check_operation(tensor, rank_, size(), peer, tag);
-    auto message = std::make_shared<Message>();
-    message->tensor = tensor;
+    auto message = std::make_shared<Message>(tensor, direction);
     message->operation = {direction, tensor.bytes(), peer, tag};
     message->owner = rank_;
     hub_->post(message);

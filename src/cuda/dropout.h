@@ -16,11 +16,13 @@ struct DropoutDraw {
   float kept = 1;
 };
 
-// Row b T + t has position t of `positions`, of sample first_sample + b; its columns are elements first_column + i.
+// Row b T + t is of sample first_sample + b; its columns are elements first_column + i. Its position: those of a rank are two
+// runs at most, `first_count` positions from `first` on, then others from `second` on.
 struct DropoutRows {
   Dtype dtype = Dtype::fp32;
   std::int64_t B = 0, T = 0, I = 0;
   std::int64_t first_column = 0;
+  std::int64_t first = 0, first_count = 0, second = 0;
 };
 
 }  // namespace troika::cuda

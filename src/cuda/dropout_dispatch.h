@@ -9,13 +9,12 @@
 
 namespace troika::cuda::dispatch {
 
-// positions: T; x, y: B T x I, contiguous, may be the same; all on the device.
+// x, y: B T x I, contiguous, may be the same.
 template <class Run>
-void dropout(const Run& run, const DropoutRows& rows, const DropoutDraw& draw, const std::int64_t* positions,
-             const void* x, void* y) {
+void dropout(const Run& run, const DropoutRows& rows, const DropoutDraw& draw, const void* x, void* y) {
   with_number(rows.dtype, [&](auto type) {
     using T = decltype(type);
-    run(Dropout<T>{rows, draw, positions, static_cast<const T*>(x), static_cast<T*>(y)});
+    run(Dropout<T>{rows, draw, static_cast<const T*>(x), static_cast<T*>(y)});
   });
 }
 

@@ -18,7 +18,6 @@ struct Dropout {
 
   DropoutRows rows;
   DropoutDraw draw;
-  const std::int64_t* positions;
   const T* x;
   T* y;
 
@@ -32,9 +31,10 @@ struct Dropout {
   TROIKA_DEVICE void operator()(const Block& block, Shared& /*shared*/) const {
     const std::int64_t i = block.index() * threads + block.thread(), m = i / draws_of_row();
     if (m >= rows.B * rows.T) return;
+    const std::int64_t t = m % rows.T, position = t < rows.first_count ? rows.first + t : rows.second + t - rows.first_count;
     const std::int64_t number = first_draw() + i % draws_of_row();
     const PhiloxWords bits =
-        philox4x32({{static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(positions[m % rows.T]),
+        philox4x32({{static_cast<std::uint32_t>(number), static_cast<std::uint32_t>(position),
                      draw.first_sample + static_cast<std::uint32_t>(m / rows.T), draw.step}},
                    draw.key[0], draw.key[1]);
     TROIKA_UNROLL

@@ -36,7 +36,7 @@ void every_kernel(const Run& run) {
   weights_of_targets(run, 0, nullptr, 0, 0, nullptr);
   log_add_exp(run, 0, nullptr, nullptr, nullptr);
   loss_sum(run, 0, nullptr, nullptr, nullptr, 0, nullptr);
-  dispatch::dropout(run, {}, {}, nullptr, nullptr, nullptr);
+  dispatch::dropout(run, {}, {}, nullptr, nullptr);
   copy_elements(run, {}, {}, {});
   add_elements(run, {}, {}, {}, 0);
   fill_elements(run, {}, {}, 0);

@@ -146,13 +146,13 @@ void HostAccelerator::multiply(const Tensor& a, const Tensor& b, const Tensor& o
   for (std::int64_t i = 0; i < count; ++i) {
     const Tensor x = numbers(a, i), y = numbers(b, i), before = numbers(out, i).clone();
     const std::int64_t M = x.size(0), K = x.size(1), N = y.size(1);
-    const Tensor row = bias.defined() ? numbers(bias.unsqueeze(0), 0) : Tensor();
-    auto* const z = before.data<double>();
-    for (std::int64_t m = 0; m < M; ++m) {
-      for (std::int64_t n = 0; n < N; ++n) {
-        double total = sum == tensor::Sum::added ? z[m * N + n] : row.defined() ? row.data<double>()[n] : 0;
-        for (std::int64_t k = 0; k < K; ++k) total += x.data<double>()[m * K + k] * y.data<double>()[k * N + n];
-        z[m * N + n] = total;
+    const Tensor row = bias.defined() ? numbers(bias.unsqueeze(0), 0) : tensor::zeros({1, N}, tensor::Dtype::fp64);
+    const double *a_MK = x.data<double>(), *b_KN = y.data<double>(), *first = row.data<double>();
+    double* z = before.data<double>();
+    for (std::int64_t m = 0; m < M; ++m, a_MK += K, z += N) {
+      if (sum == tensor::Sum::replaced) std::copy_n(first, N, z);
+      for (std::int64_t k = 0; k < K; ++k) {
+        for (std::int64_t n = 0; n < N; ++n) z[n] += a_MK[k] * b_KN[k * N + n];
       }
     }
     const Tensor to = out.dims() == 3 ? out.select(0, i) : out;

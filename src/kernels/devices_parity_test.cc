@@ -5,7 +5,10 @@
 #include <cmath>
 
 #include "gpu/host_accelerator_test_support.h"
+#include "base/error.h"
+#include "base/random.h"
 #include "kernels/attention.h"
+#include "kernels/dropout.h"
 #include "kernels/flat.h"
 #include "kernels/grid.h"
 #include "kernels/linear.h"
@@ -297,6 +300,17 @@ TEST(DevicesParity, AStepWithSumsHasThoseOfTheCpu) {
   const AdamW settings{1e-3, 0.9, 0.95, 1e-8};
   EXPECT_TRUE(tensor::equal(adamw_summed(settings, stretches, there).cpu(), adamw_summed(settings, stretches, state)));
   EXPECT_TRUE(tensor::equal(there.parameter.cpu(), state.parameter));
+}
+
+TEST(DevicesParity, DropoutHasTheBitsOfTheCpu) {
+  const Here here;
+  const base::Philox random(7, "dropout");
+  for (const std::vector<std::int64_t>& positions : {std::vector<std::int64_t>{5}, {0, 1, 2, 3}, {2, 3, 9, 10}}) {
+    const DropoutRows rows{3, 20, 2, positions};
+    const Tensor x = normal("x", {2 * static_cast<std::int64_t>(positions.size()), 37}, at::kBFloat16);
+    EXPECT_TRUE(tensor::equal(dropout(here.there(x), random, rows, 13, 0.3).cpu(), dropout(x, random, rows, 13, 0.3)));
+  }
+  EXPECT_THROW(dropout(here.there(tensor::ones({3, 8})), random, {3, 20, 1, {0, 2, 4}}, 0, 0.3), base::BugError);
 }
 
 TEST(DevicesParity, AttentionOfRowsAgreesWithTheCpu) {

@@ -12,7 +12,7 @@
 namespace troika::kernels {
 
 // What the rows of a microbatch are: row b * T + t is position positions_T[t] of sample first_sample + b at this step.
-// Steps and samples count modulo 2^32.
+// Steps and samples count modulo 2^32. On a device the positions are two runs at most, each of which counts up by 1.
 struct DropoutRows {
   std::uint64_t step = 0, first_sample = 0;
   std::int64_t B = 1;

@@ -87,7 +87,8 @@ tensor::Tensor lse_of_rows(const tensor::Tensor& lse_BnT, const AttentionInput& 
 // The log-sum-exp of a query that sees no key: by the first exp(lse) is 0 in a merge, by the second exp(score - lse) in
 // backward.
 constexpr float blind_lse = -std::numeric_limits<float>::infinity(), flash_blind_lse = -blind_lse;
-tensor::Tensor with_blind(const tensor::Tensor& lse, float blind) {
+tensor::Tensor with_blind(const tensor::Tensor& lse, const AttentionInput& input, float blind) {
+  if (!input.documents.first_key_BT.defined() && input.q_offset >= input.k_offset) return lse;  // every query sees a key
   const tensor::Tensor changed = lse.clone();
   if (!changed.is_cpu()) {
     on_cuda::replace_infinity(changed, blind);
@@ -115,7 +116,7 @@ bool flash_attention_takes(const AttentionInput& input) {
 AttentionOutput flash_attention_forward(const AttentionInput& input, const FlashForward& forward) {
   if (sight_of(input) == Sight::nothing) return output_of_nothing(input.q_BTnH);
   const FlashOutput output = forward(flash_input(input));
-  return {output.out.contiguous().view(input.q_BTnH.sizes()), with_blind(lse_of_heads(output, input), blind_lse)};
+  return {output.out.contiguous().view(input.q_BTnH.sizes()), with_blind(lse_of_heads(output, input), input, blind_lse)};
 }
 
 AttentionGradients flash_attention_backward(const tensor::Tensor& dout_BTnH, const AttentionInput& input,
@@ -126,7 +127,7 @@ AttentionGradients flash_attention_backward(const tensor::Tensor& dout_BTnH, con
   const auto of_rows = [&](const tensor::Tensor& x_BTnH) {
     return flash_rows(to_dtype_of(q, x_BTnH).contiguous(), flash.varlen);
   };
-  const tensor::Tensor lse = with_blind(lse_of_rows(output.lse_BnT, input), flash_blind_lse).contiguous();
+  const tensor::Tensor lse = with_blind(lse_of_rows(output.lse_BnT, input), input, flash_blind_lse).contiguous();
   const FlashGradients d = backward(of_rows(dout_BTnH), flash, {of_rows(output.out_BTnH), lse});
   const auto of_keys = [&](const tensor::Tensor& gradient) {
     const tensor::Tensor d_BSnH = gradient.contiguous().view({k.size(0), k.size(1), gradient.size(-2), k.size(3)});

@@ -14,16 +14,19 @@ namespace {
 
 constexpr std::int64_t no_loss = -100;
 
+std::int64_t chunk_rows(const tensor::Tensor& x_MD, std::int64_t v) {
+  return x_MD.is_cpu() ? output_loss_chunk_rows(x_MD.size(1)) : device_output_loss_chunk_rows(v);
+}
+
 template <class Visit>
-void each_chunk(std::int64_t M, std::int64_t D, const Visit& visit) {
-  const std::int64_t rows = output_loss_chunk_rows(D);
+void each_chunk(const tensor::Tensor& x_MD, std::int64_t v, const Visit& visit) {
+  const std::int64_t M = x_MD.size(0), rows = chunk_rows(x_MD, v);
   for (std::int64_t begin = 0; begin < M; begin += rows) visit(begin, std::min(rows, M - begin));
 }
 
 // Room for the logits of a chunk.
 tensor::Tensor chunk_room(const tensor::Tensor& x_MD, std::int64_t v) {
-  return empty_spaced_rows(std::min(x_MD.size(0), output_loss_chunk_rows(x_MD.size(1))), v,
-                           x_MD.type().of(tensor::Dtype::fp32));
+  return empty_spaced_rows(std::min(x_MD.size(0), chunk_rows(x_MD, v)), v, x_MD.type().of(tensor::Dtype::fp32));
 }
 
 // Halves that no unit multiplies would be converted for every chunk.
@@ -73,6 +76,10 @@ tensor::Tensor difference(const tensor::Tensor& a_M, const tensor::Tensor& b_M) 
 
 std::int64_t output_loss_chunk_rows(std::int64_t D) { return std::clamp<std::int64_t>(2 * D, 128, 512); }
 
+std::int64_t device_output_loss_chunk_rows(std::int64_t v) {
+  return std::clamp<std::int64_t>((std::int64_t{1} << 30) / (4 * v) / 128 * 128, 128, 4096);
+}
+
 std::int64_t OutputLossSaved::bytes() const {
   std::int64_t sum = 0;
   for (const tensor::Tensor* tensor : {&logits_Mv, &part_lse_M, &dx_MD, &dw_vD})
@@ -89,7 +96,7 @@ OutputLossPart output_loss_forward(const tensor::Tensor& x_MD, const tensor::Ten
   if (saved != nullptr)
     *saved = {tensor::empty({x_MD.size(0), v}, x_MD.type()), halves ? part.lse_M : tensor::Tensor(), {}, {}};
   const tensor::Tensor room = saved == nullptr || halves ? chunk_room(x_MD, v) : tensor::Tensor();
-  each_chunk(x_MD.size(0), x_MD.size(1), [&](std::int64_t begin, std::int64_t rows) {
+  each_chunk(x_MD, v, [&](std::int64_t begin, std::int64_t rows) {
     tensor::Tensor logits_mv = room.defined() ? room.narrow(0, 0, rows) : saved->logits_Mv.narrow(0, begin, rows);
     linear_forward_float(x_MD.narrow(0, begin, rows), w, logits_mv);
     const tensor::Tensor lse_m = part.lse_M.narrow(0, begin, rows);
@@ -113,7 +120,7 @@ OutputLossPart output_loss_forward_with_gradients(const tensor::Tensor& x_MD, co
   if (wanted == LossGradients::input_and_weight)
     saved.dw_vD = tensor::empty(w_vD.sizes(), x_MD.type().of(tensor::Dtype::fp32));
   if (x_MD.size(0) == 0 && saved.dw_vD.defined()) saved.dw_vD.zero();
-  each_chunk(x_MD.size(0), x_MD.size(1), [&](std::int64_t begin, std::int64_t rows) {
+  each_chunk(x_MD, w_vD.size(0), [&](std::int64_t begin, std::int64_t rows) {
     const tensor::Tensor x_mD = x_MD.narrow(0, begin, rows), targets_m = targets_M.narrow(0, begin, rows);
     const tensor::Tensor logits_mv = room.narrow(0, 0, rows);
     linear_forward_float(x_mD, w, logits_mv);

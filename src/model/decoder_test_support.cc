@@ -88,7 +88,9 @@ void perturb_vectors(const std::vector<Decoder>& decoders) {
         const at::Tensor noise = at::empty(slot.info.shape, at::kFloat);
         base::Philox(5, slot.info.name).fill_normal(0, noise.numel(), noise.data_ptr<float>());
         const at::Tensor own = elements_of(noise.mul_(0.2), slot.region).flatten();
-        tensor::theirs(Decoder::view(decoder.parameters()[i], slot)).add_(own);
+        const tensor::Tensor to = Decoder::view(decoder.parameters()[i], slot), moved = to.cpu();
+        tensor::theirs(moved).add_(own);
+        to.copy_from(moved);
       }
     }
   }
@@ -117,7 +119,7 @@ Tokens with_documents(Tokens tokens, std::int64_t length) {
   const at::Tensor place_BT = at::arange(tokens.T, at::kLong).unsqueeze(0) + shift_B1;
   const at::Tensor first_key_BT = (place_BT - place_BT.remainder(length) - shift_B1).clamp_min_(0);
   tokens.documents = sharding::ContextGroup().documents(first_key_BT, tokens.T, tokens.ids_M.device());
-  tokens.position_BT = (at::arange(tokens.T, at::kLong) - first_key_BT);
+  tokens.position_BT = tensor::ours(at::arange(tokens.T, at::kLong) - first_key_BT).to(tokens.ids_M.device());
   return tokens;
 }
 
@@ -125,7 +127,7 @@ Gradients forward_backward(const std::vector<Decoder>& decoders, const Tokens& t
                            shape::SavedActivations activations) {
   Gradients gradients;
   std::vector<DecoderResult> results;
-  at::Tensor x_mD, d_mD;
+  tensor::Tensor x_mD, d_mD;
   for (const Decoder& decoder : decoders) {
     results.push_back(decoder.forward(x_mD, tokens, activations));
     x_mD = results.back().y_mD;
@@ -138,7 +140,7 @@ Gradients forward_backward(const std::vector<Decoder>& decoders, const Tokens& t
     const std::vector<tensor::Tensor> leaves = decoders[i].new_gradients();
     for (const tensor::Tensor& leaf : leaves) leaf.fill(filler);
     decoders[i].backward_weight(leaves, tokens, results[i]);
-    gradients.leaves[i].assign(leaves.begin(), leaves.end());
+    for (const tensor::Tensor& leaf : leaves) gradients.leaves[i].push_back(leaf.cpu());
   }
   return gradients;
 }
@@ -186,7 +188,7 @@ std::map<std::string, at::Tensor> parameters_by_name(const std::vector<Decoder>&
   WholeTensors whole;
   for (const Decoder& decoder : decoders) {
     for (std::size_t i = 0; i < decoder.layouts().size(); ++i)
-      whole.place(decoder.layouts()[i], decoder.parameters()[i]);
+      whole.place(decoder.layouts()[i], decoder.parameters()[i].cpu());
   }
   whole.expect_complete();
   return whole.by_name();

@@ -8,6 +8,7 @@
 #include "config/lora.h"
 #include "kernels/dropout.h"
 #include "kernels/linear.h"
+#include "tensor/accelerator.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 
@@ -45,6 +46,11 @@ shape::Range inputs_of(const config::ModelSettings& model, const shape::LocalWid
   if (projection == shape::FusedProjection::attention_output) return {widths.heads.begin * H, widths.heads.count * H};
   if (projection == shape::FusedProjection::feed_forward_output) return widths.ffn;
   return {0, model.hidden};
+}
+
+// On a device, where a pass over an output costs as much as the product.
+void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, tensor::Sum sum) {
+  a.device().accelerator().multiply(a, b, out, {}, sum);
 }
 
 std::string stream_name(shape::FusedProjection projection, int segment) {
@@ -109,37 +115,67 @@ static kernels::DropoutRows rows_of(const Tokens& tokens, const sharding::Contex
           context.positions(tokens.T_whole)};
 }
 
+bool LowRank::drops(const Tokens& tokens) const { return dropout_ != 0 && tokens.step != 0; }
+
 tensor::Tensor LowRank::dropped(const tensor::Tensor& x_MI, const Tokens& tokens) const {
-  if (dropout_ == 0 || tokens.step == 0) return x_MI;
+  if (!drops(tokens)) return x_MI;
   return kernels::dropout(x_MI, random_, rows_of(tokens, *groups_.context), first_input_, dropout_);
+}
+
+tensor::Tensor LowRank::rank_columns(const tensor::Tensor& x_MR, std::size_t part) const {
+  return x_MR.narrow(1, parts_[part].first_rank, parts_[part].rank);
+}
+
+tensor::Tensor LowRank::output_columns(const tensor::Tensor& x_MO, std::size_t part) const {
+  return x_MO.narrow(1, parts_[part].first, parts_[part].rows);
+}
+
+void LowRank::scale(const tensor::Tensor& x_MR) const {
+  if (one_scale_) return tensor::multiply(x_MR, parts_.front().scale);
+  for (std::size_t part = 0; part < parts_.size(); ++part) tensor::multiply(rank_columns(x_MR, part), parts_[part].scale);
 }
 
 void LowRank::forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, const Tokens& tokens, const tensor::Tensor& y_MO,
                       LowRankSaved& s) const {
   s.h_MR = kernels::linear_forward(dropped(x_MI, tokens), a(w_W));
+  if (!y_MO.is_cpu()) {
+    scale(s.h_MR);
+    for (std::size_t part = 0; part < parts_.size(); ++part)
+      multiply(rank_columns(s.h_MR, part), b(w_W, part).t(), output_columns(y_MO, part), tensor::Sum::added);
+    return;
+  }
   const tensor::Tensor sum_MO = kernels::linear_forward(s.h_MR, all_b(w_W));
   if (one_scale_) {
     tensor::add(y_MO, sum_MO, parts_.front().scale);
     return;
   }
-  for (const Part& p : parts_) tensor::add(y_MO.narrow(1, p.first, p.rows), sum_MO.narrow(1, p.first, p.rows), p.scale);
+  for (std::size_t part = 0; part < parts_.size(); ++part)
+    tensor::add(output_columns(y_MO, part), output_columns(sum_MO, part), parts_[part].scale);
 }
 
 // Dropout is a product with the mask, forward and backward.
 void LowRank::backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO, const Tokens& tokens,
                              const tensor::Tensor& dx_MI, LowRankSaved& s) const {
-  s.dh_MR = kernels::linear_backward_input(dy_MO, all_b(w_W));
-  if (one_scale_) {
-    tensor::multiply(s.dh_MR, parts_.front().scale);
+  if (dy_MO.is_cpu()) {
+    s.dh_MR = kernels::linear_backward_input(dy_MO, all_b(w_W));
   } else {
-    for (const Part& p : parts_) tensor::multiply(s.dh_MR.narrow(1, p.first_rank, p.rank), p.scale);
+    s.dh_MR = tensor::empty({dy_MO.size(0), R}, dy_MO.type());
+    for (std::size_t part = 0; part < parts_.size(); ++part)
+      multiply(output_columns(dy_MO, part), b(w_W, part), rank_columns(s.dh_MR, part), tensor::Sum::replaced);
   }
+  scale(s.dh_MR);
+  if (!dx_MI.is_cpu() && !drops(tokens)) return multiply(s.dh_MR, a(w_W), dx_MI, tensor::Sum::added);
   tensor::add(dx_MI, dropped(kernels::linear_backward_input(s.dh_MR, a(w_W)), tokens));
 }
 
 void LowRank::backward_weight(const tensor::Tensor& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI,
                               const Tokens& tokens, const LowRankSaved& s) const {
   kernels::linear_backward_weight(s.dh_MR, dropped(x_MI, tokens), a(dw_W));
+  if (!dy_MO.is_cpu()) {
+    for (std::size_t part = 0; part < parts_.size(); ++part)
+      kernels::linear_backward_weight(output_columns(dy_MO, part), rank_columns(s.h_MR, part), b(dw_W, part));
+    return;
+  }
   const tensor::Tensor db_OR = tensor::empty({O, R}, dw_W.type());
   kernels::linear_backward_weight(dy_MO, s.h_MR, db_OR);
   for (std::size_t part = 0; part < parts_.size(); ++part)

@@ -18,7 +18,7 @@
 namespace troika::model {
 
 struct LowRankSaved {
-  tensor::Tensor h_MR, dh_MR;  // dropout(x) A^T; the gradient of it
+  tensor::Tensor h_MR, dh_MR;  // dropout(x) A^T, on a device times the scales; the gradient of it, times the scales
   std::int64_t bytes() const;
 };
 
@@ -48,6 +48,10 @@ class LowRank {
   tensor::Tensor b(const tensor::Tensor& flat, std::size_t part) const;      // [rows, rank]
   tensor::Tensor block(const tensor::Tensor& b_OR, std::size_t part) const;  // where that stands in the B of all parts
   tensor::Tensor all_b(const tensor::Tensor& flat) const;                    // [O, R]
+  tensor::Tensor rank_columns(const tensor::Tensor& x_MR, std::size_t part) const;    // of a part
+  tensor::Tensor output_columns(const tensor::Tensor& x_MO, std::size_t part) const;
+  void scale(const tensor::Tensor& x_MR) const;  // each part by its own
+  bool drops(const Tokens& tokens) const;
   tensor::Tensor dropped(const tensor::Tensor& x_MI, const Tokens& tokens) const;
 
   const Groups groups_;

@@ -1,0 +1,102 @@
+// Whole runs on devices (gpu/host_accelerator_test_support.h) beside the same on the CPU. Each rank's device has an accelerator of
+// its own, so that what one rank's thread opens is closed for the others.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <cmath>
+
+#include "data/loader.h"
+#include "gpu/host_accelerator_test_support.h"
+#include "gpu/nvidia_test_support.h"
+#include "train/evaluation_test_support.h"
+#include "train/layout_runs_test_support.h"
+
+namespace troika::train {
+namespace {
+
+class DeviceRuns : public testing::Test {
+ protected:
+  DeviceRuns() : packed_(packed_samples(16)) {
+    runs_.settings.model.layers = 2;
+    runs_.settings.batch.seq_len = 16;
+    runs_.settings.batch.global_batch_size = 4;
+    runs_.settings.optimizer.lr = 3e-3;
+    runs_.settings.train.steps = 2;
+  }
+  Rows on_devices(const std::string& name, const std::string& layout) {
+    return runs_.train(name, layout, [&](Surroundings& surroundings, int rank) {
+      surroundings.streams = tensor::make_streams(tensor::Device(accelerators_.at(static_cast<std::size_t>(rank)), 0));
+      surroundings.stop_requested = stop_requested_;
+    });
+  }
+  Rows on_late_devices(const std::string& name, const std::string& layout) {
+    return runs_.train(name, layout, [&](Surroundings& surroundings, int rank) {
+      surroundings.streams = tensor::make_streams(tensor::Device(*late_, rank % late_->devices()));
+    });
+  }
+  // Alone; losses of evaluations as well.
+  void expect_near_the_cpu(const std::string& name, const std::string& layout, double tolerance) {
+    const Rows got = on_devices(name + " there", layout), want = runs_.train(name + " here", layout);
+    expect_near(got, want, tolerance);
+    EXPECT_GT(accelerators_[0].products(), 0);
+  }
+  static void expect_near(const Rows& got, const Rows& want, double tolerance) {
+    ASSERT_EQ(got.size(), want.size());
+    for (std::size_t i = 0; i < want.size(); ++i) {
+      EXPECT_NEAR(got[i].loss, want[i].loss, tolerance * want[i].loss) << "step " << i + 1;
+      EXPECT_NEAR(got[i].grad_norm, want[i].grad_norm, 10 * tolerance * want[i].grad_norm) << "step " << i + 1;
+      ASSERT_EQ(got[i].extra.count("valid_loss"), want[i].extra.count("valid_loss"));
+      if (want[i].extra.count("valid_loss") == 0) continue;
+      const double valid_loss = want[i].extra.at("valid_loss");
+      EXPECT_NEAR(got[i].extra.at("valid_loss"), valid_loss, tolerance * valid_loss) << "step " << i + 1;
+    }
+  }
+
+  // They outlive the runs.
+  std::array<gpu::HostAccelerator, 4> accelerators_;
+  const std::unique_ptr<gpu::Nvidia> late_ = gpu::stand_in_gpus();  // does what is queued only when somebody waits for it
+  std::function<bool()> stop_requested_;
+  const std::unique_ptr<data::PackedSamples> packed_;
+  LayoutRuns runs_;
+};
+
+TEST_F(DeviceRuns, HaveTheLossesOfTheCpuInEveryPrecision) {
+  for (const auto& [precision, tolerance] : {std::pair{"", 1e-5}, {"bf16", 5e-3}, {"fp16", 2e-3}})
+    expect_near_the_cpu(std::string("run ") + precision, precision, tolerance);
+}
+
+TEST_F(DeviceRuns, HaveTheLossesOfTheCpuOnPackedSamplesWithAdaptersAndEvaluations) {
+  runs_.samples = runs_.valid = packed_.get();
+  runs_.settings.train.eval_every = 2;
+  expect_near_the_cpu("packed", "recompute selective", 1e-5);
+  runs_.train("base", "");
+  runs_.settings.model.path = runs_.folder("base");
+  runs_.settings.lora.rank = 3;
+  runs_.settings.lora.dropout = 0.2;
+  expect_near_the_cpu("adapted", "bf16", 5e-3);
+}
+
+TEST_F(DeviceRuns, HaveTheSameLossesInEveryLayout) {
+  const Rows alone = on_devices("alone", "");
+  for (const char* layout : {"dp 2 zero 3", "dp 2 pp 2 zero 2 recompute full", "pp 2 zb-h1 recompute selective", "offload host",
+                             "dp 2 zero 1 offload file"})
+    expect_equal_rows(on_devices(layout, layout), alone, layout);
+  for (const char* layout : {"tp 2", "cp 2"}) expect_near(on_devices(layout, layout), alone, 1e-5);
+}
+
+TEST_F(DeviceRuns, HaveTheirLossesWhereDevicesAreLateToo) {
+  for (const auto& [layout, tolerance] :
+       {std::pair{"bf16", 5e-3}, {"dp 2 zero 3", 1e-5}, {"pp 2 zb-h1 recompute full offload host", 1e-5}})
+    expect_near(on_late_devices(std::string("late ") + layout, layout), on_devices(layout, layout), tolerance);
+}
+
+TEST_F(DeviceRuns, GoOnFromACheckpoint) {
+  const Rows whole = on_devices("whole", "bf16");
+  stop_requested_ = [] { return true; };
+  ASSERT_EQ(on_devices("parts", "bf16").size(), 1u);
+  stop_requested_ = {};
+  expect_equal_rows(on_devices("parts", "bf16"), whole, "parts");
+}
+
+}  // namespace
+}  // namespace troika::train
