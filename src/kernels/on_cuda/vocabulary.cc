@@ -69,14 +69,14 @@ struct TokensById {
 };
 
 // On the host: the thread waits for the device where the ids are there alone.
-TokensById tokens_by_id(const tensor::Tensor& ids_M) {
+TokensById tokens_by_id(const tensor::Tensor& ids_M, const tensor::Device& device) {
   const tensor::Tensor ids = ids_M.cpu().contiguous();
   const auto* const id = ids.data<std::int64_t>();
   std::vector<std::int64_t> order(static_cast<std::size_t>(ids.elements())), sorted(order.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return id[a] < id[b]; });
   for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = id[order[i]];
-  return {tensor::of(sorted).to(ids_M.device()), tensor::of(order).to(ids_M.device())};
+  return {tensor::of(sorted).to(device), tensor::of(order).to(device)};
 }
 
 }  // namespace
@@ -92,10 +92,11 @@ tensor::Tensor embedding_forward(const tensor::Tensor& ids_M, const tensor::Tens
 NamedRows embedding_backward_weight(const tensor::Tensor& dx_MD, const tensor::Tensor& ids_M, std::int64_t first_row,
                                     std::int64_t v) {
   const tensor::Tensor dx = dx_MD.contiguous();
-  const TokensById by_id = tokens_by_id(ids_M);
+  const TokensById by_id = tokens_by_id(ids_M, dx.device());
   const cuda::EmbeddingTable table{dtype_of(dx), first_row, v, dx.size(1)};
-  const NamedRows rows{tensor::range(v, ids_M.type()), tensor::empty({v, dx.size(1)}, dx.type().of(tensor::Dtype::fp32))};
-  const tensor::Tensor room = tensor::empty({dispatch::embedding_backward_integers(table)}, ids_M.type());
+  const NamedRows rows{{}, tensor::empty({v, dx.size(1)}, dx.type().of(tensor::Dtype::fp32))};
+  const tensor::Tensor room =
+      tensor::empty({dispatch::embedding_backward_integers(table)}, dx.type().of(tensor::Dtype::int64));
   dispatch::embedding_backward_weight(OnDevice(dx), table, dx.size(0), {by_id.sorted.data<std::int64_t>(), by_id.order.data<std::int64_t>()},
                                   dx.data(), rows.gradient_rD.data<float>(), room.data<std::int64_t>());
   return rows;
