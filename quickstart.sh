@@ -2,6 +2,9 @@
 # To a trained model: takes the Troika that is there, else builds it, then runs `troika demo`: tokenizer, three processes as a pipeline,
 # two data-parallel, a sample. Everything it makes is under runs/quickstart (and build/); a second run continues what is there.
 #   --build                 builds also where a Troika is there
+#   --cuda                  the same, with kernels for NVIDIA GPUs (fetches nvcc: tools/cuda-tools.sh)
+# Builds take the libraries of Debian or Ubuntu; elsewhere all third parties are fetched and linked statically (tools/portable.sh),
+# which always has the kernels.
 # There is: a program `troika` in PATH (a package, a wheel), or an archive troika-VERSION-linux-MACHINE.tar.xz, or what was unpacked
 # from it, in this folder.
 #   STEPS   of the pipeline, 700 by default; the data-parallel run continues for a seventh of them
@@ -13,11 +16,12 @@ die() {
   echo "quickstart: $1" >&2
   exit 2
 }
-build=
+build= cuda=
 case ${1:-} in
   "") ;;
   --build) build=yes ;;
-  *) die "usage: ./quickstart.sh [--build]" ;;
+  --cuda) build=yes cuda=yes ;;
+  *) die "usage: ./quickstart.sh [--build|--cuda]" ;;
 esac
 
 there() { # prints the program that is there
@@ -29,15 +33,26 @@ there() { # prints the program that is there
   find . -maxdepth 3 -path "./troika-*-linux-$(uname -m)/bin/troika" | sort -V | tail -n 1 | grep .
 }
 if [ -n "$build" ] || ! troika=$(there); then
-  troika=build/release/troika
-  title "Packages"
-  command -v apt-get > /dev/null || die "building needs Debian's or Ubuntu's packages; here, take the archive or the wheel (docs/guides/installing.md)"
-  tools/install-packages.sh build
-  echo "all packages are installed"
+  if command -v apt-get > /dev/null; then
+    troika=build/release/troika
+    title "Packages"
+    tools/install-packages.sh build
+    if [ -n "$cuda" ]; then
+      tools/install-packages.sh cuda
+      VIRTUAL_ENV=$(tools/cuda-tools.sh)
+      export VIRTUAL_ENV
+    fi
+    echo "all packages are installed"
 
-  title "Build"
-  [ -f build/release/build.ninja ] || tools/configure.sh programs
-  cmake --build --preset release --target troika
+    title "Build"
+    [ -z "$cuda" ] || tools/configure.sh programs -DTROIKA_CUDA=ON
+    [ -f build/release/build.ninja ] || tools/configure.sh programs
+    cmake --build --preset release --target troika
+  else
+    title "Build"
+    troika=build/portable/$(uname -m)/troika
+    tools/portable.sh "$(uname -m)"
+  fi
 else
   title "Program"
   echo "$troika is there: $("$troika" version)"

@@ -1,7 +1,7 @@
 # Compiles for any Linux with glibc 2.28 or later of TROIKA_PORTABLE (x86_64 or aarch64) by zig's clang, whose C++ library is linked
 # statically. tools/portable.sh fetches it and the sources of third parties (cmake/portable.cmake) and configures with this file.
 cmake_path(SET TROIKA_FETCHED NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../build/portable)
-if(NOT EXISTS ${TROIKA_FETCHED}/zig/ziglang)
+if(NOT EXISTS ${TROIKA_FETCHED}/environment/lib/python3/site-packages/ziglang)
   message(FATAL_ERROR "there is no compiler in ${TROIKA_FETCHED}; tools/portable.sh fetches it")
 endif()
 set(CMAKE_SYSTEM_NAME Linux)

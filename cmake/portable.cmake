@@ -116,8 +116,8 @@ endif()
 foreach(licence fmt=${sources}/fmtlib/LICENSE.rst spdlog=${sources}/spdlog/LICENSE yaml-cpp=${sources}/yaml-cpp/LICENSE pcre2=${sources}/pcre2/LICENCE
         utf8proc=${sources}/utf8proc/LICENSE.md xxhash=${sources}/xxhash/LICENSE libsodium=${sources}/libsodium/LICENSE zlib=${sources}/zlib/LICENSE
         zstd=${sources}/libzstd/LICENSE highway=${sources}/highway/LICENSE nlohmann-json=${sources}/nlohmann-json3/LICENSE.MIT
-        llvm=${TROIKA_FETCHED}/zig/ziglang/lib/libcxx/LICENSE.TXT
-        zig=${TROIKA_FETCHED}/zig/ziglang/LICENSE)
+        llvm=${TROIKA_FETCHED}/environment/lib/python3/site-packages/ziglang/lib/libcxx/LICENSE.TXT
+        zig=${TROIKA_FETCHED}/environment/lib/python3/site-packages/ziglang/LICENSE)
   list(APPEND TROIKA_LICENCES ${licence})
 endforeach()
 if(TROIKA_PORTABLE STREQUAL x86_64)

@@ -16,8 +16,6 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 work=$root/build/gpu-proofs
 jobs=${JOBS:-$(nproc)}
 gpus="80 86 89 90 100 120"
-compilers="nvidia-cuda-nvcc==13.0.88 nvidia-cuda-crt==13.0.88 nvidia-cuda-cccl==13.0.85 nvidia-nvvm==13.0.88 nvidia-cuda-runtime==13.0.96
-  nvidia-cuda-nvcc-cu12==12.9.86"
 toolkits=(  # what belongs together
   "nvidia-cuda-runtime-cu12==12.4.127 nvidia-cuda-nvcc-cu12==12.4.131 nvidia-cuda-cccl-cu12==12.9.27 nvidia-cublas-cu12==12.4.5.8 nvidia-nccl-cu12==2.28.9"
   "nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-nvcc-cu12==12.9.86 nvidia-cuda-cccl-cu12==12.9.27 nvidia-cublas-cu12==12.9.1.4 nvidia-nccl-cu12==2.28.9"
@@ -51,14 +49,12 @@ kernels_of_log() {
 }
 
 compile_kernels() {
-  [ -x "$work/environment/bin/pip" ] || python3 -m venv "$work/environment" || die "no virtual environment; install python3-venv"
-  # shellcheck disable=SC2086
-  "$work/environment/bin/pip" install -q $compilers || die "pip could not install $compilers"
-  export VIRTUAL_ENV=$work/environment
+  VIRTUAL_ENV=$("$root/tools/cuda-tools.sh")
+  export VIRTUAL_ENV
   cmake --preset release -DTROIKA_TESTS=OFF -DTROIKA_CUDA=ON -B "$work/build" -S "$root" > "$work/configure.log" 2>&1 || { cat "$work/configure.log" && die "configuring failed"; }
   cmake --build "$work/build" -j"$jobs" --target troika > "$work/build.log" 2>&1 || { tail -n 30 "$work/build.log" && die "the program with device code does not build"; }
   local ptxas gpu log status=0
-  ptxas=$(ls "$work"/environment/lib/python3*/site-packages/nvidia/cuda_nvcc/bin/ptxas)
+  ptxas=$(ls "$VIRTUAL_ENV"/lib/python3*/site-packages/nvidia/cuda_nvcc/bin/ptxas)
   for gpu in $gpus; do
     log=$work/ptxas-$gpu.log
     "$ptxas" -v -arch=sm_"$gpu" -O3 "$work/build/src/gpu/kernels.ptx" -o "$work/kernels.cubin" > "$log" 2>&1 || { tail "$log" && die "ptxas refuses the kernels for $gpu"; }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that building, running and testing need; does nothing when all are there.
-#   tools/install-packages.sh [build|test|release|arm64|clusters]
-#       test adds what only the tests use; release: what portable.sh, release.sh and release-check.sh need; arm64: what compiling for and
+#   tools/install-packages.sh [build|test|cuda|release|arm64|clusters]
+#       test adds what only the tests use; cuda: what cuda-tools.sh needs; release: what portable.sh, release.sh and release-check.sh need; arm64: what compiling for and
 #       imitating arm64 needs; clusters: what slurm-proofs.sh and mpi-proofs.sh start
 #   tools/install-packages.sh list MACHINE         prints what a build needs on a MACHINE as uname -m calls it, and GoogleTest
 set -eu
@@ -23,7 +23,8 @@ if [ "$kind" = test ]; then
     chromium chromium-driver fonts-wqy-microhei man-db mandoc zsh fish python3"
   command -v node >/dev/null && command -v npm >/dev/null || packages="$packages nodejs npm"
 fi
-[ "$kind" != release ] || packages="curl unzip python3 python3-pip cmake ninja-build xz-utils binutils gcc libc6-dev qemu-user-static debootstrap iproute2 util-linux"
+[ "$kind" != cuda ] || packages="python3 python3-venv g++ zstd"
+[ "$kind" != release ] || packages="curl unzip python3 python3-pip cmake ninja-build xz-utils zstd binutils g++ libc6-dev qemu-user-static debootstrap iproute2 util-linux"
 
 missing=
 for package in $packages; do

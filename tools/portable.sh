@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Builds troika for any Linux with glibc 2.28 or later: one program per architecture, third parties linked statically, compiled by zig's
-# clang: build/portable/ARCHITECTURE/troika. The compiler and the sources are fetched once, each checked by its hash.
+# clang, with kernels for NVIDIA GPUs: build/portable/ARCHITECTURE/troika. The compiler and the sources are fetched once, each checked by its hash.
 #
 #   tools/portable.sh [x86_64|aarch64...]     (default: both)
 #
 # SOURCES: the folder with what is fetched (default: build/portable/sources); a copy that is kept beside a release builds it again
-# without a network. Needs x86-64, and curl, unzip, python3 with pip, cmake and ninja: tools/install-packages.sh release.
+# without a network. Needs x86-64, and curl, unzip, python3 with pip, cmake, ninja, g++ and zstd: tools/install-packages.sh release.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,7 +18,7 @@ for architecture; do
   case $architecture in x86_64 | aarch64) ;; *) die "'$architecture' is neither x86_64 nor aarch64" ;; esac
 done
 [ "$(uname -m)" = x86_64 ] || die "the compiler that is fetched runs on x86-64"
-for tool in curl unzip python3 cmake ninja; do command -v $tool > /dev/null || die "$tool is missing; tools/install-packages.sh release installs it"; done
+for tool in curl unzip python3 cmake ninja g++ zstd; do command -v $tool > /dev/null || die "$tool is missing; tools/install-packages.sh release installs it"; done
 folder=$PWD/build/portable
 fetched=${SOURCES:-$folder/sources}
 mkdir -p "$fetched" "$folder/unpacked" "$folder/zig"
@@ -39,8 +39,17 @@ highway 566fc77315878473d9a6bd815f7de78c73734acdcb745c3dde8579560ac5440e $debian
 nlohmann-json3 d69f9deb6a75e2580465c6c4c5111b89c4dc2fa94e3a85fcd2ffcd9a143d9273 $debian/n/nlohmann-json3/nlohmann-json3_3.11.2.orig.tar.gz
 onednn 0cc51ca26c1af6a2bb1e71e378e7046f3ceb3e71791ee9d4e246d50f904a6ea6 $debian/o/onednn/onednn_3.7.2+ds.orig.tar.xz
 "
-zig=ziglang-0.15.2-py3-none-manylinux_2_12_x86_64.manylinux2010_x86_64.musllinux_1_1_x86_64.whl
-zig_hash=806316453d1ede7174ed3fefb8e5348154629089c3bb5fe812dfd0e172fac130
+# HASH PACKAGE==VERSION: packages of the Python registry, for the machine that builds. The compiler; then what makes device code for
+# NVIDIA GPUs: CUDA 13's nvcc, and CUDA 12's ptxas, whose code drivers from 525 on take.
+packages="
+806316453d1ede7174ed3fefb8e5348154629089c3bb5fe812dfd0e172fac130 ziglang==0.15.2
+56fe502eb77625a12f25172caa3cdddb4e4c8ba2c8c17dba44b164761b380f03 nvidia-cuda-nvcc==13.0.88
+2c8043c7c9e02492716426e9919fc78d2c5b3b2a7a768a88e952676b08aa55a4 nvidia-cuda-crt==13.0.88
+e0da7ad981f3a8aff08241b5bfc1af868742a63e2762f53a5171c492ef242649 nvidia-cuda-cccl==13.0.85
+c5f41ffeb6466944a026dfa5317d7d85355c119bbec279205d22f1869d1054e0 nvidia-nvvm==13.0.88
+7f82250d7782aa23b6cfe765ecc7db554bd3c2870c43f3d1821f1d18aebf0548 nvidia-cuda-runtime==13.0.96
+5d6a0d32fdc7ea39917c20065614ae93add6f577d840233237ff08e9a38f58f0 nvidia-cuda-nvcc-cu12==12.9.86
+"
 
 check() { # check HASH FILE
   echo "$1  $2" | sha256sum --check --quiet - || die "'$2' is not what was pinned; remove it and start again"
@@ -63,13 +72,23 @@ while read -r name hash address; do
   echo "$hash" > "$folder/unpacked/$name.hash"
 done <<< "$sources"
 
-# The compiler comes as a package of the Python registry, for the machine that builds.
-[ -s "$fetched/$zig" ] || python3 -m pip download -q --no-deps --only-binary :all: ziglang==0.15.2 -d "$fetched" || die "cannot fetch ziglang"
-check "$zig_hash" "$fetched/$zig"
-[ -x "$folder/zig/ziglang/zig" ] || { unzip -q "$fetched/$zig" -d "$folder/zig" && chmod +x "$folder/zig/ziglang/zig"; }
+export VIRTUAL_ENV=$folder/environment  # where cmake/cuda.cmake looks
+site_packages=$VIRTUAL_ENV/lib/python3/site-packages
+mkdir -p "$site_packages"
+while read -r hash package; do
+  [ -n "$hash" ] || continue
+  name=${package%%==*} version=${package##*==}
+  wheel() { find "$fetched" -name "${name//-/_}-$version-*.whl" -print -quit; }
+  [ -n "$(wheel)" ] || python3 -m pip download -q --no-deps --only-binary :all: "$package" -d "$fetched" || die "cannot fetch $package"
+  check "$hash" "$(wheel)"
+  [ ! -e "$site_packages/$name.hash" ] || [ "$(cat "$site_packages/$name.hash")" != "$hash" ] || continue
+  unzip -qo "$(wheel)" -d "$site_packages"
+  echo "$hash" > "$site_packages/$name.hash"
+done <<< "$packages"
+chmod +x "$site_packages/ziglang/zig" "$site_packages"/nvidia/*/bin/* "$site_packages"/nvidia/*/nvvm/bin/*
 export ZIG_GLOBAL_CACHE_DIR=$folder/zig/cache
 tool() { # tool NAME ARGUMENTS: a program of the compiler under a name of its own
-  printf '#!/bin/sh\nexec "%s/zig/ziglang/zig" %s "$@"\n' "$folder" "$2" > "$folder/zig/$1"
+  printf '#!/bin/sh\nexec "%s/ziglang/zig" %s "$@"\n' "$site_packages" "$2" > "$folder/zig/$1"
   chmod +x "$folder/zig/$1"
 }
 tool ar ar

@@ -29,10 +29,14 @@ class ByDeviceChannel final : public Channel {
     if (in.empty() && out.empty()) return {};
     return of((in.empty() ? out : in).front().tensor).exchange(in, out);
   }
+  std::vector<Transfer> gather(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override {
+    return of(parts.front()).gather(parts, tag);
+  }
   void check() override {
     host_->check();
     device_->check();
   }
+  void prove_order(Channel& world) override { device_->prove_order(world); }
   void abort(const std::string& reason) override {
     host_->abort(reason);
     device_->abort(reason);

@@ -69,6 +69,13 @@ struct Message {
   std::uint32_t tag = 0;
 };
 
+// Those by which every rank gives its part to all others, without the empty ones. Each rank begins with its neighbours,
+// so that not all send to rank 0 at once.
+struct GatherMessages {
+  GatherMessages(const std::vector<tensor::Tensor>& parts, int rank, std::uint32_t tag);
+  std::vector<Message> in, out;
+};
+
 class Channel {
  public:
   virtual ~Channel() = default;
@@ -86,10 +93,21 @@ class Channel {
     for (const Message& message : out) transfers.push_back(send(message.tensor, message.peer, message.tag));
     return transfers;
   }
+  // This rank's part, parts[rank()], to all others, and theirs into the other parts, whose sizes all ranks know. In one
+  // order with exchanges; returns the transfers of the GatherMessages. A backend may hand parts on from rank to rank, so
+  // that a link between hosts carries each once.
+  virtual std::vector<Transfer> gather(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) {
+    const GatherMessages messages(parts, rank(), tag);
+    return exchange(messages.in, messages.out);
+  }
   // Throws PeerError when the channel has failed: the oldest message that is not done is older than the deadline, or a
   // peer or the library told of an error, or after an abort. Does not wait. Where wait() waits it tells, and this does
   // nothing.
   virtual void check() {}
+  // Collective over `world`, a channel of all ranks over host memory: an ordered backend proves that on every edge as
+  // many recvs as sends have been posted, in one order of tags and sizes. BugError that names the edge otherwise. For a
+  // moment when that must hold: the end of a step. Other backends do nothing.
+  virtual void prove_order(Channel& /*world*/) {}
   // Ends every wait, now and later, with PeerError(`reason`): the heartbeat client has learnt that a peer is dead.
   virtual void abort(const std::string& reason) = 0;
 };

@@ -112,6 +112,30 @@ TEST_P(ChannelContract, ASendDoesNotCompleteBeforeItsReceiveIsPosted) {
   });
 }
 
+TEST_P(ChannelContract, GathersPartsInPlaceInOneOrderWithExchanges) {
+  for (const int size : {2, 3, 4}) {
+    auto channels = make(size);
+    run_ranks(channels, [&](Channel& channel) {
+      const int me = channel.rank(), right = (me + 1) % size, left = (me + size - 1) % size;
+      const auto count_of = [](std::int64_t round, int rank) { return (round + rank) % 4 * 50; };  // of one some are empty
+      for (std::int64_t round = 0; round < 6; ++round) {
+        std::vector<Tensor> parts;
+        for (int rank = 0; rank < size; ++rank)
+          parts.push_back(rank == me ? filled(count_of(round, rank), 100 * round + rank)
+                                     : tensor::zeros({count_of(round, rank)}, Dtype::int64));
+        const Tensor in = tensor::zeros({3}, Dtype::int64);
+        std::vector<Transfer> gathering = channel.gather(parts, 5);
+        for (Transfer& transfer : channel.exchange({{in, left, 5}}, {{filled(3, me), right, 5}})) transfer.wait();
+        for (Transfer& transfer : gathering) transfer.wait();
+        EXPECT_TRUE(tensor::equal(in, filled(3, left)));
+        for (int rank = 0; rank < size; ++rank)
+          EXPECT_TRUE(tensor::equal(parts[static_cast<std::size_t>(rank)],
+                                    filled(count_of(round, rank), 100 * round + rank)));
+      }
+    });
+  }
+}
+
 TEST_P(ChannelContract, GathersAndExchangesUnevenParts) {
   auto channels = make(3);
   run_ranks(channels, [&](Channel& channel) {

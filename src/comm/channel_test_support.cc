@@ -36,6 +36,9 @@ class WithServer : public Channel {
   std::vector<Transfer> exchange(const std::vector<Message>& in, const std::vector<Message>& out) override {
     return inner_->exchange(in, out);
   }
+  std::vector<Transfer> gather(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override {
+    return inner_->gather(parts, tag);
+  }
   void check() override { inner_->check(); }
   void abort(const std::string& reason) override { inner_->abort(reason); }
 

@@ -105,16 +105,14 @@ class LoggedChannel : public Channel {
     return follow(inner_->recv(tensor, from, tag), number, from);
   }
   std::vector<Transfer> exchange(const std::vector<Message>& in, const std::vector<Message>& out) override {
-    std::vector<Transfer> transfers = inner_->exchange(in, out);
-    for (std::size_t i = 0; i < transfers.size(); ++i) {
-      const bool receives = i < in.size();
-      const Message& message = receives ? in[i] : out[i - in.size()];
-      const std::uint64_t number = begin(receives ? Way::in : Way::out, message.peer, message.tag, message.tensor);
-      transfers[i] = follow(std::move(transfers[i]), number, message.peer);
-    }
-    return transfers;
+    return follow(inner_->exchange(in, out), in, out);
+  }
+  std::vector<Transfer> gather(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override {
+    const GatherMessages messages(parts, rank(), tag);
+    return follow(inner_->gather(parts, tag), messages.in, messages.out);
   }
   void check() override { inner_->check(); }
+  void prove_order(Channel& world) override { inner_->prove_order(world); }
   void abort(const std::string& reason) override { inner_->abort(reason); }
 
  private:
@@ -132,6 +130,17 @@ class LoggedChannel : public Channel {
   }
   Transfer follow(Transfer inner, std::uint64_t number, int peer) {
     return Transfer(std::make_unique<LoggedTransfer>(std::move(inner), watched_, number, world_rank_of(peer)));
+  }
+
+  std::vector<Transfer> follow(std::vector<Transfer> transfers, const std::vector<Message>& in,
+                               const std::vector<Message>& out) {
+    for (std::size_t i = 0; i < transfers.size(); ++i) {
+      const bool receives = i < in.size();
+      const Message& message = receives ? in[i] : out[i - in.size()];
+      const std::uint64_t number = begin(receives ? Way::in : Way::out, message.peer, message.tag, message.tensor);
+      transfers[i] = follow(std::move(transfers[i]), number, message.peer);
+    }
+    return transfers;
   }
 
   std::unique_ptr<Channel> inner_;

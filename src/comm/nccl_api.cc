@@ -51,6 +51,7 @@ std::shared_ptr<const Api> load(const std::string& library) {
   take("ncclGroupEnd", &api->group_end);
   take("ncclSend", &api->send);
   take("ncclRecv", &api->recv);
+  take("ncclBroadcast", &api->broadcast);
   return api;
 }
 

@@ -64,6 +64,9 @@ struct Api {
   Result (*group_end)() = nullptr;
   Result (*send)(const void* from, std::size_t count, DataType type, int peer, Comm* comm, Stream stream) = nullptr;
   Result (*recv)(void* to, std::size_t count, DataType type, int peer, Comm* comm, Stream stream) = nullptr;
+  // Of all ranks; `from` matters at the root.
+  Result (*broadcast)(const void* from, void* to, std::size_t count, DataType type, int root, Comm* comm,
+                      Stream stream) = nullptr;
 };
 
 std::string version_text(int version);  // "2.28.9" of 22809

@@ -1,6 +1,7 @@
 #include "comm/nccl_channel.h"
 
 #include <fmt/format.h>
+#include <sys/prctl.h>
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +11,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "comm/collectives.h"
 #include "comm/nccl_group.h"
 #include "rendezvous/store.h"
 #include "tensor/tensor.h"
@@ -74,7 +74,7 @@ int NcclChannel::rank() const { return group_->rank; }
 int NcclChannel::size() const { return static_cast<int>(group_->world_ranks.size()); }
 const std::string& NcclChannel::name() const { return group_->name; }
 void NcclChannel::check() { group_->check(); }
-void NcclChannel::abort(const std::string& reason) { group_->end(reason); }
+void NcclChannel::abort(const std::string& reason) { group_->all->end(reason); }
 
 Transfer NcclChannel::send(const tensor::Tensor& tensor, int to, std::uint32_t tag) {
   check_operation(tensor, rank(), size(), to, tag);
@@ -128,6 +128,14 @@ nccl::Result move(const nccl::Api& api, nccl::Comm* comm, nccl::Stream stream, c
   return nccl::Result::success;
 }
 
+// All of one task.
+std::vector<Transfer> transfers_of(const std::shared_ptr<NcclGroup>& group, NcclGroup::Edge edge, const LinkTaskPtr& task,
+                                   std::size_t count) {
+  std::vector<Transfer> transfers;
+  for (std::size_t i = 0; i < count; ++i) transfers.emplace_back(std::make_unique<NcclTransfer>(group, edge, task));
+  return transfers;
+}
+
 }  // namespace
 
 std::vector<Transfer> NcclChannel::exchange(const std::vector<Message>& in, const std::vector<Message>& out) {
@@ -145,56 +153,78 @@ std::vector<Transfer> NcclChannel::exchange(const std::vector<Message>& in, cons
   const std::size_t messages = tensors.size();
   const auto call = [stream = group_->link(edge).stream(), receives = parts_of(in), sends = parts_of(out)](
                         const nccl::Api& api, nccl::Comm* comm) { return move(api, comm, stream, receives, sends); };
-  const LinkTaskPtr task = group_->post(edge, operation, std::move(tensors), call);
-  std::vector<Transfer> transfers;
-  for (std::size_t i = 0; i < messages; ++i) transfers.emplace_back(std::make_unique<NcclTransfer>(group_, edge, task));
-  return transfers;
+  return transfers_of(group_, edge, group_->post(edge, operation, std::move(tensors), call), messages);
 }
 
-std::vector<std::int64_t> NcclChannel::order() const {
-  std::vector<std::int64_t> all;
-  for (int peer = 0; peer < size(); ++peer) {
-    for (const Direction direction : {Direction::send, Direction::recv}) {
-      const LinkOrder order = group_->order(peer, direction);
-      all.push_back(order.messages);
-      all.push_back(static_cast<std::int64_t>(order.digest));
-    }
+std::vector<Transfer> NcclChannel::gather(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) {
+  const NcclGroup::Edge edge{rank(), Direction::exchange, 0};
+  Operation operation{Direction::exchange, 0, 0, tag};
+  std::vector<Part> passed_on;
+  for (int root = 0; root < size(); ++root) {
+    const tensor::Tensor& part = parts.at(static_cast<std::size_t>(root));
+    check_operation(part, rank(), size(), root == rank() ? (root + 1) % size() : root, tag);
+    operation.bytes += part.bytes();
+    if (part.bytes() > 0) passed_on.push_back({part.data(), static_cast<std::size_t>(part.bytes()), root});
   }
-  return all;
+  const auto call = [stream = group_->link(edge).stream(), passed_on](const nccl::Api& api, nccl::Comm* comm) {
+    nccl::Result result = nccl::Result::success;
+    for (const auto& [data, bytes, root] : passed_on) {
+      if (result == nccl::Result::success)
+        result = api.broadcast(data, data, bytes, nccl::DataType::uint8, root, comm, stream);
+    }
+    return result;
+  };
+  const GatherMessages messages(parts, rank(), tag);
+  return transfers_of(group_, edge, group_->post(edge, operation, parts, call),
+                      messages.in.size() + messages.out.size());
+}
+
+void NcclChannel::prove_order(Channel& world) {
+  constexpr std::uint32_t order_tag = 0x1ffffe01;
+  const auto row = [](std::vector<std::int64_t>& rows, int peer) {
+    return tensor::borrow(rows.data() + 2 * peer, {2}, tensor::Dtype::int64);
+  };
+  std::vector<std::int64_t> sent_to_peers, sent_to_me(2 * group_->world_ranks.size());
+  for (int peer = 0; peer < size(); ++peer) {
+    const LinkOrder order = group_->order(peer, Direction::send);
+    sent_to_peers.insert(sent_to_peers.end(), {order.messages, static_cast<std::int64_t>(order.digest)});
+  }
+  std::vector<Transfer> transfers;
+  for (int peer = 0; peer < size(); ++peer) {
+    if (peer == rank()) continue;
+    transfers.push_back(world.recv(row(sent_to_me, peer), group_->world_rank(peer), order_tag));
+    transfers.push_back(world.send(row(sent_to_peers, peer), group_->world_rank(peer), order_tag));
+  }
+  for (Transfer& transfer : transfers) transfer.wait();
+  for (int peer = 0; peer < size(); ++peer) {
+    const std::int64_t* const sent = sent_to_me.data() + 2 * peer;
+    const LinkOrder received = group_->order(peer, Direction::recv);
+    if (peer == rank() || (sent[0] == received.messages && sent[1] == static_cast<std::int64_t>(received.digest))) continue;
+    throw base::BugError(
+        fmt::format("in group '{}' rank {} of {} sent {} messages to rank {}, which received {} {}; NCCL pairs them by "
+                    "order, so the step programs must post both in one order",
+                    name(), peer, size(), sent[0], rank(), received.messages,
+                    sent[0] == received.messages ? "in another order of tags or sizes" : "of them"));
+  }
 }
 
 void connect(NcclChannel& channel, const NcclEdges& edges, const tensor::Device& device) {
   const int ranks = channel.size(), next = (channel.rank() + 1) % ranks, last = (channel.rank() + ranks - 1) % ranks;
-  const auto count = static_cast<std::int64_t>(edges.to.size() + edges.from.size()) + 2;
+  const auto count = static_cast<std::int64_t>(edges.to.size() + edges.from.size()) + 2 + ranks;
   const tensor::Tensor bytes = tensor::zeros({count}, tensor::TensorType(tensor::Dtype::uint8, device));
   std::int64_t used = 0;
   const auto byte = [&] { return bytes.narrow(0, used++, 1); };
   std::vector<Transfer> transfers;
-  if (edges.exchanges == Exchanges::yes)
+  if (edges.exchanges == Exchanges::yes) {
     transfers = channel.exchange({{byte(), last, connect_tag(0)}}, {{byte(), next, connect_tag(0)}});
+    std::vector<tensor::Tensor> parts;
+    while (static_cast<int>(parts.size()) < ranks) parts.push_back(byte());
+    for (Transfer& transfer : channel.gather(parts, connect_tag(0))) transfers.push_back(std::move(transfer));
+  }
   for (const NcclEdge& from : edges.from)
     transfers.push_back(channel.recv(byte(), from.peer, connect_tag(from.message_class)));
   for (const NcclEdge& to : edges.to) transfers.push_back(channel.send(byte(), to.peer, connect_tag(to.message_class)));
   for (Transfer& transfer : transfers) transfer.wait();
-}
-
-void prove_order(const NcclChannel& channel, Channel& control) {
-  std::vector<std::int64_t> mine = channel.order();
-  const auto ranks = static_cast<std::size_t>(channel.size()), me = static_cast<std::size_t>(channel.rank());
-  const tensor::Tensor mine_R4 = tensor::borrow(mine.data(), {channel.size(), 4}, tensor::Dtype::int64);
-  std::vector<tensor::Tensor> all(ranks);
-  for (tensor::Tensor& one : all) one = tensor::empty({channel.size(), 4}, tensor::Dtype::int64);
-  all_gather(control, mine_R4, all);
-  for (std::size_t peer = 0; peer < ranks; ++peer) {
-    const std::int64_t* sent = all[peer].data<std::int64_t>() + 4 * me;
-    const std::int64_t* received = mine.data() + 4 * peer + 2;
-    if (peer == me || (sent[0] == received[0] && sent[1] == received[1])) continue;
-    throw base::BugError(
-        fmt::format("in group '{}' rank {} of {} sent {} messages to rank {}, which received {} {}; NCCL pairs them by "
-                    "order, so the step programs must post both in one order",
-                    channel.name(), peer, ranks, sent[0], me, received[0],
-                    sent[0] == received[0] ? "in another order of tags or sizes" : "of them"));
-  }
 }
 
 struct NcclTransport::Impl {
@@ -203,7 +233,7 @@ struct NcclTransport::Impl {
   std::shared_ptr<const nccl::Api> api;
   std::shared_ptr<rendezvous::StoreClient> store;
   std::shared_ptr<tensor::Streams> streams;
-  std::shared_ptr<NcclGroups> groups = std::make_shared<NcclGroups>();
+  std::shared_ptr<NcclGroups> groups;
   std::map<std::string, int> built;  // groups by name, so that no key is used twice
 };
 
@@ -212,9 +242,11 @@ NcclTransport::NcclTransport(const rendezvous::Identity& identity, const NcclSet
     : impl_(std::make_unique<Impl>()) {
   impl_->identity = identity;
   impl_->settings = settings;
+  impl_->groups = std::make_shared<NcclGroups>(settings.abort_seconds);
   impl_->api = nccl::load(settings.library);
   impl_->store = std::make_shared<rendezvous::StoreClient>(identity, settings.connect_seconds);
   impl_->streams = std::move(streams);
+  ::prctl(PR_SET_TIMERSLACK, 1);  // of this thread: its short sleeps are no longer than they say, instead of 50 us longer
 }
 
 NcclTransport::~NcclTransport() = default;
@@ -237,7 +269,7 @@ std::unique_ptr<NcclChannel> NcclTransport::group(const std::string& name, const
   parts.store = impl_->store;
   parts.streams = impl_->streams;
   const auto group = std::make_shared<NcclGroup>(std::move(parts));
-  impl_->groups->open.push_back(group);
+  impl_->groups->add(group);
   return std::make_unique<NcclChannel>(group);
 }
 

@@ -1,9 +1,9 @@
 // Channels over NCCL, between the devices of the ranks, without a copy in host memory and without a thread that waits.
 //
 // An ordered backend (channel.h): NCCL has no tags and pairs by order, so on each directed edge, from one rank to
-// another for one class of messages, the recvs must be posted in the order of the sends. Sizes must agree too. The checker of step programs sees
-// to both; prove_order() compares what really happened. A program that breaks the rule gets another message's bytes, or
-// stands until the deadline.
+// another for one class of messages, the recvs must be posted in the order of the sends. Sizes must agree too. The
+// checker of step programs sees to both; prove_order() compares what really happened, after the first step of a run. A
+// program that breaks the rule gets another message's bytes, or stands until the deadline.
 //
 // Each directed edge has a lane and a communicator of two ranks, made when both sides have used it first; they meet at
 // the rendezvous store. Until then messages are kept on the host: they move on whenever a channel of the transport is
@@ -14,7 +14,7 @@
 // The exchanges of a group go through one lane and one communicator of all its ranks, in the order in which they are
 // asked for. A device runs CUDA_DEVICE_MAX_CONNECTIONS lanes side by side, 8 unless the environment says otherwise and
 // 32 at most; lanes beyond that share queues and may hold each other up for ever. Nor may the thread blocks of all
-// messages under way and of the work they wait for exceed the device: NcclSettings::max_ctas.
+// messages under way and of the work they wait for exceed the device: NcclCtas.
 #pragma once
 
 #include <cstdint>
@@ -30,17 +30,26 @@
 
 namespace troika::comm {
 
+// Thread blocks of one operation; 0: as many as NCCL likes. Each keeps a multiprocessor busy while the peer is awaited, and
+// recvs are posted early.
+struct NcclCtas {
+  int message = 4, exchange = 16;
+};
+
 struct NcclSettings {
   std::string library = nccl::usual_library;
   double timeout_seconds = 120;  // from the posting of a message to its end on the device
-  int max_ctas = 0;              // thread blocks of one operation; 0: as many as NCCL likes
+  NcclCtas ctas;
   double connect_seconds = 120;  // to the store
+  double abort_seconds = 2;      // a failed transport waits so long for NCCL to let go of the device
 };
 
 class NcclGroup;  // what a channel and its transfers share
 
 // Contract: channel.h. Failures of what is under way are told by check(), and by wait() as far as they are known by
-// then. Destroying the channel tells the peers through the store that this rank has left.
+// then. When one channel of a transport fails, is aborted, or is destroyed while something is under way, all of them
+// fail, and the thread that meets it waits for up to NcclSettings::abort_seconds. Destroying the channel tells the peers
+// through the store that this rank has left.
 class NcclChannel final : public Channel {
  public:
   explicit NcclChannel(std::shared_ptr<NcclGroup> group);
@@ -52,12 +61,11 @@ class NcclChannel final : public Channel {
   Transfer send(const tensor::Tensor& tensor, int to, std::uint32_t tag) override;
   Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override;
   std::vector<Transfer> exchange(const std::vector<Message>& in, const std::vector<Message>& out) override;
+  // Passed on along NCCL's rings, which cross the border of a host once.
+  std::vector<Transfer> gather(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override;
   void check() override;
+  void prove_order(Channel& world) override;
   void abort(const std::string& reason) override;
-
-  // What was posted so far on the edges to and from each rank of the group, as pairs of count and digest: size() x 4
-  // integers.
-  std::vector<std::int64_t> order() const;
 
  private:
   std::shared_ptr<NcclGroup> group_;
@@ -66,7 +74,8 @@ class NcclChannel final : public Channel {
 // One per rank's device.
 class NcclTransport {
  public:
-  // Loads the library and connects to the store that `identity` names. Throws ConfigError (nccl_api.h) or PeerError.
+  // Loads the library and connects to the store that `identity` names, by the thread that will use the channels. Throws
+  // ConfigError (nccl_api.h) or PeerError.
   NcclTransport(const rendezvous::Identity& identity, const NcclSettings& settings,
                 std::shared_ptr<tensor::Streams> streams);
   ~NcclTransport();
@@ -97,10 +106,5 @@ struct NcclEdges {  // of one rank, and whether the group makes exchanges
 // Sends a byte on every edge that is named. All ranks call it, with what their programs use; returns when it is
 // connected.
 void connect(NcclChannel& channel, const NcclEdges& edges, const tensor::Device& device);
-
-// Collective over `control`, a channel of the same ranks over host memory: on every edge as many recvs as sends have
-// been posted, in the same order of tags and sizes. BugError that names the edge otherwise. For a moment when that must
-// hold: the end of a step.
-void prove_order(const NcclChannel& channel, Channel& control);
 
 }  // namespace troika::comm

@@ -300,6 +300,28 @@ TEST(NcclChannel, ConnectsEdgesAndExchangesBeforeTheFirstStep) {
     EXPECT_TRUE(tensor::equal(in[static_cast<std::size_t>(rank)], longs(2, (rank + 2) % 3)));
 }
 
+TEST(NcclChannel, AGatherHandsEachPartToNcclOnceWhateverTheNumberOfRanks) {
+  NcclRanks ranks = make_nccl_ranks(4);
+  const int before = asked_broadcasts();
+  run_nccl_ranks(ranks, [](NcclChannel& channel) {
+    std::vector<Tensor> parts;
+    for (std::int64_t rank = 0; rank < 4; ++rank) parts.push_back(longs(5 * rank, rank == channel.rank() ? rank : 0));
+    for (Transfer& transfer : channel.gather(parts, 1)) transfer.wait();
+    for (std::int64_t rank = 0; rank < 4; ++rank)
+      EXPECT_TRUE(tensor::equal(parts[static_cast<std::size_t>(rank)], longs(5 * rank, rank)));
+  });
+  EXPECT_EQ(asked_broadcasts() - before, 4 * 3);  // by each rank, of the parts that are not empty
+}
+
+TEST(NcclChannel, MessagesTakeFewThreadBlocksAndExchangesMore) {
+  NcclRanks ranks = make_nccl_ranks(3);
+  run_nccl_ranks(ranks, [](NcclChannel& channel) {
+    connect(channel, {{{(channel.rank() + 1) % 3}}, {{(channel.rank() + 2) % 3}}, Exchanges::yes}, tensor::Device());
+  });
+  EXPECT_EQ(asked_max_ctas(2), 4);
+  EXPECT_EQ(asked_max_ctas(3), 16);
+}
+
 TEST(NcclChannel, MessagesOfTwoClassesPassEachOther) {
   NcclRanks ranks = make_nccl_ranks(2);
   run_nccl_ranks(ranks, [](NcclChannel& channel) {
@@ -347,7 +369,7 @@ TEST(NcclChannel, ProvesThatTheOrderOfRecvsIsThatOfSends) {
       two.wait();
       const auto rank = static_cast<std::size_t>(channel.rank());
       try {
-        prove_order(channel, *control[rank]);
+        channel.prove_order(*control[rank]);
       } catch (const base::BugError& error) {
         told[rank] = error.what();
       }

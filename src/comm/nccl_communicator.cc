@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <chrono>
+#include <future>
+#include <system_error>
+#include <thread>
 #include <utility>
 
 namespace troika::comm {
@@ -16,7 +21,9 @@ Communicator::Communicator(std::shared_ptr<const nccl::Api> api, const nccl::Uni
   note(api_->comm_init_rank_config(&comm_, seat.size, id, seat.rank, &config));
 }
 
-Communicator::~Communicator() { abort(); }
+Communicator::~Communicator() {
+  if (comm_ != nullptr) api_->comm_abort(comm_);
+}
 
 void Communicator::note(Result result) {
   if (result == Result::success || result == Result::in_progress || !failure_.empty()) return;
@@ -43,24 +50,35 @@ void Communicator::ask(const Call& call) {
   note(api_->group_end());
 }
 
-void Communicator::abort() {
-  nccl::Comm* comm = nullptr;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    comm = std::exchange(comm_, nullptr);
-    if (failure_.empty()) failure_ = "it was aborted";
+nccl::Comm* Communicator::take(const std::string& why) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (failure_.empty()) failure_ = why;
+  return std::exchange(comm_, nullptr);
+}
+
+void Communicator::abort(const std::vector<std::shared_ptr<Communicator>>& communicators, double seconds) {
+  std::vector<nccl::Comm*> comms;
+  for (const auto& communicator : communicators) comms.push_back(communicator->take("it was aborted"));
+  comms.erase(std::remove(comms.begin(), comms.end(), nullptr), comms.end());
+  if (comms.empty()) return;
+  std::packaged_task<void()> calls([api = communicators.front()->api_, comms] {
+    api->group_start();
+    for (nccl::Comm* comm : comms) api->comm_abort(comm);
+    api->group_end();
+  });
+  const std::future<void> done = calls.get_future();
+  try {
+    std::thread caller(std::move(calls));
+    if (done.wait_for(std::chrono::duration<double>(seconds)) == std::future_status::ready)
+      caller.join();
+    else
+      caller.detach();
+  } catch (const std::system_error&) {  // the system has no thread left: nothing may wait here, so nothing is called
   }
-  if (comm != nullptr) api_->comm_abort(comm);
 }
 
 void Communicator::destroy() {
-  nccl::Comm* comm = nullptr;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    comm = std::exchange(comm_, nullptr);
-    if (failure_.empty()) failure_ = "it was destroyed";
-  }
-  if (comm != nullptr) api_->comm_destroy(comm);
+  if (nccl::Comm* const comm = take("it was destroyed"); comm != nullptr) api_->comm_destroy(comm);
 }
 
 }  // namespace troika::comm

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "comm/nccl_api.h"
 
@@ -19,7 +20,7 @@ struct Seat {
   int size = 2;
 };
 
-// Used by the rank's thread; abort() may come from any thread. NCCL wants calls on one communicator one at a time: a
+// Used by the rank's thread; abort may come from any thread. NCCL wants calls on one communicator one at a time: a
 // lock sees to that, and no call under it waits for a peer.
 class Communicator {
  public:
@@ -33,16 +34,21 @@ class Communicator {
   // Begins the initialisation: busy until all ranks have begun theirs. `max_ctas`: thread blocks of an operation, 0: as
   // NCCL likes.
   Communicator(std::shared_ptr<const nccl::Api> api, const nccl::UniqueId& id, Seat seat, int max_ctas);
-  ~Communicator();  // aborts, unless destroy() came before
+  ~Communicator();  // aborts it alone, unless abort or destroy() came before
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
   State state(std::string* failure);  // `failure` is set when failed
   void ask(const Call& call);         // one operation; only when idle. How it went, state() tells.
-  void abort();                       // ends what is under way on this rank; waits for NCCL's own threads at most
   void destroy();                     // only when everything has been done, on the other ranks too
 
+  // Ends what is under way on this rank, as one group of calls: NCCL waits for the device before it takes a communicator apart,
+  // and the device may stand at a message of another one that is still to be aborted. Returns when NCCL has done it, and after
+  // `seconds` at the latest: then the thread that called NCCL is left behind, and the process has only its last words to say.
+  static void abort(const std::vector<std::shared_ptr<Communicator>>& communicators, double seconds);
+
  private:
+  nccl::Comm* take(const std::string& why);  // null: it was taken before
   void note(nccl::Result result);  // under the lock
 
   const std::shared_ptr<const nccl::Api> api_;

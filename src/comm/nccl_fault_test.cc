@@ -119,6 +119,50 @@ TEST(NcclChannelFault, AnAbortFromAnotherThreadEndsADeviceThatStandsAndAHostThat
   }
 }
 
+// Over connected edges between two ranks.
+std::vector<std::unique_ptr<NcclChannel>> connected_pair(NcclRanks& ranks, const std::string& name) {
+  std::vector<std::unique_ptr<NcclChannel>> channels;
+  for (auto& transport : ranks.transports) channels.push_back(transport->group(name, {0, 1}));
+  run_nccl_ranks(ranks, [&](NcclChannel& world) {
+    const NcclEdge peer{1 - world.rank()};
+    connect(*channels[static_cast<std::size_t>(world.rank())], {{peer}, {peer}}, tensor::Device());
+  });
+  return channels;
+}
+
+TEST(NcclChannelFault, AnAbortWhileMessagesOfSeveralGroupsStandEndsThemTogether) {
+  NcclRanksOptions options;
+  options.abort_seconds = 10;
+  NcclRanks ranks = make_nccl_ranks(2, options);
+  const auto others = connected_pair(ranks, "others"), third = connected_pair(ranks, "third");
+  const Tensor a = eight_bytes(), b = eight_bytes(), c = eight_bytes();
+  Transfer one = others[0]->recv(a, 1, 7), two = third[0]->recv(b, 1, 7), three = third[0]->send(c, 1, 8);
+  const double before = monotonic_seconds();
+  others[0]->abort("the guard wanted it");
+  EXPECT_LT(monotonic_seconds() - before, 5);
+  for (Transfer* transfer : {&one, &two, &three})
+    EXPECT_THAT(text_of<base::PeerError>([&] { transfer->wait(); }), HasSubstr("failed: the guard wanted it"));
+}
+
+TEST(NcclChannelFault, ADeadlineEndsAnAbortThatNcclDoesNotEndItself) {
+  NcclRanksOptions options;
+  options.abort_seconds = 0.2;
+  NcclRanks ranks = make_nccl_ranks(2, options);
+  std::vector<std::unique_ptr<NcclTransport>> beside;  // of the same devices: what stands there is not this transport's to abort
+  for (int rank = 0; rank < 2; ++rank)
+    beside.push_back(make_nccl_transport(ranks, rank, ranks.devices[static_cast<std::size_t>(rank)], options));
+  ranks.transports.swap(beside);
+  const auto others = connected_pair(ranks, "others");
+  ranks.transports.swap(beside);
+  const auto own = connected_pair(ranks, "own");
+  const Tensor a = eight_bytes(), b = eight_bytes();
+  Transfer one = others[0]->recv(a, 1, 7), two = own[0]->recv(b, 1, 7);
+  own[0]->abort("the guard wanted it");
+  EXPECT_THAT(text_of<base::PeerError>([&] { two.wait(); }), HasSubstr("failed: the guard wanted it"));
+  others[0]->abort("the guard wanted that, too");
+  EXPECT_THAT(text_of<base::PeerError>([&] { one.wait(); }), HasSubstr("failed: the guard wanted that, too"));
+}
+
 TEST(NcclChannelFault, AbortsAtAnyMomentEndEveryRankWithoutAHang) {
   for (int moment = 0; moment < 30; ++moment) {
     NcclRanks ranks = make_nccl_ranks(3, {20, static_cast<std::uint64_t>(moment)});

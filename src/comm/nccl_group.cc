@@ -34,11 +34,9 @@ bool NcclGroup::exchange_id(const std::string& at, const Seat& seat, nccl::Uniqu
   return true;
 }
 
-std::shared_ptr<Communicator> NcclGroup::open(const nccl::UniqueId& id, const Seat& seat) {
-  const auto communicator = std::make_shared<Communicator>(api, id, seat, settings.max_ctas);
-  const std::lock_guard<std::mutex> lock(mutex_);
-  if (!failure_.empty()) communicator->abort();
-  communicators_.push_back(communicator);
+std::shared_ptr<Communicator> NcclGroup::open(const nccl::UniqueId& id, const Seat& seat, int max_ctas) {
+  const auto communicator = std::make_shared<Communicator>(api, id, seat, max_ctas);
+  all->keep(this, communicator);
   return communicator;
 }
 
@@ -46,19 +44,21 @@ Link::Meet NcclGroup::meeting(Edge edge) {
   const int peer = edge.peer;
   std::string at = key("exchanges");
   Seat seat{rank, static_cast<int>(world_ranks.size())};
+  int max_ctas = settings.ctas.exchange;
   if (edge.direction != Direction::exchange) {
     const bool sends = edge.direction == Direction::send;
     seat = {sends ? 0 : 1, 2};
+    max_ctas = settings.ctas.message;
     at = key(fmt::format("edge/{}-{}/{}", sends ? rank : peer, sends ? peer : rank, edge.message_class));
   }
-  return [this, at, seat, next = 0.0]() mutable -> std::shared_ptr<Communicator> {
+  return [this, at, seat, max_ctas, next = 0.0]() mutable -> std::shared_ptr<Communicator> {
     const double now = base::monotonic_seconds();
     nccl::UniqueId id{};
     if (now < next || !exchange_id(at, seat, &id)) {
       next = std::max(next, now + meet_seconds);
       return nullptr;
     }
-    return open(id, seat);
+    return open(id, seat, max_ctas);
   };
 }
 
@@ -99,10 +99,8 @@ void NcclGroup::progress() {
   }
 }
 
-void NcclGroups::progress() {
-  for (const auto& weak : open) {
-    if (const auto group = weak.lock()) group->progress();
-  }
+bool NcclGroup::idle() {
+  return std::all_of(links_.begin(), links_.end(), [](const auto& at) { return at.second->oldest() == nullptr; });
 }
 
 void NcclGroup::check() {
@@ -155,40 +153,70 @@ void NcclGroup::leave(const std::string& why) {
   }
 }
 
-std::string NcclGroup::end(const std::string& reason) {
-  std::vector<std::shared_ptr<Communicator>> open;
+void NcclGroup::fail(const Operation& operation, const std::string& cause) {
+  if (all->end("an earlier transfer failed (" + cause + ")").empty()) leave("has given up: " + cause);
+  throw base::PeerError(failure_text(operation, name, cause));
+}
+
+std::string NcclGroup::why_failed() { return closed_ ? "its channel was closed" : all->why_failed(); }
+
+void NcclGroup::close() {
+  closed_ = true;
+  if (all->idle()) {
+    for (const auto& communicator : all->take(this)) communicator->destroy();
+  } else {
+    all->end("the channel of group '" + name + "' was closed");
+  }
+  leave("has left");
+}
+
+void NcclGroups::progress() {
+  for (const auto& weak : open_) {
+    if (const auto group = weak.lock()) group->progress();
+  }
+}
+
+bool NcclGroups::idle() {
+  return std::all_of(open_.begin(), open_.end(), [](const auto& weak) {
+    const auto group = weak.lock();
+    return group == nullptr || group->idle();
+  });
+}
+
+void NcclGroups::keep(const NcclGroup* owner, const std::shared_ptr<Communicator>& communicator) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (failure_.empty()) return communicators_[owner].push_back(communicator);
+  }
+  Communicator::abort({communicator}, abort_seconds_);
+}
+
+std::vector<std::shared_ptr<Communicator>> NcclGroups::take(const NcclGroup* owner) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(communicators_[owner], {});
+}
+
+std::string NcclGroups::end(const std::string& reason) {
   std::string before;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     before = failure_;
     if (failure_.empty()) failure_ = reason;
-    open.swap(communicators_);
   }
-  for (const auto& communicator : open) communicator->abort();
-  return before;
-}
-
-void NcclGroup::fail(const Operation& operation, const std::string& cause) {
-  if (end("an earlier transfer failed (" + cause + ")").empty()) leave("has given up: " + cause);
-  throw base::PeerError(failure_text(operation, name, cause));
-}
-
-std::string NcclGroup::why_failed() {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return failure_;
-}
-
-void NcclGroup::close() {
-  const bool clean =
-      std::all_of(links_.begin(), links_.end(), [](const auto& at) { return at.second->oldest() == nullptr; });
+  const std::lock_guard<std::mutex> lock_aborting(aborting_);
   std::vector<std::shared_ptr<Communicator>> open;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (clean && failure_.empty()) open.swap(communicators_);
+    for (auto& [owner, communicators] : std::exchange(communicators_, {}))
+      open.insert(open.end(), communicators.begin(), communicators.end());
   }
-  for (const auto& communicator : open) communicator->destroy();
-  end("its channel was closed");
-  leave("has left");
+  Communicator::abort(open, abort_seconds_);
+  return before;
+}
+
+std::string NcclGroups::why_failed() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return failure_;
 }
 
 }  // namespace troika::comm

@@ -19,10 +19,29 @@
 
 namespace troika::comm {
 
-// The groups of one rank. Wherever one of them is waited for, all move on: a peer may wait for another one first.
-struct NcclGroups {
-  std::vector<std::weak_ptr<NcclGroup>> open;
+// The groups of one rank. Wherever one of them is waited for, all move on: a peer may wait for another one first. When one fails,
+// all do (Communicator::abort). The rank's thread; end() from any.
+class NcclGroups {
+ public:
+  explicit NcclGroups(double abort_seconds) : abort_seconds_(abort_seconds) {}
+  void add(const std::shared_ptr<NcclGroup>& group) { open_.push_back(group); }
   void progress();
+  bool idle();  // nothing is under way
+
+  void keep(const NcclGroup* owner, const std::shared_ptr<Communicator>& communicator);  // aborts it after end()
+  std::vector<std::shared_ptr<Communicator>> take(const NcclGroup* owner);
+
+  std::string end(const std::string& reason);  // aborts; returns why they had already ended, or ""
+  std::string why_failed();
+
+ private:
+  std::vector<std::weak_ptr<NcclGroup>> open_;
+  const double abort_seconds_;
+  std::mutex aborting_;  // who comes second waits: until the first has done, the device may use memory that he would free
+
+  std::mutex mutex_;     // guards what follows
+  std::string failure_;  // why every wait ends; "" while none does
+  std::map<const NcclGroup*, std::vector<std::shared_ptr<Communicator>>> communicators_;
 };
 
 // What a group is made of.
@@ -39,7 +58,7 @@ struct NcclGroupParts {
   std::shared_ptr<tensor::Streams> streams;
 };
 
-// The rank's thread; end() and why_failed() from any.
+// The rank's thread.
 class NcclGroup : public NcclGroupParts {
  public:
   struct Edge {
@@ -58,11 +77,11 @@ class NcclGroup : public NcclGroupParts {
   // The operation's place in the link's order. Never waits for a peer.
   LinkTaskPtr post(Edge edge, const Operation& operation, std::vector<tensor::Tensor> tensors, Communicator::Call call);
   void progress();  // of what is not in its lane yet
+  bool idle();      // nothing is under way
 
   void check();            // comm::Channel::check
   void check(Link& link);  // only what NCCL tells of it; does not ask the device
   [[noreturn]] void fail(const Operation& operation, const std::string& cause);
-  std::string end(const std::string& reason);  // aborts; returns why the group had already ended, or ""
   std::string why_failed();
   void close();
 
@@ -72,17 +91,14 @@ class NcclGroup : public NcclGroupParts {
   std::string key(const std::string& what) const { return rendezvous::key_of(identity, key_prefix + what); }
   Link::Meet meeting(Edge edge);
   bool exchange_id(const std::string& at, const Seat& seat, nccl::UniqueId* id);
-  std::shared_ptr<Communicator> open(const nccl::UniqueId& id, const Seat& seat);
+  std::shared_ptr<Communicator> open(const nccl::UniqueId& id, const Seat& seat, int max_ctas);
   void check(const LinkTask& oldest);
   std::string who_left();
   void leave(const std::string& why);
 
   std::map<Edge, std::unique_ptr<Link>> links_;
   double looked_at_ = 0;  // at the store
-
-  std::mutex mutex_;     // guards what follows
-  std::string failure_;  // why every wait ends; "" while none does
-  std::vector<std::shared_ptr<Communicator>> communicators_;
+  bool closed_ = false;
 };
 
 }  // namespace troika::comm

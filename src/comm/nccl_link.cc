@@ -38,10 +38,17 @@ void Link::progress() {
 }
 
 void Link::launch() {
-  const double until = base::monotonic_seconds() + 0.01;  // then something is wrong, and the message's wait will tell
+  constexpr double spin_seconds = 50e-6;    // the shortest sleep takes longer than NCCL mostly does
+  constexpr double give_up_seconds = 0.01;  // then something is wrong, and the message's wait will tell
+  const double begin = base::monotonic_seconds();
   progress();
-  while (connected_ && !settled() && failure_.empty() && base::monotonic_seconds() < until) {
-    std::this_thread::sleep_for(std::chrono::microseconds(5));
+  while (connected_ && !settled() && failure_.empty()) {
+    const double spent_seconds = base::monotonic_seconds() - begin;
+    if (spent_seconds > give_up_seconds) return;
+    if (spent_seconds < spin_seconds)
+      std::this_thread::yield();
+    else
+      std::this_thread::sleep_for(std::chrono::microseconds(5));
     progress();
   }
 }

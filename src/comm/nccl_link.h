@@ -48,7 +48,7 @@ class Link {
   // Takes the next steps that are possible without waiting: meeting, connecting, launching. Errors: failed().
   void progress();
   // The same, and when the link has carried a message before, it waits until all are in the lane: that does not depend
-  // on the peer and takes microseconds.
+  // on the peer and takes microseconds, for which it spins.
   void launch();
   bool settled() const { return queued_.empty() && launching_ == nullptr; }  // nothing is left for progress()
 

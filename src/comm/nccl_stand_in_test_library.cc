@@ -3,9 +3,11 @@
 //
 // It is as strict as NCCL allows itself to be. Everything is in progress until it is asked about again; the first
 // operation of a communicator until every rank has asked for one. A send buffers nothing. Operations pair by order;
-// sizes that differ are an error of both sides. An abort is not seen by the others. What NCCL forbids ends the process
-// with a message.
+// sizes that differ are an error of both sides. An abort is not seen by the others. The end of a communicator waits until no
+// operation of another one of its device is under way; aborts of one group have all been told to stop before the first waits.
+// What NCCL forbids ends the process with a message.
 #include <algorithm>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -37,9 +40,11 @@ struct End {
   std::shared_ptr<Clique> clique;
   int rank = 0;
   std::mutex busy;  // never waited for: two threads at once are forbidden
+  const void* device = nullptr;  // null: it has not been asked for an operation
   // guarded by the clique's mutex
   Result error = Result::success;
   bool gone = false;
+  std::size_t broadcasts = 0;  // asked for
 };
 using EndPtr = std::shared_ptr<End>;
 
@@ -62,6 +67,7 @@ struct Clique {
   std::mutex mutex;
   const int size;
   int joined = 0;
+  std::vector<std::pair<int, std::size_t>> broadcasts;                   // in the one order of all ranks: root, bytes
   std::vector<bool> connected;                                           // by rank: has asked for an operation
   std::map<std::pair<int, int>, std::deque<OperationPtr>> sends, recvs;  // by (from, to): at the head of their lanes
 };
@@ -98,7 +104,16 @@ void arrive(Clique& clique, const OperationPtr& operation) {
 // The operations of one group in one stream: they start together and the stream goes on when all are done.
 class Kernel final : public FakeWork {
  public:
-  explicit Kernel(std::vector<OperationPtr> operations) : operations_(std::move(operations)) {}
+  Kernel(const void* device, std::vector<OperationPtr> operations)
+      : device_(device), operations_(std::move(operations)) {
+    const std::lock_guard<std::mutex> lock(kernels().mutex);
+    kernels().all.insert(this);
+  }
+  ~Kernel() override {
+    const std::lock_guard<std::mutex> lock(kernels().mutex);
+    kernels().all.erase(this);
+    kernels().changed.notify_all();
+  }
   bool try_to_do() override {
     bool all_done = true;
     for (const OperationPtr& operation : operations_) {
@@ -112,7 +127,39 @@ class Kernel final : public FakeWork {
     return all_done;
   }
 
+  // Until none on the device is under way.
+  static void await_end(const void* device) {
+    std::unique_lock<std::mutex> lock(kernels().mutex);
+    kernels().changed.wait(lock, [&] {
+      const auto& all = kernels().all;
+      return std::none_of(all.begin(), all.end(), [&](const Kernel* k) { return k->device_ == device && k->stands(); });
+    });
+  }
+  static void one_was_told_to_stop() {
+    const std::lock_guard<std::mutex> lock(kernels().mutex);
+    kernels().changed.notify_all();
+  }
+
  private:
+  struct Kernels {
+    std::mutex mutex;
+    std::condition_variable changed;
+    std::set<const Kernel*> all;
+  };
+  static Kernels& kernels() {  // never destroyed: a thread may wait while the process ends
+    static auto* const made = new Kernels;
+    return *made;
+  }
+
+  bool stands() const {
+    return std::any_of(operations_.begin(), operations_.end(), [](const OperationPtr& operation) {
+      const End& end = *operation->end;
+      const std::lock_guard<std::mutex> lock(end.clique->mutex);
+      return !operation->done && !end.gone && end.error == Result::success;
+    });
+  }
+
+  const void* const device_;
   std::vector<OperationPtr> operations_;
 };
 
@@ -137,9 +184,12 @@ namespace {
 std::mutex registry_mutex;
 std::map<std::string, std::shared_ptr<Clique>> cliques;  // by id
 std::vector<std::unique_ptr<Comm>> comms;                // all there ever were: so that late calls are seen
+int broadcasts = 0;                                      // asked for
+std::map<int, int> max_ctas;                             // by the size of a communicator: what the last one asked for
 
 thread_local int group_depth = 0;
 thread_local std::vector<std::pair<Comm*, Asked>> group;
+thread_local std::vector<Comm*> aborted;  // by the group
 
 // A call on a communicator.
 class Call {
@@ -176,7 +226,7 @@ Result move_on(Comm& comm) {
   }
   std::map<FakeLane*, std::vector<OperationPtr>> kernels;
   for (const Asked& one : launched) kernels[one.lane].push_back(one.operation);
-  for (auto& [lane, operations] : kernels) lane->push(std::make_unique<Kernel>(std::move(operations)));
+  for (auto& [lane, operations] : kernels) lane->push(std::make_unique<Kernel>(lane->device(), std::move(operations)));
   return Result::success;
 }
 
@@ -186,12 +236,20 @@ Result ask(Comm* comm, Stream stream, Operation operation) {
   if (in_progress(*comm)) return Result::invalid_argument;
   auto* lane = static_cast<FakeLane*>(stream);
   operation.end = comm->end;
+  comm->end->device = lane->device();
   operation.ordered = lane->ordered();
   if (operation.kind == Kind::recv && operation.bytes > 0) {
     std::memset(operation.to, troika::tensor::poison, operation.bytes);
   }
   group.push_back({comm, {lane, std::make_shared<Operation>(std::move(operation))}});
   return Result::success;
+}
+
+void note_broadcast(End& end, std::pair<int, std::size_t> one) {
+  const std::lock_guard<std::mutex> lock(end.clique->mutex);
+  auto& all = end.clique->broadcasts;
+  if (end.broadcasts == all.size()) all.push_back(one);
+  if (all[end.broadcasts++] != one) misused("ranks ask for different broadcasts");
 }
 
 // Their memory belongs to others from now on.
@@ -223,6 +281,7 @@ Result ncclCommInitRankConfig(Comm** made, int size, UniqueId id, int rank, Conf
   auto& clique = cliques[std::string(id.bytes, sizeof id.bytes)];
   if (clique == nullptr) clique = std::make_shared<Clique>(size);
   if (clique->size != size || rank < 0 || rank >= size) return Result::invalid_argument;
+  max_ctas[size] = config->max_ctas;
   comms.push_back(std::make_unique<Comm>());
   *made = comms.back().get();
   (*made)->end->clique = clique;
@@ -232,13 +291,23 @@ Result ncclCommInitRankConfig(Comm** made, int size, UniqueId id, int rank, Conf
   return Result::in_progress;
 }
 
+int standInMaxCtas(int size) {
+  const std::lock_guard<std::mutex> lock(registry_mutex);
+  return max_ctas[size];
+}
+
+int standInBroadcasts() {
+  const std::lock_guard<std::mutex> lock(registry_mutex);
+  return broadcasts;
+}
+
 Result ncclCommGetAsyncError(Comm* comm, Result* error) {
   const Call call(comm);
   *error = move_on(*comm);
   return Result::success;
 }
 
-static Result leave(Comm* comm) {
+static void tell_to_stop(Comm* comm) {
   const Call call(comm);
   Clique& clique = *comm->end->clique;
   const std::lock_guard<std::mutex> lock(clique.mutex);
@@ -246,14 +315,26 @@ static Result leave(Comm* comm) {
   for (auto* queues : {&clique.sends, &clique.recvs}) {
     for (auto& [pair, queue] : *queues) forget(queue, comm->end);
   }
+}
+
+static Result end(const std::vector<Comm*>& ended) {
+  for (Comm* comm : ended) tell_to_stop(comm);
+  Kernel::one_was_told_to_stop();
+  for (const Comm* comm : ended) {
+    if (comm->end->device != nullptr) Kernel::await_end(comm->end->device);
+  }
   return Result::success;
 }
 
-Result ncclCommAbort(Comm* comm) { return leave(comm); }
+Result ncclCommAbort(Comm* comm) {
+  if (group_depth == 0) return end({comm});
+  aborted.push_back(comm);
+  return Result::success;
+}
 
 Result ncclCommDestroy(Comm* comm) {
   if (in_progress(*comm)) misused("a communicator is destroyed while it is in progress");
-  return leave(comm);
+  return end({comm});
 }
 
 const char* ncclGetErrorString(Result result) {
@@ -277,6 +358,7 @@ Result ncclGroupEnd() {
     comm->end->clique->connected[static_cast<std::size_t>(comm->end->rank)] = true;
     comm->asked.push_back(std::move(asked));
   }
+  end(std::exchange(aborted, {}));
   return Result::in_progress;
 }
 
@@ -296,6 +378,23 @@ Result ncclRecv(void* to, std::size_t count, DataType, int peer, Comm* comm, Str
   operation.bytes = count;
   operation.peer = peer;
   return ask(comm, stream, operation);
+}
+
+// What comes out: the root sends to all others.
+Result ncclBroadcast(const void* from, void* to, std::size_t count, DataType type, int root, Comm* comm, Stream stream) {
+  const int size = comm->end->clique->size, rank = comm->end->rank;
+  {
+    const std::lock_guard<std::mutex> lock(registry_mutex);
+    ++broadcasts;
+  }
+  note_broadcast(*comm->end, {root, count});
+  if (rank != root) return ncclRecv(to, count, type, root, comm, stream);
+  if (from != to) misused("a broadcast that is not in place");
+  Result result = Result::success;
+  for (int peer = 0; peer < size && result == Result::success; ++peer) {
+    if (peer != root) result = ncclSend(from, count, type, peer, comm, stream);
+  }
+  return result;
 }
 
 }  // extern "C"

@@ -13,4 +13,10 @@ struct RankChannels {
   std::unique_ptr<Channel> world, pp, tp, cp, replicas, saving;
 };
 
+// Collective: Channel::prove_order of all groups that a program uses.
+inline void prove_order(const RankChannels& channels) {
+  for (const auto* channel : {&channels.pp, &channels.tp, &channels.cp, &channels.replicas})
+    (*channel)->prove_order(*channels.world);
+}
+
 }  // namespace troika::comm

@@ -147,6 +147,7 @@ static ParsedSettings parse(CommandLine command_line, const Environment& environ
       merge_layers({std::move(file), read_environment(environment), std::move(command_line.layer)}, Paths::followed);
   if (!result.errors.empty()) throw base::ConfigError(base::lines(result.errors));
   parsed.settings = std::move(result.settings);
+  parsed.states_precision = result.states_precision;
   std::vector<std::string> notes = base::in(result.notes, base::Language::english);
   notes.insert(notes.end(), command_line.notes.begin(), command_line.notes.end());
   for (const std::string& note : notes) parsed.notes.push_back(base::printable(note, 4096));  // they hold values
@@ -160,6 +161,14 @@ ParsedSettings parse_settings(const std::vector<std::string>& arguments, const E
 ParsedSettings parse_settings(const std::vector<std::string>& arguments, const Environment& environment,
                               const FlagTable& own) {
   return parse(read_command_line(arguments, &own, environment), environment);
+}
+
+void take_precision_of_device(ParsedSettings* parsed, int gpus) {
+  const DeviceKind kind = word_or(parsed->settings.train.device, DeviceKind::numbered);
+  const bool on_gpu = kind != DeviceKind::cpu && (kind != DeviceKind::automatic || gpus > 0);
+  if (!on_gpu || parsed->states_precision) return;
+  parsed->settings.precision.compute = Precision::bf16;
+  parsed->notes.emplace_back(texts.bf16_on_gpu.english);
 }
 
 std::string agreement_yaml(const Settings& settings) {

@@ -16,6 +16,7 @@ struct ParsedSettings {
   std::vector<std::string> notes;   // spellings that are accepted and ignored, one sentence each; never their values
   std::vector<std::string> stated;  // keys that the command line itself states: "train.out"
   std::vector<FlagReading::Given> given;  // the command line in its words, a verb's own flags among them
+  bool states_precision = false;          // precision.compute is stated anywhere: file, environment, command line, preset
   bool print_config = false;
   bool help = false;
   bool states(const std::string& key) const;
@@ -30,6 +31,10 @@ ParsedSettings parse_settings(const std::vector<std::string>& arguments, const E
 // The same for a verb with flags beside the settings: `own` takes those and their variables, and its errors are among all others.
 ParsedSettings parse_settings(const std::vector<std::string>& arguments, const Environment& environment,
                               const FlagTable& own);
+
+// Where nobody states precision.compute, a GPU computes in bf16, and a note says so. It is a GPU by train.device, or where that is
+// auto by the `gpus` that this process can use. Before resolve(), on every rank: ranks that decide unlike do not agree on settings.
+void take_precision_of_device(ParsedSettings* parsed, int gpus);
 
 // YAML that parses back to the same settings, sections in order, every field.
 std::string to_yaml(const Settings& settings);

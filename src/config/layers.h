@@ -26,6 +26,7 @@ struct Layer {
 
 struct MergedSettings {
   Settings settings;
+  bool states_precision = false;  // a layer does
   std::vector<base::Text> notes;
   std::vector<base::Text> errors;
 };

@@ -32,6 +32,27 @@ TEST(Layers, ThePresetOfTheHighestPlaceLiesBelowEverything) {
   EXPECT_THAT(result.notes[0], HasSubstr("model.layers 3"));
 }
 
+TEST(Layers, AGpuComputesInBf16UnlessAPlaceStatesAPrecision) {
+  const auto taken = [](const std::vector<std::string>& arguments, int gpus) {
+    ParsedSettings result = parse_settings(arguments, {});
+    take_precision_of_device(&result, gpus);
+    const bool is_told = std::any_of(result.notes.begin(), result.notes.end(), [](const std::string& note) {
+      return note.find("computing in bf16, because the device is a GPU") == 0;
+    });
+    EXPECT_EQ(is_told, !result.states_precision && result.settings.precision.compute == Precision::bf16);
+    return result.settings.precision.compute;
+  };
+  EXPECT_EQ(taken({}, 0), Precision::fp32);
+  EXPECT_EQ(taken({}, 2), Precision::bf16);
+  EXPECT_EQ(taken({"--device", "cpu"}, 2), Precision::fp32);
+  EXPECT_EQ(taken({"--device", "cuda"}, 0), Precision::bf16);
+  EXPECT_EQ(taken({"--device", "cuda:1"}, 0), Precision::bf16);
+  EXPECT_EQ(taken({"--device", "cuda", "--fp32"}, 2), Precision::fp32);
+  EXPECT_EQ(taken({"--device", "cuda", "--fp16"}, 2), Precision::fp16);
+  EXPECT_EQ(taken({yaml("precision: {compute: fp32}\n")}, 2), Precision::fp32);
+  EXPECT_EQ(taken({yaml("train: {steps: 3}\n")}, 2), Precision::bf16);
+}
+
 TEST(Layers, ABatchOfTheCommandLineReplacesTheOneOfTheEnvironment) {
   const Environment environment = {{"BATCH_SIZE", "16"}, {"MICROBATCH_NUM", "4"}};
   const Batch plain = resolved({"--micro-batch-size", "1", "--global-batch-size", "12"}, 2, environment).batch;

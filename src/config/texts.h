@@ -27,6 +27,9 @@ struct ConfigTexts {
   // Of the model and the run.
   base::Bilingual min_lr = {"optimizer.min_lr {} is above optimizer.lr {}: it is where the decay ends, so at most {}",
                             "optimizer.min_lr {} 大于 optimizer.lr {}：它是衰减的终点，最大为 {}"};
+  base::Bilingual bf16_on_gpu = {"computing in bf16, because the device is a GPU and no precision is stated; --fp32 asks for "
+                                 "fp32",
+                                 "设备是 GPU 且没有指定精度，因此用 bf16 计算；如需 fp32，请使用 --fp32"};
   base::Bilingual loss_scale = {"precision.loss_scale {} is below precision.loss_scale_min {}: at least {}",
                                 "precision.loss_scale {} 小于 precision.loss_scale_min {}：至少为 {}"};
   base::Bilingual heads = {"model.heads {} is not a multiple of model.kv_heads {}: {}",

@@ -13,9 +13,7 @@ struct EmbeddingTable {
   std::int64_t first_row = 0, v = 0, D = 0;
 };
 
-// The tokens of a batch by id: the caller sorts them, stably (a stable sort on the device; the ids of a
-// batch are known before its forward). sorted[i] is the id of row order[i] of dx, ascending; equal ids in ascending
-// order of rows.
+// The tokens of a batch by id. sorted[i] is the id of row order[i] of dx, ascending; equal ids in ascending order of rows.
 struct TokensById {
   const std::int64_t *sorted = nullptr, *order = nullptr;  // M each
 };

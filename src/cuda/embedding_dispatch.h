@@ -22,6 +22,12 @@ void embedding_forward(const Run& run, const EmbeddingTable& table, std::int64_t
   });
 }
 
+// sorted, order: M each (TokensById). M^2 comparisons, which for 16384 tokens are a third of a millisecond of an H100.
+template <class Run>
+void sort_tokens(const Run& run, std::int64_t M, const std::int64_t* ids, std::int64_t* sorted, std::int64_t* order) {
+  run(SortTokens{ids, sorted, order, M});
+}
+
 // Elements of int64 that a backward needs as memory until its work is done.
 inline std::int64_t embedding_backward_integers(const EmbeddingTable& table) { return table.v + 1; }
 

@@ -38,6 +38,36 @@ struct EmbeddingForward {
   }
 };
 
+// Tokens in ascending order of ids, equal ones in their own: each looks for its place, which is how many come before it.
+struct SortTokens {
+  static constexpr int threads = 256;
+  struct Shared {
+    std::int64_t ids[threads];
+  };
+
+  const std::int64_t* ids;        // M
+  std::int64_t *sorted, *order;  // M each
+  std::int64_t M;
+
+  TROIKA_HOST_DEVICE std::int64_t blocks() const { return blocks_for(M, threads); }
+
+  template <class Block>
+  TROIKA_DEVICE void operator()(const Block& block, Shared& shared) const {
+    const std::int64_t i = block.index() * threads + block.thread(), id = i < M ? ids[i] : 0;
+    std::int64_t place = 0;
+    for (std::int64_t first = 0; first < M; first += threads) {
+      const std::int64_t other = first + block.thread(), count = M - first < threads ? M - first : threads;
+      if (first > 0) block.barrier();
+      if (other < M) shared.ids[block.thread()] = ids[other];
+      block.barrier();
+      for (std::int64_t j = 0; j < count; ++j) place += shared.ids[j] < id || (shared.ids[j] == id && first + j < i) ? 1 : 0;
+    }
+    if (i >= M) return;
+    sorted[place] = id;
+    order[place] = i;
+  }
+};
+
 // begins[r] = how many tokens have ids below first_row + r.
 struct EmbeddingBegins {
   static constexpr int threads = 256;

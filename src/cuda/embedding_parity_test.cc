@@ -96,6 +96,29 @@ TEST(CudaEmbeddingParity, HasTheBitsOfTheScalarLoops) {
   }
 }
 
+Operation sorting(EmbeddingCase<float>& c, Guarded<std::int64_t>& sorted, Guarded<std::int64_t>& order) {
+  return [&](const OnHost& run) {
+    sorted.clear();
+    order.clear();
+    dispatch::sort_tokens(run, c.shape.M, c.ids.data(), sorted.data(), order.data());
+    return bits_of(sorted, order);
+  };
+}
+
+TEST(CudaEmbeddingParity, TokensAreSortedStably) {
+  for (const std::int64_t M : {0, 1, 255, 256, 700}) {
+    EmbeddingCase<float> c({M, 0, 9, 1, 9, 0});
+    Guarded<std::int64_t> sorted(M), order(M);
+    const Operation sort = sorting(c, sorted, order);
+    sort(OnHost(1));
+    EXPECT_EQ(sorted.bits(), c.sorted.bits());
+    EXPECT_EQ(order.bits(), c.order.bits());
+    if (M < 256) continue;
+    expect_same_bits_in_any_order(sort);
+    expect_faults_are_seen(sort);
+  }
+}
+
 TEST(CudaEmbedding, OrdersAndPlantedFaults) {
   for (const EmbeddingShape& shape : {EmbeddingShape{60, 4, 7, 264, 15, 0}, EmbeddingShape{60, 4, 7, 5, 15, 0}}) {
     EmbeddingCase<Bf16> c(shape);

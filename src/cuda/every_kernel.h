@@ -45,6 +45,7 @@ void every_kernel(const Run& run) {
   scatter_rows(run, {}, {}, {});
   add_rows(run, {}, {}, {});
   embedding_forward(run, {}, 0, nullptr, nullptr, nullptr);
+  sort_tokens(run, 0, nullptr, nullptr, nullptr);
   embedding_backward_weight(run, {}, 0, {}, nullptr, nullptr, nullptr);
   add_into(run, 0, nullptr, nullptr);
   bits_sum(run, 0, 2, nullptr, nullptr);

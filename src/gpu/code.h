@@ -8,6 +8,8 @@
 
 namespace troika::gpu {
 
+inline constexpr int cuda_of_code = 12;  // whose drivers take it, and all later ones
+
 struct DeviceCode {
   int capability = 0;                  // 86: for 8.6, and where the major number is the same for later minor ones
   bool is_text = false;                // PTX: for that capability and all later ones

@@ -6,16 +6,20 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "gpu/library.h"
 #include "gpu/nvidia.h"
 
 namespace troika::gpu {
 
 static NvidiaHere look_for_nvidia() {
+  NvidiaHere here;
   try {
-    return {std::make_unique<Nvidia>(NvidiaParts{usual_driver, "", device_code()}).release(), ""};
+    if (has_device_code()) here.has_driver = !Library(usual_driver).path().empty();
+    here.accelerator = std::make_unique<Nvidia>(NvidiaParts{usual_driver, "", device_code()}).release();
   } catch (const base::ConfigError& error) {
-    return {nullptr, error.what()};
+    here.missing = error.what();
   }
+  return here;
 }
 
 const NvidiaHere& nvidia_here() {

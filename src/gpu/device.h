@@ -11,6 +11,7 @@ namespace troika::gpu {
 struct NvidiaHere {
   tensor::Accelerator* accelerator = nullptr;  // null: none can be used
   std::string missing;                         // why, in a sentence that begins small; "": there is one
+  bool has_driver = false;
   int devices() const { return accelerator == nullptr ? 0 : accelerator->devices(); }
 };
 // The GPUs of this process: looked for at the first call, and kept until it ends, as tensors on them may outlive all else.

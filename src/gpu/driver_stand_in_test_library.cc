@@ -116,13 +116,20 @@ class Machine {
       }
     }
   }
-  bool step();  // one piece of work of a drawn stream; false when none can be done
-
-  void open(int protection) const {
-    for (const Region& region : regions_) ::mprotect(reinterpret_cast<void*>(region.begin), region_bytes, protection);
+  // Work of drawn streams, until that is so or none can be done, or for so many pieces.
+  void work(const std::function<bool()>& until, int pieces) {
+    if (until()) return;
+    protect(PROT_READ | PROT_WRITE);
+    while (pieces-- > 0 && step() && !until()) {
+    }
+    protect(PROT_NONE);
   }
 
  private:
+  bool step();
+  void protect(int access) const {
+    for (const Region& region : regions_) ::mprotect(reinterpret_cast<void*>(region.begin), region_bytes, access);
+  }
   struct Region {
     std::uint64_t begin = 0, used = 0, peak = 0;
     std::map<std::uint64_t, std::uint64_t> free, taken;
@@ -145,7 +152,9 @@ class Machine {
 // What libraries know as the stream is a FakeLane.
 class Stream final : public FakeLane {
  public:
-  explicit Stream(int of) : device(of) {}
+  explicit Stream(int of) : device_(of) {}
+  int number() const { return device_; }
+  const void* device() const override { return Machine::one().contexts[static_cast<std::size_t>(device_)].get(); }
   bool ordered() override { return true; }
   void push(std::unique_ptr<FakeWork> work) override {
     const std::lock_guard<std::mutex> lock(Machine::one().mutex);
@@ -155,9 +164,11 @@ class Stream final : public FakeLane {
     waiting.push_back(std::move(work));
     ++asked;
   }
-  const int device;
   std::deque<std::unique_ptr<FakeWork>> waiting;
   std::int64_t asked = 0, done = 0;
+
+ private:
+  const int device_;
 };
 
 bool Machine::step() {
@@ -165,10 +176,7 @@ bool Machine::step() {
   for (std::size_t i = 0; i < count; ++i) {
     Stream& stream = *streams[(first + i) % count];
     if (stream.waiting.empty()) continue;
-    open(PROT_READ | PROT_WRITE);
-    const bool did = stream.waiting.front()->try_to_do();
-    open(PROT_NONE);
-    if (!did) continue;
+    if (!stream.waiting.front()->try_to_do()) continue;
     stream.waiting.pop_front();
     ++stream.done;
     return true;
@@ -189,7 +197,7 @@ Stream* stream_of(troika::gpu::StreamHandle* handle) {
 
 // What every call that works on a stream begins with.
 Result check(const Stream* stream) {
-  if (current == nullptr || stream == nullptr || stream->device != current->device) return no_context;
+  if (current == nullptr || stream == nullptr || stream->number() != current->device) return no_context;
   return Machine::one().failure;
 }
 
@@ -322,7 +330,7 @@ Result cuMemcpyAsync(DevicePointer to, DevicePointer from, std::size_t bytes, tr
   for (;;) {  // into the host's ordinary memory: returns when it is done
     const std::lock_guard<std::mutex> lock(machine.mutex);
     if (stream->done >= position) return machine.failure;
-    machine.step();
+    machine.work([&] { return stream->done >= position; }, 1 << 12);
   }
 }
 
@@ -380,7 +388,7 @@ Result cuEventRecord(Event* event, troika::gpu::StreamHandle* handle) {
   Machine& machine = Machine::one();
   const std::lock_guard<std::mutex> lock(machine.mutex);
   Stream* const stream = stream_of(handle);
-  if (event->device != stream->device) return no_context;
+  if (event->device != stream->number()) return no_context;
   if (const Result wrong = check(stream); wrong != Result::success) return wrong;
   event->stream = stream;
   event->position = stream->asked;
@@ -390,8 +398,7 @@ Result cuEventQuery(Event* event) {
   Machine& machine = Machine::one();
   const std::lock_guard<std::mutex> lock(machine.mutex);
   if (machine.failure != Result::success) return machine.failure;
-  for (int i = 0; i < 64 && !event->reached() && machine.step(); ++i) {
-  }
+  machine.work([&] { return event->reached(); }, 1 << 12);
   return event->reached() ? machine.failure : Result::not_ready;
 }
 Result cuEventElapsedTime(float* milliseconds, Event*, Event*) {

@@ -105,7 +105,7 @@ class DirectStreams final : public tensor::Streams {
  private:
   const std::shared_ptr<Room> room_;
   const tensor::Device device_;
-  int next_ = 2;
+  int next_ = 3;
 };
 
 // The same memory, as the host's.

@@ -46,9 +46,8 @@ static void add_packages(const std::string& site_packages, std::vector<std::stri
   for (const std::string& part : parts) folders->push_back(fmt::format("{}/{}/lib", nvidia, part));
 }
 
-static void add_environment(const char* root, std::vector<std::string>* folders) {
-  if (root == nullptr || *root == '\0') return;
-  const std::string lib = std::string(root) + "/lib";
+static void add_environment(const std::string& root, std::vector<std::string>* folders) {
+  const std::string lib = root + "/lib";
   if (!base::directory_exists(lib)) return;
   for (const std::string& name : base::list_directory(lib))
     if (name.rfind("python", 0) == 0) add_packages(fmt::format("{}/{}/site-packages", lib, name), folders);
@@ -60,10 +59,9 @@ std::vector<std::string> library_folders() {
   char program[4096];
   const ssize_t bytes = ::readlink("/proc/self/exe", program, sizeof program);
   const std::string path(program, static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)));
-  if (const auto packages = path.find("/site-packages/"); packages != std::string::npos)
-    add_packages(path.substr(0, packages) + "/site-packages", &folders);
-  add_environment(::getenv("VIRTUAL_ENV"), &folders);
-  add_environment(::getenv("CONDA_PREFIX"), &folders);
+  if (const auto bin = path.rfind("/bin/"); bin != std::string::npos && bin > 0) add_environment(path.substr(0, bin), &folders);
+  for (const char* active : {"VIRTUAL_ENV", "CONDA_PREFIX"})
+    if (const char* const root = ::getenv(active); root != nullptr && *root != '\0') add_environment(root, &folders);
   for (const char* usual : {"/usr/local/cuda/lib64", "/usr/local/cuda/lib"}) folders.push_back(usual);
   return folders;
 }

@@ -28,8 +28,8 @@ class Library {
 // preference. Empty: none.
 std::string find_library(const std::vector<std::string>& folders, const std::vector<std::string>& names);
 
-// Where a machine may have NVIDIA's libraries, best first: beside this program as a wheel has it, in the environment that is
-// active (VIRTUAL_ENV, CONDA_PREFIX), in /usr/local/cuda. docs/decisions/0032 says why the environment is read here.
+// Where a machine may have NVIDIA's libraries, best first: in the Python environment that this program is installed in, in the one
+// that is active (VIRTUAL_ENV, CONDA_PREFIX), in /usr/local/cuda. docs/decisions/0032 says why the environment is read here.
 std::vector<std::string> library_folders();
 
 }  // namespace troika::gpu

@@ -18,7 +18,8 @@ class NvidiaStreams final : public tensor::Streams {
  public:
   explicit NvidiaStreams(NvidiaDevice& device) : one_(device), lanes_{device.compute()} {
     one_.select();
-    new_lane();  // copy_lane
+    new_lane();  // in_lane
+    new_lane();  // out_lane
   }
   ~NvidiaStreams() override {
     try {
@@ -51,7 +52,7 @@ class NvidiaStreams final : public tensor::Streams {
   StreamHandle* of(Lane lane) const { return lanes_.at(static_cast<std::size_t>(lane.number())); }
 
   NvidiaDevice& one_;
-  std::vector<StreamHandle*> lanes_;  // compute_lane, copy_lane, others
+  std::vector<StreamHandle*> lanes_;  // compute_lane, in_lane, out_lane, others
 };
 
 }  // namespace

@@ -82,9 +82,9 @@ TEST_F(NvidiaTest, EveryThreadIsGivenTheDeviceThatItWorksOn) {
     for (Tensor& tensor : there) {
       const auto streams = tensor::make_streams(tensor.device());
       const Tensor back = streams->new_host_tensor({100}, Dtype::fp32);
-      streams->wait(tensor::copy_lane, streams->record(tensor::compute_lane));
-      streams->copy(tensor::copy_lane, back, tensor);
-      tensor::await(streams->record(tensor::copy_lane), [] {});
+      streams->wait(tensor::in_lane, streams->record(tensor::compute_lane));
+      streams->copy(tensor::in_lane, back, tensor);
+      tensor::await(streams->record(tensor::in_lane), [] {});
       EXPECT_TRUE(tensor::equal(back, tensor.cpu()));
       tensor.reset();
     }
@@ -110,9 +110,9 @@ TEST_F(NvidiaTest, HostMemoryIsNotGivenOutAgainBeforeTheDeviceHasReadIt) {
     const Tensor here = streams->new_host_tensor({1000}, Dtype::fp32);
     here.fill(i);
     there.push_back(tensor::empty({1000}, {Dtype::fp32, one}));
-    streams->wait(tensor::copy_lane, streams->record(tensor::compute_lane));
-    streams->copy(tensor::copy_lane, there.back(), here);
-    streams->wait(tensor::compute_lane, streams->record(tensor::copy_lane));
+    streams->wait(tensor::in_lane, streams->record(tensor::compute_lane));
+    streams->copy(tensor::in_lane, there.back(), here);
+    streams->wait(tensor::compute_lane, streams->record(tensor::in_lane));
   }
   for (int i = 0; i < 20; ++i) EXPECT_EQ(tensor::largest(there[static_cast<std::size_t>(i)]), i);
 }

@@ -29,6 +29,18 @@ NvidiaDriver nvidia_driver_in(const std::string& proc, const std::string& dev) {
   return loaded ? NvidiaDriver::loaded : NvidiaDriver::absent;
 }
 
+// "NVRM version: NVIDIA UNIX x86_64 Kernel Module  535.104.05  Sat Aug 19 01:15:15 UTC 2023"
+std::optional<int> nvidia_driver_version_in(const std::string& proc) {
+  const std::string path = proc + "/driver/nvidia/version";
+  if (!is_there(path)) return std::nullopt;
+  for (const std::string& word : base::split(base::read_file(path), ' ')) {
+    std::int64_t number = 0;
+    if (const auto point = word.find('.'); point != std::string::npos && base::parse_int(word.substr(0, point), &number))
+      return static_cast<int>(number);
+  }
+  return std::nullopt;
+}
+
 int visible_devices(int count, const std::string& visible) {
   int seen = 0;
   for (const std::string& word : base::split(visible, ',')) {
@@ -49,6 +61,7 @@ std::optional<int> nvidia_devices_in(const std::string& dev, const std::optional
 }
 
 NvidiaDriver nvidia_driver() { return nvidia_driver_in("/proc", "/dev"); }
+std::optional<int> nvidia_driver_version() { return nvidia_driver_version_in("/proc"); }
 std::optional<int> nvidia_devices(const std::optional<std::string>& visible) {
   return nvidia_devices_in("/dev", visible);
 }

@@ -11,6 +11,9 @@ enum class NvidiaDriver { absent, loaded };
 // Also loaded where a driver of WSL or Jetson stands in /dev.
 NvidiaDriver nvidia_driver();
 
+// 535 of its version 535.104.05. Nothing where the machine does not tell, as WSL and Jetson.
+std::optional<int> nvidia_driver_version();
+
 // How many devices a process with this CUDA_VISIBLE_DEVICES (nothing: it is not set) finds. Nothing where the machine does
 // not tell: WSL and Jetson have no file for each device.
 std::optional<int> nvidia_devices(const std::optional<std::string>& visible = std::nullopt);
@@ -21,6 +24,7 @@ int visible_devices(int count, const std::string& visible);
 
 // The same below other roots, for tests: `proc` in place of /proc, `dev` of /dev.
 NvidiaDriver nvidia_driver_in(const std::string& proc, const std::string& dev);
+std::optional<int> nvidia_driver_version_in(const std::string& proc);
 std::optional<int> nvidia_devices_in(const std::string& dev, const std::optional<std::string>& visible);
 
 }  // namespace troika::host

@@ -39,6 +39,18 @@ TEST(Nvidia, DevicesAreTheirNumberedFiles) {
   EXPECT_EQ(machine.devices(""), 0);
 }
 
+TEST(Nvidia, TheDriverTellsItsVersion) {
+  const FakeDevices machine("version", {"proc/driver/nvidia/version"});
+  EXPECT_EQ(nvidia_driver_version_in(machine.root + "/proc"), std::nullopt);
+  for (const char* module : {"x86_64 Kernel Module  ", "Open Kernel Module for x86_64  "}) {
+    base::write_file_atomic(machine.root + "/proc/driver/nvidia/version",
+                            std::string("NVRM version: NVIDIA UNIX ") + module +
+                                "535.104.05  Sat Aug 19 01:15:15 UTC 2023\nGCC version:  gcc version 12.2.0 (Debian)\n");
+    EXPECT_EQ(nvidia_driver_version_in(machine.root + "/proc"), 535);
+  }
+  EXPECT_EQ(nvidia_driver_version_in(machine.root + "/nowhere"), std::nullopt);
+}
+
 TEST(Nvidia, ADriverMayShowNoDevice) {
   const FakeDevices machine("driver alone", {"dev/nvidiactl"});
   EXPECT_EQ(machine.driver(), NvidiaDriver::loaded);

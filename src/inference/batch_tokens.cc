@@ -42,20 +42,18 @@ model::Tokens tokens_of(const data::TokenBatch& batch, const sharding::ContextGr
   const auto own_rows = [&](const std::vector<std::int32_t>& ids) {
     const tensor::Tensor all =
         tensor::borrow(const_cast<std::int32_t*>(ids.data()), {batch.rows, batch.length}, tensor::Dtype::int32);
-    return own(all).to(tensor::Dtype::int64).flatten();
+    return tensor::to_device(own(all).to(tensor::Dtype::int64).flatten(), device);
   };
   model::Tokens tokens;
-  tokens.host_ids_M = own_rows(batch.inputs);
-  tokens.ids_M = tensor::to_device(tokens.host_ids_M, device);
-  tokens.targets_M = tensor::to_device(own_rows(batch.targets), device);
+  tokens.ids_M = own_rows(batch.inputs);
+  tokens.targets_M = own_rows(batch.targets);
   tokens.B = batch.rows;
   tokens.T = positions_t.elements();
   tokens.T_whole = batch.length;
   if (batch.documents == data::Documents::apart) {
     const tensor::Tensor begins_Bt = own(document_begins(batch));
     tokens.documents = context.documents(begins_Bt, batch.length, device);
-    tokens.host_position_BT = places_in_documents(positions_t, begins_Bt);
-    tokens.position_BT = tensor::to_device(tokens.host_position_BT, device);
+    tokens.position_BT = tensor::to_device(places_in_documents(positions_t, begins_Bt), device);
   }
   return tokens;
 }

@@ -9,7 +9,7 @@ namespace troika::inference {
 EvaluationRank::EvaluationRank(const plan::Plan& plan, const data::Samples& samples,
                                std::vector<data::SourcePart> sources, comm::RankChannels& channels,
                                tensor::Streams& streams, executor::Observer& observer, const model::OnLogits& on_logits)
-    : plan_(plan) {
+    : plan_(plan), channels_(channels) {
   const int rank = channels.world->rank();
   const executor::Place place{rank, plan.shape, mesh::coordinate_of(plan.shape, rank)};
   if (plan.shape.tp > 1) tensor_group_ = sharding::TensorGroup(*channels.tp, plan.sequence_parallel());
@@ -35,7 +35,9 @@ void EvaluationRank::load(const weights::FillWeights& fill) {
 }
 
 Evaluation EvaluationRank::evaluate(const Evaluator::AfterRound& after_round) {
-  return evaluator_->run(0, after_round);
+  const Evaluation result = evaluator_->run(0, after_round);
+  comm::prove_order(channels_);
+  return result;
 }
 
 }  // namespace troika::inference

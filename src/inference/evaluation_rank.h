@@ -27,6 +27,7 @@ class EvaluationRank {
 
  private:
   const plan::Plan& plan_;
+  const comm::RankChannels& channels_;
   tensor::Ledger ledger_;
   sharding::TensorGroup tensor_group_;
   sharding::ContextGroup context_group_;

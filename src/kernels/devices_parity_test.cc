@@ -303,14 +303,13 @@ TEST(DevicesParity, AStepWithSumsHasThoseOfTheCpu) {
   EXPECT_TRUE(tensor::equal(there.parameter.cpu(), state.parameter));
 }
 
-TEST(DevicesParity, TheGradientOfATableIsThatOfTheCpuWhereverTheIdsLie) {
+TEST(DevicesParity, TheGradientOfATableIsThatOfTheCpu) {
   const Here here;
   const Tensor ids = tensor::ours(random_ids("ids", 60, 15)), dx = random_normal("dx", {60, 36});
   const NamedRows want = embedding_backward_weight(dx, ids, 3, 9);
   const Tensor whole = tensor::zeros({9, 36});
   tensor::set_rows(whole, want.row_r, want.gradient_rD);
-  for (const Tensor& of : {ids, here.there(ids)})
-    EXPECT_TRUE(tensor::equal(embedding_backward_weight(here.there(dx), of, 3, 9).gradient_rD.cpu(), whole));
+  EXPECT_TRUE(tensor::equal(embedding_backward_weight(here.there(dx), here.there(ids), 3, 9).gradient_rD.cpu(), whole));
 }
 
 TEST(DevicesParity, DropoutHasTheBitsOfTheCpu) {

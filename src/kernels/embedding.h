@@ -16,8 +16,7 @@ struct NamedRows {
   tensor::Tensor row_r;        // int64, of this part, ascending, each once; undefined: every row of it
   tensor::Tensor gradient_rD;  // fp32
 };
-// On a device ids are sorted on the host: where they lie there as well, nothing waits for the device. Ids outside this part are
-// ignored. Repeated ids add up in one order, on every device.
+// Ids outside this part are ignored. Repeated ids add up in one order, on every device.
 NamedRows embedding_backward_weight(const tensor::Tensor& dx_MD, const tensor::Tensor& ids_M, std::int64_t first_row,
                                     std::int64_t v);
 

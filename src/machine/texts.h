@@ -12,6 +12,10 @@ struct MachineTexts {
                               "有 {} 个 rank 没有位置：集群的 {} 只够 {} 个"};
   base::Bilingual hosts = {"{} host{}", "{} 台主机{}"};
   base::Bilingual unknown_flag = {"{0} '{1}' is unknown ({2})", "没有名为“{1}”的 {0}（{2}）"};
+  base::Bilingual old_card = {"Troika's kernels need compute capability {} or later, and this card has {}",
+                              "Troika 的内核需要计算能力 {} 及以上，而该显卡为 {}"};
+  base::Bilingual old_driver = {"driver {0} is older than {1}, which CUDA {2} needs; update it",
+                                "驱动 {0} 早于 CUDA {2} 所需的 {1}；请更新驱动"};
   base::Bilingual device = {"device", "设备"};
   base::Bilingual names = {"the names are {}", "可用的名称有 {}"};
   base::Bilingual did_you_mean = {"did you mean {}?", "您是想写 {} 吗？"};

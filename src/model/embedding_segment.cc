@@ -42,10 +42,9 @@ class EmbeddingSegment final : public Segment {
   void backward_weight(const SegmentLeaves& leaves, const Tokens& tokens, Saved& saved) const override {
     const tensor::Tensor dy_MD = groups_.tensor->all_gather(static_cast<EmbeddingSaved&>(saved).dy_mD, tokens.B * tokens.T);
     const LeafPart dtable(leaves.flat, {0, vocab_.count * D}), dlearned(leaves.flat, {vocab_.count * D, P * D});
-    const tensor::Tensor& ids = tokens.host_ids_M.defined() ? tokens.host_ids_M : tokens.ids_M;
-    dtable.write_rows(kernels::embedding_backward_weight(dy_MD, ids, vocab_.begin, vocab_.count));
+    dtable.write_rows(kernels::embedding_backward_weight(dy_MD, tokens.ids_M, vocab_.begin, vocab_.count));
     if (P > 0)
-      dlearned.write_rows(kernels::embedding_backward_weight(dy_MD, learned_rows_on_host(positions_, tokens), 0, P));
+      dlearned.write_rows(kernels::embedding_backward_weight(dy_MD, learned_rows_of(positions_, tokens), 0, P));
   }
 
  private:

@@ -26,17 +26,19 @@ Positions make_positions(const config::ModelSettings& model, std::int64_t seq_le
   Positions positions;
   positions.seq_len = seq_len;
   const std::vector<std::int64_t> mine = context.positions(seq_len);
+  const auto on_device = [&](const std::vector<std::int64_t>& values) {
+    return tensor::of(values).to(device);
+  };
   if (shape::has_rotary_positions(shape::architecture_of(model))) {
     positions.whole_rope =
         kernels::make_rope_table(sharding::ContextGroup().positions(seq_len), rope_frequencies(model), device);
-    positions.rope = context.size() == 1 ? positions.whole_rope : kernels::rows(positions.whole_rope, tensor::of(mine).to(device));
+    positions.rope = context.size() == 1 ? positions.whole_rope : kernels::rows(positions.whole_rope, on_device(mine));
     return positions;
   }
   if (seq_len > model.max_positions)
     throw base::ConfigError(fmt::format("a sequence of {} tokens for a model that has learned {} positions: at most {}",
                                         seq_len, model.max_positions, model.max_positions));
-  positions.host_index_T = tensor::of(mine);
-  positions.index_T = positions.host_index_T.to(device);
+  positions.index_T = on_device(mine);
   return positions;
 }
 
@@ -45,17 +47,9 @@ kernels::RopeTable rope_of(const Positions& positions, const Tokens& tokens) {
   return {positions.whole_rope.cos_TI, positions.whole_rope.sin_TI, tokens.position_BT};
 }
 
-static tensor::Tensor learned_rows(const tensor::Tensor& position_BT, const tensor::Tensor& index_T, const Tokens& tokens) {
-  return position_BT.defined() ? position_BT.flatten() : tensor::repeat(index_T.narrow(0, 0, tokens.T), tokens.B);
-}
-
 tensor::Tensor learned_rows_of(const Positions& positions, const Tokens& tokens) {
-  return learned_rows(tokens.position_BT, positions.index_T, tokens);
-}
-
-tensor::Tensor learned_rows_on_host(const Positions& positions, const Tokens& tokens) {
-  const bool has_copy = tokens.host_position_BT.defined() || !tokens.position_BT.defined();
-  return learned_rows(has_copy ? tokens.host_position_BT : tokens.position_BT, positions.host_index_T, tokens);
+  if (tokens.position_BT.defined()) return tokens.position_BT.flatten();
+  return tensor::repeat(positions.index_T.narrow(0, 0, tokens.T), tokens.B);
 }
 
 void check_positions(const Positions& positions, const Tokens& tokens, const sharding::ContextGroup& context) {

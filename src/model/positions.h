@@ -16,13 +16,12 @@ namespace troika::model {
 struct Positions {
   std::int64_t seq_len = 0;
   kernels::RopeTable rope, whole_rope;  // rotary; of all positions
-  tensor::Tensor index_T, host_index_T;         // learned; int64
+  tensor::Tensor index_T;                   // learned; int64
 };
 
 // The rows that belong to the positions of `tokens`, which restart at 0 in each packed document.
 kernels::RopeTable rope_of(const Positions& positions, const Tokens& tokens);  // rotary
 tensor::Tensor learned_rows_of(const Positions& positions, const Tokens& tokens);  // learned; int64, [B * T]
-tensor::Tensor learned_rows_on_host(const Positions& positions, const Tokens& tokens);  // where tokens have a copy there
 
 // Of a model with rotary positions.
 kernels::RopeFrequencies rope_frequencies(const config::ModelSettings& model);

@@ -19,12 +19,10 @@ namespace troika::model {
 // tensor-parallel group are given the same.
 struct Tokens {
   tensor::Tensor ids_M;      // int64
-  tensor::Tensor host_ids_M;  // the same on the host; undefined: there is no copy, and backward asks the device
   tensor::Tensor targets_M;  // int64; -100: no loss
   // Where the documents of a sequence are apart; else null and undefined.
   std::shared_ptr<const sharding::LocalDocuments> documents;
-  tensor::Tensor position_BT;       // int64: of every position, within its document
-  tensor::Tensor host_position_BT;  // as host_ids_M
+  tensor::Tensor position_BT;  // int64: of every position, within its document
   std::int64_t B = 0, T = 0;
   std::int64_t T_whole = 0;  // positions of the whole sequence; equal to T without context parallelism
   double loss_scale = 1;     // backward starts from loss_scale / (B * T_whole)

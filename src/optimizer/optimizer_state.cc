@@ -40,9 +40,9 @@ void OptimizerState::fetch() {
   for (std::size_t i = 0; i < stored_.size(); ++i)
     fetched_.push_back(
         tensor::booked_empty(elements_, tensor::Dtype::fp32, streams_.device(), ledger_, tensor::MemoryUse::state));
-  streams_.wait(tensor::copy_lane, streams_.record(tensor::compute_lane));
-  for (std::size_t i = 0; i < stored_.size(); ++i) streams_.copy(tensor::copy_lane, fetched_[i], stored_[i]);
-  arrived_ = streams_.record(tensor::copy_lane);
+  streams_.wait(tensor::in_lane, streams_.record(tensor::compute_lane));
+  for (std::size_t i = 0; i < stored_.size(); ++i) streams_.copy(tensor::in_lane, fetched_[i], stored_[i]);
+  arrived_ = streams_.record(tensor::in_lane);
 }
 
 const tensor::Tensor& OptimizerState::present(int index) {
@@ -62,9 +62,9 @@ void OptimizerState::done(std::int64_t begin, std::int64_t count) const {
 // The compute lane waits before the memory is used again; until then the next buffer's state comes in.
 void OptimizerState::offload() {
   if (!fetched_.empty()) {
-    streams_.wait(tensor::copy_lane, streams_.record(tensor::compute_lane));
-    for (std::size_t i = 0; i < fetched_.size(); ++i) streams_.copy(tensor::copy_lane, stored_[i], fetched_[i]);
-    left_ = streams_.record(tensor::copy_lane);
+    streams_.wait(tensor::out_lane, streams_.record(tensor::compute_lane));
+    for (std::size_t i = 0; i < fetched_.size(); ++i) streams_.copy(tensor::out_lane, stored_[i], fetched_[i]);
+    left_ = streams_.record(tensor::out_lane);
     streams_.wait(tensor::compute_lane, left_);
     fetched_.clear();
   }

@@ -14,7 +14,7 @@
 
 namespace troika::optimizer {
 
-// Owns `count` fp32 tensors of one length, zero at first. Copies between host and device go through the copy lane: those
+// Owns `count` fp32 tensors of one length, zero at first. Copies between host and device go through lanes of their own: those
 // of one buffer beside the step of another. One rank's thread; `streams` outlive it.
 class OptimizerState {
  public:

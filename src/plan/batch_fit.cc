@@ -35,10 +35,10 @@ std::string described(const config::Batch& batch, const std::vector<RankNeeds>& 
   return fmt::format("{} {} ({} of {})", batch.micro, verb, base::format_bytes(need), base::format_bytes(rank.share));
 }
 
-std::int64_t bytes_needed(const config::Resolved& resolved, const DataFacts& data, int world_rank) {
+std::int64_t bytes_needed(const config::Resolved& resolved, const DataFacts& data, int world_rank, Room::Where where) {
   try {
     const Plan plan = make_plan(resolved, data);
-    return plan.memory[static_cast<std::size_t>(mesh::grid_rank_of(plan.shape, world_rank))].with_saving();
+    return memory_in(plan, mesh::grid_rank_of(plan.shape, world_rank), where).with_saving();
   } catch (const base::ConfigError&) {  // more microbatches than a step may have, say
     return -1;
   }
@@ -46,10 +46,10 @@ std::int64_t bytes_needed(const config::Resolved& resolved, const DataFacts& dat
 
 }  // namespace
 
-RankNeeds needs_of_rank(const config::Resolved& resolved, const DataFacts& data, int world_rank, std::int64_t share) {
-  RankNeeds needs{share, {}};
+RankNeeds needs_of_rank(const config::Resolved& resolved, const DataFacts& data, int world_rank, const Room& room) {
+  RankNeeds needs{room.available_bytes / room.ranks, {}};
   for (const config::Batch& batch : resolved.batch_candidates)
-    needs.needs.push_back(bytes_needed(config::with_batch(resolved, batch), data, world_rank));
+    needs.needs.push_back(bytes_needed(config::with_batch(resolved, batch), data, world_rank, room.where));
   return needs;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "plan/plan.h"
+#include "plan/memory_check.h"
 
 namespace troika::plan {
 
@@ -14,7 +14,7 @@ struct RankNeeds {
   std::int64_t share = 0;
   std::vector<std::int64_t> needs;
 };
-RankNeeds needs_of_rank(const config::Resolved& resolved, const DataFacts& data, int world_rank, std::int64_t share);
+RankNeeds needs_of_rank(const config::Resolved& resolved, const DataFacts& data, int world_rank, const Room& room);
 std::string to_text(const RankNeeds& needs);
 RankNeeds parse_rank_needs(const std::string& text);
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "config/micro_batch.h"
 #include "plan/plan_test_support.h"
 
 namespace troika::plan {
@@ -37,6 +38,21 @@ TEST(BatchFit, ACandidateWithoutAPlanDoesNotFit) {
   const std::vector<RankNeeds> ranks = {{14 * gib, {-1, 2 * gib, -1}}};
   EXPECT_EQ(largest_fitting(ranks), 1);
   EXPECT_THAT(describe_fit(candidates(), ranks), testing::HasSubstr("16 does not (no plan can be made)"));
+}
+
+TEST(BatchFit, OnAGpuItsOperationsAndLibrariesCount) {
+  config::Settings s = small_settings();
+  s.batch.find_micro_batch_size = true;
+  s.precision.compute = config::Precision::bf16;
+  const config::Resolved resolved = config::resolve(s, 1);
+  const RankNeeds needs = needs_of_rank(resolved, small_data(), 0, {Room::Where::gpu, 6 * gib, 2});
+  EXPECT_EQ(needs.share, 3 * gib);
+  ASSERT_EQ(needs.needs.size(), resolved.batch_candidates.size());
+  for (std::size_t i = 0; i < needs.needs.size(); ++i) {
+    const Plan plan = make_plan(config::with_batch(resolved, resolved.batch_candidates[i]), small_data());
+    EXPECT_EQ(needs.needs[i], on_gpu(plan.memory.front(), config::Offload::none).total()) << i;
+    EXPECT_GE(needs.needs[i] - gpu_program_bytes, plan.memory.front().at_once) << i;
+  }
 }
 
 TEST(BatchFit, NeedsTravelAsText) {

@@ -24,6 +24,9 @@ void check_build(const std::string& device, const CudaHere& here) {
 void check_presence(const std::string& device, const CudaHere& here) {
   if (here.devices && *here.devices > 0) return;
   if (here.driver == host::NvidiaDriver::absent) refuse_device(device, base::say(texts.no_driver));
+  if (here.driver_version && here.cuda) {  // CUDA finds no device below a driver that is too old
+    if (const auto lack = machine::lack_of_driver(*here.driver_version, *here.cuda)) refuse_device(device, *lack);
+  }
   if (!here.missing.empty()) refuse_device(device, base::in_english_only(here.missing));
   if (here.devices) refuse_device(device, base::say(texts.no_devices));
 }
@@ -53,6 +56,9 @@ void check_device(const std::string& device, const RanksOfHost& ranks, const Cud
   }
   check_build(device, here);
   check_presence(device, here);
+  if (here.capability) {
+    if (const auto lack = machine::lack_of_card(*here.capability)) refuse_device(device, *lack);
+  }
   if (!here.devices) return;
   if (kind == DeviceKind::numbered) check_number(device, *here.devices);
   check_sharing(device, ranks, *here.devices);

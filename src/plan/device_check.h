@@ -7,14 +7,18 @@
 
 #include "config/choices.h"
 #include "host/nvidia.h"
+#include "machine/capability.h"
 
 namespace troika::plan {
 
 struct CudaHere {
   enum class Build { unknown, without_cuda, with_cuda } build = Build::unknown;
   host::NvidiaDriver driver = host::NvidiaDriver::absent;
-  std::optional<int> devices;  // nothing: not known
-  std::string missing{};       // why none of them can be used, where that is known
+  std::optional<int> devices;  // nothing: not known, as below
+  std::optional<int> driver_version = std::nullopt;  // 535 of 535.104.05
+  std::optional<int> cuda = std::nullopt;            // that the build was made for: 12 of 12.8
+  std::optional<machine::Capability> capability = std::nullopt;  // of the device that the rank takes
+  std::string missing{};  // why none of the devices can be used, where that is known
 };
 
 struct RanksOfHost {
@@ -22,9 +26,9 @@ struct RanksOfHost {
   config::Backend backend = config::Backend::automatic;
 };
 
-// `device` is train.device: auto, cpu, cuda or cuda:N. ConfigError: a build that cannot, no driver, no device, no such
-// device, more ranks than devices. Two ranks may share a device over gloo alone, and where comm.backend says so. With auto,
-// ranks compute on the CPU where there is no device or the build has no CUDA.
+// `device` is train.device: auto, cpu, cuda or cuda:N. ConfigError: a build that cannot, no driver or one that is too old, no
+// device, no such device or one that is too old, more ranks than devices. Two ranks may share a device over gloo alone, and
+// where comm.backend says so. With auto, ranks compute on the CPU where there is no device or the build has no CUDA.
 void check_device(const std::string& device, const RanksOfHost& ranks, const CudaHere& here);
 
 }  // namespace troika::plan

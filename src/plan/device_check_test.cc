@@ -40,6 +40,14 @@ TEST(CheckDevice, NoDriverAndNoDeviceAreTwoThings) {
             "CUDA_VISIBLE_DEVICES, or use --device cpu");
 }
 
+TEST(CheckDevice, WhatIsTooOldIsToldWithWhatIsNeeded) {
+  EXPECT_EQ(refusal("cuda", {}, {Build::with_cuda, loaded, 0, 520, 12}),
+            "train.device is 'cuda', but driver 520 is older than 525, which CUDA 12 needs; update it");
+  EXPECT_EQ(refusal("cuda", {}, {Build::with_cuda, loaded, 1, 525, 12, machine::Capability{7, 5}}),
+            "train.device is 'cuda', but Troika's kernels need compute capability 8.0 or later, and this card has 7.5");
+  EXPECT_EQ(refusal("cuda", {}, {Build::with_cuda, loaded, 1, 580, 13, machine::Capability{12, 0}}), "");
+}
+
 TEST(CheckDevice, ADeviceThatIsNotThereIsToldWithTheLastThatIs) {
   EXPECT_EQ(refusal("cuda:2", {}, {Build::with_cuda, loaded, 2}),
             "train.device is 'cuda:2', but this host has 2 CUDA devices; the last is cuda:1");

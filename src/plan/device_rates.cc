@@ -30,8 +30,9 @@ std::vector<std::string> device_rate_names() {
 }
 
 DeviceRates find_device_rates(const std::string& name) {
+  const machine::Accelerator* const known = machine::accelerator_called(name);
   for (const DeviceRates& rates : all_device_rates()) {
-    if (rates.name == name) return rates;
+    if (rates.name == (known == nullptr ? name : known->name)) return rates;
   }
   const std::string near = base::nearest(name, device_rate_names());
   throw base::ConfigError(base::say(texts.unknown_rates, name,

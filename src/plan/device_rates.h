@@ -15,7 +15,8 @@ struct DeviceRates {
   std::string source;           // what kind of number they are
 };
 
-// The named devices, in the order in which they are listed. ConfigError for another name, with the nearest.
+// The named devices, in the order in which they are listed; accelerators in any spelling (machine/accelerators.h). ConfigError for
+// another name, with the nearest.
 const std::vector<DeviceRates>& all_device_rates();
 DeviceRates find_device_rates(const std::string& name);
 std::vector<std::string> device_rate_names();

@@ -25,12 +25,17 @@ TEST(DeviceRates, SayWhatKindOfNumberTheyAre) {
   }
 }
 
+TEST(DeviceRates, AreThoseOfTheCardInAnySpelling) {
+  EXPECT_EQ(find_device_rates("RTX 4090").name, "rtx-4090");
+  EXPECT_EQ(find_device_rates("NVIDIA H200").name, "h200");
+}
+
 TEST(DeviceRates, RefuseAnotherNameWithTheNearest) {
   try {
-    find_device_rates("h20");
+    find_device_rates("h201");
     FAIL();
   } catch (const base::ConfigError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("--device-rates h20"), HasSubstr("(did you mean h200?)"),
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("--device-rates h201"), HasSubstr("(did you mean h200?)"),
                                     HasSubstr("--tflops and --terabytes")));
   }
 }

@@ -16,12 +16,15 @@ std::int64_t Memory::with_saving() const {
 
 void Memory::note(const Memory& now) {
   note_loading(now);
-  in_steps = std::max(in_steps, now.parameters + now.gradients + now.state + now.activations);
+  in_steps = std::max(in_steps, now.held());
 }
 
 void Memory::note_loss(const Memory& now, std::int64_t logits_bytes) {
-  with_logits =
-      std::max(with_logits, now.parameters + now.gradients + now.state + now.activations + logits_bytes);
+  with_logits = std::max(with_logits, now.held() + logits_bytes);
+}
+
+void Memory::note_operation(const Memory& now, std::int64_t bytes) {
+  in_operations = std::max(in_operations, now.held() + bytes);
 }
 
 void Memory::note_loading(const Memory& now) {
@@ -30,7 +33,21 @@ void Memory::note_loading(const Memory& now) {
   state = std::max(state, now.state);
   activations = std::max(activations, now.activations);
   lasting = std::max(lasting, now.parameters + now.gradients + now.state);
-  at_once = std::max(at_once, now.parameters + now.gradients + now.state + now.activations);
+  at_once = std::max(at_once, now.held());
+}
+
+Memory on_gpu(Memory memory, config::Offload offload) {
+  memory.program = gpu_program_bytes;
+  memory.snapshot = 0;
+  memory.with_logits = std::max(memory.with_logits, memory.in_operations);
+  memory.in_operations = 0;
+  if (offload == config::Offload::none) return memory;
+  memory.at_once -= memory.state;
+  memory.in_steps -= memory.state;
+  memory.with_logits -= memory.state;
+  memory.lasting -= memory.state;
+  memory.state = 0;
+  return memory;
 }
 
 base::Text text_of(const Memory& m) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/language.h"
+#include "config/choices.h"
 
 namespace troika::plan {
 
@@ -12,15 +13,16 @@ namespace troika::plan {
 // 27 MiB; buffers of products take some more).
 inline constexpr std::int64_t program_bytes = std::int64_t{32} << 20;
 
-// What libraries take of a GPU beside tensors, once the process has its context there: cuBLAS's workspace, of the size that
-// CUBLAS_WORKSPACE_CONFIG says.
-inline constexpr std::int64_t gpu_library_bytes = std::int64_t{32} << 20;
+// What a process takes of a GPU beside tensors: code, workspaces of libraries, channels, and what an allocator loses between
+// blocks.
+inline constexpr std::int64_t gpu_program_bytes = std::int64_t{1} << 30;
 
 struct Memory {
   std::int64_t parameters = 0, gradients = 0, state = 0, activations = 0;  // the most of each
   std::int64_t at_once = 0;   // the most of these four together; less than their sum where not all peak at one time
   std::int64_t in_steps = 0;  // the same without what loading frozen weights takes before the first step
   std::int64_t with_logits = 0;  // the most while a loss is computed, with the logits of a chunk of rows, which no ledger has
+  std::int64_t in_operations = 0;  // the most while an operation of a GPU runs, with what it takes beside what a ledger has
   std::int64_t lasting = 0;   // the most of the first three together
   std::int64_t snapshot = 0;  // copied for the first checkpoint that is saved while training runs, and kept; on the host
   std::int64_t program = 0;   // the process itself: threads, buffers of the operations
@@ -29,7 +31,12 @@ struct Memory {
   void note(const Memory& now);          // raises what `now` has more of
   void note_loading(const Memory& now);  // the same before the first step
   void note_loss(const Memory& now, std::int64_t logits_bytes);
+  void note_operation(const Memory& now, std::int64_t bytes);
+  std::int64_t held() const { return parameters + gradients + state + activations; }
 };
+
+// The same on a GPU, with what operations take there; without copies for saving, and without state that is offloaded.
+Memory on_gpu(Memory memory, config::Offload offload);
 
 // "1.7 GiB (parameters 300 MiB, gradients 600 MiB, optimizer 600 MiB, activations 80 MiB, program 250 MiB)"
 base::Text text_of(const Memory& memory);

@@ -1,11 +1,13 @@
 #include "plan/memory_check.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "base/counted.h"
 #include "base/error.h"
 #include "base/say.h"
 #include "base/units.h"
+#include "config/micro_batch.h"
 #include "plan/texts.h"
 
 namespace troika::plan {
@@ -14,21 +16,6 @@ namespace {
 base::Text other_ways_to_fit(const Plan& plan) {
   if (!plan.trains()) return base::say(texts.evaluated);
   return base::say(texts.trained, plan.model().path.empty() ? base::say(texts.smaller_hidden) : base::Text{});
-}
-
-// State that is offloaded lies on the host.
-Memory needed(const Plan& plan, int grid_rank, Room::Where where) {
-  Memory need = plan.memory[static_cast<std::size_t>(grid_rank)];
-  if (where == Room::Where::host) return need;
-  need.program = gpu_library_bytes;
-  need.snapshot = 0;
-  if (plan.settings().parallel.offload == config::Offload::none) return need;
-  need.at_once -= need.state;
-  need.in_steps -= need.state;
-  need.with_logits -= need.state;
-  need.lasting -= need.state;
-  need.state = 0;
-  return need;
 }
 
 // Another place for the optimizer's state that would let the rank fit; nothing where there is none.
@@ -41,25 +28,55 @@ std::optional<base::Text> offload_that_fits(const Plan& plan, const Memory& need
   return base::say(on_gpu ? texts.offload_host : texts.offload_file);
 }
 
+// The largest microbatch up to `most` with which the plan fits; 0: none.
+std::int64_t planned_micro(const Plan& plan, int grid_rank, const Room& room, std::int64_t most) {
+  const config::Batch& now = plan.resolved.batch;
+  const std::int64_t per_rank = now.micro * now.microbatches_per_rank;
+  for (std::int64_t micro = most; micro >= 1; --micro) {
+    if (per_rank % micro != 0) continue;
+    config::Batch batch = now;
+    batch.micro = micro;
+    batch.microbatches_per_rank = per_rank / micro;
+    batch.microbatches = now.global / micro;
+    try {
+      if (fits(make_plan(config::with_batch(plan.resolved, batch), plan.data), grid_rank, room)) return micro;
+    } catch (const base::ConfigError&) {  // more microbatches than a step may have, say
+    }
+  }
+  return 0;
+}
+
+// Of activations that grow with it. Those of a GPU fill it to the brim, and not all of them grow alike.
+std::int64_t fitting_micro(const Plan& plan, int grid_rank, const Room& room) {
+  const Memory need = memory_in(plan, grid_rank, room.where);
+  const std::int64_t share = room.available_bytes / room.ranks, fixed = need.lasting + need.snapshot + need.program;
+  const std::int64_t micro = plan.resolved.batch.micro;
+  const std::int64_t fitting = fixed < share && need.activations > 0 ? micro * (share - fixed) / need.activations : 0;
+  const bool planned = room.where == Room::Where::gpu && plan.trains() && plan.settings().parallel.shares.empty();
+  return planned ? planned_micro(plan, grid_rank, room, std::min(fitting, micro - 1)) : fitting;
+}
+
 }  // namespace
 
+Memory memory_in(const Plan& plan, int grid_rank, Room::Where where) {
+  const Memory& memory = plan.memory[static_cast<std::size_t>(grid_rank)];
+  return where == Room::Where::host ? memory : on_gpu(memory, plan.settings().parallel.offload);
+}
+
 bool fits(const Plan& plan, int grid_rank, const Room& room) {
-  return needed(plan, grid_rank, room.where).with_saving() <= room.available_bytes / room.ranks;
+  return memory_in(plan, grid_rank, room.where).with_saving() <= room.available_bytes / room.ranks;
 }
 
 base::Text describe_lack(const Plan& plan, int grid_rank, const Room& room) {
   return base::say(room.where == Room::Where::gpu ? texts.lack_on_gpu : texts.lack_here,
-                   text_of(needed(plan, grid_rank, room.where)), base::format_bytes(room.available_bytes / room.ranks),
+                   text_of(memory_in(plan, grid_rank, room.where)), base::format_bytes(room.available_bytes / room.ranks),
                    base::counted_text(room.ranks, "rank"));
 }
 
 void check_memory(const Plan& plan, int grid_rank, const Room& room) {
   if (fits(plan, grid_rank, room)) return;
-  const Memory need = needed(plan, grid_rank, room.where);
-  const std::int64_t share = room.available_bytes / room.ranks;
-  const std::int64_t fixed = need.lasting + need.snapshot + need.program;
-  const std::int64_t micro = plan.resolved.batch.micro;
-  const std::int64_t fitting = fixed < share && need.activations > 0 ? micro * (share - fixed) / need.activations : 0;
+  const Memory need = memory_in(plan, grid_rank, room.where);
+  const std::int64_t share = room.available_bytes / room.ranks, fitting = fitting_micro(plan, grid_rank, room);
   const std::optional<base::Text> offload = offload_that_fits(plan, need, room, share);
   const bool without_snapshot = need.total() <= share;
   const base::Text remedy = without_snapshot ? base::say(texts.no_snapshot)

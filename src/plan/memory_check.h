@@ -15,13 +15,14 @@ struct Room {
   int ranks = 1;
 };
 
+// Of a rank of this grid rank there. State that is offloaded lies on the host.
+Memory memory_in(const Plan& plan, int grid_rank, Room::Where where);
 bool fits(const Plan& plan, int grid_rank, const Room& room);
 // "this rank needs 1.2 GiB (...), but its share of this host's free memory is 1.0 GiB (2 ranks here)"
 base::Text describe_lack(const Plan& plan, int grid_rank, const Room& room);
 
-// ConfigError when a rank of this grid rank needs more than its share of the room, with what would fit. On a GPU a lower
-// bound is compared: tensors and cuBLAS's workspace, without what an allocator loses between blocks and what NCCL
-// takes.
+// ConfigError when a rank of this grid rank needs more than its share of the room, with what would fit: on a GPU a microbatch
+// that was planned.
 void check_memory(const Plan& plan, int grid_rank, const Room& room);
 
 }  // namespace troika::plan

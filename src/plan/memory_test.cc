@@ -37,6 +37,17 @@ TEST(Memory, TheLogitsOfAChunkAreThereWhileALossIsComputed) {
   EXPECT_EQ(most.with_saving(), 1583);
 }
 
+TEST(Memory, OfAGpuHasWhatItsOperationsTakeAndNotTheStateOnTheHost) {
+  Memory most;
+  most.note({100, 20, 30, 40});
+  most.note_operation({100, 20, 30, 10}, 500);
+  most.snapshot = 1000;
+  EXPECT_EQ(most.total(), 190) << "of a host";
+  EXPECT_EQ(on_gpu(most, config::Offload::none).with_saving(), gpu_program_bytes + 660);
+  EXPECT_EQ(on_gpu(most, config::Offload::host).with_saving(), gpu_program_bytes + 630);
+  EXPECT_EQ(on_gpu(on_gpu(most, config::Offload::host), config::Offload::host).total(), gpu_program_bytes + 630);
+}
+
 TEST(Memory, NamesEveryPart) {
   const std::string text = describe(Memory{});
   for (const char* part : {"parameters", "gradients", "optimizer", "activations", "program"})

@@ -41,20 +41,22 @@ struct RankNumbers {
   int replica = 0;
   schedule::Bounds bounds;                            // what the passes of each segment hold
   std::int64_t logits_bytes = 0;                      // of a chunk, while the head computes its loss
+  std::int64_t gpu_loss_bytes = 0, gpu_attention_bytes = 0;  // the same on a GPU; of a block's backward there
   std::map<int, std::vector<BucketNumbers>> buckets;  // by segment
 };
 
 bool alike(const RankNumbers& a, const RankNumbers& b) {
   return a.replica == b.replica && a.bounds.saved_bytes == b.bounds.saved_bytes &&
          a.bounds.half_bytes == b.bounds.half_bytes && a.bounds.kept_bytes == b.bounds.kept_bytes &&
-         a.logits_bytes == b.logits_bytes &&
-         a.buckets == b.buckets;
+         a.logits_bytes == b.logits_bytes && a.gpu_attention_bytes == b.gpu_attention_bytes && a.buckets == b.buckets;
+}
+
+shape::MicrobatchShape microbatch_of(const Job& job, const mesh::Coordinate& at) {
+  return {job.resolved.batch.micro, job.positions(at), job.tensor_share(at), job.sequence_parallel(), job.precision()};
 }
 
 schedule::Bounds bytes_of_segments(const Job& job, const mesh::Coordinate& at) {
-  const shape::MicrobatchShape microbatch{job.resolved.batch.micro, job.positions(at), job.tensor_share(at),
-                                          job.sequence_parallel(), job.precision()};
-  auto saved = shape::segment_saved_bytes(job.model(), microbatch, job.saved_activations(), job.trained);
+  auto saved = shape::segment_saved_bytes(job.model(), microbatch_of(job, at), job.saved_activations(), job.trained);
   schedule::Bounds bounds;
   bounds.saved_bytes = std::move(saved.whole);
   bounds.half_bytes = std::move(saved.half);
@@ -63,17 +65,24 @@ schedule::Bounds bytes_of_segments(const Job& job, const mesh::Coordinate& at) {
   return bounds;
 }
 
-std::int64_t logits_of_chunk(const Job& job, const mesh::Coordinate& at) {
+shape::OutputLossShape output_loss_of(const Job& job, const mesh::Coordinate& at) {
   const shape::TensorShare share = job.tensor_share(at);
   const bool trained = job.trains() && job.trained.own(shape::segment_count(job.model()) - 1);
   using Weight = shape::OutputLossShape::Weight;
-  return shape::output_loss_chunk_bytes({job.resolved.batch.micro * job.positions(at), job.model().hidden,
-                                         shape::local_widths(job.model(), share).vocab.count, share.size,
-                                         job.element_bytes(), trained ? Weight::trained : Weight::frozen});
+  return {job.resolved.batch.micro * job.positions(at), job.model().hidden,
+          shape::local_widths(job.model(), share).vocab.count, share.size, job.element_bytes(),
+          trained ? Weight::trained : Weight::frozen};
 }
 
 RankNumbers numbers_of(const Job& job, const Stages& stages, const mesh::Coordinate& at) {
-  RankNumbers numbers{at, job.sum_shape(at).place.index(), bytes_of_segments(job, at), logits_of_chunk(job, at), {}};
+  const shape::OutputLossShape loss = output_loss_of(job, at);
+  RankNumbers numbers{at,
+                      job.sum_shape(at).place.index(),
+                      bytes_of_segments(job, at),
+                      shape::output_loss_chunk_bytes(loss),
+                      shape::output_loss_gpu_bytes(loss),
+                      shape::flash_backward_bytes(job.model(), microbatch_of(job, at)),
+                      {}};
   for (const int g : stages.segments_of(at.pp)) {
     for (const BucketShape& bucket : buckets_of(job, stages, g, job.tensor_share(at))) {
       const shape::ShardPlan shards = shard_plan(job, bucket);
@@ -90,9 +99,7 @@ class Walk {
  public:
   Walk(const Job& job, const schedule::Program& program, const RankNumbers& numbers)
       : element_bytes_(job.element_bytes()),
-        logits_bytes_(numbers.logits_bytes),
-        at_(numbers.at),
-        bounds_(numbers.bounds),
+        numbers_(numbers),
         program_(&program) {
     for (const auto& [segment, buckets] : numbers.buckets) {
       for (const BucketNumbers& bucket : buckets)
@@ -103,9 +110,9 @@ class Walk {
 
   // One run of the program, which begins with what the one before has kept.
   void follow(const schedule::Program& program) {
-    const int grid_rank = program.grid_rank(at_.pp, at_.dp);
+    const int grid_rank = program.grid_rank(numbers_.at.pp, numbers_.at.dp);
     program_ = &program;
-    in_flight_.emplace(program, bounds_, grid_rank);
+    in_flight_.emplace(program, numbers_.bounds, grid_rank);
     for (const Instruction& i : program.ranks[static_cast<std::size_t>(grid_rank)]) {
       for (const Instruction& part : schedule::InFlight::parts_of(program, i)) visit(part);
     }
@@ -146,6 +153,7 @@ class Walk {
     const schedule::Traits& row = schedule::traits(i.kind);
     const bool writes = row.passes == schedule::weight_pass;
     if (writes) write_leaves(i);  // its input is still there
+    if (row.passes == schedule::input_pass) note_attention(i);
     in_flight_->visit_part(i);
     if (row.passes == schedule::forward_pass) note_loss(i);
     finish_awaited(i);
@@ -161,7 +169,14 @@ class Walk {
   void note_loss(const Instruction& i) {
     if (schedule::segments_of(*program_, i).end != program_->segments()) return;
     now_.activations = in_flight_->bytes();
-    most_.note_loss(now_, logits_bytes_);
+    most_.note_loss(now_, numbers_.logits_bytes);
+    most_.note_operation(now_, program_->evaluates() ? numbers_.logits_bytes : numbers_.gpu_loss_bytes);
+  }
+
+  void note_attention(const Instruction& i) {
+    if (i.segment == 0 || i.segment + 1 == program_->segments()) return;
+    now_.activations = in_flight_->bytes();
+    most_.note_operation(now_, numbers_.gpu_attention_bytes);
   }
 
   // The reductions that the instruction waits for; a reduction waits by itself, buffer by buffer.
@@ -262,9 +277,8 @@ class Walk {
     most_.note(now_);
   }
 
-  const std::int64_t element_bytes_, logits_bytes_;
-  const mesh::Coordinate at_;
-  const schedule::Bounds& bounds_;
+  const std::int64_t element_bytes_;
+  const RankNumbers& numbers_;
   const schedule::Program* program_;  // that is followed
   std::optional<schedule::InFlight> in_flight_;
   std::map<int, std::vector<Bucket>> segments_;

@@ -86,8 +86,8 @@ struct PlanTexts {
   // Of memory. These begin a sentence; what helps is its end.
   base::Bilingual lack_here = {"this rank needs {}, but its share of this host's free memory is {} ({} here)",
                                "该 rank 需要 {}，而它在本主机空闲内存中可用的部分是 {}（本机有 {} 个 rank）"};
-  base::Bilingual lack_on_gpu = {"this rank needs at least {}, but its share of its GPU's free memory is {} ({} on it)",
-                                 "该 rank 至少需要 {}，而它在 GPU 空闲内存中可用的部分是 {}（其上有 {} 个 rank）"};
+  base::Bilingual lack_on_gpu = {"this rank needs about {}, but its share of its GPU's free memory is {} ({} on it)",
+                                 "该 rank 约需要 {}，而它在 GPU 空闲内存中可用的部分是 {}（其上有 {} 个 rank）"};
   base::Bilingual lack_and_remedy = {"{}; {}", "{}；可{}"};
   base::Bilingual evaluated = {"use --zero 3 over more ranks, more stages (--pp), --tp, or --precision.compute bf16",
                                "在更多 rank 上使用 --zero 3、增加阶段（--pp）、使用 --tp 或 --precision.compute bf16"};

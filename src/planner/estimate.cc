@@ -85,16 +85,9 @@ class Splitter {
   TimeSplit rank_;
 };
 
-// A device's state that lies in the host's memory is not its own.
 plan::Memory on_device(plan::Memory memory, const Column& column, const machine::Host& host) {
+  if (!host.computes_on_cores()) memory = plan::on_gpu(memory, column.job.settings().parallel.offload);
   memory.program = host.program_bytes;
-  const bool elsewhere = column.job.settings().parallel.offload == config::Offload::host && !host.computes_on_cores();
-  if (!elsewhere) return memory;
-  memory.at_once -= memory.state;
-  memory.in_steps -= memory.state;
-  memory.with_logits -= memory.state;
-  memory.lasting -= memory.state;
-  memory.state = 0;
   return memory;
 }
 

@@ -72,13 +72,43 @@ TEST(Preflight, OfAGpuTheTensorsCountAndNotTheStateOnTheHost) {
   };
   config::Settings s = small_settings();
   const Memory need = make_plan(config::resolve(s, 1), small_data()).memory.front();
-  const std::int64_t enough = need.total() - need.program + gpu_library_bytes;
+  const std::int64_t enough = on_gpu(need, config::Offload::none).total();
   EXPECT_EQ(told_of_gpu(s, enough), "fits");
-  EXPECT_THAT(told_of_gpu(s, enough / 8), HasSubstr("this rank needs at least "));
+  EXPECT_THAT(told_of_gpu(s, enough / 8), HasSubstr("this rank needs about "));
   EXPECT_THAT(told_of_gpu(s, enough / 8), HasSubstr("its share of its GPU's free memory is "));
-  EXPECT_THAT(told_of_gpu(s, enough / 8), HasSubstr("program 32.0 MiB"));
+  EXPECT_THAT(told_of_gpu(s, enough / 8), HasSubstr("program 1.00 GiB"));
   s.parallel.offload = config::Offload::host;
   EXPECT_EQ(told_of_gpu(s, enough - need.state), "fits");
+}
+
+TEST(Preflight, OfAGpuAMicrobatchThatIsToldFits) {
+  config::Settings s = small_settings();
+  s.model.vocab = 40000;
+  s.model.hidden = 128;
+  s.model.ffn = 384;
+  s.precision.compute = config::Precision::bf16;
+  s.batch.seq_len = 512;
+  s.batch.micro_batch_size = 12;
+  const auto room_for = [&](std::int64_t micro) {
+    config::Settings smaller = s;
+    smaller.batch.micro_batch_size = micro;
+    return memory_in(make_plan(config::resolve(smaller, 1), small_data()), 0, Room::Where::gpu).total();
+  };
+  int told_of = 0;
+  for (const std::int64_t micro : {1, 2, 3, 4, 6}) {
+    const Room room{Room::Where::gpu, room_for(micro), 1};
+    try {
+      check_memory(make_plan(config::resolve(s, 1), small_data()), 0, room);
+      FAIL() << "a micro batch of 12 fits where " << micro << " does";
+    } catch (const base::ConfigError& error) {
+      const std::string text = error.what();
+      const auto told = text.find("--micro-batch-size ");
+      if (told == std::string::npos) continue;
+      ++told_of;
+      EXPECT_LE(room_for(std::stoll(text.substr(told + 19))), room.available_bytes) << text;
+    }
+  }
+  EXPECT_GE(told_of, 2);
 }
 
 TEST(Preflight, OnlyTheRanksOfThisHostCount) {

@@ -6,7 +6,6 @@
 namespace troika::planner {
 
 struct RefusalTexts {
-  base::Bilingual no_profile = {"no profile is called '{}'; --gpu knows {}", "没有名为“{}”的档案；--gpu 可用 {}"};
   base::Bilingual nearest_that_fits = {"{}; the nearest layout that fits is {} ({} a rank)",
                                        "{}；最接近的可行布局是 {}（每个 rank {}）"};
 

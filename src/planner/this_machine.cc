@@ -1,12 +1,8 @@
 #include "planner/this_machine.h"
 
-#include <fmt/format.h>
-
-#include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/say.h"
-#include "base/text.h"
 #include "host/cores.h"
 #include "host/memory.h"
 #include "host/nvidia_neighbours.h"
@@ -14,7 +10,6 @@
 #include "machine/cluster_file.h"
 #include "machine/profiles.h"
 #include "machine/texts.h"
-#include "planner/refusal_texts.h"
 
 namespace troika::planner {
 namespace {
@@ -61,13 +56,11 @@ ThisMachine this_machine(const std::string& machine_file) {
 ThisMachine accelerators_of_this_machine(int devices) {
   const auto all = host::nvidia_neighbours(std::nullopt);
   const std::string model = all.empty() ? "" : all.front().model;
-  const machine::Accelerator* kind = machine::accelerator_called(model);
-  if (kind == nullptr)
-    throw base::ConfigError(base::say(refusal_texts.no_profile, model, base::join(machine::accelerator_names(), ", ")));
+  const machine::Accelerator& kind = machine::find_accelerator(model, base::say(machine::machine_texts.device));
   ThisMachine here;
-  here.cluster.hosts.push_back(host_of(*kind, devices, machine::fitted_reach()));
+  here.cluster.hosts.push_back(host_of(kind, devices, machine::fitted_reach()));
   here.cluster.hosts.front().name = base::host_name();
-  here.cluster.network = network_of(*kind, machine::fitted_reach());
+  here.cluster.network = network_of(kind, machine::fitted_reach());
   return here;
 }
 

@@ -175,4 +175,9 @@ SavedBytes segment_saved_bytes(const config::ModelSettings& model, const Microba
   return bytes;
 }
 
+std::int64_t flash_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch) {
+  const std::int64_t heads = local_widths(model, microbatch.share).heads.count;
+  return microbatch.B * microbatch.T * heads * model.head_dim * (4 + 2 * bytes_of(microbatch.precision));
+}
+
 }  // namespace troika::shape

@@ -40,4 +40,8 @@ struct SavedBytes {
 SavedBytes segment_saved_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch,
                                SavedActivations saved, const Trained& trained = {});
 
+// What flash attention computes a block's backward with beside these: the gradient of the queries in fp32, those of keys and
+// values for every query head.
+std::int64_t flash_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch);
+
 }  // namespace troika::shape

@@ -43,6 +43,25 @@ TEST(SavedBytes, OfSegmentsThatAreComputedAgainAreNone) {
   EXPECT_EQ(bytes.half, segment_saved_bytes(narrow(true), {2, 5}, SavedActivations::all).half);
 }
 
+TEST(FlashBackward, OfABlockIsTheArithmetic) {
+  config::ModelSettings model;
+  model.heads = 16;
+  model.kv_heads = 8;
+  model.head_dim = 128;
+  model.vocab = 1000;
+  const MicrobatchShape whole{8, 2048, {}, SequenceParallel::off, config::Precision::bf16};
+  EXPECT_EQ(flash_backward_bytes(model, whole), 8 * 2048 * 16 * 128 * (4 + 2 + 2));
+  EXPECT_EQ(flash_backward_bytes(model, {8, 1024, {1, 2}, SequenceParallel::off, config::Precision::bf16}),
+            flash_backward_bytes(model, whole) / 4);
+}
+
+TEST(OutputLoss, OnAGpuTheGradientOfAChunkLiesBesideItsLogits) {
+  const OutputLossShape qwen3{16384, 1024, 151936, 1, 2}, in_fp32{16384, 1024, 151936, 1, 4}, split{16384, 1024, 75968, 2, 2};
+  EXPECT_EQ(output_loss_gpu_bytes(qwen3), 512LL * 151936 * (4 + 2));
+  EXPECT_EQ(output_loss_gpu_bytes(in_fp32), output_loss_chunk_bytes(in_fp32));
+  EXPECT_EQ(output_loss_gpu_bytes(split), output_loss_chunk_bytes(split)) << "logits are kept, gradients come later";
+}
+
 TEST(OutputLoss, KeepsGradientsWhereTheyTakeLessThanHalfOfTheBytes) {
   EXPECT_EQ(output_loss_keep({2048, 256, 4096, 1, 4}), LossKeep::gradients);
   EXPECT_EQ(output_loss_keep({256, 768, 50257, 1, 4}), LossKeep::logits);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 
 #include "sharding/context_group.h"
@@ -43,14 +44,16 @@ LocalAttention cut(const LocalAttention& whole, const at::Tensor& positions) {
           nullptr};
 }
 
-void expect_parity(const Shape& s, int size, at::ScalarType dtype, double bound) {
+using OnRanks = std::function<void(int size, const std::function<void(comm::Channel&)>& body)>;
+
+void expect_parity(const Shape& s, int size, at::ScalarType dtype, double bound, const OnRanks& on = on_ranks) {
   SCOPED_TRACE(fmt::format("T {} over {} ranks", s.T, size));
   const ContextGroup alone;
   const LocalAttention whole = whole_input(s, dtype);
   const at::Tensor dout = random_normal("dout", 0, tensor::theirs(whole.q_BtnH.sizes()), dtype);
   const auto want = alone.attend(whole, s.T);
   const auto want_gradients = alone.attend_backward(dout, whole, want, s.T);
-  on_ranks(size, [&](comm::Channel& channel) {
+  on(size, [&](comm::Channel& channel) {
     const ContextGroup group(channel);
     const at::Tensor positions = at::tensor(group.positions(s.T), at::kLong);
     LocalAttention local = cut(whole, positions);
@@ -123,6 +126,17 @@ TEST(ContextGroup, SplitEqualsWholeForDocumentsApart) {
     for (const std::int64_t T : {3, 13, 24})
       for (const std::int64_t document : {1, 3, 5, 12})
         expect_parity({2, T, 4, 2, 6, document}, size, at::kFloat, 1e-5);
+  }
+}
+
+TEST(ContextGroup, SplitEqualsWholeOnDevicesThatAreLateWhoseChannelsLookAtNoTag) {
+  std::uint64_t seed = 0;
+  const OnRanks late = [&](int size, const auto& body) { on_late_devices(size, ++seed, body); };
+  for (const int size : {2, 3, 4, 5}) {
+    for (const std::int64_t T : {3, 17, 40}) {
+      for (const auto dtype : {at::kFloat, at::kBFloat16})
+        expect_parity({2, T, 4, 2, 6, T == 17 ? 5 : 0}, size, dtype, dtype == at::kFloat ? 1e-5 : 4 * 0x1p-8, late);
+    }
   }
 }
 

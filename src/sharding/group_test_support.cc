@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "comm/nccl_test_support.h"
 #include "comm/threads_channel.h"
 #include "tensor/libtorch_test_support.h"
 
@@ -28,6 +29,13 @@ void on_ranks(int size, const std::function<void(comm::Channel&)>& body) {
   for (const std::exception_ptr& error : errors) {
     if (error != nullptr) std::rethrow_exception(error);
   }
+}
+
+void on_late_devices(int size, std::uint64_t seed, const std::function<void(comm::Channel&)>& body) {
+  comm::NcclRanksOptions options;
+  options.seed = seed;
+  comm::NcclRanks ranks = comm::make_nccl_ranks(size, options);
+  comm::run_nccl_ranks(ranks, body);
 }
 
 at::Tensor random_normal(const std::string& name, int rank, at::IntArrayRef sizes, at::ScalarType dtype) {

@@ -1,6 +1,7 @@
 // What the tests of the groups share: ranks as threads, and seeded tensors.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -11,6 +12,8 @@ namespace troika::sharding {
 
 // Runs body(channel) on a thread per rank; the first exception of the lowest rank is thrown again here.
 void on_ranks(int size, const std::function<void(comm::Channel&)>& body);
+// The same over the stand-in for NCCL, between fake devices that are late in ways drawn by `seed`.
+void on_late_devices(int size, std::uint64_t seed, const std::function<void(comm::Channel&)>& body);
 
 // Standard normal values of their own for every (name, rank, sizes), rounded to `dtype`.
 at::Tensor random_normal(const std::string& name, int rank, at::IntArrayRef sizes,

@@ -19,7 +19,8 @@ class FakeWork {
 class FakeLane {
  public:
   virtual ~FakeLane() = default;
-  virtual bool ordered() = 0;  // whether work that is asked for now is ordered behind the compute lane
+  virtual const void* device() const = 0;  // the same for all lanes of one device
+  virtual bool ordered() = 0;              // whether work that is asked for now is ordered behind the compute lane
   virtual void push(std::unique_ptr<FakeWork> work) = 0;
 };
 

@@ -153,10 +153,11 @@ class FakeCopy final : public FakeWork {
 
 class QueuedLane final : public FakeLane {
  public:
-  explicit QueuedLane(std::shared_ptr<FakeMachine> machine)
-      : machine_(std::move(machine)), queue_(machine_->new_queue()) {}
+  QueuedLane(std::shared_ptr<FakeMachine> machine, const void* device)
+      : machine_(std::move(machine)), device_(device), queue_(machine_->new_queue()) {}
   ~QueuedLane() override { machine_->drop(queue_); }
 
+  const void* device() const override { return device_; }
   bool ordered() override { return ordered_; }
   void push(std::unique_ptr<FakeWork> work) override { machine_->push(*queue_, std::move(work)); }
 
@@ -175,6 +176,7 @@ class QueuedLane final : public FakeLane {
 
  private:
   std::shared_ptr<FakeMachine> machine_;
+  const void* const device_;
   FakeQueuePtr queue_;
   std::int64_t behind_ = 0;  // the newest event of the compute lane that this one has waited for
   bool ordered_ = false;
@@ -183,13 +185,14 @@ class QueuedLane final : public FakeLane {
 class Fake final : public FakeStreams {
  public:
   explicit Fake(std::shared_ptr<FakeMachine> machine) : machine_(std::move(machine)) {
-    new_lane();  // copy_lane
+    new_lane();  // in_lane
+    new_lane();  // out_lane
   }
   const Device& device() const override { return device_; }
   bool shares_host_memory() const override { return false; }
   Tensor new_host_tensor(const Sizes& sizes, Dtype dtype) override { return empty(sizes, dtype); }
   Lane new_lane() override {
-    lanes_.push_back(std::make_unique<QueuedLane>(machine_));
+    lanes_.push_back(std::make_unique<QueuedLane>(machine_, this));
     return Lane(static_cast<int>(lanes_.size()));
   }
   Event record(Lane lane) override {
@@ -221,7 +224,7 @@ class Fake final : public FakeStreams {
 
   const Device device_;
   std::shared_ptr<FakeMachine> machine_;
-  std::vector<std::unique_ptr<QueuedLane>> lanes_;  // from copy_lane on
+  std::vector<std::unique_ptr<QueuedLane>> lanes_;  // from in_lane on
   std::int64_t recorded_ = 0;                       // events of the compute lane
   std::function<void()> check_;
 };

@@ -31,7 +31,7 @@ class HostStreams final : public Streams {
 
  private:
   const Device device_{};
-  int next_ = copy_lane.number() + 1;
+  int next_ = out_lane.number() + 1;
 };
 
 }  // namespace

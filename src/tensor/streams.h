@@ -12,7 +12,7 @@
 
 namespace troika::tensor {
 
-// compute: every operation on tensors, in the stream that is the thread's current one. copy: between host and device.
+// compute: every operation on tensors, in the stream that is the thread's current one. in and out: from the host to the device and back, which pass each other.
 // Messages have lanes of their own (comm/nccl_link.h), which they get from new_lane().
 class Lane {
  public:
@@ -23,7 +23,7 @@ class Lane {
  private:
   int number_;
 };
-inline const Lane compute_lane(0), copy_lane(1);
+inline const Lane compute_lane(0), in_lane(1), out_lane(2);
 
 // A point in a lane: all that was asked for there before.
 class Event {

@@ -22,7 +22,7 @@ bool is_poison(const Tensor& x) {
 TEST(HostStreams, DoEverythingAtOnce) {
   const auto streams = make_host_streams();
   const Lane lane = streams->new_lane();
-  EXPECT_FALSE(lane == compute_lane || lane == copy_lane || lane == streams->new_lane());
+  EXPECT_FALSE(lane == compute_lane || lane == in_lane || lane == streams->new_lane());
   const Tensor to = floats(0);
   streams->copy(lane, to, floats(3));
   EXPECT_TRUE(equal(to, floats(3)));
@@ -48,9 +48,9 @@ TEST(Await, LooksAgainUntilTheEventHasPassedOrTheCheckThrows) {
 TEST(FakeStreams, CopiesAreDoneLateAndPoisonTheirTargetUntilThen) {
   const auto streams = make_fake_streams(make_fake_machine(1, 5));
   const Tensor from = floats(1), to = floats(2);
-  streams->wait(copy_lane, streams->record(compute_lane));
-  streams->copy(copy_lane, to, from);
-  const Event copied = streams->record(copy_lane);
+  streams->wait(in_lane, streams->record(compute_lane));
+  streams->copy(in_lane, to, from);
+  const Event copied = streams->record(in_lane);
   EXPECT_TRUE(is_poison(to));
   from.fill(4);  // too early: the compute lane has not waited
   streams->wait(compute_lane, copied);
@@ -61,9 +61,9 @@ TEST(FakeStreams, CopiesAreDoneLateAndPoisonTheirTargetUntilThen) {
 TEST(FakeStreams, PollingMovesTheDeviceOn) {
   const auto streams = make_fake_streams(make_fake_machine(1, 5));
   const Tensor from = floats(1), to = floats(2);
-  streams->wait(copy_lane, streams->record(compute_lane));
-  streams->copy(copy_lane, to, from);
-  await(streams->record(copy_lane), [] {});
+  streams->wait(in_lane, streams->record(compute_lane));
+  streams->copy(in_lane, to, from);
+  await(streams->record(in_lane), [] {});
   EXPECT_TRUE(equal(to, from));
 }
 
@@ -71,9 +71,9 @@ TEST(FakeStreams, WorkThatDidNotWaitForTheComputeLaneMovesPoison) {
   const auto streams = make_fake_streams(make_fake_machine(1, 5));
   const Tensor from = floats(1), to = floats(2);
   const auto copied_after = [&](const Event& event) {
-    streams->wait(copy_lane, event);
-    streams->copy(copy_lane, to, from);
-    streams->wait(compute_lane, streams->record(copy_lane));
+    streams->wait(in_lane, event);
+    streams->copy(in_lane, to, from);
+    streams->wait(compute_lane, streams->record(in_lane));
     return equal(to, from);
   };
   const Event first = streams->record(compute_lane);
@@ -119,9 +119,9 @@ TEST(FakeStreams, ALaneWhoseHeadIsNotReadyHoldsNothingElseAndEndsWithAnErrorAfte
   const Lane stuck = streams->new_lane();
   static_cast<FakeLane*>(streams->handle(stuck))->push(std::make_unique<Never>());
   const Tensor from = floats(1), to = floats(2);
-  streams->wait(copy_lane, streams->record(compute_lane));
-  streams->copy(copy_lane, to, from);
-  streams->wait(compute_lane, streams->record(copy_lane));
+  streams->wait(in_lane, streams->record(compute_lane));
+  streams->copy(in_lane, to, from);
+  streams->wait(compute_lane, streams->record(in_lane));
   EXPECT_TRUE(equal(to, from));
   EXPECT_THROW(streams->wait(compute_lane, streams->record(stuck)), base::BugError);
   streams->while_standing([] { throw base::PeerError("dead"); });
@@ -133,9 +133,9 @@ TEST(ForgetfulStreams, LeaveOutTheWaitTheyWereTold) {
   const auto streams = forgetful(device, ForgottenWait::of_another_lane, 1);
   const Tensor from = floats(1), to = floats(2);
   for (const bool done : {true, false, true}) {
-    streams->wait(copy_lane, streams->record(compute_lane));
-    streams->copy(copy_lane, to, from);
-    streams->wait(compute_lane, streams->record(copy_lane));
+    streams->wait(in_lane, streams->record(compute_lane));
+    streams->copy(in_lane, to, from);
+    streams->wait(compute_lane, streams->record(in_lane));
     EXPECT_EQ(equal(to, from), done);
   }
 }

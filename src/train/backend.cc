@@ -6,34 +6,33 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "comm/nccl_api.h"
 #include "tensor/tensor.h"
 
 namespace troika::train {
 using config::Backend;
 
 // Empty when NCCL can carry this rank's tensors.
-static std::string reason_against_nccl(const tensor::Device& device) {
+static std::string reason_against_nccl(const tensor::Device& device, const std::string& library) {
   if (!device.is_cuda())
     return fmt::format(
         "comm.backend nccl carries tensors between NVIDIA GPUs, but this rank computes on {}; use "
         "--comm.backend gloo, or --device cuda",
         name_of(device));
   try {
-    comm::nccl::load(comm::nccl::usual_library);
+    comm::nccl::load(library);
   } catch (const base::ConfigError& error) {
     return error.what();
   }
   return "";
 }
 
-Backend backend_of(Backend asked_for, const tensor::Device& device, int ranks) {
-  if (asked_for == Backend::gloo) return Backend::gloo;
-  if (asked_for == Backend::automatic && (ranks == 1 || device.is_cpu())) return Backend::gloo;
-  const std::string reason = reason_against_nccl(device);
-  if (reason.empty()) return Backend::nccl;
+BackendChoice choose_backend(Backend asked_for, const tensor::Device& device, int ranks, const std::string& library) {
+  if (asked_for == Backend::gloo) return {};
+  if (asked_for == Backend::automatic && (ranks == 1 || device.is_cpu())) return {};
+  const std::string reason = reason_against_nccl(device, library);
+  if (reason.empty()) return {Backend::nccl, ""};
   if (asked_for == Backend::nccl) throw base::ConfigError(reason);
-  return Backend::gloo;
+  return {Backend::gloo, "messages between GPUs go over TCP, through host memory, which is slower than NCCL: " + reason};
 }
 
 std::vector<std::string> device_variables(const std::map<std::string, std::string>& environment) {

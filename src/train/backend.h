@@ -5,15 +5,21 @@
 #include <string>
 #include <vector>
 
+#include "comm/nccl_api.h"
 #include "config/choices.h"
 #include "tensor/tensor.h"
 
 namespace troika::train {
 
-// gloo or nccl, for a rank on `device` of a run of so many ranks, each of which has its device for itself unless gloo is
-// asked for (plan/device_check.h). automatic: nccl between GPUs where the library is here. ConfigError when nccl is asked
-// for and cannot be.
-config::Backend backend_of(config::Backend asked_for, const tensor::Device& device, int ranks);
+struct BackendChoice {
+  config::Backend backend = config::Backend::gloo;  // or nccl
+  std::string note;  // that messages between GPUs take the slower way though nobody asked for it, and why; "": they do not
+};
+
+// For a rank on `device` of a run of so many ranks, each of which has its device for itself unless gloo is asked for
+// (plan/device_check.h). automatic: nccl between GPUs where `library` is here. ConfigError when nccl is asked for and cannot be.
+BackendChoice choose_backend(config::Backend asked_for, const tensor::Device& device, int ranks,
+                             const std::string& library = comm::nccl::usual_library);
 
 // "NCCL_DEBUG=INFO", ...: the variables of an environment that NCCL and CUDA read by themselves.
 std::vector<std::string> device_variables(const std::map<std::string, std::string>& environment);

@@ -3,20 +3,40 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "comm/nccl_test_support.h"
 #include "gpu/host_accelerator_test_support.h"
 
 namespace troika::train {
 namespace {
 using config::Backend;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 gpu::HostAccelerator some_accelerator(2);
 const tensor::Device cpu, card(some_accelerator, 1);
 
 TEST(Backend, IsTcpOnProcessorsAndWhereItIsAskedForAndOfOneRank) {
-  EXPECT_EQ(backend_of(Backend::automatic, cpu, 4), Backend::gloo);
-  EXPECT_EQ(backend_of(Backend::gloo, card, 2), Backend::gloo);
-  EXPECT_EQ(backend_of(Backend::automatic, card, 1), Backend::gloo);
+  for (const BackendChoice& choice : {choose_backend(Backend::automatic, cpu, 4), choose_backend(Backend::gloo, card, 2),
+                                      choose_backend(Backend::automatic, card, 1)}) {
+    EXPECT_EQ(choice.backend, Backend::gloo);
+    EXPECT_EQ(choice.note, "");
+  }
+}
+
+TEST(Backend, IsNcclBetweenGpusWhereTheLibraryIsHere) {
+  const BackendChoice choice = choose_backend(Backend::automatic, card, 2, comm::nccl_stand_in());
+  EXPECT_EQ(choice.backend, Backend::nccl);
+  EXPECT_EQ(choice.note, "");
+}
+
+TEST(Backend, WhyItIsTcpBetweenGpusIsSaid) {
+  const BackendChoice old = choose_backend(Backend::automatic, card, 2, comm::nccl_too_old());
+  EXPECT_EQ(old.backend, Backend::gloo);
+  EXPECT_THAT(old.note, AllOf(HasSubstr("messages between GPUs go over TCP"), HasSubstr("is NCCL 2.21.5"),
+                              HasSubstr("versions from 2.28.0 to 2.99 are needed: install NCCL 2.28 or later")));
+  EXPECT_THAT(choose_backend(Backend::automatic, card, 2, "/nowhere/libnccl.so.2").note,
+              HasSubstr("cannot load NCCL: /nowhere/libnccl.so.2"));
+  EXPECT_THROW(choose_backend(Backend::nccl, card, 2, comm::nccl_too_old()), base::ConfigError);
 }
 
 TEST(Backend, IsDescribedWithTheVariablesThatItsLibrariesRead) {
@@ -27,7 +47,7 @@ TEST(Backend, IsDescribedWithTheVariablesThatItsLibrariesRead) {
 
 TEST(Backend, NcclIsRefusedOnAProcessor) {
   try {
-    backend_of(Backend::nccl, cpu, 2);
+    choose_backend(Backend::nccl, cpu, 2);
     ADD_FAILURE() << "no refusal";
   } catch (const base::ConfigError& error) {
     EXPECT_THAT(error.what(), HasSubstr("but this rank computes on cpu; use --comm.backend gloo"));

@@ -188,6 +188,7 @@ class Run {
       grid_rank.at_once += bytes;
       grid_rank.in_steps += bytes;
       grid_rank.with_logits += bytes;
+      grid_rank.in_operations += bytes;
     }
   }
 

@@ -61,14 +61,16 @@ plan::Plan evaluation_plan_for(const config::Settings& settings, int world, cons
 
 std::vector<RankEvaluation> evaluate_on_threads(const plan::Plan& plan, const std::string& path,
                                                 const data::Samples& samples,
-                                                const std::vector<data::SourcePart>& sources) {
+                                                const std::vector<data::SourcePart>& sources,
+                                                const Evaluating& evaluating) {
   std::vector<RankEvaluation> all(static_cast<std::size_t>(plan.shape.world()));
   const int threads = tensor::threads();
-  on_rank_threads(thread_channels(plan.shape), [&](comm::RankChannels& channels, int rank) {
+  auto all_channels = evaluating.channels ? evaluating.channels(plan.shape) : thread_channels(plan.shape);
+  on_rank_threads(std::move(all_channels), [&](comm::RankChannels& channels, int rank) {
     tensor::set_threads(threads);
     executor::Observer observer;
     const auto source = weights::open_model(path, *channels.world);
-    const auto streams = tensor::make_host_streams();
+    const auto streams = evaluating.streams ? evaluating.streams(rank) : tensor::make_host_streams();
     inference::EvaluationRank frozen(plan, samples, sources, channels, *streams, observer, {});
     frozen.load([&](const auto& wanted) { source->load(plan.model(), wanted, *channels.world); });
     all[static_cast<std::size_t>(rank)].evaluation = frozen.evaluate();

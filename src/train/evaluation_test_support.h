@@ -1,6 +1,7 @@
 // Evaluations with ranks as threads, for tests.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,8 +26,14 @@ struct RankEvaluation {
   inference::Evaluation evaluation;
   tensor::Ledger ledger;
 };
+// What ranks evaluate with; empty members: channels between threads, and the host.
+struct Evaluating {
+  MakeChannels channels;
+  std::function<std::shared_ptr<tensor::Streams>(int world_rank)> streams;
+};
 std::vector<RankEvaluation> evaluate_on_threads(const plan::Plan& plan, const std::string& path,
                                                 const data::Samples& samples,
-                                                const std::vector<data::SourcePart>& sources = {});
+                                                const std::vector<data::SourcePart>& sources = {},
+                                                const Evaluating& evaluating = {});
 
 }  // namespace troika::train

@@ -19,7 +19,9 @@ FakeDevices::FakeDevices(int ranks, std::uint64_t seed, const std::optional<Plan
     me.world_rank = rank;
     me.world_size = ranks;
     me.store_port = server_.port();
-    const comm::NcclSettings settings{comm::nccl_stand_in(), deadline_seconds, 0};
+    comm::NcclSettings settings;
+    settings.library = comm::nccl_stand_in();
+    settings.timeout_seconds = deadline_seconds;
     transports_.push_back(std::make_unique<comm::NcclTransport>(me, settings, streams));
     devices_.back()->while_standing([&open = open_[static_cast<std::size_t>(rank)]] {
       for (comm::Channel* channel : open) channel->check();

@@ -12,14 +12,14 @@ config::Resolved with_fitting_batch(Session& session, const RankContext& context
                                     const plan::DataFacts& data, const Machine& machine) {
   const auto& candidates = resolved.batch_candidates;
   if (candidates.empty()) return resolved;
-  const std::int64_t share = host_share_bytes(context);
-  if (!machine.device.is_cpu() || share < 0) {
+  const std::optional<plan::Room> room = room_of_rank(context, machine);
+  if (!room) {
     throw base::ConfigError(
-        "batch.find_micro_batch_size needs the free memory, which is known of this host's processors only: leave it "
-        "out and set --micro-batch-size");
+        "batch.find_micro_batch_size needs the free memory, which this host does not tell: leave it out and set "
+        "--micro-batch-size");
   }
   session.at(0, "finding the microbatch that fits");
-  const plan::RankNeeds mine = plan::needs_of_rank(resolved, data, context.identity.world_rank, share);
+  const plan::RankNeeds mine = plan::needs_of_rank(resolved, data, context.identity.world_rank, *room);
   std::vector<plan::RankNeeds> ranks;
   for (const std::string& text : session.all_gather_text("memory of batches", plan::to_text(mine)))
     ranks.push_back(plan::parse_rank_needs(text));

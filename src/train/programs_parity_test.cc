@@ -26,14 +26,14 @@ std::string stage_layers(int stages, int layers, Draw* draw) {
 
 struct Case {
   std::string layout;  // in the words of apply_layout
-  int layers = 1, microbatches = 1;
+  int layers = 1, microbatches = 1, cp = 1;
   bool tied = false, split = false;  // split: tensors or positions are, and sums of parts round otherwise
 };
 
 Case draw_case(Draw* draw) {
-  const int pp = draw->from(1, 4), dp = draw->from(1, most_ranks / pp), left = most_ranks / pp / dp;
+  const int cp = draw->one_in(5) ? draw->from(2, 4) : 1, most_pp = std::min(4, most_ranks / cp);
+  const int pp = draw->from(1, most_pp), dp = draw->from(1, most_ranks / cp / pp), left = most_ranks / cp / pp / dp;
   const int tp = draw->one_in(4) ? std::min(draw->from(2, 3), left) : 1;
-  const int cp = draw->one_in(8) ? std::min(2, left / tp) : 1;
   const std::string schedule = draw->any<std::string>({"1f1b", "gpipe", "zb-h1", pp > 1 ? "interleaved" : "1f1b"});
   const int virtual_stages = schedule == "interleaved" ? draw->from(2, most_layers / pp) : 1;
   const int stages = pp * virtual_stages;
@@ -48,6 +48,7 @@ Case draw_case(Draw* draw) {
   if (draw->one_in(10)) c.layout += " offload file";
   c.microbatches = dp * draw->from(1, 3);
   c.tied = draw->one_in(2);
+  c.cp = cp;
   c.split = tp * cp > 1;
   return c;
 }
@@ -145,8 +146,10 @@ class LateDevices : public RandomPrograms {
 
 TEST_P(LateDevices, GiveTheBitsOfProcessors) {
   Draw draw(GetParam().seed);
+  int longest_ring = 1;
   for (int number = 0; number < GetParam().programs; ++number) {
     Case c = draw_case(&draw);
+    longest_ring = std::max(longest_ring, c.cp);
     if (number % 3 == 0 && c.layout.find("offload") == std::string::npos) c.layout += " offload host";
     c.layout += " threads 1";
     SCOPED_TRACE(fmt::format("program {}: {} microbatches, {}, {}", number, c.microbatches, c.tied ? "tied" : "untied",
@@ -154,6 +157,7 @@ TEST_P(LateDevices, GiveTheBitsOfProcessors) {
     expect_equal_rows(run_late(fmt::format("{}", number), c, static_cast<std::uint64_t>(number)),
                       on_processors(number, c), c.layout);
   }
+  EXPECT_EQ(longest_ring, 4);
 }
 
 INSTANTIATE_TEST_SUITE_P(Drawn, LateDevices, testing::Values(::troika::train::Drawn{"late devices", 30}));

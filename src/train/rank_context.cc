@@ -17,7 +17,6 @@
 #include "host/thread_limit.h"
 #include "metrics/progress.h"
 #include "plan/gpu_bits.h"
-#include "plan/memory_check.h"
 #include "schedule/check/message_order.h"
 #include "tensor/device.h"
 #include "tensor/gpu_traits.h"
@@ -113,7 +112,9 @@ Machine prepare_machine(const RankContext& context) {
   if (const std::string why = why_on_processor(s.train.device); !why.empty())
     say(context, "note: computing on the CPU: " + why);
   machine.streams = tensor::make_streams(machine.device);
-  machine.backend = backend_of(s.comm.backend, machine.device, context.identity.world_size);
+  const BackendChoice choice = choose_backend(s.comm.backend, machine.device, context.identity.world_size);
+  machine.backend = choice.backend;
+  if (!choice.note.empty()) say(context, "note: " + choice.note);
   return machine;
 }
 
@@ -148,15 +149,8 @@ rendezvous::Facts program_facts(const plan::Plan& plan) {
 }
 
 void check_free_memory(const RankContext& context, const plan::Plan& plan, const Machine& machine) {
-  const int grid_rank = mesh::grid_rank_of(plan.shape, context.identity.world_rank);
-  if (!machine.device.is_cpu()) {
-    const int ranks = ranks_of_device(plan.settings().train.device, context.identity.local_size);
-    return plan::check_memory(plan, grid_rank, {plan::Room::Where::gpu, tensor::free_bytes(machine.device), ranks});
-  }
-  if (const std::int64_t share = host_share_bytes(context); share >= 0) {
-    const int ranks = context.identity.local_size;
-    plan::check_memory(plan, grid_rank, {plan::Room::Where::host, share * ranks, ranks});
-  }
+  if (const auto room = room_of_rank(context, machine))
+    plan::check_memory(plan, mesh::grid_rank_of(plan.shape, context.identity.world_rank), *room);
 }
 
 std::int64_t free_host_bytes(const RankContext& context) {
@@ -164,9 +158,14 @@ std::int64_t free_host_bytes(const RankContext& context) {
   return available < 0 ? -1 : available / context.identity.local_size;
 }
 
-std::int64_t host_share_bytes(const RankContext& context) {
+std::optional<plan::Room> room_of_rank(const RankContext& context, const Machine& machine) {
+  const int local = context.identity.local_size;
+  if (!machine.device.is_cpu())
+    return plan::Room{plan::Room::Where::gpu, tensor::free_bytes(machine.device),
+                      ranks_of_device(context.resolved.settings.train.device, local)};
   const std::int64_t free = free_host_bytes(context);
-  return free < 0 ? -1 : free + host::process_memory().anonymous_bytes;
+  if (free < 0) return std::nullopt;
+  return plan::Room{plan::Room::Where::host, (free + host::process_memory().anonymous_bytes) * local, local};
 }
 
 void check_gpu_bits(const RankContext& context, const plan::Plan& plan, const Machine& machine) {

@@ -4,13 +4,14 @@
 #include <cstdio>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "config/resolve.h"
 #include "data/opened_samples.h"
 #include "metrics/run_log.h"
-#include "plan/plan.h"
+#include "plan/memory_check.h"
 #include "rendezvous/agreement.h"
 #include "rendezvous/identity.h"
 #include "tensor/streams.h"
@@ -57,7 +58,8 @@ data::OpenedSamples open_data(const RankContext& context, const DataRequest& req
 // ConfigError when the rank's device is not there (rank_device.h): before long work on the data.
 void check_rank_device(const RankContext& context);
 
-// Sets the threads of this rank, takes its device and decides what carries its tensors. ConfigError when the settings ask
+// Sets the threads of this rank, takes its device and decides what carries its tensors; rank 0 says it where that is slower than
+// it could be. ConfigError when the settings ask
 // for what is not there.
 Machine prepare_machine(const RankContext& context);
 std::string describe_threads(const Machine& machine);  // how this rank uses the processor, for its log
@@ -70,9 +72,9 @@ rendezvous::Facts program_facts(const plan::Plan& plan);
 
 // ConfigError when this rank needs more than its share of the memory that is free.
 void check_free_memory(const RankContext& context, const plan::Plan& plan, const Machine& machine);
-// What this rank may take in all: its share of what is free, and what its process has already of it, as a plan counts the
-// program, too; -1: not known.
-std::int64_t host_share_bytes(const RankContext& context);
+// What this rank and those beside it may take in all where it computes, of its device or of the host: what is free, on the host
+// with what its process has already of it, as a plan counts the program, too. Nothing: it is not known.
+std::optional<plan::Room> room_of_rank(const RankContext& context, const Machine& machine);
 std::int64_t free_host_bytes(const RankContext& context);  // this rank's share of what is free; -1: not known
 // What of the run a GPU need not repeat to the last bit, as parallel.reproducible has it: rank 0 says it, or ConfigError.
 void check_gpu_bits(const RankContext& context, const plan::Plan& plan, const Machine& machine);

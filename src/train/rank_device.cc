@@ -11,13 +11,24 @@ namespace troika::train {
 plan::CudaHere cuda_of_this_process() {
   using Build = plan::CudaHere::Build;
   const gpu::NvidiaHere& here = gpu::nvidia_here();
-  return {gpu::has_device_code() ? Build::with_cuda : Build::without_cuda, host::nvidia_driver(), here.devices(), here.missing};
+  plan::CudaHere found;
+  found.build = gpu::has_device_code() ? Build::with_cuda : Build::without_cuda;
+  found.driver = here.has_driver ? host::NvidiaDriver::loaded : host::nvidia_driver();
+  found.devices = here.devices();
+  found.driver_version = host::nvidia_driver_version();
+  found.cuda = gpu::cuda_of_code;
+  found.missing = here.missing;
+  return found;
 }
 
 tensor::Device rank_device(const std::string& device, int local_rank, const plan::RanksOfHost& ranks) {
   if (config::word_or(device, config::DeviceKind::numbered) != config::DeviceKind::cpu)
     plan::check_device(device, ranks, cuda_of_this_process());
   return gpu::pick_device(device, local_rank);
+}
+
+int usable_gpus(const std::string& device) {
+  return config::word_or(device, config::DeviceKind::numbered) == config::DeviceKind::cpu ? 0 : gpu::nvidia_here().devices();
 }
 
 std::string why_on_processor(const std::string& device) {

@@ -14,6 +14,9 @@ plan::CudaHere cuda_of_this_process();
 // `device` is auto, cpu, cuda or cuda:N. ConfigError as plan::check_device says.
 tensor::Device rank_device(const std::string& device, int local_rank, const plan::RanksOfHost& ranks);
 
+// The GPUs that a rank with this train.device may compute on; "cpu": none, and nobody looks for them.
+int usable_gpus(const std::string& device);
+
 // Why a rank that takes a GPU where there is one computes on the CPU of a machine that has an NVIDIA driver; "": it does not.
 std::string why_on_processor(const std::string& device);
 

@@ -254,8 +254,10 @@ void Session::connect(const mesh::Shape& shape, std::shared_ptr<tensor::Streams>
   connect_world();
   if (shape.world() > 1 && streams != nullptr) {
     links_->streams = streams;
-    links_->nccl = std::make_unique<comm::NcclTransport>(
-        identity_, comm::NcclSettings{comm::nccl::usual_library, settings_.timeout_seconds, 0}, std::move(streams));
+    comm::NcclSettings over_nccl;
+    over_nccl.timeout_seconds = settings_.timeout_seconds;
+    over_nccl.ctas = {static_cast<int>(settings_.message_ctas), static_cast<int>(settings_.exchange_ctas)};
+    links_->nccl = std::make_unique<comm::NcclTransport>(identity_, over_nccl, std::move(streams));
   }
   const auto along = [&](mesh::Axis axis, const comm::NcclEdges& edges) {
     return open(mesh::group_name(shape, axis, me), mesh::group_of(shape, axis, me), &edges, whereabouts_->wait_mark());

@@ -164,6 +164,7 @@ class Trainer {
 
   optimizer::LossScale loss_scale_;
   optimizer::GradientExponents exponents_;
+  bool order_is_proved_ = false;  // of this attempt's messages, by its first step
   bool reads_again_ = false;  // the run of the step is not the one that the loader reads ahead for
   std::int64_t audits_ = 0;   // of this attempt
   TrainerState state_;

@@ -115,7 +115,8 @@ class Measurement {
 }  // namespace
 
 int run_bench_step(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
-  const StepArguments a = parse_bench_step(arguments, environment);
+  StepArguments a = parse_bench_step(arguments, environment);
+  config::take_precision_of_device(&a.parsed, train::usable_gpus(a.parsed.settings.train.device));
   train::RunRequest request;
   request.identity = rendezvous::identify(environment);
   request.resolved = config::resolve(a.parsed.settings, request.identity.world_size);

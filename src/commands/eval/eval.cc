@@ -12,9 +12,11 @@
 #include "base/units.h"
 #include "commands/eval/arguments.h"
 #include "commands/status_signal.h"
+#include "config/config.h"
 #include "config/resolve.h"
 #include "rendezvous/identity.h"
 #include "train/evaluation_run.h"
+#include "train/rank_device.h"
 
 namespace troika::commands {
 namespace {
@@ -55,7 +57,8 @@ std::string to_text(const train::EvaluationResult& result) {
 }  // namespace
 
 int run_eval(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
-  const EvalArguments a = parse_eval_arguments(arguments, environment);
+  EvalArguments a = parse_eval_arguments(arguments, environment);
+  config::take_precision_of_device(&a.parsed, train::usable_gpus(a.parsed.settings.train.device));
   const config::ParsedSettings& parsed = a.parsed;
   train::EvaluationRequest request;
   request.logits = a.logits;

@@ -109,7 +109,8 @@ bool computes_on_processor(const config::Settings& settings) {
 void check_device(const LaunchOptions& options, const config::Settings& settings, const Environment& environment) {
   using Build = plan::CudaHere::Build;
   plan::check_device(settings.train.device, {options.nproc_per_node, settings.comm.backend},
-                     {gpu::has_device_code() ? Build::with_cuda : Build::without_cuda, host::nvidia_driver(), devices_of_ranks(environment)});
+                     {gpu::has_device_code() ? Build::with_cuda : Build::without_cuda, host::nvidia_driver(), devices_of_ranks(environment),
+                      host::nvidia_driver_version(), gpu::cuda_of_code});
 }
 
 // Of each local rank's GPU (gpu::pick_device); empty where one is not known.

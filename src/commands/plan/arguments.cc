@@ -145,13 +145,17 @@ planner::Question question_of(const PlanArguments& a, const config::Environment&
   if (a.nproc && !on_cores) throw base::ConfigError(base::say(plan_texts.nproc));
   q.ranks_per_host = static_cast<int>(a.nproc.value_or(0));
   q.world = on_cores ? q.cluster.host_count() * std::max(1, q.ranks_per_host) : q.cluster.device_count();
+  const bool halves = std::all_of(q.cluster.hosts.begin(), q.cluster.hosts.end(),
+                                  [](const machine::Host& host) { return host.rates.bf16.flops_per_second > 0; });
+  if (!on_cores && !a.parsed.states_precision && halves) q.settings.precision.compute = config::Precision::bf16;
   q.settings.model.vocab = plan::vocabulary_of(q.settings);
   if (!on_cores && q.settings.comm.backend == config::Backend::automatic)
     q.settings.comm.backend = config::Backend::nccl;
   q.fixed = planner::fixed_by(a.parsed.stated, q.settings);
   const std::optional<std::int64_t>& stated = q.settings.batch.global_batch_size;
   q.global = stated ? *stated : planner::resolve_somehow(q.settings, q.fixed, q.world).batch.global;
-  if (q.settings.precision.compute != config::Precision::fp32) q.fixed.precision = q.settings.precision.compute;
+  if (q.settings.precision.compute != config::Precision::fp32 || (!on_cores && a.parsed.states_precision))
+    q.fixed.precision = q.settings.precision.compute;
   q.top = static_cast<int>(a.top);
   return q;
 }

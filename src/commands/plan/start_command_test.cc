@@ -52,6 +52,16 @@ TEST(PlanStartCommand, LaunchesRanksAndAsksForWhatOnlyTheUserKnows) {
 }
 
 // Its settings in the layout of the plan would contradict the file itself.
+TEST(PlanStartCommand, OfGpusIsInBf16UnlessAPrecisionIsStated) {
+  const base::TemporaryFolder folder;
+  const std::string file = folder.path() + "/fp32.yaml";
+  base::write_file_atomic(file, "precision: {compute: fp32}\n");
+  const Words on_gpu = words_with(qwen3_small, {"--batch.global_batch_size", "8", "--gpu", "RTX 3090", "--gpus", "1"});
+  EXPECT_THAT(start_of(on_gpu), HasSubstr("--precision.compute bf16"));
+  EXPECT_THAT(start_of(words_with(on_gpu, {"--fp32"})), HasSubstr("--precision.compute fp32"));
+  EXPECT_THAT(start_of(words_with(on_gpu, {file})), HasSubstr("--precision.compute fp32"));
+}
+
 TEST(PlanStartCommand, HasTheSettingsOfDeepSpeedsFileInsteadOfTheFile) {
   const base::TemporaryFolder folder;
   const std::string file = folder.path() + "/ds.json";

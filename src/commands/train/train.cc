@@ -15,6 +15,7 @@
 #include "planner/this_machine.h"
 #include "rendezvous/identity.h"
 #include "train/backend.h"
+#include "train/rank_device.h"
 #include "train/run.h"
 
 namespace troika::commands {
@@ -25,7 +26,8 @@ static bool speaks(const rendezvous::Identity& identity) {
 }
 
 int run_train(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
-  const config::ParsedSettings parsed = config::parse_settings(arguments, environment);
+  config::ParsedSettings parsed = config::parse_settings(arguments, environment);
+  config::take_precision_of_device(&parsed, train::usable_gpus(parsed.settings.train.device));
   train::RunRequest request;
   request.identity = rendezvous::identify(environment);
   const FirstUserSignal first = first_user_signal(environment);

@@ -81,7 +81,8 @@ struct PrecisionSettings {
   static void add_rows(Rows& t) {
     using M = PrecisionSettings;
     t.add("compute", &M::compute,
-          "Type of activations and of the weights they are multiplied with; optimizer state is fp32.")
+          "Type of activations and of the weights they are multiplied with; optimizer state is fp32. Unless it is stated, "
+          "bf16 on GPUs.")
         .flags({"precision"})
         .spelled("float32", "fp32")
         .spelled("bfloat16", "bf16")

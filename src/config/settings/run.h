@@ -166,6 +166,8 @@ struct CommSettings {
 
   Backend backend = Backend::automatic;
   OnOff shared_memory = OnOff::automatic;  // between ranks of one host
+  // Thread blocks that a GPU gives one operation of NCCL; 0: as NCCL likes.
+  std::int64_t message_ctas = 4, exchange_ctas = 16;
   std::string interface;                   // network interface name; empty: the one that reaches the master
   double timeout_seconds = 1800;           // a rank that stands still for longer, while others wait for it, has failed
   double join_seconds = 120;               // waiting for all ranks at the start
@@ -185,6 +187,13 @@ struct CommSettings {
          "system lets them.")
         .spelled("true", "on")
         .spelled("false", "off");
+    t.add("message_ctas", &M::message_ctas,
+          "Thread blocks (CTAs) that a GPU gives each message over NCCL between stages or along the ring of context "
+          "parallelism. While it waits for its peer, computing does without their multiprocessors. 0: as NCCL likes.")
+        .range(0, 64);
+    t.add("exchange_ctas", &M::exchange_ctas,
+          "The same for exchanges of gradients, parameters and parts of tensors, for which computing mostly waits.")
+        .range(0, 64);
     t.add("interface", &M::interface, "Network interface to use.")
         .variables({"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"})
         .unset("the one that reaches the master")

@@ -1,8 +1,4 @@
 // Embedding, and rows of logits.
-#include <algorithm>
-#include <numeric>
-#include <vector>
-
 #include "cuda/cross_entropy_dispatch.h"
 #include "cuda/embedding_dispatch.h"
 #include "kernels/on_cuda/on_cuda.h"
@@ -68,15 +64,12 @@ struct TokensById {
   tensor::Tensor sorted, order;
 };
 
-// On the host: the thread waits for the device where the ids are there alone.
-TokensById tokens_by_id(const tensor::Tensor& ids_M, const tensor::Device& device) {
-  const tensor::Tensor ids = ids_M.cpu().contiguous();
-  const auto* const id = ids.data<std::int64_t>();
-  std::vector<std::int64_t> order(static_cast<std::size_t>(ids.elements())), sorted(order.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return id[a] < id[b]; });
-  for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = id[order[i]];
-  return {tensor::of(sorted).to(device), tensor::of(order).to(device)};
+TokensById tokens_by_id(const tensor::Tensor& ids_M) {
+  const tensor::Tensor ids = ids_M.contiguous();
+  const TokensById found{tensor::empty_like(ids), tensor::empty_like(ids)};
+  dispatch::sort_tokens(OnDevice(ids), ids.elements(), ids.data<std::int64_t>(), found.sorted.data<std::int64_t>(),
+                        found.order.data<std::int64_t>());
+  return found;
 }
 
 }  // namespace
@@ -92,11 +85,10 @@ tensor::Tensor embedding_forward(const tensor::Tensor& ids_M, const tensor::Tens
 NamedRows embedding_backward_weight(const tensor::Tensor& dx_MD, const tensor::Tensor& ids_M, std::int64_t first_row,
                                     std::int64_t v) {
   const tensor::Tensor dx = dx_MD.contiguous();
-  const TokensById by_id = tokens_by_id(ids_M, dx.device());
+  const TokensById by_id = tokens_by_id(ids_M);
   const cuda::EmbeddingTable table{dtype_of(dx), first_row, v, dx.size(1)};
   const NamedRows rows{{}, tensor::empty({v, dx.size(1)}, dx.type().of(tensor::Dtype::fp32))};
-  const tensor::Tensor room =
-      tensor::empty({dispatch::embedding_backward_integers(table)}, dx.type().of(tensor::Dtype::int64));
+  const tensor::Tensor room = tensor::empty({dispatch::embedding_backward_integers(table)}, ids_M.type());
   dispatch::embedding_backward_weight(OnDevice(dx), table, dx.size(0), {by_id.sorted.data<std::int64_t>(), by_id.order.data<std::int64_t>()},
                                   dx.data(), rows.gradient_rD.data<float>(), room.data<std::int64_t>());
   return rows;

@@ -1,0 +1,84 @@
+// Runs on GPUs that are stand-ins (tests/gpu) beside runs on the CPU: losses, layouts, what a failing device is called.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <memory>
+
+#include "base/file.h"
+#include "commands/train/program_test_support.h"
+
+namespace troika::commands {
+namespace {
+using ::testing::HasSubstr;
+
+constexpr const char* stand_in_program = TROIKA_BINARY_DIR "/troika-stand-in";
+
+class GpuRuns : public ::testing::Test {
+ protected:
+  Words train(const std::string& device, const std::string& out, const Words& more = {}) const {
+    return Words{stand_in_program, "train", "--device", device, "--train.out", folder_ / out, "--data.train", corpus_, "--model.hidden",
+                 "32", "--model.layers", "2", "--model.heads", "2", "--seq-len", "32", "--micro-batch-size", "2", "--global-batch-size",
+                 "4", "--train.steps", "3"} +
+           more;
+  }
+  static Variables stand_ins(Variables more = {}) {
+    more["LD_LIBRARY_PATH"] = TROIKA_BINARY_DIR "/tests/gpu/libraries";
+    return more;
+  }
+  Rows rows_of(const std::string& device, const std::string& out, const Words& more = {}) const {
+    const End end = run(train(device, out, more), stand_ins());
+    EXPECT_EQ(end.code, 0) << end.output;
+    return read_rows(folder_ / out);
+  }
+  void expect_the_cpus_losses(const std::string& name, const Words& more, double tolerance) const {
+    const Rows cpu = rows_of("cpu", name + "-cpu", more), gpu = rows_of("cuda", name, more);
+    ASSERT_EQ(gpu.size(), cpu.size()) << name;
+    for (std::size_t i = 0; i < gpu.size(); ++i) EXPECT_NEAR(gpu[i].loss, cpu[i].loss, tolerance) << name << " step " << i + 1;
+  }
+
+  const Folder folder_;
+  const std::string corpus_ = write_corpus(folder_);
+};
+
+TEST_F(GpuRuns, HaveTheLossesOfTheCpu) {
+  expect_the_cpus_losses("fp32", {"--fp32", "--model.kv-heads", "1", "--recompute", "full"}, 1e-6);
+  expect_the_cpus_losses("gpt2", {"--fp32", "--model.architecture", "gpt2", "--data.packing", "true"}, 1e-6);
+  EXPECT_EQ(rows_of("cuda", "unstated").back().loss, rows_of("cuda", "stated", {"--bf16"}).back().loss) << "bf16 where nobody says otherwise";
+  expect_the_cpus_losses("bf16", {"--bf16", "--parallel.offload", "host"}, 1e-3);
+}
+
+TEST_F(GpuRuns, HaveEqualBitsInEveryLayoutThatCutsNoSum) {
+  const Rows alone = rows_of("cuda", "alone", {"--bf16"});
+  for (const Words& layout : {Words{"--dp", "2", "--zero", "3"}, Words{"--pp", "2"}}) {
+    const int port = free_port();
+    const std::string out = layout[0].substr(2);
+    std::vector<std::unique_ptr<Program>> ranks;
+    for (int rank = 0; rank < 2; ++rank)
+      ranks.push_back(std::make_unique<Program>(train("cuda", out, Words{"--bf16", "--comm.backend", "gloo"} + layout),
+                                                stand_ins(as_torchrun(rank, 2, port))));
+    for (const auto& rank : ranks) {
+      const End end = rank->wait();
+      EXPECT_EQ(end.code, 0) << end.output;
+    }
+    expect_rows(read_rows(folder_ / out), alone, out);
+  }
+}
+
+TEST_F(GpuRuns, SayWhatTheDeviceLacks) {
+  const auto refusal = [&](const Variables& more) { return run(train("cuda", "refused"), stand_ins(more)); };
+  const End full = refusal({{"TROIKA_STAND_IN_BYTES", std::to_string(20 << 20)}});
+  EXPECT_EQ(full.code, 2) << full.output;
+  EXPECT_THAT(full.output, HasSubstr("MiB"));
+  const End old = refusal({{"TROIKA_STAND_IN_CAPABILITY", "75"}});
+  EXPECT_EQ(old.code, 2);
+  EXPECT_THAT(old.output, HasSubstr("compute capability 7.5"));
+  const End driver = refusal({{"TROIKA_STAND_IN_DRIVER", "11040"}});
+  EXPECT_EQ(driver.code, 2);
+  EXPECT_THAT(driver.output, HasSubstr("11.4"));
+  const End none = run(train("cuda", "refused"), {});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.output, HasSubstr("NVIDIA driver"));
+}
+
+}  // namespace
+}  // namespace troika::commands

@@ -1,0 +1,38 @@
+// Accelerators by name: numbers of their makers' data sheets, and what others measured.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/origin.h"
+#include "machine/capability.h"
+
+namespace troika::machine {
+
+struct Accelerator {
+  std::string name;   // "a100-80"
+  std::string title;  // "NVIDIA A100 SXM, 80 GB"
+  Capability capability;
+  double memory_gibibytes;  // that a program finds
+  // 10^12 operations per second of dense products with fp32 sums: of fp32 and of halves by the data sheet, of halves by a large
+  // product that was run (0: nobody's is known). GeForce cards sum in fp32 at half of the rate that sheets begin with.
+  double fp32_sheet, half_sheet, half_measured;
+  double memory_gigabytes;  // 10^9 bytes per second
+  double inside_gigabytes;  // the same between two devices of a host, each way: NVLink, else PCIe
+  double network_gigabits;  // of a host, 10^9 bits per second
+  int devices_per_host;
+};
+
+// All of them run Troika's kernels. In the order in which they are listed.
+const std::vector<Accelerator>& accelerators();
+std::vector<std::string> accelerator_names();
+
+// The one that people or a driver call so: "rtx4090", "NVIDIA GeForce RTX 4090", "A6000", "a100-80gb", "NVIDIA A100-SXM4-80GB".
+// Of a name that stands for several sizes of memory, the smallest. Null: none is known by that name.
+const Accelerator* accelerator_called(const std::string& text);
+
+// The same, or a ConfigError that names `what`: with the names that are near, else all; of a card that is too old, that it is.
+const Accelerator& find_accelerator(const std::string& text, base::Origin what);
+[[noreturn]] void refuse_accelerator(const std::string& text, base::Origin what, const std::vector<std::string>& names);
+
+}  // namespace troika::machine
