@@ -40,7 +40,7 @@ AttentionGradients attention_backward(const tensor::Tensor& dout_BTnH, const Att
 
 // On a device scores of fp32 exist for a chunk of queries at a time, of all heads that are multiplied at once (kv heads that
 // equally many query heads read): at most so many bytes, or those of one query.
-inline constexpr std::int64_t most_scores_bytes = 256 << 20;
+inline constexpr std::int64_t most_scores_bytes = 64 << 20;
 constexpr std::int64_t spaced(std::int64_t S) { return (S + 7) / 8 * 8; }  // elements from row to row
 constexpr std::int64_t chunk_queries(std::int64_t heads, std::int64_t T, std::int64_t S, std::int64_t bytes = most_scores_bytes) {
   const std::int64_t queries = bytes / (4 * heads * spaced(S) + 1);

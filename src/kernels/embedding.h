@@ -13,7 +13,7 @@ tensor::Tensor embedding_forward(const tensor::Tensor& ids_M, const tensor::Tens
 
 // The gradient of a part of v rows is zero but in the rows r that ids name.
 struct NamedRows {
-  tensor::Tensor row_r;        // int64, of this part, ascending, each once
+  tensor::Tensor row_r;        // int64, of this part, ascending, each once; undefined: every row of it
   tensor::Tensor gradient_rD;  // fp32
 };
 // Ids outside this part are ignored. Repeated ids add up in one order, on every device.

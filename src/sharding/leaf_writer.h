@@ -19,7 +19,7 @@ class LeafWriter {
   virtual tensor::Tensor open(const shape::Range& range) = 0;
   virtual void close() = 0;  // what is open is written, and its tensors are let go
   // Opens, writes and closes a whole parameter, a matrix of which only the rows that row_r (int64, ascending, each once) names
-  // are not zero: x_rD.
+  // are not zero: x_rD. Undefined where x_rD has all rows.
   virtual void write_rows(const shape::Range& parameter, const tensor::Tensor& row_r, const tensor::Tensor& x_rD);
 
  protected:

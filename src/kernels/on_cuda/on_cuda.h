@@ -71,7 +71,7 @@ tensor::Tensor loss_sum(const tensor::Tensor& lse_M, const tensor::Tensor& logit
                         std::int64_t none);
 
 tensor::Tensor embedding_forward(const tensor::Tensor& ids_M, const tensor::Tensor& table_vD, std::int64_t first_row);
-// Names every row: to know which ids there are, the thread would have to wait for the device.
+// Names every row: it would have to be known how many ids there are.
 NamedRows embedding_backward_weight(const tensor::Tensor& dx_MD, const tensor::Tensor& ids_M, std::int64_t first_row,
                                     std::int64_t v);
 

@@ -87,7 +87,7 @@ NamedRows embedding_backward_weight(const tensor::Tensor& dx_MD, const tensor::T
   const tensor::Tensor dx = dx_MD.contiguous();
   const TokensById by_id = tokens_by_id(ids_M);
   const cuda::EmbeddingTable table{dtype_of(dx), first_row, v, dx.size(1)};
-  const NamedRows rows{tensor::range(v, ids_M.type()), tensor::empty({v, dx.size(1)}, dx.type().of(tensor::Dtype::fp32))};
+  const NamedRows rows{{}, tensor::empty({v, dx.size(1)}, dx.type().of(tensor::Dtype::fp32))};
   const tensor::Tensor room = tensor::empty({dispatch::embedding_backward_integers(table)}, ids_M.type());
   dispatch::embedding_backward_weight(OnDevice(dx), table, dx.size(0), {by_id.sorted.data<std::int64_t>(), by_id.order.data<std::int64_t>()},
                                   dx.data(), rows.gradient_rD.data<float>(), room.data<std::int64_t>());
