@@ -4,6 +4,7 @@
 
 #include "config/adapter_sizes.h"
 #include "config/lora.h"
+#include "cuda/score_chunks.h"
 #include "shape/adapter.h"
 #include "shape/architecture.h"
 #include "shape/layout.h"
@@ -175,9 +176,10 @@ SavedBytes segment_saved_bytes(const config::ModelSettings& model, const Microba
   return bytes;
 }
 
-std::int64_t flash_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch) {
-  const std::int64_t heads = local_widths(model, microbatch.share).heads.count;
-  return microbatch.B * microbatch.T * heads * model.head_dim * (4 + 2 * bytes_of(microbatch.precision));
+std::int64_t attention_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch) {
+  const LocalWidths widths = local_widths(model, microbatch.share);
+  return 2 * cuda::scores_bytes(widths.heads.count, microbatch.T, microbatch.T) +
+         microbatch.B * microbatch.T * widths.kv_heads.count * model.head_dim * 2 * 4;
 }
 
 }  // namespace troika::shape

@@ -40,8 +40,8 @@ struct SavedBytes {
 SavedBytes segment_saved_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch,
                                SavedActivations saved, const Trained& trained = {});
 
-// What flash attention computes a block's backward with beside these: the gradient of the queries in fp32, those of keys and
-// values for every query head.
-std::int64_t flash_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch);
+// What attention by products (cuda/score_chunks.h) computes a block's backward with on a GPU beside these: scores and their
+// gradients of a chunk of queries, gradients of keys and values in fp32.
+std::int64_t attention_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch);
 
 }  // namespace troika::shape

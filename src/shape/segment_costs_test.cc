@@ -43,16 +43,16 @@ TEST(SavedBytes, OfSegmentsThatAreComputedAgainAreNone) {
   EXPECT_EQ(bytes.half, segment_saved_bytes(narrow(true), {2, 5}, SavedActivations::all).half);
 }
 
-TEST(FlashBackward, OfABlockIsTheArithmetic) {
+TEST(AttentionBackward, OfABlockIsTheArithmetic) {
   config::ModelSettings model;
   model.heads = 16;
   model.kv_heads = 8;
   model.head_dim = 128;
   model.vocab = 1000;
   const MicrobatchShape whole{8, 2048, {}, SequenceParallel::off, config::Precision::bf16};
-  EXPECT_EQ(flash_backward_bytes(model, whole), 8 * 2048 * 16 * 128 * (4 + 2 + 2));
-  EXPECT_EQ(flash_backward_bytes(model, {8, 1024, {1, 2}, SequenceParallel::off, config::Precision::bf16}),
-            flash_backward_bytes(model, whole) / 4);
+  EXPECT_EQ(attention_backward_bytes(model, whole), 2 * 4 * 16 * 2048 * 511 + 8 * 2048 * 8 * 128 * (4 + 4));
+  EXPECT_EQ(attention_backward_bytes(model, {8, 128, {1, 2}, SequenceParallel::off, config::Precision::bf16}),
+            2 * 4 * 8 * 128 * 128 + 8 * 128 * 4 * 128 * (4 + 4));
 }
 
 TEST(OutputLoss, OnAGpuTheGradientOfAChunkLiesBesideItsLogits) {
