@@ -34,17 +34,17 @@ inline LossKeep output_loss_keep(const OutputLossShape& shape) {
   return shape.parts == 1 && 2 * gradients_bytes < logits_bytes ? LossKeep::gradients : LossKeep::logits;
 }
 
-// What a forward computes with beside what it leaves: the logits of a chunk of rows, fp32, where none are kept as they are.
-inline std::int64_t output_loss_chunk_bytes(const OutputLossShape& shape) {
+// What a forward computes with beside what it leaves: the logits of a chunk of rows, fp32, where none are kept as they are. Gradients
+// take their place.
+inline std::int64_t output_loss_room_bytes(const OutputLossShape& shape, std::int64_t chunk_rows) {
   const bool kept = output_loss_keep(shape) == LossKeep::logits && shape.bytes_per_element == 4;
-  return kept ? 0 : 4 * std::min(shape.M, output_loss_chunk_rows(shape.D)) * shape.v;
+  return kept ? 0 : 4 * std::min(shape.M, chunk_rows) * shape.v;
 }
-
-// The same of a GPU, where gradients that are kept are rounded out of place.
+inline std::int64_t output_loss_chunk_bytes(const OutputLossShape& shape) {
+  return output_loss_room_bytes(shape, output_loss_chunk_rows(shape.D));
+}
 inline std::int64_t output_loss_gpu_bytes(const OutputLossShape& shape) {
-  const bool rounded = output_loss_keep(shape) == LossKeep::gradients && shape.bytes_per_element < 4;
-  return output_loss_chunk_bytes(shape) +
-         (rounded ? shape.bytes_per_element * std::min(shape.M, output_loss_chunk_rows(shape.D)) * shape.v : 0);
+  return output_loss_room_bytes(shape, device_output_loss_chunk_rows(shape.v));
 }
 
 }  // namespace troika::shape

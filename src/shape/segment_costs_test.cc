@@ -55,11 +55,11 @@ TEST(AttentionBackward, OfABlockIsTheArithmetic) {
             2 * 4 * 8 * 128 * 128 + 8 * 128 * 4 * 128 * (4 + 4));
 }
 
-TEST(OutputLoss, OnAGpuTheGradientOfAChunkLiesBesideItsLogits) {
-  const OutputLossShape qwen3{16384, 1024, 151936, 1, 2}, in_fp32{16384, 1024, 151936, 1, 4}, split{16384, 1024, 75968, 2, 2};
-  EXPECT_EQ(output_loss_gpu_bytes(qwen3), 512LL * 151936 * (4 + 2));
-  EXPECT_EQ(output_loss_gpu_bytes(in_fp32), output_loss_chunk_bytes(in_fp32));
-  EXPECT_EQ(output_loss_gpu_bytes(split), output_loss_chunk_bytes(split)) << "logits are kept, gradients come later";
+TEST(OutputLoss, ChunksOfAGpuAreLarger) {
+  const OutputLossShape qwen3{16384, 1024, 151936, 1, 2}, split{16384, 1024, 75968, 2, 2}, small{100, 256, 4096, 1, 2};
+  EXPECT_EQ(output_loss_gpu_bytes(qwen3), 4LL * 1664 * 151936);
+  EXPECT_EQ(output_loss_gpu_bytes(split), 4LL * 3456 * 75968);
+  EXPECT_EQ(output_loss_gpu_bytes(small), output_loss_chunk_bytes(small));
 }
 
 TEST(OutputLoss, KeepsGradientsWhereTheyTakeLessThanHalfOfTheBytes) {
