@@ -40,11 +40,9 @@ inline std::int64_t output_loss_chunk_bytes(const OutputLossShape& shape) {
   return kept ? 0 : 4 * std::min(shape.M, output_loss_chunk_rows(shape.D)) * shape.v;
 }
 
-// The same of a GPU, where gradients that are kept are rounded out of place.
+// The same of a GPU, whose chunks are larger. Gradients lie where the logits lay.
 inline std::int64_t output_loss_gpu_bytes(const OutputLossShape& shape) {
-  const bool rounded = output_loss_keep(shape) == LossKeep::gradients && shape.bytes_per_element < 4;
-  return output_loss_chunk_bytes(shape) +
-         (rounded ? shape.bytes_per_element * std::min(shape.M, output_loss_chunk_rows(shape.D)) * shape.v : 0);
+  return output_loss_chunk_bytes(shape) == 0 ? 0 : 4 * std::min(shape.M, device_output_loss_chunk_rows(shape.v)) * shape.v;
 }
 
 }  // namespace troika::shape

@@ -175,9 +175,15 @@ SavedBytes segment_saved_bytes(const config::ModelSettings& model, const Microba
   return bytes;
 }
 
-std::int64_t flash_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch) {
-  const std::int64_t heads = local_widths(model, microbatch.share).heads.count;
-  return microbatch.B * microbatch.T * heads * model.head_dim * (4 + 2 * bytes_of(microbatch.precision));
+std::int64_t attention_scores_bytes(std::int64_t heads, std::int64_t T, std::int64_t S) {
+  const std::int64_t of_query = 4 * heads * ((S + 7) / 8 * 8);
+  return of_query * std::clamp<std::int64_t>((std::int64_t{64} << 20) / (of_query + 1), 1, T);
+}
+
+std::int64_t attention_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch) {
+  const LocalWidths widths = local_widths(model, microbatch.share);
+  const std::int64_t T = microbatch.T, gradients = 4 * microbatch.B * T * widths.kv_heads.count * model.head_dim;
+  return 2 * attention_scores_bytes(widths.heads.count, T, T) + 2 * gradients;
 }
 
 }  // namespace troika::shape

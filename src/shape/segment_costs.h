@@ -40,8 +40,11 @@ struct SavedBytes {
 SavedBytes segment_saved_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch,
                                SavedActivations saved, const Trained& trained = {});
 
-// What flash attention computes a block's backward with beside these: the gradient of the queries in fp32, those of keys and
-// values for every query head.
-std::int64_t flash_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch);
+// What attention of a GPU computes a block's backward with beside these: the scores of a chunk of queries and their gradients, and
+// the gradients of keys and values, in fp32.
+std::int64_t attention_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch);
+
+// Of the scores: kernels::scores_bytes.
+std::int64_t attention_scores_bytes(std::int64_t heads, std::int64_t T, std::int64_t S);
 
 }  // namespace troika::shape

@@ -43,23 +43,26 @@ TEST(SavedBytes, OfSegmentsThatAreComputedAgainAreNone) {
   EXPECT_EQ(bytes.half, segment_saved_bytes(narrow(true), {2, 5}, SavedActivations::all).half);
 }
 
-TEST(FlashBackward, OfABlockIsTheArithmetic) {
+TEST(AttentionBackward, OfABlockIsTheArithmetic) {
   config::ModelSettings model;
   model.heads = 16;
   model.kv_heads = 8;
   model.head_dim = 128;
   model.vocab = 1000;
   const MicrobatchShape whole{8, 2048, {}, SequenceParallel::off, config::Precision::bf16};
-  EXPECT_EQ(flash_backward_bytes(model, whole), 8 * 2048 * 16 * 128 * (4 + 2 + 2));
-  EXPECT_EQ(flash_backward_bytes(model, {8, 1024, {1, 2}, SequenceParallel::off, config::Precision::bf16}),
-            flash_backward_bytes(model, whole) / 4);
+  const std::int64_t scores = 511 * 16 * 2048 * 4, gradients = 8 * 2048 * 8 * 128 * 4;
+  EXPECT_EQ(attention_backward_bytes(model, whole), 2 * scores + 2 * gradients);
+  EXPECT_EQ(attention_backward_bytes(model, {8, 100, {}, SequenceParallel::off, config::Precision::fp32}),
+            2 * 100 * 16 * 104 * 4 + 2 * 8 * 100 * 8 * 128 * 4);
 }
 
-TEST(OutputLoss, OnAGpuTheGradientOfAChunkLiesBesideItsLogits) {
+TEST(OutputLoss, OnAGpuChunksAreLarger) {
   const OutputLossShape qwen3{16384, 1024, 151936, 1, 2}, in_fp32{16384, 1024, 151936, 1, 4}, split{16384, 1024, 75968, 2, 2};
-  EXPECT_EQ(output_loss_gpu_bytes(qwen3), 512LL * 151936 * (4 + 2));
-  EXPECT_EQ(output_loss_gpu_bytes(in_fp32), output_loss_chunk_bytes(in_fp32));
-  EXPECT_EQ(output_loss_gpu_bytes(split), output_loss_chunk_bytes(split)) << "logits are kept, gradients come later";
+  EXPECT_EQ(output_loss_gpu_bytes(qwen3), 1664LL * 151936 * 4);
+  EXPECT_EQ(output_loss_gpu_bytes(in_fp32), output_loss_gpu_bytes(qwen3));
+  EXPECT_EQ(output_loss_gpu_bytes(split), 3456LL * 75968 * 4);
+  EXPECT_EQ(output_loss_gpu_bytes({100, 1024, 151936, 1, 2}), 100LL * 151936 * 4);
+  EXPECT_EQ(output_loss_gpu_bytes({256, 768, 50257, 1, 4}), 0) << "logits are kept as they are";
 }
 
 TEST(OutputLoss, KeepsGradientsWhereTheyTakeLessThanHalfOfTheBytes) {
