@@ -71,10 +71,12 @@ __attribute__((noinline)) void change(Place& from, Place& to) {
   setcontext(&to.context);
 }
 
-// For blocks of up to max_threads, one after the other.
-char* stacks_of_this_thread() {
-  thread_local const std::unique_ptr<char[]> stacks(new char[stack_bytes * max_threads]);
-  return stacks.get();
+// For blocks of up to max_threads, one after the other. Sanitizers know of what stood on a stack, so each block has its own there.
+std::shared_ptr<char[]> new_stacks() {
+  const auto make = [] { return std::shared_ptr<char[]>(new char[stack_bytes * max_threads]); };
+  if (!by_jumps) return make();
+  thread_local const std::shared_ptr<char[]> of_this_thread = make();
+  return of_this_thread;
 }
 
 }  // namespace
@@ -144,7 +146,7 @@ class FiberBlock {
     Fiber& fiber = fibers_[t];
     ucontext_t& context = fiber.place.context;
     getcontext(&context);
-    context.uc_stack.ss_sp = stacks_of_this_thread() + t * stack_bytes;
+    context.uc_stack.ss_sp = stacks_.get() + t * stack_bytes;
     context.uc_stack.ss_size = stack_bytes;
     context.uc_link = nullptr;
     const auto self = reinterpret_cast<std::uintptr_t>(this);
@@ -209,6 +211,7 @@ class FiberBlock {
     for (Fiber& fiber : fibers_) fiber.waits = Waits::no;
   }
 
+  const std::shared_ptr<char[]> stacks_ = new_stacks();
   const Fault fault_;
   const Body& body_;
   std::mt19937_64 draw_;
