@@ -4,7 +4,7 @@
 #
 # Every *.cc in the folder (and below) that is neither main.cc nor a test belongs to the library, and SOURCES do, which are made. Tests stand beside the code and the file
 # name tells the kind: x_test.cc (unit), x_contract_test.cc, x_parity_test.cc, x_golden_test.cc, x_fault_test.cc,
-# x_process_test.cc, x_timed_test.cc (measures time: has the machine to itself), x_gpu_test.cc. All files of one kind in one
+# x_process_test.cc, x_timed_test.cc (measures time: has the machine to itself). All files of one kind in one
 # module make one program <module>_<kind>_test with that CTest label. TROIKA_SHARDS_<program>, set before the module, cuts it
 # into that many CTest entries. x_test_support.cc is compiled once for all of them; TEST_SUPPORT names other modules whose
 # support these tests use as well. x_test_library.cc becomes a shared library, lib<module>_x.so in the build folder, that tests
@@ -17,7 +17,7 @@
 # namespaces of one module must differ. Precompiled headers are shared: one for libraries, one for tests, one for tests with
 # libtorch; OWN_FLAGS: a library compiled with flags that these refuse. Tests are not optimised, which halves what they take to
 # compile, but for those that compute much themselves (TROIKA_OPTIMIZED_TESTS), which have a precompiled header of their own.
-set(TROIKA_TEST_KINDS contract parity golden fault process timed gpu)
+set(TROIKA_TEST_KINDS contract parity golden fault process timed)
 set(TROIKA_OPTIMIZED_TESTS cpu cuda gpu tokenizer timed)
 set(TROIKA_TEST_LEVEL -O0)
 if(CMAKE_CROSSCOMPILING)  # an imitated processor runs them
@@ -141,7 +141,7 @@ function(troika_test_library module source)
 endfunction()
 
 function(troika_test_program module kind torch sources others)
-  if(NOT sources OR kind STREQUAL "gpu")  # there is no CUDA back end in this build
+  if(NOT sources)
     return()
   endif()
   set(program ${module}_${kind}_test)

@@ -161,6 +161,7 @@ void HostAccelerator::multiply(const Tensor& a, const Tensor& b, const Tensor& o
 }
 
 void HostAccelerator::copy_bytes(const Tensor& to, const Tensor& from) {
+  if (to.is_cpu() || from.is_cpu()) ++crossings_;
   const Open open(*room_);
   std::memcpy(to.data(), from.data(), static_cast<std::size_t>(to.bytes()));
 }

@@ -28,6 +28,7 @@ class HostAccelerator final : public DeviceOperations {
 
   std::int64_t launches() const { return launches_; }
   std::int64_t products() const { return products_; }
+  std::int64_t crossings() const { return crossings_; }  // copies from the host or to it
 
   // The devices' memory, which is open while there is an Open.
   class Room;
@@ -48,7 +49,7 @@ class HostAccelerator final : public DeviceOperations {
  private:
   const int devices_;
   const std::shared_ptr<Room> room_;
-  std::atomic<std::int64_t> launches_{0}, products_{0};
+  std::atomic<std::int64_t> launches_{0}, products_{0}, crossings_{0};
 };
 
 }  // namespace troika::gpu

@@ -207,7 +207,7 @@ const std::vector<DeviceAttentionCase>& device_attention_cases() {
 
 TEST(DevicesParity, AttentionAgreesWithTheCpu) {
   for (const DeviceAttentionCase& c : device_attention_cases()) {
-    for (const at::ScalarType dtype : dtypes) expect_device_attention(c, dtype, most_scores_bytes);
+    for (const at::ScalarType dtype : dtypes) expect_device_attention(c, dtype, cuda::most_scores_bytes);
   }
 }
 
@@ -219,10 +219,10 @@ TEST(DevicesParity, AttentionInChunksOfFewQueriesAgreesWithTheCpu) {
 }
 
 TEST(DevicesParity, ScoresOfAChunkAreBounded) {
-  EXPECT_EQ(chunk_queries(16, 2048, 2048, 64 << 20), 511);
-  EXPECT_EQ(scores_bytes(16, 100, 100), 4 * 16 * 104 * 100);
-  EXPECT_LE(scores_bytes(32, 1 << 20, 1 << 14), most_scores_bytes);
-  EXPECT_EQ(scores_bytes(1, 10, most_scores_bytes), 4 * most_scores_bytes);  // one query
+  EXPECT_EQ(cuda::chunk_queries(16, 2048, 2048, 64 << 20), 511);
+  EXPECT_EQ(cuda::scores_bytes(16, 100, 100), 4 * 16 * 104 * 100);
+  EXPECT_LE(cuda::scores_bytes(32, 1 << 20, 1 << 14), cuda::most_scores_bytes);
+  EXPECT_EQ(cuda::scores_bytes(1, 10, cuda::most_scores_bytes), 4 * cuda::most_scores_bytes);  // one query
 }
 
 // Pieces of the keys against the merged output, in fp32.

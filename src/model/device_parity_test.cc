@@ -193,5 +193,38 @@ TEST(DeviceParity, LogitsWithACache) {
   }
 }
 
+struct Asked {
+  std::int64_t launches = 0, products = 0, crossings = 0;
+};
+
+// Of one block and microbatch, forward and backward in bf16: what a model with two blocks more asks for more, by halves.
+Asked asked_of_a_block(config::ModelSettings model) {
+  const auto asked_with = [&](std::int64_t layers) {
+    model.layers = layers;
+    gpu::HostAccelerator accelerator;
+    const Device device(accelerator, 0);
+    Decoder::Options options = options_for(8, device);
+    options.dtype = Dtype::bf16;
+    const auto decoders = make_decoders(model, {0, shape::segment_count(model)}, options);
+    const Tokens tokens = make_tokens(model, 1, 8, 5, device);
+    const Asked before{accelerator.launches(), accelerator.products(), accelerator.crossings()};
+    forward_backward(decoders, tokens, 42);
+    return Asked{accelerator.launches() - before.launches, accelerator.products() - before.products,
+                 accelerator.crossings() - before.crossings};
+  };
+  const Asked one = asked_with(1), three = asked_with(3);
+  return {(three.launches - one.launches) / 2, (three.products - one.products) / 2, (three.crossings - one.crossings) / 2};
+}
+
+// A bound that grows is a host that falls behind its device; each launch costs some microseconds of the rank's thread.
+TEST(DeviceCounts, OfABlockAreBounded) {
+  for (const config::ModelSettings& model : {small_model(true), small_llama(false), small_gpt2(true)}) {
+    const Asked asked = asked_of_a_block(model);
+    EXPECT_LE(asked.launches, 32);
+    EXPECT_LE(asked.products, 19);
+    EXPECT_EQ(asked.crossings, 1) << "the test's own, which reads the gradients";
+  }
+}
+
 }  // namespace
 }  // namespace troika::model

@@ -4,6 +4,7 @@
 
 #include "config/adapter_sizes.h"
 #include "config/lora.h"
+#include "cuda/score_chunks.h"
 #include "shape/adapter.h"
 #include "shape/architecture.h"
 #include "shape/layout.h"
@@ -175,15 +176,10 @@ SavedBytes segment_saved_bytes(const config::ModelSettings& model, const Microba
   return bytes;
 }
 
-std::int64_t attention_scores_bytes(std::int64_t heads, std::int64_t T, std::int64_t S) {
-  const std::int64_t of_query = 4 * heads * ((S + 7) / 8 * 8);
-  return of_query * std::clamp<std::int64_t>((std::int64_t{64} << 20) / (of_query + 1), 1, T);
-}
-
 std::int64_t attention_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch) {
   const LocalWidths widths = local_widths(model, microbatch.share);
-  const std::int64_t T = microbatch.T, gradients = 4 * microbatch.B * T * widths.kv_heads.count * model.head_dim;
-  return 2 * attention_scores_bytes(widths.heads.count, T, T) + 2 * gradients;
+  return 2 * cuda::scores_bytes(widths.heads.count, microbatch.T, microbatch.T) +
+         microbatch.B * microbatch.T * widths.kv_heads.count * model.head_dim * 2 * 4;
 }
 
 }  // namespace troika::shape

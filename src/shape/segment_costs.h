@@ -40,11 +40,8 @@ struct SavedBytes {
 SavedBytes segment_saved_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch,
                                SavedActivations saved, const Trained& trained = {});
 
-// What attention of a GPU computes a block's backward with beside these: the scores of a chunk of queries and their gradients, and
-// the gradients of keys and values, in fp32.
+// What attention by products (cuda/score_chunks.h) computes a block's backward with on a GPU beside these: scores and their
+// gradients of a chunk of queries, gradients of keys and values in fp32.
 std::int64_t attention_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch);
-
-// Of the scores: kernels::scores_bytes.
-std::int64_t attention_scores_bytes(std::int64_t heads, std::int64_t T, std::int64_t S);
 
 }  // namespace troika::shape

@@ -50,10 +50,9 @@ TEST(AttentionBackward, OfABlockIsTheArithmetic) {
   model.head_dim = 128;
   model.vocab = 1000;
   const MicrobatchShape whole{8, 2048, {}, SequenceParallel::off, config::Precision::bf16};
-  const std::int64_t scores = 511 * 16 * 2048 * 4, gradients = 8 * 2048 * 8 * 128 * 4;
-  EXPECT_EQ(attention_backward_bytes(model, whole), 2 * scores + 2 * gradients);
-  EXPECT_EQ(attention_backward_bytes(model, {8, 100, {}, SequenceParallel::off, config::Precision::fp32}),
-            2 * 100 * 16 * 104 * 4 + 2 * 8 * 100 * 8 * 128 * 4);
+  EXPECT_EQ(attention_backward_bytes(model, whole), 2 * 4 * 16 * 2048 * 511 + 8 * 2048 * 8 * 128 * (4 + 4));
+  EXPECT_EQ(attention_backward_bytes(model, {8, 128, {1, 2}, SequenceParallel::off, config::Precision::bf16}),
+            2 * 4 * 8 * 128 * 128 + 8 * 128 * 4 * 128 * (4 + 4));
 }
 
 TEST(OutputLoss, OnAGpuChunksAreLarger) {

@@ -14,6 +14,8 @@
 namespace troika::kernels::on_cuda {
 namespace {
 
+using cuda::chunk_queries;
+using cuda::spaced;
 using tensor::Sum;
 using tensor::Tensor;
 

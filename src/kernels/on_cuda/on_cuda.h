@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "cuda/score_chunks.h"
 #include "kernels/activation.h"
 #include "kernels/attention.h"
 #include "kernels/cross_entropy.h"
@@ -29,11 +30,11 @@ tensor::Tensor layer_norm_backward(const tensor::Tensor& dy_MD, const tensor::Te
                                const tensor::Tensor& plus_MD);
 
 // By products, in the precision that they have for their dtype: weights and the gradients of scores are rounded to it before
-// they are multiplied. Beside results forward takes scores of `scores_bytes` (attention.h), backward twice as much, k and v in
+// they are multiplied. Beside results forward takes scores of `scores_bytes` (cuda/score_chunks.h), backward twice as much, k and v in
 // fp32, and q and dout of a chunk; both take a copy of q where heads are not in the order of the key/value heads.
-AttentionOutput attention_forward(const AttentionInput& input, std::int64_t scores_bytes = most_scores_bytes);
+AttentionOutput attention_forward(const AttentionInput& input, std::int64_t scores_bytes = cuda::most_scores_bytes);
 AttentionGradients attention_backward(const tensor::Tensor& dout_BTnH, const AttentionInput& input,
-                                      const AttentionOutput& output, std::int64_t scores_bytes = most_scores_bytes);
+                                      const AttentionOutput& output, std::int64_t scores_bytes = cuda::most_scores_bytes);
 // The outputs of two parts, each times its share of the log-sum-exp lse_BnT, contiguous. fp32.
 tensor::Tensor sum_of_shares(const AttentionOutput& a, const AttentionOutput& b, const tensor::Tensor& lse_BnT);
 
