@@ -35,6 +35,8 @@ std::shared_ptr<const BlasApi> load_blas(const std::string& library) {
 
 namespace {
 
+constexpr std::size_t most_plans = 4096;  // decoding has another shape for every token
+
 BlasType type_of(Dtype dtype) {
   switch (dtype) {
     case Dtype::fp32:
@@ -114,7 +116,7 @@ struct Blas::Impl {
   BlasMatrix* matrix(const Operand& x, std::int64_t batches) const;
   Plan make(const Operand& a, const Operand& b, const Operand& out, std::int64_t batches, bool with_bias,
             const std::string& what) const;
-  void end(Plan& plan) const;
+  void forget();
 };
 
 BlasMatrix* Blas::Impl::matrix(const Operand& x, std::int64_t batches) const {
@@ -157,9 +159,12 @@ Blas::Impl::Plan Blas::Impl::make(const Operand& a, const Operand& b, const Oper
   return plan;
 }
 
-void Blas::Impl::end(Plan& plan) const {
-  api->end_product(plan.product);
-  for (BlasMatrix* one : {plan.a, plan.b, plan.out}) api->end_matrix(one);
+void Blas::Impl::forget() {
+  for (auto& [key, plan] : plans) {
+    api->end_product(plan.product);
+    for (BlasMatrix* one : {plan.a, plan.b, plan.out}) api->end_matrix(one);
+  }
+  plans.clear();
 }
 
 Blas::Blas(std::shared_ptr<const BlasApi> api, std::shared_ptr<tensor::Memory> workspace) : impl_(std::make_unique<Impl>()) {
@@ -169,7 +174,7 @@ Blas::Blas(std::shared_ptr<const BlasApi> api, std::shared_ptr<tensor::Memory> w
 }
 
 Blas::~Blas() {
-  for (auto& [key, plan] : impl_->plans) impl_->end(plan);
+  impl_->forget();
   impl_->api->end(impl_->handle);
 }
 
@@ -185,6 +190,7 @@ void Blas::multiply(const Tensor& a, const Tensor& b, const Tensor& out, const T
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   const Impl::Key key{{batches, bias.defined() ? 1 : 0, 0}, {of_a.key(), of_b.key(), of_out.key()}};
   auto found = impl_->plans.find(key);
+  if (found == impl_->plans.end() && impl_->plans.size() >= most_plans) impl_->forget();
   if (found == impl_->plans.end())
     found = impl_->plans.emplace(key, impl_->make(of_a, of_b, of_out, batches, bias.defined(), what)).first;
   const Impl::Plan& plan = found->second;
