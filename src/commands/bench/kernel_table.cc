@@ -44,8 +44,8 @@ std::string to_device_table(const std::vector<MeasuredOperation>& rows, const Ma
     const std::string rate = row.flops > 0 ? fmt::format("{:.1f} TFLOP/s", row.flops / row.seconds / 1e12)
                                            : fmt::format("{:.0f} GB/s", row.bytes / row.seconds / 1e9);
     text += fmt::format("{:<33} {:<34} {:>6} {:>10.1f} {:>8.1f} {:>9.1f} {:>9.1f} {:>13} {:>10.1f} {:>4.0f} % {:>10.3f}\n",
-                        row.name, row.shape, row.calls, 1e6 * row.seconds, 1e6 * row.host_seconds, row.bytes / 1e6, row.flops / 1e9, rate,
-                        1e6 * ideal, 100 * ideal / row.seconds, 1e3 * calls * row.seconds);
+                        row.name, row.shape, row.calls, 1e6 * row.seconds, 1e6 * row.host_seconds, row.bytes / 1e6,
+                        row.flops / 1e9, rate, 1e6 * ideal, 100 * ideal / row.seconds, 1e3 * calls * row.seconds);
     total += calls * row.seconds;
     host_total += calls * row.host_seconds;
     ideal_total += calls * ideal;

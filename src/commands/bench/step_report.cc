@@ -89,7 +89,8 @@ std::string to_text(const StepReport& r) {
   text += fmt::format("  host        {:.4f} s until a step is queued, then {:.4f} s until the device has done it\n",
                       median_after_first(r.queued_seconds), median_after_first(r.awaited_seconds));
   text += fmt::format("  device      {} allocated at most, {} reserved, {} planned; {}\n",
-                      base::format_bytes(r.device_used_peak_bytes), base::format_bytes(r.device_reserved_peak_bytes), base::format_bytes(r.planned_bytes), r.device);
+                      base::format_bytes(r.device_used_peak_bytes), base::format_bytes(r.device_reserved_peak_bytes),
+                      base::format_bytes(r.planned_bytes), r.device);
   return text;
 }
 

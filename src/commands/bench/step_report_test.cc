@@ -90,7 +90,7 @@ TEST(StepReport, OfADeviceSetsTheHostsTimeAndItsMemoryBesideThePlan) {
   EXPECT_EQ(json["awaited_seconds"], 1.75);
   EXPECT_EQ(json["device_used_peak_bytes"], 3 << 20);
   EXPECT_THAT(to_text(r), testing::HasSubstr("0.2500 s until a step is queued, then 1.7500 s until the device has done it"));
-  EXPECT_THAT(to_text(r), testing::HasSubstr("3.0 MiB allocated at most, 4.0 MiB reserved, 2.0 MiB planned; a GPU"));
+  EXPECT_THAT(to_text(r), testing::HasSubstr("3.00 MiB allocated at most, 4.00 MiB reserved, 2.00 MiB planned; a GPU"));
 }
 
 }  // namespace
