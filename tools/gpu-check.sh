@@ -507,8 +507,11 @@ below() { # below PID: it and what descends from it
 megabytes() { # megabytes PID: of the GPU's memory where nvidia-smi tells, and resident, of all below
   local pids resident gpu=0
   pids=$(below "$1")
-  resident=$(for pid in $pids; do sed -n 's/^VmRSS:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$pid/status" 2> /dev/null; done | awk '{ sum += $1 } END { printf "%d", sum / 1024 }')
-  command -v nvidia-smi > /dev/null && gpu=$(timeout 5 nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits | awk '{ sum += $1 } END { print sum + 0 }')
+  resident=$(for pid in $pids; do sed -n 's/^VmRSS:[[:space:]]*\([0-9]*\) kB/\1/p' "/proc/$pid/status" 2> /dev/null || true; done |
+    awk '{ sum += $1 } END { printf "%d", sum / 1024 }')
+  if command -v nvidia-smi > /dev/null; then
+    gpu=$(timeout 5 nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits | awk '{ sum += $1 } END { print sum + 0 }')
+  fi
   echo "$gpu $resident"
 }
 drift() {
@@ -518,7 +521,7 @@ drift() {
   local run=$!
   if ! prepared; then
     while kill -0 $run 2> /dev/null; do
-      megabytes $run
+      megabytes $run || true
       sleep 0.3
     done > "$scratch/samples"
   fi
@@ -527,7 +530,10 @@ drift() {
   local text
   text=$(awk '{ gpu[NR] = $1; host[NR] = $2 }
     function most(x, from, to,  i, m) { m = 0; for (i = from; i <= to; ++i) if (x[i] > m) m = x[i]; return m }
-    END { h = int(NR / 2); printf "GPU %d, then %d MB; host %d, then %d MB; %d samples", most(gpu, 1, h), most(gpu, h + 1, NR), most(host, 1, h), most(host, h + 1, NR), NR }' "$scratch/samples")
+    END {
+      h = int(NR / 2)
+      printf "GPU %d, then %d MB; host %d, then %d MB; %d samples", most(gpu, 1, h), most(gpu, h + 1, NR), most(host, 1, h),
+        most(host, h + 1, NR), NR }' "$scratch/samples")
   echo "$text" | awk '{ exit !($4 <= $2 + 64 && $9 <= $7 + 64) }' || { fails "$text" || return 1; }
   told "$count steps with saves: $text"
 }
