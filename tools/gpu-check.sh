@@ -95,6 +95,8 @@ pack_to() { # pack_to FILE: says its size
   [ "$bytes" -le $most_bytes ]
 }
 if [ -n "$pack" ]; then
+  refusal=$("$program" train --device cuda --data.train "$0" --train.out "$scratch/none" --train.steps 1 2>&1)
+  [[ $refusal != *'no CUDA back end'* ]] || die "$program has no device code; build it with -DTROIKA_CUDA=ON"
   pack_to "$pack" || exit 1
   exit 0
 fi
