@@ -127,7 +127,6 @@ fi
 small+=(--data.train "$corpus")
 backend=nccl
 [ -n "$dry" ] && backend=gloo  # no stand-in carries NCCL's messages between processes
-export OMP_NUM_THREADS=${OMP_NUM_THREADS:-$(nproc)}
 
 # --- lines ------------------------------------------------------------------------------------------------------------
 
