@@ -203,7 +203,9 @@ Executor::OwnFacts Executor::read_facts() {
   }
   OwnFacts facts;
   if (!setup_.streams->device().is_cpu()) observer_.awaits_device();
+  const double begin = base::monotonic_seconds();
   const std::vector<tensor::Tensor> read = tensor::read_back(*setup_.streams, wanted, [this] { check_channels(); });
+  result_.awaited_seconds = base::monotonic_seconds() - begin;
   auto next = read.begin();
   for (const auto& [microbatch, on_device] : in_flight_.losses()) {
     const int of_step = audit_.read_by(settings_.pass)[static_cast<std::size_t>(microbatch)];

@@ -66,6 +66,7 @@ struct StepResult {
   // their exponents. Out of range, loss and tokens are true and the norm is not; the step is to be run again.
   bool finite = true, in_range = true;
   std::vector<int> gradient_exponents;  // of the largest gradient of each parameter, or no_gradient
+  double awaited_seconds = 0;           // that the rank's thread waited for its device, all that it asked for being queued
   Requests requests;                    // of all ranks
   std::int64_t memory_bytes = 0;        // the most that any rank held at once so far, of all four uses of the ledger
   std::vector<double> losses;           // of an evaluation: the sum of each microbatch's token losses

@@ -78,6 +78,8 @@ tensor::GpuTraits Nvidia::traits(const Device& device) { return of(device).trait
 
 std::int64_t Nvidia::free_bytes(const Device& device) { return of(device).free_bytes(); }
 
+tensor::PoolBytes Nvidia::memory(const Device& device) { return of(device).memory(); }
+
 std::shared_ptr<tensor::Memory> Nvidia::allocate(std::size_t bytes, const Device& device) {
   return std::make_shared<DeviceMemory>(of(device), bytes);
 }

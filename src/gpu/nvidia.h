@@ -33,6 +33,7 @@ class Nvidia final : public DeviceOperations {
   int devices() const override;
   tensor::GpuTraits traits(const tensor::Device& device) override;
   std::int64_t free_bytes(const tensor::Device& device) override;
+  tensor::PoolBytes memory(const tensor::Device& device) override;
   std::shared_ptr<tensor::Memory> allocate(std::size_t bytes, const tensor::Device& device) override;
   std::unique_ptr<tensor::Streams> make_streams(const tensor::Device& device) override;
   void synchronize(const tensor::Device& device) override;

@@ -109,6 +109,12 @@ std::int64_t NvidiaDevice::free_bytes() const {
          kept_bytes(*driver_, pool_, PoolAttribute::used_now);
 }
 
+tensor::PoolBytes NvidiaDevice::memory() const {
+  const auto bytes = [this](PoolAttribute attribute) { return kept_bytes(*driver_, pool_, attribute); };
+  return {bytes(PoolAttribute::used_now), bytes(PoolAttribute::used_peak), bytes(PoolAttribute::reserved_now),
+          bytes(PoolAttribute::reserved_peak)};
+}
+
 // What the pool keeps in pieces that are too small goes back to the device before the second try.
 DevicePointer NvidiaDevice::allocate(std::size_t bytes) {
   select();

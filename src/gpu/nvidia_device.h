@@ -10,6 +10,7 @@
 #include "gpu/blas.h"
 #include "gpu/code.h"
 #include "gpu/driver.h"
+#include "tensor/accelerator.h"
 #include "tensor/gpu_traits.h"
 #include "tensor/streams.h"
 
@@ -34,6 +35,7 @@ class NvidiaDevice {
   void select() const;
 
   std::int64_t free_bytes() const;  // of the device, with what the pool keeps
+  tensor::PoolBytes memory() const;  // of the pool
   DevicePointer allocate(std::size_t bytes);  // OutOfMemory
   void release(DevicePointer pointer) noexcept;
   void launch(const tensor::KernelCall& call);

@@ -46,6 +46,8 @@ class NvidiaStreams final : public tensor::Streams {
     const auto bytes = static_cast<std::size_t>(sizes.product() * base::bytes_of(dtype));
     return Tensor(one_.allocate_host(bytes), 0, dtype, {sizes.product()}, {1}).view(sizes);
   }
+  Event record_time(Lane lane) override { return one_.record(of(lane), NvidiaDevice::Timed::yes); }
+  double seconds_between(const Event& begin, const Event& end) override { return one_.elapsed_seconds(begin, end); }
   void* handle(Lane lane) override { return of(lane); }
 
  private:

@@ -139,6 +139,31 @@ TEST_F(NvidiaTest, ADeviceThatIsFullSaysSoAndOneThatFailsDoesNot) {
   }
 }
 
+TEST_F(NvidiaTest, TellsHowMuchMemoryItHoldsAndHeld) {
+  const Tensor kept = tensor::zeros({1 << 10}, one);
+  tensor::PoolBytes both;
+  {
+    const Tensor passing = tensor::zeros({1 << 20}, one);
+    both = gpus->memory(one);
+  }
+  tensor::synchronize(one);
+  const tensor::PoolBytes after = gpus->memory(one);
+  EXPECT_GE(both.used, kept.bytes() + (4 << 20));
+  EXPECT_LE(after.used, both.used - (4 << 20));
+  EXPECT_GE(after.used, kept.bytes());
+  EXPECT_GE(after.used_peak, both.used);
+  EXPECT_GE(after.reserved_peak, after.used_peak);
+}
+
+TEST_F(NvidiaTest, TheDeviceTellsTheTimeBetweenTwoPointsOfALane) {
+  const auto streams = tensor::make_streams(one);
+  const tensor::Event begin = streams->record_time(tensor::compute_lane);
+  tensor::zeros({4}, one);
+  const tensor::Event end = streams->record_time(tensor::compute_lane);
+  tensor::await(end, [] {});
+  EXPECT_NEAR(streams->seconds_between(begin, end), 1e-3, 1e-9) << "what the stand-in always says";
+}
+
 TEST_F(NvidiaTest, TellsWhatItIs) {
   EXPECT_EQ(gpus->devices(), 2);
   EXPECT_EQ(tensor::describe(one), "Stand-in GPU, compute capability 9.0, 4 multiprocessors, driver for CUDA 13.0, cuBLAS 12.9.1");

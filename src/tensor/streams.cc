@@ -4,6 +4,7 @@
 #include <chrono>
 #include <thread>
 
+#include "base/clock.h"
 #include "tensor/accelerator.h"
 #include "tensor/tensor.h"
 
@@ -15,6 +16,25 @@ void await(const Event& event, const std::function<void()>& check) {
     std::this_thread::sleep_for(std::chrono::duration<double>(pause_seconds));
   }
 }
+
+namespace {
+
+class HostTime final : public Event::Body {
+ public:
+  bool passed() override { return true; }
+  double seconds() const { return seconds_; }
+
+ private:
+  const double seconds_ = base::monotonic_seconds();
+};
+
+double seconds_of(const Event& event) { return static_cast<const HostTime&>(*event.body()).seconds(); }
+
+}  // namespace
+
+Event Streams::record_time(Lane) { return Event(std::make_shared<HostTime>()); }
+
+double Streams::seconds_between(const Event& begin, const Event& end) { return seconds_of(end) - seconds_of(begin); }
 
 namespace {
 

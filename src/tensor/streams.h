@@ -65,6 +65,10 @@ class Streams {
   virtual void copy(Lane lane, const Tensor& to, const Tensor& from) = 0;
   // Contiguous, uninitialised, in host memory that the device can read by itself (pinned).
   virtual Tensor new_host_tensor(const Sizes& sizes, Dtype dtype) = 0;
+  // A point as of record(), and the time between two of them that have passed, as the device's clock says it. Where nothing is
+  // overridden, all is done when a call returns, and the clock is the host's.
+  virtual Event record_time(Lane lane);
+  virtual double seconds_between(const Event& begin, const Event& end);
   // The lane as libraries that queue work of their own know it (cudaStream_t).
   virtual void* handle(Lane lane) = 0;
 };

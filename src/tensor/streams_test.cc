@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "tensor/fake_streams_test_support.h"
 #include "tensor/operations.h"
@@ -30,6 +31,15 @@ TEST(HostStreams, DoEverythingAtOnce) {
   EXPECT_TRUE(event.passed());
   streams->wait(compute_lane, event);
   EXPECT_EQ(streams->handle(lane), nullptr);
+}
+
+TEST(HostStreams, TellTheTimeBetweenTwoPoints) {
+  const auto streams = make_host_streams();
+  const double outer = base::monotonic_seconds();
+  const Event begin = streams->record_time(compute_lane), end = streams->record_time(compute_lane);
+  EXPECT_TRUE(begin.passed() && end.passed());
+  EXPECT_GE(streams->seconds_between(begin, end), 0);
+  EXPECT_LE(streams->seconds_between(begin, end), base::monotonic_seconds() - outer);
 }
 
 TEST(Await, LooksAgainUntilTheEventHasPassedOrTheCheckThrows) {

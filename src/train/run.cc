@@ -133,7 +133,10 @@ Surroundings surroundings_of(Session& session, const RunRequest& request, const 
   surroundings.trial = request.trial != nullptr;
   surroundings.attempt.restarted = request.identity.restarted;
   surroundings.attempt.launch = session.broadcast_text("launch", [&] { return request.identity.launch; });
-  if (surroundings.trial) surroundings.on_step = request.trial->on_step;
+  if (surroundings.trial) {
+    surroundings.on_wait = request.trial->on_wait;
+    surroundings.on_step = request.trial->on_step;
+  }
   return surroundings;
 }
 

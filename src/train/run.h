@@ -19,6 +19,7 @@ namespace troika::train {
 struct Trial {
   std::shared_ptr<const data::Samples> samples;
   std::int64_t vocab = 0;                                          // of these samples
+  std::function<void(double seconds)> on_wait;                     // before on_step: for its device in that step; may be empty
   std::function<void(std::int64_t step, double seconds)> on_step;  // after each, on every rank; may be empty
   std::function<void(const plan::Plan& plan, comm::Channel& world)>
       at_end;  // collective, after the last step; may be empty

@@ -118,6 +118,7 @@ void Trainer::train_step() {
   report(result, step.loss_scale, seconds);
   if (surroundings_.records != nullptr) surroundings_.records->hold(ledger_);
   if (recorded) record_timeline();
+  if (surroundings_.on_wait) surroundings_.on_wait(result.awaited_seconds);
   if (surroundings_.on_step) surroundings_.on_step(state_.step, seconds);
 }
 

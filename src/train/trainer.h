@@ -60,6 +60,7 @@ struct Surroundings {
   Saving saving;
   const data::Samples* valid = nullptr;  // to evaluate on, where the plan has an evaluation; outlives the trainer
   std::vector<data::SourcePart> valid_sources;  // what `valid` consists of; several get a loss each
+  std::function<void(double seconds)> on_wait;                     // before on_step: executor::StepResult::awaited_seconds
   std::function<void(std::int64_t step, double seconds)> on_step;  // after each, on every rank; may be empty
   std::optional<MachineHere> machine;                              // nothing: what the run takes is not predicted
 };

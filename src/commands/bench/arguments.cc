@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "plan/device_rates.h"
+
 namespace troika::commands {
 namespace {
 
@@ -35,9 +37,13 @@ config::FlagTable bench_step_flags(StepArguments& a) {
 
 config::FlagTable bench_kernels_flags(KernelsArguments& a) {
   config::FlagTable table("troika bench kernels");
-  table.usage("[--csv FILE] [--seconds S] [settings of train]");
+  table.usage("[--csv FILE] [--seconds S] [--device-rates NAME] [settings of train]");
   add_csv(table, a.csv);
   add_seconds(table, a.seconds, "How long each operation is measured.");
+  table.add("device-rates", a.device_rates, "On a GPU: the device whose rates are the ideal, as bench roofline has them.")
+      .offered(plan::device_rate_names)
+      .shown("NAME")
+      .unset("measured");
   table.settings({});
   table.paragraph(of_the_numbers);
   return table;

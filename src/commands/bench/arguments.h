@@ -16,8 +16,9 @@ struct StepArguments {
 };
 
 struct KernelsArguments {
-  std::string csv;       // a file to write; empty: none
-  double seconds = 0.2;  // for each operation
+  std::string csv;           // a file to write; empty: none
+  double seconds = 0.2;      // for each operation
+  std::string device_rates;  // a name of plan::device_rate_names; empty: measured
   config::ParsedSettings parsed;
 };
 

@@ -12,8 +12,8 @@
 namespace troika::commands {
 namespace {
 
-Body add_body(std::int64_t P) {
-  const tensor::Tensor sum = normal_numbers({P}), other = normal_numbers({P});
+Body add_body(const StepShapes& s, std::int64_t P) {
+  const tensor::Tensor sum = normal_numbers({P}, s.device), other = normal_numbers({P}, s.device);
   const auto body = [=](auto function) {
     return [=, sum = sum.clone()] {
       function(sum, other);
@@ -23,9 +23,9 @@ Body add_body(std::int64_t P) {
   return body(kernels::add_into);
 }
 
-Body add_on_grid_body(std::int64_t P) {
-  const tensor::Tensor sum = tensor::zeros({P}, tensor::Dtype::int64), leaf = normal_numbers({P});
-  const tensor::Tensor largest = tensor::zeros({1}, tensor::Dtype::int32);
+Body add_on_grid_body(const StepShapes& s, std::int64_t P) {
+  const tensor::Tensor sum = tensor::zeros({P}, {tensor::Dtype::int64, s.device}), leaf = normal_numbers({P}, s.device);
+  const tensor::Tensor largest = tensor::zeros({1}, {tensor::Dtype::int32, s.device});
   const auto body = [=](auto function) {
     return [=, sum = sum.clone()] {
       function(sum, leaf, 40, kernels::Into::sum, largest);
@@ -35,20 +35,21 @@ Body add_on_grid_body(std::int64_t P) {
   return body(kernels::add_on_grid);
 }
 
-Body squares_body(std::int64_t P) {
-  const auto body = [x = normal_numbers({P})](auto function) {
+Body squares_body(const StepShapes& s, std::int64_t P) {
+  const auto body = [x = normal_numbers({P}, s.device)](auto function) {
     return [=] { return std::vector{tensor::Tensor(function(x, shape::norm_chunk))}; };
   };
   return body(kernels::chunk_squares);
 }
 
-Body adamw_body(std::int64_t P, tensor::Dtype dtype) {
+Body adamw_body(const StepShapes& s, std::int64_t P) {
   const kernels::AdamW settings{3e-4, 0.9, 0.95, 1e-8, 10, 1.0};
   constexpr double weight_decay = 0.1;
-  const tensor::Tensor parameter = normal_numbers({P}), gradient = normal_numbers({P});
-  const tensor::Tensor m = normal_numbers({P}), v = tensor::ones({P});
+  const tensor::Tensor parameter = normal_numbers({P}, s.device), gradient = normal_numbers({P}, s.device);
+  const tensor::Tensor m = normal_numbers({P}, s.device), v = tensor::ones({P}, s.device);
+  const tensor::TensorType half{s.dtype, s.device};
   const auto body = [=](auto function) {
-    const tensor::Tensor rounded = dtype == tensor::Dtype::fp32 ? tensor::Tensor() : tensor::empty({P}, dtype);
+    const tensor::Tensor rounded = half.dtype == tensor::Dtype::fp32 ? tensor::Tensor() : tensor::empty({P}, half);
     return [=, parameter = parameter.clone(), m = m.clone(), v = v.clone()] {
       function(settings, kernels::AdamWTensors{parameter, gradient, m, v, rounded});
       return std::vector{parameter, m, v};
@@ -73,12 +74,11 @@ std::map<std::int64_t, std::int64_t> segments_by_size(const config::ModelSetting
 }  // namespace
 
 void add_flat(const StepShapes& s, Operations& operations) {
-  const tensor::Dtype dtype = s.dtype;
   for (const auto& [P, segments] : segments_by_size(s.model)) {
     const std::string shape = fmt::format("P {}", P);
     const double bytes = 4.0 * static_cast<double>(P);
-    const auto add = [&, P = P](const char* name, std::int64_t calls, double passes, auto bodies) {
-      if (calls > 0) operations.push_back({name, shape, calls, 0, passes * bytes, [=] { return bodies(P); }});
+    const auto add = [&, s, P = P](const char* name, std::int64_t calls, double passes, auto bodies) {
+      if (calls > 0) operations.push_back({name, shape, calls, 0, passes * bytes, [=] { return bodies(s, P); }});
     };
     if (s.microbatches > 2) {  // a pass of floats and two of integers
       add("add gradients", segments * s.microbatches, 5, add_on_grid_body);
@@ -86,8 +86,7 @@ void add_flat(const StepShapes& s, Operations& operations) {
       add("add gradients", segments * (s.microbatches - 1), 3, add_body);
     }
     add("squares", segments, 1, squares_body);
-    add("adamw", segments, dtype == tensor::Dtype::fp32 ? 7 : 7.5,
-        [dtype](std::int64_t elements) { return adamw_body(elements, dtype); });
+    add("adamw", segments, s.dtype == tensor::Dtype::fp32 ? 7 : 7.5, adamw_body);
   }
 }
 

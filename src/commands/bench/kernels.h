@@ -7,7 +7,8 @@
 
 namespace troika::commands {
 
-// Arguments: the settings of train, --csv FILE and --seconds S (for each operation).
+// On the CPU, or on a device by its own clock. Arguments: the settings of train, --csv FILE, --seconds S (for each operation) and
+// --device-rates NAME.
 int run_bench_kernels(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment);
 
 }  // namespace troika::commands

@@ -18,7 +18,7 @@ struct Weight {
   tensor::Tensor values() const { return transposed ? s.normal({I, O}).t() : s.normal({O, I}); }
   tensor::Tensor x() const { return s.normal({M, I}); }
   tensor::Tensor dy() const { return s.normal({M, O}); }
-  tensor::Tensor gradient() const { return transposed ? tensor::empty({I, O}).t() : tensor::empty({O, I}); }
+  tensor::Tensor gradient() const { return transposed ? tensor::empty({I, O}, s.device).t() : tensor::empty({O, I}, s.device); }
   std::string shape() const { return fmt::format("M {} I {} O {}", M, I, O); }
   double flops() const { return 2.0 * static_cast<double>(M) * static_cast<double>(I) * static_cast<double>(O); }
   double bytes() const { return s.element_bytes() * static_cast<double>(M * I + I * O + M * O); }
@@ -54,7 +54,7 @@ Body weight_body(const Weight& weight) {
 Body bias_body(const Weight& weight) {
   const tensor::Tensor dy_MO = weight.dy();
   const auto body = [=](auto function) {
-    return [=, dbias_O = tensor::empty({weight.O})] {
+    return [=, dbias_O = tensor::empty({weight.O}, weight.s.device)] {
       function(dy_MO, dbias_O);
       return std::vector{dbias_O};
     };

@@ -36,7 +36,7 @@ Body bodies(const StepShapes& s) {
   const std::int64_t M = s.M(), D = s.model.hidden, v = s.model.vocab;
   const LossInputs in{s.normal({M, D}), s.normal({v, D}), s.ids(v)};
   tensor::multiply(in.w_vD, 0.02);
-  return [in, dw_vD = tensor::empty({v, D})] { run(in, dw_vD); };
+  return [in, dw_vD = tensor::empty({v, D}, s.device)] { run(in, dw_vD); };
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ template <class Forward, class Backward>
 auto rms_backward(const NormInputs& in, double eps, Forward forward, Backward backward) {
   kernels::RmsNormSaved saved;
   forward(in.x_MD, in.w_D, eps, &saved, tensor::Tensor());
-  return [=, dw_D = tensor::empty(in.w_D.sizes())] {
+  return [=, dw_D = tensor::empty(in.w_D.sizes(), in.w_D.device())] {
     return std::vector{backward(in.dy_MD, in.x_MD, in.w_D, saved, dw_D, in.plus_MD), dw_D};
   };
 }
@@ -29,7 +29,7 @@ template <class Forward, class Backward>
 auto layer_backward(const NormInputs& in, double eps, Forward forward, Backward backward) {
   kernels::LayerNormSaved saved;
   forward(in.x_MD, in.w_D, in.bias_D, eps, &saved, tensor::Tensor());
-  return [=, dw_D = tensor::empty(in.w_D.sizes()), dbias_D = tensor::empty(in.w_D.sizes())] {
+  return [=, dw_D = tensor::empty(in.w_D.sizes(), in.w_D.device()), dbias_D = tensor::empty(in.w_D.sizes(), in.w_D.device())] {
     return std::vector{backward(in.dy_MD, in.x_MD, in.w_D, saved, dw_D, dbias_D, in.plus_MD), dw_D, dbias_D};
   };
 }

@@ -15,7 +15,7 @@ struct Operation {
   std::int64_t calls = 0;           // in one step of a rank
   double flops = 0;                 // that the result needs: multiplies and adds of products and attention
   double bytes = 0;                 // that must be read and written at least once
-  std::function<Body()> prepare;    // allocates, on the CPU
+  std::function<Body()> prepare;    // allocates, on the device of the shapes
 };
 
 }  // namespace troika::commands

@@ -14,6 +14,7 @@ struct StepShapes {
   config::ModelSettings model;  // vocabulary settled
   std::int64_t B = 1, T = 1, microbatches = 1;
   tensor::Dtype dtype = tensor::Dtype::fp32;                // of activations and of the parameters that are multiplied
+  tensor::Device device = {};                               // where all tensors lie
   tensor::Tensor normal(const tensor::Sizes& sizes) const;  // normal_numbers of `dtype`
   tensor::Tensor ids(std::int64_t below) const;             // int64, [M]
   double element_bytes() const;
@@ -21,8 +22,8 @@ struct StepShapes {
   std::int64_t per_layer() const { return model.layers * microbatches; }  // calls
 };
 
-// Random numbers, normally distributed; the same at every call. fp32.
-tensor::Tensor normal_numbers(const tensor::Sizes& sizes);
+// Random numbers, normally distributed; the same at every call. fp32. On a device they repeat after some millions.
+tensor::Tensor normal_numbers(const tensor::Sizes& sizes, const tensor::Device& device = {});
 
 using Operations = std::vector<Operation>;
 void add_embedding(const StepShapes& s, Operations& operations);

@@ -22,7 +22,7 @@ struct Heads {
   kernels::RopeTable rope() const {
     std::vector<std::int64_t> positions(static_cast<std::size_t>(s.T));
     std::iota(positions.begin(), positions.end(), 0);
-    return kernels::make_rope_table(positions, {s.model.head_dim, s.model.rope_theta}, tensor::Device());
+    return kernels::make_rope_table(positions, {s.model.head_dim, s.model.rope_theta}, s.device);
   }
 };
 
@@ -43,7 +43,7 @@ Body normed_backward(const Heads& heads) {
   const auto body = [=, rope = heads.rope()](auto forward, auto backward) {
     kernels::QkNormRopeSaved saved;
     forward(x, w_H, heads.s.model.norm_eps, rope, &saved);
-    return [=, dx = heads.gradients(), dw_H = tensor::empty(w_H.sizes())] {
+    return [=, dx = heads.gradients(), dw_H = tensor::empty(w_H.sizes(), w_H.device())] {
       backward(dy, x, w_H, rope, saved, dx, dw_H);
       return std::vector{dx, dw_H};
     };

@@ -4,23 +4,29 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "comm/collectives.h"
 #include "commands/bench/arguments.h"
+#include "commands/bench/device_timing.h"
 #include "commands/bench/gathered.h"
 #include "commands/bench/step_report.h"
 #include "commands/bench/timing.h"
 #include "config/config.h"
+#include "config/lora.h"
 #include "config/resolve.h"
 #include "data/samples.h"
 #include "host/memory.h"
 #include "model/dtype_of.h"
 #include "rendezvous/identity.h"
 #include "shape/layout.h"
+#include "tensor/accelerator.h"
 #include "tensor/device.h"
+#include "tensor/gpu_traits.h"
 #include "tensor/operations.h"
+#include "tensor/streams.h"
 #include "tensor/tensor.h"
 #include "train/rank_device.h"
 #include "train/run.h"
@@ -56,6 +62,20 @@ config::Settings trial_settings(config::Settings s, const config::ParsedSettings
   return s;
 }
 
+// Adapters need base weights; those of a bench that names none stand beside random ones.
+config::Resolved resolve(config::Settings s, int world) {
+  if (s.lora.rank == 0 || !s.model.path.empty()) return config::resolve(s, world);
+  config::Settings with_base = s;
+  with_base.model.path = "random weights";
+  config::Findings findings;
+  config::check_lora(with_base, &findings);
+  if (!findings.errors.empty()) throw base::ConfigError(findings.errors.front());
+  const config::LoraSettings lora = std::exchange(s.lora, {});
+  config::Resolved resolved = config::resolve(s, world);
+  resolved.settings.lora = lora;
+  return resolved;
+}
+
 StepReport report_of(const plan::Plan& plan) {
   StepReport r;
   const config::Batch& batch = plan.resolved.batch;
@@ -85,28 +105,51 @@ class Measurement {
     if (step == 1) first_step_seconds_ = seconds_since_process_start();
     seconds_.push_back(seconds);
   }
+  void waited(double seconds) { awaited_.push_back(seconds); }
 
   // The ranks measure the rates at the same time, since they share memory and caches when they train as well.
   void finish(const plan::Plan& plan, comm::Channel& world, const tensor::Device& device, double seconds) {
     report_ = report_of(plan);
     report_.step_seconds = seconds_;
+    note_device(device);
     const auto peak = static_cast<double>(host::process_memory().peak_resident_bytes);
     comm::barrier(world);
-    const tensor::Dtype compute = model::dtype_of(plan.precision());
-    const MachineRates first = measure_rates(compute, seconds),
-                       mine = better(first, measure_rates(compute, seconds));
-    const tensor::Tensor all = gathered(world, {peak, first_step_seconds_, mine.gemm_flops_per_second,
-                                            mine.triad_bytes_per_second, program_bytes_});
-    report_.peak_resident_bytes = static_cast<std::int64_t>(tensor::largest(all.select(1, 0)));
-    report_.first_step_seconds = tensor::largest(all.select(1, 1));
+    const MachineRates mine = rates_of(device, model::dtype_of(plan.precision()), seconds);
+    const tensor::Tensor all = gathered(
+        world, {peak, first_step_seconds_, mine.gemm_flops_per_second, mine.triad_bytes_per_second, program_bytes_,
+                static_cast<double>(report_.device_used_peak_bytes), static_cast<double>(report_.device_reserved_peak_bytes)});
+    const auto largest = [&](int column) { return tensor::largest(all.select(1, column)); };
+    report_.peak_resident_bytes = static_cast<std::int64_t>(largest(0));
+    report_.first_step_seconds = largest(1);
     report_.rates = {sum_of(all.select(1, 2)), sum_of(all.select(1, 3))};
-    report_.program_resident_bytes = static_cast<std::int64_t>(tensor::largest(all.select(1, 4)));
+    report_.program_resident_bytes = static_cast<std::int64_t>(largest(4));
+    report_.device_used_peak_bytes = static_cast<std::int64_t>(largest(5));
+    report_.device_reserved_peak_bytes = static_cast<std::int64_t>(largest(6));
   }
 
   const StepReport& report() const { return report_; }
 
  private:
-  std::vector<double> seconds_;
+  // Before the rates are measured, which takes memory too.
+  void note_device(const tensor::Device& device) {
+    if (device.is_cpu()) return;
+    report_.device = tensor::describe(device);
+    report_.awaited_seconds = awaited_;
+    for (std::size_t i = 0; i < seconds_.size(); ++i) report_.queued_seconds.push_back(seconds_[i] - awaited_[i]);
+    const tensor::PoolBytes memory = device.accelerator().memory(device);
+    report_.device_used_peak_bytes = memory.used_peak;
+    report_.device_reserved_peak_bytes = memory.reserved_peak;
+  }
+
+  static MachineRates rates_of(const tensor::Device& device, tensor::Dtype compute, double seconds) {
+    const auto measure = [&, streams = tensor::make_streams(device)] {
+      return device.is_cpu() ? measure_rates(compute, seconds) : measure_rates(*streams, compute, seconds);
+    };
+    const MachineRates first = measure();
+    return better(first, measure());
+  }
+
+  std::vector<double> seconds_, awaited_;
   double first_step_seconds_ = 0;
   double program_bytes_ = static_cast<double>(host::process_memory().resident_bytes);
   StepReport report_;
@@ -119,7 +162,7 @@ int run_bench_step(const std::vector<std::string>& arguments, const std::map<std
   config::take_precision_of_device(&a.parsed, train::usable_gpus(a.parsed.settings.train.device));
   train::RunRequest request;
   request.identity = rendezvous::identify(environment);
-  request.resolved = config::resolve(a.parsed.settings, request.identity.world_size);
+  request.resolved = resolve(a.parsed.settings, request.identity.world_size);
   request.resolved.settings = trial_settings(request.resolved.settings, a.parsed);
   if (!a.json) {
     request.notes = a.parsed.notes;
@@ -134,6 +177,7 @@ int run_bench_step(const std::vector<std::string>& arguments, const std::map<std
   trial.samples =
       std::make_shared<const data::RandomSamples>(trial.vocab, request.resolved.batch.seq_len, s.train.seed);
   trial.on_step = [&](std::int64_t step, double seconds) { measurement.step_done(step, seconds); };
+  trial.on_wait = [&](double seconds) { measurement.waited(seconds); };
   trial.at_end = [&](const plan::Plan& plan, comm::Channel& world) {
     measurement.finish(plan, world, device, a.seconds);
   };

@@ -29,13 +29,17 @@ double ideal_seconds(const StepWork& work, const MachineRates& rates) {
   return work.flops / rates.gemm_flops_per_second + work.update_bytes / rates.triad_bytes_per_second;
 }
 
-double StepReport::median_seconds() const { return base::median({step_seconds.begin() + 1, step_seconds.end()}); }
+static double median_after_first(const std::vector<double>& seconds) {
+  return base::median({seconds.begin() + 1, seconds.end()});
+}
+
+double StepReport::median_seconds() const { return median_after_first(step_seconds); }
 
 // Four significant digits: more would be noise.
 static double rounded(double value) { return std::stod(fmt::format("{:.4g}", value)); }
 
 std::string to_json(const StepReport& r) {
-  const nlohmann::ordered_json json = {
+  nlohmann::ordered_json json = {
       {"model", r.model},
       {"parameters", r.parameters},
       {"precision", config::word_of(r.precision)},
@@ -56,6 +60,13 @@ std::string to_json(const StepReport& r) {
       {"planned_bytes", r.planned_bytes},
       {"first_step_seconds", rounded(r.first_step_seconds)},
   };
+  if (!r.device.empty()) {
+    json["device"] = r.device;
+    json["queued_seconds"] = rounded(median_after_first(r.queued_seconds));
+    json["awaited_seconds"] = rounded(median_after_first(r.awaited_seconds));
+    json["device_used_peak_bytes"] = r.device_used_peak_bytes;
+    json["device_reserved_peak_bytes"] = r.device_reserved_peak_bytes;
+  }
   return json.dump() + "\n";
 }
 
@@ -74,6 +85,12 @@ std::string to_text(const StepReport& r) {
   text += fmt::format("  first step  ended {:.2f} s after the process started\n", r.first_step_seconds);
   text += fmt::format("  memory      {} resident at most in one rank, {} planned\n",
                       base::format_bytes(r.peak_resident_bytes), base::format_bytes(r.planned_bytes));
+  if (r.device.empty()) return text;
+  text += fmt::format("  host        {:.4f} s until a step is queued, then {:.4f} s until the device has done it\n",
+                      median_after_first(r.queued_seconds), median_after_first(r.awaited_seconds));
+  text += fmt::format("  device      {} allocated at most, {} reserved, {} planned; {}\n",
+                      base::format_bytes(r.device_used_peak_bytes), base::format_bytes(r.device_reserved_peak_bytes),
+                      base::format_bytes(r.planned_bytes), r.device);
   return text;
 }
 

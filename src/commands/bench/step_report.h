@@ -39,6 +39,12 @@ struct StepReport {
   std::int64_t peak_resident_bytes = 0, planned_bytes = 0;  // of the rank with most
   std::int64_t program_resident_bytes = 0;                  // before anything of the model stands, of the rank with most
 
+  // On a device: what it is, per step until the host has queued what it asks for and then until the device has done it, and what
+  // its memory held at most (of the rank with most). "": the CPU.
+  std::string device;
+  std::vector<double> queued_seconds, awaited_seconds;
+  std::int64_t device_used_peak_bytes = 0, device_reserved_peak_bytes = 0;
+
   double median_seconds() const;  // without the first
   double tokens_per_second() const { return static_cast<double>(batch * seq_len) / median_seconds(); }
   double share_of_ideal() const { return ideal_seconds(work, rates) / median_seconds(); }

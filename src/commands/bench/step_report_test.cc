@@ -78,5 +78,20 @@ TEST(StepReport, IsOneLineOfJson) {
               testing::HasSubstr("2.0000 s, median of 3 after one that warms up (1.0000 to 4.0000)"));
 }
 
+TEST(StepReport, OfADeviceSetsTheHostsTimeAndItsMemoryBesideThePlan) {
+  StepReport r = report();
+  EXPECT_THAT(to_json(r), testing::Not(testing::HasSubstr("device")));
+  r.device = "a GPU";
+  r.queued_seconds = {9, 0.25, 0.5, 0.25};
+  r.awaited_seconds = {0, 1.75, 0.5, 3.75};
+  r.device_used_peak_bytes = 3 << 20, r.device_reserved_peak_bytes = 4 << 20, r.planned_bytes = 2 << 20;
+  const auto json = base::parse_json(to_json(r), "the report");
+  EXPECT_EQ(json["queued_seconds"], 0.25);
+  EXPECT_EQ(json["awaited_seconds"], 1.75);
+  EXPECT_EQ(json["device_used_peak_bytes"], 3 << 20);
+  EXPECT_THAT(to_text(r), testing::HasSubstr("0.2500 s until a step is queued, then 1.7500 s until the device has done it"));
+  EXPECT_THAT(to_text(r), testing::HasSubstr("3.00 MiB allocated at most, 4.00 MiB reserved, 2.00 MiB planned; a GPU"));
+}
+
 }  // namespace
 }  // namespace troika::commands

@@ -64,6 +64,29 @@ TEST_F(GpuRuns, HaveEqualBitsInEveryLayoutThatCutsNoSum) {
   }
 }
 
+const Words bench_shape{"--device", "cuda", "--seconds", "0", "--model.hidden", "32", "--model.layers", "1", "--model.heads", "2",
+                        "--model.head-dim", "16", "--model.ffn", "64", "--model.vocab", "64", "--seq-len", "16",
+                        "--micro-batch-size", "1"};
+
+TEST_F(GpuRuns, AreMeasuredByTheDevicesClockAndItsMemory) {
+  const std::string csv = folder_ / "kernels.csv";
+  const Words kernel_words{stand_in_program, "bench", "kernels", "--csv", csv, "--device-rates", "h100"};
+  const End kernels = run(kernel_words + bench_shape, stand_ins());
+  ASSERT_EQ(kernels.code, 0) << kernels.output;
+  EXPECT_THAT(kernels.output, HasSubstr("at 989.0 TFLOP/s and 3350 GB/s (h100)"));
+  const std::string rows = base::read_file(csv);
+  for (const char* operation : {"embedding backward", "norm and rope q backward", "linear down dW", "attention backward",
+                                "swiglu forward", "output loss, both passes", "squares", "adamw"})
+    EXPECT_THAT(rows, HasSubstr(std::string("\"") + operation + "\","));
+  EXPECT_THAT(rows, HasSubstr(",50.000,")) << "the stand-in says 1 ms of 20 calls";
+  const Words step{stand_in_program, "bench", "step", "--json", "--steps", "2", "--lora.rank", "2"};
+  const End of_step = run(step + bench_shape, stand_ins());
+  ASSERT_EQ(of_step.code, 0) << of_step.output;
+  for (const char* key : {"\"device\":\"Stand-in GPU", "\"queued_seconds\":", "\"awaited_seconds\":",
+                          "\"device_used_peak_bytes\":", "\"device_reserved_peak_bytes\":"})
+    EXPECT_THAT(of_step.output, HasSubstr(key));
+}
+
 TEST_F(GpuRuns, SayWhatTheDeviceLacks) {
   const auto refusal = [&](const Variables& more) { return run(train("cuda", "refused"), stand_ins(more)); };
   const End full = refusal({{"TROIKA_STAND_IN_BYTES", std::to_string(20 << 20)}});
