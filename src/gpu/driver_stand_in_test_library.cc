@@ -3,7 +3,7 @@
 // Work is done in each stream in the order in which it was asked for, between streams in a drawn order, and only when somebody asks
 // for an event or waits. Device memory is closed to the host but while work is done, so reading it ends the process; what is
 // released is filled with poison when its stream comes to it. Every call that CUDA gives a context to fails where the thread's is
-// another device's, and so does a kernel with a pointer to another device.
+// another device's; a kernel that touches another device's memory ends the process.
 //
 // TROIKA_STAND_IN_DEVICES (2), TROIKA_STAND_IN_BYTES (4 GiB each), TROIKA_STAND_IN_CAPABILITY (90), TROIKA_STAND_IN_DRIVER (13000).
 #include <sys/mman.h>
@@ -19,6 +19,7 @@
 #include <mutex>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/error.h"
@@ -35,7 +36,7 @@ using troika::tensor::FakeLane;
 using troika::tensor::FakeWork;
 
 constexpr auto invalid_value = static_cast<Result>(1), not_initialized = static_cast<Result>(3), no_context = static_cast<Result>(201),
-               not_found = static_cast<Result>(500), illegal_address = static_cast<Result>(700);
+               not_found = static_cast<Result>(500);
 constexpr std::uint64_t region_bytes = std::uint64_t{1} << 34, unit = 512;
 
 std::int64_t number_of(const char* variable, std::int64_t usual) {
@@ -118,20 +119,26 @@ class Machine {
   }
   // Work of drawn streams, until that is so or none can be done, or for so many pieces.
   void work(const std::function<bool()>& until, int pieces) {
-    if (until()) return;
-    protect(PROT_READ | PROT_WRITE);
-    while (pieces-- > 0 && step() && !until()) {
+    while (!until() && pieces-- > 0 && step()) {
     }
-    protect(PROT_NONE);
+    open_for(nobody);
   }
 
  private:
+  static constexpr int nobody = -1, all_devices = -2;
   bool step();
-  void protect(int access) const {
-    for (const Region& region : regions_) ::mprotect(reinterpret_cast<void*>(region.begin), region_bytes, access);
+  // Whose memory the host can reach from now on.
+  void open_for(int whom) {
+    if (std::exchange(open_, whom) == whom) return;
+    for (std::size_t i = 0; i < regions_.size(); ++i) {
+      const bool opens = whom == all_devices || whom == static_cast<int>(i);
+      if (std::exchange(regions_[i].open, opens) == opens) continue;
+      ::mprotect(reinterpret_cast<void*>(regions_[i].begin), region_bytes, opens ? PROT_READ | PROT_WRITE : PROT_NONE);
+    }
   }
   struct Region {
     std::uint64_t begin = 0, used = 0, peak = 0;
+    bool open = false;
     std::map<std::uint64_t, std::uint64_t> free, taken;
   };
   Machine()
@@ -146,6 +153,7 @@ class Machine {
   }
   const std::uint64_t capacity_;
   std::vector<Region> regions_;
+  int open_ = nobody;
   std::mt19937_64 drawn_{11};
 };
 
@@ -156,15 +164,20 @@ class Stream final : public FakeLane {
   int number() const { return device_; }
   const void* device() const override { return Machine::one().contexts[static_cast<std::size_t>(device_)].get(); }
   bool ordered() override { return true; }
+  // Of libraries, which may pass bytes between devices.
   void push(std::unique_ptr<FakeWork> work) override {
     const std::lock_guard<std::mutex> lock(Machine::one().mutex);
-    add(std::move(work));
+    add({std::move(work), true});
   }
-  void add(std::unique_ptr<FakeWork> work) {
-    waiting.push_back(std::move(work));
+  struct Queued {
+    std::unique_ptr<FakeWork> work;
+    bool of_library = false;
+  };
+  void add(Queued queued) {
+    waiting.push_back(std::move(queued));
     ++asked;
   }
-  std::deque<std::unique_ptr<FakeWork>> waiting;
+  std::deque<Queued> waiting;
   std::int64_t asked = 0, done = 0;
 
  private:
@@ -176,7 +189,8 @@ bool Machine::step() {
   for (std::size_t i = 0; i < count; ++i) {
     Stream& stream = *streams[(first + i) % count];
     if (stream.waiting.empty()) continue;
-    if (!stream.waiting.front()->try_to_do()) continue;
+    open_for(stream.waiting.front().of_library ? all_devices : stream.number());
+    if (!stream.waiting.front().work->try_to_do()) continue;
     stream.waiting.pop_front();
     ++stream.done;
     return true;
@@ -205,17 +219,8 @@ Result queue(Stream* stream, std::function<bool()> body) {
   Machine& machine = Machine::one();
   const std::lock_guard<std::mutex> lock(machine.mutex);
   if (const Result wrong = check(stream); wrong != Result::success) return wrong;
-  stream->add(std::make_unique<Function>(std::move(body)));
+  stream->add({std::make_unique<Function>(std::move(body))});
   return Result::success;
-}
-
-bool foreign_pointer(const std::vector<char>& argument, int device) {
-  for (std::size_t i = 0; i + 8 <= argument.size(); i += 8) {
-    std::uint64_t word = 0;
-    std::memcpy(&word, argument.data() + i, 8);
-    if (const int owner = Machine::one().device_of(word); owner >= 0 && owner != device) return true;
-  }
-  return false;
 }
 
 }  // namespace
@@ -351,10 +356,6 @@ Result cuLaunchKernel(std::string* function, unsigned grid_x, unsigned, unsigned
                       troika::gpu::StreamHandle* handle, void** arguments, void**) {
   const auto* const bytes = static_cast<const char*>(arguments[0]);
   const auto argument = std::make_shared<std::vector<char>>(bytes, bytes + troika::gpu::argument_bytes(*function));
-  if (current != nullptr && foreign_pointer(*argument, current->device)) {
-    Machine::one().failure = illegal_address;
-    return illegal_address;
-  }
   const std::uint64_t seed = ++Machine::one().launches;
   return queue(stream_of(handle), [=] {
     troika::gpu::run_kernel_on_host({function->c_str(), grid_x, static_cast<int>(block_x), argument->data()}, seed);
