@@ -35,7 +35,10 @@ class NvidiaStreams final : public tensor::Streams {
     lanes_.push_back(one_.new_stream());
     return Lane(static_cast<int>(lanes_.size()) - 1);
   }
-  Event record(Lane lane) override { return one_.record(of(lane)); }
+  Event record(Lane lane, tensor::Timed timed) override {
+    return one_.record(of(lane), timed == tensor::Timed::yes ? NvidiaDevice::Timed::yes : NvidiaDevice::Timed::no);
+  }
+  double seconds_between(const Event& begin, const Event& end) override { return one_.elapsed_seconds(begin, end); }
   void wait(Lane lane, const Event& event) override { one_.wait(of(lane), event); }
   void copy(Lane lane, const Tensor& to, const Tensor& from) override {
     if (to.bytes() != from.bytes() || !to.is_contiguous() || !from.is_contiguous())

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "tensor/fake_streams_test_support.h"
 #include "tensor/operations.h"
@@ -30,6 +31,15 @@ TEST(HostStreams, DoEverythingAtOnce) {
   EXPECT_TRUE(event.passed());
   streams->wait(compute_lane, event);
   EXPECT_EQ(streams->handle(lane), nullptr);
+}
+
+TEST(HostStreams, TimedEventsHaveTheTimeAtWhichTheyWereRecorded) {
+  const auto streams = make_host_streams();
+  const double begin = base::monotonic_seconds();
+  const Event first = streams->record(compute_lane, Timed::yes), second = streams->record(in_lane, Timed::yes);
+  EXPECT_TRUE(first.passed());
+  EXPECT_GE(streams->seconds_between(first, second), 0);
+  EXPECT_LE(streams->seconds_between(first, second), base::monotonic_seconds() - begin);
 }
 
 TEST(Await, LooksAgainUntilTheEventHasPassedOrTheCheckThrows) {
