@@ -98,6 +98,7 @@ void Trainer::train_step() {
   step.lr = optimizer::learning_rate(settings_.optimizer, step.step, steps_);
   step.clip_norm = settings_.optimizer.clip_norm;
   step.requests = requests();
+  if (saver_ != nullptr) step.saved = saver_->copied();
   const bool recorded = writes() && config::is_profiled(settings_.train.profile, step.step);
   if (recorded) recorder_.keep_events();
 
@@ -308,7 +309,7 @@ void Trainer::restore() {
   if (!surroundings_.trial) {
     const SavedRun run{surroundings_.attempt.launch, surroundings_.tokenizer, surroundings_.chat_template};
     saver_ = std::make_unique<Saver>(plan_, initial_, run, surroundings_.saving, *channels_.saving, ledger_,
-                                     surroundings_.whereabouts);
+                                     *surroundings_.streams, surroundings_.whereabouts);
   }
   initial_.source.reset();
   initial_.adapter.reset();
