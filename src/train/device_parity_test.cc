@@ -117,6 +117,25 @@ TEST_F(DeviceRuns, SaveBesideTrainingWhatTheyHadWhenTheSaveBegan) {
   }
 }
 
+// On the late devices every kernel and copy takes a millisecond of their time, and asking for it takes the host next to none.
+TEST_F(DeviceRuns, TellTheTimesOfTheDevice) {
+  config::Settings settings = runs_.settings;
+  settings.train.out = runs_.folder("timed");
+  base::make_directories(settings.train.out);
+  const auto outcomes = train_on_threads(settings, apply_layout("pp 2", &settings), runs_.stream(), [&](Surroundings& surroundings, int rank) {
+    surroundings.streams = tensor::make_streams(tensor::Device(*late_, rank));
+  });
+  for (const Outcome& outcome : outcomes) {
+    std::map<std::string, double> phases(outcome.summary.phase_seconds.begin(), outcome.summary.phase_seconds.end());
+    for (const char* phase : {"fwd", "bwd", "step"}) {
+      const double milliseconds = phases[phase] * 1000;
+      EXPECT_GT(milliseconds, 5) << phase;
+      EXPECT_NEAR(milliseconds, std::round(milliseconds), 1e-3) << phase;
+    }
+    EXPECT_GT(phases["bwd"], phases["fwd"]);
+  }
+}
+
 TEST_F(DeviceRuns, GoOnFromACheckpoint) {
   const Rows whole = on_devices("whole", "bf16"), late = on_late_devices("late", "bf16");
   stop_requested_ = [] { return true; };

@@ -54,10 +54,15 @@ Outcome Trainer::run() {
     note(fmt::format("{} step{} computed twice, with equal bits (train.recompute-audit-every)", audits_,
                      audits_ == 1 ? " was" : "s were"));
   const std::int64_t copied = ledger_.peak(tensor::MemoryUse::snapshot);
+  recorder_.await_device([this] { check_channels(); });
   for (const std::string& line : forecaster_.after_training(program_resident_bytes_, copied)) note(line);
   const bool interrupted = stop_ && state_.step < steps_ && !out_of_patience();
   const Ending ending = interrupted ? Ending::interrupted : Ending::finished;
   return {ending, summary(), last_result_, state_.step, steps_, early_end()};
+}
+
+void Trainer::check_channels() {
+  for (const auto* channel : {&channels_.world, &channels_.pp, &channels_.tp, &channels_.cp, &channels_.replicas}) (*channel)->check();
 }
 
 bool Trainer::over() const { return state_.step >= steps_ || stop_ || out_of_patience(); }
@@ -253,8 +258,8 @@ Trainer::Trainer(const plan::Plan& plan, const data::Samples& dataset, comm::Ran
       surroundings_(std::move(surroundings)),
       place_{channels.world->rank(), plan.shape, mesh::coordinate_of(plan.shape, channels.world->rank())},
       initial_(surroundings_.trial ? InitialState{} : find_initial_state(plan, surroundings_.attempt, *channels.world)),
-      recorder_(Recorder::Of::training, surroundings_.whereabouts),
-      evaluation_recorder_(Recorder::Of::evaluation, surroundings_.whereabouts),
+      recorder_(Recorder::Of::training, surroundings_.whereabouts, surroundings_.streams.get()),
+      evaluation_recorder_(Recorder::Of::evaluation, surroundings_.whereabouts, surroundings_.streams.get()),
       forecaster_(plan, *channels.world, recorder_.phase_seconds(), surroundings_.machine),
       metrics_(settings_.train.out + "/metrics.jsonl"),
       loss_scale_(settings_.precision),
