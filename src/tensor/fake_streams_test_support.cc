@@ -243,8 +243,8 @@ class Fake final : public FakeStreams {
 
 class Forgetful final : public Streams {
  public:
-  Forgetful(std::shared_ptr<Streams> inner, ForgottenWait kind, std::int64_t number)
-      : inner_(std::move(inner)), kind_(kind), left_(number) {}
+  Forgetful(std::shared_ptr<Streams> inner, ForgottenWait kind, std::int64_t number, std::shared_ptr<const bool> counting)
+      : inner_(std::move(inner)), kind_(kind), left_(number), counting_(std::move(counting)) {}
   const Device& device() const override { return inner_->device(); }
   bool shares_host_memory() const override { return inner_->shares_host_memory(); }
   Tensor new_host_tensor(const Sizes& sizes, Dtype dtype) override {
@@ -255,7 +255,8 @@ class Forgetful final : public Streams {
   double seconds_between(const Event& begin, const Event& end) override { return inner_->seconds_between(begin, end); }
   void wait(Lane lane, const Event& event) override {
     const auto kind = lane == compute_lane ? ForgottenWait::of_compute_lane : ForgottenWait::of_another_lane;
-    if (kind != kind_ || left_-- != 0) inner_->wait(lane, event);
+    const bool counts = kind == kind_ && (counting_ == nullptr || *counting_);
+    if (!counts || left_-- != 0) inner_->wait(lane, event);
   }
   void copy(Lane lane, const Tensor& to, const Tensor& from) override { inner_->copy(lane, to, from); }
   void* handle(Lane lane) override { return inner_->handle(lane); }
@@ -264,6 +265,7 @@ class Forgetful final : public Streams {
   std::shared_ptr<Streams> inner_;
   ForgottenWait kind_;
   std::int64_t left_;
+  const std::shared_ptr<const bool> counting_;
 };
 
 }  // namespace
@@ -276,8 +278,9 @@ std::unique_ptr<FakeStreams> make_fake_streams(std::shared_ptr<FakeMachine> mach
   return std::make_unique<Fake>(std::move(machine));
 }
 
-std::unique_ptr<Streams> forgetful(std::shared_ptr<Streams> inner, ForgottenWait kind, std::int64_t number) {
-  return std::make_unique<Forgetful>(std::move(inner), kind, number);
+std::unique_ptr<Streams> forgetful(std::shared_ptr<Streams> inner, ForgottenWait kind, std::int64_t number,
+                                   std::shared_ptr<const bool> counting) {
+  return std::make_unique<Forgetful>(std::move(inner), kind, number, std::move(counting));
 }
 
 }  // namespace troika::tensor

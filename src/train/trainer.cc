@@ -260,7 +260,7 @@ Trainer::Trainer(const plan::Plan& plan, const data::Samples& dataset, comm::Ran
       initial_(surroundings_.trial ? InitialState{} : find_initial_state(plan, surroundings_.attempt, *channels.world)),
       recorder_(Recorder::Of::training, surroundings_.whereabouts, surroundings_.streams.get()),
       evaluation_recorder_(Recorder::Of::evaluation, surroundings_.whereabouts, surroundings_.streams.get()),
-      forecaster_(plan, *channels.world, recorder_.phase_seconds(), surroundings_.machine),
+      forecaster_(plan, channels, *surroundings_.streams, recorder_.phase_seconds(), surroundings_.machine),
       metrics_(settings_.train.out + "/metrics.jsonl"),
       loss_scale_(settings_.precision),
       exponents_(names_of(plan.trained_parameters())),
