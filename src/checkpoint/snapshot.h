@@ -11,8 +11,8 @@
 
 namespace troika::checkpoint {
 
-// One rank's thread takes it; another may read the slices until it is taken again, behind copied(). Must be destroyed on the rank's
-// thread. `ledger` and `streams` outlive it.
+// One rank's thread takes it; another may read the slices until it is taken again, behind copied(). Must be destroyed on the
+// rank's thread. `ledger` and `streams` outlive it.
 class Snapshot {
  public:
   Snapshot(tensor::Ledger& ledger, tensor::Streams& streams) : ledger_(ledger), streams_(streams) {}
@@ -20,8 +20,8 @@ class Snapshot {
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
 
-  // Every slice's data becomes a copy, fp32. What lies on the device of `streams` is copied by its lane out, while the host goes on;
-  // all else is copied when this returns. The memory is kept from one time to the next, and booked.
+  // Every slice's data becomes a copy, fp32. What lies on the device of `streams` is copied by its lane out, while the host
+  // goes on; all else is copied when this returns. The memory is kept from one time to the next, and booked.
   void take(const std::vector<std::vector<Slice>*>& lists);
 
   // Nobody reads the slices, and nothing changes what they were copied from, before this event has passed.

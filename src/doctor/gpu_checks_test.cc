@@ -16,7 +16,8 @@ constexpr std::int64_t GiB = std::int64_t{1} << 30;
 class GpuHost : public testing::Test {
  protected:
   GpuHost() {
-    host.proc("driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.10  Sat Aug 19 01:15:15 UTC 2024\n");
+    host.proc("driver/nvidia/version",
+              "NVRM version: NVIDIA UNIX x86_64 Kernel Module  570.86.10  Sat Aug 19 01:15:15 UTC 2024\n");
     for (const std::string address : {"0000:1b:00.0", "0000:43:00.0"}) {
       host.proc("driver/nvidia/gpus/" + address + "/information", "Model: \t\t NVIDIA H100\nBus Location: \t " + address + "\n");
       host.sys("bus/pci/devices/" + address + "/current_link_width", "16\n");
@@ -108,7 +109,8 @@ TEST(OpenGpus, SaysOfEachLibraryWhatItIsOrWhyItIsNotThere) {
 
 TEST(HostWithoutGpus, IsWell) {
   MadeHost host;
-  for (const char* check : {"gpu_driver", "gpu_cards", "gpu_links", "gpu_libraries"}) EXPECT_EQ(host.status(check), Status::ok) << check;
+  for (const char* check : {"gpu_driver", "gpu_cards", "gpu_links", "gpu_libraries"})
+    EXPECT_EQ(host.status(check), Status::ok) << check;
 }
 
 }  // namespace

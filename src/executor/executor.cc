@@ -270,8 +270,8 @@ void Executor::norm(const Instruction& i) {
   audit_.compare(sums, facts, result_.finite);
   const bool clip = settings_.clip_norm > 0 && result_.gradient_norm > settings_.clip_norm;
   gradient_scale_ = clip ? factor * (settings_.clip_norm / result_.gradient_norm) : factor;
-  // Here, where a step ends that only reads parameters and state, and not where it begins: so what is saved of the step before goes
-  // to the host beside this step's passes.
+  // Here, where a step ends that only reads parameters and state, and not where it begins: so what is saved of the step before
+  // goes to the host beside this step's passes.
   if (!settings_.saved.passed()) setup_.streams->wait(tensor::compute_lane, settings_.saved);
 }
 

@@ -139,7 +139,8 @@ class Machine {
       : capacity_(static_cast<std::uint64_t>(number_of("TROIKA_STAND_IN_BYTES", std::int64_t{4} << 30))),
         regions_(static_cast<std::size_t>(number_of("TROIKA_STAND_IN_DEVICES", 2))) {
     for (Region& region : regions_) {
-      // Where the system puts nothing by itself: what lies unused in a kernel's argument then never looks like a pointer into here.
+      // Where the system puts nothing by itself: what lies unused in a kernel's argument then never looks like a pointer into
+      // here.
       void* const apart = reinterpret_cast<void*>((std::uint64_t{0x200} << 36) + (contexts.size() << 36));
       region.begin = reinterpret_cast<std::uint64_t>(
           ::mmap(apart, region_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));

@@ -51,9 +51,9 @@ void await(const Event& event, const std::function<void()>& check);
 // Timed: seconds_between() tells what lies between two of them.
 enum class Timed { no, yes };
 
-// One rank's thread; any thread may ask an event whether it has passed. An event is used with the streams that recorded it. Tensors that work reads or writes must live
-// until that work is done, or until the compute lane waits for it: memory that is freed is used again by the compute
-// lane at once.
+// One rank's thread; any thread may ask an event whether it has passed. An event is used with the streams that recorded it.
+// Tensors that work reads or writes must live until that work is done, or until the compute lane waits for it: memory that is
+// freed is used again by the compute lane at once.
 class Streams {
  public:
   virtual ~Streams() = default;

@@ -17,8 +17,8 @@ class Upload {
  public:
   static constexpr std::int64_t piece_bytes = 4 << 20, pieces = 4;
 
-  // to = what `fill` puts where it is told; `to` is contiguous, of at most piece_bytes, on a device, the same in all calls. Returns when the host has
-  // done so. What the compute lane does from then on is behind it. A device that failed: BugError.
+  // to = what `fill` puts where it is told; `to` is contiguous, of at most piece_bytes, on a device, the same in all calls.
+  // Returns when the host has done so. What the compute lane does from then on is behind it. A device that failed: BugError.
   void copy(const Tensor& to, const std::function<void(void* piece)>& fill);
 
  private:

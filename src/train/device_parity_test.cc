@@ -122,7 +122,8 @@ TEST_F(DeviceRuns, TellTheTimesOfTheDevice) {
   config::Settings settings = runs_.settings;
   settings.train.out = runs_.folder("timed");
   base::make_directories(settings.train.out);
-  const auto outcomes = train_on_threads(settings, apply_layout("pp 2", &settings), runs_.stream(), [&](Surroundings& surroundings, int rank) {
+  const int world = apply_layout("pp 2", &settings);
+  const auto outcomes = train_on_threads(settings, world, runs_.stream(), [&](Surroundings& surroundings, int rank) {
     surroundings.streams = tensor::make_streams(tensor::Device(*late_, rank));
   });
   for (const Outcome& outcome : outcomes) {

@@ -30,8 +30,8 @@ class Forecaster {
         phase_seconds_(phase_seconds),
         here_(std::move(here)) {}
 
-  // Collective. Measures the link that carries a step's tensors, and a matrix product where nothing was measured here before; on rank 0 the lines to print,
-  // elsewhere none.
+  // Collective. Measures the link that carries a step's tensors, and a matrix product where nothing was measured here before;
+  // on rank 0 the lines to print, elsewhere none.
   std::vector<std::string> before_training();
 
   // The link as before_training() measured it, alike on all ranks; none in a world of one.

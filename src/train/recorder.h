@@ -1,9 +1,9 @@
 // Watches the executor: seconds per phase for every step, the events of recorded steps, and where the rank is and how fast, for
 // its heartbeat.
 //
-// On a device that does what it is asked for later, seconds are the device's: at everything that the executor tells, a timed event is
-// put into the compute lane, and they are read where the step waits for its device anyway. So what a step does behind its norm is known
-// when the next one has come to its own. Where the rank's thread stands, for the heartbeat, is known at once.
+// On a device that does what it is asked for later, seconds are the device's: at everything that the executor tells, a timed
+// event is put into the compute lane, and they are read where the step waits for its device anyway. So what a step does behind
+// its norm is known when the next one has come to its own. Where the rank's thread stands, for the heartbeat, is known at once.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ class Recorder final : public executor::Observer {
   // `whereabouts` may be null, `streams` too: then times are the host's. Both outlive it.
   Recorder(Of of, Whereabouts* whereabouts, tensor::Streams* streams = nullptr);
 
-  // Returns when the device has done all that it was asked for, and all of it is known. `check` as in tensor::await(). On the host
-  // it does nothing.
+  // Returns when the device has done all that it was asked for, and all of it is known. `check` as in tensor::await(). On the
+  // host it does nothing.
   void await_device(const std::function<void()>& check);
 
   void keep_events() { keeping_ = true; }      // of the next step

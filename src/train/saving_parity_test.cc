@@ -106,7 +106,9 @@ class HeldBack final : public tensor::Streams {
   bool shares_host_memory() const override { return false; }
   tensor::Lane new_lane() override { return inner_->new_lane(); }
   tensor::Event record(tensor::Lane lane, tensor::Timed timed) override { return inner_->record(lane, timed); }
-  double seconds_between(const tensor::Event& begin, const tensor::Event& end) override { return inner_->seconds_between(begin, end); }
+  double seconds_between(const tensor::Event& begin, const tensor::Event& end) override {
+    return inner_->seconds_between(begin, end);
+  }
   void wait(tensor::Lane lane, const tensor::Event& event) override {
     if (lane == tensor::compute_lane) *held_until_ = 0;
     inner_->wait(lane, event);

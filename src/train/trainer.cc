@@ -62,7 +62,8 @@ Outcome Trainer::run() {
 }
 
 void Trainer::check_channels() {
-  for (const auto* channel : {&channels_.world, &channels_.pp, &channels_.tp, &channels_.cp, &channels_.replicas}) (*channel)->check();
+  for (const auto* channel : {&channels_.world, &channels_.pp, &channels_.tp, &channels_.cp, &channels_.replicas})
+    (*channel)->check();
 }
 
 bool Trainer::over() const { return state_.step >= steps_ || stop_ || out_of_patience(); }

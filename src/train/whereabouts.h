@@ -40,7 +40,8 @@ class Whereabouts {
   enum class During { training, evaluation };
   void ended(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds,
              During during = During::training);
-  // The same of a device that is late, in two: at once, how long the rank's thread was at the instruction; later, how long the device.
+  // The same of a device that is late, in two: at once, how long the rank's thread was at the instruction; later, how long the
+  // device.
   void stood(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds);
   void took(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds, During during);
 
