@@ -89,9 +89,10 @@ std::optional<Found> find_newest(const std::string& root, comm::Channel& world,
 // Collective. The checkpoint folder the user named; DataError when absent, incomplete or damaged, naming the part.
 Found open_at(const std::string& path, comm::Channel& world);
 
-// Collective. Fills every requested slice's `data`: from files on this host where present, else from the lowest rank
-// that has the part, in bounded buffers. DataError when a name is unknown or a shape differs, naming both shapes. A
-// wanted region may be any part of a tensor and ranks may want the same elements. Memory: 12 MiB besides mapped files.
+// Collective. Fills every requested slice's `data`: from files on this host where present, else from the lowest rank that has
+// the part, in bounded buffers. DataError when a name is unknown or a shape differs, naming both shapes. A wanted region may be
+// any part of a tensor and ranks may want the same elements. Slices are on the host or on one device. Memory: 12 MiB besides
+// mapped files, and 16 MiB for slices on a device.
 void load(const Found& found, const std::vector<Slice>& wanted, comm::Channel& world);
 
 // Collective. `path` is a run folder (its newest complete checkpoint is meant), a checkpoints folder or one step's

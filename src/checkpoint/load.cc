@@ -13,12 +13,14 @@
 #include "checkpoint/part.h"
 #include "checkpoint/pieces.h"
 #include "tensor/tensor.h"
+#include "tensor/upload.h"
 
 namespace troika::checkpoint {
 using base::DataError;
 using nlohmann::json;
 
 static constexpr std::int64_t message_elements = 1 << 20;  // 4 MiB: below a second even at 50 Mbit/s
+static_assert(message_elements * 4 <= tensor::Upload::piece_bytes);
 static constexpr std::uint32_t stream_tag = 0x434b;
 
 namespace {
@@ -77,25 +79,40 @@ static void exchange_wants(const std::vector<Slice>& wanted, comm::Channel& worl
   for (const std::string& text : texts) load->wants.push_back(wants_from_text(text));
 }
 
-static void store(const Slice& slice, std::int64_t at, const std::byte* source, std::int64_t bytes) {
-  if (slice.data.device().is_cpu()) {
-    std::memcpy(slice.data.data<float>() + at, source, static_cast<std::size_t>(bytes));
-    return;
+namespace {
+
+// What is wanted, on the host and on one device.
+class Wanted {
+ public:
+  explicit Wanted(const std::vector<Slice>& slices) : slices_(slices) {}
+
+  // At most message_elements.
+  void store(const Piece& piece, std::int64_t done, const std::byte* source, std::int64_t bytes) {
+    const tensor::Tensor& data = slices_[piece.want].data;
+    if (data.is_cpu()) {
+      std::memcpy(data.data<float>() + piece.at + done, source, static_cast<std::size_t>(bytes));
+    } else {
+      upload_.copy(data.narrow(0, piece.at + done, bytes / 4),
+                   [&](void* to) { std::memcpy(to, source, static_cast<std::size_t>(bytes)); });
+    }
   }
-  const tensor::Tensor staged = tensor::empty({bytes / 4}, tensor::Dtype::fp32);
-  std::memcpy(staged.data<float>(), source, static_cast<std::size_t>(bytes));
-  slice.data.narrow(0, at, bytes / 4).copy_from(staged);
-}
+
+ private:
+  const std::vector<Slice>& slices_;
+  tensor::Upload upload_;
+};
+
+}  // namespace
 
 // Large pieces in several, and what was read leaves the memory again.
-static void copy_local(const Load& load, std::size_t part, int me, const std::vector<Slice>& wanted) {
+static void copy_local(const Load& load, std::size_t part, int me, Wanted& wanted) {
   const SafetensorsFile& file = *load.files[part];
   ReadPages pages(file);
   for_each_piece(load.wants[static_cast<std::size_t>(me)], load.entries[part], [&](const Piece& piece) {
     for (std::int64_t done = 0; done < piece.elements; done += message_elements) {
       const std::int64_t bytes = std::min(message_elements, piece.elements - done) * 4,
                          position = piece.position + done * 4;
-      file.while_reading([&] { store(wanted[piece.want], piece.at + done, file.at(position), bytes); });
+      file.while_reading([&] { wanted.store(piece, done, file.at(position), bytes); });
       pages.add(position, bytes);
     }
   });
@@ -122,7 +139,7 @@ namespace {
 // Sends and receives single messages. Two buffers for sending: one fills while the other is under way.
 class Post {
  public:
-  Post(const Load& load, const std::vector<Slice>& wanted, comm::Channel& world)
+  Post(const Load& load, Wanted& wanted, comm::Channel& world)
       : load_(load), wanted_(wanted), world_(world) {}
 
   void send(const std::vector<Piece>& message, std::size_t part, int to) {
@@ -148,7 +165,7 @@ class Post {
     for (const Piece& piece : message) bytes += piece.elements * 4;
     world_.recv(receive_buffer_.narrow(0, 0, bytes), from, stream_tag).wait();
     for (const Piece& piece : message) {
-      store(wanted_[piece.want], piece.at, in, piece.elements * 4);
+      wanted_.store(piece, 0, in, piece.elements * 4);
       in += piece.elements * 4;
     }
   }
@@ -164,7 +181,7 @@ class Post {
   }
 
   const Load& load_;
-  const std::vector<Slice>& wanted_;
+  Wanted& wanted_;
   comm::Channel& world_;
   tensor::Tensor send_buffers_[2], receive_buffer_;
   comm::Transfer transfers_[2];
@@ -176,8 +193,7 @@ class Post {
 // One message of every stream per round, in one order on all ranks. The first message not yet delivered always has both its
 // ends at work on it, so there is no deadlock; and no rank waits longer than a round for its next message, however much the
 // streams of others have to carry.
-static void exchange_parts(const Found& found, const Load& load, const std::vector<Slice>& wanted,
-                           comm::Channel& world) {
+static void exchange_parts(const Found& found, const Load& load, Wanted& wanted, comm::Channel& world) {
   std::vector<Stream> streams = own_streams(found, load, world.rank());
   Post post(load, wanted, world);
   for (bool more = true; more;) {
@@ -196,10 +212,11 @@ static void exchange_parts(const Found& found, const Load& load, const std::vect
   post.finish();
 }
 
-void load(const Found& found, const std::vector<Slice>& wanted, comm::Channel& world) {
+void load(const Found& found, const std::vector<Slice>& slices, comm::Channel& world) {
   Load load;
   exchange_headers(found, world, &load);
-  exchange_wants(wanted, world, &load);
+  exchange_wants(slices, world, &load);
+  Wanted wanted(slices);
   for (std::size_t part = 0; part < found.parts.size(); ++part)
     if (load.files[part]) copy_local(load, part, world.rank(), wanted);
   exchange_parts(found, load, wanted, world);

@@ -6,21 +6,35 @@
 
 #include "checkpoint/checkpoint.h"
 #include "tensor/ledger.h"
+#include "tensor/streams.h"
 #include "tensor/tensor.h"
 
 namespace troika::checkpoint {
 
-// One rank's thread takes it; another may read the slices until it is taken again. Must be destroyed on the rank's thread.
+// One rank's thread takes it; another may read the slices until it is taken again, behind copied(). Must be destroyed on the
+// rank's thread. `ledger` and `streams` outlive it.
 class Snapshot {
  public:
-  explicit Snapshot(tensor::Ledger& ledger) : ledger_(ledger) {}
+  Snapshot(tensor::Ledger& ledger, tensor::Streams& streams) : ledger_(ledger), streams_(streams) {}
+  ~Snapshot();
+  Snapshot(const Snapshot&) = delete;
+  Snapshot& operator=(const Snapshot&) = delete;
 
-  // Every slice's data becomes a copy, fp32. The memory is kept from one time to the next, and booked.
+  // Every slice's data becomes a copy, fp32. What lies on the device of `streams` is copied by its lane out, while the host
+  // goes on; all else is copied when this returns. The memory is kept from one time to the next, and booked.
   void take(const std::vector<std::vector<Slice>*>& lists);
 
+  // Nobody reads the slices, and nothing changes what they were copied from, before this event has passed.
+  const tensor::Event& copied() const { return copied_; }
+
  private:
+  bool by_lane(const Slice& slice) const;
+  void keep_room(std::int64_t on_host, std::int64_t on_device);
+
   tensor::Ledger& ledger_;
-  tensor::Tensor memory_;
+  tensor::Streams& streams_;
+  tensor::Tensor of_host_, of_device_;  // copies of what lies there
+  tensor::Event copied_;
 };
 
 }  // namespace troika::checkpoint

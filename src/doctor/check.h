@@ -56,6 +56,11 @@ std::vector<Finding> check_governor(const HostView& view);
 std::vector<Finding> check_throttling(const HostView& view);
 std::vector<Finding> check_pi_voltage(const HostView& view);
 std::vector<Finding> check_pi_throttled(const HostView& view);
+// gpu_checks.cc
+std::vector<Finding> check_gpu_driver(const HostView& view);
+std::vector<Finding> check_gpu_cards(const HostView& view);
+std::vector<Finding> check_gpu_links(const HostView& view);
+std::vector<Finding> check_gpu_libraries(const HostView& view);
 // disk_checks.cc
 std::vector<Finding> check_fsync(const HostView& view);
 std::vector<Finding> check_file_system(const HostView& view);

@@ -32,7 +32,7 @@ TEST(Check, FindsNothingOnAHealthyHostWithAndWithoutMeasurements) {
 
 TEST(Check, FindsNothingAlarmingWhereTheSystemTellsNothing) {
   HostView view;
-  view.proc = view.sys = view.etc = "/nowhere";
+  view.proc = view.sys = view.etc = view.dev = "/nowhere";
   view.name = "box";
   EXPECT_THAT(named(quick_findings(view)), IsEmpty());
   std::set<Status> statuses;

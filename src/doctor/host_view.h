@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "doctor/gpus.h"
 #include "doctor/interfaces.h"
 #include "host/vitals.h"
 
@@ -55,10 +56,11 @@ struct Measured {
   double sync_seconds = -1;      // the median of writing 4 KiB through to the disk; -1: it could not be written
   bool space_is_granted = true;  // as much as the run keeps; a quota may refuse what is free
   double memory_bytes_per_second = -1;
+  std::optional<Gpus> gpus;  // nothing: there is no driver of GPUs
 };
 
 struct HostView {
-  std::string proc = "/proc", sys = "/sys", etc = "/etc";
+  std::string proc = "/proc", sys = "/sys", etc = "/etc", dev = "/dev";
   std::map<std::string, std::string> environment;
   std::string name;  // what the host calls itself
   Want want;

@@ -11,6 +11,7 @@ MadeHost::MadeHost() {
   view.proc = folder_.path() + "/proc";
   view.sys = folder_.path() + "/sys";
   view.etc = folder_.path() + "/etc";
+  view.dev = folder_.path() + "/dev";
   view.name = "pi1";
   view.cores = 4;
   view.limits = {65536, 65536, -1, -1};

@@ -19,6 +19,7 @@
 #include "doctor/quota.h"
 #include "doctor/tree.h"
 #include "host/cores.h"
+#include "host/nvidia.h"
 #include "host/thread_limit.h"
 
 namespace troika::doctor {
@@ -166,6 +167,7 @@ Measured measure(const HostView& view, const Pace& pace) {
     const std::int64_t bytes = view.want.disk_bytes > 0 ? view.want.disk_bytes : some_bytes;
     if (bytes <= view.disk->free_bytes) measured.space_is_granted = space_is_granted(view.disk->folder, bytes);
   }
+  if (host::nvidia_driver_in(view.proc, view.dev) == host::NvidiaDriver::loaded) measured.gpus = open_gpus();
   const int threads = std::min(view.cores, 256);
   measured.memory_bytes_per_second = memory_bandwidth(view, threads, pace.stream_seconds);
   measured.loaded = vitals_under_load(view, pace.load_seconds);

@@ -145,6 +145,34 @@
   T(pi_voltage_before_advice, "There was under-voltage since it was started: use the official supply, and a short cable.", \
     "开机以来出现过欠压：请使用官方电源和短线缆。") \
   T(pi_hot_before_advice, "It was throttled since it was started: give it a heat sink and a fan.", "开机以来曾经降频：请加装散热片和风扇。") \
+  T(gpu_none, "no NVIDIA driver", "没有 NVIDIA 驱动") \
+  T(gpu_driver_wanted, "{} or later, where there are NVIDIA GPUs", "如有 NVIDIA GPU，应为 {} 或更新") \
+  T(gpu_driver_is, "driver {}", "驱动 {}") \
+  T(gpu_driver_untold, "a driver that does not tell its version", "驱动未提供版本") \
+  T(gpu_driver_advice, "Install NVIDIA's driver {} or later: an older one takes no run on a GPU.", \
+    "请安装 NVIDIA 驱动 {} 或更新版本：更旧的驱动无法在 GPU 上运行。") \
+  T(gpu_cards_wanted, "compute capability 8.0 or later and {} free, where there are NVIDIA GPUs", \
+    "如有 NVIDIA GPU，计算能力应为 8.0 或更高，且空闲 {}") \
+  T(gpu_card, "cuda:{}: {}, compute capability {}.{}, {} free", "cuda:{}：{}，计算能力 {}.{}，空闲 {}") \
+  T(gpu_unusable, "no GPU can be used: {}", "没有可用的 GPU：{}") \
+  T(gpu_unusable_advice, "Until this is mended runs compute on the processor.", "在此问题解决之前，运行会使用处理器计算。") \
+  T(gpu_card_advice, "Leave cuda:{} out with CUDA_VISIBLE_DEVICES: no rank can use it.", \
+    "请用 CUDA_VISIBLE_DEVICES 排除 cuda:{}：任何 rank 都无法使用它。") \
+  T(gpu_memory_advice, "Other programs hold the memory of cuda:{}: see which with nvidia-smi.", \
+    "其他程序占用了 cuda:{} 的显存：请用 nvidia-smi 查看。") \
+  T(gpu_links_wanted, "all PCIe lanes of each NVIDIA GPU in use", "每个 NVIDIA GPU 的 PCIe 通道全部启用") \
+  T(gpu_link, "{}, {} of {} PCIe lanes", "{}，PCIe 通道 {}/{}") \
+  T(gpu_link_advice, "GPU {} runs with {} of its {} PCIe lanes: look at how the card sits, and at its slot.", \
+    "GPU {} 只启用了 {}/{} 条 PCIe 通道：请检查显卡是否插牢以及所用的插槽。") \
+  T(gpu_libraries_wanted, "CUDA 12.0, cuBLASLt 12.4 and NCCL 2.28 or later, where there are NVIDIA GPUs", \
+    "如有 NVIDIA GPU，应有 CUDA 12.0、cuBLASLt 12.4 和 NCCL 2.28 或更新版本") \
+  T(gpu_library_unusable, "{} cannot be used: {}", "无法使用 {}：{}") \
+  T(gpu_driver_library_advice, "Make libcuda.so.1 of NVIDIA's driver usable here: in a container by --gpus all and NVIDIA's container toolkit.", \
+    "请使 NVIDIA 驱动的 libcuda.so.1 在此可用：容器中使用 --gpus all 和 NVIDIA 的 container toolkit。") \
+  T(gpu_blas_advice, "Install cuBLASLt 12.4 or later into the active Python environment: pip install nvidia-cublas.", \
+    "请在当前 Python 环境中安装 cuBLASLt 12.4 或更新版本：pip install nvidia-cublas。") \
+  T(gpu_nccl_advice, "Install NCCL 2.28 or later (pip install nvidia-nccl-cu13) and put its folder into LD_LIBRARY_PATH; without it messages between GPUs go over TCP.", \
+    "请安装 NCCL 2.28 或更新版本（pip install nvidia-nccl-cu13）并把其目录加入 LD_LIBRARY_PATH；没有它，GPU 之间的消息会走 TCP。") \
   T(sync_wanted, "0.1 to 50 ms to write 4 KiB through", "写透 4 KiB 用时 0.1 到 50 毫秒") \
   T(sync_slow_advice, "Saves will be slow on this disk: choose another one for --out.", "在这块盘上保存会很慢：请为 --out 换一块盘。") \
   T(sync_fast_advice, "So fast a write has not reached a disk, unless its cache is protected: saves may not survive a power cut.", \

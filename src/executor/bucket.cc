@@ -84,10 +84,10 @@ void Bucket::start_gather(comm::Channel& replicas, std::uint32_t tag, ReadBy by)
 void Bucket::finish_gather(ReadBy by, const OnWait& on_wait) {
   std::vector<comm::Transfer>& transfers = readers_[index(by)].transfers;
   if (transfers.empty()) return;
-  const double begin = base::monotonic_seconds();
+  const double begin = on_wait.begins();
   for (comm::Transfer& transfer : transfers) transfer.wait();
   transfers.clear();
-  on_wait(begin, base::monotonic_seconds());
+  on_wait.ended(begin);
 }
 
 void Bucket::free(ReadBy by) {

@@ -107,7 +107,8 @@ void Executor::execute(const Instruction& instruction) {
 
 // At every run, because the groups may serve another executor in between.
 void Executor::listen_to_groups() {
-  const auto exchanged = [this](double begin, double end) { observer_.exchanged_inside(*current_, begin, end); };
+  const sharding::OnWait exchanged([this](double begin, double end) { observer_.exchanged_inside(*current_, begin, end); },
+                                   [this] { observer_.stands(); });
   if (setup_.tensor_group != nullptr) setup_.tensor_group->set_on_wait(exchanged);
   if (setup_.context_group != nullptr) setup_.context_group->set_on_wait(exchanged);
 }
@@ -202,10 +203,11 @@ Executor::OwnFacts Executor::read_facts() {
     wanted.push_back(largest_of(units_));
   }
   OwnFacts facts;
-  if (!setup_.streams->device().is_cpu()) observer_.awaits_device();
+  if (!setup_.streams->shares_host_memory()) observer_.awaits_device();
   const double begin = base::monotonic_seconds();
   const std::vector<tensor::Tensor> read = tensor::read_back(*setup_.streams, wanted, [this] { check_channels(); });
   result_.awaited_seconds = base::monotonic_seconds() - begin;
+  if (!setup_.streams->shares_host_memory()) observer_.device_is_done();
   auto next = read.begin();
   for (const auto& [microbatch, on_device] : in_flight_.losses()) {
     const int of_step = audit_.read_by(settings_.pass)[static_cast<std::size_t>(microbatch)];
@@ -270,6 +272,9 @@ void Executor::norm(const Instruction& i) {
   audit_.compare(sums, facts, result_.finite);
   const bool clip = settings_.clip_norm > 0 && result_.gradient_norm > settings_.clip_norm;
   gradient_scale_ = clip ? factor * (settings_.clip_norm / result_.gradient_norm) : factor;
+  // Here, where a step ends that only reads parameters and state, and not where it begins: so what is saved of the step before
+  // goes to the host beside this step's passes.
+  if (!settings_.saved.passed()) setup_.streams->wait(tensor::compute_lane, settings_.saved);
 }
 
 // Adds what every program tells, and sums over the world.
@@ -279,6 +284,7 @@ void Executor::share_facts(StepFacts& facts, const OwnFacts& own, const Instruct
     if (at.tp == 0) facts.set_loss(microbatch, at.cp, loss);  // the others of the tensor group have the same
   }
   facts.set_memory(setup_.place.world_rank, ledger_.peak());
+  observer_.stands();
   const double begin = base::monotonic_seconds();
   facts.exchange(channels_.world);
   observer_.waited(i, begin, base::monotonic_seconds());

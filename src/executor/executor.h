@@ -55,6 +55,7 @@ struct StepSettings {
   double loss_scale = 1;       // of the backward passes; the results below are without it
   std::vector<int> exponents;  // optimizer::GradientExponents, in the order of Setup's names; empty: the first ones
   Requests requests;           // of this rank
+  tensor::Event saved;         // the update changes parameters and state behind it
   Pass pass = Pass::only;      // in one of an audit nothing is updated
 };
 

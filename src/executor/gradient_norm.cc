@@ -24,7 +24,7 @@ std::vector<const Bucket*> counted(const Units& units) {
 std::vector<tensor::Tensor> squares_of_replicas(const Units& units, const tensor::Tensor& mine, comm::Channel& replicas,
                                                 const Bucket::OnWait& on_wait) {
   if (replicas.size() == 1) return {mine};
-  const double begin = base::monotonic_seconds();
+  const double begin = on_wait.begins();
   std::vector<tensor::Tensor> all;
   const std::uint32_t tag = replica_tag(ReplicaMessage::squares, 0, ReadBy::own_segment);
   if (replicas.rank() != 0) {
@@ -40,7 +40,7 @@ std::vector<tensor::Tensor> squares_of_replicas(const Units& units, const tensor
     }
     for (comm::Transfer& transfer : transfers) transfer.wait();
   }
-  on_wait(begin, base::monotonic_seconds());
+  on_wait.ended(begin);
   return all;
 }
 

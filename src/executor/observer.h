@@ -15,6 +15,10 @@ class Observer {
   virtual void begins(std::int64_t /*step*/, const schedule::Instruction& /*instruction*/) {}
   // The instruction that runs waits for its device from now on, and the device perhaps for messages of others.
   virtual void awaits_device() {}
+  // The device has done all that it was asked for before awaits_device().
+  virtual void device_is_done() {}
+  // What follows is standing still, of which waited() or exchanged_inside() tells when it has ended.
+  virtual void stands() {}
   // The instruction stood still in [begin, end] for a transfer or for peers.
   virtual void waited(const schedule::Instruction& /*instruction*/, double /*begin*/, double /*end*/) {}
   // The same for the tensor- or context-parallel peers of a computation, which stand in it at the same time.

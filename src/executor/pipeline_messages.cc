@@ -47,6 +47,7 @@ tensor::Tensor PipelineMessages::take(Kind kind, const Instruction& waiting) {
 }
 
 void PipelineMessages::finish(Message& message, const Instruction& waiting) {
+  observer_.stands();
   const double begin = base::monotonic_seconds();
   message.transfer.wait();
   const double end = base::monotonic_seconds();
@@ -70,10 +71,12 @@ void PipelineMessages::finish_sends(const Instruction& waiting) {
 
 void PipelineMessages::exchange_tied(const Instruction& i, sharding::GradientSum& sum, int peer_stage) {
   sum.include_other(pp_, pp_rank_of(peer_stage), message_tag(StageMessage::tied, 0, peer_stage),
-                    message_tag(StageMessage::tied, 0, i.stage), [&](double begin, double end) {
-                      observer_.waited(i, begin, end);
-                      observer_.transferred(i, begin, end);
-                    });
+                    message_tag(StageMessage::tied, 0, i.stage),
+                    {[&](double begin, double end) {
+                       observer_.waited(i, begin, end);
+                       observer_.transferred(i, begin, end);
+                     },
+                     [&] { observer_.stands(); }});
 }
 
 }  // namespace troika::executor

@@ -16,7 +16,7 @@ void ReplicaTraffic::each_unit(const Instruction& i, Visit visit) const {
 }
 
 Bucket::OnWait ReplicaTraffic::on_wait(const Instruction& waiting) const {
-  return [this, waiting](double begin, double end) { observer_.waited(waiting, begin, end); };
+  return {[this, waiting](double begin, double end) { observer_.waited(waiting, begin, end); }, [this] { observer_.stands(); }};
 }
 
 std::uint32_t ReplicaTraffic::bucket_tag(ReplicaMessage message, const SegmentUnit& unit, const Bucket* bucket) {

@@ -74,6 +74,7 @@ class Machine {
   std::map<void*, std::size_t> pinned;
   Result failure = Result::success;  // of earlier work; sticky
   std::uint64_t launches = 0;
+  std::int64_t done = 0;  // kernels and copies: each takes a millisecond of the device's time
 
   int device_of(std::uint64_t address) const {
     for (std::size_t i = 0; i < regions_.size(); ++i)
@@ -145,8 +146,11 @@ class Machine {
       : capacity_(static_cast<std::uint64_t>(number_of("TROIKA_STAND_IN_BYTES", std::int64_t{4} << 30))),
         regions_(static_cast<std::size_t>(number_of("TROIKA_STAND_IN_DEVICES", 2))) {
     for (Region& region : regions_) {
+      // Where the system puts nothing by itself: what lies unused in a kernel's argument then never looks like a pointer into
+      // here.
+      void* const apart = reinterpret_cast<void*>((std::uint64_t{0x200} << 36) + (contexts.size() << 36));
       region.begin = reinterpret_cast<std::uint64_t>(
-          ::mmap(nullptr, region_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+          ::mmap(apart, region_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
       region.free[region.begin] = region_bytes;
       contexts.push_back(std::make_unique<Context>(Context{static_cast<int>(contexts.size())}));
     }
@@ -202,6 +206,7 @@ struct Event {
   Stream* stream = nullptr;
   std::int64_t position = 0;
   int device = 0;
+  std::shared_ptr<std::int64_t> time;  // of a timed one, when it is reached
   bool reached() const { return stream == nullptr || stream->done >= position; }
 };
 
@@ -327,6 +332,7 @@ Result cuMemcpyAsync(DevicePointer to, DevicePointer from, std::size_t bytes, tr
     staged = std::make_shared<std::vector<char>>(read, read + bytes);
   }
   const Result queued = queue(stream, [=] {
+    ++Machine::one().done;
     std::memcpy(reinterpret_cast<void*>(to), staged ? staged->data() : reinterpret_cast<const void*>(from), bytes);
     return true;
   });
@@ -358,6 +364,7 @@ Result cuLaunchKernel(std::string* function, unsigned grid_x, unsigned, unsigned
   const auto argument = std::make_shared<std::vector<char>>(bytes, bytes + troika::gpu::argument_bytes(*function));
   const std::uint64_t seed = ++Machine::one().launches;
   return queue(stream_of(handle), [=] {
+    ++Machine::one().done;
     troika::gpu::run_kernel_on_host({function->c_str(), grid_x, static_cast<int>(block_x), argument->data()}, seed);
     return true;
   });
@@ -376,9 +383,10 @@ Result cuStreamWaitEvent(troika::gpu::StreamHandle* handle, Event* event, unsign
   const Event at = *event;
   return queue(stream_of(handle), [at] { return at.reached(); });
 }
-Result cuEventCreate(Event** event, unsigned) {
+Result cuEventCreate(Event** event, unsigned flags) {
   if (current == nullptr) return no_context;
-  *event = new Event{nullptr, 0, current->device};
+  *event = new Event{nullptr, 0, current->device, nullptr};
+  if ((flags & troika::gpu::event_without_time) == 0) (*event)->time = std::make_shared<std::int64_t>(0);
   return Result::success;
 }
 Result cuEventDestroy_v2(Event* event) {
@@ -391,6 +399,12 @@ Result cuEventRecord(Event* event, troika::gpu::StreamHandle* handle) {
   Stream* const stream = stream_of(handle);
   if (event->device != stream->number()) return no_context;
   if (const Result wrong = check(stream); wrong != Result::success) return wrong;
+  if (event->time != nullptr) {
+    stream->add({std::make_unique<Function>([time = event->time] {
+      *time = Machine::one().done;
+      return true;
+    })});
+  }
   event->stream = stream;
   event->position = stream->asked;
   return Result::success;
@@ -402,8 +416,9 @@ Result cuEventQuery(Event* event) {
   machine.work([&] { return event->reached(); }, 1 << 12);
   return event->reached() ? machine.failure : Result::not_ready;
 }
-Result cuEventElapsedTime(float* milliseconds, Event*, Event*) {
-  *milliseconds = 1;
+Result cuEventElapsedTime(float* milliseconds, Event* begin, Event* end) {
+  if (begin->time == nullptr || end->time == nullptr || !begin->reached() || !end->reached()) return invalid_value;
+  *milliseconds = static_cast<float>(*end->time - *begin->time);
   return Result::success;
 }
 Result cuGetErrorName(Result result, const char** name) {

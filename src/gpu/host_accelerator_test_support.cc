@@ -93,7 +93,10 @@ class DirectStreams final : public tensor::Streams {
   const tensor::Device& device() const override { return device_; }
   bool shares_host_memory() const override { return false; }
   tensor::Lane new_lane() override { return tensor::Lane(next_++); }
-  tensor::Event record(tensor::Lane) override { return {}; }
+  tensor::Event record(tensor::Lane lane, tensor::Timed timed) override { return clock_->record(lane, timed); }
+  double seconds_between(const tensor::Event& begin, const tensor::Event& end) override {
+    return clock_->seconds_between(begin, end);
+  }
   void wait(tensor::Lane, const tensor::Event&) override {}
   void copy(tensor::Lane, const Tensor& to, const Tensor& from) override {
     const Open open(*room_);
@@ -105,6 +108,7 @@ class DirectStreams final : public tensor::Streams {
  private:
   const std::shared_ptr<Room> room_;
   const tensor::Device device_;
+  const std::unique_ptr<tensor::Streams> clock_ = tensor::make_host_streams();
   int next_ = 3;
 };
 

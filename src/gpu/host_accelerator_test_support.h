@@ -11,7 +11,7 @@
 
 namespace troika::gpu {
 
-class HostAccelerator final : public DeviceOperations {
+class HostAccelerator : public DeviceOperations {
  public:
   explicit HostAccelerator(int devices = 1);
   ~HostAccelerator() override;

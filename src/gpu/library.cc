@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <link.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,6 +17,11 @@ namespace troika::gpu {
 
 Library::Library(const std::string& name) : handle_(::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)), path_(name) {
   if (handle_ == nullptr) throw base::ConfigError(fmt::format("cannot load {}: {}", name, ::dlerror()));
+}
+
+std::string Library::file() const {
+  const link_map* map = nullptr;
+  return ::dlinfo(handle_, RTLD_DI_LINKMAP, &map) == 0 && map != nullptr ? map->l_name : path_;
 }
 
 void* Library::find(const char* symbol) const {

@@ -12,6 +12,8 @@ class Library {
   explicit Library(const std::string& name);
   const std::string& path() const { return path_; }
 
+  std::string file() const;  // as the dynamic linker has found it
+
   // ConfigError where the library has no such function.
   template <class Function>
   void take(const char* symbol, Function** function) const {

@@ -175,8 +175,8 @@ StreamHandle* NvidiaDevice::new_stream() const {
   return stream;
 }
 
-tensor::Event NvidiaDevice::record(StreamHandle* stream, Timed timed) const {
-  return tensor::Event(std::make_shared<DeviceEvent>(*this, stream, timed == Timed::yes ? 0 : event_without_time));
+tensor::Event NvidiaDevice::record(StreamHandle* stream, tensor::Timed timed) const {
+  return tensor::Event(std::make_shared<DeviceEvent>(*this, stream, timed == tensor::Timed::yes ? 0 : event_without_time));
 }
 
 void NvidiaDevice::wait(StreamHandle* stream, const tensor::Event& event) const {

@@ -45,8 +45,7 @@ class NvidiaDevice {
 
   StreamHandle* new_stream() const;
   // All that was asked for there before. Timed: elapsed_seconds() tells what lies between two of them.
-  enum class Timed { no, yes };
-  tensor::Event record(StreamHandle* stream, Timed timed = Timed::no) const;
+  tensor::Event record(StreamHandle* stream, tensor::Timed timed = tensor::Timed::no) const;
   void wait(StreamHandle* stream, const tensor::Event& event) const;
   double elapsed_seconds(const tensor::Event& begin, const tensor::Event& end) const;  // both have passed
   void await(const tensor::Event& event) const;  // the host waits, asking again and again

@@ -35,7 +35,8 @@ class NvidiaStreams final : public tensor::Streams {
     lanes_.push_back(one_.new_stream());
     return Lane(static_cast<int>(lanes_.size()) - 1);
   }
-  Event record(Lane lane) override { return one_.record(of(lane)); }
+  Event record(Lane lane, tensor::Timed timed) override { return one_.record(of(lane), timed); }
+  double seconds_between(const Event& begin, const Event& end) override { return one_.elapsed_seconds(begin, end); }
   void wait(Lane lane, const Event& event) override { one_.wait(of(lane), event); }
   void copy(Lane lane, const Tensor& to, const Tensor& from) override {
     if (to.bytes() != from.bytes() || !to.is_contiguous() || !from.is_contiguous())
@@ -46,8 +47,6 @@ class NvidiaStreams final : public tensor::Streams {
     const auto bytes = static_cast<std::size_t>(sizes.product() * base::bytes_of(dtype));
     return Tensor(one_.allocate_host(bytes), 0, dtype, {sizes.product()}, {1}).view(sizes);
   }
-  Event record_time(Lane lane) override { return one_.record(of(lane), NvidiaDevice::Timed::yes); }
-  double seconds_between(const Event& begin, const Event& end) override { return one_.elapsed_seconds(begin, end); }
   void* handle(Lane lane) override { return of(lane); }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "base/error.h"
@@ -9,6 +10,7 @@
 #include "tensor/device.h"
 #include "tensor/operations.h"
 #include "tensor/streams.h"
+#include "tensor/upload.h"
 
 namespace troika::gpu {
 namespace {
@@ -117,6 +119,25 @@ TEST_F(NvidiaTest, HostMemoryIsNotGivenOutAgainBeforeTheDeviceHasReadIt) {
   for (int i = 0; i < 20; ++i) EXPECT_EQ(tensor::largest(there[static_cast<std::size_t>(i)]), i);
 }
 
+TEST_F(NvidiaTest, PiecesAreBroughtThereWhileTheHostFillsTheNext) {
+  const Tensor there = tensor::zeros({3 * tensor::Upload::pieces, 1000}, one);
+  tensor::Upload upload;
+  const auto bring = [&](std::int64_t piece, float value) {
+    upload.copy(there[piece], [&](void* to) { std::fill_n(static_cast<float*>(to), 1000, value); });
+  };
+  bring(0, -1);
+  tensor::add(there[0], tensor::ones({1000}, one));  // behind what was brought, and before what is brought there next
+  const Tensor before = there[0].clone();
+  for (std::int64_t i = 0; i < there.size(0); ++i) bring(i, static_cast<float>(i));
+  EXPECT_EQ(tensor::largest(before), 0);
+  EXPECT_EQ(tensor::smallest(before), 0);
+  for (std::int64_t i = 0; i < there.size(0); ++i) {
+    EXPECT_EQ(tensor::smallest(there[i]), i);
+    EXPECT_EQ(tensor::largest(there[i]), i);
+  }
+  EXPECT_THROW(upload.copy(tensor::zeros({tensor::Upload::piece_bytes}, one), [](void*) {}), base::BugError);
+}
+
 TEST_F(NvidiaTest, ADeviceThatIsFullSaysSoAndOneThatFailsDoesNot) {
   const std::int64_t free = gpus->free_bytes(one);
   try {
@@ -157,11 +178,11 @@ TEST_F(NvidiaTest, TellsHowMuchMemoryItHoldsAndHeld) {
 
 TEST_F(NvidiaTest, TheDeviceTellsTheTimeBetweenTwoPointsOfALane) {
   const auto streams = tensor::make_streams(one);
-  const tensor::Event begin = streams->record_time(tensor::compute_lane);
+  const tensor::Event begin = streams->record(tensor::compute_lane, tensor::Timed::yes);
   tensor::zeros({4}, one);
-  const tensor::Event end = streams->record_time(tensor::compute_lane);
+  const tensor::Event end = streams->record(tensor::compute_lane, tensor::Timed::yes);
   tensor::await(end, [] {});
-  EXPECT_NEAR(streams->seconds_between(begin, end), 1e-3, 1e-9) << "what the stand-in always says";
+  EXPECT_NEAR(streams->seconds_between(begin, end), 1e-3, 1e-9) << "what the stand-in says of a kernel";
 }
 
 TEST_F(NvidiaTest, TellsWhatItIs) {

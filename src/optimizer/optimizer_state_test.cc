@@ -12,7 +12,10 @@ class Remembering final : public tensor::Streams {
   const tensor::Device& device() const override { return inner_->device(); }
   bool shares_host_memory() const override { return false; }
   Lane new_lane() override { return inner_->new_lane(); }
-  tensor::Event record(Lane lane) override { return inner_->record(lane); }
+  tensor::Event record(Lane lane, tensor::Timed timed) override { return inner_->record(lane, timed); }
+  double seconds_between(const tensor::Event& begin, const tensor::Event& end) override {
+    return inner_->seconds_between(begin, end);
+  }
   void wait(Lane lane, const tensor::Event& event) override { inner_->wait(lane, event); }
   void copy(Lane lane, const tensor::Tensor& to, const tensor::Tensor& from) override {
     lanes.push_back(lane.number());

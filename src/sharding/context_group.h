@@ -16,6 +16,7 @@
 
 #include "comm/channel.h"
 #include "kernels/attention.h"
+#include "sharding/on_wait.h"
 #include "tensor/tensor.h"
 
 namespace troika::sharding {
@@ -36,7 +37,7 @@ struct LocalAttention {
 // Threads: one rank's thread.
 class ContextGroup {
  public:
-  using OnWait = std::function<void(double begin_seconds, double end_seconds)>;
+  using OnWait = sharding::OnWait;
 
   ContextGroup() = default;                       // alone
   explicit ContextGroup(comm::Channel& channel);  // `channel` must outlive it

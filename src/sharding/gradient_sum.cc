@@ -220,13 +220,13 @@ void GradientSum::sum_in_place() {
 void GradientSum::finish_reduce(const OnWait& on_wait) {
   if (!reducing_) throw base::BugError("gradients are awaited that were not shared out");
   if (shape_.place.count() > 1) {
-    const double begin = base::monotonic_seconds();
+    const double begin = on_wait.begins();
     if (leaf_exchange_) {
       finish_leaf();
     } else {
       await_ranges();
     }
-    on_wait(begin, base::monotonic_seconds());
+    on_wait.ended(begin);
   }
   reducing_ = false;
   ++rounds_;
@@ -277,19 +277,19 @@ void GradientSum::include_other(comm::Channel& stages, int peer, std::uint32_t s
   if (range().elements() == 0) return;
   if (range_.dtype() == tensor::Dtype::fp32 || shape_.travel == Travel::plain) {
     const tensor::Tensor other = allocate(range_.elements(), range_.dtype());
-    const double begin = base::monotonic_seconds();
+    const double begin = on_wait.begins();
     comm::Transfer receiving = stages.recv(other, peer, recv_tag), sending = stages.send(range_, peer, send_tag);
     receiving.wait();
     sending.wait();
-    on_wait(begin, base::monotonic_seconds());
+    on_wait.ended(begin);
     return add(other);
   }
   PackedSend sending(range_, new_integers());
   PackedReceive receiving(range_.elements(), new_integers(), stages, peer, recv_tag);
-  const double begin = base::monotonic_seconds();
+  const double begin = on_wait.begins();
   sending.start(stages, peer, send_tag);
   receiving.wait();
-  on_wait(begin, base::monotonic_seconds());
+  on_wait.ended(begin);
   receiving.add_to(range_);
   sending.wait();
 }
@@ -341,9 +341,11 @@ void GradientSum::start_gather(comm::Channel& replicas, std::uint32_t tag) {
 
 tensor::Tensor GradientSum::finish_gather(const OnWait& on_wait) {
   if (!whole_.defined()) throw base::BugError("a whole gradient is awaited that was not asked for");
-  const double begin = base::monotonic_seconds();
-  for (comm::Transfer& transfer : gathers_) transfer.wait();
-  if (!gathers_.empty()) on_wait(begin, base::monotonic_seconds());
+  if (!gathers_.empty()) {
+    const double begin = on_wait.begins();
+    for (comm::Transfer& transfer : gathers_) transfer.wait();
+    on_wait.ended(begin);
+  }
   gathers_.clear();
   return whole_;
 }

@@ -11,6 +11,7 @@
 #include "kernels/grid.h"
 #include "shape/shard_plan.h"
 #include "shape/sum_shape.h"
+#include "sharding/on_wait.h"
 #include "sharding/leaf_exchange.h"
 #include "sharding/own_leaves.h"
 #include "sharding/packed_message.h"
@@ -27,7 +28,7 @@ namespace troika::sharding {
 class GradientSum {
  public:
   // Told when the rank stood still for the others, in base::monotonic_seconds.
-  using OnWait = std::function<void(double begin_seconds, double end_seconds)>;
+  using OnWait = sharding::OnWait;
 
   GradientSum(shape::ShardPlan plan, const shape::SumShape& shape, const tensor::Device& device, tensor::Ledger& ledger);
   ~GradientSum();

@@ -52,9 +52,9 @@ comm::Transfer Ring::receive(const tensor::Tensor& tensor, std::uint32_t tag) co
 }
 
 void Ring::wait(std::initializer_list<comm::Transfer*> transfers) const {
-  const double begin = base::monotonic_seconds();
+  const double begin = on_wait_.begins();
   for (comm::Transfer* transfer : transfers) transfer->wait();
-  if (on_wait_) on_wait_(begin, base::monotonic_seconds());
+  on_wait_.ended(begin);
 }
 
 tensor::Tensor Ring::buffer_of(int rank, const tensor::Tensor& like, tensor::Dtype dtype) const {

@@ -9,6 +9,7 @@
 
 #include "comm/channel.h"
 #include "shape/split.h"
+#include "sharding/on_wait.h"
 #include "tensor/tensor.h"
 
 namespace troika::sharding {
@@ -26,7 +27,7 @@ class Ring {
   // neighbour sends first.
   static constexpr std::uint32_t keys_tag = 1, gradients_tag = 2 | 1u << 29;
 
-  using OnWait = std::function<void(double begin_seconds, double end_seconds)>;
+  using OnWait = sharding::OnWait;
   Ring(comm::Channel& channel, std::int64_t T, const OnWait& on_wait)
       : channel_(channel), T_(T), rank_(channel.rank()), size_(channel.size()), on_wait_(on_wait) {}
 

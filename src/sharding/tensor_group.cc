@@ -17,15 +17,15 @@ shape::Range TensorGroup::rows(std::int64_t M) const {
 }
 
 void TensorGroup::exchange(const std::vector<tensor::Tensor>& to, const std::vector<tensor::Tensor>& from) const {
-  const double begin = base::monotonic_seconds();
+  const double begin = on_wait_.begins();
   comm::all_to_all(*channel_, to, from);
-  if (on_wait_) on_wait_(begin, base::monotonic_seconds());
+  on_wait_.ended(begin);
 }
 
 void TensorGroup::gather_into(const tensor::Tensor& mine, const std::vector<tensor::Tensor>& outs) const {
-  const double begin = base::monotonic_seconds();
+  const double begin = on_wait_.begins();
   comm::all_gather(*channel_, mine, outs);
-  if (on_wait_) on_wait_(begin, base::monotonic_seconds());
+  on_wait_.ended(begin);
 }
 
 static std::vector<shape::Range> even_parts(std::int64_t total, int size) {

@@ -13,6 +13,7 @@
 
 #include "comm/channel.h"
 #include "shape/split.h"
+#include "sharding/on_wait.h"
 #include "tensor/tensor.h"
 
 namespace troika::sharding {
@@ -27,7 +28,7 @@ struct SharedSlice {
 class TensorGroup {
  public:
   // When this rank stood still for the others (base::monotonic_seconds).
-  using OnWait = std::function<void(double begin_seconds, double end_seconds)>;
+  using OnWait = sharding::OnWait;
 
   TensorGroup() = default;  // alone: everything below is the identity, without copies
   TensorGroup(comm::Channel& channel, shape::SequenceParallel split);  // `channel` must outlive it

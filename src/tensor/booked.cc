@@ -36,14 +36,12 @@ class BookedMemory : public Memory {
   const std::int64_t booked_bytes_;
 };
 
-}  // namespace
-
-Tensor booked_empty(std::int64_t elements, Dtype dtype, const Device& device, Ledger& ledger, MemoryUse use) {
-  if (elements == 0) return empty({0}, {dtype, device});
+// `allocate` gives the memory of so many bytes.
+template <class Allocate>
+Tensor booked(std::int64_t elements, Dtype dtype, Ledger& ledger, MemoryUse use, const Allocate& allocate) {
   const std::int64_t bytes = elements * base::bytes_of(dtype);
   try {
-    auto memory = allocate(static_cast<std::size_t>(bytes), device);
-    return Tensor(std::make_shared<BookedMemory>(std::move(memory), ledger, use, bytes), 0, dtype, {elements}, {1});
+    return Tensor(std::make_shared<BookedMemory>(allocate(bytes), ledger, use, bytes), 0, dtype, {elements}, {1});
   } catch (const OutOfMemory&) {
     throw base::ConfigError(
         fmt::format("out of memory: there is no room for {} of {} beside the {} that this rank already holds; use "
@@ -51,6 +49,20 @@ Tensor booked_empty(std::int64_t elements, Dtype dtype, const Device& device, Le
                     "(--pp)",
                     base::format_bytes(bytes), name(use), base::format_bytes(ledger.live())));
   }
+}
+
+}  // namespace
+
+Tensor booked_empty(std::int64_t elements, Dtype dtype, const Device& device, Ledger& ledger, MemoryUse use) {
+  if (elements == 0) return empty({0}, {dtype, device});
+  return booked(elements, dtype, ledger, use,
+                [&](std::int64_t bytes) { return allocate(static_cast<std::size_t>(bytes), device); });
+}
+
+Tensor booked_host_tensor(std::int64_t elements, Dtype dtype, Streams& streams, Ledger& ledger, MemoryUse use) {
+  if (elements == 0) return empty({0}, dtype);
+  return booked(elements, dtype, ledger, use,
+                [&](std::int64_t) { return streams.new_host_tensor({elements}, dtype).memory(); });
 }
 
 }  // namespace troika::tensor

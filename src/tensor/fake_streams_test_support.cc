@@ -98,7 +98,15 @@ class FakeMachine {
 
 namespace {
 
-class FakeEvent final : public Event::Body {
+class TimedBody : public Event::Body {
+ public:
+  double seconds() const { return seconds_; }
+
+ private:
+  const double seconds_ = base::monotonic_seconds();
+};
+
+class FakeEvent final : public TimedBody {
  public:
   FakeEvent(std::shared_ptr<FakeMachine> machine, FakeQueuePtr queue, std::int64_t position)
       : machine_(std::move(machine)), queue_(std::move(queue)), position_(position) {}
@@ -113,7 +121,7 @@ class FakeEvent final : public Event::Body {
 };
 
 // Of the compute lane: has passed when it is recorded. Its number tells a later one from an earlier one.
-class ComputeEvent final : public Event::Body {
+class ComputeEvent final : public TimedBody {
  public:
   explicit ComputeEvent(std::int64_t number) : number_(number) {}
   bool passed() override { return true; }
@@ -195,9 +203,13 @@ class Fake final : public FakeStreams {
     lanes_.push_back(std::make_unique<QueuedLane>(machine_, this));
     return Lane(static_cast<int>(lanes_.size()));
   }
-  Event record(Lane lane) override {
+  Event record(Lane lane, Timed) override {
     if (lane == compute_lane) return Event(std::make_shared<ComputeEvent>(++recorded_));
     return of(lane).record();
+  }
+  // By the host's clock when they were recorded.
+  double seconds_between(const Event& begin, const Event& end) override {
+    return static_cast<const TimedBody&>(*end.body()).seconds() - static_cast<const TimedBody&>(*begin.body()).seconds();
   }
   void wait(Lane lane, const Event& event) override {
     if (!(lane == compute_lane)) {
@@ -231,18 +243,20 @@ class Fake final : public FakeStreams {
 
 class Forgetful final : public Streams {
  public:
-  Forgetful(std::shared_ptr<Streams> inner, ForgottenWait kind, std::int64_t number)
-      : inner_(std::move(inner)), kind_(kind), left_(number) {}
+  Forgetful(std::shared_ptr<Streams> inner, ForgottenWait kind, std::int64_t number, std::shared_ptr<const bool> counting)
+      : inner_(std::move(inner)), kind_(kind), left_(number), counting_(std::move(counting)) {}
   const Device& device() const override { return inner_->device(); }
   bool shares_host_memory() const override { return inner_->shares_host_memory(); }
   Tensor new_host_tensor(const Sizes& sizes, Dtype dtype) override {
     return inner_->new_host_tensor(sizes, dtype);
   }
   Lane new_lane() override { return inner_->new_lane(); }
-  Event record(Lane lane) override { return inner_->record(lane); }
+  Event record(Lane lane, Timed timed) override { return inner_->record(lane, timed); }
+  double seconds_between(const Event& begin, const Event& end) override { return inner_->seconds_between(begin, end); }
   void wait(Lane lane, const Event& event) override {
     const auto kind = lane == compute_lane ? ForgottenWait::of_compute_lane : ForgottenWait::of_another_lane;
-    if (kind != kind_ || left_-- != 0) inner_->wait(lane, event);
+    const bool counts = kind == kind_ && (counting_ == nullptr || *counting_);
+    if (!counts || left_-- != 0) inner_->wait(lane, event);
   }
   void copy(Lane lane, const Tensor& to, const Tensor& from) override { inner_->copy(lane, to, from); }
   void* handle(Lane lane) override { return inner_->handle(lane); }
@@ -251,6 +265,7 @@ class Forgetful final : public Streams {
   std::shared_ptr<Streams> inner_;
   ForgottenWait kind_;
   std::int64_t left_;
+  const std::shared_ptr<const bool> counting_;
 };
 
 }  // namespace
@@ -263,8 +278,9 @@ std::unique_ptr<FakeStreams> make_fake_streams(std::shared_ptr<FakeMachine> mach
   return std::make_unique<Fake>(std::move(machine));
 }
 
-std::unique_ptr<Streams> forgetful(std::shared_ptr<Streams> inner, ForgottenWait kind, std::int64_t number) {
-  return std::make_unique<Forgetful>(std::move(inner), kind, number);
+std::unique_ptr<Streams> forgetful(std::shared_ptr<Streams> inner, ForgottenWait kind, std::int64_t number,
+                                   std::shared_ptr<const bool> counting) {
+  return std::make_unique<Forgetful>(std::move(inner), kind, number, std::move(counting));
 }
 
 }  // namespace troika::tensor

@@ -35,8 +35,9 @@ class FakeStreams : public Streams {
 std::unique_ptr<FakeStreams> make_fake_streams(std::shared_ptr<FakeMachine> machine);
 
 // Leaves out one wait, to plant a fault. Waits are counted from 0, those of the compute lane and those of all others
-// apart.
+// apart; where `counting` is given, from when it is true.
 enum class ForgottenWait { of_compute_lane, of_another_lane };
-std::unique_ptr<Streams> forgetful(std::shared_ptr<Streams> inner, ForgottenWait kind, std::int64_t number);
+std::unique_ptr<Streams> forgetful(std::shared_ptr<Streams> inner, ForgottenWait kind, std::int64_t number,
+                                   std::shared_ptr<const bool> counting = nullptr);
 
 }  // namespace troika::tensor

@@ -19,7 +19,8 @@ void await(const Event& event, const std::function<void()>& check) {
 
 namespace {
 
-class HostTime final : public Event::Body {
+// Has passed when it is recorded.
+class HostEvent final : public Event::Body {
  public:
   bool passed() override { return true; }
   double seconds() const { return seconds_; }
@@ -28,28 +29,23 @@ class HostTime final : public Event::Body {
   const double seconds_ = base::monotonic_seconds();
 };
 
-double seconds_of(const Event& event) { return static_cast<const HostTime&>(*event.body()).seconds(); }
-
-}  // namespace
-
-Event Streams::record_time(Lane) { return Event(std::make_shared<HostTime>()); }
-
-double Streams::seconds_between(const Event& begin, const Event& end) { return seconds_of(end) - seconds_of(begin); }
-
-namespace {
-
 class HostStreams final : public Streams {
  public:
   const Device& device() const override { return device_; }
   bool shares_host_memory() const override { return true; }
   Lane new_lane() override { return Lane(next_++); }
-  Event record(Lane) override { return Event(); }
+  Event record(Lane, Timed timed) override {
+    return timed == Timed::yes ? Event(std::make_shared<HostEvent>()) : Event();
+  }
+  double seconds_between(const Event& begin, const Event& end) override { return seconds(end) - seconds(begin); }
   void wait(Lane, const Event&) override {}
   void copy(Lane, const Tensor& to, const Tensor& from) override { to.copy_from(from); }
   Tensor new_host_tensor(const Sizes& sizes, Dtype dtype) override { return empty(sizes, dtype); }
   void* handle(Lane) override { return nullptr; }
 
  private:
+  static double seconds(const Event& event) { return dynamic_cast<const HostEvent&>(*event.body()).seconds(); }
+
   const Device device_{};
   int next_ = out_lane.number() + 1;
 };

@@ -48,9 +48,12 @@ class Event {
 // (comm::Channel::check).
 void await(const Event& event, const std::function<void()>& check);
 
-// One rank's thread. An event is used with the streams that recorded it. Tensors that work reads or writes must live
-// until that work is done, or until the compute lane waits for it: memory that is freed is used again by the compute
-// lane at once.
+// Timed: seconds_between() tells what lies between two of them.
+enum class Timed { no, yes };
+
+// One rank's thread; any thread may ask an event whether it has passed. An event is used with the streams that recorded it.
+// Tensors that work reads or writes must live until that work is done, or until the compute lane waits for it: memory that is
+// freed is used again by the compute lane at once.
 class Streams {
  public:
   virtual ~Streams() = default;
@@ -58,17 +61,14 @@ class Streams {
   // Whether the host reads and writes the device's memory itself, so that nothing is ever copied between them.
   virtual bool shares_host_memory() const = 0;
   virtual Lane new_lane() = 0;
-  virtual Event record(Lane lane) = 0;
+  virtual Event record(Lane lane, Timed timed = Timed::no) = 0;
+  virtual double seconds_between(const Event& begin, const Event& end) = 0;  // of two timed events that have passed
   virtual void wait(Lane lane, const Event& event) = 0;  // what the lane does from now on is done after the event
   // to = from, of one size and dtype. Between host and device it goes beside the thread where the host's memory is
   // from new_host_tensor.
   virtual void copy(Lane lane, const Tensor& to, const Tensor& from) = 0;
   // Contiguous, uninitialised, in host memory that the device can read by itself (pinned).
   virtual Tensor new_host_tensor(const Sizes& sizes, Dtype dtype) = 0;
-  // A point as of record(), and the time between two of them that have passed, as the device's clock says it. Where nothing is
-  // overridden, all is done when a call returns, and the clock is the host's.
-  virtual Event record_time(Lane lane);
-  virtual double seconds_between(const Event& begin, const Event& end);
   // The lane as libraries that queue work of their own know it (cudaStream_t).
   virtual void* handle(Lane lane) = 0;
 };

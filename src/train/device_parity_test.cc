@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 
+#include "base/file.h"
 #include "data/loader.h"
 #include "gpu/host_accelerator_test_support.h"
 #include "gpu/nvidia_test_support.h"
@@ -29,10 +30,21 @@ class DeviceRuns : public testing::Test {
       surroundings.stop_requested = stop_requested_;
     });
   }
-  Rows on_late_devices(const std::string& name, const std::string& layout) {
+  Rows on_late_devices(const std::string& name, const std::string& layout, Saving::Way saving = Saving::Way::in_place) {
     return runs_.train(name, layout, [&](Surroundings& surroundings, int rank) {
       surroundings.streams = tensor::make_streams(tensor::Device(*late_, rank % late_->devices()));
+      surroundings.stop_requested = stop_requested_;
+      surroundings.saving.way = saving;
     });
+  }
+  // What a checkpoint has of parameters and state.
+  std::map<std::string, std::string> saved(const std::string& run, const std::string& step) const {
+    std::map<std::string, std::string> texts;
+    for (const char* kind : {"/model", "/state"}) {
+      const std::string folder = runs_.folder(run) + "/checkpoints/" + step + kind;
+      for (const std::string& name : base::list_directory(folder)) texts[name] = base::read_file(folder + "/" + name);
+    }
+    return texts;
   }
   // Alone; losses of evaluations as well.
   void expect_near_the_cpu(const std::string& name, const std::string& layout, double tolerance) {
@@ -90,12 +102,49 @@ TEST_F(DeviceRuns, HaveTheirLossesWhereDevicesAreLateToo) {
     expect_near(on_late_devices(std::string("late ") + layout, layout), on_devices(layout, layout), tolerance);
 }
 
+TEST_F(DeviceRuns, SaveBesideTrainingWhatTheyHadWhenTheSaveBegan) {
+  runs_.settings.train.steps = 3;
+  runs_.settings.checkpoint.every = 1;
+  runs_.settings.checkpoint.keep = 5;
+  for (const std::string layout : {"", "dp 2 zero 3 bf16", "pp 2 offload host"}) {
+    on_late_devices("waited " + layout, layout);
+    on_late_devices("beside " + layout, layout, Saving::Way::from_snapshot);
+    for (const char* step : {"step-00000001", "step-00000002"}) {
+      const auto waited = saved("waited " + layout, step);
+      EXPECT_GE(waited.size(), 4U) << layout << step;
+      EXPECT_TRUE(waited == saved("beside " + layout, step)) << layout << step;
+    }
+  }
+}
+
+// On the late devices every kernel and copy takes a millisecond of their time, and asking for it takes the host next to none.
+TEST_F(DeviceRuns, TellTheTimesOfTheDevice) {
+  config::Settings settings = runs_.settings;
+  settings.train.out = runs_.folder("timed");
+  base::make_directories(settings.train.out);
+  const int world = apply_layout("pp 2", &settings);
+  const auto outcomes = train_on_threads(settings, world, runs_.stream(), [&](Surroundings& surroundings, int rank) {
+    surroundings.streams = tensor::make_streams(tensor::Device(*late_, rank));
+  });
+  for (const Outcome& outcome : outcomes) {
+    std::map<std::string, double> phases(outcome.summary.phase_seconds.begin(), outcome.summary.phase_seconds.end());
+    for (const char* phase : {"fwd", "bwd", "step"}) {
+      const double milliseconds = phases[phase] * 1000;
+      EXPECT_GT(milliseconds, 5) << phase;
+      EXPECT_NEAR(milliseconds, std::round(milliseconds), 1e-3) << phase;
+    }
+    EXPECT_GT(phases["bwd"], phases["fwd"]);
+  }
+}
+
 TEST_F(DeviceRuns, GoOnFromACheckpoint) {
-  const Rows whole = on_devices("whole", "bf16");
+  const Rows whole = on_devices("whole", "bf16"), late = on_late_devices("late", "bf16");
   stop_requested_ = [] { return true; };
   ASSERT_EQ(on_devices("parts", "bf16").size(), 1u);
+  ASSERT_EQ(on_late_devices("late parts", "bf16").size(), 1u);
   stop_requested_ = {};
   expect_equal_rows(on_devices("parts", "bf16"), whole, "parts");
+  expect_equal_rows(on_late_devices("late parts", "bf16"), late, "late parts");
 }
 
 }  // namespace

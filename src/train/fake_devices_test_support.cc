@@ -13,7 +13,7 @@ FakeDevices::FakeDevices(int ranks, std::uint64_t seed, const std::optional<Plan
   for (int rank = 0; rank < ranks; ++rank) {
     devices_.push_back(tensor::make_fake_streams(machine));
     std::shared_ptr<tensor::Streams> streams = devices_.back();
-    if (fault && fault->world_rank == rank) streams = tensor::forgetful(streams, fault->kind, fault->number);
+    if (fault && fault->world_rank == rank) streams = tensor::forgetful(streams, fault->kind, fault->number, steps_begun_);
     streams_.push_back(streams);
     rendezvous::Identity me;
     me.world_rank = rank;

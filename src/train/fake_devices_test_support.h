@@ -14,7 +14,7 @@
 
 namespace troika::train {
 
-// A wait that one rank's device leaves out.
+// A wait that one rank's device leaves out, counted from steps_begin().
 struct PlantedFault {
   int world_rank = 0;
   tensor::ForgottenWait kind = tensor::ForgottenWait::of_compute_lane;
@@ -28,11 +28,13 @@ class FakeDevices {
 
   // world goes over threads, as over TCP beside NCCL; all other groups over the devices.
   std::vector<comm::RankChannels> channels(const mesh::Shape& shape);
+  void steps_begin() { *steps_begun_ = true; }  // by the thread of the faulty rank
   std::shared_ptr<tensor::Streams> streams(int world_rank) { return streams_.at(static_cast<std::size_t>(world_rank)); }
 
  private:
   std::unique_ptr<comm::Channel> open(int world_rank, const std::string& name, const std::vector<int>& ranks);
 
+  const std::shared_ptr<bool> steps_begun_ = std::make_shared<bool>(false);
   rendezvous::StoreServer server_;
   std::vector<std::shared_ptr<tensor::FakeStreams>> devices_;
   std::vector<std::shared_ptr<tensor::Streams>> streams_;  // the same, but for the planted fault

@@ -47,7 +47,7 @@ std::vector<double> gathered(comm::Channel& world, const std::vector<double>& mi
 }  // namespace
 
 std::vector<std::string> Forecaster::before_training() {
-  if (world_.size() > 1) link_ = measure_link(world_);
+  if (world_.size() > 1) link_ = streams_.shares_host_memory() ? measure_link(world_) : measure_link(channels_, streams_);
   if (!here_) return {};
   const schedule::Link link = link_.value_or(schedule::Link{});
   planner::RunMachines machines = gather_machines(world_, *here_, plan_.model(), link);

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "comm/channel.h"
+#include "comm/rank_channels.h"
 #include "planner/forecast.h"
+#include "tensor/streams.h"
 #include "train/machine_here.h"
 
 namespace troika::train {
@@ -19,12 +21,17 @@ namespace troika::train {
 class Forecaster {
  public:
   // `phase_seconds`: since the start of the run, as Recorder has them. `here`: nothing: neither forecast nor calibration.
-  Forecaster(const plan::Plan& plan, comm::Channel& world, const std::map<std::string, double>& phase_seconds,
-             std::optional<MachineHere> here)
-      : plan_(plan), world_(world), phase_seconds_(phase_seconds), here_(std::move(here)) {}
+  Forecaster(const plan::Plan& plan, comm::RankChannels& channels, tensor::Streams& streams,
+             const std::map<std::string, double>& phase_seconds, std::optional<MachineHere> here)
+      : plan_(plan),
+        channels_(channels),
+        world_(*channels.world),
+        streams_(streams),
+        phase_seconds_(phase_seconds),
+        here_(std::move(here)) {}
 
-  // Collective. Measures the link, and a matrix product where nothing was measured here before; on rank 0 the lines to print,
-  // elsewhere none.
+  // Collective. Measures the link that carries a step's tensors, and a matrix product where nothing was measured here before;
+  // on rank 0 the lines to print, elsewhere none.
   std::vector<std::string> before_training();
 
   // The link as before_training() measured it, alike on all ranks; none in a world of one.
@@ -42,7 +49,9 @@ class Forecaster {
   std::string learn(const std::vector<planner::Drift>& drifts) const;
 
   const plan::Plan& plan_;
+  comm::RankChannels& channels_;
   comm::Channel& world_;
+  tensor::Streams& streams_;
   const std::map<std::string, double>& phase_seconds_;
   const std::optional<MachineHere> here_;
   std::optional<schedule::Link> link_;

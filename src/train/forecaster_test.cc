@@ -6,9 +6,12 @@
 #include <thread>
 
 #include "base/file.h"
+#include "comm/flight_log.h"
+#include "comm/traffic.h"
 #include "machine/calibration.h"
 #include "machine/cluster_file.h"
 #include "tensor/libtorch_test_support.h"
+#include "train/fake_devices_test_support.h"
 #include "train/measure_link.h"
 #include "train/thread_ranks_test_support.h"
 
@@ -32,6 +35,44 @@ TEST(Link, IsMeasuredAlikeOnEveryRank) {
   EXPECT_GE(links[0].latency_seconds, 0.9 * latency_seconds);
   EXPECT_LT(links[0].bytes_per_second, 1.2 * bytes_per_second);
   EXPECT_GT(links[0].bytes_per_second, 0.3 * bytes_per_second);
+}
+
+std::int64_t sent_bytes(const comm::Traffic& traffic) {
+  std::int64_t bytes = 0;
+  for (const comm::Traffic::Count& count : traffic.counts()) bytes += count.sent_bytes;
+  return bytes;
+}
+
+TEST(Link, OfDevicesIsMeasuredOverTheChannelsThatCarryTheirTensors) {
+  mesh::Shape shape;
+  shape.pp = 2;
+  shape.dp = 2;
+  FakeDevices devices(shape.world(), 7);
+  std::vector<comm::RankChannels> channels = devices.channels(shape);
+  std::vector<std::shared_ptr<comm::Traffic>> by_host, by_device;
+  for (comm::RankChannels& of_rank : channels) {
+    by_host.push_back(std::make_shared<comm::Traffic>(shape.world()));
+    by_device.push_back(std::make_shared<comm::Traffic>(shape.world()));
+    const auto counted = [](std::unique_ptr<comm::Channel>* channel, const std::shared_ptr<comm::Traffic>& traffic) {
+      const std::vector<int> ranks = (*channel)->size() == 4 ? std::vector<int>{0, 1, 2, 3} : std::vector<int>{0, 1};
+      *channel = comm::logged(std::move(*channel), std::make_shared<comm::FlightLog>(8),
+                              std::make_shared<comm::WaitMark>(comm::WaitMark::Of::this_thread), traffic, ranks);
+    };
+    counted(&of_rank.world, by_host.back());
+    counted(&of_rank.pp, by_device.back());
+    counted(&of_rank.replicas, by_device.back());
+  }
+  std::vector<schedule::Link> links(channels.size());
+  on_rank_threads(std::move(channels), [&](comm::RankChannels& of_rank, int rank) {
+    links[static_cast<std::size_t>(rank)] = measure_link(of_rank, *devices.streams(rank));
+  });
+  for (std::size_t rank = 0; rank < links.size(); ++rank) {
+    EXPECT_EQ(links[rank].latency_seconds, links[0].latency_seconds);
+    EXPECT_EQ(links[rank].bytes_per_second, links[0].bytes_per_second);
+    EXPECT_GT(links[rank].bytes_per_second, 0);
+    EXPECT_LT(sent_bytes(*by_host[rank]), 16384);
+    EXPECT_GT(sent_bytes(*by_device[rank]), 2 * (4 << 20)) << "between stages and between replicas";
+  }
 }
 
 // A training on threads, each with its core of one host.

@@ -33,7 +33,10 @@ class MissingWait : public ::testing::Test {
     runs_.settings.comm.backend = config::Backend::nccl;
     runs_.channels = [&](const mesh::Shape& shape) { return devices.channels(shape); };
     return runs_.train(name, layout,
-                       [&](Surroundings& surroundings, int rank) { surroundings.streams = devices.streams(rank); });
+                       [&](Surroundings& surroundings, int rank) {
+                         surroundings.streams = devices.streams(rank);
+                         if (fault && fault->world_rank == rank) surroundings.on_begin = [&] { devices.steps_begin(); };
+                       });
   }
 
   // In one of some runs whose devices are late in different ways: a message may be there in time without any wait.

@@ -1,6 +1,7 @@
 #include "train/recorder.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "base/clock.h"
 
@@ -8,8 +9,22 @@ namespace troika::train {
 using schedule::Event;
 using schedule::Instruction;
 
+Recorder::Recorder(Of of, Whereabouts* whereabouts, tensor::Streams* streams)
+    : of_(of),
+      whereabouts_(whereabouts),
+      streams_(streams == nullptr || streams->shares_host_memory() ? nullptr : streams) {}
+
+Whereabouts::During Recorder::during() const {
+  return of_ == Of::training ? Whereabouts::During::training : Whereabouts::During::evaluation;
+}
+
 void Recorder::begins(std::int64_t step, const Instruction& instruction) {
-  waits_.clear();
+  if (streams_ == nullptr) {
+    waits_.clear();
+  } else {
+    host_waited_ = 0;
+    tell(Told::What::begins, instruction);
+  }
   if (whereabouts_ == nullptr) return;
   const double now = base::monotonic_seconds();
   if (of_ == Of::training && step != step_) {
@@ -24,24 +39,82 @@ void Recorder::awaits_device() {
   if (whereabouts_ != nullptr) whereabouts_->awaits_device();
 }
 
+void Recorder::stands() {
+  if (streams_ != nullptr) stood_ = mark();
+}
+
+void Recorder::tell(Told::What what, const Instruction& instruction, tensor::Event from) {
+  told_.push_back({what, instruction, std::move(from), mark(), keeping_});
+}
+
+// The lane has nothing to do, so an event is passed where it is recorded: it ties the device's time to the host's.
+void Recorder::device_is_done() {
+  if (streams_ == nullptr) return;
+  const tensor::Event now = mark();
+  const double now_seconds = base::monotonic_seconds();
+  tensor::await(now, [] {});
+  const auto seconds_of = [&](const tensor::Event& event) { return now_seconds - streams_->seconds_between(event, now); };
+  const std::vector<Told> told = std::exchange(told_, {});
+  for (const Told& one : told) hear(one, seconds_of);
+}
+
+void Recorder::await_device(const std::function<void()>& check) {
+  if (streams_ == nullptr) return;
+  tensor::await(mark(), check);
+  device_is_done();
+}
+
+// A message is under way from where the compute lane came to the instruction that starts it.
+void Recorder::hear(const Told& told, const std::function<double(const tensor::Event&)>& seconds_of) {
+  using What = Told::What;
+  hears_kept_ = told.kept;
+  const double at = seconds_of(told.at);
+  if (told.what == What::begins) {
+    waits_.clear();
+    began_ = at;
+    if (!schedule::is_computation(told.instruction.kind)) messages_began_[to_text(told.instruction)] = at;
+  }
+  if (told.what == What::waited) hear_waited(told.instruction, seconds_of(told.from), at);
+  if (told.what == What::exchanged_inside) hear_exchanged(told.instruction, seconds_of(told.from), at);
+  if (told.what == What::transferred)
+    add(told.instruction, Event::Activity::transfer, messages_began_[to_text(told.instruction)], at);
+  if (told.what == What::ended) {
+    const double waited_seconds = hear_ended(told.instruction, began_, at);
+    if (whereabouts_ != nullptr) whereabouts_->took(told.instruction, at - began_ - waited_seconds, waited_seconds, during());
+  }
+}
+
 void Recorder::add(const Instruction& instruction, Event::Activity activity, double begin, double end) {
-  if (keeping_ && end > begin) events_.push_back({instruction, activity, begin, end});
+  if ((streams_ == nullptr ? keeping_ : hears_kept_) && end > begin) events_.push_back({instruction, activity, begin, end});
 }
 
 void Recorder::waited(const Instruction& instruction, double begin, double end) {
+  if (streams_ == nullptr) return hear_waited(instruction, begin, end);
+  host_waited_ += end - begin;
+  tell(Told::What::waited, instruction, stood_);
+}
+
+void Recorder::exchanged_inside(const Instruction& instruction, double begin, double end) {
+  if (streams_ == nullptr) return hear_exchanged(instruction, begin, end);
+  host_waited_ += end - begin;
+  tell(Told::What::exchanged_inside, instruction, stood_);
+}
+
+void Recorder::hear_waited(const Instruction& instruction, double begin, double end) {
   waits_.emplace_back(begin, end);
   phase_seconds_["wait"] += end - begin;
   add(instruction, Event::Activity::wait, begin, end);
 }
 
-void Recorder::exchanged_inside(const Instruction& instruction, double begin, double end) {
+void Recorder::hear_exchanged(const Instruction& instruction, double begin, double end) {
   waits_.emplace_back(begin, end);
   phase_seconds_[std::string(schedule::name(instruction.kind)) + " exchange"] += end - begin;
   add(instruction, Event::Activity::wait, begin, end);
 }
 
 void Recorder::transferred(const Instruction& instruction, double begin, double end) {
-  add(instruction, Event::Activity::transfer, begin, end);
+  if (streams_ == nullptr) return add(instruction, Event::Activity::transfer, begin, end);
+  tell(Told::What::transferred, instruction);
 }
 
 static bool starts_only(schedule::Kind kind) {
@@ -52,6 +125,17 @@ static bool starts_only(schedule::Kind kind) {
 
 // What lies between the waits of an instruction is computing; starting a transfer takes no time worth a row.
 void Recorder::ended(const Instruction& instruction, double begin, double end) {
+  if (streams_ != nullptr) {
+    tell(Told::What::ended, instruction);
+    if (whereabouts_ != nullptr) whereabouts_->stood(instruction, end - begin - host_waited_, host_waited_);
+    return;
+  }
+  const double waited_seconds = hear_ended(instruction, begin, end);
+  if (whereabouts_ != nullptr) whereabouts_->ended(instruction, end - begin - waited_seconds, waited_seconds, during());
+}
+
+// Returns for how long the instruction stood still.
+double Recorder::hear_ended(const Instruction& instruction, double begin, double end) {
   const double lasted = end - begin;
   double waited_seconds = 0;
   for (const auto& [from, to] : waits_) {
@@ -64,9 +148,7 @@ void Recorder::ended(const Instruction& instruction, double begin, double end) {
   if (!starts_transfer) add(instruction, Event::Activity::compute, begin, end);
   phase_seconds_[schedule::name(instruction.kind)] += computed;
   if (schedule::is_computation(instruction.kind)) computed_in_step_ += computed;
-  if (whereabouts_ != nullptr)
-    whereabouts_->ended(instruction, computed, waited_seconds,
-                        of_ == Of::training ? Whereabouts::During::training : Whereabouts::During::evaluation);
+  return waited_seconds;
 }
 
 std::vector<Event> Recorder::take_events() {

@@ -1,14 +1,20 @@
 // Watches the executor: seconds per phase for every step, the events of recorded steps, and where the rank is and how fast, for
 // its heartbeat.
+//
+// On a device that does what it is asked for later, seconds are the device's: at everything that the executor tells, a timed
+// event is put into the compute lane, and they are read where the step waits for its device anyway. So what a step does behind
+// its norm is known when the next one has come to its own. Where the rank's thread stands, for the heartbeat, is known at once.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "executor/observer.h"
 #include "schedule/trace/trace.h"
+#include "tensor/streams.h"
 #include "train/whereabouts.h"
 
 namespace troika::train {
@@ -17,11 +23,15 @@ class Recorder final : public executor::Observer {
  public:
   enum class Of { training, evaluation };  // the pace is that of training
 
-  // `whereabouts` may be null and must outlive it.
-  Recorder(Of of, Whereabouts* whereabouts) : of_(of), whereabouts_(whereabouts) {}
+  // `whereabouts` may be null, `streams` too: then times are the host's. Both outlive it.
+  Recorder(Of of, Whereabouts* whereabouts, tensor::Streams* streams = nullptr);
+
+  // Returns when the device has done all that it was asked for, and all of it is known. `check` as in tensor::await(). On the
+  // host it does nothing.
+  void await_device(const std::function<void()>& check);
 
   void keep_events() { keeping_ = true; }      // of the next step
-  std::vector<schedule::Event> take_events();  // and stop keeping
+  std::vector<schedule::Event> take_events();  // of what is known, and stop keeping
 
   // Seconds since the start, by phase: compute kinds by name, "fwd exchange" and the like for what tensor- and
   // context-parallel peers exchange inside them, "wait" for all other standing still.
@@ -29,22 +39,48 @@ class Recorder final : public executor::Observer {
 
   void begins(std::int64_t step, const schedule::Instruction& instruction) override;
   void awaits_device() override;
+  void device_is_done() override;
+  void stands() override;
   void waited(const schedule::Instruction& instruction, double begin, double end) override;
   void exchanged_inside(const schedule::Instruction& instruction, double begin, double end) override;
   void transferred(const schedule::Instruction& instruction, double begin, double end) override;
   void ended(const schedule::Instruction& instruction, double begin, double end) override;
 
  private:
+  // What the executor told of a device.
+  struct Told {
+    enum class What { begins, waited, exchanged_inside, transferred, ended };
+    What what;
+    schedule::Instruction instruction;
+    tensor::Event from, at;  // when the compute lane stood still, if it did; when it came here
+    bool kept;
+  };
+  void tell(Told::What what, const schedule::Instruction& instruction, tensor::Event from = {});
+  void hear(const Told& told, const std::function<double(const tensor::Event&)>& seconds_of);
+  void hear_waited(const schedule::Instruction& instruction, double begin, double end);
+  void hear_exchanged(const schedule::Instruction& instruction, double begin, double end);
+  double hear_ended(const schedule::Instruction& instruction, double begin, double end);
+  tensor::Event mark() const { return streams_->record(tensor::compute_lane, tensor::Timed::yes); }
+  Whereabouts::During during() const;
   void add(const schedule::Instruction& instruction, schedule::Event::Activity activity, double begin, double end);
 
   const Of of_;
   Whereabouts* const whereabouts_;
   std::int64_t step_ = -1;
   double computed_in_step_ = 0;
+  tensor::Streams* const streams_;  // null: of the host
   bool keeping_ = false;
   std::vector<schedule::Event> events_;
   std::vector<std::pair<double, double>> waits_;  // inside the current instruction, ascending
   std::map<std::string, double> phase_seconds_;
+
+  // Of a device:
+  std::vector<Told> told_;  // and not yet heard
+  tensor::Event stood_;     // the last time that something stood still
+  double host_waited_ = 0;  // of the rank's thread, in the current instruction
+  bool hears_kept_ = false;
+  double began_ = 0;  // the last instruction that was heard of, and each of those that are messages
+  std::map<std::string, double> messages_began_;
 };
 
 }  // namespace troika::train

@@ -27,6 +27,7 @@
 #include "train/run_records.h"
 #include "train/saving.h"
 #include "train/tokenizer_copies.h"
+#include "train/warm_up.h"
 
 namespace troika::train {
 namespace {
@@ -271,6 +272,10 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
   check_messages(plan, machine);
   check_gpu_bits(request, plan, machine);
   session.agree("program", program_facts(plan));
+  if (machine.backend == config::Backend::nccl && me.world_size > 1) {
+    session.at(0, "warming the device");
+    warm_up(plan, mesh::coordinate_of(plan.shape, me.world_rank), machine.device);
+  }
   connect(session, request, plan.shape, machine);
   Saving saving;
   if (request.trial == nullptr) {

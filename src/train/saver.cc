@@ -43,7 +43,7 @@ std::map<std::string, std::string> constant_facts(const plan::Plan& plan, const 
 }  // namespace
 
 Saver::Saver(const plan::Plan& plan, const InitialState& initial, const SavedRun& run, const Saving& saving,
-             comm::Channel& channel, tensor::Ledger& ledger, Whereabouts* whereabouts)
+             comm::Channel& channel, tensor::Ledger& ledger, tensor::Streams& streams, Whereabouts* whereabouts)
     : plan_(plan),
       saving_(saving),
       channel_(channel),
@@ -54,7 +54,7 @@ Saver::Saver(const plan::Plan& plan, const InitialState& initial, const SavedRun
           plan.settings().train.out,
           [&] { return weights::auxiliary_texts(run.tokenizer, run.chat_template, generation_config_of(initial)); },
           channel),
-      snapshot_(ledger) {}
+      snapshot_(ledger, streams) {}
 
 Saver::~Saver() {
   if (!writer_.joinable()) return;
@@ -153,6 +153,7 @@ void Saver::write_beside(checkpoint::SaveRequest request, double begin) {
 // On the writer's thread, or on the rank's while it waits.
 void Saver::write(checkpoint::SaveRequest request, double begin) {
   try {
+    tensor::await(snapshot_.copied(), [this] { channel_.check(); });
     checkpoint::Saved saved = checkpoint::save(request, channel_);
     promise_.set_value({request.facts.step, base::monotonic_seconds() - begin, std::move(saved.remarks)});
   } catch (...) {

@@ -33,7 +33,7 @@ class Saver {
   // Collective over `channel`, which is the saver's alone: the run's folder gets its copies of the tokenizer. `whereabouts`
   // hears of what is written beside training; may be null.
   Saver(const plan::Plan& plan, const InitialState& initial, const SavedRun& run, const Saving& saving,
-        comm::Channel& channel, tensor::Ledger& ledger, Whereabouts* whereabouts);
+        comm::Channel& channel, tensor::Ledger& ledger, tensor::Streams& streams, Whereabouts* whereabouts);
   ~Saver();  // a checkpoint that is being written is given up
 
   // What is there to be saved, as the step before left it. A loss scale of other precisions than fp16 is not saved.
@@ -49,6 +49,8 @@ class Saver {
 
   // Collective, while none is being written. The outcome is finish()'s to tell.
   void begin(const State& state, Until until);
+  // Before this has passed nothing may change what begin() was given.
+  const tensor::Event& copied() const { return snapshot_.copied(); }
   bool writing() const { return result_.valid(); }  // begun and not yet finished
   bool complete() const;                            // finish() would not wait
   std::int64_t step() const { return step_; }       // of the one begun last

@@ -2,10 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <memory>
+
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "comm/self_channel.h"
 #include "plan/saved_bytes.h"
+#include "tensor/fake_streams_test_support.h"
 #include "train/layout_runs_test_support.h"
 #include "train/saving.h"
 
@@ -92,6 +97,73 @@ TEST_P(BesideTraining, ARunThatFailsMeanwhileLeavesTheCheckpointBefore) {
   ASSERT_TRUE(found.has_value());
   EXPECT_THAT(found->facts.step, testing::AnyOf(2, 4));
 }
+
+// A device whose lane out does nothing until the compute lane waits for it, or a second has passed.
+class HeldBack final : public tensor::Streams {
+ public:
+  explicit HeldBack(std::shared_ptr<tensor::Streams> inner) : inner_(std::move(inner)) {}
+  const tensor::Device& device() const override { return inner_->device(); }
+  bool shares_host_memory() const override { return false; }
+  tensor::Lane new_lane() override { return inner_->new_lane(); }
+  tensor::Event record(tensor::Lane lane, tensor::Timed timed) override { return inner_->record(lane, timed); }
+  double seconds_between(const tensor::Event& begin, const tensor::Event& end) override {
+    return inner_->seconds_between(begin, end);
+  }
+  void wait(tensor::Lane lane, const tensor::Event& event) override {
+    if (lane == tensor::compute_lane) *held_until_ = 0;
+    inner_->wait(lane, event);
+  }
+  void copy(tensor::Lane lane, const tensor::Tensor& to, const tensor::Tensor& from) override {
+    if (lane == tensor::out_lane) {
+      *held_until_ = base::monotonic_seconds() + 1;
+      static_cast<tensor::FakeLane*>(inner_->handle(lane))->push(std::make_unique<Gate>(held_until_));
+      ++held;
+    }
+    inner_->copy(lane, to, from);
+  }
+  tensor::Tensor new_host_tensor(const tensor::Sizes& sizes, tensor::Dtype dtype) override {
+    return inner_->new_host_tensor(sizes, dtype);
+  }
+  void* handle(tensor::Lane lane) override { return inner_->handle(lane); }
+
+  int held = 0;  // copies so far
+
+ private:
+  using Until = std::shared_ptr<std::atomic<double>>;
+  class Gate final : public tensor::FakeWork {
+   public:
+    explicit Gate(Until until) : until_(std::move(until)) {}
+    bool try_to_do() override { return base::monotonic_seconds() >= *until_; }
+
+   private:
+    const Until until_;
+  };
+
+  const std::shared_ptr<tensor::Streams> inner_;
+  const Until held_until_ = std::make_shared<std::atomic<double>>(0);
+};
+
+class BesideTrainingOnADevice : public BesideTraining {};
+
+TEST_P(BesideTrainingOnADevice, AnUpdateWaitsForWhatIsSaved) {
+  const auto on_device = [](Surroundings& surroundings, int) {
+    surroundings.streams = std::make_shared<HeldBack>(tensor::make_fake_streams(tensor::make_fake_machine(1, 60)));
+  };
+  train("waited", Saving::Way::in_place, on_device);
+  std::shared_ptr<HeldBack> streams;
+  train("beside", Saving::Way::from_snapshot, [&](Surroundings& surroundings, int rank) {
+    on_device(surroundings, rank);
+    streams = std::static_pointer_cast<HeldBack>(surroundings.streams);
+  });
+  EXPECT_GT(streams->held, 0);
+  for (const char* step : {"step-00000002", "step-00000004"}) {
+    const auto waited = files_of("waited", step);
+    EXPECT_GE(waited.size(), 4U) << step;
+    EXPECT_TRUE(waited == files_of("beside", step)) << step;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Alone, BesideTrainingOnADevice, testing::Values("bf16"));
 
 INSTANTIATE_TEST_SUITE_P(Layouts, BesideTraining,
                          testing::Values("", "dp 2", "pp 2 tp 2", "dp 2 pp 2 zero 3 bf16", "dp 3 zero 1"),

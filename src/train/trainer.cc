@@ -54,10 +54,16 @@ Outcome Trainer::run() {
     note(fmt::format("{} step{} computed twice, with equal bits (train.recompute-audit-every)", audits_,
                      audits_ == 1 ? " was" : "s were"));
   const std::int64_t copied = ledger_.peak(tensor::MemoryUse::snapshot);
+  recorder_.await_device([this] { check_channels(); });
   for (const std::string& line : forecaster_.after_training(program_resident_bytes_, copied)) note(line);
   const bool interrupted = stop_ && state_.step < steps_ && !out_of_patience();
   const Ending ending = interrupted ? Ending::interrupted : Ending::finished;
   return {ending, summary(), last_result_, state_.step, steps_, early_end()};
+}
+
+void Trainer::check_channels() {
+  for (const auto* channel : {&channels_.world, &channels_.pp, &channels_.tp, &channels_.cp, &channels_.replicas})
+    (*channel)->check();
 }
 
 bool Trainer::over() const { return state_.step >= steps_ || stop_ || out_of_patience(); }
@@ -98,6 +104,7 @@ void Trainer::train_step() {
   step.lr = optimizer::learning_rate(settings_.optimizer, step.step, steps_);
   step.clip_norm = settings_.optimizer.clip_norm;
   step.requests = requests();
+  if (saver_ != nullptr) step.saved = saver_->copied();
   const bool recorded = writes() && config::is_profiled(settings_.train.profile, step.step);
   if (recorded) recorder_.keep_events();
 
@@ -253,9 +260,9 @@ Trainer::Trainer(const plan::Plan& plan, const data::Samples& dataset, comm::Ran
       surroundings_(std::move(surroundings)),
       place_{channels.world->rank(), plan.shape, mesh::coordinate_of(plan.shape, channels.world->rank())},
       initial_(surroundings_.trial ? InitialState{} : find_initial_state(plan, surroundings_.attempt, *channels.world)),
-      recorder_(Recorder::Of::training, surroundings_.whereabouts),
-      evaluation_recorder_(Recorder::Of::evaluation, surroundings_.whereabouts),
-      forecaster_(plan, *channels.world, recorder_.phase_seconds(), surroundings_.machine),
+      recorder_(Recorder::Of::training, surroundings_.whereabouts, surroundings_.streams.get()),
+      evaluation_recorder_(Recorder::Of::evaluation, surroundings_.whereabouts, surroundings_.streams.get()),
+      forecaster_(plan, channels, *surroundings_.streams, recorder_.phase_seconds(), surroundings_.machine),
       metrics_(settings_.train.out + "/metrics.jsonl"),
       loss_scale_(settings_.precision),
       exponents_(names_of(plan.trained_parameters())),
@@ -309,7 +316,7 @@ void Trainer::restore() {
   if (!surroundings_.trial) {
     const SavedRun run{surroundings_.attempt.launch, surroundings_.tokenizer, surroundings_.chat_template};
     saver_ = std::make_unique<Saver>(plan_, initial_, run, surroundings_.saving, *channels_.saving, ledger_,
-                                     surroundings_.whereabouts);
+                                     *surroundings_.streams, surroundings_.whereabouts);
   }
   initial_.source.reset();
   initial_.adapter.reset();

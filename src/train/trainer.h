@@ -106,6 +106,7 @@ class Trainer {
   void start_progress();
   model::Tokens load_tokens(std::int64_t step, int microbatch);
   void train_step();
+  void check_channels();
   executor::StepResult run_step(executor::StepSettings step);
   executor::StepResult run_in_range(executor::StepSettings step);
   bool audit_due(std::int64_t step) const;

@@ -72,6 +72,7 @@ void Trainer::record(records::EventKind kind, const std::string& text, const std
 void Trainer::record_timeline() {
   const TimelinePlace place{settings_.train.out + "/timeline", surroundings_.host, place_.world_rank,
                             mesh::grid_rank_of(plan_.shape, place_.world_rank), forecaster_.link()};
+  recorder_.await_device([this] { check_channels(); });
   write_timeline(place, state_.step, recorder_.take_events(), *channels_.world);
 }
 

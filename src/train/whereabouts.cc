@@ -65,12 +65,32 @@ void Whereabouts::awaits_device() {
 void Whereabouts::ended(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds,
                         During during) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  add_taken(instruction, computed_seconds, waited_seconds, during);
+  add_stood(instruction, computed_seconds, waited_seconds);
+}
+
+void Whereabouts::stood(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  add_stood(instruction, computed_seconds, waited_seconds);
+}
+
+void Whereabouts::took(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds,
+                       During during) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  add_taken(instruction, computed_seconds, waited_seconds, during);
+}
+
+void Whereabouts::add_taken(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds,
+                            During during) {
   if (during == During::training) {
     totals_.computed[index_of(instruction)] += computed_seconds;
     totals_.waited[index_of(instruction)] += waited_seconds;
   } else {
     totals_.evaluating += computed_seconds + waited_seconds;
   }
+}
+
+void Whereabouts::add_stood(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds) {
   awaits_device_ = false;
   computed_[index_of(instruction)].add(computed_seconds);
   if (waited_seconds > 0) waited_[index_of(instruction)].add(waited_seconds);

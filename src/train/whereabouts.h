@@ -40,6 +40,10 @@ class Whereabouts {
   enum class During { training, evaluation };
   void ended(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds,
              During during = During::training);
+  // The same of a device that is late, in two: at once, how long the rank's thread was at the instruction; later, how long the
+  // device.
+  void stood(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds);
+  void took(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds, During during);
 
   // Of a checkpoint that is written beside training, one at a time: it is, into `folder`; a piece is written; no more.
   void save_begins(std::int64_t step, const std::string& folder);
@@ -69,6 +73,8 @@ class Whereabouts {
  private:
   enum class Saver { apart, awaited };
 
+  void add_stood(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds);
+  void add_taken(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds, During during);
   void stand(std::int64_t step, const std::string& what, Saver saver);
   void leave_phase(double now);
   double save_stands_since(const comm::WaitMark::Reading& waits) const;

@@ -9,12 +9,13 @@
 #include "checkpoint/part.h"
 #include "cpu/parallel.h"
 #include "tensor/tensor.h"
+#include "tensor/upload.h"
 #include "weights/conversion.h"
 
 namespace troika::weights {
 namespace {
 
-constexpr std::int64_t piece_bytes = 16 << 20, device_piece_elements = 1 << 20, grain = 1 << 14;
+constexpr std::int64_t piece_bytes = 16 << 20, device_piece_elements = tensor::Upload::piece_bytes / 4, grain = 1 << 14;
 
 // One region of one tensor. Positions count the region's elements in order.
 class Reader {
@@ -80,23 +81,22 @@ const StoredTensor& tensor_of(const Assignment& tensors, const checkpoint::Slice
   return place->second;
 }
 
-void read_piece(const Reader& reader, std::int64_t begin, std::int64_t count, const tensor::Tensor& to) {
+void read_piece(const Reader& reader, std::int64_t begin, std::int64_t count, const tensor::Tensor& to, tensor::Upload& upload) {
   if (to.is_cpu()) return reader.read(begin, count, to.data<float>() + begin);
   for (std::int64_t done = 0; done < count; done += device_piece_elements) {
     const std::int64_t now = std::min(device_piece_elements, count - done);
-    const tensor::Tensor staged = tensor::empty({now}, tensor::Dtype::fp32);
-    reader.read(begin + done, now, staged.data<float>());
-    to.narrow(0, begin + done, now).copy_from(staged);
+    upload.copy(to.narrow(0, begin + done, now),
+                [&](void* piece) { reader.read(begin + done, now, static_cast<float*>(piece)); });
   }
 }
 
-void read_slice(const Reader& reader, const tensor::Tensor& to) {
+void read_slice(const Reader& reader, const tensor::Tensor& to, tensor::Upload& upload) {
   for (std::int64_t begin = 0; begin < reader.elements();) {
     const std::int64_t count = reader.elements_of_piece(begin);
     const std::int64_t next = begin + count;
     if (begin == 0) reader.announce(begin, count);
     if (next < reader.elements()) reader.announce(next, reader.elements_of_piece(next));
-    read_piece(reader, begin, count, to);
+    read_piece(reader, begin, count, to, upload);
     reader.drop(begin, count);
     begin = next;
   }
@@ -106,11 +106,12 @@ void read_slice(const Reader& reader, const tensor::Tensor& to) {
 
 std::int64_t read_weights(const Assignment& tensors, const std::vector<checkpoint::Slice>& wanted) {
   std::int64_t bytes = 0;
+  tensor::Upload upload;
   for (const checkpoint::Slice& slice : wanted) {
     checkpoint::check_slice(slice);
     const StoredTensor& tensor = tensor_of(tensors, slice);
     if (slice.region.elements() == 0) continue;
-    tensor.file->while_reading([&] { read_slice(Reader(tensor, slice.region), slice.data); });
+    tensor.file->while_reading([&] { read_slice(Reader(tensor, slice.region), slice.data, upload); });
     bytes += slice.region.elements() * tensor.dtype.bytes();
   }
   return bytes;

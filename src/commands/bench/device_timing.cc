@@ -77,9 +77,9 @@ CallTime time_on_device(tensor::Streams& streams, const std::function<void()>& w
   const double until = base::monotonic_seconds() + seconds;
   do {
     const double host_begin = base::monotonic_seconds();
-    const tensor::Event begin = streams.record_time(tensor::compute_lane);
+    const tensor::Event begin = streams.record(tensor::compute_lane, tensor::Timed::yes);
     for (int call = 0; call < calls_between; ++call) work();
-    const tensor::Event end = streams.record_time(tensor::compute_lane);
+    const tensor::Event end = streams.record(tensor::compute_lane, tensor::Timed::yes);
     on_host.push_back((base::monotonic_seconds() - host_begin) / calls_between);
     tensor::await(end, [] {});
     on_device.push_back(streams.seconds_between(begin, end) / calls_between);
