@@ -82,6 +82,7 @@ int main() {
   TROIKA_COMPARE(group_end, ncclGroupEnd)
   TROIKA_COMPARE(send, ncclSend)
   TROIKA_COMPARE(recv, ncclRecv)
+  TROIKA_COMPARE(broadcast, ncclBroadcast)
 
   static_assert(CUDA_ERROR_OUT_OF_MEMORY == static_cast<int>(gpu::Result::out_of_memory));
   static_assert(CUDA_ERROR_NOT_READY == static_cast<int>(gpu::Result::not_ready));
