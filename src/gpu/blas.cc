@@ -107,6 +107,7 @@ struct Blas::Impl {
 
   void check(BlasStatus status, const std::string& what) const {
     if (status == BlasStatus::success) return;
+    if (status == BlasStatus::alloc_failed) throw tensor::OutOfMemory(workspace->bytes(), workspace->device());
     throw base::BugError(fmt::format("cuBLASLt {} failed at {}: {}", blas_version(*api), what, api->status_name(status)));
   }
   template <class Attribute, class Value, class Object, class Set>

@@ -35,7 +35,6 @@ inline constexpr unsigned event_without_time = 2, stream_of_its_own = 1;  // CU_
   X(device, cuDeviceGet, (DeviceNumber * device, int number))                                                  \
   X(device_name, cuDeviceGetName, (char* name, int bytes, DeviceNumber device))                                \
   X(device_attribute, cuDeviceGetAttribute, (int* value, DeviceAttribute attribute, DeviceNumber device))      \
-  X(device_memory, cuDeviceTotalMem_v2, (std::size_t * bytes, DeviceNumber device))                            \
   X(retain_context, cuDevicePrimaryCtxRetain, (ContextHandle * *context, DeviceNumber device))                 \
   X(set_context, cuCtxSetCurrent, (ContextHandle * context))                                                   \
   X(free_memory, cuMemGetInfo_v2, (std::size_t * free, std::size_t * total))                                   \
@@ -46,7 +45,6 @@ inline constexpr unsigned event_without_time = 2, stream_of_its_own = 1;  // CU_
   X(allocate, cuMemAllocFromPoolAsync, (DevicePointer * to, std::size_t bytes, PoolHandle* pool, StreamHandle* stream)) \
   X(release, cuMemFreeAsync, (DevicePointer pointer, StreamHandle * stream))                                   \
   X(allocate_host, cuMemHostAlloc, (void** to, std::size_t bytes, unsigned flags))                             \
-  X(release_host, cuMemFreeHost, (void* pointer))                                                              \
   X(copy, cuMemcpyAsync, (DevicePointer to, DevicePointer from, std::size_t bytes, StreamHandle * stream))     \
   X(load_module, cuModuleLoadDataEx, (ModuleHandle * *module, const void* image, unsigned options, int* names, void** values)) \
   X(module_function, cuModuleGetFunction, (FunctionHandle * *function, ModuleHandle * module, const char* name)) \

@@ -257,10 +257,6 @@ Result cuDeviceGetAttribute(int* value, DeviceAttribute which, int) {
                                                         : 1;
   return Result::success;
 }
-Result cuDeviceTotalMem_v2(std::size_t* bytes, int) {
-  *bytes = Machine::one().capacity();
-  return Result::success;
-}
 Result cuDevicePrimaryCtxRetain(Context** context, int device) {
   *context = Machine::one().contexts.at(static_cast<std::size_t>(device)).get();
   return Result::success;
@@ -306,10 +302,6 @@ Result cuMemHostAlloc(void** to, std::size_t bytes, unsigned) {
   *to = std::aligned_alloc(4096, bytes);
   const std::lock_guard<std::mutex> lock(Machine::one().mutex);
   Machine::one().pinned[*to] = bytes;
-  return Result::success;
-}
-Result cuMemFreeHost(void* pointer) {
-  std::free(pointer);
   return Result::success;
 }
 
