@@ -128,9 +128,9 @@ void add_output(const config::ModelSettings& model, const CostSizes& s, const Mi
   rows.add(Operation::output_product, Pass::forward, {flops, x + chunks * w + fp32_bytes * logits});
   rows.add(Operation::output_product, Pass::input_gradient,
            {flops, s.e * logits + (keeps_gradients ? chunks : 1) * w + x});
-  // Kept gradients of the weights: written, read and written by each further chunk, then copied into the leaf.
+  // Kept gradients of the weights: written, read and written by each further chunk.
   rows.add(Operation::output_product, Pass::weight_gradient,
-           {flops, s.e * logits + (keeps_gradients ? x + (2 * chunks - 1) * dw + 2 * dw : pieces * x + dw)});
+           {flops, s.e * logits + (keeps_gradients ? x + (2 * chunks - 1) * dw : pieces * x + dw)});
   rows.move(Operation::cross_entropy, Pass::both, 3 * fp32_bytes * logits);
   if (!halves) return;
   // Kept logits are shifted in place, rounded, widened, and their gradient is rounded; of kept gradients the last alone.
