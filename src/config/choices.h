@@ -74,6 +74,10 @@ constexpr Words<3> words_of(Offload) { return {"none", "host", "file"}; }
 enum class Reproducible { run, bits, off };
 constexpr Words<3> words_of(Reproducible) { return {"run", "bits", "off"}; }
 
+// train.products: where the algorithms of products on a GPU come from, the library's recommendation or the device's clock.
+enum class Products { recommended, measured };
+constexpr Words<2> words_of(Products) { return {"recommended", "measured"}; }
+
 // optimizer.lr_schedule
 enum class LrSchedule { cosine, linear, constant, wsd };
 constexpr Words<4> words_of(LrSchedule) { return {"cosine", "linear", "constant", "wsd"}; }
