@@ -9,11 +9,11 @@
 
 namespace troika::cuda {
 
-// Pointers to M x D elements, plus may be null, and to M statistics, mean null where there is none.
+// Pointers to M x D elements, plus may be null, and to M statistics.
 template <class T>
 struct GradientSource {
   const T *dy, *x, *plus;
-  const float *mean, *rstd;
+  const float* rstd;
 };
 
 // `columns`: as in row_columns.h.
@@ -22,10 +22,9 @@ struct GradientRow {
   static constexpr bool loads_ahead = columns == 1;
 
   KeptRow<T, n, columns> dy, x, plus;
-  float mean = 0, rstd = 0;
+  float rstd = 0, mean = 0;  // mean: of LayerNorm, which loads it itself
 
   TROIKA_DEVICE void load(int thread, std::int64_t D, std::int64_t m, const GradientSource<T>& from) {
-    if (from.mean != nullptr) mean = from.mean[m];
     rstd = from.rstd[m];
     if constexpr (columns > 0) {
       each_column<n, threads, columns>(thread, D, [&](int c, std::int64_t i) {

@@ -98,11 +98,15 @@ struct LayerNormBackward {
       dbias.clear(c, part_dbias + i);
     });
     using Row = GradientRow<T, n, threads, columns>;
-    const GradientSource<T> from{dy, x, plus, mean, rstd};
+    const GradientSource<T> from{dy, x, plus, rstd};
+    const auto load = [&](Row& row, std::int64_t m) {
+      row.load(block.thread(), D, m, from);
+      row.mean = mean[m];
+    };
     Row kept, ahead;
-    if (Row::loads_ahead && rows.begin < rows.end) kept.load(block.thread(), D, rows.begin, from);
+    if (Row::loads_ahead && rows.begin < rows.end) load(kept, rows.begin);
     for (std::int64_t m = rows.begin; m < rows.end; ++m) {
-      if (!Row::loads_ahead) kept.load(block.thread(), D, m, from);
+      if (!Row::loads_ahead) load(kept, m);
       const std::int64_t row = m * D;
       const float middle = kept.mean, scale = kept.rstd;
       float total = 0, along = 0;
@@ -118,7 +122,7 @@ struct LayerNormBackward {
           dbias.add(c, part_dbias + i, j, dy_c[j]);
         }
       });
-      if (Row::loads_ahead && m + 1 < rows.end) ahead.load(block.thread(), D, m + 1, from);
+      if (Row::loads_ahead && m + 1 < rows.end) load(ahead, m + 1);
       const SumPair sums = of_block(block, {total, along}, shared, m % 2);
       each_column<n, threads, columns>(block.thread(), D, [&](int c, std::int64_t i) {
         const Pack<T, n> dy_c = kept.dy.again(c, dy + row + i), x_c = kept.x.again(c, x + row + i);

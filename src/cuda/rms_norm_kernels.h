@@ -82,7 +82,7 @@ struct RmsNormBackward {
       dw.clear(c, partial + i);
     });
     using Row = GradientRow<T, n, threads, columns>;
-    const GradientSource<T> from{dy, x, plus, nullptr, rstd};
+    const GradientSource<T> from{dy, x, plus, rstd};
     Row kept, ahead;
     if (Row::loads_ahead && rows.begin < rows.end) kept.load(block.thread(), D, rows.begin, from);
     for (std::int64_t m = rows.begin; m < rows.end; ++m) {
