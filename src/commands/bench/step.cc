@@ -87,7 +87,7 @@ StepReport report_of(const plan::Plan& plan) {
   r.batch = batch.global;
   r.micro_batch = batch.micro;
   r.seq_len = batch.seq_len;
-  r.work = work_of(plan.model(), plan.precision(), batch.global, batch.seq_len);
+  r.work = work_of(plan.model(), plan.trained, plan.precision(), batch.global, batch.seq_len);
   for (const plan::Memory& memory : plan.memory) r.planned_bytes = std::max(r.planned_bytes, memory.total());
   return r;
 }
