@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "commands/train/program_test_support.h"
 
@@ -163,6 +164,15 @@ TEST_F(GpuRuns, SayWhatTheDeviceLacks) {
   const End none = run(train("cuda", "refused"), {});
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.output, HasSubstr("NVIDIA driver"));
+}
+
+TEST_F(GpuRuns, ThatFailAreNotHeldUpByADriverThatDoesNotEnd) {
+  const double begin = base::monotonic_seconds();
+  const End end = run(train("cuda", "failed"), stand_ins({{"TROIKA_STAND_IN_BYTES", std::to_string(20 << 20)},
+                                                          {"TROIKA_STAND_IN_EXIT_SECONDS", "40"}}));
+  EXPECT_EQ(end.code, 2);
+  EXPECT_THAT(end.output, HasSubstr("MiB"));
+  EXPECT_LT(base::monotonic_seconds() - begin, 30);
 }
 
 }  // namespace
