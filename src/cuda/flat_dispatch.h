@@ -76,7 +76,8 @@ void each_of_stretches(const Run& run, const std::vector<Stretch<Value>>& list, 
 }
 
 template <class Run, class Value, class Elements>
-void squares_of_chunks(const Run& run, const std::vector<Stretch<Value>>& list, const Elements& x, std::int64_t chunk, double* squares) {
+void squares_of_chunks(const Run& run, const std::vector<Stretch<Value>>& list, const Elements& x, std::int64_t chunk,
+                       double* squares) {
   in_arguments(list, chunk, [&](const Stretches<Value>& some, std::int64_t before) {
     run(ChunkSquares<Elements, Value>{x, squares + before, some});
   });

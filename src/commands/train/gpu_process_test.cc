@@ -161,6 +161,9 @@ TEST_F(GpuRuns, SayWhatTheDeviceLacks) {
   const End driver = refusal({{"TROIKA_STAND_IN_DRIVER", "11040"}});
   EXPECT_EQ(driver.code, 2);
   EXPECT_THAT(driver.output, HasSubstr("11.4"));
+  const End unknown = run(train("cuda", "refused", {"--layout", "auto"}), stand_ins());
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.output, HasSubstr("'Stand-in GPU'")) << "as its driver calls it, though this machine's /proc shows none";
   const End none = run(train("cuda", "refused"), {});
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.output, HasSubstr("NVIDIA driver"));
