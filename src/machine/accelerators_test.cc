@@ -91,6 +91,18 @@ TEST(Accelerators, ACardWithoutKernelsIsRefusedForThatReason) {
   EXPECT_THAT(refusal("Tesla V100-SXM2-32GB"), testing::HasSubstr("this card has 7.0"));
 }
 
+TEST(Accelerators, TellTheCapabilityOfWhatADriverCallsACard) {
+  const auto told = [](const char* model) {
+    const auto capability = capability_called(model);
+    return capability ? to_text(*capability) : "";
+  };
+  EXPECT_EQ(told("Tesla T4"), "7.5");
+  EXPECT_EQ(told("NVIDIA GeForce RTX 3090"), "8.6");
+  EXPECT_EQ(told("NVIDIA H100 80GB HBM3"), "9.0");
+  EXPECT_EQ(told("NVIDIA RTX 9999"), "");
+  EXPECT_EQ(told(""), "");
+}
+
 TEST(Accelerators, AreAllGoodRows) {
   std::set<std::string> names;
   for (const Accelerator& a : accelerators()) {

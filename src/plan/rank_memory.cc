@@ -65,9 +65,11 @@ schedule::Bounds bytes_of_segments(const Job& job, const mesh::Coordinate& at) {
   return bounds;
 }
 
+int head_of(const Job& job) { return shape::segment_count(job.model()) - 1; }
+
 shape::OutputLossShape output_loss_of(const Job& job, const mesh::Coordinate& at) {
   const shape::TensorShare share = job.tensor_share(at);
-  const bool trained = job.trains() && job.trained.own(shape::segment_count(job.model()) - 1);
+  const bool trained = job.trains() && job.trained.own(head_of(job));
   using Weight = shape::OutputLossShape::Weight;
   return {job.resolved.batch.micro * job.positions(at), job.model().hidden,
           shape::local_widths(job.model(), share).vocab.count, share.size, job.element_bytes(),
@@ -80,8 +82,8 @@ RankNumbers numbers_of(const Job& job, const Stages& stages, const mesh::Coordin
                       job.sum_shape(at).place.index(),
                       bytes_of_segments(job, at),
                       shape::output_loss_chunk_bytes(loss),
-                      shape::output_loss_gpu_bytes(loss),
-                      shape::attention_backward_bytes(job.model(), microbatch_of(job, at)),
+                      gpu_operation_bytes(job, at, head_of(job)),
+                      gpu_operation_bytes(job, at, 1),
                       {}};
   for (const int g : stages.segments_of(at.pp)) {
     for (const BucketShape& bucket : buckets_of(job, stages, g, job.tensor_share(at))) {
@@ -134,12 +136,16 @@ class Walk {
         if (!bucket.lies_here()) continue;
         const std::int64_t held = program_->shards(1) ? bucket.own : bucket.elements;
         now_.parameters += element_bytes_ * (program_->shards(3) ? bucket.own : bucket.elements);
-        if (in_memory && bucket.trained) now_.state += shape::state_bytes(element_bytes_) * held;
+        if (in_memory && bucket.trained) now_.state += state_of(bucket);
         if (!bucket.trained) largest = std::max(largest, held);
       }
     }
     note();
     if (element_bytes_ < 4) note_loading(4 * largest);
+  }
+
+  std::int64_t state_of(const BucketNumbers& bucket) const {
+    return shape::state_bytes(element_bytes_) * (program_->shards(1) ? bucket.own : bucket.elements);
   }
 
   // Frozen values are set one buffer after the other by way of fp32 (frozen.h).
@@ -163,7 +169,9 @@ class Walk {
     if (row.payload == schedule::Payload::segment_parameters && program_->shards(3)) gather(i.segment, 1);
     if (i.kind == Kind::free_params) gather(i.segment, -1);
     if (i.kind == Kind::step) step(i);
+    if (i.kind == Kind::fetch) fetch(i, 1);
     note();
+    if (i.kind == Kind::offload) fetch(i, -1);
   }
 
   void note_loss(const Instruction& i) {
@@ -266,6 +274,10 @@ class Walk {
     });
   }
 
+  void fetch(const Instruction& i, int change) {
+    each_sum(i, Buffers::here, [&](Bucket& bucket, int) { now_.fetched += change * state_of(bucket.numbers); });
+  }
+
   // The head of a tied model gathers the table too, for itself.
   void gather(int segment, int change) {
     for (const Bucket& bucket : segments_.at(segment))
@@ -295,6 +307,12 @@ Memory memory_of_rank(const Job& job, const Programs& programs, const RankNumber
 }
 
 }  // namespace
+
+std::int64_t gpu_operation_bytes(const Job& job, const mesh::Coordinate& at, int segment) {
+  if (segment == 0) return 0;
+  if (segment == head_of(job)) return shape::output_loss_gpu_bytes(output_loss_of(job, at));
+  return shape::attention_backward_bytes(job.model(), microbatch_of(job, at));
+}
 
 Memory memory_at(const Job& job, const Stages& stages, const Programs& programs, const mesh::Coordinate& at) {
   return memory_of_rank(job, programs, numbers_of(job, stages, at));
