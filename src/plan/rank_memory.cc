@@ -41,14 +41,14 @@ struct RankNumbers {
   int replica = 0;
   schedule::Bounds bounds;                            // what the passes of each segment hold
   std::int64_t logits_bytes = 0;                      // of a chunk, while the head computes its loss
-  std::int64_t gpu_loss_bytes = 0, gpu_attention_bytes = 0;  // the same on a GPU; of a block's backward there
+  std::int64_t gpu_loss_bytes = 0, gpu_block_bytes = 0;  // the same on a GPU; of a block's backward there
   std::map<int, std::vector<BucketNumbers>> buckets;  // by segment
 };
 
 bool alike(const RankNumbers& a, const RankNumbers& b) {
   return a.replica == b.replica && a.bounds.saved_bytes == b.bounds.saved_bytes &&
          a.bounds.half_bytes == b.bounds.half_bytes && a.bounds.kept_bytes == b.bounds.kept_bytes &&
-         a.logits_bytes == b.logits_bytes && a.gpu_attention_bytes == b.gpu_attention_bytes && a.buckets == b.buckets;
+         a.logits_bytes == b.logits_bytes && a.gpu_block_bytes == b.gpu_block_bytes && a.buckets == b.buckets;
 }
 
 shape::MicrobatchShape microbatch_of(const Job& job, const mesh::Coordinate& at) {
@@ -159,7 +159,7 @@ class Walk {
     const schedule::Traits& row = schedule::traits(i.kind);
     const bool writes = row.passes == schedule::weight_pass;
     if (writes) write_leaves(i);  // its input is still there
-    if (row.passes == schedule::input_pass) note_attention(i);
+    if (row.passes == schedule::input_pass) note_block(i);
     in_flight_->visit_part(i);
     if (row.passes == schedule::forward_pass) note_loss(i);
     finish_awaited(i);
@@ -181,10 +181,10 @@ class Walk {
     most_.note_operation(now_, program_->evaluates() ? numbers_.logits_bytes : numbers_.gpu_loss_bytes);
   }
 
-  void note_attention(const Instruction& i) {
+  void note_block(const Instruction& i) {
     if (i.segment == 0 || i.segment + 1 == program_->segments()) return;
     now_.activations = in_flight_->bytes();
-    most_.note_operation(now_, numbers_.gpu_attention_bytes);
+    most_.note_operation(now_, numbers_.gpu_block_bytes);
   }
 
   // The reductions that the instruction waits for; a reduction waits by itself, buffer by buffer.
@@ -311,7 +311,7 @@ Memory memory_of_rank(const Job& job, const Programs& programs, const RankNumber
 std::int64_t gpu_operation_bytes(const Job& job, const mesh::Coordinate& at, int segment) {
   if (segment == 0) return 0;
   if (segment == head_of(job)) return shape::output_loss_gpu_bytes(output_loss_of(job, at));
-  return shape::attention_backward_bytes(job.model(), microbatch_of(job, at));
+  return shape::block_backward_bytes(job.model(), microbatch_of(job, at));
 }
 
 Memory memory_at(const Job& job, const Stages& stages, const Programs& programs, const mesh::Coordinate& at) {
