@@ -158,6 +158,16 @@ std::optional<Capability> capability_called(const std::string& text) {
   return std::nullopt;
 }
 
+std::optional<base::Text> lack_of_cards(const std::vector<std::string>& models) {
+  std::optional<base::Text> lack;
+  for (const std::string& model : models) {
+    const auto capability = capability_called(model);
+    if (capability) lack = lack_of_card(*capability);
+    if (!capability || !lack) return std::nullopt;
+  }
+  return lack;
+}
+
 void refuse_accelerator(const std::string& text, base::Origin what, const std::vector<std::string>& names) {
   if (const auto capability = capability_called(text)) {
     if (const auto lack = lack_of_card(*capability))

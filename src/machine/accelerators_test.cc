@@ -103,6 +103,14 @@ TEST(Accelerators, TellTheCapabilityOfWhatADriverCallsACard) {
   EXPECT_EQ(told(""), "");
 }
 
+TEST(Accelerators, CardsLackSomethingWhereNoneOfThemIsNewEnough) {
+  EXPECT_EQ(lack_of_cards({"Tesla T4", "Tesla V100-SXM2-32GB"})->english,
+            "Troika's kernels need compute capability 8.0 or later, and this card has 7.0");
+  EXPECT_FALSE(lack_of_cards({"Tesla T4", "NVIDIA A10"}));
+  EXPECT_FALSE(lack_of_cards({"Tesla T4", "NVIDIA RTX 9999"}));
+  EXPECT_FALSE(lack_of_cards({}));
+}
+
 TEST(Accelerators, AreAllGoodRows) {
   std::set<std::string> names;
   for (const Accelerator& a : accelerators()) {

@@ -63,9 +63,17 @@ tensor::Tensor OwnLeaves::open(const Range& range) {
   return open_.back().elements;
 }
 
+// Behind the first leaf the sum has all elements.
+tensor::Destination OwnLeaves::open_sum(const Range& range) {
+  if (shape_.addition == shape::Addition::integers || writes_in_place()) return {open(range)};
+  begin_piece(range);
+  open_.push_back({range, {}});
+  return {floats_.narrow(0, range.begin, range.count), tensor::Sum::added};
+}
+
 void OwnLeaves::close() {
   for (const Piece& piece : open_) {
-    add(piece);
+    if (piece.elements.defined()) add(piece);
     note_in_sum(piece.range);
   }
   open_.clear();
@@ -117,13 +125,16 @@ void OwnLeaves::add_on_grid(const Piece& piece) {
   }
 }
 
+void OwnLeaves::write(const Range& range, const tensor::Tensor& x) {
+  if (writes_in_place()) return LeafWriter::write(range, x);
+  begin_piece(range);
+  add({range, x.flatten()});
+  note_in_sum(range);
+}
+
 void OwnLeaves::write_rows(const Range& parameter, const tensor::Tensor& row_r, const tensor::Tensor& x_rD) {
-  if (writes_in_place()) return LeafWriter::write_rows(parameter, row_r, x_rD);
+  if (writes_in_place() || are_all_rows(parameter, x_rD)) return LeafWriter::write_rows(parameter, row_r, x_rD);
   begin_piece(parameter);
-  if (are_all_rows(parameter, x_rD)) {
-    add({parameter, x_rD.flatten()});
-    return note_in_sum(parameter);
-  }
   if (are_floats()) {
     tensor::add_rows(floats_.narrow(0, parameter.begin, parameter.count).view({-1, x_rD.size(1)}), row_r, x_rD);
   } else {

@@ -25,7 +25,9 @@ class OwnLeaves final : public LeafWriter {
   void begin_step(const std::vector<int>& shifts);
 
   tensor::Tensor open(const shape::Range& range) override;
+  tensor::Destination open_sum(const shape::Range& range) override;
   void close() override;
+  void write(const shape::Range& range, const tensor::Tensor& x) override;
   void write_rows(const shape::Range& parameter, const tensor::Tensor& row_r, const tensor::Tensor& x_rD) override;
   void push();  // the leaf is written
 
@@ -41,7 +43,7 @@ class OwnLeaves final : public LeafWriter {
  private:
   struct Piece {
     shape::Range range;
-    tensor::Tensor elements;
+    tensor::Tensor elements;  // undefined: they are in the sum
   };
   void begin_piece(const shape::Range& range);
   bool writes_in_place() const;

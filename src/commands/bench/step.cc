@@ -162,7 +162,9 @@ class Measurement {
 
 int run_bench_step(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
   StepArguments a = parse_bench_step(arguments, environment);
-  config::take_precision_of_device(&a.parsed, train::usable_gpus(a.parsed.settings.train.device));
+  const int gpus = train::usable_gpus(a.parsed.settings.train.device);
+  config::take_precision_of_device(&a.parsed, gpus);
+  config::take_sums_of_device(&a.parsed, gpus);
   train::RunRequest request;
   request.identity = rendezvous::identify(environment);
   request.resolved = resolve(a.parsed.settings, request.identity.world_size);

@@ -111,17 +111,6 @@ bool computes_on_processor(const config::Settings& settings) {
   return device == config::DeviceKind::cpu || (device == config::DeviceKind::automatic && !maybe_gpu);
 }
 
-// Why none of the cards that the machine names runs the kernels; nothing where one may.
-std::optional<base::Text> lack_of_cards(const Environment& environment) {
-  std::optional<base::Text> lack;
-  for (const host::NvidiaNeighbours& gpu : gpus_with(environment)) {
-    const auto capability = machine::capability_called(gpu.model);
-    if (capability) lack = machine::lack_of_card(*capability);
-    if (!capability || !lack) return std::nullopt;
-  }
-  return lack;
-}
-
 // The ranks are this program, so they can use what it can.
 void check_device(const LaunchOptions& options, const config::Settings& settings, const Environment& environment) {
   using Build = plan::CudaHere::Build;
@@ -131,7 +120,9 @@ void check_device(const LaunchOptions& options, const config::Settings& settings
   here.devices = devices_of_ranks(environment);
   here.driver_version = host::nvidia_driver_version();
   here.cuda = gpu::cuda_of_code;
-  if (const auto lack = lack_of_cards(environment)) {
+  std::vector<std::string> models;
+  for (const host::NvidiaNeighbours& gpu : gpus_with(environment)) models.push_back(gpu.model);
+  if (const auto lack = machine::lack_of_cards(models)) {
     here.devices = 0;
     here.missing = *lack;
   }

@@ -47,18 +47,20 @@ class GpuRuns : public ::testing::Test {
 TEST_F(GpuRuns, HaveTheLossesOfTheCpu) {
   expect_the_cpus_losses("fp32", {"--fp32", "--model.kv-heads", "1", "--recompute", "full"}, 1e-6);
   expect_the_cpus_losses("gpt2", {"--fp32", "--model.architecture", "gpt2", "--data.packing", "true"}, 1e-6);
-  EXPECT_EQ(rows_of("cuda", "unstated").back().loss, rows_of("cuda", "stated", {"--bf16"}).back().loss) << "bf16 where nobody says otherwise";
+  EXPECT_EQ(rows_of("cuda", "unstated").back().loss, rows_of("cuda", "stated", {"--bf16", "--reproducible", "layout"}).back().loss)
+      << "the defaults of GPUs";
   expect_the_cpus_losses("bf16", {"--bf16", "--parallel.offload", "host"}, 1e-3);
 }
 
 TEST_F(GpuRuns, HaveEqualBitsInEveryLayoutThatCutsNoSum) {
-  const Rows alone = rows_of("cuda", "alone", {"--bf16"});
+  const Words same{"--bf16", "--reproducible", "run"};
+  const Rows alone = rows_of("cuda", "alone", same);
   for (const Words& layout : {Words{"--dp", "2", "--zero", "3"}, Words{"--pp", "2"}}) {
     const int port = free_port();
     const std::string out = layout[0].substr(2);
     std::vector<std::unique_ptr<Program>> ranks;
     for (int rank = 0; rank < 2; ++rank)
-      ranks.push_back(std::make_unique<Program>(train("cuda", out, Words{"--bf16", "--comm.backend", "gloo"} + layout),
+      ranks.push_back(std::make_unique<Program>(train("cuda", out, same + Words{"--comm.backend", "gloo"} + layout),
                                                 stand_ins(as_torchrun(rank, 2, port))));
     for (const auto& rank : ranks) {
       const End end = rank->wait();
