@@ -7,11 +7,13 @@
 
 #include "base/error.h"
 #include "kernels/flat.h"
+#include "sharding/grid_stretches.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::sharding {
 using kernels::Into;
+using kernels::Largest;
 using shape::Range;
 using shape::Reduction;
 
@@ -86,9 +88,7 @@ void OwnLeaves::add(const Piece& piece) {
 }
 
 void OwnLeaves::round(const Piece& piece) {
-  plan_.visit_parts(piece.range, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
-    kernels::round_to_grid(piece.elements.narrow(0, begin, count), shifts_[part], largest_of(part));
-  });
+  kernels::round_to_grid(piece.elements, grid_stretches(plan_, piece.range, shifts_), largest_of(piece.range));
 }
 
 void OwnLeaves::make_integers() {
@@ -96,11 +96,24 @@ void OwnLeaves::make_integers() {
     integers_.push_back(allocate_(plan_.elements_of(replica).count, tensor::Dtype::int64));
 }
 
-// Whether the sum has these elements of a part already.
-Into OwnLeaves::into(std::size_t part, std::int64_t begin, std::int64_t end) const {
-  if (begin < in_sum_[part] && in_sum_[part] < end)
-    throw base::BugError("the leaves of a gradient are written in different pieces");
-  return end <= in_sum_[part] ? Into::sum : Into::fresh;
+// Whether the sum has these elements already.
+Into OwnLeaves::into(const Range& range) const {
+  bool fresh = false, sum = false;
+  plan_.visit_parts(range, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
+    const std::int64_t of_part = range.begin + begin - plan_.part(part).begin, end = of_part + count;
+    fresh = fresh || end > in_sum_[part];
+    sum = sum || of_part < in_sum_[part];
+  });
+  if (fresh && sum) throw base::BugError("the leaves of a gradient are written in different pieces");
+  return fresh ? Into::fresh : Into::sum;
+}
+
+Largest OwnLeaves::largest_of(const Range& range) const {
+  std::int64_t first = 0, parts = 0;
+  plan_.visit_parts(range, [&](std::size_t part, std::int64_t, std::int64_t) {
+    if (parts++ == 0) first = static_cast<std::int64_t>(part);
+  });
+  return largest_.narrow(0, first, parts);
 }
 
 void OwnLeaves::note_in_sum(const Range& range) {
@@ -117,11 +130,7 @@ void OwnLeaves::add_on_grid(const Piece& piece) {
     if (here.count == 0) continue;
     const tensor::Tensor sum = integers_[static_cast<std::size_t>(replica)].narrow(0, here.begin - range.begin, here.count);
     const tensor::Tensor leaf = piece.elements.narrow(0, here.begin - piece.range.begin, here.count);
-    plan_.visit_parts(here, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
-      const std::int64_t of_part = here.begin + begin - plan_.part(part).begin;
-      kernels::add_on_grid(sum.narrow(0, begin, count), leaf.narrow(0, begin, count), shifts_[part],
-                           into(part, of_part, of_part + count), largest_of(part));
-    });
+    kernels::add_on_grid(sum, leaf, grid_stretches(plan_, here, shifts_), into(here), largest_of(here));
   }
 }
 
@@ -153,7 +162,7 @@ void OwnLeaves::add_rows(const Range& parameter, const tensor::Tensor& row_r, co
       if (here.count == 0) continue;
       const tensor::Tensor& sum = integers_[static_cast<std::size_t>(replica)];
       kernels::add_rows_on_grid({sum.narrow(0, here.begin - range.begin, here.count), here.begin - parameter.begin},
-                                row_r, x_rD, shifts_[part], largest_of(part));
+                                row_r, x_rD, shifts_[part], largest_of(plan_.part(part)));
     }
   });
 }
