@@ -637,7 +637,7 @@ one_card() {
   line C 30 0 large recompute-selective delta --recompute selective
   line C 35 0 large offload delta --parallel.offload host
   line C 45 0 large microbatches-8 delta --global-batch-size 64
-  line C 35 0 large fp16 delta --fp16
+  line C 35 0 large products-measured delta --train.products measured
   line C 60 0 large torch-8b-lora torch_of qwen3-8b 4 eager --lora-rank 16
   line C 120 0 large counters counters
   line C 90 60 small drift drift

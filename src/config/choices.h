@@ -76,6 +76,10 @@ constexpr Words<4> words_of(Reproducible) { return {"run", "bits", "layout", "of
 // Whether sums of gradients are in fp32, in the order that a layout gives them.
 constexpr bool adds_in_floats(Reproducible r) { return r == Reproducible::layout || r == Reproducible::off; }
 
+// train.products: where the algorithms of products on a GPU come from, the library's recommendation or the device's clock.
+enum class Products { recommended, measured };
+constexpr Words<2> words_of(Products) { return {"recommended", "measured"}; }
+
 // optimizer.lr_schedule
 enum class LrSchedule { cosine, linear, constant, wsd };
 constexpr Words<4> words_of(LrSchedule) { return {"cosine", "linear", "constant", "wsd"}; }

@@ -5,6 +5,7 @@
 // that needs it, whichever thread it is.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +45,8 @@ class Nvidia final : public DeviceOperations {
   void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias,
                 tensor::Sum sum) override;
   using DeviceOperations::multiply;
+  std::size_t use_products(const tensor::Device& device, const std::vector<tensor::ProductChoice>& choices) override;
+  std::vector<tensor::ProductChoice> measure_products(const tensor::Device& device, const std::function<void()>& passes) override;
 
  protected:
   void copy_bytes(const tensor::Tensor& to, const tensor::Tensor& from) override;

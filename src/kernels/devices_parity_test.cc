@@ -219,7 +219,7 @@ TEST(DevicesParity, AttentionInChunksOfFewQueriesAgreesWithTheCpu) {
 }
 
 TEST(DevicesParity, ScoresOfAChunkAreBounded) {
-  EXPECT_EQ(cuda::chunk_queries(16, 2048, 2048, 64 << 20), 511);
+  EXPECT_EQ(cuda::chunk_queries(16, 2048, 2048, 64 << 20), 512);
   EXPECT_EQ(cuda::scores_bytes(16, 100, 100), 4 * 16 * 104 * 100);
   EXPECT_LE(cuda::scores_bytes(32, 1 << 20, 1 << 14), cuda::most_scores_bytes);
   EXPECT_EQ(cuda::scores_bytes(1, 10, cuda::most_scores_bytes), 4 * cuda::most_scores_bytes);  // one query

@@ -202,18 +202,17 @@ void GradientSum::add_on_grid(const tensor::Tensor& range, Into into) {
 
 // The only leaf of every replica, of which none is rounded before all are added up.
 void GradientSum::sum_in_place() {
-  const tensor::Tensor block = allocate(std::min(mine().count, shape::sum_block), tensor::Dtype::int64);
+  const std::int64_t most = std::min(mine().count, shape::sum_block(shape_.travel));
+  const tensor::Tensor block = allocate(most, tensor::Dtype::int64);
   for (Incoming& incoming : incoming_) incoming.transfer.wait();
-  plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
-    for (std::int64_t done = 0; done < count; done += shape::sum_block) {
-      const std::int64_t first = begin + done, here = std::min(count - done, shape::sum_block);
-      const tensor::Tensor sum = block.narrow(0, 0, here), own = range_.narrow(0, first, here);
-      const kernels::GridStretches grid{{here, shifts_[part]}};
-      kernels::add_on_grid(sum, own, grid, Into::fresh);
-      for (const Incoming& incoming : incoming_) kernels::add_on_grid(sum, incoming.range.narrow(0, first, here), grid, Into::sum);
-      kernels::from_integers(sum, grid, own);
-    }
-  });
+  for (std::int64_t begin = 0; begin < mine().count; begin += most) {
+    const std::int64_t here = std::min(mine().count - begin, most);
+    const kernels::GridStretches grid = grid_stretches(plan_, {mine().begin + begin, here}, shifts_);
+    const tensor::Tensor sum = block.narrow(0, 0, here), own = range_.narrow(0, begin, here);
+    kernels::add_on_grid(sum, own, grid, Into::fresh);
+    for (const Incoming& incoming : incoming_) kernels::add_on_grid(sum, incoming.range.narrow(0, begin, here), grid, Into::sum);
+    kernels::from_integers(sum, grid, own);
+  }
 }
 
 void GradientSum::finish_reduce(const OnWait& on_wait) {

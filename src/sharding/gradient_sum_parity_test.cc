@@ -323,7 +323,8 @@ TEST(GradientSum, ContextParallelRanksAndUsesOfATableAddTheirLeavesAlike) {
 // More than a block of the sum in place.
 TEST(GradientSum, OneLeafOfEachReplicaIsSummedWhereItLies) {
   for (const auto result : {shape::Result::range, shape::Result::whole}) {
-    Case of{{3 * shape::sum_block + 4097, 64, 2 * shape::sum_block}, {1, 1, 1}};
+    constexpr std::int64_t block = shape::sum_block(shape::Travel::packed);
+    Case of{{3 * block + 4097, 64, 2 * block}, {1, 1, 1}};
     of.result = result;
     expect_the_sum_of_one(of, 3);
   }
