@@ -53,7 +53,7 @@ TEST(BlockBackward, OnAGpuIsTheArithmeticOfTheLargerMoment) {
   model.vocab = 1000;
   const MicrobatchShape whole{8, 2048, {}, SequenceParallel::off, config::Precision::bf16};
   EXPECT_EQ(block_backward_bytes(model, whole),
-            2 * 4 * 16 * 2048 * 511 + 8 * 2048 * (8 * 128 * (4 + 4) + 2 * (3072 + 16 * 128 + 1024)));
+            2 * 4 * 16 * 2048 * 512 + 8 * 2048 * (8 * 128 * (4 + 4) + 2 * (3072 + 16 * 128 + 1024)));
   EXPECT_EQ(block_backward_bytes(model, {8, 128, {1, 2}, SequenceParallel::off, config::Precision::bf16}),
             2 * 4 * 8 * 128 * 128 + 8 * 128 * (4 * 128 * (4 + 4) + 2 * (1536 + 8 * 128 + 1024)));
   model.ffn = 8192;
