@@ -44,7 +44,10 @@ class DeathsOnGpus : public GpusOverNccl {
           const Death death = (number / stride + rank) % 2 == 0 ? Death::reported : Death::noticed;
           SCOPED_TRACE(fmt::format("{}: rank {} at message {} of {}, {}", layout, rank, number, messages,
                                    death == Death::reported ? "reported" : "noticed"));
-          expect_that_it_is_named(one(devices, layout, rank, number, death), rank, death);
+          const End end = one(devices, layout, rank, number, death);
+          if (end.posted[static_cast<std::size_t>(rank)] <= number && end.errors[static_cast<std::size_t>(rank)].empty())
+            continue;  // links are measured by as many messages as time allows
+          expect_that_it_is_named(end, rank, death);
           ++deaths_;
         }
       }
