@@ -16,7 +16,7 @@ class HostAccelerator : public DeviceOperations {
   explicit HostAccelerator(int devices = 1);
   ~HostAccelerator() override;
   int devices() const override { return devices_; }
-  tensor::GpuTraits traits(const tensor::Device&) override { return {"a host", 0, 0, 1, 0, ""}; }
+  tensor::GpuTraits traits(const tensor::Device&) override { return {"a host", 0, 0, 1, 0, "", ""}; }
   std::int64_t free_bytes(const tensor::Device&) override { return std::int64_t{1} << 30; }
   tensor::PoolBytes memory(const tensor::Device&) override { return {}; }
   std::shared_ptr<tensor::Memory> allocate(std::size_t bytes, const tensor::Device& device) override;

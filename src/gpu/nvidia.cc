@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <mutex>
 #include <utility>
 
@@ -38,12 +39,28 @@ std::string blas_of(const NvidiaParts& parts) {
   return found;
 }
 
+// Null and `why` where there is none that can be used.
+std::shared_ptr<const CudnnApi> cudnn_of(const NvidiaParts& parts, std::string* why) {
+  const std::string found = parts.cudnn.empty() ? find_library(library_folders(), cudnn_libraries) : parts.cudnn;
+  *why = "cuDNN 9.10.2 or later is not found: pip install nvidia-cudnn-cu13 (or nvidia-cudnn-cu12)";
+  if (found.empty()) return nullptr;
+  try {
+    return load_cudnn(found);
+  } catch (const base::ConfigError& error) {
+    *why = error.what();
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 struct Nvidia::Impl {
   std::shared_ptr<const Driver> driver;
   std::shared_ptr<const BlasApi> blas;
+  std::shared_ptr<const CudnnApi> cudnn;  // may be null
+  std::string without_cudnn;              // why it is
   std::vector<DeviceCode> code;
+  std::atomic<tensor::Repeatable> repeatable{tensor::Repeatable::yes};
   int count = 0;
   std::mutex mutex;  // guards what follows
   std::vector<std::unique_ptr<NvidiaDevice>> opened;
@@ -56,6 +73,7 @@ Nvidia::Nvidia(NvidiaParts parts) : impl_(std::make_unique<Impl>()) {
   if (impl_->count == 0)
     throw base::ConfigError("the NVIDIA driver of this machine offers 0 devices; look at nvidia-smi and CUDA_VISIBLE_DEVICES");
   impl_->blas = load_blas(blas_of(parts));
+  impl_->cudnn = cudnn_of(parts, &impl_->without_cudnn);
   impl_->code = std::move(parts.code);
   impl_->opened.resize(static_cast<std::size_t>(impl_->count));
 }
@@ -70,7 +88,7 @@ NvidiaDevice& Nvidia::of(const Device& device) {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   std::unique_ptr<NvidiaDevice>& opened = impl_->opened[static_cast<std::size_t>(device.index())];
   if (opened == nullptr)
-    opened = std::make_unique<NvidiaDevice>(impl_->driver, device.index(), device, impl_->code, impl_->blas);
+    opened = std::make_unique<NvidiaDevice>(impl_->driver, device.index(), device, impl_->code, impl_->blas, impl_->cudnn);
   return *opened;
 }
 
@@ -96,6 +114,24 @@ void Nvidia::launch(const Device& device, const tensor::KernelCall& call) { of(d
 void Nvidia::multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Tensor& bias, tensor::Sum sum) {
   of(out.device()).multiply(a, b, out, bias, sum);
 }
+
+bool Nvidia::attend(const tensor::AttentionOperands& of, const Tensor& out, const Tensor& lse) {
+  Cudnn* const cudnn = this->of(out.device()).cudnn();
+  return cudnn != nullptr && cudnn->attend(of, out, lse);
+}
+
+bool Nvidia::attend_backward(const tensor::AttentionOperands& of, const Tensor& dout, const Tensor& out, const Tensor& lse,
+                             const Tensor& dq, const Tensor& dk, const Tensor& dv) {
+  Cudnn* const cudnn = this->of(out.device()).cudnn();
+  return cudnn != nullptr && cudnn->attend_backward(of, impl_->repeatable, dout, out, lse, dq, dk, dv);
+}
+
+std::string Nvidia::attention_lacks(const tensor::AttentionOperands& of) {
+  Cudnn* const cudnn = this->of(of.q_BTnH.device()).cudnn();
+  return cudnn == nullptr ? impl_->without_cudnn : cudnn->lacks(of, impl_->repeatable);
+}
+
+void Nvidia::set_repeatable(tensor::Repeatable repeatable) { impl_->repeatable = repeatable; }
 
 // From the host's ordinary memory the driver returns when it has read it.
 void Nvidia::copy_bytes(const Tensor& to, const Tensor& from) {

@@ -1,4 +1,4 @@
-// The NVIDIA GPUs that this process can use, by the driver and cuBLASLt alone.
+// The NVIDIA GPUs that this process can use, by the driver, cuBLASLt and, where it is, cuDNN.
 //
 // Memory is taken from the driver's pool in the order of a device's compute lane, and goes back in that order, so whoever frees a
 // tensor while work on it is queued keeps no one waiting. The calling thread is given the device's context by every function here
@@ -22,6 +22,7 @@ struct NvidiaParts {
   std::string driver = usual_driver;
   std::string blas;                // the library's path or name; empty: found where library_folders() says
   std::vector<DeviceCode> code;    // empty: ConfigError, as this build has none
+  std::string cudnn = {};          // as `blas`; where it is missing or too old attention is by products
 };
 
 class Nvidia final : public DeviceOperations {
@@ -41,6 +42,12 @@ class Nvidia final : public DeviceOperations {
   void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias,
                 tensor::Sum sum) override;
   using DeviceOperations::multiply;
+  bool attend(const tensor::AttentionOperands& of, const tensor::Tensor& out, const tensor::Tensor& lse) override;
+  bool attend_backward(const tensor::AttentionOperands& of, const tensor::Tensor& dout, const tensor::Tensor& out,
+                       const tensor::Tensor& lse, const tensor::Tensor& dq, const tensor::Tensor& dk,
+                       const tensor::Tensor& dv) override;
+  std::string attention_lacks(const tensor::AttentionOperands& of) override;
+  void set_repeatable(tensor::Repeatable repeatable) override;
 
  protected:
   void copy_bytes(const tensor::Tensor& to, const tensor::Tensor& from) override;

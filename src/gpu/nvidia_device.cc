@@ -66,8 +66,9 @@ class PinnedMemory final : public tensor::Memory {
 };
 
 NvidiaDevice::NvidiaDevice(std::shared_ptr<const Driver> driver, int number, const tensor::Device& device,
-                           const std::vector<DeviceCode>& code, std::shared_ptr<const BlasApi> blas)
-    : driver_(std::move(driver)), device_(device), blas_api_(std::move(blas)) {
+                           const std::vector<DeviceCode>& code, std::shared_ptr<const BlasApi> blas,
+                           std::shared_ptr<const CudnnApi> cudnn)
+    : driver_(std::move(driver)), device_(device), blas_api_(std::move(blas)), cudnn_api_(std::move(cudnn)) {
   DeviceNumber ordinal = 0;
   driver_->check(driver_->device(&ordinal, number), "its number");
   std::array<char, 256> name{};
@@ -83,6 +84,7 @@ NvidiaDevice::NvidiaDevice(std::shared_ptr<const Driver> driver, int number, con
   traits_.multiprocessors = attribute(DeviceAttribute::multiprocessors);
   traits_.driver = driver_->version;
   traits_.cublas = blas_version(*blas_api_);
+  if (cudnn_api_ != nullptr) traits_.cudnn = cudnn_version(*cudnn_api_);
   const DeviceCode* const fits = code_for(code, 10 * traits_.major + traits_.minor);
   if (fits == nullptr)
     throw base::ConfigError(fmt::format("{} ({}) has compute capability {}.{}; 8.0 or later is needed; use --device cpu",
@@ -160,6 +162,14 @@ void NvidiaDevice::multiply(const tensor::Tensor& a, const tensor::Tensor& b, co
     if (blas_ == nullptr) blas_ = std::make_unique<Blas>(blas_api_, tensor::allocate(blas_workspace_bytes, device_));
   }
   blas_->multiply(a, b, out, bias, sum, compute_);
+}
+
+Cudnn* NvidiaDevice::cudnn() {
+  select();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (cudnn_ == nullptr && cudnn_api_ != nullptr)
+    cudnn_ = std::make_unique<Cudnn>(cudnn_api_, 10 * traits_.major + traits_.minor, compute_);
+  return cudnn_.get();
 }
 
 void NvidiaDevice::copy(void* to, const void* from, std::size_t bytes, StreamHandle* stream) const {

@@ -9,6 +9,7 @@
 
 #include "gpu/blas.h"
 #include "gpu/code.h"
+#include "gpu/cudnn.h"
 #include "gpu/driver.h"
 #include "tensor/accelerator.h"
 #include "tensor/gpu_traits.h"
@@ -19,9 +20,9 @@ namespace troika::gpu {
 // Any thread. Calls that need the context give it to their thread.
 class NvidiaDevice {
  public:
-  // ConfigError where its compute capability has no code among `code`.
+  // ConfigError where its compute capability has no code among `code`. `cudnn` may be null.
   NvidiaDevice(std::shared_ptr<const Driver> driver, int number, const tensor::Device& device,
-               const std::vector<DeviceCode>& code, std::shared_ptr<const BlasApi> blas);
+               const std::vector<DeviceCode>& code, std::shared_ptr<const BlasApi> blas, std::shared_ptr<const CudnnApi> cudnn);
   ~NvidiaDevice() = default;  // its context is the process's, and ends with it
   NvidiaDevice(const NvidiaDevice&) = delete;
   NvidiaDevice& operator=(const NvidiaDevice&) = delete;
@@ -41,6 +42,7 @@ class NvidiaDevice {
   void launch(const tensor::KernelCall& call);
   void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias,
                 tensor::Sum sum);
+  Cudnn* cudnn();  // made at its first use, null where there is none; the calling thread has the context
   void copy(void* to, const void* from, std::size_t bytes, StreamHandle* stream) const;
 
   StreamHandle* new_stream() const;
@@ -63,6 +65,7 @@ class NvidiaDevice {
   const std::shared_ptr<const Driver> driver_;
   const tensor::Device device_;
   const std::shared_ptr<const BlasApi> blas_api_;
+  const std::shared_ptr<const CudnnApi> cudnn_api_;
   tensor::GpuTraits traits_;
   ContextHandle* context_ = nullptr;
   PoolHandle* pool_ = nullptr;
@@ -71,6 +74,7 @@ class NvidiaDevice {
   std::mutex mutex_;  // guards what follows
   std::map<const char*, FunctionHandle*> functions_;
   std::unique_ptr<Blas> blas_;
+  std::unique_ptr<Cudnn> cudnn_;
   std::multimap<std::size_t, FreeHostMemory> free_host_;
 };
 

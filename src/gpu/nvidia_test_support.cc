@@ -8,7 +8,7 @@ static constexpr const char* stand_in_driver = TROIKA_BINARY_DIR "/libgpu_driver
 
 std::unique_ptr<Nvidia> stand_in_gpus() {
   return std::make_unique<Nvidia>(
-      NvidiaParts{stand_in_driver, TROIKA_BINARY_DIR "/libgpu_blas_stand_in.so", {{80, true, [] { return std::string("text"); }}}});
+      NvidiaParts{stand_in_driver, TROIKA_BINARY_DIR "/libgpu_blas_stand_in.so", {{80, true, [] { return std::string("text"); }}}, TROIKA_BINARY_DIR "/libgpu_cudnn_stand_in.so"});
 }
 
 void fail_stand_in(int result) {

@@ -1,5 +1,7 @@
 #include "shape/segment_costs.h"
 
+#include <algorithm>
+
 #include <array>
 
 #include "config/adapter_sizes.h"
@@ -178,7 +180,9 @@ SavedBytes segment_saved_bytes(const config::ModelSettings& model, const Microba
 
 std::int64_t attention_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch) {
   const LocalWidths widths = local_widths(model, microbatch.share);
-  return 2 * cuda::scores_bytes(widths.heads.count, microbatch.T, microbatch.T) +
+  const std::int64_t by_library = std::min(
+      cuda::most_flash_bytes, cuda::flash_gradient_bytes(microbatch.B * widths.heads.count, microbatch.T, microbatch.T));
+  return std::max(2 * cuda::scores_bytes(widths.heads.count, microbatch.T, microbatch.T), by_library) +
          microbatch.B * microbatch.T * widths.kv_heads.count * model.head_dim * 2 * 4;
 }
 

@@ -41,7 +41,7 @@ std::optional<kernels::DocumentBounds> bounds_of(const Ring& ring, int visitor, 
   const tensor::Tensor first_key_BT =
       ring.keys_before(first_key_Bt.narrow(1, piece.q.begin, piece.q.count), piece, visitor);
   if (tensor::smallest(first_key_BT) >= static_cast<double>(piece.k.count)) return std::nullopt;
-  return kernels::document_bounds(first_key_BT, {piece.q.count, piece.k.count, piece.q_position, 0}, device);
+  return kernels::document_bounds(first_key_BT, device);
 }
 
 kernels::AttentionOutput narrow(const kernels::AttentionOutput& output, std::int64_t begin, std::int64_t count) {
@@ -69,7 +69,7 @@ std::shared_ptr<const LocalDocuments> ContextGroup::documents(const tensor::Tens
                                                               const tensor::Device& device) const {
   LocalDocuments found;
   if (channel_ == nullptr) {
-    found.of_visitor.emplace_back().emplace_back(kernels::document_bounds(first_key_Bt, {T, T}, device));
+    found.of_visitor.emplace_back().emplace_back(kernels::document_bounds(first_key_Bt, device));
     return std::make_shared<const LocalDocuments>(std::move(found));
   }
   const Ring ring(*channel_, T, on_wait_);

@@ -1,3 +1,4 @@
+#include "train/attention_note.h"
 #include "train/run.h"
 
 #include <fmt/format.h>
@@ -284,6 +285,7 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
   }
   if (!saving.snapshot_bytes.empty()) plan::count_snapshots(&plan, saving.snapshot_bytes);
   std::vector<std::string> lines = plan::describe(plan);
+  if (const std::string note = attention_note(plan, machine.device); !note.empty()) lines.push_back(note);
   lines.insert(lines.end(), saving.remarks.begin(), saving.remarks.end());
   for (const std::string& line : lines) {
     say(request, line);
