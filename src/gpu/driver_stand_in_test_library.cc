@@ -74,7 +74,7 @@ class Machine {
   std::map<void*, std::size_t> pinned;
   Result failure = Result::success;  // of earlier work; sticky
   std::uint64_t launches = 0;
-  std::int64_t done = 0;  // kernels and copies: each takes a millisecond of the device's time
+  std::int64_t done = 0;  // milliseconds of the device's time: one for a kernel or copy, others as libraries' work says
 
   int device_of(std::uint64_t address) const {
     for (std::size_t i = 0; i < regions_.size(); ++i)
@@ -195,6 +195,7 @@ bool Machine::step() {
     if (stream.waiting.empty()) continue;
     open_for(stream.waiting.front().of_library ? all_devices : stream.number());
     if (!stream.waiting.front().work->try_to_do()) continue;
+    done += stream.waiting.front().work->milliseconds();
     stream.waiting.pop_front();
     ++stream.done;
     return true;

@@ -133,6 +133,14 @@ std::string Nvidia::attention_lacks(const tensor::AttentionOperands& of) {
 
 void Nvidia::set_repeatable(tensor::Repeatable repeatable) { impl_->repeatable = repeatable; }
 
+std::size_t Nvidia::use_products(const Device& device, const std::vector<tensor::ProductChoice>& choices) {
+  return of(device).use_products(choices);
+}
+
+std::vector<tensor::ProductChoice> Nvidia::measure_products(const Device& device, const std::function<void()>& passes) {
+  return of(device).measure_products(passes);
+}
+
 // From the host's ordinary memory the driver returns when it has read it.
 void Nvidia::copy_bytes(const Tensor& to, const Tensor& from) {
   NvidiaDevice& one = of(to.is_cpu() ? from.device() : to.device());

@@ -5,6 +5,7 @@
 // that needs it, whichever thread it is.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -48,6 +49,8 @@ class Nvidia final : public DeviceOperations {
                        const tensor::Tensor& dv) override;
   std::string attention_lacks(const tensor::AttentionOperands& of) override;
   void set_repeatable(tensor::Repeatable repeatable) override;
+  std::size_t use_products(const tensor::Device& device, const std::vector<tensor::ProductChoice>& choices) override;
+  std::vector<tensor::ProductChoice> measure_products(const tensor::Device& device, const std::function<void()>& passes) override;
 
  protected:
   void copy_bytes(const tensor::Tensor& to, const tensor::Tensor& from) override;

@@ -154,14 +154,35 @@ void NvidiaDevice::launch(const tensor::KernelCall& call) {
                  call.entry);
 }
 
+Blas& NvidiaDevice::blas() {
+  select();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (blas_ == nullptr) blas_ = std::make_unique<Blas>(blas_api_, tensor::allocate(blas_workspace_bytes, device_));
+  return *blas_;
+}
+
 void NvidiaDevice::multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out,
                             const tensor::Tensor& bias, tensor::Sum sum) {
-  select();
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (blas_ == nullptr) blas_ = std::make_unique<Blas>(blas_api_, tensor::allocate(blas_workspace_bytes, device_));
-  }
-  blas_->multiply(a, b, out, bias, sum, compute_);
+  blas().multiply(a, b, out, bias, sum, compute_);
+}
+
+std::string NvidiaDevice::product_prefix() const { return fmt::format("{}, cuBLASLt {}: ", traits_.name, traits_.cublas); }
+
+std::size_t NvidiaDevice::use_products(const std::vector<tensor::ProductChoice>& choices) {
+  const std::string prefix = product_prefix();
+  std::map<std::string, std::string> ours;
+  for (const tensor::ProductChoice& one : choices)
+    if (one.kind.rfind(prefix, 0) == 0) ours[one.kind.substr(prefix.size())] = one.algorithm;
+  const std::size_t count = ours.size();
+  blas().use(std::move(ours));
+  return count;
+}
+
+std::vector<tensor::ProductChoice> NvidiaDevice::measure_products(const std::function<void()>& passes) {
+  const auto in_use = blas().measure([this](const std::function<void()>& work) { return seconds_of(work); }, passes);
+  std::vector<tensor::ProductChoice> choices;
+  for (const auto& [kind, algorithm] : in_use) choices.push_back({product_prefix() + kind, algorithm});
+  return choices;
 }
 
 Cudnn* NvidiaDevice::cudnn() {
@@ -193,6 +214,14 @@ void NvidiaDevice::wait(StreamHandle* stream, const tensor::Event& event) const 
   if (event.body() == nullptr) return;
   select();
   driver_->check(driver_->stream_waits(stream, handle_of(event), 0), "an order of streams");
+}
+
+double NvidiaDevice::seconds_of(const std::function<void()>& work) const {
+  const tensor::Event begin = record(compute_, tensor::Timed::yes);
+  work();
+  const tensor::Event end = record(compute_, tensor::Timed::yes);
+  await(end);
+  return elapsed_seconds(begin, end);
 }
 
 double NvidiaDevice::elapsed_seconds(const tensor::Event& begin, const tensor::Event& end) const {

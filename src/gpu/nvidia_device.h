@@ -1,10 +1,12 @@
 // One GPU: its context, its compute lane, its pool of memory, its code.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "gpu/blas.h"
@@ -43,12 +45,15 @@ class NvidiaDevice {
   void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias,
                 tensor::Sum sum);
   Cudnn* cudnn();  // made at its first use, null where there is none; the calling thread has the context
+  std::size_t use_products(const std::vector<tensor::ProductChoice>& choices);
+  std::vector<tensor::ProductChoice> measure_products(const std::function<void()>& passes);
   void copy(void* to, const void* from, std::size_t bytes, StreamHandle* stream) const;
 
   StreamHandle* new_stream() const;
   // All that was asked for there before. Timed: elapsed_seconds() tells what lies between two of them.
   tensor::Event record(StreamHandle* stream, tensor::Timed timed = tensor::Timed::no) const;
   void wait(StreamHandle* stream, const tensor::Event& event) const;
+  double seconds_of(const std::function<void()>& work) const;  // in the compute lane; waits for it
   double elapsed_seconds(const tensor::Event& begin, const tensor::Event& end) const;  // both have passed
   void await(const tensor::Event& event) const;  // the host waits, asking again and again
 
@@ -59,6 +64,8 @@ class NvidiaDevice {
  private:
   struct FreeHostMemory;
   FunctionHandle* function_of(const char* entry);
+  Blas& blas();
+  std::string product_prefix() const;  // of the kinds of products here
   void release_host(void* data, std::size_t bytes) noexcept;
   friend class PinnedMemory;
 

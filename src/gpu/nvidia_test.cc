@@ -75,6 +75,55 @@ TEST_F(NvidiaTest, ProductsOfMatricesThatLieEitherWayAreThoseOfLoops) {
   }
 }
 
+// The stand-in's algorithms add in different orders: 1 + 1e8 - 1e8 in one, -1e8 + 1e8 + 1 in another.
+class ProductChoices : public NvidiaTest {
+ protected:
+  float product() const {
+    const Tensor a = tensor::ones({1, 3}, Dtype::fp32), b = tensor::ones({3, 1}, Dtype::fp32);
+    const float terms[] = {1, 1e8F, -1e8F};
+    std::copy_n(terms, 3, b.data<float>());
+    const Tensor out = tensor::empty({1, 1}, {Dtype::fp32, one});
+    gpus->multiply(a.to(one), b.to(one), out, {}, tensor::Sum::replaced);
+    return out.cpu().data<float>()[0];
+  }
+  std::vector<tensor::ProductChoice> measured() const {
+    return gpus->measure_products(one, [this] { product(); });
+  }
+};
+
+TEST_F(ProductChoices, AreTheFastestThatTheLibraryRecommendsAndServeWhoeverIsGivenThem) {
+  EXPECT_EQ(product(), 0) << "what it recommends first";
+  const auto choices = measured();
+  ASSERT_EQ(choices.size(), 1U);
+  EXPECT_EQ(choices[0].kind, "Stand-in GPU, cuBLASLt 12.9.1: fp32 3x1 stride 3 aligned 4 by fp32 1x3 stride 1 aligned 4 to fp32 1x1 stride 1 aligned 4");
+  EXPECT_EQ(product(), 1) << "the second, which takes 1 ms";
+  EXPECT_EQ(gpus->use_products(one, {}), 0U);
+  EXPECT_EQ(product(), 0);
+  EXPECT_EQ(gpus->use_products(one, choices), 1U);
+  EXPECT_EQ(product(), 1);
+}
+
+TEST_F(ProductChoices, ThatAreGivenAreNotMeasuredAgain) {
+  auto third = measured();
+  third[0].algorithm[15] = '2';
+  gpus->use_products(one, third);
+  EXPECT_EQ(measured()[0].algorithm, third[0].algorithm);
+}
+
+TEST_F(ProductChoices, OfAnotherDeviceOrVersionServeNobodyAndDamagedOnesAreRefused) {
+  auto choices = measured();
+  auto others = choices;
+  others[0].kind.replace(others[0].kind.find("12.9.1"), 6, "13.0.0");
+  EXPECT_EQ(gpus->use_products(one, others), 0U);
+  EXPECT_EQ(product(), 0);
+  for (const std::string& damaged : {std::string("7"), choices[0].algorithm + "0", std::string(128, '0')}) {
+    choices[0].algorithm = damaged;
+    gpus->use_products(one, choices);
+    EXPECT_THROW(product(), base::DataError) << damaged;
+    EXPECT_THROW(product(), base::DataError) << "again";
+  }
+}
+
 // A thread has no device until it is given one, and the last that it had is another's (the driver refuses it).
 TEST_F(NvidiaTest, EveryThreadIsGivenTheDeviceThatItWorksOn) {
   const Tensor x = steps_of({100});

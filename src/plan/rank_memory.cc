@@ -86,9 +86,12 @@ RankNumbers numbers_of(const Job& job, const Stages& stages, const mesh::Coordin
   for (const int g : stages.segments_of(at.pp)) {
     for (const BucketShape& bucket : buckets_of(job, stages, g, job.tensor_share(at))) {
       const shape::ShardPlan shards = shard_plan(job, bucket);
+      const shape::SumShape sum = sum_shape(job, bucket, at);
+      const bool is_kept = g + 1 == shape::segment_count(job.model()) && output_loss_keep(loss) == shape::LossKeep::gradients;
+      const bool makes_pieces = sum.addition == shape::Addition::integers && !is_kept;
       numbers.buckets[g].push_back({shards, shards.elements(), shards.elements_of(numbers.replica).count,
-                                    bucket.layout.largest_piece, bucket.part, bucket.trained,
-                                    sum_shape(job, bucket, at)});
+                                    makes_pieces ? bucket.layout.largest_piece : bucket.layout.largest_held_piece,
+                                    bucket.part, bucket.trained, sum});
     }
   }
   return numbers;

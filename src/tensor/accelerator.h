@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/dtype.h"
 #include "tensor/gpu_traits.h"
@@ -45,6 +47,12 @@ struct AttentionOperands {
   AttentionMask mask = AttentionMask::none;
 };
 
+// The algorithm that was fastest for products of one kind.
+struct ProductChoice {
+  std::string kind;       // begins with the type of the device and the version of its library, then types, sizes, strides
+  std::string algorithm;  // for the library
+};
+
 class Accelerator {
  public:
   virtual ~Accelerator() = default;
@@ -74,6 +82,17 @@ class Accelerator {
   virtual std::string attention_lacks(const AttentionOperands& /*of*/) { return "no library for it is loaded"; }
   // Of attend_backward, from now on.
   virtual void set_repeatable(Repeatable /*repeatable*/) {}
+
+  // From now on products of the kinds in `choices` take the algorithms there, all others what the library recommends. Returns
+  // how many were made on a device of this type with this version of the library; those of others change nothing.
+  virtual std::size_t use_products(const Device&, const std::vector<ProductChoice>& /*choices*/) { return 0; }
+  // Calls `passes`, whose products serve nobody: those of a kind without a choice are computed several times with each of some
+  // algorithms, added sums as often, and the fastest is the kind's choice. Returns all choices in use. A device whose library
+  // has one algorithm has none.
+  virtual std::vector<ProductChoice> measure_products(const Device&, const std::function<void()>& passes) {
+    passes();
+    return {};
+  }
 
   // The small operations of operations.h and Tensor, of tensors on one device; `copy` also from and to the host, where it returns
   // when it is done.

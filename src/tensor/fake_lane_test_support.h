@@ -1,6 +1,7 @@
 // A lane of a fake device (fake_streams_test_support.h) as libraries see it that queue work of their own.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 namespace troika::tensor {
@@ -13,6 +14,7 @@ class FakeWork {
   // Does it, or returns false when that is not possible yet (a recv whose peer has not sent); it is asked again. Calls
   // are one at a time in the whole machine, from any thread.
   virtual bool try_to_do() = 0;
+  virtual std::int64_t milliseconds() const { return 0; }  // that it takes by the device's clock
 };
 
 // What FakeStreams::handle points to: where libraries put work of their own.

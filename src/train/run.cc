@@ -24,6 +24,7 @@
 #include "train/fit_batch.h"
 #include "train/measure_segments.h"
 #include "train/own_folder.h"
+#include "train/product_choices.h"
 #include "train/run_lock.h"
 #include "train/run_records.h"
 #include "train/saving.h"
@@ -273,9 +274,13 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
   check_messages(plan, machine);
   check_gpu_bits(request, plan, machine);
   session.agree("program", program_facts(plan));
-  if (machine.backend == config::Backend::nccl && me.world_size > 1) {
+  const auto pass_once = [&] { warm_up(plan, mesh::coordinate_of(plan.shape, me.world_rank), machine.device); };
+  if (s.train.products == config::Products::measured) {
+    session.at(0, "measuring products");
+    choose_products(session, request, machine.device, pass_once);
+  } else if (machine.backend == config::Backend::nccl && me.world_size > 1) {
     session.at(0, "warming the device");
-    warm_up(plan, mesh::coordinate_of(plan.shape, me.world_rank), machine.device);
+    pass_once();
   }
   connect(session, request, plan.shape, machine);
   Saving saving;

@@ -71,13 +71,13 @@ void pass_through(const model::Decoder& segment, const tensor::Tensor& x_mD, con
 // Gradients are summed between the passes of microbatches: a few as they are, more of them as integers.
 void add_up(const tensor::Device& device) {
   constexpr std::int64_t elements = 4096;
-  constexpr int shift = 20;
+  const kernels::GridStretches grid{{elements, 20}};
   const tensor::Tensor x = tensor::zeros({elements}, tensor::TensorType(tensor::Dtype::fp32, device));
   const tensor::Tensor sum = tensor::empty({elements}, tensor::TensorType(tensor::Dtype::int64, device));
-  for (const kernels::Into into : {kernels::Into::fresh, kernels::Into::sum}) kernels::add_on_grid(sum, x, shift, into);
-  kernels::from_integers(sum, shift, x);
+  for (const kernels::Into into : {kernels::Into::fresh, kernels::Into::sum}) kernels::add_on_grid(sum, x, grid, into);
+  kernels::from_integers(sum, grid, x);
   kernels::add_into(x, x.clone());
-  kernels::round_to_grid(x, shift, {});
+  kernels::round_to_grid(x, grid, {});
 }
 
 }  // namespace

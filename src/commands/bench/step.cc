@@ -87,7 +87,7 @@ StepReport report_of(const plan::Plan& plan) {
   r.batch = batch.global;
   r.micro_batch = batch.micro;
   r.seq_len = batch.seq_len;
-  r.work = work_of(plan.model(), plan.precision(), batch.global, batch.seq_len);
+  r.work = work_of(plan.model(), plan.trained, plan.precision(), batch.global, batch.seq_len);
   for (const plan::Memory& memory : plan.memory) r.planned_bytes = std::max(r.planned_bytes, memory.total());
   return r;
 }
@@ -159,7 +159,9 @@ class Measurement {
 
 int run_bench_step(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
   StepArguments a = parse_bench_step(arguments, environment);
-  config::take_precision_of_device(&a.parsed, train::usable_gpus(a.parsed.settings.train.device));
+  const int gpus = train::usable_gpus(a.parsed.settings.train.device);
+  config::take_precision_of_device(&a.parsed, gpus);
+  config::take_sums_of_device(&a.parsed, gpus);
   train::RunRequest request;
   request.identity = rendezvous::identify(environment);
   request.resolved = resolve(a.parsed.settings, request.identity.world_size);

@@ -1,6 +1,7 @@
 // Runs on GPUs that are stand-ins (tests/gpu) beside runs on the CPU: losses, layouts, what a failing device is called.
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 
@@ -9,6 +10,7 @@
 
 namespace troika::commands {
 namespace {
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr const char* stand_in_program = TROIKA_BINARY_DIR "/troika-stand-in";
@@ -43,18 +45,20 @@ class GpuRuns : public ::testing::Test {
 TEST_F(GpuRuns, HaveTheLossesOfTheCpu) {
   expect_the_cpus_losses("fp32", {"--fp32", "--model.kv-heads", "1", "--recompute", "full"}, 1e-6);
   expect_the_cpus_losses("gpt2", {"--fp32", "--model.architecture", "gpt2", "--data.packing", "true"}, 1e-6);
-  EXPECT_EQ(rows_of("cuda", "unstated").back().loss, rows_of("cuda", "stated", {"--bf16"}).back().loss) << "bf16 where nobody says otherwise";
+  EXPECT_EQ(rows_of("cuda", "unstated").back().loss, rows_of("cuda", "stated", {"--bf16", "--reproducible", "layout"}).back().loss)
+      << "the defaults of GPUs";
   expect_the_cpus_losses("bf16", {"--bf16", "--parallel.offload", "host"}, 1e-3);
 }
 
 TEST_F(GpuRuns, HaveEqualBitsInEveryLayoutThatCutsNoSum) {
-  const Rows alone = rows_of("cuda", "alone", {"--bf16"});
+  const Words same{"--bf16", "--reproducible", "run"};
+  const Rows alone = rows_of("cuda", "alone", same);
   for (const Words& layout : {Words{"--dp", "2", "--zero", "3"}, Words{"--pp", "2"}}) {
     const int port = free_port();
     const std::string out = layout[0].substr(2);
     std::vector<std::unique_ptr<Program>> ranks;
     for (int rank = 0; rank < 2; ++rank)
-      ranks.push_back(std::make_unique<Program>(train("cuda", out, Words{"--bf16", "--comm.backend", "gloo"} + layout),
+      ranks.push_back(std::make_unique<Program>(train("cuda", out, same + Words{"--comm.backend", "gloo"} + layout),
                                                 stand_ins(as_torchrun(rank, 2, port))));
     for (const auto& rank : ranks) {
       const End end = rank->wait();
@@ -62,6 +66,64 @@ TEST_F(GpuRuns, HaveEqualBitsInEveryLayoutThatCutsNoSum) {
     }
     expect_rows(read_rows(folder_ / out), alone, out);
   }
+}
+
+// The stand-in's algorithms add in different orders; 1 is the fastest.
+class GpuProducts : public GpuRuns {
+ protected:
+  std::string kept(const std::string& out) const { return base::read_file(folder_ / out + "/products.txt"); }
+  // As if another machine had chosen the third algorithm of each kind.
+  void keep_the_third(const std::string& out, std::string text) const {
+    for (std::size_t at = 0; (at = text.find(first_, at)) != std::string::npos;) text[at + first_.size() - 1] = '2';
+    base::make_directories(folder_ / out);
+    base::write_file_atomic(folder_ / out + "/products.txt", text);
+  }
+  static bool equal(const Rows& a, const Rows& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) { return x.loss == y.loss && x.grad_norm == y.grad_norm; });
+  }
+  const Words measured_{"--fp32", "--train.products", "measured", "--reproducible", "run"};
+  const std::string first_ = " = 0000000000000001";
+};
+
+TEST_F(GpuProducts, HaveTheAlgorithmsThatTheRunHasMeasuredAndKept) {
+  const Rows recommended = rows_of("cuda", "recommended", {"--fp32", "--reproducible", "run"});
+  const Rows fastest = rows_of("cuda", "fastest", measured_);
+  EXPECT_FALSE(equal(fastest, recommended));
+  EXPECT_THAT(kept("fastest"), HasSubstr("Stand-in GPU, cuBLASLt 12.9.1: fp32 "));
+  EXPECT_THAT(kept("fastest"), HasSubstr(first_));
+  expect_rows(rows_of("cuda", "again", measured_), fastest, "measured alike");
+
+  keep_the_third("third", kept("fastest"));
+  const Words saving = measured_ + Words{"--checkpoint.every", "1", "--checkpoint.keep", "4"};
+  const Rows third = rows_of("cuda", "third", saving);
+  EXPECT_FALSE(equal(third, fastest)) << "what is kept is taken, not measured";
+  expect_rows(rows_of("cuda", "third", saving + Words{"--train.resume", folder_ / "third/checkpoints/step-00000001"}), third, "resumed");
+}
+
+TEST_F(GpuProducts, AreThoseOfTheLowestRankOnAll) {
+  const Rows alone = rows_of("cuda", "alone", measured_);
+  const int port = free_port();
+  std::vector<std::unique_ptr<Program>> ranks;
+  for (int rank = 0; rank < 2; ++rank) {
+    Variables variables = stand_ins(as_torchrun(rank, 2, port));
+    variables["TROIKA_STAND_IN_FASTEST"] = std::to_string(1 + rank);
+    ranks.push_back(std::make_unique<Program>(train("cuda", "two", measured_ + Words{"--dp", "2", "--comm.backend", "gloo"}), variables));
+  }
+  for (const auto& rank : ranks) {
+    const End end = rank->wait();
+    EXPECT_EQ(end.code, 0) << end.output;
+  }
+  expect_rows(read_rows(folder_ / "two"), alone, "two ranks that measure differently");
+  EXPECT_EQ(kept("two"), kept("alone"));
+}
+
+TEST_F(GpuProducts, OfAnotherVersionOfTheLibraryAreMeasuredAnewWithANote) {
+  rows_of("cuda", "moved", measured_);
+  const std::string before = kept("moved");
+  const End end = run(train("cuda", "moved", measured_ + Words{"--train.resume", "never"}), stand_ins({{"TROIKA_STAND_IN_BLAS", "130002"}}));
+  EXPECT_EQ(end.code, 0) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("bits may differ"));
+  EXPECT_THAT(kept("moved"), AllOf(HasSubstr(before), HasSubstr("cuBLASLt 13.0.2: ")));
 }
 
 const Words bench_shape{"--device", "cuda", "--seconds", "0", "--model.hidden", "32", "--model.layers", "1", "--model.heads", "2",
