@@ -48,7 +48,7 @@ void every_kernel(const Run& run) {
   embedding_backward_weight(run, {}, 0, {}, nullptr, nullptr, nullptr);
   add_into(run, 0, nullptr, nullptr);
   bits_sum(run, 0, 2, nullptr, nullptr);
-  chunk_squares(run, std::vector<Stretch<float>>(1), static_cast<const float*>(nullptr), 1, nullptr);
+  chunk_squares(run, {{}}, nullptr, 1, nullptr);
   adamw(run, {}, {{}}, {}, Dtype::fp32, nullptr);
   round_into(run, 0, nullptr, Dtype::fp32, nullptr);
   round_to_grid(run, {{}}, nullptr, nullptr);

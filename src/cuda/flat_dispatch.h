@@ -76,7 +76,8 @@ void each_of_stretches(const Run& run, const std::vector<Stretch<Value>>& list, 
 }
 
 template <class Run, class Value, class Elements>
-void chunk_squares(const Run& run, const std::vector<Stretch<Value>>& list, const Elements& x, std::int64_t chunk, double* squares) {
+void squares_of_chunks(const Run& run, const std::vector<Stretch<Value>>& list, const Elements& x, std::int64_t chunk,
+                       double* squares) {
   in_arguments(list, chunk, [&](const Stretches<Value>& some, std::int64_t before) {
     run(ChunkSquares<Elements, Value>{x, squares + before, some});
   });
@@ -86,7 +87,7 @@ void chunk_squares(const Run& run, const std::vector<Stretch<Value>>& list, cons
 // summed in double in the order of cpu::chunk_squares. The stretches' values are not read.
 template <class Run>
 void chunk_squares(const Run& run, const std::vector<Stretch<float>>& list, const float* x, std::int64_t chunk, double* squares) {
-  chunk_squares(run, list, FloatElements{x}, chunk, squares);
+  squares_of_chunks(run, list, FloatElements{x}, chunk, squares);
 }
 
 // The parameters of a stretch are multiplied by its value. Writes rounded = the new parameter in `dtype`, too.

@@ -76,7 +76,7 @@ void from_integers(const Run& run, const GridStretches& stretches, const std::in
 template <class Run>
 void integer_chunk_squares(const Run& run, const GridStretches& stretches, const std::int64_t* sum, std::int64_t chunk,
                            double* squares) {
-  chunk_squares(run, back_of(stretches), IntegerElements{sum}, chunk, squares);
+  squares_of_chunks(run, back_of(stretches), IntegerElements{sum}, chunk, squares);
 }
 
 }  // namespace troika::cuda::dispatch

@@ -5,10 +5,13 @@
 // released is filled with poison when its stream comes to it. Every call that CUDA gives a context to fails where the thread's is
 // another device's; a kernel that touches another device's memory ends the process.
 //
-// TROIKA_STAND_IN_DEVICES (2), TROIKA_STAND_IN_BYTES (4 GiB each), TROIKA_STAND_IN_CAPABILITY (90), TROIKA_STAND_IN_DRIVER (13000).
+// TROIKA_STAND_IN_DEVICES (2), TROIKA_STAND_IN_BYTES (4 GiB each), TROIKA_STAND_IN_CAPABILITY (90), TROIKA_STAND_IN_DRIVER (13000),
+// TROIKA_STAND_IN_EXIT_SECONDS (0): how long it holds up the end of the process.
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -51,14 +54,37 @@ thread_local Context* current = nullptr;
 
 class Function final : public FakeWork {
  public:
-  explicit Function(std::function<bool()> body) : body_(std::move(body)) {}
+  // `can_move`: of one that only waits.
+  explicit Function(std::function<bool()> body, std::function<bool()> can_move = {})
+      : body_(std::move(body)), can_move_(std::move(can_move)) {}
   bool try_to_do() override { return body_(); }
+  bool can_move() override { return !can_move_ || can_move_(); }
 
  private:
-  std::function<bool()> body_;
+  std::function<bool()> body_, can_move_;
 };
 
 class Stream;
+
+// A mutex that threads get in the order in which they asked: one that polls would keep it from the others.
+class InTurn {
+ public:
+  void lock() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const std::uint64_t turn = asked_++;
+    next_.wait(lock, [&] { return turn == served_; });
+  }
+  void unlock() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++served_;
+    next_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable next_;
+  std::uint64_t asked_ = 0, served_ = 0;
+};
 
 // All devices of the process.
 class Machine {
@@ -68,7 +94,7 @@ class Machine {
     return *machine;
   }
 
-  std::mutex mutex;  // guards everything
+  InTurn mutex;  // guards everything
   std::vector<Stream*> streams;
   std::vector<std::unique_ptr<Context>> contexts;
   std::map<void*, std::size_t> pinned;
@@ -102,7 +128,7 @@ class Machine {
   void release(std::uint64_t address) {  // memory is open
     Region& region = regions_[static_cast<std::size_t>(device_of(address))];
     const auto block = region.taken.find(address);
-    std::memset(reinterpret_cast<void*>(address), troika::tensor::poison, block->second);
+    spoil(address, block->second);
     region.used -= block->second;
     auto hole = region.free.emplace(address, block->second).first;
     region.taken.erase(block);
@@ -132,10 +158,19 @@ class Machine {
   void open_for(int whom) {
     if (std::exchange(open_, whom) == whom) return;
     for (std::size_t i = 0; i < regions_.size(); ++i) {
-      const bool opens = whom == all_devices || whom == static_cast<int>(i);
+      const bool opens = (whom == all_devices && !regions_[i].taken.empty()) || whom == static_cast<int>(i);
       if (std::exchange(regions_[i].open, opens) == opens) continue;
       ::mprotect(reinterpret_cast<void*>(regions_[i].begin), region_bytes, opens ? PROT_READ | PROT_WRITE : PROT_NONE);
     }
+  }
+  // Of a large block only both ends: the pages between go back to the system, as opening and closing memory takes a time for each.
+  static void spoil(std::uint64_t address, std::uint64_t bytes) {
+    constexpr std::uint64_t page = 4096, large = 64 * page;
+    const std::uint64_t begin = (address + 2 * page - 1) / page * page, end = (address + bytes) / page * page - page;
+    const bool drops = bytes >= large && ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED) == 0;
+    const std::uint64_t first = drops ? begin - address : bytes;
+    std::memset(reinterpret_cast<void*>(address), troika::tensor::poison, first);
+    if (drops) std::memset(reinterpret_cast<void*>(end), troika::tensor::poison, address + bytes - end);
   }
   struct Region {
     std::uint64_t begin = 0, used = 0, peak = 0;
@@ -168,9 +203,10 @@ class Stream final : public FakeLane {
   int number() const { return device_; }
   const void* device() const override { return Machine::one().contexts[static_cast<std::size_t>(device_)].get(); }
   bool ordered() override { return true; }
+  bool open_to_host() override { return false; }
   // Of libraries, which may pass bytes between devices.
   void push(std::unique_ptr<FakeWork> work) override {
-    const std::lock_guard<std::mutex> lock(Machine::one().mutex);
+    const std::lock_guard<InTurn> lock(Machine::one().mutex);
     add({std::move(work), true});
   }
   struct Queued {
@@ -192,7 +228,7 @@ bool Machine::step() {
   const std::size_t count = streams.size(), first = count == 0 ? 0 : drawn_() % count;
   for (std::size_t i = 0; i < count; ++i) {
     Stream& stream = *streams[(first + i) % count];
-    if (stream.waiting.empty()) continue;
+    if (stream.waiting.empty() || !stream.waiting.front().work->can_move()) continue;
     open_for(stream.waiting.front().of_library ? all_devices : stream.number());
     if (!stream.waiting.front().work->try_to_do()) continue;
     done += stream.waiting.front().work->milliseconds();
@@ -221,11 +257,11 @@ Result check(const Stream* stream) {
   return Machine::one().failure;
 }
 
-Result queue(Stream* stream, std::function<bool()> body) {
+Result queue(Stream* stream, std::function<bool()> body, std::function<bool()> can_move = {}) {
   Machine& machine = Machine::one();
-  const std::lock_guard<std::mutex> lock(machine.mutex);
+  const std::lock_guard<InTurn> lock(machine.mutex);
   if (const Result wrong = check(stream); wrong != Result::success) return wrong;
-  stream->add({std::make_unique<Function>(std::move(body))});
+  stream->add({std::make_unique<Function>(std::move(body), std::move(can_move))});
   return Result::success;
 }
 
@@ -269,7 +305,7 @@ Result cuCtxSetCurrent(Context* context) {
 Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   if (current == nullptr) return no_context;
   Machine& machine = Machine::one();
-  const std::lock_guard<std::mutex> lock(machine.mutex);
+  const std::lock_guard<InTurn> lock(machine.mutex);
   *total = machine.capacity();
   *free = *total - machine.used(current->device);
   return Result::success;
@@ -278,7 +314,7 @@ Result cuDeviceGetDefaultMemPool(Context** pool, int device) { return cuDevicePr
 Result cuMemPoolSetAttribute(Context*, PoolAttribute, void*) { return Result::success; }
 Result cuMemPoolGetAttribute(Context* pool, PoolAttribute attribute, void* value) {
   Machine& machine = Machine::one();
-  const std::lock_guard<std::mutex> lock(machine.mutex);
+  const std::lock_guard<InTurn> lock(machine.mutex);
   const bool peak = attribute == PoolAttribute::reserved_peak || attribute == PoolAttribute::used_peak;
   *static_cast<std::uint64_t*>(value) = peak ? machine.peak(pool->device) : machine.used(pool->device);
   return Result::success;
@@ -287,7 +323,7 @@ Result cuMemPoolTrimTo(Context*, std::size_t) { return Result::success; }
 
 Result cuMemAllocFromPoolAsync(DevicePointer* to, std::size_t bytes, Context* pool, troika::gpu::StreamHandle* handle) {
   Machine& machine = Machine::one();
-  const std::lock_guard<std::mutex> lock(machine.mutex);
+  const std::lock_guard<InTurn> lock(machine.mutex);
   if (const Result wrong = check(stream_of(handle)); wrong != Result::success) return wrong;
   *to = machine.allocate(pool->device, bytes);
   return *to == 0 ? Result::out_of_memory : Result::success;
@@ -301,7 +337,7 @@ Result cuMemFreeAsync(DevicePointer pointer, troika::gpu::StreamHandle* handle) 
 Result cuMemHostAlloc(void** to, std::size_t bytes, unsigned) {
   if (current == nullptr) return no_context;
   *to = std::aligned_alloc(4096, bytes);
-  const std::lock_guard<std::mutex> lock(Machine::one().mutex);
+  const std::lock_guard<InTurn> lock(Machine::one().mutex);
   Machine::one().pinned[*to] = bytes;
   return Result::success;
 }
@@ -310,7 +346,7 @@ Result cuMemcpyAsync(DevicePointer to, DevicePointer from, std::size_t bytes, tr
   Machine& machine = Machine::one();
   Stream* const stream = stream_of(handle);
   const auto is_pinned = [&](DevicePointer address) {
-    const std::lock_guard<std::mutex> lock(machine.mutex);
+    const std::lock_guard<InTurn> lock(machine.mutex);
     const auto above = machine.pinned.upper_bound(reinterpret_cast<void*>(address));
     if (above == machine.pinned.begin()) return false;
     const auto& [begin, size] = *std::prev(above);
@@ -332,7 +368,7 @@ Result cuMemcpyAsync(DevicePointer to, DevicePointer from, std::size_t bytes, tr
   if (queued != Result::success || owner_to >= 0 || is_pinned(to)) return queued;
   const std::int64_t position = stream->asked;
   for (;;) {  // into the host's ordinary memory: returns when it is done
-    const std::lock_guard<std::mutex> lock(machine.mutex);
+    const std::lock_guard<InTurn> lock(machine.mutex);
     if (stream->done >= position) return machine.failure;
     machine.work([&] { return stream->done >= position; }, 1 << 12);
   }
@@ -366,7 +402,7 @@ Result cuLaunchKernel(std::string* function, unsigned grid_x, unsigned, unsigned
 Result cuStreamCreate(void** stream, unsigned) {
   if (current == nullptr) return no_context;
   Machine& machine = Machine::one();
-  const std::lock_guard<std::mutex> lock(machine.mutex);
+  const std::lock_guard<InTurn> lock(machine.mutex);
   machine.streams.push_back(new Stream(current->device));
   *stream = static_cast<FakeLane*>(machine.streams.back());
   return Result::success;
@@ -374,7 +410,7 @@ Result cuStreamCreate(void** stream, unsigned) {
 Result cuStreamDestroy_v2(troika::gpu::StreamHandle*) { return Result::success; }  // what is queued is still done
 Result cuStreamWaitEvent(troika::gpu::StreamHandle* handle, Event* event, unsigned) {
   const Event at = *event;
-  return queue(stream_of(handle), [at] { return at.reached(); });
+  return queue(stream_of(handle), [] { return true; }, [at] { return at.reached(); });
 }
 Result cuEventCreate(Event** event, unsigned flags) {
   if (current == nullptr) return no_context;
@@ -388,7 +424,7 @@ Result cuEventDestroy_v2(Event* event) {
 }
 Result cuEventRecord(Event* event, troika::gpu::StreamHandle* handle) {
   Machine& machine = Machine::one();
-  const std::lock_guard<std::mutex> lock(machine.mutex);
+  const std::lock_guard<InTurn> lock(machine.mutex);
   Stream* const stream = stream_of(handle);
   if (event->device != stream->number()) return no_context;
   if (const Result wrong = check(stream); wrong != Result::success) return wrong;
@@ -404,7 +440,7 @@ Result cuEventRecord(Event* event, troika::gpu::StreamHandle* handle) {
 }
 Result cuEventQuery(Event* event) {
   Machine& machine = Machine::one();
-  const std::lock_guard<std::mutex> lock(machine.mutex);
+  const std::lock_guard<InTurn> lock(machine.mutex);
   if (machine.failure != Result::success) return machine.failure;
   machine.work([&] { return event->reached(); }, 1 << 12);
   return event->reached() ? machine.failure : Result::not_ready;
@@ -426,6 +462,10 @@ Result cuGetErrorName(Result result, const char** name) {
 Result cuGetErrorString(Result, const char** text) {
   *text = "the stand-in says so";
   return Result::success;
+}
+
+__attribute__((destructor)) static void hold_up_the_end() {
+  ::sleep(static_cast<unsigned>(number_of("TROIKA_STAND_IN_EXIT_SECONDS", 0)));
 }
 
 // Of tests: everything that is queued later and now fails with this.

@@ -7,6 +7,9 @@
 
 namespace troika::gpu {
 
+// As many as the ranks of a test may be: each has a compute lane of its own. TROIKA_STAND_IN_DEVICES may say otherwise before the
+// process's first call.
+inline constexpr int stand_in_devices = 16;
 std::unique_ptr<Nvidia> stand_in_gpus();
 
 // What the stand-in driver answers from now on to all that is queued or asked for: a CUresult.

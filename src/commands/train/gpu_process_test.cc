@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 
+#include "base/clock.h"
 #include "base/file.h"
 #include "commands/train/program_test_support.h"
 
@@ -160,9 +161,21 @@ TEST_F(GpuRuns, SayWhatTheDeviceLacks) {
   const End driver = refusal({{"TROIKA_STAND_IN_DRIVER", "11040"}});
   EXPECT_EQ(driver.code, 2);
   EXPECT_THAT(driver.output, HasSubstr("11.4"));
+  const End unknown = run(train("cuda", "refused", {"--layout", "auto"}), stand_ins());
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.output, HasSubstr("'Stand-in GPU'")) << "as its driver calls it, though this machine's /proc shows none";
   const End none = run(train("cuda", "refused"), {});
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.output, HasSubstr("NVIDIA driver"));
+}
+
+TEST_F(GpuRuns, ThatFailAreNotHeldUpByADriverThatDoesNotEnd) {
+  const double begin = base::monotonic_seconds();
+  const End end = run(train("cuda", "failed"), stand_ins({{"TROIKA_STAND_IN_BYTES", std::to_string(20 << 20)},
+                                                          {"TROIKA_STAND_IN_EXIT_SECONDS", "40"}}));
+  EXPECT_EQ(end.code, 2);
+  EXPECT_THAT(end.output, HasSubstr("MiB"));
+  EXPECT_LT(base::monotonic_seconds() - begin, 30);
 }
 
 }  // namespace
