@@ -17,12 +17,4 @@ constexpr std::int64_t scores_bytes(std::int64_t heads, std::int64_t T, std::int
   return 4 * heads * spaced(S) * chunk_queries(heads, T, S);
 }
 
-
-// cuDNN's backward, where it is repeatable, keeps the gradients of the scores of as many heads as are computed at a time, in the operands'
-// dtype. These are so many that they fit into this: or one key/value head's, where those fit into it at all.
-inline constexpr std::int64_t most_flash_bytes = 2 * most_scores_bytes;
-constexpr std::int64_t flash_gradient_bytes(std::int64_t heads, std::int64_t T, std::int64_t S) {
-  return 2 * heads * ((T + 63) / 64 * 64) * ((S + 127) / 128 * 128);
-}
-
 }  // namespace troika::cuda

@@ -4,6 +4,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
 
 namespace troika::gpu {
 
@@ -123,5 +126,11 @@ struct CudnnApi {
   std::size_t (*get_version)() = nullptr;                    // cudnnGetVersion
   std::size_t version = 0;                                   // 91002: 9.10.2
 };
+
+inline const std::vector<std::string> cudnn_libraries = {"libcudnn.so.9"};
+
+// ConfigError when it or a function is missing, or when it is too old.
+std::shared_ptr<const CudnnApi> load_cudnn(const std::string& library);
+std::string cudnn_version(const CudnnApi& api);  // "9.28.0"
 
 }  // namespace troika::gpu

@@ -1,8 +1,12 @@
 // Stands in for cuDNN over the streams of the stand-in driver: takes graphs of the operations that attention is made of and computes
 // them by loops in fp32, one operation after the other, on tensors of four dimensions.
+//
+// TROIKA_STAND_IN_CUDNN (92800): its version.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -244,6 +248,8 @@ class Run final : public FakeWork {
   bool complete_ = true;
 };
 
+std::atomic<std::int64_t> attentions{0};  // computed
+
 Object* of(CudnnObject* object) { return static_cast<Object*>(object); }
 
 }  // namespace
@@ -256,7 +262,11 @@ struct CudnnHandle {
 
 extern "C" {
 
-std::size_t cudnnGetVersion() { return 92800; }
+std::int64_t troika_stand_in_attentions() { return attentions; }
+std::size_t cudnnGetVersion() {
+  const char* const text = std::getenv("TROIKA_STAND_IN_CUDNN");
+  return text == nullptr ? 92800 : std::strtoull(text, nullptr, 10);
+}
 const char* cudnnGetErrorString(CudnnStatus status) {
   return status == bad_parameter ? "CUDNN_STATUS_BAD_PARAM" : "CUDNN_STATUS_NOT_SUPPORTED";
 }
@@ -332,6 +342,7 @@ CudnnStatus cudnnBackendExecute(CudnnHandle* handle, CudnnObject* plan, CudnnObj
   auto run = std::make_unique<Run>();
   if (!run->add(*of(plan)->object(Name::plan_config)->object(Name::heuristic_graph), *of(pack))) return bad_parameter;
   static_cast<FakeLane*>(handle->stream)->push(std::move(run));
+  ++attentions;
   return CudnnStatus::success;
 }
 

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "base/dtype.h"
-#include "tensor/accelerator.h"
+#include "base/language.h"
+#include "base/repeatable.h"
+#include "cuda/flash_pieces.h"
 
 namespace troika::gpu {
 
@@ -16,10 +17,11 @@ struct FlashCase {
   int capability = 0;  // of the device: 90 is 9.0
   base::Dtype dtype = base::Dtype::bf16;
   std::int64_t T = 0, S = 0, H = 0;  // queries, keys, head width
-  tensor::Repeatable repeatable = tensor::Repeatable::yes;
+  base::Repeatable repeatable = base::Repeatable::yes;
+  std::int64_t most_bytes = cuda::most_flash_bytes;  // of gradients of scores
 };
 
-// Why it does not compute this, in words that follow "cuDNN"; empty: it does.
-std::string cudnn_lacks(const FlashCase& of);
+// Why it does not compute this; empty: it does.
+base::Text cudnn_lacks(const FlashCase& of);
 
 }  // namespace troika::gpu

@@ -26,6 +26,7 @@ class HostAccelerator : public DeviceOperations {
   void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias,
                 tensor::Sum sum) override;
   using DeviceOperations::multiply;
+  base::Text attention_lacks(const tensor::AttentionOperands&) override { return base::verbatim("a host has no library for it"); }
 
   std::int64_t launches() const { return launches_; }
   std::int64_t products() const { return products_; }

@@ -7,9 +7,11 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "gpu/library.h"
 #include "gpu/nvidia_device.h"
 #include "gpu/nvidia_streams.h"
+#include "gpu/texts.h"
 
 namespace troika::gpu {
 using tensor::Device;
@@ -40,14 +42,14 @@ std::string blas_of(const NvidiaParts& parts) {
 }
 
 // Null and `why` where there is none that can be used.
-std::shared_ptr<const CudnnApi> cudnn_of(const NvidiaParts& parts, std::string* why) {
+std::shared_ptr<const CudnnApi> cudnn_of(const NvidiaParts& parts, base::Text* why) {
   const std::string found = parts.cudnn.empty() ? find_library(library_folders(), cudnn_libraries) : parts.cudnn;
-  *why = "cuDNN 9.10.2 or later is not found: pip install nvidia-cudnn-cu13 (or nvidia-cudnn-cu12)";
+  *why = base::say(attention_texts.missing);
   if (found.empty()) return nullptr;
   try {
     return load_cudnn(found);
   } catch (const base::ConfigError& error) {
-    *why = error.what();
+    *why = base::text_of(error);
     return nullptr;
   }
 }
@@ -58,7 +60,8 @@ struct Nvidia::Impl {
   std::shared_ptr<const Driver> driver;
   std::shared_ptr<const BlasApi> blas;
   std::shared_ptr<const CudnnApi> cudnn;  // may be null
-  std::string without_cudnn;              // why it is
+  base::Text without_cudnn;               // why it is
+  std::int64_t flash_bytes = 0;
   std::vector<DeviceCode> code;
   std::atomic<tensor::Repeatable> repeatable{tensor::Repeatable::yes};
   int count = 0;
@@ -74,6 +77,7 @@ Nvidia::Nvidia(NvidiaParts parts) : impl_(std::make_unique<Impl>()) {
     throw base::ConfigError("the NVIDIA driver of this machine offers 0 devices; look at nvidia-smi and CUDA_VISIBLE_DEVICES");
   impl_->blas = load_blas(blas_of(parts));
   impl_->cudnn = cudnn_of(parts, &impl_->without_cudnn);
+  impl_->flash_bytes = parts.flash_bytes;
   impl_->code = std::move(parts.code);
   impl_->opened.resize(static_cast<std::size_t>(impl_->count));
 }
@@ -88,7 +92,8 @@ NvidiaDevice& Nvidia::of(const Device& device) {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   std::unique_ptr<NvidiaDevice>& opened = impl_->opened[static_cast<std::size_t>(device.index())];
   if (opened == nullptr)
-    opened = std::make_unique<NvidiaDevice>(impl_->driver, device.index(), device, impl_->code, impl_->blas, impl_->cudnn);
+    opened = std::make_unique<NvidiaDevice>(impl_->driver, device.index(), device, impl_->code, impl_->blas, impl_->cudnn,
+                                            impl_->flash_bytes);
   return *opened;
 }
 
@@ -126,7 +131,7 @@ bool Nvidia::attend_backward(const tensor::AttentionOperands& of, const Tensor& 
   return cudnn != nullptr && cudnn->attend_backward(of, impl_->repeatable, dout, out, lse, dq, dk, dv);
 }
 
-std::string Nvidia::attention_lacks(const tensor::AttentionOperands& of) {
+base::Text Nvidia::attention_lacks(const tensor::AttentionOperands& of) {
   Cudnn* const cudnn = this->of(of.q_BTnH.device()).cudnn();
   return cudnn == nullptr ? impl_->without_cudnn : cudnn->lacks(of, impl_->repeatable);
 }

@@ -5,11 +5,13 @@
 // that needs it, whichever thread it is.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "cuda/flash_pieces.h"
 #include "gpu/blas.h"
 #include "gpu/code.h"
 #include "gpu/driver.h"
@@ -24,6 +26,7 @@ struct NvidiaParts {
   std::string blas;                // the library's path or name; empty: found where library_folders() says
   std::vector<DeviceCode> code;    // empty: ConfigError, as this build has none
   std::string cudnn = {};          // as `blas`; where it is missing or too old attention is by products
+  std::int64_t flash_bytes = cuda::most_flash_bytes;  // of gradients of scores that exist at a time in attention by cuDNN
 };
 
 class Nvidia final : public DeviceOperations {
@@ -47,7 +50,7 @@ class Nvidia final : public DeviceOperations {
   bool attend_backward(const tensor::AttentionOperands& of, const tensor::Tensor& dout, const tensor::Tensor& out,
                        const tensor::Tensor& lse, const tensor::Tensor& dq, const tensor::Tensor& dk,
                        const tensor::Tensor& dv) override;
-  std::string attention_lacks(const tensor::AttentionOperands& of) override;
+  base::Text attention_lacks(const tensor::AttentionOperands& of) override;
   void set_repeatable(tensor::Repeatable repeatable) override;
   std::size_t use_products(const tensor::Device& device, const std::vector<tensor::ProductChoice>& choices) override;
   std::vector<tensor::ProductChoice> measure_products(const tensor::Device& device, const std::function<void()>& passes) override;

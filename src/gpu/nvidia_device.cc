@@ -67,8 +67,9 @@ class PinnedMemory final : public tensor::Memory {
 
 NvidiaDevice::NvidiaDevice(std::shared_ptr<const Driver> driver, int number, const tensor::Device& device,
                            const std::vector<DeviceCode>& code, std::shared_ptr<const BlasApi> blas,
-                           std::shared_ptr<const CudnnApi> cudnn)
-    : driver_(std::move(driver)), device_(device), blas_api_(std::move(blas)), cudnn_api_(std::move(cudnn)) {
+                           std::shared_ptr<const CudnnApi> cudnn, std::int64_t flash_bytes)
+    : driver_(std::move(driver)), device_(device), blas_api_(std::move(blas)), cudnn_api_(std::move(cudnn)),
+      flash_bytes_(flash_bytes) {
   DeviceNumber ordinal = 0;
   driver_->check(driver_->device(&ordinal, number), "its number");
   std::array<char, 256> name{};
@@ -189,7 +190,7 @@ Cudnn* NvidiaDevice::cudnn() {
   select();
   const std::lock_guard<std::mutex> lock(mutex_);
   if (cudnn_ == nullptr && cudnn_api_ != nullptr)
-    cudnn_ = std::make_unique<Cudnn>(cudnn_api_, 10 * traits_.major + traits_.minor, compute_);
+    cudnn_ = std::make_unique<Cudnn>(cudnn_api_, 10 * traits_.major + traits_.minor, compute_, flash_bytes_);
   return cudnn_.get();
 }
 

@@ -24,7 +24,8 @@ class NvidiaDevice {
  public:
   // ConfigError where its compute capability has no code among `code`. `cudnn` may be null.
   NvidiaDevice(std::shared_ptr<const Driver> driver, int number, const tensor::Device& device,
-               const std::vector<DeviceCode>& code, std::shared_ptr<const BlasApi> blas, std::shared_ptr<const CudnnApi> cudnn);
+               const std::vector<DeviceCode>& code, std::shared_ptr<const BlasApi> blas, std::shared_ptr<const CudnnApi> cudnn,
+               std::int64_t flash_bytes);
   ~NvidiaDevice() = default;  // its context is the process's, and ends with it
   NvidiaDevice(const NvidiaDevice&) = delete;
   NvidiaDevice& operator=(const NvidiaDevice&) = delete;
@@ -73,6 +74,7 @@ class NvidiaDevice {
   const tensor::Device device_;
   const std::shared_ptr<const BlasApi> blas_api_;
   const std::shared_ptr<const CudnnApi> cudnn_api_;
+  const std::int64_t flash_bytes_;  // as in NvidiaParts
   tensor::GpuTraits traits_;
   ContextHandle* context_ = nullptr;
   PoolHandle* pool_ = nullptr;

@@ -1,8 +1,9 @@
 // Attention of a GPU by cuDNN beside the CPU's, over the stand-ins of their libraries.
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 
-#include <cmath>
+#include <functional>
 
+#include "cuda/flash_pieces.h"
 #include "gpu/nvidia_test_support.h"
 #include "kernels/attention.h"
 #include "kernels/parity_test_support.h"
@@ -12,6 +13,7 @@ namespace troika::kernels {
 namespace {
 using tensor::Repeatable;
 using tensor::Tensor;
+using ::testing::HasSubstr;
 
 struct Shape {
   std::int64_t B, T, S, n, k, H, q_offset;
@@ -28,8 +30,15 @@ AttentionInput input_of(const Shape& s, at::ScalarType dtype) {
   return input;
 }
 
-TEST(FlashAttention, AgreesWithTheCpuInBothDirections) {
-  const auto gpus = gpu::stand_in_gpus();
+AttentionInput on(const tensor::Device& device, const AttentionInput& here) {
+  AttentionInput there = here;
+  for (Tensor AttentionInput::*x : {&AttentionInput::q_BTnH, &AttentionInput::k_BSkH, &AttentionInput::v_BSkH})
+    there.*x = (here.*x).to(device);
+  return there;
+}
+
+void expect_the_cpus(std::int64_t flash_bytes) {
+  const auto gpus = gpu::stand_in_gpus(flash_bytes);
   const tensor::Device device(*gpus, 0);
   for (const at::ScalarType dtype : {at::kBFloat16, at::kHalf}) {
     for (const Repeatable repeatable : {Repeatable::yes, Repeatable::no}) {
@@ -37,15 +46,16 @@ TEST(FlashAttention, AgreesWithTheCpuInBothDirections) {
       Parity parity(dtype, 4);
       for (const Shape& s : std::vector<Shape>{{2, 12, 12, 2, 2, 8, 0}, {2, 9, 9, 4, 2, 16, 0}, {1, 5, 13, 4, 1, 8, 8}, {2, 5, 7, 2, 2, 8, 20}}) {
         const AttentionInput here = input_of(s, dtype);
-        AttentionInput there = here;
-        for (Tensor AttentionInput::*x : {&AttentionInput::q_BTnH, &AttentionInput::k_BSkH, &AttentionInput::v_BSkH})
-          there.*x = (here.*x).to(device);
-        EXPECT_EQ(gpus->attention_lacks({there.q_BTnH, there.k_BSkH, there.v_BSkH}), "");
+        const AttentionInput there = on(device, here);
+        EXPECT_EQ(why_products(there).english, "");
+        const std::int64_t before = gpu::stand_in_attentions();
         const AttentionOutput want = attention_forward(here), got = attention_forward(there);
         parity.compare("out", got.out_BTnH.cpu(), want.out_BTnH);
         parity.compare("lse", got.lse_BnT.cpu(), want.lse_BnT);
         const Tensor dout = random_normal("dout", {s.B, s.T, s.n, s.H}).to(dtype);
         const AttentionGradients d = attention_backward(dout, here, want), dd = attention_backward(dout.to(device), there, got);
+        const cuda::FlashSizes piece = cuda::flash_piece({s.B, s.n, s.k, s.T, s.S, s.H}, repeatable, flash_bytes);
+        EXPECT_EQ(gpu::stand_in_attentions() - before, 1 + s.B / piece.B * (s.k / piece.k)) << "forward, and pieces of backward";
         parity.compare("dq", dd.dq_BTnH.cpu(), d.dq_BTnH);
         parity.compare("dk", dd.dk_BSkH.cpu(), d.dk_BSkH);
         parity.compare("dv", dd.dv_BSkH.cpu(), d.dv_BSkH);
@@ -54,11 +64,49 @@ TEST(FlashAttention, AgreesWithTheCpuInBothDirections) {
   }
 }
 
+TEST(FlashAttention, AgreesWithTheCpuInBothDirections) {
+  expect_the_cpus(cuda::most_flash_bytes);
+}
+
+TEST(FlashAttention, AgreesWithTheCpuInPiecesOfSequencesAndHeads) {
+  const std::int64_t of_head = cuda::flash_gradient_bytes(1, 12, 12);
+  for (const std::int64_t heads : {1, 2, 4}) expect_the_cpus(heads * of_head);
+}
+
+TEST(FlashAttention, IsByProductsWhereNoHeadsGradientsFit) {
+  const auto gpus = gpu::stand_in_gpus(cuda::flash_gradient_bytes(1, 12, 12) - 1);
+  const tensor::Device device(*gpus, 0);
+  const Tensor x = tensor::zeros({1, 12, 2, 8}, {tensor::Dtype::bf16, device});
+  EXPECT_THAT(gpus->attention_lacks({x, x, x}).english, HasSubstr("MiB for each head"));
+  gpus->set_repeatable(Repeatable::no);
+  EXPECT_EQ(gpus->attention_lacks({x, x, x}).english, "");
+}
+
 TEST(FlashAttention, SaysWhyProductsComputeIt) {
   const auto gpus = gpu::stand_in_gpus();
   const tensor::Device device(*gpus, 0);
-  const Tensor single = tensor::zeros({1, 4, 2, 8}, {tensor::Dtype::fp32, device});
-  EXPECT_EQ(gpus->attention_lacks({single, single, single}), "cuDNN has no attention in fp32");
+  const auto why = [&](const Shape& s, at::ScalarType dtype, const std::function<void(AttentionInput&)>& change = {}) {
+    AttentionInput input = on(device, input_of(s, dtype));
+    if (change) change(input);
+    const std::int64_t before = gpu::stand_in_attentions();
+    attention_forward(input);
+    gpus->synchronize(device);
+    const base::Text text = why_products(input);
+    EXPECT_EQ(text.english.empty(), gpu::stand_in_attentions() > before) << text.english;
+    EXPECT_EQ(text.english.empty(), text.chinese.empty());
+    return text.english;
+  };
+  const Shape usual{1, 4, 4, 2, 2, 8, 0};
+  EXPECT_EQ(why(usual, at::kBFloat16), "");
+  EXPECT_EQ(why(usual, at::kFloat), "cuDNN has no attention in fp32");
+  EXPECT_THAT(why({1, 4, 4, 2, 2, 12, 0}, at::kBFloat16), HasSubstr("not 12"));
+  EXPECT_THAT(why(usual, at::kBFloat16, [](AttentionInput& x) { x.kv_of_head = {0, 0}; }), HasSubstr("unequal groups"));
+  EXPECT_THAT(why(usual, at::kBFloat16, [](AttentionInput& x) { x.k_offset = 1; }), HasSubstr("see none of 4 keys"));
+  EXPECT_THAT(why(usual, at::kBFloat16,
+                  [&](AttentionInput& x) {
+                    x.documents = document_bounds(tensor::zeros({1, 4}, tensor::TensorType(tensor::Dtype::int64, {})), device);
+                  }),
+              HasSubstr("documents"));
 }
 
 }  // namespace

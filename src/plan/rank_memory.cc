@@ -81,7 +81,7 @@ RankNumbers numbers_of(const Job& job, const Stages& stages, const mesh::Coordin
                       bytes_of_segments(job, at),
                       shape::output_loss_chunk_bytes(loss),
                       shape::output_loss_gpu_bytes(loss),
-                      shape::attention_backward_bytes(job.model(), microbatch_of(job, at)),
+                      shape::attention_backward_bytes(job.model(), microbatch_of(job, at), config::repeatable(job.resolved.settings.parallel.reproducible)),
                       {}};
   for (const int g : stages.segments_of(at.pp)) {
     for (const BucketShape& bucket : buckets_of(job, stages, g, job.tensor_share(at))) {

@@ -6,7 +6,7 @@
 
 #include "config/adapter_sizes.h"
 #include "config/lora.h"
-#include "cuda/score_chunks.h"
+#include "cuda/flash_pieces.h"
 #include "shape/adapter.h"
 #include "shape/architecture.h"
 #include "shape/layout.h"
@@ -178,12 +178,13 @@ SavedBytes segment_saved_bytes(const config::ModelSettings& model, const Microba
   return bytes;
 }
 
-std::int64_t attention_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch) {
+std::int64_t attention_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch,
+                                      base::Repeatable repeatable) {
   const LocalWidths widths = local_widths(model, microbatch.share);
-  const std::int64_t by_library = std::min(
-      cuda::most_flash_bytes, cuda::flash_gradient_bytes(microbatch.B * widths.heads.count, microbatch.T, microbatch.T));
-  return std::max(2 * cuda::scores_bytes(widths.heads.count, microbatch.T, microbatch.T), by_library) +
-         microbatch.B * microbatch.T * widths.kv_heads.count * model.head_dim * 2 * 4;
+  const std::int64_t B = microbatch.B, T = microbatch.T, n = widths.heads.count, k = widths.kv_heads.count, H = model.head_dim;
+  const std::int64_t by_products = 2 * cuda::scores_bytes(n, T, T) + B * T * k * H * 2 * 4;
+  if (microbatch.precision == config::Precision::fp32 || n % k != 0 || !cuda::flash_fits(repeatable, T, T)) return by_products;
+  return std::max(by_products, cuda::flash_bytes(cuda::flash_piece({B, n, k, T, T, H}, repeatable), repeatable));
 }
 
 }  // namespace troika::shape

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/repeatable.h"
 #include "config/settings.h"
 #include "shape/precision.h"
 #include "shape/split.h"
@@ -40,8 +41,9 @@ struct SavedBytes {
 SavedBytes segment_saved_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch,
                                SavedActivations saved, const Trained& trained = {});
 
-// What attention by products (cuda/score_chunks.h) computes a block's backward with on a GPU beside these: scores and their
-// gradients of a chunk of queries, gradients of keys and values in fp32.
-std::int64_t attention_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch);
+// What attention computes a block's backward with on a GPU beside these, at most: by products (cuda/score_chunks.h) scores and their
+// gradients of a chunk of queries, gradients of keys and values in fp32; by cuDNN what cuda/flash_pieces.h counts.
+std::int64_t attention_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch,
+                                      base::Repeatable repeatable);
 
 }  // namespace troika::shape

@@ -1,10 +1,12 @@
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
 #include <map>
 
+#include "gpu/nvidia_test_support.h"
 #include "sharding/context_group.h"
 #include "sharding/group_test_support.h"
 #include "sharding/ring.h"
@@ -210,6 +212,30 @@ TEST(ContextGroup, AChannelWithoutTagsPairsEveryMessageWithItsOwn) {
       }
     }
   }
+}
+
+TEST(ContextGroup, SaysWhyADeviceComputesItByProducts) {
+  const auto gpus = gpu::stand_in_gpus();
+  const tensor::Device device(*gpus, 0);
+  const auto why = [&](std::int64_t T, const Shape& s) {
+    std::string all;
+    on_ranks(2, [&](comm::Channel& channel) {
+      const ContextGroup group(channel);
+      const std::int64_t t = static_cast<std::int64_t>(group.positions(T).size());
+      const tensor::TensorType type{tensor::Dtype::bf16, device};
+      LocalAttention local{tensor::empty({s.B, t, s.n, s.H}, type), tensor::empty({s.B, t, s.k, s.H}, type), {}, {}, nullptr};
+      local.v_BtkH = local.k_BtkH;
+      for (std::int64_t head = 0; head < s.n; ++head) local.kv_of_head.push_back(head * s.k / s.n);
+      const std::vector<base::Text> reasons = group.why_products(local, T);
+      EXPECT_LE(reasons.size(), 1);
+      if (channel.rank() == 0 && !reasons.empty()) all = reasons[0].english;
+    });
+    return all;
+  };
+  EXPECT_EQ(why(32, {1, 32, 4, 2, 8}), "");
+  EXPECT_EQ(why(33, {1, 33, 4, 2, 8}), "");
+  EXPECT_THAT(why(32, {1, 32, 4, 3, 8}), testing::HasSubstr("unequal groups"));
+  EXPECT_THAT(why(32, {1, 32, 4, 2, 6}), testing::HasSubstr("not 6"));
 }
 
 TEST(ContextGroup, TellsWhenItWaited) {

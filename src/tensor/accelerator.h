@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/language.h"
+#include "base/repeatable.h"
 #include "tensor/gpu_traits.h"
 #include "tensor/memory.h"
 
@@ -31,8 +33,7 @@ enum class Sum { replaced, added };
 
 // Which keys a query of T sees of S: all, or those up to its own position, where the last query sees all.
 enum class AttentionMask { none, causal };
-// Whether sums have one order, so that equal operands give equal bits.
-enum class Repeatable { yes, no };
+using base::Repeatable;
 
 // Bytes of a device's memory that this process holds: what its tensors take, and what is kept for them.
 // Peaks: since the first use.
@@ -78,8 +79,8 @@ class Accelerator {
                                const Tensor& /*dv_BSkH*/) {
     return false;
   }
-  // Why attend() and attend_backward() will not do a run's attention; empty: they will. k and v as q but for their heads.
-  virtual std::string attention_lacks(const AttentionOperands& /*of*/) { return "no library for it is loaded"; }
+  // Why attend() and attend_backward() will not do attention of these sizes and types; empty: they will.
+  virtual base::Text attention_lacks(const AttentionOperands& of) = 0;
   // Of attend_backward, from now on.
   virtual void set_repeatable(Repeatable /*repeatable*/) {}
 

@@ -2,9 +2,7 @@
 
 #include <new>
 #include <set>
-#include <string>
 
-#include "comm/channel.h"
 #include "inference/batch_tokens.h"
 #include "kernels/flat.h"
 #include "kernels/grid.h"
@@ -13,25 +11,10 @@
 #include "sharding/context_group.h"
 #include "sharding/tensor_group.h"
 #include "tensor/device.h"
+#include "train/mute_channel.h"
 
 namespace troika::train {
 namespace {
-
-// A group that nobody is in: what is received stays what it was.
-class Mute final : public comm::Channel {
- public:
-  Mute(int rank, int size) : rank_(rank), size_(size) {}
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
-  const std::string& name() const override { return name_; }
-  comm::Transfer send(const tensor::Tensor&, int, std::uint32_t) override { return {}; }
-  comm::Transfer recv(const tensor::Tensor&, int, std::uint32_t) override { return {}; }
-  void abort(const std::string&) override {}
-
- private:
-  const int rank_, size_;
-  const std::string name_ = "mute";
-};
 
 // One of each kind: all blocks are alike.
 std::set<int> segments_of(const plan::Plan& plan, const mesh::Coordinate& at) {
@@ -83,7 +66,7 @@ void add_up(const tensor::Device& device) {
 }  // namespace
 
 void warm_up(const plan::Plan& plan, const mesh::Coordinate& at, const tensor::Device& device) {
-  Mute tensor_ranks(at.tp, plan.shape.tp), context_ranks(at.cp, plan.shape.cp);
+  MuteChannel tensor_ranks(at.tp, plan.shape.tp), context_ranks(at.cp, plan.shape.cp);
   sharding::TensorGroup tensor_group;
   sharding::ContextGroup context_group;
   if (plan.shape.tp > 1) tensor_group = sharding::TensorGroup(tensor_ranks, plan.sequence_parallel());

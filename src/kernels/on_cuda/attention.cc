@@ -5,10 +5,12 @@
 #include <optional>
 #include <vector>
 
+#include "base/say.h"
 #include "cuda/attention_dispatch.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/on_cuda/operands.h"
+#include "kernels/texts.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 
@@ -168,22 +170,28 @@ Tensor dots_of(const Tensor& a_BTnH, const Tensor& b_BTnH) {
   return dots_BnT;
 }
 
-// What the accelerator can be asked for: every query sees a key, and which it sees follows from their numbers; query heads read key/value
-// heads in equal groups.
-std::optional<tensor::AttentionMask> dense_mask(const AttentionInput& input) {
+// What the accelerator is asked for: every query sees a key, and which it sees follows from their numbers; query heads read key/value
+// heads in equal groups. Else why it is not.
+struct Dense {
+  std::optional<tensor::AttentionMask> mask;
+  base::Text why_not;
+};
+Dense dense(const AttentionInput& input) {
   const std::int64_t n = input.q_BTnH.size(2), k = input.k_BSkH.size(2);
-  if (input.documents.first_key_BT.defined() || n % k != 0) return std::nullopt;
-  for (std::int64_t head = 0; head < n; ++head)
-    if (input.kv_of_head[static_cast<std::size_t>(head)] != head / (n / k)) return std::nullopt;
+  if (input.documents.first_key_BT.defined()) return {{}, base::say(attention_texts.documents)};
+  bool equal_groups = n % k == 0;
+  for (std::int64_t head = 0; equal_groups && head < n; ++head)
+    equal_groups = input.kv_of_head[static_cast<std::size_t>(head)] == head / (n / k);
+  if (!equal_groups) return {{}, base::say(attention_texts.groups, n, k)};
   const CausalWindow window{input.q_BTnH.size(1), input.k_BSkH.size(1), input.q_offset, input.k_offset};
   const Sight sight = sight_of(window);
-  if (sight == Sight::everything) return tensor::AttentionMask::none;
-  if (sight == Sight::diagonal && window.q_offset >= window.k_offset) return tensor::AttentionMask::causal;
-  return std::nullopt;
+  if (sight == Sight::everything) return {tensor::AttentionMask::none, {}};
+  if (sight == Sight::diagonal && window.q_offset >= window.k_offset) return {tensor::AttentionMask::causal, {}};
+  return {{}, base::say(attention_texts.blind, window.T, window.S)};
 }
 
 std::optional<AttentionOutput> attend(const AttentionInput& input) {
-  const std::optional<tensor::AttentionMask> mask = dense_mask(input);
+  const std::optional<tensor::AttentionMask> mask = dense(input).mask;
   if (!mask) return std::nullopt;
   const Tensor& q = input.q_BTnH;
   const AttentionOutput to{tensor::empty(q.sizes(), q.type()),
@@ -194,7 +202,7 @@ std::optional<AttentionOutput> attend(const AttentionInput& input) {
 
 std::optional<AttentionGradients> attend_backward(const Tensor& dout_BTnH, const AttentionInput& input,
                                                   const AttentionOutput& output) {
-  const std::optional<tensor::AttentionMask> mask = dense_mask(input);
+  const std::optional<tensor::AttentionMask> mask = dense(input).mask;
   if (!mask) return std::nullopt;
   const Tensor &q = input.q_BTnH, &k = input.k_BSkH, &v = input.v_BSkH;
   const Tensor dout = to_dtype_of(q, dout_BTnH).contiguous(), out = to_dtype_of(q, output.out_BTnH).contiguous();
@@ -207,6 +215,13 @@ std::optional<AttentionGradients> attend_backward(const Tensor& dout_BTnH, const
 }
 
 }  // namespace
+
+base::Text why_products(const AttentionInput& input) {
+  const Dense asked = dense(input);
+  if (!asked.mask) return asked.why_not;
+  const Tensor& q = input.q_BTnH;
+  return q.device().accelerator().attention_lacks({q, input.k_BSkH, input.v_BSkH, *asked.mask});
+}
 
 AttentionOutput attention_forward(const AttentionInput& input, std::int64_t scores_bytes) {
   if (std::optional<AttentionOutput> output = attend(input)) return *std::move(output);
