@@ -8,9 +8,11 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "gpu/blas_api.h"
 #include "gpu/blas_operand.h"
 #include "gpu/library.h"
+#include "gpu/texts.h"
 
 namespace troika::gpu {
 using tensor::Tensor;
@@ -29,7 +31,7 @@ std::shared_ptr<const BlasApi> load_blas(const std::string& library) {
   loaded.take("cublasLtGetVersion", &api->get_version);
   api->version = api->get_version();
   if (api->version < least_blas)
-    throw base::ConfigError(fmt::format("'{}' is cuBLASLt {}, but 12.4 or later is needed", library, blas_version(*api)));
+    throw base::ConfigError(base::say(gpu_texts.old_blas, library, blas_version(*api)));
   return api;
 }
 

@@ -9,10 +9,10 @@
 
 #include "base/error.h"
 #include "base/say.h"
+#include "gpu/attention_texts.h"
 #include "gpu/cudnn_api.h"
 #include "gpu/flash_graph.h"
 #include "gpu/flash_table.h"
-#include "gpu/texts.h"
 
 namespace troika::gpu {
 using tensor::AttentionOperands;

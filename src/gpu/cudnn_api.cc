@@ -4,9 +4,9 @@
 
 #include "base/error.h"
 #include "base/say.h"
+#include "gpu/attention_texts.h"
 #include "gpu/flash_table.h"
 #include "gpu/library.h"
-#include "gpu/texts.h"
 
 namespace troika::gpu {
 

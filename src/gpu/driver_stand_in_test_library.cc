@@ -5,7 +5,8 @@
 // released is filled with poison when its stream comes to it. Every call that CUDA gives a context to fails where the thread's is
 // another device's; a kernel that touches another device's memory ends the process.
 //
-// TROIKA_STAND_IN_DEVICES (2), TROIKA_STAND_IN_BYTES (4 GiB each), TROIKA_STAND_IN_CAPABILITY (90), TROIKA_STAND_IN_DRIVER (13000),
+// TROIKA_STAND_IN_DEVICES (2), TROIKA_STAND_IN_BYTES (4 GiB each), TROIKA_STAND_IN_OTHERS_BYTES (0: what another process takes of
+// them after this one has asked what is free), TROIKA_STAND_IN_CAPABILITY (90), TROIKA_STAND_IN_DRIVER (13000),
 // TROIKA_STAND_IN_EXIT_SECONDS (0): how long it holds up the end of the process.
 #include <sys/mman.h>
 #include <unistd.h>
@@ -100,6 +101,7 @@ class Machine {
   std::map<void*, std::size_t> pinned;
   Result failure = Result::success;  // of earlier work; sticky
   std::uint64_t launches = 0;
+  std::int64_t waits = 0;  // the host's for the device: questions for an event, and copies that return when they are done
   std::int64_t done = 0;  // milliseconds of the device's time: one for a kernel or copy, others as libraries' work says
 
   int device_of(std::uint64_t address) const {
@@ -111,10 +113,15 @@ class Machine {
   std::uint64_t used(int device) const { return regions_[static_cast<std::size_t>(device)].used; }
   std::uint64_t peak(int device) const { return regions_[static_cast<std::size_t>(device)].peak; }
 
+  void begin_peak(int device) {
+    Region& region = regions_[static_cast<std::size_t>(device)];
+    region.peak = region.used;
+  }
+
   std::uint64_t allocate(int device, std::size_t bytes) {
     Region& region = regions_[static_cast<std::size_t>(device)];
     const std::uint64_t taken = (bytes + unit - 1) / unit * unit;
-    if (region.used + taken > capacity_) return 0;
+    if (region.used + taken > capacity_ - others_) return 0;
     const auto fits = std::find_if(region.free.begin(), region.free.end(), [&](const auto& hole) { return hole.second >= taken; });
     if (fits == region.free.end()) return 0;
     const auto [address, size] = *fits;
@@ -125,11 +132,15 @@ class Machine {
     region.peak = std::max(region.peak, region.used);
     return address;
   }
+  // What the stream asks for later has room from here on; the memory itself is used again when the stream has come so far.
+  void begin_release(std::uint64_t address) {
+    Region& region = regions_[static_cast<std::size_t>(device_of(address))];
+    region.used -= region.taken.at(address);
+  }
   void release(std::uint64_t address) {  // memory is open
     Region& region = regions_[static_cast<std::size_t>(device_of(address))];
     const auto block = region.taken.find(address);
     spoil(address, block->second);
-    region.used -= block->second;
     auto hole = region.free.emplace(address, block->second).first;
     region.taken.erase(block);
     if (const auto next = std::next(hole); next != region.free.end() && hole->first + hole->second == next->first) {
@@ -190,7 +201,7 @@ class Machine {
       contexts.push_back(std::make_unique<Context>(Context{static_cast<int>(contexts.size())}));
     }
   }
-  const std::uint64_t capacity_;
+  const std::uint64_t capacity_, others_ = static_cast<std::uint64_t>(number_of("TROIKA_STAND_IN_OTHERS_BYTES", 0));
   std::vector<Region> regions_;
   int open_ = nobody;
   std::mt19937_64 drawn_{11};
@@ -311,7 +322,13 @@ Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   return Result::success;
 }
 Result cuDeviceGetDefaultMemPool(Context** pool, int device) { return cuDevicePrimaryCtxRetain(pool, device); }
-Result cuMemPoolSetAttribute(Context*, PoolAttribute, void*) { return Result::success; }
+Result cuMemPoolSetAttribute(Context* pool, PoolAttribute attribute, void* value) {
+  if (attribute == PoolAttribute::release_threshold) return Result::success;
+  const std::lock_guard<InTurn> lock(Machine::one().mutex);
+  if (*static_cast<std::uint64_t*>(value) != 0) return invalid_value;
+  Machine::one().begin_peak(pool->device);
+  return Result::success;
+}
 Result cuMemPoolGetAttribute(Context* pool, PoolAttribute attribute, void* value) {
   Machine& machine = Machine::one();
   const std::lock_guard<InTurn> lock(machine.mutex);
@@ -329,10 +346,15 @@ Result cuMemAllocFromPoolAsync(DevicePointer* to, std::size_t bytes, Context* po
   return *to == 0 ? Result::out_of_memory : Result::success;
 }
 Result cuMemFreeAsync(DevicePointer pointer, troika::gpu::StreamHandle* handle) {
-  return queue(stream_of(handle), [pointer] {
+  Machine& machine = Machine::one();
+  const std::lock_guard<InTurn> lock(machine.mutex);
+  if (const Result wrong = check(stream_of(handle)); wrong != Result::success) return wrong;
+  machine.begin_release(pointer);
+  stream_of(handle)->add({std::make_unique<Function>([pointer] {
     Machine::one().release(pointer);
     return true;
-  });
+  })});
+  return Result::success;
 }
 Result cuMemHostAlloc(void** to, std::size_t bytes, unsigned) {
   if (current == nullptr) return no_context;
@@ -367,6 +389,7 @@ Result cuMemcpyAsync(DevicePointer to, DevicePointer from, std::size_t bytes, tr
   });
   if (queued != Result::success || owner_to >= 0 || is_pinned(to)) return queued;
   const std::int64_t position = stream->asked;
+  ++machine.waits;
   for (;;) {  // into the host's ordinary memory: returns when it is done
     const std::lock_guard<InTurn> lock(machine.mutex);
     if (stream->done >= position) return machine.failure;
@@ -442,6 +465,7 @@ Result cuEventQuery(Event* event) {
   Machine& machine = Machine::one();
   const std::lock_guard<InTurn> lock(machine.mutex);
   if (machine.failure != Result::success) return machine.failure;
+  ++machine.waits;
   machine.work([&] { return event->reached(); }, 1 << 12);
   return event->reached() ? machine.failure : Result::not_ready;
 }
@@ -470,5 +494,6 @@ __attribute__((destructor)) static void hold_up_the_end() {
 
 // Of tests: everything that is queued later and now fails with this.
 void troika_stand_in_fail(int result) { Machine::one().failure = static_cast<Result>(result); }
+std::int64_t troika_stand_in_waits() { return Machine::one().waits; }
 
 }  // extern "C"

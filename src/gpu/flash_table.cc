@@ -1,7 +1,7 @@
 #include "gpu/flash_table.h"
 
 #include "base/say.h"
-#include "gpu/texts.h"
+#include "gpu/attention_texts.h"
 
 namespace troika::gpu {
 namespace {

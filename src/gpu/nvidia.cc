@@ -33,11 +33,7 @@ class DeviceMemory final : public tensor::Memory {
 
 std::string blas_of(const NvidiaParts& parts) {
   const std::string found = parts.blas.empty() ? find_library(library_folders(), blas_libraries) : parts.blas;
-  if (found.empty())
-    throw base::ConfigError(
-        "cuBLASLt 12.4 or later is not found: neither libcublasLt.so.13 nor .12 lies in an active Python environment, in "
-        "/usr/local/cuda or where the dynamic linker looks; pip install nvidia-cublas (or nvidia-cublas-cu12), or put its "
-        "folder into LD_LIBRARY_PATH");
+  if (found.empty()) throw base::ConfigError(base::say(gpu_texts.no_blas));
   return found;
 }
 
@@ -70,11 +66,10 @@ struct Nvidia::Impl {
 };
 
 Nvidia::Nvidia(NvidiaParts parts) : impl_(std::make_unique<Impl>()) {
-  if (parts.code.empty()) throw base::ConfigError("this build has no kernels for GPUs");
+  if (parts.code.empty()) throw base::ConfigError(base::say(gpu_texts.no_kernels));
   impl_->driver = load_driver(parts.driver);
   impl_->driver->check(impl_->driver->device_count(&impl_->count), "counting the devices");
-  if (impl_->count == 0)
-    throw base::ConfigError("the NVIDIA driver of this machine offers 0 devices; look at nvidia-smi and CUDA_VISIBLE_DEVICES");
+  if (impl_->count == 0) throw base::ConfigError(base::say(gpu_texts.no_devices));
   impl_->blas = load_blas(blas_of(parts));
   impl_->cudnn = cudnn_of(parts, &impl_->without_cudnn);
   impl_->flash_bytes = parts.flash_bytes;
@@ -85,6 +80,8 @@ Nvidia::Nvidia(NvidiaParts parts) : impl_(std::make_unique<Impl>()) {
 Nvidia::~Nvidia() = default;
 
 int Nvidia::devices() const { return impl_->count; }
+
+machine::Capability Nvidia::capability(int number) const { return capability_of(*impl_->driver, number); }
 
 NvidiaDevice& Nvidia::of(const Device& device) {
   if (device.index() < 0 || device.index() >= impl_->count)
@@ -102,6 +99,8 @@ tensor::GpuTraits Nvidia::traits(const Device& device) { return of(device).trait
 std::int64_t Nvidia::free_bytes(const Device& device) { return of(device).free_bytes(); }
 
 tensor::PoolBytes Nvidia::memory(const Device& device) { return of(device).memory(); }
+
+void Nvidia::begin_peaks(const Device& device) { of(device).begin_peaks(); }
 
 std::shared_ptr<tensor::Memory> Nvidia::allocate(std::size_t bytes, const Device& device) {
   return std::make_shared<DeviceMemory>(of(device), bytes);

@@ -16,6 +16,7 @@
 #include "gpu/code.h"
 #include "gpu/driver.h"
 #include "gpu/operations.h"
+#include "machine/capability.h"
 
 namespace troika::gpu {
 
@@ -36,9 +37,11 @@ class Nvidia final : public DeviceOperations {
   ~Nvidia() override;
 
   int devices() const override;
+  machine::Capability capability(int number) const;  // of a device that need not be one that runs the kernels
   tensor::GpuTraits traits(const tensor::Device& device) override;
   std::int64_t free_bytes(const tensor::Device& device) override;
   tensor::PoolBytes memory(const tensor::Device& device) override;
+  void begin_peaks(const tensor::Device& device) override;
   std::shared_ptr<tensor::Memory> allocate(std::size_t bytes, const tensor::Device& device) override;
   std::unique_ptr<tensor::Streams> make_streams(const tensor::Device& device) override;
   void synchronize(const tensor::Device& device) override;

@@ -13,11 +13,14 @@
 #include "gpu/code.h"
 #include "gpu/cudnn.h"
 #include "gpu/driver.h"
+#include "machine/capability.h"
 #include "tensor/accelerator.h"
 #include "tensor/gpu_traits.h"
 #include "tensor/streams.h"
 
 namespace troika::gpu {
+
+machine::Capability capability_of(const Driver& driver, int number);
 
 // Any thread. Calls that need the context give it to their thread.
 class NvidiaDevice {
@@ -40,6 +43,7 @@ class NvidiaDevice {
 
   std::int64_t free_bytes() const;  // of the device, with what the pool keeps
   tensor::PoolBytes memory() const;  // of the pool
+  void begin_peaks() const;
   DevicePointer allocate(std::size_t bytes);  // OutOfMemory
   void release(DevicePointer pointer) noexcept;
   void launch(const tensor::KernelCall& call);
@@ -64,6 +68,7 @@ class NvidiaDevice {
 
  private:
   struct FreeHostMemory;
+  void give_back() const;  // what the pool keeps and nobody uses, once the compute lane is idle
   FunctionHandle* function_of(const char* entry);
   Blas& blas();
   std::string product_prefix() const;  // of the kinds of products here

@@ -28,4 +28,10 @@ void fail_stand_in(int result) {
   fail(result);
 }
 
+std::int64_t waits_of_stand_in() {
+  std::int64_t (*waits)() = nullptr;
+  Library(stand_in_driver).take("troika_stand_in_waits", &waits);
+  return waits();
+}
+
 }  // namespace troika::gpu

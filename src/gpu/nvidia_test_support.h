@@ -1,6 +1,7 @@
 // GPUs over the stand-ins of the driver and of cuBLASLt.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "gpu/nvidia.h"
@@ -17,5 +18,8 @@ std::int64_t stand_in_attentions();
 
 // What the stand-in driver answers from now on to all that is queued or asked for: a CUresult.
 void fail_stand_in(int result);
+
+// How often the host has waited for one of the stand-in driver's devices so far.
+std::int64_t waits_of_stand_in();
 
 }  // namespace troika::gpu

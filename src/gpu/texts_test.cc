@@ -7,8 +7,8 @@
 namespace troika::gpu {
 namespace {
 
-TEST(AttentionTexts, AreGoodInBothLanguages) {
-  for (const base::Bilingual& text : base::every_text_of(attention_texts)) EXPECT_EQ(base::fault_of(text), "") << text.english;
+TEST(GpuTexts, AreGoodInBothLanguages) {
+  for (const base::Bilingual& text : base::every_text_of(gpu_texts)) EXPECT_EQ(base::fault_of(text), "") << text.english;
 }
 
 }  // namespace

@@ -178,13 +178,16 @@ SavedBytes segment_saved_bytes(const config::ModelSettings& model, const Microba
   return bytes;
 }
 
-std::int64_t attention_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch,
-                                      base::Repeatable repeatable) {
+std::int64_t block_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch,
+                                  base::Repeatable repeatable) {
   const LocalWidths widths = local_widths(model, microbatch.share);
-  const std::int64_t B = microbatch.B, T = microbatch.T, n = widths.heads.count, k = widths.kv_heads.count, H = model.head_dim;
-  const std::int64_t by_products = 2 * cuda::scores_bytes(n, T, T) + B * T * k * H * 2 * 4;
-  if (microbatch.precision == config::Precision::fp32 || n % k != 0 || !cuda::flash_fits(repeatable, T, T)) return by_products;
-  return std::max(by_products, cuda::flash_bytes(cuda::flash_piece({B, n, k, T, T, H}, repeatable), repeatable));
+  const std::int64_t B = microbatch.B, T = microbatch.T, M = B * T, H = model.head_dim, n = widths.heads.count,
+                     k = widths.kv_heads.count, f = widths.ffn.count, element_bytes = bytes_of(microbatch.precision);
+  const std::int64_t feed_forward = element_bytes * M * (sizes_of(model).inputs + 1) * f;
+  std::int64_t attention = 2 * cuda::scores_bytes(n, T, T) + M * 2 * k * H * 4;
+  if (microbatch.precision != config::Precision::fp32 && n % k == 0 && cuda::flash_fits(repeatable, T, T))
+    attention = std::max(attention, cuda::flash_bytes(cuda::flash_piece({B, n, k, T, T, H}, repeatable), repeatable));
+  return std::max(feed_forward, attention + element_bytes * M * (f + n * H + model.hidden));
 }
 
 }  // namespace troika::shape

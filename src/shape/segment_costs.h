@@ -41,9 +41,10 @@ struct SavedBytes {
 SavedBytes segment_saved_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch,
                                SavedActivations saved, const Trained& trained = {});
 
-// What attention computes a block's backward with on a GPU beside these, at most: by products (cuda/score_chunks.h) scores and their
-// gradients of a chunk of queries, gradients of keys and values in fp32; by cuDNN what cuda/flash_pieces.h counts.
-std::int64_t attention_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch,
-                                      base::Repeatable repeatable);
+// What the backward of a block holds at most on a GPU beside what was saved for it, in one of two moments. The feed-forward: gradients
+// of its inner values and of its inputs. Attention: by products (cuda/score_chunks.h) scores and their gradients of a chunk of
+// queries, gradients of keys and values in fp32, or by cuDNN what cuda/flash_pieces.h counts; gradients of its output, of the sum,
+// and what the feed-forward's weights wait for.
+std::int64_t block_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch, base::Repeatable repeatable);
 
 }  // namespace troika::shape

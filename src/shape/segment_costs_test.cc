@@ -44,23 +44,29 @@ TEST(SavedBytes, OfSegmentsThatAreComputedAgainAreNone) {
   EXPECT_EQ(bytes.half, segment_saved_bytes(narrow(true), {2, 5}, SavedActivations::all).half);
 }
 
-TEST(AttentionBackward, OfABlockIsTheArithmetic) {
+TEST(BlockBackward, OnAGpuIsTheArithmeticOfTheLargerMoment) {
   config::ModelSettings model;
+  model.hidden = 1024;
   model.heads = 16;
   model.kv_heads = 8;
   model.head_dim = 128;
+  model.ffn = 3072;
   model.vocab = 1000;
   const MicrobatchShape whole{8, 2048, {}, SequenceParallel::off, config::Precision::bf16},
       half{8, 128, {1, 2}, SequenceParallel::off, config::Precision::bf16};
-  const std::int64_t of_products = 2 * 4 * 16 * 2048 * 512 + 8 * 2048 * 8 * 128 * (4 + 4);
-  EXPECT_EQ(attention_backward_bytes(model, whole, Repeatable::yes), of_products);
+  EXPECT_EQ(block_backward_bytes(model, whole, Repeatable::yes),
+            2 * 4 * 16 * 2048 * 512 + 8 * 2048 * (8 * 128 * (4 + 4) + 2 * (3072 + 16 * 128 + 1024)));
   const std::int64_t heads = 8 * 8, of_each_head = 2 * 2 * heads * 128 * 128, dots = 4 * heads * 128;
-  EXPECT_EQ(attention_backward_bytes(model, half, Repeatable::yes), 2 * heads * 128 * 128 + of_each_head + dots);
-  EXPECT_EQ(attention_backward_bytes(model, half, Repeatable::no), 2 * 4 * heads * 128 * 128 + of_each_head + dots);
+  const std::int64_t others = 8 * 128 * 2 * (1536 + 8 * 128 + 1024);
+  EXPECT_EQ(block_backward_bytes(model, half, Repeatable::yes), 2 * heads * 128 * 128 + of_each_head + dots + others);
+  EXPECT_EQ(block_backward_bytes(model, half, Repeatable::no), 2 * 4 * heads * 128 * 128 + of_each_head + dots + others);
   MicrobatchShape single = half;
   single.precision = config::Precision::fp32;
-  EXPECT_EQ(attention_backward_bytes(model, single, Repeatable::yes), 2 * 4 * 8 * 128 * 128 + 8 * 128 * 4 * 128 * (4 + 4))
+  EXPECT_EQ(block_backward_bytes(model, single, Repeatable::yes),
+            2 * 4 * 8 * 128 * 128 + 8 * 128 * (4 * 128 * (4 + 4) + 4 * (1536 + 8 * 128 + 1024)))
       << "cuDNN does not compute it";
+  model.ffn = 8192;
+  EXPECT_EQ(block_backward_bytes(model, whole, Repeatable::yes), 2 * 8 * 2048 * 3 * 8192);
 }
 
 TEST(OutputLoss, ChunksOfAGpuAreLarger) {

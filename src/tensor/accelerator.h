@@ -36,7 +36,7 @@ enum class AttentionMask { none, causal };
 using base::Repeatable;
 
 // Bytes of a device's memory that this process holds: what its tensors take, and what is kept for them.
-// Peaks: since the first use.
+// Peaks: since the first use, or begin_peaks().
 struct PoolBytes {
   std::int64_t used = 0, used_peak = 0, reserved = 0, reserved_peak = 0;
 };
@@ -61,6 +61,7 @@ class Accelerator {
   virtual GpuTraits traits(const Device& device) = 0;
   virtual std::int64_t free_bytes(const Device& device) = 0;
   virtual PoolBytes memory(const Device& device) = 0;
+  virtual void begin_peaks(const Device& device) = 0;  // from now on, when what is kept and not used has gone back to the device
   virtual std::shared_ptr<Memory> allocate(std::size_t bytes, const Device& device) = 0;  // OutOfMemory
   virtual std::unique_ptr<Streams> make_streams(const Device& device) = 0;                // for one rank's thread
   virtual void synchronize(const Device& device) = 0;

@@ -291,10 +291,10 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
   Saving saving;
   if (request.trial == nullptr) {
     session.connect_savers();
-    saving = decide_saving(plan, free_host_bytes(request), *session.channels().saving);
+    saving = decide_saving(plan, machine.device, free_host_bytes(request), *session.channels().saving);
   }
   if (!saving.snapshot_bytes.empty()) plan::count_snapshots(&plan, saving.snapshot_bytes);
-  std::vector<std::string> lines = plan::describe(plan);
+  std::vector<std::string> lines = plan::describe(plan, place_of(machine.device));
   if (const std::string note = attention_note(plan, at, machine.device).english; !note.empty()) lines.push_back(note);
   lines.insert(lines.end(), saving.remarks.begin(), saving.remarks.end());
   for (const std::string& line : lines) {

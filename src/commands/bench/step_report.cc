@@ -96,14 +96,15 @@ std::string to_text(const StepReport& r) {
                       ideal_seconds(r.work, r.rates), r.rates.gemm_flops_per_second / 1e9,
                       r.rates.triad_bytes_per_second / 1e9, 100 * r.share_of_ideal());
   text += fmt::format("  first step  ended {:.2f} s after the process started\n", r.first_step_seconds);
-  text += fmt::format("  memory      {} resident at most in one rank, {} planned\n",
-                      base::format_bytes(r.peak_resident_bytes), base::format_bytes(r.planned_bytes));
+  const std::string planned = fmt::format(", {} planned", base::format_bytes(r.planned_bytes));
+  text += fmt::format("  memory      {} resident at most in one rank{}\n", base::format_bytes(r.peak_resident_bytes),
+                      r.device.empty() ? planned : "");
   if (r.device.empty()) return text;
   text += fmt::format("  host        {:.4f} s until a step is queued, then {:.4f} s until the device has done it\n",
                       median_after_first(r.queued_seconds), median_after_first(r.awaited_seconds));
-  text += fmt::format("  device      {} allocated at most, {} reserved, {} planned; {}\n",
+  text += fmt::format("  device      {} allocated at most, {} reserved{}; {}\n",
                       base::format_bytes(r.device_used_peak_bytes), base::format_bytes(r.device_reserved_peak_bytes),
-                      base::format_bytes(r.planned_bytes), r.device);
+                      planned, r.device);
   return text;
 }
 

@@ -1,9 +1,13 @@
 // Runs on GPUs that are stand-ins (tests/gpu) beside runs on the CPU: losses, layouts, what a failing device is called.
 #include <gmock/gmock.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/file.h"
@@ -165,6 +169,77 @@ TEST_F(GpuRuns, AreMeasuredByTheDevicesClockAndItsMemory) {
     EXPECT_THAT(of_step.output, HasSubstr(key));
 }
 
+// As "batch   a microbatch of 4 was computed: tensors take 912.4 KiB of the GPU at most, ..." has it.
+double bytes_behind(const std::string& text, const std::string& words) {
+  const auto at = text.find(words);
+  if (at == std::string::npos) return 0;
+  const std::string number = text.substr(at + words.size(), 20);
+  const double unit = number.find(" MiB") < number.find(" of") ? 1 << 20 : number.find(" KiB") < number.find(" of") ? 1 << 10 : 0;
+  return std::stod(number) * unit;
+}
+
+TEST_F(GpuRuns, TakeTheMicrobatchThatTheDeviceHasComputed) {
+  const Words find{"--find-micro-batch-size", "true"};
+  const auto found = [&](const std::string& out, const Variables& more) {
+    const End end = run(train("cuda", out, find), stand_ins(more));
+    EXPECT_EQ(end.code, 0) << end.output;
+    return end.output;
+  };
+  const std::string alone = found("alone", {});
+  EXPECT_THAT(alone, HasSubstr("batch   a microbatch of 4 was computed: "));
+  EXPECT_THAT(alone, HasSubstr("global 4 = micro 4 x 1 microbatch"));
+  const double taken = bytes_behind(alone, "tensors take ");
+  ASSERT_GT(taken, 0) << alone;
+  const double workspace = 32 << 20, all = std::int64_t{4} << 30;  // of cuBLASLt; the stand-in's memory
+  const auto others = static_cast<std::int64_t>(all - workspace - 0.97 * taken);
+  const std::string shared = found("shared", {{"TROIKA_STAND_IN_OTHERS_BYTES", std::to_string(others)}});
+  EXPECT_THAT(shared, HasSubstr("batch   micro batch 4 fits"));
+  EXPECT_THAT(shared, HasSubstr("batch   a microbatch of 4 does not fit after all: rank 0's GPU has no room for the "));
+  EXPECT_THAT(shared, HasSubstr("; trying 2\n"));
+  EXPECT_THAT(shared, HasSubstr("batch   a microbatch of 2 was computed: "));
+  EXPECT_THAT(shared, HasSubstr("global 4 = micro 2 x 2 microbatches"));
+  EXPECT_EQ(read_rows(folder_ / "shared").size(), 3U);
+}
+
+TEST_F(GpuRuns, OverALibraryOfMessagesThatIsTooOldGoOverTcpAndSayWhy) {
+  base::make_directories(folder_ / "nccl");
+  ASSERT_EQ(::symlink(TROIKA_BINARY_DIR "/libcomm_nccl_too_old.so", (folder_ / "nccl/libnccl.so.2").c_str()), 0);
+  const int port = free_port();
+  std::vector<std::unique_ptr<Program>> ranks;
+  for (int rank = 0; rank < 2; ++rank) {
+    Variables variables = stand_ins(as_torchrun(rank, 2, port));
+    variables["LD_LIBRARY_PATH"] = (folder_ / "nccl:") + variables["LD_LIBRARY_PATH"];
+    ranks.push_back(std::make_unique<Program>(train("cuda", "over-tcp", {"--dp", "2"}), variables));
+  }
+  std::string said;
+  for (const auto& rank : ranks) {
+    const End end = rank->wait();
+    EXPECT_EQ(end.code, 0) << end.output;
+    said += end.output;
+  }
+  EXPECT_THAT(said, HasSubstr("note: messages between GPUs go over TCP, through host memory, which is slower than NCCL: 'libnccl.so.2' is "
+                              "NCCL 2.21.5, but versions from 2.28.0 to 2.99 are needed: install NCCL 2.28 or later"));
+  EXPECT_THAT(base::read_file(folder_ / "over-tcp/logs/rank-00001.log"), HasSubstr("messages between devices: TCP, through host memory"));
+  EXPECT_EQ(read_rows(folder_ / "over-tcp").size(), 3U);
+}
+
+TEST_F(GpuRuns, HaveTheMemoryOfTheirDeviceBesideThePlan) {
+  const Rows rows = rows_of("cuda", "memory", {"--train.steps", "1"});
+  ASSERT_EQ(rows.size(), 1U);
+  const auto& told = rows.front().extra;
+  EXPECT_GT(told.at("gpu_allocated_peak_bytes"), 1 << 20);
+  EXPECT_GE(told.at("gpu_reserved_peak_bytes"), told.at("gpu_allocated_peak_bytes"));
+  EXPECT_GT(told.at("gpu_planned_bytes"), std::int64_t{1} << 30);
+  EXPECT_THAT(base::read_file(folder_ / "memory/logs/rank-00000.log"), HasSubstr("memory of the GPU: "));
+}
+
+TEST_F(GpuRuns, ComputeOnTheProcessorWhereNoCardIsNewEnough) {
+  const End end = run(train("auto", "old", {"--train.steps", "1"}), stand_ins({{"TROIKA_STAND_IN_CAPABILITY", "75"}}));
+  EXPECT_EQ(end.code, 0) << end.output;
+  EXPECT_THAT(end.output, HasSubstr("memory  largest rank "));
+  EXPECT_EQ(end.output.find("of its GPU"), std::string::npos) << end.output;
+}
+
 TEST_F(GpuRuns, SayWhatTheDeviceLacks) {
   const auto refusal = [&](const Variables& more) { return run(train("cuda", "refused"), stand_ins(more)); };
   const End full = refusal({{"TROIKA_STAND_IN_BYTES", std::to_string(20 << 20)}});
@@ -172,7 +247,8 @@ TEST_F(GpuRuns, SayWhatTheDeviceLacks) {
   EXPECT_THAT(full.output, HasSubstr("MiB"));
   const End old = refusal({{"TROIKA_STAND_IN_CAPABILITY", "75"}});
   EXPECT_EQ(old.code, 2);
-  EXPECT_THAT(old.output, HasSubstr("compute capability 7.5"));
+  EXPECT_THAT(old.output, HasSubstr("train.device is 'cuda', but Troika's kernels need compute capability 8.0 or later, and this card has 7.5"));
+  EXPECT_EQ(old.output.find("preparing"), std::string::npos);
   const End driver = refusal({{"TROIKA_STAND_IN_DRIVER", "11040"}});
   EXPECT_EQ(driver.code, 2);
   EXPECT_THAT(driver.output, HasSubstr("11.4"));
