@@ -142,6 +142,7 @@ for part in "$@"; do
     4) title "4 devices"
        build gpu_unit_test comm_unit_test comm_fault_test kernels_parity_test
        run_tests "$root/build/release" gpu_unit_test
+       run_tests "$root/build/release" kernels_parity_test 'FlashAttention*'
        run_tests "$root/build/release" comm_unit_test 'Nccl*'
        run_tests "$root/build/release" comm_fault_test 'Nccl*' ;;
     5) title "5 plans" && ask_for_plans ;;
