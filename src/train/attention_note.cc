@@ -16,10 +16,11 @@ sharding::LocalAttention attention_of(const plan::Plan& plan, const mesh::Coordi
   const config::ModelSettings& model = plan.model();
   const shape::LocalWidths widths = shape::local_widths(model, {at.tp, plan.shape.tp});
   const tensor::TensorType type{model::dtype_of(plan.precision()), device};
-  const std::int64_t B = plan.resolved.batch.micro;
+  const std::int64_t B = plan.resolved.batch.micro, n = widths.heads.count, k = widths.kv_heads.count, H = model.head_dim;
   sharding::LocalAttention local;
-  local.q_BtnH = tensor::empty({B, t, widths.heads.count, model.head_dim}, type);
-  local.k_BtkH = local.v_BtkH = tensor::empty({B, t, widths.kv_heads.count, model.head_dim}, type);
+  local.q_BtnH = tensor::empty({B, t, n, H}, type);
+  local.k_BtkH = tensor::empty({B, t, k, H}, type);
+  local.v_BtkH = tensor::empty({B, t, n + 2 * k, H}, type).narrow(2, n + k, k);  // as the joint projection leaves it
   local.kv_of_head = shape::kv_of_head(model, widths);
   return local;
 }
