@@ -20,7 +20,6 @@ class DeathsOnGpus : public GpusOverNccl {
   static constexpr double patience_seconds = 60, limit_seconds = 30;
 
   DeathsOnGpus() {
-    runs_.settings.model.layers = 2;
     runs_.settings.train.steps = 1;
     runs_.settings.batch.global_batch_size = 2;
   }
@@ -33,6 +32,8 @@ class DeathsOnGpus : public GpusOverNccl {
   // At every `stride`th message of every rank, in both ways by turns.
   void expect_that_all_end(Devices devices, std::initializer_list<const char*> layouts, std::int64_t stride) {
     for (const std::string layout : layouts) {
+      const bool many_stages = layout.find("interleaved") != std::string::npos || layout.find("pp 4") != std::string::npos;
+      runs_.settings.model.layers = many_stages ? 4 : 2;
       constexpr std::int64_t never = std::int64_t{1} << 60;
       const End whole = one(devices, layout, 0, never, Death::reported);
       ASSERT_THAT(whole.errors, Each("")) << layout;
