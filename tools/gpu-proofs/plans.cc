@@ -59,7 +59,7 @@ void ask(const std::shared_ptr<const CudnnApi>& api, const Gpu& gpu, CudnnObject
     found = error.what();
   }
   const std::int64_t most = cuda::flash_bytes({s.B, s.n, s.k, s.T, s.S, s.H}, repeatable);
-  const bool right = lacks.english.empty() == found.empty() && (pass == FlashPlan::Pass::forward ? bytes == 0 : bytes <= most);
+  const bool right = lacks.english.empty() == found.empty() && bytes <= (pass == FlashPlan::Pass::forward ? 4096 : most);
   ++count->asked;
   if (right) return;
   ++count->wrong;
