@@ -6,7 +6,7 @@
 #   tools/gpu-check.sh                      the lines that tell most, of all three, in 10 minutes at most
 #   tools/gpu-check.sh --cards 2            what one GPU cannot show: layouts over NCCL, and the death of a rank in each
 #   tools/gpu-check.sh --dry [PART]         without a GPU: prepares every line and checks its settings; what is small runs with
-#                                           troika-stand-in over the stand-ins of the driver and of cuBLASLt
+#                                           troika-stand-in over the stand-ins of the driver, cuBLASLt and cuDNN
 #   tools/gpu-check.sh --pack FILE.tar.gz   all that a machine with a GPU needs, without sources: at most 40 MB
 #
 #   --program FILE      troika [beside this script, else build/release/troika; --dry: build/release/troika-stand-in]
@@ -335,6 +335,23 @@ gpt2() {
   train cuda gpu-gpt2 --fp32 --model.architecture gpt2 --data.packing true
   near gpu-gpt2 cpu-gpt2 1e-4
 }
+by_products() { # by_products COMMAND...: in an environment whose cuDNN is none, with all else of the active one
+  local packages=$scratch/no-cudnn/lib/python3/site-packages/nvidia package
+  mkdir -p "$packages/cudnn/lib"
+  : > "$packages/cudnn/lib/libcudnn.so.9"
+  for package in ${VIRTUAL_ENV:+"$VIRTUAL_ENV"/lib/python*/site-packages/nvidia/*}; do
+    [ ! -d "$package" ] || [ "$(basename "$package")" = cudnn ] || ln -sfn "$package" "$packages/"
+  done
+  VIRTUAL_ENV=$scratch/no-cudnn "$@"
+}
+both_attentions() { # cuDNN's beside products in chunks
+  reference reference --bf16
+  by_products train cuda by-products --bf16
+  prepared && return 0
+  ! grep -rqs 'by products in chunks' "$scratch/reference" || cannot "there is no cuDNN that takes it"
+  grep -rqs 'by products in chunks' "$scratch/by-products" || { fails "attention is not by products without cuDNN" || return 1; }
+  near by-products reference 0.02
+}
 equal_to_reference() { # equal_to_reference NAME SETTING...: on one rank
   reference reference --bf16
   train cuda "$1" --bf16 "${@:2}"
@@ -597,6 +614,7 @@ one_card() {
   line A 35 30 small cpu-fp32 beside_cpu fp32 1e-4
   line A 25 20 small cpu-bf16 beside_cpu bf16 0.02
   line A 25 15 small cpu-gpt2 gpt2
+  line A 15 10 small attention both_attentions
   line A 20 15 small twice equal_to_reference twice
   line A 15 0 small micro-batch other_micro_batch
   line A 15 10 small recompute equal_to_reference recompute --recompute full
@@ -608,11 +626,11 @@ one_card() {
   line A 10 0 small generate generated
   line A 25 0 small lora-export lora
   line A 10 5 small too-large too_large
-  line A 40 0 small text-code text_code
+  line A 30 0 small text-code text_code
   line A 5 5 small no-device no_device
   line A 5 5 small wrong-number wrong_number
-  line A 70 0 large memcheck sanitized memcheck
-  line A 70 0 large racecheck sanitized racecheck
+  line A 60 0 large memcheck sanitized memcheck
+  line A 60 0 large racecheck sanitized racecheck
 
   line B 10 10 small small-kernels small_kernels
   line B 10 10 small small-step small_step
@@ -633,13 +651,14 @@ one_card() {
   line C 30 25 large base step_of qwen3-0.6b 8
   line C 30 25 large reproducible-run delta --reproducible run
   line C 30 0 large reproducible-off delta --reproducible off
+  line C 30 25 large attention-by-products by_products delta
   line C 30 0 large recompute-full delta --recompute full
   line C 30 0 large recompute-selective delta --recompute selective
   line C 35 0 large offload delta --parallel.offload host
   line C 45 0 large microbatches-8 delta --global-batch-size 64
   line C 35 0 large products-measured delta --train.products measured
-  line C 60 0 large torch-8b-lora torch_of qwen3-8b 4 eager --lora-rank 16
-  line C 120 0 large counters counters
+  line C 50 0 large torch-8b-lora torch_of qwen3-8b 4 eager --lora-rank 16
+  line C 105 0 large counters counters
   line C 90 60 small drift drift
 }
 if [ "$cards" = 2 ]; then two_cards; else one_card; fi

@@ -4,10 +4,12 @@
 #   1  code        every kernel of module cuda compiles for every kind of GPU without spilled registers, and has the entry that the
 #                  program looks for; the program with this code builds
 #   2  kernels     their tests pass on the host, and each planted fault in tools/gpu-proofs/ makes these tests fail
-#   3  signatures  each function that is loaded from the driver, cuBLASLt and NCCL has its signature in the headers of CUDA 12 and 13
-#   4  devices     the tests over stand-ins of the driver, cuBLASLt and NCCL pass
+#   3  signatures  each function that is loaded from the driver, cuBLASLt, cuDNN and NCCL has its signature in the headers of CUDA 12 and 13
+#   4  devices     the tests over stand-ins of the driver, cuBLASLt, cuDNN and NCCL pass
+#   5  plans       cuDNN, asked without a device, has kernels for what the program asks it for, and takes the memory that is counted;
+#                  it needs an active environment (VIRTUAL_ENV) with nvidia-cudnn-cu12, nvidia-cublas-cu12 and nvidia-cuda-nvrtc-cu12: 1.5 GB
 #
-#   tools/gpu-proofs.sh [1 2 3 4]      (default: all four)
+#   tools/gpu-proofs.sh [1 2 3 4 5]    (default: 1 to 4)
 #
 # Fetches nvcc and headers from the Python registry into build/gpu-proofs: 180 MB. JOBS: compilations at a time, all cores by default.
 set -euo pipefail
@@ -17,9 +19,9 @@ work=$root/build/gpu-proofs
 jobs=${JOBS:-$(nproc)}
 gpus="80 86 89 90 100 120"
 toolkits=(  # what belongs together
-  "nvidia-cuda-runtime-cu12==12.4.127 nvidia-cuda-nvcc-cu12==12.4.131 nvidia-cuda-cccl-cu12==12.9.27 nvidia-cublas-cu12==12.4.5.8 nvidia-nccl-cu12==2.28.9"
-  "nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-nvcc-cu12==12.9.86 nvidia-cuda-cccl-cu12==12.9.27 nvidia-cublas-cu12==12.9.1.4 nvidia-nccl-cu12==2.28.9"
-  "nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 nvidia-cuda-cccl==13.0.85 nvidia-cublas==13.0.2.14 nvidia-nccl-cu13==2.28.9"
+  "nvidia-cuda-runtime-cu12==12.4.127 nvidia-cuda-nvcc-cu12==12.4.131 nvidia-cuda-cccl-cu12==12.9.27 nvidia-cublas-cu12==12.4.5.8 nvidia-cudnn-cu12==9.10.2.21 nvidia-nccl-cu12==2.28.9"
+  "nvidia-cuda-runtime-cu12==12.9.79 nvidia-cuda-nvcc-cu12==12.9.86 nvidia-cuda-cccl-cu12==12.9.27 nvidia-cublas-cu12==12.9.1.4 nvidia-cudnn-cu12==9.28.0.42 nvidia-nccl-cu12==2.28.9"
+  "nvidia-cuda-runtime==13.0.96 nvidia-cuda-crt==13.0.88 nvidia-cuda-cccl==13.0.85 nvidia-cublas==13.0.2.14 nvidia-cudnn-cu13==9.28.0.42 nvidia-nccl-cu13==2.28.9"
 )
 
 die() {
@@ -117,6 +119,20 @@ check_signatures() {
   done
 }
 
+# --- 5: plans ---------------------------------------------------------------------------------------------------------
+
+ask_for_plans() {
+  local packages libraries=$work/no-driver
+  packages=$(ls -d "${VIRTUAL_ENV:-/none}"/lib/python3*/site-packages/nvidia 2> /dev/null) && [ -f "$packages/cudnn/lib/libcudnn.so.9" ] ||
+    die "the active environment has no cuDNN: pip install nvidia-cudnn-cu12 nvidia-cublas-cu12 nvidia-cuda-nvrtc-cu12 nvidia-cuda-runtime-cu12"
+  build troika_base
+  mkdir -p "$libraries"
+  gcc -shared -fPIC "$root/tools/gpu-proofs/no_driver.c" -o "$libraries/libcuda.so.1" || die "the stand-in for the driver does not compile"
+  g++ -std=c++17 -O1 -I"$root/src" "$root/tools/gpu-proofs/plans.cc" "$root"/src/gpu/{cudnn_api,flash_graph,flash_table,library}.cc "$root/build/release/src/base/libtroika_base.a" -lfmt -lxxhash -ldl -lpthread -o "$work/plans" || die "the questions do not compile"
+  LD_LIBRARY_PATH=$libraries:$packages/cudnn/lib:$packages/cublas/lib:$packages/cuda_nvrtc/lib:$packages/cuda_runtime/lib \
+    "$work/plans" "$packages/cudnn/lib/libcudnn.so.9" || die "the table and cuDNN differ"
+}
+
 [ $# -gt 0 ] || set -- 1 2 3 4
 for part in "$@"; do
   case $part in
@@ -126,8 +142,10 @@ for part in "$@"; do
     4) title "4 devices"
        build gpu_unit_test comm_unit_test comm_fault_test kernels_parity_test
        run_tests "$root/build/release" gpu_unit_test
+       run_tests "$root/build/release" kernels_parity_test 'FlashAttention*'
        run_tests "$root/build/release" comm_unit_test 'Nccl*'
        run_tests "$root/build/release" comm_fault_test 'Nccl*' ;;
+    5) title "5 plans" && ask_for_plans ;;
     *) die "there is no part $part" ;;
   esac
 done

@@ -75,6 +75,7 @@ Summary: Troika with NVIDIA's libraries for training on GPUs
 License-Expression: Apache-2.0
 Requires-Dist: troika-train=={version}
 Requires-Dist: nvidia-cublas-cu12>=12.4
+Requires-Dist: nvidia-cudnn-cu12>=9.10.2
 Requires-Dist: nvidia-nccl-cu12>=2.28
 """
 cuda_name = f"troika_train_cuda-{version}"

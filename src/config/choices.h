@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/repeatable.h"
+
 namespace troika::config {
 
 template <std::size_t n>
@@ -75,6 +77,7 @@ enum class Reproducible { run, bits, layout, off };
 constexpr Words<4> words_of(Reproducible) { return {"run", "bits", "layout", "off"}; }
 // Whether sums of gradients are in fp32, in the order that a layout gives them.
 constexpr bool adds_in_floats(Reproducible r) { return r == Reproducible::layout || r == Reproducible::off; }
+constexpr base::Repeatable repeatable(Reproducible r) { return r == Reproducible::off ? base::Repeatable::no : base::Repeatable::yes; }
 
 // train.products: where the algorithms of products on a GPU come from, the library's recommendation or the device's clock.
 enum class Products { recommended, measured };

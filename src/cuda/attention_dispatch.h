@@ -41,12 +41,6 @@ void head_dots(const Run& run, const HeadRows& rows, Dtype dtype, const void* a,
   });
 }
 
-// What of x is infinite becomes `by`.
-template <class Run>
-void replace_infinity(const Run& run, std::int64_t count, float* x, float by) {
-  run(EachElement<ReplaceInfinity, 1>{{x, by}, count});
-}
-
 // An output of attention and its log-sum-exp.
 struct AttentionPart {
   const float *out = nullptr, *lse = nullptr;

@@ -124,15 +124,6 @@ struct HeadDots {
 
 // Bodies of each_element.h.
 
-struct ReplaceInfinity {
-  float* x;
-  float by;
-  template <int n>
-  TROIKA_DEVICE void at(std::int64_t i) const {
-    if ((bits_of(x[i]) & 0x7fffffffu) == 0x7f800000u) x[i] = by;
-  }
-};
-
 // The outputs of two parts, each times its share exp(lse - total); none of a part that saw no key.
 struct SumOfShares {
   HeadRows rows;

@@ -91,13 +91,14 @@ std::vector<Finding> check_gpu_links(const HostView& view) {
   return findings;
 }
 
-// Without NCCL messages between GPUs go over TCP, which one GPU has no need of.
+// Without cuDNN attention is computed all the same, but slower. Without NCCL messages between GPUs go over TCP, which one GPU has no need of.
 std::vector<Finding> check_gpu_libraries(const HostView& view) {
   if (std::vector<Finding> none = nothing_to_look_at(view, tell(Text::gpu_libraries_wanted)); !none.empty()) return none;
   const Gpus& gpus = *view.measured->gpus;
   const bool several = gpus.cards.size() > 1 || view.want.hosts == Want::Hosts::several;
   return {library_found("CUDA", gpus.driver, Status::warn, Text::gpu_driver_library_advice),
           library_found("cuBLASLt", gpus.blas, Status::warn, Text::gpu_blas_advice),
+          library_found("cuDNN", gpus.cudnn, Status::warn, Text::gpu_cudnn_advice),
           library_found("NCCL", gpus.nccl, several ? Status::warn : Status::note, Text::gpu_nccl_advice)};
 }
 

@@ -27,6 +27,7 @@ class GpuHost : public testing::Test {
     gpus.cards = {{"NVIDIA H100", 9, 0, 78 * GiB, ""}, {"NVIDIA H100", 9, 0, 78 * GiB, ""}};
     gpus.driver = {"/usr/lib/libcuda.so.1", "12.8", ""};
     gpus.blas = {"/venv/lib/libcublasLt.so.12", "12.8.4", ""};
+    gpus.cudnn = {"/venv/lib/libcudnn.so.9", "9.28.0", ""};
     gpus.nccl = {"/venv/lib/libnccl.so.2", "2.28.9", ""};
     host.measured().gpus = gpus;
   }
@@ -48,6 +49,7 @@ TEST_F(GpuHost, ThatIsWellTellsCardsLinksAndLibraries) {
               ElementsAre(AllOf(HasSubstr("ok GPU 0000:1b:00.0"), HasSubstr("16 of 16")), HasSubstr("ok GPU 0000:43:00.0")));
   EXPECT_THAT(measured("gpu_libraries"), ElementsAre("ok CUDA 12.8 (/usr/lib/libcuda.so.1)",
                                                      "ok cuBLASLt 12.8.4 (/venv/lib/libcublasLt.so.12)",
+                                                     "ok cuDNN 9.28.0 (/venv/lib/libcudnn.so.9)",
                                                      "ok NCCL 2.28.9 (/venv/lib/libnccl.so.2)"));
 }
 
@@ -78,8 +80,9 @@ TEST_F(GpuHost, WhoseCardHasLostLanesNamesIt) {
 
 TEST_F(GpuHost, WithoutALibraryNamesWhatWouldDo) {
   gpus().blas = {"", "", "neither libcublasLt.so.13 nor libcublasLt.so.12"};
+  gpus().cudnn = {"", "", "no libcudnn.so.9"};
   gpus().nccl = {"", "", "'libnccl.so.2' is NCCL 2.27.3, but versions from 2.28.0 to 2.99 are needed"};
-  EXPECT_THAT(host.said("gpu_libraries"), AllOf(HasSubstr("warn Install cuBLASLt"), HasSubstr("warn Install NCCL 2.28")));
+  EXPECT_THAT(host.said("gpu_libraries"), AllOf(HasSubstr("warn Install cuBLASLt"), HasSubstr("warn Install cuDNN 9.10.2"), HasSubstr("warn Install NCCL 2.28")));
   gpus().cards.pop_back();
   EXPECT_THAT(host.said("gpu_libraries"), HasSubstr("note Install NCCL")) << "one card sends no messages";
   host.view.want.hosts = Want::Hosts::several;
@@ -100,7 +103,7 @@ TEST(HostWithoutGpus, OpensNothing) {
 
 TEST(OpenGpus, SaysOfEachLibraryWhatItIsOrWhyItIsNotThere) {
   const Gpus gpus = open_gpus();
-  for (const Gpus::Library* library : {&gpus.driver, &gpus.blas, &gpus.nccl}) {
+  for (const Gpus::Library* library : {&gpus.driver, &gpus.blas, &gpus.cudnn, &gpus.nccl}) {
     EXPECT_NE(library->version.empty(), library->trouble.empty()) << library->version;
     EXPECT_EQ(library->version.empty(), library->file.empty());
   }

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "comm/nccl_api.h"
 #include "gpu/blas.h"
+#include "gpu/cudnn_api.h"
 #include "gpu/device.h"
 #include "gpu/driver.h"
 #include "gpu/library.h"
@@ -46,6 +47,9 @@ Gpus open_gpus() {
   const std::string blas = gpu::find_library(gpu::library_folders(), gpu::blas_libraries);
   gpus.blas = blas.empty() ? Gpus::Library{"", "", "neither libcublasLt.so.13 nor libcublasLt.so.12"}
                            : look_for(blas, [&] { return gpu::blas_version(*gpu::load_blas(blas)); });
+  const std::string cudnn = gpu::find_library(gpu::library_folders(), gpu::cudnn_libraries);
+  gpus.cudnn = cudnn.empty() ? Gpus::Library{"", "", "no libcudnn.so.9"}
+                             : look_for(cudnn, [&] { return gpu::cudnn_version(*gpu::load_cudnn(cudnn)); });
   gpus.nccl = look_for(comm::nccl::usual_library, [] {
     return comm::nccl::version_text(comm::nccl::load(comm::nccl::usual_library)->version);
   });

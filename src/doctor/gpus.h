@@ -20,7 +20,7 @@ struct Gpus {
   };
   std::vector<Card> cards;  // cuda:0 and on
   std::string trouble;      // why there are none; "": there are some
-  Library driver, blas, nccl;
+  Library driver, blas, cudnn, nccl;
 };
 
 // Loads the libraries that a run would load, and opens every card: some tenths of a second each. For hosts with a driver.

@@ -171,6 +171,8 @@
     "请使 NVIDIA 驱动的 libcuda.so.1 在此可用：容器中使用 --gpus all 和 NVIDIA 的 container toolkit。") \
   T(gpu_blas_advice, "Install cuBLASLt 12.4 or later into the active Python environment: pip install nvidia-cublas.", \
     "请在当前 Python 环境中安装 cuBLASLt 12.4 或更新版本：pip install nvidia-cublas。") \
+  T(gpu_cudnn_advice, "Install cuDNN 9.10.2 or later into the active Python environment: pip install nvidia-cudnn-cu13 (or nvidia-cudnn-cu12); without it attention is computed by products in chunks.", \
+    "请在当前 Python 环境中安装 cuDNN 9.10.2 或更新版本：pip install nvidia-cudnn-cu13（或 nvidia-cudnn-cu12）；没有它，注意力用分块矩阵乘法计算。") \
   T(gpu_nccl_advice, "Install NCCL 2.28 or later (pip install nvidia-nccl-cu13) and put its folder into LD_LIBRARY_PATH; without it messages between GPUs go over TCP.", \
     "请安装 NCCL 2.28 或更新版本（pip install nvidia-nccl-cu13）并把其目录加入 LD_LIBRARY_PATH；没有它，GPU 之间的消息会走 TCP。") \
   T(sync_wanted, "0.1 to 50 ms to write 4 KiB through", "写透 4 KiB 用时 0.1 到 50 毫秒") \

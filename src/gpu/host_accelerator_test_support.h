@@ -16,7 +16,7 @@ class HostAccelerator : public DeviceOperations {
   explicit HostAccelerator(int devices = 1);
   ~HostAccelerator() override;
   int devices() const override { return devices_; }
-  tensor::GpuTraits traits(const tensor::Device&) override { return {"a host", 0, 0, 1, 0, ""}; }
+  tensor::GpuTraits traits(const tensor::Device&) override { return {"a host", 0, 0, 1, 0, "", ""}; }
   std::int64_t free_bytes(const tensor::Device&) override { return std::int64_t{1} << 30; }
   tensor::PoolBytes memory(const tensor::Device&) override { return {}; }
   void begin_peaks(const tensor::Device&) override {}
@@ -27,6 +27,7 @@ class HostAccelerator : public DeviceOperations {
   void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias,
                 tensor::Sum sum) override;
   using DeviceOperations::multiply;
+  base::Text attention_lacks(const tensor::AttentionOperands&) override { return base::verbatim("a host has no library for it"); }
 
   std::int64_t launches() const { return launches_; }
   std::int64_t products() const { return products_; }

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <atomic>
 #include <mutex>
 #include <utility>
 
@@ -36,12 +37,29 @@ std::string blas_of(const NvidiaParts& parts) {
   return found;
 }
 
+// Null and `why` where there is none that can be used.
+std::shared_ptr<const CudnnApi> cudnn_of(const NvidiaParts& parts, base::Text* why) {
+  const std::string found = parts.cudnn.empty() ? find_library(library_folders(), cudnn_libraries) : parts.cudnn;
+  *why = base::say(attention_texts.missing);
+  if (found.empty()) return nullptr;
+  try {
+    return load_cudnn(found);
+  } catch (const base::ConfigError& error) {
+    *why = base::text_of(error);
+    return nullptr;
+  }
+}
+
 }  // namespace
 
 struct Nvidia::Impl {
   std::shared_ptr<const Driver> driver;
   std::shared_ptr<const BlasApi> blas;
+  std::shared_ptr<const CudnnApi> cudnn;  // may be null
+  base::Text without_cudnn;               // why it is
+  std::int64_t flash_bytes = 0;
   std::vector<DeviceCode> code;
+  std::atomic<tensor::Repeatable> repeatable{tensor::Repeatable::yes};
   int count = 0;
   std::mutex mutex;  // guards what follows
   std::vector<std::unique_ptr<NvidiaDevice>> opened;
@@ -53,6 +71,8 @@ Nvidia::Nvidia(NvidiaParts parts) : impl_(std::make_unique<Impl>()) {
   impl_->driver->check(impl_->driver->device_count(&impl_->count), "counting the devices");
   if (impl_->count == 0) throw base::ConfigError(base::say(gpu_texts.no_devices));
   impl_->blas = load_blas(blas_of(parts));
+  impl_->cudnn = cudnn_of(parts, &impl_->without_cudnn);
+  impl_->flash_bytes = parts.flash_bytes;
   impl_->code = std::move(parts.code);
   impl_->opened.resize(static_cast<std::size_t>(impl_->count));
 }
@@ -69,7 +89,8 @@ NvidiaDevice& Nvidia::of(const Device& device) {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   std::unique_ptr<NvidiaDevice>& opened = impl_->opened[static_cast<std::size_t>(device.index())];
   if (opened == nullptr)
-    opened = std::make_unique<NvidiaDevice>(impl_->driver, device.index(), device, impl_->code, impl_->blas);
+    opened = std::make_unique<NvidiaDevice>(impl_->driver, device.index(), device, impl_->code, impl_->blas, impl_->cudnn,
+                                            impl_->flash_bytes);
   return *opened;
 }
 
@@ -97,6 +118,24 @@ void Nvidia::launch(const Device& device, const tensor::KernelCall& call) { of(d
 void Nvidia::multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Tensor& bias, tensor::Sum sum) {
   of(out.device()).multiply(a, b, out, bias, sum);
 }
+
+bool Nvidia::attend(const tensor::AttentionOperands& of, const Tensor& out, const Tensor& lse) {
+  Cudnn* const cudnn = this->of(out.device()).cudnn();
+  return cudnn != nullptr && cudnn->attend(of, out, lse);
+}
+
+bool Nvidia::attend_backward(const tensor::AttentionOperands& of, const Tensor& dout, const Tensor& out, const Tensor& lse,
+                             const Tensor& dq, const Tensor& dk, const Tensor& dv) {
+  Cudnn* const cudnn = this->of(out.device()).cudnn();
+  return cudnn != nullptr && cudnn->attend_backward(of, impl_->repeatable, dout, out, lse, dq, dk, dv);
+}
+
+base::Text Nvidia::attention_lacks(const tensor::AttentionOperands& of) {
+  Cudnn* const cudnn = this->of(of.q_BTnH.device()).cudnn();
+  return cudnn == nullptr ? impl_->without_cudnn : cudnn->lacks(of, impl_->repeatable);
+}
+
+void Nvidia::set_repeatable(tensor::Repeatable repeatable) { impl_->repeatable = repeatable; }
 
 std::size_t Nvidia::use_products(const Device& device, const std::vector<tensor::ProductChoice>& choices) {
   return of(device).use_products(choices);

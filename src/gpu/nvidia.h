@@ -1,15 +1,17 @@
-// The NVIDIA GPUs that this process can use, by the driver and cuBLASLt alone.
+// The NVIDIA GPUs that this process can use, by the driver, cuBLASLt and, where it is, cuDNN.
 //
 // Memory is taken from the driver's pool in the order of a device's compute lane, and goes back in that order, so whoever frees a
 // tensor while work on it is queued keeps no one waiting. The calling thread is given the device's context by every function here
 // that needs it, whichever thread it is.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "cuda/flash_pieces.h"
 #include "gpu/blas.h"
 #include "gpu/code.h"
 #include "gpu/driver.h"
@@ -24,6 +26,8 @@ struct NvidiaParts {
   std::string driver = usual_driver;
   std::string blas;                // the library's path or name; empty: found where library_folders() says
   std::vector<DeviceCode> code;    // empty: ConfigError, as this build has none
+  std::string cudnn = {};          // as `blas`; where it is missing or too old attention is by products
+  std::int64_t flash_bytes = cuda::most_flash_bytes;  // of gradients of scores that exist at a time in attention by cuDNN
 };
 
 class Nvidia final : public DeviceOperations {
@@ -45,6 +49,12 @@ class Nvidia final : public DeviceOperations {
   void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias,
                 tensor::Sum sum) override;
   using DeviceOperations::multiply;
+  bool attend(const tensor::AttentionOperands& of, const tensor::Tensor& out, const tensor::Tensor& lse) override;
+  bool attend_backward(const tensor::AttentionOperands& of, const tensor::Tensor& dout, const tensor::Tensor& out,
+                       const tensor::Tensor& lse, const tensor::Tensor& dq, const tensor::Tensor& dk,
+                       const tensor::Tensor& dv) override;
+  base::Text attention_lacks(const tensor::AttentionOperands& of) override;
+  void set_repeatable(tensor::Repeatable repeatable) override;
   std::size_t use_products(const tensor::Device& device, const std::vector<tensor::ProductChoice>& choices) override;
   std::vector<tensor::ProductChoice> measure_products(const tensor::Device& device, const std::function<void()>& passes) override;
 

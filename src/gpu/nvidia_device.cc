@@ -77,8 +77,10 @@ machine::Capability capability_of(const Driver& driver, int number) {
 }
 
 NvidiaDevice::NvidiaDevice(std::shared_ptr<const Driver> driver, int number, const tensor::Device& device,
-                           const std::vector<DeviceCode>& code, std::shared_ptr<const BlasApi> blas)
-    : driver_(std::move(driver)), device_(device), blas_api_(std::move(blas)) {
+                           const std::vector<DeviceCode>& code, std::shared_ptr<const BlasApi> blas,
+                           std::shared_ptr<const CudnnApi> cudnn, std::int64_t flash_bytes)
+    : driver_(std::move(driver)), device_(device), blas_api_(std::move(blas)), cudnn_api_(std::move(cudnn)),
+      flash_bytes_(flash_bytes) {
   DeviceNumber ordinal = 0;
   driver_->check(driver_->device(&ordinal, number), "its number");
   std::array<char, 256> name{};
@@ -95,6 +97,7 @@ NvidiaDevice::NvidiaDevice(std::shared_ptr<const Driver> driver, int number, con
   traits_.multiprocessors = attribute(DeviceAttribute::multiprocessors);
   traits_.driver = driver_->version;
   traits_.cublas = blas_version(*blas_api_);
+  if (cudnn_api_ != nullptr) traits_.cudnn = cudnn_version(*cudnn_api_);
   const DeviceCode* const fits = code_for(code, 10 * traits_.major + traits_.minor);
   if (fits == nullptr)
     throw base::ConfigError(base::say(gpu_texts.no_code, machine::to_text(capability), name_of(device_), traits_.name));
@@ -205,6 +208,14 @@ std::vector<tensor::ProductChoice> NvidiaDevice::measure_products(const std::fun
   std::vector<tensor::ProductChoice> choices;
   for (const auto& [kind, algorithm] : in_use) choices.push_back({product_prefix() + kind, algorithm});
   return choices;
+}
+
+Cudnn* NvidiaDevice::cudnn() {
+  select();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (cudnn_ == nullptr && cudnn_api_ != nullptr)
+    cudnn_ = std::make_unique<Cudnn>(cudnn_api_, 10 * traits_.major + traits_.minor, compute_, flash_bytes_);
+  return cudnn_.get();
 }
 
 void NvidiaDevice::copy(void* to, const void* from, std::size_t bytes, StreamHandle* stream) const {

@@ -11,6 +11,7 @@
 
 #include "gpu/blas.h"
 #include "gpu/code.h"
+#include "gpu/cudnn.h"
 #include "gpu/driver.h"
 #include "machine/capability.h"
 #include "tensor/accelerator.h"
@@ -24,9 +25,10 @@ machine::Capability capability_of(const Driver& driver, int number);
 // Any thread. Calls that need the context give it to their thread.
 class NvidiaDevice {
  public:
-  // ConfigError where its compute capability has no code among `code`.
+  // ConfigError where its compute capability has no code among `code`. `cudnn` may be null.
   NvidiaDevice(std::shared_ptr<const Driver> driver, int number, const tensor::Device& device,
-               const std::vector<DeviceCode>& code, std::shared_ptr<const BlasApi> blas);
+               const std::vector<DeviceCode>& code, std::shared_ptr<const BlasApi> blas, std::shared_ptr<const CudnnApi> cudnn,
+               std::int64_t flash_bytes);
   ~NvidiaDevice() = default;  // its context is the process's, and ends with it
   NvidiaDevice(const NvidiaDevice&) = delete;
   NvidiaDevice& operator=(const NvidiaDevice&) = delete;
@@ -47,6 +49,7 @@ class NvidiaDevice {
   void launch(const tensor::KernelCall& call);
   void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias,
                 tensor::Sum sum);
+  Cudnn* cudnn();  // made at its first use, null where there is none; the calling thread has the context
   std::size_t use_products(const std::vector<tensor::ProductChoice>& choices);
   std::vector<tensor::ProductChoice> measure_products(const std::function<void()>& passes);
   void copy(void* to, const void* from, std::size_t bytes, StreamHandle* stream) const;
@@ -75,6 +78,8 @@ class NvidiaDevice {
   const std::shared_ptr<const Driver> driver_;
   const tensor::Device device_;
   const std::shared_ptr<const BlasApi> blas_api_;
+  const std::shared_ptr<const CudnnApi> cudnn_api_;
+  const std::int64_t flash_bytes_;  // as in NvidiaParts
   tensor::GpuTraits traits_;
   ContextHandle* context_ = nullptr;
   PoolHandle* pool_ = nullptr;
@@ -83,6 +88,7 @@ class NvidiaDevice {
   std::mutex mutex_;  // guards what follows
   std::map<const char*, FunctionHandle*> functions_;
   std::unique_ptr<Blas> blas_;
+  std::unique_ptr<Cudnn> cudnn_;
   std::multimap<std::size_t, FreeHostMemory> free_host_;
 };
 

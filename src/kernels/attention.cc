@@ -93,6 +93,10 @@ tensor::Tensor sum_of_shares(const AttentionOutput& a, const AttentionOutput& b,
 
 }  // namespace
 
+base::Text why_products(const AttentionInput& input) {
+  return input.q_BTnH.is_cpu() ? base::Text() : on_cuda::why_products(input);
+}
+
 AttentionOutput attention_forward(const AttentionInput& input) {
   if (input.q_BTnH.is_cpu()) return cpu_forward(input);
   return on_cuda::attention_forward(input);

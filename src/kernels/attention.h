@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/language.h"
 #include "kernels/documents.h"
 #include "tensor/tensor.h"
 
@@ -25,6 +26,9 @@ struct AttentionOutput {
   tensor::Tensor lse_BnT;   // fp32: log of the sum of exp(score); -inf where no key is seen
 };
 AttentionOutput attention_forward(const AttentionInput& input);
+
+// Why a device computes it by products in chunks, of sizes, types and places alone; empty: its library does, or it is a CPU's.
+base::Text why_products(const AttentionInput& input);
 
 // The same queries over two disjoint sets of keys: `sum` becomes the attention over both, its out fp32 from then on.
 // Either may have seen nothing.

@@ -32,9 +32,7 @@ AttentionHalf::AttentionHalf(const config::ModelSettings& model, const Positions
   places_.o = own.take(o_.elements());
   places_.qkv_adapter = adapter.take(qkv_.adapter_elements());
   places_.o_adapter = adapter.take(o_.adapter_elements());
-  const std::int64_t group = model.heads / model.kv_heads;
-  for (std::int64_t head = widths_.heads.begin; head < widths_.heads.end(); ++head)
-    kv_of_head_.push_back(head / group - widths_.kv_heads.begin);
+  kv_of_head_ = shape::kv_of_head(model, widths_);
 }
 
 std::int64_t AttentionHalf::elements() const { return places_.o.end(); }

@@ -314,7 +314,8 @@ Memory memory_of_rank(const Job& job, const Programs& programs, const RankNumber
 std::int64_t gpu_operation_bytes(const Job& job, const mesh::Coordinate& at, int segment) {
   if (segment == 0) return 0;
   if (segment == head_of(job)) return shape::output_loss_gpu_bytes(output_loss_of(job, at));
-  return shape::block_backward_bytes(job.model(), microbatch_of(job, at));
+  return shape::block_backward_bytes(job.model(), microbatch_of(job, at),
+                                     config::repeatable(job.resolved.settings.parallel.reproducible));
 }
 
 Memory memory_at(const Job& job, const Stages& stages, const Programs& programs, const mesh::Coordinate& at) {

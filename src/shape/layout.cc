@@ -52,6 +52,13 @@ LocalWidths local_widths(const config::ModelSettings& model, const TensorShare& 
   return widths;
 }
 
+std::vector<std::int64_t> kv_of_head(const config::ModelSettings& model, const LocalWidths& local) {
+  const std::int64_t group = model.heads / model.kv_heads;
+  std::vector<std::int64_t> kv;
+  for (std::int64_t head = local.heads.begin; head < local.heads.end(); ++head) kv.push_back(head / group - local.kv_heads.begin);
+  return kv;
+}
+
 std::vector<std::int64_t> local_shape(const Slot& slot) {
   if (slot.info.shape.size() == 1) return {slot.elements()};
   if (slot.region.count > 1) return {slot.info.shape[0], slot.elements() / slot.info.shape[0]};

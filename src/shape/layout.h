@@ -40,6 +40,8 @@ struct LocalWidths {
   Range heads, kv_heads, ffn, vocab;
 };
 LocalWidths local_widths(const config::ModelSettings& model, const TensorShare& share);
+// Which of its key/value heads each of its query heads reads.
+std::vector<std::int64_t> kv_of_head(const config::ModelSettings& model, const LocalWidths& local);
 
 // What of the gradient of a slot each of several holders finds by itself: all of it, or a summand, of the rows that it
 // keeps between split operations (without sequence parallelism these are all rows), of its query heads, or of its part

@@ -1,10 +1,12 @@
 #include "shape/segment_costs.h"
 
+#include <algorithm>
+
 #include <array>
 
 #include "config/adapter_sizes.h"
 #include "config/lora.h"
-#include "cuda/score_chunks.h"
+#include "cuda/flash_pieces.h"
 #include "shape/adapter.h"
 #include "shape/architecture.h"
 #include "shape/layout.h"
@@ -176,14 +178,16 @@ SavedBytes segment_saved_bytes(const config::ModelSettings& model, const Microba
   return bytes;
 }
 
-std::int64_t block_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch) {
+std::int64_t block_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch,
+                                  base::Repeatable repeatable) {
   const LocalWidths widths = local_widths(model, microbatch.share);
-  const std::int64_t M = microbatch.B * microbatch.T, H = model.head_dim, n = widths.heads.count, k = widths.kv_heads.count,
-                     f = widths.ffn.count, element_bytes = bytes_of(microbatch.precision);
+  const std::int64_t B = microbatch.B, T = microbatch.T, M = B * T, H = model.head_dim, n = widths.heads.count,
+                     k = widths.kv_heads.count, f = widths.ffn.count, element_bytes = bytes_of(microbatch.precision);
   const std::int64_t feed_forward = element_bytes * M * (sizes_of(model).inputs + 1) * f;
-  const std::int64_t attention = 2 * cuda::scores_bytes(n, microbatch.T, microbatch.T) + M * 2 * k * H * 4 +
-                                 element_bytes * M * (f + n * H + model.hidden);
-  return std::max(feed_forward, attention);
+  std::int64_t attention = 2 * cuda::scores_bytes(n, T, T) + M * 2 * k * H * 4;
+  if (microbatch.precision != config::Precision::fp32 && n % k == 0 && cuda::flash_fits(repeatable, T, T))
+    attention = std::max(attention, cuda::flash_bytes(cuda::flash_piece({B, n, k, T, T, H}, repeatable), repeatable));
+  return std::max(feed_forward, attention + element_bytes * M * (f + n * H + model.hidden));
 }
 
 }  // namespace troika::shape

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/repeatable.h"
 #include "config/settings.h"
 #include "shape/precision.h"
 #include "shape/split.h"
@@ -41,8 +42,9 @@ SavedBytes segment_saved_bytes(const config::ModelSettings& model, const Microba
                                SavedActivations saved, const Trained& trained = {});
 
 // What the backward of a block holds at most on a GPU beside what was saved for it, in one of two moments. The feed-forward: gradients
-// of its inner values and of its inputs. Attention by products (cuda/score_chunks.h): scores and their gradients of a chunk of
-// queries, gradients of keys and values in fp32, of its output, of the sum, and what the feed-forward's weights wait for.
-std::int64_t block_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch);
+// of its inner values and of its inputs. Attention: by products (cuda/score_chunks.h) scores and their gradients of a chunk of
+// queries, gradients of keys and values in fp32, or by cuDNN what cuda/flash_pieces.h counts; gradients of its output, of the sum,
+// and what the feed-forward's weights wait for.
+std::int64_t block_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch, base::Repeatable repeatable);
 
 }  // namespace troika::shape

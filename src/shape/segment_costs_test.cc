@@ -7,6 +7,7 @@
 
 namespace troika::shape {
 namespace {
+using base::Repeatable;
 
 constexpr std::int64_t M = 10, D = 64, A = 64, K = 32, F = 192, N = 4;  // rows; widths of the models below; heads
 
@@ -51,13 +52,21 @@ TEST(BlockBackward, OnAGpuIsTheArithmeticOfTheLargerMoment) {
   model.head_dim = 128;
   model.ffn = 3072;
   model.vocab = 1000;
-  const MicrobatchShape whole{8, 2048, {}, SequenceParallel::off, config::Precision::bf16};
-  EXPECT_EQ(block_backward_bytes(model, whole),
+  const MicrobatchShape whole{8, 2048, {}, SequenceParallel::off, config::Precision::bf16},
+      half{8, 128, {1, 2}, SequenceParallel::off, config::Precision::bf16};
+  EXPECT_EQ(block_backward_bytes(model, whole, Repeatable::yes),
             2 * 4 * 16 * 2048 * 512 + 8 * 2048 * (8 * 128 * (4 + 4) + 2 * (3072 + 16 * 128 + 1024)));
-  EXPECT_EQ(block_backward_bytes(model, {8, 128, {1, 2}, SequenceParallel::off, config::Precision::bf16}),
-            2 * 4 * 8 * 128 * 128 + 8 * 128 * (4 * 128 * (4 + 4) + 2 * (1536 + 8 * 128 + 1024)));
+  const std::int64_t heads = 8 * 8, of_each_head = 2 * 2 * heads * 128 * 128, dots = 4 * heads * 128;
+  const std::int64_t others = 8 * 128 * 2 * (1536 + 8 * 128 + 1024);
+  EXPECT_EQ(block_backward_bytes(model, half, Repeatable::yes), 2 * heads * 128 * 128 + of_each_head + dots + others);
+  EXPECT_EQ(block_backward_bytes(model, half, Repeatable::no), 2 * 4 * heads * 128 * 128 + of_each_head + dots + others);
+  MicrobatchShape single = half;
+  single.precision = config::Precision::fp32;
+  EXPECT_EQ(block_backward_bytes(model, single, Repeatable::yes),
+            2 * 4 * 8 * 128 * 128 + 8 * 128 * (4 * 128 * (4 + 4) + 4 * (1536 + 8 * 128 + 1024)))
+      << "cuDNN does not compute it";
   model.ffn = 8192;
-  EXPECT_EQ(block_backward_bytes(model, whole), 2 * 8 * 2048 * 3 * 8192);
+  EXPECT_EQ(block_backward_bytes(model, whole, Repeatable::yes), 2 * 8 * 2048 * 3 * 8192);
 }
 
 TEST(OutputLoss, ChunksOfAGpuAreLarger) {

@@ -1,6 +1,9 @@
 // Shapes: B sequences, t positions of this rank, n query heads, k key/value heads, H head width.
 #include "sharding/context_group.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "sharding/ring.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
@@ -41,7 +44,7 @@ std::optional<kernels::DocumentBounds> bounds_of(const Ring& ring, int visitor, 
   const tensor::Tensor first_key_BT =
       ring.keys_before(first_key_Bt.narrow(1, piece.q.begin, piece.q.count), piece, visitor);
   if (tensor::smallest(first_key_BT) >= static_cast<double>(piece.k.count)) return std::nullopt;
-  return kernels::document_bounds(first_key_BT, {piece.q.count, piece.k.count, piece.q_position, 0}, device);
+  return kernels::document_bounds(first_key_BT, device);
 }
 
 kernels::AttentionOutput narrow(const kernels::AttentionOutput& output, std::int64_t begin, std::int64_t count) {
@@ -69,7 +72,7 @@ std::shared_ptr<const LocalDocuments> ContextGroup::documents(const tensor::Tens
                                                               const tensor::Device& device) const {
   LocalDocuments found;
   if (channel_ == nullptr) {
-    found.of_visitor.emplace_back().emplace_back(kernels::document_bounds(first_key_Bt, {T, T}, device));
+    found.of_visitor.emplace_back().emplace_back(kernels::document_bounds(first_key_Bt, device));
     return std::make_shared<const LocalDocuments>(std::move(found));
   }
   const Ring ring(*channel_, T, on_wait_);
@@ -89,6 +92,24 @@ static kernels::AttentionInput whole_input(const LocalAttention& local) {
   input.kv_of_head = local.kv_of_head;
   if (local.documents != nullptr) input.documents = *local.documents->of_visitor[0][0];
   return input;
+}
+
+std::vector<base::Text> ContextGroup::why_products(const LocalAttention& local, std::int64_t T) const {
+  std::vector<base::Text> all;
+  const auto ask = [&](const kernels::AttentionInput& input) {
+    base::Text why = kernels::why_products(input);
+    const auto is_it = [&](const base::Text& other) { return other.english == why.english; };
+    if (!why.english.empty() && std::none_of(all.begin(), all.end(), is_it)) all.push_back(std::move(why));
+  };
+  if (channel_ == nullptr) {
+    ask(whole_input(local));
+    return all;
+  }
+  const Ring ring(*channel_, T, on_wait_);
+  const tensor::Tensor own_2BtkH = tensor::stack({local.k_BtkH, local.v_BtkH});
+  for (int visitor = 0; visitor < size(); ++visitor)
+    for (const auto& [piece, input] : seen_pieces(ring, visitor, local, ring.buffer_of(visitor, own_2BtkH, own_2BtkH.dtype()))) ask(input);
+  return all;
 }
 
 kernels::AttentionOutput ContextGroup::attend(const LocalAttention& local, std::int64_t T) const {

@@ -50,6 +50,10 @@ class ContextGroup {
     if (channel_ != nullptr) channel_->check();
   }
 
+  // Why a device would compute this rank's calls by products in chunks: each reason once. Asked of sizes, types and places alone, and
+  // sends nothing.
+  std::vector<base::Text> why_products(const LocalAttention& local, std::int64_t T) const;
+
   // This rank's positions of a sequence of T, ascending; t of them.
   std::vector<std::int64_t> positions(std::int64_t T) const;
 

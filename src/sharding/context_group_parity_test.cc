@@ -1,10 +1,12 @@
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <functional>
 #include <map>
 
+#include "gpu/nvidia_test_support.h"
 #include "sharding/context_group.h"
 #include "sharding/group_test_support.h"
 #include "sharding/ring.h"
@@ -140,53 +142,6 @@ TEST(ContextGroup, SplitEqualsWholeOnDevicesThatAreLateWhoseChannelsLookAtNoTag)
   }
 }
 
-// Which keys a query sees by the lengths of documents, [B, T, S].
-at::Tensor seen_by(const kernels::Varlen& varlen, const kernels::CausalWindow& w, std::int64_t B) {
-  const at::Tensor seen = at::zeros({B * w.T, B * w.S}, at::kBool);
-  const auto* q = tensor::theirs(varlen.cu_seqlens_q).data_ptr<std::int32_t>();
-  const auto* k = tensor::theirs(varlen.cu_seqlens_k).data_ptr<std::int32_t>();
-  for (std::int64_t i = 0; i + 1 < tensor::theirs(varlen.cu_seqlens_q).numel(); ++i) {
-    const at::Tensor of_document =
-        at::ones({q[i + 1] - q[i], k[i + 1] - k[i]}, at::kBool)
-            .tril(sight_of(w) == kernels::Sight::diagonal ? (k[i + 1] - k[i]) - (q[i + 1] - q[i]) : w.S);
-    seen.narrow(0, q[i], q[i + 1] - q[i]).narrow(1, k[i], k[i + 1] - k[i]).copy_(of_document);
-  }
-  std::vector<at::Tensor> sequences;
-  for (std::int64_t b = 0; b < B; ++b) sequences.push_back(seen.narrow(0, b * w.T, w.T).narrow(1, b * w.S, w.S));
-  EXPECT_EQ(at::stack(sequences).sum().item<std::int64_t>(), seen.sum().item<std::int64_t>());
-  return at::stack(sequences);
-}
-
-void expect_documents_of_pieces(const Shape& s, comm::Channel& channel) {
-  const ContextGroup group(channel);
-  const auto local = group.documents(cut(first_keys(s), at::tensor(group.positions(s.T), at::kLong)), s.T, tensor::Device());
-  const Ring ring(channel, s.T, {});
-  for (int visitor = 0; visitor < channel.size(); ++visitor) {
-    const auto& of_pieces = local->of_visitor[static_cast<std::size_t>(visitor)];
-    const std::vector<Piece> pieces = ring.pieces(visitor);
-    ASSERT_EQ(of_pieces.size(), pieces.size());
-    for (std::size_t i = 0; i < pieces.size(); ++i) {
-      if (!of_pieces[i]) continue;
-      const kernels::CausalWindow w{pieces[i].q.count, pieces[i].k.count, pieces[i].q_position, 0};
-      ASSERT_TRUE(sight_of(w) == kernels::Sight::diagonal || sight_of(w) == kernels::Sight::everything);
-      const at::Tensor first_BT1 = tensor::theirs(of_pieces[i]->first_key_BT).unsqueeze(2), key_S = at::arange(w.S, at::kLong);
-      const at::Tensor own_T1 = at::arange(w.q_offset, w.q_offset + w.T, at::kLong).unsqueeze(1);
-      const at::Tensor want = (key_S >= first_BT1).logical_and(key_S <= own_T1);
-      EXPECT_TRUE(at::equal(seen_by(kernels::varlen_of(of_pieces[i]->first_key_BT, w), w, s.B), want));
-    }
-  }
-}
-
-TEST(ContextGroup, DocumentsOfEveryPieceAsLengthsShowTheSameKeys) {
-  for (const int size : {2, 3, 4}) {
-    for (const std::int64_t T : {3, 13, 24}) {
-      for (const std::int64_t document : {1, 2, 3, 5, 12, 30}) {
-        on_ranks(size, [&](comm::Channel& channel) { expect_documents_of_pieces({3, T, 1, 1, 1, document}, channel); });
-      }
-    }
-  }
-}
-
 TEST(ContextGroup, SplitEqualsWholeInHalfPrecision) {
   // Each part of the ring is rounded once, so a few units of the last place of the largest value.
   for (const int size : {2, 3}) {
@@ -257,6 +212,30 @@ TEST(ContextGroup, AChannelWithoutTagsPairsEveryMessageWithItsOwn) {
       }
     }
   }
+}
+
+TEST(ContextGroup, SaysWhyADeviceComputesItByProducts) {
+  const auto gpus = gpu::stand_in_gpus();
+  const tensor::Device device(*gpus, 0);
+  const auto why = [&](std::int64_t T, const Shape& s) {
+    std::string all;
+    on_ranks(2, [&](comm::Channel& channel) {
+      const ContextGroup group(channel);
+      const std::int64_t t = static_cast<std::int64_t>(group.positions(T).size());
+      const tensor::TensorType type{tensor::Dtype::bf16, device};
+      LocalAttention local{tensor::empty({s.B, t, s.n, s.H}, type), tensor::empty({s.B, t, s.k, s.H}, type), {}, {}, nullptr};
+      local.v_BtkH = local.k_BtkH;
+      for (std::int64_t head = 0; head < s.n; ++head) local.kv_of_head.push_back(head * s.k / s.n);
+      const std::vector<base::Text> reasons = group.why_products(local, T);
+      EXPECT_LE(reasons.size(), 1);
+      if (channel.rank() == 0 && !reasons.empty()) all = reasons[0].english;
+    });
+    return all;
+  };
+  EXPECT_EQ(why(32, {1, 32, 4, 2, 8}), "");
+  EXPECT_EQ(why(33, {1, 33, 4, 2, 8}), "");
+  EXPECT_THAT(why(32, {1, 32, 4, 3, 8}), testing::HasSubstr("unequal groups"));
+  EXPECT_THAT(why(32, {1, 32, 4, 2, 6}), testing::HasSubstr("not 6"));
 }
 
 TEST(ContextGroup, TellsWhenItWaited) {

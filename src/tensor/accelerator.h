@@ -11,6 +11,8 @@
 #include <vector>
 
 #include "base/dtype.h"
+#include "base/language.h"
+#include "base/repeatable.h"
 #include "tensor/gpu_traits.h"
 #include "tensor/memory.h"
 
@@ -29,10 +31,21 @@ struct KernelCall {
 
 enum class Sum { replaced, added };
 
+// Which keys a query of T sees of S: all, or those up to its own position, where the last query sees all.
+enum class AttentionMask { none, causal };
+using base::Repeatable;
+
 // Bytes of a device's memory that this process holds: what its tensors take, and what is kept for them.
 // Peaks: since the first use, or begin_peaks().
 struct PoolBytes {
   std::int64_t used = 0, used_peak = 0, reserved = 0, reserved_peak = 0;
+};
+
+// Attention of all queries of B sequences over all their keys; query head i reads key/value head i / (n / k). Strided views, the last
+// dimension contiguous. The scores are multiplied by 1 / sqrt(H).
+struct AttentionOperands {
+  const Tensor &q_BTnH, &k_BSkH, &v_BSkH;
+  AttentionMask mask = AttentionMask::none;
 };
 
 // The algorithm that was fastest for products of one kind.
@@ -58,6 +71,19 @@ class Accelerator {
   // out = a b + bias, or out += a b: matrices [M, K], [K, N] and [M, N], or as many of them ([b, M, K], ...). Of each, rows or
   // columns are contiguous. a, b and bias (N; may be undefined) have one dtype, out that one or fp32. Sums are in fp32.
   virtual void multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Tensor& bias, Sum sum) = 0;
+
+  // Attention by a library that keeps no scores, into contiguous tensors: out as q, lse_BnT in fp32, gradients as q, k and v; dout and
+  // out are contiguous, in q's dtype. False where there is none that does it: nothing is queued then.
+  virtual bool attend(const AttentionOperands& /*of*/, const Tensor& /*out_BTnH*/, const Tensor& /*lse_BnT*/) { return false; }
+  virtual bool attend_backward(const AttentionOperands& /*of*/, const Tensor& /*dout_BTnH*/, const Tensor& /*out_BTnH*/,
+                               const Tensor& /*lse_BnT*/, const Tensor& /*dq_BTnH*/, const Tensor& /*dk_BSkH*/,
+                               const Tensor& /*dv_BSkH*/) {
+    return false;
+  }
+  // Why attend() and attend_backward() will not do attention of these sizes and types; empty: they will.
+  virtual base::Text attention_lacks(const AttentionOperands& of) = 0;
+  // Of attend_backward, from now on.
+  virtual void set_repeatable(Repeatable /*repeatable*/) {}
 
   // From now on products of the kinds in `choices` take the algorithms there, all others what the library recommends. Returns
   // how many were made on a device of this type with this version of the library; those of others change nothing.

@@ -7,9 +7,10 @@
 namespace troika::tensor {
 
 std::string describe(const GpuTraits& gpu) {
-  return fmt::format("{}, compute capability {}.{}, {} multiprocessors, driver for CUDA {}.{}, cuBLAS {}", gpu.name, gpu.major,
+  return fmt::format("{}, compute capability {}.{}, {} multiprocessors, driver for CUDA {}.{}, cuBLAS {}, {}", gpu.name, gpu.major,
                      gpu.minor, gpu.multiprocessors, gpu.driver / 1000, gpu.driver % 1000 / 10,
-                     gpu.cublas.empty() ? "unknown" : gpu.cublas);
+                     gpu.cublas.empty() ? "unknown" : gpu.cublas,
+                     gpu.cudnn.empty() ? "no cuDNN" : "cuDNN " + gpu.cudnn);
 }
 
 std::string describe(const Device& device) {

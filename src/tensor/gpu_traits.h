@@ -14,6 +14,7 @@ struct GpuTraits {
   int multiprocessors = 0;
   int driver = 0;      // the CUDA that the driver is for, as it counts: 13000
   std::string cublas;  // "13.1.0", or empty where the library does not tell
+  std::string cudnn;   // "9.28.0", or empty where none is loaded
 };
 
 // "NVIDIA H200, compute capability 9.0, 132 multiprocessors, driver for CUDA 13.0, cuBLAS 13.1.0"

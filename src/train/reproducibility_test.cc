@@ -130,11 +130,11 @@ TEST(EqualBits, RunRemarksBitsRefusesAndOffSaysNothing) {
 }
 
 TEST(EqualBits, UnlikeGpusAreNamed) {
-  const tensor::GpuTraits one{"NVIDIA H200", 9, 0, 132, 13000, "13.1.0"},
-      other{"NVIDIA H100 PCIe", 9, 0, 114, 13000, "13.1.0"};
+  const tensor::GpuTraits one{"NVIDIA H200", 9, 0, 132, 13000, "13.1.0", "9.28.0"},
+      other{"NVIDIA H100 PCIe", 9, 0, 114, 13000, "13.1.0", "9.28.0"};
   const auto of = [](const tensor::GpuTraits& gpu) { return Traits{{"the device", tensor::describe(gpu)}}; };
   EXPECT_EQ(tensor::describe(one),
-            "NVIDIA H200, compute capability 9.0, 132 multiprocessors, driver for CUDA 13.0, cuBLAS 13.1.0");
+            "NVIDIA H200, compute capability 9.0, 132 multiprocessors, driver for CUDA 13.0, cuBLAS 13.1.0, cuDNN 9.28.0");
   EXPECT_THAT(answers({of(one), of(one)}), Each(""));
   EXPECT_THAT(answers({of(one), of(other)}), Each(HasSubstr("but 'NVIDIA H100 PCIe, ")));
 }

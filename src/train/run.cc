@@ -17,7 +17,9 @@
 #include "exporters/tensorboard.h"
 #include "plan/describe.h"
 #include "plan/saved_bytes.h"
+#include "tensor/accelerator.h"
 #include "tensor/tensor.h"
+#include "train/attention_note.h"
 #include "train/backend.h"
 #include "train/choose_layout.h"
 #include "train/fit_batch.h"
@@ -267,13 +269,17 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
   const config::Resolved chosen = with_chosen_layout(session, request, here, facts);
   session.at(0, "agreeing on settings");
   session.agree("settings", settings_facts(chosen.settings, data_fingerprint(source), machine));
-  config::Resolved resolved = with_measured_costs(session, decided(chosen, machine), facts, machine.device);
+  config::Resolved resolved = decided(chosen, machine);
+  if (!machine.device.is_cpu())
+    machine.device.accelerator().set_repeatable(config::repeatable(resolved.settings.parallel.reproducible));
+  resolved = with_measured_costs(session, std::move(resolved), facts, machine.device);
   plan::Plan plan = plan::make_plan(with_fitting_batch(session, request, std::move(resolved), facts, machine), facts);
   check_free_memory(request, plan, machine);
   check_messages(plan, machine);
   check_gpu_bits(request, plan, machine);
   session.agree("program", program_facts(plan));
-  const auto pass_once = [&] { warm_up(plan, mesh::coordinate_of(plan.shape, me.world_rank), machine.device); };
+  const mesh::Coordinate at = mesh::coordinate_of(plan.shape, me.world_rank);
+  const auto pass_once = [&] { warm_up(plan, at, machine.device); };
   if (s.train.products == config::Products::measured) {
     session.at(0, "measuring products");
     choose_products(session, request, machine.device, pass_once);
@@ -289,6 +295,7 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
   }
   if (!saving.snapshot_bytes.empty()) plan::count_snapshots(&plan, saving.snapshot_bytes);
   std::vector<std::string> lines = plan::describe(plan, place_of(machine.device));
+  if (const std::string note = attention_note(plan, at, machine.device).english; !note.empty()) lines.push_back(note);
   lines.insert(lines.end(), saving.remarks.begin(), saving.remarks.end());
   for (const std::string& line : lines) {
     say(request, line);

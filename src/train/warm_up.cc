@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "comm/channel.h"
 #include "inference/batch_tokens.h"
 #include "kernels/flat.h"
 #include "kernels/grid.h"
@@ -19,25 +18,10 @@
 #include "sharding/tensor_group.h"
 #include "tensor/accelerator.h"
 #include "tensor/device.h"
+#include "train/mute_channel.h"
 
 namespace troika::train {
 namespace {
-
-// A group that nobody is in: what is received stays what it was.
-class Mute final : public comm::Channel {
- public:
-  Mute(int rank, int size) : rank_(rank), size_(size) {}
-  int rank() const override { return rank_; }
-  int size() const override { return size_; }
-  const std::string& name() const override { return name_; }
-  comm::Transfer send(const tensor::Tensor&, int, std::uint32_t) override { return {}; }
-  comm::Transfer recv(const tensor::Tensor&, int, std::uint32_t) override { return {}; }
-  void abort(const std::string&) override {}
-
- private:
-  const int rank_, size_;
-  const std::string name_ = "mute";
-};
 
 // One of each kind: all blocks are alike.
 std::set<int> segments_of(const plan::Plan& plan, const mesh::Coordinate& at) {
@@ -124,7 +108,7 @@ class Microbatch {
 
  private:
   const plan::Plan& plan_;
-  Mute tensor_ranks_, context_ranks_;
+  MuteChannel tensor_ranks_, context_ranks_;
   sharding::TensorGroup tensor_group_;
   sharding::ContextGroup context_group_;
   model::Decoder::Options options_;

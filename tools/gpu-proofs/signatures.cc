@@ -2,6 +2,7 @@
 // compiled against their headers (tools/gpu-proofs.sh).
 #include <cublasLt.h>
 #include <cuda.h>
+#include <cudnn_graph.h>
 #include <nccl.h>
 
 #include <cstdio>
@@ -10,6 +11,7 @@
 
 #include "comm/nccl_api.h"
 #include "gpu/blas_api.h"
+#include "gpu/cudnn_api.h"
 #include "gpu/driver.h"
 
 namespace {
@@ -69,6 +71,11 @@ int main() {
 #undef TROIKA_COMPARE
   compare<decltype(gpu::BlasApi::status_name), decltype(&cublasLtGetStatusName)>("cublasLtGetStatusName");
   compare<decltype(gpu::BlasApi::get_version), decltype(&cublasLtGetVersion)>("cublasLtGetVersion");
+#define TROIKA_COMPARE(name, symbol, arguments) compare<decltype(gpu::CudnnApi::name), decltype(&::symbol)>(#symbol);
+  TROIKA_CUDNN_FUNCTIONS(TROIKA_COMPARE)
+#undef TROIKA_COMPARE
+  compare<decltype(gpu::CudnnApi::status_name), decltype(&cudnnGetErrorString)>("cudnnGetErrorString");
+  compare<decltype(gpu::CudnnApi::get_version), decltype(&cudnnGetVersion)>("cudnnGetVersion");
 #define TROIKA_COMPARE(name, symbol) compare<decltype(comm::nccl::Api::name), decltype(&::symbol)>(#symbol);
   TROIKA_COMPARE(get_version, ncclGetVersion)
   TROIKA_COMPARE(get_unique_id, ncclGetUniqueId)
@@ -113,9 +120,99 @@ int main() {
   static_assert(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES == static_cast<int>(gpu::BlasPreferenceAttribute::alignment_d));
   static_assert(sizeof(cublasLtMatmulHeuristicResult_t) == sizeof(gpu::BlasChoice));
   static_assert(offsetof(cublasLtMatmulHeuristicResult_t, state) == offsetof(gpu::BlasChoice, state));
+  static_assert(CUDNN_STATUS_SUCCESS == static_cast<int>(gpu::CudnnStatus::success));
+  static_assert(CUDNN_DATA_FLOAT == static_cast<int>(gpu::CudnnDataType::fp32));
+  static_assert(CUDNN_DATA_HALF == static_cast<int>(gpu::CudnnDataType::fp16));
+  static_assert(CUDNN_DATA_INT32 == static_cast<int>(gpu::CudnnDataType::int32));
+  static_assert(CUDNN_DATA_BFLOAT16 == static_cast<int>(gpu::CudnnDataType::bf16));
+  static_assert(CUDNN_DATA_BOOLEAN == static_cast<int>(gpu::CudnnDataType::boolean));
+  static_assert(CUDNN_POINTWISE_ADD == static_cast<int>(gpu::CudnnPointwise::add));
+  static_assert(CUDNN_POINTWISE_MUL == static_cast<int>(gpu::CudnnPointwise::multiply));
+  static_assert(CUDNN_POINTWISE_DIV == static_cast<int>(gpu::CudnnPointwise::divide));
+  static_assert(CUDNN_POINTWISE_SUB == static_cast<int>(gpu::CudnnPointwise::subtract));
+  static_assert(CUDNN_POINTWISE_EXP == static_cast<int>(gpu::CudnnPointwise::exp));
+  static_assert(CUDNN_POINTWISE_LOG == static_cast<int>(gpu::CudnnPointwise::log));
+  static_assert(CUDNN_POINTWISE_IDENTITY == static_cast<int>(gpu::CudnnPointwise::identity));
+  static_assert(CUDNN_POINTWISE_CMP_GE == static_cast<int>(gpu::CudnnPointwise::greater_or_equal));
+  static_assert(CUDNN_POINTWISE_GEN_INDEX == static_cast<int>(gpu::CudnnPointwise::index));
+  static_assert(CUDNN_POINTWISE_BINARY_SELECT == static_cast<int>(gpu::CudnnPointwise::select));
+  static_assert(CUDNN_REDUCE_TENSOR_ADD == static_cast<int>(gpu::CudnnReduction::add));
+  static_assert(CUDNN_REDUCE_TENSOR_MAX == static_cast<int>(gpu::CudnnReduction::max));
+  static_assert(CUDNN_HEUR_MODE_A == static_cast<int>(gpu::CudnnHeuristic::a));
+  static_assert(CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC == static_cast<int>(gpu::CudnnNote::nondeterministic));
+  static_assert(CUDNN_BACKEND_POINTWISE_DESCRIPTOR == static_cast<int>(gpu::CudnnKind::pointwise));
+  static_assert(CUDNN_BACKEND_ENGINE_DESCRIPTOR == static_cast<int>(gpu::CudnnKind::engine));
+  static_assert(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR == static_cast<int>(gpu::CudnnKind::engine_config));
+  static_assert(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR == static_cast<int>(gpu::CudnnKind::heuristic));
+  static_assert(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR == static_cast<int>(gpu::CudnnKind::plan));
+  static_assert(CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR == static_cast<int>(gpu::CudnnKind::pointwise_operation));
+  static_assert(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR == static_cast<int>(gpu::CudnnKind::graph));
+  static_assert(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR == static_cast<int>(gpu::CudnnKind::variant_pack));
+  static_assert(CUDNN_BACKEND_TENSOR_DESCRIPTOR == static_cast<int>(gpu::CudnnKind::tensor));
+  static_assert(CUDNN_BACKEND_MATMUL_DESCRIPTOR == static_cast<int>(gpu::CudnnKind::matmul));
+  static_assert(CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR == static_cast<int>(gpu::CudnnKind::matmul_operation));
+  static_assert(CUDNN_BACKEND_REDUCTION_DESCRIPTOR == static_cast<int>(gpu::CudnnKind::reduction));
+  static_assert(CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR == static_cast<int>(gpu::CudnnKind::reduction_operation));
+  static_assert(CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR == static_cast<int>(gpu::CudnnKind::reshape_operation));
+  static_assert(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR == static_cast<int>(gpu::CudnnKind::device_properties));
+  static_assert(CUDNN_TYPE_HANDLE == static_cast<int>(gpu::CudnnType::handle));
+  static_assert(CUDNN_TYPE_DATA_TYPE == static_cast<int>(gpu::CudnnType::data_type));
+  static_assert(CUDNN_TYPE_BOOLEAN == static_cast<int>(gpu::CudnnType::boolean));
+  static_assert(CUDNN_TYPE_INT64 == static_cast<int>(gpu::CudnnType::int64));
+  static_assert(CUDNN_TYPE_FLOAT == static_cast<int>(gpu::CudnnType::fp32));
+  static_assert(CUDNN_TYPE_VOID_PTR == static_cast<int>(gpu::CudnnType::pointer));
+  static_assert(CUDNN_TYPE_HEUR_MODE == static_cast<int>(gpu::CudnnType::heuristic));
+  static_assert(CUDNN_TYPE_NUMERICAL_NOTE == static_cast<int>(gpu::CudnnType::note));
+  static_assert(CUDNN_TYPE_POINTWISE_MODE == static_cast<int>(gpu::CudnnType::pointwise));
+  static_assert(CUDNN_TYPE_BACKEND_DESCRIPTOR == static_cast<int>(gpu::CudnnType::descriptor));
+  static_assert(CUDNN_TYPE_REDUCTION_OPERATOR_TYPE == static_cast<int>(gpu::CudnnType::reduction));
+  static_assert(CUDNN_TYPE_CHAR == static_cast<int>(gpu::CudnnType::character));
+  static_assert(CUDNN_ATTR_POINTWISE_MODE == static_cast<int>(gpu::CudnnAttribute::pointwise_mode));
+  static_assert(CUDNN_ATTR_POINTWISE_MATH_PREC == static_cast<int>(gpu::CudnnAttribute::pointwise_precision));
+  static_assert(CUDNN_ATTR_POINTWISE_AXIS == static_cast<int>(gpu::CudnnAttribute::pointwise_axis));
+  static_assert(CUDNN_ATTR_ENGINEHEUR_MODE == static_cast<int>(gpu::CudnnAttribute::heuristic_mode));
+  static_assert(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH == static_cast<int>(gpu::CudnnAttribute::heuristic_graph));
+  static_assert(CUDNN_ATTR_ENGINEHEUR_RESULTS == static_cast<int>(gpu::CudnnAttribute::heuristic_results));
+  static_assert(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP == static_cast<int>(gpu::CudnnAttribute::heuristic_device));
+  static_assert(CUDNN_ATTR_ENGINECFG_ENGINE == static_cast<int>(gpu::CudnnAttribute::config_engine));
+  static_assert(CUDNN_ATTR_EXECUTION_PLAN_HANDLE == static_cast<int>(gpu::CudnnAttribute::plan_handle));
+  static_assert(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG == static_cast<int>(gpu::CudnnAttribute::plan_config));
+  static_assert(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE == static_cast<int>(gpu::CudnnAttribute::plan_workspace));
+  static_assert(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP == static_cast<int>(gpu::CudnnAttribute::plan_device));
+  static_assert(CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR == static_cast<int>(gpu::CudnnAttribute::pointwise_of));
+  static_assert(CUDNN_ATTR_OPERATION_POINTWISE_XDESC == static_cast<int>(gpu::CudnnAttribute::pointwise_x));
+  static_assert(CUDNN_ATTR_OPERATION_POINTWISE_BDESC == static_cast<int>(gpu::CudnnAttribute::pointwise_b));
+  static_assert(CUDNN_ATTR_OPERATION_POINTWISE_YDESC == static_cast<int>(gpu::CudnnAttribute::pointwise_y));
+  static_assert(CUDNN_ATTR_OPERATION_POINTWISE_TDESC == static_cast<int>(gpu::CudnnAttribute::pointwise_t));
+  static_assert(CUDNN_ATTR_OPERATIONGRAPH_HANDLE == static_cast<int>(gpu::CudnnAttribute::graph_handle));
+  static_assert(CUDNN_ATTR_OPERATIONGRAPH_OPS == static_cast<int>(gpu::CudnnAttribute::graph_operations));
+  static_assert(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT == static_cast<int>(gpu::CudnnAttribute::tensor_alignment));
+  static_assert(CUDNN_ATTR_TENSOR_DATA_TYPE == static_cast<int>(gpu::CudnnAttribute::tensor_type));
+  static_assert(CUDNN_ATTR_TENSOR_DIMENSIONS == static_cast<int>(gpu::CudnnAttribute::tensor_sizes));
+  static_assert(CUDNN_ATTR_TENSOR_STRIDES == static_cast<int>(gpu::CudnnAttribute::tensor_strides));
+  static_assert(CUDNN_ATTR_TENSOR_UNIQUE_ID == static_cast<int>(gpu::CudnnAttribute::tensor_id));
+  static_assert(CUDNN_ATTR_TENSOR_IS_VIRTUAL == static_cast<int>(gpu::CudnnAttribute::tensor_is_virtual));
+  static_assert(CUDNN_ATTR_TENSOR_IS_BY_VALUE == static_cast<int>(gpu::CudnnAttribute::tensor_is_by_value));
+  static_assert(CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS == static_cast<int>(gpu::CudnnAttribute::pack_ids));
+  static_assert(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS == static_cast<int>(gpu::CudnnAttribute::pack_pointers));
+  static_assert(CUDNN_ATTR_VARIANT_PACK_WORKSPACE == static_cast<int>(gpu::CudnnAttribute::pack_workspace));
+  static_assert(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE == static_cast<int>(gpu::CudnnAttribute::engine_notes));
+  static_assert(CUDNN_ATTR_MATMUL_COMP_TYPE == static_cast<int>(gpu::CudnnAttribute::matmul_precision));
+  static_assert(CUDNN_ATTR_OPERATION_MATMUL_ADESC == static_cast<int>(gpu::CudnnAttribute::matmul_a));
+  static_assert(CUDNN_ATTR_OPERATION_MATMUL_BDESC == static_cast<int>(gpu::CudnnAttribute::matmul_b));
+  static_assert(CUDNN_ATTR_OPERATION_MATMUL_CDESC == static_cast<int>(gpu::CudnnAttribute::matmul_c));
+  static_assert(CUDNN_ATTR_OPERATION_MATMUL_DESC == static_cast<int>(gpu::CudnnAttribute::matmul_of));
+  static_assert(CUDNN_ATTR_REDUCTION_OPERATOR == static_cast<int>(gpu::CudnnAttribute::reduction_operator));
+  static_assert(CUDNN_ATTR_REDUCTION_COMP_TYPE == static_cast<int>(gpu::CudnnAttribute::reduction_precision));
+  static_assert(CUDNN_ATTR_OPERATION_REDUCTION_XDESC == static_cast<int>(gpu::CudnnAttribute::reduction_x));
+  static_assert(CUDNN_ATTR_OPERATION_REDUCTION_YDESC == static_cast<int>(gpu::CudnnAttribute::reduction_y));
+  static_assert(CUDNN_ATTR_OPERATION_REDUCTION_DESC == static_cast<int>(gpu::CudnnAttribute::reduction_of));
+  static_assert(CUDNN_ATTR_OPERATION_RESHAPE_XDESC == static_cast<int>(gpu::CudnnAttribute::reshape_x));
+  static_assert(CUDNN_ATTR_OPERATION_RESHAPE_YDESC == static_cast<int>(gpu::CudnnAttribute::reshape_y));
+  static_assert(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION == static_cast<int>(gpu::CudnnAttribute::device_json));
   static_assert(sizeof(ncclUniqueId) == sizeof(comm::nccl::UniqueId));
 
-  std::printf("CUDA %d.%d, cuBLASLt %d.%d.%d, NCCL %d.%d.%d: %d functions, %d differ\n", CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10,
-              CUBLAS_VER_MAJOR, CUBLAS_VER_MINOR, CUBLAS_VER_PATCH, NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH, count, different);
+  std::printf("CUDA %d.%d, cuBLASLt %d.%d.%d, cuDNN %d.%d.%d, NCCL %d.%d.%d: %d functions, %d differ\n", CUDA_VERSION / 1000, CUDA_VERSION % 1000 / 10,
+              CUBLAS_VER_MAJOR, CUBLAS_VER_MINOR, CUBLAS_VER_PATCH, CUDNN_MAJOR, CUDNN_MINOR, CUDNN_PATCHLEVEL, NCCL_MAJOR, NCCL_MINOR, NCCL_PATCH, count, different);
   return different == 0 ? 0 : 1;
 }

@@ -1,13 +1,16 @@
-// Attention by products of matrices: the scores of a chunk of queries exist at a time.
+// Attention by the accelerator's library where it does it, else by products of matrices: the scores of a chunk of queries exist at a time.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <vector>
 
+#include "base/say.h"
 #include "cuda/attention_dispatch.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/on_cuda/operands.h"
+#include "kernels/texts.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 
@@ -167,9 +170,61 @@ Tensor dots_of(const Tensor& a_BTnH, const Tensor& b_BTnH) {
   return dots_BnT;
 }
 
+// What the accelerator is asked for: every query sees a key, and which it sees follows from their numbers; query heads read key/value
+// heads in equal groups. Else why it is not.
+struct Dense {
+  std::optional<tensor::AttentionMask> mask;
+  base::Text why_not;
+};
+Dense dense(const AttentionInput& input) {
+  const std::int64_t n = input.q_BTnH.size(2), k = input.k_BSkH.size(2);
+  if (input.documents.first_key_BT.defined()) return {{}, base::say(attention_texts.documents)};
+  bool equal_groups = n % k == 0;
+  for (std::int64_t head = 0; equal_groups && head < n; ++head)
+    equal_groups = input.kv_of_head[static_cast<std::size_t>(head)] == head / (n / k);
+  if (!equal_groups) return {{}, base::say(attention_texts.groups, n, k)};
+  const CausalWindow window{input.q_BTnH.size(1), input.k_BSkH.size(1), input.q_offset, input.k_offset};
+  const Sight sight = sight_of(window);
+  if (sight == Sight::everything) return {tensor::AttentionMask::none, {}};
+  if (sight == Sight::diagonal && window.q_offset >= window.k_offset) return {tensor::AttentionMask::causal, {}};
+  return {{}, base::say(attention_texts.blind, window.T, window.S)};
+}
+
+std::optional<AttentionOutput> attend(const AttentionInput& input) {
+  const std::optional<tensor::AttentionMask> mask = dense(input).mask;
+  if (!mask) return std::nullopt;
+  const Tensor& q = input.q_BTnH;
+  const AttentionOutput to{tensor::empty(q.sizes(), q.type()),
+                           tensor::empty({q.size(0), q.size(2), q.size(1)}, q.type().of(tensor::Dtype::fp32))};
+  if (!q.device().accelerator().attend({q, input.k_BSkH, input.v_BSkH, *mask}, to.out_BTnH, to.lse_BnT)) return std::nullopt;
+  return to;
+}
+
+std::optional<AttentionGradients> attend_backward(const Tensor& dout_BTnH, const AttentionInput& input,
+                                                  const AttentionOutput& output) {
+  const std::optional<tensor::AttentionMask> mask = dense(input).mask;
+  if (!mask) return std::nullopt;
+  const Tensor &q = input.q_BTnH, &k = input.k_BSkH, &v = input.v_BSkH;
+  const Tensor dout = to_dtype_of(q, dout_BTnH).contiguous(), out = to_dtype_of(q, output.out_BTnH).contiguous();
+  const AttentionGradients to{tensor::empty(q.sizes(), q.type()), tensor::empty(k.sizes(), k.type()),
+                              tensor::empty(v.sizes(), v.type())};
+  if (!q.device().accelerator().attend_backward({q, k, v, *mask}, dout, out, output.lse_BnT.contiguous(), to.dq_BTnH, to.dk_BSkH,
+                                                to.dv_BSkH))
+    return std::nullopt;
+  return to;
+}
+
 }  // namespace
 
+base::Text why_products(const AttentionInput& input) {
+  const Dense asked = dense(input);
+  if (!asked.mask) return asked.why_not;
+  const Tensor& q = input.q_BTnH;
+  return q.device().accelerator().attention_lacks({q, input.k_BSkH, input.v_BSkH, *asked.mask});
+}
+
 AttentionOutput attention_forward(const AttentionInput& input, std::int64_t scores_bytes) {
+  if (std::optional<AttentionOutput> output = attend(input)) return *std::move(output);
   const Pieces pieces(input, scores_bytes);
   const Tensor q = pieces.order.ordered(input.q_BTnH, 2), out = tensor::empty(q.sizes(), q.type());
   const Tensor lse = tensor::empty({pieces.B, q.size(2), pieces.T}, q.type().of(tensor::Dtype::fp32));
@@ -189,6 +244,7 @@ AttentionOutput attention_forward(const AttentionInput& input, std::int64_t scor
 
 AttentionGradients attention_backward(const Tensor& dout_BTnH, const AttentionInput& input, const AttentionOutput& output,
                                       std::int64_t scores_bytes) {
+  if (std::optional<AttentionGradients> gradients = attend_backward(dout_BTnH, input, output)) return *std::move(gradients);
   const Pieces pieces(input, scores_bytes);
   const Tensor &k = input.k_BSkH, &v = input.v_BSkH, q = pieces.order.ordered(input.q_BTnH, 2);
   const Tensor dout = pieces.order.ordered(to_dtype_of(q, dout_BTnH), 2);
@@ -210,10 +266,6 @@ AttentionGradients attention_backward(const Tensor& dout_BTnH, const AttentionIn
     multiply_into_heads(dscores, keys_of(k, c), dq, c);
   });
   return {pieces.order.as_they_were(dq, 2), to_dtype_of(k, dk), to_dtype_of(v, dv)};
-}
-
-void replace_infinity(const Tensor& x, float by) {
-  dispatch::replace_infinity(OnDevice(x), x.elements(), x.data<float>(), by);
 }
 
 tensor::Tensor sum_of_shares(const AttentionOutput& a, const AttentionOutput& b, const Tensor& lse_BnT) {

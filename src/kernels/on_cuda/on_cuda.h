@@ -18,7 +18,6 @@
 
 namespace troika::kernels::on_cuda {
 
-
 tensor::Tensor rms_norm_forward(const tensor::Tensor& x_MD, const tensor::Tensor& w_D, double eps, RmsNormSaved* saved,
                             const tensor::Tensor& plus_MD);
 tensor::Tensor rms_norm_backward(const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD, const tensor::Tensor& w_D,
@@ -29,17 +28,16 @@ tensor::Tensor layer_norm_backward(const tensor::Tensor& dy_MD, const tensor::Te
                                const LayerNormSaved& saved, const tensor::Tensor& dw_D, const tensor::Tensor& dbias_D,
                                const tensor::Tensor& plus_MD);
 
-// By products, in the precision that they have for their dtype: weights and the gradients of scores are rounded to it before
-// they are multiplied. Beside results forward takes scores of `scores_bytes` (cuda/score_chunks.h), backward twice as much, k and v in
+// By the accelerator's library where it does it (Accelerator::attend), else by products, in the precision that they have for their dtype:
+// weights and the gradients of scores are rounded to it before they are multiplied. Beside results forward takes scores of `scores_bytes` (cuda/score_chunks.h), backward twice as much, k and v in
 // fp32, and q and dout of a chunk; both take a copy of q where heads are not in the order of the key/value heads.
 AttentionOutput attention_forward(const AttentionInput& input, std::int64_t scores_bytes = cuda::most_scores_bytes);
 AttentionGradients attention_backward(const tensor::Tensor& dout_BTnH, const AttentionInput& input,
                                       const AttentionOutput& output, std::int64_t scores_bytes = cuda::most_scores_bytes);
+// Why it is by products, of sizes, types and places alone; empty: it is by the library.
+base::Text why_products(const AttentionInput& input);
 // The outputs of two parts, each times its share of the log-sum-exp lse_BnT, contiguous. fp32.
 tensor::Tensor sum_of_shares(const AttentionOutput& a, const AttentionOutput& b, const tensor::Tensor& lse_BnT);
-
-// What of x, contiguous, is infinite becomes `by`.
-void replace_infinity(const tensor::Tensor& x, float by);
 
 tensor::Tensor rope_forward(const tensor::Tensor& x_BTnH, const RopeTable& rope);
 void rope_backward(const tensor::Tensor& dy_BTnH, const RopeTable& rope, const tensor::Tensor& dx_BTnH);
