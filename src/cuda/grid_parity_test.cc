@@ -32,6 +32,12 @@ std::uint32_t largest_of(const Guarded<float>& x) {
   return most;
 }
 
+Guarded<std::uint32_t> no_largest() {
+  Guarded<std::uint32_t> largest(1);
+  largest[0] = 0;
+  return largest;
+}
+
 void expect_grid_bits(const GridShape& shape, int shift) {
   const Guarded<float> x = wide_values(shape);
   Guarded<float> in_place = x, want_rounded = x, back(shape.count, shape.offset), want_back = back;
@@ -47,23 +53,25 @@ void expect_grid_bits(const GridShape& shape, int shift) {
   }
   for (const std::uint32_t before : {0u, 0x7f7fffffu}) {
     const std::uint32_t want = std::max(before, largest_of(x));
-    std::uint32_t largest[3] = {before, before, before};
+    Guarded<std::uint32_t> largest(3);
+    for (int i = 0; i < 3; ++i) largest[i] = before;
     Guarded<std::int64_t> sum = added;
     in_place = x;
-    dispatch::round_to_grid(OnHost(1), shape.count, in_place.data(), shift, largest);
-    dispatch::set_integers(OnHost(2), shape.count, set.data(), x.data(), shift, largest + 1);
-    dispatch::add_integers(OnHost(3), shape.count, sum.data(), x.data(), shift, largest + 2);
-    for (const std::uint32_t got : largest) EXPECT_EQ(got, want);
+    dispatch::round_to_grid(TestRun(1), shape.count, in_place.data(), shift, largest.data());
+    dispatch::set_integers(TestRun(2), shape.count, set.data(), x.data(), shift, largest.data() + 1);
+    dispatch::add_integers(TestRun(3), shape.count, sum.data(), x.data(), shift, largest.data() + 2);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(largest[i], want) << i;
+    EXPECT_TRUE(largest.guards_are_whole());
     EXPECT_TRUE(in_place.bits() == want_rounded.bits());
     EXPECT_TRUE(set.bits() == want_set.bits());
     EXPECT_TRUE(sum.bits() == want_added.bits());
   }
-  dispatch::from_integers(OnHost(4), shape.count, want_added.data(), shift, back.data());
+  dispatch::from_integers(TestRun(4), shape.count, want_added.data(), shift, back.data());
   EXPECT_TRUE(back.bits() == want_back.bits());
   for (const std::int64_t chunk : {16, 4096}) {
     Guarded<double> squares((shape.count + chunk - 1) / chunk), want_squares = squares;
-    dispatch::integer_chunk_squares(OnHost(5), shape.count, want_added.data(), shift, chunk, squares.data());
-    dispatch::chunk_squares(OnHost(6), shape.count, back.data(), chunk, want_squares.data());
+    dispatch::integer_chunk_squares(TestRun(5), shape.count, want_added.data(), shift, chunk, squares.data());
+    dispatch::chunk_squares(TestRun(6), shape.count, back.data(), chunk, want_squares.data());
     EXPECT_TRUE(squares.bits() == want_squares.bits());
   }
 }
@@ -84,26 +92,26 @@ TEST(CudaGrid, NumbersThatAreNoneStandAboveAllOthers) {
       for (std::int64_t i = 0; i < 1027; ++i) x[i] = 3e38f;
       x[place] = bad;
       Guarded<std::int64_t> sum(1027);
-      std::uint32_t largest = 0;
-      dispatch::set_integers(OnHost(1), 1027, sum.data(), x.data(), -70, &largest);
-      EXPECT_GE(largest, 0x7f800000u);
+      Guarded<std::uint32_t> largest = no_largest();
+      dispatch::set_integers(TestRun(1), 1027, sum.data(), x.data(), -70, largest.data());
+      EXPECT_GE(largest[0], 0x7f800000u);
     }
   }
 }
 
 template <class Give>
-std::string convert_with_two_blocks(const OnHost& run, const Give& give, const Guarded<float>& x, int shift) {
-  std::uint32_t largest = 0;
-  run(Convert<Give, 4>{give, x.data(), std::ldexp(1.0, shift), &largest, x.size(), 2});
-  return std::to_string(largest);
+std::string convert_with_two_blocks(const TestRun& run, const Give& give, const Guarded<float>& x, int shift) {
+  Guarded<std::uint32_t> largest = no_largest();
+  run(Convert<Give, 4>{give, x.data(), std::ldexp(1.0, shift), largest.data(), x.size(), 2});
+  return largest.bits();
 }
 
 TEST(CudaGrid, ABlockHasSeveralPieces) {
   const Guarded<float> x = wide_values({5003, 0});
   Guarded<std::int64_t> got(5003), want(5003);
-  std::uint32_t largest = 0;
-  dispatch::set_integers(OnHost(1), 5003, want.data(), x.data(), 20, &largest);
-  EXPECT_EQ(convert_with_two_blocks(OnHost(1), SetIntegers{got.data()}, x, 20), std::to_string(largest));
+  Guarded<std::uint32_t> largest = no_largest();
+  dispatch::set_integers(TestRun(1), 5003, want.data(), x.data(), 20, largest.data());
+  EXPECT_EQ(convert_with_two_blocks(TestRun(1), SetIntegers{got.data()}, x, 20), largest.bits());
   EXPECT_TRUE(got.bits() == want.bits());
 }
 
@@ -115,21 +123,21 @@ struct RowsCase {
     for (std::int64_t i = 0; i < rows; ++i) row[i] = 2 * i + 1;
   }
   Operation operation() {
-    return [this](const OnHost& run) {
+    return [this](const TestRun& run) {
       for (std::int64_t i = 0; i < sum.size(); ++i) sum[i] = 7 * i;
-      largest = 5;
-      dispatch::add_rows_on_grid(run, {first, sum.size(), rows, D, row.data()}, sum.data(), x.data(), 20, &largest);
-      return bits_of(sum) + std::to_string(largest);
+      largest[0] = 5;
+      dispatch::add_rows_on_grid(run, {first, sum.size(), rows, D, row.data()}, sum.data(), x.data(), 20, largest.data());
+      return bits_of(sum, largest);
     };
   }
   Guarded<float> x;
   Guarded<std::int64_t> row, sum;
-  std::uint32_t largest = 0;
+  Guarded<std::uint32_t> largest = no_largest();
 };
 
 TEST(CudaGridParity, RowsAreAddedAsFarAsTheyLieInThePart) {
   RowsCase c;
-  c.operation()(OnHost(1));
+  c.operation()(TestRun(1));
   for (std::int64_t i = 0; i < c.sum.size(); ++i) {
     std::int64_t want = 7 * i;
     for (std::int64_t r = 0; r < RowsCase::rows; ++r) {
@@ -138,7 +146,7 @@ TEST(CudaGridParity, RowsAreAddedAsFarAsTheyLieInThePart) {
     }
     EXPECT_EQ(c.sum[i], want) << i;
   }
-  EXPECT_EQ(c.largest, largest_of(c.x));
+  EXPECT_EQ(c.largest[0], largest_of(c.x));
   EXPECT_TRUE(c.sum.guards_are_whole());
 }
 
@@ -152,35 +160,35 @@ TEST(CudaGrid, OrdersAndPlantedFaults) {
     Guarded<float> x = start;
     Guarded<std::int64_t> sum(shape.count, shape.offset);
     Guarded<double> squares(shape.count / 16 + 1);
-    std::uint32_t largest = 0;
+    Guarded<std::uint32_t> largest = no_largest();
     const auto fresh = [&] {
       x = start;
       for (std::int64_t i = 0; i < shape.count; ++i) sum[i] = 5 * i;
       squares.clear();
-      largest = 0;
+      largest = no_largest();
     };
-    const auto all = [&] { return bits_of(x, sum, squares) + std::to_string(largest); };
-    const Operation operations[] = {[&](const OnHost& run) {
+    const auto all = [&] { return bits_of(x, sum, squares, largest); };
+    const Operation operations[] = {[&](const TestRun& run) {
                                       fresh();
-                                      dispatch::round_to_grid(run, shape.count, x.data(), 2, &largest);
+                                      dispatch::round_to_grid(run, shape.count, x.data(), 2, largest.data());
                                       return all();
                                     },
-                                    [&](const OnHost& run) {
+                                    [&](const TestRun& run) {
                                       fresh();
-                                      dispatch::set_integers(run, shape.count, sum.data(), x.data(), -50, &largest);
+                                      dispatch::set_integers(run, shape.count, sum.data(), x.data(), -50, largest.data());
                                       return all();
                                     },
-                                    [&](const OnHost& run) {
+                                    [&](const TestRun& run) {
                                       fresh();
-                                      dispatch::add_integers(run, shape.count, sum.data(), x.data(), -50, &largest);
+                                      dispatch::add_integers(run, shape.count, sum.data(), x.data(), -50, largest.data());
                                       return all();
                                     },
-                                    [&](const OnHost& run) {
+                                    [&](const TestRun& run) {
                                       fresh();
                                       dispatch::from_integers(run, shape.count, sum.data(), 3, x.data());
                                       return all();
                                     },
-                                    [&](const OnHost& run) {
+                                    [&](const TestRun& run) {
                                       fresh();
                                       dispatch::integer_chunk_squares(run, shape.count, sum.data(), 3, 16,
                                                                       squares.data());
