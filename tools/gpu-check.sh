@@ -119,10 +119,10 @@ corpus_to "$corpus"
 
 # The model of whole runs: on a host's imitation of a GPU each kernel goes thread by thread.
 steps=20 half=10
-small=(--model.hidden 256 --model.layers 4 --model.heads 4 --seq-len 128 --micro-batch-size 2 --global-batch-size 8)
+small=(--model.hidden 256 --model.layers 4 --model.heads 4 --seq-len 128 --micro-batch-size 2 --global-batch-size 8 --reproducible run)
 if [ -n "$dry" ]; then
   steps=4 half=2
-  small=(--model.hidden 32 --model.layers 2 --model.heads 2 --seq-len 32 --micro-batch-size 2 --global-batch-size 4)
+  small=(--model.hidden 32 --model.layers 2 --model.heads 2 --seq-len 32 --micro-batch-size 2 --global-batch-size 4 --reproducible run)
 fi
 small+=(--data.train "$corpus")
 backend=nccl
@@ -353,6 +353,11 @@ resumed() {
   again cuda "$folder" --bf16 --checkpoint.every "$half"
   prepared || grep -qi 'resum' "$results/logs/$this.log" || { fails "says nothing of a checkpoint that it resumed from" || return 1; }
   same_bits resumed reference
+}
+same_layout() { # the default: gradients add up inside the products
+  train cuda layout --bf16 --micro-batch-size 1 --reproducible layout
+  train cuda layout-again --bf16 --micro-batch-size 1 --reproducible layout --recompute full
+  same_bits layout-again layout
 }
 zero_on_one_card() { # zero_on_one_card STAGE
   reference reference --bf16
@@ -597,6 +602,7 @@ one_card() {
   line A 15 10 small recompute equal_to_reference recompute --recompute full
   line A 15 10 small offload-host equal_to_reference offload --parallel.offload host
   line A 20 15 small resume resumed
+  line A 20 10 small same-layout same_layout
   for stage in 0 1 2 3; do line A 20 $((stage == 3 ? 15 : 0)) small "gloo-zero$stage" zero_on_one_card "$stage"; done
   line A 15 10 small eval evaluated
   line A 10 0 small generate generated
@@ -625,13 +631,13 @@ one_card() {
   line B 60 0 large compiled-qwen3-1.7b-8 torch_of qwen3-1.7b 8 compiled
 
   line C 30 25 large base step_of qwen3-0.6b 8
-  line C 30 25 large reproducible-off delta --parallel.reproducible off
+  line C 30 25 large reproducible-run delta --reproducible run
+  line C 30 0 large reproducible-off delta --reproducible off
   line C 30 0 large recompute-full delta --recompute full
   line C 30 0 large recompute-selective delta --recompute selective
   line C 35 0 large offload delta --parallel.offload host
   line C 45 0 large microbatches-8 delta --global-batch-size 64
-  line C 30 0 large clip-off delta --optimizer.clip-norm 0
-  line C 35 0 large fp16 delta --fp16
+  line C 35 0 large products-measured delta --train.products measured
   line C 60 0 large torch-8b-lora torch_of qwen3-8b 4 eager --lora-rank 16
   line C 120 0 large counters counters
   line C 90 60 small drift drift

@@ -67,7 +67,7 @@ struct Saved {
 // what failed is a copy of the manifest, none is written; what has been is removed, before the DataError or, where the save ended
 // otherwise, by the next one. DataError: disk full and the like, with path and cause. BugError:
 // the slices of all ranks do not cover every element of every tensor exactly once. Memory: about 10 MiB besides the
-// file system's cache. A checkpoint of the same step is replaced. An old one that cannot be removed is left for the
+// file system's cache, and 8 MiB for slices on a device. A checkpoint of the same step is replaced. An old one that cannot be removed is left for the
 // next save to remove.
 Saved save(const SaveRequest& request, comm::Channel& world);
 

@@ -6,12 +6,13 @@
 #include <map>
 
 #include "base/error.h"
+#include "tensor/download.h"
 #include "tensor/tensor.h"
 
 namespace troika::checkpoint {
 using base::BugError;
 
-static constexpr std::int64_t host_buffer_elements = 1 << 18;
+static constexpr std::int64_t told_elements = 1 << 18;  // Slice::written
 
 static void check_name_and_region(const Slice& slice) {
   const std::int64_t numel = element_count(slice.shape);
@@ -40,17 +41,19 @@ void check_slice_to_save(const Slice& slice) {
   if (!half) check_slice(slice);
 }
 
-static void write_data(SafetensorsWriter& writer, const Slice& slice) {
-  const tensor::Tensor& data = slice.data;
-  for (std::int64_t at = 0; at < data.elements(); at += host_buffer_elements) {
-    const auto piece = data.narrow(0, at, std::min(host_buffer_elements, data.elements() - at))
-                           .cpu().to(tensor::Dtype::fp32);
-    writer.write(piece.data(), piece.elements() * 4);
-    if (slice.written) slice.written();
-  }
+static void write_data(SafetensorsWriter& writer, const std::vector<Slice>& slices, const std::function<void()>& check) {
+  std::vector<tensor::Tensor> data;
+  for (const Slice& slice : slices) data.push_back(slice.data);
+  tensor::Download(check).read(data, [&](std::size_t index, const tensor::Tensor& piece) {
+    for (std::int64_t at = 0; at < piece.elements(); at += told_elements) {
+      const auto part = piece.narrow(0, at, std::min(told_elements, piece.elements() - at)).to(tensor::Dtype::fp32);
+      writer.write(part.data(), part.elements() * 4);
+      if (slices[index].written) slices[index].written();
+    }
+  });
 }
 
-WrittenFile write_part(const std::string& path, const std::vector<Slice>& slices) {
+WrittenFile write_part(const std::string& path, const std::vector<Slice>& slices, const std::function<void()>& check) {
   std::vector<TensorEntry> entries;
   std::map<std::string, std::string> metadata{{"format", "pt"}};
   std::map<std::string, int> uses;
@@ -63,7 +66,7 @@ WrittenFile write_part(const std::string& path, const std::vector<Slice>& slices
     if (!whole) metadata[region_prefix + name] = region_to_text(slice.region, slice.shape);
   }
   SafetensorsWriter writer(path, entries, metadata);
-  for (const Slice& slice : slices) write_data(writer, slice);
+  write_data(writer, slices, check);
   return writer.finish();
 }
 

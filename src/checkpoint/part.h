@@ -3,6 +3,7 @@
 // one tensor in one part are the entries NAME, NAME#1, NAME#2, ...
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -18,7 +19,8 @@ void check_slice(const Slice& slice);
 // The same, but that half precision is good, too.
 void check_slice_to_save(const Slice& slice);
 
-// Writes one part, in fp32. Data on a device passes through a host buffer of 4 MiB.
-WrittenFile write_part(const std::string& path, const std::vector<Slice>& slices);
+// Writes one part, in fp32. Data on a device come through two buffers of 4 MiB (tensor::Download): one is written while the other
+// is filled. `check` as in tensor::await.
+WrittenFile write_part(const std::string& path, const std::vector<Slice>& slices, const std::function<void()>& check);
 
 }  // namespace troika::checkpoint

@@ -92,9 +92,9 @@ static std::string index_text(const Layout& layout) {
 }
 
 static void write_one(const std::string& folder, const std::string& file, const std::vector<Slice>& slices,
-                      json* parts) {
+                      comm::Channel& world, json* parts) {
   if (file.empty()) return;
-  const WrittenFile written = write_part(folder + "/" + file, slices);
+  const WrittenFile written = write_part(folder + "/" + file, slices, [&world] { world.check(); });
   parts->push_back({{"file", file}, {"bytes", written.bytes}, {"xxh3", written.hash}, {"host", base::host_name()}});
 }
 
@@ -108,12 +108,13 @@ static void write_shared_files(const SaveRequest& request, const Layout& layout,
 
 // What this rank puts on its disk, as JSON: its parts, and those it writes for another rank.
 static std::string write_own_files(const SaveRequest& request, const Layout& layout, const std::string& folder,
-                                   const Disks& disks, int rank) {
+                                   const Disks& disks, comm::Channel& world) {
+  const int rank = world.rank();
   const auto write_pair = [&](int of, const std::vector<Slice>& weights, const std::vector<Slice>& state) {
     json parts = json::array();
     if (of < 0) return parts;
-    write_one(folder, layout.model_files[static_cast<std::size_t>(of)], weights, &parts);
-    write_one(folder, layout.state_files[static_cast<std::size_t>(of)], state, &parts);
+    write_one(folder, layout.model_files[static_cast<std::size_t>(of)], weights, world, &parts);
+    write_one(folder, layout.state_files[static_cast<std::size_t>(of)], state, world, &parts);
     return parts;
   };
   json written = json::array();
@@ -232,7 +233,7 @@ Saved save(const SaveRequest& request, comm::Channel& world) {
       prepare_folder(partial);
     });
     written =
-        parse_written(gather(world, [&] { return write_own_files(request, layout, partial, disks, world.rank()); }));
+        parse_written(gather(world, [&] { return write_own_files(request, layout, partial, disks, world); }));
     if (request.copies.any()) check_second_copies(request.copies, written);
     agree(world, [&] {
       if (leads && world.rank() != 0) replace_folder(partial, folder);

@@ -30,7 +30,7 @@ Snapshot::~Snapshot() {
 }
 
 bool Snapshot::by_lane(const Slice& slice) const {
-  return !streams_.shares_host_memory() && slice.data.device() == streams_.device() && slice.data.dtype() == Dtype::fp32;
+  return !streams_.shares_host_memory() && slice.data.device() == streams_.device();
 }
 
 void Snapshot::keep_room(std::int64_t on_host, std::int64_t on_device) {

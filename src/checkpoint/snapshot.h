@@ -20,7 +20,7 @@ class Snapshot {
   Snapshot(const Snapshot&) = delete;
   Snapshot& operator=(const Snapshot&) = delete;
 
-  // Every slice's data becomes a copy, fp32. What lies on the device of `streams` is copied by its lane out, while the host
+  // Every slice's data, fp32, becomes a copy. What lies on the device of `streams` is copied by its lane out, while the host
   // goes on; all else is copied when this returns. The memory is kept from one time to the next, and booked.
   void take(const std::vector<std::vector<Slice>*>& lists);
 

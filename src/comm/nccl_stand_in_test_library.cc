@@ -88,7 +88,13 @@ void move(Operation& send, Operation& recv) {
   for (Operation* each : {&send, &recv}) finish(*each, equal ? Result::success : Result::invalid_usage);
 }
 
+// What a recv overwrites belongs to it from the moment it is asked for.
+void spoil(const Operation& operation) {
+  if (operation.kind == Kind::recv && operation.bytes > 0) std::memset(operation.to, troika::tensor::poison, operation.bytes);
+}
+
 void arrive(Clique& clique, const OperationPtr& operation) {
+  spoil(*operation);
   const bool sends = operation->kind == Kind::send;
   const int me = operation->end->rank;
   const auto pair = sends ? std::make_pair(me, operation->peer) : std::make_pair(operation->peer, me);
@@ -125,6 +131,11 @@ class Kernel final : public FakeWork {
       all_done = all_done && (operation->done || end.gone || end.error != Result::success);
     }
     return all_done;
+  }
+  bool can_move() override {
+    return !stands() || std::any_of(operations_.begin(), operations_.end(), [](const OperationPtr& operation) {
+      return !operation->arrived;  // which this work alone sets
+    });
   }
 
   // Until none on the device is under way.
@@ -238,9 +249,7 @@ Result ask(Comm* comm, Stream stream, Operation operation) {
   operation.end = comm->end;
   comm->end->device = lane->device();
   operation.ordered = lane->ordered();
-  if (operation.kind == Kind::recv && operation.bytes > 0) {
-    std::memset(operation.to, troika::tensor::poison, operation.bytes);
-  }
+  if (lane->open_to_host()) spoil(operation);
   group.push_back({comm, {lane, std::make_shared<Operation>(std::move(operation))}});
   return Result::success;
 }

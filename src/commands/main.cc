@@ -1,5 +1,6 @@
 // `troika`: one program, a verb for each thing it does.
 #include <signal.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
@@ -128,7 +129,7 @@ int run(int argc, char** argv, char** environment) {
 int main(int argc, char** argv, char** environment) {
   // Of a rank that our launcher started, the launcher has the last word.
   const bool alone = ::getenv("TROIKA_STORE") == nullptr;
-  return guarded(
+  const int code = guarded(
       [&] {
         settle_inherited();
         const troika::base::MappingGuard unreadable_files_are_errors;
@@ -138,4 +139,7 @@ int main(int argc, char** argv, char** environment) {
         if (alone) troika::host::leave_termination_message(text);
       },
       argc > 1 ? argv[1] : "");
+  if (code == 0) return 0;
+  std::fflush(nullptr);
+  ::_exit(code);  // what libraries do at the end of a process may wait for a device that never comes to rest
 }

@@ -71,8 +71,14 @@ enum class Offload { none, host, file };
 constexpr Words<3> words_of(Offload) { return {"none", "host", "file"}; }
 
 // parallel.reproducible
-enum class Reproducible { run, bits, off };
-constexpr Words<3> words_of(Reproducible) { return {"run", "bits", "off"}; }
+enum class Reproducible { run, bits, layout, off };
+constexpr Words<4> words_of(Reproducible) { return {"run", "bits", "layout", "off"}; }
+// Whether sums of gradients are in fp32, in the order that a layout gives them.
+constexpr bool adds_in_floats(Reproducible r) { return r == Reproducible::layout || r == Reproducible::off; }
+
+// train.products: where the algorithms of products on a GPU come from, the library's recommendation or the device's clock.
+enum class Products { recommended, measured };
+constexpr Words<2> words_of(Products) { return {"recommended", "measured"}; }
 
 // optimizer.lr_schedule
 enum class LrSchedule { cosine, linear, constant, wsd };

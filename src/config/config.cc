@@ -147,7 +147,7 @@ static ParsedSettings parse(CommandLine command_line, const Environment& environ
       merge_layers({std::move(file), read_environment(environment), std::move(command_line.layer)}, Paths::followed);
   if (!result.errors.empty()) throw base::ConfigError(base::lines(result.errors));
   parsed.settings = std::move(result.settings);
-  parsed.states_precision = result.states_precision;
+  parsed.stated_anywhere = std::move(result.stated);
   std::vector<std::string> notes = base::in(result.notes, base::Language::english);
   notes.insert(notes.end(), command_line.notes.begin(), command_line.notes.end());
   for (const std::string& note : notes) parsed.notes.push_back(base::printable(note, 4096));  // they hold values
@@ -163,12 +163,21 @@ ParsedSettings parse_settings(const std::vector<std::string>& arguments, const E
   return parse(read_command_line(arguments, &own, environment), environment);
 }
 
+static bool computes_on_gpu(const ParsedSettings& parsed, int gpus) {
+  const DeviceKind kind = word_or(parsed.settings.train.device, DeviceKind::numbered);
+  return kind != DeviceKind::cpu && (kind != DeviceKind::automatic || gpus > 0);
+}
+
 void take_precision_of_device(ParsedSettings* parsed, int gpus) {
-  const DeviceKind kind = word_or(parsed->settings.train.device, DeviceKind::numbered);
-  const bool on_gpu = kind != DeviceKind::cpu && (kind != DeviceKind::automatic || gpus > 0);
-  if (!on_gpu || parsed->states_precision) return;
+  if (!computes_on_gpu(*parsed, gpus) || parsed->any_place_states("precision.compute")) return;
   parsed->settings.precision.compute = Precision::bf16;
   parsed->notes.emplace_back(texts.bf16_on_gpu.english);
+}
+
+void take_sums_of_device(ParsedSettings* parsed, int gpus) {
+  if (!computes_on_gpu(*parsed, gpus) || parsed->any_place_states("parallel.reproducible")) return;
+  parsed->settings.parallel.reproducible = Reproducible::layout;
+  parsed->notes.emplace_back(texts.sums_on_gpu.english);
 }
 
 std::string agreement_yaml(const Settings& settings) {

@@ -1,6 +1,7 @@
 // The front door of module config: command line + environment + YAML -> Settings, and back to text.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,11 @@ struct ParsedSettings {
   std::vector<std::string> notes;   // spellings that are accepted and ignored, one sentence each; never their values
   std::vector<std::string> stated;  // keys that the command line itself states: "train.out"
   std::vector<FlagReading::Given> given;  // the command line in its words, a verb's own flags among them
-  bool states_precision = false;          // precision.compute is stated anywhere: file, environment, command line, preset
+  std::set<std::string> stated_anywhere;  // keys that a file, the environment, the command line or a preset states
   bool print_config = false;
   bool help = false;
   bool states(const std::string& key) const;
+  bool any_place_states(const std::string& key) const { return stated_anywhere.count(key) > 0; }
 };
 
 // Defaults < preset < YAML < environment < command line. `arguments` are those after the verb; one without dashes is
@@ -32,9 +34,11 @@ ParsedSettings parse_settings(const std::vector<std::string>& arguments, const E
 ParsedSettings parse_settings(const std::vector<std::string>& arguments, const Environment& environment,
                               const FlagTable& own);
 
-// Where nobody states precision.compute, a GPU computes in bf16, and a note says so. It is a GPU by train.device, or where that is
-// auto by the `gpus` that this process can use. Before resolve(), on every rank: ranks that decide unlike do not agree on settings.
+// Where nobody states precision.compute, a GPU computes in bf16; where nobody states parallel.reproducible, a training on one adds
+// gradients as `layout` has it. Notes tell so. It is a GPU by train.device, or where that is auto by the `gpus` that this process
+// can use. Before resolve(), on every rank: ranks that decide unlike do not agree on settings.
 void take_precision_of_device(ParsedSettings* parsed, int gpus);
+void take_sums_of_device(ParsedSettings* parsed, int gpus);
 
 // YAML that parses back to the same settings, sections in order, every field.
 std::string to_yaml(const Settings& settings);

@@ -111,7 +111,7 @@ void fit_schedule(const Stated& s, ParallelSettings* p) {
 void lay(const Layer& layer, MergedSettings* merged) {
   Stated stated;
   for (const auto& assignment : layer.assignments) stated.insert(assignment.field->key());
-  if (states(stated, "precision.compute")) merged->states_precision = true;
+  merged->stated.insert(stated.begin(), stated.end());
   make_way(stated, &merged->settings);
   for (const auto& [field, value, origin] : layer.assignments) {
     if (field->key() == "model.preset") continue;  // already below

@@ -2,6 +2,7 @@
 // merge_layers() lays them on top of each other.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,7 @@ struct Layer {
 
 struct MergedSettings {
   Settings settings;
-  bool states_precision = false;  // a layer does
+  std::set<std::string> stated;  // keys that a layer states
   std::vector<base::Text> notes;
   std::vector<base::Text> errors;
 };

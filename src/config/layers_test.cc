@@ -39,7 +39,7 @@ TEST(Layers, AGpuComputesInBf16UnlessAPlaceStatesAPrecision) {
     const bool is_told = std::any_of(result.notes.begin(), result.notes.end(), [](const std::string& note) {
       return note.find("computing in bf16, because the device is a GPU") == 0;
     });
-    EXPECT_EQ(is_told, !result.states_precision && result.settings.precision.compute == Precision::bf16);
+    EXPECT_EQ(is_told, !result.any_place_states("precision.compute") && result.settings.precision.compute == Precision::bf16);
     return result.settings.precision.compute;
   };
   EXPECT_EQ(taken({}, 0), Precision::fp32);
@@ -51,6 +51,22 @@ TEST(Layers, AGpuComputesInBf16UnlessAPlaceStatesAPrecision) {
   EXPECT_EQ(taken({"--device", "cuda", "--fp16"}, 2), Precision::fp16);
   EXPECT_EQ(taken({yaml("precision: {compute: fp32}\n")}, 2), Precision::fp32);
   EXPECT_EQ(taken({yaml("train: {steps: 3}\n")}, 2), Precision::bf16);
+}
+
+TEST(Layers, TrainingsOnAGpuHaveEqualBitsInOneLayoutUnlessAPlaceStatesOtherwise) {
+  const auto taken = [](const std::vector<std::string>& arguments, int gpus) {
+    ParsedSettings result = parse_settings(arguments, {});
+    const std::size_t notes = result.notes.size();
+    take_sums_of_device(&result, gpus);
+    EXPECT_EQ(result.notes.size() - notes,
+              !result.any_place_states("parallel.reproducible") && result.settings.parallel.reproducible == Reproducible::layout);
+    return result.settings.parallel.reproducible;
+  };
+  EXPECT_EQ(taken({}, 0), Reproducible::run);
+  EXPECT_EQ(taken({}, 1), Reproducible::layout);
+  EXPECT_EQ(taken({"--device", "cpu"}, 1), Reproducible::run);
+  EXPECT_EQ(taken({"--reproducible", "run"}, 1), Reproducible::run);
+  EXPECT_EQ(taken({yaml("parallel: {reproducible: bits}\n")}, 1), Reproducible::bits);
 }
 
 TEST(Layers, ABatchOfTheCommandLineReplacesTheOneOfTheEnvironment) {

@@ -30,6 +30,10 @@ struct ConfigTexts {
   base::Bilingual bf16_on_gpu = {"computing in bf16, because the device is a GPU and no precision is stated; --fp32 asks for "
                                  "fp32",
                                  "设备是 GPU 且没有指定精度，因此用 bf16 计算；如需 fp32，请使用 --fp32"};
+  base::Bilingual sums_on_gpu = {"the same layout gives the same bits, because the device is a GPU and reproducible is not stated; "
+                                 "--reproducible run gives them in every layout",
+                                 "设备是 GPU 且没有指定 reproducible，因此相同布局得到逐位相同的结果；如需任何布局都逐位相同，"
+                                 "请使用 --reproducible run"};
   base::Bilingual loss_scale = {"precision.loss_scale {} is below precision.loss_scale_min {}: at least {}",
                                 "precision.loss_scale {} 小于 precision.loss_scale_min {}：至少为 {}"};
   base::Bilingual heads = {"model.heads {} is not a multiple of model.kv_heads {}: {}",

@@ -10,7 +10,6 @@ namespace troika::cuda {
 
 struct AdamWNumbers {
   float lr = 0, beta1 = 0, beta2 = 0, one_minus_beta1 = 0, one_minus_beta2 = 0, eps = 0;
-  float decay = 1;                           // the parameter is multiplied by it
   float m_correction = 1, v_correction = 1;  // 1 / (1 - beta^step)
   float gradient_scale = 1;
 };

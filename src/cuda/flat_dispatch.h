@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "cuda/dispatch.h"
 #include "cuda/each_element.h"
@@ -35,21 +36,68 @@ void bits_sum(const Run& run, std::int64_t count, std::int64_t bytes, const void
   }
 }
 
-// Squares of consecutive chunks of `chunk` elements (the last may be shorter) into squares[] on the device, each summed
-// in double in the order of cpu::chunk_squares.
-template <class Run>
-void chunk_squares(const Run& run, std::int64_t count, const float* x, std::int64_t chunk, double* squares) {
-  run(ChunkSquares<FloatElements>{{x}, squares, count, chunk});
+// take(stretches that one argument holds, pieces before them): all of `list`, in order; they follow each other from element 0 on.
+template <class Value, class Take>
+void in_arguments(const std::vector<Stretch<Value>>& list, std::int64_t piece, const Take& take) {
+  std::int64_t begin = 0, pieces = 0;
+  for (std::size_t first = 0; first < list.size(); first += Stretches<Value>::most) {
+    Stretches<Value> some;
+    some.piece = piece;
+    some.begin[0] = begin;
+    for (std::size_t i = first; i < list.size() && some.count < Stretches<Value>::most; ++i) {
+      some.value[some.count] = list[i].value;
+      const std::int64_t before = some.first_piece[some.count++];
+      some.begin[some.count] = begin += list[i].count;
+      some.first_piece[some.count] = before + blocks_for(list[i].count, piece);
+    }
+    take(some, pieces);
+    pieces += some.pieces();
+  }
 }
 
-// Writes rounded = the new parameter in `dtype`, too.
+// Four elements at once where pointers and stretches allow it.
+template <class Value>
+bool vectors_fit(const std::vector<Stretch<Value>>& list, std::initializer_list<const void*> pointers) {
+  bool fit = vectors_fit(4, pointers, {});
+  for (std::size_t i = 0; i + 1 < list.size(); ++i) fit = fit && list[i].count % 4 == 0;
+  return fit;
+}
+
+template <int n, class Run, class Value, class Of>
+void each_of_stretches(const Run& run, const std::vector<Stretch<Value>>& list, const Of& of) {
+  using Kernel = EachOfStretches<Of, Value, n>;
+  in_arguments(list, Kernel::piece, [&](const Stretches<Value>& some, std::int64_t) { run(Kernel{of, some}); });
+}
+
+template <class Run, class Value, class Of>
+void each_of_stretches(const Run& run, const std::vector<Stretch<Value>>& list, const Of& of,
+                       std::initializer_list<const void*> pointers) {
+  vectors_fit(list, pointers) ? each_of_stretches<4>(run, list, of) : each_of_stretches<1>(run, list, of);
+}
+
+template <class Run, class Value, class Elements>
+void squares_of_chunks(const Run& run, const std::vector<Stretch<Value>>& list, const Elements& x, std::int64_t chunk,
+                       double* squares) {
+  in_arguments(list, chunk, [&](const Stretches<Value>& some, std::int64_t before) {
+    run(ChunkSquares<Elements, Value>{x, squares + before, some});
+  });
+}
+
+// Squares of consecutive chunks of `chunk` elements (the last of a stretch may be shorter) into squares[] on the device, each
+// summed in double in the order of cpu::chunk_squares. The stretches' values are not read.
 template <class Run>
-void adamw(const Run& run, const AdamWNumbers& a, std::int64_t count, const AdamWState& state, Dtype dtype,
+void chunk_squares(const Run& run, const std::vector<Stretch<float>>& list, const float* x, std::int64_t chunk, double* squares) {
+  squares_of_chunks(run, list, FloatElements{x}, chunk, squares);
+}
+
+// The parameters of a stretch are multiplied by its value. Writes rounded = the new parameter in `dtype`, too.
+template <class Run>
+void adamw(const Run& run, const AdamWNumbers& a, const std::vector<Stretch<float>>& list, const AdamWState& state, Dtype dtype,
            void* rounded) {
   with_number(dtype, [&](auto type) {
     using T = decltype(type);
-    each_element(run, count, AdamW<T>{a, state, static_cast<T*>(rounded)},
-                 {state.parameter, state.gradient, state.m, state.v, rounded});
+    each_of_stretches(run, list, AdamW<T>{a, state, static_cast<T*>(rounded)},
+                      {state.parameter, state.gradient, state.m, state.v, rounded});
   });
 }
 

@@ -1,4 +1,4 @@
-// Kernels of flat.h; those over elements are bodies of each_element.h.
+// Kernels of flat.h; those over elements are bodies of each_element.h or stretches.h.
 #pragma once
 
 #include <cmath>
@@ -7,6 +7,7 @@
 #include "cuda/block.h"
 #include "cuda/flat.h"
 #include "cuda/number.h"
+#include "cuda/stretches.h"
 
 namespace troika::cuda {
 
@@ -47,7 +48,7 @@ struct AdamW {
   T* rounded;  // may be null
 
   template <int n>
-  TROIKA_DEVICE void at(std::int64_t i) const {
+  TROIKA_DEVICE void at(std::int64_t i, float decay) const {
     const Pack<float, n> gradient = loaded<n>(state.gradient + i);
     Pack<float, n> p = loaded<n>(state.parameter + i), m = loaded<n>(state.m + i), v = loaded<n>(state.v + i);
     TROIKA_UNROLL
@@ -56,7 +57,7 @@ struct AdamW {
       m.set(j, m[j] * a.beta1 + g * a.one_minus_beta1);
       v.set(j, v[j] * a.beta2 + g * g * a.one_minus_beta2);
       const float update = m[j] * a.m_correction / (sqrtf(v[j] * a.v_correction) + a.eps) * a.lr;
-      p.set(j, p[j] * a.decay - update);
+      p.set(j, p[j] * decay - update);
     }
     store<n>(state.m + i, m);
     store<n>(state.v + i, v);
@@ -98,12 +99,12 @@ struct BitsSum {
 
 struct FloatElements {
   const float* x;
-  TROIKA_DEVICE float operator[](std::int64_t i) const { return x[i]; }
+  TROIKA_DEVICE float at(std::int64_t i, float /*value*/) const { return x[i]; }
 };
 
-// Sixteen threads have a chunk, every sixteenth element each; then one adds theirs in order. That is the order of
-// cpu/square_sum-inl.h.
-template <class Elements>
+// Pieces of the stretches are chunks. Sixteen threads have one, every sixteenth element each; then one adds theirs in order. That
+// is the order of cpu/square_sum-inl.h.
+template <class Elements, class Value>
 struct ChunkSquares {
   static constexpr int threads = 256, lanes = 16, chunks = threads / lanes;
   struct Shared {
@@ -112,24 +113,24 @@ struct ChunkSquares {
 
   Elements x;
   double* squares;
-  std::int64_t count, chunk;
+  Stretches<Value> stretches;
 
-  TROIKA_HOST_DEVICE std::int64_t blocks() const { return blocks_for(blocks_for(count, chunk), chunks); }
+  TROIKA_HOST_DEVICE std::int64_t blocks() const { return blocks_for(stretches.pieces(), chunks); }
 
   template <class Block>
   TROIKA_DEVICE void operator()(const Block& block, Shared& shared) const {
     const int lane = block.thread() % lanes, of_block = block.thread() / lanes;
     const std::int64_t index = block.index() * chunks + of_block;
-    const std::int64_t begin = index * chunk, end = begin + chunk < count ? begin + chunk : count;
+    const auto chunk = stretches.at(index);
     double sum = 0;
     TROIKA_UNROLL_8
-    for (std::int64_t i = begin + lane; i < end; i += lanes) {
-      const double value = x[i];
+    for (std::int64_t i = chunk.begin + lane; i < chunk.end; i += lanes) {
+      const double value = x.at(i, chunk.value);
       sum += value * value;
     }
     shared.of_lanes[of_block][lane] = sum;
     block.barrier();
-    if (lane > 0 || begin >= count) return;
+    if (lane > 0 || index >= stretches.pieces()) return;
     for (int i = 1; i < lanes; ++i) sum += shared.of_lanes[of_block][i];
     squares[index] = sum;
   }

@@ -10,6 +10,8 @@ struct FlatShape {
 const FlatShape flat_shapes[] = {{1, 0},   {3, 0},    {4, 0},    {5, 1},    {37, 0},
                                  {255, 0}, {1024, 0}, {1027, 0}, {5003, 0}, {5003, 1}};
 
+constexpr float usual_decay = 0.99997f;
+
 AdamWNumbers usual_numbers() {
   AdamWNumbers a;
   a.lr = 3e-4f;
@@ -18,7 +20,6 @@ AdamWNumbers usual_numbers() {
   a.one_minus_beta1 = 0.1f;
   a.one_minus_beta2 = 0.05f;
   a.eps = 1e-8f;
-  a.decay = 0.99997f;
   a.m_correction = 3.7f;
   a.v_correction = 7.0f;
   a.gradient_scale = 0.37f;
@@ -45,7 +46,7 @@ void scalar_adamw(const AdamWNumbers& a, FlatCase& s, std::int64_t i) {
   s.m[i] = s.m[i] * a.beta1 + g * a.one_minus_beta1;
   s.v[i] = s.v[i] * a.beta2 + g * g * a.one_minus_beta2;
   const float update = s.m[i] * a.m_correction / (std::sqrt(s.v[i] * a.v_correction) + a.eps) * a.lr;
-  s.parameter[i] = s.parameter[i] * a.decay - update;
+  s.parameter[i] = s.parameter[i] * usual_decay - update;
 }
 
 template <class T>
@@ -56,10 +57,10 @@ void expect_adamw_bits(const FlatShape& shape) {
     scalar_adamw(usual_numbers(), want, i);
     want_rounded[i] = rounded<T>(want.parameter[i]);
   }
-  dispatch::adamw(TestRun(1), usual_numbers(), shape.count, got.state(), dtype_of<T>(), rounded_too.data());
+  dispatch::adamw(TestRun(1), usual_numbers(), {{shape.count, usual_decay}}, got.state(), dtype_of<T>(), rounded_too.data());
   EXPECT_TRUE(got.bits() == want.bits()) << shape.count;
   EXPECT_TRUE(rounded_too.bits() == want_rounded.bits()) << shape.count;
-  dispatch::adamw(TestRun(2), usual_numbers(), shape.count, alone.state(), dtype_of<T>(), nullptr);
+  dispatch::adamw(TestRun(2), usual_numbers(), {{shape.count, usual_decay}}, alone.state(), dtype_of<T>(), nullptr);
   EXPECT_TRUE(alone.bits() == want.bits()) << shape.count;
   Guarded<T> later(shape.count, shape.offset);
   dispatch::round_into(TestRun(3), shape.count, got.parameter.data(), dtype_of<T>(), later.data());
@@ -98,7 +99,7 @@ TEST(CudaFlatParity, ChunkSquaresHaveTheBitsOfTheScalarFormula) {
       Guarded<double> got(chunks), want(chunks);
       for (std::int64_t i = 0; i < chunks; ++i)
         want[i] = sixteen_lane_squares(x.data() + i * chunk, std::min(chunk, shape.count - i * chunk));
-      dispatch::chunk_squares(TestRun(1), shape.count, x.data(), chunk, got.data());
+      dispatch::chunk_squares(TestRun(1), {{shape.count}}, x.data(), chunk, got.data());
       EXPECT_TRUE(got.bits() == want.bits()) << shape.count << " in " << chunk;
     }
   }
@@ -137,9 +138,9 @@ TEST(CudaFlatParity, BitsAreSummedModuloAWord) {
 TEST(CudaFlat, OfNothingIsNothing) {
   FlatCase c({0, 0});
   const std::string before = c.bits();
-  dispatch::adamw(TestRun(1), usual_numbers(), 0, c.state(), Dtype::fp32, nullptr);
+  dispatch::adamw(TestRun(1), usual_numbers(), {{0, usual_decay}}, c.state(), Dtype::fp32, nullptr);
   dispatch::add_into(TestRun(1), 0, c.m.data(), c.v.data());
-  dispatch::chunk_squares(TestRun(1), 0, c.m.data(), 4096, nullptr);
+  dispatch::chunk_squares(TestRun(1), {{0}}, c.m.data(), 4096, nullptr);
   EXPECT_TRUE(c.bits() == before);
 }
 
@@ -152,7 +153,7 @@ TEST(CudaFlat, OrdersAndPlantedFaults) {
     const Operation adamw = [&](const TestRun& run) {
       c = start;
       half.clear();
-      dispatch::adamw(run, usual_numbers(), shape.count, c.state(), Dtype::bf16, half.data());
+      dispatch::adamw(run, usual_numbers(), {{shape.count, usual_decay}}, c.state(), Dtype::bf16, half.data());
       return c.bits() + bits_of(half);
     };
     const Operation add = [&](const TestRun& run) {
@@ -167,7 +168,7 @@ TEST(CudaFlat, OrdersAndPlantedFaults) {
     };
     const Operation square = [&](const TestRun& run) {
       squares.clear();
-      dispatch::chunk_squares(run, shape.count, start.m.data(), 16, squares.data());
+      dispatch::chunk_squares(run, {{shape.count}}, start.m.data(), 16, squares.data());
       return bits_of(squares);
     };
     WordsCase<std::uint32_t> words(shape.count);

@@ -6,19 +6,25 @@
 
 #include "cuda/block.h"
 #include "cuda/number.h"
+#include "cuda/stretches.h"
 
 namespace troika::cuda {
+
+// Of a stretch: powers of two whose product is 1, and which of the largest magnitudes is its.
+struct Grid {
+  double scale = 1, back = 1;
+  std::int64_t index = 0;
+};
 
 // What is done with n elements that were scaled, in double, where a float times a power of two is exact. i: of the
 // first.
 struct RoundInPlace {
   float* to;
-  double back;
   template <int n>
-  TROIKA_DEVICE void give(const double (&scaled)[n], bool /*any*/, std::int64_t i) const {
+  TROIKA_DEVICE void give(const double (&scaled)[n], bool /*any*/, const Grid& grid, std::int64_t i) const {
     Pack<float, n> out;
     TROIKA_UNROLL
-    for (int j = 0; j < n; ++j) out.set(j, static_cast<float>(rint(scaled[j]) * back));
+    for (int j = 0; j < n; ++j) out.set(j, static_cast<float>(rint(scaled[j]) * grid.back));
     store<n>(to + i, out);
   }
 };
@@ -33,7 +39,7 @@ struct Integers {
 struct SetIntegers {
   std::int64_t* sum;
   template <int n>
-  TROIKA_DEVICE void give(const double (&scaled)[n], bool /*any*/, std::int64_t i) const {
+  TROIKA_DEVICE void give(const double (&scaled)[n], bool /*any*/, const Grid& /*grid*/, std::int64_t i) const {
     constexpr int width = Integers<n>::width;
     TROIKA_UNROLL
     for (int j = 0; j < n; j += width) {
@@ -49,7 +55,7 @@ struct SetIntegers {
 struct AddIntegers {
   std::int64_t* sum;
   template <int n>
-  TROIKA_DEVICE void give(const double (&scaled)[n], bool any, std::int64_t i) const {
+  TROIKA_DEVICE void give(const double (&scaled)[n], bool any, const Grid& /*grid*/, std::int64_t i) const {
     constexpr int width = Integers<n>::width;
     if (!any) return;
     TROIKA_UNROLL
@@ -62,52 +68,49 @@ struct AddIntegers {
   }
 };
 
-// A block has pieces of threads * n elements, several where there are more than most_blocks: few blocks meet at
-// `largest`.
+// A block has a piece of so many elements that few blocks meet at a stretch's largest magnitude.
 template <class Give, int n>
 struct Convert {
   static constexpr int threads = 256;
+  static constexpr std::int64_t piece = threads * n * 16;
   struct Shared {
     std::uint32_t room[threads / warp];
   };
 
   Give give;
   const float* x;
-  double scale;
   std::uint32_t* largest;
-  std::int64_t count, most_blocks;
+  Stretches<Grid> stretches;
 
-  TROIKA_HOST_DEVICE std::int64_t blocks() const {
-    const std::int64_t pieces = blocks_for(count, threads * n);
-    return pieces < most_blocks ? pieces : most_blocks;
-  }
+  TROIKA_HOST_DEVICE std::int64_t blocks() const { return stretches.pieces(); }
 
   template <class Block>
   TROIKA_DEVICE void operator()(const Block& block, Shared& shared) const {
+    const auto here = stretches.at(block.index());
     std::uint32_t most = 0;
-    for (std::int64_t i = (block.index() * threads + block.thread()) * n; i < count; i += blocks() * threads * n) {
-      if (i + n <= count) {
-        most = Larger()(most, convert<n>(i));
+    for (std::int64_t i = here.begin + block.thread() * n; i < here.end; i += threads * n) {
+      if (i + n <= here.end) {
+        most = Larger()(most, convert<n>(i, here.value));
       } else {
-        for (std::int64_t j = i; j < count; ++j) most = Larger()(most, convert<1>(j));
+        for (std::int64_t j = i; j < here.end; ++j) most = Larger()(most, convert<1>(j, here.value));
       }
     }
     most = of_block<threads>(block, most, Larger(), shared.room);
-    if (block.thread() == 0 && largest != nullptr) block.raise(largest, most);
+    if (block.thread() == 0 && largest != nullptr) block.raise(largest + here.value.index, most);
   }
 
  private:
   template <int width>
-  TROIKA_DEVICE std::uint32_t convert(std::int64_t i) const {
+  TROIKA_DEVICE std::uint32_t convert(std::int64_t i, const Grid& grid) const {
     const Pack<float, width> g = loaded<width>(x + i);
     std::uint32_t most = 0;
     double scaled[width];
     TROIKA_UNROLL
     for (int j = 0; j < width; ++j) {
       most = Larger()(most, bits_of(g[j]) & 0x7fffffffu);
-      scaled[j] = static_cast<double>(g[j]) * scale;
+      scaled[j] = static_cast<double>(g[j]) * grid.scale;
     }
-    give.template give<width>(scaled, most > 0, i);
+    give.template give<width>(scaled, most > 0, grid, i);
     return most;
   }
 };
@@ -145,23 +148,20 @@ struct AddRowsOnGrid {
   }
 };
 
-// Elements of what from_integers gives.
+// Elements of what from_integers gives; `back` is 2^-shift.
 struct IntegerElements {
   const std::int64_t* sum;
-  double back;
-  TROIKA_DEVICE float operator[](std::int64_t i) const {
-    return static_cast<float>(static_cast<double>(sum[i]) * back);
-  }
+  TROIKA_DEVICE float at(std::int64_t i, double back) const { return static_cast<float>(static_cast<double>(sum[i]) * back); }
 };
 
 struct FromIntegers {
   IntegerElements from;
   float* x;
   template <int n>
-  TROIKA_DEVICE void at(std::int64_t i) const {
+  TROIKA_DEVICE void at(std::int64_t i, double back) const {
     Pack<float, n> out;
     TROIKA_UNROLL
-    for (int j = 0; j < n; ++j) out.set(j, from[i + j]);
+    for (int j = 0; j < n; ++j) out.set(j, from.at(i + j, back));
     store<n>(x + i, out);
   }
 };

@@ -57,21 +57,21 @@ void expect_grid_bits(const GridShape& shape, int shift) {
     for (int i = 0; i < 3; ++i) largest[i] = before;
     Guarded<std::int64_t> sum = added;
     in_place = x;
-    dispatch::round_to_grid(TestRun(1), shape.count, in_place.data(), shift, largest.data());
-    dispatch::set_integers(TestRun(2), shape.count, set.data(), x.data(), shift, largest.data() + 1);
-    dispatch::add_integers(TestRun(3), shape.count, sum.data(), x.data(), shift, largest.data() + 2);
+    dispatch::round_to_grid(TestRun(1), {{shape.count, shift}}, in_place.data(), largest.data());
+    dispatch::set_integers(TestRun(2), {{shape.count, shift}}, set.data(), x.data(), largest.data() + 1);
+    dispatch::add_integers(TestRun(3), {{shape.count, shift}}, sum.data(), x.data(), largest.data() + 2);
     for (int i = 0; i < 3; ++i) EXPECT_EQ(largest[i], want) << i;
     EXPECT_TRUE(largest.guards_are_whole());
     EXPECT_TRUE(in_place.bits() == want_rounded.bits());
     EXPECT_TRUE(set.bits() == want_set.bits());
     EXPECT_TRUE(sum.bits() == want_added.bits());
   }
-  dispatch::from_integers(TestRun(4), shape.count, want_added.data(), shift, back.data());
+  dispatch::from_integers(TestRun(4), {{shape.count, shift}}, want_added.data(), back.data());
   EXPECT_TRUE(back.bits() == want_back.bits());
   for (const std::int64_t chunk : {16, 4096}) {
     Guarded<double> squares((shape.count + chunk - 1) / chunk), want_squares = squares;
-    dispatch::integer_chunk_squares(TestRun(5), shape.count, want_added.data(), shift, chunk, squares.data());
-    dispatch::chunk_squares(TestRun(6), shape.count, back.data(), chunk, want_squares.data());
+    dispatch::integer_chunk_squares(TestRun(5), {{shape.count, shift}}, want_added.data(), chunk, squares.data());
+    dispatch::chunk_squares(TestRun(6), {{shape.count}}, back.data(), chunk, want_squares.data());
     EXPECT_TRUE(squares.bits() == want_squares.bits());
   }
 }
@@ -93,26 +93,49 @@ TEST(CudaGrid, NumbersThatAreNoneStandAboveAllOthers) {
       x[place] = bad;
       Guarded<std::int64_t> sum(1027);
       Guarded<std::uint32_t> largest = no_largest();
-      dispatch::set_integers(TestRun(1), 1027, sum.data(), x.data(), -70, largest.data());
+      dispatch::set_integers(TestRun(1), {{1027, -70}}, sum.data(), x.data(), largest.data());
       EXPECT_GE(largest[0], 0x7f800000u);
     }
   }
 }
 
-template <class Give>
-std::string convert_with_two_blocks(const TestRun& run, const Give& give, const Guarded<float>& x, int shift) {
-  Guarded<std::uint32_t> largest = no_largest();
-  run(Convert<Give, 4>{give, x.data(), std::ldexp(1.0, shift), largest.data(), x.size(), 2});
-  return largest.bits();
-}
-
-TEST(CudaGrid, ABlockHasSeveralPieces) {
-  const Guarded<float> x = wide_values({5003, 0});
-  Guarded<std::int64_t> got(5003), want(5003);
-  Guarded<std::uint32_t> largest = no_largest();
-  dispatch::set_integers(TestRun(1), 5003, want.data(), x.data(), 20, largest.data());
-  EXPECT_EQ(convert_with_two_blocks(TestRun(1), SetIntegers{got.data()}, x, 20), largest.bits());
-  EXPECT_TRUE(got.bits() == want.bits());
+// More of them than one argument holds, of every length, some in vectors and some not, one of several pieces.
+TEST(CudaGridParity, StretchesHaveTheBitsOfEachByItself) {
+  for (const std::int64_t step : {1, 4}) {
+    dispatch::GridStretches stretches;
+    std::int64_t count = 0;
+    for (std::int64_t i = 0; i < 150; ++i) {
+      stretches.push_back({step * (i == 70 ? 9000 : i % 37), static_cast<int>(i % 5) * 9});
+      count += stretches.back().count;
+    }
+    const auto many = static_cast<std::int64_t>(stretches.size());
+    const Guarded<float> x = wide_values({count, 0});
+    struct Result {
+      explicit Result(const Guarded<float>& x) : rounded(x), back(x), set(x.size()), added(x.size()), squares(x.size()), largest(450) {}
+      std::string bits() const { return bits_of(rounded, back, set, added, squares, largest); }
+      void compute(const dispatch::GridStretches& list, std::int64_t begin, std::int64_t first, const Guarded<float>& x, std::int64_t* chunks) {
+        std::uint32_t* most = largest.data() + first;
+        dispatch::round_to_grid(TestRun(1), list, rounded.data() + begin, most);
+        dispatch::set_integers(TestRun(2), list, set.data() + begin, x.data() + begin, most + 150);
+        dispatch::add_integers(TestRun(3), list, added.data() + begin, x.data() + begin, most + 300);
+        dispatch::from_integers(TestRun(4), list, set.data() + begin, back.data() + begin);
+        dispatch::integer_chunk_squares(TestRun(5), list, set.data() + begin, 16, squares.data() + *chunks);
+        for (const auto& stretch : list) *chunks += (stretch.count + 15) / 16;
+      }
+      Guarded<float> rounded, back;
+      Guarded<std::int64_t> set, added;
+      Guarded<double> squares;
+      Guarded<std::uint32_t> largest;
+    };
+    Result at_once(x), apart(x);
+    std::int64_t chunks = 0;
+    at_once.compute(stretches, 0, 0, x, &chunks);
+    chunks = 0;
+    for (std::int64_t i = 0, begin = 0; i < many; begin += stretches[static_cast<std::size_t>(i++)].count)
+      apart.compute({stretches[static_cast<std::size_t>(i)]}, begin, i, x, &chunks);
+    EXPECT_TRUE(at_once.bits() == apart.bits()) << step;
+    EXPECT_GT(at_once.largest[70], 0u);
+  }
 }
 
 // A part of a matrix of 9 rows.
@@ -170,28 +193,27 @@ TEST(CudaGrid, OrdersAndPlantedFaults) {
     const auto all = [&] { return bits_of(x, sum, squares, largest); };
     const Operation operations[] = {[&](const TestRun& run) {
                                       fresh();
-                                      dispatch::round_to_grid(run, shape.count, x.data(), 2, largest.data());
+                                      dispatch::round_to_grid(run, {{shape.count, 2}}, x.data(), largest.data());
                                       return all();
                                     },
                                     [&](const TestRun& run) {
                                       fresh();
-                                      dispatch::set_integers(run, shape.count, sum.data(), x.data(), -50, largest.data());
+                                      dispatch::set_integers(run, {{shape.count, -50}}, sum.data(), x.data(), largest.data());
                                       return all();
                                     },
                                     [&](const TestRun& run) {
                                       fresh();
-                                      dispatch::add_integers(run, shape.count, sum.data(), x.data(), -50, largest.data());
+                                      dispatch::add_integers(run, {{shape.count, -50}}, sum.data(), x.data(), largest.data());
                                       return all();
                                     },
                                     [&](const TestRun& run) {
                                       fresh();
-                                      dispatch::from_integers(run, shape.count, sum.data(), 3, x.data());
+                                      dispatch::from_integers(run, {{shape.count, 3}}, sum.data(), x.data());
                                       return all();
                                     },
                                     [&](const TestRun& run) {
                                       fresh();
-                                      dispatch::integer_chunk_squares(run, shape.count, sum.data(), 3, 16,
-                                                                      squares.data());
+                                      dispatch::integer_chunk_squares(run, {{shape.count, 3}}, sum.data(), 16, squares.data());
                                       return all();
                                     }};
     for (const Operation& operation : operations) {

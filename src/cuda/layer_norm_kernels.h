@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "cuda/block.h"
+#include "cuda/gradient_row.h"
 #include "cuda/normed_rows.h"
 #include "cuda/number.h"
 #include "cuda/row_columns.h"
@@ -96,14 +97,21 @@ struct LayerNormBackward {
       dw.clear(c, part_dw + i);
       dbias.clear(c, part_dbias + i);
     });
+    using Row = GradientRow<T, n, threads, columns>;
+    const GradientSource<T> from{dy, x, plus, rstd};
+    const auto load = [&](Row& row, std::int64_t m) {
+      row.load(block.thread(), D, m, from);
+      row.mean = mean[m];
+    };
+    Row kept, ahead;
+    if (Row::loads_ahead && rows.begin < rows.end) load(kept, rows.begin);
     for (std::int64_t m = rows.begin; m < rows.end; ++m) {
+      if (!Row::loads_ahead) load(kept, m);
       const std::int64_t row = m * D;
-      const float middle = mean[m], scale = rstd[m];
-      KeptRow<T, n, columns> dys, xs, pluses;
+      const float middle = kept.mean, scale = kept.rstd;
       float total = 0, along = 0;
       each_column<n, threads, columns>(block.thread(), D, [&](int c, std::int64_t i) {
-        const Pack<T, n> dy_c = dys.keep(c, loaded<n>(dy + row + i)), x_c = xs.keep(c, loaded<n>(x + row + i));
-        if (plus != nullptr) pluses.keep(c, loaded<n>(plus + row + i));
+        const Pack<T, n> dy_c = kept.dy.again(c, dy + row + i), x_c = kept.x.again(c, x + row + i);
         const Pack<T, n> weight = weights.again(c, w + i);
         TROIKA_UNROLL
         for (int j = 0; j < n; ++j) {
@@ -114,9 +122,10 @@ struct LayerNormBackward {
           dbias.add(c, part_dbias + i, j, dy_c[j]);
         }
       });
+      if (Row::loads_ahead && m + 1 < rows.end) load(ahead, m + 1);
       const SumPair sums = of_block(block, {total, along}, shared, m % 2);
       each_column<n, threads, columns>(block.thread(), D, [&](int c, std::int64_t i) {
-        const Pack<T, n> dy_c = dys.again(c, dy + row + i), x_c = xs.again(c, x + row + i);
+        const Pack<T, n> dy_c = kept.dy.again(c, dy + row + i), x_c = kept.x.again(c, x + row + i);
         const Pack<T, n> weight = weights.again(c, w + i);
         float gradient[n];
         TROIKA_UNROLL
@@ -125,12 +134,13 @@ struct LayerNormBackward {
           gradient[j] = (dy_c[j] * weight[j] - sums.total - normed * sums.along) * scale;
         }
         if (plus != nullptr) {
-          const Pack<T, n> around = pluses.again(c, plus + row + i);
+          const Pack<T, n> around = kept.plus.again(c, plus + row + i);
           TROIKA_UNROLL
           for (int j = 0; j < n; ++j) gradient[j] += around[j];
         }
         store(dx + row + i, gradient);
       });
+      if (Row::loads_ahead) kept = ahead;
     }
     each_column<n, threads, columns>(block.thread(), D, [&](int c, std::int64_t i) {
       dw.write(c, part_dw + i);

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "cuda/block.h"
+#include "cuda/gradient_row.h"
 #include "cuda/normed_rows.h"
 #include "cuda/number.h"
 #include "cuda/row_columns.h"
@@ -80,14 +81,17 @@ struct RmsNormBackward {
       weights.keep(c, loaded<n>(w + i));
       dw.clear(c, partial + i);
     });
+    using Row = GradientRow<T, n, threads, columns>;
+    const GradientSource<T> from{dy, x, plus, rstd};
+    Row kept, ahead;
+    if (Row::loads_ahead && rows.begin < rows.end) kept.load(block.thread(), D, rows.begin, from);
     for (std::int64_t m = rows.begin; m < rows.end; ++m) {
+      if (!Row::loads_ahead) kept.load(block.thread(), D, m, from);
       const std::int64_t row = m * D;
-      const float scale = rstd[m];
-      KeptRow<T, n, columns> dys, xs, pluses;
+      const float scale = kept.rstd;
       float along = 0;
       each_column<n, threads, columns>(block.thread(), D, [&](int c, std::int64_t i) {
-        const Pack<T, n> dy_c = dys.keep(c, loaded<n>(dy + row + i)), x_c = xs.keep(c, loaded<n>(x + row + i));
-        if (plus != nullptr) pluses.keep(c, loaded<n>(plus + row + i));
+        const Pack<T, n> dy_c = kept.dy.again(c, dy + row + i), x_c = kept.x.again(c, x + row + i);
         const Pack<T, n> weight = weights.again(c, w + i);
         TROIKA_UNROLL
         for (int j = 0; j < n; ++j) {
@@ -96,20 +100,22 @@ struct RmsNormBackward {
           dw.add(c, partial + i, j, dy_c[j] * normed);
         }
       });
+      if (Row::loads_ahead && m + 1 < rows.end) ahead.load(block.thread(), D, m + 1, from);
       along = of_block<threads>(block, along, Add(), shared.room[m % 2]) / static_cast<float>(D);
       each_column<n, threads, columns>(block.thread(), D, [&](int c, std::int64_t i) {
-        const Pack<T, n> dy_c = dys.again(c, dy + row + i), x_c = xs.again(c, x + row + i);
+        const Pack<T, n> dy_c = kept.dy.again(c, dy + row + i), x_c = kept.x.again(c, x + row + i);
         const Pack<T, n> weight = weights.again(c, w + i);
         float gradient[n];
         TROIKA_UNROLL
         for (int j = 0; j < n; ++j) gradient[j] = (dy_c[j] * weight[j] - x_c[j] * scale * along) * scale;
         if (plus != nullptr) {
-          const Pack<T, n> around = pluses.again(c, plus + row + i);
+          const Pack<T, n> around = kept.plus.again(c, plus + row + i);
           TROIKA_UNROLL
           for (int j = 0; j < n; ++j) gradient[j] += around[j];
         }
         store(dx + row + i, gradient);
       });
+      if (Row::loads_ahead) kept = ahead;
     }
     each_column<n, threads, columns>(block.thread(), D, [&](int c, std::int64_t i) { dw.write(c, partial + i); });
   }

@@ -9,7 +9,7 @@ namespace troika::cuda {
 inline constexpr std::int64_t most_scores_bytes = 64 << 20;  // or those of one query
 constexpr std::int64_t spaced(std::int64_t S) { return (S + 7) / 8 * 8; }  // elements from row to row
 constexpr std::int64_t chunk_queries(std::int64_t heads, std::int64_t T, std::int64_t S, std::int64_t bytes = most_scores_bytes) {
-  const std::int64_t queries = bytes / (4 * heads * spaced(S) + 1);
+  const std::int64_t of_query = 4 * heads * spaced(S), queries = of_query == 0 ? T : bytes / of_query;
   return queries < 1 ? 1 : queries < T ? queries : T;
 }
 // What they take, in forward; twice as much in backward.

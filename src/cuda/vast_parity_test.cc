@@ -257,7 +257,7 @@ TEST(CudaVastParity, FlatArrays) {
   const ThreeRows rows(flat_rows, 16);
   AdamWNumbers numbers;
   numbers.lr = 3e-4f;
-  numbers.beta1 = numbers.beta2 = numbers.decay = 0.9f;
+  numbers.beta1 = numbers.beta2 = 0.9f;
   numbers.one_minus_beta1 = numbers.one_minus_beta2 = 0.1f;
   numbers.eps = 1e-8f;
   numbers.m_correction = numbers.v_correction = 3.5f;
@@ -266,8 +266,8 @@ TEST(CudaVastParity, FlatArrays) {
   for (std::int64_t i = 0; i < 48; ++i) v.small[i] *= v.small[i];
   rows.give(v.vast, v.small);
   Both<Bf16> rounded(rows, 16);
-  dispatch::adamw(rows.run(), numbers, flat_count, {p.vast.data(), g.vast.data(), m.vast.data(), v.vast.data()}, Dtype::bf16, rounded.vast.data());
-  dispatch::adamw(TestRun(1), numbers, 48, {p.small.data(), g.small.data(), m.small.data(), v.small.data()}, Dtype::bf16, rounded.small.data());
+  dispatch::adamw(rows.run(), numbers, {{flat_count, 0.9f}}, {p.vast.data(), g.vast.data(), m.vast.data(), v.vast.data()}, Dtype::bf16, rounded.vast.data());
+  dispatch::adamw(TestRun(1), numbers, {{48, 0.9f}}, {p.small.data(), g.small.data(), m.small.data(), v.small.data()}, Dtype::bf16, rounded.small.data());
   p.expect_equal("AdamW");
   rounded.expect_equal("AdamW, rounded");
   dispatch::add_into(rows.run(), flat_count, m.vast.data(), g.vast.data());
@@ -277,27 +277,24 @@ TEST(CudaVastParity, FlatArrays) {
   dispatch::round_into(TestRun(1), 48, m.small.data(), Dtype::bf16, rounded.small.data());
   rounded.expect_equal("rounding");
   Both<double> squares(rows, 1);
-  dispatch::chunk_squares(rows.run(), flat_count, m.vast.data(), 16, squares.vast.data());
-  dispatch::chunk_squares(TestRun(1), 48, m.small.data(), 16, squares.small.data());
+  dispatch::chunk_squares(rows.run(), {{flat_count}}, m.vast.data(), 16, squares.vast.data());
+  dispatch::chunk_squares(TestRun(1), {{48}}, m.small.data(), 16, squares.small.data());
   squares.expect_equal("squares");
 }
 
-// Kernels whose blocks go through the whole array in strides: the host runs those that meet the three rows.
-TestRun striding(const ThreeRows& rows, std::int64_t elements_of_block) {
-  return TestRun([rows, elements_of_block](std::int64_t blocks) {
-    std::set<std::int64_t> chosen;
-    for (const std::int64_t row : rows.at) chosen.insert(row * 16 / elements_of_block % blocks);
-    return std::vector<std::int64_t>(chosen.begin(), chosen.end());
-  });
-}
-
+// Its blocks go through the whole array in strides: the host runs those that meet the three rows.
 TEST(CudaVastParity, SumsOfBits) {
   TROIKA_NEEDS_BYTES(6 * gigabyte);
   const ThreeRows rows(flat_rows, 16);
   Both<std::uint16_t> words(rows, 16);
   Guarded<std::int64_t> sum(1), want(1);
   sum[0] = want[0] = 7;
-  dispatch::bits_sum(striding(rows, 256), flat_count, 2, words.vast.data(), sum.data());
+  const TestRun run([&](std::int64_t blocks) {
+    std::set<std::int64_t> chosen;
+    for (const std::int64_t row : rows.at) chosen.insert(row * 16 / 256 % blocks);
+    return std::vector<std::int64_t>(chosen.begin(), chosen.end());
+  });
+  dispatch::bits_sum(run, flat_count, 2, words.vast.data(), sum.data());
   dispatch::bits_sum(TestRun(1), 48, 2, words.small.data(), want.data());
   EXPECT_EQ(sum[0], want[0]);
 }
@@ -309,19 +306,18 @@ TEST(CudaVastParity, IntegersOnAGrid) {
   Both<std::int64_t> sum(rows, 16);
   Guarded<std::uint32_t> largest(2);
   largest[0] = largest[1] = 0;
-  const auto run = [&] { return striding(rows, 1024); };
-  dispatch::set_integers(run(), flat_count, sum.vast.data(), x.vast.data(), 20, &largest[0]);
-  dispatch::set_integers(TestRun(1), 48, sum.small.data(), x.small.data(), 20, &largest[1]);
+  dispatch::set_integers(rows.run(), {{flat_count, 20}}, sum.vast.data(), x.vast.data(), &largest[0]);
+  dispatch::set_integers(TestRun(1), {{48, 20}}, sum.small.data(), x.small.data(), &largest[1]);
   sum.expect_equal("integers");
   EXPECT_EQ(largest[0], largest[1]);
-  dispatch::add_integers(run(), flat_count, sum.vast.data(), x.vast.data(), 20, &largest[0]);
-  dispatch::add_integers(TestRun(1), 48, sum.small.data(), x.small.data(), 20, &largest[1]);
+  dispatch::add_integers(rows.run(), {{flat_count, 20}}, sum.vast.data(), x.vast.data(), &largest[0]);
+  dispatch::add_integers(TestRun(1), {{48, 20}}, sum.small.data(), x.small.data(), &largest[1]);
   sum.expect_equal("sums of integers");
-  dispatch::round_to_grid(run(), flat_count, x.vast.data(), 3, &largest[0]);
-  dispatch::round_to_grid(TestRun(1), 48, x.small.data(), 3, &largest[1]);
+  dispatch::round_to_grid(rows.run(), {{flat_count, 3}}, x.vast.data(), &largest[0]);
+  dispatch::round_to_grid(TestRun(1), {{48, 3}}, x.small.data(), &largest[1]);
   x.expect_equal("rounding to the grid");
-  dispatch::from_integers(rows.run(), flat_count, sum.vast.data(), 20, x.vast.data());
-  dispatch::from_integers(TestRun(1), 48, sum.small.data(), 20, x.small.data());
+  dispatch::from_integers(rows.run(), {{flat_count, 20}}, sum.vast.data(), x.vast.data());
+  dispatch::from_integers(TestRun(1), {{48, 20}}, sum.small.data(), x.small.data());
   x.expect_equal("from integers");
   Guarded<std::int64_t> row(3);
   for (int i = 0; i < 3; ++i) row[i] = rows.at[i];
@@ -331,8 +327,8 @@ TEST(CudaVastParity, IntegersOnAGrid) {
   dispatch::add_rows_on_grid(TestRun(1), {0, 48, 3, 16, first.data()}, sum.small.data(), x.small.data(), 20, &largest[1]);
   sum.expect_equal("rows on the grid");
   Both<double> squares(rows, 1);
-  dispatch::integer_chunk_squares(rows.run(), flat_count, sum.vast.data(), 20, 16, squares.vast.data());
-  dispatch::integer_chunk_squares(TestRun(1), 48, sum.small.data(), 20, 16, squares.small.data());
+  dispatch::integer_chunk_squares(rows.run(), {{flat_count, 20}}, sum.vast.data(), 16, squares.vast.data());
+  dispatch::integer_chunk_squares(TestRun(1), {{48, 20}}, sum.small.data(), 16, squares.small.data());
   squares.expect_equal("squares of integers");
 }
 

@@ -50,7 +50,7 @@ Gpus open_gpus() {
     return comm::nccl::version_text(comm::nccl::load(comm::nccl::usual_library)->version);
   });
   const gpu::NvidiaHere& here = gpu::nvidia_here();
-  gpus.trouble = here.missing;
+  gpus.trouble = here.missing.english;
   for (int i = 0; i < here.devices(); ++i) gpus.cards.push_back(open_card(here, i));
   return gpus;
 }

@@ -2,17 +2,19 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
-#include <map>
 #include <mutex>
 #include <utility>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "gpu/blas_api.h"
+#include "gpu/blas_operand.h"
 #include "gpu/library.h"
+#include "gpu/texts.h"
 
 namespace troika::gpu {
-using tensor::Dtype;
 using tensor::Tensor;
 
 std::string blas_version(const BlasApi& api) {
@@ -29,81 +31,58 @@ std::shared_ptr<const BlasApi> load_blas(const std::string& library) {
   loaded.take("cublasLtGetVersion", &api->get_version);
   api->version = api->get_version();
   if (api->version < least_blas)
-    throw base::ConfigError(fmt::format("'{}' is cuBLASLt {}, but 12.4 or later is needed", library, blas_version(*api)));
+    throw base::ConfigError(base::say(gpu_texts.old_blas, library, blas_version(*api)));
   return api;
 }
 
 namespace {
 
 constexpr std::size_t most_plans = 4096;  // decoding has another shape for every token
+constexpr int most_candidates = 8;
 
-BlasType type_of(Dtype dtype) {
-  switch (dtype) {
-    case Dtype::fp32:
-      return BlasType::fp32;
-    case Dtype::bf16:
-      return BlasType::bf16;
-    case Dtype::fp16:
-      return BlasType::fp16;
-    default:
-      throw base::BugError(fmt::format("a product of {} on a GPU", base::name_of(dtype)));
-  }
+std::string text_of(const BlasAlgorithm& algorithm) {
+  std::string text;
+  for (const std::uint64_t word : algorithm.data) text += fmt::format("{:016x}", word);
+  return text;
 }
 
-// One of a product's matrices as cuBLASLt sees it: columns are contiguous, so a matrix whose rows are is its own transpose.
-struct Operand {
-  Dtype dtype = Dtype::fp32;
-  std::int64_t rows = 0, columns = 0, stride = 0, batch_stride = 0;
-  BlasTranspose transpose = BlasTranspose::none;  // where it has to be turned back
-  std::int64_t alignment = 16;                    // bytes, of its first element and its strides
-  auto key() const {
-    return std::array<std::int64_t, 7>{static_cast<std::int64_t>(dtype), rows,      columns,  stride, batch_stride,
-                                       static_cast<std::int64_t>(transpose), alignment};
-  }
-};
-
-bool rows_are_contiguous(const Tensor& x) {
-  return x.stride(-1) == 1 && (x.size(-2) <= 1 || x.stride(-2) >= x.size(-1));
-}
-
-std::int64_t alignment_of(const Tensor& x, std::int64_t stride) {
-  std::int64_t bytes = 16;
-  const auto address = reinterpret_cast<std::uintptr_t>(x.data());
-  const std::int64_t step = stride * x.element_bytes(), batch = x.dims() == 3 ? x.stride(0) * x.element_bytes() : 0;
-  while (address % static_cast<std::uintptr_t>(bytes) != 0 || step % bytes != 0 || batch % bytes != 0) bytes /= 2;
-  return bytes;
-}
-
-Operand operand_of(const Tensor& x) {
-  const bool rows = rows_are_contiguous(x);
-  if (!rows && x.stride(-2) != 1)
-    throw base::BugError(fmt::format("a product of a matrix {} with strides {}", text_of(x.sizes()), text_of(x.strides())));
-  Operand operand{x.dtype(), x.size(-1), x.size(-2), rows ? x.stride(-2) : x.stride(-1), x.dims() == 3 ? x.stride(0) : 0};
-  if (!rows) {
-    std::swap(operand.rows, operand.columns);
-    operand.transpose = BlasTranspose::transposed;
-  }
-  operand.stride = std::max(operand.stride, operand.rows);  // of one column
-  operand.alignment = alignment_of(x, operand.stride);
-  return operand;
+// False: it is no such text.
+bool parse(const std::string& text, BlasAlgorithm* algorithm) {
+  if (text.size() != 16 * std::size(algorithm->data) || text.find_first_not_of("0123456789abcdef") != std::string::npos) return false;
+  for (std::size_t i = 0; i < std::size(algorithm->data); ++i) algorithm->data[i] = std::stoull(text.substr(16 * i, 16), nullptr, 16);
+  return true;
 }
 
 }  // namespace
 
 struct Blas::Impl {
-  // What is made once for products of one kind.
+  // What products of one kind have in common.
+  using Key = std::pair<std::pair<std::int64_t, bool>, std::array<std::array<std::int64_t, 7>, 3>>;
+  struct Kind {
+    std::int64_t batches = 1;
+    bool with_bias = false;
+    BlasOperand a, b, out;
+    Key key() const { return {{batches, with_bias}, {a.key(), b.key(), out.key()}}; }
+    std::string text() const {
+      return fmt::format("{} by {} to {}{}{}", text_of(a), text_of(b), text_of(out), with_bias ? " with a bias" : "",
+                         batches == 1 ? "" : fmt::format(" in {} batches", batches));
+    }
+  };
+  // What is made once for them.
   struct Plan {
     BlasProduct* product = nullptr;
     BlasMatrix *a = nullptr, *b = nullptr, *out = nullptr;
-    BlasChoice choice{};
+    BlasAlgorithm algorithm{};
   };
-  using Key = std::pair<std::array<std::int64_t, 3>, std::array<std::array<std::int64_t, 7>, 3>>;
+  using Run = std::function<void(const Plan& plan)>;
 
   std::shared_ptr<const BlasApi> api;
   std::shared_ptr<tensor::Memory> workspace;
   BlasHandle* handle = nullptr;
   std::mutex mutex;
   std::map<Key, Plan> plans;
+  std::map<std::string, std::string> choices;  // algorithms by the texts of kinds
+  SecondsOf seconds_of;                        // not empty: kinds without a choice are measured
 
   void check(BlasStatus status, const std::string& what) const {
     if (status == BlasStatus::success) return;
@@ -114,13 +93,16 @@ struct Blas::Impl {
   void set(Set function, Object* object, Attribute name, const Value& value, const char* what) const {
     check(function(object, name, &value, sizeof value), what);
   }
-  BlasMatrix* matrix(const Operand& x, std::int64_t batches) const;
-  Plan make(const Operand& a, const Operand& b, const Operand& out, std::int64_t batches, bool with_bias,
-            const std::string& what) const;
+  BlasMatrix* matrix(const BlasOperand& x, std::int64_t batches) const;
+  Plan make(const Kind& kind, const std::string& what) const;
+  std::vector<BlasAlgorithm> recommended(const Kind& kind, const Plan& plan, int most, const std::string& what) const;
+  BlasAlgorithm chosen(const Plan& plan, const std::string& text, const std::string& what) const;
+  BlasAlgorithm fastest(Plan plan, const std::vector<BlasAlgorithm>& candidates, const Run& run) const;
+  void choose(const Kind& kind, Plan* plan, const Run& run, const std::string& what);
   void forget();
 };
 
-BlasMatrix* Blas::Impl::matrix(const Operand& x, std::int64_t batches) const {
+BlasMatrix* Blas::Impl::matrix(const BlasOperand& x, std::int64_t batches) const {
   BlasMatrix* made = nullptr;
   check(api->make_matrix(&made, type_of(x.dtype), static_cast<std::uint64_t>(x.rows), static_cast<std::uint64_t>(x.columns),
                          x.stride),
@@ -132,32 +114,85 @@ BlasMatrix* Blas::Impl::matrix(const Operand& x, std::int64_t batches) const {
 }
 
 // out^T = b^T a^T: the transposes of matrices whose rows are contiguous.
-Blas::Impl::Plan Blas::Impl::make(const Operand& a, const Operand& b, const Operand& out, std::int64_t batches,
-                                  bool with_bias, const std::string& what) const {
-  Plan plan{nullptr, matrix(a, batches), matrix(b, batches), matrix(out, batches)};
+Blas::Impl::Plan Blas::Impl::make(const Kind& kind, const std::string& what) const {
+  Plan plan{nullptr, matrix(kind.a, kind.batches), matrix(kind.b, kind.batches), matrix(kind.out, kind.batches)};
   check(api->make_product(&plan.product, BlasCompute::fp32, BlasType::fp32), what);
-  set(api->set_product, plan.product, BlasProductAttribute::transpose_a, b.transpose, "an operand");
-  set(api->set_product, plan.product, BlasProductAttribute::transpose_b, a.transpose, "an operand");
-  if (with_bias) {
+  set(api->set_product, plan.product, BlasProductAttribute::transpose_a, kind.b.transpose, "an operand");
+  set(api->set_product, plan.product, BlasProductAttribute::transpose_b, kind.a.transpose, "an operand");
+  if (kind.with_bias) {
     set(api->set_product, plan.product, BlasProductAttribute::epilogue, BlasEpilogue::bias, "a bias");
-    set(api->set_product, plan.product, BlasProductAttribute::bias_type, type_of(a.dtype), "a bias");
+    set(api->set_product, plan.product, BlasProductAttribute::bias_type, type_of(kind.a.dtype), "a bias");
   }
+  return plan;
+}
+
+// At least one, by the library's preference.
+std::vector<BlasAlgorithm> Blas::Impl::recommended(const Kind& kind, const Plan& plan, int most, const std::string& what) const {
   BlasPreference* preference = nullptr;
   check(api->make_preference(&preference), what);
   const auto prefer = [&](BlasPreferenceAttribute name, auto value) {
     set(api->set_preference, preference, name, value, "a preference");
   };
   prefer(BlasPreferenceAttribute::workspace_bytes, workspace->bytes());
-  prefer(BlasPreferenceAttribute::alignment_a, static_cast<std::uint32_t>(b.alignment));
-  prefer(BlasPreferenceAttribute::alignment_b, static_cast<std::uint32_t>(a.alignment));
-  prefer(BlasPreferenceAttribute::alignment_c, static_cast<std::uint32_t>(out.alignment));
-  prefer(BlasPreferenceAttribute::alignment_d, static_cast<std::uint32_t>(out.alignment));
-  int found = 0;
-  const BlasStatus status = api->choose(handle, plan.product, plan.b, plan.a, plan.out, plan.out, preference, 1, &plan.choice, &found);
+  prefer(BlasPreferenceAttribute::alignment_a, static_cast<std::uint32_t>(kind.b.alignment));
+  prefer(BlasPreferenceAttribute::alignment_b, static_cast<std::uint32_t>(kind.a.alignment));
+  prefer(BlasPreferenceAttribute::alignment_c, static_cast<std::uint32_t>(kind.out.alignment));
+  prefer(BlasPreferenceAttribute::alignment_d, static_cast<std::uint32_t>(kind.out.alignment));
+  std::array<BlasChoice, most_candidates> found{};
+  int count = 0;
+  const BlasStatus status = api->choose(handle, plan.product, plan.b, plan.a, plan.out, plan.out, preference, most, found.data(), &count);
   api->end_preference(preference);
   check(status, what);
-  if (found == 0) throw base::BugError(fmt::format("cuBLASLt {} has nothing for {}", blas_version(*api), what));
-  return plan;
+  std::vector<BlasAlgorithm> algorithms;
+  for (int i = 0; i < count; ++i)
+    if (const BlasChoice& one = found[static_cast<std::size_t>(i)]; one.state == BlasStatus::success) algorithms.push_back(one.algorithm);
+  if (algorithms.empty()) throw base::BugError(fmt::format("cuBLASLt {} has nothing for {}", blas_version(*api), what));
+  return algorithms;
+}
+
+// Of a text that text_of() made; it may come from a damaged file.
+BlasAlgorithm Blas::Impl::chosen(const Plan& plan, const std::string& text, const std::string& what) const {
+  BlasAlgorithm algorithm{};
+  BlasChoice result{};
+  if (parse(text, &algorithm) &&
+      api->check_algorithm(handle, plan.product, plan.b, plan.a, plan.out, plan.out, &algorithm, &result) == BlasStatus::success &&
+      result.workspace_bytes <= workspace->bytes())
+    return algorithm;
+  throw base::DataError(fmt::format("the algorithm kept for {} is none of cuBLASLt {}; without the file of kept choices they are made anew",
+                                    what, blas_version(*api)));
+}
+
+// By the device's clock; of equals the first.
+BlasAlgorithm Blas::Impl::fastest(Plan plan, const std::vector<BlasAlgorithm>& candidates, const Run& run) const {
+  constexpr double enough_seconds = 0.01;
+  constexpr int most_runs = 10;
+  BlasAlgorithm best = candidates.front();
+  double least = 0;
+  for (const BlasAlgorithm& candidate : candidates) {
+    plan.algorithm = candidate;
+    run(plan);  // its kernel is loaded
+    const double once = seconds_of([&] { run(plan); });
+    const int runs = once * most_runs <= enough_seconds ? most_runs : 1 + static_cast<int>(enough_seconds / once);
+    const double each = seconds_of([&] {
+      for (int i = 0; i < runs; ++i) run(plan);
+    }) / runs;
+    if (&candidate != &candidates.front() && each >= least) continue;
+    least = each;
+    best = candidate;
+  }
+  return best;
+}
+
+void Blas::Impl::choose(const Kind& kind, Plan* plan, const Run& run, const std::string& what) {
+  const std::string text = choices.empty() && !seconds_of ? "" : kind.text();
+  if (const auto kept = choices.find(text); kept != choices.end()) {
+    plan->algorithm = chosen(*plan, kept->second, what);
+  } else if (seconds_of) {
+    plan->algorithm = fastest(*plan, recommended(kind, *plan, most_candidates, what), run);
+    choices[text] = text_of(plan->algorithm);
+  } else {
+    plan->algorithm = recommended(kind, *plan, 1, what).front();
+  }
 }
 
 void Blas::Impl::forget() {
@@ -179,31 +214,57 @@ Blas::~Blas() {
   impl_->api->end(impl_->handle);
 }
 
+void Blas::use(std::map<std::string, std::string> choices) {
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  impl_->forget();
+  impl_->choices = std::move(choices);
+}
+
+std::map<std::string, std::string> Blas::measure(const SecondsOf& seconds_of, const std::function<void()>& passes) {
+  const auto measured_by = [this](const SecondsOf& by) {
+    const std::lock_guard<std::mutex> lock(impl_->mutex);
+    impl_->forget();
+    impl_->seconds_of = by;
+    return impl_->choices;
+  };
+  measured_by(seconds_of);
+  try {
+    passes();
+  } catch (...) {
+    measured_by({});
+    throw;
+  }
+  return measured_by({});
+}
+
 void Blas::multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Tensor& bias, tensor::Sum sum, void* stream) {
   if (out.elements() == 0) return;
   if (!rows_are_contiguous(out)) {  // its transpose is computed
     if (bias.defined()) throw base::BugError("a product with a bias into columns");
     return multiply(b.transpose(-2, -1), a.transpose(-2, -1), out.transpose(-2, -1), bias, sum, stream);
   }
-  const Operand of_a = operand_of(a), of_b = operand_of(b), of_out = operand_of(out);
-  const std::int64_t batches = out.dims() == 3 ? out.size(0) : 1;
+  const Impl::Kind kind{out.dims() == 3 ? out.size(0) : 1, bias.defined(), operand_of(a), operand_of(b), operand_of(out)};
   const std::string what = fmt::format("a product of {} and {} in {}", text_of(a.sizes()), text_of(b.sizes()), base::name_of(a.dtype()));
-  const std::lock_guard<std::mutex> lock(impl_->mutex);
-  const Impl::Key key{{batches, bias.defined() ? 1 : 0, 0}, {of_a.key(), of_b.key(), of_out.key()}};
-  auto found = impl_->plans.find(key);
-  if (found == impl_->plans.end() && impl_->plans.size() >= most_plans) impl_->forget();
-  if (found == impl_->plans.end())
-    found = impl_->plans.emplace(key, impl_->make(of_a, of_b, of_out, batches, bias.defined(), what)).first;
-  const Impl::Plan& plan = found->second;
-  if (bias.defined()) {
-    const void* const row = bias.data();
-    impl_->set(impl_->api->set_product, plan.product, BlasProductAttribute::bias, row, "a bias");
-  }
   const float one = 1, before = sum == tensor::Sum::added ? 1 : 0;
-  impl_->check(impl_->api->multiply(impl_->handle, plan.product, &one, b.data(), plan.b, a.data(), plan.a, &before, out.data(),
-                                    plan.out, out.data(), plan.out, &plan.choice.algorithm, impl_->workspace->data(),
-                                    impl_->workspace->bytes(), stream),
-               what);
+  const Impl::Run run = [&](const Impl::Plan& plan) {
+    if (bias.defined()) {
+      const void* const row = bias.data();
+      impl_->set(impl_->api->set_product, plan.product, BlasProductAttribute::bias, row, "a bias");
+    }
+    impl_->check(impl_->api->multiply(impl_->handle, plan.product, &one, b.data(), plan.b, a.data(), plan.a, &before, out.data(),
+                                      plan.out, out.data(), plan.out, &plan.algorithm, impl_->workspace->data(),
+                                      impl_->workspace->bytes(), stream),
+                 what);
+  };
+  const std::lock_guard<std::mutex> lock(impl_->mutex);
+  auto found = impl_->plans.find(kind.key());
+  if (found == impl_->plans.end()) {
+    if (impl_->plans.size() >= most_plans) impl_->forget();
+    Impl::Plan plan = impl_->make(kind, what);
+    impl_->choose(kind, &plan, run, what);
+    found = impl_->plans.emplace(kind.key(), plan).first;
+  }
+  run(found->second);
 }
 
 }  // namespace troika::gpu

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -32,6 +34,15 @@ class Blas {
   // Accelerator::multiply, queued on the stream (cudaStream_t).
   void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias,
                 tensor::Sum sum, void* stream);
+
+  // Kinds of products, as text, with algorithms, as text: products of these kinds take them from now on, others what the library
+  // recommends. DataError at a product whose kind has here what is no algorithm of the library for it.
+  void use(std::map<std::string, std::string> choices);
+
+  // Does some work and tells how long the stream took for it.
+  using SecondsOf = std::function<double(const std::function<void()>& work)>;
+  // Accelerator::measure_products. Returns all choices that are in use then.
+  std::map<std::string, std::string> measure(const SecondsOf& seconds_of, const std::function<void()>& passes);
 
  private:
   struct Impl;

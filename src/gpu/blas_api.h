@@ -20,7 +20,7 @@ struct BlasHandle;      // cublasLtContext
 struct BlasProduct;     // cublasLtMatmulDescOpaque_t
 struct BlasMatrix;      // cublasLtMatrixLayoutOpaque_t
 struct BlasPreference;  // cublasLtMatmulPreferenceOpaque_t
-struct BlasAlgorithm {  // cublasLtMatmulAlgo_t
+struct BlasAlgorithm {  // cublasLtMatmulAlgo_t: "can be trivially serialized and later restored for use with the same version"
   std::uint64_t data[8];
 };
 struct BlasChoice {  // cublasLtMatmulHeuristicResult_t
@@ -45,6 +45,7 @@ static_assert(sizeof(void*) != 8 || sizeof(BlasChoice) == 96);
   X(set_preference, cublasLtMatmulPreferenceSetAttribute, (BlasPreference * preference, BlasPreferenceAttribute name, const void* value, std::size_t bytes)) \
   X(end_preference, cublasLtMatmulPreferenceDestroy, (BlasPreference * preference))                                   \
   X(choose, cublasLtMatmulAlgoGetHeuristic, (BlasHandle * handle, BlasProduct * product, BlasMatrix * a, BlasMatrix * b, BlasMatrix * c, BlasMatrix * d, BlasPreference * preference, int wanted, BlasChoice * choices, int* found)) \
+  X(check_algorithm, cublasLtMatmulAlgoCheck, (BlasHandle * handle, BlasProduct * product, BlasMatrix * a, BlasMatrix * b, BlasMatrix * c, BlasMatrix * d, const BlasAlgorithm* algorithm, BlasChoice* result)) \
   X(multiply, cublasLtMatmul, (BlasHandle * handle, BlasProduct * product, const void* alpha, const void* a, BlasMatrix* of_a, const void* b, BlasMatrix* of_b, const void* beta, const void* c, BlasMatrix* of_c, void* d, BlasMatrix* of_d, const BlasAlgorithm* algorithm, void* workspace, std::size_t workspace_bytes, void* stream))
 
 struct BlasApi {

@@ -1,5 +1,10 @@
 // Stands in for cuBLASLt over the streams of the stand-in driver: products by loops, in column-major order as the library has it.
+// It has three algorithms, which add in different orders: one takes 1 ms, the one that it recommends 3, the third 2.
+//
+// TROIKA_STAND_IN_BLAS (120901): its version. TROIKA_STAND_IN_FASTEST (1): the fastest algorithm, 1 or 2.
+#include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -14,7 +19,16 @@ using namespace troika::gpu;
 using troika::tensor::FakeLane;
 using troika::tensor::FakeWork;
 
-constexpr auto invalid_value = static_cast<BlasStatus>(7);
+constexpr auto invalid_value = static_cast<BlasStatus>(7), not_supported = static_cast<BlasStatus>(15);
+
+constexpr std::uint64_t algorithms = 3, mark = 0x5eed;  // data: which of them, mark
+
+std::uint64_t number_of(const char* variable, std::uint64_t usual) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? usual : std::strtoull(text, nullptr, 10);
+}
+
+bool is_algorithm(const BlasAlgorithm& x) { return x.data[0] < algorithms && x.data[1] == mark; }
 
 }  // namespace
 
@@ -66,14 +80,22 @@ struct Operand {
 
 class Product final : public FakeWork {
  public:
-  Product(BlasProduct product, Operand a, Operand b, Operand c, void* d, BlasMatrix of_d, float alpha, float beta)
-      : product_(product), a_(a), b_(b), c_(c), d_(d), of_d_(of_d), alpha_(alpha), beta_(beta) {}
+  Product(std::uint64_t algorithm, BlasProduct product, Operand a, Operand b, Operand c, void* d, BlasMatrix of_d, float alpha,
+          float beta)
+      : algorithm_(algorithm), product_(product), a_(a), b_(b), c_(c), d_(d), of_d_(of_d), alpha_(alpha), beta_(beta) {}
+  std::int64_t milliseconds() const override {
+    return algorithm_ == 0 ? 3 : algorithm_ == number_of("TROIKA_STAND_IN_FASTEST", 1) ? 1 : 2;
+  }
   bool try_to_do() override {
     for (std::int64_t batch = 0; batch < of_d_.batches; ++batch)
       for (std::int64_t column = 0; column < of_d_.columns; ++column)
         for (std::int64_t row = 0; row < of_d_.rows; ++row) {
           float sum = 0;
-          for (std::int64_t k = 0; k < a_.columns(); ++k) sum += a_.at(batch, row, k) * b_.at(batch, k, column);
+          const std::int64_t K = a_.columns();
+          for (std::int64_t i = 0; i < K; ++i) {
+            const std::int64_t k = algorithm_ == 0 ? i : algorithm_ == 1 ? K - 1 - i : (i + K / 2) % K;
+            sum += a_.at(batch, row, k) * b_.at(batch, k, column);
+          }
           sum *= alpha_;
           if (beta_ != 0) sum += beta_ * c_.at(batch, row, column);
           if (product_.epilogue == static_cast<int>(BlasEpilogue::bias))
@@ -84,6 +106,7 @@ class Product final : public FakeWork {
   }
 
  private:
+  const std::uint64_t algorithm_;
   BlasProduct product_;
   Operand a_, b_, c_;
   void* d_;
@@ -109,7 +132,7 @@ BlasStatus take(Field* field, const void* value, std::size_t bytes) {
 
 extern "C" {
 
-std::size_t cublasLtGetVersion() { return 120901; }
+std::size_t cublasLtGetVersion() { return number_of("TROIKA_STAND_IN_BLAS", 120901); }
 const char* cublasLtGetStatusName(BlasStatus status) {
   return status == invalid_value ? "CUBLAS_STATUS_INVALID_VALUE" : "CUBLAS_STATUS_INTERNAL_ERROR";
 }
@@ -174,17 +197,22 @@ BlasStatus cublasLtMatmulAlgoGetHeuristic(BlasHandle*, BlasProduct* product, Bla
                                           BlasMatrix* d, BlasPreference*, int wanted, BlasChoice* choices, int* found) {
   if (wanted < 1 || !fits(operand(a, nullptr, product->transpose_a), operand(b, nullptr, product->transpose_b), *d))
     return invalid_value;
-  choices[0] = {};
-  *found = 1;
+  *found = std::min<int>(wanted, algorithms);
+  for (int i = 0; i < *found; ++i) choices[i] = {{{static_cast<std::uint64_t>(i), mark}}, 0, BlasStatus::success, 0, {}};
   return BlasStatus::success;
+}
+BlasStatus cublasLtMatmulAlgoCheck(BlasHandle*, BlasProduct*, BlasMatrix*, BlasMatrix*, BlasMatrix*, BlasMatrix*,
+                                   const BlasAlgorithm* algorithm, BlasChoice* result) {
+  result->workspace_bytes = 0;
+  return is_algorithm(*algorithm) ? BlasStatus::success : not_supported;
 }
 BlasStatus cublasLtMatmul(BlasHandle*, BlasProduct* product, const void* alpha, const void* a, BlasMatrix* of_a, const void* b,
                           BlasMatrix* of_b, const void* beta, const void* c, BlasMatrix* of_c, void* d, BlasMatrix* of_d,
                           const BlasAlgorithm* algorithm, void* workspace, std::size_t, void* stream) {
   const Operand x = operand(of_a, a, product->transpose_a), y = operand(of_b, b, product->transpose_b);
-  if (algorithm == nullptr || workspace == nullptr || !fits(x, y, *of_d)) return invalid_value;
+  if (algorithm == nullptr || !is_algorithm(*algorithm) || workspace == nullptr || !fits(x, y, *of_d)) return invalid_value;
   static_cast<FakeLane*>(stream)->push(
-      std::make_unique<Product>(*product, x, y, operand(of_c, c, 0), d, *of_d, *static_cast<const float*>(alpha),
+      std::make_unique<Product>(algorithm->data[0], *product, x, y, operand(of_c, c, 0), d, *of_d, *static_cast<const float*>(alpha),
                                 *static_cast<const float*>(beta)));
   return BlasStatus::success;
 }

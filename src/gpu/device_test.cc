@@ -27,7 +27,7 @@ TEST(PickDevice, CpuIsAlwaysThere) {
 TEST(PickDevice, AutoAndCudaAgreeOnWhetherThisMachineHasCuda) {
   const Device chosen = pick_device("auto", 0);
   if (chosen.is_cpu()) {
-    EXPECT_THAT(error_of("cuda"), testing::AllOf(HasSubstr("train.device"), HasSubstr(nvidia_here().missing)));
+    EXPECT_THAT(error_of("cuda"), testing::AllOf(HasSubstr("train.device"), HasSubstr(nvidia_here().missing.english)));
   } else {
     EXPECT_EQ(chosen.index(), 0);
     EXPECT_EQ(pick_device("cuda", 0), chosen);

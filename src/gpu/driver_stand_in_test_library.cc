@@ -5,10 +5,14 @@
 // released is filled with poison when its stream comes to it. Every call that CUDA gives a context to fails where the thread's is
 // another device's; a kernel that touches another device's memory ends the process.
 //
-// TROIKA_STAND_IN_DEVICES (2), TROIKA_STAND_IN_BYTES (4 GiB each), TROIKA_STAND_IN_CAPABILITY (90), TROIKA_STAND_IN_DRIVER (13000).
+// TROIKA_STAND_IN_DEVICES (2), TROIKA_STAND_IN_BYTES (4 GiB each), TROIKA_STAND_IN_OTHERS_BYTES (0: what another process takes of
+// them after this one has asked what is free), TROIKA_STAND_IN_CAPABILITY (90), TROIKA_STAND_IN_DRIVER (13000),
+// TROIKA_STAND_IN_EXIT_SECONDS (0): how long it holds up the end of the process.
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <condition_variable>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -51,14 +55,37 @@ thread_local Context* current = nullptr;
 
 class Function final : public FakeWork {
  public:
-  explicit Function(std::function<bool()> body) : body_(std::move(body)) {}
+  // `can_move`: of one that only waits.
+  explicit Function(std::function<bool()> body, std::function<bool()> can_move = {})
+      : body_(std::move(body)), can_move_(std::move(can_move)) {}
   bool try_to_do() override { return body_(); }
+  bool can_move() override { return !can_move_ || can_move_(); }
 
  private:
-  std::function<bool()> body_;
+  std::function<bool()> body_, can_move_;
 };
 
 class Stream;
+
+// A mutex that threads get in the order in which they asked: one that polls would keep it from the others.
+class InTurn {
+ public:
+  void lock() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const std::uint64_t turn = asked_++;
+    next_.wait(lock, [&] { return turn == served_; });
+  }
+  void unlock() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++served_;
+    next_.notify_all();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable next_;
+  std::uint64_t asked_ = 0, served_ = 0;
+};
 
 // All devices of the process.
 class Machine {
@@ -68,13 +95,14 @@ class Machine {
     return *machine;
   }
 
-  std::mutex mutex;  // guards everything
+  InTurn mutex;  // guards everything
   std::vector<Stream*> streams;
   std::vector<std::unique_ptr<Context>> contexts;
   std::map<void*, std::size_t> pinned;
   Result failure = Result::success;  // of earlier work; sticky
   std::uint64_t launches = 0;
-  std::int64_t done = 0;  // kernels and copies: each takes a millisecond of the device's time
+  std::int64_t waits = 0;  // the host's for the device: questions for an event, and copies that return when they are done
+  std::int64_t done = 0;  // milliseconds of the device's time: one for a kernel or copy, others as libraries' work says
 
   int device_of(std::uint64_t address) const {
     for (std::size_t i = 0; i < regions_.size(); ++i)
@@ -85,10 +113,15 @@ class Machine {
   std::uint64_t used(int device) const { return regions_[static_cast<std::size_t>(device)].used; }
   std::uint64_t peak(int device) const { return regions_[static_cast<std::size_t>(device)].peak; }
 
+  void begin_peak(int device) {
+    Region& region = regions_[static_cast<std::size_t>(device)];
+    region.peak = region.used;
+  }
+
   std::uint64_t allocate(int device, std::size_t bytes) {
     Region& region = regions_[static_cast<std::size_t>(device)];
     const std::uint64_t taken = (bytes + unit - 1) / unit * unit;
-    if (region.used + taken > capacity_) return 0;
+    if (region.used + taken > capacity_ - others_) return 0;
     const auto fits = std::find_if(region.free.begin(), region.free.end(), [&](const auto& hole) { return hole.second >= taken; });
     if (fits == region.free.end()) return 0;
     const auto [address, size] = *fits;
@@ -99,11 +132,15 @@ class Machine {
     region.peak = std::max(region.peak, region.used);
     return address;
   }
+  // What the stream asks for later has room from here on; the memory itself is used again when the stream has come so far.
+  void begin_release(std::uint64_t address) {
+    Region& region = regions_[static_cast<std::size_t>(device_of(address))];
+    region.used -= region.taken.at(address);
+  }
   void release(std::uint64_t address) {  // memory is open
     Region& region = regions_[static_cast<std::size_t>(device_of(address))];
     const auto block = region.taken.find(address);
-    std::memset(reinterpret_cast<void*>(address), troika::tensor::poison, block->second);
-    region.used -= block->second;
+    spoil(address, block->second);
     auto hole = region.free.emplace(address, block->second).first;
     region.taken.erase(block);
     if (const auto next = std::next(hole); next != region.free.end() && hole->first + hole->second == next->first) {
@@ -132,10 +169,19 @@ class Machine {
   void open_for(int whom) {
     if (std::exchange(open_, whom) == whom) return;
     for (std::size_t i = 0; i < regions_.size(); ++i) {
-      const bool opens = whom == all_devices || whom == static_cast<int>(i);
+      const bool opens = (whom == all_devices && !regions_[i].taken.empty()) || whom == static_cast<int>(i);
       if (std::exchange(regions_[i].open, opens) == opens) continue;
       ::mprotect(reinterpret_cast<void*>(regions_[i].begin), region_bytes, opens ? PROT_READ | PROT_WRITE : PROT_NONE);
     }
+  }
+  // Of a large block only both ends: the pages between go back to the system, as opening and closing memory takes a time for each.
+  static void spoil(std::uint64_t address, std::uint64_t bytes) {
+    constexpr std::uint64_t page = 4096, large = 64 * page;
+    const std::uint64_t begin = (address + 2 * page - 1) / page * page, end = (address + bytes) / page * page - page;
+    const bool drops = bytes >= large && ::madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED) == 0;
+    const std::uint64_t first = drops ? begin - address : bytes;
+    std::memset(reinterpret_cast<void*>(address), troika::tensor::poison, first);
+    if (drops) std::memset(reinterpret_cast<void*>(end), troika::tensor::poison, address + bytes - end);
   }
   struct Region {
     std::uint64_t begin = 0, used = 0, peak = 0;
@@ -155,7 +201,7 @@ class Machine {
       contexts.push_back(std::make_unique<Context>(Context{static_cast<int>(contexts.size())}));
     }
   }
-  const std::uint64_t capacity_;
+  const std::uint64_t capacity_, others_ = static_cast<std::uint64_t>(number_of("TROIKA_STAND_IN_OTHERS_BYTES", 0));
   std::vector<Region> regions_;
   int open_ = nobody;
   std::mt19937_64 drawn_{11};
@@ -168,9 +214,10 @@ class Stream final : public FakeLane {
   int number() const { return device_; }
   const void* device() const override { return Machine::one().contexts[static_cast<std::size_t>(device_)].get(); }
   bool ordered() override { return true; }
+  bool open_to_host() override { return false; }
   // Of libraries, which may pass bytes between devices.
   void push(std::unique_ptr<FakeWork> work) override {
-    const std::lock_guard<std::mutex> lock(Machine::one().mutex);
+    const std::lock_guard<InTurn> lock(Machine::one().mutex);
     add({std::move(work), true});
   }
   struct Queued {
@@ -192,9 +239,10 @@ bool Machine::step() {
   const std::size_t count = streams.size(), first = count == 0 ? 0 : drawn_() % count;
   for (std::size_t i = 0; i < count; ++i) {
     Stream& stream = *streams[(first + i) % count];
-    if (stream.waiting.empty()) continue;
+    if (stream.waiting.empty() || !stream.waiting.front().work->can_move()) continue;
     open_for(stream.waiting.front().of_library ? all_devices : stream.number());
     if (!stream.waiting.front().work->try_to_do()) continue;
+    done += stream.waiting.front().work->milliseconds();
     stream.waiting.pop_front();
     ++stream.done;
     return true;
@@ -220,11 +268,11 @@ Result check(const Stream* stream) {
   return Machine::one().failure;
 }
 
-Result queue(Stream* stream, std::function<bool()> body) {
+Result queue(Stream* stream, std::function<bool()> body, std::function<bool()> can_move = {}) {
   Machine& machine = Machine::one();
-  const std::lock_guard<std::mutex> lock(machine.mutex);
+  const std::lock_guard<InTurn> lock(machine.mutex);
   if (const Result wrong = check(stream); wrong != Result::success) return wrong;
-  stream->add({std::make_unique<Function>(std::move(body))});
+  stream->add({std::make_unique<Function>(std::move(body), std::move(can_move))});
   return Result::success;
 }
 
@@ -268,16 +316,22 @@ Result cuCtxSetCurrent(Context* context) {
 Result cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   if (current == nullptr) return no_context;
   Machine& machine = Machine::one();
-  const std::lock_guard<std::mutex> lock(machine.mutex);
+  const std::lock_guard<InTurn> lock(machine.mutex);
   *total = machine.capacity();
   *free = *total - machine.used(current->device);
   return Result::success;
 }
 Result cuDeviceGetDefaultMemPool(Context** pool, int device) { return cuDevicePrimaryCtxRetain(pool, device); }
-Result cuMemPoolSetAttribute(Context*, PoolAttribute, void*) { return Result::success; }
+Result cuMemPoolSetAttribute(Context* pool, PoolAttribute attribute, void* value) {
+  if (attribute == PoolAttribute::release_threshold) return Result::success;
+  const std::lock_guard<InTurn> lock(Machine::one().mutex);
+  if (*static_cast<std::uint64_t*>(value) != 0) return invalid_value;
+  Machine::one().begin_peak(pool->device);
+  return Result::success;
+}
 Result cuMemPoolGetAttribute(Context* pool, PoolAttribute attribute, void* value) {
   Machine& machine = Machine::one();
-  const std::lock_guard<std::mutex> lock(machine.mutex);
+  const std::lock_guard<InTurn> lock(machine.mutex);
   const bool peak = attribute == PoolAttribute::reserved_peak || attribute == PoolAttribute::used_peak;
   *static_cast<std::uint64_t*>(value) = peak ? machine.peak(pool->device) : machine.used(pool->device);
   return Result::success;
@@ -286,21 +340,26 @@ Result cuMemPoolTrimTo(Context*, std::size_t) { return Result::success; }
 
 Result cuMemAllocFromPoolAsync(DevicePointer* to, std::size_t bytes, Context* pool, troika::gpu::StreamHandle* handle) {
   Machine& machine = Machine::one();
-  const std::lock_guard<std::mutex> lock(machine.mutex);
+  const std::lock_guard<InTurn> lock(machine.mutex);
   if (const Result wrong = check(stream_of(handle)); wrong != Result::success) return wrong;
   *to = machine.allocate(pool->device, bytes);
   return *to == 0 ? Result::out_of_memory : Result::success;
 }
 Result cuMemFreeAsync(DevicePointer pointer, troika::gpu::StreamHandle* handle) {
-  return queue(stream_of(handle), [pointer] {
+  Machine& machine = Machine::one();
+  const std::lock_guard<InTurn> lock(machine.mutex);
+  if (const Result wrong = check(stream_of(handle)); wrong != Result::success) return wrong;
+  machine.begin_release(pointer);
+  stream_of(handle)->add({std::make_unique<Function>([pointer] {
     Machine::one().release(pointer);
     return true;
-  });
+  })});
+  return Result::success;
 }
 Result cuMemHostAlloc(void** to, std::size_t bytes, unsigned) {
   if (current == nullptr) return no_context;
   *to = std::aligned_alloc(4096, bytes);
-  const std::lock_guard<std::mutex> lock(Machine::one().mutex);
+  const std::lock_guard<InTurn> lock(Machine::one().mutex);
   Machine::one().pinned[*to] = bytes;
   return Result::success;
 }
@@ -309,7 +368,7 @@ Result cuMemcpyAsync(DevicePointer to, DevicePointer from, std::size_t bytes, tr
   Machine& machine = Machine::one();
   Stream* const stream = stream_of(handle);
   const auto is_pinned = [&](DevicePointer address) {
-    const std::lock_guard<std::mutex> lock(machine.mutex);
+    const std::lock_guard<InTurn> lock(machine.mutex);
     const auto above = machine.pinned.upper_bound(reinterpret_cast<void*>(address));
     if (above == machine.pinned.begin()) return false;
     const auto& [begin, size] = *std::prev(above);
@@ -330,8 +389,9 @@ Result cuMemcpyAsync(DevicePointer to, DevicePointer from, std::size_t bytes, tr
   });
   if (queued != Result::success || owner_to >= 0 || is_pinned(to)) return queued;
   const std::int64_t position = stream->asked;
+  ++machine.waits;
   for (;;) {  // into the host's ordinary memory: returns when it is done
-    const std::lock_guard<std::mutex> lock(machine.mutex);
+    const std::lock_guard<InTurn> lock(machine.mutex);
     if (stream->done >= position) return machine.failure;
     machine.work([&] { return stream->done >= position; }, 1 << 12);
   }
@@ -365,7 +425,7 @@ Result cuLaunchKernel(std::string* function, unsigned grid_x, unsigned, unsigned
 Result cuStreamCreate(void** stream, unsigned) {
   if (current == nullptr) return no_context;
   Machine& machine = Machine::one();
-  const std::lock_guard<std::mutex> lock(machine.mutex);
+  const std::lock_guard<InTurn> lock(machine.mutex);
   machine.streams.push_back(new Stream(current->device));
   *stream = static_cast<FakeLane*>(machine.streams.back());
   return Result::success;
@@ -373,7 +433,7 @@ Result cuStreamCreate(void** stream, unsigned) {
 Result cuStreamDestroy_v2(troika::gpu::StreamHandle*) { return Result::success; }  // what is queued is still done
 Result cuStreamWaitEvent(troika::gpu::StreamHandle* handle, Event* event, unsigned) {
   const Event at = *event;
-  return queue(stream_of(handle), [at] { return at.reached(); });
+  return queue(stream_of(handle), [] { return true; }, [at] { return at.reached(); });
 }
 Result cuEventCreate(Event** event, unsigned flags) {
   if (current == nullptr) return no_context;
@@ -387,7 +447,7 @@ Result cuEventDestroy_v2(Event* event) {
 }
 Result cuEventRecord(Event* event, troika::gpu::StreamHandle* handle) {
   Machine& machine = Machine::one();
-  const std::lock_guard<std::mutex> lock(machine.mutex);
+  const std::lock_guard<InTurn> lock(machine.mutex);
   Stream* const stream = stream_of(handle);
   if (event->device != stream->number()) return no_context;
   if (const Result wrong = check(stream); wrong != Result::success) return wrong;
@@ -403,8 +463,9 @@ Result cuEventRecord(Event* event, troika::gpu::StreamHandle* handle) {
 }
 Result cuEventQuery(Event* event) {
   Machine& machine = Machine::one();
-  const std::lock_guard<std::mutex> lock(machine.mutex);
+  const std::lock_guard<InTurn> lock(machine.mutex);
   if (machine.failure != Result::success) return machine.failure;
+  ++machine.waits;
   machine.work([&] { return event->reached(); }, 1 << 12);
   return event->reached() ? machine.failure : Result::not_ready;
 }
@@ -427,7 +488,12 @@ Result cuGetErrorString(Result, const char** text) {
   return Result::success;
 }
 
+__attribute__((destructor)) static void hold_up_the_end() {
+  ::sleep(static_cast<unsigned>(number_of("TROIKA_STAND_IN_EXIT_SECONDS", 0)));
+}
+
 // Of tests: everything that is queued later and now fails with this.
 void troika_stand_in_fail(int result) { Machine::one().failure = static_cast<Result>(result); }
+std::int64_t troika_stand_in_waits() { return Machine::one().waits; }
 
 }  // extern "C"

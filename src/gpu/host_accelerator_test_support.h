@@ -19,6 +19,7 @@ class HostAccelerator : public DeviceOperations {
   tensor::GpuTraits traits(const tensor::Device&) override { return {"a host", 0, 0, 1, 0, ""}; }
   std::int64_t free_bytes(const tensor::Device&) override { return std::int64_t{1} << 30; }
   tensor::PoolBytes memory(const tensor::Device&) override { return {}; }
+  void begin_peaks(const tensor::Device&) override {}
   std::shared_ptr<tensor::Memory> allocate(std::size_t bytes, const tensor::Device& device) override;
   std::unique_ptr<tensor::Streams> make_streams(const tensor::Device& device) override;
   void synchronize(const tensor::Device&) override {}

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "gpu/library.h"
 #include "gpu/nvidia_device.h"
 #include "gpu/nvidia_streams.h"
+#include "gpu/texts.h"
 
 namespace troika::gpu {
 using tensor::Device;
@@ -30,11 +32,7 @@ class DeviceMemory final : public tensor::Memory {
 
 std::string blas_of(const NvidiaParts& parts) {
   const std::string found = parts.blas.empty() ? find_library(library_folders(), blas_libraries) : parts.blas;
-  if (found.empty())
-    throw base::ConfigError(
-        "cuBLASLt 12.4 or later is not found: neither libcublasLt.so.13 nor .12 lies in an active Python environment, in "
-        "/usr/local/cuda or where the dynamic linker looks; pip install nvidia-cublas (or nvidia-cublas-cu12), or put its "
-        "folder into LD_LIBRARY_PATH");
+  if (found.empty()) throw base::ConfigError(base::say(gpu_texts.no_blas));
   return found;
 }
 
@@ -50,11 +48,10 @@ struct Nvidia::Impl {
 };
 
 Nvidia::Nvidia(NvidiaParts parts) : impl_(std::make_unique<Impl>()) {
-  if (parts.code.empty()) throw base::ConfigError("this build has no kernels for GPUs");
+  if (parts.code.empty()) throw base::ConfigError(base::say(gpu_texts.no_kernels));
   impl_->driver = load_driver(parts.driver);
   impl_->driver->check(impl_->driver->device_count(&impl_->count), "counting the devices");
-  if (impl_->count == 0)
-    throw base::ConfigError("the NVIDIA driver of this machine offers 0 devices; look at nvidia-smi and CUDA_VISIBLE_DEVICES");
+  if (impl_->count == 0) throw base::ConfigError(base::say(gpu_texts.no_devices));
   impl_->blas = load_blas(blas_of(parts));
   impl_->code = std::move(parts.code);
   impl_->opened.resize(static_cast<std::size_t>(impl_->count));
@@ -63,6 +60,8 @@ Nvidia::Nvidia(NvidiaParts parts) : impl_(std::make_unique<Impl>()) {
 Nvidia::~Nvidia() = default;
 
 int Nvidia::devices() const { return impl_->count; }
+
+machine::Capability Nvidia::capability(int number) const { return capability_of(*impl_->driver, number); }
 
 NvidiaDevice& Nvidia::of(const Device& device) {
   if (device.index() < 0 || device.index() >= impl_->count)
@@ -80,6 +79,8 @@ std::int64_t Nvidia::free_bytes(const Device& device) { return of(device).free_b
 
 tensor::PoolBytes Nvidia::memory(const Device& device) { return of(device).memory(); }
 
+void Nvidia::begin_peaks(const Device& device) { of(device).begin_peaks(); }
+
 std::shared_ptr<tensor::Memory> Nvidia::allocate(std::size_t bytes, const Device& device) {
   return std::make_shared<DeviceMemory>(of(device), bytes);
 }
@@ -95,6 +96,14 @@ void Nvidia::launch(const Device& device, const tensor::KernelCall& call) { of(d
 
 void Nvidia::multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Tensor& bias, tensor::Sum sum) {
   of(out.device()).multiply(a, b, out, bias, sum);
+}
+
+std::size_t Nvidia::use_products(const Device& device, const std::vector<tensor::ProductChoice>& choices) {
+  return of(device).use_products(choices);
+}
+
+std::vector<tensor::ProductChoice> Nvidia::measure_products(const Device& device, const std::function<void()>& passes) {
+  return of(device).measure_products(passes);
 }
 
 // From the host's ordinary memory the driver returns when it has read it.

@@ -5,6 +5,7 @@
 // that needs it, whichever thread it is.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "gpu/code.h"
 #include "gpu/driver.h"
 #include "gpu/operations.h"
+#include "machine/capability.h"
 
 namespace troika::gpu {
 
@@ -31,9 +33,11 @@ class Nvidia final : public DeviceOperations {
   ~Nvidia() override;
 
   int devices() const override;
+  machine::Capability capability(int number) const;  // of a device that need not be one that runs the kernels
   tensor::GpuTraits traits(const tensor::Device& device) override;
   std::int64_t free_bytes(const tensor::Device& device) override;
   tensor::PoolBytes memory(const tensor::Device& device) override;
+  void begin_peaks(const tensor::Device& device) override;
   std::shared_ptr<tensor::Memory> allocate(std::size_t bytes, const tensor::Device& device) override;
   std::unique_ptr<tensor::Streams> make_streams(const tensor::Device& device) override;
   void synchronize(const tensor::Device& device) override;
@@ -41,6 +45,8 @@ class Nvidia final : public DeviceOperations {
   void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias,
                 tensor::Sum sum) override;
   using DeviceOperations::multiply;
+  std::size_t use_products(const tensor::Device& device, const std::vector<tensor::ProductChoice>& choices) override;
+  std::vector<tensor::ProductChoice> measure_products(const tensor::Device& device, const std::function<void()>& passes) override;
 
  protected:
   void copy_bytes(const tensor::Tensor& to, const tensor::Tensor& from) override;

@@ -9,6 +9,8 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/say.h"
+#include "gpu/texts.h"
 #include "tensor/memory.h"
 
 namespace troika::gpu {
@@ -65,6 +67,15 @@ class PinnedMemory final : public tensor::Memory {
   const std::size_t taken_;
 };
 
+machine::Capability capability_of(const Driver& driver, int number) {
+  DeviceNumber ordinal = 0;
+  driver.check(driver.device(&ordinal, number), "its number");
+  machine::Capability capability;
+  driver.check(driver.device_attribute(&capability.major, DeviceAttribute::capability_major, ordinal), "an attribute");
+  driver.check(driver.device_attribute(&capability.minor, DeviceAttribute::capability_minor, ordinal), "an attribute");
+  return capability;
+}
+
 NvidiaDevice::NvidiaDevice(std::shared_ptr<const Driver> driver, int number, const tensor::Device& device,
                            const std::vector<DeviceCode>& code, std::shared_ptr<const BlasApi> blas)
     : driver_(std::move(driver)), device_(device), blas_api_(std::move(blas)) {
@@ -78,17 +89,17 @@ NvidiaDevice::NvidiaDevice(std::shared_ptr<const Driver> driver, int number, con
     driver_->check(driver_->device_attribute(&value, which, ordinal), "an attribute");
     return value;
   };
-  traits_.major = attribute(DeviceAttribute::capability_major);
-  traits_.minor = attribute(DeviceAttribute::capability_minor);
+  const machine::Capability capability = capability_of(*driver_, number);
+  traits_.major = capability.major;
+  traits_.minor = capability.minor;
   traits_.multiprocessors = attribute(DeviceAttribute::multiprocessors);
   traits_.driver = driver_->version;
   traits_.cublas = blas_version(*blas_api_);
   const DeviceCode* const fits = code_for(code, 10 * traits_.major + traits_.minor);
   if (fits == nullptr)
-    throw base::ConfigError(fmt::format("{} ({}) has compute capability {}.{}; 8.0 or later is needed; use --device cpu",
-                                        name_of(device_), traits_.name, traits_.major, traits_.minor));
+    throw base::ConfigError(base::say(gpu_texts.no_code, machine::to_text(capability), name_of(device_), traits_.name));
   if (attribute(DeviceAttribute::memory_pools) == 0)
-    throw base::ConfigError(fmt::format("the driver has no pool of memory for {} ({}); use --device cpu", name_of(device_), traits_.name));
+    throw base::ConfigError(base::say(gpu_texts.no_pool, name_of(device_), traits_.name));
   driver_->check(driver_->retain_context(&context_, ordinal), "its start");
   select();
   driver_->check(driver_->default_pool(&pool_, ordinal), "its pool of memory");
@@ -115,14 +126,27 @@ tensor::PoolBytes NvidiaDevice::memory() const {
           bytes(PoolAttribute::reserved_peak)};
 }
 
+void NvidiaDevice::give_back() const {
+  await(record(compute_));
+  driver_->check(driver_->trim_pool(pool_, 0), "its pool of memory");
+}
+
+void NvidiaDevice::begin_peaks() const {
+  select();
+  give_back();
+  for (const PoolAttribute peak : {PoolAttribute::used_peak, PoolAttribute::reserved_peak}) {
+    std::uint64_t none = 0;
+    driver_->check(driver_->set_pool(pool_, peak, &none), "its pool of memory");
+  }
+}
+
 // What the pool keeps in pieces that are too small goes back to the device before the second try.
 DevicePointer NvidiaDevice::allocate(std::size_t bytes) {
   select();
   DevicePointer pointer = 0;
   Result result = driver_->allocate(&pointer, bytes, pool_, compute_);
   if (result == Result::out_of_memory) {
-    await(record(compute_));
-    driver_->check(driver_->trim_pool(pool_, 0), "its pool of memory");
+    give_back();
     result = driver_->allocate(&pointer, bytes, pool_, compute_);
   }
   if (result == Result::out_of_memory) throw tensor::OutOfMemory(bytes, device_);
@@ -152,14 +176,35 @@ void NvidiaDevice::launch(const tensor::KernelCall& call) {
                  call.entry);
 }
 
+Blas& NvidiaDevice::blas() {
+  select();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (blas_ == nullptr) blas_ = std::make_unique<Blas>(blas_api_, tensor::allocate(blas_workspace_bytes, device_));
+  return *blas_;
+}
+
 void NvidiaDevice::multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out,
                             const tensor::Tensor& bias, tensor::Sum sum) {
-  select();
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (blas_ == nullptr) blas_ = std::make_unique<Blas>(blas_api_, tensor::allocate(blas_workspace_bytes, device_));
-  }
-  blas_->multiply(a, b, out, bias, sum, compute_);
+  blas().multiply(a, b, out, bias, sum, compute_);
+}
+
+std::string NvidiaDevice::product_prefix() const { return fmt::format("{}, cuBLASLt {}: ", traits_.name, traits_.cublas); }
+
+std::size_t NvidiaDevice::use_products(const std::vector<tensor::ProductChoice>& choices) {
+  const std::string prefix = product_prefix();
+  std::map<std::string, std::string> ours;
+  for (const tensor::ProductChoice& one : choices)
+    if (one.kind.rfind(prefix, 0) == 0) ours[one.kind.substr(prefix.size())] = one.algorithm;
+  const std::size_t count = ours.size();
+  blas().use(std::move(ours));
+  return count;
+}
+
+std::vector<tensor::ProductChoice> NvidiaDevice::measure_products(const std::function<void()>& passes) {
+  const auto in_use = blas().measure([this](const std::function<void()>& work) { return seconds_of(work); }, passes);
+  std::vector<tensor::ProductChoice> choices;
+  for (const auto& [kind, algorithm] : in_use) choices.push_back({product_prefix() + kind, algorithm});
+  return choices;
 }
 
 void NvidiaDevice::copy(void* to, const void* from, std::size_t bytes, StreamHandle* stream) const {
@@ -183,6 +228,14 @@ void NvidiaDevice::wait(StreamHandle* stream, const tensor::Event& event) const 
   if (event.body() == nullptr) return;
   select();
   driver_->check(driver_->stream_waits(stream, handle_of(event), 0), "an order of streams");
+}
+
+double NvidiaDevice::seconds_of(const std::function<void()>& work) const {
+  const tensor::Event begin = record(compute_, tensor::Timed::yes);
+  work();
+  const tensor::Event end = record(compute_, tensor::Timed::yes);
+  await(end);
+  return elapsed_seconds(begin, end);
 }
 
 double NvidiaDevice::elapsed_seconds(const tensor::Event& begin, const tensor::Event& end) const {

@@ -1,20 +1,25 @@
 // One GPU: its context, its compute lane, its pool of memory, its code.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "gpu/blas.h"
 #include "gpu/code.h"
 #include "gpu/driver.h"
+#include "machine/capability.h"
 #include "tensor/accelerator.h"
 #include "tensor/gpu_traits.h"
 #include "tensor/streams.h"
 
 namespace troika::gpu {
+
+machine::Capability capability_of(const Driver& driver, int number);
 
 // Any thread. Calls that need the context give it to their thread.
 class NvidiaDevice {
@@ -36,17 +41,21 @@ class NvidiaDevice {
 
   std::int64_t free_bytes() const;  // of the device, with what the pool keeps
   tensor::PoolBytes memory() const;  // of the pool
+  void begin_peaks() const;
   DevicePointer allocate(std::size_t bytes);  // OutOfMemory
   void release(DevicePointer pointer) noexcept;
   void launch(const tensor::KernelCall& call);
   void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias,
                 tensor::Sum sum);
+  std::size_t use_products(const std::vector<tensor::ProductChoice>& choices);
+  std::vector<tensor::ProductChoice> measure_products(const std::function<void()>& passes);
   void copy(void* to, const void* from, std::size_t bytes, StreamHandle* stream) const;
 
   StreamHandle* new_stream() const;
   // All that was asked for there before. Timed: elapsed_seconds() tells what lies between two of them.
   tensor::Event record(StreamHandle* stream, tensor::Timed timed = tensor::Timed::no) const;
   void wait(StreamHandle* stream, const tensor::Event& event) const;
+  double seconds_of(const std::function<void()>& work) const;  // in the compute lane; waits for it
   double elapsed_seconds(const tensor::Event& begin, const tensor::Event& end) const;  // both have passed
   void await(const tensor::Event& event) const;  // the host waits, asking again and again
 
@@ -56,7 +65,10 @@ class NvidiaDevice {
 
  private:
   struct FreeHostMemory;
+  void give_back() const;  // what the pool keeps and nobody uses, once the compute lane is idle
   FunctionHandle* function_of(const char* entry);
+  Blas& blas();
+  std::string product_prefix() const;  // of the kinds of products here
   void release_host(void* data, std::size_t bytes) noexcept;
   friend class PinnedMemory;
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "gpu/nvidia_test_support.h"
 #include "tensor/device.h"
+#include "tensor/download.h"
 #include "tensor/operations.h"
 #include "tensor/streams.h"
 #include "tensor/upload.h"
@@ -75,6 +76,55 @@ TEST_F(NvidiaTest, ProductsOfMatricesThatLieEitherWayAreThoseOfLoops) {
   }
 }
 
+// The stand-in's algorithms add in different orders: 1 + 1e8 - 1e8 in one, -1e8 + 1e8 + 1 in another.
+class ProductChoices : public NvidiaTest {
+ protected:
+  float product() const {
+    const Tensor a = tensor::ones({1, 3}, Dtype::fp32), b = tensor::ones({3, 1}, Dtype::fp32);
+    const float terms[] = {1, 1e8F, -1e8F};
+    std::copy_n(terms, 3, b.data<float>());
+    const Tensor out = tensor::empty({1, 1}, {Dtype::fp32, one});
+    gpus->multiply(a.to(one), b.to(one), out, {}, tensor::Sum::replaced);
+    return out.cpu().data<float>()[0];
+  }
+  std::vector<tensor::ProductChoice> measured() const {
+    return gpus->measure_products(one, [this] { product(); });
+  }
+};
+
+TEST_F(ProductChoices, AreTheFastestThatTheLibraryRecommendsAndServeWhoeverIsGivenThem) {
+  EXPECT_EQ(product(), 0) << "what it recommends first";
+  const auto choices = measured();
+  ASSERT_EQ(choices.size(), 1U);
+  EXPECT_EQ(choices[0].kind, "Stand-in GPU, cuBLASLt 12.9.1: fp32 3x1 stride 3 aligned 4 by fp32 1x3 stride 1 aligned 4 to fp32 1x1 stride 1 aligned 4");
+  EXPECT_EQ(product(), 1) << "the second, which takes 1 ms";
+  EXPECT_EQ(gpus->use_products(one, {}), 0U);
+  EXPECT_EQ(product(), 0);
+  EXPECT_EQ(gpus->use_products(one, choices), 1U);
+  EXPECT_EQ(product(), 1);
+}
+
+TEST_F(ProductChoices, ThatAreGivenAreNotMeasuredAgain) {
+  auto third = measured();
+  third[0].algorithm[15] = '2';
+  gpus->use_products(one, third);
+  EXPECT_EQ(measured()[0].algorithm, third[0].algorithm);
+}
+
+TEST_F(ProductChoices, OfAnotherDeviceOrVersionServeNobodyAndDamagedOnesAreRefused) {
+  auto choices = measured();
+  auto others = choices;
+  others[0].kind.replace(others[0].kind.find("12.9.1"), 6, "13.0.0");
+  EXPECT_EQ(gpus->use_products(one, others), 0U);
+  EXPECT_EQ(product(), 0);
+  for (const std::string& damaged : {std::string("7"), choices[0].algorithm + "0", std::string(128, '0')}) {
+    choices[0].algorithm = damaged;
+    gpus->use_products(one, choices);
+    EXPECT_THROW(product(), base::DataError) << damaged;
+    EXPECT_THROW(product(), base::DataError) << "again";
+  }
+}
+
 // A thread has no device until it is given one, and the last that it had is another's (the driver refuses it).
 TEST_F(NvidiaTest, EveryThreadIsGivenTheDeviceThatItWorksOn) {
   const Tensor x = steps_of({100});
@@ -138,6 +188,33 @@ TEST_F(NvidiaTest, PiecesAreBroughtThereWhileTheHostFillsTheNext) {
   EXPECT_THROW(upload.copy(tensor::zeros({tensor::Upload::piece_bytes}, one), [](void*) {}), base::BugError);
 }
 
+TEST_F(NvidiaTest, WhatLiesThereIsReadWithOneWaitForEachBuffer) {
+  std::vector<Tensor> here, there;
+  for (const std::int64_t elements : {5, 0, 700000, 1, 3000000, 1 << 20}) {
+    here.push_back(tensor::range(elements, Dtype::int64, static_cast<double>(elements)).to(here.size() == 3 ? Dtype::bf16 : Dtype::fp32));
+    there.push_back(here.size() == 5 ? here.back() : here.back().to(one));  // one of them is the host's
+  }
+  for (const Tensor& x : there)
+    if (!x.is_cpu() && x.elements() > 0) tensor::add(x, x);  // which the lane out has to wait for
+  std::vector<Tensor> got;
+  for (const Tensor& x : here) got.push_back(tensor::empty(x.sizes(), x.dtype()));
+  std::vector<std::int64_t> read(here.size());
+  const std::int64_t before = waits_of_stand_in();
+  {
+    tensor::Download download([] {});
+    download.read(there, [&](std::size_t tensor, const Tensor& piece) {
+      got[tensor].narrow(0, read[tensor], piece.elements()).copy_from(piece);
+      read[tensor] += piece.elements();
+    });
+  }
+  const std::int64_t bytes = 4 * (700000 + 3000000 + (1 << 20)), buffers = bytes / tensor::Download::buffer_bytes + 2;
+  EXPECT_LE(waits_of_stand_in() - before, buffers);
+  for (std::size_t i = 0; i < here.size(); ++i) {
+    if (!there[i].is_cpu() && here[i].elements() > 0) tensor::add(here[i], here[i]);
+    EXPECT_TRUE(tensor::equal(got[i], here[i])) << i;
+  }
+}
+
 TEST_F(NvidiaTest, ADeviceThatIsFullSaysSoAndOneThatFailsDoesNot) {
   const std::int64_t free = gpus->free_bytes(one);
   try {
@@ -149,7 +226,7 @@ TEST_F(NvidiaTest, ADeviceThatIsFullSaysSoAndOneThatFailsDoesNot) {
   {
     const Tensor most = tensor::empty({free / 3 * 2}, {Dtype::uint8, one});
   }
-  EXPECT_NO_THROW(tensor::empty({free / 3 * 2}, {Dtype::uint8, one})) << "what was released is waited for";
+  EXPECT_NO_THROW(tensor::empty({free / 3 * 2}, {Dtype::uint8, one})) << "what was released is given out again";
   const Tensor x = tensor::ones({4}, one);
   fail_stand_in(700);
   try {
@@ -174,6 +251,8 @@ TEST_F(NvidiaTest, TellsHowMuchMemoryItHoldsAndHeld) {
   EXPECT_GE(after.used, kept.bytes());
   EXPECT_GE(after.used_peak, both.used);
   EXPECT_GE(after.reserved_peak, after.used_peak);
+  gpus->begin_peaks(one);
+  EXPECT_EQ(gpus->memory(one).used_peak, after.used);
 }
 
 TEST_F(NvidiaTest, TheDeviceTellsTheTimeBetweenTwoPointsOfALane) {
@@ -186,7 +265,7 @@ TEST_F(NvidiaTest, TheDeviceTellsTheTimeBetweenTwoPointsOfALane) {
 }
 
 TEST_F(NvidiaTest, TellsWhatItIs) {
-  EXPECT_EQ(gpus->devices(), 2);
+  EXPECT_EQ(gpus->devices(), stand_in_devices);
   EXPECT_EQ(tensor::describe(one), "Stand-in GPU, compute capability 9.0, 4 multiprocessors, driver for CUDA 13.0, cuBLAS 12.9.1");
 }
 
@@ -206,7 +285,7 @@ TEST(NvidiaRefusal, NamesWhatIsMissingOrTooOld) {
   EXPECT_THAT(refusal({"libno_such_driver.so", blas, {{80, true, nullptr}}}), HasSubstr("cannot load libno_such_driver.so"));
   EXPECT_THAT(refusal({driver, "libno_such_blas.so", {{80, true, nullptr}}}), HasSubstr("cannot load libno_such_blas.so"));
   EXPECT_THAT(refusal({driver, "libm.so.6", {{80, true, nullptr}}}), HasSubstr("'libm.so.6' has no function cublasLtCreate"));
-  EXPECT_THAT(refusal({driver, blas, {{100, false, nullptr}}}), HasSubstr("has compute capability 9.0; 8.0 or later is needed"));
+  EXPECT_THAT(refusal({driver, blas, {{100, false, nullptr}}}), HasSubstr("no kernels for compute capability 9.0, which cuda:0 (Stand-in GPU) has"));
   ::setenv("TROIKA_STAND_IN_DRIVER", "11080", 1);
   EXPECT_THAT(refusal({driver, blas, {{80, true, nullptr}}}), HasSubstr("is for CUDA 11.8; CUDA 12.0 and later are needed, which driver 525"));
   ::unsetenv("TROIKA_STAND_IN_DRIVER");

@@ -12,6 +12,7 @@ class OnDevice {
   explicit OnDevice(const tensor::Tensor& x) : device_(x.device()) {}
   template <class Kernel>
   void operator()(const Kernel& kernel) const {
+    static_assert(sizeof(Kernel) <= 4096, "what the argument of a kernel may have");
     if (kernel.blocks() > 0)
       device_.accelerator().launch(device_, {cuda::entry_of<Kernel>(), kernel.blocks(), Kernel::threads, &kernel});
   }

@@ -104,7 +104,7 @@ Operation bias_gradient(std::int64_t M, std::int64_t O) {
     backward(random_normal("dy", {M, O}), dbias);
     return std::vector<at::Tensor>{dbias};
   };
-  return {"bias gradient", [run] { return run(linear_backward_bias); },
+  return {"bias gradient", [run] { return run([](const auto& dy, const auto& dbias) { linear_backward_bias(dy, dbias); }); },
           [run] { return run(reference::linear_backward_bias); }};
 }
 

@@ -50,7 +50,7 @@ TEST(CudaKernelsParity, AdamwHasTheBitsOfTheCpu) {
     AdamwArrays cpu(count), gpu(count);
     cpu::adamw({3e-4f, 0.9f, 0.95f, 0.1f, 0.05f, 1e-8f, 0.99997f, 3.7f, 7.0f, 0.37f}, count, cpu.parameter.data(),
                cpu.gradient.data(), cpu.m.data(), cpu.v.data());
-    cuda::dispatch::adamw(OnHost(1), {3e-4f, 0.9f, 0.95f, 0.1f, 0.05f, 1e-8f, 0.99997f, 3.7f, 7.0f, 0.37f}, count,
+    cuda::dispatch::adamw(OnHost(1), {3e-4f, 0.9f, 0.95f, 0.1f, 0.05f, 1e-8f, 3.7f, 7.0f, 0.37f}, {{count, 0.99997f}},
                           {gpu.parameter.data(), gpu.gradient.data(), gpu.m.data(), gpu.v.data()}, cuda::Dtype::fp32,
                           nullptr);
     EXPECT_TRUE(gpu.bits() == cpu.bits()) << count;
@@ -78,7 +78,7 @@ TEST(CudaKernelsParity, ChunkSquaresHaveTheBitsOfTheCpu) {
       const Guarded<float> x = values_of_a_grid(count);
       Guarded<double> cpu((count + chunk - 1) / chunk), gpu = cpu;
       cpu::chunk_squares(count, x.data(), chunk, cpu.data());
-      cuda::dispatch::chunk_squares(OnHost(1), count, x.data(), chunk, gpu.data());
+      cuda::dispatch::chunk_squares(OnHost(1), {{count}}, x.data(), chunk, gpu.data());
       EXPECT_TRUE(gpu.bits() == cpu.bits()) << count;
     }
   }
@@ -91,18 +91,18 @@ void expect_grid_of_the_cpu(std::int64_t count, int shift) {
   std::uint32_t largest[3] = {};
   EXPECT_EQ(cpu::round_to_grid(count, cpu_x.data(), shift), cpu::set_integers(count, cpu_sum.data(), x.data(), shift));
   const std::uint32_t want = cpu::add_integers(count, cpu_sum.data(), x.data(), shift);
-  cuda::dispatch::round_to_grid(OnHost(1), count, gpu_x.data(), shift, largest);
-  cuda::dispatch::set_integers(OnHost(2), count, gpu_sum.data(), x.data(), shift, largest + 1);
-  cuda::dispatch::add_integers(OnHost(3), count, gpu_sum.data(), x.data(), shift, largest + 2);
+  cuda::dispatch::round_to_grid(OnHost(1), {{count, shift}}, gpu_x.data(), largest);
+  cuda::dispatch::set_integers(OnHost(2), {{count, shift}}, gpu_sum.data(), x.data(), largest + 1);
+  cuda::dispatch::add_integers(OnHost(3), {{count, shift}}, gpu_sum.data(), x.data(), largest + 2);
   for (const std::uint32_t got : largest) EXPECT_EQ(got, want);
   EXPECT_TRUE(gpu_x.bits() == cpu_x.bits());
   EXPECT_TRUE(gpu_sum.bits() == cpu_sum.bits());
   cpu::from_integers(count, cpu_sum.data(), shift, cpu_x.data());
-  cuda::dispatch::from_integers(OnHost(4), count, gpu_sum.data(), shift, gpu_x.data());
+  cuda::dispatch::from_integers(OnHost(4), {{count, shift}}, gpu_sum.data(), gpu_x.data());
   EXPECT_TRUE(gpu_x.bits() == cpu_x.bits());
   Guarded<double> cpu_squares((count + 4095) / 4096), gpu_squares = cpu_squares;
   cpu::integer_chunk_squares(count, cpu_sum.data(), shift, 4096, cpu_squares.data());
-  cuda::dispatch::integer_chunk_squares(OnHost(5), count, gpu_sum.data(), shift, 4096, gpu_squares.data());
+  cuda::dispatch::integer_chunk_squares(OnHost(5), {{count, shift}}, gpu_sum.data(), 4096, gpu_squares.data());
   EXPECT_TRUE(gpu_squares.bits() == cpu_squares.bits());
 }
 

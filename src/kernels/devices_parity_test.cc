@@ -53,8 +53,8 @@ TEST(DevicesParity, LinearAgreesWithTheCpu) {
         linear_backward_weight(dy, x, as_OI(dw));
         linear_backward_weight(dy_there, x_there, as_OI(dw_there));
         exact.compare("dw", dw_there.cpu(), dw);
-        linear_backward_weight_add(dy, x, as_OI(dw));
-        linear_backward_weight_add(dy_there, x_there, as_OI(dw_there));
+        linear_backward_weight(dy, x, as_OI(dw), tensor::Sum::added);
+        linear_backward_weight(dy_there, x_there, as_OI(dw_there), tensor::Sum::added);
         exact.compare("dw twice", dw_there.cpu(), dw);
       }
     }
@@ -92,7 +92,7 @@ LossResult loss_of(const Tensor& x, const Tensor& w, const Tensor& targets, cons
       result.dx = dx.to(tensor::Dtype::fp32);
     }
     output_loss_backward_weight(x, saved[i], 11, [&](std::int64_t row, std::int64_t rows) {
-      return result.dw.narrow(0, first + row, rows);
+      return tensor::Destination{result.dw.narrow(0, first + row, rows)};
     });
   }
   return result;
@@ -219,7 +219,7 @@ TEST(DevicesParity, AttentionInChunksOfFewQueriesAgreesWithTheCpu) {
 }
 
 TEST(DevicesParity, ScoresOfAChunkAreBounded) {
-  EXPECT_EQ(cuda::chunk_queries(16, 2048, 2048, 64 << 20), 511);
+  EXPECT_EQ(cuda::chunk_queries(16, 2048, 2048, 64 << 20), 512);
   EXPECT_EQ(cuda::scores_bytes(16, 100, 100), 4 * 16 * 104 * 100);
   EXPECT_LE(cuda::scores_bytes(32, 1 << 20, 1 << 14), cuda::most_scores_bytes);
   EXPECT_EQ(cuda::scores_bytes(1, 10, cuda::most_scores_bytes), 4 * cuda::most_scores_bytes);  // one query

@@ -20,13 +20,22 @@ void add_into(const tensor::Tensor& sum, const tensor::Tensor& other) {
   return on_cuda::add_into(sum, other);
 }
 
-tensor::Tensor chunk_squares(const tensor::Tensor& x, std::int64_t chunk) {
-  if (x.is_cpu()) {
-    const tensor::Tensor squares = tensor::empty({(x.elements() + chunk - 1) / chunk}, tensor::Dtype::fp64);
-    cpu::chunk_squares(x.elements(), x.data<float>(), chunk, squares.data<double>());
+tensor::Tensor chunk_squares(const tensor::Tensor& x, const std::vector<std::int64_t>& stretches, std::int64_t chunk) {
+  std::int64_t chunks = 0;
+  for (const std::int64_t count : stretches) chunks += (count + chunk - 1) / chunk;
+  const tensor::Tensor squares = tensor::empty({chunks}, x.type().of(tensor::Dtype::fp64));
+  if (!x.is_cpu()) {
+    on_cuda::chunk_squares(x, stretches, chunk, squares);
     return squares;
   }
-  return on_cuda::chunk_squares(x, chunk);
+  const float* from = x.data<float>();
+  auto* to = squares.data<double>();
+  for (const std::int64_t count : stretches) {
+    cpu::chunk_squares(count, from, chunk, to);
+    from += count;
+    to += (count + chunk - 1) / chunk;
+  }
+  return squares;
 }
 
 namespace {
@@ -55,7 +64,8 @@ std::vector<CpuStretch> on_cpu(const AdamW& settings, const std::vector<DecayStr
   std::vector<CpuStretch> result;
   std::int64_t begin = 0;
   for (const DecayStretch& stretch : stretches) {
-    result.push_back({begin, begin + stretch.count, adamw_numbers<cpu::AdamWNumbers>(settings, stretch.weight_decay)});
+    result.push_back({begin, begin + stretch.count, adamw_numbers<cpu::AdamWNumbers>(settings)});
+    result.back().numbers.decay = decay_factor(settings, stretch.weight_decay);
     begin += stretch.count;
   }
   return result;
@@ -124,11 +134,6 @@ AdamWTensors part_of(const AdamWTensors& t, std::int64_t begin, std::int64_t cou
   return {part(t.parameter), part(t.gradient), part(t.m), part(t.v), part(t.rounded)};
 }
 
-// With one weight decay.
-void adamw_on_device(const AdamW& settings, double weight_decay, const AdamWTensors& tensors) {
-  return on_cuda::adamw(settings, weight_decay, tensors);
-}
-
 // {parameter, m, v, rounded} of every stretch.
 tensor::Tensor sums_on_device(const std::vector<DecayStretch>& stretches, const AdamWTensors& tensors) {
   const tensor::Tensor none = tensor::zeros({1}, tensors.parameter.type().of(tensor::Dtype::int64));
@@ -147,13 +152,7 @@ tensor::Tensor sums_on_device(const std::vector<DecayStretch>& stretches, const 
 
 void adamw(const AdamW& settings, const std::vector<DecayStretch>& stretches, const AdamWTensors& tensors) {
   if (tensors.parameter.is_cpu()) return adamw_on_cpu(on_cpu(settings, stretches), tensors);
-  std::int64_t begin = 0, count = 0;  // of neighbours with equal decay: one launch
-  for (std::size_t i = 0; i < stretches.size(); ++i) {
-    count += stretches[i].count;
-    if (i + 1 < stretches.size() && stretches[i + 1].weight_decay == stretches[i].weight_decay) continue;
-    adamw_on_device(settings, stretches[i].weight_decay, part_of(tensors, begin, count));
-    begin += std::exchange(count, 0);
-  }
+  on_cuda::adamw(settings, stretches, tensors);
 }
 
 tensor::Tensor adamw_summed(const AdamW& settings, const std::vector<DecayStretch>& stretches,

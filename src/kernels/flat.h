@@ -12,8 +12,9 @@ namespace troika::kernels {
 
 void add_into(const tensor::Tensor& sum, const tensor::Tensor& other);  // sum += other
 
-// Sums of squares of consecutive chunks of `chunk` elements (the last may be shorter), fp64, each in a fixed order.
-tensor::Tensor chunk_squares(const tensor::Tensor& x, std::int64_t chunk);
+// Sums of squares of consecutive chunks of `chunk` elements, fp64, each in a fixed order: of stretches of x that follow each other,
+// so many elements each; the last chunk of a stretch may be shorter.
+tensor::Tensor chunk_squares(const tensor::Tensor& x, const std::vector<std::int64_t>& stretches, std::int64_t chunk);
 
 // I. Loshchilov, F. Hutter, "Decoupled Weight Decay Regularization", 2019.
 struct AdamW {

@@ -333,7 +333,7 @@ TEST(AddInto, RandomSizes) {
 }
 
 std::vector<double> squares_of(const at::Tensor& x) {
-  const at::Tensor squares = chunk_squares(x, norm_chunk);
+  const at::Tensor squares = chunk_squares(x, {x.numel()}, norm_chunk);
   return {squares.data_ptr<double>(), squares.data_ptr<double>() + squares.numel()};
 }
 

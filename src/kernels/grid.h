@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "tensor/tensor.h"
 
@@ -18,15 +19,23 @@ inline constexpr MagnitudeBits infinity_bits = 0x7f800000;
 // The least e for which the magnitude is below 2^e; -126 where it could be less. `bits` below infinity's.
 constexpr int exponent_above(MagnitudeBits bits) { return static_cast<int>(bits >> 23) - 126; }
 
-// MagnitudeBits on x's device, one element, int32: what it has or the largest of x, whichever is larger. Undefined: not
-// wanted.
+// Stretches of a flat tensor that follow each other and cover it, each with a grid of its own.
+struct GridStretch {
+  std::int64_t count = 0;  // elements
+  int shift = 0;
+};
+using GridStretches = std::vector<GridStretch>;
+
+// MagnitudeBits on x's device, int32, one for each stretch: what it has or the largest of the stretch's elements, whichever is
+// larger. Undefined: not wanted.
 using Largest = tensor::Tensor;
 
 // x becomes the nearest multiple of 2^-shift, which fp32 holds exactly.
-void round_to_grid(const tensor::Tensor& x, int shift, const Largest& largest);
+void round_to_grid(const tensor::Tensor& x, const GridStretches& stretches, const Largest& largest);
 
 enum class Into { fresh, sum };  // fresh: sum is uninitialised and becomes q
-void add_on_grid(const tensor::Tensor& sum, const tensor::Tensor& x, int shift, Into into, const Largest& largest = {});
+void add_on_grid(const tensor::Tensor& sum, const tensor::Tensor& x, const GridStretches& stretches, Into into,
+                 const Largest& largest = {});
 
 // The elements of a matrix from `first` on, row after row.
 struct MatrixPart {
@@ -39,8 +48,8 @@ void add_rows_on_grid(const MatrixPart& sum, const tensor::Tensor& row_r, const 
                       const Largest& largest = {});
 
 // x = sum * 2^-shift: to double, then to fp32.
-void from_integers(const tensor::Tensor& sum, int shift, const tensor::Tensor& x);
+void from_integers(const tensor::Tensor& sum, const GridStretches& stretches, const tensor::Tensor& x);
 // chunk_squares (flat.h) of that.
-tensor::Tensor integer_chunk_squares(const tensor::Tensor& sum, int shift, std::int64_t chunk);
+tensor::Tensor integer_chunk_squares(const tensor::Tensor& sum, const GridStretches& stretches, std::int64_t chunk);
 
 }  // namespace troika::kernels

@@ -41,10 +41,10 @@ MagnitudeBits largest_of(Operation operation) {
   return static_cast<MagnitudeBits>(largest.item<std::int32_t>());
 }
 MagnitudeBits added(const at::Tensor& sum, const at::Tensor& x, int shift, Into into) {
-  return largest_of([&](const at::Tensor& largest) { add_on_grid(sum, x, shift, into, largest); });
+  return largest_of([&](const at::Tensor& largest) { add_on_grid(sum, x, {{x.numel(), shift}}, into, largest); });
 }
 MagnitudeBits rounded_to_grid(const at::Tensor& x, int shift) {
-  return largest_of([&](const at::Tensor& largest) { round_to_grid(x, shift, largest); });
+  return largest_of([&](const at::Tensor& largest) { round_to_grid(x, {{x.numel(), shift}}, largest); });
 }
 
 std::int64_t scalar_integer(float g, int shift) {
@@ -70,20 +70,20 @@ TEST(Grid, IntegersAreTheNearestOfTheScalarFormula) {
 
 TEST(Grid, WhatWasLargerBeforeStays) {
   const at::Tensor largest = at::full({1}, static_cast<std::int32_t>(bits_of(8)), at::kInt);
-  round_to_grid(at::full({9}, -4.0f), 10, largest);
+  round_to_grid(at::full({9}, -4.0f), {{9, 10}}, largest);
   EXPECT_EQ(largest.item<std::int32_t>(), static_cast<std::int32_t>(bits_of(8)));
-  add_on_grid(at::zeros({9}, at::kLong), at::full({9}, -16.0f), 10, Into::sum, largest);
+  add_on_grid(at::zeros({9}, at::kLong), at::full({9}, -16.0f), {{9, 10}}, Into::sum, largest);
   EXPECT_EQ(largest.item<std::int32_t>(), static_cast<std::int32_t>(bits_of(16)));
 }
 
 TEST(Grid, ARoundedLeafGivesTheIntegersOfTheLeaf) {
   const at::Tensor x = wide("x", 70001), rounded = x.clone(), a = at::empty({70001}, at::kLong), b = at::empty_like(a);
-  add_on_grid(a, x, 50, Into::fresh);
-  round_to_grid(rounded, 50, {});
-  add_on_grid(b, rounded, 50, Into::fresh);
+  add_on_grid(a, x, {{x.numel(), 50}}, Into::fresh);
+  round_to_grid(rounded, {{rounded.numel(), 50}}, {});
+  add_on_grid(b, rounded, {{rounded.numel(), 50}}, Into::fresh);
   EXPECT_TRUE(at::equal(a, b));
   const at::Tensor back = at::empty_like(x);
-  from_integers(a, 50, back);
+  from_integers(a, {{a.numel(), 50}}, back);
   EXPECT_TRUE(at::equal(back, rounded));
 }
 
@@ -127,10 +127,10 @@ TEST(Grid, RowsAreAddedAsFarAsTheyLieInThePart) {
 TEST(Grid, SumsAreTheSameInAnyOrder) {
   const std::int64_t count = 5000;
   at::Tensor forth = at::zeros({count}, at::kLong), back = at::zeros({count}, at::kLong);
-  for (int leaf = 0; leaf < 16; ++leaf) add_on_grid(forth, wide(std::to_string(leaf).c_str(), count), 50, Into::sum);
+  for (int leaf = 0; leaf < 16; ++leaf) add_on_grid(forth, wide(std::to_string(leaf).c_str(), count), {{count, 50}}, Into::sum);
   at::Tensor half = at::zeros({count}, at::kLong);
   for (int leaf = 15; leaf >= 0; --leaf)
-    add_on_grid(leaf % 3 == 0 ? half : back, wide(std::to_string(leaf).c_str(), count), 50, Into::sum);
+    add_on_grid(leaf % 3 == 0 ? half : back, wide(std::to_string(leaf).c_str(), count), {{count, 50}}, Into::sum);
   back.add_(half);
   EXPECT_TRUE(at::equal(forth, back));
 }
@@ -147,17 +147,17 @@ TEST(Grid, TheReferenceGivesTheSameBits) {
   EXPECT_TRUE(at::equal(p, q));
   const at::Tensor y = at::empty_like(x), z = at::empty_like(x);
   const at::Tensor large = a * 123456789;  // beyond what a double holds
-  from_integers(large, 47, y);
+  from_integers(large, {{large.numel(), 47}}, y);
   reference::from_integers(large, 47, z);
   EXPECT_TRUE(at::equal(y, z));
 }
 
 TEST(Grid, SquaresAreThoseOfTheFloats) {
   const at::Tensor x = wide("x", 3 * chunk + 77), sum = at::empty({x.numel()}, at::kLong);
-  add_on_grid(sum, x, 40, Into::fresh);
+  add_on_grid(sum, x, {{x.numel(), 40}}, Into::fresh);
   const at::Tensor floats = at::empty_like(x);
-  from_integers(sum, 40, floats);
-  EXPECT_TRUE(at::equal(integer_chunk_squares(sum, 40, chunk), chunk_squares(floats, chunk)));
+  from_integers(sum, {{sum.numel(), 40}}, floats);
+  EXPECT_TRUE(at::equal(integer_chunk_squares(sum, {{sum.numel(), 40}}, chunk), chunk_squares(floats, {floats.numel()}, chunk)));
 }
 
 }  // namespace

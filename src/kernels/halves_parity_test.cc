@@ -130,7 +130,7 @@ TEST(HalvesParity, ProductsAreThoseOfFloats) {
         linear_forward_float(x, w, y);
         linear_backward_weight(dy, x, dw);
         const at::Tensor once = dw.clone();
-        linear_backward_weight_add(dy, x, dw);
+        linear_backward_weight(dy, x, dw, tensor::Sum::added);
         return std::vector<at::Tensor>{linear_forward(x, w, bias), y, linear_backward_input(dy, w), once, dw};
       };
       const std::vector<at::Tensor> halves = of(at::kBFloat16), floats = of(at::kFloat);

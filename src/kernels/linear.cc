@@ -6,6 +6,7 @@
 #include "cpu/gemm.h"
 #include "cpu/row_sums.h"
 #include "kernels/cpu_operands.h"
+#include "kernels/flat.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "tensor/accelerator.h"
 #include "tensor/tensor.h"
@@ -132,17 +133,18 @@ tensor::Tensor linear_backward_input(const tensor::Tensor& dy_MO, const tensor::
   return dy_MO.is_cpu() ? product(dy_MO, w_OI) : product_there(dy_MO, w_OI);
 }
 
-void linear_backward_weight(const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const tensor::Tensor& dw_OI) {
-  if (dy_MO.is_cpu()) return multiply(dy_MO.t(), x_MI, dw_OI);
-  multiply_there(dy_MO.t(), x_MI, dw_OI, tensor::Sum::replaced);
+void linear_backward_weight(const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const tensor::Tensor& dw_OI,
+                            tensor::Sum sum) {
+  if (!dy_MO.is_cpu()) return multiply_there(dy_MO.t(), x_MI, dw_OI, sum);
+  multiply(dy_MO.t(), x_MI, dw_OI, sum == tensor::Sum::added ? cpu::Addend{cpu::Addend::Kind::output, nullptr} : cpu::Addend{});
 }
 
-void linear_backward_weight_add(const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const tensor::Tensor& dw_OI) {
-  if (dy_MO.is_cpu()) return multiply(dy_MO.t(), x_MI, dw_OI, {cpu::Addend::Kind::output, nullptr});
-  multiply_there(dy_MO.t(), x_MI, dw_OI, tensor::Sum::added);
-}
-
-void linear_backward_bias(const tensor::Tensor& dy_MO, const tensor::Tensor& dbias_O) {
+void linear_backward_bias(const tensor::Tensor& dy_MO, const tensor::Tensor& dbias_O, tensor::Sum sum) {
+  if (sum == tensor::Sum::added) {
+    const tensor::Tensor here = tensor::empty_like(dbias_O);
+    linear_backward_bias(dy_MO, here);
+    return add_into(dbias_O, here);
+  }
   if (dy_MO.is_cpu()) {
     const tensor::Tensor read = cpu_operand(dy_MO), dy = read.stride(1) == 1 ? read : read.contiguous();
     return cpu::column_sums(dy.size(0), dy.size(1), dy.data(), dy.dtype(), dy.stride(0),

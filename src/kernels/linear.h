@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "tensor/accelerator.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels {
@@ -15,12 +16,11 @@ tensor::Tensor linear_forward(const tensor::Tensor& x_MI, const tensor::Tensor& 
 // Writes y in fp32, not rounded to half; rows of y may stand apart.
 void linear_forward_float(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& y_MO);
 tensor::Tensor linear_backward_input(const tensor::Tensor& dy_MO, const tensor::Tensor& w_OI);  // dx_MI
-// Writes dw, fp32.
-void linear_backward_weight(const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const tensor::Tensor& dw_OI);
-// Adds to dw.
-void linear_backward_weight_add(const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const tensor::Tensor& dw_OI);
-// Writes dbias, fp32: the sum over rows.
-void linear_backward_bias(const tensor::Tensor& dy_MO, const tensor::Tensor& dbias_O);
+// Writes dw, fp32, or adds to it.
+void linear_backward_weight(const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const tensor::Tensor& dw_OI,
+                            tensor::Sum sum = tensor::Sum::replaced);
+// Writes dbias, fp32, or adds to it: the sum over rows.
+void linear_backward_bias(const tensor::Tensor& dy_MO, const tensor::Tensor& dbias_O, tensor::Sum sum = tensor::Sum::replaced);
 
 // Whether products of x are made of it as it is; else they convert it to fp32.
 bool multiplies_as_it_is(const tensor::Tensor& x);

@@ -34,7 +34,7 @@ TEST(LinearParity, ForwardAndBothGradientsAgreeWithAutogradInEveryDtype) {
       const at::Tensor dw = at::full({O, I}, 42.0f);
       linear_backward_weight(dy, x, dw);
       exact.compare("dw", dw, w_ref.grad());
-      linear_backward_weight_add(dy, x, dw);
+      linear_backward_weight(dy, x, dw, tensor::Sum::added);
       exact.compare("dw twice", dw, w_ref.grad() * 2);
     }
   }

@@ -131,7 +131,7 @@ OutputLossPart output_loss_forward_with_gradients(const tensor::Tensor& x_MD, co
         cross_entropy_gradient(logits_mv, lse_m, targets_m, weight_M.narrow(0, begin, rows), w.dtype());
     saved.dx_MD.narrow(0, begin, rows).copy_from(linear_backward_input(d_mv, w));
     if (!saved.dw_vD.defined()) return;
-    (begin == 0 ? linear_backward_weight : linear_backward_weight_add)(d_mv, to_dtype_of(d_mv, x_mD), saved.dw_vD);
+    linear_backward_weight(d_mv, to_dtype_of(d_mv, x_mD), saved.dw_vD, begin == 0 ? tensor::Sum::replaced : tensor::Sum::added);
   });
   return part;
 }
@@ -181,17 +181,12 @@ tensor::Tensor output_loss_backward_input(const tensor::Tensor& w_vD, const tens
 
 void output_loss_backward_weight(const tensor::Tensor& x_MD, const OutputLossSaved& saved, std::int64_t piece_rows,
                                  const OpenRows& open) {
-  const bool kept = saved.dw_vD.defined();
-  const tensor::Tensor x = kept ? tensor::Tensor() : multiplied(x_MD);
-  const std::int64_t v = kept ? saved.dw_vD.size(0) : saved.logits_Mv.size(1);
+  const tensor::Tensor x = multiplied(x_MD);
+  const std::int64_t v = saved.logits_Mv.size(1);
   for (std::int64_t first = 0; first < v; first += piece_rows) {
     const std::int64_t count = std::min(piece_rows, v - first);
-    tensor::Tensor dw_cD = open(first, count);
-    if (kept) {
-      dw_cD.copy_from(saved.dw_vD.narrow(0, first, count));
-    } else {
-      linear_backward_weight(saved.logits_Mv.narrow(1, first, count), x, dw_cD);
-    }
+    const tensor::Destination dw_cD = open(first, count);
+    linear_backward_weight(saved.logits_Mv.narrow(1, first, count), x, dw_cD.elements, dw_cD.sum);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <functional>
 #include <vector>
 
+#include "tensor/destination.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels {
@@ -66,9 +67,9 @@ tensor::Tensor output_loss_sum(const OutputLossPart& whole, const tensor::Tensor
 // only.
 tensor::Tensor output_loss_backward_input(const tensor::Tensor& w_vD, const tensor::Tensor& targets_M, std::int64_t first_row,
                                       const tensor::Tensor& lse_M, double scale, OutputLossSaved& saved);
-// Writes dw_vD, fp32, in pieces of `piece_rows` rows, the last may have fewer: `open` gives where [first, first + count) go, and
-// is asked for the next when they are written. x_MD is read where the logits were kept.
-using OpenRows = std::function<tensor::Tensor(std::int64_t first, std::int64_t count)>;  // dw_cD
+// Writes dw_vD, fp32, or adds to it, in pieces of `piece_rows` rows, the last may have fewer: `open` gives where [first, first + count) go, and
+// is asked for the next when they are written. Where the logits were kept; else `saved` has dw_vD already.
+using OpenRows = std::function<tensor::Destination(std::int64_t first, std::int64_t count)>;  // dw_cD
 void output_loss_backward_weight(const tensor::Tensor& x_MD, const OutputLossSaved& saved, std::int64_t piece_rows,
                                  const OpenRows& open);
 

@@ -150,11 +150,28 @@ const Accelerator* accelerator_called(const std::string& text) {
   return nullptr;
 }
 
-void refuse_accelerator(const std::string& text, base::Origin what, const std::vector<std::string>& names) {
+std::optional<Capability> capability_called(const std::string& text) {
+  if (const Accelerator* const found = accelerator_called(text)) return found->capability;
   const Words words = words_of(text);
-  for (const OldCard& card : old_cards) {
-    if (!has_all(words, words_of(card.words))) continue;
-    throw base::ConfigError(base::say({"{} '{}': {}", "{}“{}”：{}"}, what, text, *lack_of_card(card.capability)));
+  for (const OldCard& card : old_cards)
+    if (has_all(words, words_of(card.words))) return card.capability;
+  return std::nullopt;
+}
+
+std::optional<base::Text> lack_of_cards(const std::vector<std::string>& models) {
+  std::optional<base::Text> lack;
+  for (const std::string& model : models) {
+    const auto capability = capability_called(model);
+    if (capability) lack = lack_of_card(*capability);
+    if (!capability || !lack) return std::nullopt;
+  }
+  return lack;
+}
+
+void refuse_accelerator(const std::string& text, base::Origin what, const std::vector<std::string>& names) {
+  if (const auto capability = capability_called(text)) {
+    if (const auto lack = lack_of_card(*capability))
+      throw base::ConfigError(base::say({"{} '{}': {}", "{}“{}”：{}"}, what, text, *lack));
   }
   const std::vector<std::string> near = near_names(text, names);
   throw base::ConfigError(base::say(machine_texts.unknown_flag, what, text,

@@ -1,6 +1,7 @@
 // Accelerators by name: numbers of their makers' data sheets, and what others measured.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,13 @@ std::vector<std::string> accelerator_names();
 // Of a name that stands for several sizes of memory, the smallest. Null: none is known by that name.
 const Accelerator* accelerator_called(const std::string& text);
 
-// The same, or a ConfigError that names `what`: with the names that are near, else all; of a card that is too old, that it is.
+// Of a card that people or a driver call so, one that is too old among them. Nothing: none is known by that name.
+std::optional<Capability> capability_called(const std::string& text);
+
+// Why none of the cards that a driver calls so runs the kernels; nothing where one may, of a name that is not known, too.
+std::optional<base::Text> lack_of_cards(const std::vector<std::string>& models);
+
+// The accelerator of that name, or a ConfigError that names `what`: with the names that are near, else all; of a card that is too old, that it is.
 const Accelerator& find_accelerator(const std::string& text, base::Origin what);
 [[noreturn]] void refuse_accelerator(const std::string& text, base::Origin what, const std::vector<std::string>& names);
 

@@ -91,6 +91,26 @@ TEST(Accelerators, ACardWithoutKernelsIsRefusedForThatReason) {
   EXPECT_THAT(refusal("Tesla V100-SXM2-32GB"), testing::HasSubstr("this card has 7.0"));
 }
 
+TEST(Accelerators, TellTheCapabilityOfWhatADriverCallsACard) {
+  const auto told = [](const char* model) {
+    const auto capability = capability_called(model);
+    return capability ? to_text(*capability) : "";
+  };
+  EXPECT_EQ(told("Tesla T4"), "7.5");
+  EXPECT_EQ(told("NVIDIA GeForce RTX 3090"), "8.6");
+  EXPECT_EQ(told("NVIDIA H100 80GB HBM3"), "9.0");
+  EXPECT_EQ(told("NVIDIA RTX 9999"), "");
+  EXPECT_EQ(told(""), "");
+}
+
+TEST(Accelerators, CardsLackSomethingWhereNoneOfThemIsNewEnough) {
+  EXPECT_EQ(lack_of_cards({"Tesla T4", "Tesla V100-SXM2-32GB"})->english,
+            "Troika's kernels need compute capability 8.0 or later, and this card has 7.0");
+  EXPECT_FALSE(lack_of_cards({"Tesla T4", "NVIDIA A10"}));
+  EXPECT_FALSE(lack_of_cards({"Tesla T4", "NVIDIA RTX 9999"}));
+  EXPECT_FALSE(lack_of_cards({}));
+}
+
 TEST(Accelerators, AreAllGoodRows) {
   std::set<std::string> names;
   for (const Accelerator& a : accelerators()) {

@@ -28,11 +28,11 @@ tensor::Tensor AdaptedProjection::backward_input(const ProjectionBuffer& w, cons
 void AdaptedProjection::backward_weight(const ProjectionLeaves& dw, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI,
                                         const Tokens& tokens, const LowRankSaved& saved) const {
   if (trained_) {
-    own_.backward_weight(dw.own.open(), dy_MO, x_MI);
+    own_.backward_weight(dw.own.open_sum(), dy_MO, x_MI);
     dw.own.close();
   }
   if (adapter_.any()) {
-    adapter_.backward_weight(dw.adapter.open(), dy_MO, x_MI, tokens, saved);
+    adapter_.backward_weight(dw.adapter.open_sum(), dy_MO, x_MI, tokens, saved);
     dw.adapter.close();
   }
 }

@@ -231,7 +231,7 @@ TEST(AdapterParity, GradientsWithDropoutAgreeWithAutograd) {
   LowRankSaved saved;
   adapters.forward(w, x, tokens, y, saved);
   adapters.backward_input(w, dy, tokens, dx, saved);
-  adapters.backward_weight(dw, dy, x, tokens, saved);
+  adapters.backward_weight({dw}, dy, x, tokens, saved);
 
   // The first column of dx tells the mask apart from the product: an element dropped has no gradient.
   const at::Tensor W = w.to(at::kDouble).set_requires_grad(true), X = x.to(at::kDouble).set_requires_grad(true);

@@ -143,9 +143,8 @@ void AttentionHalf::backward_weight(const HalfLeaves& leaves, const Tokens& toke
                          groups_.tensor->all_gather(s.normed_mD, M), tokens, s.qkv_adapter);
   }
   if (!trained_) return;
-  leaves.own.part(places_.norm).open().copy_from(s.dnorm_E);
-  if (places_.rotation.count > 0) leaves.own.part(places_.rotation).open().copy_from(s.drotation_W);
-  leaves.own.close();
+  leaves.own.part(places_.norm).write(s.dnorm_E);
+  if (places_.rotation.count > 0) leaves.own.part(places_.rotation).write(s.drotation_W);
 }
 
 }  // namespace troika::model

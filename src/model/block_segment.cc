@@ -51,8 +51,8 @@ class BlockSegment final : public Segment {
     const auto& s = static_cast<const BlockSaved&>(saved);
     if (groups_.tensor->size() == 1) return write(leaves, tokens, s);
     std::optional<HeldLeaf> own, adapter;
-    if (leaves.flat != nullptr) own.emplace(*leaves.flat);
-    if (leaves.adapter != nullptr) adapter.emplace(*leaves.adapter);
+    if (leaves.flat != nullptr) own.emplace(*leaves.flat, layout_);
+    if (leaves.adapter != nullptr) adapter.emplace(*leaves.adapter, adapter_layout_);
     write({own ? &*own : nullptr, nullptr, adapter ? &*adapter : nullptr}, tokens, s);
     std::vector<sharding::SharedSlice> partial;
     if (own) add_partial_gradients(layout_, *own, &partial);

@@ -90,8 +90,7 @@ void FeedForwardHalf::backward_weight(const HalfLeaves& leaves, const Tokens& to
                         groups_.tensor->all_gather(s.normed_mD, M), tokens, s.up_adapter);
   }
   if (!trained_) return;
-  leaves.own.part(places_.norm).open().copy_from(s.dnorm_E);
-  leaves.own.close();
+  leaves.own.part(places_.norm).write(s.dnorm_E);
 }
 
 }  // namespace troika::model

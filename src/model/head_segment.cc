@@ -101,13 +101,14 @@ class HeadSegment final : public Segment {
         dtable = leaves.tied != nullptr ? LeafPart(leaves.tied, {0, table}) : LeafPart(leaves.flat, {E, table});
     // Of own rows; without sequence parallelism every rank has seen all rows.
     if (groups_.tensor->sequence_parallel() == shape::SequenceParallel::on) groups_.tensor->sum({s.dnorm_E});
-    dnorm.open().copy_from(s.dnorm_E);
-    dnorm.close();
+    dnorm.write(s.dnorm_E);
+    if (s.kept == shape::LossKeep::gradients) return dtable.write(s.loss.dw_vD);
     const tensor::Tensor normed_MD =
         reads_normed(s) ? groups_.tensor->all_gather(s.normed_mD, tokens.B * tokens.T) : tensor::Tensor();
     const auto open = [&](std::int64_t first, std::int64_t count) {
       dtable.close();
-      return dtable.part({first * D, count * D}).open().view({count, D});
+      const auto [elements, sum] = dtable.part({first * D, count * D}).open_sum();
+      return tensor::Destination{elements.view({count, D}), sum};
     };
     kernels::output_loss_backward_weight(normed_MD, s.loss, shape::rows_of_table_piece(D), open);
     dtable.close();

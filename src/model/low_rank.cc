@@ -168,18 +168,24 @@ void LowRank::backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy
   tensor::add(dx_MI, dropped(kernels::linear_backward_input(s.dh_MR, a(w_W)), tokens));
 }
 
-void LowRank::backward_weight(const tensor::Tensor& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI,
+void LowRank::backward_weight(const tensor::Destination& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI,
                               const Tokens& tokens, const LowRankSaved& s) const {
-  kernels::linear_backward_weight(s.dh_MR, dropped(x_MI, tokens), a(dw_W));
+  const auto& [dw, sum] = dw_W;
+  kernels::linear_backward_weight(s.dh_MR, dropped(x_MI, tokens), a(dw), sum);
   if (!dy_MO.is_cpu()) {
     for (std::size_t part = 0; part < parts_.size(); ++part)
-      kernels::linear_backward_weight(output_columns(dy_MO, part), rank_columns(s.h_MR, part), b(dw_W, part));
+      kernels::linear_backward_weight(output_columns(dy_MO, part), rank_columns(s.h_MR, part), b(dw, part), sum);
     return;
   }
-  const tensor::Tensor db_OR = tensor::empty({O, R}, dw_W.type());
+  const tensor::Tensor db_OR = tensor::empty({O, R}, dw.type());
   kernels::linear_backward_weight(dy_MO, s.h_MR, db_OR);
-  for (std::size_t part = 0; part < parts_.size(); ++part)
-    tensor::multiply(b(dw_W, part).copy_from(block(db_OR, part)), parts_[part].scale);
+  for (std::size_t part = 0; part < parts_.size(); ++part) {
+    if (sum == tensor::Sum::added) {
+      tensor::add(b(dw, part), block(db_OR, part), parts_[part].scale);
+    } else {
+      tensor::multiply(b(dw, part).copy_from(block(db_OR, part)), parts_[part].scale);
+    }
+  }
 }
 
 }  // namespace troika::model

@@ -35,7 +35,7 @@ class LowRank {
                LowRankSaved& saved) const;  // adds to y
   void backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO, const Tokens& tokens, const tensor::Tensor& dx_MI,
                       LowRankSaved& saved) const;  // adds to dx
-  void backward_weight(const tensor::Tensor& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const Tokens& tokens,
+  void backward_weight(const tensor::Destination& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const Tokens& tokens,
                        const LowRankSaved& saved) const;
 
  private:

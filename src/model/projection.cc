@@ -43,9 +43,9 @@ tensor::Tensor Projection::backward_input(const tensor::Tensor& w_W, const tenso
   return kernels::linear_backward_input(dy_MO, weight(w_W));
 }
 
-void Projection::backward_weight(const tensor::Tensor& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI) const {
-  kernels::linear_backward_weight(dy_MO, x_MI, weight(dw_W));
-  if (has_bias_) kernels::linear_backward_bias(dy_MO, bias(dw_W));
+void Projection::backward_weight(const tensor::Destination& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI) const {
+  kernels::linear_backward_weight(dy_MO, x_MI, weight(dw_W.elements), dw_W.sum);
+  if (has_bias_) kernels::linear_backward_bias(dy_MO, bias(dw_W.elements), dw_W.sum);
 }
 
 }  // namespace troika::model

@@ -23,7 +23,7 @@ class Projection {
   void add_bias(const tensor::Tensor& w_W, const tensor::Tensor& y_MO) const;
 
   tensor::Tensor backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO) const;  // dx_MI
-  void backward_weight(const tensor::Tensor& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI) const;
+  void backward_weight(const tensor::Destination& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI) const;
 
  private:
   tensor::Tensor weight(const tensor::Tensor& flat) const;  // [O, I]; a transposed view where it is stored as [I, O]

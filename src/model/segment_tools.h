@@ -51,6 +51,8 @@ class LeafPart {
   LeafPart(sharding::LeafWriter* leaf, const shape::Range& place) : leaf_(leaf), place_(place) {}
   LeafPart part(const shape::Range& of) const { return {leaf_, {place_.begin + of.begin, of.count}}; }
   tensor::Tensor open() const { return leaf_->open(place_); }
+  void write(const tensor::Tensor& x) const { leaf_->write(place_, x); }
+  tensor::Destination open_sum() const { return leaf_->open_sum(place_); }
   void close() const { leaf_->close(); }
   void write_rows(const kernels::NamedRows& rows) const { leaf_->write_rows(place_, rows.row_r, rows.gradient_rD); }
 

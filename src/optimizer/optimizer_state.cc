@@ -20,7 +20,8 @@ OptimizerState::OptimizerState(int count, std::int64_t elements, const shape::St
       stored_.push_back(elements == 0 ? tensor::empty({0}, tensor::Dtype::fp32)
                                       : tensor::borrow(begin + i * elements, {elements}, tensor::Dtype::fp32));
     } else if (travels()) {
-      stored_.push_back(streams.new_host_tensor({elements}, tensor::Dtype::fp32).zero());
+      stored_.push_back(
+          tensor::booked_host_tensor(elements, tensor::Dtype::fp32, streams, ledger, tensor::MemoryUse::state).zero());
     } else {
       stored_.push_back(
           tensor::booked_empty(elements, tensor::Dtype::fp32, streams.device(), ledger, tensor::MemoryUse::state).zero());

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/counted.h"
 #include "base/units.h"
 #include "config/presets.h"
@@ -83,12 +81,25 @@ std::string describe_evaluation(const Plan& plan) {
                      plan.settings().batch.seq_len, when);
 }
 
+std::string describe_memory(const Plan& plan, Room::Where where) {
+  Memory largest;
+  std::size_t of = 0;
+  for (std::size_t rank = 0; rank < plan.memory.size(); ++rank) {
+    const Memory memory = memory_in(plan, static_cast<int>(rank), where);
+    if (memory.total() <= largest.total()) continue;
+    largest = memory;
+    of = rank;
+  }
+  const std::string text = "memory  largest rank " + describe(largest);
+  if (where == Room::Where::host) return text;
+  const Memory host = memory_in(plan, static_cast<int>(of), Room::Where::host_of_gpu);
+  return text + fmt::format(" of its GPU, {} of the host", base::format_bytes(host.with_saving()));
+}
+
 }  // namespace
 
-std::vector<std::string> describe(const Plan& plan) {
+std::vector<std::string> describe(const Plan& plan, Room::Where where) {
   const config::Settings& s = plan.settings();
-  const auto largest = std::max_element(plan.memory.begin(), plan.memory.end(),
-                                        [](const auto& a, const auto& b) { return a.total() < b.total(); });
   std::vector<std::string> lines{fmt::format("model   {}: {}, width {}, {} parameters, vocabulary {}", name_of(s.model),
                                              base::counted(s.model.layers, "layer"), s.model.hidden,
                                              base::format_count(shape::parameter_count(s.model)), s.model.vocab)};
@@ -97,7 +108,7 @@ std::vector<std::string> describe(const Plan& plan) {
   if (plan.data.valid_samples > 0) lines.push_back(describe_evaluation(plan));
   lines.push_back(describe_layout(plan));
   if (plan.trains()) lines.push_back("batch   " + config::describe_batch(plan.resolved));
-  lines.push_back("memory  largest rank " + describe(*largest));
+  lines.push_back(describe_memory(plan, where));
   return lines;
 }
 

@@ -4,11 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "plan/memory_check.h"
 #include "plan/plan.h"
 
 namespace troika::plan {
 
-// What rank 0 prints before the first step, a line each.
-std::vector<std::string> describe(const Plan& plan);
+// What rank 0 prints before the first step, a line each. `where` the ranks compute: the host or GPUs.
+std::vector<std::string> describe(const Plan& plan, Room::Where where);
 
 }  // namespace troika::plan

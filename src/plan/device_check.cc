@@ -27,7 +27,7 @@ void check_presence(const std::string& device, const CudaHere& here) {
   if (here.driver_version && here.cuda) {  // CUDA finds no device below a driver that is too old
     if (const auto lack = machine::lack_of_driver(*here.driver_version, *here.cuda)) refuse_device(device, *lack);
   }
-  if (!here.missing.empty()) refuse_device(device, base::in_english_only(here.missing));
+  if (!here.missing.english.empty()) refuse_device(device, here.missing);
   if (here.devices) refuse_device(device, base::say(texts.no_devices));
 }
 

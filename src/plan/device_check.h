@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "base/language.h"
 #include "config/choices.h"
 #include "host/nvidia.h"
 #include "machine/capability.h"
@@ -18,7 +19,7 @@ struct CudaHere {
   std::optional<int> driver_version = std::nullopt;  // 535 of 535.104.05
   std::optional<int> cuda = std::nullopt;            // that the build was made for: 12 of 12.8
   std::optional<machine::Capability> capability = std::nullopt;  // of the device that the rank takes
-  std::string missing{};  // why none of the devices can be used, where that is known
+  base::Text missing{};  // why none of the devices can be used, where that is known
 };
 
 struct RanksOfHost {

@@ -48,6 +48,19 @@ TEST(CheckDevice, WhatIsTooOldIsToldWithWhatIsNeeded) {
   EXPECT_EQ(refusal("cuda", {}, {Build::with_cuda, loaded, 1, 580, 13, machine::Capability{12, 0}}), "");
 }
 
+TEST(CheckDevice, WhatIsMissingIsToldInTheReadersLanguage) {
+  CudaHere here{Build::with_cuda, loaded, 0};
+  here.missing = {"cuBLASLt is not found", "找不到 cuBLASLt"};
+  try {
+    check_device("cuda", {}, here);
+    ADD_FAILURE();
+  } catch (const base::ConfigError& error) {
+    EXPECT_EQ(error.in(base::Language::english), "train.device is 'cuda', but cuBLASLt is not found");
+    EXPECT_EQ(error.in(base::Language::chinese), "train.device 为“cuda”，但找不到 cuBLASLt");
+  }
+  EXPECT_EQ(refusal("auto", {}, here), "") << "the CPU computes";
+}
+
 TEST(CheckDevice, ADeviceThatIsNotThereIsToldWithTheLastThatIs) {
   EXPECT_EQ(refusal("cuda:2", {}, {Build::with_cuda, loaded, 2}),
             "train.device is 'cuda:2', but this host has 2 CUDA devices; the last is cuda:1");

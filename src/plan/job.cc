@@ -116,7 +116,7 @@ shape::SumShape Job::sum_shape(const mesh::Coordinate& at) const {
   const auto& p = settings().parallel;
   if (p.zero >= 2 && sum.place.count() > 1) sum.reduction = shape::Reduction::each_leaf;
   if (p.zero == 0) sum.result = shape::Result::whole;
-  if (p.reproducible == config::Reproducible::off) sum.addition = shape::Addition::floats;
+  if (config::adds_in_floats(p.reproducible)) sum.addition = shape::Addition::floats;
   if (settings().comm.backend == config::Backend::nccl) sum.travel = shape::Travel::plain;
   // In a file's program replicas may wait for it in unlike places.
   if (!p.overlap && p.schedule_file.empty()) sum.receives = shape::Receives::in_turn;

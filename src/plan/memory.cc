@@ -17,6 +17,8 @@ std::int64_t Memory::with_saving() const {
 void Memory::note(const Memory& now) {
   note_loading(now);
   in_steps = std::max(in_steps, now.held());
+  fetched = std::max(fetched, now.fetched);
+  offloaded = std::max(offloaded, now.held() - now.state + now.fetched);
 }
 
 void Memory::note_loss(const Memory& now, std::int64_t logits_bytes) {
@@ -42,12 +44,26 @@ Memory on_gpu(Memory memory, config::Offload offload) {
   memory.with_logits = std::max(memory.with_logits, memory.in_operations);
   memory.in_operations = 0;
   if (offload == config::Offload::none) return memory;
-  memory.at_once -= memory.state;
-  memory.in_steps -= memory.state;
+  memory.at_once = std::max(memory.at_once - memory.state, memory.offloaded);
+  memory.in_steps = std::max(memory.in_steps - memory.state, memory.offloaded);
   memory.with_logits -= memory.state;
   memory.lasting -= memory.state;
-  memory.state = 0;
+  memory.state = memory.fetched;
   return memory;
+}
+
+Memory beside_gpu(const Memory& memory, config::Offload offload) {
+  Memory host;
+  if (offload == config::Offload::host) host.note({0, 0, memory.state, 0});
+  host.snapshot = memory.snapshot;
+  host.program = gpu_host_program_bytes;
+  return host;
+}
+
+bool took_more(const Memory& planned, std::int64_t allocated_peak) {
+  constexpr std::int64_t workspaces = std::int64_t{64} << 20;
+  const std::int64_t tensors = planned.total() - planned.program;
+  return allocated_peak > tensors + tensors / 20 + workspaces;
 }
 
 base::Text text_of(const Memory& m) {

@@ -17,12 +17,20 @@ inline constexpr std::int64_t program_bytes = std::int64_t{32} << 20;
 // blocks.
 inline constexpr std::int64_t gpu_program_bytes = std::int64_t{1} << 30;
 
+// The same of the host of a GPU: the driver, cuBLASLt, NCCL, and the buffers that copies pass through.
+inline constexpr std::int64_t gpu_host_program_bytes = std::int64_t{512} << 20;
+
+// What channels between GPUs take of a GPU; a part of gpu_program_bytes.
+inline constexpr std::int64_t gpu_channel_bytes = std::int64_t{512} << 20;
+
 struct Memory {
   std::int64_t parameters = 0, gradients = 0, state = 0, activations = 0;  // the most of each
-  std::int64_t at_once = 0;   // the most of these four together; less than their sum where not all peak at one time
+  std::int64_t fetched = 0;   // of state that is offloaded, the most that is on a GPU meanwhile
+  std::int64_t at_once = 0;   // the most of the first four together; less than their sum where not all peak at one time
   std::int64_t in_steps = 0;  // the same without what loading frozen weights takes before the first step
   std::int64_t with_logits = 0;  // the most while a loss is computed, with the logits of a chunk of rows, which no ledger has
   std::int64_t in_operations = 0;  // the most while an operation of a GPU runs, with what it takes beside what a ledger has
+  std::int64_t offloaded = 0;  // the most at once where the state is offloaded: of the other three with what is fetched of it
   std::int64_t lasting = 0;   // the most of the first three together
   std::int64_t snapshot = 0;  // copied for the first checkpoint that is saved while training runs, and kept; on the host
   std::int64_t program = 0;   // the process itself: threads, buffers of the operations
@@ -35,8 +43,13 @@ struct Memory {
   std::int64_t held() const { return parameters + gradients + state + activations; }
 };
 
-// The same on a GPU, with what operations take there; without copies for saving, and without state that is offloaded.
+// The same on a GPU, with what operations take there; without copies for saving, and of state that is offloaded with what is fetched.
 Memory on_gpu(Memory memory, config::Offload offload);
+// What the rank then takes of its host: copies for saving, and state that is offloaded there.
+Memory beside_gpu(const Memory& memory, config::Offload offload);
+
+// Whether what a GPU's pool has given out at most is clearly more than the tensors of a plan on_gpu, and the workspaces of libraries.
+bool took_more(const Memory& planned, std::int64_t allocated_peak);
 
 // "1.7 GiB (parameters 300 MiB, gradients 600 MiB, optimizer 600 MiB, activations 80 MiB, program 250 MiB)"
 base::Text text_of(const Memory& memory);

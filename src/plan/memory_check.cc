@@ -18,14 +18,28 @@ base::Text other_ways_to_fit(const Plan& plan) {
   return base::say(texts.trained, plan.model().path.empty() ? base::say(texts.smaller_hidden) : base::Text{});
 }
 
-// Another place for the optimizer's state that would let the rank fit; nothing where there is none.
-std::optional<base::Text> offload_that_fits(const Plan& plan, const Memory& need, const Room& room,
-                                            std::int64_t share) {
+bool fits_as(const config::Resolved& resolved, const Plan& plan, int grid_rank, const Room& room) {
+  try {
+    return fits(make_plan(resolved, plan.data), grid_rank, room);
+  } catch (const base::ConfigError&) {  // more microbatches than a step may have, say
+    return false;
+  }
+}
+
+// Another place for the optimizer's state that would let the rank fit; nothing where there is none. On a GPU what is fetched of it
+// has to fit, too.
+std::optional<base::Text> offload_that_fits(const Plan& plan, int grid_rank, const Room& room) {
   const config::Offload now = plan.settings().parallel.offload;
-  if (!plan.trains() || need.with_saving() - need.state > share) return std::nullopt;
-  const bool on_gpu = room.where == Room::Where::gpu;
-  if (on_gpu ? now != config::Offload::none : now == config::Offload::file) return std::nullopt;
-  return base::say(on_gpu ? texts.offload_host : texts.offload_file);
+  if (!plan.trains() || now == config::Offload::file) return std::nullopt;
+  if (room.where == Room::Where::gpu) {
+    config::Resolved on_host = plan.resolved;
+    on_host.settings.parallel.offload = config::Offload::host;
+    if (now != config::Offload::none || !fits_as(on_host, plan, grid_rank, room)) return std::nullopt;
+    return base::say(texts.offload_host);
+  }
+  const Memory need = memory_in(plan, grid_rank, room.where);
+  if (need.with_saving() - need.state > room.available_bytes / room.ranks) return std::nullopt;
+  return base::say(texts.offload_file);
 }
 
 // The largest microbatch up to `most` with which the plan fits; 0: none.
@@ -38,10 +52,7 @@ std::int64_t planned_micro(const Plan& plan, int grid_rank, const Room& room, st
     batch.micro = micro;
     batch.microbatches_per_rank = per_rank / micro;
     batch.microbatches = now.global / micro;
-    try {
-      if (fits(make_plan(config::with_batch(plan.resolved, batch), plan.data), grid_rank, room)) return micro;
-    } catch (const base::ConfigError&) {  // more microbatches than a step may have, say
-    }
+    if (fits_as(config::with_batch(plan.resolved, batch), plan, grid_rank, room)) return micro;
   }
   return 0;
 }
@@ -60,7 +71,9 @@ std::int64_t fitting_micro(const Plan& plan, int grid_rank, const Room& room) {
 
 Memory memory_in(const Plan& plan, int grid_rank, Room::Where where) {
   const Memory& memory = plan.memory[static_cast<std::size_t>(grid_rank)];
-  return where == Room::Where::host ? memory : on_gpu(memory, plan.settings().parallel.offload);
+  const config::Offload offload = plan.settings().parallel.offload;
+  if (where == Room::Where::host) return memory;
+  return where == Room::Where::gpu ? on_gpu(memory, offload) : beside_gpu(memory, offload);
 }
 
 bool fits(const Plan& plan, int grid_rank, const Room& room) {
@@ -77,7 +90,7 @@ void check_memory(const Plan& plan, int grid_rank, const Room& room) {
   if (fits(plan, grid_rank, room)) return;
   const Memory need = memory_in(plan, grid_rank, room.where);
   const std::int64_t share = room.available_bytes / room.ranks, fitting = fitting_micro(plan, grid_rank, room);
-  const std::optional<base::Text> offload = offload_that_fits(plan, need, room, share);
+  const std::optional<base::Text> offload = offload_that_fits(plan, grid_rank, room);
   const bool without_snapshot = need.total() <= share;
   const base::Text remedy = without_snapshot ? base::say(texts.no_snapshot)
                             : fitting >= 1   ? base::say(texts.micro, fitting)

@@ -10,12 +10,12 @@ namespace troika::plan {
 
 // Free memory, and the ranks that share it.
 struct Room {
-  enum class Where { host, gpu } where = Where::host;
+  enum class Where { host, gpu, host_of_gpu } where = Where::host;
   std::int64_t available_bytes = 0;
   int ranks = 1;
 };
 
-// Of a rank of this grid rank there. State that is offloaded lies on the host.
+// Of a rank of this grid rank there.
 Memory memory_in(const Plan& plan, int grid_rank, Room::Where where);
 bool fits(const Plan& plan, int grid_rank, const Room& room);
 // "this rank needs 1.2 GiB (...), but its share of this host's free memory is 1.0 GiB (2 ranks here)"

@@ -45,7 +45,27 @@ TEST(Memory, OfAGpuHasWhatItsOperationsTakeAndNotTheStateOnTheHost) {
   EXPECT_EQ(most.total(), 190) << "of a host";
   EXPECT_EQ(on_gpu(most, config::Offload::none).with_saving(), gpu_program_bytes + 660);
   EXPECT_EQ(on_gpu(most, config::Offload::host).with_saving(), gpu_program_bytes + 630);
-  EXPECT_EQ(on_gpu(on_gpu(most, config::Offload::host), config::Offload::host).total(), gpu_program_bytes + 630);
+}
+
+TEST(Memory, OfStateThatIsOffloadedAGpuHasWhatIsFetchedAndItsHostTheRest) {
+  Memory most;
+  most.note({100, 20, 300, 40});
+  most.note({100, 20, 300, 0, 50});  // in the step
+  most.snapshot = 1000;
+  const Memory gpu = on_gpu(most, config::Offload::host), host = beside_gpu(most, config::Offload::host);
+  EXPECT_EQ(gpu.with_saving(), gpu_program_bytes + 170);
+  EXPECT_EQ(gpu.state, 50);
+  EXPECT_EQ(host.total(), gpu_host_program_bytes + 300);
+  EXPECT_EQ(host.with_saving(), gpu_host_program_bytes + 1300);
+  EXPECT_EQ(beside_gpu(most, config::Offload::none).with_saving(), gpu_host_program_bytes + 1000);
+}
+
+TEST(Memory, ThatAGpuTookClearlyMoreThanItsTensorsIsSeen) {
+  Memory most;
+  most.note({std::int64_t{1} << 30, 0, 0, 0});
+  const Memory planned = on_gpu(most, config::Offload::none);
+  EXPECT_FALSE(took_more(planned, (std::int64_t{1} << 30) + (100 << 20)));
+  EXPECT_TRUE(took_more(planned, (std::int64_t{1} << 30) + (120 << 20)));
 }
 
 TEST(Memory, NamesEveryPart) {

@@ -41,14 +41,14 @@ struct RankNumbers {
   int replica = 0;
   schedule::Bounds bounds;                            // what the passes of each segment hold
   std::int64_t logits_bytes = 0;                      // of a chunk, while the head computes its loss
-  std::int64_t gpu_loss_bytes = 0, gpu_attention_bytes = 0;  // the same on a GPU; of a block's backward there
+  std::int64_t gpu_loss_bytes = 0, gpu_block_bytes = 0;  // the same on a GPU; of a block's backward there
   std::map<int, std::vector<BucketNumbers>> buckets;  // by segment
 };
 
 bool alike(const RankNumbers& a, const RankNumbers& b) {
   return a.replica == b.replica && a.bounds.saved_bytes == b.bounds.saved_bytes &&
          a.bounds.half_bytes == b.bounds.half_bytes && a.bounds.kept_bytes == b.bounds.kept_bytes &&
-         a.logits_bytes == b.logits_bytes && a.gpu_attention_bytes == b.gpu_attention_bytes && a.buckets == b.buckets;
+         a.logits_bytes == b.logits_bytes && a.gpu_block_bytes == b.gpu_block_bytes && a.buckets == b.buckets;
 }
 
 shape::MicrobatchShape microbatch_of(const Job& job, const mesh::Coordinate& at) {
@@ -65,9 +65,11 @@ schedule::Bounds bytes_of_segments(const Job& job, const mesh::Coordinate& at) {
   return bounds;
 }
 
+int head_of(const Job& job) { return shape::segment_count(job.model()) - 1; }
+
 shape::OutputLossShape output_loss_of(const Job& job, const mesh::Coordinate& at) {
   const shape::TensorShare share = job.tensor_share(at);
-  const bool trained = job.trains() && job.trained.own(shape::segment_count(job.model()) - 1);
+  const bool trained = job.trains() && job.trained.own(head_of(job));
   using Weight = shape::OutputLossShape::Weight;
   return {job.resolved.batch.micro * job.positions(at), job.model().hidden,
           shape::local_widths(job.model(), share).vocab.count, share.size, job.element_bytes(),
@@ -80,15 +82,18 @@ RankNumbers numbers_of(const Job& job, const Stages& stages, const mesh::Coordin
                       job.sum_shape(at).place.index(),
                       bytes_of_segments(job, at),
                       shape::output_loss_chunk_bytes(loss),
-                      shape::output_loss_gpu_bytes(loss),
-                      shape::attention_backward_bytes(job.model(), microbatch_of(job, at)),
+                      gpu_operation_bytes(job, at, head_of(job)),
+                      gpu_operation_bytes(job, at, 1),
                       {}};
   for (const int g : stages.segments_of(at.pp)) {
     for (const BucketShape& bucket : buckets_of(job, stages, g, job.tensor_share(at))) {
       const shape::ShardPlan shards = shard_plan(job, bucket);
+      const shape::SumShape sum = sum_shape(job, bucket, at);
+      const bool is_kept = g + 1 == shape::segment_count(job.model()) && output_loss_keep(loss) == shape::LossKeep::gradients;
+      const bool makes_pieces = sum.addition == shape::Addition::integers && !is_kept;
       numbers.buckets[g].push_back({shards, shards.elements(), shards.elements_of(numbers.replica).count,
-                                    bucket.layout.largest_piece, bucket.part, bucket.trained,
-                                    sum_shape(job, bucket, at)});
+                                    makes_pieces ? bucket.layout.largest_piece : bucket.layout.largest_held_piece,
+                                    bucket.part, bucket.trained, sum});
     }
   }
   return numbers;
@@ -134,12 +139,16 @@ class Walk {
         if (!bucket.lies_here()) continue;
         const std::int64_t held = program_->shards(1) ? bucket.own : bucket.elements;
         now_.parameters += element_bytes_ * (program_->shards(3) ? bucket.own : bucket.elements);
-        if (in_memory && bucket.trained) now_.state += shape::state_bytes(element_bytes_) * held;
+        if (in_memory && bucket.trained) now_.state += state_of(bucket);
         if (!bucket.trained) largest = std::max(largest, held);
       }
     }
     note();
     if (element_bytes_ < 4) note_loading(4 * largest);
+  }
+
+  std::int64_t state_of(const BucketNumbers& bucket) const {
+    return shape::state_bytes(element_bytes_) * (program_->shards(1) ? bucket.own : bucket.elements);
   }
 
   // Frozen values are set one buffer after the other by way of fp32 (frozen.h).
@@ -153,7 +162,7 @@ class Walk {
     const schedule::Traits& row = schedule::traits(i.kind);
     const bool writes = row.passes == schedule::weight_pass;
     if (writes) write_leaves(i);  // its input is still there
-    if (row.passes == schedule::input_pass) note_attention(i);
+    if (row.passes == schedule::input_pass) note_block(i);
     in_flight_->visit_part(i);
     if (row.passes == schedule::forward_pass) note_loss(i);
     finish_awaited(i);
@@ -163,7 +172,9 @@ class Walk {
     if (row.payload == schedule::Payload::segment_parameters && program_->shards(3)) gather(i.segment, 1);
     if (i.kind == Kind::free_params) gather(i.segment, -1);
     if (i.kind == Kind::step) step(i);
+    if (i.kind == Kind::fetch) fetch(i, 1);
     note();
+    if (i.kind == Kind::offload) fetch(i, -1);
   }
 
   void note_loss(const Instruction& i) {
@@ -173,10 +184,10 @@ class Walk {
     most_.note_operation(now_, program_->evaluates() ? numbers_.logits_bytes : numbers_.gpu_loss_bytes);
   }
 
-  void note_attention(const Instruction& i) {
+  void note_block(const Instruction& i) {
     if (i.segment == 0 || i.segment + 1 == program_->segments()) return;
     now_.activations = in_flight_->bytes();
-    most_.note_operation(now_, numbers_.gpu_attention_bytes);
+    most_.note_operation(now_, numbers_.gpu_block_bytes);
   }
 
   // The reductions that the instruction waits for; a reduction waits by itself, buffer by buffer.
@@ -266,6 +277,10 @@ class Walk {
     });
   }
 
+  void fetch(const Instruction& i, int change) {
+    each_sum(i, Buffers::here, [&](Bucket& bucket, int) { now_.fetched += change * state_of(bucket.numbers); });
+  }
+
   // The head of a tied model gathers the table too, for itself.
   void gather(int segment, int change) {
     for (const Bucket& bucket : segments_.at(segment))
@@ -295,6 +310,12 @@ Memory memory_of_rank(const Job& job, const Programs& programs, const RankNumber
 }
 
 }  // namespace
+
+std::int64_t gpu_operation_bytes(const Job& job, const mesh::Coordinate& at, int segment) {
+  if (segment == 0) return 0;
+  if (segment == head_of(job)) return shape::output_loss_gpu_bytes(output_loss_of(job, at));
+  return shape::block_backward_bytes(job.model(), microbatch_of(job, at));
+}
 
 Memory memory_at(const Job& job, const Stages& stages, const Programs& programs, const mesh::Coordinate& at) {
   return memory_of_rank(job, programs, numbers_of(job, stages, at));

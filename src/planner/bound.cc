@@ -133,7 +133,7 @@ shape::SumShape Bounds::sum_of(const Layout& l, int uses) const {
   sum.shares.assign(static_cast<std::size_t>(l.dp), l.microbatches());
   if (l.zero >= 2 && l.replicas() > 1) sum.reduction = shape::Reduction::each_leaf;
   if (l.zero == 0) sum.result = shape::Result::whole;
-  if (settings_.parallel.reproducible == config::Reproducible::off) sum.addition = shape::Addition::floats;
+  if (config::adds_in_floats(settings_.parallel.reproducible)) sum.addition = shape::Addition::floats;
   if (settings_.comm.backend == config::Backend::nccl) sum.travel = shape::Travel::plain;
   sum.uses = uses;
   return sum;

@@ -61,7 +61,7 @@ TEST(Preflight, AnOpenLayoutIsRefusedWhereNoneFits) {
   EXPECT_THAT(told_open(gib / 16), HasSubstr("no layout fits"));
 }
 
-TEST(Preflight, OfAGpuTheTensorsCountAndNotTheStateOnTheHost) {
+TEST(Preflight, OfAGpuTheTensorsCountAndOfStateOnTheHostWhatIsFetched) {
   const auto told_of_gpu = [](const config::Settings& settings, std::int64_t available) -> std::string {
     try {
       check_memory(make_plan(config::resolve(settings, 1), small_data()), 0, {Room::Where::gpu, available, 1});
@@ -78,7 +78,13 @@ TEST(Preflight, OfAGpuTheTensorsCountAndNotTheStateOnTheHost) {
   EXPECT_THAT(told_of_gpu(s, enough / 8), HasSubstr("its share of its GPU's free memory is "));
   EXPECT_THAT(told_of_gpu(s, enough / 8), HasSubstr("program 1.00 GiB"));
   s.parallel.offload = config::Offload::host;
-  EXPECT_EQ(told_of_gpu(s, enough - need.state), "fits");
+  const Memory offloaded = make_plan(config::resolve(s, 1), small_data()).memory.front();
+  const std::int64_t fetched = on_gpu(offloaded, config::Offload::host).total();
+  EXPECT_GT(offloaded.fetched, 0);
+  EXPECT_LT(offloaded.fetched, offloaded.state);
+  EXPECT_LT(fetched, enough);
+  EXPECT_EQ(told_of_gpu(s, fetched), "fits");
+  EXPECT_THAT(told_of_gpu(s, fetched - 1), HasSubstr("its share of its GPU's free memory is "));
 }
 
 TEST(Preflight, OfAGpuAMicrobatchThatIsToldFits) {

@@ -5,7 +5,6 @@
 #include "base/say.h"
 #include "host/cores.h"
 #include "host/memory.h"
-#include "host/nvidia_neighbours.h"
 #include "machine/calibration.h"
 #include "machine/cluster_file.h"
 #include "machine/profiles.h"
@@ -53,9 +52,7 @@ ThisMachine this_machine(const std::string& machine_file) {
   return here;
 }
 
-ThisMachine accelerators_of_this_machine(int devices) {
-  const auto all = host::nvidia_neighbours(std::nullopt);
-  const std::string model = all.empty() ? "" : all.front().model;
+ThisMachine accelerators_of_this_machine(const std::string& model, int devices) {
   const machine::Accelerator& kind = machine::find_accelerator(model, base::say(machine::machine_texts.device));
   ThisMachine here;
   here.cluster.hosts.push_back(host_of(kind, devices, machine::fitted_reach()));

@@ -22,8 +22,8 @@ struct ThisMachine {
 // a profile, and `source` says so. ConfigError for files that are wrong.
 ThisMachine this_machine(const std::string& machine_file);
 
-// The first so many accelerators of this host, by the profile that has the name their driver gives them; ConfigError where it
-// gives none that is known.
-ThisMachine accelerators_of_this_machine(int devices);
+// The first so many accelerators of this host, by the profile that has the name `model`, which their driver gives them;
+// ConfigError where none has.
+ThisMachine accelerators_of_this_machine(const std::string& model, int devices);
 
 }  // namespace troika::planner

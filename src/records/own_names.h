@@ -6,9 +6,8 @@
 
 namespace troika::records {
 
-inline constexpr std::array<std::string_view, 7> own_files = {"config.yaml", "events.jsonl", "launch.lock",
-                                                              "metrics.jsonl", "run.lock",   "run.log",
-                                                              "state.json"};
+inline constexpr std::array<std::string_view, 8> own_files = {"config.yaml",  "events.jsonl", "launch.lock", "metrics.jsonl",
+                                                              "products.txt", "run.lock",     "run.log",     "state.json"};
 inline constexpr std::array<std::string_view, 5> own_folders = {"checkpoints", "logs", "records", "timeline",
                                                                 "tokenizer"};
 

@@ -111,7 +111,7 @@ void GradientBytes::start_reduce() {
 
 void GradientBytes::add_up() {
   if (shape_.place.count() > 1 && shape_.sums_in_place() && !shape_.in_floats())
-    block_ = integer_bytes * std::min(own_, sum_block);
+    block_ = integer_bytes * std::min(own_, sum_block(shape_.travel));
 }
 
 void GradientBytes::make_range() {

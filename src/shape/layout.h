@@ -54,6 +54,8 @@ struct Slot {
   int first_holder = 0, end_holder = 1;  // the tp ranks that hold exactly these elements: [first, end)
   Found found = Found::whole;
   std::int64_t elements() const { return region.elements(); }
+  // Several ranks hold it, and each may find a summand of its gradient only.
+  bool found_in_parts() const { return end_holder - first_holder > 1 && found != Found::whole; }
 };
 // {rows, columns} of a matrix's slot, {elements} of a vector's: the shape of its elements in the flat buffer.
 std::vector<std::int64_t> local_shape(const Slot& slot);
@@ -63,7 +65,8 @@ struct SegmentLayout {
   int segment = 0;
   std::vector<Slot> slots;  // by offset, without gaps
   std::int64_t elements = 0;
-  std::int64_t largest_piece = 0;  // elements of the gradient that backward has in memory before any is added to a sum
+  // Elements of the gradient that backward makes before any is added to a sum; and where products add to the sum itself.
+  std::int64_t largest_piece = 0, largest_held_piece = 0;
 };
 // The gradient of a table is computed in pieces of so many rows, which fit into caches.
 std::int64_t rows_of_table_piece(std::int64_t width);

@@ -39,17 +39,25 @@ LayoutBuilder::LayoutBuilder(const config::ModelSettings& model, int segment, co
 }
 
 void LayoutBuilder::end_piece() {
-  if (!in_one_piece_) note_piece();
-}
-
-void LayoutBuilder::note_piece() {
+  const std::int64_t piece = layout_.elements - piece_begin_;
+  bool in_parts = false;
+  for (auto slot = layout_.slots.rbegin(); slot != layout_.slots.rend() && slot->offset >= piece_begin_; ++slot)
+    in_parts = in_parts || slot->found_in_parts();
   const bool by_rows = layout_.segment == 0;
-  if (!by_rows) layout_.largest_piece = std::max(layout_.largest_piece, layout_.elements - piece_begin_);
+  if (!by_rows) note_piece(piece, in_one_piece_ && in_parts ? piece : 0);
   piece_begin_ = layout_.elements;
 }
 
+void LayoutBuilder::note_piece(std::int64_t piece, std::int64_t held) {
+  const auto note = [this](std::int64_t elements, std::int64_t* largest) {
+    *largest = in_one_piece_ ? *largest + elements : std::max(*largest, elements);
+  };
+  note(piece, &layout_.largest_piece);
+  note(held, &layout_.largest_held_piece);
+}
+
 SegmentLayout LayoutBuilder::take() {
-  note_piece();
+  end_piece();
   return std::move(layout_);
 }
 
@@ -112,7 +120,7 @@ void LayoutBuilder::vocabulary(const ParameterInfo& info) {
   rows(info, widths_.vocab);
   piece_begin_ = layout_.elements;
   const std::int64_t width = info.shape.back(), count = std::min(widths_.vocab.count, rows_of_table_piece(width));
-  layout_.largest_piece = std::max(layout_.largest_piece, count * width);
+  note_piece(count * width, 0);
 }
 
 void LayoutBuilder::norm_and_tables(const std::vector<ParameterInfo>& infos) {

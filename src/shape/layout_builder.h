@@ -47,7 +47,7 @@ class LayoutBuilder {
   SegmentLayout take();
 
  private:
-  void note_piece();
+  void note_piece(std::int64_t piece, std::int64_t held);
   void add(const ParameterInfo& info, const Region& region, Found found, int first_holder, int end_holder);
 
   int holder_of_head(std::int64_t head) const;

@@ -128,9 +128,9 @@ void add_output(const config::ModelSettings& model, const CostSizes& s, const Mi
   rows.add(Operation::output_product, Pass::forward, {flops, x + chunks * w + fp32_bytes * logits});
   rows.add(Operation::output_product, Pass::input_gradient,
            {flops, s.e * logits + (keeps_gradients ? chunks : 1) * w + x});
-  // Kept gradients of the weights: written, read and written by each further chunk, then copied into the leaf.
+  // Kept gradients of the weights: written, read and written by each further chunk.
   rows.add(Operation::output_product, Pass::weight_gradient,
-           {flops, s.e * logits + (keeps_gradients ? x + (2 * chunks - 1) * dw + 2 * dw : pieces * x + dw)});
+           {flops, s.e * logits + (keeps_gradients ? x + (2 * chunks - 1) * dw : pieces * x + dw)});
   rows.move(Operation::cross_entropy, Pass::both, 3 * fp32_bytes * logits);
   if (!halves) return;
   // Kept logits are shifted in place, rounded, widened, and their gradient is rounded; of kept gradients the last alone.
@@ -189,8 +189,9 @@ std::vector<OperationCost> update_operations(const std::vector<SummedElements>& 
   const double rounded = precision == config::Precision::fp32 ? 0 : real(shape::bytes_of(precision));
   for (const SummedElements& range : ranges) {
     const double elements = real(range.elements), leaves = real(range.sum.own_leaves());
-    if (range.sum.in_floats()) {  // the first leaf becomes the sum
-      sum += (leaves - 1) * 3 * fp32_bytes * elements;
+    if (range.sum.in_floats()) {  // the first leaf becomes the sum; a product that adds to it reads it, too
+      const bool products_add = range.sum.addition == Addition::floats && range.sum.reduction == Reduction::at_end;
+      sum += (leaves - 1) * (products_add ? 1 : 3) * fp32_bytes * elements;
     } else {  // the first becomes integers, others are added to them, and the total becomes fp32
       sum += (fp32_bytes + int64_bytes + (leaves - 1) * (fp32_bytes + 2 * int64_bytes) + int64_bytes + fp32_bytes) *
              elements;
@@ -203,8 +204,9 @@ std::vector<OperationCost> update_operations(const std::vector<SummedElements>& 
           {Operation::adamw, Pass::both, {0, step}}};
 }
 
-std::vector<SummedElements> summed_elements(const config::ModelSettings& model, std::int64_t microbatches) {
+std::vector<SummedElements> summed_elements(const config::ModelSettings& model, std::int64_t microbatches, Addition addition) {
   SumShape once, twice;
+  once.addition = twice.addition = addition;
   once.shares = twice.shares = {microbatches};
   twice.uses = twice.uses_here = 2;
   const std::int64_t all = parameter_count(model), tied = model.tie_embeddings ? model.vocab * model.hidden : 0;

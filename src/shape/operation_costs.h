@@ -83,7 +83,8 @@ struct SummedElements {
 std::vector<OperationCost> update_operations(const std::vector<SummedElements>& ranges, config::Precision precision);
 
 // Those of a model on one device.
-std::vector<SummedElements> summed_elements(const config::ModelSettings& model, std::int64_t microbatches);
+std::vector<SummedElements> summed_elements(const config::ModelSettings& model, std::int64_t microbatches,
+                                            Addition addition = Addition::integers);
 
 Work total(const std::vector<OperationCost>& operations);
 

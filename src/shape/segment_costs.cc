@@ -176,10 +176,14 @@ SavedBytes segment_saved_bytes(const config::ModelSettings& model, const Microba
   return bytes;
 }
 
-std::int64_t attention_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch) {
+std::int64_t block_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch) {
   const LocalWidths widths = local_widths(model, microbatch.share);
-  return 2 * cuda::scores_bytes(widths.heads.count, microbatch.T, microbatch.T) +
-         microbatch.B * microbatch.T * widths.kv_heads.count * model.head_dim * 2 * 4;
+  const std::int64_t M = microbatch.B * microbatch.T, H = model.head_dim, n = widths.heads.count, k = widths.kv_heads.count,
+                     f = widths.ffn.count, element_bytes = bytes_of(microbatch.precision);
+  const std::int64_t feed_forward = element_bytes * M * (sizes_of(model).inputs + 1) * f;
+  const std::int64_t attention = 2 * cuda::scores_bytes(n, microbatch.T, microbatch.T) + M * 2 * k * H * 4 +
+                                 element_bytes * M * (f + n * H + model.hidden);
+  return std::max(feed_forward, attention);
 }
 
 }  // namespace troika::shape

@@ -40,8 +40,9 @@ struct SavedBytes {
 SavedBytes segment_saved_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch,
                                SavedActivations saved, const Trained& trained = {});
 
-// What attention by products (cuda/score_chunks.h) computes a block's backward with on a GPU beside these: scores and their
-// gradients of a chunk of queries, gradients of keys and values in fp32.
-std::int64_t attention_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch);
+// What the backward of a block holds at most on a GPU beside what was saved for it, in one of two moments. The feed-forward: gradients
+// of its inner values and of its inputs. Attention by products (cuda/score_chunks.h): scores and their gradients of a chunk of
+// queries, gradients of keys and values in fp32, of its output, of the sum, and what the feed-forward's weights wait for.
+std::int64_t block_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch);
 
 }  // namespace troika::shape

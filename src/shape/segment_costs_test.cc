@@ -43,16 +43,21 @@ TEST(SavedBytes, OfSegmentsThatAreComputedAgainAreNone) {
   EXPECT_EQ(bytes.half, segment_saved_bytes(narrow(true), {2, 5}, SavedActivations::all).half);
 }
 
-TEST(AttentionBackward, OfABlockIsTheArithmetic) {
+TEST(BlockBackward, OnAGpuIsTheArithmeticOfTheLargerMoment) {
   config::ModelSettings model;
+  model.hidden = 1024;
   model.heads = 16;
   model.kv_heads = 8;
   model.head_dim = 128;
+  model.ffn = 3072;
   model.vocab = 1000;
   const MicrobatchShape whole{8, 2048, {}, SequenceParallel::off, config::Precision::bf16};
-  EXPECT_EQ(attention_backward_bytes(model, whole), 2 * 4 * 16 * 2048 * 511 + 8 * 2048 * 8 * 128 * (4 + 4));
-  EXPECT_EQ(attention_backward_bytes(model, {8, 128, {1, 2}, SequenceParallel::off, config::Precision::bf16}),
-            2 * 4 * 8 * 128 * 128 + 8 * 128 * 4 * 128 * (4 + 4));
+  EXPECT_EQ(block_backward_bytes(model, whole),
+            2 * 4 * 16 * 2048 * 512 + 8 * 2048 * (8 * 128 * (4 + 4) + 2 * (3072 + 16 * 128 + 1024)));
+  EXPECT_EQ(block_backward_bytes(model, {8, 128, {1, 2}, SequenceParallel::off, config::Precision::bf16}),
+            2 * 4 * 8 * 128 * 128 + 8 * 128 * (4 * 128 * (4 + 4) + 2 * (1536 + 8 * 128 + 1024)));
+  model.ffn = 8192;
+  EXPECT_EQ(block_backward_bytes(model, whole), 2 * 8 * 2048 * 3 * 8192);
 }
 
 TEST(OutputLoss, ChunksOfAGpuAreLarger) {

@@ -66,8 +66,8 @@ struct SumShape {
   }
 };
 
-// Elements that are added up at a time where a range is summed in place.
-inline constexpr std::int64_t sum_block = 65536;
+// Elements that are added up at a time where a range is summed in place: what stays in a core's cache, or keeps a device busy.
+constexpr std::int64_t sum_block(Travel travel) { return std::int64_t{1} << (travel == Travel::packed ? 16 : 22); }
 
 inline bool SumShape::sums_in_place() const {
   if (reduction == Reduction::each_leaf) return false;

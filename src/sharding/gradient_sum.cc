@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "kernels/flat.h"
+#include "sharding/grid_stretches.h"
 #include "sharding/range_exchange.h"
 #include "tensor/booked.h"
 #include "tensor/operations.h"
@@ -196,25 +197,22 @@ void GradientSum::add(const tensor::Tensor& range) {
 }
 
 void GradientSum::add_on_grid(const tensor::Tensor& range, Into into) {
-  plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
-    kernels::add_on_grid(range_.narrow(0, begin, count), range.narrow(0, begin, count), shifts_[part], into);
-  });
+  kernels::add_on_grid(range_, range, grid_stretches(plan_, mine(), shifts_), into);
 }
 
 // The only leaf of every replica, of which none is rounded before all are added up.
 void GradientSum::sum_in_place() {
-  const tensor::Tensor block = allocate(std::min(mine().count, shape::sum_block), tensor::Dtype::int64);
+  const std::int64_t most = std::min(mine().count, shape::sum_block(shape_.travel));
+  const tensor::Tensor block = allocate(most, tensor::Dtype::int64);
   for (Incoming& incoming : incoming_) incoming.transfer.wait();
-  plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
-    for (std::int64_t done = 0; done < count; done += shape::sum_block) {
-      const std::int64_t first = begin + done, here = std::min(count - done, shape::sum_block);
-      const tensor::Tensor sum = block.narrow(0, 0, here), own = range_.narrow(0, first, here);
-      kernels::add_on_grid(sum, own, shifts_[part], Into::fresh);
-      for (const Incoming& incoming : incoming_)
-        kernels::add_on_grid(sum, incoming.range.narrow(0, first, here), shifts_[part], Into::sum);
-      kernels::from_integers(sum, shifts_[part], own);
-    }
-  });
+  for (std::int64_t begin = 0; begin < mine().count; begin += most) {
+    const std::int64_t here = std::min(mine().count - begin, most);
+    const kernels::GridStretches grid = grid_stretches(plan_, {mine().begin + begin, here}, shifts_);
+    const tensor::Tensor sum = block.narrow(0, 0, here), own = range_.narrow(0, begin, here);
+    kernels::add_on_grid(sum, own, grid, Into::fresh);
+    for (const Incoming& incoming : incoming_) kernels::add_on_grid(sum, incoming.range.narrow(0, begin, here), grid, Into::sum);
+    kernels::from_integers(sum, grid, own);
+  }
 }
 
 void GradientSum::finish_reduce(const OnWait& on_wait) {
@@ -296,9 +294,7 @@ void GradientSum::include_other(comm::Channel& stages, int peer, std::uint32_t s
 
 tensor::Tensor GradientSum::to_floats(const tensor::Tensor& range, const tensor::Tensor& into) const {
   if (range.dtype() == tensor::Dtype::fp32) return into.copy_from(range);
-  plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
-    kernels::from_integers(range.narrow(0, begin, count), shifts_[part], into.narrow(0, begin, count));
-  });
+  kernels::from_integers(range, grid_stretches(plan_, mine(), shifts_), into);
   return into;
 }
 
@@ -308,14 +304,11 @@ tensor::Tensor GradientSum::own_sum() const {
 
 tensor::Tensor GradientSum::squares() const {
   const tensor::Tensor own = own_sum();
-  std::vector<tensor::Tensor> squares{tensor::empty({0}, tensor::TensorType(tensor::Dtype::fp64, device_))};
-  plan_.visit_parts(mine(), [&](std::size_t part, std::int64_t begin, std::int64_t count) {
-    const tensor::Tensor piece = own.narrow(0, begin, count);
-    squares.push_back(own.dtype() == tensor::Dtype::fp32
-                          ? kernels::chunk_squares(piece, shape::norm_chunk)
-                          : kernels::integer_chunk_squares(piece, shifts_[part], shape::norm_chunk));
-  });
-  return tensor::cat(squares);
+  const kernels::GridStretches stretches = grid_stretches(plan_, mine(), shifts_);
+  if (own.dtype() == tensor::Dtype::int64) return kernels::integer_chunk_squares(own, stretches, shape::norm_chunk);
+  std::vector<std::int64_t> counts;
+  for (const kernels::GridStretch& stretch : stretches) counts.push_back(stretch.count);
+  return kernels::chunk_squares(own, counts, shape::norm_chunk);
 }
 
 tensor::Tensor GradientSum::total() {

@@ -238,6 +238,41 @@ TEST(GradientSum, HasTheSameBitsForAnyNumberOfReplicasAndBothWaysOfReducing) {
   }
 }
 
+TEST(GradientSum, WhatIsAddedInFp32IsAddedWhereItIsMade) {
+  shape::SumShape shape;
+  shape.shares = {3};
+  for (const auto addition : {shape::Addition::floats, shape::Addition::integers}) {
+    shape.addition = addition;
+    const bool floats = addition == shape::Addition::floats;
+    tensor::Ledger ledger;
+    GradientSum sum(shape::ShardPlan({40, 24}, 1), shape, cpu, ledger);
+    sum.begin_step({20, 20});
+    at::Tensor want = at::zeros({64});
+    for (std::int64_t leaf = 0; leaf < 3; ++leaf) {
+      const at::Tensor values = leaf_of(leaf, 64);
+      want.add_(values);
+      const auto [elements, way] = sum.leaf().open_sum({0, 40});
+      EXPECT_EQ(way, floats && leaf > 0 ? tensor::Sum::added : tensor::Sum::replaced);
+      EXPECT_EQ(ledger.live(tensor::MemoryUse::gradients), floats ? 64 * 4 : 40 * 4 + (leaf > 0 ? 64 * 8 : 0));
+      if (way == tensor::Sum::added) {
+        tensor::theirs(elements).add_(values.narrow(0, 0, 40));
+      } else {
+        tensor::theirs(elements).copy_(values.narrow(0, 0, 40));
+      }
+      sum.leaf().close();
+      tensor::theirs(sum.leaf().open({40, 24})).copy_(values.narrow(0, 40, 24));
+      sum.leaf().close();
+      sum.push();
+    }
+    auto self = comm::make_self_channel("replicas");
+    sum.start_reduce(*self, 3);
+    sum.finish_reduce(unheard);
+    const at::Tensor total = sum.total();
+    EXPECT_TRUE(floats ? at::equal(total, want) : at::allclose(total, want, 1e-6, 1e-6));
+    EXPECT_THROW(sum.leaf().open_sum({0, 40}), base::BugError);
+  }
+}
+
 TEST(GradientSum, UnequalSharesHaveTheBitsOfOneRank) {
   for (const auto& parts : buffers) {
     for (const auto& shares :
@@ -288,7 +323,8 @@ TEST(GradientSum, ContextParallelRanksAndUsesOfATableAddTheirLeavesAlike) {
 // More than a block of the sum in place.
 TEST(GradientSum, OneLeafOfEachReplicaIsSummedWhereItLies) {
   for (const auto result : {shape::Result::range, shape::Result::whole}) {
-    Case of{{3 * shape::sum_block + 4097, 64, 2 * shape::sum_block}, {1, 1, 1}};
+    constexpr std::int64_t block = shape::sum_block(shape::Travel::packed);
+    Case of{{3 * block + 4097, 64, 2 * block}, {1, 1, 1}};
     of.result = result;
     expect_the_sum_of_one(of, 3);
   }

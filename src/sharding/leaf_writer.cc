@@ -11,13 +11,14 @@
 namespace troika::sharding {
 using shape::Range;
 
+void LeafWriter::write(const Range& range, const tensor::Tensor& x) {
+  open(range).copy_from(x.flatten());
+  close();
+}
+
 void LeafWriter::write_rows(const Range& parameter, const tensor::Tensor& row_r, const tensor::Tensor& x_rD) {
-  const tensor::Tensor leaf = open(parameter);
-  if (are_all_rows(parameter, x_rD)) {
-    leaf.copy_from(x_rD.flatten());
-  } else {
-    tensor::set_rows(leaf.zero().view({-1, x_rD.size(1)}), row_r, x_rD);
-  }
+  if (are_all_rows(parameter, x_rD)) return write(parameter, x_rD);
+  tensor::set_rows(open(parameter).zero().view({-1, x_rD.size(1)}), row_r, x_rD);
   close();
 }
 
@@ -40,6 +41,21 @@ void FlatLeaf::finish() {
 tensor::Tensor HeldLeaf::open(const Range& range) {
   pieces_.push_back({range, writer_.open(range)});
   return pieces_.back().elements;
+}
+
+bool HeldLeaf::holds(const Range& range) const {
+  return std::any_of(layout_.slots.begin(), layout_.slots.end(), [&](const shape::Slot& slot) {
+    return slot.found_in_parts() && shape::common({slot.offset, slot.elements()}, range).count > 0;
+  });
+}
+
+tensor::Destination HeldLeaf::open_sum(const Range& range) {
+  return holds(range) ? LeafWriter::open_sum(range) : writer_.open_sum(range);
+}
+
+void HeldLeaf::write(const Range& range, const tensor::Tensor& x) {
+  if (!holds(range)) return writer_.write(range, x);
+  LeafWriter::write(range, x);
 }
 
 tensor::Tensor HeldLeaf::elements(const Range& range) const {

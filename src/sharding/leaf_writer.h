@@ -6,7 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include "shape/layout.h"
 #include "shape/range.h"
+#include "tensor/destination.h"
 #include "tensor/tensor.h"
 
 namespace troika::sharding {
@@ -17,7 +19,11 @@ class LeafWriter {
   // Flat, fp32, uninitialised: these elements of the gradient, at least one, to be written before close(). Each element
   // once per leaf.
   virtual tensor::Tensor open(const shape::Range& range) = 0;
+  // The same for what can be added where it is made: the sum's own elements to add to, where no leaf has to be there by itself.
+  virtual tensor::Destination open_sum(const shape::Range& range) { return {open(range)}; }
   virtual void close() = 0;  // what is open is written, and its tensors are let go
+  // Opens, writes and closes elements that are there already, of any shape.
+  virtual void write(const shape::Range& range, const tensor::Tensor& x);
   // Opens, writes and closes a whole parameter, a matrix of which only the rows that row_r (int64, ascending, each once) names
   // are not zero: x_rD. Undefined where x_rD has all rows.
   virtual void write_rows(const shape::Range& parameter, const tensor::Tensor& row_r, const tensor::Tensor& x_rD);
@@ -44,11 +50,14 @@ class FlatLeaf final : public LeafWriter {
   std::vector<shape::Range> pieces_;
 };
 
-// Keeps pieces of another writer open until close_all(), to change them when all are written.
+// Keeps pieces of another writer open until close_all(), to change them when all are written: all but those whose slots this rank
+// alone holds or finds whole.
 class HeldLeaf final : public LeafWriter {
  public:
-  explicit HeldLeaf(LeafWriter& writer) : writer_(writer) {}
+  HeldLeaf(LeafWriter& writer, const shape::SegmentLayout& layout) : writer_(writer), layout_(layout) {}  // both outlive it
   tensor::Tensor open(const shape::Range& range) override;
+  tensor::Destination open_sum(const shape::Range& range) override;
+  void write(const shape::Range& range, const tensor::Tensor& x) override;
   void close() override {}
   tensor::Tensor elements(const shape::Range& range) const;  // within one piece
   void close_all();
@@ -58,7 +67,10 @@ class HeldLeaf final : public LeafWriter {
     shape::Range range;
     tensor::Tensor elements;
   };
+  bool holds(const shape::Range& range) const;
+
   LeafWriter& writer_;
+  const shape::SegmentLayout& layout_;
   std::vector<Piece> pieces_;
 };
 

@@ -7,11 +7,13 @@
 
 #include "base/error.h"
 #include "kernels/flat.h"
+#include "sharding/grid_stretches.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::sharding {
 using kernels::Into;
+using kernels::Largest;
 using shape::Range;
 using shape::Reduction;
 
@@ -63,9 +65,17 @@ tensor::Tensor OwnLeaves::open(const Range& range) {
   return open_.back().elements;
 }
 
+// Behind the first leaf the sum has all elements.
+tensor::Destination OwnLeaves::open_sum(const Range& range) {
+  if (shape_.addition == shape::Addition::integers || writes_in_place()) return {open(range)};
+  begin_piece(range);
+  open_.push_back({range, {}});
+  return {floats_.narrow(0, range.begin, range.count), tensor::Sum::added};
+}
+
 void OwnLeaves::close() {
   for (const Piece& piece : open_) {
-    add(piece);
+    if (piece.elements.defined()) add(piece);
     note_in_sum(piece.range);
   }
   open_.clear();
@@ -78,9 +88,7 @@ void OwnLeaves::add(const Piece& piece) {
 }
 
 void OwnLeaves::round(const Piece& piece) {
-  plan_.visit_parts(piece.range, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
-    kernels::round_to_grid(piece.elements.narrow(0, begin, count), shifts_[part], largest_of(part));
-  });
+  kernels::round_to_grid(piece.elements, grid_stretches(plan_, piece.range, shifts_), largest_of(piece.range));
 }
 
 void OwnLeaves::make_integers() {
@@ -88,11 +96,24 @@ void OwnLeaves::make_integers() {
     integers_.push_back(allocate_(plan_.elements_of(replica).count, tensor::Dtype::int64));
 }
 
-// Whether the sum has these elements of a part already.
-Into OwnLeaves::into(std::size_t part, std::int64_t begin, std::int64_t end) const {
-  if (begin < in_sum_[part] && in_sum_[part] < end)
-    throw base::BugError("the leaves of a gradient are written in different pieces");
-  return end <= in_sum_[part] ? Into::sum : Into::fresh;
+// Whether the sum has these elements already.
+Into OwnLeaves::into(const Range& range) const {
+  bool fresh = false, sum = false;
+  plan_.visit_parts(range, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
+    const std::int64_t of_part = range.begin + begin - plan_.part(part).begin, end = of_part + count;
+    fresh = fresh || end > in_sum_[part];
+    sum = sum || of_part < in_sum_[part];
+  });
+  if (fresh && sum) throw base::BugError("the leaves of a gradient are written in different pieces");
+  return fresh ? Into::fresh : Into::sum;
+}
+
+Largest OwnLeaves::largest_of(const Range& range) const {
+  std::int64_t first = 0, parts = 0;
+  plan_.visit_parts(range, [&](std::size_t part, std::int64_t, std::int64_t) {
+    if (parts++ == 0) first = static_cast<std::int64_t>(part);
+  });
+  return largest_.narrow(0, first, parts);
 }
 
 void OwnLeaves::note_in_sum(const Range& range) {
@@ -109,21 +130,20 @@ void OwnLeaves::add_on_grid(const Piece& piece) {
     if (here.count == 0) continue;
     const tensor::Tensor sum = integers_[static_cast<std::size_t>(replica)].narrow(0, here.begin - range.begin, here.count);
     const tensor::Tensor leaf = piece.elements.narrow(0, here.begin - piece.range.begin, here.count);
-    plan_.visit_parts(here, [&](std::size_t part, std::int64_t begin, std::int64_t count) {
-      const std::int64_t of_part = here.begin + begin - plan_.part(part).begin;
-      kernels::add_on_grid(sum.narrow(0, begin, count), leaf.narrow(0, begin, count), shifts_[part],
-                           into(part, of_part, of_part + count), largest_of(part));
-    });
+    kernels::add_on_grid(sum, leaf, grid_stretches(plan_, here, shifts_), into(here), largest_of(here));
   }
 }
 
+void OwnLeaves::write(const Range& range, const tensor::Tensor& x) {
+  if (writes_in_place()) return LeafWriter::write(range, x);
+  begin_piece(range);
+  add({range, x.flatten()});
+  note_in_sum(range);
+}
+
 void OwnLeaves::write_rows(const Range& parameter, const tensor::Tensor& row_r, const tensor::Tensor& x_rD) {
-  if (writes_in_place()) return LeafWriter::write_rows(parameter, row_r, x_rD);
+  if (writes_in_place() || are_all_rows(parameter, x_rD)) return LeafWriter::write_rows(parameter, row_r, x_rD);
   begin_piece(parameter);
-  if (are_all_rows(parameter, x_rD)) {
-    add({parameter, x_rD.flatten()});
-    return note_in_sum(parameter);
-  }
   if (are_floats()) {
     tensor::add_rows(floats_.narrow(0, parameter.begin, parameter.count).view({-1, x_rD.size(1)}), row_r, x_rD);
   } else {
@@ -142,7 +162,7 @@ void OwnLeaves::add_rows(const Range& parameter, const tensor::Tensor& row_r, co
       if (here.count == 0) continue;
       const tensor::Tensor& sum = integers_[static_cast<std::size_t>(replica)];
       kernels::add_rows_on_grid({sum.narrow(0, here.begin - range.begin, here.count), here.begin - parameter.begin},
-                                row_r, x_rD, shifts_[part], largest_of(part));
+                                row_r, x_rD, shifts_[part], largest_of(plan_.part(part)));
     }
   });
 }

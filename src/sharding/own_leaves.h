@@ -25,7 +25,9 @@ class OwnLeaves final : public LeafWriter {
   void begin_step(const std::vector<int>& shifts);
 
   tensor::Tensor open(const shape::Range& range) override;
+  tensor::Destination open_sum(const shape::Range& range) override;
   void close() override;
+  void write(const shape::Range& range, const tensor::Tensor& x) override;
   void write_rows(const shape::Range& parameter, const tensor::Tensor& row_r, const tensor::Tensor& x_rD) override;
   void push();  // the leaf is written
 
@@ -41,7 +43,7 @@ class OwnLeaves final : public LeafWriter {
  private:
   struct Piece {
     shape::Range range;
-    tensor::Tensor elements;
+    tensor::Tensor elements;  // undefined: they are in the sum
   };
   void begin_piece(const shape::Range& range);
   bool writes_in_place() const;
@@ -50,11 +52,11 @@ class OwnLeaves final : public LeafWriter {
   void add_on_grid(const Piece& piece);
   void add_rows(const shape::Range& parameter, const tensor::Tensor& row_r, const tensor::Tensor& x_rD);
   void make_integers();
-  kernels::Into into(std::size_t part, std::int64_t begin, std::int64_t end) const;
+  kernels::Into into(const shape::Range& range) const;
   void note_in_sum(const shape::Range& range);
   void clear_rest_of_sum(std::size_t part);
   void check_complete() const;
-  tensor::Tensor largest_of(std::size_t part) const { return largest_.narrow(0, static_cast<std::int64_t>(part), 1); }
+  kernels::Largest largest_of(const shape::Range& range) const;
 
   const shape::ShardPlan& plan_;
   const shape::SumShape shape_;

@@ -5,7 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "base/dtype.h"
 #include "tensor/gpu_traits.h"
@@ -27,9 +30,15 @@ struct KernelCall {
 enum class Sum { replaced, added };
 
 // Bytes of a device's memory that this process holds: what its tensors take, and what is kept for them.
-// Peaks: since the first use.
+// Peaks: since the first use, or begin_peaks().
 struct PoolBytes {
   std::int64_t used = 0, used_peak = 0, reserved = 0, reserved_peak = 0;
+};
+
+// The algorithm that was fastest for products of one kind.
+struct ProductChoice {
+  std::string kind;       // begins with the type of the device and the version of its library, then types, sizes, strides
+  std::string algorithm;  // for the library
 };
 
 class Accelerator {
@@ -39,6 +48,7 @@ class Accelerator {
   virtual GpuTraits traits(const Device& device) = 0;
   virtual std::int64_t free_bytes(const Device& device) = 0;
   virtual PoolBytes memory(const Device& device) = 0;
+  virtual void begin_peaks(const Device& device) = 0;  // from now on, when what is kept and not used has gone back to the device
   virtual std::shared_ptr<Memory> allocate(std::size_t bytes, const Device& device) = 0;  // OutOfMemory
   virtual std::unique_ptr<Streams> make_streams(const Device& device) = 0;                // for one rank's thread
   virtual void synchronize(const Device& device) = 0;
@@ -48,6 +58,17 @@ class Accelerator {
   // out = a b + bias, or out += a b: matrices [M, K], [K, N] and [M, N], or as many of them ([b, M, K], ...). Of each, rows or
   // columns are contiguous. a, b and bias (N; may be undefined) have one dtype, out that one or fp32. Sums are in fp32.
   virtual void multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Tensor& bias, Sum sum) = 0;
+
+  // From now on products of the kinds in `choices` take the algorithms there, all others what the library recommends. Returns
+  // how many were made on a device of this type with this version of the library; those of others change nothing.
+  virtual std::size_t use_products(const Device&, const std::vector<ProductChoice>& /*choices*/) { return 0; }
+  // Calls `passes`, whose products serve nobody: those of a kind without a choice are computed several times with each of some
+  // algorithms, added sums as often, and the fastest is the kind's choice. Returns all choices in use. A device whose library
+  // has one algorithm has none.
+  virtual std::vector<ProductChoice> measure_products(const Device&, const std::function<void()>& passes) {
+    passes();
+    return {};
+  }
 
   // The small operations of operations.h and Tensor, of tensors on one device; `copy` also from and to the host, where it returns
   // when it is done.

@@ -167,6 +167,7 @@ class QueuedLane final : public FakeLane {
 
   const void* device() const override { return device_; }
   bool ordered() override { return ordered_; }
+  bool open_to_host() override { return true; }
   void push(std::unique_ptr<FakeWork> work) override { machine_->push(*queue_, std::move(work)); }
 
   Event record() {

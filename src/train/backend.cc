@@ -5,6 +5,7 @@
 #include <string>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "tensor/tensor.h"
 
@@ -12,27 +13,28 @@ namespace troika::train {
 using config::Backend;
 
 // Empty when NCCL can carry this rank's tensors.
-static std::string reason_against_nccl(const tensor::Device& device, const std::string& library) {
+static base::Text reason_against_nccl(const tensor::Device& device, const std::string& library) {
   if (!device.is_cuda())
-    return fmt::format(
-        "comm.backend nccl carries tensors between NVIDIA GPUs, but this rank computes on {}; use "
-        "--comm.backend gloo, or --device cuda",
-        name_of(device));
+    return base::say({"comm.backend nccl carries tensors between NVIDIA GPUs, but this rank computes on {}; use "
+                      "--comm.backend gloo, or --device cuda",
+                      "comm.backend nccl 在 NVIDIA GPU 之间传递张量，但该 rank 在 {} 上计算；请使用 --comm.backend gloo，"
+                      "或 --device cuda"},
+                     name_of(device));
   try {
     comm::nccl::load(library);
   } catch (const base::ConfigError& error) {
-    return error.what();
+    return base::text_of(error);
   }
-  return "";
+  return {};
 }
 
 BackendChoice choose_backend(Backend asked_for, const tensor::Device& device, int ranks, const std::string& library) {
   if (asked_for == Backend::gloo) return {};
   if (asked_for == Backend::automatic && (ranks == 1 || device.is_cpu())) return {};
-  const std::string reason = reason_against_nccl(device, library);
-  if (reason.empty()) return {Backend::nccl, ""};
+  const base::Text reason = reason_against_nccl(device, library);
+  if (reason.english.empty()) return {Backend::nccl, ""};
   if (asked_for == Backend::nccl) throw base::ConfigError(reason);
-  return {Backend::gloo, "messages between GPUs go over TCP, through host memory, which is slower than NCCL: " + reason};
+  return {Backend::gloo, "messages between GPUs go over TCP, through host memory, which is slower than NCCL: " + reason.english};
 }
 
 std::vector<std::string> device_variables(const std::map<std::string, std::string>& environment) {

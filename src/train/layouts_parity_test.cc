@@ -163,6 +163,25 @@ TEST_P(Layouts, AResumeInAnotherLayoutContinuesWithTheBitsOfTheUninterruptedRun)
   }
 }
 
+TEST_P(Layouts, WithSumsInTheOrderOfALayoutItHasItsBitsAgainAndStaysWithinRounding) {
+  runs_.settings.train.steps = 6;
+  const auto alone = runs_.train("alone", "threads 1");
+  runs_.settings.parallel.reproducible = config::Reproducible::layout;
+  for (const std::string layout : {"", "dp 2", "dp 3 zero 1", "dp 2 zero 2", "dp 2 zero 3", "pp 3 zb-h1", "dp 2 pp 2 interleaved 2",
+                                   "shares 7,5 pp 2", "tp 2", "cp 2"}) {
+    const auto rows = runs_.train("floats " + layout, layout + " threads 1");
+    for (std::size_t i = 0; i < alone.size(); ++i) EXPECT_NEAR(rows.at(i).loss, alone[i].loss, 2e-5) << layout;
+    runs_.settings.checkpoint.every = 3;
+    std::atomic<int> begun{0};
+    const std::string again = layout + " threads 3 recompute full";
+    runs_.train("again " + layout, again, [&](Surroundings& surroundings, int rank) {
+      if (rank == 0) surroundings.stop_requested = [&begun] { return ++begun >= 3; };
+    });
+    expect_equal_rows(runs_.train("again " + layout, again), rows, layout);
+    runs_.settings.checkpoint.every = 0;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Embeddings, Layouts, testing::Values(false),
                          [](const auto& which) { return which.param ? "Tied" : "Untied"; });
 INSTANTIATE_TEST_SUITE_P(FullEmbeddings, Layouts, testing::Values(true),

@@ -7,6 +7,7 @@
 #include "comm/collectives.h"
 #include "host/cores.h"
 #include "kernels/linear.h"
+#include "tensor/accelerator.h"
 #include "tensor/device.h"
 #include "tensor/tensor.h"
 
@@ -45,7 +46,8 @@ MachineHere find_machine(const std::string& file, int local_rank, int local_size
   MachineHere here{file, local_rank, local_size, {}, ""};
   const host::CoresOfLauncher cores;  // all ranks of the host together have them
   try {
-    here.machine = device.is_cpu() ? planner::this_machine(file) : planner::accelerators_of_this_machine(local_size);
+    here.machine = device.is_cpu() ? planner::this_machine(file)
+                                   : planner::accelerators_of_this_machine(device.accelerator().traits(device).name, local_size);
   } catch (const base::Error& error) {
     here.why_none = error.what();
   }

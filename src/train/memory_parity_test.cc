@@ -102,6 +102,14 @@ TEST_P(Memory, OfEveryWayToSaveItIsThePlannedOne) {
                      "dp 2 pp 2 zero 3 offload file", "bf16", "dp 2 zero 3 bf16 offload file"});
 }
 
+TEST_P(Memory, OfGradientsInFp32IsThePlannedOne) {
+  runs_.settings.parallel.reproducible = config::Reproducible::layout;
+  expect_as_planned({"", "pp 3 zb-h1", "dp 2 accumulation 3", "dp 2 pp 2 zero 1", "dp 2 pp 2 zero 3", "tp 2", "tp 4 plain",
+                     "tp 2 cp 2 pp 2", "bf16 recompute selective"});
+  use_gpt2(&runs_.settings);
+  expect_as_planned({"pp 2", "tp 2 dp 2"});
+}
+
 TEST_P(Memory, OfTensorAndContextParallelRanksIsThePlannedOne) {
   expect_as_planned({"tp 2", "tp 2 plain", "tp 4", "cp 2", "cp 2 zero 3", "tp 2 cp 2 zero 2", "tp 2 pp 2 dp 2 zero 2",
                      "tp 2 pp 2 recompute selective", "cp 2 pp 2 zb-h1 recompute full"});

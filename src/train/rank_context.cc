@@ -109,7 +109,7 @@ Machine prepare_machine(const RankContext& context) {
   tensor::set_threads(machine.threads);
   host::require_threads(machine.threads - 1);  // OpenMP, which starts them, would end the process
   machine.device = device_of(context);
-  if (const std::string why = why_on_processor(s.train.device); !why.empty())
+  if (const std::string why = why_on_processor(s.train.device).english; !why.empty())
     say(context, "note: computing on the CPU: " + why);
   machine.streams = tensor::make_streams(machine.device);
   const BackendChoice choice = choose_backend(s.comm.backend, machine.device, context.identity.world_size);
@@ -149,13 +149,20 @@ rendezvous::Facts program_facts(const plan::Plan& plan) {
 }
 
 void check_free_memory(const RankContext& context, const plan::Plan& plan, const Machine& machine) {
-  if (const auto room = room_of_rank(context, machine))
-    plan::check_memory(plan, mesh::grid_rank_of(plan.shape, context.identity.world_rank), *room);
+  const int grid_rank = mesh::grid_rank_of(plan.shape, context.identity.world_rank), local = context.identity.local_size;
+  if (const auto room = room_of_rank(context, machine)) plan::check_memory(plan, grid_rank, *room);
+  const std::int64_t free = free_host_bytes(context);
+  if (!machine.device.is_cpu() && free >= 0)
+    plan::check_memory(plan, grid_rank, {plan::Room::Where::host_of_gpu, free * local, local});
 }
 
 std::int64_t free_host_bytes(const RankContext& context) {
   const std::int64_t available = host::available_bytes();
   return available < 0 ? -1 : available / context.identity.local_size;
+}
+
+plan::Room::Where place_of(const tensor::Device& device) {
+  return device.is_cpu() ? plan::Room::Where::host : plan::Room::Where::gpu;
 }
 
 std::optional<plan::Room> room_of_rank(const RankContext& context, const Machine& machine) {

@@ -18,7 +18,7 @@ std::string refusal_of_cuda() {
 }
 
 TEST(RankDevice, CudaIsRefusedWithTheReasonOfThisBuildAndMachine) {
-  const plan::CudaHere here = cuda_of_this_process();
+  const plan::CudaHere here = cuda_of_this_process("cuda", 0);
   const bool with_cuda = here.build == plan::CudaHere::Build::with_cuda;
   if (with_cuda && here.devices > 0) {
     EXPECT_EQ(refusal_of_cuda(), "");

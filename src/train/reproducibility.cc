@@ -33,10 +33,12 @@ Traits parse(const std::string& text) {
 std::vector<std::string> keys_of_sums(const config::Settings& saved, const config::Settings& now) {
   std::vector<std::string> keys{"parallel.tp", "parallel.cp", "batch.micro_batch_size", "precision.compute"};
   if (saved.parallel.tp > 1 && now.parallel.tp > 1) keys.push_back("parallel.sequence_parallel");
-  const auto in_any_order = [](const config::Settings& s) {
-    return s.parallel.reproducible == config::Reproducible::off;
-  };
-  if (in_any_order(saved) != in_any_order(now)) keys.push_back("parallel.reproducible");
+  const bool floats = config::adds_in_floats(now.parallel.reproducible);
+  if (config::adds_in_floats(saved.parallel.reproducible) != floats) keys.push_back("parallel.reproducible");
+  if (floats) {
+    for (const char* key : {"dp", "pp", "zero", "shares", "schedule", "schedule_file", "virtual_stages"})
+      keys.push_back(fmt::format("parallel.{}", key));
+  }
   return keys;
 }
 

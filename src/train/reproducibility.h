@@ -26,7 +26,7 @@ std::string different_ranks(comm::Channel& world, const Traits& mine);
 // are concerned; else a sentence with both values of what differs.
 std::string different_sums(const config::Settings& saved, const config::Settings& now);
 
-// What parallel.reproducible makes of such a sentence: `run` a note, `off` nothing (""); `bits` throws ConfigError.
+// What parallel.reproducible makes of such a sentence: `run` and `layout` a note, `off` nothing (""); `bits` throws ConfigError.
 std::string note_or_refuse(const config::Settings& settings, const std::string& sentence);
 
 }  // namespace troika::train

@@ -105,7 +105,19 @@ TEST(EqualBits, SumsInAnyOrderAreOtherSums) {
   EXPECT_EQ(different_sums(settings("bits"), settings("run")), "");
 }
 
+TEST(EqualBits, SumsInTheOrderOfALayoutAreThoseOfThatLayoutAlone) {
+  config::Settings saved = settings("layout"), now = saved;
+  now.train.threads = 2;
+  now.parallel.recompute = config::Recompute::full;
+  EXPECT_EQ(different_sums(saved, now), "");
+  saved.parallel.dp = 4;
+  now.parallel.dp = now.parallel.zero = 1;
+  EXPECT_THAT(different_sums(saved, now), HasSubstr("parallel.dp was 4 and is 1, parallel.zero was 0 and is 1;"));
+  EXPECT_THAT(different_sums(settings("run"), settings("layout")), HasSubstr("parallel.reproducible was run and is layout"));
+}
+
 TEST(EqualBits, RunRemarksBitsRefusesAndOffSaysNothing) {
+  EXPECT_EQ(note_or_refuse(settings("layout"), "they differ"), "they differ");
   EXPECT_EQ(note_or_refuse(settings("run"), "they differ"), "they differ");
   EXPECT_EQ(note_or_refuse(settings("off"), "they differ"), "");
   EXPECT_EQ(note_or_refuse(settings("bits"), ""), "");

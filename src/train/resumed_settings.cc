@@ -48,7 +48,7 @@ std::string changed_settings(const config::Settings& saved, const config::Settin
   std::vector<std::string> keys{"optimizer.lr",     "optimizer.min_lr", "optimizer.lr_schedule",
                                 "optimizer.decay",  "optimizer.lr_at",  "optimizer.weight_decay",
                                 "optimizer.beta1",  "optimizer.beta2",  "optimizer.eps",
-                                "optimizer.clip_norm", "lora.dropout"};
+                                "optimizer.clip_norm", "lora.dropout", "train.products"};
   if (saved.train.steps == now.train.steps)
     keys.insert(keys.end(), {"optimizer.warmup_steps", "optimizer.decay_steps"});
   for (const std::string& key : keys_of_order(saved, now)) keys.push_back(key);

@@ -23,6 +23,7 @@
 #include "train/fit_batch.h"
 #include "train/measure_segments.h"
 #include "train/own_folder.h"
+#include "train/product_choices.h"
 #include "train/run_lock.h"
 #include "train/run_records.h"
 #include "train/saving.h"
@@ -272,18 +273,22 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
   check_messages(plan, machine);
   check_gpu_bits(request, plan, machine);
   session.agree("program", program_facts(plan));
-  if (machine.backend == config::Backend::nccl && me.world_size > 1) {
+  const auto pass_once = [&] { warm_up(plan, mesh::coordinate_of(plan.shape, me.world_rank), machine.device); };
+  if (s.train.products == config::Products::measured) {
+    session.at(0, "measuring products");
+    choose_products(session, request, machine.device, pass_once);
+  } else if (machine.backend == config::Backend::nccl && me.world_size > 1) {
     session.at(0, "warming the device");
-    warm_up(plan, mesh::coordinate_of(plan.shape, me.world_rank), machine.device);
+    pass_once();
   }
   connect(session, request, plan.shape, machine);
   Saving saving;
   if (request.trial == nullptr) {
     session.connect_savers();
-    saving = decide_saving(plan, free_host_bytes(request), *session.channels().saving);
+    saving = decide_saving(plan, machine.device, free_host_bytes(request), *session.channels().saving);
   }
   if (!saving.snapshot_bytes.empty()) plan::count_snapshots(&plan, saving.snapshot_bytes);
-  std::vector<std::string> lines = plan::describe(plan);
+  std::vector<std::string> lines = plan::describe(plan, place_of(machine.device));
   lines.insert(lines.end(), saving.remarks.begin(), saving.remarks.end());
   for (const std::string& line : lines) {
     say(request, line);

@@ -270,7 +270,7 @@ void RunRecords::gather(const rendezvous::Identity& identity) {
 void RunRecords::planned(const plan::Plan& plan) {
   const config::Settings& s = plan.settings();
   const auto behind = [&](const std::string& word) -> std::string {
-    for (const std::string& line : plan::describe(plan))
+    for (const std::string& line : plan::describe(plan, plan::Room::Where::host))
       if (line.rfind(word, 0) == 0) return base::trim(line.substr(word.size()));
     return "";
   };

@@ -12,6 +12,7 @@
 #include "checkpoint/disks.h"
 #include "checkpoint/gather.h"
 #include "checkpoint/room.h"
+#include "plan/memory_check.h"
 #include "plan/saved_bytes.h"
 #include "train/measure_link.h"
 
@@ -92,8 +93,8 @@ void decide_copies(const plan::Plan& plan, const checkpoint::Disks& disks, const
   saving->copies = std::move(copies);
 }
 
-void decide_way(const plan::Plan& plan, const std::vector<RankBytes>& all, std::int64_t free_bytes,
-                comm::Channel& world, Saving* saving) {
+void decide_way(const plan::Plan& plan, const tensor::Device& device, const std::vector<RankBytes>& all,
+                std::int64_t free_bytes, comm::Channel& world, Saving* saving) {
   const config::OnOff stated = plan.settings().checkpoint.async;
   const bool in_file = plan.settings().parallel.offload == config::Offload::file;
   if (stated == config::OnOff::off || (stated == config::OnOff::automatic && in_file)) return;
@@ -103,7 +104,9 @@ void decide_way(const plan::Plan& plan, const std::vector<RankBytes>& all, std::
     bytes.push_back(own.written.trained + (saving->copies.written_by(rank) >= 0 ? own.twin.trained : 0));
   }
   const auto me = static_cast<std::size_t>(world.rank());
-  plan::Memory memory = plan.memory[static_cast<std::size_t>(mesh::grid_rank_of(plan.shape, world.rank()))];
+  using Where = plan::Room::Where;
+  plan::Memory memory = plan::memory_in(plan, mesh::grid_rank_of(plan.shape, world.rank()),
+                                        device.is_cpu() ? Where::host : Where::host_of_gpu);
   memory.snapshot = bytes[me];
   const bool fits = free_bytes < 0 || memory.with_saving() <= free_bytes;
   const auto answers = checkpoint::gather(world, [&]() -> std::string { return fits ? "" : "no"; });
@@ -140,14 +143,14 @@ void check_room(const plan::Plan& plan, const checkpoint::Disks& disks, const st
 
 }  // namespace
 
-Saving decide_saving(const plan::Plan& plan, std::int64_t free_bytes, comm::Channel& world) {
+Saving decide_saving(const plan::Plan& plan, const tensor::Device& device, std::int64_t free_bytes, comm::Channel& world) {
   Saving saving;
   const std::string& out = plan.settings().train.out;
   checkpoint::agree(world, [&] { base::make_directories(out); });
   const checkpoint::Disks disks = checkpoint::detect_disks(out, world);
   const std::vector<RankBytes> bytes = bytes_of_all(plan, world);
   decide_copies(plan, disks, bytes, world, &saving);
-  decide_way(plan, bytes, free_bytes, world, &saving);
+  decide_way(plan, device, bytes, free_bytes, world, &saving);
   check_room(plan, disks, bytes, world, &saving);
   return saving;
 }

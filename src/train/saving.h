@@ -8,6 +8,7 @@
 #include "checkpoint/copies.h"
 #include "comm/channel.h"
 #include "plan/plan.h"
+#include "tensor/tensor.h"
 
 namespace troika::train {
 
@@ -19,8 +20,8 @@ struct Saving {
   std::vector<std::int64_t> snapshot_bytes;  // per world rank; empty: in place
 };
 
-// Collective over `world`, before the first step: the same on all ranks. `free_bytes`: of host memory, for this rank; -1: not
-// known. Messages are timed only where they decide.
-Saving decide_saving(const plan::Plan& plan, std::int64_t free_bytes, comm::Channel& world);
+// Collective over `world`, before the first step: the same on all ranks. `free_bytes`: of host memory, for this rank, whose device
+// says what it takes of that; -1: not known. Messages are timed only where they decide.
+Saving decide_saving(const plan::Plan& plan, const tensor::Device& device, std::int64_t free_bytes, comm::Channel& world);
 
 }  // namespace troika::train

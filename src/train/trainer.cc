@@ -109,7 +109,10 @@ void Trainer::train_step() {
   if (recorded) recorder_.keep_events();
 
   const executor::StepResult result = run_step(step);
-  if (!std::exchange(order_is_proved_, true)) comm::prove_order(channels_);
+  if (!std::exchange(order_is_proved_, true)) {
+    comm::prove_order(channels_);
+    compare_device_memory();
+  }
 
   const bool rolls_back = settings_.train.on_nonfinite == config::OnNonfinite::rollback;
   if (!result.finite && !loss_scale_.dynamic() && rolls_back) return roll_back(result);

@@ -26,6 +26,7 @@
 #include "plan/plan.h"
 #include "sharding/context_group.h"
 #include "sharding/tensor_group.h"
+#include "tensor/accelerator.h"
 #include "tensor/ledger.h"
 #include "tensor/streams.h"
 #include "train/forecaster.h"
@@ -123,6 +124,9 @@ class Trainer {
   void report_evaluation();
   void report(const executor::StepResult& result, double loss_scale, double seconds);
   void record_timeline();
+  std::optional<tensor::PoolBytes> device_memory() const;  // of this rank's GPU; nothing: it has none
+  plan::Memory planned_on_gpu() const;
+  void compare_device_memory();
   executor::Requests requests() const;
   bool save_due() const;
   void look_at_folder();

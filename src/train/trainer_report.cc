@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "base/units.h"
 #include "host/memory.h"
+#include "plan/memory_check.h"
+#include "tensor/accelerator.h"
 #include "optimizer/learning_rate.h"
 #include "train/timeline.h"
 #include "train/trainer.h"
@@ -35,6 +37,11 @@ void Trainer::report(const executor::StepResult& result, double loss_scale, doub
   m.tokens_per_second = static_cast<double>(result.tokens) / seconds;
   m.memory_bytes = result.memory_bytes;
   m.extra["steps_repeated"] = static_cast<double>(state_.repeated);
+  if (const auto memory = device_memory()) {
+    m.extra["gpu_allocated_peak_bytes"] = static_cast<double>(memory->used_peak);
+    m.extra["gpu_reserved_peak_bytes"] = static_cast<double>(memory->reserved_peak);
+    m.extra["gpu_planned_bytes"] = static_cast<double>(planned_on_gpu().total());
+  }
   if (loss_scale_.dynamic()) m.extra["loss_scale"] = loss_scale;
   if (loss_scale_.dynamic() || settings_.train.on_nonfinite == config::OnNonfinite::skip)
     m.extra["skipped_steps"] = static_cast<double>(state_.skipped);
@@ -52,6 +59,28 @@ void Trainer::report(const executor::StepResult& result, double loss_scale, doub
   if (!other_trouble.empty()) note("note: " + other_trouble);
   if (progress_ != nullptr) progress_->step_done(state_.step, m.loss, m.tokens_per_second, base::monotonic_seconds());
   if (valid_) report_evaluation();
+}
+
+std::optional<tensor::PoolBytes> Trainer::device_memory() const {
+  const tensor::Device& device = surroundings_.streams->device();
+  if (device.is_cpu()) return std::nullopt;
+  return device.accelerator().memory(device);
+}
+
+plan::Memory Trainer::planned_on_gpu() const {
+  return plan::memory_in(plan_, mesh::grid_rank_of(plan_.shape, place_.world_rank), plan::Room::Where::gpu);
+}
+
+void Trainer::compare_device_memory() {
+  const auto memory = device_memory();
+  if (!memory) return;
+  const plan::Memory planned = planned_on_gpu();
+  const std::string text = fmt::format(
+      "memory of the GPU: {} allocated at most, {} reserved; planned: {}, of which {} are tensors",
+      base::format_bytes(memory->used_peak), base::format_bytes(memory->reserved_peak), base::format_bytes(planned.total()),
+      base::format_bytes(planned.total() - planned.program));
+  if (surroundings_.log != nullptr) surroundings_.log->info(text);
+  if (plan::took_more(planned, memory->used_peak)) note("note: the first step took more than was planned: " + text);
 }
 
 void Trainer::report_evaluation() {

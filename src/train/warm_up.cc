@@ -1,8 +1,11 @@
 #include "train/warm_up.h"
 
+#include <algorithm>
+#include <memory>
 #include <new>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "comm/channel.h"
 #include "inference/batch_tokens.h"
@@ -10,8 +13,11 @@
 #include "kernels/grid.h"
 #include "model/decoder.h"
 #include "model/dtype_of.h"
+#include "plan/memory_check.h"
+#include "plan/rank_memory.h"
 #include "sharding/context_group.h"
 #include "sharding/tensor_group.h"
+#include "tensor/accelerator.h"
 #include "tensor/device.h"
 
 namespace troika::train {
@@ -59,53 +65,132 @@ model::Tokens tokens_of(const plan::Plan& plan, const sharding::ContextGroup& co
   return inference::tokens_of(batch, context, device);
 }
 
-void pass_through(const model::Decoder& segment, const tensor::Tensor& x_mD, const model::Tokens& tokens,
-                  shape::SavedActivations activations) {
-  for (const tensor::Tensor& parameter : segment.parameters()) parameter.zero();
-  model::DecoderResult result = segment.forward(x_mD, tokens, activations);
-  const tensor::Tensor dy_mD = result.y_mD.defined() ? tensor::zeros(result.y_mD.sizes(), result.y_mD.type()) : tensor::Tensor();
-  segment.backward_input(dy_mD, tokens, result);
-  segment.backward_weight(segment.new_gradients(), tokens, result);
-}
+// A microbatch's way through one segment. What is not trained has no gradients.
+class Pass {
+ public:
+  Pass(const model::Decoder& segment, const tensor::Tensor& x_mD, const model::Tokens& tokens, bool trained,
+       shape::SavedActivations activations)
+      : segment_(segment), tokens_(tokens) {
+    for (const tensor::Tensor& parameter : segment.parameters()) parameter.zero();
+    result_ = segment.forward(x_mD, tokens, activations);
+    if (result_.y_mD.defined()) dy_mD_ = tensor::zeros(result_.y_mD.sizes(), result_.y_mD.type());
+    if (trained) gradients_ = segment.new_gradients();
+  }
+  void backward() {
+    segment_.backward_input(dy_mD_, tokens_, result_);
+    if (!gradients_.empty()) segment_.backward_weight(gradients_, tokens_, result_);
+  }
+
+ private:
+  const model::Decoder& segment_;
+  const model::Tokens& tokens_;
+  model::DecoderResult result_;
+  tensor::Tensor dy_mD_;
+  std::vector<tensor::Tensor> gradients_;
+};
 
 // Gradients are summed between the passes of microbatches: a few as they are, more of them as integers.
 void add_up(const tensor::Device& device) {
   constexpr std::int64_t elements = 4096;
-  constexpr int shift = 20;
+  const kernels::GridStretches grid{{elements, 20}};
   const tensor::Tensor x = tensor::zeros({elements}, tensor::TensorType(tensor::Dtype::fp32, device));
   const tensor::Tensor sum = tensor::empty({elements}, tensor::TensorType(tensor::Dtype::int64, device));
-  for (const kernels::Into into : {kernels::Into::fresh, kernels::Into::sum}) kernels::add_on_grid(sum, x, shift, into);
-  kernels::from_integers(sum, shift, x);
+  for (const kernels::Into into : {kernels::Into::fresh, kernels::Into::sum}) kernels::add_on_grid(sum, x, grid, into);
+  kernels::from_integers(sum, grid, x);
   kernels::add_into(x, x.clone());
-  kernels::round_to_grid(x, shift, {});
+  kernels::round_to_grid(x, grid, {});
+}
+
+// A rank's groups, which pass nothing on, and what its segments are made and fed with.
+class Microbatch {
+ public:
+  Microbatch(const plan::Plan& plan, const mesh::Coordinate& at, const tensor::Device& device)
+      : plan_(plan), tensor_ranks_(at.tp, plan.shape.tp), context_ranks_(at.cp, plan.shape.cp) {
+    if (plan.shape.tp > 1) tensor_group_ = sharding::TensorGroup(tensor_ranks_, plan.sequence_parallel());
+    if (plan.shape.cp > 1) context_group_ = sharding::ContextGroup(context_ranks_);
+    options_.seq_len = plan.resolved.batch.seq_len;
+    options_.device = device;
+    options_.dtype = model::dtype_of(plan.precision());
+    options_.parallel = {&tensor_group_, &context_group_};
+    tokens_ = tokens_of(plan, context_group_, device);
+    x_mD_ = tensor::zeros({plan.rows(at), plan.model().hidden}, tensor::TensorType(options_.dtype, device));
+  }
+  model::Decoder decoder(int segment) const { return {plan_.model(), segment, segment + 1, options_}; }
+  Pass pass(const model::Decoder& one, int segment) const {
+    const auto saved = plan_.saved_activations();
+    return {one, segment == 0 ? tensor::Tensor() : x_mD_, tokens_, plan_.trained.own(segment),
+            saved == shape::SavedActivations::none ? shape::SavedActivations::all : saved};
+  }
+
+ private:
+  const plan::Plan& plan_;
+  Mute tensor_ranks_, context_ranks_;
+  sharding::TensorGroup tensor_group_;
+  sharding::ContextGroup context_group_;
+  model::Decoder::Options options_;
+  model::Tokens tokens_;
+  tensor::Tensor x_mD_;
+};
+
+// In pieces, as a run's buffers are.
+std::vector<std::shared_ptr<tensor::Memory>> hold(std::int64_t bytes, const tensor::Device& device) {
+  constexpr std::int64_t piece_bytes = 256 << 20;
+  std::vector<std::shared_ptr<tensor::Memory>> held;
+  for (; bytes > 0; bytes -= piece_bytes)
+    held.push_back(tensor::allocate(static_cast<std::size_t>(std::min(bytes, piece_bytes)), device));
+  return held;
+}
+
+std::int64_t used_bytes(const tensor::Device& device) {
+  tensor::synchronize(device);
+  return device.accelerator().memory(device).used;
 }
 
 }  // namespace
 
 void warm_up(const plan::Plan& plan, const mesh::Coordinate& at, const tensor::Device& device) {
-  Mute tensor_ranks(at.tp, plan.shape.tp), context_ranks(at.cp, plan.shape.cp);
-  sharding::TensorGroup tensor_group;
-  sharding::ContextGroup context_group;
-  if (plan.shape.tp > 1) tensor_group = sharding::TensorGroup(tensor_ranks, plan.sequence_parallel());
-  if (plan.shape.cp > 1) context_group = sharding::ContextGroup(context_ranks);
-  model::Decoder::Options options;
-  options.seq_len = plan.resolved.batch.seq_len;
-  options.device = device;
-  options.dtype = model::dtype_of(plan.precision());
-  options.parallel = {&tensor_group, &context_group};
-  const auto activations = plan.saved_activations() == shape::SavedActivations::none ? shape::SavedActivations::all
-                                                                                     : plan.saved_activations();
   try {
-    const model::Tokens tokens = tokens_of(plan, context_group, device);
-    const tensor::Tensor x_mD = tensor::zeros({plan.rows(at), plan.model().hidden}, tensor::TensorType(options.dtype, device));
+    const Microbatch microbatch(plan, at, device);
     for (const int segment : segments_of(plan, at)) {
-      const model::Decoder one(plan.model(), segment, segment + 1, options);
-      pass_through(one, segment == 0 ? tensor::Tensor() : x_mD, tokens, activations);
+      const model::Decoder one = microbatch.decoder(segment);
+      microbatch.pass(one, segment).backward();
     }
     add_up(device);
     tensor::synchronize(device);
   } catch (const std::bad_alloc&) {
   }
+}
+
+ProvedMemory prove_microbatch(const plan::Plan& plan, const mesh::Coordinate& at, const tensor::Device& device,
+                              std::int64_t reserved) {
+  const int grid_rank = plan.program.grid_rank(at.pp, at.dp);
+  const plan::Memory memory = plan::memory_in(plan, grid_rank, plan::Room::Where::gpu);
+  ProvedMemory proved;
+  proved.planned = memory.with_saving() - memory.program;
+  warm_up(plan, at, device);  // what libraries take is there from here on
+  device.accelerator().begin_peaks(device);
+  const std::int64_t before = used_bytes(device);
+  try {
+    const Microbatch microbatch(plan, at, device);
+    for (const int segment : segments_of(plan, at)) {
+      const model::Decoder one = microbatch.decoder(segment);
+      std::int64_t own = 0;
+      {
+        const Pass pass = microbatch.pass(one, segment);
+        own = used_bytes(device) - before;
+      }
+      const std::int64_t operation = plan::gpu_operation_bytes(plan, at, segment);
+      const auto beside = hold(proved.planned - operation - own, device), more = hold(reserved, device);
+      microbatch.pass(one, segment).backward();
+      tensor::synchronize(device);
+    }
+    proved.suffices = true;
+  } catch (const std::bad_alloc&) {
+    tensor::synchronize(device);
+  }
+  proved.peak = device.accelerator().memory(device).used_peak - before - reserved;
+  device.accelerator().begin_peaks(device);
+  return proved;
 }
 
 }  // namespace troika::train

@@ -1,6 +1,8 @@
 // What a device does for the first time, done before there are messages beside it.
 #pragma once
 
+#include <cstdint>
+
 #include "mesh/mesh.h"
 #include "plan/plan.h"
 #include "tensor/tensor.h"
@@ -14,5 +16,15 @@ namespace troika::train {
 // Without room it ends early; the run then says what it lacks. Not warmed are adapters, and the norm and the update, which come
 // first when no message is under way.
 void warm_up(const plan::Plan& plan, const mesh::Coordinate& at, const tensor::Device& device);
+
+// What a GPU was seen to have room for.
+struct ProvedMemory {
+  bool suffices = false;
+  std::int64_t planned = 0, peak = 0;  // of tensors: in the plan, and what they took at most
+};
+// The same microbatch once more, while memory is held beside it until the rank has what the plan says that it holds when the
+// microbatch's operations run, and `reserved` bytes besides. The peaks of the device's pool count from its end on.
+ProvedMemory prove_microbatch(const plan::Plan& plan, const mesh::Coordinate& at, const tensor::Device& device,
+                              std::int64_t reserved);
 
 }  // namespace troika::train

@@ -82,12 +82,12 @@ class Shell:
         self.pid, self.terminal = pty.fork()
         if self.pid == 0:
             try:
+                fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 60, 160, 0, 0))  # before the shell asks for it
                 os.chdir(os.path.join(folder, "work"))
                 os.execvpe(words[0], words, {"HOME": home, "TERM": "xterm", "LC_ALL": "C.UTF-8", "TOLD": self.told,
                                              "PATH": os.path.dirname(troika) + ":" + os.environ["PATH"]})
             finally:
                 os._exit(127)
-        fcntl.ioctl(self.terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 60, 160, 0, 0))
         self.line()  # the shell reads keys
 
     def prepare(self, name, folder, home, troika):

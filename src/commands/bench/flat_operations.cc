@@ -26,20 +26,14 @@ Body add_body(const StepShapes& s, std::int64_t P) {
 Body add_on_grid_body(const StepShapes& s, std::int64_t P) {
   const tensor::Tensor sum = tensor::zeros({P}, {tensor::Dtype::int64, s.device}), leaf = normal_numbers({P}, s.device);
   const tensor::Tensor largest = tensor::zeros({1}, {tensor::Dtype::int32, s.device});
-  const auto body = [=](auto function) {
-    return [=, sum = sum.clone()] {
-      function(sum, leaf, 40, kernels::Into::sum, largest);
-      return std::vector{sum};
-    };
+  return [=] {
+    kernels::add_on_grid(sum, leaf, {{P, 40}}, kernels::Into::sum, largest);
+    return std::vector{sum};
   };
-  return body(kernels::add_on_grid);
 }
 
 Body squares_body(const StepShapes& s, std::int64_t P) {
-  const auto body = [x = normal_numbers({P}, s.device)](auto function) {
-    return [=] { return std::vector{tensor::Tensor(function(x, shape::norm_chunk))}; };
-  };
-  return body(kernels::chunk_squares);
+  return [=, x = normal_numbers({P}, s.device)] { return std::vector{kernels::chunk_squares(x, {P}, shape::norm_chunk)}; };
 }
 
 Body adamw_body(const StepShapes& s, std::int64_t P) {
@@ -48,16 +42,11 @@ Body adamw_body(const StepShapes& s, std::int64_t P) {
   const tensor::Tensor parameter = normal_numbers({P}, s.device), gradient = normal_numbers({P}, s.device);
   const tensor::Tensor m = normal_numbers({P}, s.device), v = tensor::ones({P}, s.device);
   const tensor::TensorType half{s.dtype, s.device};
-  const auto body = [=](auto function) {
-    const tensor::Tensor rounded = half.dtype == tensor::Dtype::fp32 ? tensor::Tensor() : tensor::empty({P}, half);
-    return [=, parameter = parameter.clone(), m = m.clone(), v = v.clone()] {
-      function(settings, kernels::AdamWTensors{parameter, gradient, m, v, rounded});
-      return std::vector{parameter, m, v};
-    };
+  const tensor::Tensor rounded = half.dtype == tensor::Dtype::fp32 ? tensor::Tensor() : tensor::empty({P}, half);
+  return [=] {
+    kernels::adamw(settings, {{P, weight_decay}}, {parameter, gradient, m, v, rounded});
+    return std::vector{parameter, m, v};
   };
-  return body([=](const kernels::AdamW& a, const kernels::AdamWTensors& tensors) {
-    kernels::adamw(a, {{P, weight_decay}}, tensors);
-  });
 }
 
 // How many segments have so many parameters.

@@ -30,36 +30,28 @@ struct Weight {
 Body product_body(const Weight& weight) {
   const tensor::Tensor x_MI = weight.x(), w_OI = weight.values();
   const tensor::Tensor bias_O = weight.biased ? weight.s.normal({weight.O}) : tensor::Tensor();
-  const auto body = [=](auto function) { return [=] { return std::vector{function(x_MI, w_OI, bias_O)}; }; };
-  return body(kernels::linear_forward);
+  return [=] { return std::vector{kernels::linear_forward(x_MI, w_OI, bias_O)}; };
 }
 
 Body input_body(const Weight& weight) {
   const tensor::Tensor dy_MO = weight.dy(), w_OI = weight.values();
-  const auto body = [=](auto function) { return [=] { return std::vector{function(dy_MO, w_OI)}; }; };
-  return body(kernels::linear_backward_input);
+  return [=] { return std::vector{kernels::linear_backward_input(dy_MO, w_OI)}; };
 }
 
 Body weight_body(const Weight& weight) {
   const tensor::Tensor dy_MO = weight.dy(), x_MI = weight.x();
-  const auto body = [=](auto function) {
-    return [=, dw_OI = weight.gradient()] {
-      function(dy_MO, x_MI, dw_OI);
-      return std::vector{dw_OI};
-    };
+  return [=, dw_OI = weight.gradient()] {
+    kernels::linear_backward_weight(dy_MO, x_MI, dw_OI);
+    return std::vector{dw_OI};
   };
-  return body(kernels::linear_backward_weight);
 }
 
 Body bias_body(const Weight& weight) {
   const tensor::Tensor dy_MO = weight.dy();
-  const auto body = [=](auto function) {
-    return [=, dbias_O = tensor::empty({weight.O}, weight.s.device)] {
-      function(dy_MO, dbias_O);
-      return std::vector{dbias_O};
-    };
+  return [=, dbias_O = tensor::empty({weight.O}, weight.s.device)] {
+    kernels::linear_backward_bias(dy_MO, dbias_O);
+    return std::vector{dbias_O};
   };
-  return body(kernels::linear_backward_bias);
 }
 
 std::vector<Weight> weights_of(const StepShapes& s) {

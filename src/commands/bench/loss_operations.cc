@@ -26,9 +26,10 @@ std::vector<tensor::Tensor> run(const LossInputs& in, const tensor::Tensor& dw_v
                 : kernels::output_loss_forward(in.x_MD, in.w_vD, in.targets_M, 0, &saved);
   const tensor::Tensor sum_2 = kernels::output_loss_sum(whole, in.targets_M);
   const tensor::Tensor dx_MD = kernels::output_loss_backward_input(in.w_vD, in.targets_M, 0, whole.lse_M, scale, saved);
+  if (gradients) return {sum_2.narrow(0, 0, 1), dx_MD, saved.dw_vD};
   kernels::output_loss_backward_weight(
       in.x_MD, saved, shape::rows_of_table_piece(D),
-      [&](std::int64_t first, std::int64_t count) { return dw_vD.narrow(0, first, count); });
+      [&](std::int64_t first, std::int64_t count) { return tensor::Destination{dw_vD.narrow(0, first, count)}; });
   return {sum_2.narrow(0, 0, 1), dx_MD, dw_vD};
 }
 

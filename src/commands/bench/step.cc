@@ -20,6 +20,7 @@
 #include "data/samples.h"
 #include "host/memory.h"
 #include "model/dtype_of.h"
+#include "plan/memory_check.h"
 #include "rendezvous/identity.h"
 #include "shape/layout.h"
 #include "tensor/accelerator.h"
@@ -76,7 +77,7 @@ config::Resolved resolve(config::Settings s, int world) {
   return resolved;
 }
 
-StepReport report_of(const plan::Plan& plan) {
+StepReport report_of(const plan::Plan& plan, const tensor::Device& device) {
   StepReport r;
   const config::Batch& batch = plan.resolved.batch;
   r.model = plan.model().preset;
@@ -87,8 +88,10 @@ StepReport report_of(const plan::Plan& plan) {
   r.batch = batch.global;
   r.micro_batch = batch.micro;
   r.seq_len = batch.seq_len;
-  r.work = work_of(plan.model(), plan.precision(), batch.global, batch.seq_len);
-  for (const plan::Memory& memory : plan.memory) r.planned_bytes = std::max(r.planned_bytes, memory.total());
+  r.work = work_of(plan.model(), plan.trained, plan.precision(), batch.global, batch.seq_len);
+  const auto where = device.is_cpu() ? plan::Room::Where::host : plan::Room::Where::gpu;
+  for (std::size_t rank = 0; rank < plan.memory.size(); ++rank)
+    r.planned_bytes = std::max(r.planned_bytes, plan::memory_in(plan, static_cast<int>(rank), where).total());
   return r;
 }
 
@@ -109,7 +112,7 @@ class Measurement {
 
   // The ranks measure the rates at the same time, since they share memory and caches when they train as well.
   void finish(const plan::Plan& plan, comm::Channel& world, const tensor::Device& device, double seconds) {
-    report_ = report_of(plan);
+    report_ = report_of(plan, device);
     report_.step_seconds = seconds_;
     note_device(device);
     const auto peak = static_cast<double>(host::process_memory().peak_resident_bytes);
@@ -159,7 +162,9 @@ class Measurement {
 
 int run_bench_step(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
   StepArguments a = parse_bench_step(arguments, environment);
-  config::take_precision_of_device(&a.parsed, train::usable_gpus(a.parsed.settings.train.device));
+  const int gpus = train::usable_gpus(a.parsed.settings.train.device);
+  config::take_precision_of_device(&a.parsed, gpus);
+  config::take_sums_of_device(&a.parsed, gpus);
   train::RunRequest request;
   request.identity = rendezvous::identify(environment);
   request.resolved = resolve(a.parsed.settings, request.identity.world_size);

@@ -8,21 +8,34 @@
 #include "base/statistics.h"
 #include "base/units.h"
 #include "commands/bench/timing.h"
+#include "shape/adapter.h"
 #include "shape/layout.h"
+#include "shape/segment_costs.h"
 
 namespace troika::commands {
 
-StepWork work_of(const config::ModelSettings& model, config::Precision precision, std::int64_t sequences,
-                 std::int64_t seq_len) {
-  double multiplied = 0, all = 0;
-  for (const shape::ParameterInfo& info : shape::all_parameters(model)) {
-    const auto elements = static_cast<double>(info.elements());
-    all += elements;
-    if (!info.looked_up_only) multiplied += elements;
-  }
+StepWork work_of(const config::ModelSettings& model, const shape::Trained& trained, config::Precision precision,
+                 std::int64_t sequences, std::int64_t seq_len) {
   const auto T = static_cast<double>(seq_len), B = static_cast<double>(sequences);
-  const auto width = static_cast<double>(model.layers * model.heads * model.head_dim);
-  return {6 * multiplied * B * T + 3 * 2 * width * T * T * B, (precision == config::Precision::fp32 ? 28 : 30) * all};
+  const int head = shape::segment_count(model) - 1, first = shape::first_trained_segment(model, trained);
+  const double update_bytes = precision == config::Precision::fp32 ? 28 : 30;
+  StepWork work;
+  const auto add = [&](const std::vector<shape::ParameterInfo>& parameters, int segment, bool own) {
+    for (const shape::ParameterInfo& info : parameters) {
+      const auto elements = static_cast<double>(info.elements());
+      if (own) work.update_bytes += update_bytes * elements;
+      if (info.looked_up_only) continue;
+      const bool backward = (segment == 0 ? head : segment) >= first;  // a tied table is multiplied by the head
+      work.flops += 2 * elements * B * T * (1 + (backward ? 1 : 0) + (own ? 1 : 0));
+    }
+  };
+  for (int segment = 0; segment <= head; ++segment) {
+    add(shape::segment_parameters(model, segment), segment, trained.own(segment));
+    if (shape::has_adapters(trained.lora)) add(shape::adapter_parameters(model, trained.lora, segment), segment, true);
+    if (segment > 0 && segment < head)
+      work.flops += 2 * static_cast<double>(model.heads * model.head_dim) * T * T * B * (segment >= first ? 3 : 1);
+  }
+  return work;
 }
 
 double ideal_seconds(const StepWork& work, const MachineRates& rates) {
@@ -83,14 +96,15 @@ std::string to_text(const StepReport& r) {
                       ideal_seconds(r.work, r.rates), r.rates.gemm_flops_per_second / 1e9,
                       r.rates.triad_bytes_per_second / 1e9, 100 * r.share_of_ideal());
   text += fmt::format("  first step  ended {:.2f} s after the process started\n", r.first_step_seconds);
-  text += fmt::format("  memory      {} resident at most in one rank, {} planned\n",
-                      base::format_bytes(r.peak_resident_bytes), base::format_bytes(r.planned_bytes));
+  const std::string planned = fmt::format(", {} planned", base::format_bytes(r.planned_bytes));
+  text += fmt::format("  memory      {} resident at most in one rank{}\n", base::format_bytes(r.peak_resident_bytes),
+                      r.device.empty() ? planned : "");
   if (r.device.empty()) return text;
   text += fmt::format("  host        {:.4f} s until a step is queued, then {:.4f} s until the device has done it\n",
                       median_after_first(r.queued_seconds), median_after_first(r.awaited_seconds));
-  text += fmt::format("  device      {} allocated at most, {} reserved, {} planned; {}\n",
+  text += fmt::format("  device      {} allocated at most, {} reserved{}; {}\n",
                       base::format_bytes(r.device_used_peak_bytes), base::format_bytes(r.device_reserved_peak_bytes),
-                      base::format_bytes(r.planned_bytes), r.device);
+                      planned, r.device);
   return text;
 }
 

@@ -14,6 +14,7 @@
 #include "gpu/code.h"
 #include "host/cores.h"
 #include "host/nvidia.h"
+#include "machine/accelerators.h"
 #include "plan/device_check.h"
 #include "planner/open_layout.h"
 #include "rendezvous/identity.h"
@@ -98,6 +99,11 @@ std::optional<config::ParsedSettings> settings_of(const LaunchOptions& options, 
   return config::parse_settings(call.words, environment, call.last().flags());
 }
 
+std::vector<host::NvidiaNeighbours> gpus_with(const Environment& environment) {
+  const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
+  return visible == environment.end() ? host::nvidia_neighbours(std::nullopt) : host::nvidia_neighbours(visible->second);
+}
+
 // Where it may be a GPU without /dev/nvidia* (WSL, Jetson), only the ranks know.
 bool computes_on_processor(const config::Settings& settings) {
   const bool maybe_gpu = host::nvidia_devices().value_or(1) > 0;
@@ -108,17 +114,25 @@ bool computes_on_processor(const config::Settings& settings) {
 // The ranks are this program, so they can use what it can.
 void check_device(const LaunchOptions& options, const config::Settings& settings, const Environment& environment) {
   using Build = plan::CudaHere::Build;
-  plan::check_device(settings.train.device, {options.nproc_per_node, settings.comm.backend},
-                     {gpu::has_device_code() ? Build::with_cuda : Build::without_cuda, host::nvidia_driver(), devices_of_ranks(environment),
-                      host::nvidia_driver_version(), gpu::cuda_of_code});
+  plan::CudaHere here;
+  here.build = gpu::has_device_code() ? Build::with_cuda : Build::without_cuda;
+  here.driver = host::nvidia_driver();
+  here.devices = devices_of_ranks(environment);
+  here.driver_version = host::nvidia_driver_version();
+  here.cuda = gpu::cuda_of_code;
+  std::vector<std::string> models;
+  for (const host::NvidiaNeighbours& gpu : gpus_with(environment)) models.push_back(gpu.model);
+  if (const auto lack = machine::lack_of_cards(models)) {
+    here.devices = 0;
+    here.missing = *lack;
+  }
+  plan::check_device(settings.train.device, {options.nproc_per_node, settings.comm.backend}, here);
 }
 
 // Of each local rank's GPU (gpu::pick_device); empty where one is not known.
 std::vector<host::NvidiaNeighbours> gpus_of_ranks(int ranks, const std::string& device,
                                                   const Environment& environment) {
-  const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
-  const auto all =
-      visible == environment.end() ? host::nvidia_neighbours(std::nullopt) : host::nvidia_neighbours(visible->second);
+  const auto all = gpus_with(environment);
   std::int64_t numbered = -1;  // cuda:N
   if (const auto colon = device.find(':'); colon != std::string::npos)
     base::parse_int(device.substr(colon + 1), &numbered);

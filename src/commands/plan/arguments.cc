@@ -147,14 +147,17 @@ planner::Question question_of(const PlanArguments& a, const config::Environment&
   q.world = on_cores ? q.cluster.host_count() * std::max(1, q.ranks_per_host) : q.cluster.device_count();
   const bool halves = std::all_of(q.cluster.hosts.begin(), q.cluster.hosts.end(),
                                   [](const machine::Host& host) { return host.rates.bf16.flops_per_second > 0; });
-  if (!on_cores && !a.parsed.states_precision && halves) q.settings.precision.compute = config::Precision::bf16;
+  const bool states_precision = a.parsed.any_place_states("precision.compute");
+  if (!on_cores && !states_precision && halves) q.settings.precision.compute = config::Precision::bf16;
+  if (!on_cores && !a.parsed.any_place_states("parallel.reproducible"))
+    q.settings.parallel.reproducible = config::Reproducible::layout;
   q.settings.model.vocab = plan::vocabulary_of(q.settings);
   if (!on_cores && q.settings.comm.backend == config::Backend::automatic)
     q.settings.comm.backend = config::Backend::nccl;
   q.fixed = planner::fixed_by(a.parsed.stated, q.settings);
   const std::optional<std::int64_t>& stated = q.settings.batch.global_batch_size;
   q.global = stated ? *stated : planner::resolve_somehow(q.settings, q.fixed, q.world).batch.global;
-  if (q.settings.precision.compute != config::Precision::fp32 || (!on_cores && a.parsed.states_precision))
+  if (q.settings.precision.compute != config::Precision::fp32 || (!on_cores && states_precision))
     q.fixed.precision = q.settings.precision.compute;
   q.top = static_cast<int>(a.top);
   return q;

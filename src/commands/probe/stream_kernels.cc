@@ -25,7 +25,7 @@ struct Stream {
 KernelBody leaf_on_grid(const Operands& operands, std::int64_t P, kernels::Into into) {
   const tensor::Tensor leaf = operands.random_float({P}), sum = tensor::zeros({P}, leaf.type().of(tensor::Dtype::int64));
   const tensor::Tensor largest = tensor::zeros({1}, leaf.type().of(tensor::Dtype::int32));
-  return [=] { kernels::add_on_grid(sum, leaf, grid_shift, into, largest); };
+  return [=] { kernels::add_on_grid(sum, leaf, {{P, grid_shift}}, into, largest); };
 }
 
 KernelBody adamw_step(const Operands& operands, std::int64_t P, config::Precision precision) {
@@ -54,11 +54,11 @@ std::vector<Stream> gradient_streams() {
           {"sum to fp32", 1, 8 + 4,
            [](const Operands& o, std::int64_t P) {
              const tensor::Tensor x = o.random_float({P}), sum = integers_of(x);
-             return [=] { kernels::from_integers(sum, grid_shift, x); };
+             return [=] { kernels::from_integers(sum, {{P, grid_shift}}, x); };
            }},
           {"squares of the sum", 1, 8, [](const Operands& o, std::int64_t P) {
              const tensor::Tensor sum = integers_of(o.random_float({P}));
-             return [=] { kernels::integer_chunk_squares(sum, grid_shift, shape::norm_chunk); };
+             return [=] { kernels::integer_chunk_squares(sum, {{P, grid_shift}}, shape::norm_chunk); };
            }}};
 }
 

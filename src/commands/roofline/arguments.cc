@@ -19,8 +19,8 @@ config::FlagTable roofline_flags(RooflineArguments& a) {
   table.add("kernels", a.kernels, "Print the kernels that PyTorch's columns count.").alone();
   table.settings({"model.preset", "batch.seq_len", "batch.micro_batch_size", "batch.global_batch_size"});
   table.paragraph(
-      "Counts, measures nothing and needs no device. The model computes in bf16 unless --precision.compute says\n"
-      "otherwise. docs/gpu.md says what is counted.");
+      "Counts, measures nothing and needs no device. The model computes in bf16, and gradients add\n"
+      "up as --reproducible layout has it, unless these are stated. docs/gpu.md names what is counted.");
   return table;
 }
 
@@ -28,6 +28,7 @@ RooflineArguments parse_roofline(const std::vector<std::string>& words, const co
   RooflineArguments a;
   a.parsed = config::parse_settings(words, environment, roofline_flags(a));
   if (!a.parsed.states("precision.compute")) a.parsed.settings.precision.compute = config::Precision::bf16;
+  if (!a.parsed.states("parallel.reproducible")) a.parsed.settings.parallel.reproducible = config::Reproducible::layout;
   return a;
 }
 

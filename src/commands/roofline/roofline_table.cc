@@ -141,11 +141,13 @@ Counts counts_of(const config::Resolved& resolved) {
   microbatch.B = batch.micro;
   microbatch.T = batch.seq_len;
   microbatch.precision = resolved.settings.precision.compute;
+  const bool floats = config::adds_in_floats(resolved.settings.parallel.reproducible);
+  const shape::Addition addition = floats ? shape::Addition::floats : shape::Addition::integers;
   return {microbatch,
           {model, batch.micro * batch.seq_len, batch.microbatches_per_rank},
           shape::block_operations(model, microbatch),
           shape::outer_operations(model, microbatch),
-          shape::update_operations(shape::summed_elements(model, batch.microbatches_per_rank), microbatch.precision)};
+          shape::update_operations(shape::summed_elements(model, batch.microbatches_per_rank, addition), microbatch.precision)};
 }
 
 std::string steps_line(const char* what, const Ways& step, std::size_t way, double tokens) {

@@ -12,6 +12,7 @@
 #include "commands/serve/refusal_texts.h"
 #include "commands/serve/routes.h"
 #include "config/config.h"
+#include "host/nvidia_neighbours.h"
 #include "mesh/mesh.h"
 #include "planner/column.h"
 #include "planner/estimate.h"
@@ -34,11 +35,17 @@ bool trains_on_cores(const config::Settings& settings) {
   return kind == config::DeviceKind::cpu || kind == config::DeviceKind::automatic;
 }
 
+std::string model_of_gpus() {
+  const auto all = host::nvidia_neighbours(std::nullopt);
+  if (all.empty()) throw base::ConfigError(base::say(refusal_texts.no_gpu));
+  return all.front().model;
+}
+
 planner::ThisMachine machine_like(const plan::Plan& plan, int hosts, int ranks_per_host,
                                   const config::Environment& environment) {
   planner::ThisMachine here = trains_on_cores(plan.settings())
                                   ? planner::this_machine(planner::machine_file(environment))
-                                  : planner::accelerators_of_this_machine(ranks_per_host);
+                                  : planner::accelerators_of_this_machine(model_of_gpus(), ranks_per_host);
   if (here.cluster.hosts.empty()) throw base::ConfigError(base::say(refusal_texts.no_host));
   here.cluster.hosts.resize(1);
   here.cluster.pairs.clear();

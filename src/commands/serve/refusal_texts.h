@@ -62,6 +62,7 @@ struct RefusalTexts {
       "第 {} 步的时间线超过了页面能读取的大小；`troika timeline` 可将其合并"};
   base::Bilingual no_sweep_file = {"'{}' is no file that a sweep has written", "“{}”不是扫描写出的文件"};
   base::Bilingual no_host = {"the machine file names no host", "机器文件中没有主机"};
+  base::Bilingual no_gpu = {"this machine shows no NVIDIA device", "本机没有可见的 NVIDIA 设备"};
   base::Bilingual no_config = {"{} has no config.yaml", "{} 中没有 config.yaml"};
 
   // Of what is started.

@@ -27,7 +27,9 @@ static bool speaks(const rendezvous::Identity& identity) {
 
 int run_train(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
   config::ParsedSettings parsed = config::parse_settings(arguments, environment);
-  config::take_precision_of_device(&parsed, train::usable_gpus(parsed.settings.train.device));
+  const int gpus = train::usable_gpus(parsed.settings.train.device);
+  config::take_precision_of_device(&parsed, gpus);
+  config::take_sums_of_device(&parsed, gpus);
   train::RunRequest request;
   request.identity = rendezvous::identify(environment);
   const FirstUserSignal first = first_user_signal(environment);

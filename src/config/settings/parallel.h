@@ -113,8 +113,8 @@ struct ParallelSettings {
     t.add("overlap", &M::overlap, "Overlap collectives on parameters and gradients with computation.")
         .flags({"overlap"});
     t.add("reproducible", &M::reproducible,
-          "run: bit-identical results in every layout where possible; bits: refuse a layout where it is not; off: no "
-          "attempt.")
+          "run: bit-identical results in every layout where possible; bits: refuse a layout where it is not; layout: "
+          "bit-identical in the same layout; off: no attempt.")
         .flags({"reproducible"});
   }
 };

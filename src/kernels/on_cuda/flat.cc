@@ -12,8 +12,10 @@ namespace {
 
 std::uint32_t* bits_of(const Largest& largest) { return static_cast<std::uint32_t*>(data_of(largest)); }
 
-tensor::Tensor empty_squares(const tensor::Tensor& x, std::int64_t chunk) {
-  return tensor::empty({(x.elements() + chunk - 1) / chunk}, x.type().of(tensor::Dtype::fp64));
+dispatch::GridStretches shifts_of(const GridStretches& stretches) {
+  dispatch::GridStretches list;
+  for (const auto& [count, shift] : stretches) list.push_back({count, shift});
+  return list;
 }
 
 }  // namespace
@@ -29,10 +31,11 @@ void add_into(const tensor::Tensor& sum, const tensor::Tensor& other) {
   dispatch::add_into(OnDevice(sum), sum.elements(), sum.data<float>(), other.data<float>());
 }
 
-tensor::Tensor chunk_squares(const tensor::Tensor& x, std::int64_t chunk) {
-  tensor::Tensor squares = empty_squares(x, chunk);
-  dispatch::chunk_squares(OnDevice(x), x.elements(), x.data<float>(), chunk, squares.data<double>());
-  return squares;
+void chunk_squares(const tensor::Tensor& x, const std::vector<std::int64_t>& stretches, std::int64_t chunk,
+                   const tensor::Tensor& squares) {
+  std::vector<cuda::Stretch<float>> list;
+  for (const std::int64_t count : stretches) list.push_back({count});
+  dispatch::chunk_squares(OnDevice(x), list, x.data<float>(), chunk, squares.data<double>());
 }
 
 tensor::Tensor bits_sum(const tensor::Tensor& x) {
@@ -41,12 +44,16 @@ tensor::Tensor bits_sum(const tensor::Tensor& x) {
   return sum;
 }
 
-void adamw(const AdamW& settings, double weight_decay, const AdamWTensors& tensors) {
+void adamw(const AdamW& settings, const std::vector<DecayStretch>& stretches, const AdamWTensors& tensors) {
   const auto& [parameter, gradient, m, v, rounded] = tensors;
-  const auto numbers = adamw_numbers<cuda::AdamWNumbers>(settings, weight_decay);
-  const cuda::AdamWState state{parameter.data<float>(), gradient.data<float>(), m.data<float>(),
-                               v.data<float>()};
-  dispatch::adamw(OnDevice(parameter), numbers, parameter.elements(), state,
+  std::vector<cuda::Stretch<float>> list;  // neighbours of equal decay are one
+  for (const DecayStretch& stretch : stretches) {
+    const float decay = decay_factor(settings, stretch.weight_decay);
+    if (list.empty() || list.back().value != decay) list.push_back({0, decay});
+    list.back().count += stretch.count;
+  }
+  const cuda::AdamWState state{parameter.data<float>(), gradient.data<float>(), m.data<float>(), v.data<float>()};
+  dispatch::adamw(OnDevice(parameter), adamw_numbers<cuda::AdamWNumbers>(settings), list, state,
                   rounded.defined() ? dtype_of(rounded) : tensor::Dtype::fp32, data_of(rounded));
 }
 
@@ -54,16 +61,17 @@ void round_into(const tensor::Tensor& master, const tensor::Tensor& rounded) {
   dispatch::round_into(OnDevice(master), master.elements(), master.data<float>(), dtype_of(rounded), rounded.data());
 }
 
-void round_to_grid(const tensor::Tensor& x, int shift, const Largest& largest) {
-  dispatch::round_to_grid(OnDevice(x), x.elements(), x.data<float>(), shift, bits_of(largest));
+void round_to_grid(const tensor::Tensor& x, const GridStretches& stretches, const Largest& largest) {
+  dispatch::round_to_grid(OnDevice(x), shifts_of(stretches), x.data<float>(), bits_of(largest));
 }
 
-void add_on_grid(const tensor::Tensor& sum, const tensor::Tensor& x, int shift, Into into, const Largest& largest) {
+void add_on_grid(const tensor::Tensor& sum, const tensor::Tensor& x, const GridStretches& stretches, Into into,
+                 const Largest& largest) {
   auto* const integers = sum.data<std::int64_t>();
   if (into == Into::fresh)
-    dispatch::set_integers(OnDevice(x), x.elements(), integers, x.data<float>(), shift, bits_of(largest));
+    dispatch::set_integers(OnDevice(x), shifts_of(stretches), integers, x.data<float>(), bits_of(largest));
   else
-    dispatch::add_integers(OnDevice(x), x.elements(), integers, x.data<float>(), shift, bits_of(largest));
+    dispatch::add_integers(OnDevice(x), shifts_of(stretches), integers, x.data<float>(), bits_of(largest));
 }
 
 void add_rows_on_grid(const MatrixPart& sum, const tensor::Tensor& row_r, const tensor::Tensor& x_rD, int shift,
@@ -74,14 +82,13 @@ void add_rows_on_grid(const MatrixPart& sum, const tensor::Tensor& row_r, const 
                              sum.elements.data<std::int64_t>(), x.data<float>(), shift, bits_of(largest));
 }
 
-void from_integers(const tensor::Tensor& sum, int shift, const tensor::Tensor& x) {
-  dispatch::from_integers(OnDevice(x), sum.elements(), sum.data<std::int64_t>(), shift, x.data<float>());
+void from_integers(const tensor::Tensor& sum, const GridStretches& stretches, const tensor::Tensor& x) {
+  dispatch::from_integers(OnDevice(x), shifts_of(stretches), sum.data<std::int64_t>(), x.data<float>());
 }
 
-tensor::Tensor integer_chunk_squares(const tensor::Tensor& sum, int shift, std::int64_t chunk) {
-  tensor::Tensor squares = empty_squares(sum, chunk);
-  dispatch::integer_chunk_squares(OnDevice(sum), sum.elements(), sum.data<std::int64_t>(), shift, chunk, squares.data<double>());
-  return squares;
+void integer_chunk_squares(const tensor::Tensor& sum, const GridStretches& stretches, std::int64_t chunk,
+                           const tensor::Tensor& squares) {
+  dispatch::integer_chunk_squares(OnDevice(sum), shifts_of(stretches), sum.data<std::int64_t>(), chunk, squares.data<double>());
 }
 
 }  // namespace troika::kernels::on_cuda

@@ -79,16 +79,19 @@ NamedRows embedding_backward_weight(const tensor::Tensor& dx_MD, const tensor::T
 void linear_backward_bias(const tensor::Tensor& dy_MO, const tensor::Tensor& dbias_O);
 
 void add_into(const tensor::Tensor& sum, const tensor::Tensor& other);
-tensor::Tensor chunk_squares(const tensor::Tensor& x, std::int64_t chunk);
+void chunk_squares(const tensor::Tensor& x, const std::vector<std::int64_t>& stretches, std::int64_t chunk,
+                   const tensor::Tensor& squares);
 tensor::Tensor bits_sum(const tensor::Tensor& x);
-void adamw(const AdamW& settings, double weight_decay, const AdamWTensors& tensors);
+void adamw(const AdamW& settings, const std::vector<DecayStretch>& stretches, const AdamWTensors& tensors);
 void round_into(const tensor::Tensor& master, const tensor::Tensor& rounded);
 
-void round_to_grid(const tensor::Tensor& x, int shift, const Largest& largest);
-void add_on_grid(const tensor::Tensor& sum, const tensor::Tensor& x, int shift, Into into, const Largest& largest);
+void round_to_grid(const tensor::Tensor& x, const GridStretches& stretches, const Largest& largest);
+void add_on_grid(const tensor::Tensor& sum, const tensor::Tensor& x, const GridStretches& stretches, Into into,
+                 const Largest& largest);
 void add_rows_on_grid(const MatrixPart& sum, const tensor::Tensor& row_r, const tensor::Tensor& x_rD, int shift,
                       const Largest& largest);
-void from_integers(const tensor::Tensor& sum, int shift, const tensor::Tensor& x);
-tensor::Tensor integer_chunk_squares(const tensor::Tensor& sum, int shift, std::int64_t chunk);
+void from_integers(const tensor::Tensor& sum, const GridStretches& stretches, const tensor::Tensor& x);
+void integer_chunk_squares(const tensor::Tensor& sum, const GridStretches& stretches, std::int64_t chunk,
+                           const tensor::Tensor& squares);
 
 }  // namespace troika::kernels::on_cuda

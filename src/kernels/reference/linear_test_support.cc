@@ -42,20 +42,6 @@ void linear_backward_weight(const at::Tensor& dy_MO, const at::Tensor& x_MI, con
   multiply_into_float(dw_OI, dy_MO.t(), x_MI);
 }
 
-void linear_backward_weight_add(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI) {
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 10)
-  if (dy_MO.is_cuda() && multiplies_halves(dy_MO)) {
-    at::Tensor sum = dw_OI;
-    at::addmm_out(sum, dw_OI, dy_MO.t(), x_MI, at::kFloat, 1, 1);
-    return;
-  }
-#endif
-  const at::Tensor more_OI = at::empty(dw_OI.sizes(), dw_OI.options());
-  multiply_into_float(more_OI, dy_MO.t(), x_MI);
-  at::Tensor dw = dw_OI;
-  dw.add_(more_OI);
-}
-
 void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O) {
   at::Tensor dbias = dbias_O;
   at::sum_out(dbias, to_float(dy_MO), at::IntArrayRef{0}, false);

@@ -62,7 +62,6 @@ at::Tensor linear_forward(const at::Tensor& x_MI, const at::Tensor& w_OI, const 
 void linear_forward_float(const at::Tensor& x_MI, const at::Tensor& w_OI, const at::Tensor& y_MO);
 at::Tensor linear_backward_input(const at::Tensor& dy_MO, const at::Tensor& w_OI);
 void linear_backward_weight(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI);
-void linear_backward_weight_add(const at::Tensor& dy_MO, const at::Tensor& x_MI, const at::Tensor& dw_OI);
 void linear_backward_bias(const at::Tensor& dy_MO, const at::Tensor& dbias_O);
 
 at::Tensor qk_norm_rope_forward(const at::Tensor& x_BTnH, const at::Tensor& w_H, double eps, const RopeTable& rope,
