@@ -52,7 +52,7 @@ class Vast {
 
 // Whether a device has room for so many bytes of buffers; the reason is shown where it has not.
 #define TROIKA_NEEDS_BYTES(bytes)                                                                                        \
-  if (const std::int64_t need = (bytes), free = test_runner().free_bytes(); free < need)                                 \
+  if (const std::int64_t need = (bytes), free = ::troika::cuda::test_runner().free_bytes(); free < need)                                 \
   GTEST_SKIP() << "needs " << need / 1000000 << " MB of the device's memory, and " << free / 1000000 << " MB are free"
 
 }  // namespace troika::cuda

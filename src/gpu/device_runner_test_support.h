@@ -18,6 +18,7 @@ class DeviceRunner final : public cuda::TestRunner {
   int run(const cuda::TestKernel& kernel) override;
   bool plants_faults() const override { return false; }
   std::int64_t free_bytes() const override;
+  const tensor::Device& device() const { return device_; }
 
  private:
   struct Mirror {
