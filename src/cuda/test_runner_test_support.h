@@ -41,8 +41,8 @@ inline constexpr std::size_t test_page_bytes = 4096;
 class TestRunner {
  public:
   virtual ~TestRunner() = default;
-  // A buffer that kernels may be given, wherever they point into it. pages: of those alone (data begins the first) the test writes and
-  // reads something; null: of all.
+  // A buffer that kernels may be given, wherever they point into it. pages: of those alone (data begins the first) the test writes
+  // and reads something; null: of all.
   virtual void watch(void* /*data*/, std::size_t /*bytes*/, const std::set<std::size_t>* /*pages*/) {}
   virtual void forget(void* /*data*/) {}
   // Returns when it is done: how many barriers a thread met at most, 0 where nobody counts.

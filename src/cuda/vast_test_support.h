@@ -50,9 +50,62 @@ class Vast {
   T* const data_;
 };
 
+inline constexpr std::int64_t beyond = std::int64_t{1} << 31;
+inline constexpr std::int64_t gigabyte = 1000000000;
+
+// M rows, three of which a test looks at: the first, one behind 2^31 elements of D a row, the last.
+struct ThreeRows {
+  ThreeRows(std::int64_t rows, std::int64_t D) : M(rows), at{0, beyond / D + 1, rows - 1} {}
+  std::int64_t M, at[3];
+
+  // The blocks that have these rows, where rows share blocks or blocks share a row in order. The last block may have less than
+  // the others, so a row may lie one before; few blocks have exact shares.
+  TestRun run() const {
+    return TestRun([*this](std::int64_t blocks) {
+      const std::int64_t before = blocks > 1056 ? 1 : 0;
+      std::set<std::int64_t> chosen;
+      for (const std::int64_t row : at) {
+        for (std::int64_t block = row * blocks / M - before; block <= ((row + 1) * blocks - 1) / M; ++block)
+          if (block >= 0 && block < blocks) chosen.insert(block);
+      }
+      return std::vector<std::int64_t>(chosen.begin(), chosen.end());
+    });
+  }
+  template <class T>
+  void give(Vast<T>& x, const Guarded<T>& rows) const {
+    const std::int64_t width = rows.size() / 3;
+    for (int i = 0; i < 3; ++i)
+      for (std::int64_t d = 0; d < width; ++d) x[at[i] * (x.size() / M) + d] = rows[i * width + d];
+  }
+  template <class T>
+  void expect(Vast<T>& x, const Guarded<T>& want, const char* name) const {
+    const std::int64_t width = want.size() / 3;
+    for (int i = 0; i < 3; ++i)
+      EXPECT_EQ(std::memcmp(&x[at[i] * (x.size() / M)], &want[i * width], static_cast<std::size_t>(width) * sizeof(T)), 0)
+          << name << ", row " << at[i];
+  }
+};
+
+// Rows of a vast buffer and the same in a small one. What is computed is poison at first.
+template <class T>
+struct Both {
+  Both(const ThreeRows& of, std::int64_t width) : rows(of), vast(of.M * width), small(3 * width) { rows.give(vast, small); }
+  Both(const ThreeRows& of, std::int64_t width, const char* name)
+      : rows(of), vast(of.M * width), small(normal<T>(name, 3 * width)) {
+    rows.give(vast, small);
+  }
+  void expect_equal(const char* name) {
+    rows.expect(vast, small, name);
+    EXPECT_TRUE(small.guards_are_whole()) << name;
+  }
+  const ThreeRows rows;
+  Vast<T> vast;
+  Guarded<T> small;
+};
+
 // Whether a device has room for so many bytes of buffers; the reason is shown where it has not.
-#define TROIKA_NEEDS_BYTES(bytes)                                                                                        \
-  if (const std::int64_t need = (bytes), free = ::troika::cuda::test_runner().free_bytes(); free < need)                                 \
+#define TROIKA_NEEDS_BYTES(bytes)                                                                        \
+  if (const std::int64_t need = (bytes), free = ::troika::cuda::test_runner().free_bytes(); free < need) \
   GTEST_SKIP() << "needs " << need / 1000000 << " MB of the device's memory, and " << free / 1000000 << " MB are free"
 
 }  // namespace troika::cuda

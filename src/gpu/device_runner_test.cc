@@ -1,5 +1,3 @@
-#include "gpu/device_runner_test_support.h"
-
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -7,6 +5,7 @@
 
 #include "base/error.h"
 #include "cuda/flat_dispatch.h"
+#include "gpu/device_runner_test_support.h"
 #include "gpu/nvidia_test_support.h"
 
 namespace troika::gpu {
@@ -22,8 +21,8 @@ class DeviceRunnerTest : public ::testing::Test {
     return made;
   }
   void add(std::int64_t count, float* sum, const float* other) {
-    cuda::dispatch::add_into(
-        [&](const auto& kernel) { runner.run(cuda::TestKernel(kernel, 1, {}, cuda::all_blocks)); }, count, sum, other);
+    cuda::dispatch::add_into([&](const auto& kernel) { runner.run(cuda::TestKernel(kernel, 1, {}, cuda::all_blocks)); }, count,
+                             sum, other);
   }
   const std::unique_ptr<Nvidia> gpus = stand_in_gpus();
   DeviceRunner runner{tensor::Device(*gpus, 1)};

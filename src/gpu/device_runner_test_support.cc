@@ -24,7 +24,8 @@ void DeviceRunner::copy(const Mirrors::value_type& mirror, Way way) const {
   const auto part = [&, begin = begin, &of = of](std::size_t first, std::size_t count) {
     const auto here_memory = std::make_shared<tensor::Memory>(reinterpret_cast<void*>(begin + first), count, tensor::Device());
     const auto bytes = static_cast<std::int64_t>(count);
-    const Tensor here(here_memory, 0, Dtype::uint8, {bytes}, {1}), there = of.there.narrow(0, static_cast<std::int64_t>(first), bytes);
+    const Tensor here(here_memory, 0, Dtype::uint8, {bytes}, {1}),
+        there = of.there.narrow(0, static_cast<std::int64_t>(first), bytes);
     if (way == Way::to_device) {
       there.copy_from(here);
     } else {
