@@ -10,6 +10,7 @@
 #   tools/gpu-check.sh --pack FILE.tar.gz   all that a machine with a GPU needs, without sources: at most 40 MB
 #
 #   --program FILE      troika [beside this script, else build/release/troika; --dry: build/release/troika-stand-in]
+#                       its lines about kernels need cuda_device_test beside it, which a build with tests has
 #   --libraries DIR     where it finds its libraries, before all else [lib beside this script; --dry: the stand-ins]
 #   --python FILE       a Python with torch and transformers, for the lines beside PyTorch [python3]
 #   --results DIR       results.txt, results.jsonl (an object for each line) and the log of each line [gpu-check-results]
@@ -60,6 +61,7 @@ if [ -z "$program" ]; then
 fi
 [ -x "$program" ] || die "$program is no program; build it, or name one with --program"
 program=$(realpath "$program")
+device_test=$(dirname "$program")/cuda_device_test
 if [ -z "$libraries" ]; then
   [ -d "$here/lib" ] && libraries=$here/lib
   [ -n "$dry" ] && libraries=$(dirname "$program")/tests/gpu/libraries
@@ -71,8 +73,12 @@ libraries_of() {
 }
 make_folder() { # make_folder DIR: what --pack packs
   mkdir -p "$1/lib" "$1/gpu-check"
-  cp "${original:-$program}" "$1/troika" && strip "$1/troika" 2> /dev/null
-  libraries_of "${original:-$program}" | while read -r library; do cp -L "$library" "$1/lib/"; done
+  cp "${original:-$program}" "$1/troika"
+  if [ -x "${original_test:-$device_test}" ]; then cp "${original_test:-$device_test}" "$1/cuda_device_test"; fi
+  strip "$1"/troika "$1"/cuda_device_test 2> /dev/null
+  for one in "$1"/troika "$1"/cuda_device_test; do
+    libraries_of "$one" 2> /dev/null
+  done | sort -u | while read -r library; do cp -L "$library" "$1/lib/"; done
   strip --strip-unneeded "$1"/lib/* 2> /dev/null
   cp "$here/gpu-check.sh" "$1/"
   cp "$here/gpu-check/torch_step.py" "$1/gpu-check/"
@@ -105,13 +111,15 @@ mkdir -p "$results/logs" || die "cannot make $results"
 results=$(realpath "$results")
 : > "$results/results.txt"
 : > "$results/results.jsonl"
-original=$program
-if [ -n "$libraries" ]; then  # for troika alone: other programs have libraries of their own
-  # shellcheck disable=SC2016
-  printf '#!/bin/sh\nLD_LIBRARY_PATH=%s${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} exec %s "$@"\n' \
-    "'$(realpath "$libraries")'" "'$program'" > "$scratch/troika"
-  chmod +x "$scratch/troika"
-  program=$scratch/troika
+original=$program original_test=$device_test
+if [ -n "$libraries" ]; then  # for these two alone: other programs have libraries of their own
+  for one in "$program" "$device_test"; do
+    # shellcheck disable=SC2016
+    printf '#!/bin/sh\nLD_LIBRARY_PATH=%s${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH} exec %s "$@"\n' \
+      "'$(realpath "$libraries")'" "'$one'" > "$scratch/$(basename "$one")"
+    chmod +x "$scratch/$(basename "$one")"
+  done
+  program=$scratch/$(basename "$program") device_test=$scratch/$(basename "$device_test")
 fi
 corpus=$scratch/corpus.txt
 corpus_to "$corpus"
@@ -408,7 +416,7 @@ lora() {
   bounded "$program" export "$scratch/reference" "$scratch/base"
   for device in cpu cuda; do
     rm -rf "$scratch/lora-$device"
-    bounded "$program" train --device "$device" --fp32 --model.path "$scratch/base" --lora.rank 4 --train.out "$scratch/lora-$device" \
+    bounded "$program" train --device "$device" --fp32 --model.path "$scratch/base" --lora.rank 4 --lora.dropout 0.1 --train.out "$scratch/lora-$device" \
       --train.steps "$steps" "${small[@]:6}"
   done
   bounded "$program" export "$scratch/lora-cuda" "$scratch/adapter"
@@ -437,6 +445,33 @@ no_device() {
 }
 wrong_number() {
   ends 2 'the last (device )?is cuda:' "$program" train --device cuda:99 --train.out "$scratch/wrong" --train.steps 2 "${small[@]}"
+}
+needs_device_test() {
+  [ -x "$original_test" ] || cannot "there is no $original_test"
+}
+tested() { # tested FILTER: kernels on the device
+  needs_device_test
+  bounded "$device_test" --device "$([ -n "$dry" ] && echo stand-in || echo cuda)" "--gtest_filter=$1" --gtest_brief=1 || return 1
+  prepared || told "$(grep -E '^\[  (PASSED|SKIPPED) ' "$results/logs/$this.log" | tail -n 2 | tr -d '[]' | xargs)"
+}
+small_shapes='Cuda*Parity.*-CudaVast*'
+sanitized_kernels() { # sanitized_kernels TOOL
+  needs_device_test
+  needs compute-sanitizer
+  bounded compute-sanitizer --tool "$1" --error-exitcode 9 --target-processes all "$device_test" --device cuda \
+    "--gtest_filter=$small_shapes" --gtest_brief=1 > "$scratch/$this.text" 2>&1 || {
+    grep -E '=========|Failure' "$scratch/$this.text" | head -n 40
+    fails "$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY|FAILED' "$scratch/$this.text" | tail -n 1 || echo "no summary")" || return 1
+  }
+  prepared || told "$(grep -E 'ERROR SUMMARY|RACECHECK SUMMARY' "$scratch/$this.text" | tail -n 1 | sed 's/=* *//')"
+}
+wide() { # wide PRECISION HEAD_WIDTH: blocks as wide as those of real models, beside fp32 on the CPU
+  local model=(--model.hidden 1024 --model.ffn 2048 --model.layers 2 --model.heads $((1024 / $2)) --model.head-dim "$2" --model.kv-heads 2
+    --global-batch-size 2 --data.packing true --recompute full)
+  [ -n "$dry" ] && model=(--model.kv-heads 1 --data.packing true --recompute full)
+  train cpu "wide-$2-cpu" --fp32 "${model[@]}"
+  train cuda "wide-$2" "--$1" "${model[@]}"
+  near "wide-$2" "wide-$2-cpu" 0.02
 }
 sanitized() { # sanitized TOOL
   needs compute-sanitizer
@@ -609,28 +644,33 @@ two_cards() {
   line 2 60 0 small death-cp2 death --cp 2
 }
 one_card() {
-  line A 10 5 large card card
-  line A 20 15 small what-there-is what_there_is
-  line A 35 30 small cpu-fp32 beside_cpu fp32 1e-4
-  line A 25 20 small cpu-bf16 beside_cpu bf16 0.02
-  line A 25 15 small cpu-gpt2 gpt2
+  line A 5 5 large card card
+  line A 15 10 small what-there-is what_there_is
+  line A 25 20 small kernels tested "*-CudaVast*:VastProducts*"
+  line A 30 20 small large-sizes tested "CudaVast*:VastProducts*"
+  line A 25 20 small cpu-fp32 beside_cpu fp32 1e-4
+  line A 20 20 small cpu-bf16 beside_cpu bf16 0.02
+  line A 20 15 small cpu-gpt2 gpt2
   line A 15 10 small attention both_attentions
-  line A 20 15 small twice equal_to_reference twice
-  line A 15 0 small micro-batch other_micro_batch
-  line A 15 10 small recompute equal_to_reference recompute --recompute full
-  line A 15 10 small offload-host equal_to_reference offload --parallel.offload host
-  line A 20 15 small resume resumed
-  line A 20 10 small same-layout same_layout
-  for stage in 0 1 2 3; do line A 20 $((stage == 3 ? 15 : 0)) small "gloo-zero$stage" zero_on_one_card "$stage"; done
+  line A 25 0 small wide-bf16 wide bf16 128
+  line A 25 0 small wide-fp16 wide fp16 64
+  line A 15 10 small twice equal_to_reference twice
+  line A 10 0 small micro-batch other_micro_batch
+  line A 10 10 small recompute equal_to_reference recompute --recompute full
+  line A 10 10 small offload-host equal_to_reference offload --parallel.offload host
+  line A 15 10 small resume resumed
+  line A 15 10 small same-layout same_layout
+  for stage in 0 1 2 3; do line A 15 $((stage == 3 ? 15 : 0)) small "gloo-zero$stage" zero_on_one_card "$stage"; done
   line A 15 10 small eval evaluated
   line A 10 0 small generate generated
-  line A 25 0 small lora-export lora
+  line A 20 0 small lora-export lora
   line A 10 5 small too-large too_large
-  line A 30 0 small text-code text_code
+  line A 25 0 small text-code text_code
   line A 5 5 small no-device no_device
   line A 5 5 small wrong-number wrong_number
-  line A 60 0 large memcheck sanitized memcheck
-  line A 60 0 large racecheck sanitized racecheck
+  for tool in memcheck racecheck synccheck; do line A 20 0 large "kernels-$tool" sanitized_kernels "$tool"; done
+  line A 30 0 large memcheck sanitized memcheck
+  line A 20 0 large initcheck sanitized initcheck
 
   line B 10 10 small small-kernels small_kernels
   line B 10 10 small small-step small_step
@@ -659,7 +699,7 @@ one_card() {
   line C 35 0 large products-measured delta --train.products measured
   line C 50 0 large torch-8b-lora torch_of qwen3-8b 4 eager --lora-rank 16
   line C 105 0 large counters counters
-  line C 90 60 small drift drift
+  line C 90 50 small drift drift
 }
 if [ "$cards" = 2 ]; then two_cards; else one_card; fi
 if [ -n "$dry" ]; then

@@ -31,7 +31,7 @@ struct ActivationCase {
 
 template <class T>
 Operation swiglu_forward(ActivationCase<T>& c) {
-  return [&c](const OnHost& run) {
+  return [&c](const TestRun& run) {
     c.y.clear();
     dispatch::swiglu_forward(run, c.rows(), c.gate_up.data(), c.y.data());
     return bits_of(c.y);
@@ -39,7 +39,7 @@ Operation swiglu_forward(ActivationCase<T>& c) {
 }
 template <class T>
 Operation swiglu_backward(ActivationCase<T>& c) {
-  return [&c](const OnHost& run) {
+  return [&c](const TestRun& run) {
     c.dgate_up.clear();
     dispatch::swiglu_backward(run, c.rows(), c.dy.data(), c.gate_up.data(), c.dgate_up.data(),
                               2 * c.shape.F + c.shape.gap);
@@ -48,7 +48,7 @@ Operation swiglu_backward(ActivationCase<T>& c) {
 }
 template <class T>
 Operation gelu_forward(ActivationCase<T>& c) {
-  return [&c](const OnHost& run) {
+  return [&c](const TestRun& run) {
     c.y.clear();
     dispatch::gelu_forward(run, c.rows(), c.x.data(), c.y.data());
     return bits_of(c.y);
@@ -56,7 +56,7 @@ Operation gelu_forward(ActivationCase<T>& c) {
 }
 template <class T>
 Operation gelu_backward(ActivationCase<T>& c) {
-  return [&c](const OnHost& run) {
+  return [&c](const TestRun& run) {
     c.dx.clear();
     dispatch::gelu_backward(run, c.rows(), c.dy.data(), c.x.data(), c.dx.data(), c.shape.F + c.shape.gap);
     return bits_of(c.dx);
@@ -85,8 +85,8 @@ double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
 template <class T>
 void expect_swiglu_parity(const ActivationShape& shape) {
   ActivationCase<T> c(shape);
-  swiglu_forward(c)(OnHost(1));
-  swiglu_backward(c)(OnHost(1));
+  swiglu_forward(c)(TestRun(1));
+  swiglu_backward(c)(TestRun(1));
   std::vector<double> h, gradient(static_cast<std::size_t>(shape.M * 2 * shape.F));
   for (std::int64_t m = 0; m < shape.M; ++m) {
     for (std::int64_t f = 0; f < shape.F; ++f) {
@@ -105,8 +105,8 @@ void expect_swiglu_parity(const ActivationShape& shape) {
 template <class T>
 void expect_gelu_parity(const ActivationShape& shape) {
   ActivationCase<T> c(shape);
-  gelu_forward(c)(OnHost(1));
-  gelu_backward(c)(OnHost(1));
+  gelu_forward(c)(TestRun(1));
+  gelu_backward(c)(TestRun(1));
   std::vector<double> y, dx;
   for (std::int64_t i = 0; i < c.x.size(); ++i) {
     const double x = value(c.x[i]), root = std::sqrt(2 / 3.14159265358979323846);
@@ -137,24 +137,24 @@ TEST(CudaActivation, LargeMagnitudesGiveNumbers) {
   ActivationCase<float> c({1, 2, 0, 0});
   c.gate_up[0] = -1e4f, c.gate_up[1] = 1e4f, c.gate_up[2] = c.gate_up[3] = 2;
   c.x[0] = -1e4f, c.x[1] = 1e4f, c.dy[0] = c.dy[1] = 1;
-  swiglu_forward(c)(OnHost(1));
+  swiglu_forward(c)(TestRun(1));
   expect_close(c.y, {0, 2e4}, "h");
-  swiglu_backward(c)(OnHost(1));
+  swiglu_backward(c)(TestRun(1));
   expect_close(c.dgate_up, {0, 2, 0, 1e4}, "dgate_up");
-  gelu_forward(c)(OnHost(1));
+  gelu_forward(c)(TestRun(1));
   expect_close(c.y, {0, 1e4}, "y");
-  gelu_backward(c)(OnHost(1));
+  gelu_backward(c)(TestRun(1));
   expect_close(c.dx, {0, 1}, "dx");
 }
 
 TEST(CudaActivation, GradientsMayStandWhereInputsStood) {
   ActivationCase<Bf16> c({3, 264, 0, 0}), in_place({3, 264, 0, 0});
-  swiglu_backward(c)(OnHost(1));
-  dispatch::swiglu_backward(OnHost(2), c.rows(), in_place.dy.data(), in_place.gate_up.data(), in_place.gate_up.data(),
+  swiglu_backward(c)(TestRun(1));
+  dispatch::swiglu_backward(TestRun(2), c.rows(), in_place.dy.data(), in_place.gate_up.data(), in_place.gate_up.data(),
                             528);
   EXPECT_TRUE(in_place.gate_up.bits() == c.dgate_up.bits());
-  gelu_backward(c)(OnHost(1));
-  dispatch::gelu_backward(OnHost(2), c.rows(), in_place.dy.data(), in_place.x.data(), in_place.dy.data(), 264);
+  gelu_backward(c)(TestRun(1));
+  dispatch::gelu_backward(TestRun(2), c.rows(), in_place.dy.data(), in_place.x.data(), in_place.dy.data(), 264);
   EXPECT_TRUE(in_place.dy.bits() == c.dx.bits());
 }
 

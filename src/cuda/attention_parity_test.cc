@@ -60,7 +60,7 @@ template <class T>
 struct SoftmaxRun {
   explicit SoftmaxRun(ScoreCase& of) : c(of), room(of.scores), weights(of.rows() * of.shape.S), other(room), gradients(weights) {}
   Operation forward() {
-    return [this](const OnHost& run) {
+    return [this](const TestRun& run) {
       room = c.scores;
       c.lse.clear();
       weights.clear();
@@ -70,7 +70,7 @@ struct SoftmaxRun {
     };
   }
   Operation backward() {
-    return [this](const OnHost& run) {
+    return [this](const TestRun& run) {
       room = c.scores;
       other = c.gradients;
       weights.clear();
@@ -91,7 +91,7 @@ struct SoftmaxRun {
 template <class T>
 void expect_softmax_parity(ScoreCase& c) {
   SoftmaxRun<T> run(c);
-  run.forward()(OnHost(1));
+  run.forward()(TestRun(1));
   std::vector<double> weights, gradients;
   for (std::int64_t row = 0; row < c.rows(); ++row) {
     double sum = 0;
@@ -111,7 +111,7 @@ void expect_softmax_parity(ScoreCase& c) {
   }
   expect_close(run.weights, weights, "weights");
   EXPECT_TRUE(run.room.guards_are_whole() && c.lse.guards_are_whole());
-  run.backward()(OnHost(2));
+  run.backward()(TestRun(2));
   expect_close(run.weights, weights, "weights again");
   expect_close(run.gradients, gradients, "gradients");
   EXPECT_TRUE(run.room.guards_are_whole() && run.other.guards_are_whole());
@@ -136,10 +136,10 @@ struct MergeCase {
         lse_b(normal<float>("lse b", 30)),
         lse(30) {
     lse_a[7] = lse_a[8] = lse_b[8] = -std::numeric_limits<float>::infinity();
-    dispatch::log_add_exp(OnHost(1), 30, lse_a.data(), lse_b.data(), lse.data());
+    dispatch::log_add_exp(TestRun(1), 30, lse_a.data(), lse_b.data(), lse.data());
   }
   Operation operation() {
-    return [this](const OnHost& run) {
+    return [this](const TestRun& run) {
       sum.clear();
       dispatch::sum_of_shares(run, rows, {a.data(), lse_a.data()}, {b.data(), lse_b.data()}, lse.data(), sum.data());
       return bits_of(sum);
@@ -152,7 +152,7 @@ struct MergeCase {
 
 TEST(CudaAttentionParity, ASumOfSharesAgreesWithDouble) {
   MergeCase c(7);
-  c.operation()(OnHost(1));
+  c.operation()(TestRun(1));
   std::vector<double> want;
   for (std::int64_t i = 0; i < c.sum.size(); ++i) {
     const std::int64_t of = c.statistic(i / 7);
@@ -166,14 +166,14 @@ template <class T>
 struct DotsCase {
   explicit DotsCase(std::int64_t H) : rows{2, 3, 5, H}, a(normal<T>("a", 30 * H)), b(normal<T>("b", 30 * H)), dots(30) {}
   Operation operation() {
-    return [this](const OnHost& run) {
+    return [this](const TestRun& run) {
       dots.clear();
       dispatch::head_dots(run, rows, dtype_of<T>(), a.data(), b.data(), dots.data());
       return bits_of(dots);
     };
   }
   void expect_parity() {
-    operation()(OnHost(1));
+    operation()(TestRun(1));
     std::vector<double> want(30);
     for (std::int64_t row = 0; row < 30; ++row) {
       for (std::int64_t i = row * rows.H; i < (row + 1) * rows.H; ++i)

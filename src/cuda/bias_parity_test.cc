@@ -26,7 +26,7 @@ struct BiasCase {
 
 template <class T>
 Operation bias_backward(BiasCase<T>& c) {
-  return [&c](const OnHost& run) {
+  return [&c](const TestRun& run) {
     c.dbias.clear();
     c.workspace.clear();
     dispatch::linear_backward_bias(run, c.rows(), c.dy.data(), c.dbias.data(), c.workspace.data());
@@ -39,7 +39,7 @@ void expect_bias_parity(const BiasShape& shape) {
   BiasCase<T> c(shape);
   std::vector<double> want(static_cast<std::size_t>(shape.O));
   for (std::int64_t i = 0; i < c.dy.size(); ++i) want[static_cast<std::size_t>(i % shape.O)] += value(c.dy[i]);
-  bias_backward(c)(OnHost(1));
+  bias_backward(c)(TestRun(1));
   expect_close(c.dbias, want, "dbias");
   EXPECT_TRUE(c.workspace.guards_are_whole());
 }

@@ -35,7 +35,7 @@ struct LogitCase {
 };
 
 Operation log_sum_exp_of(LogitCase& c) {
-  return [&c](const OnHost& run) {
+  return [&c](const TestRun& run) {
     c.lse.clear();
     dispatch::log_sum_exp(run, c.rows(), c.x.data(), c.lse.data(), Dtype::fp32, nullptr);
     return bits_of(c.lse);
@@ -44,7 +44,7 @@ Operation log_sum_exp_of(LogitCase& c) {
 
 // In `x`, which is a copy of c.x first.
 Operation gradient_of(LogitCase& c, Guarded<float>& x) {
-  return [&c, &x](const OnHost& run) {
+  return [&c, &x](const TestRun& run) {
     x = c.x;
     dispatch::cross_entropy_gradient(run, c.rows(), Dtype::fp32, x.data(), c.targets(), Dtype::fp32);
     return bits_of(x);
@@ -53,7 +53,7 @@ Operation gradient_of(LogitCase& c, Guarded<float>& x) {
 
 // Of the sum's logarithm: sums of at most 50257 exponentials in fp32, 2048 at a time, and the result's last place.
 void expect_lse_parity(LogitCase& c) {
-  log_sum_exp_of(c)(OnHost(1));
+  log_sum_exp_of(c)(TestRun(1));
   for (std::int64_t i = 0; i < c.shape.M; ++i) {
     double most = c.logit(i, 0), sum = 0;
     for (std::int64_t j = 0; j < c.shape.v; ++j) most = std::max(most, c.logit(i, j));
@@ -67,7 +67,7 @@ void expect_lse_parity(LogitCase& c) {
 // With the same fp32 log-sum-exp: its rounding is not this operation's. The difference is rounded to fp32 once.
 void expect_gradient_parity(LogitCase& c) {
   Guarded<float> x = c.x;
-  gradient_of(c, x)(OnHost(1));
+  gradient_of(c, x)(TestRun(1));
   const std::int64_t stride = c.shape.v + c.shape.gap;
   std::vector<double> want;
   for (std::int64_t i = 0; i < c.shape.M; ++i) {
@@ -92,7 +92,7 @@ T& half_of(Guarded<float>& x, std::int64_t stride, std::int64_t i, std::int64_t 
 
 template <class T>
 Operation narrowed_gradient_of(LogitCase& c, Guarded<float>& x, Guarded<T>& d) {
-  return [&c, &x, &d](const OnHost& run) {
+  return [&c, &x, &d](const TestRun& run) {
     x = c.x;
     d.clear();
     dispatch::cross_entropy_gradient(run, c.rows(), Dtype::fp32, x.data(), c.targets(), dtype_of<T>());
@@ -105,7 +105,7 @@ Operation narrowed_gradient_of(LogitCase& c, Guarded<float>& x, Guarded<T>& d) {
 
 template <class T>
 Operation gradient_in_place_of(LogitCase& c, const Guarded<T>& logits, Guarded<T>& x) {
-  return [&c, &logits, &x](const OnHost& run) {
+  return [&c, &logits, &x](const TestRun& run) {
     x = logits;
     dispatch::cross_entropy_gradient(run, c.rows(), dtype_of<T>(), x.data(), c.targets(), dtype_of<T>());
     return bits_of(x);
@@ -114,7 +114,7 @@ Operation gradient_in_place_of(LogitCase& c, const Guarded<T>& logits, Guarded<T
 
 template <class T>
 Operation keeping_of(LogitCase& c, Guarded<T>& kept) {
-  return [&c, &kept](const OnHost& run) {
+  return [&c, &kept](const TestRun& run) {
     c.lse.clear();
     kept.clear();
     dispatch::log_sum_exp(run, c.rows(), c.x.data(), c.lse.data(), dtype_of<T>(), kept.data());
@@ -127,15 +127,15 @@ template <class T>
 void expect_halves_of_fp32(LogitCase& c) {
   const std::int64_t stride = c.rows().stride, v = c.shape.v;
   Guarded<T> kept(c.shape.M * v), narrowed(c.shape.M * v), logits(c.x.size()), in_place = logits;
-  keeping_of(c, kept)(OnHost(2));
+  keeping_of(c, kept)(TestRun(2));
   Guarded<float> whole = c.x, row_by_row = c.x;
-  gradient_of(c, whole)(OnHost(1));
-  narrowed_gradient_of(c, row_by_row, narrowed)(OnHost(3));
+  gradient_of(c, whole)(TestRun(1));
+  narrowed_gradient_of(c, row_by_row, narrowed)(TestRun(3));
   LogitCase of_halves = c;
   for (std::int64_t i = 0; i < c.x.size(); ++i) of_halves.x[i] = to_float(logits[i] = rounded<T>(c.x[i]));
   Guarded<float> exact = of_halves.x;
-  gradient_of(of_halves, exact)(OnHost(1));
-  gradient_in_place_of(of_halves, logits, in_place)(OnHost(4));
+  gradient_of(of_halves, exact)(TestRun(1));
+  gradient_in_place_of(of_halves, logits, in_place)(TestRun(4));
   for (std::int64_t i = 0; i < c.shape.M; ++i) {
     for (std::int64_t j = 0; j < v; ++j) {
       ASSERT_EQ(kept[i * v + j].bits, rounded<T>(c.x[i * stride + j] - c.lse[i]).bits) << i << ", " << j;
@@ -163,7 +163,7 @@ struct LossRows {
     for (std::int64_t i = 0; i < M; ++i) target[i] = i % 3 == 1 ? -100 : i;
   }
   Operation operation() {
-    return [this](const OnHost& run) {
+    return [this](const TestRun& run) {
       sum.clear();
       dispatch::loss_sum(run, target.size(), lse.data(), logit.data(), target.data(), -100, sum.data());
       return bits_of(sum);
@@ -177,7 +177,7 @@ struct LossRows {
 TEST(CudaLossSum, AddsInTheOrderOfTheRows) {
   for (const std::int64_t M : {0, 1, 2, 511, 512, 513, 2000}) {
     LossRows rows(M);
-    rows.operation()(OnHost(1));
+    rows.operation()(TestRun(1));
     double loss = 0, count = 0;
     for (std::int64_t i = 0; i < M; ++i) {
       if (rows.target[i] == -100) continue;
@@ -195,7 +195,7 @@ struct TargetRows {
     for (std::int64_t i = 0; i < 37; ++i) target[i] = i % 4 == 3 ? -100 : i * 17;
   }
   Operation operation() {
-    return [this](const OnHost& run) {
+    return [this](const TestRun& run) {
       column.clear();
       weight.clear();
       logit.clear();
@@ -212,7 +212,7 @@ struct TargetRows {
 
 TEST(CudaTargets, HaveColumnsWeightsAndLogits) {
   TargetRows rows;
-  rows.operation()(OnHost(1));
+  rows.operation()(TestRun(1));
   for (std::int64_t i = 0; i < 37; ++i) {
     const std::int64_t column = rows.target[i] - 300;
     EXPECT_EQ(rows.column[i], column);
@@ -223,7 +223,7 @@ TEST(CudaTargets, HaveColumnsWeightsAndLogits) {
 }
 
 Operation sum_of(const Guarded<float>& a, const Guarded<float>& b, Guarded<float>& sum) {
-  return [&a, &b, &sum](const OnHost& run) {
+  return [&a, &b, &sum](const TestRun& run) {
     sum.clear();
     dispatch::log_add_exp(run, a.size(), a.data(), b.data(), sum.data());
     return bits_of(sum);
@@ -237,7 +237,7 @@ TEST(CudaLogAddExp, AgreesWithDoubleAndKeepsWhatIsNoNumber) {
   a[0] = b[0] = b[1] = a[2] = -infinity;
   a[3] = b[4] = nan;
   a[5] = nan, b[5] = -infinity;
-  sum_of(a, b, sum)(OnHost(1));
+  sum_of(a, b, sum)(TestRun(1));
   EXPECT_EQ(sum[0], -infinity);
   EXPECT_EQ(sum[1], a[1]);
   EXPECT_EQ(sum[2], b[2]);
@@ -262,7 +262,7 @@ TEST(CudaLogSumExp, OfMinusInfinitiesIsMinusInfinity) {
   for (const std::int64_t v : {1, 16, 5000}) {
     LogitCase c({2, v, 0, 1, 0});
     for (std::int64_t j = 0; j < v; ++j) c.x[j] = -infinity;
-    log_sum_exp_of(c)(OnHost(1));
+    log_sum_exp_of(c)(TestRun(1));
     EXPECT_EQ(c.lse[0], -infinity);
     EXPECT_TRUE(std::isfinite(c.lse[1]));
   }
@@ -272,7 +272,7 @@ TEST(CudaLogSumExp, OfOneValueAmongMinusInfinitiesIsTheValue) {
   for (const std::int64_t place : {0, 2047, 2048, 4999}) {
     LogitCase c({1, 5000, 0, 1, 0});
     for (std::int64_t j = 0; j < 5000; ++j) c.x[j] = j == place ? -3.25f : -infinity;
-    log_sum_exp_of(c)(OnHost(1));
+    log_sum_exp_of(c)(TestRun(1));
     EXPECT_EQ(c.lse[0], -3.25f) << place;
   }
 }
@@ -282,7 +282,7 @@ TEST(CudaLogSumExp, IsNotFiniteWhereALogitIsNot) {
     for (const std::int64_t place : {0, 100, 4998}) {
       LogitCase c({1, 4999, 0, 1, 0});
       c.x[place] = bad;
-      log_sum_exp_of(c)(OnHost(1));
+      log_sum_exp_of(c)(TestRun(1));
       EXPECT_FALSE(std::isfinite(c.lse[0])) << bad << " at " << place;
     }
   }
@@ -292,7 +292,7 @@ TEST(CudaCrossEntropy, OrdersAndPlantedFaults) {
   for (const LogitShape& shape : {LogitShape{3, 2061, 3, 2, 0}, LogitShape{2, 259, 0, 2, 0}}) {
     LogitCase c(shape);
     Guarded<float> x = c.x;
-    log_sum_exp_of(c)(OnHost(1));
+    log_sum_exp_of(c)(TestRun(1));
     Guarded<Bf16> kept(shape.M * shape.v);
     for (const Operation& operation : {gradient_of(c, x), log_sum_exp_of(c), keeping_of(c, kept)}) {
       expect_same_bits_in_any_order(operation);
@@ -305,7 +305,7 @@ TEST(CudaCrossEntropy, OrdersAndPlantedFaults) {
   LossRows rows(1030);
   TargetRows targets;
   const Guarded<float> a = normal<float>("a", 300), b = normal<float>("b", 300);
-  log_sum_exp_of(c)(OnHost(1));
+  log_sum_exp_of(c)(TestRun(1));
   for (const Operation& operation : {narrowed_gradient_of(c, x, d), rows.operation(), targets.operation(), sum_of(a, b, sum)}) {
     expect_same_bits_in_any_order(operation);
     expect_faults_are_seen(operation);

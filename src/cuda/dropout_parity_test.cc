@@ -26,7 +26,7 @@ struct DropoutCase {
 
 template <class T>
 Operation dropout_of(DropoutCase<T>& c) {
-  return [&c](const OnHost& run) {
+  return [&c](const TestRun& run) {
     c.y.clear();
     dispatch::dropout(run, c.rows(), c.draw(), c.x.data(), c.y.data());
     return bits_of(c.y);
@@ -50,7 +50,7 @@ void expect_dropout_bits(const DropoutShape& s) {
       want[m * s.I + i] = rounded<T>(to_float(c.x[m * s.I + i]) * (own >= draw.threshold ? draw.kept : 0.0f));
     }
   }
-  dropout_of(c)(OnHost(1));
+  dropout_of(c)(TestRun(1));
   EXPECT_TRUE(c.y.bits() == want.bits()) << s.B << " x " << s.T << " x " << s.I << " from " << s.first_column;
 }
 
@@ -69,8 +69,8 @@ TEST(CudaDropout, OrdersAndPlantedFaults) {
 
 TEST(CudaDropout, InPlace) {
   DropoutCase<float> apart({2, 5, 33, 7}), in_place({2, 5, 33, 7});
-  dropout_of(apart)(OnHost(1));
-  dispatch::dropout(OnHost(2), in_place.rows(), in_place.draw(), in_place.x.data(), in_place.x.data());
+  dropout_of(apart)(TestRun(1));
+  dispatch::dropout(TestRun(2), in_place.rows(), in_place.draw(), in_place.x.data(), in_place.x.data());
   EXPECT_TRUE(in_place.x.bits() == apart.y.bits());
 }
 

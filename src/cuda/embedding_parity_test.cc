@@ -47,7 +47,7 @@ struct EmbeddingCase {
 
 template <class T>
 Operation embedding_forward(EmbeddingCase<T>& c) {
-  return [&c](const OnHost& run) {
+  return [&c](const TestRun& run) {
     c.x.clear();
     dispatch::embedding_forward(run, c.table(), c.shape.M, c.ids.data(), c.weights.data(), c.x.data());
     return bits_of(c.x);
@@ -55,7 +55,7 @@ Operation embedding_forward(EmbeddingCase<T>& c) {
 }
 template <class T>
 Operation embedding_backward(EmbeddingCase<T>& c) {
-  return [&c](const OnHost& run) {
+  return [&c](const TestRun& run) {
     c.dtable.clear();
     c.workspace.clear();
     dispatch::embedding_backward_weight(run, c.table(), c.shape.M, {c.sorted.data(), c.order.data()}, c.dx.data(),
@@ -80,9 +80,9 @@ void expect_embedding_bits(const EmbeddingShape& shape) {
       if (here) want[row * shape.D + d] += to_float(c.dx[m * shape.D + d]);
     }
   }
-  embedding_forward(c)(OnHost(1));
+  embedding_forward(c)(TestRun(1));
   EXPECT_TRUE(c.x.bits() == want_x.bits());
-  embedding_backward(c)(OnHost(1));
+  embedding_backward(c)(TestRun(1));
   EXPECT_TRUE(c.dtable.bits() == want.bits());
   EXPECT_TRUE(c.workspace.guards_are_whole());
 }
@@ -97,7 +97,7 @@ TEST(CudaEmbeddingParity, HasTheBitsOfTheScalarLoops) {
 }
 
 Operation sorting(EmbeddingCase<float>& c, Guarded<std::int64_t>& sorted, Guarded<std::int64_t>& order) {
-  return [&](const OnHost& run) {
+  return [&](const TestRun& run) {
     sorted.clear();
     order.clear();
     dispatch::sort_tokens(run, c.shape.M, c.ids.data(), sorted.data(), order.data());
@@ -110,7 +110,7 @@ TEST(CudaEmbeddingParity, TokensAreSortedStably) {
     EmbeddingCase<float> c({M, 0, 9, 1, 9, 0});
     Guarded<std::int64_t> sorted(M), order(M);
     const Operation sort = sorting(c, sorted, order);
-    sort(OnHost(1));
+    sort(TestRun(1));
     EXPECT_EQ(sorted.bits(), c.sorted.bits());
     EXPECT_EQ(order.bits(), c.order.bits());
     if (M < 256) continue;

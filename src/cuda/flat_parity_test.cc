@@ -57,13 +57,13 @@ void expect_adamw_bits(const FlatShape& shape) {
     scalar_adamw(usual_numbers(), want, i);
     want_rounded[i] = rounded<T>(want.parameter[i]);
   }
-  dispatch::adamw(OnHost(1), usual_numbers(), {{shape.count, usual_decay}}, got.state(), dtype_of<T>(), rounded_too.data());
+  dispatch::adamw(TestRun(1), usual_numbers(), {{shape.count, usual_decay}}, got.state(), dtype_of<T>(), rounded_too.data());
   EXPECT_TRUE(got.bits() == want.bits()) << shape.count;
   EXPECT_TRUE(rounded_too.bits() == want_rounded.bits()) << shape.count;
-  dispatch::adamw(OnHost(2), usual_numbers(), {{shape.count, usual_decay}}, alone.state(), dtype_of<T>(), nullptr);
+  dispatch::adamw(TestRun(2), usual_numbers(), {{shape.count, usual_decay}}, alone.state(), dtype_of<T>(), nullptr);
   EXPECT_TRUE(alone.bits() == want.bits()) << shape.count;
   Guarded<T> later(shape.count, shape.offset);
-  dispatch::round_into(OnHost(3), shape.count, got.parameter.data(), dtype_of<T>(), later.data());
+  dispatch::round_into(TestRun(3), shape.count, got.parameter.data(), dtype_of<T>(), later.data());
   EXPECT_TRUE(later.bits() == want_rounded.bits()) << shape.count;
 }
 
@@ -78,7 +78,7 @@ TEST(CudaFlatParity, AddIntoAddsEachElement) {
   for (const FlatShape& shape : flat_shapes) {
     FlatCase got(shape), want(shape);
     for (std::int64_t i = 0; i < shape.count; ++i) want.parameter[i] += want.gradient[i];
-    dispatch::add_into(OnHost(1), shape.count, got.parameter.data(), got.gradient.data());
+    dispatch::add_into(TestRun(1), shape.count, got.parameter.data(), got.gradient.data());
     EXPECT_TRUE(got.bits() == want.bits()) << shape.count;
   }
 }
@@ -99,7 +99,7 @@ TEST(CudaFlatParity, ChunkSquaresHaveTheBitsOfTheScalarFormula) {
       Guarded<double> got(chunks), want(chunks);
       for (std::int64_t i = 0; i < chunks; ++i)
         want[i] = sixteen_lane_squares(x.data() + i * chunk, std::min(chunk, shape.count - i * chunk));
-      dispatch::chunk_squares(OnHost(1), {{shape.count}}, x.data(), chunk, got.data());
+      dispatch::chunk_squares(TestRun(1), {{shape.count}}, x.data(), chunk, got.data());
       EXPECT_TRUE(got.bits() == want.bits()) << shape.count << " in " << chunk;
     }
   }
@@ -111,14 +111,14 @@ struct WordsCase {
     for (std::int64_t i = 0; i < count; ++i) words[i] = static_cast<Word>(0x9E3779B9u * static_cast<std::uint32_t>(i + 1));
   }
   Operation operation() {
-    return [this](const OnHost& run) {
+    return [this](const TestRun& run) {
       sum[0] = 0xffffffff;
       dispatch::bits_sum(run, words.size(), sizeof(Word), words.data(), sum.data());
       return bits_of(sum);
     };
   }
   void expect_sum() {
-    operation()(OnHost(1));
+    operation()(TestRun(1));
     std::uint32_t want = 0xffffffff;
     for (std::int64_t i = 0; i < words.size(); ++i) want += words[i];
     EXPECT_EQ(sum[0], want) << words.size();
@@ -138,9 +138,9 @@ TEST(CudaFlatParity, BitsAreSummedModuloAWord) {
 TEST(CudaFlat, OfNothingIsNothing) {
   FlatCase c({0, 0});
   const std::string before = c.bits();
-  dispatch::adamw(OnHost(1), usual_numbers(), {{0, usual_decay}}, c.state(), Dtype::fp32, nullptr);
-  dispatch::add_into(OnHost(1), 0, c.m.data(), c.v.data());
-  dispatch::chunk_squares(OnHost(1), {{0}}, c.m.data(), 4096, nullptr);
+  dispatch::adamw(TestRun(1), usual_numbers(), {{0, usual_decay}}, c.state(), Dtype::fp32, nullptr);
+  dispatch::add_into(TestRun(1), 0, c.m.data(), c.v.data());
+  dispatch::chunk_squares(TestRun(1), {{0}}, c.m.data(), 4096, nullptr);
   EXPECT_TRUE(c.bits() == before);
 }
 
@@ -150,23 +150,23 @@ TEST(CudaFlat, OrdersAndPlantedFaults) {
     FlatCase c = start;
     Guarded<Bf16> half(shape.count);
     Guarded<double> squares(shape.count / 16 + 1);
-    const Operation adamw = [&](const OnHost& run) {
+    const Operation adamw = [&](const TestRun& run) {
       c = start;
       half.clear();
       dispatch::adamw(run, usual_numbers(), {{shape.count, usual_decay}}, c.state(), Dtype::bf16, half.data());
       return c.bits() + bits_of(half);
     };
-    const Operation add = [&](const OnHost& run) {
+    const Operation add = [&](const TestRun& run) {
       c = start;
       dispatch::add_into(run, shape.count, c.m.data(), c.v.data());
       return c.bits();
     };
-    const Operation round = [&](const OnHost& run) {
+    const Operation round = [&](const TestRun& run) {
       half.clear();
       dispatch::round_into(run, shape.count, start.m.data(), Dtype::bf16, half.data());
       return bits_of(half);
     };
-    const Operation square = [&](const OnHost& run) {
+    const Operation square = [&](const TestRun& run) {
       squares.clear();
       dispatch::chunk_squares(run, {{shape.count}}, start.m.data(), 16, squares.data());
       return bits_of(squares);

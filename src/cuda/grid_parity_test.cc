@@ -32,6 +32,12 @@ std::uint32_t largest_of(const Guarded<float>& x) {
   return most;
 }
 
+Guarded<std::uint32_t> no_largest() {
+  Guarded<std::uint32_t> largest(1);
+  largest[0] = 0;
+  return largest;
+}
+
 void expect_grid_bits(const GridShape& shape, int shift) {
   const Guarded<float> x = wide_values(shape);
   Guarded<float> in_place = x, want_rounded = x, back(shape.count, shape.offset), want_back = back;
@@ -47,23 +53,25 @@ void expect_grid_bits(const GridShape& shape, int shift) {
   }
   for (const std::uint32_t before : {0u, 0x7f7fffffu}) {
     const std::uint32_t want = std::max(before, largest_of(x));
-    std::uint32_t largest[3] = {before, before, before};
+    Guarded<std::uint32_t> largest(3);
+    for (int i = 0; i < 3; ++i) largest[i] = before;
     Guarded<std::int64_t> sum = added;
     in_place = x;
-    dispatch::round_to_grid(OnHost(1), {{shape.count, shift}}, in_place.data(), largest);
-    dispatch::set_integers(OnHost(2), {{shape.count, shift}}, set.data(), x.data(), largest + 1);
-    dispatch::add_integers(OnHost(3), {{shape.count, shift}}, sum.data(), x.data(), largest + 2);
-    for (const std::uint32_t got : largest) EXPECT_EQ(got, want);
+    dispatch::round_to_grid(TestRun(1), {{shape.count, shift}}, in_place.data(), largest.data());
+    dispatch::set_integers(TestRun(2), {{shape.count, shift}}, set.data(), x.data(), largest.data() + 1);
+    dispatch::add_integers(TestRun(3), {{shape.count, shift}}, sum.data(), x.data(), largest.data() + 2);
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(largest[i], want) << i;
+    EXPECT_TRUE(largest.guards_are_whole());
     EXPECT_TRUE(in_place.bits() == want_rounded.bits());
     EXPECT_TRUE(set.bits() == want_set.bits());
     EXPECT_TRUE(sum.bits() == want_added.bits());
   }
-  dispatch::from_integers(OnHost(4), {{shape.count, shift}}, want_added.data(), back.data());
+  dispatch::from_integers(TestRun(4), {{shape.count, shift}}, want_added.data(), back.data());
   EXPECT_TRUE(back.bits() == want_back.bits());
   for (const std::int64_t chunk : {16, 4096}) {
     Guarded<double> squares((shape.count + chunk - 1) / chunk), want_squares = squares;
-    dispatch::integer_chunk_squares(OnHost(5), {{shape.count, shift}}, want_added.data(), chunk, squares.data());
-    dispatch::chunk_squares(OnHost(6), {{shape.count}}, back.data(), chunk, want_squares.data());
+    dispatch::integer_chunk_squares(TestRun(5), {{shape.count, shift}}, want_added.data(), chunk, squares.data());
+    dispatch::chunk_squares(TestRun(6), {{shape.count}}, back.data(), chunk, want_squares.data());
     EXPECT_TRUE(squares.bits() == want_squares.bits());
   }
 }
@@ -84,9 +92,9 @@ TEST(CudaGrid, NumbersThatAreNoneStandAboveAllOthers) {
       for (std::int64_t i = 0; i < 1027; ++i) x[i] = 3e38f;
       x[place] = bad;
       Guarded<std::int64_t> sum(1027);
-      std::uint32_t largest = 0;
-      dispatch::set_integers(OnHost(1), {{1027, -70}}, sum.data(), x.data(), &largest);
-      EXPECT_GE(largest, 0x7f800000u);
+      Guarded<std::uint32_t> largest = no_largest();
+      dispatch::set_integers(TestRun(1), {{1027, -70}}, sum.data(), x.data(), largest.data());
+      EXPECT_GE(largest[0], 0x7f800000u);
     }
   }
 }
@@ -107,11 +115,11 @@ TEST(CudaGridParity, StretchesHaveTheBitsOfEachByItself) {
       std::string bits() const { return bits_of(rounded, back, set, added, squares, largest); }
       void compute(const dispatch::GridStretches& list, std::int64_t begin, std::int64_t first, const Guarded<float>& x, std::int64_t* chunks) {
         std::uint32_t* most = largest.data() + first;
-        dispatch::round_to_grid(OnHost(1), list, rounded.data() + begin, most);
-        dispatch::set_integers(OnHost(2), list, set.data() + begin, x.data() + begin, most + 150);
-        dispatch::add_integers(OnHost(3), list, added.data() + begin, x.data() + begin, most + 300);
-        dispatch::from_integers(OnHost(4), list, set.data() + begin, back.data() + begin);
-        dispatch::integer_chunk_squares(OnHost(5), list, set.data() + begin, 16, squares.data() + *chunks);
+        dispatch::round_to_grid(TestRun(1), list, rounded.data() + begin, most);
+        dispatch::set_integers(TestRun(2), list, set.data() + begin, x.data() + begin, most + 150);
+        dispatch::add_integers(TestRun(3), list, added.data() + begin, x.data() + begin, most + 300);
+        dispatch::from_integers(TestRun(4), list, set.data() + begin, back.data() + begin);
+        dispatch::integer_chunk_squares(TestRun(5), list, set.data() + begin, 16, squares.data() + *chunks);
         for (const auto& stretch : list) *chunks += (stretch.count + 15) / 16;
       }
       Guarded<float> rounded, back;
@@ -138,21 +146,21 @@ struct RowsCase {
     for (std::int64_t i = 0; i < rows; ++i) row[i] = 2 * i + 1;
   }
   Operation operation() {
-    return [this](const OnHost& run) {
+    return [this](const TestRun& run) {
       for (std::int64_t i = 0; i < sum.size(); ++i) sum[i] = 7 * i;
-      largest = 5;
-      dispatch::add_rows_on_grid(run, {first, sum.size(), rows, D, row.data()}, sum.data(), x.data(), 20, &largest);
-      return bits_of(sum) + std::to_string(largest);
+      largest[0] = 5;
+      dispatch::add_rows_on_grid(run, {first, sum.size(), rows, D, row.data()}, sum.data(), x.data(), 20, largest.data());
+      return bits_of(sum, largest);
     };
   }
   Guarded<float> x;
   Guarded<std::int64_t> row, sum;
-  std::uint32_t largest = 0;
+  Guarded<std::uint32_t> largest = no_largest();
 };
 
 TEST(CudaGridParity, RowsAreAddedAsFarAsTheyLieInThePart) {
   RowsCase c;
-  c.operation()(OnHost(1));
+  c.operation()(TestRun(1));
   for (std::int64_t i = 0; i < c.sum.size(); ++i) {
     std::int64_t want = 7 * i;
     for (std::int64_t r = 0; r < RowsCase::rows; ++r) {
@@ -161,7 +169,7 @@ TEST(CudaGridParity, RowsAreAddedAsFarAsTheyLieInThePart) {
     }
     EXPECT_EQ(c.sum[i], want) << i;
   }
-  EXPECT_EQ(c.largest, largest_of(c.x));
+  EXPECT_EQ(c.largest[0], largest_of(c.x));
   EXPECT_TRUE(c.sum.guards_are_whole());
 }
 
@@ -175,35 +183,35 @@ TEST(CudaGrid, OrdersAndPlantedFaults) {
     Guarded<float> x = start;
     Guarded<std::int64_t> sum(shape.count, shape.offset);
     Guarded<double> squares(shape.count / 16 + 1);
-    std::uint32_t largest = 0;
+    Guarded<std::uint32_t> largest = no_largest();
     const auto fresh = [&] {
       x = start;
       for (std::int64_t i = 0; i < shape.count; ++i) sum[i] = 5 * i;
       squares.clear();
-      largest = 0;
+      largest = no_largest();
     };
-    const auto all = [&] { return bits_of(x, sum, squares) + std::to_string(largest); };
-    const Operation operations[] = {[&](const OnHost& run) {
+    const auto all = [&] { return bits_of(x, sum, squares, largest); };
+    const Operation operations[] = {[&](const TestRun& run) {
                                       fresh();
-                                      dispatch::round_to_grid(run, {{shape.count, 2}}, x.data(), &largest);
+                                      dispatch::round_to_grid(run, {{shape.count, 2}}, x.data(), largest.data());
                                       return all();
                                     },
-                                    [&](const OnHost& run) {
+                                    [&](const TestRun& run) {
                                       fresh();
-                                      dispatch::set_integers(run, {{shape.count, -50}}, sum.data(), x.data(), &largest);
+                                      dispatch::set_integers(run, {{shape.count, -50}}, sum.data(), x.data(), largest.data());
                                       return all();
                                     },
-                                    [&](const OnHost& run) {
+                                    [&](const TestRun& run) {
                                       fresh();
-                                      dispatch::add_integers(run, {{shape.count, -50}}, sum.data(), x.data(), &largest);
+                                      dispatch::add_integers(run, {{shape.count, -50}}, sum.data(), x.data(), largest.data());
                                       return all();
                                     },
-                                    [&](const OnHost& run) {
+                                    [&](const TestRun& run) {
                                       fresh();
                                       dispatch::from_integers(run, {{shape.count, 3}}, sum.data(), x.data());
                                       return all();
                                     },
-                                    [&](const OnHost& run) {
+                                    [&](const TestRun& run) {
                                       fresh();
                                       dispatch::integer_chunk_squares(run, {{shape.count, 3}}, sum.data(), 16, squares.data());
                                       return all();

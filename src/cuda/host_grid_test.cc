@@ -106,7 +106,7 @@ TEST(HostGrid, TheOrderOfThreadsAndBlocksIsDrawn) {
 
 TEST(HostGrid, PlantedFaultsOfAReduction) {
   std::vector<std::int64_t> out(2);
-  expect_faults_are_seen([&](const OnHost& run) {
+  expect_faults_are_seen([&](const TestRun& run) {
     out.assign(2, -1);
     run(SumTwice{out.data(), 2});
     return std::string(reinterpret_cast<const char*>(out.data()), 16);

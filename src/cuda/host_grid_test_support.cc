@@ -230,13 +230,17 @@ int HostBlock::thread() const { return thread_ + fibers_->fault().thread_offset;
 void HostBlock::barrier() const { fibers_->barrier(); }
 void HostBlock::exchange(void* x, std::size_t bytes, int mask) const { fibers_->exchange(x, bytes, mask); }
 
-int run_blocks(std::int64_t blocks, int threads, std::size_t shared_bytes, std::uint64_t seed, const Fault& fault,
+std::vector<std::int64_t> all_blocks(std::int64_t count) {
+  std::vector<std::int64_t> all(static_cast<std::size_t>(count));
+  std::iota(all.begin(), all.end(), 0);
+  return all;
+}
+
+int run_blocks(std::vector<std::int64_t> blocks, int threads, std::size_t shared_bytes, std::uint64_t seed, const Fault& fault,
                const std::function<void(const HostBlock& block, void* shared)>& body) {
   FiberBlock block(threads, shared_bytes, seed, fault, body);
-  std::vector<std::int64_t> order(static_cast<std::size_t>(blocks));
-  std::iota(order.begin(), order.end(), 0);
-  std::shuffle(order.begin(), order.end(), std::mt19937_64(seed + 1));
-  for (const std::int64_t index : order) block.run(index);
+  std::shuffle(blocks.begin(), blocks.end(), std::mt19937_64(seed + 1));
+  for (const std::int64_t index : blocks) block.run(index);
   return block.most_barriers();
 }
 

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <vector>
 
 #include "cuda/block.h"
 
@@ -42,17 +43,24 @@ class HostBlock {
   int thread_;
 };
 
+// Of a grid all blocks.
+std::vector<std::int64_t> all_blocks(std::int64_t count);
+
 // BugError when threads end while others wait, or leave a warp's exchange. Returns how many barriers a thread met at
 // most.
-int run_blocks(std::int64_t blocks, int threads, std::size_t shared_bytes, std::uint64_t seed, const Fault& fault,
+int run_blocks(std::vector<std::int64_t> blocks, int threads, std::size_t shared_bytes, std::uint64_t seed, const Fault& fault,
                const std::function<void(const HostBlock& block, void* shared)>& body);
 
 template <class Kernel>
-int run_on_host(const Kernel& kernel, std::uint64_t seed, const Fault& fault = {}) {
+int run_on_host(const Kernel& kernel, std::uint64_t seed, const Fault& fault, const std::vector<std::int64_t>& blocks) {
   using Shared = typename Kernel::Shared;
   static_assert(Kernel::threads % warp == 0 && Kernel::threads <= max_threads);
-  return run_blocks(kernel.blocks(), Kernel::threads, sizeof(Shared), seed, fault,
+  return run_blocks(blocks, Kernel::threads, sizeof(Shared), seed, fault,
                     [&](const HostBlock& block, void* shared) { kernel(block, *static_cast<Shared*>(shared)); });
+}
+template <class Kernel>
+int run_on_host(const Kernel& kernel, std::uint64_t seed, const Fault& fault = {}) {
+  return run_on_host(kernel, seed, fault, all_blocks(kernel.blocks()));
 }
 
 }  // namespace troika::cuda

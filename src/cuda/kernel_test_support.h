@@ -1,5 +1,4 @@
-// What the tests of the kernels share: guarded buffers, seeded inputs, runs on the host in drawn orders, and planted
-// faults.
+// What the tests of the kernels share: guarded buffers, seeded inputs, runs in drawn orders, and planted faults.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,8 +16,8 @@
 
 #include "base/random.h"
 #include "cuda/dtype.h"
-#include "cuda/host_grid_test_support.h"
 #include "cuda/number.h"
+#include "cuda/test_runner_test_support.h"
 
 namespace troika::cuda {
 
@@ -54,8 +53,15 @@ class Guarded {
   template <class U>
   struct Aligned {
     using value_type = U;
-    U* allocate(std::size_t n) { return static_cast<U*>(::operator new (n * sizeof(U), std::align_val_t{64})); }
-    void deallocate(U* p, std::size_t) { ::operator delete (p, std::align_val_t{64}); }
+    U* allocate(std::size_t n) {
+      U* const data = static_cast<U*>(::operator new (n * sizeof(U), std::align_val_t{64}));
+      test_runner().watch(data, n * sizeof(U), nullptr);
+      return data;
+    }
+    void deallocate(U* data, std::size_t) {
+      test_runner().forget(data);
+      ::operator delete (data, std::align_val_t{64});
+    }
     bool operator==(const Aligned&) const { return true; }
     bool operator!=(const Aligned&) const { return false; }
   };
@@ -114,25 +120,28 @@ struct PlantedFault {
   Fault fault;
 };
 
-// Runs an operation's kernels (dispatch.h) on the host.
-class OnHost {
+// Gives an operation's kernels (dispatch.h) to the test runner.
+class TestRun {
  public:
-  explicit OnHost(std::uint64_t seed, const PlantedFault& planted = {}) : seed_(seed), planted_(planted) {}
+  explicit TestRun(std::uint64_t seed, const PlantedFault& planted = {}) : seed_(seed), planted_(planted) {}
+  explicit TestRun(BlockChoice choice) : seed_(1), choice_(std::move(choice)) {}
   template <class Kernel>
   void operator()(const Kernel& kernel) const {
     const bool faulty = static_cast<int>(barriers_.size()) == planted_.kernel;
-    barriers_.push_back(run_on_host(kernel, seed_ + 100 * barriers_.size(), faulty ? planted_.fault : Fault()));
+    barriers_.push_back(
+        test_runner().run(TestKernel(kernel, seed_ + 100 * barriers_.size(), faulty ? planted_.fault : Fault(), choice_)));
   }
-  const std::vector<int>& barriers() const { return barriers_; }  // of each kernel
+  const std::vector<int>& barriers() const { return barriers_; }  // of each kernel, where the host runs it
 
  private:
   const std::uint64_t seed_;
   const PlantedFault planted_;
+  const BlockChoice choice_ = all_blocks;
   mutable std::vector<int> barriers_;
 };
 
 // Clears its outputs, runs and returns their bits.
-using Operation = std::function<std::string(const OnHost& run)>;
+using Operation = std::function<std::string(const TestRun& run)>;
 
 template <class... Outputs>
 std::string bits_of(const Outputs&... outputs) {
@@ -141,7 +150,7 @@ std::string bits_of(const Outputs&... outputs) {
 
 void expect_same_bits_in_any_order(const Operation& operation);
 
-// In every kernel, threads that are off by one, and every barrier that does not hold.
+// In every kernel, threads that are off by one, and every barrier that does not hold. Nothing where no fault can be planted.
 void expect_faults_are_seen(const Operation& operation);
 
 }  // namespace troika::cuda

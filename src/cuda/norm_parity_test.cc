@@ -112,7 +112,7 @@ void set_statistics(NormCase<T>& c, const NormReference& of) {
 
 template <class T>
 Operation rms_forward(NormCase<T>& c, bool with_delta) {
-  return [&c, with_delta](const OnHost& run) {
+  return [&c, with_delta](const TestRun& run) {
     for (auto* buffer : {&c.sum, &c.y}) buffer->clear();
     c.rstd.clear();
     dispatch::rms_norm_forward(run, c.rows(), c.input(with_delta), c.w.data(), eps, c.y.data(), c.rstd.data());
@@ -122,7 +122,7 @@ Operation rms_forward(NormCase<T>& c, bool with_delta) {
 
 template <class T>
 Operation layer_forward(NormCase<T>& c, bool with_delta) {
-  return [&c, with_delta](const OnHost& run) {
+  return [&c, with_delta](const TestRun& run) {
     for (auto* buffer : {&c.sum, &c.y}) buffer->clear();
     for (auto* buffer : {&c.mean, &c.rstd}) buffer->clear();
     dispatch::layer_norm_forward(run, c.rows(), c.input(with_delta), c.w.data(), c.bias.data(), eps, c.y.data(),
@@ -133,7 +133,7 @@ Operation layer_forward(NormCase<T>& c, bool with_delta) {
 
 template <class T>
 Operation rms_backward(NormCase<T>& c, bool with_plus) {
-  return [&c, with_plus](const OnHost& run) {
+  return [&c, with_plus](const TestRun& run) {
     c.dx.clear();
     for (auto* buffer : {&c.dw, &c.workspace}) buffer->clear();
     dispatch::rms_norm_backward(run, c.rows(), c.dy.data(), c.x.data(), c.w.data(), c.rstd.data(),
@@ -144,7 +144,7 @@ Operation rms_backward(NormCase<T>& c, bool with_plus) {
 
 template <class T>
 Operation layer_backward(NormCase<T>& c, bool with_plus) {
-  return [&c, with_plus](const OnHost& run) {
+  return [&c, with_plus](const TestRun& run) {
     c.dx.clear();
     for (auto* buffer : {&c.dw, &c.dbias, &c.workspace}) buffer->clear();
     dispatch::layer_norm_backward(run, c.rows(), c.dy.data(), c.x.data(), c.w.data(), c.mean.data(), c.rstd.data(),
@@ -165,12 +165,12 @@ template <class T>
 void expect_forward_parity(const NormShape& shape, bool with_delta) {
   NormCase<T> c(shape);
   const NormReference rms(c, with_delta, 0), layer(c, with_delta, 1);
-  rms_forward(c, with_delta)(OnHost(1));
+  rms_forward(c, with_delta)(TestRun(1));
   expect_sum(c, rms, with_delta);
   expect_close(c.y, forward_reference(c, rms, false), "rms y");
   expect_close(c.rstd, rms.rstd, "rms rstd");
   if (shape.D == 1) return;  // has no variance
-  layer_forward(c, with_delta)(OnHost(1));
+  layer_forward(c, with_delta)(TestRun(1));
   expect_sum(c, layer, with_delta);
   expect_close(c.y, forward_reference(c, layer, true), "layer y");
   expect_close(c.mean, layer.mean, "layer mean");
@@ -182,14 +182,14 @@ void expect_backward_parity(const NormShape& shape, bool with_plus) {
   NormCase<T> c(shape);
   const NormReference rms(c, false, 0), layer(c, false, 1);
   set_statistics(c, rms);
-  rms_backward(c, with_plus)(OnHost(1));
+  rms_backward(c, with_plus)(TestRun(1));
   const NormGradients want = backward_reference(c, rms, 0, with_plus);
   expect_close(c.dx, want.dx, "rms dx");
   expect_close(c.dw, want.dw, "rms dw");
   EXPECT_TRUE(c.workspace.guards_are_whole());
   if (shape.D == 1) return;
   set_statistics(c, layer);
-  layer_backward(c, with_plus)(OnHost(1));
+  layer_backward(c, with_plus)(TestRun(1));
   const NormGradients of_layer = backward_reference(c, layer, 1, with_plus);
   expect_close(c.dx, of_layer.dx, "layer dx");
   expect_close(c.dw, of_layer.dw, "layer dw");
@@ -223,9 +223,9 @@ TEST(CudaNormParity, WithoutDeltaOrPlusOrStatistics) {
   expect_forward_parity<Bf16>({3, 40, 0}, false);
   expect_backward_parity<Bf16>({3, 40, 0}, false);
   NormCase<float> c({3, 40, 0});
-  dispatch::rms_norm_forward(OnHost(1), c.rows(), c.input(false), c.w.data(), eps, c.y.data(), nullptr);
+  dispatch::rms_norm_forward(TestRun(1), c.rows(), c.input(false), c.w.data(), eps, c.y.data(), nullptr);
   expect_close(c.y, forward_reference(c, NormReference(c, false, 0), false), "rms y");
-  dispatch::layer_norm_forward(OnHost(1), c.rows(), c.input(false), c.w.data(), c.bias.data(), eps, c.y.data(), nullptr,
+  dispatch::layer_norm_forward(TestRun(1), c.rows(), c.input(false), c.w.data(), c.bias.data(), eps, c.y.data(), nullptr,
                                nullptr);
   expect_close(c.y, forward_reference(c, NormReference(c, false, 1), true), "layer y");
 }
@@ -234,21 +234,21 @@ TEST(CudaNormParity, MoreRowsThanShares) { expect_backward_parity<float>({540, 4
 
 TEST(CudaNormParity, GradientsOfNoRowsAreZeros) {
   NormCase<float> c({0, 40, 0});
-  rms_backward(c, true)(OnHost(1));
-  layer_backward(c, true)(OnHost(1));
+  rms_backward(c, true)(TestRun(1));
+  layer_backward(c, true)(TestRun(1));
   for (std::int64_t d = 0; d < 40; ++d) EXPECT_EQ(c.dw[d], 0);
   for (std::int64_t d = 0; d < 40; ++d) EXPECT_EQ(c.dbias[d], 0);
 }
 
 TEST(CudaNorm, ResultsMayStandWhereInputsStood) {
   NormCase<Bf16> c({3, 264, 0}), in_place({3, 264, 0});
-  rms_forward(c, true)(OnHost(1));
-  dispatch::rms_norm_forward(OnHost(2), c.rows(), {in_place.x.data(), in_place.delta.data(), in_place.delta.data()},
+  rms_forward(c, true)(TestRun(1));
+  dispatch::rms_norm_forward(TestRun(2), c.rows(), {in_place.x.data(), in_place.delta.data(), in_place.delta.data()},
                              c.w.data(), eps, in_place.y.data(), in_place.rstd.data());
   EXPECT_TRUE(in_place.delta.bits() == c.sum.bits());
   EXPECT_TRUE(in_place.y.bits() == c.y.bits());
-  rms_backward(c, true)(OnHost(1));
-  dispatch::rms_norm_backward(OnHost(2), c.rows(), in_place.dy.data(), c.x.data(), c.w.data(), c.rstd.data(),
+  rms_backward(c, true)(TestRun(1));
+  dispatch::rms_norm_backward(TestRun(2), c.rows(), in_place.dy.data(), c.x.data(), c.w.data(), c.rstd.data(),
                               in_place.plus.data(), in_place.plus.data(), c.dw.data(), c.workspace.data());
   EXPECT_TRUE(in_place.plus.bits() == c.dx.bits());
 }
@@ -280,13 +280,13 @@ TEST(CudaNorm, OrdersAndPlantedFaultsWithSeveralRowsInABlock) {
     c.dx.clear();
     c.workspace.clear();
   };
-  const Operation rms = [&](const OnHost& run) {
+  const Operation rms = [&](const TestRun& run) {
     clear();
     run(RmsNormBackward<float, 4, 128, 1>{c.dy.data(), c.x.data(), c.w.data(), c.rstd.data(), c.plus.data(),
                                           c.dx.data(), c.workspace.data(), 7, 264, 2});
     return bits_of(c.dx, c.workspace);
   };
-  const Operation layer = [&](const OnHost& run) {
+  const Operation layer = [&](const TestRun& run) {
     clear();
     run(LayerNormBackward<float, 4, 128, 1>{c.dy.data(), c.x.data(), c.w.data(), c.mean.data(), c.rstd.data(),
                                             c.plus.data(), c.dx.data(), c.workspace.data(),

@@ -75,7 +75,7 @@ struct RopeCase {
 
 template <class T>
 Operation rope_of(RopeCase<T>& c, Turn turn) {
-  return [&c, turn](const OnHost& run) {
+  return [&c, turn](const TestRun& run) {
     c.y.buffer.clear();
     dispatch::rope(run, c.op(), turn, c.x.heads(), c.y.mutable_heads());
     return bits_of(c.y.buffer);
@@ -83,7 +83,7 @@ Operation rope_of(RopeCase<T>& c, Turn turn) {
 }
 template <class T>
 Operation normed_forward(RopeCase<T>& c) {
-  return [&c](const OnHost& run) {
+  return [&c](const TestRun& run) {
     c.y.buffer.clear();
     c.rstd.clear();
     dispatch::qk_norm_rope_forward(run, c.normed(), rope_eps, c.x.heads(), c.y.mutable_heads(), c.rstd.data());
@@ -92,7 +92,7 @@ Operation normed_forward(RopeCase<T>& c) {
 }
 template <class T>
 Operation normed_backward(RopeCase<T>& c) {
-  return [&c](const OnHost& run) {
+  return [&c](const TestRun& run) {
     c.y.buffer.clear();
     c.dw.clear();
     c.workspace.clear();
@@ -159,9 +159,9 @@ void expect_rope_parity(const RopeShape& shape) {
     append(forward, turned(c, head_of(c.x, position, head), position, 1));
     append(back, turned(c, head_of(c.x, position, head), position, -1));
   });
-  rope_of(c, Turn::forward)(OnHost(1));
+  rope_of(c, Turn::forward)(TestRun(1));
   expect_close(dense_heads(c.y), forward, "forward");
-  rope_of(c, Turn::back)(OnHost(1));
+  rope_of(c, Turn::back)(TestRun(1));
   expect_close(dense_heads(c.y), back, "back");
 }
 
@@ -190,10 +190,10 @@ void expect_normed_parity(const RopeShape& shape) {
     }
     for (std::size_t h = 0; h < d.size(); ++h) dx.push_back((d[h] - normed[h] * along) * rstd);
   });
-  normed_forward(c)(OnHost(1));
+  normed_forward(c)(TestRun(1));
   expect_close(dense_heads(c.y), y, "y");
   expect_close(c.rstd, rstds, "rstd");
-  normed_backward(c)(OnHost(1));
+  normed_backward(c)(TestRun(1));
   expect_close(dense_heads(c.y), dx, "dx");
   expect_close(c.dw, dw, "dw");
   EXPECT_TRUE(c.workspace.guards_are_whole());
@@ -224,23 +224,23 @@ TEST(CudaRopeParity, MoreHeadsThanABlockHasAtOnce) {
 
 TEST(CudaRope, WidthsThatItDoesNotHaveAreBugs) {
   RopeCase<float> odd({1, 1, 1, 3, 0, TableRows::in_order}), wide({1, 1, 1, 514, 0, TableRows::in_order});
-  EXPECT_THROW(rope_of(odd, Turn::forward)(OnHost(1)), base::BugError);
-  EXPECT_THROW(normed_forward(wide)(OnHost(1)), base::BugError);
-  rope_of(wide, Turn::forward)(OnHost(1));
+  EXPECT_THROW(rope_of(odd, Turn::forward)(TestRun(1)), base::BugError);
+  EXPECT_THROW(normed_forward(wide)(TestRun(1)), base::BugError);
+  rope_of(wide, Turn::forward)(TestRun(1));
 }
 
 TEST(CudaRope, TurnsInPlace) {
   RopeCase<Bf16> c({2, 3, 3, 80, 0, TableRows::given}), in_place = c;
-  rope_of(c, Turn::forward)(OnHost(1));
-  dispatch::rope(OnHost(2), in_place.op(), Turn::forward, in_place.x.heads(), in_place.x.mutable_heads());
+  rope_of(c, Turn::forward)(TestRun(1));
+  dispatch::rope(TestRun(2), in_place.op(), Turn::forward, in_place.x.heads(), in_place.x.mutable_heads());
   EXPECT_TRUE(in_place.x.buffer.bits() == c.y.buffer.bits());
   RopeCase<Bf16> other = c;
-  normed_forward(c)(OnHost(1));
-  dispatch::qk_norm_rope_forward(OnHost(2), other.normed(), rope_eps, other.x.heads(), other.x.mutable_heads(),
+  normed_forward(c)(TestRun(1));
+  dispatch::qk_norm_rope_forward(TestRun(2), other.normed(), rope_eps, other.x.heads(), other.x.mutable_heads(),
                                  nullptr);
   EXPECT_TRUE(other.x.buffer.bits() == c.y.buffer.bits());
-  normed_backward(c)(OnHost(1));
-  dispatch::qk_norm_rope_backward(OnHost(2), c.normed(), c.dy.heads(), c.x.heads(), c.rstd.data(), c.dy.mutable_heads(),
+  normed_backward(c)(TestRun(1));
+  dispatch::qk_norm_rope_backward(TestRun(2), c.normed(), c.dy.heads(), c.x.heads(), c.rstd.data(), c.dy.mutable_heads(),
                                   c.dw.data(), c.workspace.data());
   EXPECT_TRUE(c.dy.buffer.bits() == c.y.buffer.bits());
 }
@@ -248,7 +248,7 @@ TEST(CudaRope, TurnsInPlace) {
 TEST(CudaRope, OrdersAndPlantedFaults) {
   for (const std::int64_t H : {10, 128, 256}) {
     RopeCase<Bf16> c({2, 5, 7, H, 0, TableRows::given});
-    normed_forward(c)(OnHost(1));  // rstd, for backward
+    normed_forward(c)(TestRun(1));  // rstd, for backward
     for (const Operation& operation :
          {normed_backward(c), rope_of(c, Turn::forward), rope_of(c, Turn::back), normed_forward(c)}) {
       expect_same_bits_in_any_order(operation);

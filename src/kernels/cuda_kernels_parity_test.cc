@@ -23,7 +23,7 @@ namespace troika::kernels {
 namespace {
 
 using cuda::Guarded;
-using cuda::OnHost;
+using cuda::TestRun;
 
 constexpr std::int64_t cuda_counts[] = {1, 15, 1027, 20011};
 
@@ -50,7 +50,7 @@ TEST(CudaKernelsParity, AdamwHasTheBitsOfTheCpu) {
     AdamwArrays cpu(count), gpu(count);
     cpu::adamw({3e-4f, 0.9f, 0.95f, 0.1f, 0.05f, 1e-8f, 0.99997f, 3.7f, 7.0f, 0.37f}, count, cpu.parameter.data(),
                cpu.gradient.data(), cpu.m.data(), cpu.v.data());
-    cuda::dispatch::adamw(OnHost(1), {3e-4f, 0.9f, 0.95f, 0.1f, 0.05f, 1e-8f, 3.7f, 7.0f, 0.37f}, {{count, 0.99997f}},
+    cuda::dispatch::adamw(TestRun(1), {3e-4f, 0.9f, 0.95f, 0.1f, 0.05f, 1e-8f, 3.7f, 7.0f, 0.37f}, {{count, 0.99997f}},
                           {gpu.parameter.data(), gpu.gradient.data(), gpu.m.data(), gpu.v.data()}, cuda::Dtype::fp32,
                           nullptr);
     EXPECT_TRUE(gpu.bits() == cpu.bits()) << count;
@@ -64,7 +64,7 @@ TEST(CudaKernelsParity, DropoutHasTheMaskOfTheCpu) {
   for (const std::int64_t first : {0, 13}) {
     const at::Tensor x = at::ones({8, 37});
     Guarded<float> got(8 * 37);
-    cuda::dispatch::dropout(OnHost(1), {cuda::Dtype::fp32, 2, 4, 37, first, 4, 3, 9},
+    cuda::dispatch::dropout(TestRun(1), {cuda::Dtype::fp32, 2, 4, 37, first, 4, 3, 9},
                             {{stream.key()[0], stream.key()[1]}, 20, 3, share.threshold, share.kept},
                             x.data_ptr(), got.data());
     const at::Tensor want = dropout(x, stream, rows, first, 0.3).contiguous();
@@ -78,7 +78,7 @@ TEST(CudaKernelsParity, ChunkSquaresHaveTheBitsOfTheCpu) {
       const Guarded<float> x = values_of_a_grid(count);
       Guarded<double> cpu((count + chunk - 1) / chunk), gpu = cpu;
       cpu::chunk_squares(count, x.data(), chunk, cpu.data());
-      cuda::dispatch::chunk_squares(OnHost(1), {{count}}, x.data(), chunk, gpu.data());
+      cuda::dispatch::chunk_squares(TestRun(1), {{count}}, x.data(), chunk, gpu.data());
       EXPECT_TRUE(gpu.bits() == cpu.bits()) << count;
     }
   }
@@ -91,18 +91,18 @@ void expect_grid_of_the_cpu(std::int64_t count, int shift) {
   std::uint32_t largest[3] = {};
   EXPECT_EQ(cpu::round_to_grid(count, cpu_x.data(), shift), cpu::set_integers(count, cpu_sum.data(), x.data(), shift));
   const std::uint32_t want = cpu::add_integers(count, cpu_sum.data(), x.data(), shift);
-  cuda::dispatch::round_to_grid(OnHost(1), {{count, shift}}, gpu_x.data(), largest);
-  cuda::dispatch::set_integers(OnHost(2), {{count, shift}}, gpu_sum.data(), x.data(), largest + 1);
-  cuda::dispatch::add_integers(OnHost(3), {{count, shift}}, gpu_sum.data(), x.data(), largest + 2);
+  cuda::dispatch::round_to_grid(TestRun(1), {{count, shift}}, gpu_x.data(), largest);
+  cuda::dispatch::set_integers(TestRun(2), {{count, shift}}, gpu_sum.data(), x.data(), largest + 1);
+  cuda::dispatch::add_integers(TestRun(3), {{count, shift}}, gpu_sum.data(), x.data(), largest + 2);
   for (const std::uint32_t got : largest) EXPECT_EQ(got, want);
   EXPECT_TRUE(gpu_x.bits() == cpu_x.bits());
   EXPECT_TRUE(gpu_sum.bits() == cpu_sum.bits());
   cpu::from_integers(count, cpu_sum.data(), shift, cpu_x.data());
-  cuda::dispatch::from_integers(OnHost(4), {{count, shift}}, gpu_sum.data(), gpu_x.data());
+  cuda::dispatch::from_integers(TestRun(4), {{count, shift}}, gpu_sum.data(), gpu_x.data());
   EXPECT_TRUE(gpu_x.bits() == cpu_x.bits());
   Guarded<double> cpu_squares((count + 4095) / 4096), gpu_squares = cpu_squares;
   cpu::integer_chunk_squares(count, cpu_sum.data(), shift, 4096, cpu_squares.data());
-  cuda::dispatch::integer_chunk_squares(OnHost(5), {{count, shift}}, gpu_sum.data(), 4096, gpu_squares.data());
+  cuda::dispatch::integer_chunk_squares(TestRun(5), {{count, shift}}, gpu_sum.data(), 4096, gpu_squares.data());
   EXPECT_TRUE(gpu_squares.bits() == cpu_squares.bits());
 }
 
@@ -136,7 +136,7 @@ TEST(CudaKernelsParity, TheGradientOfATableHasTheBitsOfTheCpu) {
   for (std::size_t i = 0; i < rows.row.size(); ++i) {
     for (std::int64_t d = 0; d < D; ++d) cpu[rows.row[i] * D + d] = gradient[i * D + static_cast<std::size_t>(d)];
   }
-  cuda::dispatch::embedding_backward_weight(OnHost(1), {cuda::Dtype::fp32, first_row, v, D}, M,
+  cuda::dispatch::embedding_backward_weight(TestRun(1), {cuda::Dtype::fp32, first_row, v, D}, M,
                                             {sorted.data(), order.data()}, dx.data(), gpu.data(), workspace.data());
   EXPECT_TRUE(gpu.bits() == cpu.bits());
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cuda/logit_chunks.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/cross_entropy.h"
 #include "kernels/linear.h"
@@ -15,7 +16,7 @@ namespace {
 constexpr std::int64_t no_loss = -100;
 
 std::int64_t chunk_rows(const tensor::Tensor& x_MD, std::int64_t v) {
-  return x_MD.is_cpu() ? output_loss_chunk_rows(x_MD.size(1)) : device_output_loss_chunk_rows(v);
+  return x_MD.is_cpu() ? output_loss_chunk_rows(x_MD.size(1)) : cuda::logit_chunk_rows(v);
 }
 
 template <class Visit>
@@ -75,10 +76,6 @@ tensor::Tensor difference(const tensor::Tensor& a_M, const tensor::Tensor& b_M) 
 }  // namespace
 
 std::int64_t output_loss_chunk_rows(std::int64_t D) { return std::clamp<std::int64_t>(2 * D, 128, 512); }
-
-std::int64_t device_output_loss_chunk_rows(std::int64_t v) {
-  return std::clamp<std::int64_t>((std::int64_t{1} << 30) / (4 * v) / 128 * 128, 128, 4096);
-}
 
 std::int64_t OutputLossSaved::bytes() const {
   std::int64_t sum = 0;

@@ -15,10 +15,9 @@
 namespace troika::kernels {
 
 // Of one chunk: enough rows to make adding to dw [v, D] cheap beside the GEMMs, at most twice as many logits as dw has
-// elements. shape::output_loss_chunk_rows is the same rule.
+// elements. shape::output_loss_chunk_rows is the same rule. Devices have
+// cuda::logit_chunk_rows.
 std::int64_t output_loss_chunk_rows(std::int64_t D);
-// On devices, where every chunk costs a pass over dw: as many rows as 1 GiB of fp32 holds, a multiple of 128 up to 4096.
-std::int64_t device_output_loss_chunk_rows(std::int64_t v);
 
 // Gradients of what: of a frozen projection, of its input alone.
 enum class LossGradients { input_and_weight, input };

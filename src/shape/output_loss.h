@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "cuda/logit_chunks.h"
+
 namespace troika::shape {
 
 // Shapes: M rows, D width, v rows of the projection on this rank.
@@ -23,11 +25,6 @@ enum class LossKeep { logits, gradients };
 // Rows whose logits exist at a time: kernels::output_loss_chunk_rows says why.
 inline std::int64_t output_loss_chunk_rows(std::int64_t D) { return std::clamp<std::int64_t>(2 * D, 128, 512); }
 
-// Of a device: kernels::device_output_loss_chunk_rows.
-inline std::int64_t device_output_loss_chunk_rows(std::int64_t v) {
-  return std::clamp<std::int64_t>((std::int64_t{1} << 30) / (4 * v) / 128 * 128, 128, 4096);
-}
-
 inline LossKeep output_loss_keep(const OutputLossShape& shape) {
   const std::int64_t logits_bytes = shape.M * shape.v * shape.bytes_per_element;
   const std::int64_t gradients_bytes = shape.M * shape.D * shape.bytes_per_element + shape.weight_gradient_bytes();
@@ -44,7 +41,7 @@ inline std::int64_t output_loss_chunk_bytes(const OutputLossShape& shape) {
   return output_loss_room_bytes(shape, output_loss_chunk_rows(shape.D));
 }
 inline std::int64_t output_loss_gpu_bytes(const OutputLossShape& shape) {
-  return output_loss_room_bytes(shape, device_output_loss_chunk_rows(shape.v));
+  return output_loss_room_bytes(shape, cuda::logit_chunk_rows(shape.v));
 }
 
 }  // namespace troika::shape

@@ -259,6 +259,12 @@ TEST_F(GpuRuns, SayWhatTheDeviceLacks) {
   const End unknown = run(train("cuda", "refused", {"--layout", "auto"}), stand_ins());
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.output, HasSubstr("'Stand-in GPU'")) << "as its driver calls it, though this machine's /proc shows none";
+  const End hidden = refusal({{"TROIKA_STAND_IN_DEVICES", "0"}});
+  EXPECT_EQ(hidden.code, 2);
+  EXPECT_THAT(hidden.output, HasSubstr("CUDA_VISIBLE_DEVICES"));
+  const End beyond = run(train("cuda:2", "refused"), stand_ins());
+  EXPECT_EQ(beyond.code, 2);
+  EXPECT_THAT(beyond.output, HasSubstr("cuda:1"));
   const End none = run(train("cuda", "refused"), {});
   EXPECT_EQ(none.code, 2);
   EXPECT_THAT(none.output, HasSubstr("NVIDIA driver"));
