@@ -291,6 +291,7 @@ Outcome Attempt::run() {
   outcome.stop_requested = stop_signals_ > 0 || interrupted_;
   outcome.store_is_lost = listener_.store_is_lost();
   if (has_report_) {
+    records_.has_failed(report_);
     outcome.exit_code = report_.exit_code;
     outcome.text = report_.text;
     outcome.details = log_of_first_failed() + names_of_left();

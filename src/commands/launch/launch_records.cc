@@ -159,6 +159,10 @@ void LaunchRecords::failed(const rendezvous::FailureReport& report) {
   records::Event event = event_of(EventKind::failure, report.text);
   event.numbers["exit_code"] = report.exit_code;
   write(event);
+  has_failed(report);
+}
+
+void LaunchRecords::has_failed(const rendezvous::FailureReport& report) {
   end_state(records::Life::failed, report.text, report.exit_code);
 }
 
@@ -169,12 +173,12 @@ void LaunchRecords::ended_at_once(const std::string& text) {
 
 void LaunchRecords::stopped() { end_state(records::Life::stopped, "", base::exit_interrupted); }
 
-// A state of another launch is not this one's to end.
+// A state of another launch is not this one's to end, nor is that of an attempt by another.
 void LaunchRecords::end_state(records::Life life, const std::string& text, int exit_code) {
   if (launch_.empty()) return;
-  post([launch = launch_, life, text, exit_code, now = base::wall_seconds()](Lines& lines) {
+  post([launch = launch_, attempt = attempt_, life, text, exit_code, now = base::wall_seconds()](Lines& lines) {
     std::optional<records::RunState> state = records::read_run_state(lines.folder);
-    if (!state || state->launch != launch) return;
+    if (!state || state->launch != launch || state->attempt != attempt) return;
     const bool lives = state->life == records::Life::preparing || state->life == records::Life::training;
     if (life == records::Life::stopped && !lives) return;  // a rank has said so
     state->life = life;

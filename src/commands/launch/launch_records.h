@@ -36,6 +36,8 @@ class LaunchRecords {
   std::string rank_ended(const Worker& worker, const std::string& text, std::int64_t memory_kills);
   // The report that ends the attempt, or the launch before there was one.
   void failed(const rendezvous::FailureReport& report);
+  // The same, once the ranks have ended: one that failed on its own meanwhile has written its own words over the report's.
+  void has_failed(const rendezvous::FailureReport& report);
   // The ranks were killed because somebody asked twice: none of them could say that the run has stopped.
   void ended_at_once(const std::string& text);
   // The ranks have ended because somebody asked: where none has said so, as before the first step, the state says it now.

@@ -117,6 +117,27 @@ TEST(LaunchRecords, OfALauncherThatJoinsAnotherLaunchAreOfThatOne) {
   EXPECT_EQ(events_in(folder.path()), 2u);
 }
 
+TEST(LaunchRecords, HaveTheReportAndNotTheWordsOfARankThatFailedMeanwhile) {
+  const base::TemporaryFolder folder;
+  const Lock of_its_ranks(folder.path(), "abc");
+  LaunchRecords records(folder.path(), 0);
+  const auto text_after = [&](int attempt_of_the_rank) {
+    records.failed({75, "rank 1 was killed"});
+    records.flush();
+    records::RunState of_a_rank;
+    of_a_rank.launch = "abc";
+    of_a_rank.attempt = attempt_of_the_rank;
+    of_a_rank.text = "rank 1 does not answer";
+    records::write_run_state(folder.path(), of_a_rank);
+    records.has_failed({75, "rank 1 was killed"});
+    records.flush();
+    return records::read_run_state(folder.path())->text;
+  };
+  records.attempt_begins(2, "abc", "2 ranks");
+  EXPECT_EQ(text_after(2), "rank 1 was killed");
+  EXPECT_EQ(text_after(3), "rank 1 does not answer") << "which is of the next attempt";
+}
+
 // Ranks without a launcher, which came between.
 TEST(LaunchRecords, OfALaunchThatFindsARunAreNotWritten) {
   const base::TemporaryFolder folder;
