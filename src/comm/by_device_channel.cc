@@ -32,6 +32,9 @@ class ByDeviceChannel final : public Channel {
   std::vector<Transfer> gather(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override {
     return of(parts.front()).gather(parts, tag);
   }
+  Transfer reduce_scatter(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override {
+    return of(parts.front()).reduce_scatter(parts, tag);
+  }
   void check() override {
     host_->check();
     device_->check();

@@ -1,5 +1,7 @@
 #include "comm/channel.h"
 
+#include "tensor/operations.h"
+
 namespace troika::comm {
 
 GatherMessages::GatherMessages(const std::vector<tensor::Tensor>& parts, int rank, std::uint32_t tag) {
@@ -11,6 +13,42 @@ GatherMessages::GatherMessages(const std::vector<tensor::Tensor>& parts, int ran
     if (other.elements() > 0) in.push_back({other, from, tag});
     if (own.elements() > 0) out.push_back({own, to, tag});
   }
+}
+
+namespace {
+
+// What every rank sends straight to who is to have it.
+class DirectSum final : public Transfer::Body {
+ public:
+  DirectSum(tensor::Tensor sum, std::vector<tensor::Tensor> shares, std::vector<Transfer> transfers)
+      : sum_(std::move(sum)), shares_(std::move(shares)), transfers_(std::move(transfers)) {}
+  void wait() override {
+    for (Transfer& transfer : transfers_) transfer.wait();
+    for (const tensor::Tensor& share : shares_) tensor::add(sum_, share);
+  }
+
+ private:
+  const tensor::Tensor sum_;
+  const std::vector<tensor::Tensor> shares_;  // of the other ranks
+  std::vector<Transfer> transfers_;
+};
+
+}  // namespace
+
+Transfer Channel::reduce_scatter(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) {
+  const tensor::Tensor& own = parts.at(static_cast<std::size_t>(rank()));
+  std::vector<Message> in, out;
+  std::vector<tensor::Tensor> shares;
+  for (int i = 1; i < size(); ++i) {
+    const int from = (rank() + size() - i) % size(), to = (rank() + i) % size();
+    const tensor::Tensor& other = parts[static_cast<std::size_t>(to)];
+    if (own.elements() > 0) {
+      shares.push_back(tensor::empty_like(own));
+      in.push_back({shares.back(), from, tag});
+    }
+    if (other.elements() > 0) out.push_back({other, to, tag});
+  }
+  return Transfer(std::make_unique<DirectSum>(own, std::move(shares), exchange(in, out)));
 }
 
 }  // namespace troika::comm

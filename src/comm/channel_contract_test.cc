@@ -136,6 +136,28 @@ TEST_P(ChannelContract, GathersPartsInPlaceInOneOrderWithExchanges) {
   }
 }
 
+TEST_P(ChannelContract, AddsPartsUpInPlaceInOneOrderWithExchanges) {
+  for (const int size : {2, 3, 4}) {
+    auto channels = make(size);
+    run_ranks(channels, [&](Channel& channel) {
+      const int me = channel.rank(), right = (me + 1) % size, left = (me + size - 1) % size;
+      const auto count_of = [](std::int64_t round, int rank) { return (round + rank) % 4 * 50; };  // of one some are empty
+      for (std::int64_t round = 0; round < 6; ++round) {
+        std::vector<Tensor> parts;
+        for (int rank = 0; rank < size; ++rank) parts.push_back(filled(count_of(round, rank), 1000 * me + rank));
+        const Tensor in = tensor::zeros({3}, Dtype::int64);
+        Transfer adding = channel.reduce_scatter(parts, 5);
+        for (Transfer& transfer : channel.exchange({{in, left, 5}}, {{filled(3, me), right, 5}})) transfer.wait();
+        adding.wait();
+        EXPECT_TRUE(tensor::equal(in, filled(3, left)));
+        const Tensor sum = tensor::zeros({count_of(round, me)}, Dtype::int64);
+        for (int rank = 0; rank < size; ++rank) tensor::add(sum, filled(count_of(round, me), 1000 * rank + me));
+        EXPECT_TRUE(tensor::equal(parts[static_cast<std::size_t>(me)], sum));
+      }
+    });
+  }
+}
+
 TEST_P(ChannelContract, GathersAndExchangesUnevenParts) {
   auto channels = make(3);
   run_ranks(channels, [&](Channel& channel) {

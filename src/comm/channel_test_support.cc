@@ -39,6 +39,9 @@ class WithServer : public Channel {
   std::vector<Transfer> gather(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override {
     return inner_->gather(parts, tag);
   }
+  Transfer reduce_scatter(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override {
+    return inner_->reduce_scatter(parts, tag);
+  }
   void check() override { inner_->check(); }
   void abort(const std::string& reason) override { inner_->abort(reason); }
 

@@ -111,6 +111,18 @@ class LoggedChannel : public Channel {
     const GatherMessages messages(parts, rank(), tag);
     return follow(inner_->gather(parts, tag), messages.in, messages.out);
   }
+  // As it goes around a ring: each sum but its own passes through this rank.
+  Transfer reduce_scatter(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override {
+    const int next = (rank() + 1) % size(), last = (rank() + size() - 1) % size();
+    const tensor::Tensor& own = parts[static_cast<std::size_t>(rank())];
+    std::int64_t bytes = -own.bytes();
+    for (const tensor::Tensor& part : parts) bytes += part.bytes();
+    if (Traffic* const traffic = watched_->traffic.get(); traffic != nullptr) {
+      traffic->sent(world_rank_of(next), bytes);
+      traffic->received(world_rank_of(last), bytes);
+    }
+    return follow(inner_->reduce_scatter(parts, tag), watched_->log->begin(name(), "sum from", last, tag, bytes), last);
+  }
   void check() override { inner_->check(); }
   void prove_order(Channel& world) override { inner_->prove_order(world); }
   void abort(const std::string& reason) override { inner_->abort(reason); }

@@ -52,6 +52,7 @@ std::shared_ptr<const Api> load(const std::string& library) {
   take("ncclSend", &api->send);
   take("ncclRecv", &api->recv);
   take("ncclBroadcast", &api->broadcast);
+  take("ncclReduce", &api->reduce);
   return api;
 }
 

@@ -28,7 +28,8 @@ enum class Result : int {
   remote_error = 6,
   in_progress = 7,
 };
-enum class DataType : int { uint8 = 1 };
+enum class DataType : int { uint8 = 1, int64 = 4 };
+enum class Operator : int { sum = 0 };
 
 struct UniqueId {
   char bytes[128];
@@ -67,6 +68,9 @@ struct Api {
   // Of all ranks; `from` matters at the root.
   Result (*broadcast)(const void* from, void* to, std::size_t count, DataType type, int root, Comm* comm,
                       Stream stream) = nullptr;
+  // Of all ranks; `to` matters at the root.
+  Result (*reduce)(const void* from, void* to, std::size_t count, DataType type, Operator with, int root, Comm* comm,
+                   Stream stream) = nullptr;
 };
 
 std::string version_text(int version);  // "2.28.9" of 22809

@@ -136,10 +136,37 @@ std::vector<Transfer> transfers_of(const std::shared_ptr<NcclGroup>& group, Nccl
   return transfers;
 }
 
+// Of a group: exchanges, gathers, sums.
+NcclGroup::Edge exchanges_of(const NcclGroup& group) { return {group.rank, Direction::exchange, 0}; }
+
+using OfRoot = nccl::Result (*)(const nccl::Api& api, const Part& part, nccl::Comm* comm, nccl::Stream stream);
+
+// One operation of all ranks for each part, whose root is the part's rank, in the order of the roots.
+LinkTaskPtr post_by_root(NcclGroup& group, const std::vector<tensor::Tensor>& parts, std::uint32_t tag, const OfRoot& of_root) {
+  const NcclGroup::Edge edge = exchanges_of(group);
+  const int size = static_cast<int>(parts.size());
+  Operation operation{Direction::exchange, 0, 0, tag};
+  std::vector<Part> by_root;
+  for (int root = 0; root < size; ++root) {
+    const tensor::Tensor& part = parts[static_cast<std::size_t>(root)];
+    check_operation(part, group.rank, size, root == group.rank ? (root + 1) % size : root, tag);
+    operation.bytes += part.bytes();
+    if (part.bytes() > 0) by_root.push_back({part.data(), static_cast<std::size_t>(part.bytes()), root});
+  }
+  const auto call = [stream = group.link(edge).stream(), by_root, of_root](const nccl::Api& api, nccl::Comm* comm) {
+    nccl::Result result = nccl::Result::success;
+    for (const Part& part : by_root) {
+      if (result == nccl::Result::success) result = of_root(api, part, comm, stream);
+    }
+    return result;
+  };
+  return group.post(edge, operation, parts, call);
+}
+
 }  // namespace
 
 std::vector<Transfer> NcclChannel::exchange(const std::vector<Message>& in, const std::vector<Message>& out) {
-  const NcclGroup::Edge edge{rank(), Direction::exchange, 0};
+  const NcclGroup::Edge edge = exchanges_of(*group_);
   Operation operation{Direction::exchange, 0, 0, 0};
   std::vector<tensor::Tensor> tensors;
   for (const auto* messages : {&in, &out}) {
@@ -157,26 +184,21 @@ std::vector<Transfer> NcclChannel::exchange(const std::vector<Message>& in, cons
 }
 
 std::vector<Transfer> NcclChannel::gather(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) {
-  const NcclGroup::Edge edge{rank(), Direction::exchange, 0};
-  Operation operation{Direction::exchange, 0, 0, tag};
-  std::vector<Part> passed_on;
-  for (int root = 0; root < size(); ++root) {
-    const tensor::Tensor& part = parts.at(static_cast<std::size_t>(root));
-    check_operation(part, rank(), size(), root == rank() ? (root + 1) % size() : root, tag);
-    operation.bytes += part.bytes();
-    if (part.bytes() > 0) passed_on.push_back({part.data(), static_cast<std::size_t>(part.bytes()), root});
-  }
-  const auto call = [stream = group_->link(edge).stream(), passed_on](const nccl::Api& api, nccl::Comm* comm) {
-    nccl::Result result = nccl::Result::success;
-    for (const auto& [data, bytes, root] : passed_on) {
-      if (result == nccl::Result::success)
-        result = api.broadcast(data, data, bytes, nccl::DataType::uint8, root, comm, stream);
-    }
-    return result;
-  };
+  const LinkTaskPtr task =
+      post_by_root(*group_, parts, tag, [](const nccl::Api& api, const Part& part, nccl::Comm* comm, nccl::Stream stream) {
+        return api.broadcast(part.data, part.data, part.bytes, nccl::DataType::uint8, part.peer, comm, stream);
+      });
   const GatherMessages messages(parts, rank(), tag);
-  return transfers_of(group_, edge, group_->post(edge, operation, parts, call),
-                      messages.in.size() + messages.out.size());
+  return transfers_of(group_, exchanges_of(*group_), task, messages.in.size() + messages.out.size());
+}
+
+Transfer NcclChannel::reduce_scatter(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) {
+  const LinkTaskPtr task =
+      post_by_root(*group_, parts, tag, [](const nccl::Api& api, const Part& part, nccl::Comm* comm, nccl::Stream stream) {
+        return api.reduce(part.data, part.data, part.bytes / sizeof(std::int64_t), nccl::DataType::int64, nccl::Operator::sum,
+                          part.peer, comm, stream);
+      });
+  return Transfer(std::make_unique<NcclTransfer>(group_, exchanges_of(*group_), task));
 }
 
 void NcclChannel::prove_order(Channel& world) {
@@ -220,6 +242,9 @@ void connect(NcclChannel& channel, const NcclEdges& edges, const tensor::Device&
     std::vector<tensor::Tensor> parts;
     while (static_cast<int>(parts.size()) < ranks) parts.push_back(byte());
     for (Transfer& transfer : channel.gather(parts, connect_tag(0))) transfers.push_back(std::move(transfer));
+    const tensor::Tensor numbers = tensor::zeros({ranks}, tensor::TensorType(tensor::Dtype::int64, device));
+    for (int rank = 0; rank < ranks; ++rank) parts[static_cast<std::size_t>(rank)] = numbers.narrow(0, rank, 1);
+    transfers.push_back(channel.reduce_scatter(parts, connect_tag(0)));
   }
   for (const NcclEdge& from : edges.from)
     transfers.push_back(channel.recv(byte(), from.peer, connect_tag(from.message_class)));

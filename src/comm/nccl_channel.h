@@ -61,8 +61,9 @@ class NcclChannel final : public Channel {
   Transfer send(const tensor::Tensor& tensor, int to, std::uint32_t tag) override;
   Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override;
   std::vector<Transfer> exchange(const std::vector<Message>& in, const std::vector<Message>& out) override;
-  // Passed on along NCCL's rings, which cross the border of a host once.
+  // These two are passed on along NCCL's rings, which cross the border of a host once.
   std::vector<Transfer> gather(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override;
+  Transfer reduce_scatter(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override;
   void check() override;
   void prove_order(Channel& world) override;
   void abort(const std::string& reason) override;

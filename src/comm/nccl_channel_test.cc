@@ -313,6 +313,19 @@ TEST(NcclChannel, AGatherHandsEachPartToNcclOnceWhateverTheNumberOfRanks) {
   EXPECT_EQ(asked_broadcasts() - before, 4 * 3);  // by each rank, of the parts that are not empty
 }
 
+TEST(NcclChannel, ASumHandsEachPartToNcclOnceWhateverTheNumberOfRanks) {
+  NcclRanks ranks = make_nccl_ranks(4);
+  const int before = asked_sums();
+  run_nccl_ranks(ranks, [](NcclChannel& channel) {
+    std::vector<Tensor> parts;
+    for (std::int64_t rank = 0; rank < 4; ++rank) parts.push_back(longs(5 * rank, 10 * channel.rank() + rank));
+    channel.reduce_scatter(parts, 1).wait();
+    const int me = channel.rank();
+    EXPECT_TRUE(tensor::equal(parts[static_cast<std::size_t>(me)], longs(5 * me, 60 + 4 * me)));
+  });
+  EXPECT_EQ(asked_sums() - before, 4 * 3);  // by each rank, of the parts that are not empty
+}
+
 TEST(NcclChannel, MessagesTakeFewThreadBlocksAndExchangesMore) {
   NcclRanks ranks = make_nccl_ranks(3);
   run_nccl_ranks(ranks, [](NcclChannel& channel) {

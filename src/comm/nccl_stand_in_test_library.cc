@@ -25,6 +25,7 @@
 
 using troika::comm::nccl::Config;
 using troika::comm::nccl::DataType;
+using troika::comm::nccl::Operator;
 using troika::comm::nccl::Result;
 using troika::comm::nccl::Stream;
 using troika::comm::nccl::UniqueId;
@@ -44,7 +45,7 @@ struct End {
   // guarded by the clique's mutex
   Result error = Result::success;
   bool gone = false;
-  std::size_t broadcasts = 0;  // asked for
+  std::size_t by_root = 0;  // broadcasts and sums that it asked for
 };
 using EndPtr = std::shared_ptr<End>;
 
@@ -58,6 +59,7 @@ struct Operation {
   std::size_t bytes = 0;
   int peer = 0;
   bool ordered = false;
+  bool adds = false;  // a recv, of int64
   bool arrived = false, done = false;
 };
 using OperationPtr = std::shared_ptr<Operation>;
@@ -67,7 +69,7 @@ struct Clique {
   std::mutex mutex;
   const int size;
   int joined = 0;
-  std::vector<std::pair<int, std::size_t>> broadcasts;                   // in the one order of all ranks: root, bytes
+  std::vector<std::pair<int, std::size_t>> by_root;                      // in the one order of all ranks: root, bytes
   std::vector<bool> connected;                                           // by rank: has asked for an operation
   std::map<std::pair<int, int>, std::deque<OperationPtr>> sends, recvs;  // by (from, to): at the head of their lanes
 };
@@ -82,15 +84,26 @@ void finish(Operation& operation, Result result) {
   if (result != Result::success) operation.end->error = result;
 }
 
+void add(const Operation& send, const Operation& recv) {
+  const auto* share = static_cast<const std::uint64_t*>(send.from);
+  auto* sum = static_cast<std::uint64_t*>(recv.to);
+  for (std::size_t i = 0; i < send.bytes / sizeof(*sum); ++i) sum[i] += share[i];
+}
+
 void move(Operation& send, Operation& recv) {
   const bool equal = send.bytes == recv.bytes;
-  if (equal && send.ordered && recv.ordered && send.bytes > 0) std::memcpy(recv.to, send.from, send.bytes);
+  if (equal && send.ordered && recv.ordered && send.bytes > 0) {
+    if (recv.adds)
+      add(send, recv);
+    else
+      std::memcpy(recv.to, send.from, send.bytes);
+  }
   for (Operation* each : {&send, &recv}) finish(*each, equal ? Result::success : Result::invalid_usage);
 }
 
 // What a recv overwrites belongs to it from the moment it is asked for.
 void spoil(const Operation& operation) {
-  if (operation.kind == Kind::recv && operation.bytes > 0) std::memset(operation.to, troika::tensor::poison, operation.bytes);
+  if (operation.kind == Kind::recv && !operation.adds && operation.bytes > 0) std::memset(operation.to, troika::tensor::poison, operation.bytes);
 }
 
 void arrive(Clique& clique, const OperationPtr& operation) {
@@ -195,7 +208,7 @@ namespace {
 std::mutex registry_mutex;
 std::map<std::string, std::shared_ptr<Clique>> cliques;  // by id
 std::vector<std::unique_ptr<Comm>> comms;                // all there ever were: so that late calls are seen
-int broadcasts = 0;                                      // asked for
+int broadcasts = 0, sums = 0;                            // asked for
 std::map<int, int> max_ctas;                             // by the size of a communicator: what the last one asked for
 
 thread_local int group_depth = 0;
@@ -254,11 +267,11 @@ Result ask(Comm* comm, Stream stream, Operation operation) {
   return Result::success;
 }
 
-void note_broadcast(End& end, std::pair<int, std::size_t> one) {
+void note_by_root(End& end, std::pair<int, std::size_t> one) {
   const std::lock_guard<std::mutex> lock(end.clique->mutex);
-  auto& all = end.clique->broadcasts;
-  if (end.broadcasts == all.size()) all.push_back(one);
-  if (all[end.broadcasts++] != one) misused("ranks ask for different broadcasts");
+  auto& all = end.clique->by_root;
+  if (end.by_root == all.size()) all.push_back(one);
+  if (all[end.by_root++] != one) misused("ranks ask for different broadcasts or sums");
 }
 
 // Their memory belongs to others from now on.
@@ -308,6 +321,11 @@ int standInMaxCtas(int size) {
 int standInBroadcasts() {
   const std::lock_guard<std::mutex> lock(registry_mutex);
   return broadcasts;
+}
+
+int standInSums() {
+  const std::lock_guard<std::mutex> lock(registry_mutex);
+  return sums;
 }
 
 Result ncclCommGetAsyncError(Comm* comm, Result* error) {
@@ -396,12 +414,35 @@ Result ncclBroadcast(const void* from, void* to, std::size_t count, DataType typ
     const std::lock_guard<std::mutex> lock(registry_mutex);
     ++broadcasts;
   }
-  note_broadcast(*comm->end, {root, count});
+  note_by_root(*comm->end, {root, count});
   if (rank != root) return ncclRecv(to, count, type, root, comm, stream);
   if (from != to) misused("a broadcast that is not in place");
   Result result = Result::success;
   for (int peer = 0; peer < size && result == Result::success; ++peer) {
     if (peer != root) result = ncclSend(from, count, type, peer, comm, stream);
+  }
+  return result;
+}
+
+// What comes out: all others send to the root, which adds.
+Result ncclReduce(const void* from, void* to, std::size_t count, DataType type, Operator, int root, Comm* comm, Stream stream) {
+  const int size = comm->end->clique->size, rank = comm->end->rank;
+  {
+    const std::lock_guard<std::mutex> lock(registry_mutex);
+    ++sums;
+  }
+  if (type != DataType::int64 || from != to) misused("a sum of other numbers than int64, or not in place");
+  const std::size_t bytes = count * sizeof(std::int64_t);
+  note_by_root(*comm->end, {root, bytes});
+  if (rank != root) return ncclSend(from, bytes, DataType::uint8, root, comm, stream);
+  Operation operation;
+  operation.kind = Kind::recv;
+  operation.adds = true;
+  operation.to = to;
+  operation.bytes = bytes;
+  Result result = Result::success;
+  for (operation.peer = 0; operation.peer < size && result == Result::success; ++operation.peer) {
+    if (operation.peer != root) result = ask(comm, stream, operation);
   }
   return result;
 }

@@ -16,6 +16,7 @@ static Function* of_stand_in(const char* name) {
 
 int asked_max_ctas(int size) { return of_stand_in<int(int)>("standInMaxCtas")(size); }
 int asked_broadcasts() { return of_stand_in<int()>("standInBroadcasts")(); }
+int asked_sums() { return of_stand_in<int()>("standInSums")(); }
 
 std::string nccl_too_old() { return std::string(TROIKA_BINARY_DIR) + "/libcomm_nccl_too_old.so"; }
 

@@ -39,6 +39,7 @@ std::string nccl_stand_in();  // the library's path
 // Of the stand-in: by the last communicator of so many ranks; by all communicators so far.
 int asked_max_ctas(int size);
 int asked_broadcasts();
+int asked_sums();
 std::string nccl_too_old();
 
 // `body` on a thread per rank, as run_ranks.

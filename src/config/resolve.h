@@ -53,6 +53,7 @@ struct Resolved {
   Settings settings;
   Layout layout;
   Batch batch;
+  int ranks_per_host = 0;               // as far as it is known and the same everywhere; 0: as if all were on one
   std::vector<Batch> batch_candidates;  // with find_micro_batch_size: what may take its place, ascending by micro
   std::vector<std::string> notes;       // familiar spellings ignored and the like, one sentence each
 };

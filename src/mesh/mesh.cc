@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace troika::mesh {
@@ -70,6 +72,11 @@ std::vector<int> replicas_of(const Shape& shape, int world_rank) {
 }
 
 int replica_index(const Shape& shape, const Coordinate& c) { return c.cp * shape.dp + c.dp; }
+
+int replicas_on_each_host(const Shape& shape, int ranks_per_host) {
+  const int replicas = shape.dp * shape.cp;
+  return ranks_per_host == 0 ? replicas : std::min(replicas, (ranks_per_host + shape.tp - 1) / shape.tp);
+}
 
 std::string replicas_name(const Shape& shape, int world_rank) {
   return fmt::format("replicas.{}", replicas_of(shape, world_rank).front());

@@ -28,6 +28,14 @@ TEST(Mesh, TensorParallelNeighboursAreAdjacentAndPipelineIsSlowest) {
   EXPECT_EQ(group_of(shape, Axis::pp, 7), (std::vector<int>{3, 7}));
 }
 
+TEST(Mesh, ReplicasFollowEachOtherOnAHostUnlessTensorParallelRanksAreBetween) {
+  EXPECT_EQ(replicas_on_each_host({16, 1, 1, 1}, 8), 8);
+  EXPECT_EQ(replicas_on_each_host({8, 1, 2, 2}, 8), 4);
+  EXPECT_EQ(replicas_on_each_host({2, 1, 8, 1}, 8), 1);
+  EXPECT_EQ(replicas_on_each_host({2, 4, 1, 1}, 8), 2) << "a stage on each quarter of the host";
+  EXPECT_EQ(replicas_on_each_host({4, 1, 2, 1}, 0), 4);
+}
+
 TEST(Mesh, MembersOfAGroupShareItsNameAndOthersDoNot) {
   const Shape shape{2, 3, 1, 2};
   for (const Axis axis : {Axis::dp, Axis::pp, Axis::tp, Axis::cp}) {

@@ -117,7 +117,8 @@ shape::SumShape Job::sum_shape(const mesh::Coordinate& at) const {
   if (p.zero >= 2 && sum.place.count() > 1) sum.reduction = shape::Reduction::each_leaf;
   if (p.zero == 0) sum.result = shape::Result::whole;
   if (config::adds_in_floats(p.reproducible)) sum.addition = shape::Addition::floats;
-  if (settings().comm.backend == config::Backend::nccl) sum.travel = shape::Travel::plain;
+  if (settings().comm.backend == config::Backend::nccl)
+    sum.travel = shape::travel_between_devices(sum, mesh::replicas_on_each_host(shape, resolved.ranks_per_host));
   // In a file's program replicas may wait for it in unlike places.
   if (!p.overlap && p.schedule_file.empty()) sum.receives = shape::Receives::in_turn;
   return sum;

@@ -134,7 +134,8 @@ shape::SumShape Bounds::sum_of(const Layout& l, int uses) const {
   if (l.zero >= 2 && l.replicas() > 1) sum.reduction = shape::Reduction::each_leaf;
   if (l.zero == 0) sum.result = shape::Result::whole;
   if (config::adds_in_floats(settings_.parallel.reproducible)) sum.addition = shape::Addition::floats;
-  if (settings_.comm.backend == config::Backend::nccl) sum.travel = shape::Travel::plain;
+  if (settings_.comm.backend == config::Backend::nccl)
+    sum.travel = shape::travel_between_devices(sum, mesh::replicas_on_each_host({l.dp, l.pp, l.tp, l.cp}, placement_.ranks_on(0)));
   sum.uses = uses;
   return sum;
 }
@@ -151,7 +152,8 @@ std::int64_t Bounds::elements_of(const Layout& l, const RankStages& rank) {
 double Bounds::sent_bytes(const Layout& l, std::int64_t elements) const {
   const shape::SumShape sum = sum_of(l, 1);
   const std::int64_t others = std::max<std::int64_t>(0, elements - elements / l.replicas() - rounded_off);
-  const bool floats = sum.reduction == shape::Reduction::each_leaf || sum.shares_floats(0);
+  const bool each_leaf = sum.reduction == shape::Reduction::each_leaf;
+  const bool floats = sum.travel != shape::Travel::added && (each_leaf || sum.shares_floats(0));
   return floats ? 4 * real(others) : 8 * real(shape::message_words(sum.travel, others));
 }
 
@@ -223,7 +225,7 @@ std::int64_t Bounds::memory_bytes(const Layout& l) {
     std::int64_t lasting = element * (l.zero == 3 ? own : held);
     if (trains_ && state_here) lasting += shape::state_bytes(element) * (l.zero >= 1 ? own : held);
     // A rank's only leaf goes to its replicas piece by piece.
-    const std::int64_t sum_bytes = sum.own_leaves() > 1 && !sum.in_floats() ? 8 : R == 1 ? 4 : 0;
+    const std::int64_t sum_bytes = sum.own_leaves() > 1 && !sum.adds_in_floats(0) ? 8 : R == 1 ? 4 : 0;
     const std::int64_t sums = trains_ ? sum_bytes * (l.zero >= 2 ? own : held) : 0;
     // Of one stage's microbatch: what full recomputation keeps is a segment's input, and one segment more in its backward.
     const bool full = l.recompute == config::Recompute::full;

@@ -279,7 +279,8 @@ class Searcher {
   }
 
   Column column_of(const Layout& layout) const {
-    const config::Resolved resolved = config::resolve(with_layout(q_.settings, layout), q_.world);
+    config::Resolved resolved = config::resolve(with_layout(q_.settings, layout), q_.world);
+    resolved.ranks_per_host = placement_.ranks_on(0);
     plan::Job job = plan::training_job(resolved, facts_of(q_));
     return make_column(std::move(job), stages_of(layout, job), pipelines_);
   }

@@ -10,8 +10,11 @@ constexpr std::int64_t float_bytes = 4, integer_bytes = 8;
 std::int64_t bytes_of(bool floats) { return floats ? float_bytes : integer_bytes; }
 
 // each_leaf: the leaf itself.
+bool adds_in_floats(const SumShape& shape, int replica) {
+  return shape.reduction == Reduction::each_leaf || shape.adds_in_floats(replica);
+}
 bool shares_floats(const SumShape& shape, int replica) {
-  return shape.reduction == Reduction::each_leaf || shape.shares_floats(replica);
+  return shape.travel != Travel::added && adds_in_floats(shape, replica);
 }
 
 std::int64_t buffer_bytes(const SumShape& shape, std::int64_t integers) {
@@ -56,14 +59,14 @@ bool GradientBytes::stays_in_place() const {
 
 // The first leaf of those that are added in fp32 becomes the sum.
 void GradientBytes::open() {
-  piece_ = shape_.reduction == Reduction::at_end && (sum_ > 0 || !shape_.shares_floats(shape_.place.index()));
+  piece_ = shape_.reduction == Reduction::at_end && (sum_ > 0 || !adds_in_floats(shape_, shape_.place.index()));
   open_rows();
 }
 
 void GradientBytes::open_rows() {
   if (shape_.reduction == Reduction::each_leaf) {
     leaf_ = true;
-  } else if (shape_.shares_floats(shape_.place.index())) {
+  } else if (adds_in_floats(shape_, shape_.place.index())) {
     sum_ = float_bytes;
   } else {
     converts_ = true;
@@ -77,6 +80,10 @@ void GradientBytes::make_sum() {
 void GradientBytes::close() { piece_ = converts_ = false; }
 
 void GradientBytes::pack() {
+  if (shape_.travel == Travel::added) {
+    if (leaf_ || sum_ == float_bytes) packed_ = integer_bytes * elements_;
+    return;
+  }
   if (shares_floats(shape_, shape_.place.index()) || shape_.travel == Travel::plain) return;
   std::int64_t now = 0;
   for (const std::int64_t elements : others_) {
@@ -89,6 +96,12 @@ void GradientBytes::pack() {
 void GradientBytes::start_reduce() {
   reducing_ = true;
   if (shape_.place.count() == 1) return;
+  if (shape_.travel == Travel::added) {
+    leaf_ = false;
+    sum_ = packed_ = 0;
+    incoming_ = integer_bytes * elements_;
+    return;
+  }
   if (shape_.reduction == Reduction::each_leaf) {
     sending_ = true;
     leaf_ = false;
@@ -128,9 +141,9 @@ void GradientBytes::finish_reduce() {
 }
 
 void GradientBytes::receive_other() {
-  crossing_ = shape_.in_floats()               ? float_bytes * own_
-              : shape_.travel == Travel::plain ? integer_bytes * own_
-                                               : 2 * buffer_bytes(shape_, own_);
+  crossing_ = shape_.in_floats()                ? float_bytes * own_
+              : shape_.travel == Travel::packed ? 2 * buffer_bytes(shape_, own_)
+                                                : integer_bytes * own_;
 }
 
 void GradientBytes::include_other() { crossing_ = 0; }

@@ -3,6 +3,7 @@
 // as integers, so the sum has the same bits for any order, any split over ranks and any way of sharing (docs/reproducibility.md).
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <numeric>
 #include <vector>
@@ -28,8 +29,9 @@ enum class Result { range, whole };
 enum class Addition { integers, floats };
 
 // How integers of a sum travel to another rank. packed: losslessly in fewer bits, for links that are slower than a
-// processor packs. plain: as they are, between devices that move their memory themselves.
-enum class Travel { packed, plain };
+// processor packs. plain: as they are, between devices that move their memory themselves. added: as they are, and added up on the
+// way (comm::Channel::reduce_scatter): whatever ranks share out becomes integers before.
+enum class Travel { packed, plain, added };
 
 // How a replica receives the other replicas' leaves of its range where every leaf is reduced at once. together: all beside what
 // follows, each but one in memory of its own. in_turn: one after the other, in the leaf's memory.
@@ -53,24 +55,38 @@ struct SumShape {
   std::int64_t all_leaves() const { return microbatches() * place.cp * uses; }
 
   // Two numbers have one sum: no grid is needed where there are no more.
-  bool in_floats() const { return addition == Addition::floats || all_leaves() <= 2; }
-  // What a replica shares out at the end is fp32, not integers: its only leaf, which the grid leaves exact in fp32.
-  bool shares_floats(int replica) const { return in_floats() || leaves_of(replica) == 1; }
+  bool in_floats() const { return travel != Travel::added && (addition == Addition::floats || all_leaves() <= 2); }
+  // What a replica's own leaves add up to is fp32, not integers: its only leaf, which the grid leaves exact in fp32.
+  bool adds_in_floats(int replica) const {
+    return addition == Addition::floats || all_leaves() <= 2 || leaves_of(replica) == 1;
+  }
+  // So is what it shares out at the end.
+  bool shares_floats(int replica) const { return travel != Travel::added && adds_in_floats(replica); }
   // A replica's range becomes the sum where its own leaf lies: all leaves are there at once, and no other stage adds
   // integers to them.
   bool sums_in_place() const;
   // The sum is kept in fp32 once it is complete: no other leaf and no other stage adds to it.
   bool ends_in_floats() const {
+    if (travel == Travel::added) return false;
     if (reduction == Reduction::each_leaf) return in_floats() || (own_leaves() == 1 && uses == uses_here);
     return in_floats() || sums_in_place();
   }
 };
 
+// Between devices that move their memory themselves, with so many of these replicas on each of their hosts. Sent straight to its owner,
+// a share crosses a host's border once from each of the host's replicas; added on the way, a sum crosses once, with 8 bytes an element.
+inline Travel travel_between_devices(const SumShape& shape, int on_each_host) {
+  const std::int64_t replicas = shape.place.count(), elsewhere = std::max<std::int64_t>(0, replicas - on_each_host);
+  bool floats = true;
+  for (int r = 0; r < shape.place.count(); ++r) floats = floats && (shape.reduction == Reduction::each_leaf || shape.adds_in_floats(r));
+  return on_each_host * elsewhere * (floats ? 4 : 8) > 8 * replicas ? Travel::added : Travel::plain;
+}
+
 // Elements that are added up at a time where a range is summed in place: what stays in a core's cache, or keeps a device busy.
 constexpr std::int64_t sum_block(Travel travel) { return std::int64_t{1} << (travel == Travel::packed ? 16 : 22); }
 
 inline bool SumShape::sums_in_place() const {
-  if (reduction == Reduction::each_leaf) return false;
+  if (reduction == Reduction::each_leaf || travel == Travel::added) return false;
   for (int replica = 0; replica < place.count(); ++replica) {
     if (!shares_floats(replica)) return false;
   }
@@ -83,10 +99,10 @@ inline bool SumShape::sums_in_place() const {
 inline std::int64_t message_words(std::int64_t integers) { return integers == 0 ? 0 : (integers * 21 + 31) / 32 + 8; }
 inline std::int64_t packed_words(std::int64_t integers) { return integers == 0 ? 0 : (integers * 23 + 31) / 32 + 32; }
 inline std::int64_t message_words(Travel travel, std::int64_t integers) {
-  return travel == Travel::plain ? integers : message_words(integers);
+  return travel == Travel::packed ? message_words(integers) : integers;
 }
 inline std::int64_t buffer_words(Travel travel, std::int64_t integers) {
-  return travel == Travel::plain ? integers : packed_words(integers);
+  return travel == Travel::packed ? packed_words(integers) : integers;
 }
 
 // Leaves of magnitudes below 2^exponent become integers g * 2^grid_shift, and the sum of all of them stays below 2^61.

@@ -78,7 +78,7 @@ std::vector<std::uint32_t> GradientSum::sum_bits() const {
 
 void GradientSum::start_reduce(comm::Channel& replicas, std::uint32_t tag) {
   if (reducing_) throw base::BugError("gradients are shared out while others of the buffer are on their way");
-  if (shape_.reduction == Reduction::each_leaf) {
+  if (shape_.reduction == Reduction::each_leaf && own_.are_floats()) {
     share_out_leaf(own_.take_floats(), replicas, tag);
   } else if (own_.are_floats()) {
     share_out(own_.take_floats(), replicas, tag);
@@ -119,6 +119,10 @@ void GradientSum::share_out(std::vector<tensor::Tensor> integers, comm::Channel&
   for (std::size_t replica = 0; replica < integers.size(); ++replica)
     note_shared(plan_.elements_of(static_cast<int>(replica)), integers[replica]);
   if (shape_.travel == Travel::packed) return pack(std::move(integers), replicas, tag);
+  if (shape_.travel == Travel::added) {
+    incoming_.push_back({integers[static_cast<std::size_t>(shape_.place.index())], replicas.reduce_scatter(integers, tag)});
+    return;
+  }
   const int count = shape_.place.count(), index = shape_.place.index();
   std::vector<comm::Message> out;
   for (int i = 1; i < count; ++i) {
@@ -188,6 +192,10 @@ void GradientSum::receive_packed(comm::Channel& replicas, std::uint32_t tag) {
 }
 
 void GradientSum::add(const tensor::Tensor& range) {
+  if (!range_.defined()) {
+    range_ = range;
+    return;
+  }
   if (range_.dtype() == tensor::Dtype::fp32) return kernels::add_into(range_, range);
   if (range.dtype() == tensor::Dtype::int64) {
     tensor::add(range_, range);
@@ -273,7 +281,7 @@ const tensor::Tensor& GradientSum::range() const {
 void GradientSum::include_other(comm::Channel& stages, int peer, std::uint32_t send_tag, std::uint32_t recv_tag,
                                 const OnWait& on_wait) {
   if (range().elements() == 0) return;
-  if (range_.dtype() == tensor::Dtype::fp32 || shape_.travel == Travel::plain) {
+  if (range_.dtype() == tensor::Dtype::fp32 || shape_.travel != Travel::packed) {
     const tensor::Tensor other = allocate(range_.elements(), range_.dtype());
     const double begin = on_wait.begins();
     comm::Transfer receiving = stages.recv(other, peer, recv_tag), sending = stages.send(range_, peer, send_tag);

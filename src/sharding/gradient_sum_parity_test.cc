@@ -60,6 +60,7 @@ struct Case {
   shape::Result result = shape::Result::range;
   shape::Travel travel = shape::Travel::packed;
   shape::Receives receives = shape::Receives::together;
+  shape::Addition addition = shape::Addition::integers;
   int exponent = 26;  // with it packed sums fit into the first part of their message, with 20 into two
 
   int replicas() const { return static_cast<int>(shares.size()) * cp; }
@@ -73,6 +74,7 @@ struct Case {
     shape.result = result;
     shape.travel = travel;
     shape.receives = receives;
+    shape.addition = addition;
     return shape;
   }
   // The leaves of all replicas before, in any order that gives each its own.
@@ -294,14 +296,37 @@ TEST(GradientSum, WhatDoesNotFitIntoTheFirstPartOfAMessageFollows) {
   }
 }
 
-TEST(GradientSum, HasTheSameBitsWhereIntegersTravelAsTheyAre) {
-  for (const auto& parts : buffers) {
-    for (const auto& shares : std::vector<std::vector<std::int64_t>>{{6, 6}, {5, 2, 5}, {1, 11}, {4, 1, 1, 6}}) {
-      for (const auto result : {shape::Result::range, shape::Result::whole})
-        expect_the_sum_of_one({parts, shares, 1, 1, shape::Reduction::at_end, result, shape::Travel::plain}, 12);
+TEST(GradientSum, HasTheSameBitsWhereIntegersTravelAsTheyAreOrAreAddedOnTheWay) {
+  for (const auto travel : {shape::Travel::plain, shape::Travel::added}) {
+    for (const auto& parts : buffers) {
+      for (const auto& shares : std::vector<std::vector<std::int64_t>>{{6, 6}, {5, 2, 5}, {1, 11}, {4, 1, 1, 6}}) {
+        for (const auto result : {shape::Result::range, shape::Result::whole})
+          expect_the_sum_of_one({parts, shares, 1, 1, shape::Reduction::at_end, result, travel}, 12);
+      }
+      for (const std::int64_t leaves : {4, 12})
+        expect_the_sum_of_one(
+            {parts, {leaves / 2, leaves / 2}, 1, 1, shape::Reduction::each_leaf, shape::Result::range, travel}, leaves);
     }
-    expect_the_sum_of_one(
-        {parts, {6, 6}, 1, 1, shape::Reduction::each_leaf, shape::Result::range, shape::Travel::plain}, 12);
+  }
+}
+
+// What each replica adds up in fp32, or each leaf where each is shared out, is rounded to the grid once.
+TEST(GradientSum, OfSumsInFp32IsExactWhereItIsAddedOnTheWay) {
+  constexpr std::int64_t elements = 4095;  // others are written by rows
+  for (const auto reduction : {shape::Reduction::at_end, shape::Reduction::each_leaf}) {
+    Case of{{4095, 64}, {3, 3, 3, 3}};
+    of.addition = shape::Addition::floats;
+    of.travel = shape::Travel::added;
+    of.reduction = reduction;
+    at::Tensor exact = at::zeros({elements}, at::kDouble);
+    for (int replica = 0; replica < 4; ++replica) {
+      at::Tensor own = at::zeros({elements}, reduction == shape::Reduction::each_leaf ? at::kDouble : at::kFloat);
+      for (std::int64_t leaf = 0; leaf < 3; ++leaf) own.add_(leaf_of(of.first_leaf(replica) + leaf, elements + 64).narrow(0, 0, elements));
+      exact.add_(own.to(at::kDouble));
+    }
+    std::vector<at::Tensor> ranges;
+    for (const OfRank& rank : sum_on_threads(of)) ranges.push_back(rank.range);
+    EXPECT_TRUE(at::allclose(at::cat(ranges).narrow(0, 0, elements).to(at::kDouble), exact, 1e-6, 1e-6));
   }
 }
 

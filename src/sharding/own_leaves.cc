@@ -28,13 +28,15 @@ void OwnLeaves::begin_step(const std::vector<int>& shifts) {
   largest_ = tensor::zeros({static_cast<std::int64_t>(plan_.parts())}, tensor::TensorType(tensor::Dtype::int32, device_));
 }
 
-bool OwnLeaves::are_floats() const {
-  return shape_.reduction == Reduction::each_leaf || shape_.shares_floats(shape_.place.index());
+bool OwnLeaves::add_in_floats() const {
+  return shape_.reduction == Reduction::each_leaf || shape_.adds_in_floats(shape_.place.index());
 }
+
+bool OwnLeaves::are_floats() const { return shape_.travel != shape::Travel::added && add_in_floats(); }
 
 // The leaf itself is what is taken, or becomes the sum.
 bool OwnLeaves::writes_in_place() const {
-  return shape_.reduction == Reduction::each_leaf || (are_floats() && pushed_ == 0);
+  return shape_.reduction == Reduction::each_leaf || (add_in_floats() && pushed_ == 0);
 }
 
 // Checks that the piece follows what was opened of its parameters.
@@ -82,8 +84,8 @@ void OwnLeaves::close() {
 }
 
 void OwnLeaves::add(const Piece& piece) {
-  if (!are_floats()) return add_on_grid(piece);
-  if (!shape_.in_floats()) round(piece);
+  if (!add_in_floats()) return add_on_grid(piece);
+  if (are_floats() && !shape_.in_floats()) round(piece);
   if (!writes_in_place()) kernels::add_into(floats_.narrow(0, piece.range.begin, piece.range.count), piece.elements);
 }
 
@@ -144,7 +146,7 @@ void OwnLeaves::write(const Range& range, const tensor::Tensor& x) {
 void OwnLeaves::write_rows(const Range& parameter, const tensor::Tensor& row_r, const tensor::Tensor& x_rD) {
   if (writes_in_place() || are_all_rows(parameter, x_rD)) return LeafWriter::write_rows(parameter, row_r, x_rD);
   begin_piece(parameter);
-  if (are_floats()) {
+  if (add_in_floats()) {
     tensor::add_rows(floats_.narrow(0, parameter.begin, parameter.count).view({-1, x_rD.size(1)}), row_r, x_rD);
   } else {
     add_rows(parameter, row_r, x_rD);
@@ -208,6 +210,11 @@ tensor::Tensor OwnLeaves::take_floats() {
 
 std::vector<tensor::Tensor> OwnLeaves::take_integers() {
   check_complete();
+  leaf_waits_ = false;
+  if (add_in_floats()) {
+    in_sum_.assign(plan_.parts(), 0);
+    add_on_grid({{0, plan_.elements()}, std::exchange(floats_, tensor::Tensor())});
+  }
   return std::exchange(integers_, {});
 }
 

@@ -34,9 +34,9 @@ class OwnLeaves final : public LeafWriter {
   // kernels::MagnitudeBits of leaves since begin_step, by part, int32; 0 where nothing is rounded.
   const tensor::Tensor& largest() const { return largest_; }
 
-  bool are_floats() const;                  // what is to be taken
-  tensor::Tensor take_floats();                 // all elements: the leaf that was pushed (each_leaf), or the sum
-  std::vector<tensor::Tensor> take_integers();  // the sum, by the replica whose range it is
+  bool are_floats() const;       // what is to be taken: all that leaves are added up in, but where integers travel added
+  tensor::Tensor take_floats();  // all elements: the leaf that was pushed (each_leaf), or the sum
+  std::vector<tensor::Tensor> take_integers();  // the same, by the replica whose range it is
 
   void reset();
 
@@ -47,6 +47,7 @@ class OwnLeaves final : public LeafWriter {
   };
   void begin_piece(const shape::Range& range);
   bool writes_in_place() const;
+  bool add_in_floats() const;
   void add(const Piece& piece);
   void round(const Piece& piece);
   void add_on_grid(const Piece& piece);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <initializer_list>
 
+#include "comm/nccl_test_support.h"
 #include "train/gpus_over_nccl_test_support.h"
 
 namespace troika::train {
@@ -24,6 +25,15 @@ class GpuLayouts : public GpusOverNccl {
       for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_NEAR(rows[i].loss, cpu[i].loss, 1e-5 * cpu[i].loss);
     }
   }
+  // On two hosts.
+  void expect_sums_on_the_way_in(const char* layout, int ranks) {
+    runs_.settings.batch.global_batch_size = 2 * ranks;
+    ranks_per_host_ = ranks / 2;
+    const int before = comm::asked_sums();
+    expect_the_losses_of_others({layout});
+    EXPECT_GT(comm::asked_sums(), before);
+    ranks_per_host_ = 0;
+  }
 };
 
 TEST_F(GpuLayouts, HaveTheLossesOfOneGpuAndOfProcessors) {
@@ -31,6 +41,12 @@ TEST_F(GpuLayouts, HaveTheLossesOfOneGpuAndOfProcessors) {
   runs_.settings.train.steps = 1;
   runs_.settings.batch.global_batch_size = 2;
   expect_the_losses_of_others({"file pp 2 zb-h1", "dp 2 zero 3", "tp 2", "cp 3"});
+}
+
+TEST_F(GpuLayouts, HaveTheSameLossesWhereSumsAreAddedOnTheWayBetweenHosts) {
+  runs_.settings.model.layers = 2;
+  runs_.settings.train.steps = 1;
+  expect_sums_on_the_way_in("dp 6 zero 1", 6);
 }
 
 class FullGpuLayouts : public GpuLayouts {};
@@ -50,6 +66,8 @@ TEST_F(FullGpuLayouts, OfEveryWayToShareReplicas) {
       expect_the_losses_of_others({fmt::format("{} zero {}", layout, zero).c_str()});
   runs_.settings.batch.global_batch_size = 3;
   for (const int zero : {0, 3}) expect_the_losses_of_others({fmt::format("dp 3 zero {}", zero).c_str()});
+  expect_sums_on_the_way_in("dp 6 zero 0", 6);
+  expect_sums_on_the_way_in("dp 10 zero 3", 10);
 }
 
 TEST_F(FullGpuLayouts, OfSplitTensorsAndPositions) {

@@ -55,7 +55,7 @@ Rows GpusOverNccl::train(const std::string& name, const std::string& layout, con
   config::Settings settings = runs_.settings;
   settings.comm.backend = backend;
   const int world = take(layout, runs_.folder(name), &settings);
-  train_on_threads(settings, world, runs_.stream(), customise, {}, channels);
+  train_on_threads(settings, world, runs_.stream(), customise, {}, channels, nullptr, nullptr, ranks_per_host_);
   return metrics::MetricsFile(settings.train.out + "/metrics.jsonl").read();
 }
 
@@ -144,7 +144,7 @@ GpusOverNccl::End GpusOverNccl::die(NcclRanks& ranks, const config::Settings& as
   config::Settings settings = asked;
   settings.comm.backend = config::Backend::nccl;
   const int world = ranks.size();
-  const plan::Plan plan = plan_for(settings, world, runs_.stream());
+  const plan::Plan plan = plan_for(settings, world, runs_.stream(), nullptr, nullptr, ranks_per_host_);
   const data::TokenSamples dataset(std::shared_ptr<const data::TokenStream>(std::shared_ptr<void>(), &runs_.stream()),
                                    plan.resolved.batch.seq_len);
   Watch watch(static_cast<std::size_t>(world));

@@ -40,6 +40,7 @@ class GpusOverNccl : public testing::Test {
   End die_on_late_devices(const std::string& layout, int rank, std::int64_t number, Death death);
 
   LayoutRuns runs_;
+  int ranks_per_host_ = 0;  // as if there were several hosts; 0: one
 
  private:
   Rows train(const std::string& name, const std::string& layout, const Customise& customise, const MakeChannels& channels,

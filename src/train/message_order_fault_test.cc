@@ -34,6 +34,9 @@ class Relabelled final : public comm::Channel {
   std::vector<comm::Transfer> gather(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override {
     return inner_->gather(parts, tag);
   }
+  comm::Transfer reduce_scatter(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override {
+    return inner_->reduce_scatter(parts, tag);
+  }
   void check() override { inner_->check(); }
   void prove_order(comm::Channel& world) override {
     ++*proofs_;

@@ -36,6 +36,10 @@ class MortalChannel final : public comm::Channel {
     life_->post();
     return inner_->gather(parts, tag);
   }
+  comm::Transfer reduce_scatter(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override {
+    life_->post();
+    return inner_->reduce_scatter(parts, tag);
+  }
   void check() override { inner_->check(); }
   void prove_order(comm::Channel& world) override { inner_->prove_order(world); }
   void abort(const std::string& reason) override { inner_->abort(reason); }

@@ -234,6 +234,13 @@ std::vector<records::RankPlace> places_of_ranks(Session& session) {
   return places;
 }
 
+// Collective. 0 where hosts have unlike numbers.
+int ranks_of_each_host(Session& session, const rendezvous::Identity& me) {
+  const std::string here = std::to_string(me.local_size);
+  const std::vector<std::string> all = session.all_gather_text("ranks of hosts", here);
+  return std::count(all.begin(), all.end(), here) == me.world_size ? me.local_size : 0;
+}
+
 // Null where none is wanted.
 std::unique_ptr<metrics::RowSink> tensorboard_of(const RunRequest& request, const plan::Plan& plan) {
   const config::Settings& s = plan.resolved.settings;
@@ -270,6 +277,7 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
   session.at(0, "agreeing on settings");
   session.agree("settings", settings_facts(chosen.settings, data_fingerprint(source), machine));
   config::Resolved resolved = decided(chosen, machine);
+  if (machine.backend == config::Backend::nccl) resolved.ranks_per_host = ranks_of_each_host(session, me);
   if (!machine.device.is_cpu())
     machine.device.accelerator().set_repeatable(config::repeatable(resolved.settings.parallel.reproducible));
   resolved = with_measured_costs(session, std::move(resolved), facts, machine.device);

@@ -79,8 +79,9 @@ static data::TokenSamples dataset_of(const data::TokenStream& stream, std::int64
 }
 
 plan::Plan plan_for(const config::Settings& settings, int world, const data::TokenStream& stream,
-                    const data::Samples* valid, const data::Samples* samples) {
-  const config::Resolved resolved = config::resolve(settings, world);
+                    const data::Samples* valid, const data::Samples* samples, int ranks_per_host) {
+  config::Resolved resolved = config::resolve(settings, world);
+  resolved.ranks_per_host = ranks_per_host;
   const data::TokenSamples dataset = dataset_of(stream, resolved.batch.seq_len);
   const data::Samples& used = samples == nullptr ? dataset : *samples;
   return plan::make_plan(resolved, {stream.vocab_size(), used.samples(), stream.tokens(), used.fingerprint(),
@@ -111,8 +112,8 @@ void on_rank_threads(std::vector<comm::RankChannels> channels,
 std::vector<Outcome> train_on_threads(const config::Settings& settings, int world, const data::TokenStream& stream,
                                       const Customise& customise, const Trainer::SegmentMaker& segments,
                                       const MakeChannels& make_channels, const data::Samples* valid,
-                                      const data::Samples* samples) {
-  const plan::Plan plan = plan_for(settings, world, stream, valid, samples);
+                                      const data::Samples* samples, int ranks_per_host) {
+  const plan::Plan plan = plan_for(settings, world, stream, valid, samples, ranks_per_host);
   const data::TokenSamples of_stream = dataset_of(stream, plan.resolved.batch.seq_len);
   const data::Samples& dataset = samples == nullptr ? of_stream : *samples;
   std::vector<Outcome> outcomes(static_cast<std::size_t>(world));

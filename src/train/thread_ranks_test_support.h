@@ -27,19 +27,20 @@ std::vector<comm::RankChannels> thread_channels(const mesh::Shape& shape, comm::
                                                 double deadline_seconds = 60);
 
 // What a run on these data does, and an evaluation on `valid` (null: none). `samples`: to train on instead of the stream's.
+// ranks_per_host: as if there were several hosts; 0: one.
 plan::Plan plan_for(const config::Settings& settings, int world, const data::TokenStream& stream,
-                    const data::Samples* valid = nullptr, const data::Samples* samples = nullptr);
+                    const data::Samples* valid = nullptr, const data::Samples* samples = nullptr, int ranks_per_host = 0);
 
 // The channels of all ranks of a run, by world rank; empty: thread_channels.
 using MakeChannels = std::function<std::vector<comm::RankChannels>(const mesh::Shape&)>;
 
-// Resolves, plans and trains on `world` threads, each of which lets train.threads of OpenMP's work (0: as many as the caller); returns each rank's outcome. A rank's exception aborts the others and is
-// rethrown (the lowest rank's).
+// Resolves, plans and trains on `world` threads, each of which lets train.threads of OpenMP's work (0: as many as the caller);
+// returns each rank's outcome. A rank's exception aborts the others and is rethrown (the lowest rank's).
 using Customise = std::function<void(Surroundings&, int world_rank)>;
 std::vector<Outcome> train_on_threads(const config::Settings& settings, int world, const data::TokenStream& stream,
                                       const Customise& customise = {}, const Trainer::SegmentMaker& segments = {},
                                       const MakeChannels& channels = {}, const data::Samples* valid = nullptr,
-                                      const data::Samples* samples = nullptr);
+                                      const data::Samples* samples = nullptr, int ranks_per_host = 0);
 
 // Runs one thread per rank, each with its channels. A rank's exception aborts the others and is rethrown (the lowest rank's).
 void on_rank_threads(std::vector<comm::RankChannels> channels,

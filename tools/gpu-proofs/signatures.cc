@@ -90,6 +90,7 @@ int main() {
   TROIKA_COMPARE(send, ncclSend)
   TROIKA_COMPARE(recv, ncclRecv)
   TROIKA_COMPARE(broadcast, ncclBroadcast)
+  TROIKA_COMPARE(reduce, ncclReduce)
 
   static_assert(CUDA_ERROR_OUT_OF_MEMORY == static_cast<int>(gpu::Result::out_of_memory));
   static_assert(CUDA_ERROR_NOT_READY == static_cast<int>(gpu::Result::not_ready));
