@@ -100,9 +100,9 @@ class Channel {
     const GatherMessages messages(parts, rank(), tag);
     return exchange(messages.in, messages.out);
   }
-  // Flat int64 tensors, parts[r] this rank's share of what rank r is to have; the sum of all ranks' shares of parts[rank()], modulo
-  // 2^64, is there once the transfer is done, and the other parts are read until then. In one order with exchanges. A backend may
-  // add on the way, so that a link between hosts carries each sum once.
+  // Flat tensors of int64 or fp32, parts[r] this rank's share of what rank r is to have; the sum of all ranks' shares of parts[rank()],
+  // modulo 2^64 or in any order, is there once the transfer is done, and the other parts are read until then. In one order with
+  // exchanges. A backend may add on the way, so that a link between hosts carries each sum once.
   virtual Transfer reduce_scatter(const std::vector<tensor::Tensor>& parts, std::uint32_t tag);
   // Throws PeerError when the channel has failed: the oldest message that is not done is older than the deadline, or a
   // peer or the library told of an error, or after an abort. Does not wait. Where wait() waits it tells, and this does

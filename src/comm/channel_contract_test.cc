@@ -153,6 +153,11 @@ TEST_P(ChannelContract, AddsPartsUpInPlaceInOneOrderWithExchanges) {
         const Tensor sum = tensor::zeros({count_of(round, me)}, Dtype::int64);
         for (int rank = 0; rank < size; ++rank) tensor::add(sum, filled(count_of(round, me), 1000 * rank + me));
         EXPECT_TRUE(tensor::equal(parts[static_cast<std::size_t>(me)], sum));
+        for (int rank = 0; rank < size; ++rank)
+          parts[static_cast<std::size_t>(rank)] = tensor::full({count_of(round, rank)}, 0.25 + me, Dtype::fp32);
+        channel.reduce_scatter(parts, 5).wait();
+        EXPECT_TRUE(tensor::equal(parts[static_cast<std::size_t>(me)],
+                                  tensor::full({count_of(round, me)}, 0.25 * size + size * (size - 1) / 2, Dtype::fp32)));
       }
     });
   }

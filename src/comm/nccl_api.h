@@ -28,7 +28,7 @@ enum class Result : int {
   remote_error = 6,
   in_progress = 7,
 };
-enum class DataType : int { uint8 = 1, int64 = 4 };
+enum class DataType : int { uint8 = 1, int64 = 4, fp32 = 7 };
 enum class Operator : int { sum = 0 };
 
 struct UniqueId {

@@ -139,7 +139,7 @@ std::vector<Transfer> transfers_of(const std::shared_ptr<NcclGroup>& group, Nccl
 // Of a group: exchanges, gathers, sums.
 NcclGroup::Edge exchanges_of(const NcclGroup& group) { return {group.rank, Direction::exchange, 0}; }
 
-using OfRoot = nccl::Result (*)(const nccl::Api& api, const Part& part, nccl::Comm* comm, nccl::Stream stream);
+using OfRoot = std::function<nccl::Result(const nccl::Api& api, const Part& part, nccl::Comm* comm, nccl::Stream stream)>;
 
 // One operation of all ranks for each part, whose root is the part's rank, in the order of the roots.
 LinkTaskPtr post_by_root(NcclGroup& group, const std::vector<tensor::Tensor>& parts, std::uint32_t tag, const OfRoot& of_root) {
@@ -193,10 +193,13 @@ std::vector<Transfer> NcclChannel::gather(const std::vector<tensor::Tensor>& par
 }
 
 Transfer NcclChannel::reduce_scatter(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) {
-  const LinkTaskPtr task =
-      post_by_root(*group_, parts, tag, [](const nccl::Api& api, const Part& part, nccl::Comm* comm, nccl::Stream stream) {
-        return api.reduce(part.data, part.data, part.bytes / sizeof(std::int64_t), nccl::DataType::int64, nccl::Operator::sum,
-                          part.peer, comm, stream);
+  const bool floats = parts.at(0).dtype() == tensor::Dtype::fp32;
+  const auto type = floats ? nccl::DataType::fp32 : nccl::DataType::int64;
+  const std::size_t of_each = floats ? sizeof(float) : sizeof(std::int64_t);
+  const LinkTaskPtr task = post_by_root(
+      *group_, parts, tag,
+      [type, of_each](const nccl::Api& api, const Part& part, nccl::Comm* comm, nccl::Stream stream) {
+        return api.reduce(part.data, part.data, part.bytes / of_each, type, nccl::Operator::sum, part.peer, comm, stream);
       });
   return Transfer(std::make_unique<NcclTransfer>(group_, exchanges_of(*group_), task));
 }

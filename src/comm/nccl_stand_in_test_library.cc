@@ -15,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -59,7 +60,7 @@ struct Operation {
   std::size_t bytes = 0;
   int peer = 0;
   bool ordered = false;
-  bool adds = false;  // a recv, of int64
+  std::optional<DataType> adds;  // a recv that adds such numbers
   bool arrived = false, done = false;
 };
 using OperationPtr = std::shared_ptr<Operation>;
@@ -84,17 +85,20 @@ void finish(Operation& operation, Result result) {
   if (result != Result::success) operation.end->error = result;
 }
 
+template <class Number>
 void add(const Operation& send, const Operation& recv) {
-  const auto* share = static_cast<const std::uint64_t*>(send.from);
-  auto* sum = static_cast<std::uint64_t*>(recv.to);
-  for (std::size_t i = 0; i < send.bytes / sizeof(*sum); ++i) sum[i] += share[i];
+  const auto* share = static_cast<const Number*>(send.from);
+  auto* sum = static_cast<Number*>(recv.to);
+  for (std::size_t i = 0; i < send.bytes / sizeof(Number); ++i) sum[i] += share[i];
 }
 
 void move(Operation& send, Operation& recv) {
   const bool equal = send.bytes == recv.bytes;
   if (equal && send.ordered && recv.ordered && send.bytes > 0) {
-    if (recv.adds)
-      add(send, recv);
+    if (recv.adds == DataType::int64)
+      add<std::uint64_t>(send, recv);
+    else if (recv.adds)
+      add<float>(send, recv);
     else
       std::memcpy(recv.to, send.from, send.bytes);
   }
@@ -431,13 +435,14 @@ Result ncclReduce(const void* from, void* to, std::size_t count, DataType type, 
     const std::lock_guard<std::mutex> lock(registry_mutex);
     ++sums;
   }
-  if (type != DataType::int64 || from != to) misused("a sum of other numbers than int64, or not in place");
-  const std::size_t bytes = count * sizeof(std::int64_t);
+  const bool floats = type == DataType::fp32;
+  if ((!floats && type != DataType::int64) || from != to) misused("a sum of other numbers than int64 and fp32, or not in place");
+  const std::size_t bytes = count * (floats ? sizeof(float) : sizeof(std::int64_t));
   note_by_root(*comm->end, {root, bytes});
   if (rank != root) return ncclSend(from, bytes, DataType::uint8, root, comm, stream);
   Operation operation;
   operation.kind = Kind::recv;
-  operation.adds = true;
+  operation.adds = type;
   operation.to = to;
   operation.bytes = bytes;
   Result result = Result::success;

@@ -108,6 +108,11 @@ shape::SequenceParallel Job::sequence_parallel() const {
   return on ? shape::SequenceParallel::on : shape::SequenceParallel::off;
 }
 
+shape::Addition addition_of(config::Reproducible promise) {
+  if (promise == config::Reproducible::off) return shape::Addition::any_order;
+  return config::adds_in_floats(promise) ? shape::Addition::floats : shape::Addition::integers;
+}
+
 shape::SumShape Job::sum_shape(const mesh::Coordinate& at) const {
   shape::SumShape sum;
   sum.place = {shape.dp, shape.cp, at.dp, at.cp};
@@ -116,7 +121,7 @@ shape::SumShape Job::sum_shape(const mesh::Coordinate& at) const {
   const auto& p = settings().parallel;
   if (p.zero >= 2 && sum.place.count() > 1) sum.reduction = shape::Reduction::each_leaf;
   if (p.zero == 0) sum.result = shape::Result::whole;
-  if (config::adds_in_floats(p.reproducible)) sum.addition = shape::Addition::floats;
+  sum.addition = addition_of(p.reproducible);
   if (settings().comm.backend == config::Backend::nccl)
     sum.travel = shape::travel_between_devices(sum, mesh::replicas_on_each_host(shape, resolved.ranks_per_host));
   // In a file's program replicas may wait for it in unlike places.

@@ -67,6 +67,9 @@ struct Job {
   std::int64_t boundary_bytes(const mesh::Coordinate& at) const { return rows(at) * model().hidden * element_bytes(); }
 };
 
+// How gradients are added up where the settings promise so much.
+shape::Addition addition_of(config::Reproducible promise);
+
 // ConfigError for what does not fit together: a vocabulary smaller than the tokenizer's, more ranks than it has rows,
 // more warm-up than steps.
 Job training_job(const config::Resolved& resolved, const DataFacts& data);

@@ -133,7 +133,7 @@ shape::SumShape Bounds::sum_of(const Layout& l, int uses) const {
   sum.shares.assign(static_cast<std::size_t>(l.dp), l.microbatches());
   if (l.zero >= 2 && l.replicas() > 1) sum.reduction = shape::Reduction::each_leaf;
   if (l.zero == 0) sum.result = shape::Result::whole;
-  if (config::adds_in_floats(settings_.parallel.reproducible)) sum.addition = shape::Addition::floats;
+  sum.addition = plan::addition_of(settings_.parallel.reproducible);
   if (settings_.comm.backend == config::Backend::nccl)
     sum.travel = shape::travel_between_devices(sum, mesh::replicas_on_each_host({l.dp, l.pp, l.tp, l.cp}, placement_.ranks_on(0)));
   sum.uses = uses;
@@ -152,8 +152,8 @@ std::int64_t Bounds::elements_of(const Layout& l, const RankStages& rank) {
 double Bounds::sent_bytes(const Layout& l, std::int64_t elements) const {
   const shape::SumShape sum = sum_of(l, 1);
   const std::int64_t others = std::max<std::int64_t>(0, elements - elements / l.replicas() - rounded_off);
-  const bool each_leaf = sum.reduction == shape::Reduction::each_leaf;
-  const bool floats = sum.travel != shape::Travel::added && (each_leaf || sum.shares_floats(0));
+  const bool whole_leaf = sum.reduction == shape::Reduction::each_leaf && sum.travel != shape::Travel::added;
+  const bool floats = whole_leaf || sum.shares_floats(0);
   return floats ? 4 * real(others) : 8 * real(shape::message_words(sum.travel, others));
 }
 

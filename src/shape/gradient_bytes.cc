@@ -14,7 +14,7 @@ bool adds_in_floats(const SumShape& shape, int replica) {
   return shape.reduction == Reduction::each_leaf || shape.adds_in_floats(replica);
 }
 bool shares_floats(const SumShape& shape, int replica) {
-  return shape.travel != Travel::added && adds_in_floats(shape, replica);
+  return shape.travel == Travel::added ? shape.in_floats() : adds_in_floats(shape, replica);
 }
 
 std::int64_t buffer_bytes(const SumShape& shape, std::int64_t integers) {
@@ -57,6 +57,9 @@ bool GradientBytes::stays_in_place() const {
   return shape_.place.count() > 1 && shape_.sums_in_place() && shape_.result == Result::whole;
 }
 
+// On the way to their owners.
+bool GradientBytes::adds_integers() const { return shape_.travel == Travel::added && !shape_.in_floats(); }
+
 // The first leaf of those that are added in fp32 becomes the sum.
 void GradientBytes::open() {
   piece_ = shape_.reduction == Reduction::at_end && (sum_ > 0 || !adds_in_floats(shape_, shape_.place.index()));
@@ -80,7 +83,7 @@ void GradientBytes::make_sum() {
 void GradientBytes::close() { piece_ = converts_ = false; }
 
 void GradientBytes::pack() {
-  if (shape_.travel == Travel::added) {
+  if (adds_integers()) {
     if (leaf_ || sum_ == float_bytes) packed_ = integer_bytes * elements_;
     return;
   }
@@ -96,7 +99,7 @@ void GradientBytes::pack() {
 void GradientBytes::start_reduce() {
   reducing_ = true;
   if (shape_.place.count() == 1) return;
-  if (shape_.travel == Travel::added) {
+  if (adds_integers()) {
     leaf_ = false;
     sum_ = packed_ = 0;
     incoming_ = integer_bytes * elements_;
@@ -106,6 +109,7 @@ void GradientBytes::start_reduce() {
     sending_ = true;
     leaf_ = false;
     range_ = bytes_of(shape_.in_floats());
+    if (shape_.travel == Travel::added) return;
     const std::int64_t beside = shape_.receives == Receives::together ? shape_.place.count() - 2 : 0;
     incoming_ = float_bytes * own_ * beside;
     return;
@@ -117,7 +121,7 @@ void GradientBytes::start_reduce() {
   } else if (!shape_.sums_in_place()) {
     range_ = bytes_of(shape_.in_floats());
   }
-  for (int r = 0; r < shape_.place.count(); ++r) {
+  for (int r = 0; r < shape_.place.count() && shape_.travel != Travel::added; ++r) {
     if (r != shape_.place.index()) incoming_ += buffer_bytes(shape_, r, own_);
   }
 }

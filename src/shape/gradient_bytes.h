@@ -38,6 +38,7 @@ class GradientBytes {
 
  private:
   bool stays_in_place() const;
+  bool adds_integers() const;
 
   const SumShape shape_;
   const std::int64_t elements_, own_, largest_piece_;

@@ -189,11 +189,10 @@ std::vector<OperationCost> update_operations(const std::vector<SummedElements>& 
   const double rounded = precision == config::Precision::fp32 ? 0 : real(shape::bytes_of(precision));
   for (const SummedElements& range : ranges) {
     const double elements = real(range.elements), leaves = real(range.sum.own_leaves());
-    const bool added = range.sum.travel == Travel::added;
-    if (range.sum.in_floats() || (added && range.sum.addition == Addition::floats)) {  // the first leaf becomes the sum; a product that adds to it reads it, too
-      const bool products_add = range.sum.addition == Addition::floats && range.sum.reduction == Reduction::at_end;
+    if (range.sum.in_floats() || range.sum.addition == Addition::floats) {  // the first leaf becomes the sum; a product that adds to it reads it, too
+      const bool products_add = range.sum.addition != Addition::integers && range.sum.reduction == Reduction::at_end;
       sum += (leaves - 1) * (products_add ? 1 : 3) * fp32_bytes * elements;
-      if (added) sum += (products_add ? 1 : leaves) * (fp32_bytes + int64_bytes) * elements;
+      if (!range.sum.in_floats()) sum += (products_add ? 1 : leaves) * (fp32_bytes + int64_bytes) * elements;
     } else {  // the first becomes integers, others are added to them, and the total becomes fp32
       sum += (fp32_bytes + int64_bytes + (leaves - 1) * (fp32_bytes + 2 * int64_bytes) + int64_bytes + fp32_bytes) *
              elements;

@@ -25,12 +25,12 @@ enum class Reduction { at_end, each_leaf };
 // What every replica has of the sum in the end: its range, or all of it (ZeRO 0).
 enum class Result { range, whole };
 
-// integers: on the grid. floats: in fp32, in an order that is not the same in every layout.
-enum class Addition { integers, floats };
+// integers: on the grid. floats: in fp32, in an order that is not the same in every layout. any_order: nor in every run.
+enum class Addition { integers, floats, any_order };
 
 // How integers of a sum travel to another rank. packed: losslessly in fewer bits, for links that are slower than a
 // processor packs. plain: as they are, between devices that move their memory themselves. added: as they are, and added up on the
-// way (comm::Channel::reduce_scatter): whatever ranks share out becomes integers before.
+// way (comm::Channel::reduce_scatter): whatever ranks share out becomes integers before, or stays fp32 where any order will do.
 enum class Travel { packed, plain, added };
 
 // How a replica receives the other replicas' leaves of its range where every leaf is reduced at once. together: all beside what
@@ -55,38 +55,42 @@ struct SumShape {
   std::int64_t all_leaves() const { return microbatches() * place.cp * uses; }
 
   // Two numbers have one sum: no grid is needed where there are no more.
-  bool in_floats() const { return travel != Travel::added && (addition == Addition::floats || all_leaves() <= 2); }
+  bool in_floats() const {
+    if (travel == Travel::added) return addition == Addition::any_order;
+    return addition != Addition::integers || all_leaves() <= 2;
+  }
   // What a replica's own leaves add up to is fp32, not integers: its only leaf, which the grid leaves exact in fp32.
   bool adds_in_floats(int replica) const {
-    return addition == Addition::floats || all_leaves() <= 2 || leaves_of(replica) == 1;
+    return addition != Addition::integers || all_leaves() <= 2 || leaves_of(replica) == 1;
   }
   // So is what it shares out at the end.
-  bool shares_floats(int replica) const { return travel != Travel::added && adds_in_floats(replica); }
+  bool shares_floats(int replica) const { return travel == Travel::added ? in_floats() : adds_in_floats(replica); }
   // A replica's range becomes the sum where its own leaf lies: all leaves are there at once, and no other stage adds
   // integers to them.
   bool sums_in_place() const;
   // The sum is kept in fp32 once it is complete: no other leaf and no other stage adds to it.
   bool ends_in_floats() const {
-    if (travel == Travel::added) return false;
-    if (reduction == Reduction::each_leaf) return in_floats() || (own_leaves() == 1 && uses == uses_here);
+    if (reduction == Reduction::each_leaf && travel != Travel::added)
+      return in_floats() || (own_leaves() == 1 && uses == uses_here);
     return in_floats() || sums_in_place();
   }
 };
 
 // Between devices that move their memory themselves, with so many of these replicas on each of their hosts. Sent straight to its owner,
-// a share crosses a host's border once from each of the host's replicas; added on the way, a sum crosses once, with 8 bytes an element.
+// a share crosses a host's border from each of the host's replicas; added on the way, a sum crosses it once, as integers or in fp32.
 inline Travel travel_between_devices(const SumShape& shape, int on_each_host) {
-  const std::int64_t replicas = shape.place.count(), elsewhere = std::max<std::int64_t>(0, replicas - on_each_host);
   bool floats = true;
   for (int r = 0; r < shape.place.count(); ++r) floats = floats && (shape.reduction == Reduction::each_leaf || shape.adds_in_floats(r));
-  return on_each_host * elsewhere * (floats ? 4 : 8) > 8 * replicas ? Travel::added : Travel::plain;
+  const std::int64_t replicas = shape.place.count(), elsewhere = std::max<std::int64_t>(0, replicas - on_each_host);
+  const std::int64_t of_share = floats ? 4 : 8, of_sum = shape.addition == Addition::any_order ? 4 : 8;
+  return on_each_host * elsewhere * of_share > of_sum * replicas ? Travel::added : Travel::plain;
 }
 
 // Elements that are added up at a time where a range is summed in place: what stays in a core's cache, or keeps a device busy.
 constexpr std::int64_t sum_block(Travel travel) { return std::int64_t{1} << (travel == Travel::packed ? 16 : 22); }
 
 inline bool SumShape::sums_in_place() const {
-  if (reduction == Reduction::each_leaf || travel == Travel::added) return false;
+  if (reduction == Reduction::each_leaf) return false;
   for (int replica = 0; replica < place.count(); ++replica) {
     if (!shares_floats(replica)) return false;
   }

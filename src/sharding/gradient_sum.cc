@@ -88,6 +88,16 @@ void GradientSum::start_reduce(comm::Channel& replicas, std::uint32_t tag) {
   reducing_ = true;
 }
 
+// Of a buffer, by the replica whose range it is.
+std::vector<tensor::Tensor> GradientSum::ranges_of(const tensor::Tensor& buffer) const {
+  std::vector<tensor::Tensor> ranges;
+  for (int replica = 0; replica < shape_.place.count(); ++replica) {
+    const Range range = plan_.elements_of(replica);
+    ranges.push_back(buffer.narrow(0, range.begin, range.count));
+  }
+  return ranges;
+}
+
 void GradientSum::share_out(tensor::Tensor floats, comm::Channel& replicas, std::uint32_t tag) {
   const int count = shape_.place.count();
   note_shared({0, plan_.elements()}, floats);
@@ -97,6 +107,7 @@ void GradientSum::share_out(tensor::Tensor floats, comm::Channel& replicas, std:
   }
   sending_ = std::move(floats);
   begin_range(sending_);
+  if (shape_.travel == Travel::added) return sends_.push_back(replicas.reduce_scatter(ranges_of(sending_), tag));
   std::vector<comm::Message> out;
   for (int i = 1; i < count; ++i) {  // from the right-hand neighbour on, so that not all send to one rank at once
     const int to = (shape_.place.index() + i) % count;
@@ -109,6 +120,12 @@ void GradientSum::share_out(tensor::Tensor floats, comm::Channel& replicas, std:
 
 void GradientSum::share_out_leaf(tensor::Tensor leaf, comm::Channel& replicas, std::uint32_t tag) {
   note_shared({0, plan_.elements()}, leaf);
+  if (shape_.travel == Travel::added) {
+    if (!range_.defined()) range_ = allocate(mine().count, tensor::Dtype::fp32).zero();
+    const std::vector<tensor::Tensor> ranges = ranges_of(leaf);
+    incoming_.push_back({ranges[static_cast<std::size_t>(shape_.place.index())], replicas.reduce_scatter(ranges, tag)});
+    return;
+  }
   begin_range(leaf);
   if (shape_.place.count() == 1) return;
   leaf_exchange_.emplace(std::move(leaf), plan_, replicas, tag, shape_.receives,

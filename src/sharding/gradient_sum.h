@@ -84,6 +84,7 @@ class GradientSum {
   NewIntegers new_integers() const;
   const tensor::Tensor& range() const;
   tensor::Tensor own_sum() const;
+  std::vector<tensor::Tensor> ranges_of(const tensor::Tensor& buffer) const;
   void note_shared(const shape::Range& range, const tensor::Tensor& elements);
   void share_out(tensor::Tensor floats, comm::Channel& replicas, std::uint32_t tag);
   void share_out_leaf(tensor::Tensor leaf, comm::Channel& replicas, std::uint32_t tag);

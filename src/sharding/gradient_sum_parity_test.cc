@@ -310,6 +310,24 @@ TEST(GradientSum, HasTheSameBitsWhereIntegersTravelAsTheyAreOrAreAddedOnTheWay) 
   }
 }
 
+TEST(GradientSum, InAnyOrderIsNearTheExactSum) {
+  constexpr std::int64_t elements = 4095;
+  for (const auto& [reduction, result] : {std::pair{shape::Reduction::at_end, shape::Result::range},
+                                          {shape::Reduction::at_end, shape::Result::whole},
+                                          {shape::Reduction::each_leaf, shape::Result::range}}) {
+    Case of{{elements, 64}, {3, 3, 3, 3}};
+    of.addition = shape::Addition::any_order;
+    of.travel = shape::Travel::added;
+    of.reduction = reduction;
+    of.result = result;
+    at::Tensor exact = at::zeros({elements}, at::kDouble);
+    for (std::int64_t leaf = 0; leaf < 12; ++leaf) exact.add_(leaf_of(leaf, elements + 64).narrow(0, 0, elements));
+    std::vector<at::Tensor> ranges;
+    for (const OfRank& rank : sum_on_threads(of)) ranges.push_back(rank.range);
+    EXPECT_TRUE(at::allclose(at::cat(ranges).narrow(0, 0, elements).to(at::kDouble), exact, 1e-5, 1e-5));
+  }
+}
+
 // What each replica adds up in fp32, or each leaf where each is shared out, is rounded to the grid once.
 TEST(GradientSum, OfSumsInFp32IsExactWhereItIsAddedOnTheWay) {
   constexpr std::int64_t elements = 4095;  // others are written by rows

@@ -32,7 +32,7 @@ bool OwnLeaves::add_in_floats() const {
   return shape_.reduction == Reduction::each_leaf || shape_.adds_in_floats(shape_.place.index());
 }
 
-bool OwnLeaves::are_floats() const { return shape_.travel != shape::Travel::added && add_in_floats(); }
+bool OwnLeaves::are_floats() const { return shape_.travel == shape::Travel::added ? shape_.in_floats() : add_in_floats(); }
 
 // The leaf itself is what is taken, or becomes the sum.
 bool OwnLeaves::writes_in_place() const {

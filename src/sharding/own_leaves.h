@@ -34,7 +34,7 @@ class OwnLeaves final : public LeafWriter {
   // kernels::MagnitudeBits of leaves since begin_step, by part, int32; 0 where nothing is rounded.
   const tensor::Tensor& largest() const { return largest_; }
 
-  bool are_floats() const;       // what is to be taken: all that leaves are added up in, but where integers travel added
+  bool are_floats() const;       // what is to be taken: what leaves add up in, but where integers are added on the way
   tensor::Tensor take_floats();  // all elements: the leaf that was pushed (each_leaf), or the sum
   std::vector<tensor::Tensor> take_integers();  // the same, by the replica whose range it is
 

@@ -68,6 +68,13 @@ TEST_F(FullGpuLayouts, OfEveryWayToShareReplicas) {
   for (const int zero : {0, 3}) expect_the_losses_of_others({fmt::format("dp 3 zero {}", zero).c_str()});
   expect_sums_on_the_way_in("dp 6 zero 0", 6);
   expect_sums_on_the_way_in("dp 10 zero 3", 10);
+  runs_.settings.batch.global_batch_size = 12;
+  ranks_per_host_ = 3;
+  for (const auto promise : {config::Reproducible::layout, config::Reproducible::off}) {
+    runs_.settings.parallel.reproducible = promise;
+    const Rows rows = over_nccl("in fp32", "dp 6 zero 2"), cpu = on_processors("cpu", "");
+    for (std::size_t i = 0; i < cpu.size(); ++i) EXPECT_NEAR(rows.at(i).loss, cpu[i].loss, 1e-5 * cpu[i].loss);
+  }
 }
 
 TEST_F(FullGpuLayouts, OfSplitTensorsAndPositions) {

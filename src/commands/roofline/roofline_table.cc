@@ -5,6 +5,7 @@
 #include <array>
 
 #include "base/text.h"
+#include "plan/job.h"
 #include "shape/layout.h"
 
 namespace troika::commands {
@@ -141,8 +142,7 @@ Counts counts_of(const config::Resolved& resolved) {
   microbatch.B = batch.micro;
   microbatch.T = batch.seq_len;
   microbatch.precision = resolved.settings.precision.compute;
-  const bool floats = config::adds_in_floats(resolved.settings.parallel.reproducible);
-  const shape::Addition addition = floats ? shape::Addition::floats : shape::Addition::integers;
+  const shape::Addition addition = plan::addition_of(resolved.settings.parallel.reproducible);
   return {microbatch,
           {model, batch.micro * batch.seq_len, batch.microbatches_per_rank},
           shape::block_operations(model, microbatch),
