@@ -26,6 +26,7 @@ int replay_step_columns(const std::uint8_t*, std::size_t);
 int replay_serve_logs(const std::uint8_t*, std::size_t);
 int replay_page_requests(const std::uint8_t*, std::size_t);
 int replay_page_forms(const std::uint8_t*, std::size_t);
+int replay_products(const std::uint8_t*, std::size_t);
 }
 
 int main(int count, char** arguments) {
@@ -46,6 +47,7 @@ int main(int count, char** arguments) {
                                               {"serve_logs", replay_serve_logs},
                                               {"page_requests", replay_page_requests},
                                               {"page_forms", replay_page_forms},
+                                              {"products", replay_products},
                                               {"http_requests", replay_http_requests}};
   const auto target = count < 3 ? targets.end() : targets.find(arguments[1]);
   if (target == targets.end()) {

@@ -1,0 +1,29 @@
+#include "train/products_text.h"
+
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "base/text.h"
+
+namespace troika::train {
+
+static constexpr const char* between = " = ";
+
+std::string to_text(const ProductAlgorithms& algorithms) {
+  std::string text;
+  for (const auto& [kind, algorithm] : algorithms) text += kind + between + algorithm + '\n';
+  return text;
+}
+
+void add_products(const std::string& text, ProductAlgorithms* algorithms) {
+  for (const std::string& line : base::split(text, '\n')) {
+    if (line.empty()) continue;
+    const std::size_t at = line.rfind(between);
+    if (at == std::string::npos)
+      throw base::DataError(fmt::format("'products.txt' has a line that is no choice of a product's algorithm: '{}'; without the file they are made anew",
+                                        base::printable(line, 80)));
+    algorithms->emplace(line.substr(0, at), line.substr(at + 3));
+  }
+}
+
+}  // namespace troika::train
