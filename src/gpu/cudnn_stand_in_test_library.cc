@@ -164,7 +164,7 @@ class Run final : public FakeWork {
       }
       steps_.push_back(step);
     }
-    return complete_;
+    return complete_ && given_.empty();
   }
 
   bool try_to_do() override {
@@ -207,6 +207,7 @@ class Run final : public FakeWork {
     complete_ = complete_ && found != given_.end();
     if (found == given_.end()) return id;
     made.data = found->second;
+    given_.erase(found);
     if (!of.one<bool>(Name::tensor_is_by_value)) return id;
     made.values = {made.read({0, 0, 0, 0}, 1)};  // read before the call returns
     made.data = nullptr;

@@ -56,6 +56,7 @@ struct FlashPlan::Builder {
 
   enum class Kept { memory, value, nowhere };
   Node tensor(std::int64_t id, CudnnDataType type, const Sizes& sizes, const Sizes& strides, Kept kept) {
+    if (kept != Kept::nowhere) plan.kept_.push_back(static_cast<FlashTensor>(id));
     CudnnObject* const made = plan.make(CudnnKind::tensor);
     set(made, CudnnAttribute::tensor_alignment, CudnnType::int64, std::int64_t{16}, "a tensor");
     set(made, CudnnAttribute::tensor_type, CudnnType::data_type, type, "a tensor");
@@ -295,9 +296,9 @@ void FlashPlan::run(CudnnHandle* handle, const std::map<FlashTensor, void*>& poi
   all.insert({{FlashTensor::scale, &scale}, {FlashTensor::one, &one}, {FlashTensor::lowest, &lowest}, {FlashTensor::shift, &shift}});
   std::vector<std::int64_t> ids;
   std::vector<void*> data;
-  for (const auto& [name, pointer] : all) {
+  for (const FlashTensor name : kept_) {
     ids.push_back(static_cast<std::int64_t>(name));
-    data.push_back(pointer);
+    data.push_back(all.at(name));
   }
   CudnnObject* pack = nullptr;
   check(api_->make_object(CudnnKind::variant_pack, &pack), "its tensors");

@@ -63,6 +63,7 @@ class FlashPlan {
 
   const std::shared_ptr<const CudnnApi> api_;
   const std::int32_t shift_;  // of the diagonal
+  std::vector<FlashTensor> kept_;  // of the graph, where they are not between operations
   std::vector<CudnnObject*> objects_;  // ended in reverse
   CudnnObject* plan_ = nullptr;
   std::int64_t workspace_bytes_ = 0;
