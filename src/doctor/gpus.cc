@@ -50,9 +50,8 @@ Gpus open_gpus() {
   const std::string cudnn = gpu::find_library(gpu::library_folders(), gpu::cudnn_libraries);
   gpus.cudnn = cudnn.empty() ? Gpus::Library{"", "", "no libcudnn.so.9"}
                              : look_for(cudnn, [&] { return gpu::cudnn_version(*gpu::load_cudnn(cudnn)); });
-  gpus.nccl = look_for(comm::nccl::usual_library, [] {
-    return comm::nccl::version_text(comm::nccl::load(comm::nccl::usual_library)->version);
-  });
+  const std::string nccl = gpu::path_or_name(comm::nccl::usual_library);
+  gpus.nccl = look_for(nccl, [&] { return comm::nccl::version_text(comm::nccl::load(nccl)->version); });
   const gpu::NvidiaHere& here = gpu::nvidia_here();
   gpus.trouble = here.missing.english;
   for (int i = 0; i < here.devices(); ++i) gpus.cards.push_back(open_card(here, i));

@@ -173,8 +173,8 @@
     "请在当前 Python 环境中安装 cuBLASLt 12.4 或更新版本：pip install nvidia-cublas。") \
   T(gpu_cudnn_advice, "Install cuDNN 9.10.2 or later into the active Python environment: pip install nvidia-cudnn-cu13 (or nvidia-cudnn-cu12); without it attention is computed by products in chunks.", \
     "请在当前 Python 环境中安装 cuDNN 9.10.2 或更新版本：pip install nvidia-cudnn-cu13（或 nvidia-cudnn-cu12）；没有它，注意力用分块矩阵乘法计算。") \
-  T(gpu_nccl_advice, "Install NCCL 2.28 or later (pip install nvidia-nccl-cu13) and put its folder into LD_LIBRARY_PATH; without it messages between GPUs go over TCP.", \
-    "请安装 NCCL 2.28 或更新版本（pip install nvidia-nccl-cu13）并把其目录加入 LD_LIBRARY_PATH；没有它，GPU 之间的消息会走 TCP。") \
+  T(gpu_nccl_advice, "Install NCCL 2.28 or later into the active Python environment: pip install nvidia-nccl-cu13; without it messages between GPUs go over TCP.", \
+    "请在当前 Python 环境中安装 NCCL 2.28 或更新版本：pip install nvidia-nccl-cu13；没有它，GPU 之间的消息会走 TCP。") \
   T(sync_wanted, "0.1 to 50 ms to write 4 KiB through", "写透 4 KiB 用时 0.1 到 50 毫秒") \
   T(sync_slow_advice, "Saves will be slow on this disk: choose another one for --out.", "在这块盘上保存会很慢：请为 --out 换一块盘。") \
   T(sync_fast_advice, "So fast a write has not reached a disk, unless its cache is protected: saves may not survive a power cut.", \

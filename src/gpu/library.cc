@@ -31,10 +31,15 @@ void* Library::find(const char* symbol) const {
   return found;
 }
 
-std::string find_library(const std::vector<std::string>& folders, const std::vector<std::string>& names) {
+static std::string find_in(const std::vector<std::string>& folders, const std::vector<std::string>& names) {
   for (const std::string& folder : folders)
     for (const std::string& name : names)
       if (base::file_exists(folder + "/" + name)) return folder + "/" + name;
+  return "";
+}
+
+std::string find_library(const std::vector<std::string>& folders, const std::vector<std::string>& names) {
+  if (const std::string found = find_in(folders, names); !found.empty()) return found;
   for (const std::string& name : names) {
     void* const loaded = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (loaded == nullptr) continue;
@@ -71,6 +76,11 @@ std::vector<std::string> library_folders() {
     if (const char* const root = ::getenv(active); root != nullptr && *root != '\0') add_environment(root, &folders);
   for (const char* usual : {"/usr/local/cuda/lib64", "/usr/local/cuda/lib"}) folders.push_back(usual);
   return folders;
+}
+
+std::string path_or_name(const std::string& name) {
+  const std::string found = find_in(library_folders(), {name});
+  return found.empty() ? name : found;
 }
 
 }  // namespace troika::gpu

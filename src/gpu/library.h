@@ -34,4 +34,7 @@ std::string find_library(const std::vector<std::string>& folders, const std::vec
 // that is active (VIRTUAL_ENV, CONDA_PREFIX), in /usr/local/cuda. docs/decisions/0032 says why the environment is read here.
 std::vector<std::string> library_folders();
 
+// The path of `name` in library_folders(); where it is in none of them `name` itself, for the dynamic linker.
+std::string path_or_name(const std::string& name);
+
 }  // namespace troika::gpu

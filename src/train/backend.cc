@@ -7,10 +7,14 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "comm/nccl_api.h"
+#include "gpu/library.h"
 #include "tensor/tensor.h"
 
 namespace troika::train {
 using config::Backend;
+
+std::string nccl_library() { return gpu::path_or_name(comm::nccl::usual_library); }
 
 // Empty when NCCL can carry this rank's tensors.
 static base::Text reason_against_nccl(const tensor::Device& device, const std::string& library) {
@@ -21,7 +25,7 @@ static base::Text reason_against_nccl(const tensor::Device& device, const std::s
                       "或 --device cuda"},
                      name_of(device));
   try {
-    comm::nccl::load(library);
+    comm::nccl::load(library.empty() ? nccl_library() : library);
   } catch (const base::ConfigError& error) {
     return base::text_of(error);
   }
@@ -48,7 +52,7 @@ std::vector<std::string> device_variables(const std::map<std::string, std::strin
 std::string describe_backend(Backend backend, const std::vector<std::string>& variables) {
   std::string text = "messages between devices: ";
   text += backend == Backend::nccl
-              ? "NCCL " + comm::nccl::version_text(comm::nccl::load(comm::nccl::usual_library)->version)
+              ? "NCCL " + comm::nccl::version_text(comm::nccl::load(nccl_library())->version)
               : std::string("TCP, through host memory");
   return variables.empty() ? text : text + ", with " + base::join(variables, ", ");
 }

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "comm/nccl_api.h"
 #include "config/choices.h"
 #include "tensor/tensor.h"
 
@@ -16,10 +15,14 @@ struct BackendChoice {
   std::string note;  // that messages between GPUs take the slower way though nobody asked for it, and why; "": they do not
 };
 
+// NCCL's path or its name for the dynamic linker: it is looked for where the other libraries of GPUs are (gpu/library.h).
+std::string nccl_library();
+
 // For a rank on `device` of a run of so many ranks, each of which has its device for itself unless gloo is asked for
-// (plan/device_check.h). automatic: nccl between GPUs where `library` is here. ConfigError when nccl is asked for and cannot be.
+// (plan/device_check.h). automatic: nccl between GPUs where `library` (nccl_library(), where it is empty) is
+// here. ConfigError when nccl is asked for and cannot be.
 BackendChoice choose_backend(config::Backend asked_for, const tensor::Device& device, int ranks,
-                             const std::string& library = comm::nccl::usual_library);
+                             const std::string& library = {});
 
 // "NCCL_DEBUG=INFO", ...: the variables of an environment that NCCL and CUDA read by themselves.
 std::vector<std::string> device_variables(const std::map<std::string, std::string>& environment);

@@ -33,6 +33,7 @@
 #include "rendezvous/stopped_rank.h"
 #include "rendezvous/ticker.h"
 #include "sharding/ring.h"
+#include "train/backend.h"
 
 namespace troika::train {
 
@@ -255,6 +256,7 @@ void Session::connect(const mesh::Shape& shape, std::shared_ptr<tensor::Streams>
   if (shape.world() > 1 && streams != nullptr) {
     links_->streams = streams;
     comm::NcclSettings over_nccl;
+    over_nccl.library = nccl_library();
     over_nccl.timeout_seconds = settings_.timeout_seconds;
     over_nccl.ctas = {static_cast<int>(settings_.message_ctas), static_cast<int>(settings_.exchange_ctas)};
     links_->nccl = std::make_unique<comm::NcclTransport>(identity_, over_nccl, std::move(streams));

@@ -206,13 +206,14 @@ TEST_F(GpuRuns, TakeTheMicrobatchThatTheDeviceHasComputed) {
 }
 
 TEST_F(GpuRuns, OverALibraryOfMessagesThatIsTooOldGoOverTcpAndSayWhy) {
-  base::make_directories(folder_ / "nccl");
-  ASSERT_EQ(::symlink(TROIKA_BINARY_DIR "/libcomm_nccl_too_old.so", (folder_ / "nccl/libnccl.so.2").c_str()), 0);
+  const std::string packages = folder_ / "environment/lib/python3.12/site-packages/nvidia/nccl/lib";
+  base::make_directories(packages);
+  ASSERT_EQ(::symlink(TROIKA_BINARY_DIR "/libcomm_nccl_too_old.so", (packages + "/libnccl.so.2").c_str()), 0);
   const int port = free_port();
   std::vector<std::unique_ptr<Program>> ranks;
   for (int rank = 0; rank < 2; ++rank) {
     Variables variables = stand_ins(as_torchrun(rank, 2, port));
-    variables["LD_LIBRARY_PATH"] = (folder_ / "nccl:") + variables["LD_LIBRARY_PATH"];
+    variables["VIRTUAL_ENV"] = folder_ / "environment";
     ranks.push_back(std::make_unique<Program>(train("cuda", "over-tcp", {"--dp", "2"}), variables));
   }
   std::string said;
@@ -221,8 +222,8 @@ TEST_F(GpuRuns, OverALibraryOfMessagesThatIsTooOldGoOverTcpAndSayWhy) {
     EXPECT_EQ(end.code, 0) << end.output;
     said += end.output;
   }
-  EXPECT_THAT(said, HasSubstr("note: messages between GPUs go over TCP, through host memory, which is slower than NCCL: 'libnccl.so.2' is "
-                              "NCCL 2.21.5, but versions from 2.28.0 to 2.99 are needed: install NCCL 2.28 or later"));
+  EXPECT_THAT(said, HasSubstr("note: messages between GPUs go over TCP, through host memory, which is slower than NCCL: '" +
+                              packages + "/libnccl.so.2' is NCCL 2.21.5, but versions from 2.28.0 to 2.99 are needed: install NCCL 2.28 or later"));
   EXPECT_THAT(base::read_file(folder_ / "over-tcp/logs/rank-00001.log"), HasSubstr("messages between devices: TCP, through host memory"));
   EXPECT_EQ(read_rows(folder_ / "over-tcp").size(), 3U);
 }
