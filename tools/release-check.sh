@@ -96,9 +96,10 @@ archive=troika-$version-linux-x86_64.tar.xz wheel=troika_train-$version-py3-none
 trial_of_archive="mkdir -p /opt/troika && tar -C /opt/troika --strip-components 1 -xf /trial/$archive && /trial/release-trial.sh /opt/troika/bin/troika"
 
 floors() {
-  local file
+  local file files
+  files=$(ls "$release"/troika* | grep -v troika_train_cuda)  # which names libraries and holds no program
   rm -rf "$work/unpacked"
-  for file in "$release"/troika*; do
+  for file in $files; do
     mkdir -p "$work/unpacked/$(basename "$file")"
     case $file in
       *.tar.?z) tar -C "$work/unpacked/$(basename "$file")" -xf "$file" ;;
@@ -107,7 +108,7 @@ floors() {
     esac
   done
   find "$work/unpacked" -name troika -type f -path '*/bin/*' -o -name troika -type f -path '*/scripts/*' > "$work/programs"
-  [ "$(wc -l < "$work/programs")" = "$(ls "$release"/troika* | wc -l)" ] || { cat "$work/programs" && return 1; }
+  [ "$(wc -l < "$work/programs")" = "$(wc -w <<< "$files")" ] || { cat "$work/programs" && return 1; }
   xargs "$here/tools/floor.sh" < "$work/programs"
   echo "figure: $(wc -l < "$work/programs") files, one program in each"
 }
