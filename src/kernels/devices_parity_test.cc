@@ -291,6 +291,20 @@ TEST(DevicesParity, SumsOfBitsAndRowsOnTheGridAreThoseOfTheCpu) {
   EXPECT_TRUE(tensor::equal(largest_there.cpu(), largest));
 }
 
+TEST(DevicesParity, SumsOfPartsAreThoseOfTheCpu) {
+  const Here here;
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16, at::kHalf}) {
+    for (const int count : {2, 8, 11}) {
+      std::vector<Tensor> parts, there;
+      for (int r = 0; r < count; ++r) parts.push_back(normal("part " + std::to_string(r), {5, 100}, dtype));
+      for (const Tensor& part : parts) there.push_back(here.there(part));
+      sum_of_parts(there, there[1]);
+      sum_of_parts(parts, parts[1]);
+      EXPECT_TRUE(tensor::equal(there[1].cpu(), parts[1])) << count;
+    }
+  }
+}
+
 TEST(DevicesParity, AStepWithSumsHasThoseOfTheCpu) {
   const Here here;
   const std::vector<DecayStretch> stretches{{100, 0.1}, {57, 0}, {3, 0}};
