@@ -2,8 +2,11 @@
 
 #include <algorithm>
 #include <atomic>
+#include <string>
 
+#include "base/error.h"
 #include "cpu/parallel.h"
+#include "cpu/rounding.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/flat.cc"
@@ -172,6 +175,50 @@ void add_into(std::int64_t count, float* sum, const float* other) {
   parallel_pieces(count, piece_elements, [=](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) sum[i] += other[i];
   });
+}
+
+namespace {
+
+void round_to(std::int64_t count, const float* x, float* y) { std::copy_n(x, count, y); }
+template <class Half>
+void round_to(std::int64_t count, const float* x, Half* y) {
+  round_to_halves(count, x, y);
+}
+
+// A block at a time, which stays in a core's cache.
+template <class T>
+void sum_of_pieces(std::int64_t count, const std::vector<const void*>& parts, T* sum) {
+  constexpr std::int64_t block = 2048;
+  parallel_pieces(count, piece_elements, [&](std::int64_t begin, std::int64_t end) {
+    float total[block];
+    for (; begin < end; begin += block) {
+      const std::int64_t width = std::min(block, end - begin);
+      for (std::size_t r = 0; r < parts.size(); ++r) {
+        const T* const x = static_cast<const T*>(parts[r]) + begin;
+        if (r == 0) {
+          for (std::int64_t i = 0; i < width; ++i) total[i] = to_float(x[i]);
+        } else {
+          for (std::int64_t i = 0; i < width; ++i) total[i] += to_float(x[i]);
+        }
+      }
+      round_to(width, total, sum + begin);
+    }
+  });
+}
+
+}  // namespace
+
+void sum_of_parts(std::int64_t count, const std::vector<const void*>& parts, Dtype dtype, void* sum) {
+  switch (dtype) {
+    case Dtype::fp32:
+      return sum_of_pieces(count, parts, static_cast<float*>(sum));
+    case Dtype::bf16:
+      return sum_of_pieces(count, parts, static_cast<Bf16*>(sum));
+    case Dtype::fp16:
+      return sum_of_pieces(count, parts, static_cast<base::Fp16*>(sum));
+    default:
+      throw base::BugError(std::string("a sum of parts of ") + base::name_of(dtype));
+  }
 }
 
 void add_scaled(std::int64_t count, float* sum, const float* x, double factor) {

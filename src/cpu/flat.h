@@ -3,10 +3,16 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
+
+#include "cpu/dtype.h"
 
 namespace troika::cpu {
 
 void add_into(std::int64_t count, float* sum, const float* other);
+
+// sum = the parts, added in their order in fp32 and rounded once; all are arrays of `dtype`, fp32, bf16 or fp16. It may be one of them.
+void sum_of_parts(std::int64_t count, const std::vector<const void*>& parts, Dtype dtype, void* sum);
 
 // sum += factor x, in double, then rounded once. On the calling thread.
 void add_scaled(std::int64_t count, float* sum, const float* x, double factor);

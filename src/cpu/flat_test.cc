@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
+#include <string>
 #include <vector>
 
 #include "base/random.h"
@@ -49,6 +51,35 @@ void scalar_adamw(const AdamWNumbers& a, State* s, std::size_t i) {
   s->v[i] = s->v[i] * a.beta2 + g * g * a.one_minus_beta2;
   const float update = s->m[i] * a.m_correction / (std::sqrt(s->v[i] * a.v_correction) + a.eps) * a.lr;
   s->parameter[i] = s->parameter[i] * a.decay - update;
+}
+
+template <class T, class Round>
+void expect_sum_of_parts(Dtype dtype, const Round& round) {
+  for (const std::int64_t count : {0, 1, 2047, 2049, 70001}) {
+    for (const std::size_t parts : {1U, 2U, 9U}) {
+      std::vector<std::vector<T>> part(parts);
+      std::vector<const void*> data;
+      for (std::size_t r = 0; r < parts; ++r) {
+        for (const float x : normal(("part " + std::to_string(r)).c_str(), count)) part[r].push_back(round(x));
+        data.push_back(part[r].data());
+      }
+      std::vector<T> want(static_cast<std::size_t>(count));
+      for (std::size_t i = 0; i < want.size(); ++i) {
+        float total = to_float(part[0][i]);
+        for (std::size_t r = 1; r < parts; ++r) total += to_float(part[r][i]);
+        want[i] = round(total);
+      }
+      sum_of_parts(count, data, dtype, part.back().data());
+      ASSERT_TRUE(count == 0 || std::memcmp(part.back().data(), want.data(), want.size() * sizeof(T)) == 0)
+          << parts << " parts of " << count;
+    }
+  }
+}
+
+TEST(SumOfParts, AddsInTheirOrderInFp32AndRoundsOnceInPlaceToo) {
+  expect_sum_of_parts<float>(Dtype::fp32, [](float x) { return x; });
+  expect_sum_of_parts<Bf16>(Dtype::bf16, base::to_bf16);
+  expect_sum_of_parts<base::Fp16>(Dtype::fp16, base::to_fp16);
 }
 
 TEST(Adamw, HasTheBitsOfTheScalarFormulasOnEveryTarget) {

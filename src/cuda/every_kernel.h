@@ -47,6 +47,7 @@ void every_kernel(const Run& run) {
   sort_tokens(run, 0, nullptr, nullptr, nullptr);
   embedding_backward_weight(run, {}, 0, {}, nullptr, nullptr, nullptr);
   add_into(run, 0, nullptr, nullptr);
+  sum_of_parts(run, 0, {}, Dtype::fp32, nullptr, nullptr);
   bits_sum(run, 0, 2, nullptr, nullptr);
   chunk_squares(run, {{}}, nullptr, 1, nullptr);
   adamw(run, {}, {{}}, {}, Dtype::fp32, nullptr);

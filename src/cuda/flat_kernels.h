@@ -25,6 +25,39 @@ struct AddInto {
   }
 };
 
+// sum = before + the parts, in this order; without `before` the first part begins.
+template <class From, class To>
+struct SumOfParts {
+  static constexpr int most = 8;
+
+  const float* before;  // may be null
+  const From* part[most];
+  int parts;
+  To* sum;  // may be one of the parts
+
+  template <int n>
+  TROIKA_DEVICE void at(std::int64_t i) const {
+    float total[n] = {};
+    if (before != nullptr) {
+      const Pack<float, n> first = loaded<n>(before + i);
+      TROIKA_UNROLL
+      for (int j = 0; j < n; ++j) total[j] = first[j];
+    }
+    Pack<From, n> x[most] = {};  // all are on their way before the first is waited for
+    TROIKA_UNROLL
+    for (int r = 0; r < most; ++r)
+      if (r < parts) x[r] = loaded<n>(part[r] + i);
+    TROIKA_UNROLL
+    for (int r = 0; r < most; ++r) {
+      if (r >= parts) continue;
+      const bool begins = r == 0 && before == nullptr;
+      TROIKA_UNROLL
+      for (int j = 0; j < n; ++j) total[j] = begins ? x[r][j] : total[j] + x[r][j];
+    }
+    store<n>(sum + i, total);
+  }
+};
+
 template <class T>
 struct RoundInto {
   const float* master;

@@ -83,6 +83,59 @@ TEST(CudaFlatParity, AddIntoAddsEachElement) {
   }
 }
 
+template <class T>
+struct PartsCase {
+  PartsCase(const FlatShape& s, std::size_t parts) : shape(s), sum(s.count, s.offset), room(s.count, s.offset) {
+    for (std::size_t r = 0; r < parts; ++r) {
+      part.push_back(normal<T>("part " + std::to_string(r), s.count, s.offset));
+      for (std::int64_t i = 0; i < s.count; i += 7) part.back()[i] = rounded<T>(-0.0f);  // a part that begins is copied
+    }
+  }
+  Guarded<T> want() const {
+    Guarded<T> x(shape.count, shape.offset);
+    for (std::int64_t i = 0; i < shape.count; ++i) {
+      float total = to_float(part[0][i]);
+      for (std::size_t r = 1; r < part.size(); ++r) total += to_float(part[r][i]);
+      x[i] = rounded<T>(total);
+    }
+    return x;
+  }
+  std::string bits(const TestRun& run, Guarded<T>* into) {
+    room.clear();
+    std::vector<const void*> data;
+    for (const Guarded<T>& one : part) data.push_back(one.data());
+    dispatch::sum_of_parts(run, shape.count, data, dtype_of<T>(), into->data(), room.data());
+    return into->bits();
+  }
+  std::string bits(const TestRun& run) {
+    sum.clear();
+    return bits(run, &sum);
+  }
+
+  FlatShape shape;
+  std::vector<Guarded<T>> part;
+  Guarded<T> sum;
+  Guarded<float> room;
+};
+
+TEST(CudaFlatParity, SumsOfPartsHaveTheBitsOfAdditionsInTheirOrderRoundedOnce) {
+  for (const Dtype dtype : dtypes) {
+    for (const FlatShape& shape : flat_shapes) {
+      for (const std::size_t parts : {1U, 2U, 3U, 8U, 9U, 17U}) {
+        dispatch::with_number(dtype, [&](auto type) {
+          PartsCase<decltype(type)> c(shape, parts);
+          const std::string want = c.want().bits();
+          const TestRun run(1);
+          EXPECT_TRUE(c.bits(run) == want) << parts << " parts of " << shape.count;
+          EXPECT_EQ(run.barriers().size(), (parts + 7) / 8);
+          EXPECT_TRUE(c.bits(TestRun(2), &c.part.back()) == want) << "in place, " << parts << " parts of " << shape.count;
+          EXPECT_TRUE(c.room.guards_are_whole());
+        });
+      }
+    }
+  }
+}
+
 // The order of cpu/square_sum-inl.h.
 double sixteen_lane_squares(const float* x, std::int64_t count) {
   double lanes[16] = {}, sum = 0;
@@ -172,7 +225,9 @@ TEST(CudaFlat, OrdersAndPlantedFaults) {
       return bits_of(squares);
     };
     WordsCase<std::uint32_t> words(shape.count);
-    for (const Operation& operation : {adamw, add, round, square, words.operation()}) {
+    PartsCase<Bf16> parts(shape, 9);
+    const Operation sum = [&](const TestRun& run) { return parts.bits(run); };
+    for (const Operation& operation : {adamw, add, sum, round, square, words.operation()}) {
       expect_same_bits_in_any_order(operation);
       expect_faults_are_seen(operation);
     }

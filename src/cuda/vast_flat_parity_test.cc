@@ -34,6 +34,9 @@ TEST(CudaVastParity, FlatArrays) {
   dispatch::add_into(rows.run(), flat_count, m.vast.data(), g.vast.data());
   dispatch::add_into(TestRun(1), 48, m.small.data(), g.small.data());
   m.expect_equal("sums");
+  dispatch::sum_of_parts(rows.run(), flat_count, {m.vast.data(), g.vast.data()}, Dtype::fp32, p.vast.data(), nullptr);
+  dispatch::sum_of_parts(TestRun(1), 48, {m.small.data(), g.small.data()}, Dtype::fp32, p.small.data(), nullptr);
+  p.expect_equal("sums of parts");
   dispatch::round_into(rows.run(), flat_count, m.vast.data(), Dtype::bf16, rounded.vast.data());
   dispatch::round_into(TestRun(1), 48, m.small.data(), Dtype::bf16, rounded.small.data());
   rounded.expect_equal("rounding");

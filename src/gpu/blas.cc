@@ -57,21 +57,22 @@ bool parse(const std::string& text, BlasAlgorithm* algorithm) {
 
 struct Blas::Impl {
   // What products of one kind have in common.
-  using Key = std::pair<std::pair<std::int64_t, bool>, std::array<std::array<std::int64_t, 7>, 3>>;
+  using Key = std::pair<std::pair<std::int64_t, bool>, std::array<std::array<std::int64_t, 7>, 4>>;
   struct Kind {
     std::int64_t batches = 1;
     bool with_bias = false;
-    BlasOperand a, b, out;
-    Key key() const { return {{batches, with_bias}, {a.key(), b.key(), out.key()}}; }
+    BlasOperand a, b, plus, out;  // plus: as out where nothing is added, or out itself is
+    Key key() const { return {{batches, with_bias}, {a.key(), b.key(), plus.key(), out.key()}}; }
     std::string text() const {
-      return fmt::format("{} by {} to {}{}{}", text_of(a), text_of(b), text_of(out), with_bias ? " with a bias" : "",
+      return fmt::format("{} by {}{} to {}{}{}", text_of(a), text_of(b), plus.key() == out.key() ? "" : " plus " + text_of(plus),
+                         text_of(out), with_bias ? " with a bias" : "",
                          batches == 1 ? "" : fmt::format(" in {} batches", batches));
     }
   };
   // What is made once for them.
   struct Plan {
     BlasProduct* product = nullptr;
-    BlasMatrix *a = nullptr, *b = nullptr, *out = nullptr;
+    BlasMatrix *a = nullptr, *b = nullptr, *plus = nullptr, *out = nullptr;
     BlasAlgorithm algorithm{};
   };
   using Run = std::function<void(const Plan& plan)>;
@@ -115,7 +116,8 @@ BlasMatrix* Blas::Impl::matrix(const BlasOperand& x, std::int64_t batches) const
 
 // out^T = b^T a^T: the transposes of matrices whose rows are contiguous.
 Blas::Impl::Plan Blas::Impl::make(const Kind& kind, const std::string& what) const {
-  Plan plan{nullptr, matrix(kind.a, kind.batches), matrix(kind.b, kind.batches), matrix(kind.out, kind.batches)};
+  Plan plan{nullptr, matrix(kind.a, kind.batches), matrix(kind.b, kind.batches), matrix(kind.plus, kind.batches),
+            matrix(kind.out, kind.batches)};
   check(api->make_product(&plan.product, BlasCompute::fp32, BlasType::fp32), what);
   set(api->set_product, plan.product, BlasProductAttribute::transpose_a, kind.b.transpose, "an operand");
   set(api->set_product, plan.product, BlasProductAttribute::transpose_b, kind.a.transpose, "an operand");
@@ -136,11 +138,11 @@ std::vector<BlasAlgorithm> Blas::Impl::recommended(const Kind& kind, const Plan&
   prefer(BlasPreferenceAttribute::workspace_bytes, workspace->bytes());
   prefer(BlasPreferenceAttribute::alignment_a, static_cast<std::uint32_t>(kind.b.alignment));
   prefer(BlasPreferenceAttribute::alignment_b, static_cast<std::uint32_t>(kind.a.alignment));
-  prefer(BlasPreferenceAttribute::alignment_c, static_cast<std::uint32_t>(kind.out.alignment));
+  prefer(BlasPreferenceAttribute::alignment_c, static_cast<std::uint32_t>(kind.plus.alignment));
   prefer(BlasPreferenceAttribute::alignment_d, static_cast<std::uint32_t>(kind.out.alignment));
   std::array<BlasChoice, most_candidates> found{};
   int count = 0;
-  const BlasStatus status = api->choose(handle, plan.product, plan.b, plan.a, plan.out, plan.out, preference, most, found.data(), &count);
+  const BlasStatus status = api->choose(handle, plan.product, plan.b, plan.a, plan.plus, plan.out, preference, most, found.data(), &count);
   api->end_preference(preference);
   check(status, what);
   std::vector<BlasAlgorithm> algorithms;
@@ -155,7 +157,7 @@ BlasAlgorithm Blas::Impl::chosen(const Plan& plan, const std::string& text, cons
   BlasAlgorithm algorithm{};
   BlasChoice result{};
   if (parse(text, &algorithm) &&
-      api->check_algorithm(handle, plan.product, plan.b, plan.a, plan.out, plan.out, &algorithm, &result) == BlasStatus::success &&
+      api->check_algorithm(handle, plan.product, plan.b, plan.a, plan.plus, plan.out, &algorithm, &result) == BlasStatus::success &&
       result.workspace_bytes <= workspace->bytes())
     return algorithm;
   throw base::DataError(fmt::format("the algorithm kept for {} is none of cuBLASLt {}; without the file of kept choices they are made anew",
@@ -198,7 +200,7 @@ void Blas::Impl::choose(const Kind& kind, Plan* plan, const Run& run, const std:
 void Blas::Impl::forget() {
   for (auto& [key, plan] : plans) {
     api->end_product(plan.product);
-    for (BlasMatrix* one : {plan.a, plan.b, plan.out}) api->end_matrix(one);
+    for (BlasMatrix* one : {plan.a, plan.b, plan.plus, plan.out}) api->end_matrix(one);
   }
   plans.clear();
 }
@@ -237,22 +239,28 @@ std::map<std::string, std::string> Blas::measure(const SecondsOf& seconds_of, co
   return measured_by({});
 }
 
-void Blas::multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Tensor& bias, tensor::Sum sum, void* stream) {
+void Blas::multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Tensor& bias, const Tensor& plus, void* stream) {
   if (out.elements() == 0) return;
   if (!rows_are_contiguous(out)) {  // its transpose is computed
     if (bias.defined()) throw base::BugError("a product with a bias into columns");
-    return multiply(b.transpose(-2, -1), a.transpose(-2, -1), out.transpose(-2, -1), bias, sum, stream);
+    return multiply(b.transpose(-2, -1), a.transpose(-2, -1), out.transpose(-2, -1), bias,
+                    plus.defined() ? plus.transpose(-2, -1) : plus, stream);
   }
-  const Impl::Kind kind{out.dims() == 3 ? out.size(0) : 1, bias.defined(), operand_of(a), operand_of(b), operand_of(out)};
+  const Tensor& added = plus.defined() ? plus : out;
+  if (!rows_are_contiguous(added) || added.sizes() != out.sizes() || added.dtype() != out.dtype())
+    throw base::BugError(fmt::format("{} of {} added to a product of {} in {}", base::name_of(added.dtype()), text_of(added.sizes()),
+                                     text_of(out.sizes()), base::name_of(out.dtype())));
+  const Impl::Kind kind{out.dims() == 3 ? out.size(0) : 1, bias.defined(), operand_of(a), operand_of(b), operand_of(added),
+                        operand_of(out)};
   const std::string what = fmt::format("a product of {} and {} in {}", text_of(a.sizes()), text_of(b.sizes()), base::name_of(a.dtype()));
-  const float one = 1, before = sum == tensor::Sum::added ? 1 : 0;
+  const float one = 1, before = plus.defined() ? 1 : 0;
   const Impl::Run run = [&](const Impl::Plan& plan) {
     if (bias.defined()) {
       const void* const row = bias.data();
       impl_->set(impl_->api->set_product, plan.product, BlasProductAttribute::bias, row, "a bias");
     }
-    impl_->check(impl_->api->multiply(impl_->handle, plan.product, &one, b.data(), plan.b, a.data(), plan.a, &before, out.data(),
-                                      plan.out, out.data(), plan.out, &plan.algorithm, impl_->workspace->data(),
+    impl_->check(impl_->api->multiply(impl_->handle, plan.product, &one, b.data(), plan.b, a.data(), plan.a, &before, added.data(),
+                                      plan.plus, out.data(), plan.out, &plan.algorithm, impl_->workspace->data(),
                                       impl_->workspace->bytes(), stream),
                  what);
   };

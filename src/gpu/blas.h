@@ -33,7 +33,7 @@ class Blas {
 
   // Accelerator::multiply, queued on the stream (cudaStream_t).
   void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias,
-                tensor::Sum sum, void* stream);
+                const tensor::Tensor& plus, void* stream);
 
   // Kinds of products, as text, with algorithms, as text: products of these kinds take them from now on, others what the library
   // recommends. DataError at a product whose kind has here what is no algorithm of the library for it.

@@ -121,6 +121,11 @@ bool fits(const Operand& a, const Operand& b, const BlasMatrix& d) {
          (d.type == a.layout.type || d.type == BlasType::fp32);
 }
 
+// What is added may lie elsewhere, its columns further apart.
+bool fits_too(const BlasMatrix& c, const BlasMatrix& d) {
+  return c.type == d.type && c.rows == d.rows && c.columns == d.columns && c.stride >= c.rows && c.batches == d.batches;
+}
+
 template <class Field>
 BlasStatus take(Field* field, const void* value, std::size_t bytes) {
   if (bytes != sizeof *field) return invalid_value;
@@ -193,9 +198,10 @@ BlasStatus cublasLtMatmulPreferenceDestroy(BlasPreference* preference) {
 
 static Operand operand(const BlasMatrix* layout, const void* data, std::int32_t transpose) { return {*layout, data, transpose == 1}; }
 
-BlasStatus cublasLtMatmulAlgoGetHeuristic(BlasHandle*, BlasProduct* product, BlasMatrix* a, BlasMatrix* b, BlasMatrix*,
+BlasStatus cublasLtMatmulAlgoGetHeuristic(BlasHandle*, BlasProduct* product, BlasMatrix* a, BlasMatrix* b, BlasMatrix* c,
                                           BlasMatrix* d, BlasPreference*, int wanted, BlasChoice* choices, int* found) {
-  if (wanted < 1 || !fits(operand(a, nullptr, product->transpose_a), operand(b, nullptr, product->transpose_b), *d))
+  if (wanted < 1 || !fits(operand(a, nullptr, product->transpose_a), operand(b, nullptr, product->transpose_b), *d) ||
+      !fits_too(*c, *d))
     return invalid_value;
   *found = std::min<int>(wanted, algorithms);
   for (int i = 0; i < *found; ++i) choices[i] = {{{static_cast<std::uint64_t>(i), mark}}, 0, BlasStatus::success, 0, {}};
@@ -210,7 +216,9 @@ BlasStatus cublasLtMatmul(BlasHandle*, BlasProduct* product, const void* alpha, 
                           BlasMatrix* of_b, const void* beta, const void* c, BlasMatrix* of_c, void* d, BlasMatrix* of_d,
                           const BlasAlgorithm* algorithm, void* workspace, std::size_t, void* stream) {
   const Operand x = operand(of_a, a, product->transpose_a), y = operand(of_b, b, product->transpose_b);
-  if (algorithm == nullptr || !is_algorithm(*algorithm) || workspace == nullptr || !fits(x, y, *of_d)) return invalid_value;
+  if (algorithm == nullptr || !is_algorithm(*algorithm) || workspace == nullptr || !fits(x, y, *of_d) || !fits_too(*of_c, *of_d) ||
+      (c == d && of_c->stride != of_d->stride))
+    return invalid_value;
   static_cast<FakeLane*>(stream)->push(
       std::make_unique<Product>(algorithm->data[0], *product, x, y, operand(of_c, c, 0), d, *of_d, *static_cast<const float*>(alpha),
                                 *static_cast<const float*>(beta)));

@@ -59,9 +59,9 @@ TEST(HostAccelerator, MultipliesMatricesThatLieEitherWay) {
   const tensor::Device device(accelerator, 0);
   const Tensor a = numbers({2, 3, 4}, Dtype::fp32).to(device), b = numbers({2, 5, 4}, Dtype::fp32).to(device);
   const Tensor out = tensor::zeros({2, 3, 5}, device), bias = tensor::ones({5}, device);
-  accelerator.multiply(a, b.transpose(1, 2), out, bias, tensor::Sum::replaced);
+  accelerator.multiply(a, b.transpose(1, 2), out, bias, {});
   const Tensor once = out.cpu();
-  accelerator.multiply(a, b.transpose(1, 2), out, {}, tensor::Sum::added);
+  accelerator.multiply(a, b.transpose(1, 2), out, {}, out);
   const Tensor x = a.cpu(), y = b.cpu(), twice = out.cpu();
   for (int i = 0; i < 2; ++i)
     for (int m = 0; m < 3; ++m)

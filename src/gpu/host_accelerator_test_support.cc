@@ -143,24 +143,25 @@ void HostAccelerator::launch(const tensor::Device&, const tensor::KernelCall& ca
   run_kernel_on_host(call, static_cast<std::uint64_t>(++launches_));
 }
 
-void HostAccelerator::multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Tensor& bias, tensor::Sum sum) {
+void HostAccelerator::multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Tensor& bias, const Tensor& plus) {
   const Open open(*room_);
   ++products_;
   const std::int64_t count = out.dims() == 3 ? out.size(0) : 1;
   for (std::int64_t i = 0; i < count; ++i) {
-    const Tensor x = numbers(a, i), y = numbers(b, i), before = numbers(out, i).clone();
+    const Tensor x = numbers(a, i), y = numbers(b, i);
+    const Tensor total = plus.defined() ? numbers(plus, i).clone() : tensor::zeros({x.size(0), y.size(1)}, tensor::Dtype::fp64);
     const std::int64_t M = x.size(0), K = x.size(1), N = y.size(1);
     const Tensor row = bias.defined() ? numbers(bias.unsqueeze(0), 0) : tensor::zeros({1, N}, tensor::Dtype::fp64);
     const double *a_MK = x.data<double>(), *b_KN = y.data<double>(), *first = row.data<double>();
-    double* z = before.data<double>();
+    double* z = total.data<double>();
     for (std::int64_t m = 0; m < M; ++m, a_MK += K, z += N) {
-      if (sum == tensor::Sum::replaced) std::copy_n(first, N, z);
+      for (std::int64_t n = 0; n < N; ++n) z[n] += first[n];
       for (std::int64_t k = 0; k < K; ++k) {
         for (std::int64_t n = 0; n < N; ++n) z[n] += a_MK[k] * b_KN[k * N + n];
       }
     }
     const Tensor to = out.dims() == 3 ? out.select(0, i) : out;
-    on_host(to).copy_from(before);
+    on_host(to).copy_from(total);
   }
 }
 

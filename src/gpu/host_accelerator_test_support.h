@@ -25,7 +25,7 @@ class HostAccelerator : public DeviceOperations {
   void synchronize(const tensor::Device&) override {}
   void launch(const tensor::Device& device, const tensor::KernelCall& call) override;
   void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias,
-                tensor::Sum sum) override;
+                const tensor::Tensor& plus) override;
   using DeviceOperations::multiply;
   base::Text attention_lacks(const tensor::AttentionOperands&) override { return base::verbatim("a host has no library for it"); }
 

@@ -115,8 +115,8 @@ void Nvidia::synchronize(const Device& device) {
 
 void Nvidia::launch(const Device& device, const tensor::KernelCall& call) { of(device).launch(call); }
 
-void Nvidia::multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Tensor& bias, tensor::Sum sum) {
-  of(out.device()).multiply(a, b, out, bias, sum);
+void Nvidia::multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Tensor& bias, const Tensor& plus) {
+  of(out.device()).multiply(a, b, out, bias, plus);
 }
 
 bool Nvidia::attend(const tensor::AttentionOperands& of, const Tensor& out, const Tensor& lse) {

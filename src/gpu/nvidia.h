@@ -47,7 +47,7 @@ class Nvidia final : public DeviceOperations {
   void synchronize(const tensor::Device& device) override;
   void launch(const tensor::Device& device, const tensor::KernelCall& call) override;
   void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias,
-                tensor::Sum sum) override;
+                const tensor::Tensor& plus) override;
   using DeviceOperations::multiply;
   bool attend(const tensor::AttentionOperands& of, const tensor::Tensor& out, const tensor::Tensor& lse) override;
   bool attend_backward(const tensor::AttentionOperands& of, const tensor::Tensor& dout, const tensor::Tensor& out,

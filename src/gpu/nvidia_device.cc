@@ -187,8 +187,8 @@ Blas& NvidiaDevice::blas() {
 }
 
 void NvidiaDevice::multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out,
-                            const tensor::Tensor& bias, tensor::Sum sum) {
-  blas().multiply(a, b, out, bias, sum, compute_);
+                            const tensor::Tensor& bias, const tensor::Tensor& plus) {
+  blas().multiply(a, b, out, bias, plus, compute_);
 }
 
 std::string NvidiaDevice::product_prefix() const { return fmt::format("{}, cuBLASLt {}: ", traits_.name, traits_.cublas); }

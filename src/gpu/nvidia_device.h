@@ -48,7 +48,7 @@ class NvidiaDevice {
   void release(DevicePointer pointer) noexcept;
   void launch(const tensor::KernelCall& call);
   void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias,
-                tensor::Sum sum);
+                const tensor::Tensor& plus);
   Cudnn* cudnn();  // made at its first use, null where there is none; the calling thread has the context
   std::size_t use_products(const std::vector<tensor::ProductChoice>& choices);
   std::vector<tensor::ProductChoice> measure_products(const std::function<void()>& passes);

@@ -55,12 +55,15 @@ TEST_F(NvidiaTest, ProductsOfMatricesThatLieEitherWayAreThoseOfLoops) {
       const Tensor a = laid(1, 3, 4), b = laid(2, 4, 5), bias = steps_of({5}, dtype).to(one);
       const Tensor flat = tensor::zeros({2, 3, 5}, {Dtype::fp32, one}), columns = tensor::zeros({2, 5, 3}, {Dtype::fp32, one});
       const Tensor out = (turned & 4) != 0 ? columns.transpose(1, 2) : flat;
-      gpus->multiply(a, b, out, {}, tensor::Sum::replaced);
-      gpus->multiply(a[0], b[0], out[0], {}, tensor::Sum::added);
+      gpus->multiply(a, b, out, {}, {});
+      gpus->multiply(a[0], b[0], out[0], {}, out[0]);
       const Tensor rounded = tensor::empty({3, 5}, {dtype, one});
-      gpus->multiply(a[1], b[1], rounded, bias, tensor::Sum::replaced);
+      gpus->multiply(a[1], b[1], rounded, bias, {});
+      const Tensor elsewhere = tensor::empty({3, 5}, {dtype, one}), wide = steps_of({3, 8}, dtype).to(one);
+      gpus->multiply(a[1], b[1], elsewhere, bias, wide.narrow(1, 2, 5));
       const Tensor x = a.cpu().to(Dtype::fp64).contiguous(), y = b.cpu().to(Dtype::fp64).contiguous();
       const Tensor got = out.cpu().contiguous(), with_bias = rounded.cpu().to(Dtype::fp64), row = bias.cpu().to(Dtype::fp64);
+      const Tensor with_both = elsewhere.cpu().to(Dtype::fp64), added = wide.cpu().to(Dtype::fp64);
       for (int i = 0; i < 2; ++i)
         for (int m = 0; m < 3; ++m)
           for (int n = 0; n < 5; ++n) {
@@ -69,7 +72,9 @@ TEST_F(NvidiaTest, ProductsOfMatricesThatLieEitherWayAreThoseOfLoops) {
             EXPECT_NEAR(got[i].data<float>()[m * 5 + n], i == 0 ? 2 * sum : sum, 1e-4 * (1 + std::abs(sum))) << turned;
             if (i == 1) {
               const double biased = sum + row.data<double>()[n];
-              EXPECT_NEAR(with_bias.data<double>()[m * 5 + n], biased, (dtype == Dtype::fp32 ? 1e-5 : 1e-2) * (1 + std::abs(biased)));
+              const double tolerance = dtype == Dtype::fp32 ? 1e-5 : 1e-2, both = biased + added.data<double>()[m * 8 + 2 + n];
+              EXPECT_NEAR(with_bias.data<double>()[m * 5 + n], biased, tolerance * (1 + std::abs(biased)));
+              EXPECT_NEAR(with_both.data<double>()[m * 5 + n], both, tolerance * (1 + std::abs(both)));
             }
           }
     }
@@ -84,7 +89,7 @@ class ProductChoices : public NvidiaTest {
     const float terms[] = {1, 1e8F, -1e8F};
     std::copy_n(terms, 3, b.data<float>());
     const Tensor out = tensor::empty({1, 1}, {Dtype::fp32, one});
-    gpus->multiply(a.to(one), b.to(one), out, {}, tensor::Sum::replaced);
+    gpus->multiply(a.to(one), b.to(one), out, {}, {});
     return out.cpu().data<float>()[0];
   }
   std::vector<tensor::ProductChoice> measured() const {

@@ -44,6 +44,7 @@ TEST(DevicesParity, LinearAgreesWithTheCpu) {
         const auto as_OI = [&](const Tensor& w) { return by_inputs ? w.t() : w; };
         const Tensor w = as_OI(stored_w), w_there = as_OI(here.there(stored_w)), x_there = here.there(x), dy_there = here.there(dy);
         stored.compare("y", linear_forward(x_there, w_there, here.there(bias)).cpu(), linear_forward(x, w, bias));
+        stored.compare("y + plus", linear_forward(x_there, w_there, here.there(bias), dy_there).cpu(), linear_forward(x, w, bias, dy));
         stored.compare("dx", linear_backward_input(dy_there, w_there).cpu(), linear_backward_input(dy, w));
         const Tensor y = tensor::full({M, O + 3}, 42), y_there = here.there(y);
         linear_forward_float(x, w, y.narrow(1, 2, O));
@@ -289,6 +290,20 @@ TEST(DevicesParity, SumsOfBitsAndRowsOnTheGridAreThoseOfTheCpu) {
   add_rows_on_grid({sum_there, 33}, here.there(row_r), here.there(x_rD), 20, largest_there);
   EXPECT_TRUE(tensor::equal(sum_there.cpu(), sum));
   EXPECT_TRUE(tensor::equal(largest_there.cpu(), largest));
+}
+
+TEST(DevicesParity, SumsOfPartsAreThoseOfTheCpu) {
+  const Here here;
+  for (const at::ScalarType dtype : {at::kFloat, at::kBFloat16, at::kHalf}) {
+    for (const int count : {2, 8, 11}) {
+      std::vector<Tensor> parts, there;
+      for (int r = 0; r < count; ++r) parts.push_back(normal("part " + std::to_string(r), {5, 100}, dtype));
+      for (const Tensor& part : parts) there.push_back(here.there(part));
+      sum_of_parts(there, there[1]);
+      sum_of_parts(parts, parts[1]);
+      EXPECT_TRUE(tensor::equal(there[1].cpu(), parts[1])) << count;
+    }
+  }
 }
 
 TEST(DevicesParity, AStepWithSumsHasThoseOfTheCpu) {

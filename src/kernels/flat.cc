@@ -20,6 +20,13 @@ void add_into(const tensor::Tensor& sum, const tensor::Tensor& other) {
   return on_cuda::add_into(sum, other);
 }
 
+void sum_of_parts(const std::vector<tensor::Tensor>& parts, const tensor::Tensor& sum) {
+  if (!sum.is_cpu()) return on_cuda::sum_of_parts(parts, sum);
+  std::vector<const void*> data;
+  for (const tensor::Tensor& part : parts) data.push_back(part.data());
+  cpu::sum_of_parts(sum.elements(), data, sum.dtype(), sum.data());
+}
+
 tensor::Tensor chunk_squares(const tensor::Tensor& x, const std::vector<std::int64_t>& stretches, std::int64_t chunk) {
   std::int64_t chunks = 0;
   for (const std::int64_t count : stretches) chunks += (count + chunk - 1) / chunk;

@@ -12,6 +12,10 @@ namespace troika::kernels {
 
 void add_into(const tensor::Tensor& sum, const tensor::Tensor& other);  // sum += other
 
+// sum = the parts, added in their order in fp32 and rounded once. All are contiguous, of one size and of one dtype, fp32, bf16 or
+// fp16; the sum may be one of them.
+void sum_of_parts(const std::vector<tensor::Tensor>& parts, const tensor::Tensor& sum);
+
 // Sums of squares of consecutive chunks of `chunk` elements, fp64, each in a fixed order: of stretches of x that follow each other,
 // so many elements each; the last chunk of a stretch may be shorter.
 tensor::Tensor chunk_squares(const tensor::Tensor& x, const std::vector<std::int64_t>& stretches, std::int64_t chunk);

@@ -9,6 +9,7 @@
 #include "kernels/flat.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "tensor/accelerator.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels {
@@ -107,25 +108,30 @@ tensor::Tensor cpu_forward(const tensor::Tensor& x_MI, const tensor::Tensor& w_O
 }
 
 // The same on a device; out as it stands.
-void multiply_there(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, tensor::Sum sum,
-                    const tensor::Tensor& bias = {}) {
-  a.device().accelerator().multiply(as_matrix(a), as_matrix(b), out, bias.defined() ? bias.contiguous() : bias, sum);
+void multiply_there(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias = {},
+                    const tensor::Tensor& plus = {}) {
+  a.device().accelerator().multiply(as_matrix(a), as_matrix(b), out, bias.defined() ? bias.contiguous() : bias, plus);
 }
 
-tensor::Tensor product_there(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& bias = {}) {
+tensor::Tensor product_there(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& bias = {},
+                             const tensor::Tensor& plus = {}) {
   const tensor::Tensor out = tensor::empty({a.size(0), b.size(1)}, a.type());
-  multiply_there(a, b, out, tensor::Sum::replaced, bias);
+  multiply_there(a, b, out, bias, plus);
   return out;
 }
 
 }  // namespace
 
-tensor::Tensor linear_forward(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& bias_O) {
-  return x_MI.is_cpu() ? cpu_forward(x_MI, w_OI, bias_O) : product_there(x_MI, w_OI.t(), bias_O);
+tensor::Tensor linear_forward(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& bias_O,
+                              const tensor::Tensor& plus_MO) {
+  if (!x_MI.is_cpu()) return product_there(x_MI, w_OI.t(), bias_O, plus_MO.defined() ? plus_MO.contiguous() : plus_MO);
+  tensor::Tensor y_MO = cpu_forward(x_MI, w_OI, bias_O);
+  if (plus_MO.defined()) tensor::add(y_MO, plus_MO);
+  return y_MO;
 }
 
 void linear_forward_float(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& y_MO) {
-  if (!x_MI.is_cpu()) return multiply_there(x_MI, w_OI.t(), y_MO, tensor::Sum::replaced);
+  if (!x_MI.is_cpu()) return multiply_there(x_MI, w_OI.t(), y_MO);
   if (!multiply_few_rows(x_MI, w_OI, y_MO)) multiply(x_MI, w_OI.t(), y_MO);
 }
 
@@ -135,7 +141,7 @@ tensor::Tensor linear_backward_input(const tensor::Tensor& dy_MO, const tensor::
 
 void linear_backward_weight(const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const tensor::Tensor& dw_OI,
                             tensor::Sum sum) {
-  if (!dy_MO.is_cpu()) return multiply_there(dy_MO.t(), x_MI, dw_OI, sum);
+  if (!dy_MO.is_cpu()) return multiply_there(dy_MO.t(), x_MI, dw_OI, {}, sum == tensor::Sum::added ? dw_OI : tensor::Tensor());
   multiply(dy_MO.t(), x_MI, dw_OI, sum == tensor::Sum::added ? cpu::Addend{cpu::Addend::Kind::output, nullptr} : cpu::Addend{});
 }
 

@@ -12,7 +12,9 @@ namespace troika::kernels {
 
 // Both forwards: on the CPU a row's bits do not depend on the other rows where there are at most so many and w is dense.
 inline constexpr std::int64_t independent_rows = 16;
-tensor::Tensor linear_forward(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& bias_O = {});  // y_MO
+// y_MO + plus_MO where that is defined, of y's dtype: devices add it before they round, the CPU to what is rounded.
+tensor::Tensor linear_forward(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& bias_O = {},
+                              const tensor::Tensor& plus_MO = {});
 // Writes y in fp32, not rounded to half; rows of y may stand apart.
 void linear_forward_float(const tensor::Tensor& x_MI, const tensor::Tensor& w_OI, const tensor::Tensor& y_MO);
 tensor::Tensor linear_backward_input(const tensor::Tensor& dy_MO, const tensor::Tensor& w_OI);  // dx_MI

@@ -31,6 +31,11 @@ class AdaptedProjection {
   // forward in two steps, where the projection's sum over tp ranks lies between them. add_bias works in place.
   tensor::Tensor multiply(const ProjectionBuffer& w, const tensor::Tensor& x_MI, const Tokens& tokens,
                           LowRankSaved& saved) const;
+  // multiply() with plus_MO on top, by the product itself on a device. Of projections that are one product and no more.
+  bool is_one_product() const { return !own_.adds_bias() && !adapter_.any(); }
+  tensor::Tensor multiply_and_add(const ProjectionBuffer& w, const tensor::Tensor& x_MI, const tensor::Tensor& plus_MO) const {
+    return own_.multiply(w.own, x_MI, plus_MO);
+  }
   void add_bias(const ProjectionBuffer& w, const tensor::Tensor& y_MO) const { own_.add_bias(w.own, y_MO); }
 
   tensor::Tensor backward_input(const ProjectionBuffer& w, const tensor::Tensor& dy_MO, const Tokens& tokens,

@@ -126,6 +126,7 @@ class FeedForwardHalf {
     shape::Range norm, up, down, up_adapter, down_adapter;
   };
   Weights weights(const HalfBuffer& buffer) const;
+  tensor::Tensor add_to(const tensor::Tensor& x_mD, const Weights& w, const Tokens& tokens, FeedForwardSaved& s) const;
   void drop_unread(FeedForwardSaved& s) const;
 
   const Groups groups_;

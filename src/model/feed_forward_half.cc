@@ -39,6 +39,15 @@ FeedForwardHalf::Weights FeedForwardHalf::weights(const HalfBuffer& buffer) cons
           {view(buffer.own, places_.down), view(buffer.adapter, places_.down_adapter)}};
 }
 
+// The residual's sum: on a device within the product, where nothing stands between them.
+tensor::Tensor FeedForwardHalf::add_to(const tensor::Tensor& x_mD, const Weights& w, const Tokens& tokens, FeedForwardSaved& s) const {
+  if (groups_.tensor->size() == 1 && down_.is_one_product()) return down_.multiply_and_add(w.down, s.hidden_MF, x_mD);
+  tensor::Tensor y_mD = groups_.tensor->reduce_scatter(down_.multiply(w.down, s.hidden_MF, tokens, s.down_adapter));
+  down_.add_bias(w.down, y_mD);
+  tensor::add(y_mD, x_mD);
+  return y_mD;
+}
+
 tensor::Tensor FeedForwardHalf::forward(const HalfBuffer& parameters, const StreamSum& x, const Tokens& tokens,
                                         shape::SavedActivations activations, FeedForwardSaved& s) const {
   const Weights w = weights(parameters);
@@ -48,10 +57,8 @@ tensor::Tensor FeedForwardHalf::forward(const HalfBuffer& parameters, const Stre
   if (activations != shape::SavedActivations::all || !up_.has_gradient()) drop(s.normed_mD);
   s.hidden_MF = activation_.forward(s.up_MU);
   if (activations == shape::SavedActivations::none) drop(s.up_MU);
-  tensor::Tensor y_mD = groups_.tensor->reduce_scatter(down_.multiply(w.down, s.hidden_MF, tokens, s.down_adapter));
+  tensor::Tensor y_mD = add_to(x.x_mD, w, tokens, s);
   if (activations != shape::SavedActivations::all || !down_.has_gradient()) drop(s.hidden_MF);
-  down_.add_bias(w.down, y_mD);
-  tensor::add(y_mD, x.x_mD);
   return y_mD;
 }
 

@@ -49,8 +49,8 @@ shape::Range inputs_of(const config::ModelSettings& model, const shape::LocalWid
 }
 
 // On a device, where a pass over an output costs as much as the product.
-void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, tensor::Sum sum) {
-  a.device().accelerator().multiply(a, b, out, {}, sum);
+void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& plus = {}) {
+  a.device().accelerator().multiply(a, b, out, {}, plus);
 }
 
 std::string stream_name(shape::FusedProjection projection, int segment) {
@@ -141,7 +141,7 @@ void LowRank::forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, con
   if (!y_MO.is_cpu()) {
     scale(s.h_MR);
     for (std::size_t part = 0; part < parts_.size(); ++part)
-      multiply(rank_columns(s.h_MR, part), b(w_W, part).t(), output_columns(y_MO, part), tensor::Sum::added);
+      multiply(rank_columns(s.h_MR, part), b(w_W, part).t(), output_columns(y_MO, part), output_columns(y_MO, part));
     return;
   }
   const tensor::Tensor sum_MO = kernels::linear_forward(s.h_MR, all_b(w_W));
@@ -161,10 +161,10 @@ void LowRank::backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy
   } else {
     s.dh_MR = tensor::empty({dy_MO.size(0), R}, dy_MO.type());
     for (std::size_t part = 0; part < parts_.size(); ++part)
-      multiply(output_columns(dy_MO, part), b(w_W, part), rank_columns(s.dh_MR, part), tensor::Sum::replaced);
+      multiply(output_columns(dy_MO, part), b(w_W, part), rank_columns(s.dh_MR, part));
   }
   scale(s.dh_MR);
-  if (!dx_MI.is_cpu() && !drops(tokens)) return multiply(s.dh_MR, a(w_W), dx_MI, tensor::Sum::added);
+  if (!dx_MI.is_cpu() && !drops(tokens)) return multiply(s.dh_MR, a(w_W), dx_MI, dx_MI);
   tensor::add(dx_MI, dropped(kernels::linear_backward_input(s.dh_MR, a(w_W)), tokens));
 }
 

@@ -31,8 +31,8 @@ tensor::Tensor Projection::forward(const tensor::Tensor& w_W, const tensor::Tens
   return kernels::linear_forward(x_MI, weight(w_W), bias(w_W));
 }
 
-tensor::Tensor Projection::multiply(const tensor::Tensor& w_W, const tensor::Tensor& x_MI) const {
-  return kernels::linear_forward(x_MI, weight(w_W));
+tensor::Tensor Projection::multiply(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, const tensor::Tensor& plus_MO) const {
+  return kernels::linear_forward(x_MI, weight(w_W), {}, plus_MO);
 }
 
 void Projection::add_bias(const tensor::Tensor& w_W, const tensor::Tensor& y_MO) const {

@@ -16,10 +16,12 @@ class Projection {
  public:
   Projection(const shape::Architecture& architecture, ProjectionKind kind, std::int64_t inputs, std::int64_t outputs);
   std::int64_t elements() const;
+  bool adds_bias() const { return has_bias_; }
 
   tensor::Tensor forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI) const;  // y_MO
-  // forward in two steps, where the projection's sum over tp ranks lies between them. add_bias works in place.
-  tensor::Tensor multiply(const tensor::Tensor& w_W, const tensor::Tensor& x_MI) const;
+  // forward in two steps, where the projection's sum over tp ranks lies between them. add_bias works in place. plus_MO: as that of
+  // kernels::linear_forward.
+  tensor::Tensor multiply(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, const tensor::Tensor& plus_MO = {}) const;
   void add_bias(const tensor::Tensor& w_W, const tensor::Tensor& y_MO) const;
 
   tensor::Tensor backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO) const;  // dx_MI

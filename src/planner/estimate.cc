@@ -179,8 +179,7 @@ TimeSplit mean_of(const std::vector<TimeSplit>& ranks) {
 
 Estimate estimate(const Column& column, const machine::Placement& placement, const Need& need) {
   Estimate e = *estimate_within(column, placement, std::numeric_limits<double>::infinity());
-  e.memory = need.memory;
-  e.available_bytes = need.available_bytes;
+  static_cast<Need&>(e) = need;
   return e;
 }
 

@@ -27,10 +27,15 @@ struct TimeSplit {
   double share(double seconds) const { return step > 0 ? seconds / step : 0; }
 };
 
-struct Estimate {
+// Memory by following the program, of the rank that needs most of what it has; its share of the host, or its device's.
+struct Need {
+  plan::Memory memory;
+  std::int64_t available_bytes = 0;
+  bool fits() const { return memory.total() <= available_bytes; }
+};
+
+struct Estimate : Need {
   Layout layout;
-  plan::Memory memory;               // of the rank that needs most
-  std::int64_t available_bytes = 0;  // to that rank
   std::int64_t microbatches = 1;     // of one data-parallel rank and step
   std::int64_t tokens = 0;           // of a step
   TimeSplit time;
@@ -39,18 +44,11 @@ struct Estimate {
       0;  // of a step: 6 per token and parameter of a product, attention's by the whole mask; no recomputation
   double peak_flops = 0;  // per second of all devices, by their data sheets; 0: not known
 
-  bool fits() const { return memory.total() <= available_bytes; }
   double tokens_per_second() const { return static_cast<double>(tokens) / time.step; }
   double model_flops_per_device() const { return model_flops / time.step / layout.world(); }
   double utilisation() const { return peak_flops > 0 ? model_flops / time.step / peak_flops : 0; }
 };
 
-// Memory by following the program, of the rank that needs most of what it has; its share of the host, or its device's.
-struct Need {
-  plan::Memory memory;
-  std::int64_t available_bytes = 0;
-  bool fits() const { return memory.total() <= available_bytes; }
-};
 Need need_of(const Column& column, const machine::Placement& placement);
 // Of the first and the last stage's ranks alone, which often need most: no more than need_of.
 Need need_of_ends(const Column& column, const machine::Placement& placement);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "comm/collectives.h"
+#include "kernels/flat.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 
@@ -62,9 +63,9 @@ tensor::Tensor TensorGroup::sum_of_part(const tensor::Tensor& partial, const std
   const auto me = static_cast<std::size_t>(rank());
   for (std::size_t r = 0; r < ranges.size(); ++r) from.push_back(r == me ? to[me] : tensor::empty_like(to[me]));
   exchange(to, from);
-  const tensor::Tensor sum = tensor::empty(from[0].sizes(), from[0].type().of(tensor::Dtype::fp32)).copy_from(from[0]);
-  for (std::size_t r = 1; r < from.size(); ++r) tensor::add(sum, from[r]);
-  return sum.to(partial.dtype());
+  const tensor::Tensor sum = tensor::empty_like(to[me]);
+  kernels::sum_of_parts(from, sum);
+  return sum;
 }
 
 // All ranks' ranges of dim 0, one after the other.
@@ -93,19 +94,14 @@ static void add_in_rank_order(const std::vector<SharedSlice>& slices, const std:
                               std::size_t me) {
   std::vector<std::int64_t> read(from.size(), 0);
   for (const SharedSlice& slice : slices) {
-    tensor::Tensor sum;
+    const std::int64_t count = slice.view.elements();
+    std::vector<tensor::Tensor> parts;
     for (std::size_t r = 0; r < from.size(); ++r) {
       if (!is_held_by(slice, r)) continue;
-      tensor::Tensor part = slice.view;
-      if (r != me) part = from[r].narrow(0, read[r], slice.view.elements()).view(slice.view.sizes());
-      read[r] += slice.view.elements();
-      if (sum.defined()) {
-        tensor::add(sum, part);
-      } else {
-        sum = part.clone();
-      }
+      parts.push_back(r == me ? slice.view : from[r].narrow(0, read[r], count));
+      read[r] += count;
     }
-    slice.view.copy_from(sum);
+    kernels::sum_of_parts(parts, slice.view);
   }
 }
 

@@ -23,12 +23,12 @@ class Noting final : public gpu::HostAccelerator {
   }
   using HostAccelerator::multiply;
   void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& bias,
-                tensor::Sum sum) override {
+                const tensor::Tensor& plus) override {
     std::string text = "product";
     for (const tensor::Tensor* x : {&a, &b, &out})
       for (int i = 0; i < x->dims(); ++i) text += " " + std::to_string(x->size(i)) + ":" + std::to_string(x->stride(i));
-    note(text + (sum == tensor::Sum::added ? " added" : ""));
-    HostAccelerator::multiply(a, b, out, bias, sum);
+    note(text + (plus.defined() ? " added" : ""));
+    HostAccelerator::multiply(a, b, out, bias, plus);
   }
   std::set<std::string> noted() {
     const std::lock_guard<std::mutex> lock(mutex_);

@@ -7,7 +7,6 @@
 namespace troika::gpu {
 namespace {
 using tensor::Dtype;
-using tensor::Sum;
 using tensor::Tensor;
 
 // Gradients of logits [M, V]: 3 at the first place, 2 at the last, else 0.
@@ -19,14 +18,14 @@ void expect_products(std::int64_t M, std::int64_t V) {
   const tensor::TensorType bf16(Dtype::bf16, device), fp32(Dtype::fp32, device);
   const Tensor logits = tensor::empty({M, V}, bf16), w = tensor::ones({V, K}, bf16), x = tensor::ones({M, K}, bf16);
   const auto at = [&](std::int64_t m, std::int64_t v) { return logits.narrow(0, m, 1).narrow(1, v, 1); };
-  gpu.multiply(x, w.transpose(0, 1), logits, {}, Sum::replaced);
+  gpu.multiply(x, w.transpose(0, 1), logits, {}, {});
   for (const std::int64_t m : {std::int64_t{0}, M / 2, M - 1}) EXPECT_EQ(tensor::value_of(at(m, V - 1)), K) << m;
   logits.fill(0);
   at(0, 0).fill(3);
   at(M - 1, V - 1).fill(2);
   const Tensor dx = tensor::empty({M, K}, fp32), dw = tensor::zeros({V, K}, fp32);
-  gpu.multiply(logits, w, dx, {}, Sum::replaced);
-  gpu.multiply(logits.transpose(0, 1), x, dw, {}, Sum::added);
+  gpu.multiply(logits, w, dx, {}, {});
+  gpu.multiply(logits.transpose(0, 1), x, dw, {}, dw);
   for (const Tensor& gradient : {dx, dw}) {
     const Tensor here = gradient.cpu();
     const std::int64_t last = here.elements() - 1;

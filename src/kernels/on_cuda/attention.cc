@@ -145,8 +145,8 @@ Tensor rewritten(const Tensor& rows, const Tensor& like) {
   return like.dtype() == rows.dtype() ? rows : rows.bits_as(like.dtype()).narrow(2, 0, rows.size(2));
 }
 
-void multiply(const Tensor& a, const Tensor& b, const Tensor& out, Sum sum = Sum::replaced) {
-  a.device().accelerator().multiply(a, b, out, {}, sum);
+void multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Tensor& plus = {}) {
+  a.device().accelerator().multiply(a, b, out, {}, plus);
 }
 
 // The chunk's rows of out become a b.
@@ -261,8 +261,8 @@ AttentionGradients attention_backward(const Tensor& dout_BTnH, const AttentionIn
     dispatch::softmax_gradient(OnDevice(q), pieces.rows_of(c, scores), scores.data<float>(), gradients.data<float>(), q.dtype(),
                                pieces.statistics_of(c, lse), pieces.statistics_of(c, dots));
     const Tensor weights = rewritten(scores, q), dscores = rewritten(gradients, q);
-    multiply(weights.transpose(1, 2), douts, keys_of(dv, c), Sum::added);
-    multiply(dscores.transpose(1, 2), queries, keys_of(dk, c), Sum::added);
+    multiply(weights.transpose(1, 2), douts, keys_of(dv, c), keys_of(dv, c));
+    multiply(dscores.transpose(1, 2), queries, keys_of(dk, c), keys_of(dk, c));
     multiply_into_heads(dscores, keys_of(k, c), dq, c);
   });
   return {pieces.order.as_they_were(dq, 2), to_dtype_of(k, dk), to_dtype_of(v, dv)};

@@ -31,6 +31,13 @@ void add_into(const tensor::Tensor& sum, const tensor::Tensor& other) {
   dispatch::add_into(OnDevice(sum), sum.elements(), sum.data<float>(), other.data<float>());
 }
 
+void sum_of_parts(const std::vector<tensor::Tensor>& parts, const tensor::Tensor& sum) {
+  std::vector<const void*> data;
+  for (const tensor::Tensor& part : parts) data.push_back(part.data());
+  const tensor::Tensor room = workspace(sum, dispatch::sum_of_parts_floats(sum.elements(), data.size()));
+  dispatch::sum_of_parts(OnDevice(sum), sum.elements(), data, dtype_of(sum), sum.data(), room.data<float>());
+}
+
 void chunk_squares(const tensor::Tensor& x, const std::vector<std::int64_t>& stretches, std::int64_t chunk,
                    const tensor::Tensor& squares) {
   std::vector<cuda::Stretch<float>> list;

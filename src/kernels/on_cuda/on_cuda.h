@@ -77,6 +77,7 @@ NamedRows embedding_backward_weight(const tensor::Tensor& dx_MD, const tensor::T
 void linear_backward_bias(const tensor::Tensor& dy_MO, const tensor::Tensor& dbias_O);
 
 void add_into(const tensor::Tensor& sum, const tensor::Tensor& other);
+void sum_of_parts(const std::vector<tensor::Tensor>& parts, const tensor::Tensor& sum);
 void chunk_squares(const tensor::Tensor& x, const std::vector<std::int64_t>& stretches, std::int64_t chunk,
                    const tensor::Tensor& squares);
 tensor::Tensor bits_sum(const tensor::Tensor& x);
