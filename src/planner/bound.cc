@@ -72,6 +72,7 @@ PassShape Bounds::pass_shape(const Layout& l) const {
   microbatch.sequence =
       settings_.parallel.sequence_parallel && l.tp > 1 ? shape::SequenceParallel::on : shape::SequenceParallel::off;
   microbatch.precision = l.precision;
+  microbatch.by = accelerators_ ? shape::ComputedBy::gpu : shape::ComputedBy::cores;
   const auto saved =
       l.recompute == config::Recompute::selective ? shape::SavedActivations::selective : shape::SavedActivations::all;
   return {settings_.model, microbatch, l.cp, saved, trained_};

@@ -79,9 +79,9 @@ void drop_untrained(const PassShape& shape, int segment, SegmentSeconds* seconds
 
 }  // namespace
 
-PassShape pass_shape(const plan::Job& job) {
+PassShape pass_shape(const plan::Job& job, shape::ComputedBy by) {
   return {job.model(),
-          {job.resolved.batch.micro, job.positions({}), job.tensor_share({}), job.sequence_parallel(), job.precision()},
+          {job.resolved.batch.micro, job.positions({}), job.tensor_share({}), job.sequence_parallel(), job.precision(), by},
           job.shape.cp,
           job.saved_activations(),
           job.trained};
@@ -275,14 +275,16 @@ StepCosts::StepCosts(const Column& column, const machine::Placement& placement)
   const machine::Link tensor = links_.tensor(), context = links_.context();
   for (int rank = 0; rank < ranks; ++rank) {
     const machine::Rates rates = rates_of_grid_rank(column, placement, rank);
+    const machine::Host& host = placement.kind_of_rank(column.world_rank_of(rank));
     const auto found = std::find_if(seen.begin(), seen.end(), [&](const auto& other) { return same(rates, other); });
     model_index_.push_back(static_cast<std::size_t>(found - seen.begin()));
     if (found == seen.end()) {
       seen.push_back(rates);
-      models_.push_back(model_seconds(pass_shape(column.job), rates, tensor, context));
+      const auto by = host.computes_on_cores() ? shape::ComputedBy::cores : shape::ComputedBy::gpu;
+      models_.push_back(model_seconds(pass_shape(column.job, by), rates, tensor, context));
     }
     leaves_.push_back(leaves_of_segments(column, rank, rates));
-    updates_.push_back(update_seconds(column, rank, rates, placement.kind_of_rank(column.world_rank_of(rank))));
+    updates_.push_back(update_seconds(column, rank, rates, host));
     stream_.push_back(rates.stream_bytes_per_second);
   }
 }

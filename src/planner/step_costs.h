@@ -46,7 +46,7 @@ struct PassShape {
   shape::SavedActivations saved = shape::SavedActivations::all;
   const shape::Trained& trained;
 };
-PassShape pass_shape(const plan::Job& job);
+PassShape pass_shape(const plan::Job& job, shape::ComputedBy by);
 
 // What the passes cost a rank with these rates, without what a weight gradient takes as a leaf of the sum. `tensor`, `context`:
 // the links of its groups; not read where there are none.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cuda/logit_chunks.h"
 #include "shape/architecture.h"
 #include "shape/layout.h"
 #include "shape/output_loss.h"
@@ -72,15 +73,23 @@ double biased_elements(const Architecture& architecture, const CostSizes& s) {
 
 double attention_flops(const CostSizes& s) { return 2 * s.M * s.q * s.T; }
 
-void add_forwards(const config::ModelSettings& model, const CostSizes& s, const std::vector<Product>& products,
-                  CostRows& rows) {
+// Whether the last product of a block adds the residual: a GPU's does where nothing else is added to it.
+bool product_adds_residual(const Architecture& architecture, const MicrobatchShape& microbatch) {
+  return microbatch.by == ComputedBy::gpu && microbatch.share.size == 1 && architecture.bias != Architecture::Bias::everywhere;
+}
+
+void add_forwards(const config::ModelSettings& model, const CostSizes& s, const MicrobatchShape& microbatch,
+                  const std::vector<Product>& products, CostRows& rows) {
   const Architecture& architecture = architecture_of(model);
   const double inputs = activation_inputs(architecture);
   // The sum before the second norm is made with it, the one before the next block's is not.
-  rows.move(Operation::add_norm, Pass::forward, (4 + 3 + 2) * s.e * s.m * s.D);
-  for (const Product& product : products)
-    rows.add(product.operation, Pass::forward,
-             product_forward(product, static_cast<std::int64_t>(s.M), static_cast<std::int64_t>(s.e)));
+  const bool by_product = product_adds_residual(architecture, microbatch);
+  rows.move(Operation::add_norm, Pass::forward, (4 + (by_product ? 0 : 3) + 2) * s.e * s.m * s.D);
+  for (const Product& product : products) {
+    Work work = product_forward(product, static_cast<std::int64_t>(s.M), static_cast<std::int64_t>(s.e));
+    if (by_product && product.operation == Operation::down_product) work.bytes += s.e * s.m * s.D;
+    rows.add(product.operation, Pass::forward, work);
+  }
   if (has_rotary_positions(architecture)) rows.move(Operation::rotation, Pass::forward, 2 * s.e * s.M * (s.q + s.kv));
   rows.add(Operation::attention, Pass::forward, {attention_flops(s), s.e * s.M * (2 * s.q + 2 * s.kv)});
   rows.move(Operation::activation, Pass::forward, s.e * s.M * s.F * (inputs + 1));
@@ -122,7 +131,8 @@ void add_output(const config::ModelSettings& model, const CostSizes& s, const Mi
   const auto M = static_cast<std::int64_t>(s.M), D = model.hidden, v = static_cast<std::int64_t>(s.v);
   const OutputLossShape loss{M, D, v, microbatch.share.size, shape::bytes_of(microbatch.precision)};
   const bool keeps_gradients = output_loss_keep(loss) == LossKeep::gradients, halves = s.e < fp32_bytes;
-  const double chunks = real((M + output_loss_chunk_rows(D) - 1) / output_loss_chunk_rows(D));
+  const std::int64_t rows_of_chunk = microbatch.by == ComputedBy::gpu ? cuda::logit_chunk_rows(v) : output_loss_chunk_rows(D);
+  const double chunks = real((M + rows_of_chunk - 1) / rows_of_chunk);
   const double flops = 2 * s.M * s.D * s.v, x = s.e * s.M * s.D, w = s.e * s.v * s.D, dw = fp32_bytes * s.v * s.D;
   const double pieces = real((v + rows_of_table_piece(D) - 1) / rows_of_table_piece(D)), logits = s.M * s.v;
   rows.add(Operation::output_product, Pass::forward, {flops, x + chunks * w + fp32_bytes * logits});
@@ -165,7 +175,7 @@ std::vector<OperationCost> block_operations(const config::ModelSettings& model, 
   const CostSizes s = cost_sizes(model, microbatch);
   const std::vector<Product> products = block_products(model, microbatch.share);
   CostRows forwards, backwards;
-  add_forwards(model, s, products, forwards);
+  add_forwards(model, s, microbatch, products, forwards);
   add_backwards(model, s, products, backwards);
   const auto earlier = [](const OperationCost& a, const OperationCost& b) { return a.operation < b.operation; };
   std::vector<OperationCost> all = forwards.sorted(earlier);

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "config/presets.h"
 #include "shape/layout.h"
@@ -53,6 +56,24 @@ TEST(OperationCosts, OfQwen3AreThoseCountedByHand) {
   EXPECT_NEAR(ns("qwen3-8b", Operation::rotation, Pass::backward), 7.1, 0.05);
   EXPECT_NEAR(ns("qwen3-0.6b", Operation::rotation, Pass::backward), 4.3, 0.05);
   EXPECT_NEAR(ns("qwen3-8b", Operation::add_norm, Pass::backward), 15, 0.5);
+}
+
+TEST(OperationCosts, OfTheResidualsSumAreAReadOfTheProductWhereAGpuAddsNothingElseToIt) {
+  const auto of_forward = [](const char* preset, const MicrobatchShape& shape) {
+    const auto rows = block_operations(config::find_preset(preset), shape);
+    return std::pair(of(rows, Operation::add_norm, Pass::forward).bytes, of(rows, Operation::down_product, Pass::forward).bytes);
+  };
+  MicrobatchShape on_gpu = bf16(1, 4096);
+  on_gpu.by = ComputedBy::gpu;
+  for (const auto& [preset, D, within] : std::vector<std::tuple<const char*, double, bool>>{{"qwen3-8b", 4096, true}, {"gpt2-124m", 768, false}}) {
+    const auto apart = of_forward(preset, bf16(1, 4096)), got = of_forward(preset, on_gpu);
+    EXPECT_EQ(apart.first - got.first, within ? 6 * 4096 * D : 0) << preset;
+    EXPECT_EQ(got.second - apart.second, within ? 2 * 4096 * D : 0) << preset;
+  }
+  on_gpu.share = {0, 2};
+  MicrobatchShape on_cores = on_gpu;
+  on_cores.by = ComputedBy::cores;
+  EXPECT_EQ(of_forward("qwen3-8b", on_gpu), of_forward("qwen3-8b", on_cores));
 }
 
 TEST(OperationCosts, OfProductsAreTheirWeightsTwiceForEveryRow) {
@@ -119,6 +140,9 @@ TEST(OperationCosts, OfTheOutputProductCountTheWeightsForEveryChunkOfRows) {
   EXPECT_EQ(of(kept, Operation::output_product, Pass::weight_gradient).bytes,
             2 * M * V + 2 * M * D + (2 * chunks - 1) * 4 * V * D);
   EXPECT_EQ(of(kept, Operation::logits_dtype, Pass::both).bytes, 6 * M * V);
+  MicrobatchShape on_gpu = bf16(2, 4096);  // 1 GiB holds 1766 rows of fp32 logits: chunks of 1664
+  on_gpu.by = ComputedBy::gpu;
+  EXPECT_EQ(of(outer_operations(small, on_gpu), Operation::output_product, Pass::forward).bytes, 2 * M * D + 5 * 2 * V * D + 4 * M * V);
   const auto logits = outer_operations(large, bf16(1, 4096));
   EXPECT_EQ(of(logits, Operation::logits_dtype, Pass::both).bytes, (8 + 6 + 6 + 6) * 4096 * V);
 }

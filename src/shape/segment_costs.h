@@ -25,12 +25,15 @@ std::vector<double> segment_costs(const config::ModelSettings& model, std::int64
 // dropped and computed again in backward_input, with the same bits.
 enum class SavedActivations { none, selective, all };
 
+enum class ComputedBy { cores, gpu };
+
 // One microbatch on one rank: B sequences of T positions (under context parallelism the rank's own).
 struct MicrobatchShape {
   std::int64_t B = 1, T = 1;
   TensorShare share = {};
   SequenceParallel sequence = SequenceParallel::off;
   config::Precision precision = config::Precision::fp32;
+  ComputedBy by = ComputedBy::cores;  // operation_costs.h says what of it differs
 };
 
 // What each segment holds of one microbatch, in bytes: the sum of the Saved structs.

@@ -142,6 +142,7 @@ Counts counts_of(const config::Resolved& resolved) {
   microbatch.B = batch.micro;
   microbatch.T = batch.seq_len;
   microbatch.precision = resolved.settings.precision.compute;
+  microbatch.by = shape::ComputedBy::gpu;
   const shape::Addition addition = plan::addition_of(resolved.settings.parallel.reproducible);
   return {microbatch,
           {model, batch.micro * batch.seq_len, batch.microbatches_per_rank},
