@@ -11,7 +11,8 @@ namespace troika::cpu {
 
 void add_into(std::int64_t count, float* sum, const float* other);
 
-// sum = the parts, added in their order in fp32 and rounded once; all are arrays of `dtype`, fp32, bf16 or fp16. It may be one of them.
+// sum = the parts, added in their order in fp32 and rounded once; all are arrays of `dtype`, fp32, bf16 or fp16. It may be one of
+// them.
 void sum_of_parts(std::int64_t count, const std::vector<const void*>& parts, Dtype dtype, void* sum);
 
 // sum += factor x, in double, then rounded once. On the calling thread.

@@ -34,11 +34,13 @@ inline std::int64_t sum_of_parts_floats(std::int64_t count, std::size_t parts) {
 // sum = the parts, added in their order in fp32 and rounded once, all of `dtype`; it may be one of them. What one kernel does not
 // read goes through `room` in fp32.
 template <class Run>
-void sum_of_parts(const Run& run, std::int64_t count, const std::vector<const void*>& parts, Dtype dtype, void* sum, float* room) {
+void sum_of_parts(const Run& run, std::int64_t count, const std::vector<const void*>& parts, Dtype dtype, void* sum,
+                  float* room) {
   with_number(dtype, [&](auto type) {
     using T = decltype(type);
     const auto add = [&](std::size_t begin, std::size_t end, auto* into) {
-      SumOfParts<T, std::remove_pointer_t<decltype(into)>> of{begin == 0 ? nullptr : room, {}, static_cast<int>(end - begin), into};
+      using Kernel = SumOfParts<T, std::remove_pointer_t<decltype(into)>>;
+      Kernel of{begin == 0 ? nullptr : room, {}, static_cast<int>(end - begin), into};
       for (std::size_t r = begin; r < end; ++r) of.part[r - begin] = static_cast<const T*>(parts[r]);
       const auto& x = of.part;
       each_element(run, count, of, {of.before, into, x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7]});

@@ -142,7 +142,8 @@ std::vector<BlasAlgorithm> Blas::Impl::recommended(const Kind& kind, const Plan&
   prefer(BlasPreferenceAttribute::alignment_d, static_cast<std::uint32_t>(kind.out.alignment));
   std::array<BlasChoice, most_candidates> found{};
   int count = 0;
-  const BlasStatus status = api->choose(handle, plan.product, plan.b, plan.a, plan.plus, plan.out, preference, most, found.data(), &count);
+  const BlasStatus status =
+      api->choose(handle, plan.product, plan.b, plan.a, plan.plus, plan.out, preference, most, found.data(), &count);
   api->end_preference(preference);
   check(status, what);
   std::vector<BlasAlgorithm> algorithms;
@@ -157,7 +158,8 @@ BlasAlgorithm Blas::Impl::chosen(const Plan& plan, const std::string& text, cons
   BlasAlgorithm algorithm{};
   BlasChoice result{};
   if (parse(text, &algorithm) &&
-      api->check_algorithm(handle, plan.product, plan.b, plan.a, plan.plus, plan.out, &algorithm, &result) == BlasStatus::success &&
+      api->check_algorithm(handle, plan.product, plan.b, plan.a, plan.plus, plan.out, &algorithm, &result) ==
+          BlasStatus::success &&
       result.workspace_bytes <= workspace->bytes())
     return algorithm;
   throw base::DataError(fmt::format("the algorithm kept for {} is none of cuBLASLt {}; without the file of kept choices they are made anew",
@@ -248,8 +250,8 @@ void Blas::multiply(const Tensor& a, const Tensor& b, const Tensor& out, const T
   }
   const Tensor& added = plus.defined() ? plus : out;
   if (!rows_are_contiguous(added) || added.sizes() != out.sizes() || added.dtype() != out.dtype())
-    throw base::BugError(fmt::format("{} of {} added to a product of {} in {}", base::name_of(added.dtype()), text_of(added.sizes()),
-                                     text_of(out.sizes()), base::name_of(out.dtype())));
+    throw base::BugError(fmt::format("{} of {} added to a product of {} in {}", base::name_of(added.dtype()),
+                                     text_of(added.sizes()), text_of(out.sizes()), base::name_of(out.dtype())));
   const Impl::Kind kind{out.dims() == 3 ? out.size(0) : 1, bias.defined(), operand_of(a), operand_of(b), operand_of(added),
                         operand_of(out)};
   const std::string what = fmt::format("a product of {} and {} in {}", text_of(a.sizes()), text_of(b.sizes()), base::name_of(a.dtype()));
@@ -259,9 +261,9 @@ void Blas::multiply(const Tensor& a, const Tensor& b, const Tensor& out, const T
       const void* const row = bias.data();
       impl_->set(impl_->api->set_product, plan.product, BlasProductAttribute::bias, row, "a bias");
     }
-    impl_->check(impl_->api->multiply(impl_->handle, plan.product, &one, b.data(), plan.b, a.data(), plan.a, &before, added.data(),
-                                      plan.plus, out.data(), plan.out, &plan.algorithm, impl_->workspace->data(),
-                                      impl_->workspace->bytes(), stream),
+    impl_->check(impl_->api->multiply(impl_->handle, plan.product, &one, b.data(), plan.b, a.data(), plan.a, &before,
+                                      added.data(), plan.plus, out.data(), plan.out, &plan.algorithm,
+                                      impl_->workspace->data(), impl_->workspace->bytes(), stream),
                  what);
   };
   const std::lock_guard<std::mutex> lock(impl_->mutex);

@@ -216,8 +216,8 @@ BlasStatus cublasLtMatmul(BlasHandle*, BlasProduct* product, const void* alpha, 
                           BlasMatrix* of_b, const void* beta, const void* c, BlasMatrix* of_c, void* d, BlasMatrix* of_d,
                           const BlasAlgorithm* algorithm, void* workspace, std::size_t, void* stream) {
   const Operand x = operand(of_a, a, product->transpose_a), y = operand(of_b, b, product->transpose_b);
-  if (algorithm == nullptr || !is_algorithm(*algorithm) || workspace == nullptr || !fits(x, y, *of_d) || !fits_too(*of_c, *of_d) ||
-      (c == d && of_c->stride != of_d->stride))
+  if (algorithm == nullptr || !is_algorithm(*algorithm) || workspace == nullptr || !fits(x, y, *of_d) ||
+      !fits_too(*of_c, *of_d) || (c == d && of_c->stride != of_d->stride))
     return invalid_value;
   static_cast<FakeLane*>(stream)->push(
       std::make_unique<Product>(algorithm->data[0], *product, x, y, operand(of_c, c, 0), d, *of_d, *static_cast<const float*>(alpha),

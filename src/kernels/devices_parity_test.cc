@@ -44,7 +44,8 @@ TEST(DevicesParity, LinearAgreesWithTheCpu) {
         const auto as_OI = [&](const Tensor& w) { return by_inputs ? w.t() : w; };
         const Tensor w = as_OI(stored_w), w_there = as_OI(here.there(stored_w)), x_there = here.there(x), dy_there = here.there(dy);
         stored.compare("y", linear_forward(x_there, w_there, here.there(bias)).cpu(), linear_forward(x, w, bias));
-        stored.compare("y + plus", linear_forward(x_there, w_there, here.there(bias), dy_there).cpu(), linear_forward(x, w, bias, dy));
+        stored.compare("y + plus", linear_forward(x_there, w_there, here.there(bias), dy_there).cpu(),
+                       linear_forward(x, w, bias, dy));
         stored.compare("dx", linear_backward_input(dy_there, w_there).cpu(), linear_backward_input(dy, w));
         const Tensor y = tensor::full({M, O + 3}, 42), y_there = here.there(y);
         linear_forward_float(x, w, y.narrow(1, 2, O));

@@ -40,7 +40,8 @@ FeedForwardHalf::Weights FeedForwardHalf::weights(const HalfBuffer& buffer) cons
 }
 
 // The residual's sum: on a device within the product, where nothing stands between them.
-tensor::Tensor FeedForwardHalf::add_to(const tensor::Tensor& x_mD, const Weights& w, const Tokens& tokens, FeedForwardSaved& s) const {
+tensor::Tensor FeedForwardHalf::add_to(const tensor::Tensor& x_mD, const Weights& w, const Tokens& tokens,
+                                       FeedForwardSaved& s) const {
   if (groups_.tensor->size() == 1 && down_.is_one_product()) return down_.multiply_and_add(w.down, s.hidden_MF, x_mD);
   tensor::Tensor y_mD = groups_.tensor->reduce_scatter(down_.multiply(w.down, s.hidden_MF, tokens, s.down_adapter));
   down_.add_bias(w.down, y_mD);

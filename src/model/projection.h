@@ -19,8 +19,8 @@ class Projection {
   bool adds_bias() const { return has_bias_; }
 
   tensor::Tensor forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI) const;  // y_MO
-  // forward in two steps, where the projection's sum over tp ranks lies between them. add_bias works in place. plus_MO: as that of
-  // kernels::linear_forward.
+  // forward in two steps, where the projection's sum over tp ranks lies between them. add_bias works in place. plus_MO: as
+  // that of kernels::linear_forward.
   tensor::Tensor multiply(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, const tensor::Tensor& plus_MO = {}) const;
   void add_bias(const tensor::Tensor& w_W, const tensor::Tensor& y_MO) const;
 

@@ -66,14 +66,13 @@ std::vector<Product> block_products(const config::ModelSettings& model, const Te
 Work product_forward(const Product& product, std::int64_t M, std::int64_t element_bytes);
 Work product_weight_gradient(const Product& product, std::int64_t M, std::int64_t element_bytes);
 
-// One block on one microbatch, in the order of a step: all forwards, then all backwards. On a GPU the last product adds the residual where
-// nothing else is added to it. Sequences are whole: no context
-// parallelism. A query sees half of the keys on average; attention's backward multiplies five times where its forward
-// does twice, because it computes the scores again.
+// One block on one microbatch, in the order of a step: all forwards, then all backwards. On a GPU the last product adds the
+// residual where nothing else is added to it. Sequences are whole: no context parallelism. A query sees half of the keys on
+// average; attention's backward multiplies five times where its forward does twice, because it computes the scores again.
 std::vector<OperationCost> block_operations(const config::ModelSettings& model, const MicrobatchShape& microbatch);
 
-// Embedding, final norm, output projection and loss of one microbatch, in chunks of rows as what computes it cuts them. Everything is
-// trained.
+// Embedding, final norm, output projection and loss of one microbatch, in chunks of rows as what computes it cuts them.
+// Everything is trained.
 std::vector<OperationCost> outer_operations(const config::ModelSettings& model, const MicrobatchShape& microbatch);
 
 // Elements that one rank sums up and updates: those with equal sums.

@@ -65,7 +65,8 @@ TEST(OperationCosts, OfTheResidualsSumAreAReadOfTheProductWhereAGpuAddsNothingEl
   };
   MicrobatchShape on_gpu = bf16(1, 4096);
   on_gpu.by = ComputedBy::gpu;
-  for (const auto& [preset, D, within] : std::vector<std::tuple<const char*, double, bool>>{{"qwen3-8b", 4096, true}, {"gpt2-124m", 768, false}}) {
+  const std::vector<std::tuple<const char*, double, bool>> models{{"qwen3-8b", 4096, true}, {"gpt2-124m", 768, false}};
+  for (const auto& [preset, D, within] : models) {
     const auto apart = of_forward(preset, bf16(1, 4096)), got = of_forward(preset, on_gpu);
     EXPECT_EQ(apart.first - got.first, within ? 6 * 4096 * D : 0) << preset;
     EXPECT_EQ(got.second - apart.second, within ? 2 * 4096 * D : 0) << preset;
@@ -142,7 +143,8 @@ TEST(OperationCosts, OfTheOutputProductCountTheWeightsForEveryChunkOfRows) {
   EXPECT_EQ(of(kept, Operation::logits_dtype, Pass::both).bytes, 6 * M * V);
   MicrobatchShape on_gpu = bf16(2, 4096);  // 1 GiB holds 1766 rows of fp32 logits: chunks of 1664
   on_gpu.by = ComputedBy::gpu;
-  EXPECT_EQ(of(outer_operations(small, on_gpu), Operation::output_product, Pass::forward).bytes, 2 * M * D + 5 * 2 * V * D + 4 * M * V);
+  EXPECT_EQ(of(outer_operations(small, on_gpu), Operation::output_product, Pass::forward).bytes,
+            2 * M * D + 5 * 2 * V * D + 4 * M * V);
   const auto logits = outer_operations(large, bf16(1, 4096));
   EXPECT_EQ(of(logits, Operation::logits_dtype, Pass::both).bytes, (8 + 6 + 6 + 6) * 4096 * V);
 }

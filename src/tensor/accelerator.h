@@ -68,9 +68,10 @@ class Accelerator {
 
   virtual void launch(const Device& device, const KernelCall& call) = 0;
 
-  // out = a b + bias + plus, both of which may be undefined: matrices [M, K], [K, N] and [M, N], or as many of them ([b, M, K], ...). Of
-  // each, rows or columns are contiguous. a, b and bias (N) have one dtype, out that one or fp32. plus has the sizes and the dtype of out
-  // and may be out itself; elsewhere it is stored in the same order of rows and columns. Sums are in fp32, rounded once.
+  // out = a b + bias + plus, both of which may be undefined: matrices [M, K], [K, N] and [M, N], or as many of them
+  // ([b, M, K], ...). Of each, rows or columns are contiguous. a, b and bias (N) have one dtype, out that one or fp32. plus has
+  // the sizes and the dtype of out and may be out itself; elsewhere it is stored in the same order of rows and columns. Sums are
+  // in fp32, rounded once.
   virtual void multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Tensor& bias, const Tensor& plus) = 0;
 
   // Attention by a library that keeps no scores, into contiguous tensors: out as q, lse_BnT in fp32, gradients as q, k and v; dout and

@@ -223,7 +223,8 @@ TEST_F(GpuRuns, OverALibraryOfMessagesThatIsTooOldGoOverTcpAndSayWhy) {
     said += end.output;
   }
   EXPECT_THAT(said, HasSubstr("note: messages between GPUs go over TCP, through host memory, which is slower than NCCL: '" +
-                              packages + "/libnccl.so.2' is NCCL 2.21.5, but versions from 2.28.0 to 2.99 are needed: install NCCL 2.28 or later"));
+                              packages + "/libnccl.so.2' is NCCL 2.21.5, but versions from 2.28.0 to 2.99 are needed: install "
+                                         "NCCL 2.28 or later"));
   EXPECT_THAT(base::read_file(folder_ / "over-tcp/logs/rank-00001.log"), HasSubstr("messages between devices: TCP, through host memory"));
   EXPECT_EQ(read_rows(folder_ / "over-tcp").size(), 3U);
 }
