@@ -119,8 +119,8 @@ TEST(LaunchRecords, OfALauncherThatJoinsAnotherLaunchAreOfThatOne) {
 
 TEST(LaunchRecords, HaveTheReportAndNotTheWordsOfARankThatFailedMeanwhile) {
   const base::TemporaryFolder folder;
-  const Lock of_its_ranks(folder.path(), "abc");
   LaunchRecords records(folder.path(), 0);
+  const Lock of_its_ranks(folder.path(), "abc");
   const auto text_after = [&](int attempt_of_the_rank) {
     records.failed({75, "rank 1 was killed"});
     records.flush();
