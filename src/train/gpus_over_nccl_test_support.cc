@@ -163,6 +163,7 @@ GpusOverNccl::End GpusOverNccl::die(NcclRanks& ranks, const config::Settings& as
     lives.push_back(rank == mortal_rank ? std::make_shared<Life>(number, at_its_end) : std::make_shared<Life>());
   End end;
   end.errors.resize(static_cast<std::size_t>(world));
+  end.began.resize(static_cast<std::size_t>(world));
   try {
     on_rank_threads(ranks.channels(plan.shape), [&](comm::RankChannels& channels, int rank) {
       tensor::set_threads(1);
@@ -170,6 +171,8 @@ GpusOverNccl::End GpusOverNccl::die(NcclRanks& ranks, const config::Settings& as
       watch.begins(rank, &channels);
       Surroundings surroundings;
       surroundings.streams = ranks.streams(rank);
+      const auto at = static_cast<std::size_t>(rank);
+      surroundings.on_begin = [&end, &lives, at] { end.began[at] = lives[at]->posted(); };
       try {
         Trainer(plan, dataset, channels, surroundings).run();
         watch.ended(rank);

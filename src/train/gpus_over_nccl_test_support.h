@@ -32,6 +32,7 @@ class GpusOverNccl : public testing::Test {
   struct End {
     std::vector<std::string> errors;    // by rank: why it ended, "" where it had done its work
     std::vector<std::int64_t> posted;   // by rank: messages
+    std::vector<std::int64_t> began;    // of these before its first step, most of them to measure links
     double seconds = 0;                 // from the death to the last one's end
   };
   // `rank` dies at its message `number`, from 0.
