@@ -153,9 +153,7 @@ std::int64_t Bounds::elements_of(const Layout& l, const RankStages& rank) {
 double Bounds::sent_bytes(const Layout& l, std::int64_t elements) const {
   const shape::SumShape sum = sum_of(l, 1);
   const std::int64_t others = std::max<std::int64_t>(0, elements - elements / l.replicas() - rounded_off);
-  const bool whole_leaf = sum.reduction == shape::Reduction::each_leaf && sum.travel != shape::Travel::added;
-  const bool floats = whole_leaf || sum.shares_floats(0);
-  return floats ? 4 * real(others) : 8 * real(shape::message_words(sum.travel, others));
+  return sum.shares_floats(0) ? 4 * real(others) : 8 * real(shape::message_words(sum.travel, others));
 }
 
 double Bounds::replica_bytes_per_second(const Layout& l) {
@@ -226,7 +224,7 @@ std::int64_t Bounds::memory_bytes(const Layout& l) {
     std::int64_t lasting = element * (l.zero == 3 ? own : held);
     if (trains_ && state_here) lasting += shape::state_bytes(element) * (l.zero >= 1 ? own : held);
     // A rank's only leaf goes to its replicas piece by piece.
-    const std::int64_t sum_bytes = sum.own_leaves() > 1 && !sum.adds_in_floats(0) ? 8 : R == 1 ? 4 : 0;
+    const std::int64_t sum_bytes = sum.own_leaves() > 1 && !(l.zero >= 2 ? sum.in_floats() : sum.adds_in_floats(0)) ? 8 : R == 1 ? 4 : 0;
     const std::int64_t sums = trains_ ? sum_bytes * (l.zero >= 2 ? own : held) : 0;
     // Of one stage's microbatch: what full recomputation keeps is a segment's input, and one segment more in its backward.
     const bool full = l.recompute == config::Recompute::full;

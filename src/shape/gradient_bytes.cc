@@ -9,24 +9,16 @@ constexpr std::int64_t float_bytes = 4, integer_bytes = 8;
 
 std::int64_t bytes_of(bool floats) { return floats ? float_bytes : integer_bytes; }
 
-// each_leaf: the leaf itself.
-bool adds_in_floats(const SumShape& shape, int replica) {
-  return shape.reduction == Reduction::each_leaf || shape.adds_in_floats(replica);
-}
-bool shares_floats(const SumShape& shape, int replica) {
-  return shape.travel == Travel::added ? shape.in_floats() : adds_in_floats(shape, replica);
-}
-
 std::int64_t buffer_bytes(const SumShape& shape, std::int64_t integers) {
   return integer_bytes * buffer_words(shape.travel, integers);
 }
 
 // The buffer of a range of so many elements of what a replica shares out, and the message.
 std::int64_t buffer_bytes(const SumShape& shape, int replica, std::int64_t elements) {
-  return shares_floats(shape, replica) ? float_bytes * elements : buffer_bytes(shape, elements);
+  return shape.shares_floats(replica) ? float_bytes * elements : buffer_bytes(shape, elements);
 }
 std::int64_t message_bytes(const SumShape& shape, int replica, std::int64_t elements) {
-  return shares_floats(shape, replica) ? float_bytes * elements : integer_bytes * message_words(shape.travel, elements);
+  return shape.shares_floats(replica) ? float_bytes * elements : integer_bytes * message_words(shape.travel, elements);
 }
 
 // Of the ranges of other replicas than that at shape.place, from its right-hand neighbour on.
@@ -62,14 +54,14 @@ bool GradientBytes::adds_integers() const { return shape_.travel == Travel::adde
 
 // The first leaf of those that are added in fp32 becomes the sum.
 void GradientBytes::open() {
-  piece_ = shape_.reduction == Reduction::at_end && (sum_ > 0 || !adds_in_floats(shape_, shape_.place.index()));
+  piece_ = shape_.reduction == Reduction::at_end && (sum_ > 0 || !shape_.adds_in_floats(shape_.place.index()));
   open_rows();
 }
 
 void GradientBytes::open_rows() {
   if (shape_.reduction == Reduction::each_leaf) {
     leaf_ = true;
-  } else if (adds_in_floats(shape_, shape_.place.index())) {
+  } else if (shape_.adds_in_floats(shape_.place.index())) {
     sum_ = float_bytes;
   } else {
     converts_ = true;
@@ -87,7 +79,7 @@ void GradientBytes::pack() {
     if (leaf_ || sum_ == float_bytes) packed_ = integer_bytes * elements_;
     return;
   }
-  if (shares_floats(shape_, shape_.place.index()) || shape_.travel == Travel::plain) return;
+  if (shape_.shares_floats(shape_.place.index()) || shape_.travel == Travel::plain) return;
   std::int64_t now = 0;
   for (const std::int64_t elements : others_) {
     now += buffer_bytes(shape_, elements);
@@ -114,7 +106,7 @@ void GradientBytes::start_reduce() {
     incoming_ = float_bytes * own_ * beside;
     return;
   }
-  if (!shares_floats(shape_, shape_.place.index())) {
+  if (!shape_.shares_floats(shape_.place.index())) {
     sum_ = packed_ = 0;
     for (const std::int64_t elements : others_) packed_ += buffer_bytes(shape_, elements);
     range_ = integer_bytes;

@@ -59,11 +59,11 @@ struct SumShape {
     if (travel == Travel::added) return addition == Addition::any_order;
     return addition != Addition::integers || all_leaves() <= 2;
   }
-  // What a replica's own leaves add up to is fp32, not integers: its only leaf, which the grid leaves exact in fp32.
+  // A replica's leaves add up to fp32, not integers, before they are shared out: a single leaf, which the grid leaves exact in fp32.
   bool adds_in_floats(int replica) const {
-    return addition != Addition::integers || all_leaves() <= 2 || leaves_of(replica) == 1;
+    return reduction == Reduction::each_leaf || addition != Addition::integers || all_leaves() <= 2 || leaves_of(replica) == 1;
   }
-  // So is what it shares out at the end.
+  // And they are shared out so.
   bool shares_floats(int replica) const { return travel == Travel::added ? in_floats() : adds_in_floats(replica); }
   // A replica's range becomes the sum where its own leaf lies: all leaves are there at once, and no other stage adds
   // integers to them.
@@ -80,7 +80,7 @@ struct SumShape {
 // a share crosses a host's border from each of the host's replicas; added on the way, a sum crosses it once, as integers or in fp32.
 inline Travel travel_between_devices(const SumShape& shape, int on_each_host) {
   bool floats = true;
-  for (int r = 0; r < shape.place.count(); ++r) floats = floats && (shape.reduction == Reduction::each_leaf || shape.adds_in_floats(r));
+  for (int r = 0; r < shape.place.count(); ++r) floats = floats && shape.adds_in_floats(r);
   const std::int64_t replicas = shape.place.count(), elsewhere = std::max<std::int64_t>(0, replicas - on_each_host);
   const std::int64_t of_share = floats ? 4 : 8, of_sum = shape.addition == Addition::any_order ? 4 : 8;
   return on_each_host * elsewhere * of_share > of_sum * replicas ? Travel::added : Travel::plain;

@@ -328,7 +328,7 @@ TEST(GradientSum, InAnyOrderIsNearTheExactSum) {
   }
 }
 
-// What each replica adds up in fp32, or each leaf where each is shared out, is rounded to the grid once.
+// A replica rounds its sum in fp32 to the grid once, or each leaf, where each is shared out.
 TEST(GradientSum, OfSumsInFp32IsExactWhereItIsAddedOnTheWay) {
   constexpr std::int64_t elements = 4095;  // others are written by rows
   for (const auto reduction : {shape::Reduction::at_end, shape::Reduction::each_leaf}) {

@@ -28,11 +28,8 @@ void OwnLeaves::begin_step(const std::vector<int>& shifts) {
   largest_ = tensor::zeros({static_cast<std::int64_t>(plan_.parts())}, tensor::TensorType(tensor::Dtype::int32, device_));
 }
 
-bool OwnLeaves::add_in_floats() const {
-  return shape_.reduction == Reduction::each_leaf || shape_.adds_in_floats(shape_.place.index());
-}
-
-bool OwnLeaves::are_floats() const { return shape_.travel == shape::Travel::added ? shape_.in_floats() : add_in_floats(); }
+bool OwnLeaves::add_in_floats() const { return shape_.adds_in_floats(shape_.place.index()); }
+bool OwnLeaves::are_floats() const { return shape_.shares_floats(shape_.place.index()); }
 
 // The leaf itself is what is taken, or becomes the sum.
 bool OwnLeaves::writes_in_place() const {
