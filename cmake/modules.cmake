@@ -6,7 +6,7 @@
 # name tells the kind: x_test.cc (unit), x_contract_test.cc, x_parity_test.cc, x_golden_test.cc, x_fault_test.cc,
 # x_process_test.cc, x_timed_test.cc (measures time: has the machine to itself). All files of one kind in one
 # module make one program <module>_<kind>_test with that CTest label. TROIKA_SHARDS_<program>, set before the module, cuts it
-# into that many CTest entries. x_test_support.cc is compiled once for all of them; TEST_SUPPORT names other modules whose
+# into that many CTest entries, and TROIKA_FULL_SHARDS_<program> its part of the full tier. x_test_support.cc is compiled once for all of them; TEST_SUPPORT names other modules whose
 # support these tests use as well. x_test_library.cc becomes a shared library, lib<module>_x.so in the build folder, that tests
 # load while they run. Suites and instantiations named Full... make an entry of their own in the full tier
 # (./test.sh full).
@@ -27,6 +27,21 @@ set(TROIKA_UNITY 16 CACHE STRING "source files of a module in one compilation; 1
 
 set(TROIKA_STD_HEADERS <algorithm> <cmath> <cstdint> <cstring> <functional> <map> <memory> <optional> <set> <sstream> <string>
     <string_view> <utility> <vector> <fmt/format.h> <nlohmann/json.hpp>)
+# An entry for the tests of `program` that the filter lets through, or as many as there are shards.
+function(troika_entries program name filter shards environment labels timeout cost)
+  if(NOT shards)
+    add_test(NAME ${name} COMMAND ${program} --gtest_brief=1 --gtest_filter=${filter})
+    set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} COST ${cost} ENVIRONMENT "${environment}")
+    return()
+  endif()
+  math(EXPR last "${shards} - 1")
+  foreach(shard RANGE ${last})
+    add_test(NAME ${name}_${shard} COMMAND ${program} --gtest_brief=1 --gtest_filter=${filter})
+    set_tests_properties(${name}_${shard} PROPERTIES LABELS "${labels}" TIMEOUT ${timeout} COST 40
+      ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${shard}")
+  endforeach()
+endfunction()
+
 function(troika_precompiled name torch)
   add_library(${name} OBJECT EXCLUDE_FROM_ALL ${CMAKE_SOURCE_DIR}/cmake/pch.cc)
   target_include_directories(${name} PUBLIC ${CMAKE_SOURCE_DIR}/src)
@@ -179,23 +194,13 @@ function(troika_test_program module kind torch sources others)
     file(STRINGS ${source} named_full REGEX "^(TEST|TEST_F|INSTANTIATE_TEST_SUITE_P)\\(Full")
     list(APPEND full ${named_full})
   endforeach()
-  if(TROIKA_SHARDS_${program})
-    math(EXPR last "${TROIKA_SHARDS_${program}} - 1")
-    foreach(shard RANGE ${last})
-      add_test(NAME ${program}_${shard} COMMAND ${program} --gtest_brief=1 --gtest_filter=-Full*)
-      set_tests_properties(${program}_${shard} PROPERTIES LABELS ${kind} TIMEOUT 600 COST 40
-        ENVIRONMENT "${environment};GTEST_TOTAL_SHARDS=${TROIKA_SHARDS_${program}};GTEST_SHARD_INDEX=${shard}")
-    endforeach()
-  else()
-    add_test(NAME ${program} COMMAND ${program} --gtest_brief=1 --gtest_filter=-Full*)
-    set_tests_properties(${program} PROPERTIES LABELS ${kind} TIMEOUT 600 ENVIRONMENT "${environment}")
-    if(kind MATCHES "process|fault")  # these take long: no core idles at the end
-      set_tests_properties(${program} PROPERTIES COST 30)
-    endif()
+  set(cost 0)
+  if(kind MATCHES "process|fault")  # these take long: no core idles at the end
+    set(cost 30)
   endif()
+  troika_entries(${program} ${program} "-Full*" "${TROIKA_SHARDS_${program}}" "${environment}" ${kind} 600 ${cost})
   if(full)
-    add_test(NAME ${program}_full COMMAND ${program} --gtest_brief=1 --gtest_filter=Full*)
-    set_tests_properties(${program}_full PROPERTIES LABELS "${kind};full" TIMEOUT 900 ENVIRONMENT "${environment}")
+    troika_entries(${program} ${program}_full "Full*" "${TROIKA_FULL_SHARDS_${program}}" "${environment}" "${kind};full" 900 0)
   endif()
   if(kind STREQUAL "timed")
     set_tests_properties(${program} PROPERTIES RUN_SERIAL ON)

@@ -102,13 +102,24 @@ TEST_F(DeathsOnGpus, ARankThatOnlyStopsEndsTheOthersByTheDeadline) {
 
 class FullDeathsOnGpus : public DeathsOnGpus {};
 
-TEST_F(FullDeathsOnGpus, AtEveryMessageEndTheOthersWhoNameTheDead) {
-  expect_that_all_end(Devices::late,
-                      {"pp 2", "pp 2 gpipe", "pp 2 zb-h1", "pp 2 interleaved 2", "pp 4", "file pp 2 zb-h1", "dp 2 zero 0",
-                       "dp 2 zero 1", "dp 2 zero 2", "dp 2 zero 3", "tp 2", "tp 3", "tp 4", "cp 2", "cp 3", "cp 4",
-                       "dp 2 pp 2 zero 3", "pp 2 tp 2", "pp 2 cp 2", "tp 2 cp 2", "dp 2 tp 2 zero 2", "dp 2 cp 2 zero 1",
-                       "dp 2 pp 2 tp 2 zero 1"},
-                      1);
+TEST_F(FullDeathsOnGpus, AtEveryMessageOfAPipelineEndTheOthersWhoNameTheDead) {
+  expect_that_all_end(Devices::late, {"pp 2", "pp 2 gpipe", "pp 2 zb-h1", "pp 2 interleaved 2", "pp 4", "file pp 2 zb-h1"}, 1);
+}
+
+TEST_F(FullDeathsOnGpus, AtEveryMessageOfReplicasEndTheOthersWhoNameTheDead) {
+  expect_that_all_end(Devices::late, {"dp 2 zero 0", "dp 2 zero 1", "dp 2 zero 2", "dp 2 zero 3", "dp 2 pp 2 zero 3"}, 1);
+}
+
+TEST_F(FullDeathsOnGpus, AtEveryMessageOfSplitTensorsEndTheOthersWhoNameTheDead) {
+  expect_that_all_end(Devices::late, {"tp 2", "tp 3", "tp 4", "pp 2 tp 2", "dp 2 tp 2 zero 2"}, 1);
+}
+
+TEST_F(FullDeathsOnGpus, AtEveryMessageOfSplitPositionsEndTheOthersWhoNameTheDead) {
+  expect_that_all_end(Devices::late, {"cp 2", "cp 3", "cp 4", "pp 2 cp 2"}, 1);
+}
+
+TEST_F(FullDeathsOnGpus, AtEveryMessageOfThreeAxesEndTheOthersWhoNameTheDead) {
+  expect_that_all_end(Devices::late, {"tp 2 cp 2", "dp 2 cp 2 zero 1", "dp 2 pp 2 tp 2 zero 1"}, 1);
 }
 
 TEST_F(FullDeathsOnGpus, AtMessagesOfEveryKindEndTheOthersWhoNameTheDead) {

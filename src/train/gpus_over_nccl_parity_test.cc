@@ -77,12 +77,20 @@ TEST_F(FullGpuLayouts, OfEveryWayToShareReplicas) {
   }
 }
 
-TEST_F(FullGpuLayouts, OfSplitTensorsAndPositions) {
-  expect_the_losses_of_others({"tp 2", "tp 2 plain", "tp 3", "tp 4", "cp 2", "cp 3", "cp 4", "tp 2 cp 2", "tp 2 cp 3", "pp 2 tp 2",
-                               "pp 2 cp 2 zb-h1", "dp 2 tp 2 zero 3", "dp 2 cp 2 zero 2", "dp 2 cp 3 zero 1", "pp 2 cp 4",
-                               "dp 2 pp 2 tp 2 zero 1", "dp 2 pp 2 cp 2 zero 3 interleaved 2", "pp 2 tp 2 cp 2",
-                               "dp 2 pp 2 tp 2 cp 2 zero 2 zb-h1"});
+TEST_F(FullGpuLayouts, OfSplitTensors) {
+  expect_the_losses_of_others({"tp 2", "tp 2 plain", "tp 3", "tp 4", "pp 2 tp 2", "dp 2 tp 2 zero 3", "dp 2 pp 2 tp 2 zero 1"});
 }
+
+TEST_F(FullGpuLayouts, OfSplitPositions) {
+  expect_the_losses_of_others({"cp 2", "cp 3", "cp 4", "pp 2 cp 2 zb-h1", "dp 2 cp 2 zero 2", "dp 2 cp 3 zero 1", "pp 2 cp 4",
+                               "dp 2 pp 2 cp 2 zero 3 interleaved 2"});
+}
+
+TEST_F(FullGpuLayouts, OfSplitTensorsAndPositions) {
+  expect_the_losses_of_others({"tp 2 cp 2", "tp 2 cp 3", "pp 2 tp 2 cp 2"});
+}
+
+TEST_F(FullGpuLayouts, OfEveryAxis) { expect_the_losses_of_others({"dp 2 pp 2 tp 2 cp 2 zero 2 zb-h1"}); }
 
 }  // namespace
 }  // namespace troika::train
