@@ -27,12 +27,12 @@ function(troika_device_code code)
                             "nvidia-cuda-runtime nvidia-cuda-nvcc-cu12 into an active environment, or install CUDA's toolkit, and zstd")
       endif()
     endforeach()
-    set(source ${CMAKE_SOURCE_DIR}/src/cuda/kernels.cu)
-    file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/cuda/*.h ${CMAKE_SOURCE_DIR}/src/base/*.h)
+    set(source ${CMAKE_SOURCE_DIR}/src/engine/cuda/kernels.cu)
+    file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/engine/cuda/*.h ${CMAKE_SOURCE_DIR}/src/ground/base/*.h)
     set(text ${CMAKE_CURRENT_BINARY_DIR}/kernels.ptx)
     # Every operation rounds once, as on the CPU. The text needs nothing that PTX 8.0, CUDA 12.0's, does not have.
     add_custom_command(OUTPUT ${text} DEPENDS ${source} ${headers}
-      COMMAND ${TROIKA_NVCC} -std=c++17 -O3 -fmad=false --expt-relaxed-constexpr -I${CMAKE_SOURCE_DIR}/src -arch=compute_80 -ptx ${source} -o ${text}
+      COMMAND ${TROIKA_NVCC} -std=c++17 -O3 -fmad=false --expt-relaxed-constexpr -I${CMAKE_SOURCE_DIR}/src/engine -I${CMAKE_SOURCE_DIR}/src/ground -arch=compute_80 -ptx ${source} -o ${text}
       COMMAND sed -i -E "s/^\\.version .*/.version 8.0/" ${text} VERBATIM)
     add_custom_command(OUTPUT ${folder}/text_80.zst DEPENDS ${text} COMMAND ${TROIKA_ZSTD} -q -f -19 ${text} -o ${folder}/text_80.zst VERBATIM)
     set(files ${folder}/text_80.zst)

@@ -84,5 +84,5 @@ int main(int count, char** arguments) {
   write_shard(root + "/token_shards", "four_bytes.bin", 100000);
   write_conversation(root + "/store_wire");
   write_requests(root + "/http_requests");
-  write_traces(root + "/programs", source + "/src/schedule/golden/1f1b_pp2_m2_offload.program");
+  write_traces(root + "/programs", source + "/src/numbers/schedule/golden/1f1b_pp2_m2_offload.program");
 }

@@ -1,6 +1,8 @@
 #!/bin/sh
 # Checks the rules about includes (ARCHITECTURE.md, "Modules on layers"):
 #   - a module includes only modules on lower layers, and itself;
+#   - a building includes only itself and those below it: numbers the ground, the engine and the companions both of these, so that
+#     no companion includes the engine, nor the engine a companion; commands include all;
 #   - libtorch is the judge in tests: nothing else includes its headers;
 #   - no two files include each other, directly or through others;
 #   - yaml-cpp appears in .cc files only, and nlohmann/json.hpp below commands (json_fwd.hpp may stand in headers);
@@ -27,31 +29,40 @@ check() {
 
 # Reads file names on standard input.
 rules='
-function set_layer(number, names,    i, n, list) {
+function set_layer(number, names,    i, n, list, at, room) {
   n = split(names, list, " ")
-  for (i = 1; i <= n; ++i) layer[list[i]] = number
+  for (i = 1; i <= n; ++i) {
+    split(list[i], at, "/")
+    room = at[2] == "" ? at[1] : at[2]
+    layer[room] = number
+    building_of[room] = at[1]
+  }
 }
 function mark(names, into,    i, n, list) {
   n = split(names, list, " ")
   for (i = 1; i <= n; ++i) into[list[i]] = 1
 }
 BEGIN {
-  set_layer(0, "base")
-  set_layer(1, "host config cpu cuda jinja")
-  set_layer(2, "tensor mesh metrics http rendezvous tokenizer machine")
-  set_layer(3, "gpu")
-  set_layer(4, "shape schedule data comm kernels records")
-  set_layer(5, "plan sharding diagnosis doctor exporters")
-  set_layer(6, "model optimizer planner")
-  set_layer(7, "executor checkpoint")
-  set_layer(8, "weights")
-  set_layer(9, "inference")
-  set_layer(10, "train")
-  set_layer(11, "commands")
+  set_layer(0, "ground/base")
+  set_layer(1, "ground/host ground/config engine/cpu ground/jinja")
+  set_layer(2, "numbers/mesh numbers/shape engine/cuda engine/tensor ground/metrics ground/http engine/tokenizer numbers/machine")
+  set_layer(3, "ground/records engine/gpu")
+  set_layer(4, "ground/exporters engine/rendezvous numbers/schedule engine/data engine/kernels")
+  set_layer(5, "engine/comm numbers/plan companions/diagnosis companions/doctor")
+  set_layer(6, "engine/sharding numbers/planner")
+  set_layer(7, "engine/model engine/optimizer")
+  set_layer(8, "engine/executor engine/checkpoint")
+  set_layer(9, "engine/weights")
+  set_layer(10, "engine/inference")
+  set_layer(11, "engine/train")
+  set_layer(12, "commands")
+  below["numbers"] = "ground"
+  below["engine"] = below["companions"] = "ground numbers"
+  below["commands"] = "ground numbers engine companions"
   # Where a word is one of a file format, or of a text that config cannot parse for a module beside it.
   mark("gpu/device.cc data/source.cc data/record_format.cc data/conversations.cc tokenizer/tokenizer_document.cc checkpoint/manifest.cc rendezvous/identity.cc schedule/trace/trace_folder.cc planner/changes.cc", own_words)
   mark("base config jinja commands", above_words)
-  choices = root "/config/choices.h"
+  choices = root "/ground/config/choices.h"
   while ((getline text < choices) > 0) {
     if (text !~ /words_of|return \{"|row\(/) continue
     while (match(text, /"[a-z0-9_-]+"/)) {
@@ -90,7 +101,7 @@ function check_cycles(    file, again, n, i, list, open, rest) {
   } while (again)
   rest = ""
   for (file in includes) {
-    path = root "/" file
+    path = place[file]
     line = first_line[file]
     report("is part of a circle of includes:" includes[file])
   }
@@ -105,6 +116,7 @@ function check_include(target,    other, slash, is_torch) {
   if (is_header && quoted) {
     includes[inside] = includes[inside] " " target
     if (!(inside in first_line)) first_line[inside] = line
+    place[inside] = path
   }
   slash = index(target, "/")
   other = slash > 0 ? substr(target, 1, slash - 1) : ""
@@ -112,7 +124,9 @@ function check_include(target,    other, slash, is_torch) {
     if (quoted) report("\"" target "\" names no module; write \"module/file.h\"")
     return
   }
-  if (other != module && layer[other] >= layer[module]) {
+  if (building_of[other] != building && (" " below[building] " ") !~ (" " building_of[other] " ")) {
+    report(module " (" building ") includes " target " (" building_of[other] ")")
+  } else if (other != module && layer[other] >= layer[module]) {
     report(module " (layer " layer[module] ") includes " target " (layer " layer[other] ")")
   }
 }
@@ -122,11 +136,13 @@ function check_include(target,    other, slash, is_torch) {
   ++files
   inside = substr(path, length(root) + 2)
   count = split(inside, part, "/")
-  module = count > 1 ? part[1] : ""
-  if (!(module in layer)) {
-    report("\"" module "\" is no module on a layer; add it to this script and to ARCHITECTURE.md")
+  building = part[1]
+  module = building == "commands" ? building : part[2]
+  if (count < 2 || building_of[module] != building) {
+    report("\"" building "/" module "\" is no module on a layer; add it to this script and to ARCHITECTURE.md")
     next
   }
+  if (module != building) inside = substr(inside, length(building) + 2)  # as includes name it
   is_header = path ~ /\.(h|cuh)$/
   while ((got = (getline text < path)) > 0) {
     ++line
@@ -184,31 +200,34 @@ self_test() {
     fi
   }
 
-  expect 0 'no violation' kernels/a_parity_test.cc '#include "kernels/a.h"' '#include <ATen/ATen.h>' '#include "tensor/device.h"'
-  expect 0 'no violation' tensor/a_test_support.h '#include <ATen/ATen.h>'
-  expect 0 'no violation' base/a.h '#include <string>' '// #include "train/train.h"'
-  expect 0 'no violation' config/a.cc '#include <yaml-cpp/yaml.h>'
+  expect 0 'no violation' engine/kernels/a_parity_test.cc '#include "kernels/a.h"' '#include <ATen/ATen.h>' '#include "tensor/device.h"'
+  expect 0 'no violation' engine/tensor/a_test_support.h '#include <ATen/ATen.h>'
+  expect 0 'no violation' ground/base/a.h '#include <string>' '// #include "train/train.h"'
+  expect 0 'no violation' ground/config/a.cc '#include <yaml-cpp/yaml.h>'
   expect 0 'no violation' commands/train/train.cc '#include "train/train.h"'
-  expect 1 'src/mesh/a.cc:2: mesh (layer 2) includes model/stage.h (layer 6)' mesh/a.cc '' '#include "model/stage.h"'
-  expect 1 'src/model/a.cc:1: model (layer 6) includes optimizer' model/a.cc '#include "optimizer/adam.h"'
-  expect 1 'src/base/a_test.cc:1: base (layer 0)' base/a_test.cc '  #  include <config/config.h>'
-  expect 1 'src/kernels/a.cc:1: only tests include libtorch' kernels/a.cc '#include <ATen/ATen.h>'
-  expect 1 'src/cuda/a.cuh:1: cuda (layer 1) includes kernels/a.h (layer 4)' cuda/a.cuh '#include "kernels/a.h"'
-  expect 1 'src/cuda/a.cuh:1: is part of a circle of includes' cuda/a.cuh '#include "cuda/a.cuh"'
-  expect 1 'src/cuda/a_test.cc:1: cuda (layer 1) includes cpu/a.h (layer 1)' cuda/a_test.cc '#include "cpu/a.h"'
-  expect 1 'src/config/a.h:1: nlohmann/json.hpp belongs' config/a.h '#include <nlohmann/json.hpp>'
-  expect 1 'src/mesh/a.h:1: is part of a circle of includes' mesh/a.h '#include "mesh/a.h"'
-  also config/choices.h 'constexpr Words<2> words_of(Mix) { return {"under", "over"}; }'
-  expect 1 'src/plan/a.cc:1: compares with "over"' plan/a.cc 'if (mix == "over") return;'
-  expect 0 'no violation' plan/a.cc 'if (key == "__metadata__") return;'
+  expect 1 'src/numbers/mesh/a.cc:2: mesh (numbers) includes model/stage.h (engine)' numbers/mesh/a.cc '' '#include "model/stage.h"'
+  expect 1 'src/engine/model/a.cc:1: model (layer 7) includes optimizer' engine/model/a.cc '#include "optimizer/adam.h"'
+  expect 1 'src/ground/base/a_test.cc:1: base (layer 0)' ground/base/a_test.cc '  #  include <config/config.h>'
+  expect 1 'src/engine/kernels/a.cc:1: only tests include libtorch' engine/kernels/a.cc '#include <ATen/ATen.h>'
+  expect 1 'src/engine/cuda/a.cuh:1: cuda (layer 2) includes kernels/a.h (layer 4)' engine/cuda/a.cuh '#include "kernels/a.h"'
+  expect 1 'src/engine/cuda/a.cuh:1: is part of a circle of includes' engine/cuda/a.cuh '#include "cuda/a.cuh"'
+  expect 1 'src/engine/cuda/a_test.cc:1: cuda (layer 2) includes tensor/a.h (layer 2)' engine/cuda/a_test.cc '#include "tensor/a.h"'
+  expect 1 'src/ground/config/a.h:1: nlohmann/json.hpp belongs' ground/config/a.h '#include <nlohmann/json.hpp>'
+  expect 1 'src/numbers/mesh/a.h:1: is part of a circle of includes' numbers/mesh/a.h '#include "mesh/a.h"'
+  also ground/config/choices.h 'constexpr Words<2> words_of(Mix) { return {"under", "over"}; }'
+  expect 1 'src/numbers/plan/a.cc:1: compares with "over"' numbers/plan/a.cc 'if (mix == "over") return;'
+  expect 0 'no violation' numbers/plan/a.cc 'if (key == "__metadata__") return;'
   also
-  expect 1 'src/comm/a.h:1: only tests include libtorch' comm/a.h '#include <torch/csrc/distributed/c10d/Store.hpp>'
-  expect 1 'src/config/a.h:1: yaml-cpp/yaml.h belongs' config/a.h '#include "yaml-cpp/yaml.h"'
-  expect 1 'names no module' model/a.cc '#include "../train/train.h"'
-  expect 1 'names no module' model/a.cc '#include "stage.h"'
+  expect 1 'src/engine/comm/a.h:1: only tests include libtorch' engine/comm/a.h '#include <torch/csrc/distributed/c10d/Store.hpp>'
+  expect 1 'src/ground/config/a.h:1: yaml-cpp/yaml.h belongs' ground/config/a.h '#include "yaml-cpp/yaml.h"'
+  expect 1 'names no module' engine/model/a.cc '#include "../train/train.h"'
+  expect 1 'names no module' engine/model/a.cc '#include "stage.h"'
+  expect 1 'diagnosis (companions) includes train/train.h (engine)' companions/diagnosis/a.cc '#include "train/train.h"'
+  expect 1 'train (engine) includes doctor/check.h (companions)' engine/train/a.cc '#include "doctor/check.h"'
+  expect 1 'is no module on a layer' engine/records/a.cc '#include "records/a.h"'
   expect 1 'is no module on a layer' cellar/a.cc '#include <string>'
-  expect 1 '2 violations in 1 files' base/a.cc '#include "config/config.h"' '#include "mesh/mesh.h"'
-  expect 2 'no .h or .cc file' base/notes.txt 'a tree without sources proves nothing'
+  expect 1 '2 violations in 1 files' ground/base/a.cc '#include "config/config.h"' '#include "mesh/mesh.h"'
+  expect 2 'no .h or .cc file' ground/base/notes.txt 'a tree without sources proves nothing'
 
   if [ "$failures" -gt 0 ]; then
     echo "check_layers: self-test failed $failures times"

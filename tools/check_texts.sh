@@ -10,9 +10,10 @@
 set -eu
 
 # Whose errors a page can meet, and the verbs that speak both languages.
-rooms='base/file.cc base/run_files.cc base/json.cc base/language.cc base/mapping_guard.cc base/scratch_mapping.cc commands/data/inspect.cc
-commands/data/inspect_samples.cc commands/data/sample_text.cc commands/plan commands/serve config data host/subprocess.cc jinja machine
-plan planner checkpoint/manifest.cc schedule/build schedule/instruction schedule/trace shape/adapter.cc shape/layout.cc tokenizer'
+rooms='ground/base/file.cc ground/base/run_files.cc ground/base/json.cc ground/base/language.cc ground/base/mapping_guard.cc ground/base/scratch_mapping.cc
+commands/data/inspect.cc commands/data/inspect_samples.cc commands/data/sample_text.cc commands/plan commands/serve ground/config engine/data
+ground/host/subprocess.cc ground/jinja numbers/machine numbers/plan numbers/planner engine/checkpoint/manifest.cc numbers/schedule/build
+numbers/schedule/instruction numbers/schedule/trace numbers/shape/adapter.cc numbers/shape/layout.cc engine/tokenizer'
 # What only a command line meets: starting the server.
 exempt='commands/serve/arguments.cc commands/serve/serve.cc commands/serve/token_file.cc'
 
@@ -69,7 +70,7 @@ check() {
 self_test() {
   tree=$(mktemp -d)
   trap 'rm -rf "$tree"' EXIT
-  mkdir -p "$tree/config/import" "$tree/commands/serve" "$tree/data" "$tree/plan" "$tree/schedule/build"
+  mkdir -p "$tree/ground/config/import" "$tree/commands/serve" "$tree/engine/data" "$tree/numbers/plan" "$tree/numbers/schedule/build"
   failures=0
   expect() {  # WHETHER FILE TEXT
     printf '%s\n' "$3" > "$tree/$2"
@@ -78,27 +79,27 @@ self_test() {
     [ "$found" = "$1" ] || { echo "check_texts: '$3' in $2 $found"; failures=$((failures + 1)); }
     rm "$tree/$2"
   }
-  expect passes config/a.cc 'throw base::ConfigError(base::say(texts.x, 1));'
-  expect fails config/a.cc 'throw base::ConfigError("English");'
-  expect fails config/a.cc 'throw base::DataError(fmt::format("{}", 1));'
+  expect passes ground/config/a.cc 'throw base::ConfigError(base::say(texts.x, 1));'
+  expect fails ground/config/a.cc 'throw base::ConfigError("English");'
+  expect fails ground/config/a.cc 'throw base::DataError(fmt::format("{}", 1));'
   expect fails commands/serve/a.h 'throw base::PeerError(
       fmt::format("{}", 1));'
   expect fails commands/serve/a.cc 'throw Refused{400, "English"};'
-  expect fails config/a.cc 'refusal = error.what();'
-  expect fails config/import/a.cc 'throw base::ConfigError("English");'
-  expect fails data/a.cc 'throw DiskError(fmt::format("{}", 1));'
-  expect fails schedule/build/a.cc 'throw ConfigError(
+  expect fails ground/config/a.cc 'refusal = error.what();'
+  expect fails ground/config/import/a.cc 'throw base::ConfigError("English");'
+  expect fails engine/data/a.cc 'throw DiskError(fmt::format("{}", 1));'
+  expect fails numbers/schedule/build/a.cc 'throw ConfigError(
         fmt::format("{}", 1));'
-  expect fails config/a.cc 'return flags->refuse(fmt::format("{}", path));'
-  expect passes config/a.cc 'return flags->refuse(base::say(texts.x, path));'
-  expect fails plan/a.cc 'notes.push_back(base::verbatim("the first of a run"));'
-  expect fails plan/a.cc 'notes.push_back(base::verbatim(
+  expect fails ground/config/a.cc 'return flags->refuse(fmt::format("{}", path));'
+  expect passes ground/config/a.cc 'return flags->refuse(base::say(texts.x, path));'
+  expect fails numbers/plan/a.cc 'notes.push_back(base::verbatim("the first of a run"));'
+  expect fails numbers/plan/a.cc 'notes.push_back(base::verbatim(
       fmt::format("{} of the run", 1)));'
-  expect fails plan/a.cc 'fail(base::verbatim(fmt::format("{}: nothing is left", name)));'
-  expect passes plan/a.cc 'fail(base::verbatim(path + " " + name));'
-  expect passes plan/a.cc 'line(base::verbatim("troika train " + flags));'
+  expect fails numbers/plan/a.cc 'fail(base::verbatim(fmt::format("{}: nothing is left", name)));'
+  expect passes numbers/plan/a.cc 'fail(base::verbatim(path + " " + name));'
+  expect passes numbers/plan/a.cc 'line(base::verbatim("troika train " + flags));'
   expect passes commands/serve/serve.cc 'throw base::ConfigError("English");'
-  expect passes config/a_test.cc 'throw base::ConfigError("English");'
+  expect passes ground/config/a_test.cc 'throw base::ConfigError("English");'
   [ "$failures" -eq 0 ] || exit 1
   echo "check_texts: self-test passed"
 }

@@ -59,7 +59,7 @@ compile_kernels() {
   ptxas=$(ls "$VIRTUAL_ENV"/lib/python3*/site-packages/nvidia/cuda_nvcc/bin/ptxas)
   for gpu in $gpus; do
     log=$work/ptxas-$gpu.log
-    "$ptxas" -v -arch=sm_"$gpu" -O3 "$work/build/src/gpu/kernels.ptx" -o "$work/kernels.cubin" > "$log" 2>&1 || { tail "$log" && die "ptxas refuses the kernels for $gpu"; }
+    "$ptxas" -v -arch=sm_"$gpu" -O3 "$work/build/src/engine/gpu/kernels.ptx" -o "$work/kernels.cubin" > "$log" 2>&1 || { tail "$log" && die "ptxas refuses the kernels for $gpu"; }
     kernels_of_log < "$log" > "$work/kernels-$gpu.txt"
     awk -v gpu="$gpu" '
       { ++n; if ($2 > most) most = $2; stacks += $3 > 0; if ($4 > 0) { ++spilled; print "spills registers: " $1 } }
@@ -67,11 +67,11 @@ compile_kernels() {
       "$work/kernels-$gpu.txt" || status=1
   done
   [ $status = 0 ] || die "kernels spill registers, or none was compiled"
-  g++ -std=c++17 -O1 -I"$root/src" "$root/tools/gpu-proofs/entries.cc" "$root/src/cuda/entry.cc" "$work/build/src/base/libtroika_base.a" -lfmt -lxxhash -lsodium -o "$work/entries" || die "the list of entries does not compile"
+  g++ -std=c++17 -O1 -I"$root/src/engine" -I"$root/src/numbers" -I"$root/src/ground" "$root/tools/gpu-proofs/entries.cc" "$root/src/engine/cuda/entry.cc" "$work/build/src/ground/base/libtroika_base.a" -lfmt -lxxhash -lsodium -o "$work/entries" || die "the list of entries does not compile"
   "$work/entries" | sort > "$work/entries-here.txt"
   cut -d' ' -f1 "$work/kernels-80.txt" | sort > "$work/entries-of-code.txt"
   diff "$work/entries-here.txt" "$work/entries-of-code.txt" > "$work/entries.diff" || { head "$work/entries.diff" && die "entries of the program (<) and of device code (>) differ"; }
-  echo "$(wc -l < "$work/entries-here.txt") entries are those of the device code; it takes $(du -cb "$work"/build/src/gpu/code/*.zst | tail -n 1 | cut -f1) bytes of the program"
+  echo "$(wc -l < "$work/entries-here.txt") entries are those of the device code; it takes $(du -cb "$work"/build/src/engine/gpu/code/*.zst | tail -n 1 | cut -f1) bytes of the program"
 }
 
 # --- 2: kernels -------------------------------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ check_signatures() {
     for package in $toolkit; do
       while read -r folder; do includes+=(-isystem "$folder"); done < <(find "$work/headers/${package/==/-}" -type d \( -name include -o -name cccl \))
     done
-    g++ -std=c++17 "${includes[@]}" -I"$root/src" "$root/tools/gpu-proofs/signatures.cc" -o "$work/signatures" || die "with $toolkit the comparison does not compile"
+    g++ -std=c++17 "${includes[@]}" -I"$root/src/engine" -I"$root/src/numbers" -I"$root/src/ground" "$root/tools/gpu-proofs/signatures.cc" -o "$work/signatures" || die "with $toolkit the comparison does not compile"
     "$work/signatures" || die "signatures differ"
   done
 }
@@ -128,7 +128,7 @@ ask_for_plans() {
   build troika_base
   mkdir -p "$libraries"
   gcc -shared -fPIC "$root/tools/gpu-proofs/no_driver.c" -o "$libraries/libcuda.so.1" || die "the stand-in for the driver does not compile"
-  g++ -std=c++17 -O1 -I"$root/src" "$root/tools/gpu-proofs/plans.cc" "$root"/src/gpu/{cudnn_api,flash_graph,flash_table,library}.cc "$root/build/release/src/base/libtroika_base.a" -lfmt -lxxhash -ldl -lpthread -o "$work/plans" || die "the questions do not compile"
+  g++ -std=c++17 -O1 -I"$root/src/engine" -I"$root/src/numbers" -I"$root/src/ground" "$root/tools/gpu-proofs/plans.cc" "$root"/src/engine/gpu/{cudnn_api,flash_graph,flash_table,library}.cc "$root/build/release/src/ground/base/libtroika_base.a" -lfmt -lxxhash -ldl -lpthread -o "$work/plans" || die "the questions do not compile"
   LD_LIBRARY_PATH=$libraries:$packages/cudnn/lib:$packages/cublas/lib:$packages/cuda_nvrtc/lib:$packages/cuda_runtime/lib \
     "$work/plans" "$packages/cudnn/lib/libcudnn.so.9" || die "the table and cuDNN differ"
 }

@@ -1,4 +1,4 @@
-// The tests of kernels (src/cuda/*_parity_test.cc), run on a device:
+// The tests of kernels (src/engine/cuda/*_parity_test.cc), run on a device:
 //
 //   cuda_device_test --device cuda[:N]      a GPU
 //   cuda_device_test --device stand-in      the stand-in of the driver, in the build's folder

@@ -1,5 +1,5 @@
-// Whether cuDNN has a kernel for what src/gpu/flash_table.cc says that it takes and for nothing that it says it does not, and takes the
-// memory that src/cuda/flash_pieces.h counts: asked without a device, by the properties of one (tools/gpu-proofs.sh 5).
+// Whether cuDNN has a kernel for what src/engine/gpu/flash_table.cc says that it takes and for nothing that it says it does not, and takes the
+// memory that src/numbers/shape/gpu_chunks.h counts: asked without a device, by the properties of one (tools/gpu-proofs.sh 5).
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "base/error.h"
-#include "cuda/flash_pieces.h"
+#include "shape/gpu_chunks.h"
 #include "gpu/cudnn_api.h"
 #include "gpu/flash_graph.h"
 #include "gpu/flash_table.h"
@@ -58,7 +58,7 @@ void ask(const std::shared_ptr<const CudnnApi>& api, const Gpu& gpu, CudnnObject
   } catch (const base::Error& error) {
     found = error.what();
   }
-  const std::int64_t most = cuda::flash_bytes({s.B, s.n, s.k, s.T, s.S, s.H}, repeatable);
+  const std::int64_t most = shape::flash_bytes({s.B, s.n, s.k, s.T, s.S, s.H}, repeatable);
   const bool right = lacks.english.empty() == found.empty() && bytes <= (pass == FlashPlan::Pass::forward ? 4096 : most);
   ++count->asked;
   if (right) return;

@@ -12,6 +12,7 @@
 #include "commands/bench/operations.h"
 #include "commands/bench/timing.h"
 #include "config/config.h"
+#include "data/vocabulary.h"
 #include "host/cores.h"
 #include "model/dtype_of.h"
 #include "plan/device_rates.h"
@@ -30,7 +31,7 @@ StepShapes shapes_of(const config::Resolved& resolved, const tensor::Device& dev
   const config::Batch& batch = resolved.batch;
   StepShapes shapes{resolved.settings.model, batch.micro, batch.seq_len, batch.microbatches_per_rank,
                     model::dtype_of(resolved.settings.precision.compute), device};
-  shapes.model.vocab = plan::vocabulary_of(resolved.settings);
+  shapes.model.vocab = data::vocabulary_of(resolved.settings);
   return shapes;
 }
 

@@ -1,4 +1,4 @@
-// One operation of src/kernels at the shape that a model gives it, for `bench kernels`.
+// One operation of src/engine/kernels at the shape that a model gives it, for `bench kernels`.
 #pragma once
 
 #include <cstdint>

@@ -18,6 +18,7 @@
 #include "config/lora.h"
 #include "config/resolve.h"
 #include "data/samples.h"
+#include "data/vocabulary.h"
 #include "host/memory.h"
 #include "model/dtype_of.h"
 #include "plan/memory_check.h"
@@ -178,7 +179,7 @@ int run_bench_step(const std::vector<std::string>& arguments, const std::map<std
       train::rank_device(s.train.device, request.identity.local_rank, {request.identity.local_size, s.comm.backend});
   Measurement measurement;
   train::Trial trial;
-  trial.vocab = plan::vocabulary_of(s);
+  trial.vocab = data::vocabulary_of(s);
   trial.samples =
       std::make_shared<const data::RandomSamples>(trial.vocab, request.resolved.batch.seq_len, s.train.seed);
   trial.on_step = [&](std::int64_t step, double seconds) { measurement.step_done(step, seconds); };

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "config/resolve.h"
+#include "data/vocabulary.h"
 #include "host/nvidia.h"
 #include "mesh/mesh.h"
 #include "plan/plan.h"
@@ -29,14 +30,6 @@ bool runs_on_processors(const config::Settings& settings) {
   const auto kind = config::word_or(settings.train.device, config::DeviceKind::numbered);
   if (kind == config::DeviceKind::automatic) return host::nvidia_devices().value_or(0) == 0;
   return kind == config::DeviceKind::cpu;
-}
-
-std::optional<std::int64_t> vocabulary_here(const config::Settings& settings) {
-  try {
-    return plan::vocabulary_of(settings);
-  } catch (const base::Error&) {  // no such tokenizer here; the ranks will say so
-    return std::nullopt;
-  }
 }
 
 // Of the host whose ranks need most.
@@ -76,7 +69,7 @@ doctor::Want want_of(const config::Settings& settings, const RunHosts& on, int p
   want.ranks = on.ranks_per_host;
   want.threads = static_cast<int>(settings.train.threads);
   if (!say_what_is_trained(settings)) return want;
-  const auto vocab = vocabulary_here(settings);
+  const auto vocab = data::vocabulary_here(settings);
   if (!vocab) return want;
   config::ModelSettings model = settings.model;
   model.vocab = *vocab;

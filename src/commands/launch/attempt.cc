@@ -16,7 +16,7 @@
 #include "commands/launch/say.h"
 #include "host/memory.h"
 #include "host/signal_name.h"
-#include "records/gatherer.h"
+#include "rendezvous/gatherer.h"
 #include "rendezvous/failure_listener.h"
 #include "rendezvous/stopped_rank.h"
 
@@ -175,7 +175,7 @@ void Attempt::judge(const Worker& worker) {
 void Attempt::record_end(const Worker& worker) {
   const std::int64_t kills = memory_kills_.risen();
   const std::string event = records_.rank_ended(worker, describe_end(worker, base::host_name(), kills), kills);
-  if (!event.empty()) listener_.write(fmt::format("{}/{:06}-ended", records::event_key, worker.plan.world_rank), event);
+  if (!event.empty()) listener_.write(fmt::format("{}/{:06}-ended", rendezvous::event_key, worker.plan.world_rank), event);
 }
 
 void Attempt::count_memory_kills(double now) {

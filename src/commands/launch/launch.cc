@@ -35,13 +35,14 @@
 #include "commands/own_program.h"
 #include "commands/shell_word.h"
 #include "commands/verbs.h"
+#include "data/vocabulary.h"
 #include "exporters/event_command.h"
 #include "exporters/metrics_server.h"
 #include "host/cores.h"
 #include "host/memory.h"
 #include "host/termination_message.h"
 #include "planner/preflight.h"
-#include "records/gatherer.h"
+#include "rendezvous/gatherer.h"
 #include "rendezvous/address.h"
 #include "rendezvous/failure_monitor.h"
 #include "rendezvous/launcher_watch.h"
@@ -94,8 +95,9 @@ void refuse_what_does_not_fit(const LaunchOptions& options) {
   if (!options.training || available < 0) return;
   const int ranks = options.nproc_per_node;
   const planner::HostRanks here{options.hosts.node_rank * ranks, ranks, available, options.hosts.nnodes};
-  if (options.open_layout) return planner::check_before_choice(*options.training, *options.open_layout, here);
-  planner::check_before_start(*options.training, here);
+  const auto vocabulary = data::vocabulary_here(options.training->settings);
+  if (options.open_layout) return planner::check_before_choice(*options.training, *options.open_layout, here, vocabulary);
+  planner::check_before_start(*options.training, here, vocabulary);
 }
 
 std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identity& identity,
@@ -173,7 +175,7 @@ Grace grace_of(const LaunchOptions& options) {
 
 // What host 0 does for all during an attempt, and until the other hosts have heard of its end.
 struct Watches {
-  std::unique_ptr<records::Gatherer> gatherer;  // null: no run's folder
+  std::unique_ptr<rendezvous::Gatherer> gatherer;  // null: no run's folder
   std::unique_ptr<rendezvous::FailureMonitor> ranks;
   std::unique_ptr<rendezvous::LauncherWatch> launchers;
 };
@@ -190,7 +192,7 @@ Outcome attempt_once(const LaunchOptions& options, Hosts& hosts, const Environme
                                      options.hosts.nnodes == 1 ? "" : "s", options.nproc_per_node, base::host_name()));
   if (options.hosts.node_rank == 0) {
     if (!records.folder().empty())
-      watches.gatherer = std::make_unique<records::Gatherer>(*identity, records.folder(), records.claimed());
+      watches.gatherer = std::make_unique<rendezvous::Gatherer>(*identity, records.folder(), records.claimed());
     watches.ranks = std::make_unique<rendezvous::FailureMonitor>(*identity);
     watches.launchers =
         std::make_unique<rendezvous::LauncherWatch>(*identity, options.heartbeat_seconds, launcher_says);

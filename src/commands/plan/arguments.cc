@@ -7,6 +7,7 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "commands/plan/plan_texts.h"
+#include "data/vocabulary.h"
 #include "machine/cluster_file.h"
 #include "machine/profiles.h"
 #include "machine/quantities.h"
@@ -151,7 +152,7 @@ planner::Question question_of(const PlanArguments& a, const config::Environment&
   if (!on_cores && !states_precision && halves) q.settings.precision.compute = config::Precision::bf16;
   if (!on_cores && !a.parsed.any_place_states("parallel.reproducible"))
     q.settings.parallel.reproducible = config::Reproducible::layout;
-  q.settings.model.vocab = plan::vocabulary_of(q.settings);
+  q.settings.model.vocab = data::vocabulary_of(q.settings);
   if (!on_cores && q.settings.comm.backend == config::Backend::automatic)
     q.settings.comm.backend = config::Backend::nccl;
   q.fixed = planner::fixed_by(a.parsed.stated, q.settings);

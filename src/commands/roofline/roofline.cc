@@ -4,6 +4,7 @@
 #include "commands/roofline/arguments.h"
 #include "commands/roofline/roofline_table.h"
 #include "config/resolve.h"
+#include "data/vocabulary.h"
 #include "plan/job.h"
 
 namespace troika::commands {
@@ -16,7 +17,7 @@ std::string roofline_report(const Call& call) {
     throw base::ConfigError(
         "precision.compute is fp32, but bench roofline counts halves, as rates of devices are of halves: "
         "--precision.compute bf16");
-  resolved.settings.model.vocab = plan::vocabulary_of(resolved.settings);
+  resolved.settings.model.vocab = data::vocabulary_of(resolved.settings);
   return a.kernels ? pytorch_kernels_list(resolved) : roofline_table(resolved, rates);
 }
 

@@ -1,0 +1,52 @@
+// Several sources as one, in stated proportions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "config/choices.h"
+#include "data/samples.h"
+
+namespace troika::data {
+
+using config::Mix;  // what weights mean
+
+struct MixtureSource {
+  std::shared_ptr<const Samples> samples;
+  double weight = 1;
+};
+
+// Sources stand one after the other; a sampler mixes them. A source that an epoch holds w times is there floor(w)
+// times as it is, and then with a subset that the seed chooses, the same in every epoch. Where one source's documents
+// are apart, they are in all; those of a source whose documents run into each other are then one document per sample.
+// Memory: O(sources). Threads: const use is safe.
+class MixtureSamples final : public Samples {
+ public:
+  // All sources have one seq_len. ConfigError naming data.weights when a weight is negative or nothing is left.
+  MixtureSamples(std::vector<MixtureSource> sources, Mix mix, std::uint64_t seed);
+
+  std::int64_t samples() const override { return first_.back(); }
+  std::int64_t seq_len() const override { return sources_.front().samples->seq_len(); }
+  void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const override;
+  std::vector<std::int64_t> document_starts(std::int64_t sample) const override;
+  shape::Documents documents() const override { return documents_; }
+  std::string fingerprint() const override;
+
+  struct SourceSample {
+    std::size_t source = 0;
+    std::int64_t sample = 0;  // of the source
+  };
+  SourceSample source_of(std::int64_t sample) const;
+  std::int64_t samples_of(std::size_t source) const { return first_[source + 1] - first_[source]; }  // in an epoch
+
+ private:
+  const std::vector<MixtureSource> sources_;
+  const std::uint64_t seed_;
+  std::vector<std::int64_t> first_;  // of each source, and the end
+  shape::Documents documents_ = shape::Documents::joined;
+};
+
+}  // namespace troika::data

@@ -1,0 +1,94 @@
+#include "data/mixture.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "base/error.h"
+#include "data/listed_sequences_test_support.h"
+#include "data/sequence_samples.h"
+
+namespace troika::data {
+namespace {
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+std::shared_ptr<const ListedSequences> listed(std::size_t count) {
+  return std::make_shared<const ListedSequences>(ListedSequences::of_lengths(std::vector<std::int64_t>(count, 4)));
+}
+std::shared_ptr<const Samples> source(std::size_t count) {
+  return std::make_shared<const PaddedSamples>(listed(count), 8, "a list");
+}
+
+std::multiset<std::int64_t> taken_of(const MixtureSamples& mixture, std::size_t source) {
+  std::multiset<std::int64_t> taken;
+  for (std::int64_t i = 0; i < mixture.samples(); ++i) {
+    const auto at = mixture.source_of(i);
+    if (at.source == source) taken.insert(at.sample);
+  }
+  return taken;
+}
+
+TEST(MixtureSamples, OfWeightOneAreTheSourcesOneBehindTheOther) {
+  const MixtureSamples mixture({{source(3)}, {source(2)}}, Mix::concat, 1);
+  ASSERT_EQ(mixture.samples(), 5);
+  for (std::int64_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(mixture.source_of(i).source, i < 3 ? 0u : 1u);
+    EXPECT_EQ(mixture.source_of(i).sample, i < 3 ? i : i - 3);
+  }
+  EXPECT_THAT(row_of(mixture, 4).inputs, ElementsAre(101, 102, 103, 104, 0, 0, 0, 0));
+  EXPECT_THROW(mixture.source_of(5), base::BugError);
+}
+
+TEST(MixtureSamples, HoldASourceAsOftenAsItsWeightSays) {
+  const MixtureSamples mixture({{source(10), 2.5}, {source(4), 0.5}, {source(7), 0}}, Mix::concat, 1);
+  EXPECT_EQ(mixture.samples(), 25 + 2);
+  const auto first = taken_of(mixture, 0), second = taken_of(mixture, 1);
+  int thrice = 0;
+  for (std::int64_t i = 0; i < 10; ++i) {
+    EXPECT_GE(first.count(i), 2u);
+    thrice += first.count(i) == 3 ? 1 : 0;
+  }
+  EXPECT_EQ(thrice, 5);
+  EXPECT_EQ(std::set<std::int64_t>(second.begin(), second.end()).size(), 2u);
+}
+
+TEST(MixtureSamples, TakeASubsetThatFollowsFromTheSeed) {
+  const std::vector<MixtureSource> half{{source(1000), 0.5}};
+  EXPECT_EQ(taken_of({half, Mix::concat, 1}, 0), taken_of({half, Mix::concat, 1}, 0));
+  EXPECT_NE(taken_of({half, Mix::concat, 1}, 0), taken_of({half, Mix::concat, 2}, 0));
+  EXPECT_NE(MixtureSamples(half, Mix::concat, 1).fingerprint(), MixtureSamples(half, Mix::concat, 2).fingerprint());
+}
+
+TEST(MixtureSamples, EndWithTheFirstOrTheLastSourceUsedUp) {
+  const std::vector<MixtureSource> sources{{source(30), 0.5}, {source(60), 0.25}, {source(9), 0.25}};
+  const MixtureSamples under(sources, Mix::under, 1), over(sources, Mix::over, 1);
+  EXPECT_EQ(under.samples_of(0), 18);
+  EXPECT_EQ(under.samples_of(1), 9);
+  EXPECT_EQ(under.samples_of(2), 9);
+  EXPECT_EQ(over.samples_of(0), 120);
+  EXPECT_EQ(over.samples_of(1), 60);
+  EXPECT_EQ(over.samples_of(2), 60);
+  const auto last = taken_of(over, 2);  // 60 = 6 x 9 + 6
+  for (std::int64_t i = 0; i < 9; ++i) EXPECT_THAT(last.count(i), testing::AnyOf(6u, 7u));
+}
+
+TEST(MixtureSamples, OfWhichNothingIsLeftAreRefused) {
+  for (const Mix mix : {Mix::concat, Mix::under, Mix::over}) {
+    EXPECT_THROW(MixtureSamples({{source(3), 0}}, mix, 1), base::ConfigError);
+    EXPECT_THROW(MixtureSamples({{source(3), 1}, {source(3), -1}}, mix, 1), base::ConfigError);
+  }
+  EXPECT_THROW(MixtureSamples({{source(3), 0.1}}, Mix::concat, 1), base::ConfigError);
+}
+
+TEST(MixtureSamples, KeepDocumentsApartWhereOneSourceDoes) {
+  const auto packed = std::make_shared<const PackedSamples>(listed(5), 8, "a list");
+  const MixtureSamples mixture({{source(2)}, {packed}}, Mix::concat, 1), joined({{source(2)}}, Mix::concat, 1);
+  EXPECT_EQ(joined.documents(), shape::Documents::joined);
+  EXPECT_EQ(mixture.documents(), shape::Documents::apart);
+  EXPECT_THAT(mixture.document_starts(0), IsEmpty());
+  EXPECT_THAT(mixture.document_starts(2), ElementsAre(4));
+}
+
+}  // namespace
+}  // namespace troika::data

@@ -1,0 +1,92 @@
+// Samples of one length, by number: what a run trains on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "shape/data_facts.h"
+
+namespace troika::data {
+
+// The label of a position without loss, as in PyTorch and in files of token ids.
+inline constexpr std::int32_t ignore_index = -100;
+
+// A sample is seq_len inputs and the token after each of them. Threads: const use is safe.
+class Samples {
+ public:
+  virtual ~Samples() = default;
+  virtual std::int64_t samples() const = 0;
+  virtual std::int64_t seq_len() const = 0;
+  // Writes seq_len inputs and seq_len targets: the next tokens, ignore_index where there is no loss.
+  virtual void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const = 0;
+  // Positions in [1, seq_len), ascending.
+  virtual std::vector<std::int64_t> document_starts(std::int64_t sample) const = 0;
+  virtual shape::Documents documents() const { return shape::Documents::joined; }
+  // Equal where equal samples have equal numbers.
+  virtual std::string fingerprint() const = 0;
+};
+
+// Apart if those of either are; `valid` may be null. Then every stage has to know where documents begin.
+shape::Documents documents_of(const Samples& train, const Samples* valid);
+
+// The samples of one source among those of several that stand one after the other.
+struct SourcePart {
+  std::string name;  // short, of no other
+  std::int64_t samples = 0;
+};
+
+// Which sample stands at which place of the endless training stream. A place is a global sample index: it counts rows
+// over all steps and ranks, so it says where the data are after any step in any layout.
+struct SampleId {
+  std::uint64_t epoch = 0;
+  std::uint64_t index = 0;  // of the data set
+};
+
+// shuffled: a fresh permutation per epoch, in O(1) memory, a pure function of (seed, place). natural: the order of the
+// data set, in every epoch.
+enum class SampleOrder { shuffled, natural };
+
+// Threads: const, safe.
+class Sampler {
+ public:
+  Sampler(std::int64_t samples, std::uint64_t seed, SampleOrder order = SampleOrder::shuffled);  // samples >= 1
+
+  SampleId locate(std::uint64_t global_sample_index) const;
+  std::uint64_t sample_at(std::uint64_t global_sample_index) const { return locate(global_sample_index).index; }
+  std::int64_t samples() const { return static_cast<std::int64_t>(samples_); }
+
+ private:
+  std::uint64_t samples_;
+  std::uint64_t seed_;
+  SampleOrder order_;
+};
+
+// Full steps of `global_batch` rows that one epoch holds; at least 1 (the stream continues into the next epoch).
+std::int64_t steps_per_epoch(std::int64_t samples, std::int64_t global_batch);
+
+// Steps of `epochs` epochs, rounded down; at least 1.
+std::int64_t steps_for_epochs(std::int64_t samples, std::int64_t global_batch, double epochs);
+
+// Samples of uniformly random tokens, for measuring a run without data.
+
+// Token t of sample i is a pure function of (seed, i, t), the same on every rank and host; all samples are one document.
+class RandomSamples final : public Samples {
+ public:
+  // BugError unless vocab and seq_len are at least 1.
+  RandomSamples(std::int64_t vocab, std::int64_t seq_len, std::uint64_t seed);
+
+  std::int64_t samples() const override { return std::int64_t{1} << 32; }
+  std::int64_t seq_len() const override { return seq_len_; }
+  void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const override;
+  std::vector<std::int64_t> document_starts(std::int64_t) const override { return {}; }
+  std::string fingerprint() const override;
+
+ private:
+  const std::int64_t vocab_, seq_len_;
+  const std::uint64_t seed_;
+  const base::Philox tokens_;
+};
+
+}  // namespace troika::data

@@ -1,0 +1,75 @@
+// Token sequences as samples: one per sample, or several packed into one.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/samples.h"
+#include "data/sequences.h"
+
+namespace troika::data {
+
+// Sample i is sequence i, at most its first seq_len ids. The target of a position is the label of the next id; the last
+// position and what fills the sample up (input 0) have none. Threads: const use is safe.
+class PaddedSamples final : public Samples {
+ public:
+  // `name` is what errors call the sequences. DataError when no position has a target.
+  PaddedSamples(std::shared_ptr<const Sequences> sequences, std::int64_t seq_len, const std::string& name);
+
+  std::int64_t samples() const override { return sequences_->count(); }
+  std::int64_t seq_len() const override { return seq_len_; }
+  void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const override;
+  std::vector<std::int64_t> document_starts(std::int64_t) const override { return {}; }
+  std::string fingerprint() const override;
+
+  std::int64_t truncated() const { return truncated_; }  // sequences cut to seq_len
+  std::int64_t tokens() const { return tokens_; }        // kept ids of all samples
+
+ private:
+  const std::shared_ptr<const Sequences> sequences_;
+  const std::int64_t seq_len_;
+  std::int64_t truncated_ = 0, tokens_ = 0;
+};
+
+// Several sequences in one sample, so that little of it is filling.
+
+// Sequences are whole, cut only where one is longer than seq_len. They are dealt out by best-fit decreasing (D.
+// Johnson, 1973): from the longest to the shortest, each into the fullest sample that has room. Which stand together
+// follows from their lengths alone. Within a sample they stand in ascending order, and samples stand in the order of
+// their first ones.
+//
+// Each sequence is a document of its own and documents are apart; so is what fills the sample up after them (input
+// 0). No target leads into the next document. Memory: 8 bytes a sequence and 8 a sample. Threads: const use is safe.
+class PackedSamples final : public Samples {
+ public:
+  // `name` is what errors call the sequences. DataError when no position has a target.
+  PackedSamples(std::shared_ptr<const Sequences> sequences, std::int64_t seq_len, const std::string& name);
+
+  std::int64_t samples() const override { return static_cast<std::int64_t>(first_.size()) - 1; }
+  std::int64_t seq_len() const override { return seq_len_; }
+  void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const override;
+  std::vector<std::int64_t> document_starts(std::int64_t sample) const override;  // of the filling too
+  shape::Documents documents() const override { return shape::Documents::apart; }
+  std::string fingerprint() const override;
+
+  std::vector<std::int64_t> sequences_of(std::int64_t sample) const;
+  std::int64_t truncated() const { return truncated_; }  // sequences cut to seq_len
+  std::int64_t tokens() const { return tokens_; }        // kept ids of all samples
+  double fill() const;                                   // share of all positions that hold ids of sequences
+
+ private:
+  std::int64_t kept(std::int64_t sequence) const;
+
+  const std::shared_ptr<const Sequences> sequences_;
+  const std::int64_t seq_len_;
+  std::vector<std::int64_t> order_, first_;  // sample i holds order_[first_[i]] .. order_[first_[i + 1] - 1]
+  std::int64_t truncated_ = 0, tokens_ = 0;
+};
+
+// Best-fit decreasing of `lengths`, each from 1 to `room`: for every one of them the number of its bin; bins are
+// numbered by their lowest member. O(n log room).
+std::vector<std::int64_t> pack(const std::vector<std::int64_t>& lengths, std::int64_t room);
+
+}  // namespace troika::data

@@ -1,0 +1,279 @@
+// Attention by the accelerator's library where it does it, else by products of matrices: the scores of a chunk of queries exist at a time.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "base/say.h"
+#include "cuda/attention_dispatch.h"
+#include "kernels/cpu_operands.h"
+#include "kernels/on_cuda/on_cuda.h"
+#include "kernels/on_cuda/operands.h"
+#include "kernels/texts.h"
+#include "tensor/operations.h"
+#include "tensor/tensor.h"
+
+namespace troika::kernels::on_cuda {
+namespace {
+
+using shape::chunk_queries;
+using shape::spaced;
+using tensor::Sum;
+using tensor::Tensor;
+
+// Neighbouring key/value heads that equally many query heads read each.
+struct HeadGroup {
+  std::int64_t first_kv = 0, kv = 0, first_head = 0, of_each = 0;
+  std::int64_t heads() const { return kv * of_each; }
+};
+
+// Query heads in the order of the key/value heads that they read, so that those of one stand together.
+class HeadOrder {
+ public:
+  HeadOrder(const std::vector<std::int64_t>& kv_of_head, std::int64_t k) : order_(kv_of_head.size()) {
+    std::iota(order_.begin(), order_.end(), 0);
+    const auto kv_of = [&](std::int64_t head) { return kv_of_head[static_cast<std::size_t>(head)]; };
+    std::stable_sort(order_.begin(), order_.end(), [&](std::int64_t a, std::int64_t b) { return kv_of(a) < kv_of(b); });
+    std::int64_t head = 0;
+    for (std::int64_t kv = 0; kv < k; ++kv) {
+      const std::int64_t readers = std::count(kv_of_head.begin(), kv_of_head.end(), kv);
+      if (readers == 0) continue;
+      if (groups_.empty() || groups_.back().of_each != readers || groups_.back().first_kv + groups_.back().kv != kv)
+        groups_.push_back({kv, 0, head, readers});
+      ++groups_.back().kv;
+      head += readers;
+    }
+  }
+
+  const std::vector<HeadGroup>& groups() const { return groups_; }
+
+  // x with its heads, dimension `dim`, in this order; and the other way.
+  Tensor ordered(const Tensor& x, int dim) const {
+    if (is_theirs()) return x;
+    std::vector<Tensor> heads;
+    for (const std::int64_t head : order_) heads.push_back(x.select(dim, head));
+    return tensor::stack(heads, dim);
+  }
+  Tensor as_they_were(const Tensor& x, int dim) const {
+    if (is_theirs()) return x;
+    const Tensor y = tensor::empty_like(x);
+    for (std::size_t i = 0; i < order_.size(); ++i)
+      y.select(dim, order_[i]).copy_from(x.select(dim, static_cast<std::int64_t>(i)));
+    return y;
+  }
+
+ private:
+  bool is_theirs() const { return std::is_sorted(order_.begin(), order_.end()); }
+  std::vector<std::int64_t> order_;
+  std::vector<HeadGroup> groups_;
+};
+
+// Queries [begin, begin + T) of sequence b, whose heads in `group` see at most the first S keys.
+struct Chunk {
+  HeadGroup group;
+  std::int64_t b = 0, begin = 0, T = 0, S = 0;
+};
+
+// Sizes, and which chunks there are.
+class Pieces {
+ public:
+  Pieces(const AttentionInput& input, std::int64_t scores_bytes)
+      : order(input.kv_of_head, input.k_BSkH.size(2)),
+        B(input.q_BTnH.size(0)),
+        T(input.q_BTnH.size(1)),
+        S(input.k_BSkH.size(1)),
+        first_query(input.q_offset - input.k_offset),
+        scores_bytes_(scores_bytes),
+        k_offset_(input.k_offset),
+        scale_(static_cast<float>(1.0 / std::sqrt(static_cast<double>(input.q_BTnH.size(3))))),
+        first_key_BT_(contiguous(input.documents.first_key_BT)) {}
+
+  // Of chunks whose queries see nothing, S is 0.
+  template <class Visit>
+  void each(const Visit& visit) const {
+    for (const HeadGroup& group : order.groups()) {
+      const std::int64_t rows = chunk_queries(group.heads(), T, S, scores_bytes_);
+      for (std::int64_t b = 0; b < B; ++b) {
+        for (std::int64_t begin = 0; begin < T; begin += rows) {
+          const std::int64_t count = std::min(rows, T - begin);
+          visit(Chunk{group, b, begin, count, std::clamp<std::int64_t>(first_query + begin + count, 0, S)});
+        }
+      }
+    }
+  }
+
+  // Uninitialised fp32, [kv, queries of a group's heads, S]; rows begin at multiples of 16 bytes.
+  Tensor scores_of(const Chunk& c, const Tensor& like) const {
+    return tensor::empty({c.group.kv, c.group.of_each * c.T, spaced(c.S)}, like.type().of(tensor::Dtype::fp32)).narrow(2, 0, c.S);
+  }
+  cuda::ScoreRows rows_of(const Chunk& c, const Tensor& scores) const {
+    const std::int64_t* const first_key =
+        first_key_BT_.defined() ? first_key_BT_.data<std::int64_t>() + c.b * T + c.begin : nullptr;
+    return {c.group.heads(), c.T, c.S, scores.stride(1), T, first_query + c.begin, first_key, k_offset_, scale_};
+  }
+  // Of statistics [B, n, T].
+  float* statistics_of(const Chunk& c, const Tensor& x_BnT) const {
+    return x_BnT.data<float>() + (c.b * x_BnT.size(1) + c.group.first_head) * T + c.begin;
+  }
+
+  const HeadOrder order;
+  const std::int64_t B, T, S, first_query;
+
+ private:
+  const std::int64_t scores_bytes_, k_offset_;
+  const float scale_;
+  const Tensor first_key_BT_;
+};
+
+// The chunk's rows of [B, T, n, H], as [heads, T, H].
+Tensor heads_of(const Tensor& x_BTnH, const Chunk& c) {
+  return x_BTnH.select(0, c.b).narrow(0, c.begin, c.T).narrow(1, c.group.first_head, c.group.heads()).transpose(0, 1);
+}
+// The same with the heads that read one key/value head below each other, [kv, heads of each T, H].
+Tensor queries_of(const Tensor& x_BTnH, const Chunk& c) {
+  const Tensor x_nTH = heads_of(x_BTnH, c);
+  return c.group.of_each == 1 ? x_nTH : x_nTH.contiguous().view({c.group.kv, c.group.of_each * c.T, x_nTH.size(2)});
+}
+// [kv, S, H]
+Tensor keys_of(const Tensor& x_BSkH, const Chunk& c) {
+  return x_BSkH.select(0, c.b).narrow(0, 0, c.S).narrow(1, c.group.first_kv, c.group.kv).transpose(0, 1);
+}
+
+// What a kernel left of dtype `like` in the first part of rows of fp32.
+Tensor rewritten(const Tensor& rows, const Tensor& like) {
+  return like.dtype() == rows.dtype() ? rows : rows.bits_as(like.dtype()).narrow(2, 0, rows.size(2));
+}
+
+void multiply(const Tensor& a, const Tensor& b, const Tensor& out, const Tensor& plus = {}) {
+  a.device().accelerator().multiply(a, b, out, {}, plus);
+}
+
+// The chunk's rows of out become a b.
+void multiply_into_heads(const Tensor& a, const Tensor& b, const Tensor& out_BTnH, const Chunk& c) {
+  const Tensor to = heads_of(out_BTnH, c);
+  if (c.group.of_each == 1) return multiply(a, b, to);
+  const Tensor product = tensor::empty({a.size(0), a.size(1), b.size(2)}, out_BTnH.type());
+  multiply(a, b, product);
+  to.copy_from(product.view(to.sizes()));
+}
+
+cuda::HeadRows head_rows(const Tensor& x_BTnH) {
+  return {x_BTnH.size(0), x_BTnH.size(1), x_BTnH.size(2), x_BTnH.size(3)};
+}
+
+Tensor dots_of(const Tensor& a_BTnH, const Tensor& b_BTnH) {
+  const bool alike = a_BTnH.dtype() == b_BTnH.dtype();
+  const Tensor a = (alike ? a_BTnH : to_float(a_BTnH)).contiguous(), b = (alike ? b_BTnH : to_float(b_BTnH)).contiguous();
+  const Tensor dots_BnT = tensor::empty({a.size(0), a.size(2), a.size(1)}, a.type().of(tensor::Dtype::fp32));
+  dispatch::head_dots(OnDevice(a), head_rows(a), a.dtype(), a.data(), b.data(), dots_BnT.data<float>());
+  return dots_BnT;
+}
+
+// What the accelerator is asked for: every query sees a key, and which it sees follows from their numbers; query heads read key/value
+// heads in equal groups. Else why it is not.
+struct Dense {
+  std::optional<tensor::AttentionMask> mask;
+  base::Text why_not;
+};
+Dense dense(const AttentionInput& input) {
+  const std::int64_t n = input.q_BTnH.size(2), k = input.k_BSkH.size(2);
+  if (input.documents.first_key_BT.defined()) return {{}, base::say(attention_texts.documents)};
+  bool equal_groups = n % k == 0;
+  for (std::int64_t head = 0; equal_groups && head < n; ++head)
+    equal_groups = input.kv_of_head[static_cast<std::size_t>(head)] == head / (n / k);
+  if (!equal_groups) return {{}, base::say(attention_texts.groups, n, k)};
+  const CausalWindow window{input.q_BTnH.size(1), input.k_BSkH.size(1), input.q_offset, input.k_offset};
+  const Sight sight = sight_of(window);
+  if (sight == Sight::everything) return {tensor::AttentionMask::none, {}};
+  if (sight == Sight::diagonal && window.q_offset >= window.k_offset) return {tensor::AttentionMask::causal, {}};
+  return {{}, base::say(attention_texts.blind, window.T, window.S)};
+}
+
+std::optional<AttentionOutput> attend(const AttentionInput& input) {
+  const std::optional<tensor::AttentionMask> mask = dense(input).mask;
+  if (!mask) return std::nullopt;
+  const Tensor& q = input.q_BTnH;
+  const AttentionOutput to{tensor::empty(q.sizes(), q.type()),
+                           tensor::empty({q.size(0), q.size(2), q.size(1)}, q.type().of(tensor::Dtype::fp32))};
+  if (!q.device().accelerator().attend({q, input.k_BSkH, input.v_BSkH, *mask}, to.out_BTnH, to.lse_BnT)) return std::nullopt;
+  return to;
+}
+
+std::optional<AttentionGradients> attend_backward(const Tensor& dout_BTnH, const AttentionInput& input,
+                                                  const AttentionOutput& output) {
+  const std::optional<tensor::AttentionMask> mask = dense(input).mask;
+  if (!mask) return std::nullopt;
+  const Tensor &q = input.q_BTnH, &k = input.k_BSkH, &v = input.v_BSkH;
+  const Tensor dout = to_dtype_of(q, dout_BTnH).contiguous(), out = to_dtype_of(q, output.out_BTnH).contiguous();
+  const AttentionGradients to{tensor::empty(q.sizes(), q.type()), tensor::empty(k.sizes(), k.type()),
+                              tensor::empty(v.sizes(), v.type())};
+  if (!q.device().accelerator().attend_backward({q, k, v, *mask}, dout, out, output.lse_BnT.contiguous(), to.dq_BTnH, to.dk_BSkH,
+                                                to.dv_BSkH))
+    return std::nullopt;
+  return to;
+}
+
+}  // namespace
+
+base::Text why_products(const AttentionInput& input) {
+  const Dense asked = dense(input);
+  if (!asked.mask) return asked.why_not;
+  const Tensor& q = input.q_BTnH;
+  return q.device().accelerator().attention_lacks({q, input.k_BSkH, input.v_BSkH, *asked.mask});
+}
+
+AttentionOutput attention_forward(const AttentionInput& input, std::int64_t scores_bytes) {
+  if (std::optional<AttentionOutput> output = attend(input)) return *std::move(output);
+  const Pieces pieces(input, scores_bytes);
+  const Tensor q = pieces.order.ordered(input.q_BTnH, 2), out = tensor::empty(q.sizes(), q.type());
+  const Tensor lse = tensor::empty({pieces.B, q.size(2), pieces.T}, q.type().of(tensor::Dtype::fp32));
+  pieces.each([&](const Chunk& c) {
+    if (c.S == 0) {
+      heads_of(out, c).zero();
+      lse.select(0, c.b).narrow(0, c.group.first_head, c.group.heads()).narrow(1, c.begin, c.T).fill(-INFINITY);
+      return;
+    }
+    const Tensor scores = pieces.scores_of(c, q);
+    multiply(queries_of(q, c), keys_of(input.k_BSkH, c).transpose(1, 2), scores);
+    dispatch::softmax(OnDevice(q), pieces.rows_of(c, scores), scores.data<float>(), q.dtype(), pieces.statistics_of(c, lse));
+    multiply_into_heads(rewritten(scores, q), keys_of(input.v_BSkH, c), out, c);
+  });
+  return {pieces.order.as_they_were(out, 2), pieces.order.as_they_were(lse, 1)};
+}
+
+AttentionGradients attention_backward(const Tensor& dout_BTnH, const AttentionInput& input, const AttentionOutput& output,
+                                      std::int64_t scores_bytes) {
+  if (std::optional<AttentionGradients> gradients = attend_backward(dout_BTnH, input, output)) return *std::move(gradients);
+  const Pieces pieces(input, scores_bytes);
+  const Tensor &k = input.k_BSkH, &v = input.v_BSkH, q = pieces.order.ordered(input.q_BTnH, 2);
+  const Tensor dout = pieces.order.ordered(to_dtype_of(q, dout_BTnH), 2);
+  const Tensor dots = pieces.order.ordered(dots_of(dout_BTnH, output.out_BTnH), 1).contiguous();
+  const Tensor lse = pieces.order.ordered(output.lse_BnT, 1).contiguous();
+  const Tensor dq = tensor::empty(q.sizes(), q.type()), dk = tensor::zeros(k.sizes(), k.type().of(tensor::Dtype::fp32)),
+               dv = tensor::zeros(v.sizes(), dk.type());
+  pieces.each([&](const Chunk& c) {
+    if (c.S == 0) return static_cast<void>(heads_of(dq, c).zero());
+    const Tensor scores = pieces.scores_of(c, q), gradients = pieces.scores_of(c, q);
+    const Tensor queries = queries_of(q, c), douts = queries_of(dout, c);
+    multiply(queries, keys_of(k, c).transpose(1, 2), scores);
+    multiply(douts, keys_of(v, c).transpose(1, 2), gradients);
+    dispatch::softmax_gradient(OnDevice(q), pieces.rows_of(c, scores), scores.data<float>(), gradients.data<float>(), q.dtype(),
+                               pieces.statistics_of(c, lse), pieces.statistics_of(c, dots));
+    const Tensor weights = rewritten(scores, q), dscores = rewritten(gradients, q);
+    multiply(weights.transpose(1, 2), douts, keys_of(dv, c), keys_of(dv, c));
+    multiply(dscores.transpose(1, 2), queries, keys_of(dk, c), keys_of(dk, c));
+    multiply_into_heads(dscores, keys_of(k, c), dq, c);
+  });
+  return {pieces.order.as_they_were(dq, 2), to_dtype_of(k, dk), to_dtype_of(v, dv)};
+}
+
+tensor::Tensor sum_of_shares(const AttentionOutput& a, const AttentionOutput& b, const Tensor& lse_BnT) {
+  const Tensor of_a = to_float(a.out_BTnH).contiguous(), of_b = to_float(b.out_BTnH).contiguous();
+  const Tensor lse_a = a.lse_BnT.contiguous(), lse_b = b.lse_BnT.contiguous(), sum_BTnH = tensor::empty_like(of_a);
+  dispatch::sum_of_shares(OnDevice(of_a), head_rows(of_a), {of_a.data<float>(), lse_a.data<float>()},
+                          {of_b.data<float>(), lse_b.data<float>()}, lse_BnT.data<float>(), sum_BTnH.data<float>());
+  return sum_BTnH;
+}
+
+}  // namespace troika::kernels::on_cuda

@@ -1,0 +1,153 @@
+#include "plan/job.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/counted.h"
+#include "base/error.h"
+#include "base/say.h"
+#include "config/freeze.h"
+#include "plan/texts.h"
+#include "shape/adapter.h"
+
+namespace troika::plan {
+namespace {
+
+// The settings with the vocabulary written in.
+config::Resolved with_vocabulary(config::Resolved resolved, std::int64_t tokenizer_vocab) {
+  config::ModelSettings& model = resolved.settings.model;
+  if (model.vocab == 0) model.vocab = shape::padded_vocabulary(tokenizer_vocab);
+  if (model.vocab < tokenizer_vocab) {
+    throw base::ConfigError(model.path.empty()
+                                ? base::say(texts.vocabulary, model.vocab, tokenizer_vocab, tokenizer_vocab)
+                                : base::say(texts.vocabulary_of_weights, model.path, model.vocab,
+                                            resolved.settings.data.tokenizer, tokenizer_vocab));
+  }
+  if (model.vocab < resolved.layout.tp) {
+    throw base::ConfigError(base::say(texts.tp_of_vocabulary, resolved.layout.tp, model.vocab));
+  }
+  return resolved;
+}
+
+std::int64_t steps_of(const config::TrainSettings& train, std::int64_t samples, std::int64_t global_batch) {
+  if (train.steps > 0) return train.steps;
+  const double in_epochs = train.epochs * static_cast<double>(samples) / static_cast<double>(global_batch);
+  return std::max<std::int64_t>(static_cast<std::int64_t>(in_epochs), 1);
+}
+
+std::int64_t warmup_of(const config::OptimizerSettings& optimizer, std::int64_t steps) {
+  const std::int64_t warmup =
+      optimizer.warmup_steps > 0
+          ? optimizer.warmup_steps
+          : static_cast<std::int64_t>(std::ceil(optimizer.warmup_ratio * static_cast<double>(steps)));
+  if (warmup <= steps) return warmup;
+  throw base::ConfigError(base::say(texts.warmup, warmup, base::counted_text(steps, "step")));
+}
+
+// The last steps of wsd, over which the rate falls.
+std::int64_t decay_of(const config::OptimizerSettings& optimizer, std::int64_t steps) {
+  if (optimizer.lr_schedule != config::LrSchedule::wsd) return optimizer.decay_steps;
+  const std::int64_t decay =
+      optimizer.decay_steps > 0
+          ? optimizer.decay_steps
+          : static_cast<std::int64_t>(std::ceil(optimizer.decay_ratio * static_cast<double>(steps)));
+  if (optimizer.warmup_steps + decay <= steps) return decay;
+  throw base::ConfigError(base::say(texts.wsd, optimizer.warmup_steps, decay, base::counted_text(steps, "step"),
+                                    steps - optimizer.warmup_steps));
+}
+
+mesh::Shape mesh_of(const config::Layout& layout) {
+  return {static_cast<int>(layout.dp), static_cast<int>(layout.pp), static_cast<int>(layout.tp),
+          static_cast<int>(layout.cp)};
+}
+
+}  // namespace
+
+std::vector<shape::ParameterInfo> Job::trained_parameters() const {
+  std::vector<shape::ParameterInfo> all;
+  for (int segment = 0; segment < shape::segment_count(model()); ++segment) {
+    const auto add = [&all](const std::vector<shape::ParameterInfo>& infos) {
+      all.insert(all.end(), infos.begin(), infos.end());
+    };
+    if (trained.own(segment)) add(shape::segment_parameters(model(), segment));
+    add(shape::adapter_parameters(model(), trained.lora, segment));
+  }
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+  return all;
+}
+
+bool Job::freezes() const { return std::count(trained.segments.begin(), trained.segments.end(), false) > 0; }
+
+shape::SavedActivations Job::saved_activations() const {
+  return settings().parallel.recompute == config::Recompute::selective ? shape::SavedActivations::selective
+                                                                       : shape::SavedActivations::all;
+}
+
+shape::StatePlace Job::state_place() const {
+  using Kind = shape::StatePlace::Kind;
+  const auto& p = settings().parallel;
+  const std::string folder = p.offload_folder.empty() ? settings().train.out + "/offload" : p.offload_folder;
+  if (p.offload == config::Offload::none) return {Kind::device, folder};
+  return {p.offload == config::Offload::file ? Kind::file : Kind::host, folder};
+}
+
+shape::SequenceParallel Job::sequence_parallel() const {
+  const bool on = settings().parallel.sequence_parallel && shape.tp > 1;
+  return on ? shape::SequenceParallel::on : shape::SequenceParallel::off;
+}
+
+shape::Addition addition_of(config::Reproducible promise) {
+  if (promise == config::Reproducible::off) return shape::Addition::any_order;
+  return config::adds_in_floats(promise) ? shape::Addition::floats : shape::Addition::integers;
+}
+
+shape::SumShape Job::sum_shape(const mesh::Coordinate& at) const {
+  shape::SumShape sum;
+  sum.place = {shape.dp, shape.cp, at.dp, at.cp};
+  sum.shares = settings().parallel.shares;
+  if (sum.shares.empty()) sum.shares.assign(static_cast<std::size_t>(shape.dp), resolved.batch.microbatches / shape.dp);
+  const auto& p = settings().parallel;
+  if (p.zero >= 2 && sum.place.count() > 1) sum.reduction = shape::Reduction::each_leaf;
+  if (p.zero == 0) sum.result = shape::Result::whole;
+  sum.addition = addition_of(p.reproducible);
+  if (settings().comm.backend == config::Backend::nccl)
+    sum.travel = shape::travel_between_devices(sum, mesh::replicas_on_each_host(shape, resolved.ranks_per_host));
+  // In a file's program replicas may wait for it in unlike places.
+  if (!p.overlap && p.schedule_file.empty()) sum.receives = shape::Receives::in_turn;
+  return sum;
+}
+
+std::int64_t Job::positions(const mesh::Coordinate& at) const {
+  return shape::sequence_chunks(resolved.batch.seq_len, at.cp, shape.cp).count();
+}
+
+std::int64_t Job::rows(const mesh::Coordinate& at) const {
+  const std::int64_t all = resolved.batch.micro * positions(at);
+  return shape::rows_between_operations(all, tensor_share(at), sequence_parallel()).count;
+}
+
+Job training_job(const config::Resolved& resolved, const DataFacts& data) {
+  Job job;
+  job.resolved = with_vocabulary(resolved, data.vocab);
+  job.data = data;
+  job.shape = mesh_of(resolved.layout);
+  config::Settings& settings = job.resolved.settings;
+  job.epochs_decide = settings.train.steps == 0;
+  job.steps = settings.train.steps = steps_of(settings.train, data.samples, resolved.batch.global);
+  settings.optimizer.warmup_steps = warmup_of(settings.optimizer, job.steps);
+  settings.optimizer.decay_steps = decay_of(settings.optimizer, job.steps);
+  job.trained = {config::trained_segments(settings), settings.lora, settings.train.seed};
+  return job;
+}
+
+Job evaluation_job(const config::Resolved& resolved, const DataFacts& data) {
+  Job job;
+  job.resolved = with_vocabulary(resolved, data.vocab);
+  job.data = data;
+  job.task = schedule::Task::evaluation;
+  job.shape = mesh_of(resolved.layout);
+  job.trained.segments.assign(static_cast<std::size_t>(shape::segment_count(job.model())), false);
+  return job;
+}
+
+}  // namespace troika::plan

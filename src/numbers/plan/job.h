@@ -1,0 +1,72 @@
+// A run in numbers: its settings with what the data decides written in, and what each rank is in it. Everything here
+// follows from settings, world size and data, alike on every rank and before any message.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/resolve.h"
+#include "mesh/mesh.h"
+#include "schedule/instruction/program.h"
+#include "shape/data_facts.h"
+#include "shape/layout.h"
+#include "shape/optimizer_state.h"
+#include "shape/precision.h"
+#include "shape/segment_costs.h"
+#include "shape/sum_shape.h"
+
+namespace troika::plan {
+
+// What the data brings in.
+struct DataFacts {
+  std::int64_t vocab = 0;                               // of the tokenizer
+  std::int64_t samples = 0;                             // of seq_len in one epoch
+  std::int64_t tokens = 0;                              // 0: drawn at random, without end
+  std::string fingerprint;                              // equal on hosts that hold equal data
+  std::int64_t valid_samples = 0;                       // to evaluate on; 0: no evaluation
+  shape::Documents documents = shape::Documents::joined;
+};
+
+struct Job {
+  config::Resolved resolved;  // vocab, steps, warmup_steps and decay_steps written in
+  DataFacts data;
+  schedule::Task task = schedule::Task::training;
+  mesh::Shape shape;
+  std::int64_t steps = 0;      // of the optimizer
+  bool epochs_decide = false;  // how many those are, and not train.steps
+  shape::Trained trained;  // by segment; nothing in an evaluation
+
+  const config::Settings& settings() const { return resolved.settings; }
+  const config::ModelSettings& model() const { return resolved.settings.model; }
+  bool trains() const { return task == schedule::Task::training; }
+  std::vector<shape::ParameterInfo> trained_parameters() const;           // sorted by name
+  bool freezes() const;                                                   // any segment
+  bool tied() const { return model().tie_embeddings && trained.own(0); }  // two uses of a table that is trained
+  bool documents_apart() const { return data.documents == shape::Documents::apart; }
+
+  config::Precision precision() const { return settings().precision.compute; }  // of parameters and activations
+  std::int64_t element_bytes() const { return shape::bytes_of(precision()); }
+  shape::SavedActivations saved_activations() const;  // of a forward that is not computed again
+  shape::StatePlace state_place() const;
+  shape::SequenceParallel sequence_parallel() const;
+
+  // What the rank at a coordinate is.
+  int replicas() const { return shape.dp * shape.cp; }
+  shape::TensorShare tensor_share(const mesh::Coordinate& at) const { return {at.tp, shape.tp}; }
+  shape::SumShape sum_shape(const mesh::Coordinate& at) const;  // of a buffer that one segment uses
+  std::int64_t positions(const mesh::Coordinate& at) const;     // of each sequence that it computes
+  std::int64_t rows(const mesh::Coordinate& at) const;          // of a microbatch that cross a stage boundary there
+  std::int64_t boundary_bytes(const mesh::Coordinate& at) const { return rows(at) * model().hidden * element_bytes(); }
+};
+
+// How gradients are added up where the settings promise so much.
+shape::Addition addition_of(config::Reproducible promise);
+
+// ConfigError for what does not fit together: a vocabulary smaller than the tokenizer's, more ranks than it has rows,
+// more warm-up than steps.
+Job training_job(const config::Resolved& resolved, const DataFacts& data);
+// Of an evaluation alone, without optimizer and gradients; recomputation and offload are ignored.
+Job evaluation_job(const config::Resolved& resolved, const DataFacts& data);
+
+}  // namespace troika::plan

@@ -1,0 +1,101 @@
+#include "planner/preflight.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/run_files.h"
+#include "base/say.h"
+#include "base/units.h"
+#include "config/micro_batch.h"
+#include "plan/memory_check.h"
+#include "planner/nearest.h"
+#include "planner/open_layout.h"
+#include "planner/reasons.h"
+#include "planner/refusal_texts.h"
+#include "planner/this_machine.h"
+
+namespace troika::planner {
+namespace {
+
+bool cuts_by_measured_seconds(const config::Resolved& resolved) {
+  return resolved.settings.parallel.stage_balance == config::StageBalance::measured && resolved.layout.pp > 1;
+}
+
+// Whether documents are apart is known from the data, which are not open yet; a schedule file was written for one of the
+// two. What is wrong with the file make_plan says.
+shape::Documents documents_of_file(const std::string& path) {
+  try {
+    const bool apart =
+        !path.empty() &&
+        schedule::parse_program(base::read_regular_file(path, base::most_program_bytes)).all_load;
+    return apart ? shape::Documents::apart : shape::Documents::joined;
+  } catch (const base::Error&) {
+    return shape::Documents::joined;
+  }
+}
+
+// With the smallest batch that the ranks may choose from.
+config::Resolved with_smallest_batch(const config::Resolved& resolved) {
+  if (resolved.batch_candidates.empty()) return resolved;
+  return config::with_batch(resolved, resolved.batch_candidates.front());
+}
+
+// Every host like this one. Which of the layouts that fit is fastest follows well enough from the rates of a profile.
+RunMachines machines_like(const HostRanks& ranks) {
+  RunMachines machines;
+  machines.cluster = this_machine("").cluster;
+  machine::Host& host = machines.cluster.hosts.front();
+  host.count = ranks.hosts;
+  host.memory_bytes = ranks.available_bytes;
+  machines.cluster.network = {0.2e-3, 125e6};
+  machines.ranks_per_host = ranks.count;
+  return machines;
+}
+
+void refuse(const plan::Plan& plan, int grid_rank, const plan::Room& room, const HostRanks& ranks) {
+  Question question;
+  question.settings = plan.settings();
+  const RunMachines machines = machines_like(ranks);
+  question.cluster = machines.cluster;
+  question.ranks_per_host = ranks.count;
+  question.world = plan.shape.world();
+  const Layout asked = layout_of(plan.resolved);
+  const auto nearest = nearest_that_fits(std::move(question), asked);
+  if (!nearest) return plan::check_memory(plan, grid_rank, room);
+  throw base::ConfigError(base::say(refusal_texts.nearest_that_fits, plan::describe_lack(plan, grid_rank, room),
+                                    flags_to(nearest->layout, asked), base::format_bytes(nearest->memory.total())));
+}
+
+}  // namespace
+
+void check_before_start(const config::Resolved& resolved, const HostRanks& ranks, std::optional<std::int64_t> vocabulary) {
+  if (!vocabulary || cuts_by_measured_seconds(resolved)) return;
+  plan::DataFacts data;
+  data.vocab = *vocabulary;
+  data.samples = std::numeric_limits<std::int32_t>::max();  // not known; memory does not depend on it
+  data.documents = documents_of_file(resolved.settings.parallel.schedule_file);
+  const plan::Plan plan = plan::make_plan(with_smallest_batch(resolved), data);
+  for (int rank = ranks.first_rank; rank < ranks.first_rank + ranks.count; ++rank) {
+    const int grid_rank = mesh::grid_rank_of(plan.shape, rank);
+    const plan::Room room{plan::Room::Where::host, ranks.available_bytes, ranks.count};
+    if (!plan::fits(plan, grid_rank, room)) refuse(plan, grid_rank, room, ranks);
+  }
+}
+
+void check_before_choice(const config::Resolved& open, const Fixed& fixed, const HostRanks& ranks,
+                         std::optional<std::int64_t> vocabulary) {
+  if (!vocabulary) return;
+  Question question = open_question(open, fixed, machines_like(ranks));
+  question.settings.model.vocab = *vocabulary;
+  question.top = 1;
+  if (leanest_that_fits(question)) return;
+  if (const Answer answer = search(question); answer.best.empty())
+    throw base::ConfigError(nothing_fits(question, answer));
+}
+
+}  // namespace troika::planner

@@ -1,0 +1,53 @@
+// What each segment of a model costs in time and, between forward and backward, in memory.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/repeatable.h"
+#include "config/settings.h"
+#include "shape/precision.h"
+#include "shape/split.h"
+#include "shape/trained.h"
+
+namespace troika::shape {
+
+// The lowest segment with something to train: its own parameters or adapters.
+int first_trained_segment(const config::ModelSettings& model, const Trained& trained);
+
+// Seconds of one microbatch in arbitrary units (multiply-adds per token of a forward, so a third of those of all three
+// passes; a segment without some of them counts less), for splitting the segments into stages by cost.
+std::vector<double> segment_costs(const config::ModelSettings& model, std::int64_t seq_len,
+                                  const Trained& trained = {});
+
+// The activations that a forward saves for the backward. none: an evaluation, or one that will be computed again (full
+// activation recomputation). selective: what is cheap to compute again (outputs of norms, rotations and activations) is
+// dropped and computed again in backward_input, with the same bits.
+enum class SavedActivations { none, selective, all };
+
+enum class ComputedBy { cores, gpu };
+
+// One microbatch on one rank: B sequences of T positions (under context parallelism the rank's own).
+struct MicrobatchShape {
+  std::int64_t B = 1, T = 1;
+  TensorShare share = {};
+  SequenceParallel sequence = SequenceParallel::off;
+  config::Precision precision = config::Precision::fp32;
+  ComputedBy by = ComputedBy::cores;  // operation_costs.h says what of it differs
+};
+
+// What each segment holds of one microbatch, in bytes: the sum of the Saved structs.
+struct SavedBytes {
+  std::vector<std::int64_t> whole;  // after forward, for both halves of backward
+  std::vector<std::int64_t> half;   // after backward_input, for backward_weight; the same for every `saved`
+};
+SavedBytes segment_saved_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch,
+                               SavedActivations saved, const Trained& trained = {});
+
+// What the backward of a block holds at most on a GPU beside what was saved for it, in one of two moments. The feed-forward: gradients
+// of its inner values and of its inputs. Attention: by products (shape/gpu_chunks.h) scores and their gradients of a chunk of
+// queries, gradients of keys and values in fp32, or by cuDNN what shape/gpu_chunks.h counts; gradients of its output, of the sum,
+// and what the feed-forward's weights wait for.
+std::int64_t block_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch, base::Repeatable repeatable);
+
+}  // namespace troika::shape
