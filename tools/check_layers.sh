@@ -49,7 +49,7 @@ BEGIN {
   set_layer(10, "train")
   set_layer(11, "commands")
   # Where a word is one of a file format, or of a text that config cannot parse for a module beside it.
-  mark("gpu/device.cc data/source.cc data/record_format.cc data/conversations.cc tokenizer/tokenizer_document.cc checkpoint/manifest.cc rendezvous/identity.cc schedule/trace/trace_folder.cc planner/changes.cc", own_words)
+  mark("gpu/device.cc data/source.cc data/record_format.cc data/conversations.cc tokenizer/tokenizer_document.cc checkpoint/manifest.cc rendezvous/identity.cc schedule/trace/trace_folder.cc", own_words)
   mark("base config jinja commands", above_words)
   choices = root "/config/choices.h"
   while ((getline text < choices) > 0) {
