@@ -1,7 +1,6 @@
 #include "comm/tcp_greeting.h"
 
 #include <fmt/format.h>
-#include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>

@@ -1,7 +1,6 @@
 #include "doctor/host_view.h"
 
 #include <fcntl.h>
-#include <netdb.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/statfs.h>

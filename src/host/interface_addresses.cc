@@ -41,8 +41,8 @@ std::vector<InterfaceAddress> interface_addresses() {
     if (one.family != AF_INET && one.family != AF_INET6) continue;
     char text[INET6_ADDRSTRLEN] = {};
     one.text = ::inet_ntop(one.family, bytes_of(at->ifa_addr).data(), text, sizeof text) == nullptr ? "" : text;
-    const bool of_link = one.family == AF_INET6 && reinterpret_cast<const sockaddr_in6*>(at->ifa_addr)->sin6_scope_id != 0;
-    if (of_link) one.scope = "%" + one.interface;
+    const auto* six = reinterpret_cast<const sockaddr_in6*>(at->ifa_addr);
+    if (one.family == AF_INET6 && six->sin6_scope_id != 0) one.scope = "%" + one.interface;
     one.prefix = prefix_of(at->ifa_netmask);
   }
   return addresses;

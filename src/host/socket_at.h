@@ -9,8 +9,8 @@
 
 namespace troika::host {
 
-// `type`: SOCK_STREAM, which listens with room for `waiting` connections, or SOCK_DGRAM; SOCK_NONBLOCK may be added. One at a
-// network of version 6 serves version 4 too. Without a number, and with errno, where the system refuses.
+// `type`: SOCK_STREAM, which listens with room for `waiting` connections, or SOCK_DGRAM; SOCK_NONBLOCK may be added. At
+// "::" it serves versions 6 and 4. Without a number, and with errno, where the system refuses.
 base::Descriptor socket_at(int type, const sockaddr* address, socklen_t length, int waiting);
 // `address` is numeric; port 0: a free one.
 base::Descriptor socket_at(int type, const std::string& address, int port, int waiting);
