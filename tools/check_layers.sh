@@ -60,7 +60,7 @@ BEGIN {
   below["engine"] = below["companions"] = "ground numbers"
   below["commands"] = "ground numbers engine companions"
   # Where a word is one of a file format, or of a text that config cannot parse for a module beside it.
-  mark("gpu/device.cc data/source.cc data/record_format.cc data/conversations.cc tokenizer/tokenizer_document.cc checkpoint/manifest.cc rendezvous/identity.cc schedule/trace/trace_folder.cc planner/changes.cc", own_words)
+  mark("gpu/device.cc data/source.cc data/record_format.cc data/conversations.cc tokenizer/tokenizer_document.cc checkpoint/manifest.cc rendezvous/identity.cc schedule/trace/trace_folder.cc", own_words)
   mark("base config jinja commands", above_words)
   choices = root "/ground/config/choices.h"
   while ((getline text < choices) > 0) {

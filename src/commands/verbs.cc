@@ -80,7 +80,7 @@ std::vector<Verb> bench_parts() {
            unbound<KernelsArguments, bench_kernels_flags>},
           {"step", "training steps, compared with an ideal step of this machine", unbound<StepArguments, bench_step_flags>},
           {"comm", "messages between ranks by size, as training uses them", unbound<CommArguments, bench_comm_flags>},
-          {"roofline", "what every operation of a step cannot take less than on a GPU, beside PyTorch; by counting",
+          {"roofline", "what every operation of a step cannot take less than on a GPU; by counting",
            unbound<RooflineArguments, roofline_flags>}};
 }
 

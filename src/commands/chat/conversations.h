@@ -20,7 +20,7 @@ struct ConversationLine {
 // message of `system` where that is not empty and they have none. DataError naming file and line.
 std::vector<ConversationLine> read_conversations(const std::string& path, const std::string& system);
 
-// Answers arguments.input into arguments.output; an answer ends with the file's line as train::continue_all has it.
+// Answers arguments.input into arguments.output; an answer ends with the file's line as inference::continue_all has it.
 // Errors name the line.
 void answer_conversations(const ChatArguments& arguments, const Speaker& speaker);
 

@@ -10,7 +10,7 @@
 
 namespace troika::commands {
 
-// What a source says of it, as of train::ModelSource.
+// What a source says of it, as of weights::ModelSource.
 struct Belongings {
   std::string tokenizer;
   std::vector<std::string> auxiliary_files;

@@ -209,12 +209,6 @@ std::vector<std::string> implied_launch(const std::vector<std::string>& worker, 
   return words;
 }
 
-LaunchOptions parse_launch(const std::vector<std::string>& arguments, const Environment& environment) {
-  FlagReading reading;
-  const LaunchFlags f = read_launch_flags(arguments, environment, &reading);
-  return settle_launch(f, std::move(reading), environment);
-}
-
 LaunchOptions settle_launch(const LaunchFlags& f, FlagReading reading, const Environment& environment) {
   LaunchOptions options = options_of(f, environment, &reading);
   try {

@@ -47,8 +47,6 @@ LaunchFlags read_launch_flags(const std::vector<std::string>& arguments,
 // the run's folder and comm.join_seconds are taken from them. Throws one ConfigError with all that is wrong.
 LaunchOptions settle_launch(const LaunchFlags& f, config::FlagReading reading,
                             const std::map<std::string, std::string>& environment);
-LaunchOptions parse_launch(const std::vector<std::string>& arguments,
-                           const std::map<std::string, std::string>& environment);
 
 // Whether `train` is to start the ranks itself: FORCE_TORCHRUN is true or NNODES (NUM_NODES) above 1, and no launcher has
 // left a rank in the environment. Throws ConfigError as identify does.

@@ -14,6 +14,12 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Environment = std::map<std::string, std::string>;
 
+LaunchOptions parse_launch(const std::vector<std::string>& arguments, const Environment& environment) {
+  config::FlagReading reading;
+  const LaunchFlags flags = read_launch_flags(arguments, environment, &reading);
+  return settle_launch(flags, std::move(reading), environment);
+}
+
 std::string error_of(const std::vector<std::string>& arguments, const Environment& environment = {}) {
   try {
     parse_launch(arguments, environment);

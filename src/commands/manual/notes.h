@@ -18,6 +18,12 @@ struct PageNotes {
   std::vector<std::string_view> related;  // verbs
 };
 
+struct Asset {
+  std::string_view path;   // below src/commands/manual/tables
+  std::string_view bytes;  // as long as the program runs
+};
+std::vector<Asset> manual_tables();  // notes.txt
+
 const PageNotes& notes_of(std::string_view page);  // BugError where the table has none
 
 }  // namespace troika::commands

@@ -21,7 +21,6 @@ config::FlagTable plan_flags(PlanArguments& a) {
   table.usage("[CONFIG] [settings of train] --gpu NAME --gpus N [--gpus-per-node N] [--network RATE]");
   table.usage("[CONFIG] [settings of train] --cluster FILE [--nproc N]");
   table.usage("[CONFIG] [settings of train] [--nproc N]");
-  table.usage("--what-if RUN CHANGE ... [--json] [--lang en|zh|auto]");
   table.add("cluster", a.cluster, "The machines, as a file that `troika probe` writes or you do.")
       .shown("FILE")
       .unset("the accelerators of --gpu, else this host");
@@ -49,10 +48,6 @@ config::FlagTable plan_flags(PlanArguments& a) {
   table.add("write", a.write, "Write the settings with the best layout as YAML.")
       .shown("FILE")
       .unset("nothing is written");
-  table
-      .add("what-if", a.what_if, "Replay a step that a run recorded with --profile, with changes, instead of planning.")
-      .shown("RUN CHANGE ...")
-      .unset("no run");
   table.settings({"model.preset", "batch.seq_len", "batch.global_batch_size", "batch.micro_batch_size", "parallel.dp",
                   "parallel.pp", "parallel.tp", "parallel.cp", "parallel.zero", "parallel.recompute",
                   "precision.compute"});
@@ -63,11 +58,6 @@ config::FlagTable plan_flags(PlanArguments& a) {
       "of "
       "the\n"
       "best is followed for its memory and simulated for its time. docs/planning.md says how, and how far off it was.");
-  table.paragraph(
-      "Changes of --what-if: link x10, link 100Mbit/s, latency x2, latency 5ms, host 2 x0.5 (by its number from 0, or "
-      "its\n"
-      "name: it computes half as fast), +1 host, -1 host, schedule zb-h1, micro_batch 2; several stand one after the "
-      "other.");
   return table;
 }
 

@@ -20,8 +20,7 @@ struct PlanArguments {
   std::int64_t top = 10;
   bool json = false;
   std::string lang = "auto";
-  std::string write;    // a YAML file for the best layout
-  std::string what_if;  // a run; read by what_if.h
+  std::string write;  // a YAML file for the best layout
   config::ParsedSettings parsed;
   std::vector<std::string> training;  // of the words those that say what is trained, not on what or in which layout
 };

@@ -14,7 +14,6 @@
 #include "commands/plan/arguments.h"
 #include "commands/plan/plan_texts.h"
 #include "commands/plan/start_command.h"
-#include "commands/plan/what_if.h"
 #include "commands/told_in.h"
 #include "machine/quantities.h"
 #include "planner/reasons.h"
@@ -156,7 +155,6 @@ std::string plan_json(const Question& q, const Answer& answer, base::Language la
 std::string plan_report(const Call& call) {
   const base::Language language = language_of_words(call);
   return told_in(language, [&] {
-    if (asks_what_if(call.words)) return what_if_report(call.words, language);
     const PlanArguments a = parse_plan(call.words, call.environment);
     const Question question = question_of(a, call.environment);
     const double run_tokens = tokens_of_run(a, question);

@@ -48,8 +48,6 @@ TEST(PlanLanguage, RefusalsAreInItToo) {
   EXPECT_EQ(refusal({"--gpu", "h1000", "--lang", "zh"}), "没有名为“h1000”的 --gpu（您是想写 h100 吗？）");
   EXPECT_THAT(refusal({"--cluster", "no/such.yaml", "--lang", "zh"}), HasSubstr("没有集群文件“no/such.yaml”"));
   EXPECT_THAT(refusal({"no/such.yaml", "--lang", "zh"}), HasSubstr("无法打开“no/such.yaml”：没有这个名称的设置文件"));
-  EXPECT_THAT(refusal({"--what-if", "no/such/run", "link", "x10", "--lang", "zh"}),
-              HasSubstr("没有运行目录 no/such/run"));
   EXPECT_THAT(refusal({"--lang", "fr"}), HasSubstr("--lang is en, zh or auto, not 'fr'"));
 }
 

@@ -4,7 +4,7 @@ namespace troika::commands {
 
 config::FlagTable roofline_flags(RooflineArguments& a) {
   config::FlagTable table("troika bench roofline");
-  table.usage("[--device-rates NAME] [--tflops X] [--terabytes X] [--kernels] [settings of train]");
+  table.usage("[--device-rates NAME] [--tflops X] [--terabytes X] [settings of train]");
   table
       .add("device-rates", a.device,
            "The device whose rates bound the operations: h200 as measured, h200-sheet, h100, a100-80 and others.")
@@ -16,7 +16,6 @@ config::FlagTable roofline_flags(RooflineArguments& a) {
   table.add("terabytes", a.terabytes, "Its memory, in 10^12 bytes per second.")
       .range(1e-3, 1e6)
       .unset("the named device's");
-  table.add("kernels", a.kernels, "Print the kernels that PyTorch's columns count.").alone();
   table.settings({"model.preset", "batch.seq_len", "batch.micro_batch_size", "batch.global_batch_size"});
   table.paragraph(
       "Counts, measures nothing and needs no device. The model computes in bf16, and gradients add\n"

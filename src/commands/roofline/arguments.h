@@ -13,7 +13,6 @@ namespace troika::commands {
 struct RooflineArguments {
   std::string device = "h200";              // a name of plan::device_rate_names
   std::optional<double> tflops, terabytes;  // instead of the device's
-  bool kernels = false;                     // the list of PyTorch's kernels instead of the table
   config::ParsedSettings parsed;
 };
 

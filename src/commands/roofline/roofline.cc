@@ -18,7 +18,7 @@ std::string roofline_report(const Call& call) {
         "precision.compute is fp32, but bench roofline counts halves, as rates of devices are of halves: "
         "--precision.compute bf16");
   resolved.settings.model.vocab = data::vocabulary_of(resolved.settings);
-  return a.kernels ? pytorch_kernels_list(resolved) : roofline_table(resolved, rates);
+  return roofline_table(resolved, rates);
 }
 
 }  // namespace troika::commands

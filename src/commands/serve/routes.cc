@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "commands/serve/refusal_texts.h"
 
 namespace troika::commands::serve {
@@ -21,16 +22,6 @@ int hex_value(char c) {
 
 bool has_control_character(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-}
-
-// nlohmann's own reader is the judge of UTF-8 everywhere in this program.
-bool is_utf8(const std::string& text) {
-  try {
-    (void)nlohmann::json(text).dump();
-    return true;
-  } catch (const nlohmann::json::exception&) {
-    return false;
-  }
 }
 
 std::vector<std::string_view> split_at(std::string_view text, char mark) {
@@ -85,7 +76,7 @@ std::optional<std::string> percent_decoded(std::string_view text) {
     decoded += static_cast<char>(high * 16 + low);
     i += 2;
   }
-  if (has_control_character(decoded) || !is_utf8(decoded)) return std::nullopt;
+  if (has_control_character(decoded) || !base::is_utf8(decoded)) return std::nullopt;
   return decoded;
 }
 

@@ -1,9 +1,7 @@
 #include "commands/serve/serve.h"
 
-#include <arpa/inet.h>
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <netinet/in.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +13,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/host_name.h"
 #include "commands/launch/signals.h"
 #include "commands/own_program.h"
 #include "commands/serve/arguments.h"
@@ -26,6 +25,7 @@
 #include "commands/serve/site.h"
 #include "commands/serve/token_file.h"
 #include "commands/serve/views.h"
+#include "host/interface_addresses.h"
 #include "http/listener.h"
 #include "http/server.h"
 
@@ -43,29 +43,15 @@ std::string absolute_folder(const std::string& folder, const std::string& what) 
   return path;
 }
 
-std::string host_of_this_machine() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof name - 1) == 0 ? name : "HOST";
-}
-
 bool is_everywhere(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
 
 // As they stand in an address: "192.168.1.5", "[fd00::5]".
 std::vector<std::string> addresses_of_this_machine() {
   std::vector<std::string> all;
-  ifaddrs* first = nullptr;
-  if (::getifaddrs(&first) != 0) return all;
-  for (const ifaddrs* at = first; at != nullptr; at = at->ifa_next) {
-    char text[INET6_ADDRSTRLEN] = {};
-    const sockaddr* address = at->ifa_addr;
-    if (address != nullptr && address->sa_family == AF_INET &&
-        ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in*>(address)->sin_addr, text, sizeof text) != nullptr)
-      all.emplace_back(text);
-    if (address != nullptr && address->sa_family == AF_INET6 &&
-        ::inet_ntop(AF_INET6, &reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr, text, sizeof text) != nullptr)
-      all.push_back(fmt::format("[{}]", text));
+  for (const host::InterfaceAddress& one : host::interface_addresses()) {
+    if (one.family == AF_INET) all.push_back(one.text);
+    if (one.family == AF_INET6) all.push_back(fmt::format("[{}]", one.text));
   }
-  ::freeifaddrs(first);
   return all;
 }
 
@@ -119,7 +105,7 @@ std::unique_ptr<http::Server> other_loopback(const std::string& host, int port, 
 }
 
 void say_how_to_come(const ServeArguments& a, int port, const config::Environment& environment) {
-  const std::string tunnel = fmt::format("ssh -L {0}:127.0.0.1:{0} {1}", port, host_of_this_machine());
+  const std::string tunnel = fmt::format("ssh -L {0}:127.0.0.1:{0} {1}", port, base::host_name());
   if (!is_loopback(a.host))
     fmt::print(stderr,
                "troika serve: other machines reach this address, and what they send is not encrypted. Without --host, "

@@ -10,6 +10,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "base/csv.h"
 #include "base/error.h"
 #include "base/text.h"
 
@@ -143,13 +144,6 @@ const std::vector<Column>& columns() {
   return all;
 }
 
-std::string quoted_cell(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string out = "\"";
-  for (const char c : text) out += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return out + "\"";
-}
-
 // RFC 4180.
 class CsvReader {
  public:
@@ -240,12 +234,12 @@ SweepRow row_of(const Cells& cells, const std::vector<const Column*>& of, const 
 std::string to_csv(const SweepRows& rows) {
   Cells names;
   for (const Column& column : columns()) names.emplace_back(column.name);
-  std::string text = base::join(names, ",") + "\n";
+  std::string text = base::csv_record(names) + "\n";
   for (const SweepRow& row : rows) {
     Cells cells;
     for (const Column& column : columns())
-      cells.push_back(column.of == Column::Of::measured && !row.measured ? "" : quoted_cell(column.give(row)));
-    text += base::join(cells, ",") + "\n";
+      cells.push_back(column.of == Column::Of::measured && !row.measured ? "" : column.give(row));
+    text += base::csv_record(cells) + "\n";
   }
   return text;
 }

@@ -5,19 +5,16 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/terminal_text.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "commands/launch/say.h"
 #include "commands/plan/arguments.h"
 #include "commands/shell_word.h"
 #include "commands/sweep/arguments.h"
 #include "commands/sweep/layout_run.h"
 #include "commands/sweep/layout_runs.h"
-#include "commands/sweep/page.h"
 #include "commands/sweep/plots.h"
 #include "commands/sweep/report.h"
 #include "config/command_line.h"
@@ -92,27 +89,23 @@ std::vector<planner::Estimate> layouts_to_run(const SweepArguments& a, const pla
 // What comes of the rows: files for people, and the words at the end.
 class SweepEnd {
  public:
-  SweepEnd(const SweepPlan& plan, const SweepOutcome& outcome, const planner::Question& question)
-      : plan_(plan), outcome_(outcome), question_(question), best_(best_first(outcome.rows)) {}
+  SweepEnd(const SweepPlan& plan, const SweepOutcome& outcome)
+      : plan_(plan), outcome_(outcome), best_(best_first(outcome.rows)) {}
 
   bool measured() const { return !best_.empty() && best_.front().measured; }
 
-  void write(const config::Settings& training, Signals& signals) const {
-    const std::string command = measured() ? keep_best(training) : "";
-    const SweepPlots plots =
-        draw_plots(plan_.host.folder, outcome_.rows, step_of(plan_), plan_.host.environment, signals);
-    base::write_file_atomic(plan_.host.folder + "/sweep.html", to_html(page(training, command, plots), outcome_.rows));
-    print(sweep_table(outcome_.rows) + "\n" + conclusion() + "\n");
-    if (!command.empty()) print("train it: " + command + "\n" + on_every_host());
-    if (!plots.note.empty()) print(plots.note + "\n");
-    print(fmt::format("written: {0}/summary.csv, {0}/sweep.html{1}\n", plan_.host.folder,
-                      plots.svgs.empty() ? "" : fmt::format(", {}/plots", plan_.host.folder)));
+  void write(const config::Settings& training) const {
+    const std::string& folder = plan_.host.folder;
+    const auto plots = sweep_plots(outcome_.rows, step_of(plan_));
+    if (!plots.empty()) base::make_directories(folder + "/plots");
+    for (const auto& [name, svg] : plots) base::write_file_atomic(fmt::format("{}/plots/{}.svg", folder, name), svg);
+    print(sweep_table(outcome_.rows) + "\n" + sweep_conclusion(outcome_.rows, plan_.estimates.front().layout) + "\n");
+    if (measured()) print("train it: " + keep_best(training) + "\n" + on_every_host());
+    print(fmt::format("written: {0}/summary.csv{1}\n", folder, plots.empty() ? "" : fmt::format(", {}/plots", folder)));
   }
 
  private:
   static void print(const std::string& text) { base::put(text, stdout); }
-
-  std::string conclusion() const { return sweep_conclusion(outcome_.rows, plan_.estimates.front().layout); }
 
   std::string keep_best(const config::Settings& training) const {
     const std::string path = plan_.host.folder + "/best.yaml";
@@ -136,32 +129,8 @@ class SweepEnd {
                        : fmt::format("(on every host, which needs a copy of that file; K is 0 to {})\n", nnodes - 1);
   }
 
-  SweepPage page(const config::Settings& training, const std::string& command, const SweepPlots& plots) const {
-    const SweepStep step = step_of(plan_);
-    SweepPage page;
-    page.title =
-        fmt::format("Sweep of {} on {}", training.model.path.empty() ? training.model.preset : training.model.path,
-                    base::counted(plan_.host.world(), "process", "processes"));
-    page.conclusion = conclusion();
-    page.command = command;
-    page.facts = {
-        {"processes", std::to_string(plan_.host.world())},
-        {"hosts", std::to_string(plan_.host.hosts.nnodes)},
-        {"machine", planner::describe(question_).english},
-        {"rates of the plan", planner::sources_of(question_.cluster).english},
-        {"step", fmt::format("{}, {}", base::counted(step.samples, "sample"), base::counted(step.tokens, "token"))},
-        {"steps of a layout", std::to_string(step.steps)},
-        {"layouts", std::to_string(outcome_.rows.size())},
-        {"data", training.data.train}};
-    page.svgs = plots.svgs;
-    page.note = plots.note;
-    page.settings = config::to_yaml(training);
-    return page;
-  }
-
   const SweepPlan& plan_;
   const SweepOutcome& outcome_;
-  const planner::Question& question_;
   const SweepRows best_;
 };
 
@@ -173,7 +142,7 @@ FailureReport end_of(const SweepOutcome& outcome) {
   return measured ? FailureReport{0, "the sweep is complete"} : FailureReport{75, "no layout was measured"};
 }
 
-int lead(const SweepPlan& plan, const planner::Question& question, const config::Settings& training, Signals& signals) {
+int lead(const SweepPlan& plan, const config::Settings& training, Signals& signals) {
   SweepRounds rounds(plan.host, signals);
   SweepOutcome outcome;
   try {
@@ -185,7 +154,7 @@ int lead(const SweepPlan& plan, const planner::Question& question, const config:
   }
   const FailureReport end = end_of(outcome);
   rounds.end(end);
-  if (!outcome.rows.empty()) SweepEnd(plan, outcome, question).write(training, signals);
+  if (!outcome.rows.empty()) SweepEnd(plan, outcome).write(training);
   if (outcome.end.exit_code != 0)
     says(sweep_command, fmt::format("{}; the same command resumes where it was", outcome.end.text));
   return end.exit_code;
@@ -231,7 +200,7 @@ int plan_and_lead(const SweepArguments& a, const Call& call, const SweepHost& ho
                plan.estimates.size() > many ? "; --best 20 runs the 20 that the plan finds fastest" : "");
   const SweepArguments training = parse_sweep(words_of_training(call.words), call.environment);
   Signals signals;
-  return lead(plan, question, training.parsed.settings, signals);
+  return lead(plan, training.parsed.settings, signals);
 }
 
 }  // namespace

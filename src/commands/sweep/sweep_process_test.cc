@@ -225,8 +225,8 @@ TEST_F(SmallSweep, OfTheProgramFindsItsLayoutsAndWritesTheBestForTraining) {
   EXPECT_EQ(wait(), 0);
   EXPECT_THAT(statuses(), ElementsAre(SweepStatus::ok, SweepStatus::ok));
   for (const SweepRow& row : rows()) EXPECT_EQ(row.layout.zero, 1);
-  const std::string page = base::read_file(plan_.host.folder + "/sweep.html");
-  EXPECT_THAT(page, AllOf(HasSubstr("best.yaml"), HasSubstr("<svg"), HasSubstr("</html>")));
+  for (const char* name : {"throughput", "memory", "shares"})
+    EXPECT_THAT(base::read_file(plan_.host.folder + "/plots/" + name + ".svg"), HasSubstr("</svg>"));
   const config::Settings best = config::parse_settings({plan_.host.folder + "/best.yaml"}, {}).settings;
   EXPECT_EQ(best.parallel.zero, 1);
   EXPECT_EQ(best.train.steps, 60) << "the training's, not the sweep's";

@@ -6,7 +6,6 @@
 #include "commands/sweep/arguments.h"
 #include "commands/sweep/kept.h"
 #include "commands/sweep/one_run.h"
-#include "commands/sweep/page.h"
 #include "commands/sweep/plots.h"
 #include "commands/sweep/progress.h"
 #include "commands/sweep/report.h"
@@ -111,51 +110,23 @@ TEST(Sweep, ReckonsWhatIsLeftByThePlanAndByTheStartsSoFar) {
   EXPECT_DOUBLE_EQ(left.seconds(0), 2 * (5 * 2 + 7));
 }
 
-TEST(SweepPage, EscapesEveryTextAndAsksNobodyForAnything) {
-  const std::string evil = "<script src=\"http://a/b\">'&";
-  SweepPage page;
-  page.title = page.conclusion = page.command = page.note = page.settings = evil;
-  page.facts = {{evil, evil}};
-  page.svgs = {"<?xml version=\"1.0\"?><svg>picture</svg>"};
-  const std::string html =
-      to_html(page, {measured_row(layout_with(2, 1), 5), unmeasured_row({}, SweepStatus::failed, evil)});
-  EXPECT_THAT(html, AllOf(Not(HasSubstr(evil)), Not(HasSubstr("<script ")), Not(HasSubstr("href=")),
-                          Not(HasSubstr("<?xml")), HasSubstr("default-src 'none'"), HasSubstr("<svg>picture</svg>"),
-                          HasSubstr("&lt;script src=&quot;http://a/b&quot;&gt;&#39;&amp;")));
-  EXPECT_EQ(html_text("a\x01"
-                      "b"),
-            "a\\x01"
-            "b");
+TEST(SweepPlots, ShowTheFastestFirstWithTheLongestBar) {
+  const SweepRows rows = three_rows();
+  const auto plots = sweep_plots(rows, {5, 12, 192});
+  ASSERT_EQ(plots.size(), 3u);
+  for (const auto& [name, svg] : plots) {
+    const auto fast = svg.find(planner::name_of(rows[2].layout)), slow = svg.find(planner::name_of(rows[1].layout));
+    EXPECT_LT(fast, slow) << name;
+    EXPECT_NE(slow, std::string::npos) << svg;
+    EXPECT_THAT(svg, AllOf(HasSubstr("</svg>"), Not(HasSubstr(planner::name_of(rows[0].layout)))));
+  }
+  EXPECT_THAT(plots.at("throughput"), AllOf(HasSubstr("class=\"measured\" x=\"16.00\" y=\"83\" width=\"640.00\""),
+                                            HasSubstr("measured 5769, predicted 768")));
+  EXPECT_THAT(plots.at("shares"), HasSubstr("compute 56.7 %, communication 33.3 %, bubble 10.0 %"));
 }
 
-TEST(SweepPlots, QuoteNamesSoThatGnuplotTakesThemForTexts) {
-  EXPECT_EQ(gnuplot_text("a \"b\" \\n `c`\nd"), "a 'b' /n `c` d");
-  const SweepRows rows = {measured_row(layout_with(2, 1), 5000)};
-  const SweepStep step{5, 12, 192};
-  EXPECT_THAT(plot_data(rows, step), HasSubstr("1 \"" + planner::name_of(layout_with(2, 1)) + "\" 5000 768 "));
-}
-
-TEST(SweepPlots, AreDrawnWhereverTheFolderIsAndNoNameIsACommand) {
-  const base::TemporaryFolder outer;
-  const std::string folder = outer.path() + "/| touch bad; `touch bad` 'q' \"r\" $(touch bad)";
-  Signals signals;
-  const SweepPlots plots = draw_plots(folder, three_rows(), {5, 12, 192}, {{"PATH", "/usr/bin:/bin"}}, signals);
-  EXPECT_EQ(plots.note, "");
-  ASSERT_EQ(plots.svgs.size(), 3u);
-  for (const std::string& svg : plots.svgs)
-    EXPECT_THAT(svg, AllOf(HasSubstr("<svg"), HasSubstr("</svg>"), Not(HasSubstr("<script"))));
-  for (const char* name : {"throughput.png", "memory.png", "shares.png"})
-    EXPECT_EQ(base::read_file(folder + "/plots/" + name).substr(1, 3), "PNG");
-  EXPECT_EQ(base::list_directory(outer.path()).size(), 1u);
-}
-
-TEST(SweepPlots, SayHowToGetGnuplotWhereItIsNot) {
-  const base::TemporaryFolder folder;
-  Signals signals;
-  const SweepPlots plots = draw_plots(folder.path(), three_rows(), {5, 12, 192}, {{"PATH", folder.path()}}, signals);
-  EXPECT_TRUE(plots.svgs.empty());
-  EXPECT_THAT(plots.note, HasSubstr("apt-get install gnuplot-nox"));
-  EXPECT_TRUE(base::file_exists(folder.path() + "/plots/layouts.dat"));
+TEST(SweepPlots, AreNoneWhereNothingWasMeasured) {
+  EXPECT_TRUE(sweep_plots({unmeasured_row(layout_with(1, 4), SweepStatus::failed, "no")}, {5, 12, 192}).empty());
 }
 
 }  // namespace

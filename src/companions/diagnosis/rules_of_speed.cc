@@ -80,9 +80,7 @@ std::optional<Finding> communication_bound(const Facts& f) {
     found.advice.push_back(
         command(setting_flag("parallel.dp", "1") + " " + setting_flag("parallel.pp", std::to_string(f.ranks)),
                 say(texts.pipeline_sends_less)));
-  found.advice.push_back(command("troika plan --what-if", say(texts.why_what_if)));
   found.advice.push_back(launch(LaunchFlag::nnodes, "1", say(texts.fewer_hosts)));
-  found.advice.resize(3);
   return found;
 }
 

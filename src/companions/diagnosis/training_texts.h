@@ -117,8 +117,6 @@ struct TrainingTexts {
   Text accumulate{"with {} times the microbatches in a step, parameters are exchanged that much less often",
                   "每步的微批次增加到 {} 倍，交换参数的频率就相应降低"};
   Text pipeline_sends_less{"a pipeline sends activations, not all gradients", "流水线传送的是激活值，而不是全部梯度"};
-  Text why_what_if{"with --profile, it says what a faster link or another layout would do",
-                   "配合 --profile，预测更快的链路或其他布局的效果"};
   Text fewer_hosts{"fewer hosts may be faster over this link", "在这样的链路上，主机少反而可能更快"};
   Text bubble_measured{"ranks wait in {:.0f} % of their time", "各 rank 有 {:.0f} % 的时间在等待"};
   Text bubble_planned{"with {} on {} stages {:.0f} % of a step is idle by the schedule",

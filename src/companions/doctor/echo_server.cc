@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "doctor/echo.h"
+#include "host/socket_at.h"
 #include "host/thread_limit.h"
 
 namespace troika::doctor {
@@ -36,27 +37,11 @@ struct Bound {
   int socket = -1, port = 0;
 };
 
-// Of version 6 and 4, or of 4 alone where the host has no 6.
 Bound bind_everywhere(int type, int port) {
-  for (const int family : {AF_INET6, AF_INET}) {
-    const int socket = ::socket(family, type | SOCK_CLOEXEC, 0);
-    if (socket < 0) continue;
-    const int on = 1, off = 0;
-    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-    sockaddr_in6 six{};
-    sockaddr_in four{};
-    six.sin6_family = AF_INET6;
-    four.sin_family = AF_INET;
-    six.sin6_port = four.sin_port = htons(static_cast<std::uint16_t>(port));
-    if (family == AF_INET6) ::setsockopt(socket, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-    auto* const address = family == AF_INET6 ? reinterpret_cast<sockaddr*>(&six) : reinterpret_cast<sockaddr*>(&four);
-    socklen_t length = family == AF_INET6 ? sizeof six : sizeof four;
-    if (::bind(socket, address, length) == 0 && (type != SOCK_STREAM || ::listen(socket, 64) == 0) &&
-        ::getsockname(socket, address, &length) == 0)
-      return {socket, ntohs(family == AF_INET6 ? six.sin6_port : four.sin_port)};
-    ::close(socket);
-  }
-  return {};
+  base::Descriptor socket = host::socket_at_every_network(type, port, static_cast<int>(most_connections));
+  if (!socket) return {};
+  const int got = host::port_of(socket.number());
+  return {socket.release(), got};
 }
 
 bool read_all(int socket, char* bytes, std::size_t count) {

@@ -1,8 +1,6 @@
 #include "doctor/host_view.h"
 
 #include <fcntl.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/statfs.h>
@@ -20,6 +18,7 @@
 #include "doctor/resolve.h"
 #include "doctor/tree.h"
 #include "host/cores.h"
+#include "host/socket_at.h"
 #include "host/subprocess.h"
 
 namespace troika::doctor {
@@ -49,19 +48,8 @@ std::optional<ClockState> read_clock() {
 }
 
 PortState try_port(int port) {
-  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (socket < 0) return PortState::not_asked;
-  const int on = 1;
-  ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);  // what has just ended does not count
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  const bool bound =
-      ::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0 && ::listen(socket, 1) == 0;
-  const int code = errno;
-  ::close(socket);
-  if (bound) return PortState::free;
-  return code == EACCES ? PortState::forbidden : PortState::taken;
+  if (host::socket_at(SOCK_STREAM, "0.0.0.0", port, 1)) return PortState::free;
+  return errno == EACCES ? PortState::forbidden : errno == EADDRINUSE ? PortState::taken : PortState::not_asked;
 }
 
 // The folder itself, or the nearest above it that is there.

@@ -2,52 +2,21 @@
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <net/if.h>
-#include <netinet/in.h>
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "doctor/tree.h"
+#include "host/interface_addresses.h"
 
 namespace troika::doctor {
 namespace {
 
 constexpr const char* report_origin = "a host's interface";
-
-template <class Bytes>
-int ones(const Bytes& mask) {
-  int count = 0;
-  for (const unsigned char byte : mask)
-    for (int bit = 0; bit < 8; ++bit) count += (byte >> bit) & 1;
-  return count;
-}
-
-int prefix_of(const sockaddr* mask) {
-  if (mask == nullptr) return 0;
-  std::vector<unsigned char> bytes(16);
-  if (mask->sa_family == AF_INET6) {
-    std::copy_n(reinterpret_cast<const sockaddr_in6*>(mask)->sin6_addr.s6_addr, 16, bytes.begin());
-  } else {
-    std::copy_n(reinterpret_cast<const unsigned char*>(&reinterpret_cast<const sockaddr_in*>(mask)->sin_addr), 4,
-                bytes.begin());
-  }
-  return ones(bytes);
-}
-
-std::string text_of(const sockaddr* address) {
-  char text[INET6_ADDRSTRLEN] = {};
-  const void* bytes = address->sa_family == AF_INET6
-                          ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr)
-                          : static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(address)->sin_addr);
-  return ::inet_ntop(address->sa_family, bytes, text, sizeof text) == nullptr ? "" : text;
-}
 
 bool begins_with(const std::string& text, std::string_view beginning) {
   return text.compare(0, beginning.size(), beginning) == 0;
@@ -72,17 +41,12 @@ void read_details(const std::string& sys, Interface& one) {
 }
 
 std::vector<Interface> read_interfaces(const std::string& sys) {
-  ifaddrs* first = nullptr;
-  if (::getifaddrs(&first) != 0) return {};
-  const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(first, &::freeifaddrs);
   std::map<std::string, Interface> by_name;
-  for (const ifaddrs* entry = first; entry != nullptr; entry = entry->ifa_next) {
-    Interface& one = by_name[entry->ifa_name];
-    one.name = entry->ifa_name;
-    one.up = (entry->ifa_flags & IFF_UP) != 0 && (entry->ifa_flags & IFF_RUNNING) != 0;
-    const sockaddr* address = entry->ifa_addr;
-    if (address == nullptr || (address->sa_family != AF_INET && address->sa_family != AF_INET6)) continue;
-    one.addresses.push_back({text_of(address), prefix_of(entry->ifa_netmask)});
+  for (const host::InterfaceAddress& entry : host::interface_addresses()) {
+    Interface& one = by_name[entry.interface];
+    one.name = entry.interface;
+    one.up = entry.up;
+    if (entry.family == AF_INET || entry.family == AF_INET6) one.addresses.push_back({entry.text, entry.prefix});
   }
   std::vector<Interface> interfaces;
   for (auto& [name, one] : by_name) {

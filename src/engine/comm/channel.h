@@ -50,7 +50,7 @@ class Transfer {
   Transfer(Transfer&&) noexcept = default;
   Transfer& operator=(Transfer&&) noexcept = default;
 
-  // Throws PeerError naming operation, peer and cause: the peer died, the deadline passed, the channel was aborted.
+  // Throws PeerError naming operation, peer and cause: the peer died, or the channel was aborted.
   void wait() {
     if (body_ == nullptr) return;
     const auto body = std::move(body_);

@@ -1,9 +1,6 @@
 #include "comm/tcp_channel.h"
 
 #include <fmt/format.h>
-#include <ifaddrs.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -25,6 +22,7 @@
 #include "comm/tcp_greeting.h"
 #include "comm/tcp_link.h"
 #include "comm/tcp_loop.h"
+#include "host/interface_addresses.h"
 #include "rendezvous/address.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"
@@ -156,19 +154,12 @@ struct Unconnected : std::runtime_error {
 
 // The first address of an interface, of version 4 before 6. "": it has none, or is not there.
 std::string address_of_interface(const std::string& interface) {
-  ifaddrs* all = nullptr;
-  if (::getifaddrs(&all) != 0) return "";
-  std::string found;
+  const std::vector<host::InterfaceAddress> all = host::interface_addresses();
   for (const int family : {AF_INET, AF_INET6}) {
-    for (const ifaddrs* one = all; one != nullptr && found.empty(); one = one->ifa_next) {
-      if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != family || interface != one->ifa_name) continue;
-      char text[NI_MAXHOST] = {};
-      const socklen_t length = family == AF_INET ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
-      if (::getnameinfo(one->ifa_addr, length, text, sizeof text, nullptr, 0, NI_NUMERICHOST) == 0) found = text;
-    }
+    for (const host::InterfaceAddress& one : all)
+      if (one.interface == interface && one.family == family) return one.text + one.scope;
   }
-  ::freeifaddrs(all);
-  return found;
+  return "";
 }
 
 // A link-local address is reached by the interface of whoever connects, whatever number it has at the other end.

@@ -1,8 +1,6 @@
 #include "comm/tcp_greeting.h"
 
 #include <fmt/format.h>
-#include <netdb.h>
-#include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -15,6 +13,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "host/socket_at.h"
 #include "rendezvous/access.h"
 #include "rendezvous/wire.h"
 
@@ -149,27 +148,14 @@ class TcpListener::Guest : public TcpLoop::Watched {
 };
 
 TcpListener::TcpListener(const std::string& address, std::string key) : key_(std::move(key)) {
-  addrinfo hints{}, *found = nullptr;
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICHOST;
-  std::string cause = "it is no address";
-  if (::getaddrinfo(address.c_str(), nullptr, &hints, &found) == 0) {
-    listener_ = ::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    constexpr int waiting = 4096;
-    if (listener_ < 0 || ::bind(listener_, found->ai_addr, found->ai_addrlen) != 0 || ::listen(listener_, waiting) != 0) {
-      cause = std::strerror(errno);
-      if (listener_ >= 0) ::close(std::exchange(listener_, -1));
-    }
-    ::freeaddrinfo(found);
-  }
-  if (listener_ < 0)
-    throw base::ConfigError(fmt::format(
-        "cannot listen on {}: {}; set comm.interface to the interface that reaches the other hosts", address, cause));
-  sockaddr_storage bound{};
-  socklen_t length = sizeof bound;
-  ::getsockname(listener_, reinterpret_cast<sockaddr*>(&bound), &length);
-  port_ = ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(bound).sin6_port
-                                            : reinterpret_cast<const sockaddr_in&>(bound).sin_port);
+  constexpr int waiting = 4096;
+  base::Descriptor listener = host::socket_at(SOCK_STREAM | SOCK_NONBLOCK, address, 0, waiting);
+  if (!listener)
+    throw base::ConfigError(
+        fmt::format("cannot listen on {}: {}; set comm.interface to the interface that reaches the other hosts", address,
+                    std::strerror(errno)));
+  listener_ = listener.release();
+  port_ = host::port_of(listener_);
 }
 
 TcpListener::~TcpListener() {

@@ -56,7 +56,7 @@ HWY_INLINE Words philox(Integer counter, std::array<std::uint32_t, 2> key) {
   return {hn::Or(hn::ShiftLeft<32>(x1), hn::And(x0, low)), hn::Or(hn::ShiftLeft<32>(x3), hn::And(x2, low))};
 }
 
-// From here on the operations of base/box_muller.cc, one by one.
+// From here on the operations of base::box_muller (base/random.cc), one by one.
 
 template <std::size_t size>
 HWY_INLINE Double polynomial(const double (&coefficients)[size], Double x) {

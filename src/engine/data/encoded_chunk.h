@@ -60,8 +60,6 @@ struct EncodedChunk {
 EncodedChunk encode_chunk(const Chunk& chunk, const std::string& text_key, const tokenizer::Tokenizer& tokenizer,
                           const PartStore& store);
 
-// The records of a chunk as token sequences, in memory and as bytes of a part file.
-
 // Decides every id and label of a conversation.
 struct Encoding {
   const tokenizer::Tokenizer& tokenizer;

@@ -45,12 +45,10 @@ class InputText {
 // The first `most_bytes` bytes of the text, without reading much more. DataError as InputText.
 std::string first_text(const std::string& path, std::size_t most_bytes);
 
-// gzip (RFC 1952) and Zstandard (RFC 8878), by zlib and libzstd.
-
 // Takes the next bytes; false: no more are wanted.
 using TakeBytes = std::function<bool(std::string_view bytes)>;
 
-// Decompresses `content`, all members or frames one after the other. DataError naming `path` for damage, for an end in
+// Decompresses gzip (RFC 1952) or Zstandard (RFC 8878), all members or frames of `content` one after the other. DataError naming `path` for damage, for an end in
 // the middle and for anything else after the end.
 void decompress(std::string_view content, Compression compression, const std::string& path, const TakeBytes& take);
 

@@ -24,7 +24,6 @@ struct Progress {
 using OnProgress = std::function<void(const Progress&)>;
 
 // Progress of a job where other processes see it.
-
 // The file is there while the object is. One thread. Never throws when the disk refuses: the job matters more than its progress.
 class ProgressBoard {
  public:
@@ -56,8 +55,6 @@ class MakerWatch {
   std::int64_t done_bytes_ = -1;
   double moved_seconds_;
 };
-
-// What several processes of a host need and one of them makes.
 
 // Gives what `open` finds. When that is nothing, the first process that comes makes it, under a lock at `path`.lock; the
 // others wait and are told its progress. `make` throws what it wants; `open` gives null for what is not there or

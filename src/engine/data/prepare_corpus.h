@@ -23,8 +23,6 @@ void count_shards(const ShardIndex& index, PrepareReport* report);
 PrepareReport prepare_corpus(const Corpus& corpus, const std::string& source, const tokenizer::Tokenizer& tokenizer,
                              const std::string& folder, const PrepareOptions& options, const OnProgress& on_progress);
 
-// Documents -> a folder of token shards.
-
 // Writes documents into as many shards as they fill: one ends with the document that reaches `tokens_per_shard`. Each
 // document ends with the tokenizer's end mark. DataError when the disk refuses. One thread at a time.
 class ShardSet {

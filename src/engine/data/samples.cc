@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/file.h"
 #include "base/random.h"
@@ -24,15 +22,6 @@ SampleId Sampler::locate(std::uint64_t global_sample_index) const {
 
 shape::Documents documents_of(const Samples& train, const Samples* valid) {
   return valid != nullptr && valid->documents() == shape::Documents::apart ? valid->documents() : train.documents();
-}
-
-std::int64_t steps_per_epoch(std::int64_t samples, std::int64_t global_batch) {
-  return std::max<std::int64_t>(1, samples / global_batch);
-}
-
-std::int64_t steps_for_epochs(std::int64_t samples, std::int64_t global_batch, double epochs) {
-  const double steps = static_cast<double>(samples) * epochs / static_cast<double>(global_batch);
-  return std::max<std::int64_t>(1, static_cast<std::int64_t>(steps));
 }
 
 RandomSamples::RandomSamples(std::int64_t vocab, std::int64_t seq_len, std::uint64_t seed)

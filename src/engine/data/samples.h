@@ -63,14 +63,7 @@ class Sampler {
   SampleOrder order_;
 };
 
-// Full steps of `global_batch` rows that one epoch holds; at least 1 (the stream continues into the next epoch).
-std::int64_t steps_per_epoch(std::int64_t samples, std::int64_t global_batch);
-
-// Steps of `epochs` epochs, rounded down; at least 1.
-std::int64_t steps_for_epochs(std::int64_t samples, std::int64_t global_batch, double epochs);
-
 // Samples of uniformly random tokens, for measuring a run without data.
-
 // Token t of sample i is a pure function of (seed, i, t), the same on every rank and host; all samples are one document.
 class RandomSamples final : public Samples {
  public:

@@ -34,7 +34,6 @@ class PaddedSamples final : public Samples {
 };
 
 // Several sequences in one sample, so that little of it is filling.
-
 // Sequences are whole, cut only where one is longer than seq_len. They are dealt out by best-fit decreasing (D.
 // Johnson, 1973): from the longest to the shortest, each into the fullest sample that has room. Which stand together
 // follows from their lengths alone. Within a sample they stand in ascending order, and samples stand in the order of

@@ -23,8 +23,6 @@ class Sequences {
   virtual std::string fingerprint() const = 0;
 };
 
-// Sequences as rows of a sample: cut to its length, with targets.
-
 // Writes the first `kept` ids of a sequence, 1 <= kept <= its length, and for each the label of the next one; the last
 // has no target.
 void read_cut(const Sequences& sequences, std::int64_t sequence, std::int64_t kept, std::int32_t* inputs,
@@ -40,7 +38,6 @@ Kept kept_of(const Sequences& sequences, std::int64_t seq_len);
 void check_targets(const Sequences& sequences, std::int64_t seq_len, const std::string& name);
 
 // Some of the sequences of a source.
-
 // Threads: const use is safe.
 class ChosenSequences final : public Sequences {
  public:

@@ -74,7 +74,6 @@ class TokenSamples final : public Samples {
 };
 
 // Prepared tokens as samples of which none is left out, for evaluation.
-
 // Sample i of length T has the inputs [i*T, i*T + T) and the token after each of them, as TokenSamples has; the last sample
 // ends with the stream and is filled up with input 0 and no target. So every token but the first is a target once.
 // Threads: const use is safe.

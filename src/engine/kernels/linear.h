@@ -29,7 +29,6 @@ bool multiplies_as_it_is(const tensor::Tensor& x);
 
 // Memory for matrices whose columns a GEMM reads: rows a large power of two apart would share few sets of the caches, so
 // these stand a line further apart.
-
 // Uninitialised [rows, columns]; a row is contiguous.
 tensor::Tensor empty_spaced_rows(std::int64_t rows, std::int64_t columns, const tensor::TensorType& options);
 

@@ -1,4 +1,3 @@
-#include <arpa/inet.h>
 #include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -17,6 +16,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/port_holder.h"
+#include "host/socket_at.h"
 #include "host/thread_limit.h"
 #include "rendezvous/address.h"
 #include "rendezvous/socket.h"
@@ -25,69 +25,18 @@
 namespace troika::rendezvous {
 namespace {
 
-struct Bound {
-  int socket = -1;
-  int code = 0;  // errno, when there is no socket
-};
-
-Bound bind_to(int family, const void* address, socklen_t length) {
-  Bound bound;
-  bound.socket = ::socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (bound.socket < 0) return {-1, errno};
-  const int on = 1, off = 0;
-  ::setsockopt(bound.socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
-  if (family == AF_INET6) ::setsockopt(bound.socket, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
-  constexpr int waiting = 4096;
-  if (::bind(bound.socket, static_cast<const sockaddr*>(address), length) == 0 && ::listen(bound.socket, waiting) == 0)
-    return bound;
-  bound.code = errno;
-  ::close(bound.socket);
-  return {-1, bound.code};
-}
-
-Bound bind_version_4(int port, in_addr_t to) {
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(to);
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  return bind_to(AF_INET, &address, sizeof address);
-}
-
-Bound bind_version_6(int port, const in6_addr& to) {
-  sockaddr_in6 address{};
-  address.sin6_family = AF_INET6;
-  address.sin6_addr = to;
-  address.sin6_port = htons(static_cast<std::uint16_t>(port));
-  return bind_to(AF_INET6, &address, sizeof address);
-}
-
-// Every network of versions 6 and 4, or of 4 alone where the host has no 6.
-Bound bind_networks(int port) {
-  const Bound both = bind_version_6(port, in6addr_any);
-  return both.socket >= 0 || both.code == EADDRINUSE ? both : bind_version_4(port, INADDR_ANY);
-}
-
-Bound bind_loopback(int port) {
-  return loopback_address() == "::1" ? bind_version_6(port, in6addr_loopback) : bind_version_4(port, INADDR_LOOPBACK);
-}
-
 int listen_on(int port, Reach reach) {
-  const Bound bound = reach == Reach::networks ? bind_networks(port) : bind_loopback(port);
-  if (bound.socket >= 0) return bound.socket;
-  if (bound.code == EADDRINUSE) {
+  constexpr int type = SOCK_STREAM | SOCK_NONBLOCK, waiting = 4096;
+  base::Descriptor socket = reach == Reach::networks ? host::socket_at_every_network(type, port, waiting)
+                                                     : host::socket_at(type, loopback_address(), port, waiting);
+  if (socket) return socket.release();
+  const int code = errno;
+  if (code == EADDRINUSE) {
     throw base::ConfigError(
         fmt::format("port {} is held by {}: end it or choose another --master-port", port, base::port_holder(port)));
   }
   throw base::ConfigError(
-      fmt::format("cannot listen on port {}: {}; choose another --master-port", port, std::strerror(bound.code)));
-}
-
-int port_of(int socket) {
-  sockaddr_storage bound{};
-  socklen_t length = sizeof bound;
-  ::getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &length);
-  return ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(bound).sin6_port
-                                           : reinterpret_cast<const sockaddr_in&>(bound).sin_port);
+      fmt::format("cannot listen on port {}: {}; choose another --master-port", port, std::strerror(code)));
 }
 
 void raise_limit_of_files() {
@@ -135,7 +84,7 @@ StoreServer::StoreServer(int port, Reach reach, Access access, const StoreLimits
     : impl_(std::make_unique<Impl>(std::move(access), limits)) {
   raise_limit_of_files();
   impl_->listener = listen_on(port, reach);
-  impl_->port = port_of(impl_->listener);
+  impl_->port = host::port_of(impl_->listener);
   impl_->stop = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   impl_->events = ::epoll_create1(EPOLL_CLOEXEC);
   epoll_event event{EPOLLIN, {}};

@@ -140,11 +140,6 @@ Tensor Tensor::unsqueeze(int dim) const {
   return wider;
 }
 
-Tensor Tensor::squeeze(int dim) const {
-  if (size(dim) != 1) throw base::BugError(fmt::format("dimension {} of a tensor of {} is not 1", dim, text_of(sizes_)));
-  return select(dim, 0);
-}
-
 Tensor Tensor::view(const Sizes& sizes) const {
   const Sizes known = without_unknown(sizes, elements_);
   Sizes strides;

@@ -48,7 +48,7 @@ bool step(Draw& draw, Both& x) {
   if (dims == 0) return false;
   const int dim = static_cast<int>(draw.below(dims)), other = static_cast<int>(draw.below(dims));
   const std::int64_t size = x.ours.size(dim);
-  switch (draw.below(6)) {
+  switch (draw.below(5)) {
     case 0: {
       const std::int64_t begin = draw.below(size + 1), count = draw.below(size - begin + 1);
       x = {x.ours.narrow(dim, begin, count), x.theirs.narrow(dim, begin, count)};
@@ -64,10 +64,6 @@ bool step(Draw& draw, Both& x) {
     case 3:
       if (dims == max_dims) return true;
       x = {x.ours.unsqueeze(dim), x.theirs.unsqueeze(dim)};
-      return true;
-    case 4:
-      if (size != 1 || dims == 1) return true;
-      x = {x.ours.squeeze(dim), x.theirs.squeeze(dim)};
       return true;
     default:
       x = {x.ours.flatten(std::min(dim, other), std::max(dim, other)), x.theirs.flatten(std::min(dim, other), std::max(dim, other))};

@@ -79,7 +79,6 @@ class UnicodeTable {
 };
 
 // Unicode Normalization Form C (Unicode Standard Annex 15), the normalizer "NFC" of a tokenizer.json.
-
 // Threads: const use is safe.
 class Nfc {
  public:

@@ -24,12 +24,12 @@ class AdapterSource {
   virtual const std::string& base() const = 0;           // where the weights beside it are: a model.path
   virtual std::string fingerprint() const = 0;           // 16 hex digits
   virtual std::vector<std::string> notes() const { return {}; }  // as of ModelSource
-  // Names, as model::adapter_parameters has them, and shapes of all that it holds, sorted by name.
+  // Names, as shape::adapter_parameters has them, and shapes of all that it holds, sorted by name.
   virtual const std::vector<shape::ParameterInfo>& parameters() const = 0;
   // DataError naming every adapter parameter of (model, lora) that is missing or has another shape, and the products
   // that it has adapters of and `lora` has not. `model` may have fewer layers.
   virtual void check(const config::ModelSettings& model, const config::LoraSettings& lora) const = 0;
-  // Collective over `world`. Fills every slice's `data`; names as model::adapter_parameters has them.
+  // Collective over `world`. Fills every slice's `data`; names as shape::adapter_parameters has them.
   virtual void load(const std::vector<checkpoint::Slice>& wanted, comm::Channel& world) = 0;
   virtual std::int64_t bytes_read() const = 0;  // as of ModelSource
   virtual std::int64_t bytes() const = 0;

@@ -74,7 +74,7 @@ checkpoint::SafetensorsFile open_peft_weights(const std::string& folder) {
                                             : "; complete the copy"));
 }
 
-// By the names of model::adapter_parameters; refers to `file`. DataError naming the folder that lists every tensor that
+// By the names of shape::adapter_parameters; refers to `file`. DataError naming the folder that lists every tensor that
 // is no A or B beside a product of a layer, has no dtype of weights, or is not meant by `modules`.
 Assignment match_peft_tensors(const checkpoint::SafetensorsFile& file, const config::PeftConfig& config,
                               const std::string& folder) {

@@ -1,3 +1,4 @@
+// Which release this is.
 #pragma once
 
 namespace troika::base {

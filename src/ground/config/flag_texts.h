@@ -17,7 +17,6 @@ struct FlagTexts {
   base::Bilingual twice = {"{} {} and {} {} contradict each other: keep one of them",
                            "{} {} 与 {} {} 矛盾：请只保留一个"};
   base::Bilingual required = {"{0} needs {1}; see {0} --help", "{0} 需要 {1}；参见 {0} --help"};
-  base::Bilingual of_variable = {"{} in the environment: {}", "环境变量 {}：{}"};
 };
 inline constexpr FlagTexts flag_texts{};
 

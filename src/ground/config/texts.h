@@ -184,7 +184,6 @@ struct ConfigTexts {
       "shares 同时使用"};
   base::Bilingual no_multiple_of_shares = {"batch.{} {} is not a multiple of {}", "batch.{} {} 不是 {} 的倍数"};
   base::Bilingual not_equal_to_shares = {"batch.{} {} is not {}", "batch.{} {} 不等于 {}"};
-  base::Bilingual sum_of_shares = {"the sum of parallel.shares", "parallel.shares 之和"};
   base::Bilingual shares_too_many = {"batch: parallel.shares make more than 2^50 positions per step: give smaller ones",
                                      "batch：parallel.shares 使每步超过 2^50 个 token：请减小"};
   base::Bilingual two_microbatches = {"batch.microbatches {} is not {}: leave one of them out",

@@ -1,4 +1,3 @@
-// The one file that sees yaml-cpp.
 #include "config/yaml.h"
 
 #include <yaml-cpp/yaml.h>

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/csv.h"
 #include "base/json.h"
-#include "base/text.h"
 
 namespace troika::exporters {
 namespace {
@@ -26,12 +26,6 @@ std::vector<std::pair<std::string, std::string>> cells_of(const metrics::StepMet
   return cells;
 }
 
-std::string csv_line(const std::vector<std::string>& fields) {
-  std::vector<std::string> quoted;
-  for (const std::string& field : fields) quoted.push_back(csv_field(field));
-  return base::join(quoted, ",") + line_end;
-}
-
 // What a row without further keys has, then every further key.
 std::vector<std::string> columns_of(const records::RunReader& run) {
   std::vector<std::string> columns;
@@ -45,22 +39,15 @@ std::vector<std::string> columns_of(const records::RunReader& run) {
 
 }  // namespace
 
-std::string csv_field(const std::string& text) {
-  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-  std::string quoted = "\"";
-  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
 std::string csv(const records::RunReader& run) {
   const std::vector<std::string> columns = columns_of(run);
-  std::string text = csv_line(columns);
+  std::string text = base::csv_record(columns) + line_end;
   for (const metrics::StepMetrics& row : run.steps()) {
     std::map<std::string, std::string> cells;
     for (auto& [name, value] : cells_of(row)) cells[name] = value;
     std::vector<std::string> line;
     for (const std::string& column : columns) line.push_back(cells[column]);
-    text += csv_line(line);
+    text += base::csv_record(line) + line_end;
   }
   return text;
 }

@@ -11,6 +11,4 @@ namespace troika::exporters {
 // there; one that is not finite is empty.
 std::string csv(const records::RunReader& run);
 
-std::string csv_field(const std::string& text);  // quoted where it must be
-
 }  // namespace troika::exporters

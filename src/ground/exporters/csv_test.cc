@@ -10,14 +10,6 @@
 namespace troika::exporters {
 namespace {
 
-TEST(CsvField, IsQuotedWhereItMustBe) {
-  EXPECT_EQ(csv_field("loss"), "loss");
-  EXPECT_EQ(csv_field(""), "");
-  EXPECT_EQ(csv_field("a,b"), "\"a,b\"");
-  EXPECT_EQ(csv_field("say \"hi\""), "\"say \"\"hi\"\"\"");
-  EXPECT_EQ(csv_field("two\nlines"), "\"two\nlines\"");
-}
-
 TEST(Csv, HasAColumnForEveryKeyThatOccurs) {
   const std::string folder = base::temporary_folder() + "/csv";
   base::make_directories(folder);

@@ -19,6 +19,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "host/socket_at.h"
 #include "http/listener.h"
 
 namespace troika::http {
@@ -75,7 +76,7 @@ struct Server::Impl {
 Server::Server(const ServerOptions& options, Handler handler)
     : impl_(std::make_unique<Impl>(options, std::move(handler))) {
   impl_->listener = listen_on(options.address, options.port, options.address_flag, options.port_flag);
-  impl_->port = port_of(impl_->listener);
+  impl_->port = host::port_of(impl_->listener);
   impl_->wake = ::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   impl_->events = ::epoll_create1(EPOLL_CLOEXEC);
   for (const auto& [descriptor, number] :

@@ -15,7 +15,6 @@ const Routine* find_function(std::string_view name);
 std::vector<std::string> function_names();
 
 // Jinja's tests: `x is NAME`.
-
 // Null: there is none of that name. Its body gives a boolean.
 const Routine* find_test(std::string_view name);
 std::vector<std::string> test_names();

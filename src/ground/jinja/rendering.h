@@ -46,7 +46,6 @@ class Rendering {
 };
 
 // JSON as values.
-
 // Integers beyond 64 bits come as base::parse_ordered_json has them. Throws Failure for nesting deeper than values may have.
 Value value_of(const nlohmann::ordered_json& json, Rendering& rendering);
 

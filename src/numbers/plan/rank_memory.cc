@@ -151,7 +151,7 @@ class Walk {
     return shape::state_bytes(element_bytes_) * (program_->shards(1) ? bucket.own : bucket.elements);
   }
 
-  // Frozen values are set one buffer after the other by way of fp32 (frozen.h).
+  // Frozen values are set one buffer after the other by way of fp32 (weights/rank_units.h).
   void note_loading(std::int64_t bytes) {
     now_.parameters += bytes;
     most_.note_loading(now_);

@@ -1,3 +1,4 @@
+// A count as a factor of rates and times.
 #pragma once
 
 #include <cstdint>

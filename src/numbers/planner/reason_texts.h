@@ -1,4 +1,4 @@
-// A plan's reasons in both languages.
+// A plan's reasons, and why a run is not started, in both languages.
 #pragma once
 
 #include "base/language.h"
@@ -80,6 +80,10 @@ struct ReasonTexts {
   base::Bilingual micro_batch = {"micro batch {}", "微批大小 {}"};
   base::Bilingual recompute = {"recompute {}", "重计算 {}"};
   base::Bilingual offload = {"offload {}", "卸载 {}"};
+
+  // What a launcher refuses.
+  base::Bilingual nearest_that_fits = {"{}; the nearest layout that fits is {} ({} a rank)",
+                                       "{}；最接近的可行布局是 {}（每个 rank {}）"};
 
   // Machines.
   base::Bilingual one_host = {"one host", "1 台主机"};

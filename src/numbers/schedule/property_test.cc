@@ -7,6 +7,7 @@
 #include "schedule/check/message_order.h"
 #include "schedule/schedule.h"
 #include "schedule/shape_test_support.h"
+#include "schedule/simulate/table_costs_test_support.h"
 
 namespace troika::schedule {
 namespace {

@@ -8,9 +8,11 @@
 #include <optional>
 
 #include "base/say.h"
+#include "base/table_lines.h"
 #include "base/text.h"
 #include "config/did_you_mean.h"
 #include "config/import/import_texts.h"
+#include "config/import/tables.h"
 
 namespace troika::config {
 namespace {
@@ -38,89 +40,27 @@ const Json& at(const Json& object, const std::string& name) {
 
 // A section of which keys are read; the names of all its keys, those without effect too.
 struct Section {
-  std::string_view path;
+  std::string path;
   std::vector<std::string> read, idle;
 };
 
-const std::vector<Section> sections = {
-    {"zero_optimization",
-     {"stage", "offload_optimizer", "offload_param", "cpu_offload", "zenflow"},
-     {"allgather_partitions",
-      "allgather_bucket_size",
-      "overlap_comm",
-      "reduce_scatter",
-      "reduce_bucket_size",
-      "use_multi_rank_bucket_allreduce",
-      "contiguous_gradients",
-      "sub_group_size",
-      "round_robin_gradients",
-      "ignore_unused_parameters",
-      "load_from_fp32_weights",
-      "elastic_checkpoint",
-      "legacy_stage1",
-      "pipeline_loading_checkpoint",
-      "override_module_apply",
-      "memory_efficient_linear",
-      "log_trace_cache_warnings",
-      "use_all_reduce_for_fetch_params",
-      "stage3_prefetch_bucket_size",
-      "stage3_param_persistence_threshold",
-      "stage3_model_persistence_threshold",
-      "stage3_max_live_parameters",
-      "stage3_max_reuse_distance",
-      "stage3_module_granularity_threshold",
-      "stage3_gather_16bit_weights_on_model_save",
-      "stage3_gather_fp16_weights_on_model_save",
-      "zero_hpz_partition_size",
-      "zero_quantized_weights",
-      "zero_quantized_nontrainable_weights",
-      "zero_quantized_gradients",
-      "zeropp_loco_param",
-      "compute_grad_norm",
-      "prefetch_bucket_size",
-      "param_persistence_threshold",
-      "model_persistence_threshold",
-      "max_live_parameters",
-      "max_reuse_distance",
-      "module_granularity_threshold",
-      "gather_16bit_weights_on_model_save",
-      "stage3_use_all_reduce_for_fetch_params",
-      "allgather_sequential",
-      "stage3_allgather_sequential",
-      "parameter_alignment",
-      "enable_sanity_checks",
-      "leaf_module",
-      "save_muon_momentum_buffer_in_memory",
-      "cpu_offload_param",
-      "cpu_offload_use_pin_memory",
-      "mics_shard_size",
-      "mics_hierarchical_params_gather"}},
-    {"zero_optimization.offload_optimizer",
-     {"device", "nvme_path"},
-     {"pin_memory", "buffer_count", "pipeline_read", "pipeline_write", "pipeline", "fast_init", "ratio",
-      "super_offload", "cpuadam_cores_perc"}},
-    {"zero_optimization.offload_param",
-     {"device"},
-     {"nvme_path", "pin_memory", "buffer_count", "buffer_size", "max_in_cpu"}},
-    {"bf16",
-     {"enabled"},
-     {"immediate_grad_update", "check_grad_overflow", "bf16_master_weights_and_grads", "bf16_optimizer_states"}},
-    {"fp16",
-     {"enabled", "loss_scale", "initial_scale_power", "loss_scale_window", "min_loss_scale"},
-     {"auto_cast", "hysteresis", "consecutive_hysteresis", "fp16_master_weights_and_grads"}},
-    {"optimizer", {"type", "params"}, {"legacy_fusion"}},
-    {"tensor_parallel",
-     {"autotp_size"},
-     {"dtype", "tp_overlap_comm", "injection_policy_tuple", "tp", "tensor_parallel", "tp_size", "tp_grain_size", "mpu",
-      "tp_group", "vocab_parallel_lm_head", "vocab_parallel_ce_backend", "partition_config", "preset_model",
-      "keep_module_on_host", "replace_with_kernel_inject", "kernel_inject"}},
-};
+std::vector<Section> read_sections() {
+  std::vector<Section> sections;
+  for (std::string_view line : lines_of_table("deepspeed.txt")) {
+    Section& section = sections.emplace_back();
+    section.path = base::cut_at(": ", &line);
+    section.read = base::split(std::string(base::cut_at(": ", &line)), ' ');
+    section.idle = base::split(std::string(line), ' ');
+  }
+  return sections;
+}
 
 class DeepSpeedReader {
  public:
   DeepSpeedReader(const Json& root, base::Text origin) : root_(root), origin_(std::move(origin)) {}
 
   DeepSpeed read() {
+    static const std::vector<Section> sections = read_sections();
     for (const Section& section : sections) check_section(section);
     read_zero(at(root_, "zero_optimization"));
     read_batch();
@@ -146,7 +86,7 @@ class DeepSpeedReader {
 
   void check_section(const Section& section) {
     const Json* value = &root_;
-    for (const std::string& name : base::split(std::string(section.path), '.')) value = &at(*value, name);
+    for (const std::string& name : base::split(section.path, '.')) value = &at(*value, name);
     if (value->is_null()) return;
     if (!value->is_object()) return fail(base::say(import_texts.no_section, section.path, value->dump()));
     for (const auto& [name, nested] : value->items()) {

@@ -33,7 +33,7 @@ std::string table(std::string_view heads, Wanted wanted) {
 
 constexpr std::string_view introduction = R"(# Files of LLaMA-Factory
 
-This page is printed from the table in `src/ground/config/import/llama_factory_keys.cc`; a test compares the two.
+This page is printed from the table `src/ground/config/import/tables/llama_factory.txt`; a test compares the two.
 
 `troika train FILE.yaml` reads a YAML file of LLaMA-Factory as it is. A file is taken for one when `stage`,
 `finetuning_type`, `do_train`, `template` or `cutoff_len` stands at its top level. Environment and command line override

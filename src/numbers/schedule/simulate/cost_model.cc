@@ -5,17 +5,6 @@
 
 namespace troika::schedule {
 
-CostModel table_costs(const CostTable& table, const Link& link) {
-  CostModel costs;
-  costs.seconds = [table](int, const Instruction& i) {
-    auto row = table.find({i.kind, i.stage});
-    if (row == table.end()) row = table.find({i.kind, -1});
-    return row == table.end() ? 0.0 : row->second;
-  };
-  costs.link = [link](int, int) { return link; };
-  return costs;
-}
-
 CostModel unit_costs() {
   CostModel costs;
   costs.seconds = [](int, const Instruction& i) { return traits(i.kind).unit_seconds; };

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <utility>
 #include <vector>
 
 #include "schedule/check/dependencies.h"
@@ -33,10 +31,6 @@ struct CostModel {
   std::function<double(const Instruction&, const std::vector<int>& ranks)> exchange_seconds;
   Processors processors;
 };
-
-// Costs from a table by (kind, stage); stage -1 stands for all stages of the kind that have no row; no row: 0.
-using CostTable = std::map<std::pair<Kind, int>, double>;
-CostModel table_costs(const CostTable& table, const Link& link);
 
 // Every computation and step take 1 s, everything else 0 (Traits::unit_seconds), links cost nothing.
 CostModel unit_costs();

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "schedule/shape_test_support.h"
+#include "schedule/simulate/table_costs_test_support.h"
 #include "schedule/trace/communication.h"
 #include "schedule/trace/summary.h"
 

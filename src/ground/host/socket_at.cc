@@ -1,0 +1,60 @@
+#include "host/socket_at.h"
+
+#include <netdb.h>
+#include <netinet/in.h>
+
+#include <cerrno>
+#include <memory>
+
+namespace troika::host {
+namespace {
+
+int port_in(const sockaddr* address) {
+  return ntohs(address->sa_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6*>(address)->sin6_port
+                                              : reinterpret_cast<const sockaddr_in*>(address)->sin_port);
+}
+
+}  // namespace
+
+base::Descriptor socket_at(int type, const sockaddr* address, socklen_t length, int waiting) {
+  base::Descriptor socket(::socket(address->sa_family, type | SOCK_CLOEXEC, 0));
+  if (!socket) return socket;
+  const int on = 1, off = 0;
+  // Not with a free port: two processes could then get the same one, and the second could not listen.
+  if (port_in(address) != 0) ::setsockopt(socket.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (address->sa_family == AF_INET6) ::setsockopt(socket.number(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  const bool listens = (type & ~SOCK_NONBLOCK) == SOCK_STREAM;
+  if (::bind(socket.number(), address, length) == 0 && (!listens || ::listen(socket.number(), waiting) == 0))
+    return socket;
+  const int code = errno;
+  socket.close();
+  errno = code;
+  return socket;
+}
+
+base::Descriptor socket_at(int type, const std::string& address, int port, int waiting) {
+  addrinfo hints{}, *found = nullptr;
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV;
+  if (::getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) {
+    errno = EADDRNOTAVAIL;
+    return {};
+  }
+  const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> list(found, &::freeaddrinfo);
+  return socket_at(type, found->ai_addr, found->ai_addrlen, waiting);
+}
+
+base::Descriptor socket_at_every_network(int type, int port, int waiting) {
+  base::Descriptor both = socket_at(type, "::", port, waiting);
+  if (both || errno == EADDRINUSE) return both;
+  return socket_at(type, "0.0.0.0", port, waiting);
+}
+
+int port_of(int socket) {
+  sockaddr_storage bound{};
+  socklen_t length = sizeof bound;
+  ::getsockname(socket, reinterpret_cast<sockaddr*>(&bound), &length);
+  return port_in(reinterpret_cast<const sockaddr*>(&bound));
+}
+
+}  // namespace troika::host
