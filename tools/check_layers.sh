@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks the rules about includes (ARCHITECTURE.md, "Modules on layers"):
+# Checks the rules about includes (ARCHITECTURE.md, "Modules"):
 #   - a module includes only modules on lower layers, and itself;
 #   - libtorch is the judge in tests: nothing else includes its headers;
 #   - no two files include each other, directly or through others;
