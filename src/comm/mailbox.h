@@ -59,7 +59,7 @@ class Bell {
 class Mailboxes {
  public:
   static constexpr int most_ranks = 256;  // of a host; what nobody uses takes no memory
-  // Of this process.
+  // The mailboxes of this process.
   Mailboxes();
   // Those of another process. PeerError when they cannot be mapped, or that process's memory cannot be read.
   static Mailboxes of(const std::string& card);

@@ -55,7 +55,7 @@ class TcpListener : public TcpLoop::Watched, public std::enable_shared_from_this
   int listener_ = -1, port_ = 0;
   TcpLoop* loop_ = nullptr;
   TcpLoop::Id id_ = 0;
-  // Of the loop's thread.
+  // Used by the loop's thread alone.
   double accepts_again_at_ = 0;  // 0: it accepts
   std::size_t guests_ = 0;       // whose greeting is not done
 

@@ -33,7 +33,7 @@ struct AdapterSize {
 // ConfigError for a pattern that wrong_patterns refuses.
 AdapterSize adapter_size(const LoraSettings& lora, const AdaptedModule& module);
 
-// Of the adapters that no pattern names.
+// The size of adapters that no pattern names.
 AdapterSize usual_size(const LoraSettings& lora);
 
 // What is wrong with lora.rank_pattern and lora.alpha_pattern in a model of so many layers: what is no NAME:NUMBER, a name

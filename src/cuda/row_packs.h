@@ -12,7 +12,7 @@ inline constexpr int row_pack_threads = 128;
 
 template <int n>
 struct RowPack {
-  // Of a block's thread. `i` may be D or more: then there is none.
+  // The pack of a block's thread. `i` may be D or more: then there is none.
   template <class Block>
   TROIKA_DEVICE RowPack(const Block& block, std::int64_t D)
       : row(block.index() / blocks_of_row(D)),

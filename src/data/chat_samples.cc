@@ -180,8 +180,8 @@ void ChatTemplate::find_left_out_of_answer(const Answer& answer, const ordered_j
     findings->add(Findings::left_out, "reasoning_content");
 }
 
-// Of the tools and of the messages that are no answers. A long text is looked for as it is, the others by what stands in their
-// place in a second rendering.
+// Looks for the tools and for messages that are not answers: for a long text itself, for others by what stands for them
+// in a second rendering.
 void ChatTemplate::find_left_out(const std::string& text, const ordered_json& context, Findings* findings) const {
   static constexpr std::size_t long_text = 16;
   ordered_json other = context;

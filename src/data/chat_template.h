@@ -71,7 +71,7 @@ class ChatTemplate {
   // What a template is given.
   nlohmann::ordered_json context_of(nlohmann::ordered_json messages, const nlohmann::ordered_json& tools) const;
   std::string render_context(nlohmann::ordered_json* context, End end, const std::tm& now) const;
-  // Of the last message of `context`, which is taken off it.
+  // Removes the last message of `context` and returns its answer.
   Answer take_answer(nlohmann::ordered_json* context) const;
   // Where in `text`, the rendering of `context`, the content of that message ends; 0: nowhere.
   std::size_t end_of_question(const std::string& text, nlohmann::ordered_json context, std::size_t question,

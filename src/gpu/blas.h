@@ -22,7 +22,7 @@ struct BlasApi;  // the library's functions
 std::shared_ptr<const BlasApi> load_blas(const std::string& library);
 std::string blas_version(const BlasApi& api);  // "12.9.1"
 
-// Of one device, whose context the calling thread has. Any thread, one at a time.
+// cuBLASLt on one device, whose context the calling thread has. Any thread, one at a time.
 class Blas {
  public:
   // `workspace`: memory of the device, used in the order of the stream.

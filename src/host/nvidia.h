@@ -18,8 +18,8 @@ std::optional<int> nvidia_driver_version();
 // not tell: WSL and Jetson have no file for each device.
 std::optional<int> nvidia_devices(const std::optional<std::string>& visible = std::nullopt);
 
-// Of `count` devices. Entries are numbers or ids that begin with GPU- or MIG-; as CUDA does, those from the first number
-// on that is no device are left out.
+// How many of `count` devices are visible. Entries are numbers or ids that begin with GPU- or MIG-; like CUDA, this
+// leaves out the first number that is not a device and all entries behind it.
 int visible_devices(int count, const std::string& visible);
 
 // The same below other roots, for tests: `proc` in place of /proc, `dev` of /dev.

@@ -17,7 +17,7 @@ namespace troika::inference {
 
 double perplexity_of(double loss);
 
-// Of one source among several.
+// The loss on one source among several.
 struct SourceLoss {
   std::string name;
   double loss = 0;  // mean over its positions with a target; not a number where it has none

@@ -24,7 +24,7 @@ struct DropoutRows {
 tensor::Tensor dropout(const tensor::Tensor& x_MI, const base::Philox& random, const DropoutRows& rows,
                    std::int64_t first_column, double share);
 
-// Of 16 random bits: what is below `threshold` is dropped, what is not is multiplied with `kept`.
+// Compares 16 random bits: below `threshold` an element is dropped, else multiplied by `kept`.
 struct DropoutShare {
   std::uint32_t threshold = 0;
   float kept = 1;

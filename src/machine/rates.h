@@ -17,7 +17,7 @@ struct ProductRate {
   double flops_per_second = 0, bytes_per_second = 0;  // 0: not known or not there
 };
 
-// Of one rank. Seconds of an operation are
+// The rates of one rank. Seconds of an operation are
 //   products               call_seconds + flops / flops_per_second + bytes / bytes_per_second of the precision
 //   attention              call_seconds + flops / (attention_share x flops_per_second) + bytes / between_bytes_per_second;
 //                          the scores' bytes with them where they go through memory

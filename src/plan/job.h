@@ -31,8 +31,8 @@ struct DataFacts {
 // Apart if those of either are; `valid` may be null. Then every stage has to know where documents begin.
 data::Documents documents_of(const data::Samples& samples, const data::Samples* valid);
 
-// Of a model without data: model.vocab, or else the size of data.tokenizer, rounded up to a multiple of 64. Errors as
-// tokenizer::open_tokenizer's.
+// The vocabulary of a model without data: model.vocab, or else the size of data.tokenizer, rounded up to a multiple of
+// 64. Errors as tokenizer::open_tokenizer's.
 std::int64_t vocabulary_of(const config::Settings& settings);
 
 struct Job {
@@ -73,7 +73,7 @@ shape::Addition addition_of(config::Reproducible promise);
 // ConfigError for what does not fit together: a vocabulary smaller than the tokenizer's, more ranks than it has rows,
 // more warm-up than steps.
 Job training_job(const config::Resolved& resolved, const DataFacts& data);
-// Of an evaluation alone, without optimizer and gradients; recomputation and offload are ignored.
+// The job of an evaluation alone, without optimizer and gradients; recomputation and offload are ignored.
 Job evaluation_job(const config::Resolved& resolved, const DataFacts& data);
 
 }  // namespace troika::plan

@@ -39,11 +39,11 @@ class FolderLock {
   bool take(const LockHolder& me);
   void release();
 
-  // Of one that is held: why its file system keeps no locks; "" where it does.
+  // Why the file system of a held lock keeps no locks; "" if it does.
   std::string missing_locks() const;
 
-  // Of one that is held, with `me` in it: whether the file of that name is still this one and says so. One that was removed is
-  // taken again.
+  // For a held lock with `me` in it: whether the file of that name is still this one and names this process. A removed
+  // file is taken again.
   struct Look {
     std::optional<LockHolder> other;  // who has it, or had it meanwhile, instead; then it may be held no longer
     bool taken_again = false;

@@ -56,7 +56,7 @@ class RunReader {
   std::unique_ptr<Impl> impl_;
 };
 
-// Of the newest attempt of which there are samples: the last one of each rank.
+// The last sample of each rank in the newest attempt that has samples.
 std::map<int, Sample> newest(const RunReader& run);
 
 }  // namespace troika::records

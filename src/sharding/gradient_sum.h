@@ -57,9 +57,9 @@ class GradientSum {
   void include_other(comm::Channel& stages, int peer, std::uint32_t send_tag, std::uint32_t recv_tag,
                      const OnWait& on_wait);
 
-  // Of what this rank has shared out since begin_step, by part of the plan. Needs Bits::summed.
+  // Sums of bits that this rank has distributed since begin_step, by part of the plan. Needs Bits::summed.
   const std::vector<std::uint32_t>& shared_bits() const { return shared_bits_; }
-  // Of the complete sum in this rank's range, by part of the plan.
+  // Sums of bits of the complete sum in this rank's range, by part of the plan.
   std::vector<std::uint32_t> sum_bits() const;
   bool same_in_every_order() const { return shape_.addition == shape::Addition::integers; }
 

@@ -23,8 +23,8 @@ struct Piece {
 
 class Ring {
  public:
-  // Of two classes (comm::message_class), because a rank posts the receive of the next keys before that of the gradients that its
-  // neighbour sends first.
+  // Tags of two classes (comm::message_class), because a rank posts the receive of the next keys before that of the
+  // gradients that its neighbour sends first.
   static constexpr std::uint32_t keys_tag = 1, gradients_tag = 2 | 1u << 29;
 
   using OnWait = sharding::OnWait;

@@ -84,7 +84,7 @@ class Accelerator {
   }
   // Why attend() and attend_backward() will not do attention of these sizes and types; empty: they will.
   virtual base::Text attention_lacks(const AttentionOperands& of) = 0;
-  // Of attend_backward, from now on.
+  // Sets whether attend_backward is repeatable, from now on.
   virtual void set_repeatable(Repeatable /*repeatable*/) {}
 
   // From now on products of the kinds in `choices` take the algorithms there, all others what the library recommends. Returns

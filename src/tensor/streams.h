@@ -73,9 +73,9 @@ class Streams {
   virtual void* handle(Lane lane) = 0;
 };
 
-// Of a device that does everything at once.
+// Streams of a device that executes everything at once.
 std::unique_ptr<Streams> make_host_streams();
-// Of the device: host streams of a CPU.
+// Streams of the device: host streams for a CPU.
 std::unique_ptr<Streams> make_streams(const Device& device);
 
 // The tensors in host memory, with what the compute lane has written to them by now: the one place where a rank waits

@@ -79,7 +79,7 @@ class Tensor {
   Tensor t() const { return transpose(0, 1); }  // of a matrix
   Tensor unsqueeze(int dim) const;              // with a dimension of size 1 there
   Tensor squeeze(int dim) const;                // without it
-  // Of the same elements in the same order; one size may be -1. BugError where the strides do not allow it.
+  // The same elements in the same order; one size may be -1. BugError where the strides do not allow it.
   Tensor view(const Sizes& sizes) const;
   // The same bytes. Of a narrower dtype the last dimension, which must be contiguous, has more elements.
   Tensor bits_as(Dtype dtype) const;
@@ -121,7 +121,7 @@ Tensor empty_like(const Tensor& like);  // same sizes and type
 // first, first + step, ...
 Tensor range(std::int64_t count, const TensorType& type, double first = 0, double step = 1);
 
-// Of one dimension, on the host.
+// A tensor of one dimension, on the host.
 template <class T>
 Tensor of(const T* values, std::int64_t count);
 template <class T>

@@ -23,7 +23,7 @@ struct Merger::Window {
   std::array<std::uint8_t, wide_window_symbols> places;     // of the first symbol of each
   std::array<std::int32_t, wide_window_symbols + 4> ranks;  // of its merge with the next, or no_rank
 
-  // Of all ranks; behind the last one stand three more that are none.
+  // The lowest of all ranks; behind the last one are three `no_rank`.
   std::int32_t lowest_rank() const {
     std::array<std::int32_t, 4> lowest{no_rank, no_rank, no_rank, no_rank};
     for (std::size_t i = 0; i < count; i += 4) {

@@ -19,7 +19,7 @@ class ModelSource {
  public:
   virtual ~ModelSource() = default;
 
-  // Of the source alone: sizes and formulas, `path` set.
+  // The source's own settings: sizes and formulas, `path` set.
   virtual const config::ModelSettings& model() const = 0;
   // What open_tokenizer takes; "" when the source does not say.
   virtual std::string tokenizer() const = 0;

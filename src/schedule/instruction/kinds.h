@@ -233,11 +233,11 @@ constexpr bool uses_parameters(Kind kind) {
   return is_computation(kind) && waits_for(kind, Kind::gather_params) != Scope::nothing;
 }
 
-// Of a message: the stage of the other end is this much further on.
+// How much further on the stage at the other end of a message is.
 constexpr int stage_offset(Kind kind) {
   return traits(kind).peers == Peers::next_stage ? 1 : traits(kind).peers == Peers::previous_stage ? -1 : 0;
 }
-// Of a message: the kind of the other end.
+// The kind at the other end of a message.
 constexpr Kind partner(Kind message) {
   for (const Traits& other : kinds) {
     const bool ends = is_message(message) && is_message(other.kind) && other.role != traits(message).role;
