@@ -1,12 +1,12 @@
-// Checkpoints: tensors by name and global index, written by every rank in parts, complete only when the manifest
-// stands. Format: docs/formats/checkpoint.md. A folder `step-00000100/` holds
+// Checkpoints: tensors by name and global index, written by every rank in parts, complete once the manifest
+// is written. Format: docs/formats/checkpoint.md. A folder `step-00000100/` holds
 //   model/model-SSSSS-of-NNNNN.safetensors    (Hugging Face names)
 //   model/config.json, model/model.safetensors.index.json, model/tokenizer.json, ...   (on every disk)
 //   state/state-SSSSS-of-NNNNN.safetensors    (adam_m.NAME, adam_v.NAME)
 //   manifest.json                             (on every disk; on world rank 0's last of all files, then on the others)
 // Disks may be shared or not: every rank writes its own part under its own root; the manifest lists every part with
-// host, size and xxHash; ranks exchange what they miss over the channel when loading. Nothing that is read ever
-// executes.
+// host, size and xxHash; ranks exchange what they miss over the channel when loading. Reading never executes
+// anything.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Where the second copy of each rank's parts lies: on another disk, so that the folder of any one host may be lost.
+// The second copy of each rank's parts: on another disk, so that the folder of any one host may be lost.
 #pragma once
 
 #include <string>

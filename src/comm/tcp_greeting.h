@@ -1,9 +1,9 @@
-// How two ranks of a launch know each other on a new connection, before the first message of a group.
+// How two ranks of a launch authenticate each other on a new connection, before the first message of a group.
 //
-// Both sides send eight bytes and a nonce. Then the one that connects says who calls whom for which group (u32 length and text,
-// u32 from, u32 to; little-endian) with a proof of 32 bytes, and the other answers with its own, which says that it takes the
-// call. Proofs are rendezvous::proof of the key over both nonces and the call: the key is the launch's secret, or where it has
-// none its id. A stranger is told nothing and closed, at once or after some seconds of silence.
+// Both sides send eight bytes and a nonce. Then the connecting side sends caller, callee and group (u32 length and
+// text, u32 from, u32 to; little-endian) with a proof of 32 bytes, and the other answers with its own, which accepts
+// the call. Proofs are rendezvous::proof of the key over both nonces and the call: the key is the launch's secret, or
+// where it has none its id. Any other connection is closed without an answer, at once or after some seconds of silence.
 #pragma once
 
 #include <condition_variable>

@@ -1,4 +1,5 @@
-// Rank and scale of each adapter: those of lora.rank and lora.alpha, or what a pattern says of its projection.
+// Rank and scale of each adapter: those of lora.rank and lora.alpha, or those of the pattern that matches its
+// projection.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Settings that are one word of a closed list: an enum each. Its words stand once, below it, in the order of the
-// enumerators; parsing, printing, help, documentation and the agreement between ranks take them from there. A new value
+// Settings that are one word of a closed list: an enum each. The list of its words is below it, in the order of the
+// enumerators; parsing, printing, help, documentation and the agreement between ranks use that list. A new value
 // is an enumerator and its word.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The settings of a run as plain values, before and after resolution, and the rows that describe them: in config/settings,
-// a file for each topic. Defaults stand there and nowhere else.
+// a file for each topic. Only these files have defaults.
 #pragma once
 
 #include "config/choices.h"

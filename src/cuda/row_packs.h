@@ -1,4 +1,4 @@
-// Element-wise work over M rows of D elements, rows of which may stand apart: a block has 128 packs of n elements of
+// Element-wise work over M rows of D elements, with a stride between rows: a block has 128 packs of n elements of
 // one row.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Opens what data.train and data.valid name, by what is in it.
+// Opens the sources that data.train and data.valid name, each by its content.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What the records of a source look like: which keys hold what, and which words name the roles.
+// The format of a source's records: the meaning of their keys, and the words for the roles.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

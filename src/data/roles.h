@@ -1,4 +1,4 @@
-// Who says a message.
+// The roles of messages.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Samples of one length, by number: what a run trains on.
+// The samples that a run trains on: all of one length, addressed by index.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// NVIDIA devices of this machine as Linux shows them, without CUDA: for those that refuse before CUDA is loaded.
+// NVIDIA devices of this machine as Linux shows them, without CUDA: for code that refuses a run before it loads CUDA.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// What lies nearest to each NVIDIA device of this machine, as Linux shows it, without CUDA: the cores of its memory node, and
-// the network devices on the same branch of the PCI tree.
+// The neighbours of each NVIDIA device of this machine, as Linux shows them, without CUDA: the cores of its memory
+// node, and the network devices on the same branch of the PCI tree.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// Rows of logits and their cross-entropy with one column each. Shapes: M rows, v columns; a row is contiguous, rows may stand
-// further apart than v. fp32 where nothing else is said.
+// Rows of logits and their cross-entropy with one column each. Shapes: M rows, v columns; a row is contiguous, the
+// stride between rows may exceed v. fp32 unless stated.
 #pragma once
 
 #include "tensor/tensor.h"

@@ -1,6 +1,6 @@
 // Dropout whose mask is a function of what an element is, not of where or when it is computed: every layout and every
 // recomputation draws the same. N. Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from
-// Overfitting", 2014 (here inverted: what is kept is divided by the share that is).
+// Overfitting", 2014 (here inverted: kept elements are divided by the kept fraction).
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Accelerators by name: numbers of their makers' data sheets, and what others measured.
+// Accelerators by name: numbers from data sheets, and published measurements.
 #pragma once
 
 #include <optional>

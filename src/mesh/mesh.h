@@ -1,4 +1,4 @@
-// The axes of a run and who stands where. No messages here.
+// The axes of a run and the coordinates of its ranks. No messages here.
 // World order: tp fastest, then cp, then dp, pp slowest, so that neighbours in tp share a host first.
 #pragma once
 

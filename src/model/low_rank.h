@@ -1,8 +1,8 @@
-// The adapters beside one projection of a block: y += scale * dropout(x) A^T B^T, each with a rank and scale of its own. q, k and v, or gate and up, are rows of
-// one projection and read one x, so their A stand one above the other and one B has their rows, each in the columns of its
-// own A; x is dropped alike for all of them.
-// Shapes: M rows, I inputs and O outputs of the projection on this rank, R all adapters' ranks together, W = elements().
-// Dtypes as in kernels/cpu_operands.h; gradients fp32.
+// The adapters beside one projection of a block: y += scale * dropout(x) A^T B^T, each with its own rank and scale. q,
+// k and v, or gate and up, are rows of one projection and read one x, so their A are stacked and one B has their rows,
+// each in the columns of its own A; dropout of x is the same for all of them. Shapes: M rows, I inputs and O outputs of
+// the projection on this rank, R all adapters' ranks together, W = elements(). Dtypes as in kernels/cpu_operands.h;
+// gradients fp32.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Where this rank's rows stand in their sequences.
+// The positions of this rank's rows in their sequences.
 #pragma once
 
 #include <cstdint>

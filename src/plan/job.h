@@ -1,5 +1,5 @@
-// A run in numbers: its settings with what the data decides written in, and what each rank is in it. Everything here
-// follows from settings, world size and data, alike on every rank and before any message.
+// A run in numbers: its settings, completed by facts about the data, and the role of each rank. Everything here follows
+// from settings, world size and data, is equal on every rank, and is known before any message.
 #pragma once
 
 #include <cstdint>

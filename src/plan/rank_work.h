@@ -1,4 +1,4 @@
-// What a plan gives a rank to compute.
+// The amount of computing that a plan gives a rank.
 #pragma once
 
 #include "plan/plan.h"

@@ -1,4 +1,4 @@
-// From stages to what the builder of step programs reads.
+// Converts stages to the input of the builder of step programs.
 #pragma once
 
 #include "plan/stages.h"

@@ -1,5 +1,5 @@
-// A run as its folder tells it, read again and again while it grows: for those who watch and for those who ask afterwards. Only
-// reads, so that whoever reads can never disturb a run.
+// Reads a run's folder, repeatedly while it grows, for companions that watch a run or explain it afterwards. It never
+// writes, so that it cannot disturb a run.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// RUN/state.json: what the run is, who takes part and where, and how far its life has come. Format: docs/formats/records.md.
+// RUN/state.json: the run, its ranks and their hosts, and its progress. Format: docs/formats/records.md.
 #pragma once
 
 #include <cstdint>

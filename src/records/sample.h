@@ -1,4 +1,4 @@
-// What a rank says of itself every few seconds, one JSON object a line in RUN/records/rank-00000.jsonl. Format:
+// The status that a rank writes every few seconds, one JSON object a line in RUN/records/rank-00000.jsonl. Format:
 // docs/formats/records.md.
 #pragma once
 

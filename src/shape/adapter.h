@@ -1,4 +1,4 @@
-// Low-rank adapters: beside a frozen projection y = x W^T stands y += scale dropout(x) A^T B^T, of which A [rank, I] and
+// Low-rank adapters: a frozen projection y = x W^T gets y += scale dropout(x) A^T B^T, of which A [rank, I] and
 // B [O, rank] are trained; each has its own rank and scale (config/adapter_sizes.h) (E. Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", 2021).
 #pragma once
 

@@ -1,5 +1,5 @@
-// One call's way round the ring of a context-parallel group (context_group.h): who holds which positions, which keys visit
-// in which step, and the messages between the steps.
+// One pass round the ring of a context-parallel group (context_group.h): the positions of each rank, the keys that
+// visit in each step, and the messages between the steps.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// What tensors and kernels ask of devices that are not the host. A back end implements it (module gpu does for NVIDIA's).
-// Everything is queued on the compute lane (tensor/streams.h) of the tensors' device, unless said; kernels and operations
-// on one device may be asked for by any thread.
+// The interface of tensors and kernels to a device other than the host. A back end implements it (module gpu for
+// NVIDIA's). Unless stated, work is queued on the compute lane (tensor/streams.h) of the tensors' device; any thread
+// may queue kernels and operations on a device.
 #pragma once
 
 #include <cstddef>

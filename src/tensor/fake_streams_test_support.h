@@ -3,7 +3,7 @@
 //
 // Work of the compute lane is what the rank's thread does, at once. Work of other lanes is done late, between lanes in
 // a drawn order, and only when somebody waits for something: the compute lane for an event (then the rank's thread
-// stands until it has passed), or the host, which polls one. Whoever waits moves the lanes of all devices of the
+// blocks until it has passed), or the host, which polls one. Whoever waits moves the lanes of all devices of the
 // machine on, as devices do while their hosts are busy elsewhere.
 //
 // Work must be ordered behind the compute lane: since the lane's last recorded event it must have waited for an event

@@ -1,4 +1,4 @@
-// What a GPU is and has: by what its libraries choose their code and cut their sums, and its free memory.
+// Properties of a GPU: those by which its libraries choose code and split sums, and its free memory.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-// The queues of work of one rank's device. What the rank's thread asks of a GPU is done later: in each lane in the
-// order in which it was asked for, between lanes in no order, unless an event says so. On a CPU all is done when the
-// call returns.
+// The queues of work of one rank's device. A GPU executes what the rank's thread queues later: in order within a
+// lane, in no order between lanes unless an event sets one. On a CPU everything is done when the call returns.
 #pragma once
 
 #include <functional>

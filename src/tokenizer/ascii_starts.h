@@ -1,5 +1,5 @@
 // Where the known patterns start a piece in ASCII text, found for 64 characters at a time: each class of characters is a mask
-// of bits, and what a pattern says of a character and its neighbours is an operation on masks.
+// of bits, and a pattern's condition on a character and its neighbours is an operation on masks.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// What a checkpoint says of its run besides tensors, and the files that belong to it.
+// A checkpoint's metadata about its run, and the files that belong to it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Every byte of the copies of a model folder, compared between the disks they lie on.
+// Compares every byte of the copies of a model folder on different disks.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// Where the weights of a model come from: a Hugging Face model folder, what a run of ours has left, or an adapter
-// beside one of these.
+// The source of a model's weights: a Hugging Face model folder, a run's folder, or an adapter beside one of these.
 #pragma once
 
 #include <cstdint>

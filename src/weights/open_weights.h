@@ -1,4 +1,4 @@
-// What stands at a path: a whole model or an adapter, and what an adapter stands on.
+// Opens the weights at a path: a whole model, or an adapter with its base.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What an adapter on disk says of itself as settings, read without its tensors.
+// The settings of an adapter on disk, read without its tensors.
 #pragma once
 
 #include <cstdint>

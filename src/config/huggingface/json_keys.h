@@ -1,5 +1,5 @@
-// Values of a JSON object from outside: each read is checked, what is wrong is collected as sentences, and the fallback
-// is taken, so that all problems are told at once. null counts as absent.
+// Values of a JSON object from outside: each read is checked; an invalid value adds a sentence to the list of
+// problems and the fallback is returned, so that all problems are reported at once. null counts as absent.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Where the model that a path means lies: a model folder, an adapter's base, a checkpoint's or a run's model.
+// The folder of the model that a path means: a model folder, an adapter's base, a checkpoint's or a run's model.
 #pragma once
 
 #include <string>

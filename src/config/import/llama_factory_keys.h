@@ -1,5 +1,5 @@
 // The vocabulary of LLaMA-Factory's YAML files (its model, data and fine-tuning arguments, and the training arguments
-// of transformers), and what becomes of each key. docs/llama-factory.md is printed from it.
+// of transformers), and the meaning of each key here. docs/llama-factory.md is printed from it.
 #pragma once
 
 #include <string>

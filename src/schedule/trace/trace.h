@@ -1,4 +1,4 @@
-// What happened when on each rank: written alike by the simulator and by a real run.
+// What happened when on each rank: written by the simulator and by real runs in one form.
 #pragma once
 
 #include <optional>
