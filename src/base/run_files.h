@@ -27,7 +27,7 @@ class RunFile {
   // Nothing where there is no such file.
   static std::optional<RunFile> open(const std::string& folder, const std::string& name);
   static std::optional<RunFile> open(const std::string& path);  // of a file right in the run's folder
-  // Takes over an open descriptor; nothing where it is none of a regular file.
+  // Takes over an open descriptor; nothing if it is not a regular file.
   static std::optional<RunFile> of(int descriptor);
 
   // As it was when it was opened.

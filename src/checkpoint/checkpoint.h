@@ -51,12 +51,12 @@ struct SaveRequest {
   std::vector<ModelFile> model_files;  // of the first rank of each disk; others may leave them out
   std::int64_t keep = 2;               // complete checkpoints kept, older ones are removed after the manifest stands
   std::vector<std::int64_t> protect = {};  // steps that are kept besides
-  Copies copies = {};                      // alike on all ranks
+  Copies copies = {};                      // equal on all ranks
   // Where this rank writes the second copy of another's parts: the same slices as that one's.
   std::vector<Slice> weights_again = {}, state_again = {};
 };
 
-// What a save has to say to people, alike on all ranks: second copies that could not be made, disks without room for the
+// What a save has to say to people, equal on all ranks: second copies that could not be made, disks without room for the
 // next one.
 struct Saved {
   std::vector<std::string> remarks;

@@ -48,7 +48,7 @@ std::string pattern_of(const std::vector<std::pair<AdaptedModule, double>>& valu
 // The pattern as names with their numbers.
 std::vector<std::pair<std::string, double>> entries_of(const std::string& pattern);
 
-// Both patterns with the names of pattern_of, and lora.alpha as a number: alike for settings whose adapters are alike.
+// Both patterns with the names of pattern_of, and lora.alpha as a number: alike for settings whose adapters are equal.
 LoraSettings with_plain_sizes(LoraSettings lora, std::int64_t layers);
 
 }  // namespace troika::config

@@ -41,7 +41,7 @@ constexpr Words<3> words_of(LossOn) { return {"answers", "last_answer", "all"}; 
 enum class TooLong { cut, drop, error };
 constexpr Words<3> words_of(TooLong) { return {"cut", "drop", "error"}; }
 
-// data.control_tokens: a control token of the tokenizer that stands in the text of a message.
+// data.control_tokens: a control token of the tokenizer that is in the text of a message.
 enum class ControlTokens { keep, text, refuse };
 constexpr Words<3> words_of(ControlTokens) { return {"keep", "text", "refuse"}; }
 

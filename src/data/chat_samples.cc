@@ -113,7 +113,7 @@ static bool says_nothing(const ordered_json& message) {
          !message.contains("tool_calls");
 }
 
-// What an assistant wrote without what it thought: <think>...</think>, what stands before a </think> that nothing opens, where a
+// What an assistant wrote without what it thought: <think>...</think>, what is before a </think> that nothing opens, where a
 // prompt has opened it, and all of a text that only begins to think.
 static std::string without_thinking(const std::string& content) {
   static const std::string open = "<think>", close = "</think>", space = " \t\r\n";

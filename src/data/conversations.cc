@@ -54,7 +54,7 @@ Json message_by(const char* role, const std::string& content) { return {{"role",
       base::say(object.contains(key) ? conversation_texts.is_null : base::file_texts.missing, origin, name));
 }
 
-// Where pictures stand in the text of other programs' records; no tag of HTML.
+// Where pictures are in the text of other programs' records; no tag of HTML.
 void refuse_picture_in(const std::string& text, const std::string& name, base::Origin origin) {
   if (text.find("<image>") != std::string::npos)
     throw base::DataError(base::say(conversation_texts.picture_in_text, origin, name));

@@ -31,13 +31,13 @@ class Samples {
   virtual std::string fingerprint() const = 0;
 };
 
-// The samples of one source among those of several that stand one after the other.
+// The samples of one source among those of several that follow each other.
 struct SourcePart {
   std::string name;  // short, of no other
   std::int64_t samples = 0;
 };
 
-// Which sample stands at which place of the endless training stream. A place is a global sample index: it counts rows
+// Which sample is at which place of the endless training stream. A place is a global sample index: it counts rows
 // over all steps and ranks, so it says where the data are after any step in any layout.
 struct SampleId {
   std::uint64_t epoch = 0;

@@ -13,7 +13,7 @@
 
 namespace troika::gpu {
 
-// By preference; their functions used here are alike.
+// By preference; their functions used here are equal.
 inline const std::vector<std::string> blas_libraries = {"libcublasLt.so.13", "libcublasLt.so.12"};
 inline constexpr std::size_t least_blas = 120400;  // cublasLtGetVersion: 12.4.0
 

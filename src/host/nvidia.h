@@ -8,10 +8,10 @@ namespace troika::host {
 
 enum class NvidiaDriver { absent, loaded };
 
-// Also loaded where a driver of WSL or Jetson stands in /dev.
+// Also loaded where a driver of WSL or Jetson is in /dev.
 NvidiaDriver nvidia_driver();
 
-// 535 of its version 535.104.05. Nothing where the machine does not tell, as WSL and Jetson.
+// 535 of its version 535.104.05. Nothing if the machine does not report it, as WSL and Jetson.
 std::optional<int> nvidia_driver_version();
 
 // How many devices a process with this CUDA_VISIBLE_DEVICES (nothing: it is not set) finds. Nothing where the machine does

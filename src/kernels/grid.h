@@ -12,7 +12,7 @@
 namespace troika::kernels {
 
 // The bits of the largest magnitude among floats (without sign, as an integer): they are ordered as the numbers are, and
-// those of infinity and NaN stand above all.
+// those of infinity and NaN are above all.
 using MagnitudeBits = std::uint32_t;
 inline constexpr MagnitudeBits infinity_bits = 0x7f800000;
 

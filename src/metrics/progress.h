@@ -54,7 +54,7 @@ class BarLine {
  public:
   explicit BarLine(std::FILE* out) : out_(out) {}
 
-  void draw(const ProgressText& text);  // over what stands there
+  void draw(const ProgressText& text);  // over what is there
   void print(const std::string& line);  // a line of other text; the bar, if there is one, is drawn again below it
   void end();                           // ends a drawn bar with a newline
   bool drawn() const { return columns_ > 0; }

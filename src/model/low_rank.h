@@ -46,7 +46,7 @@ class LowRank {
   };
   tensor::Tensor a(const tensor::Tensor& flat) const;                        // [R, I]
   tensor::Tensor b(const tensor::Tensor& flat, std::size_t part) const;      // [rows, rank]
-  tensor::Tensor block(const tensor::Tensor& b_OR, std::size_t part) const;  // where that stands in the B of all parts
+  tensor::Tensor block(const tensor::Tensor& b_OR, std::size_t part) const;  // where that is in the B of all parts
   tensor::Tensor all_b(const tensor::Tensor& flat) const;                    // [O, R]
   tensor::Tensor rank_columns(const tensor::Tensor& x_MR, std::size_t part) const;    // of a part
   tensor::Tensor output_columns(const tensor::Tensor& x_MO, std::size_t part) const;

@@ -16,7 +16,7 @@ struct LockHolder {
   std::string host;
   std::int64_t pid = 0, process_start = 0;  // the latter in the kernel's ticks: tells apart who has had this pid
   std::int64_t since = 0;                   // seconds since 1970
-  std::string run;                          // alike in all processes of one run; "": of a launcher
+  std::string run;                          // equal in all processes of one run; "": of a launcher
   std::string launch;                       // rendezvous::Identity::launch; "": of none of ours, or not known
 
   bool is_of(const std::string& other_launch) const { return !launch.empty() && launch == other_launch; }

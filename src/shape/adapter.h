@@ -12,7 +12,7 @@ namespace troika::shape {
 
 inline bool has_adapters(const config::LoraSettings& lora) { return lora.rank > 0; }
 
-// The projections of a block that adapters may stand beside, and which of them a target (q_proj) is a part of.
+// The projections of a block that adapters may be beside, and which of them a target (q_proj) is a part of.
 enum class FusedProjection { queries_keys_values, attention_output, feed_forward_input, feed_forward_output };
 FusedProjection fused_projection_of(config::Projection target);
 

@@ -27,7 +27,7 @@ namespace troika::sharding {
 // thread. BugError when calls come out of order.
 class GradientSum {
  public:
-  // Told when the rank stood still for the others, in base::monotonic_seconds.
+  // Told when the rank waited for the others, in base::monotonic_seconds.
   using OnWait = sharding::OnWait;
 
   GradientSum(shape::ShardPlan plan, const shape::SumShape& shape, const tensor::Device& device, tensor::Ledger& ledger);
@@ -112,7 +112,7 @@ class GradientSum {
   bool reducing_ = false;
   std::optional<LeafExchange> leaf_exchange_;
   tensor::Tensor sending_;  // what the reduction at the end shares out in fp32; stays where it becomes the whole sum
-  tensor::Tensor range_;    // of all replicas' leaves, this rank's range: fp32 or integers, on all ranks alike
+  tensor::Tensor range_;    // of all replicas' leaves, this rank's range: fp32 or integers, equal on all ranks
   tensor::Tensor total_, whole_;
   std::vector<Incoming> incoming_;  // not packed
   std::vector<PackedReceive> packed_ranges_;

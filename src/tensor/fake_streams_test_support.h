@@ -28,7 +28,7 @@ std::shared_ptr<FakeMachine> make_fake_machine(std::uint64_t seed, double deadli
 // One device, for one rank's thread.
 class FakeStreams : public Streams {
  public:
-  // Where a device would stand still, the rank's thread stands, because it is the compute lane. There it calls `check`
+  // Where a device would wait, the rank's thread stands, because it is the compute lane. There it calls `check`
   // again and again, as a host that polls an event would; what that throws ends the wait.
   virtual void while_standing(std::function<void()> check) = 0;
 };

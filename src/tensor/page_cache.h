@@ -58,7 +58,7 @@ class PageCache {
 
 // Memory straight from the system: the pages are zero, and each costs its fault when it is first touched.
 
-// Blocks of large_page_bytes stand on one page where the system has such pages. small_unit_bytes is a multiple of every
+// Blocks of large_page_bytes are on one page where the system has such pages. small_unit_bytes is a multiple of every
 // other page size.
 constexpr std::size_t large_page_bytes = std::size_t{2} << 20, small_unit_bytes = std::size_t{64} << 10;
 

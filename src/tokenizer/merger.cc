@@ -73,7 +73,7 @@ Merger::Merged Merger::merge(std::string_view piece, Scratch* scratch, std::int3
   return {merged, at_once, lacking};
 }
 
-// At least two symbols that may all join. `ids` may stand before `symbols` in the same memory.
+// At least two symbols that may all join. `ids` may be before `symbols` in the same memory.
 std::int32_t* Merger::merge_stretch(const std::int32_t* symbols, std::size_t count, Scratch* scratch,
                                     std::int32_t* ids) const {
   if (count == 2) {

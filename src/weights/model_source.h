@@ -55,7 +55,7 @@ class ModelSource {
 // checkpoint step-N, a checkpoints folder or a run's folder (its newest complete checkpoint), whose parts may lie on
 // several hosts; or an adapter (adapter_source.h), which is added to its base while loading. `base`: the model beside
 // the adapter, anything that open_model takes; "": the one that the adapter names.
-// DataError when it is none of these, or when its weights are not what its config.json describes; ConfigError naming
+// DataError if it is not one of these, or when its weights are not what its config.json describes; ConfigError naming
 // the rank whose copy of a folder is missing or differs, when the base is not there, or when one is given and `path` is
 // no adapter.
 std::unique_ptr<ModelSource> open_model(const std::string& path, comm::Channel& world, const std::string& base = "");

@@ -15,7 +15,7 @@ namespace troika::config {
 // Refers to the object, which must outlive it.
 class JsonKeys {
  public:
-  // `where` stands before the keys in sentences: "rope_scaling." or "".
+  // `where` is before the keys in sentences: "rope_scaling." or "".
   JsonKeys(const nlohmann::json& object, std::string where, std::vector<base::Text>* problems);
 
   // nullptr when absent or null.

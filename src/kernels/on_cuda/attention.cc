@@ -28,7 +28,7 @@ struct HeadGroup {
   std::int64_t heads() const { return kv * of_each; }
 };
 
-// Query heads in the order of the key/value heads that they read, so that those of one stand together.
+// Query heads in the order of the key/value heads that they read, so that those of one are together.
 class HeadOrder {
  public:
   HeadOrder(const std::vector<std::int64_t>& kv_of_head, std::int64_t k) : order_(kv_of_head.size()) {

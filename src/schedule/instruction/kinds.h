@@ -12,7 +12,7 @@ namespace troika::schedule {
 // In brackets: without segment, all segments of the stage, forwards in order and backwards in reverse order.
 enum class Kind : std::uint8_t {
   load,           // m      read the microbatch's tokens (first and last stage need them, or all)
-  fwd,            // m.s[.g] keeps what backward needs, or only its input where a refwd m.s.g stands later
+  fwd,            // m.s[.g] keeps what backward needs, or only its input where a refwd m.s.g is later
   refwd,          // m.s[.g] forward again before the backward, for recomputation
   bwd,            // m.s[.g] both halves of backward at once
   bwd_input,      // m.s[.g] gradient of the input only
@@ -95,7 +95,7 @@ enum class Part : std::uint8_t {
   pipeline,            // between the first forward and the last backward
   reduction,           // of gradients
   summary,             // the exact sum over the world: ends the pipeline; every message has arrived then
-  update,              // may stand behind the summary
+  update,              // may be behind the summary
   pipeline_or_update,  // the pipeline in ZeRO 3, update in ZeRO 1 and 2
 };
 
