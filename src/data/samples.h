@@ -31,7 +31,7 @@ class Samples {
   virtual std::string fingerprint() const = 0;
 };
 
-// The samples of one source among those of several that follow each other.
+// The samples of one source among those of several that stand one after the other.
 struct SourcePart {
   std::string name;  // short, of no other
   std::int64_t samples = 0;

@@ -20,7 +20,7 @@ struct FreeAddresses {
   void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
 };
 
-// -1: errno gives the reason.
+// -1: errno says why.
 int bound_to(const addrinfo& at) {
   const int listener = ::socket(at.ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (listener < 0) return -1;

@@ -14,8 +14,9 @@
 
 namespace troika::kernels {
 
-// The rows of one chunk: enough to make adding to dw [v, D] cheap beside the GEMMs, at most twice as many logits as dw
-// has elements. shape::output_loss_chunk_rows is the same rule. Devices have cuda::logit_chunk_rows.
+// Of one chunk: enough rows to make adding to dw [v, D] cheap beside the GEMMs, at most twice as many logits as dw has
+// elements. shape::output_loss_chunk_rows is the same rule. Devices have
+// cuda::logit_chunk_rows.
 std::int64_t output_loss_chunk_rows(std::int64_t D);
 
 // Gradients of what: of a frozen projection, of its input alone.

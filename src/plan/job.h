@@ -31,8 +31,8 @@ struct DataFacts {
 // Apart if those of either are; `valid` may be null. Then every stage has to know where documents begin.
 data::Documents documents_of(const data::Samples& samples, const data::Samples* valid);
 
-// The vocabulary of a model without data: model.vocab, or else the size of data.tokenizer, rounded up to a multiple of
-// 64. Errors as tokenizer::open_tokenizer's.
+// Of a model without data: model.vocab, or else the size of data.tokenizer, rounded up to a multiple of 64. Errors as
+// tokenizer::open_tokenizer's.
 std::int64_t vocabulary_of(const config::Settings& settings);
 
 struct Job {

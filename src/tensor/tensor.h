@@ -79,7 +79,7 @@ class Tensor {
   Tensor t() const { return transpose(0, 1); }  // of a matrix
   Tensor unsqueeze(int dim) const;              // with a dimension of size 1 there
   Tensor squeeze(int dim) const;                // without it
-  // The same elements in the same order; one size may be -1. BugError where the strides do not allow it.
+  // Of the same elements in the same order; one size may be -1. BugError where the strides do not allow it.
   Tensor view(const Sizes& sizes) const;
   // The same bytes. Of a narrower dtype the last dimension, which must be contiguous, has more elements.
   Tensor bits_as(Dtype dtype) const;
