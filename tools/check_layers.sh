@@ -1,5 +1,5 @@
 #!/bin/sh
-# Checks the rules about includes (ARCHITECTURE.md, "Modules on layers"):
+# Checks the rules about includes (ARCHITECTURE.md, "Modules"):
 #   - a module includes only modules on lower layers, and itself;
 #   - a building includes only itself and those below it: numbers the ground, the engine and the companions both of these, so that
 #     no companion includes the engine, nor the engine a companion; commands include all;

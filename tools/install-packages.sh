@@ -2,7 +2,7 @@
 # Installs the Debian packages that building, running and testing need; does nothing when all are there.
 #   tools/install-packages.sh [build|test|cuda|release|arm64|clusters]
 #       test adds what only the tests use; cuda: what cuda-tools.sh needs; release: what portable.sh, release.sh and release-check.sh need; arm64: what compiling for and
-#       imitating arm64 needs; clusters: what slurm-proofs.sh and mpi-proofs.sh start
+#       imitating arm64 needs; clusters: what proofs/slurm.sh and proofs/mpi.sh start
 #   tools/install-packages.sh list MACHINE         prints what a build needs on a MACHINE as uname -m calls it, and GoogleTest
 set -eu
 kind=${1:-build}

@@ -3,7 +3,7 @@
 set -u
 root=$(cd "$(dirname "$0")/.." && pwd)
 left=0 count=0
-for patch in "$root"/tools/*-proofs/*.patch; do
+for patch in "$root"/tools/proofs/*/*.patch; do
   count=$((count + 1))
   patch -s --dry-run -d "$root" -p1 < "$patch" && continue
   echo "$patch does not fit the sources any more; make it again"

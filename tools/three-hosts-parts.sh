@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Three hosts in network namespaces, for the scripts that train on them (three-hosts.sh, sweep-proofs.sh).
+# Three hosts in network namespaces, for the scripts that train on them (three-hosts.sh and tools/proofs).
 # They source this file after they have set: root, bin (the folder with troika), rate (of every link, as tc has it), skew (by host, seconds
 # that CLOCK_MONOTONIC is ahead of this machine's), and before a run: model (flags of every training).
 #

@@ -1,4 +1,4 @@
-// node proofs.mjs PROGRAM step WATCHERS | runs FOLDER: the parts of tools/page-proofs.sh that need runs and pages.
+// node proofs.mjs PROGRAM step WATCHERS | runs FOLDER: what the page costs a run, and folders to look at by hand.
 //
 //   step WATCHERS  trains two ranks for some seconds while that many pages watch them (0: no server either), and prints "seconds X", the
 //                  mean time of a step

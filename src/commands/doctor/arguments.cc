@@ -24,7 +24,7 @@ config::FlagTable doctor_flags(DoctorArguments& a) {
       .range(1, 65535)
       .unset("29500 of several hosts, none of one");
   table.add("program", a.program, "Where troika is on the other hosts.").shown("FILE").unset("as here");
-  table.add("member", a.member, "How a doctor starts one on another host; it is not for people.")
+  table.add("member", a.member, "Internal: how a doctor starts one on another host.")
       .any_word()
       .shown("JSON")
       .unset("none");

@@ -1,4 +1,4 @@
-// What a launch looks at by itself while its ranks start.
+// The checks of a launch while its ranks start.
 #pragma once
 
 #include <future>
@@ -11,8 +11,8 @@
 
 namespace troika::commands {
 
-// Looks at this host from a thread of its own and says what would stop the run or slow it, a line each on standard error; nothing of a
-// healthy host. That takes well below a second; a disk that does not answer is not waited for. A fault of the check itself is nobody's matter.
+// Checks this host in a background thread and prints what would stop the run or slow it, a line each, to standard error; nothing for a
+// healthy host. That takes well below a second; it does not wait for a hung disk. Errors of the check itself are ignored.
 class LaunchCheck {
  public:
   // Whether ranks meet by the names of hosts, or by addresses alone.

@@ -35,7 +35,7 @@ void add_ssh_flags(config::FlagTable& table, LaunchFlags& f) {
   table.add("remote-folder", f.remote_folder, "The folder that the run starts in on those hosts.")
       .shown("DIR")
       .unset("as here");
-  table.add("orders-on-input", f.orders_on_input, "How --hosts starts a launcher on a host; it is not for people.")
+  table.add("orders-on-input", f.orders_on_input, "Internal: how --hosts starts a launcher on a host.")
       .alone();
 }
 

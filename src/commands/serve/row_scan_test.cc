@@ -53,7 +53,7 @@ TEST(RowScan, KeysMayStandInAnyOrderAndUnknownOnesArePassedOver) {
 }
 
 // The judge is the parser of the format: what it refuses is no row, and what it takes has its numbers.
-TEST(RowScan, IsOfOneMindWithTheFullParser) {
+TEST(RowScan, MatchesTheFullParser) {
   const std::string row = row_head + "}";
   for (const std::string& line : {row,
                                   std::string(),

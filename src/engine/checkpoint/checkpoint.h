@@ -1,12 +1,12 @@
-// Checkpoints: tensors by name and global index, written by every rank in parts, complete only when the manifest
-// stands. Format: docs/formats/checkpoint.md. A folder `step-00000100/` holds
+// Checkpoints: tensors by name and global index, written by every rank in parts, complete once the manifest
+// is written. Format: docs/formats/checkpoint.md. A folder `step-00000100/` holds
 //   model/model-SSSSS-of-NNNNN.safetensors    (Hugging Face names)
 //   model/config.json, model/model.safetensors.index.json, model/tokenizer.json, ...   (on every disk)
 //   state/state-SSSSS-of-NNNNN.safetensors    (adam_m.NAME, adam_v.NAME)
 //   manifest.json                             (on every disk; on world rank 0's last of all files, then on the others)
 // Disks may be shared or not: every rank writes its own part under its own root; the manifest lists every part with
-// host, size and xxHash; ranks exchange what they miss over the channel when loading. Nothing that is read ever
-// executes.
+// host, size and xxHash; ranks exchange what they miss over the channel when loading. Reading never executes
+// anything.
 #pragma once
 
 #include <cstdint>
@@ -51,12 +51,12 @@ struct SaveRequest {
   std::vector<ModelFile> model_files;  // of the first rank of each disk; others may leave them out
   std::int64_t keep = 2;               // complete checkpoints kept, older ones are removed after the manifest stands
   std::vector<std::int64_t> protect = {};  // steps that are kept besides
-  Copies copies = {};                      // alike on all ranks
+  Copies copies = {};                      // equal on all ranks
   // Where this rank writes the second copy of another's parts: the same slices as that one's.
   std::vector<Slice> weights_again = {}, state_again = {};
 };
 
-// What a save has to say to people, alike on all ranks: second copies that could not be made, disks without room for the
+// What a save has to say to people, equal on all ranks: second copies that could not be made, disks without room for the
 // next one.
 struct Saved {
   std::vector<std::string> remarks;

@@ -1,4 +1,4 @@
-// Where the second copy of each rank's parts lies: on another disk, so that the folder of any one host may be lost.
+// The second copy of each rank's parts: on another disk, so that the folder of any one host may be lost.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace troika::checkpoint {
 
-// Of one rank's parts. writing: `rank` holds the same tensors and writes them itself. sending: it is sent the files.
+// The second copy of one rank's parts. writing: `rank` holds the same tensors and writes them itself. sending: it
+// receives the files.
 struct SecondCopy {
   enum class By { nobody, writing, sending } by = By::nobody;
   int rank = -1;

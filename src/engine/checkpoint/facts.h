@@ -1,4 +1,4 @@
-// What a checkpoint says of itself besides its tensors.
+// The contents of a checkpoint's manifest besides its tensors.
 #pragma once
 
 #include <cstdint>

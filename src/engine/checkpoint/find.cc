@@ -33,7 +33,7 @@ struct Examination {
 
 }  // namespace
 
-// The different manifests that stand in `folder` on the ranks' disks, lowest rank first. More than one when a host that
+// The different manifests that are in `folder` on the ranks' disks, lowest rank first. More than one when a host that
 // was away kept the folder of an earlier attempt.
 static std::vector<std::string> manifests_of(const std::string& folder, const Disks& disks, comm::Channel& world) {
   const std::string path = folder + "/" + manifest_name;

@@ -62,7 +62,7 @@ struct NewFile::Output {
 
   std::string hash() const { return fmt::format("{:016x}", XXH3_64bits_digest(state)); }
 
-  // Of what the disk gives back.
+  // The hash of what the disk returns.
   std::string read_back() {
     ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
     XXH3_64bits_reset(state);

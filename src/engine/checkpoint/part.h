@@ -1,5 +1,5 @@
 // A part: the safetensors file with one rank's slices. A whole tensor is an entry with its name and shape; any other
-// region is a one-dimensional entry whose place stands in the metadata under "region." + entry name. Several slices of
+// region is a one-dimensional entry whose place is in the metadata under "region." + entry name. Several slices of
 // one tensor in one part are the entries NAME, NAME#1, NAME#2, ...
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a part of a checkpoint holds, as its header tells it (part.h says how slices become entries).
+// The entries of a part of a checkpoint, from its header (part.h describes how slices become entries).
 #pragma once
 
 #include <cstdint>

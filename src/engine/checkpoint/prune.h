@@ -1,4 +1,4 @@
-// Removing old checkpoints. Nothing is removed through a link: where one stands in place of a folder, the link goes and nothing else.
+// Removing old checkpoints. Nothing is removed through a link: if a link replaces a folder, only the link is removed.
 #pragma once
 
 #include <cstdint>

@@ -188,7 +188,7 @@ static std::int64_t bytes_on_disk(const Copies& copies, const PartsOfRanks& part
   return bytes;
 }
 
-// A folder that stands at `to`, of an earlier save of the same step, is there until the new one is.
+// A folder that is at `to`, of an earlier save of the same step, is there until the new one is.
 static void replace_folder(const std::string& from, const std::string& to) {
   base::sync_directory(from);
   if (base::directory_exists(to) && base::exchange_paths(from, to)) return base::remove_tree(from);

@@ -11,8 +11,8 @@
 namespace troika::checkpoint {
 
 // Collective. `folder` is the checkpoint's on this host, complete with one copy of each part; `parts[rank]` those of each rank, which
-// stand in its folder. A copy appears under its name when it has the part's hash. What fails is told and costs the copy alone: one
-// sentence each, alike on all ranks. PeerError as of the channel. Memory: 256 KiB for each rank that sends here.
+// are in its folder. A copy appears under its name when it has the part's hash. What fails is told and costs the copy alone: one
+// sentence each, equal on all ranks. PeerError as of the channel. Memory: 256 KiB for each rank that sends here.
 std::vector<std::string> send_copies(const std::string& folder, const Copies& copies,
                                      const std::vector<std::vector<Part>>& parts, comm::Channel& world);
 

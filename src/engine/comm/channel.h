@@ -10,9 +10,9 @@
 // An ordered backend (NCCL) looks only at a tag's class (message_class): between two ranks the recvs of a class must be
 // posted in the order of the sends of that direction. Programs that are to run over any backend keep to that.
 //
-// Work on a device is done later than it is asked for, and so are its messages. There wait() orders instead of waiting:
-// what is asked of the device from then on comes behind the message. Whoever then waits for results of the device calls
-// check() meanwhile (tensor::await), which tells of messages that never end. On a CPU wait() is the end of the message.
+// A device executes queued work and messages later. There wait() orders instead of waiting: work that is queued from
+// then on runs after the message. Code that then waits for results of the device calls check() meanwhile
+// (tensor::await), which throws for messages that never end. On a CPU wait() returns when the message has ended.
 //
 // Threads: one rank's thread uses a channel; abort() may come from any thread.
 #pragma once

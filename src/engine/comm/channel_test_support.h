@@ -21,7 +21,7 @@ struct Backend {
 // Whether a process here may read a process's memory: some sandboxes, and qemu's imitation of arm64, have no process_vm_readv.
 bool memory_can_be_read();
 
-// Of ranks that are threads; empty ones where memory cannot be read.
+// Channels for ranks that are threads; empty pointers where memory cannot be read.
 std::vector<std::unique_ptr<Channel>> make_memory_channels(int size, double deadline_seconds);
 
 std::vector<Backend> all_backends();

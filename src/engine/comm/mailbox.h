@@ -1,5 +1,6 @@
-// Memory that ranks of one host share: every rank has a box for each of the others, in which these leave word of messages, and
-// a bell that wakes it. What crosses between processes is atomic; the rest of a line belongs to whom its state says.
+// Memory that ranks of one host share: every rank has a mailbox for each of the others, to which these post
+// descriptions of messages, and a bell that wakes it. Fields that both processes use are atomic; the state of a line
+// names the owner of the rest.
 #pragma once
 
 #include <sys/types.h>
@@ -59,7 +60,7 @@ class Bell {
 class Mailboxes {
  public:
   static constexpr int most_ranks = 256;  // of a host; what nobody uses takes no memory
-  // Of this process.
+  // The mailboxes of this process.
   Mailboxes();
   // Those of another process. PeerError when they cannot be mapped, or that process's memory cannot be read.
   static Mailboxes of(const std::string& card);

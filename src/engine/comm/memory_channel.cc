@@ -334,7 +334,7 @@ void MemoryLinks::give_up_on(Parcel& parcel) {
   const Peer& peer = *peers_.at(parcel.operation.peer);
   std::uint32_t expected = Line::posted;
   if (parcel.line->state.compare_exchange_strong(expected, Line::withdrawn)) return;
-  constexpr double patience_seconds = 2;  // a reader that stands still is not waited for
+  constexpr double patience_seconds = 2;  // a reader that waits is not waited for
   const double begin = base::monotonic_seconds();
   while (parcel.line->state.load(std::memory_order_acquire) == Line::reading && peer.lives() &&
          base::monotonic_seconds() - begin < patience_seconds)

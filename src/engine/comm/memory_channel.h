@@ -1,6 +1,7 @@
-// Channels between ranks of one host over their memory: the sender leaves word in the receiver's box (mailbox.h), and the receiver
-// copies what it names out of the sender's memory, once; what is small lies in the word itself. There is no thread of its own:
-// messages move while a rank waits, and nothing is sent ahead of who receives. Waiting ranks sleep.
+// Channels between ranks of one host over their memory: the sender posts a description to the receiver's mailbox
+// (mailbox.h), and the receiver copies the bytes from the sender's memory, once; small messages are part of the
+// description. There is no extra thread: messages move while a rank waits, and nothing moves before its receive is
+// posted. Waiting ranks sleep.
 #pragma once
 
 #include <functional>

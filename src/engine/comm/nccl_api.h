@@ -65,10 +65,10 @@ struct Api {
   Result (*group_end)() = nullptr;
   Result (*send)(const void* from, std::size_t count, DataType type, int peer, Comm* comm, Stream stream) = nullptr;
   Result (*recv)(void* to, std::size_t count, DataType type, int peer, Comm* comm, Stream stream) = nullptr;
-  // Of all ranks; `from` matters at the root.
+  // Called by all ranks; `from` matters at the root.
   Result (*broadcast)(const void* from, void* to, std::size_t count, DataType type, int root, Comm* comm,
                       Stream stream) = nullptr;
-  // Of all ranks; `to` matters at the root.
+  // Called by all ranks; `to` matters at the root.
   Result (*reduce)(const void* from, void* to, std::size_t count, DataType type, Operator with, int root, Comm* comm,
                    Stream stream) = nullptr;
 };

@@ -17,7 +17,7 @@
 
 namespace troika::comm {
 
-// Of a class.
+// The tag by which the lanes of a class connect.
 static std::uint32_t connect_tag(std::uint32_t message_class) { return message_class << 29 | 0x1ffffe00; }
 
 namespace {
@@ -136,7 +136,7 @@ std::vector<Transfer> transfers_of(const std::shared_ptr<NcclGroup>& group, Nccl
   return transfers;
 }
 
-// Of a group: exchanges, gathers, sums.
+// The edge for a group's exchanges, gathers and sums.
 NcclGroup::Edge exchanges_of(const NcclGroup& group) { return {group.rank, Direction::exchange, 0}; }
 
 using OfRoot = std::function<nccl::Result(const nccl::Api& api, const Part& part, nccl::Comm* comm, nccl::Stream stream)>;

@@ -3,7 +3,7 @@
 // An ordered backend (channel.h): NCCL has no tags and pairs by order, so on each directed edge, from one rank to
 // another for one class of messages, the recvs must be posted in the order of the sends. Sizes must agree too. The
 // checker of step programs sees to both; prove_order() compares what really happened, after the first step of a run. A
-// program that breaks the rule gets another message's bytes, or stands until the deadline.
+// program that breaks the rule receives another message's bytes, or hangs.
 //
 // Each directed edge has a lane and a communicator of two ranks, made when both sides have used it first; they meet at
 // the rendezvous store. Until then messages are kept on the host: they move on whenever a channel of the transport is
@@ -12,9 +12,9 @@
 // for something outside the transport that depends on it.
 //
 // The exchanges of a group go through one lane and one communicator of all its ranks, in the order in which they are
-// asked for. A device runs CUDA_DEVICE_MAX_CONNECTIONS lanes side by side, 8 unless the environment says otherwise and
-// 32 at most; lanes beyond that share queues and may hold each other up for ever. Nor may the thread blocks of all
-// messages under way and of the work they wait for exceed the device: NcclCtas.
+// asked for. A device runs CUDA_DEVICE_MAX_CONNECTIONS lanes side by side, 8 by default and 32 at
+// most; lanes beyond that share queues and may block each other for ever. The thread blocks of all messages
+// in flight and of the work they wait for must fit on the device: NcclCtas.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,7 @@ class Communicator {
   void destroy();                     // only when everything has been done, on the other ranks too
 
   // Ends what is under way on this rank, as one group of calls: NCCL waits for the device before it takes a communicator apart,
-  // and the device may stand at a message of another one that is still to be aborted. Returns when NCCL has done it, and after
+  // and the device may be at a message of another one that is still to be aborted. Returns when NCCL has done it, and after
   // `seconds` at the latest: then the thread that called NCCL is left behind, and the process has only its last words to say.
   static void abort(const std::vector<std::shared_ptr<Communicator>>& communicators, double seconds);
 

@@ -148,7 +148,7 @@ TEST(NcclChannelFault, ADeadlineEndsAnAbortThatNcclDoesNotEndItself) {
   NcclRanksOptions options;
   options.abort_seconds = 0.2;
   NcclRanks ranks = make_nccl_ranks(2, options);
-  std::vector<std::unique_ptr<NcclTransport>> beside;  // of the same devices: what stands there is not this transport's to abort
+  std::vector<std::unique_ptr<NcclTransport>> beside;  // of the same devices: what is there is not this transport's to abort
   for (int rank = 0; rank < 2; ++rank)
     beside.push_back(make_nccl_transport(ranks, rank, ranks.devices[static_cast<std::size_t>(rank)], options));
   ranks.transports.swap(beside);

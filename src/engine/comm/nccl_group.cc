@@ -135,7 +135,7 @@ void NcclGroup::check(const LinkTask& oldest) {
   if (!left.empty()) fail(oldest.operation, left);
 }
 
-// Of the members, since the peer of one waits for the next.
+// Asks the members, since the peer of one waits for the next.
 std::string NcclGroup::who_left() {
   try {
     const std::vector<std::string> gone = store->keys(key("left/"));

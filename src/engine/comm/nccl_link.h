@@ -1,5 +1,5 @@
 // Messages of one kind between the same ranks, in one order: those from one rank to another, or the exchanges of a
-// group. A link has a lane and a communicator of its own, so a message that waits for its peer holds up only those
+// group. Each link has its own lane and communicator, so a message that waits for its peer delays only those
 // behind it.
 #pragma once
 

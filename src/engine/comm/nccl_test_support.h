@@ -31,12 +31,12 @@ struct NcclRanks {
   std::vector<std::unique_ptr<NcclChannel>> channels;  // of a group "world" with all ranks
 };
 NcclRanks make_nccl_ranks(int size, const NcclRanksOptions& options = {});
-// Of a rank of them.
+// The transport of one of these ranks.
 std::unique_ptr<NcclTransport> make_nccl_transport(const NcclRanks& ranks, int rank, std::shared_ptr<tensor::Streams> streams,
                                                    const NcclRanksOptions& options);
 
 std::string nccl_stand_in();  // the library's path
-// Of the stand-in: by the last communicator of so many ranks; by all communicators so far.
+// What the stand-in was asked for: by the last communicator of so many ranks; by all communicators so far.
 int asked_max_ctas(int size);
 int asked_broadcasts();
 int asked_sums();

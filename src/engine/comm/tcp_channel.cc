@@ -270,7 +270,7 @@ std::unique_ptr<Channel> TcpTransport::group(const std::string& name, const std:
   group->wait_seconds = impl_->settings.wait_seconds;
   group->loop = impl_->loop;
   group->links.resize(world_ranks.size());
-  // Of two groups of one name, at one time by other ranks, each has a key of its own by its first rank.
+  // Two groups of one name, built at one time by different ranks, have different keys, by their first ranks.
   const std::string key = rendezvous::key_of(impl_->identity, fmt::format("{}/{}/{}", name, impl_->built[name]++, world_ranks.front()));
   const double until = base::monotonic_seconds() + impl_->settings.connect_seconds;
   try {

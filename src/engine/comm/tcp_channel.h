@@ -15,7 +15,7 @@ struct TcpSettings {
   std::string interface;         // network interface by name; empty: the local address of a connection to the store
   double connect_seconds = 120;  // building a group
   // A wait that takes longer is an error. Infinite: it lasts until the message comes, the connection breaks or abort(), for
-  // ranks whose heartbeats tell when one of them has failed or stands still.
+  // ranks whose heartbeats tell when one of them has failed or waits.
   double wait_seconds = 120;
 };
 

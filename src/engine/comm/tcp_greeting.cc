@@ -47,7 +47,7 @@ bool take_call(std::string_view& from, TcpCall* call) {
   return true;
 }
 
-// Of a launch without secret and id, as in tests, no proof is asked.
+// A launch without secret and id, as in tests, needs no proof.
 std::string proof_of(const std::string& key, rendezvous::Prover prover, std::string_view client_nonce,
                      std::string_view server_nonce, const TcpCall& call) {
   const std::string made = rendezvous::proof(key, prover, client_nonce, server_nonce, text_of(call));

@@ -1,9 +1,9 @@
-// How two ranks of a launch know each other on a new connection, before the first message of a group.
+// How two ranks of a launch authenticate each other on a new connection, before the first message of a group.
 //
-// Both sides send eight bytes and a nonce. Then the one that connects says who calls whom for which group (u32 length and text,
-// u32 from, u32 to; little-endian) with a proof of 32 bytes, and the other answers with its own, which says that it takes the
-// call. Proofs are rendezvous::proof of the key over both nonces and the call: the key is the launch's secret, or where it has
-// none its id. A stranger is told nothing and closed, at once or after some seconds of silence.
+// Both sides send eight bytes and a nonce. Then the connecting side sends caller, callee and group (u32 length and
+// text, u32 from, u32 to; little-endian) with a proof of 32 bytes, and the other answers with its own, which accepts
+// the call. Proofs are rendezvous::proof of the key over both nonces and the call: the key is the launch's secret, or
+// where it has none its id. Any other connection is closed without an answer, at once or after some seconds of silence.
 #pragma once
 
 #include <condition_variable>
@@ -55,7 +55,7 @@ class TcpListener : public TcpLoop::Watched, public std::enable_shared_from_this
   int listener_ = -1, port_ = 0;
   TcpLoop* loop_ = nullptr;
   TcpLoop::Id id_ = 0;
-  // Of the loop's thread.
+  // Used by the loop's thread alone.
   double accepts_again_at_ = 0;  // 0: it accepts
   std::size_t guests_ = 0;       // whose greeting is not done
 

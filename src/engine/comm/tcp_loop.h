@@ -1,4 +1,4 @@
-// The thread that moves what sockets have or take: one for all connections of a process.
+// The thread that reads and writes sockets: one for all connections of a process.
 #pragma once
 
 #include <cstdint>

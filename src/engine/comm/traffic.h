@@ -13,10 +13,10 @@ class Traffic {
  public:
   explicit Traffic(int world_size) : peers_(static_cast<std::size_t>(world_size)) {}
 
-  // Of a message that was posted; nothing for a peer that is none of the world's.
+  // Counts a posted message; ignores a peer outside the world.
   void sent(int peer, std::int64_t bytes) { add(&Peer::sent, peer, bytes); }
   void received(int peer, std::int64_t bytes) { add(&Peer::received, peer, bytes); }
-  // The rank's thread stood still for a message from or to the peer.
+  // The rank's thread waited for a message from or to the peer.
   void waited(int peer, double seconds) {
     add(&Peer::waited_nanoseconds, peer, static_cast<std::int64_t>(seconds * 1e9));
   }

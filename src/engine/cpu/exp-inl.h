@@ -17,7 +17,7 @@ namespace HWY_NAMESPACE {
 template <class D, class V = hwy::HWY_NAMESPACE::Vec<D>>
 HWY_INLINE V fast_exp(D d, V x) {
   namespace hn = hwy::HWY_NAMESPACE;
-  // Added, it rounds to a whole number, which stands in the low bits with the exponent's bias.
+  // Added, it rounds to a whole number, which is in the low bits with the exponent's bias.
   const V rounder = hn::Set(d, 12582912.0f + 127.0f);
   const V lowest = hn::Set(d, -88.0f);
   const V clamped = hn::IfThenElse(hn::Lt(x, lowest), lowest, x);  // unlike Max, lets a NaN through everywhere

@@ -1,5 +1,5 @@
 // Products of a few rows with a large weight, which is what decoding computes: bound by reading the weight, so halves are
-// read as they are. A row's result has the same bits whatever rows stand beside it, and for any number of threads.
+// read as they are. A row's result has the same bits whatever the other rows are, and for any number of threads.
 // Shapes: M rows, I inputs, O outputs.
 #pragma once
 

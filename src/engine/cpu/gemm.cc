@@ -69,7 +69,7 @@ int multiply_thin_tile(std::int64_t m, std::int64_t n, std::int64_t K, const Hal
   return status;
 }
 
-// One tile, whose addend stands in it already unless beta is 0.
+// One tile, whose addend is in it already unless beta is 0.
 int multiply_tile(std::int64_t m, std::int64_t n, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, float beta,
                   float* c, std::int64_t c_stride) {
   if (m == 1 || n == 1) return multiply_thin_tile(m, n, K, a, b, beta, c, c_stride);
@@ -139,7 +139,7 @@ void multiply(std::int64_t M, std::int64_t N, std::int64_t K, const MatrixOf<Ele
   });
 }
 
-// A tile's sums stand in fp32 until it is done, in the cache of its core.
+// A tile's sums are in fp32 until it is done, in the cache of its core.
 template <class Element>
 void multiply_and_round(std::int64_t M, std::int64_t N, std::int64_t K, const MatrixOf<Element>& a,
                         const MatrixOf<Element>& b, Bf16* c, std::int64_t c_stride, const Addend& addend) {

@@ -8,7 +8,7 @@
 
 namespace troika::cpu {
 
-// Element (i, j) stands at data[i * row_stride + j * column_stride]; one of the two strides is 1.
+// Element (i, j) is at data[i * row_stride + j * column_stride]; one of the two strides is 1.
 template <class Element>
 struct MatrixOf {
   const Element* data = nullptr;
@@ -35,7 +35,7 @@ void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const
 // Whether this processor and the matrix library multiply bf16 faster than fp32; where not, the gemms below may not be called.
 bool multiplies_halves();
 
-// Both: an element of C has the same bits whatever rows and columns stand beside its own.
+// Both: an element of C has the same bits whatever rows and columns are beside its own.
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, float* c,
           std::int64_t c_stride, const Addend& addend = {});
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, Bf16* c,

@@ -167,7 +167,7 @@ struct HalfProduct {
   std::vector<Bf16> a, b;
   Order a_order, b_order;
 
-  // Of rows [i, i + m) of A and columns [j, j + n) of B, on that many threads.
+  // The product of rows [i, i + m) of A and columns [j, j + n) of B, on that many threads.
   std::vector<float> part(std::int64_t i, std::int64_t m, std::int64_t j, std::int64_t n, int threads) const {
     HalfMatrix left = stored(a, shape.M, shape.K, a_order), right = stored(b, shape.K, shape.N, b_order);
     left.data += i * left.row_stride;

@@ -133,7 +133,7 @@ HWY_INLINE bool are_zeros(std::int64_t count, const float* x) {
   return (any & 0x7fffffffU) == 0;
 }
 
-// Of the table of a vocabulary one microbatch touches few rows: where nothing is added, the sum is not read and written.
+// One microbatch touches few rows of a vocabulary's table: where nothing is added, the sum is not read and written.
 std::uint32_t add_piece(std::int64_t begin, std::int64_t end, std::int64_t* sum, const float* x, int shift) {
   constexpr std::int64_t block = 256;
   std::uint32_t largest = 0;

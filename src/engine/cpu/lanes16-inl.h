@@ -39,7 +39,7 @@ HWY_INLINE F16 map(Function function, const Inputs&... inputs) {
   return out;
 }
 
-// Of floats or halves.
+// Loads floats or halves.
 template <class Element>
 HWY_INLINE F16 load16(const Element* p) {
   F16 x;

@@ -1,4 +1,4 @@
-// The functions of libgomp, with which Debian's oneDNN computes, that are told what it may do. Declared here, so that a compiler
+// The functions of libgomp that control the threads of Debian's oneDNN. Declared here, so that a compiler
 // with another OpenMP, or with none, asks the same library.
 #pragma once
 

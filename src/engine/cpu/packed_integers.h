@@ -1,6 +1,6 @@
 // One block of 64-bit integers in fewer bits, on the calling thread. Its format, the same from every CPU: all integers are
-// multiples of 2^shift and, divided by it, fit into `width` bits in two's complement. Integer i stands in lane i % 4 as number
-// i / 4; the numbers of a lane follow each other without gaps from the low bits on; word k of lane l is word 4 k + l.
+// multiples of 2^shift and, divided by it, fit into `width` bits in two's complement. Integer i is number i / 4 of lane
+// i % 4; the numbers of a lane follow each other without gaps from the low bits on; word k of lane l is word 4 k + l.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// The threads of operations. Work is cut by shape, never by the number of threads, so results do not depend on it. A calling thread
-// has threads of its own, which wait for its next call: first they look for it, then they sleep. A call waits for those alone
-// that have taken a piece of it, so that one which the system does not let run delays nothing.
+// The threads of operations. Work is cut by shape, never by the number of threads, so results do not depend on it. Each
+// calling thread has its own workers, which wait for its next call: first they spin, then they sleep. A call waits only
+// for workers that have taken a piece of it, so that a worker that the system does not schedule delays nothing.
 #pragma once
 
 #include <cstdint>

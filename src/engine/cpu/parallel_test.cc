@@ -26,7 +26,7 @@ std::size_t working_threads() {
   return seen.size();
 }
 
-// Of several calls, for a thread may come too late to the work of one.
+// Takes the most over several calls, because a thread may come too late to the work of one.
 std::size_t most_working_threads() {
   std::size_t most = 0;
   for (int call = 0; call < 20; ++call) most = std::max(most, working_threads());

@@ -1,6 +1,6 @@
-// Asks for memory that is needed soon, so that it comes while something else is computed. Worth it where a processor does not
-// foresee it: rows that lie apart, and results, which are read from memory before they are first written. Nothing is touched, so
-// any address will do.
+// Asks for memory that is needed soon, so that it comes while something else is computed. Worth it where the hardware
+// prefetcher fails: strided rows, and results, which are read from memory before they are first written. Any address is
+// allowed, because nothing is accessed.
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@ namespace troika::cpu {
 
 // C = beta C + A B with beta 0 or 1; row i of C begins at c + i * c_stride; C must not overlap A or B. K at least 1.
 // An element adds its products one after the other, each fused, in pieces of product_piece along k whose sums it adds in their
-// order. So its bits are the same whatever stands beside it and on every processor with fused multiply-add.
+// order. So its bits are the same whatever is beside it and on every processor with fused multiply-add.
 // std::bad_alloc where there is no room for copies of the operands: 2 MiB at most.
 inline constexpr std::int64_t product_piece = 256;
 void product(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, float beta, float* c,

@@ -45,7 +45,7 @@ std::vector<float> sum_over_rows(
   return sums;
 }
 
-// Of `rows` rows of `width` elements, four at a time.
+// Adds `rows` rows of `width` elements, four at a time.
 template <class Element>
 static void add_rows(std::int64_t rows, std::int64_t width, const Element* x, std::int64_t stride,
                      float* __restrict sum) {

@@ -1,4 +1,4 @@
-// What lies between the products of attention on the device; contracts in kernels/attention.h.
+// The operations between the products of attention on the device; contracts in kernels/attention.h.
 #pragma once
 
 #include <cstdint>

@@ -10,8 +10,8 @@
 
 namespace troika::cuda::dispatch {
 
-// Of the rows: at least 32 in each, and in all about eight blocks of 256 columns for each multiprocessor of an H100 or
-// H200.
+// How many shares the rows have: at least 32 rows in each, and in all about eight blocks of 256 columns for each
+// multiprocessor of an H100 or H200.
 inline std::int64_t bias_shares(const BiasRows& rows) {
   const std::int64_t tiles = blocks_for(rows.O, 256);
   return std::max<std::int64_t>(1, std::min((rows.M + 31) / 32, 1056 / std::max<std::int64_t>(tiles, 1)));

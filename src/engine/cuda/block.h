@@ -1,4 +1,5 @@
-// What a kernel sees of the block of threads that runs it. A kernel is a struct: its members are its arguments, and
+// The interface of a kernel to the block of threads that runs it. A kernel is a struct: its members are its arguments,
+// and
 //
 //   static constexpr int threads      of a block: whole warps, at most max_threads
 //   struct Shared                     memory of a block, uninitialised; empty where there is none

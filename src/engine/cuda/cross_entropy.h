@@ -12,7 +12,7 @@ struct LogitRows {
   std::int64_t M = 0, v = 0, stride = 0;
 };
 
-// Of each row: its log-sum-exp, the column that it shall have, and how much its loss counts.
+// For each row: its log-sum-exp, its target column, and how much its loss counts.
 struct RowTargets {
   const float* lse = nullptr;
   const std::int64_t* column = nullptr;

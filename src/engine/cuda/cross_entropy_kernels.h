@@ -133,7 +133,7 @@ struct CrossEntropyGradient {
   }
 };
 
-// Of logits in fp32 a gradient of halves, each row in the first half of its own.
+// A gradient in halves from logits in fp32, each row in the first half of its own.
 template <class To, int n>
 struct NarrowedGradient {
   static constexpr int threads = 256;

@@ -51,7 +51,8 @@ Operation gradient_of(LogitCase& c, Guarded<float>& x) {
   };
 }
 
-// Of the sum's logarithm: sums of at most 50257 exponentials in fp32, 2048 at a time, and the result's last place.
+// The tolerance of the sum's logarithm: sums of at most 50257 exponentials in fp32, 2048 at a time, and the result's
+// last place.
 void expect_lse_parity(LogitCase& c) {
   log_sum_exp_of(c)(TestRun(1));
   for (std::int64_t i = 0; i < c.shape.M; ++i) {

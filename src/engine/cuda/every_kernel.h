@@ -1,4 +1,4 @@
-// Every kernel that an operation may run, once: what device code is compiled from, and what a test knows kernels by.
+// Every kernel that an operation may run, once: the list from which device code is compiled and tests name kernels.
 #pragma once
 
 #include "cuda/activation_dispatch.h"

@@ -26,7 +26,7 @@ void add_into(const Run& run, std::int64_t count, float* sum, const float* other
   each_element(run, count, AddInto{sum, other}, {sum, other});
 }
 
-// Of the room of sum_of_parts.
+// The room that sum_of_parts needs.
 inline std::int64_t sum_of_parts_floats(std::int64_t count, std::size_t parts) {
   return parts > SumOfParts<float, float>::most ? count : 0;
 }

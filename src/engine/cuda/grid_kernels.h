@@ -10,7 +10,7 @@
 
 namespace troika::cuda {
 
-// Of a stretch: powers of two whose product is 1, and which of the largest magnitudes is its.
+// The grid of a stretch: powers of two whose product is 1, and the index of its largest magnitude.
 struct Grid {
   double scale = 1, back = 1;
   std::int64_t index = 0;
@@ -50,7 +50,7 @@ struct SetIntegers {
   }
 };
 
-// Of the table of a vocabulary one microbatch touches few rows: where nothing is added, the sum is not read and
+// One microbatch touches few rows of a vocabulary's table: where nothing is added, the sum is not read and
 // written.
 struct AddIntegers {
   std::int64_t* sum;

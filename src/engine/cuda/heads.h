@@ -1,4 +1,4 @@
-// Views of heads on a device: element (b, t, head, h) stands at data[b * batch_stride + t * row_stride + head *
+// Views of heads on a device: element (b, t, head, h) is at data[b * batch_stride + t * row_stride + head *
 // head_stride + h].
 #pragma once
 

@@ -71,7 +71,7 @@ __attribute__((noinline)) void change(Place& from, Place& to) {
   setcontext(&to.context);
 }
 
-// For blocks of up to max_threads, one after the other. Sanitizers know of what stood on a stack, so each block has its own there.
+// For blocks of up to max_threads, one after the other. Sanitizers know of what was on a stack, so each block has its own there.
 std::shared_ptr<char[]> new_stacks() {
   const auto make = [] { return std::shared_ptr<char[]>(new char[stack_bytes * max_threads]); };
   if (!by_jumps) return make();

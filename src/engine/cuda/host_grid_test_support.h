@@ -43,7 +43,7 @@ class HostBlock {
   int thread_;
 };
 
-// Of a grid all blocks.
+// All blocks of a grid.
 std::vector<std::int64_t> all_blocks(std::int64_t count);
 
 // BugError when threads end while others wait, or leave a warp's exchange. Returns how many barriers a thread met at

@@ -1,4 +1,4 @@
-// Rows of fp32 that become numbers of another dtype where they stand, each in the first part of its own memory.
+// Converts rows of fp32 to another dtype in place, each into the first part of its own memory.
 #pragma once
 
 #include <cstdint>

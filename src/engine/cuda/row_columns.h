@@ -1,5 +1,5 @@
 // How the threads of a block share a row of D elements: a thread has packs of n neighbouring elements, its columns,
-// which stand n * threads elements apart. With `columns` > 0 there are at most so many, and what belongs to them stays
+// n * threads elements apart. With `columns` > 0 there are at most so many, and what belongs to them stays
 // in registers; with 0 any number, and it stays in memory.
 #pragma once
 

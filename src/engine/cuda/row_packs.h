@@ -1,4 +1,4 @@
-// Element-wise work over M rows of D elements, rows of which may stand apart: a block has 128 packs of n elements of
+// Element-wise work over M rows of D elements, with a stride between rows: a block has 128 packs of n elements of
 // one row.
 #pragma once
 
@@ -12,7 +12,7 @@ inline constexpr int row_pack_threads = 128;
 
 template <int n>
 struct RowPack {
-  // Of a block's thread. `i` may be D or more: then there is none.
+  // The pack of a block's thread. `i` may be D or more: then there is none.
   template <class Block>
   TROIKA_DEVICE RowPack(const Block& block, std::int64_t D)
       : row(block.index() / blocks_of_row(D)),

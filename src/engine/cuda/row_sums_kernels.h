@@ -8,7 +8,7 @@
 
 namespace troika::cuda {
 
-// Of M rows the first and the end of those that share `index` of `shares` has.
+// The first and the end of those of M rows that share `index` of `shares` has.
 struct RowShare {
   TROIKA_HOST_DEVICE RowShare(std::int64_t M, std::int64_t shares, std::int64_t index)
       : begin(M * index / shares), end(M * (index + 1) / shares) {}

@@ -1,4 +1,5 @@
-// Stretches of a flat array that follow each other, each with a number of its own: one kernel does as many as its argument holds.
+// Stretches of a flat array that follow each other, each with its own number: one kernel does as many as its argument
+// holds.
 #pragma once
 
 #include <cstdint>

@@ -113,7 +113,7 @@ static bool says_nothing(const ordered_json& message) {
          !message.contains("tool_calls");
 }
 
-// What an assistant wrote without what it thought: <think>...</think>, what stands before a </think> that nothing opens, where a
+// What an assistant wrote without what it thought: <think>...</think>, what is before a </think> that nothing opens, where a
 // prompt has opened it, and all of a text that only begins to think.
 static std::string without_thinking(const std::string& content) {
   static const std::string open = "<think>", close = "</think>", space = " \t\r\n";
@@ -180,8 +180,8 @@ void ChatTemplate::find_left_out_of_answer(const Answer& answer, const ordered_j
     findings->add(Findings::left_out, "reasoning_content");
 }
 
-// Of the tools and of the messages that are no answers. A long text is looked for as it is, the others by what stands in their
-// place in a second rendering.
+// Looks for the tools and for messages that are not answers: for a long text itself, for others by what stands for them
+// in a second rendering.
 void ChatTemplate::find_left_out(const std::string& text, const ordered_json& context, Findings* findings) const {
   static constexpr std::size_t long_text = 16;
   ordered_json other = context;

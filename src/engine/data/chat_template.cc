@@ -11,7 +11,7 @@
 namespace troika::data {
 using nlohmann::ordered_json;
 
-// Of all that this file adds to the template: a change of it makes other samples.
+// Counts the rules that this file adds to the template: a change of them makes other samples.
 static constexpr int rules_version = 2;
 
 static std::string hash_of(const std::string& source, const ChatTemplate::Options& options) {

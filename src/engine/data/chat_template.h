@@ -46,15 +46,15 @@ class ChatTemplate {
   // rendering of the messages before it, up to where an answer begins, and the answer is what the rendering of the
   // messages up to k has after the prompt: what the model would have seen, and has to produce. White space at the
   // end of an answer, after its end mark, carries no loss.
-  // An answer stands in the sample of a later one where that shows its prompt and the answer as they are, else in a
+  // An answer is in the sample of a later one where that shows its prompt and the answer as they are, else in a
   // sample of its own: Qwen3 leaves out the thinking of earlier turns, which the model had produced, and shows it
-  // that way only to the turns after. What stands after the last answer is left out. No sample: no answer.
+  // that way only to the turns after. What is after the last answer is left out. No sample: no answer.
   // Where the rendering of a turn does not begin with its prompt (a template that ends the prompt by "<think>" and
   // shows no thinking in the turn), the answer begins where the two part, or at the message's own content, if that
   // comes first: as much of the prompt as the model sees at inference, and no letter of the answer without loss. Where the two part
   // before what was asked ends (a template that shows the system message with the last question alone), it begins after what the
   // prompt has behind the question.
-  // Without thinking, reasoning_content, thinking, reasoning, each <think>...</think> and what stands before a </think> alone are
+  // Without thinking, reasoning_content, thinking, reasoning, each <think>...</think> and what is before a </think> alone are
   // left out of assistant messages.
   // No loss: masked answers, those that say nothing, and those of which the template leaves nothing but what an empty one has.
   // LossOn::all: one sample, all of it with loss; none of a masked conversation.
@@ -71,7 +71,7 @@ class ChatTemplate {
   // What a template is given.
   nlohmann::ordered_json context_of(nlohmann::ordered_json messages, const nlohmann::ordered_json& tools) const;
   std::string render_context(nlohmann::ordered_json* context, End end, const std::tm& now) const;
-  // Of the last message of `context`, which is taken off it.
+  // Removes the last message of `context` and returns its answer.
   Answer take_answer(nlohmann::ordered_json* context) const;
   // Where in `text`, the rendering of `context`, the content of that message ends; 0: nowhere.
   std::size_t end_of_question(const std::string& text, nlohmann::ordered_json context, std::size_t question,

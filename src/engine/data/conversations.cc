@@ -54,7 +54,7 @@ Json message_by(const char* role, const std::string& content) { return {{"role",
       base::say(object.contains(key) ? conversation_texts.is_null : base::file_texts.missing, origin, name));
 }
 
-// Where pictures stand in the text of other programs' records; no tag of HTML.
+// Where pictures are in the text of other programs' records; no tag of HTML.
 void refuse_picture_in(const std::string& text, const std::string& name, base::Origin origin) {
   if (text.find("<image>") != std::string::npos)
     throw base::DataError(base::say(conversation_texts.picture_in_text, origin, name));
@@ -108,7 +108,8 @@ Json tool_calls_of(Json calls, const std::string& name, base::Origin origin) {
   return result;
 }
 
-// Of a message as OpenAI's interface has it now, or had it before there were tools; null where it calls nothing.
+// The calls of a message in the current form of OpenAI's interface, or in the form before tools; null if it calls
+// nothing.
 Json calls_of_message(const Json& given, const std::string& place, base::Origin origin) {
   const Json *calls = find_key(given, "tool_calls"), *call = find_key(given, "function_call");
   if (calls != nullptr && call != nullptr)

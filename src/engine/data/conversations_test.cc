@@ -84,7 +84,7 @@ TEST(Messages, KeepTheirMembersInOrder) {
       R"({"role":"tool","content":"2","tool_call_id":"1"},{"role":"assistant","content":"a","reasoning_content":"r","thinking":"r"}])");
 }
 
-// Of the answers to "q" in `messages`: 1 where they carry loss.
+// The loss of the answers to "q" in `messages`: 1 where they carry loss.
 std::string learnt(const std::string& answer_members, const std::string& record_members = "",
                    config::LossOn loss_on = config::LossOn::answers) {
   const std::string record =

@@ -102,7 +102,7 @@ class CorpusFinder {
     }
   }
 
-  // Of an entry of a folder, without a look into it.
+  // Judges an entry of a folder without a look into it.
   std::optional<Why> why_left_out(const std::string& path) const {
     std::error_code ignored;
     const bool folder = base::directory_exists(path);

@@ -33,7 +33,7 @@ TEST(CorpusBpe, CountsEachDocumentOnce) {
   folder.write("twice/a.txt", "abab abab");
   folder.write("twice/b.txt", "abab abab");
   tokenizer::BpeTrainerOptions options;
-  options.min_count = 5;  // a, b stand together four times in one document
+  options.min_count = 5;  // a, b are together four times in one document
   EXPECT_EQ(train_bpe_on_files({folder / "once"}, options, {}).model.merges.size(),
             train_bpe_on_files({folder / "twice"}, options, {}).model.merges.size());
 }

@@ -1,4 +1,4 @@
-// A disk that refuses what is tokenized. Unlike bad input it is no reason to throw away what is done.
+// A disk that refuses tokenized data. Unlike bad input it is no reason to discard what is done.
 #pragma once
 
 #include "base/error.h"

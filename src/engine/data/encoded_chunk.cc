@@ -128,7 +128,7 @@ static void from_bytes(std::string_view bytes, EncodedRecords* records) {
 }
 
 // A span by itself: the ids after its border are those of generation. Where no text is the tokenizer's end mark (bytes),
-// its id stands after an answer.
+// its id is after an answer.
 static void add_sequence(const std::vector<TextSpan>& spans, const std::string& mark, const Encoding& encoding,
                          EncodedRecords* records) {
   const std::size_t before = records->ids.size();

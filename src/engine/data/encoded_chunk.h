@@ -69,7 +69,7 @@ struct Encoding {
   config::ControlTokens control_tokens = config::ControlTokens::keep;
 };
 
-// Sequences stand one after the other in ids and has_loss.
+// Sequences follow each other in ids and has_loss.
 struct EncodedRecords {
   std::vector<std::uint32_t> sequences_of_record;
   std::vector<std::uint64_t> lengths;                        // of sequences, at least 1 each

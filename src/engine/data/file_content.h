@@ -1,4 +1,4 @@
-// What the beginning of a file tells of the whole.
+// Guesses the content of a file from its beginning.
 #pragma once
 
 #include <optional>

@@ -15,15 +15,15 @@ namespace troika::data {
 // By name, and behind a space in it what it was about: {"empty": 2, "control <|im_end|>": 5}.
 class Findings {
  public:
-  // Of answers.
+  // In answers.
   static constexpr const char* masked = "masked";        // by a key
   static constexpr const char* empty = "empty";          // they say nothing
   static constexpr const char* emptied = "emptied";      // what they say is not in the template's text
   static constexpr const char* unthought = "unthought";  // without thinking, and they had some
-  // Of records.
+  // In records.
   static constexpr const char* with_control = "with_control";  // control tokens in the text of messages
   static constexpr const char* left_out = "left_out";  // by the template: tools, tool_calls, reasoning_content, role R
-  // Of places.
+  // At places.
   static constexpr const char* control = "control";  // a control token, by its text
 
   void add(const std::string& name, const std::string& about = "", std::int64_t count = 1);

@@ -1,4 +1,5 @@
-// Keys by which other programs say that a message or a record is learnt or not. docs/formats/conversations.md lists them.
+// The keys by which other programs mark messages or records with or without loss. docs/formats/conversations.md lists
+// them.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -57,7 +57,7 @@ class MakerWatch {
 };
 
 // Gives what `open` finds. When that is nothing, the first process that comes makes it, under a lock at `path`.lock; the
-// others wait and are told its progress. `make` throws what it wants; `open` gives null for what is not there or
+// others wait and receive its progress. `make` throws what it wants; `open` gives null for what is not there or
 // damaged, and is called again afterwards. The folder of `path` is there.
 template <class T>
 std::shared_ptr<T> made_once(const std::string& path, const std::function<std::shared_ptr<T>()>& open,

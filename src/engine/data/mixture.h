@@ -19,7 +19,7 @@ struct MixtureSource {
   double weight = 1;
 };
 
-// Sources stand one after the other; a sampler mixes them. A source that an epoch holds w times is there floor(w)
+// Sources follow each other; a sampler mixes them. A source that an epoch holds w times is there floor(w)
 // times as it is, and then with a subset that the seed chooses, the same in every epoch. Where one source's documents
 // are apart, they are in all; those of a source whose documents run into each other are then one document per sample.
 // Memory: O(sources). Threads: const use is safe.

@@ -1,4 +1,4 @@
-// Opens a chat template: of a tokenizer, of a file, or one of those that need no file.
+// Opens a chat template: a tokenizer's, a file, or a built-in one.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Opens what data.train and data.valid name, by what is in it.
+// Opens the sources that data.train and data.valid name, each by its content.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ struct OpenRequest {
   std::uint64_t seed = 0;  // decides which samples data.valid_share and fractions of sources take
 };
 
-// Weights, data.mix and data.valid_share count for training only; sources to evaluate on stand one after the other.
+// Weights, data.mix and data.valid_share count for training only; sources to evaluate on follow each other.
 // A source of weight 0 is not opened. Each source is split by itself, so that no sample is in both parts (see
 // validation_counts). It is split by samples: of a conversation that becomes several, or of a document of text, a
 // part may be in each. ConfigError when there are not as many data.weights as sources; DataError as open_source and

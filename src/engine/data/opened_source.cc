@@ -120,7 +120,7 @@ std::shared_ptr<const Sequences> fitting(const std::shared_ptr<const Sequences>&
   return whole;
 }
 
-// `what` and `left_out` stand before and after the counts of the first line of the report.
+// `what` and `left_out` are before and after the counts of the first line of the report.
 OpenedSource open_sequences(WithTargets taught, const base::Text& what, const base::Text& left_out,
                             const Source& source, const Opening& opening) {
   const std::int64_t kept = taught.sequences->count();

@@ -1,4 +1,4 @@
-// One source of data.train or data.valid, opened by what is in it.
+// One source of data.train or data.valid, opened by its content.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Results of the chunks of a long job, a file each, so that a job that was killed resumes where it stood.
+// Results of the chunks of a long job, a file each, so that a killed job resumes at the next chunk.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Control tokens that stand in what somebody has written, as text like any other.
+// Treats control tokens in the text of messages as plain text.
 //
-// A template moves, trims and repeats what is written, so that its places in the rendered text are not known. Each letter of such a
+// A template moves, trims and repeats messages, so their places in the rendered text are unknown. Each letter of such a
 // token therefore carries a mark through the rendering: a character of Unicode's private area that is nowhere in the conversation.
 #pragma once
 

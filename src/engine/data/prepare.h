@@ -42,7 +42,7 @@ PrepareReport prepare(const std::vector<std::string>& inputs, const tokenizer::T
 std::shared_ptr<const TokenStream> open_shards(const std::string& path, const tokenizer::Tokenizer& tokenizer);
 
 // Text is prepared into cache_folder/<hash of tokenizer, names, sizes and contents> by the first process that comes -
-// the others wait for it, and are told its progress - and reused from then on; a damaged cache is made again.
+// the others wait for it, and receive its progress - and reused from then on; a damaged cache is made again.
 std::shared_ptr<const TokenStream> prepare_once(const std::vector<std::string>& inputs,
                                                 const tokenizer::Tokenizer& tokenizer, const std::string& cache_folder,
                                                 const PrepareOptions& options, const OnProgress& on_progress);

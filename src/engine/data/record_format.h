@@ -1,4 +1,4 @@
-// What the records of a source look like: which keys hold what, and which words name the roles.
+// The format of a source's records: the meaning of their keys, and the words for the roles.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -18,7 +18,7 @@ struct Columns {
   std::string system = "system", tools = "tools";
 };
 
-// Of one message: the keys of role and content, and the names of the roles. An empty name matches nothing.
+// The keys of role and content of a message, and the names of the roles. An empty name matches nothing.
 struct Tags {
   std::string role, content;
   std::string user, assistant, observation, function, system;

@@ -14,7 +14,7 @@
 namespace troika::data {
 namespace {
 
-// Of messages as templates of today know them.
+// The roles that current templates know.
 const std::vector<std::string>& known_roles() {
   static const std::vector<std::string> roles = {"system", "developer", "user", "assistant", "tool", "ipython"};
   return roles;

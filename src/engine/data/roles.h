@@ -1,4 +1,4 @@
-// Who says a message.
+// The roles of messages.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace troika::data {
 
-// Ours for one of the record's: system, developer, user, assistant, tool, ipython; "" when it is none.
+// Ours for one of the record's: system, developer, user, assistant, tool, ipython; "" if it is not one.
 std::string role_of(const std::string& word, const RecordShape& shape);
 
 // DataError naming `origin`, `name`, the word, the nearest role and those that there are.

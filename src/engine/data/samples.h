@@ -1,4 +1,4 @@
-// Samples of one length, by number: what a run trains on.
+// The samples that a run trains on: all of one length, addressed by index.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct SourcePart {
   std::int64_t samples = 0;
 };
 
-// Which sample stands at which place of the endless training stream. A place is a global sample index: it counts rows
+// Which sample is at which place of the endless training stream. A place is a global sample index: it counts rows
 // over all steps and ranks, so it says where the data are after any step in any layout.
 struct SampleId {
   std::uint64_t epoch = 0;

@@ -90,7 +90,7 @@ std::string encode_header(const SequenceHeader& header);
 // DataError naming `path` when `file` does not begin with a whole, undamaged header of this format.
 SequenceHeader decode_header(std::string_view file, const std::string& path);
 
-// Of one sequence of `length` ids: the ids, then a bit each for loss. And back.
+// The bytes of a sequence of `length` ids (the ids, then a loss bit for each), and the inverse.
 std::int64_t bytes_of(std::int64_t length, std::int64_t bytes_per_id);
 std::int64_t length_of(std::int64_t bytes, std::int64_t bytes_per_id);
 

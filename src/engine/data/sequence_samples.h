@@ -35,8 +35,8 @@ class PaddedSamples final : public Samples {
 
 // Several sequences in one sample, so that little of it is filling.
 // Sequences are whole, cut only where one is longer than seq_len. They are dealt out by best-fit decreasing (D.
-// Johnson, 1973): from the longest to the shortest, each into the fullest sample that has room. Which stand together
-// follows from their lengths alone. Within a sample they stand in ascending order, and samples stand in the order of
+// Johnson, 1973): from the longest to the shortest, each into the fullest sample that has room. Which are together
+// follows from their lengths alone. Within a sample they are in ascending order, and samples are in the order of
 // their first ones.
 //
 // Each sequence is a document of its own and documents are apart; so is what fills the sample up after them (input

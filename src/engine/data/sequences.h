@@ -1,4 +1,5 @@
-// Token sequences of different lengths: what conversations, instructions and pre-tokenized lines become.
+// Token sequences of different lengths: the form of conversations, instructions and pre-tokenized lines after
+// tokenizing.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// index.json of a shard folder: which shards, in which order, made from what by which tokenizer.
+// index.json of a shard folder: the shards in order, their sources and their tokenizer.
 #pragma once
 
 #include <cstdint>

@@ -83,7 +83,7 @@ class ShardWriter {
 
   std::int64_t tokens() const { return header_.tokens; }
 
-  // Syncs, renames and returns the header as written; the hashes of its pieces stand beside it before. BugError when a
+  // Syncs, renames and returns the header as written; the hashes of its pieces are beside it before. BugError when a
   // document is open.
   ShardHeader finish();
 

@@ -44,7 +44,7 @@ void refuse_table(const std::string& path) {
       throw base::DataError(base::say(data_texts.table, path, table.ending + 1, table_command(path, table.format)));
 }
 
-// Of a folder all that find_corpus would look at.
+// Checks every file of a folder that find_corpus would look at.
 void refuse_tables(const std::string& path) {
   if (!base::directory_exists(path)) return refuse_table(path);
   std::error_code ignored;

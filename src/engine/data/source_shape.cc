@@ -37,7 +37,7 @@ std::string first_row(std::string_view text, bool whole_file, const std::string&
   return "";
 }
 
-// The record that `text`, the beginning of a file, begins with; "" when it does not stand there whole.
+// The record that `text`, the beginning of a file, begins with; "" when it is not there whole.
 std::string record_of(std::string_view text, FileKind kind, bool whole_file, const std::string& path) {
   if (kind == FileKind::json_array) {
     const std::size_t begin = array_begin(text, path), end = element_end(text, begin);

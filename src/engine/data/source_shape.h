@@ -34,9 +34,9 @@ struct FirstRecord {
   std::string text;
   base::Text origin;
 };
-// Of a file; reads no more of it than needed. Nothing when it has none, or is text.
+// The first record of a file; reads no more of it than needed. Nothing if it has none, or is text.
 std::optional<FirstRecord> first_record(const CorpusFile& file);
-// Of the first file that holds records.
+// The first record of the first file that holds records.
 std::optional<FirstRecord> first_record(const Corpus& corpus);
 
 }  // namespace troika::data

@@ -28,7 +28,7 @@ class TokenStream {
   const std::string& path() const { return path_; }
   const std::vector<TokenShard>& shards() const { return shards_; }
 
-  // Of shards in which damage may stay unnoticed.
+  // The bytes of shards in which damage may stay unnoticed.
   std::int64_t unverified_bytes() const;
 
   // 16 hex digits over tokenizer and contents as they were made; the same on every host that prepared the same data.

@@ -21,7 +21,7 @@ struct TokenizeOptions {
 };
 
 // All records of `corpus`, at full length, in cache_folder/<hash of all that decides them>.sequences. The first process
-// that comes makes it; the others wait, and are told its progress. What is done lies in parts of about 1 MiB of input
+// that comes makes it; the others wait, and receive its progress. What is done lies in parts of about 1 MiB of input
 // beside it: after a kill the next process resumes there. DataError for bad records and when none has an answer.
 std::shared_ptr<const SequenceFile> tokenize_once(const Corpus& corpus, const Encoding& encoding,
                                                   const std::string& cache_folder, const TokenizeOptions& options,

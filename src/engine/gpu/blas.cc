@@ -153,7 +153,7 @@ std::vector<BlasAlgorithm> Blas::Impl::recommended(const Kind& kind, const Plan&
   return algorithms;
 }
 
-// Of a text that text_of() made; it may come from a damaged file.
+// Parses a text that text_of() made; it may come from a damaged file.
 BlasAlgorithm Blas::Impl::chosen(const Plan& plan, const std::string& text, const std::string& what) const {
   BlasAlgorithm algorithm{};
   BlasChoice result{};

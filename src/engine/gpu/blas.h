@@ -13,7 +13,7 @@
 
 namespace troika::gpu {
 
-// By preference; their functions used here are alike.
+// By preference; their functions used here are equal.
 inline const std::vector<std::string> blas_libraries = {"libcublasLt.so.13", "libcublasLt.so.12"};
 inline constexpr std::size_t least_blas = 120400;  // cublasLtGetVersion: 12.4.0
 
@@ -22,7 +22,7 @@ struct BlasApi;  // the library's functions
 std::shared_ptr<const BlasApi> load_blas(const std::string& library);
 std::string blas_version(const BlasApi& api);  // "12.9.1"
 
-// Of one device, whose context the calling thread has. Any thread, one at a time.
+// cuBLASLt on one device, whose context the calling thread has. Any thread, one at a time.
 class Blas {
  public:
   // `workspace`: memory of the device, used in the order of the stream.

@@ -11,7 +11,7 @@
 
 namespace troika::gpu {
 
-// Of one device, whose context the calling thread has. Any thread, one at a time.
+// cuDNN on one device, whose context the calling thread has. Any thread, one at a time.
 class Cudnn {
  public:
   // `capability`: 90 is 9.0. `stream`: cudaStream_t, on which everything is queued.

@@ -73,7 +73,7 @@ struct Tensor {
     for (int d = 0; d < 4; ++d) count += (sizes[d] - 1) * strides[d];
     values.resize(static_cast<std::size_t>(count));
   }
-  // Of a size of 1, and of fewer key/value heads than query heads, several read one.
+  // A dimension of size 1, and a key/value head that several query heads share, are read repeatedly.
   std::int64_t place(const std::array<std::int64_t, 4>& at, std::int64_t heads) const {
     std::int64_t place = 0;
     for (int d = 0; d < 4; ++d) {

@@ -44,7 +44,7 @@ TEST_F(DeviceRunnerTest, SeesWhatTheTestHasWrittenSince) {
   EXPECT_EQ(sum[7], 108);
 }
 
-// Of a buffer with pages the others are zeros on the device, and stay what they are on the host.
+// The pages of a buffer that are not named are zeros on the device, and keep their content on the host.
 TEST_F(DeviceRunnerTest, CopiesThePagesThatATestNames) {
   const std::size_t count = 3 * cuda::test_page_bytes / sizeof(float), of_page = count / 3;
   const std::set<std::size_t> pages = {2};

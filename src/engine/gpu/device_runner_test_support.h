@@ -1,4 +1,5 @@
-// Runs kernels of tests (cuda/test_runner_test_support.h) on a device: what they may point into is mirrored in its memory.
+// Runs kernels of tests (cuda/test_runner_test_support.h) on a device: the memory that their pointers may reach is
+// mirrored on the device.
 #pragma once
 
 #include <map>

@@ -174,7 +174,8 @@ class Machine {
       ::mprotect(reinterpret_cast<void*>(regions_[i].begin), region_bytes, opens ? PROT_READ | PROT_WRITE : PROT_NONE);
     }
   }
-  // Of a large block only both ends: the pages between go back to the system, as opening and closing memory takes a time for each.
+  // Spoils only both ends of a large block: the pages between go back to the system, as opening and closing memory
+  // takes a time for each.
   static void spoil(std::uint64_t address, std::uint64_t bytes) {
     constexpr std::uint64_t page = 4096, large = 64 * page;
     const std::uint64_t begin = (address + 2 * page - 1) / page * page, end = (address + bytes) / page * page - page;
@@ -215,7 +216,7 @@ class Stream final : public FakeLane {
   const void* device() const override { return Machine::one().contexts[static_cast<std::size_t>(device_)].get(); }
   bool ordered() override { return true; }
   bool open_to_host() override { return false; }
-  // Of libraries, which may pass bytes between devices.
+  // For libraries, which may pass bytes between devices.
   void push(std::unique_ptr<FakeWork> work) override {
     const std::lock_guard<InTurn> lock(Machine::one().mutex);
     add({std::move(work), true});
@@ -492,7 +493,7 @@ __attribute__((destructor)) static void hold_up_the_end() {
   ::sleep(static_cast<unsigned>(number_of("TROIKA_STAND_IN_EXIT_SECONDS", 0)));
 }
 
-// Of tests: everything that is queued later and now fails with this.
+// For tests: everything that is queued from now on fails with this.
 void troika_stand_in_fail(int result) { Machine::one().failure = static_cast<Result>(result); }
 std::int64_t troika_stand_in_waits() { return Machine::one().waits; }
 

@@ -176,7 +176,7 @@ struct FlashPlan::Builder {
     multiply(weights, v, out);
   }
 
-  // Of fewer key/value heads than query heads the gradients of those that read one are added up.
+  // With fewer key/value heads than query heads, adds up the gradients of the query heads that read one.
   void key_gradient(const Node& left, const Node& right, FlashTensor name) {
     const Node to = heads(name, keys, shape.key_gradient);
     if (shape.n == shape.k) return multiply(left, right, to);

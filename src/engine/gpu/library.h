@@ -31,7 +31,7 @@ class Library {
 std::string find_library(const std::vector<std::string>& folders, const std::vector<std::string>& names);
 
 // Where a machine may have NVIDIA's libraries, best first: in the Python environment that this program is installed in, in the one
-// that is active (VIRTUAL_ENV, CONDA_PREFIX), in /usr/local/cuda. docs/decisions/0032 says why the environment is read here.
+// that is active (VIRTUAL_ENV, CONDA_PREFIX), in /usr/local/cuda. docs/decisions/0032 explains why the environment is read here.
 std::vector<std::string> library_folders();
 
 // The path of `name` in library_folders(); where it is in none of them `name` itself, for the dynamic linker.

@@ -1,4 +1,4 @@
-// Gives kernels of module cuda to the device of a tensor: what the functions of cuda/*_dispatch.h run them with.
+// Gives kernels of module cuda to the device of a tensor: the argument `run` of the functions in cuda/*_dispatch.h.
 #pragma once
 
 #include "cuda/entry.h"

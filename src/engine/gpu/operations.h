@@ -18,7 +18,8 @@ class DeviceOperations : public tensor::Accelerator {
   void add_rows(const tensor::Tensor& sum, const tensor::Tensor& index_r, const tensor::Tensor& x) override;
 
  protected:
-  // Of contiguous tensors of one dtype and size; at least one of them is on a device. To the host: returns when it is done.
+  // Copies between contiguous tensors of one dtype and size; at least one is on a device. A copy to the host returns
+  // when it is done.
   virtual void copy_bytes(const tensor::Tensor& to, const tensor::Tensor& from) = 0;
 };
 

@@ -9,7 +9,7 @@
 namespace troika::inference {
 namespace {
 
-// Of every element of the batch, the position at which its document begins; [B, T].
+// For every element of the batch, the position at which its document begins; [B, T].
 tensor::Tensor document_begins(const data::TokenBatch& batch) {
   const tensor::Tensor begins_BT = tensor::zeros({batch.rows, batch.length}, tensor::Dtype::int64);
   auto* begins = begins_BT.data<std::int64_t>();

@@ -1,4 +1,4 @@
-// From a batch of module data to what a rank's segments read.
+// Converts a batch of module data to the input of a rank's segments.
 #pragma once
 
 #include "data/loader.h"

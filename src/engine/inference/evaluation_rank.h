@@ -1,4 +1,4 @@
-// One rank of a model that is evaluated and not trained: its parameters and what runs them.
+// One rank of a model that is evaluated and not trained: its parameters and executor.
 #pragma once
 
 #include <memory>

@@ -96,7 +96,7 @@ model::Tokens Evaluator::load(int microbatch) const {
   return tokens_of(batch, context_, device_);
 }
 
-// The losses of so many microbatches, in as many rounds as they need; what stands behind has no rows.
+// The losses of so many microbatches, in as many rounds as they need; what is behind has no rows.
 std::vector<double> Evaluator::run_rounds(std::int64_t microbatches, std::int64_t step, std::int64_t* tokens,
                                           const AfterRound& after_round) {
   executor::StepSettings settings;

@@ -17,7 +17,7 @@ namespace troika::inference {
 
 double perplexity_of(double loss);
 
-// Of one source among several.
+// The loss on one source among several.
 struct SourceLoss {
   std::string name;
   double loss = 0;  // mean over its positions with a target; not a number where it has none
@@ -56,7 +56,7 @@ class Evaluator {
   Evaluator(const plan::Plan& plan, const schedule::Program& program, const data::Samples& samples,
             std::vector<data::SourcePart> sources, const Computing& computing);
 
-  // Collective; alike on all ranks. Row b of microbatch m of round r is sample (r * microbatches + m) * micro + b; rows beyond the
+  // Collective; equal on all ranks. Row b of microbatch m of round r is sample (r * microbatches + m) * micro + b; rows beyond the
   // last sample have no target. The losses of all microbatches are added along one fixed tree, so the bits depend on
   // micro_batch_size and not on dp, pp or ZeRO. Microbatches that several sources share are computed once more in parts, in rounds
   // of their own, so that sources change no bit of the loss of all. DataError when no position has a target. `step`: of training, for errors.

@@ -1,5 +1,5 @@
-// The activations of feed-forward layers, over contiguous matrices. Dtypes as in cpu_operands.h. Rows of the gradients may stand
-// apart.
+// The activations of feed-forward layers, over contiguous matrices. Dtypes as in cpu_operands.h. Rows of the gradients
+// may have a stride.
 #pragma once
 
 #include "tensor/tensor.h"

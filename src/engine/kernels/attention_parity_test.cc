@@ -154,7 +154,7 @@ TEST(AttentionParity, OffsetsOfQueriesAndKeys) {
 }
 
 TEST(AttentionParity, QueriesThatSeeNothing) {
-  expect_attention_parity({2, 8, 6, 2, 8, {0, 1, 1}, 0, 3});  // the first three queries stand before all keys
+  expect_attention_parity({2, 8, 6, 2, 8, {0, 1, 1}, 0, 3});  // the first three queries are before all keys
   expect_attention_parity({1, 4, 4, 1, 8, {0, 0}, 0, 4});     // nobody sees anything
 }
 

@@ -45,7 +45,7 @@ Operation layer_norm(std::int64_t M, std::int64_t D) {
 
 enum class Rows { by_position, picked };
 
-// Of positions three apart; picked: of documents of 7 positions.
+// Positions are three apart; picked: those of documents of 7 positions.
 RopeTable rope_table(std::int64_t B, std::int64_t T, std::int64_t H, Rows picking) {
   std::vector<std::int64_t> positions(static_cast<std::size_t>(T));
   for (std::size_t t = 0; t < positions.size(); ++t) positions[t] = static_cast<std::int64_t>(3 * t);

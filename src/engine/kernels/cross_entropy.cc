@@ -65,7 +65,7 @@ tensor::Tensor cross_entropy_gradient(const tensor::Tensor& logits_Mv, const ten
   return gradient_on_cpu(to_float(logits_Mv), lse_M, column_M, weight_M, tensor::Dtype::fp32).to(dtype);
 }
 
-// Of two numbers, one comparison orders them, so that not-a-number on either side stays in a difference and comes out.
+// One comparison orders the two numbers, so that not-a-number on either side stays in the difference and comes out.
 static float log_add_exp(float a, float b) {
   const float larger = a < b ? b : a, smaller = a < b ? a : b;
   if (smaller == -std::numeric_limits<float>::infinity()) return larger;

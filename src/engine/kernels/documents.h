@@ -1,5 +1,5 @@
-// The documents of packed sequences as attention is told of them. Made on the host, once for all layers of a microbatch, so
-// that no operation has to ask the device. Shapes: B sequences, T query positions, S key positions.
+// The documents of packed sequences, in the form that attention reads. Made on the host, once for all layers of a
+// microbatch, so that no operation has to ask the device. Shapes: B sequences, T query positions, S key positions.
 #pragma once
 
 #include <cstdint>

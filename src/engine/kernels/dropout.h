@@ -1,6 +1,6 @@
 // Dropout whose mask is a function of what an element is, not of where or when it is computed: every layout and every
 // recomputation draws the same. N. Srivastava et al., "Dropout: A Simple Way to Prevent Neural Networks from
-// Overfitting", 2014 (here inverted: what is kept is divided by the share that is).
+// Overfitting", 2014 (here inverted: kept elements are divided by the kept fraction).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct DropoutRows {
 tensor::Tensor dropout(const tensor::Tensor& x_MI, const base::Philox& random, const DropoutRows& rows,
                    std::int64_t first_column, double share);
 
-// Of 16 random bits: what is below `threshold` is dropped, what is not is multiplied with `kept`.
+// Compares 16 random bits: below `threshold` an element is dropped, else multiplied by `kept`.
 struct DropoutShare {
   std::uint32_t threshold = 0;
   float kept = 1;

@@ -93,7 +93,7 @@ void parallel_stretches(const std::vector<CpuStretch>& stretches, const Visit& v
   });
 }
 
-// Of float data and what is rounded from it while it is in a core's cache.
+// Updates float data and what is rounded from it while it is in a core's cache.
 void adamw_on_cpu(const std::vector<CpuStretch>& stretches, const AdamWTensors& t) {
   float *p = t.parameter.data<float>(), *m = t.m.data<float>(), *v = t.v.data<float>();
   const float* g = t.gradient.data<float>();

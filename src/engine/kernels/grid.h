@@ -1,7 +1,7 @@
 // Sums of gradients that do not depend on order: each gradient becomes an integer on a grid that is the same for all,
 // q = g * 2^shift, to nearest, ties to even, and integers add without rounding. Flat tensors of any device; x is fp32, sum
-// int64. Integers of magnitudes up to 2^62 fit; what is larger, or no number, leaves some value, and the largest magnitude
-// tells. Shifts from -90 to 125. Nothing waits for the device.
+// int64. Magnitudes up to 2^62 fit; a larger one, or NaN, leaves an unspecified value, which the largest magnitude
+// reveals. Shifts from -90 to 125. Nothing waits for the device.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 namespace troika::kernels {
 
 // The bits of the largest magnitude among floats (without sign, as an integer): they are ordered as the numbers are, and
-// those of infinity and NaN stand above all.
+// those of infinity and NaN are above all.
 using MagnitudeBits = std::uint32_t;
 inline constexpr MagnitudeBits infinity_bits = 0x7f800000;
 

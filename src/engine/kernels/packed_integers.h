@@ -25,7 +25,7 @@ struct PackedStream {
 class Packing {
  public:
   explicit Packing(const tensor::Tensor& integers);  // reads them once
-  // Of a stream that came. BugError where there is no directory in front.
+  // Reads a received stream. BugError if it does not begin with a directory.
   Packing(std::int64_t integers, const tensor::Tensor& front);
 
   std::int64_t words() const { return begins_.back(); }  // of the whole stream

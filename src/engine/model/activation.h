@@ -1,4 +1,4 @@
-// What stands between the two projections of a feed-forward: SwiGLU, which reads two inputs for an output, or GELU.
+// The activation between the two projections of a feed-forward: SwiGLU, which reads two inputs for an output, or GELU.
 // Shapes: M rows, F outputs, U = inputs_per_output * F inputs.
 #pragma once
 

@@ -32,7 +32,7 @@ shape::Trained adapters_of(const config::ModelSettings& model, const std::string
   return trained;
 }
 
-// Of the adapter parameter "model.layers.0.self_attn.q_proj.lora_A.weight", or of the stem before "lora_A.weight".
+// The scale of the parameter "model.layers.0.self_attn.q_proj.lora_A.weight", or of the stem before "lora_A.weight".
 double scale_of(const shape::Trained& trained, const std::string& parameter) {
   return config::adapter_size(trained.lora, config::adapted_module(parameter.substr(0, parameter.rfind("proj") + 4)).value())
       .scale;
@@ -136,8 +136,8 @@ std::vector<AdapterRank> run_adapter_split(const AdapterCase& c, int tp) {
 struct AdapterExpected {
   double loss = 0;
   Tensors adapters;  // with gradients
-  // Of A, B^T dW, and of B, dW A^T, times the scale: the largest sum of the magnitudes that are added up for an element,
-  // which is what rounding is in proportion to where they cancel.
+  // For A, B^T dW, and for B, dW A^T, times the scale: the largest sum of the magnitudes that are added up for an
+  // element, which is what rounding is in proportion to where they cancel.
   std::map<std::string, double> terms;
 };
 

@@ -66,7 +66,7 @@ struct RankGradients {
   const Gradients* gradients = nullptr;
 };
 std::map<std::string, at::Tensor> gradients_by_name(const std::vector<RankGradients>& ranks);
-// Of one rank that holds everything.
+// From one rank that holds everything.
 std::map<std::string, at::Tensor> gradients_by_name(const std::vector<Decoder>& decoders, const Gradients& gradients);
 std::map<std::string, at::Tensor> parameters_by_name(const std::vector<Decoder>& decoders);
 

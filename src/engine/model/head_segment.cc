@@ -99,7 +99,7 @@ class HeadSegment final : public Segment {
     const std::int64_t E = norm_->elements(), table = vocab_.count * D;
     const LeafPart dnorm(leaves.flat, {0, E}),
         dtable = leaves.tied != nullptr ? LeafPart(leaves.tied, {0, table}) : LeafPart(leaves.flat, {E, table});
-    // Of own rows; without sequence parallelism every rank has seen all rows.
+    // A sum over this rank's rows; without sequence parallelism every rank has seen all rows.
     if (groups_.tensor->sequence_parallel() == shape::SequenceParallel::on) groups_.tensor->sum({s.dnorm_E});
     dnorm.write(s.dnorm_E);
     if (s.kept == shape::LossKeep::gradients) return dtable.write(s.loss.dw_vD);
@@ -131,7 +131,7 @@ class HeadSegment final : public Segment {
                                              activations == shape::SavedActivations::none ? nullptr : &saved.loss));
   }
 
-  // Of all ranks' vocabularies, side by side.
+  // The logits over all ranks' vocabularies, side by side.
   tensor::Tensor logits(const tensor::Tensor& x_MD, const tensor::Tensor& table_vD) const {
     const auto& last = parts_.back();
     std::int64_t widest = 0;

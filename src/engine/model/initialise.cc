@@ -41,7 +41,7 @@ void draw_part(const shape::Slot& slot, const base::Philox& random, float scale,
   }
 }
 
-// `range` of the slot, whose first element would stand at slot_begin.
+// `range` of the slot, whose first element would be at slot_begin.
 void initialise_slot(const shape::Slot& slot, const shape::Range& range, float* slot_begin, std::uint64_t seed,
                      double init_std) {
   const bool normal = slot.info.init == shape::ParameterInfo::Init::normal;

@@ -1,8 +1,8 @@
-// The adapters beside one projection of a block: y += scale * dropout(x) A^T B^T, each with a rank and scale of its own. q, k and v, or gate and up, are rows of
-// one projection and read one x, so their A stand one above the other and one B has their rows, each in the columns of its
-// own A; x is dropped alike for all of them.
-// Shapes: M rows, I inputs and O outputs of the projection on this rank, R all adapters' ranks together, W = elements().
-// Dtypes as in kernels/cpu_operands.h; gradients fp32.
+// The adapters beside one projection of a block: y += scale * dropout(x) A^T B^T, each with its own rank and scale. q,
+// k and v, or gate and up, are rows of one projection and read one x, so their A are stacked and one B has their rows,
+// each in the columns of its own A; dropout of x is the same for all of them. Shapes: M rows, I inputs and O outputs of
+// the projection on this rank, R all adapters' ranks together, W = elements(). Dtypes as in kernels/cpu_operands.h;
+// gradients fp32.
 #pragma once
 
 #include <cstdint>
@@ -46,7 +46,7 @@ class LowRank {
   };
   tensor::Tensor a(const tensor::Tensor& flat) const;                        // [R, I]
   tensor::Tensor b(const tensor::Tensor& flat, std::size_t part) const;      // [rows, rank]
-  tensor::Tensor block(const tensor::Tensor& b_OR, std::size_t part) const;  // where that stands in the B of all parts
+  tensor::Tensor block(const tensor::Tensor& b_OR, std::size_t part) const;  // where that is in the B of all parts
   tensor::Tensor all_b(const tensor::Tensor& flat) const;                    // [O, R]
   tensor::Tensor rank_columns(const tensor::Tensor& x_MR, std::size_t part) const;    // of a part
   tensor::Tensor output_columns(const tensor::Tensor& x_MO, std::size_t part) const;

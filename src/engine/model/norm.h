@@ -1,6 +1,6 @@
-// The norm of an architecture: RMSNorm, or LayerNorm with a bias. Its weights, and their gradients, stand one after the
-// other in a flat piece of a segment's buffer.
-// Shapes: M rows, D width, E = elements(). Dtypes as in kernels/cpu_operands.h; gradients fp32.
+// The norm of an architecture: RMSNorm, or LayerNorm with a bias. Its weights, and their gradients, follow each other
+// in a flat piece of a segment's buffer. Shapes: M rows, D width, E = elements(). Dtypes as in kernels/cpu_operands.h;
+// gradients fp32.
 #pragma once
 
 #include <cstdint>

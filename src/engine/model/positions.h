@@ -1,4 +1,4 @@
-// Where this rank's rows stand in their sequences.
+// The positions of this rank's rows in their sequences.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace troika::model {
 
-// Of a sequence of at most seq_len positions, of exactly seq_len under context parallelism: a row for every position of this
-// rank, as the architecture's positions need it.
+// Positions of a sequence of at most seq_len, under context parallelism exactly seq_len: a row for every position of
+// this rank, as the architecture's positions need it.
 struct Positions {
   std::int64_t seq_len = 0;
   kernels::RopeTable rope, whole_rope;  // rotary; of all positions
@@ -23,7 +23,7 @@ struct Positions {
 kernels::RopeTable rope_of(const Positions& positions, const Tokens& tokens);  // rotary
 tensor::Tensor learned_rows_of(const Positions& positions, const Tokens& tokens);  // learned; int64, [B * T]
 
-// Of a model with rotary positions.
+// For a model with rotary positions.
 kernels::RopeFrequencies rope_frequencies(const config::ModelSettings& model);
 
 // ConfigError when a learned table is shorter than seq_len.

@@ -1,5 +1,5 @@
 // A projection of a block, y = x w^T + bias, over a flat piece of a segment's buffer that holds the weight, stored as the
-// architecture stores it, and then the bias where there is one.
+// architecture stores it, and then the bias if there is one.
 // Shapes: M rows, I inputs, O outputs of this rank, W = elements(). Dtypes as in kernels/cpu_operands.h; gradients fp32.
 #pragma once
 

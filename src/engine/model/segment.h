@@ -51,7 +51,7 @@ class Saved {
 
 struct ForwardResult {
   tensor::Tensor y_mD;  // undefined for the head
-  // kernels::output_loss_sum of the head, over the rows of this rank's positions, alike on all tp ranks; undefined elsewhere.
+  // kernels::output_loss_sum of the head, over the rows of this rank's positions, equal on all tp ranks; undefined elsewhere.
   tensor::Tensor loss_2;
   std::unique_ptr<Saved> saved;
 };

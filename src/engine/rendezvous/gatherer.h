@@ -1,4 +1,4 @@
-// Brings what the ranks and launchers of all hosts say to the run's folder on the host of the store.
+// Copies the records of ranks and launchers of all hosts to the run's folder on the host of the store.
 #pragma once
 
 #include <functional>

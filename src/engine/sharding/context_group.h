@@ -1,4 +1,4 @@
-// Attention over a sequence whose positions are dealt out to the ranks of a context-parallel group: keys and values travel
+// Attention over a sequence whose positions are split over the ranks of a context-parallel group: keys and values move
 // round the ring while each rank's queries stay. H. Liu et al., "Ring Attention with Blockwise Transformers", 2023; the
 // sequence is cut into 2 cp chunks [T i / (2 cp), T (i + 1) / (2 cp)) and rank r holds chunks r and 2 cp - 1 - r, in
 // this order, which gives every rank the same share of a causal mask. Any T works; chunks may be empty.

@@ -88,7 +88,7 @@ void GradientSum::start_reduce(comm::Channel& replicas, std::uint32_t tag) {
   reducing_ = true;
 }
 
-// Of a buffer, by the replica whose range it is.
+// The ranges of a buffer, by the replica that owns each.
 std::vector<tensor::Tensor> GradientSum::ranges_of(const tensor::Tensor& buffer) const {
   std::vector<tensor::Tensor> ranges;
   for (int replica = 0; replica < shape_.place.count(); ++replica) {

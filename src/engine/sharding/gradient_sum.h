@@ -27,7 +27,7 @@ namespace troika::sharding {
 // thread. BugError when calls come out of order.
 class GradientSum {
  public:
-  // Told when the rank stood still for the others, in base::monotonic_seconds.
+  // Told when the rank waited for the others, in base::monotonic_seconds.
   using OnWait = sharding::OnWait;
 
   GradientSum(shape::ShardPlan plan, const shape::SumShape& shape, const tensor::Device& device, tensor::Ledger& ledger);
@@ -57,9 +57,9 @@ class GradientSum {
   void include_other(comm::Channel& stages, int peer, std::uint32_t send_tag, std::uint32_t recv_tag,
                      const OnWait& on_wait);
 
-  // Of what this rank has shared out since begin_step, by part of the plan. Needs Bits::summed.
+  // Sums of bits that this rank has distributed since begin_step, by part of the plan. Needs Bits::summed.
   const std::vector<std::uint32_t>& shared_bits() const { return shared_bits_; }
-  // Of the complete sum in this rank's range, by part of the plan.
+  // Sums of bits of the complete sum in this rank's range, by part of the plan.
   std::vector<std::uint32_t> sum_bits() const;
   bool same_in_every_order() const { return shape_.addition == shape::Addition::integers; }
 
@@ -112,7 +112,7 @@ class GradientSum {
   bool reducing_ = false;
   std::optional<LeafExchange> leaf_exchange_;
   tensor::Tensor sending_;  // what the reduction at the end shares out in fp32; stays where it becomes the whole sum
-  tensor::Tensor range_;    // of all replicas' leaves, this rank's range: fp32 or integers, on all ranks alike
+  tensor::Tensor range_;    // of all replicas' leaves, this rank's range: fp32 or integers, equal on all ranks
   tensor::Tensor total_, whole_;
   std::vector<Incoming> incoming_;  // not packed
   std::vector<PackedReceive> packed_ranges_;

@@ -213,7 +213,7 @@ void expect_the_sum_of_one(const Case& of, std::int64_t leaves) {
   EXPECT_EQ(squares, alone.squares);
 }
 
-// Of every ZeRO stage.
+// Checks every ZeRO stage.
 void expect_the_sum_of_one_however_it_ends(Case of, std::int64_t leaves) {
   expect_the_sum_of_one(of, leaves);
   of.result = shape::Result::whole;

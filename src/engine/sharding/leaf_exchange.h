@@ -1,5 +1,5 @@
-// One rank's leaf (shape/sum_shape.h) on its way to the owners of its ranges, in fp32, while theirs come in. The first that
-// comes in lies where the leaf's own range was.
+// One rank's leaf (shape/sum_shape.h) on its way to the owners of its ranges, in fp32, while theirs arrive. The first
+// that arrives is stored where the leaf's own range was.
 #pragma once
 
 #include <cstdint>

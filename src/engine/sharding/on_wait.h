@@ -1,4 +1,4 @@
-// Whom a group tells when it stands still for its peers, and how long.
+// The callback by which a group reports how long it waited for its peers.
 #pragma once
 
 #include <functional>

@@ -8,7 +8,7 @@
 
 namespace troika::sharding {
 
-// Of a stream: the buffer's first part, and the second where it needs one, and the rest.
+// The parts of a stream: the buffer's first part, the second if it needs one, and the rest.
 static std::vector<tensor::Tensor> parts_of(const kernels::PackedStream& stream, std::int64_t integers,
                                             std::int64_t words) {
   const std::int64_t first = shape::message_words(integers), in_buffer = std::min(words, stream.front.elements());

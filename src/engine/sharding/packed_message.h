@@ -1,6 +1,6 @@
-// A range of a sum in integers on its way from one rank to another, packed (kernels/packed_integers.h). The first part has a
-// size that is known before (shape::message_words), so that it can be awaited early. Of sums that need more, what else the
-// buffers have room for (shape::packed_words) follows in a second part and the rest in a third, whose sizes follow from the
+// A range of a sum in integers on its way from one rank to another, packed (kernels/packed_integers.h). The size of the
+// first part is known in advance (shape::message_words), so that it can be received early. Longer sums continue in a
+// second part, as far as the buffers have room (shape::packed_words), and a third, whose sizes follow from the
 // directory in the first.
 #pragma once
 

@@ -1,5 +1,5 @@
-// One call's way round the ring of a context-parallel group (context_group.h): who holds which positions, which keys visit
-// in which step, and the messages between the steps.
+// One pass round the ring of a context-parallel group (context_group.h): the positions of each rank, the keys that
+// visit in each step, and the messages between the steps.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace troika::sharding {
 
 // Some of this rank's queries and some of a visiting rank's keys, from its first on, by local position, that see each
-// other: all of them, or causally as if query i of them stood at position q_position + i and key i at i.
+// other: all of them, or causally as if query i of them was at position q_position + i and key i at i.
 struct Piece {
   shape::Range q, k;
   std::int64_t q_position = 0;
@@ -23,8 +23,8 @@ struct Piece {
 
 class Ring {
  public:
-  // Of two classes (comm::message_class), because a rank posts the receive of the next keys before that of the gradients that its
-  // neighbour sends first.
+  // Tags of two classes (comm::message_class), because a rank posts the receive of the next keys before that of the
+  // gradients that its neighbour sends first.
   static constexpr std::uint32_t keys_tag = 1, gradients_tag = 2 | 1u << 29;
 
   using OnWait = sharding::OnWait;
@@ -39,7 +39,7 @@ class Ring {
   // Whose keys are here in a step, and the pairs of chunks that see each other: this rank's queries, `visitor`'s keys.
   int visitor(int step) const { return (rank_ - step + size_) % size_; }
   std::vector<Piece> pieces(int visitor) const;
-  // How many of the piece's keys stand before a position of the whole sequence; int64, any shape.
+  // How many of the piece's keys are before a position of the whole sequence; int64, any shape.
   tensor::Tensor keys_before(const tensor::Tensor& position, const Piece& piece, int visitor) const;
 
   // To and from the neighbours. Empty tensors do not travel: both sides know.

@@ -27,7 +27,7 @@ struct SharedSlice {
 // Threads: one rank's thread.
 class TensorGroup {
  public:
-  // When this rank stood still for the others (base::monotonic_seconds).
+  // When this rank waited for the others (base::monotonic_seconds).
   using OnWait = sharding::OnWait;
 
   TensorGroup() = default;  // alone: everything below is the identity, without copies

@@ -1,6 +1,6 @@
-// What tensors and kernels ask of devices that are not the host. A back end implements it (module gpu does for NVIDIA's).
-// Everything is queued on the compute lane (tensor/streams.h) of the tensors' device, unless said; kernels and operations
-// on one device may be asked for by any thread.
+// The interface of tensors and kernels to a device other than the host. A back end implements it (module gpu for
+// NVIDIA's). Unless stated, work is queued on the compute lane (tensor/streams.h) of the tensors' device; any thread
+// may queue kernels and operations on a device.
 #pragma once
 
 #include <cstddef>
@@ -84,7 +84,7 @@ class Accelerator {
   }
   // Why attend() and attend_backward() will not do attention of these sizes and types; empty: they will.
   virtual base::Text attention_lacks(const AttentionOperands& of) = 0;
-  // Of attend_backward, from now on.
+  // Sets whether attend_backward is repeatable, from now on.
   virtual void set_repeatable(Repeatable /*repeatable*/) {}
 
   // From now on products of the kinds in `choices` take the algorithms there, all others what the library recommends. Returns

@@ -120,7 +120,7 @@ class FakeEvent final : public TimedBody {
   std::int64_t position_;
 };
 
-// Of the compute lane: has passed when it is recorded. Its number tells a later one from an earlier one.
+// An event of the compute lane: it has passed when it is recorded. Its number orders events.
 class ComputeEvent final : public TimedBody {
  public:
   explicit ComputeEvent(std::int64_t number) : number_(number) {}

@@ -3,7 +3,7 @@
 //
 // Work of the compute lane is what the rank's thread does, at once. Work of other lanes is done late, between lanes in
 // a drawn order, and only when somebody waits for something: the compute lane for an event (then the rank's thread
-// stands until it has passed), or the host, which polls one. Whoever waits moves the lanes of all devices of the
+// blocks until it has passed), or the host, which polls one. Whoever waits moves the lanes of all devices of the
 // machine on, as devices do while their hosts are busy elsewhere.
 //
 // Work must be ordered behind the compute lane: since the lane's last recorded event it must have waited for an event
@@ -28,7 +28,7 @@ std::shared_ptr<FakeMachine> make_fake_machine(std::uint64_t seed, double deadli
 // One device, for one rank's thread.
 class FakeStreams : public Streams {
  public:
-  // Where a device would stand still, the rank's thread stands, because it is the compute lane. There it calls `check`
+  // Where a device would wait, the rank's thread stands, because it is the compute lane. There it calls `check`
   // again and again, as a host that polls an event would; what that throws ends the wait.
   virtual void while_standing(std::function<void()> check) = 0;
 };

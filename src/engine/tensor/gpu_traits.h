@@ -1,4 +1,4 @@
-// What a GPU is and has: by what its libraries choose their code and cut their sums, and its free memory.
+// Properties of a GPU: those by which its libraries choose code and split sums, and its free memory.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ struct GpuTraits {
   int major = 0, minor = 0;  // compute capability
   int multiprocessors = 0;
   int driver = 0;      // the CUDA that the driver is for, as it counts: 13000
-  std::string cublas;  // "13.1.0", or empty where the library does not tell
+  std::string cublas;  // "13.1.0", or empty if the library does not report it
   std::string cudnn;   // "9.28.0", or empty where none is loaded
 };
 

@@ -13,7 +13,7 @@ namespace troika::tensor {
 namespace {
 
 // From here on rounding to the cache's units takes little. What the C library's heap keeps of freed tensors no large tensor
-// can use, so that activations of a small model and its sums of gradients, which stand at different times, took memory twice.
+// can use, so that activations of a small model and its sums of gradients, which exist at different times, took memory twice.
 constexpr std::size_t cached_from_bytes = small_unit_bytes;
 constexpr std::size_t alignment_bytes = 64;
 // What the C library takes from its heap instead of mapping it: its own rules give back the scratch memory of oneDNN after

@@ -1,4 +1,4 @@
-// Where tensors lie: devices and blocks of their memory.
+// The memory of tensors: devices and blocks on them.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
-// The arithmetic on tensors that has a caller outside the kernels: sums, joins, rows by index. Sizes must agree, unless said;
-// fp32, bf16 and fp16 are read into fp32 and rounded once when they are written. Results do not depend on the number of threads.
+// The arithmetic on tensors that has a caller outside the kernels: sums, joins, rows by index. Sizes must agree unless
+// stated; fp32, bf16 and fp16 are read into fp32 and rounded once when they are written. Results do not depend on the
+// number of threads.
 #pragma once
 
 #include <vector>

@@ -1,10 +1,10 @@
-// Large blocks of memory that are kept when they are freed. A block that comes fresh from the system costs a page fault and a
-// zeroed page for every page of it, at every use; these cost that once.
+// Large blocks of memory that are kept when they are freed. A new block from the system costs a page fault and zeroing
+// for each of its pages, at every use; a cached block costs that once.
 //
 // A cache never holds more than slack_bytes beyond the most that was in use at one time. When no free range is large enough and
 // that limit is reached, pages of free ranges are moved after each other into a new range of addresses (mremap), so that
-// free memory in pieces is as good as in one. Where the kernel refuses to move a page, what is free is given back instead.
-// Blocks stand on the kernel's large pages where it has them.
+// free memory in pieces is as good as in one. Where the kernel refuses to move a page, free blocks are returned
+// instead. Blocks use the kernel's large pages if available.
 #pragma once
 
 #include <cstddef>
@@ -58,7 +58,7 @@ class PageCache {
 
 // Memory straight from the system: the pages are zero, and each costs its fault when it is first touched.
 
-// Blocks of large_page_bytes stand on one page where the system has such pages. small_unit_bytes is a multiple of every
+// Blocks of large_page_bytes are on one page where the system has such pages. small_unit_bytes is a multiple of every
 // other page size.
 constexpr std::size_t large_page_bytes = std::size_t{2} << 20, small_unit_bytes = std::size_t{64} << 10;
 

@@ -64,7 +64,7 @@ TEST(PageCache, ServesWhenTheKernelStopsMovingHalfway) {
   expect_served(refuse_after(5, refuse_late));
 }
 
-// Of the mapping that holds `address`.
+// The end of the mapping that holds `address`.
 std::uintptr_t end_of_mapping(std::uintptr_t address) {
   std::ifstream maps("/proc/self/maps");
   std::uintptr_t begin = 0, end = 0;

@@ -1,6 +1,5 @@
-// The queues of work of one rank's device. What the rank's thread asks of a GPU is done later: in each lane in the
-// order in which it was asked for, between lanes in no order, unless an event says so. On a CPU all is done when the
-// call returns.
+// The queues of work of one rank's device. A GPU executes what the rank's thread queues later: in order within a
+// lane, in no order between lanes unless an event sets one. On a CPU everything is done when the call returns.
 #pragma once
 
 #include <functional>
@@ -73,9 +72,9 @@ class Streams {
   virtual void* handle(Lane lane) = 0;
 };
 
-// Of a device that does everything at once.
+// Streams of a device that executes everything at once.
 std::unique_ptr<Streams> make_host_streams();
-// Of the device: host streams of a CPU.
+// Streams of the device: host streams for a CPU.
 std::unique_ptr<Streams> make_streams(const Device& device);
 
 // The tensors in host memory, with what the compute lane has written to them by now: the one place where a rank waits

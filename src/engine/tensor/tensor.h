@@ -120,7 +120,7 @@ Tensor empty_like(const Tensor& like);  // same sizes and type
 // first, first + step, ...
 Tensor range(std::int64_t count, const TensorType& type, double first = 0, double step = 1);
 
-// Of one dimension, on the host.
+// A tensor of one dimension, on the host.
 template <class T>
 Tensor of(const T* values, std::int64_t count);
 template <class T>

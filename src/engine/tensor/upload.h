@@ -1,4 +1,4 @@
-// Fills a device's memory from what the host reads piece by piece.
+// Fills a device's memory with data that the host reads in pieces.
 #pragma once
 
 #include <cstddef>

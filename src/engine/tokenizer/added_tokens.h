@@ -24,7 +24,7 @@ struct AddedToken {
   bool normalized = false;   // looked for in normalized text, after those that are not
   bool lstrip = false;       // swallows the white space before it
   bool rstrip = false;       // swallows the white space after it
-  bool single_word = false;  // only where no word character (\w) stands on either side
+  bool single_word = false;  // only where no word character (\w) is on either side
 };
 
 // A set of added tokens that are looked for together. Threads: const use is safe.
@@ -41,7 +41,7 @@ class AddedTokens {
   // overlapping ones the leftmost; one that single_word or `allows` rejects still hides those that overlap it.
   void split(std::string_view text, const OnText& on_text, const OnToken& on_token, const Allows& allows = {}) const;
 
-  // Whether text may be cut before `text[at]`, which stands after a newline, without a change of tokens.
+  // Whether text may be cut before `text[at]`, which is after a newline, without a change of tokens.
   bool may_cut(std::string_view text, std::size_t at) const {
     return !holds_newlines_ && !before_lstrip_[static_cast<unsigned char>(text[at])];
   }

@@ -28,7 +28,7 @@ Sixteen load_sixteen(const char* bytes) {
   return all;
 }
 
-// A bit for each byte, all of whose bits are alike.
+// A bit for each byte, all of whose bits are equal.
 template <class Mask>
 Mask64 bits_of(Mask mask) {
 #ifdef __SSE2__
@@ -142,8 +142,8 @@ void AsciiStarts::start_gpt2(const Classes& classes) {
 }
 
 void AsciiStarts::start_modern(const Classes& classes) {
-  Bits prefix;      // characters that a word takes in front when they stand before one
-  Bits own_spaces;  // \s that does not stand behind punctuation as newlines that it takes along
+  Bits prefix;      // characters that a word takes in front when they are before one
+  Bits own_spaces;  // \s that is not behind punctuation as newlines that it takes along
   bool carried = false;
   for (std::size_t word = 0; word < words; ++word) {
     const Mask64 newline = classes.newline[word], seeds = newline & moved_up(classes.other, word);

@@ -1,5 +1,5 @@
 // Where the known patterns start a piece in ASCII text, found for 64 characters at a time: each class of characters is a mask
-// of bits, and what a pattern says of a character and its neighbours is an operation on masks.
+// of bits, and a pattern's condition on a character and its neighbours is an operation on masks.
 #pragma once
 
 #include <array>
@@ -29,7 +29,7 @@ class AsciiStarts {
   std::size_t end() const { return begin_ + bytes_; }
 
  private:
-  static constexpr std::size_t words = most_bytes / 64 + 1;  // the last stands behind the stretch
+  static constexpr std::size_t words = most_bytes / 64 + 1;  // the last is behind the stretch
   using Bits = std::array<std::uint64_t, words>;
   struct Classes;
 
@@ -43,7 +43,7 @@ class AsciiStarts {
 
   std::size_t begin_ = 0, bytes_ = 0;
   Bits starts_{};   // bit i % 64 of word i / 64: a piece starts at begin_ + i
-  Bits foreign_{};  // what stands there is beyond ASCII, behind the stretch, or depends on such a character far away
+  Bits foreign_{};  // what is there is beyond ASCII, behind the stretch, or depends on such a character far away
 };
 
 }  // namespace troika::tokenizer

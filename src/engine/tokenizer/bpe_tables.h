@@ -35,7 +35,7 @@ class TokenTable {
   std::vector<Slot> slots_;  // a power of two
 };
 
-// Of two ids in one number.
+// The hash of two ids in one number.
 inline std::uint64_t hash_of(std::uint64_t pair) {
   const std::uint64_t mixed = pair * 0x9E3779B97F4A7C15u;
   return (mixed ^ mixed >> 32) * 0xD6E8FEB86659FD93u;

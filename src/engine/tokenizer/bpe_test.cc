@@ -407,7 +407,7 @@ BpeModel without_bytes(BpeModel model, const std::string& bytes) {
   return model;
 }
 
-// As what is left of the text by itself, but for where it is cut into pieces: what stands beside a dropped byte is merged.
+// As what is left of the text by itself, but for where it is cut into pieces: what is beside a dropped byte is merged.
 TEST(BpeTokenizer, DropsTheBytesThatNoTokenSpellsAndCountsThem) {
   const std::string bytes("\0\1\x7F\xC0\xE4\xF5", 6);
   BpeModel model = without_bytes(trained(600, qwen2_pattern), bytes);

@@ -1,5 +1,5 @@
 // The alphabet in which byte-level BPE vocabularies are written: each byte is one printable character (GPT-2, A.
-// Radford et al. 2019). Printable Latin-1 stands for itself; the other 68 bytes are U+0100, U+0101, ... in byte order.
+// Radford et al. 2019). Printable Latin-1 represents itself; the other 68 bytes are U+0100, U+0101, ... in byte order.
 #pragma once
 
 #include <array>

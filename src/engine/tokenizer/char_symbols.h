@@ -50,14 +50,14 @@ class CharSymbols {
   std::vector<bool> symbols(std::size_t vocab_size) const;
 
  private:
-  // Of a neighbour and where it stands: characters with that bit begin with bytes beside it.
+  // A neighbour and its position: characters with that bit begin with bytes beside it.
   static constexpr std::uint32_t ascii_before = 1, ascii_behind = 2, other_before = 4, other_behind = 8;
   static constexpr std::uint32_t always_bytes = 16;  // none of its bytes are merged
   static constexpr std::uint32_t flag_bits = 5, list = 1u << 31;
   static constexpr std::uint32_t block_size = 64;
   class Maker;
 
-  // Of a code point: flags, above them an id; with `list` an index into lists_ of a count and as many ids.
+  // The entry of a code point: flags, above them an id; with `list` an index into lists_ of a count and as many ids.
   std::uint32_t symbol_of(std::uint32_t c) const {
     return c / block_size < block_of_.size() ? symbols_[block_of_[c / block_size] + c % block_size] : always_bytes;
   }

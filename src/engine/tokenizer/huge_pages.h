@@ -6,7 +6,8 @@
 
 namespace troika::tokenizer {
 
-// Of 2 MiB and more: at a multiple of that, with the hint to the system. Throws std::bad_alloc. Free with free_table.
+// A table of 2 MiB or more is at a multiple of that, with the hint to the system. Throws std::bad_alloc. Free with
+// free_table.
 void* allocate_table(std::size_t bytes, std::size_t alignment);
 void free_table(void* memory, std::size_t bytes, std::size_t alignment);
 

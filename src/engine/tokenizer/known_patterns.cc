@@ -64,7 +64,7 @@ class Text {
     return at;
   }
 
-  // \s+(?!\S)|\s+ : all white space, but the last character stays with what follows when others stand before it.
+  // \s+(?!\S)|\s+ : all white space, but the last character stays with what follows when others are before it.
   std::size_t white_space(std::size_t at, bool stop_behind_newlines) const {
     std::size_t last = at, end = at, behind_newline = at;
     for (Char c = look(at); c.bytes != 0 && c.kind >= CharKind::space; c = look(end)) {

@@ -23,7 +23,7 @@ struct Merger::Window {
   std::array<std::uint8_t, wide_window_symbols> places;     // of the first symbol of each
   std::array<std::int32_t, wide_window_symbols + 4> ranks;  // of its merge with the next, or no_rank
 
-  // Of all ranks; behind the last one stand three more that are none.
+  // The lowest of all ranks; behind the last one are three `no_rank`.
   std::int32_t lowest_rank() const {
     std::array<std::int32_t, 4> lowest{no_rank, no_rank, no_rank, no_rank};
     for (std::size_t i = 0; i < count; i += 4) {
@@ -73,7 +73,7 @@ Merger::Merged Merger::merge(std::string_view piece, Scratch* scratch, std::int3
   return {merged, at_once, lacking};
 }
 
-// At least two symbols that may all join. `ids` may stand before `symbols` in the same memory.
+// At least two symbols that may all join. `ids` may be before `symbols` in the same memory.
 std::int32_t* Merger::merge_stretch(const std::int32_t* symbols, std::size_t count, Scratch* scratch,
                                     std::int32_t* ids) const {
   if (count == 2) {

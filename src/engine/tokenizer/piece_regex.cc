@@ -53,7 +53,7 @@ class Rewriter {
   }
 
  private:
-  // Of \w: all that is Alphabetic, marks, digits, connecting punctuation, and what Latin-1 has of fractions and superscripts.
+  // The class \w: Alphabetic, marks, digits, connecting punctuation, and the fractions and superscripts of Latin-1.
   static constexpr const char* word_ =
       R"(\p{L}\p{M}\p{Nd}\p{Nl}\p{Pc}\x{24B6}-\x{24E9}\x{1F130}-\x{1F149}\x{1F150}-\x{1F169}\x{1F170}-\x{1F189})"
       R"(\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";

@@ -1,6 +1,6 @@
-// A regular expression that cuts text into pieces, run by PCRE2 with UTF and Unicode properties. Where PCRE2 reads a pattern
-// otherwise than Oniguruma, which Hugging Face uses, it is told to do as Oniguruma does (\s is White_Space, \w has marks, ^ and
-// $ match at every line), or the pattern is refused.
+// A regular expression that cuts text into pieces, run by PCRE2 with UTF and Unicode properties. If PCRE2 interprets a
+// pattern differently from Oniguruma, which Hugging Face uses, it is configured to match Oniguruma (\s is White_Space,
+// \w has marks, ^ and $ match at every line), or the pattern is refused.
 #pragma once
 
 #include <cstddef>

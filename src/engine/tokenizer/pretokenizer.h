@@ -1,6 +1,6 @@
 // Cuts text into the pieces inside which BPE merges, by the regular expressions of a tokenizer.json. Text between two
 // matches is a piece of its own; several patterns are applied one after the other. Bytes that are not valid UTF-8 are
-// pieces of one byte each, and the text before and after them is cut as if it stood alone.
+// pieces of one byte each, and the text before and after them is cut separately.
 #pragma once
 
 #include <cstddef>

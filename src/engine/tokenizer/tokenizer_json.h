@@ -1,5 +1,5 @@
-// Hugging Face's tokenizer.json, as far as it is byte-level BPE: reading and writing. What is read, ignored and refused is in
-// docs/formats/tokenizer.md; what is refused is named.
+// Hugging Face's tokenizer.json, as far as it is byte-level BPE: reading and writing. docs/formats/tokenizer.md
+// lists what is read, ignored and refused; errors name what is refused.
 #pragma once
 
 #include <string>

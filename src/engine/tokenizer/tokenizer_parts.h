@@ -17,7 +17,7 @@ namespace troika::tokenizer {
 void read_tokenizer_parts(const nlohmann::json& root, const std::string& path, BpeModel* result);
 
 // The ids before the text in the `single` template of each TemplateProcessing, alone or in a Sequence, where a later one's
-// stand before an earlier one's. Other kinds of post-processor that only add marks or trim offsets give none. DataError that
+// are before an earlier one's. Other kinds of post-processor that only add marks or trim offsets give none. DataError that
 // names `origin` and the part for other kinds, templates of another form, ids outside [0, vocab_size) and more than 64 ids.
 std::vector<std::int32_t> read_begin_ids(const nlohmann::json& post_processor, std::size_t vocab_size,
                                          const std::string& origin);

@@ -75,7 +75,7 @@ static bool word_of(std::uint32_t c, int category) {
 }
 
 // Marks what canonical decomposition says: `c` itself when composing does not give it back, else the last character of its
-// parts, which may join with what stands before it.
+// parts, which may join with what is before it.
 static void mark_decomposition(std::int32_t c, std::uint8_t bit, std::vector<std::uint8_t>* facts) {
   utf8proc_int32_t parts[8];
   int last_class = 0;

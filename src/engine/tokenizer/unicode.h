@@ -1,4 +1,4 @@
-// UTF-8 in long texts and code points; what a valid character is, base::utf8_character_bytes says.
+// UTF-8 in long texts, and code points; base::utf8_character_bytes defines a valid character.
 #pragma once
 
 #include <cstddef>

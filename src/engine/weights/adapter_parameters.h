@@ -15,7 +15,7 @@ std::string target_of(const std::string& adapter_parameter);
 inline const char* const lora_a = ".lora_A.weight";  // [rank, inputs]
 inline const char* const lora_b = ".lora_B.weight";  // [outputs, rank]
 
-// Of every segment, sorted by name. ConfigError as of shape::adapter_parameters.
+// The adapters of every segment, sorted by name. ConfigError like shape::adapter_parameters.
 std::vector<shape::ParameterInfo> all_adapter_parameters(const config::ModelSettings& model,
                                                          const config::LoraSettings& lora);
 

@@ -1,5 +1,5 @@
-// Adapters on disk: a PEFT folder (adapter_config.json, adapter_model.safetensors), or what a run with lora.rank has
-// left.
+// Adapters on disk: a PEFT folder (adapter_config.json, adapter_model.safetensors), or the folder of a run with
+// lora.rank.
 #pragma once
 
 #include <cstdint>

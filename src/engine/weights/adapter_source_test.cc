@@ -60,7 +60,7 @@ class Adapter : public testing::Test {
     return "";
   }
 
-  // Of a PEFT folder whose configuration has these members.
+  // The refusal of a PEFT folder whose configuration has these members.
   std::string refusal(const json& changes) const {
     write_peft(*this / "a", peft_config(lora_, "m", changes), adapter_);
     return refusal(*this / "a");

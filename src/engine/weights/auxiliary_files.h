@@ -8,7 +8,7 @@
 
 namespace troika::weights {
 
-// Those that stand in `folder`, as paths, in a fixed order; none for "".
+// Those that are in `folder`, as paths, in a fixed order; none for "".
 std::vector<std::string> auxiliary_files_in(const std::string& folder);
 bool is_auxiliary_file(const std::string& name);
 std::string generation_config_in(const std::vector<std::string>& paths);  // the one among them; "": there is none

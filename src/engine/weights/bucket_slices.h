@@ -22,7 +22,7 @@ enum class Selection { written, held, again };
 // The parameters of `flat`, fp32, which holds the bucket's range held().
 std::vector<checkpoint::Slice> weights_in(const executor::Bucket& bucket, const tensor::Tensor& flat);
 
-// Of what is trained. `finish_access` (rank_units.h) when done with the slices' data.
+// The slices of trained parameters. Call `finish_access` (rank_units.h) when done with the slices' data.
 Slices slices_of(const executor::Units& units, Selection selection, const executor::Place& place);
 
 // What is frozen, in the dtype that is computed with, to be saved.

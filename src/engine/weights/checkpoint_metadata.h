@@ -1,4 +1,4 @@
-// What a checkpoint says of its run besides tensors, and the files that belong to it.
+// A checkpoint's metadata about its run, and the files that belong to it.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ config::Settings settings_of(const checkpoint::Found& found);
 std::string fact_of(const checkpoint::Found& found, const std::string& name);
 
 // The three below, as of ModelSource: the checkpoint's own copies in model/ on this host; where it has none (an older
-// checkpoint, or one whose files lie on other hosts), what stands at the paths that the run was given. DataError when a
+// checkpoint, or one whose files lie on other hosts), what is at the paths that the run was given. DataError when a
 // copy is not what the manifest says.
 std::string tokenizer_of(const checkpoint::Found& found);
 std::string chat_template_of(const checkpoint::Found& found);

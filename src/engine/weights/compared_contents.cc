@@ -137,7 +137,7 @@ std::vector<std::map<int, std::string>> hashes_of(const std::vector<ComparedPiec
   return hashes;
 }
 
-// A copy that is not like most others; -1: all are alike.
+// A copy that is not like most others; -1: all are equal.
 int odd_copy(const std::map<int, std::string>& hashes) {
   std::map<std::string, std::size_t> alike;
   for (const auto& [copy, hash] : hashes) ++alike[hash];

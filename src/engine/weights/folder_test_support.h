@@ -1,4 +1,4 @@
-// For tests: model folders with numbers that tell which tensor and element they are.
+// For tests: model folders whose numbers identify tensor and element.
 #pragma once
 
 #include <map>

@@ -1,5 +1,4 @@
-// Where the weights of a model come from: a Hugging Face model folder, what a run of ours has left, or an adapter
-// beside one of these.
+// The source of a model's weights: a Hugging Face model folder, a run's folder, or an adapter beside one of these.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ class ModelSource {
  public:
   virtual ~ModelSource() = default;
 
-  // Of the source alone: sizes and formulas, `path` set.
+  // The source's own settings: sizes and formulas, `path` set.
   virtual const config::ModelSettings& model() const = 0;
   // What open_tokenizer takes; "" when the source does not say.
   virtual std::string tokenizer() const = 0;
@@ -56,7 +55,7 @@ class ModelSource {
 // checkpoint step-N, a checkpoints folder or a run's folder (its newest complete checkpoint), whose parts may lie on
 // several hosts; or an adapter (adapter_source.h), which is added to its base while loading. `base`: the model beside
 // the adapter, anything that open_model takes; "": the one that the adapter names.
-// DataError when it is none of these, or when its weights are not what its config.json describes; ConfigError naming
+// DataError if it is not one of these, or when its weights are not what its config.json describes; ConfigError naming
 // the rank whose copy of a folder is missing or differs, when the base is not there, or when one is given and `path` is
 // no adapter.
 std::unique_ptr<ModelSource> open_model(const std::string& path, comm::Channel& world, const std::string& base = "");

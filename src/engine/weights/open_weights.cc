@@ -27,7 +27,7 @@
 namespace troika::weights {
 namespace {
 
-// What stands at the path on one host.
+// What is at the path on one host.
 const char* const folder_kind = "folder";
 const char* const adapter_kind = "adapter";
 const char* const model_of_adapter_kind = "model of an adapter's checkpoint";

@@ -1,4 +1,4 @@
-// What stands at a path: a whole model or an adapter, and what an adapter stands on.
+// Opens the weights at a path: a whole model, or an adapter with its base.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ struct Weights {
 // checkpoint.
 Weights open_weights(const std::string& path, comm::Channel& world);
 
-// Collective over `world`. `base`: as of open_model. Opens what the adapter stands on, which may be adapters again, and
+// Collective over `world`. `base`: as of open_model. Opens what the adapter is on, which may be adapters again, and
 // adds them up. ConfigError when the base is not there; DataError when the adapter is not one of its base, or its base
 // is not that of its training and was not named by `base`.
 std::unique_ptr<ModelSource> merge_with_base(std::unique_ptr<AdapterSource> adapter, const std::string& base,

@@ -1,4 +1,4 @@
-// Folders whose config.json ties the head to the embedding and whose files hold a head all the same.
+// Folders whose config.json ties the head to the embedding and whose files contain a head nevertheless.
 #pragma once
 
 #include "weights/weights_folder.h"

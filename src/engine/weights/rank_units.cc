@@ -64,7 +64,7 @@ void fill_through_fp32(const tensor::Device& device, const Bucket& bucket, tenso
   own.copy_from(exact);
 }
 
-// Of the rank that has most; alike on all ranks.
+// The buckets of the rank that has most; equal on all ranks.
 std::size_t most_buckets(const plan::Plan& plan) {
   std::vector<std::size_t> of_pp_rank(static_cast<std::size_t>(plan.shape.pp));
   for (int stage = 0; stage < plan.program.stages(); ++stage) {

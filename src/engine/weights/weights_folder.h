@@ -1,5 +1,5 @@
 // The weights of a Hugging Face model folder: model.safetensors, or several such files with
-// model.safetensors.index.json, which says what is where. Format: docs/formats/model-folder.md.
+// model.safetensors.index.json, which maps tensors to files. Format: docs/formats/model-folder.md.
 #pragma once
 
 #include <cstdint>

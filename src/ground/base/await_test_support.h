@@ -1,4 +1,4 @@
-// Waiting in tests for what another process or thread does.
+// For tests: waits for an action of another process or thread.
 #pragma once
 
 #include <chrono>

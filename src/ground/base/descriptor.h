@@ -1,4 +1,4 @@
-// Open files of the system, by the number that it gives them.
+// Owned file descriptors.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// The element types of the program: of tensors, of the arrays that kernels read, of what files hold.
+// The element types of tensors, of the arrays that kernels read, and of files.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ constexpr std::array<Mark, 4> marks = {{{{"\xFF\xFE\0\0", 4}, "UTF-32"},
                                         {{"\xFF\xFE", 2}, "UTF-16"},
                                         {{"\xFE\xFF", 2}, "UTF-16"}}};
 
-// Of pairs of bytes, of which the one at `low` counts where the other is zero: no control characters but white space.
+// Takes pairs of bytes; where the other byte is zero, the one at `low` is no control character but white space.
 bool are_characters(std::string_view text, std::size_t low) {
   for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
     const bool has_zero = text[i + 1 - low] == '\0';

@@ -11,7 +11,7 @@
 namespace troika::base {
 
 // Base of the four kinds below. `what()` is one plain sentence with numbers and a remedy, context lines after it.
-// Content of files may stand in it, so it is kept printable() and each part of it below 16 KiB.
+// Content of files may be in it, so it is kept printable() and each part of it below 16 KiB.
 class Error : public std::exception {
  public:
   const char* what() const noexcept override { return text_.c_str(); }

@@ -8,7 +8,7 @@ namespace troika::base {
 double exp(double x);
 double log(double x);    // of a negative number: not a number
 double log1p(double x);  // log(1 + x)
-// Of a base > 0; any base to the power 0 is 1, and 0 to a power > 0 is 0. BugError for other bases.
+// base > 0; any base to the power 0 is 1, and 0 to a power > 0 is 0. BugError for other bases.
 double pow(double base, double exponent);
 double sin(double x);  // of |x| < 2^30; BugError beyond
 double cos(double x);

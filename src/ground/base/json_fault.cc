@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::string_view white = " \t\r\n";
 
-// What stands before the place where a text goes wrong.
+// What is before the place where a text goes wrong.
 struct Before {
   std::string open;  // brackets that are open there
   bool in_string = false;
@@ -84,7 +84,7 @@ bool is_surrogate(std::string_view escape, std::string_view third_digits = "89ab
          third_digits.find(escape[3]) != std::string_view::npos;
 }
 
-// Whether what stands before `at` needs more than a quote there.
+// Whether what is before `at` needs more than a quote there.
 bool is_open_escape(std::string_view text, std::size_t at) {
   const std::string_view escape = escape_before(text, at);
   if (escape.size() < 2 || escape[1] != 'u') return false;

@@ -38,7 +38,7 @@ std::vector<std::string> arguments_of(std::string_view text) {
   return arguments;
 }
 
-// Of the unified ideographs up to U+9FFF, which are three bytes from E4 on.
+// Looks for unified ideographs up to U+9FFF, which are three bytes from E4 on.
 bool has_chinese(std::string_view text) {
   return std::any_of(text.begin(), text.end(), [](char c) {
     const auto byte = static_cast<unsigned char>(c);

@@ -25,8 +25,8 @@ struct Text {
 // The same in both: a flag, a command, what another program has said.
 inline Text verbatim(std::string text) { return {text, text}; }
 
-// Of `--lang`: "en", "zh", or "auto", which takes the locale's language ("zh_CN.UTF-8": Chinese, anything else English).
-// ConfigError for another word.
+// The language that `--lang` asks for: "en", "zh", or "auto", which takes the locale's ("zh_CN.UTF-8": Chinese, others
+// English). ConfigError for another word.
 Language language_of(const std::string& word, const std::string& locale);
 
 // The locale of messages in an environment: LC_ALL, else LC_MESSAGES, else LANG; "" where none is set.

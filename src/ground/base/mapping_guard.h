@@ -1,5 +1,5 @@
-// What happens when a mapped file cannot be read: it was truncated, or its disk or network file system fails. The kernel says so
-// by SIGBUS in the thread that reads, whose default is to end the process without a word.
+// Turns a failed read of a mapped file into an error. The file was truncated, or its disk or network file system fails;
+// the kernel then sends SIGBUS to the reading thread, which by default ends the process without a message.
 #pragma once
 
 #include <memory>

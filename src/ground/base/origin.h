@@ -1,4 +1,4 @@
-// Where something stands, for messages.
+// The place of a value in its source, for messages.
 #pragma once
 
 #include <string>

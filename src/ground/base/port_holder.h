@@ -5,7 +5,7 @@
 
 namespace troika::base {
 
-// "'python3' (pid 4711)", or "another program" when /proc does not tell.
+// "'python3' (pid 4711)", or "another program" if /proc does not name it.
 std::string port_holder(int port);
 
 }  // namespace troika::base

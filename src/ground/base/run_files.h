@@ -1,6 +1,6 @@
-// The one way to open what lies in a run's folder. Such a folder may come from somebody else, and others may write into it: no link
-// inside it is followed, nothing in it is waited for, what is no regular file is not opened, and no more of a file is read than is
-// meant. The folder itself may be a link, or lie behind links.
+// The one way to open files of a run's folder. The folder may come from somebody else, and others may write into it:
+// opening follows no link inside it, never blocks, refuses anything but regular files, and reads at most the stated
+// number of bytes. The folder itself may be a link, or be reached through links.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class RunFile {
   // Nothing where there is no such file.
   static std::optional<RunFile> open(const std::string& folder, const std::string& name);
   static std::optional<RunFile> open(const std::string& path);  // of a file right in the run's folder
-  // Takes over an open descriptor; nothing where it is none of a regular file.
+  // Takes over an open descriptor; nothing if it is not a regular file.
   static std::optional<RunFile> of(int descriptor);
 
   // As it was when it was opened.

@@ -1,4 +1,4 @@
-// Whether what is read would be what is written over.
+// Whether two paths name one file, so that writing would overwrite what is being read.
 #pragma once
 
 #include <sys/stat.h>

@@ -20,7 +20,7 @@ const T& part_in(Language, const T& value) {
 inline const std::string& part_in(Language language, const Text& part) { return part.in(language); }
 inline std::string_view part_in(Language language, const Origin& part) { return part.in(language); }
 
-// The arguments are alike in both, but for one that is a Text itself: of that each language takes its own.
+// The arguments are equal in both, but for one that is a Text itself: of that each language takes its own.
 template <class... Arguments>
 Text say(const Bilingual& text, const Arguments&... arguments) {
   return {fmt::format(fmt::runtime(text.english), part_in(Language::english, arguments)...),

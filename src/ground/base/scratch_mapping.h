@@ -1,4 +1,4 @@
-// Memory that lies in a file: bytes that a process uses now and then, and that need not be resident meanwhile.
+// Memory backed by a file, for bytes that a process uses rarely and that need not be resident in between.
 #pragma once
 
 #include <cstdint>

@@ -5,7 +5,7 @@
 
 namespace troika::base {
 
-// Of an errno: "No such file or directory". In Chinese where the table has it, else as the system says it.
+// The text of an errno: "No such file or directory". Chinese if the table has it, else the system's text.
 Text system_cause(int code);
 
 }  // namespace troika::base

@@ -1,4 +1,4 @@
-// The usual causes by their errno; English as glibc says them.
+// The usual causes by their errno; in the English of glibc.
 #pragma once
 
 #include <cerrno>

@@ -1,4 +1,4 @@
-// For tests: a folder of its own, removed at the end.
+// For tests: a temporary folder, removed at the end.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -22,7 +22,7 @@ std::size_t utf8_character_bytes(std::string_view text);
 bool is_utf8(std::string_view text);
 
 // `text` fit for a terminal and a log: control characters other than newline, and bytes that are not valid UTF-8, as
-// "\x1b"; what goes beyond `most_bytes` is cut off, and how much that is stands after.
+// "\x1b"; the text beyond `most_bytes` is cut off, and its length follows.
 std::string printable(std::string_view text, std::size_t most_bytes);
 
 // Whole-string parses: false when anything is left over or out of range; `value` is then unchanged.

@@ -1,4 +1,4 @@
-// Folders and texts for tests of what reads files.
+// Folders and texts for tests of code that reads files.
 #pragma once
 
 #include <cstdint>

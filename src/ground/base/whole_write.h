@@ -1,4 +1,4 @@
-// Writing and syncing that either does all of it or says why not: a short write is no success and has no errno of its own.
+// Writes and syncs all bytes or throws with the reason: a short write is not a success, yet sets no errno.
 #pragma once
 
 #include <cstdint>

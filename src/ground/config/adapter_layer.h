@@ -1,4 +1,4 @@
-// What lora.path says of the adapter that a run begins with.
+// The settings that lora.path implies: those of the adapter that a run begins with.
 #pragma once
 
 #include <vector>

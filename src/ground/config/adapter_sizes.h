@@ -1,4 +1,5 @@
-// Rank and scale of each adapter: those of lora.rank and lora.alpha, or what a pattern says of its projection.
+// Rank and scale of each adapter: those of lora.rank and lora.alpha, or those of the pattern that matches its
+// projection.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ struct AdapterSize {
 // ConfigError for a pattern that wrong_patterns refuses.
 AdapterSize adapter_size(const LoraSettings& lora, const AdaptedModule& module);
 
-// Of the adapters that no pattern names.
+// The size of adapters that no pattern names.
 AdapterSize usual_size(const LoraSettings& lora);
 
 // What is wrong with lora.rank_pattern and lora.alpha_pattern in a model of so many layers: what is no NAME:NUMBER, a name
@@ -47,7 +48,7 @@ std::string pattern_of(const std::vector<std::pair<AdaptedModule, double>>& valu
 // The pattern as names with their numbers.
 std::vector<std::pair<std::string, double>> entries_of(const std::string& pattern);
 
-// Both patterns with the names of pattern_of, and lora.alpha as a number: alike for settings whose adapters are alike.
+// Both patterns with the names of pattern_of, and lora.alpha as a number: alike for settings whose adapters are equal.
 LoraSettings with_plain_sizes(LoraSettings lora, std::int64_t layers);
 
 }  // namespace troika::config

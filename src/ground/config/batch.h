@@ -1,4 +1,4 @@
-// The batch arithmetic of resolve.h: from what is stated (batch_quantities.h) to the three quantities of a run.
+// The batch arithmetic of resolve.h: from the given settings (batch_quantities.h) to the three quantities of a run.
 #pragma once
 
 #include <cstdint>

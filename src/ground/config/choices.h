@@ -1,5 +1,5 @@
-// Settings that are one word of a closed list: an enum each. Its words stand once, below it, in the order of the
-// enumerators; parsing, printing, help, documentation and the agreement between ranks take them from there. A new value
+// Settings that are one word of a closed list: an enum each. The list of its words is below it, in the order of the
+// enumerators; parsing, printing, help, documentation and the agreement between ranks use that list. A new value
 // is an enumerator and its word.
 #pragma once
 
@@ -41,7 +41,7 @@ constexpr Words<3> words_of(LossOn) { return {"answers", "last_answer", "all"}; 
 enum class TooLong { cut, drop, error };
 constexpr Words<3> words_of(TooLong) { return {"cut", "drop", "error"}; }
 
-// data.control_tokens: a control token of the tokenizer that stands in the text of a message.
+// data.control_tokens: a control token of the tokenizer that is in the text of a message.
 enum class ControlTokens { keep, text, refuse };
 constexpr Words<3> words_of(ControlTokens) { return {"keep", "text", "refuse"}; }
 

@@ -126,7 +126,7 @@ void note_ignored(const Environment& environment, Layer* layer) {
   }
 }
 
-// Of two values for one setting the last one counts, which is said; two models are an error.
+// The last of two values for one setting counts, with a note; two models are an error.
 void note_repeats(Layer* layer) {
   for (auto later = layer->assignments.begin(); later != layer->assignments.end(); ++later) {
     const Field& field = *later->field;

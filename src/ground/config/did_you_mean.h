@@ -1,4 +1,4 @@
-// The end of an error that says what is near.
+// The end of an error that suggests near names.
 #pragma once
 
 #include <string>

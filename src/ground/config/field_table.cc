@@ -1,4 +1,4 @@
-// The table of settings, from the rows that stand beside the members (settings/rows.h).
+// The table of settings, from the rows that are beside the members (settings/rows.h).
 #include <deque>
 #include <functional>
 #include <type_traits>

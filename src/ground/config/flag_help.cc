@@ -25,7 +25,7 @@ std::string number_shown(const Flag& flag, const Target& target) {
   return is_list(target) && !flag.repeated ? fmt::format("{0},{0},...", one) : one;
 }
 
-// What stands below the names of a row.
+// What is below the names of a row.
 std::string explanation(const Flag& flag, const std::string& default_value) {
   std::string text = fmt::format("      {}", flag.help);
   if (!default_value.empty()) text += fmt::format(" [{}]", default_value);

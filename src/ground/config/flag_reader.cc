@@ -211,7 +211,7 @@ class FlagReader {
       if (is_assignment) return read_flag("--" + word);
       if (equals != std::string::npos && is_name(word.substr(0, equals)) && !base::file_exists(word) &&
           !base::directory_exists(word)) {
-        shown_ = "--" + word.substr(0, equals);  // what stands behind it may be a secret
+        shown_ = "--" + word.substr(0, equals);  // what is behind it may be a secret
         return refuse_unknown(normalised(word.substr(0, equals)));
       }
       key_ = "";

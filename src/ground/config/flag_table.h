@@ -47,7 +47,7 @@ struct FlagReading {
   void finish() const;  // throws one ConfigError with all errors, a line each; does nothing without any
 };
 
-// What a flag takes where no '=' stands behind its name.
+// What a flag takes where no '=' is behind its name.
 enum class Takes {
   value,     // the next word, unless that begins with two dashes
   any_word,  // the next word, whatever it is
@@ -88,7 +88,7 @@ class FlagTable {
   // A flag of another program that is accepted with a note; why: the end of "--name is ignored: ...".
   void ignore(std::string_view name, std::string_view why);
 
-  // A row whose Flag stands elsewhere and outlives the table.
+  // A row whose Flag is elsewhere and outlives the table.
   void add_row(FlagRow row) { rows_.push_back(std::move(row)); }
   // Takes every word that is no flag. A word name=value whose name is known counts as a flag.
   void on_word(Take take) { on_word_ = std::move(take); }
@@ -99,7 +99,7 @@ class FlagTable {
   void hint(std::string text) { hint_ = std::move(text); }
   // The command takes the settings of train as well; these of them are explained on its page.
   void settings(std::vector<std::string_view> explained) { takes_settings_ = true, explained_ = std::move(explained); }
-  // Keeps what the rows' variables stand in.
+  // Keeps the owner of the rows' variables alive.
   void keep(std::shared_ptr<void> storage) { storage_ = std::move(storage); }
 
   const std::string& command() const { return command_; }

@@ -9,7 +9,7 @@
 
 namespace troika::config {
 
-// By segment, of settings whose model.layers are final. With low-rank adapters none: what is trained stands beside
+// By segment, of settings whose model.layers are final. With low-rank adapters none: what is trained is beside
 // them. ConfigError naming every part that is wrong.
 std::vector<bool> trained_segments(const Settings& settings);
 

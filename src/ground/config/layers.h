@@ -53,7 +53,8 @@ enum class Paths { followed, left };
 //   - schedule: a lower schedule_file, and a lower virtual_stages unless it says interleaved; virtual_stages: a lower
 //     schedule that does not go with it; pp 1: a lower virtual_stages and a lower interleaved;
 //   - epochs without steps: a lower steps gives way.
-// Of architecture gpt2 without a preset or path, what no layer states follows from width and heads: kv_heads, head_dim, ffn.
+// For architecture gpt2 without a preset or path, settings that no layer gives follow from width and heads: kv_heads,
+// head_dim, ffn.
 MergedSettings merge_layers(const std::vector<Layer>& layers, Paths paths);
 
 }  // namespace troika::config

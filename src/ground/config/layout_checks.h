@@ -1,4 +1,5 @@
-// The rules of resolve.h for the axes: their product, the model and the sequences they split, and what changes nothing.
+// The rules of resolve.h for the axes: their product, the model and the sequences they split, and settings without
+// effect.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// LoRA adapters in the settings: which projections they adapt, and what does not go with them.
+// LoRA adapters in the settings: which projections they adapt, and which settings exclude them.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What lies below all layers: the model of a preset, or the one at model.path.
+// The lowest layer of settings: the model of a preset, or the one at model.path.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
 // The settings of a run as plain values, before and after resolution, and the rows that describe them: in config/settings,
-// a file for each topic. Defaults stand there and nowhere else.
+// a file for each topic. Only these files have defaults.
 #pragma once
 
 #include "config/choices.h"
@@ -13,7 +13,7 @@
 namespace troika::config {
 
 struct Settings {
-  Settings();  // these stand in settings.cc: each is some kilobytes of code, of which every source that names them had copies
+  Settings();  // these are in settings.cc: each is some kilobytes of code, of which every source that names them had copies
   Settings(const Settings&);
   Settings(Settings&&) noexcept;
   Settings& operator=(const Settings&);

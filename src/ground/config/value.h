@@ -1,4 +1,4 @@
-// Values of settings and of verbs' flags: what a text means for a row, and the text of a value.
+// Values of settings and of verbs' flags: parsing a text for a row, and printing a value.
 #pragma once
 
 #include <cstddef>

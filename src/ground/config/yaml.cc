@@ -75,7 +75,7 @@ class YamlReader {
     }
   }
 
-  // What stands at top level beside sections.
+  // What is at top level beside sections.
   FlatKeys flat_keys(const YAML::Node& root) {
     std::vector<FlatKey> keys;
     for (const auto& entry : root) {

@@ -1,4 +1,4 @@
-// The control groups that hold this process: a limit may stand at any of them.
+// The control groups that hold this process: any of them may have a limit.
 #pragma once
 
 #include <string>

@@ -35,7 +35,7 @@ static std::vector<int> allowed_cores_of(pid_t process) {
   return numbers_of(set);
 }
 
-// Of start_threads_on(); empty: they start where the thread that starts them may run.
+// The cores that start_threads_on() has set; empty: new threads inherit the cores of the thread that starts them.
 static std::vector<int> cores_of_new_threads() {
   pthread_attr_t attributes;
   if (::pthread_getattr_default_np(&attributes) != 0) return {};

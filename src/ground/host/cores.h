@@ -6,7 +6,7 @@
 
 namespace troika::host {
 
-// Numbers of the cores that the process may run on, ascending; empty when the system does not tell. Those of
+// Numbers of the cores that the process may run on, ascending; empty if the system does not report it. Those of
 // start_threads_on(), where it was called, else those of the calling thread.
 std::vector<int> allowed_cores();
 

@@ -53,7 +53,8 @@ std::optional<Claimant> claimant_in(const std::string& text) {
   return claimant;
 }
 
-// Of several that find the same claim abandoned one moves it away; what another has put there meanwhile goes back.
+// If several processes find the same claim abandoned, one moves it away; a claim that another has made meanwhile goes
+// back.
 void remove_abandoned(const std::string& path, const std::string& text) {
   const std::string aside = fmt::format("{}.{}", path, ::getpid());
   if (::rename(path.c_str(), aside.c_str()) != 0) return;

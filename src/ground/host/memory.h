@@ -12,7 +12,7 @@ struct ProcessMemory {
   std::int64_t anonymous_bytes = 0;  // of the resident: not pages of files, which the kernel can drop and read again
 };
 
-// From /proc/self/status; zeros where the kernel does not tell.
+// From /proc/self/status; zeros if the kernel does not report it.
 ProcessMemory process_memory();
 
 // What a new allocation can still take: the least of MemAvailable and the room under every cgroup limit (v2 or v1) that

@@ -1,4 +1,4 @@
-// NVIDIA devices of this machine as Linux shows them, without CUDA: for those that refuse before CUDA is loaded.
+// NVIDIA devices of this machine as Linux shows them, without CUDA: for code that refuses a run before it loads CUDA.
 #pragma once
 
 #include <optional>
@@ -8,18 +8,18 @@ namespace troika::host {
 
 enum class NvidiaDriver { absent, loaded };
 
-// Also loaded where a driver of WSL or Jetson stands in /dev.
+// Also loaded where a driver of WSL or Jetson is in /dev.
 NvidiaDriver nvidia_driver();
 
-// 535 of its version 535.104.05. Nothing where the machine does not tell, as WSL and Jetson.
+// 535 of its version 535.104.05. Nothing if the machine does not report it, as WSL and Jetson.
 std::optional<int> nvidia_driver_version();
 
 // How many devices a process with this CUDA_VISIBLE_DEVICES (nothing: it is not set) finds. Nothing where the machine does
 // not tell: WSL and Jetson have no file for each device.
 std::optional<int> nvidia_devices(const std::optional<std::string>& visible = std::nullopt);
 
-// Of `count` devices. Entries are numbers or ids that begin with GPU- or MIG-; as CUDA does, those from the first number
-// on that is no device are left out.
+// How many of `count` devices are visible. Entries are numbers or ids that begin with GPU- or MIG-; like CUDA, this
+// leaves out the first number that is not a device and all entries behind it.
 int visible_devices(int count, const std::string& visible);
 
 // The same below other roots, for tests: `proc` in place of /proc, `dev` of /dev.

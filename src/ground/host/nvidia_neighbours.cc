@@ -88,7 +88,7 @@ std::vector<Device> devices_in(const std::string& folder) {
   return devices;
 }
 
-// Of all, those that the variable names, in its order; nothing where a MIG instance is named.
+// The devices that the variable names, in its order; none if it names a MIG instance.
 std::vector<Device> chosen(const std::vector<Device>& all, const std::string& visible) {
   std::vector<Device> devices;
   for (const std::string& word : base::split(visible, ',')) {

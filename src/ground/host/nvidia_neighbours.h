@@ -1,5 +1,5 @@
-// What lies nearest to each NVIDIA device of this machine, as Linux shows it, without CUDA: the cores of its memory node, and
-// the network devices on the same branch of the PCI tree.
+// The neighbours of each NVIDIA device of this machine, as Linux shows them, without CUDA: the cores of its memory
+// node, and the network devices on the same branch of the PCI tree.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@ namespace troika::host {
 
 struct NvidiaNeighbours {
   std::string address;            // PCI: "0000:1b:00.0"
-  std::vector<int> cores;         // ascending; empty where the machine does not tell
+  std::vector<int> cores;         // ascending; empty if the machine does not report it
   std::vector<std::string> nics;  // by name: InfiniBand devices where there are any, else network interfaces
-  std::string model;              // "NVIDIA H100 80GB HBM3"; "" where the machine does not tell
+  std::string model;              // "NVIDIA H100 80GB HBM3"; "" if the machine does not report it
 };
 
 // By the number that the devices have in a process with CUDA_DEVICE_ORDER=PCI_BUS_ID and this CUDA_VISIBLE_DEVICES (nothing:
-// it is not set). Empty where the machine does not tell (no driver, WSL, Jetson) or a MIG instance is named.
+// it is not set). Empty if the machine does not report it (no driver, WSL, Jetson) or a MIG instance is named.
 std::vector<NvidiaNeighbours> nvidia_neighbours(const std::optional<std::string>& visible);
 
 // "rank 0: GPU 0000:1b:00.0, cores 0-27, network mlx5_0"

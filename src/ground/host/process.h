@@ -1,4 +1,4 @@
-// Processes of this host, told apart from others that have had their number.
+// Processes of this host, distinguished from earlier ones with the same id.
 #pragma once
 
 #include <cstdint>

@@ -8,7 +8,8 @@ namespace troika::host {
 // Threads: any.
 class ServiceManager {
  public:
-  // Of the variable NOTIFY_SOCKET: a path, or a name of the abstract namespace behind "@". "": there is none, and nothing is told.
+  // `socket` is the variable NOTIFY_SOCKET: a path, or a name of the abstract namespace behind "@". "": no manager,
+  // nothing is sent.
   explicit ServiceManager(std::string socket);
 
   bool listens() const { return !socket_.empty(); }

@@ -1,4 +1,4 @@
-// Threads, and what is said where the system grants no more of them: which limit stands in the way, and how it is raised.
+// Starts threads. If the system grants no more, the error names the limit and how to raise it.
 #pragma once
 
 #include <cstdint>

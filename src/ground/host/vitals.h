@@ -1,4 +1,5 @@
-// How a host is: load, clock, heat, throttling, memory, swapping, pressure, links. What Linux does not tell is left out.
+// The state of a host: load, clock, heat, throttling, memory, swapping, pressure, links. Values that Linux does not
+// provide are absent.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// An answer that takes a while, so that it comes from another thread than the server's.
+// A slow answer, computed on another thread than the server's.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What a client asks and what it is answered.
+// HTTP requests and responses.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A server of HTTP/1.1 for a few clients of a run: one thread, whom no client can hold up.
+// An HTTP/1.1 server for a few clients of a run: one thread, which no client can block.
 #pragma once
 
 #include <cstddef>

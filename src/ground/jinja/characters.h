@@ -1,4 +1,4 @@
-// Text as Python sees it: a row of code points. A byte that is no part of valid UTF-8 counts as one. Cases are mapped
+// Text as Python sees it: a row of code points. A byte outside of valid UTF-8 counts as one. Cases are mapped
 // one code point to one (Unicode's simple mappings), but for "ß", which is "SS": ligatures stay where Python takes
 // them apart.
 #pragma once

@@ -173,7 +173,7 @@ Expression ExpressionParser::literal() {
     if (token.kind == Token::Kind::real && base::parse_double(token.text, &real)) return constant(Value(real), line);
     tokens_.fail(line, fmt::format("the number {} is too large", token.text));
   }
-  tokens_.expect_any_name();  // says what stands there
+  tokens_.expect_any_name();  // says what is there
   return {};
 }
 

@@ -1,4 +1,4 @@
-// The part of the expression parser that reads what stands after a value: attributes, elements, calls, filters, tests.
+// The part of the expression parser that reads what is after a value: attributes, elements, calls, filters, tests.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -133,7 +133,7 @@ static Value reject(Call& call) { return chosen(call, 0, false); }
 static Value select_attribute(Call& call) { return chosen(call, 1, true); }
 static Value reject_attribute(Call& call) { return chosen(call, 1, false); }
 
-// Filters that compare the items of lists and dicts. Letters count alike in both cases unless case_sensitive is set.
+// Filters that compare the items of lists and dicts. Letters of both cases are equal unless case_sensitive is set.
 
 namespace {
 

@@ -13,7 +13,7 @@ static bool has_at_end(const std::string& text, const std::string& part, bool fr
   return text.compare(front ? 0 : text.size() - part.size(), part.size(), part) == 0;
 }
 
-// Of one string, or of any in a tuple.
+// Compares with one string, or with any in a tuple.
 static Value has_end(const Call& call, bool front) {
   const Value& wanted = *call.argument(0);
   if (wanted.text() != nullptr) return Value(has_at_end(call.self_text(), *wanted.text(), front));

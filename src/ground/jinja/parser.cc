@@ -202,7 +202,7 @@ class Parser {
     return result;
   }
 
-  // A macro's body is none of the loop that it stands in.
+  // A macro's body is none of the loop that it is in.
   Body macro_body() {
     const int loops = std::exchange(loops_, 0);
     Body body = statements({"endmacro"});

@@ -1,4 +1,4 @@
-// A template as it was parsed.
+// The syntax tree of a template.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Templates in the part of Jinja that chat templates use, with the meaning that Python gives them: the text that
+// Templates in the part of Jinja that chat templates use, with Python's semantics: the text that
 // transformers renders (docs/formats/chat-template.md lists what is supported). Jinja:
 // https://jinja.palletsprojects.com. Nothing here reads a file or starts a program.
 #pragma once

@@ -21,7 +21,7 @@ class TokenReader {
   bool sees(Token::Kind kind) const { return peek().kind == kind; }
   bool sees_sign(std::string_view sign) const { return sees(Token::Kind::sign) && peek().text == sign; }
   bool sees_name(std::string_view name) const { return sees(Token::Kind::name) && peek().text == name; }
-  bool take_sign(std::string_view sign);  // whether it stood there
+  bool take_sign(std::string_view sign);  // whether it was there
   bool take_name(std::string_view name);
 
   void expect(Token::Kind kind);

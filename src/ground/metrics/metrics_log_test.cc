@@ -20,7 +20,7 @@ StepMetrics row_of(std::int64_t step) {
   return row;
 }
 
-// Where a folder stands in place of the file, nothing can be written.
+// Where a folder is in place of the file, nothing can be written.
 TEST(MetricsLog, RowsThatTheDiskDoesNotTakeAreWrittenLaterInOrder) {
   const base::TemporaryFolder folder;
   const std::string path = folder.path() + "/metrics.jsonl", aside = folder.path() + "/aside";

@@ -46,7 +46,7 @@ std::string format_job_line(const JobState& state);  // format_line with the per
 int terminal_width(std::FILE* out);  // columns; 80 when it cannot be told
 enum class ProgressStyle { bar, lines, none };
 
-// Of the setting log.progress; automatic: a bar on a terminal, lines elsewhere.
+// The style for the setting log.progress; automatic: a bar on a terminal, lines elsewhere.
 ProgressStyle progress_style(config::Progress setting, std::FILE* out);
 
 // The line of the screen that a bar is drawn on. Threads: one. Never throws for a closed or full output.
@@ -54,7 +54,7 @@ class BarLine {
  public:
   explicit BarLine(std::FILE* out) : out_(out) {}
 
-  void draw(const ProgressText& text);  // over what stands there
+  void draw(const ProgressText& text);  // over what is there
   void print(const std::string& line);  // a line of other text; the bar, if there is one, is drawn again below it
   void end();                           // ends a drawn bar with a newline
   bool drawn() const { return columns_ > 0; }
@@ -70,8 +70,8 @@ class BarLine {
 // Whether a line begins with the local time of day.
 enum class Stamps { none, time_of_day };
 
-// Of the steps of a run. Draws to `out`, which must outlive it. Lines come at most one per second, and always for the first and
-// the last step. Threads: one.
+// Progress over the steps of a run. Draws to `out`, which must outlive it. Lines come at most one per second, and
+// always for the first and the last step. Threads: one.
 class Progress {
  public:
   struct Form {
@@ -100,8 +100,8 @@ class Progress {
   double begin_seconds_, last_line_seconds_, last_kept_seconds_;
 };
 
-// Of a long job over files, such as tokenizing. Jobs shorter than half a second show nothing. A bar is drawn at most ten times a
-// second; lines come every `line_seconds`, and at the end where one came before. Threads: one.
+// Progress of a long job over files, such as tokenizing. Jobs shorter than half a second show nothing. A bar is drawn
+// at most ten times a second; lines come every `line_seconds`, and at the end where one came before. Threads: one.
 class JobProgress {
  public:
   // `out` may be null: silent. It must outlive the object.

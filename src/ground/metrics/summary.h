@@ -29,7 +29,7 @@ struct RunSummary {
   double evaluation_seconds = 0;       // of these
   std::int64_t peak_memory_bytes = 0;  // the most that the rank held at once by its own count
   std::vector<std::pair<std::string, std::int64_t>> peak_bytes_by_use;  // the most of each, not all at one time
-  std::int64_t peak_resident_bytes = 0;     // of the process; 0: the system does not tell
+  std::int64_t peak_resident_bytes = 0;     // of the process; 0: the system does not report it
   std::int64_t program_resident_bytes = 0;  // of these, before the first tensor of the model
   std::vector<std::pair<std::string, double>> phase_seconds;  // in the order to print, such as {"forward", 12.3}
 };

@@ -1,4 +1,4 @@
-// Writing to a disk that may not answer, from a thread of its own: who has something to write never waits.
+// Writes to a disk that may hang, from a background thread: the caller never waits.
 #pragma once
 
 #include <functional>

@@ -16,7 +16,7 @@ struct LockHolder {
   std::string host;
   std::int64_t pid = 0, process_start = 0;  // the latter in the kernel's ticks: tells apart who has had this pid
   std::int64_t since = 0;                   // seconds since 1970
-  std::string run;                          // alike in all processes of one run; "": of a launcher
+  std::string run;                          // equal in all processes of one run; "": of a launcher
   std::string launch;                       // rendezvous::Identity::launch; "": of none of ours, or not known
 
   bool is_of(const std::string& other_launch) const { return !launch.empty() && launch == other_launch; }
@@ -39,11 +39,11 @@ class FolderLock {
   bool take(const LockHolder& me);
   void release();
 
-  // Of one that is held: why its file system keeps no locks; "" where it does.
+  // Why the file system of a held lock keeps no locks; "" if it does.
   std::string missing_locks() const;
 
-  // Of one that is held, with `me` in it: whether the file of that name is still this one and says so. One that was removed is
-  // taken again.
+  // For a held lock with `me` in it: whether the file of that name is still this one and names this process. A removed
+  // file is taken again.
   struct Look {
     std::optional<LockHolder> other;  // who has it, or had it meanwhile, instead; then it may be held no longer
     bool taken_again = false;

@@ -1,4 +1,5 @@
-// What Troika itself keeps right in a run's folder (docs/guides/checkpoints.md), and what nobody else may write over or redirect.
+// The files that Troika maintains in a run's folder (docs/guides/checkpoints.md), which no other output may overwrite
+// or redirect.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// RUN/run.log: what a run has told its user, in one file for all its attempts.
+// RUN/run.log: the output of a run, in one file for all its attempts.
 #pragma once
 
 #include <string>

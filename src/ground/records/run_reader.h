@@ -1,5 +1,5 @@
-// A run as its folder tells it, read again and again while it grows: for those who watch and for those who ask afterwards. Only
-// reads, so that whoever reads can never disturb a run.
+// Reads a run's folder, repeatedly while it grows, for companions that watch a run or explain it afterwards. It never
+// writes, so that it cannot disturb a run.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +56,7 @@ class RunReader {
   std::unique_ptr<Impl> impl_;
 };
 
-// Of the newest attempt of which there are samples: the last one of each rank.
+// The last sample of each rank in the newest attempt that has samples.
 std::map<int, Sample> newest(const RunReader& run);
 
 }  // namespace troika::records

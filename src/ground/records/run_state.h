@@ -1,4 +1,4 @@
-// RUN/state.json: what the run is, who takes part and where, and how far its life has come. Format: docs/formats/records.md.
+// RUN/state.json: the run, its ranks and their hosts, and its progress. Format: docs/formats/records.md.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct RunState {
   Life life = Life::preparing;
   double since = 0;    // of `life`, seconds since 1970
   double began = 0;    // of the attempt
-  std::string launch;  // alike in all attempts of one launch; "": not known
+  std::string launch;  // equal in all attempts of one launch; "": not known
   int attempt = 0;
   std::string slurm_job;  // "71.0" in a step of SLURM, "71" in a job outside of one; "": in none
   std::string folder;     // of the run, as rank 0 names it

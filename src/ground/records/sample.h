@@ -1,4 +1,4 @@
-// What a rank says of itself every few seconds, one JSON object a line in RUN/records/rank-00000.jsonl. Format:
+// The status that a rank writes every few seconds, one JSON object a line in RUN/records/rank-00000.jsonl. Format:
 // docs/formats/records.md.
 #pragma once
 
@@ -31,7 +31,7 @@ struct Sample {
   double pace_seconds = 0;     // of computing in a step, the median of the last half minute; 0: not known
   double elapsed_seconds = 0;  // since the attempt's first sample
   // Seconds since the attempt began. Phases: forward, backward, optimizer, load, save, evaluate, measure (before the first step);
-  // waits: standing still, by the instruction in which ("recv_act", "fwd": the exchanges of tensor and context parallelism).
+  // waits: waiting, by the instruction in which ("recv_act", "fwd": the exchanges of tensor and context parallelism).
   std::map<std::string, double> phases, waits;
   std::vector<PeerTraffic> traffic;  // with whom there was any, by peer
   // By class: parameters, state, snapshot as held now, gradients and activations the most at once; of the process: resident.

@@ -41,7 +41,7 @@ bool has_all(const Words& words, const Words& parts) {
   return std::all_of(parts.begin(), parts.end(), [&](const std::string& part) { return has(words, part); });
 }
 
-// What may stand beside any name.
+// What may be beside any name.
 const Words& idle_words() {
   static const Words words{"nvidia", "geforce", "tesla", "quadro", "gpu",  "gb",         "g",           "sxm",    "sxm2",    "sxm4",
                            "sxm5",   "hbm2",    "hbm2e", "hbm3",   "hbm3e", "pcie",      "generation",  "server", "edition", "max",

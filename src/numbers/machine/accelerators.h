@@ -1,4 +1,4 @@
-// Accelerators by name: numbers of their makers' data sheets, and what others measured.
+// Accelerators by name: numbers from data sheets, and published measurements.
 #pragma once
 
 #include <optional>
@@ -29,10 +29,11 @@ const std::vector<Accelerator>& accelerators();
 std::vector<std::string> accelerator_names();
 
 // The one that people or a driver call so: "rtx4090", "NVIDIA GeForce RTX 4090", "A6000", "a100-80gb", "NVIDIA A100-SXM4-80GB".
-// Of a name that stands for several sizes of memory, the smallest. Null: none is known by that name.
+// If the name has several sizes of memory, the smallest. Null: no card is known by that name.
 const Accelerator* accelerator_called(const std::string& text);
 
-// Of a card that people or a driver call so, one that is too old among them. Nothing: none is known by that name.
+// The capability of a card by a name that people or a driver use, too old cards included. Nothing: none is known by
+// that name.
 std::optional<Capability> capability_called(const std::string& text);
 
 // Why none of the cards that a driver calls so runs the kernels; nothing where one may, of a name that is not known, too.

@@ -1,4 +1,4 @@
-// What training runs took a machine beside what its rates predicted: factors on predicted seconds.
+// Measured over predicted times of training runs on a machine: factors on predicted seconds.
 #pragma once
 
 #include <map>

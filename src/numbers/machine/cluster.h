@@ -9,7 +9,7 @@
 
 namespace troika::machine {
 
-// Hosts that are alike. A host with devices computes on them, one rank each; one without on its cores, which its ranks share.
+// Equal hosts. A host with devices computes on them, one rank each; one without on its cores, which its ranks share.
 struct Host {
   std::string name;
   int count = 1;

@@ -1,6 +1,6 @@
-// How fast a rank computes and a link carries, as few numbers as predict a step. An operation takes the seconds of its call,
-// of its multiplications and of its bytes, one after the other: small products move more bytes for each multiplication, so
-// this one sum says how products of every shape fall behind the large ones (R. W. Hockney's half-performance length).
+// The speed of a rank and a link, in as few numbers as predict a step. An operation takes the seconds of its call, its
+// multiplications and its bytes, one after the other: small products move more bytes per multiplication, so this sum
+// models how much slower than large ones they are (R. W. Hockney's half-performance length).
 #pragma once
 
 #include "config/choices.h"
@@ -17,7 +17,7 @@ struct ProductRate {
   double flops_per_second = 0, bytes_per_second = 0;  // 0: not known or not there
 };
 
-// Of one rank. Seconds of an operation are
+// The rates of one rank. Seconds of an operation are
 //   products               call_seconds + flops / flops_per_second + bytes / bytes_per_second of the precision
 //   attention              call_seconds + flops / (attention_share x flops_per_second) + bytes / between_bytes_per_second;
 //                          the scores' bytes with them where they go through memory

@@ -1,4 +1,4 @@
-// The axes of a run and who stands where. No messages here.
+// The axes of a run and the coordinates of its ranks. No messages here.
 // World order: tp fastest, then cp, then dp, pp slowest, so that neighbours in tp share a host first.
 #pragma once
 
@@ -35,7 +35,7 @@ std::string group_name(const Shape& shape, Axis axis, int world_rank);
 // The ranks that hold the same parameters: equal pp and tp, any dp and cp. Each at index replica_index.
 std::vector<int> replicas_of(const Shape& shape, int world_rank);
 int replica_index(const Shape& shape, const Coordinate& coordinate);  // cp * extent of dp + dp
-// Of the first ranks' replicas: how many are on each host of so many ranks, in world order; 0: all are on one host.
+// How many of the first ranks' replicas are on each host of so many ranks, in world order; 0: all are on one host.
 int replicas_on_each_host(const Shape& shape, int ranks_per_host);
 std::string replicas_name(const Shape& shape, int world_rank);
 

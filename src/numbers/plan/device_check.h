@@ -1,5 +1,5 @@
-// Whether the ranks of a host can compute where train.device says, in one sentence each where they cannot. A launcher asks
-// before it starts a rank, with what it sees of drivers and devices; a rank asks again with what its build can use.
+// Whether the ranks of a host can compute where train.device says, with one sentence for each reason if not. A launcher
+// asks before it starts a rank, by the drivers and devices it finds; a rank asks again, by what its build can use.
 #pragma once
 
 #include <optional>

@@ -10,8 +10,8 @@
 
 namespace troika::plan {
 
-// Of the accelerators' data sheets. Measured on an H200: a copy of a large array, and products of 8192 x 8192 matrices by
-// cuBLAS, which ran at 770 to 800.
+// Rates from the accelerators' data sheets. Measured on an H200: a copy of a large array, and products of 8192 x 8192
+// matrices by cuBLAS, which ran at 770 to 800.
 const std::vector<DeviceRates>& all_device_rates() {
   static const std::vector<DeviceRates> rates = [] {
     std::vector<DeviceRates> all{{"h200", 790e12, 4.3e12, "measured: cuBLAS product of 8192^3, copy"}};

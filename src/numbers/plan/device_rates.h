@@ -1,4 +1,4 @@
-// How fast a device multiplies and moves, and what an operation cannot take less than on it.
+// The FLOPs and bytes per second of a device, and the lower bound of an operation's time on it.
 #pragma once
 
 #include <string>

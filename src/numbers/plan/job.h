@@ -1,5 +1,5 @@
-// A run in numbers: its settings with what the data decides written in, and what each rank is in it. Everything here
-// follows from settings, world size and data, alike on every rank and before any message.
+// A run in numbers: its settings, completed by facts about the data, and the role of each rank. Everything here follows
+// from settings, world size and data, is equal on every rank, and is known before any message.
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ shape::Addition addition_of(config::Reproducible promise);
 // ConfigError for what does not fit together: a vocabulary smaller than the tokenizer's, more ranks than it has rows,
 // more warm-up than steps.
 Job training_job(const config::Resolved& resolved, const DataFacts& data);
-// Of an evaluation alone, without optimizer and gradients; recomputation and offload are ignored.
+// The job of an evaluation alone, without optimizer and gradients; recomputation and offload are ignored.
 Job evaluation_job(const config::Resolved& resolved, const DataFacts& data);
 
 }  // namespace troika::plan

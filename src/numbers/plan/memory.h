@@ -1,4 +1,4 @@
-// Will it fit: the bytes one rank holds, by what they are for.
+// Whether a run fits: the bytes that one rank holds, by use.
 #pragma once
 
 #include <cstdint>

@@ -57,7 +57,7 @@ std::int64_t planned_micro(const Plan& plan, int grid_rank, const Room& room, st
   return 0;
 }
 
-// Of activations that grow with it. Those of a GPU fill it to the brim, and not all of them grow alike.
+// The micro batch whose activations fit. On a GPU they fill it to the brim, and not all of them grow equally.
 std::int64_t fitting_micro(const Plan& plan, int grid_rank, const Room& room) {
   const Memory need = memory_in(plan, grid_rank, room.where);
   const std::int64_t share = room.available_bytes / room.ranks, fixed = need.lasting + need.snapshot + need.program;

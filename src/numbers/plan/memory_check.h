@@ -15,7 +15,7 @@ struct Room {
   int ranks = 1;
 };
 
-// Of a rank of this grid rank there.
+// The memory of a rank of this grid rank there.
 Memory memory_in(const Plan& plan, int grid_rank, Room::Where where);
 bool fits(const Plan& plan, int grid_rank, const Room& room);
 // "this rank needs 1.2 GiB (...), but its share of this host's free memory is 1.0 GiB (2 ranks here)"

@@ -23,8 +23,8 @@ struct Plan : Job {
 // DataError for a schedule file that is wrong.
 Plan make_plan(const config::Resolved& resolved, const DataFacts& data);
 
-// Of an evaluation alone: `program` is that of one round over data.valid, of at most `most_per_rank` microbatches for
-// each data-parallel rank. The schedule is ignored.
+// The plan of an evaluation alone: `program` is that of one round over data.valid, of at most `most_per_rank`
+// microbatches for each data-parallel rank. The schedule is ignored.
 Plan make_evaluation_plan(const config::Resolved& resolved, const DataFacts& data, std::int64_t most_per_rank);
 inline constexpr std::int64_t no_limit = 1 << 20;
 

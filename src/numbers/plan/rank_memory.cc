@@ -199,7 +199,7 @@ class Walk {
     if (scope == schedule::Scope::tied_segments) finish(table_of(i.stage));
   }
 
-  // Of a segment: the buffers that lie with it, or all that its backward adds leaves to.
+  // Which buffers of a segment: those that it holds, or all that its backward adds leaves to.
   enum class Buffers { here, written };
 
   template <class Visit>

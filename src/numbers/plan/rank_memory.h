@@ -15,7 +15,8 @@ std::vector<Memory> memory_of_grid_ranks(const Job& job, const Stages& stages, c
 // What an operation of the segment, trained, takes at most on the rank's GPU beside what the ledger has.
 std::int64_t gpu_operation_bytes(const Job& job, const mesh::Coordinate& at, int segment);
 
-// Of the rank at a coordinate. `programs` may be those of the first data-parallel rank's pipeline alone (pipeline_shape).
+// The memory of the rank at a coordinate. `programs` may be those of the first data-parallel rank's pipeline alone
+// (pipeline_shape).
 Memory memory_at(const Job& job, const Stages& stages, const Programs& programs, const mesh::Coordinate& at);
 
 }  // namespace troika::plan

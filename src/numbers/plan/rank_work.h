@@ -1,11 +1,12 @@
-// What a plan gives a rank to compute.
+// The amount of computing that a plan gives a rank.
 #pragma once
 
 #include "plan/plan.h"
 
 namespace troika::plan {
 
-// Of a training step, in a unit that is the same for all ranks: multiply-adds per token, over its microbatches and stages.
+// The computing of a training step, in a unit that is the same for all ranks: multiply-adds per token, over its
+// microbatches and stages.
 double computing_of_step(const Plan& plan, int grid_rank);
 
 }  // namespace troika::plan

@@ -1,4 +1,4 @@
-// Where the segments of a model lie on the ranks of a pipeline.
+// Which ranks of a pipeline hold which segments of a model.
 #pragma once
 
 #include <vector>

@@ -150,7 +150,7 @@ machine::Link GroupLinks::stages(int from_world_rank, int to_world_rank) const {
 }
 
 // Where processors of more than two hosts exchange, streams go both ways at once and several come in on one link: what is left of
-// what one stream reaches, as it was measured on three hosts with 10 and 100 Mbit/s (tools/sweep-proofs.sh).
+// what one stream reaches, as it was measured on three hosts with 10 and 100 Mbit/s (tools/proofs/sweep.sh).
 static constexpr double share_of_colliding = 0.8;
 
 machine::Link GroupLinks::replicas() const {

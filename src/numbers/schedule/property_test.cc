@@ -270,7 +270,7 @@ TEST(EveryLayout, ALargeOneIsCheckedToo) {
   EXPECT_EQ(check(build("interleaved", shape), promised).max_in_flight, promised.max_in_flight);
 }
 
-// Of any placement of the stages: every pp rank has one at least.
+// Places the stages anywhere: every pp rank has one at least.
 StepShape with_stages_anywhere(StepShape shape, Draw* draw) {
   shape.pp_rank_of_stage.clear();
   for (int rank = 0; rank < shape.pp; ++rank) shape.pp_rank_of_stage.push_back(rank);

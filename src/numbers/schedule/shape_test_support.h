@@ -1,4 +1,4 @@
-// Shapes for tests: equal stages, all segments alike.
+// Shapes for tests: equal stages and equal segments.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Low-rank adapters: beside a frozen projection y = x W^T stands y += scale dropout(x) A^T B^T, of which A [rank, I] and
+// Low-rank adapters: a frozen projection y = x W^T gets y += scale dropout(x) A^T B^T, of which A [rank, I] and
 // B [O, rank] are trained; each has its own rank and scale (config/adapter_sizes.h) (E. Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", 2021).
 #pragma once
 
@@ -12,7 +12,7 @@ namespace troika::shape {
 
 inline bool has_adapters(const config::LoraSettings& lora) { return lora.rank > 0; }
 
-// The projections of a block that adapters may stand beside, and which of them a target (q_proj) is a part of.
+// The projections of a block that adapters may be beside, and which of them a target (q_proj) is a part of.
 enum class FusedProjection { queries_keys_values, attention_output, feed_forward_input, feed_forward_output };
 FusedProjection fused_projection_of(config::Projection target);
 

@@ -33,7 +33,7 @@ extern const Architecture qwen3, qwen2, llama, mistral, gpt2;
 
 bool has_rotary_positions(const Architecture& architecture);
 
-// Of one norm over rows of `width`.
+// Sizes of one norm over rows of `width`.
 struct NormSizes {
   std::int64_t elements;       // of its parameters
   std::int64_t saved_per_row;  // fp32 numbers that its backward needs besides its input

@@ -21,7 +21,7 @@ std::int64_t message_bytes(const SumShape& shape, int replica, std::int64_t elem
   return shape.shares_floats(replica) ? float_bytes * elements : integer_bytes * message_words(shape.travel, elements);
 }
 
-// Of the ranges of other replicas than that at shape.place, from its right-hand neighbour on.
+// The ranges of the replicas other than the one at shape.place, from its right-hand neighbour on.
 std::vector<std::int64_t> other_ranges(const ShardPlan& plan, const ReplicaPlace& place) {
   std::vector<std::int64_t> elements;
   for (int i = 1; i < place.count(); ++i)

@@ -12,7 +12,7 @@ namespace troika::shape {
 
 class GradientBytes {
  public:
-  // Of the rank at shape.place; leaves are written in pieces of at most so many elements.
+  // For the rank at shape.place; leaves are written in pieces of at most so many elements.
   GradientBytes(const ShardPlan& plan, const SumShape& shape, std::int64_t largest_piece);
 
   std::int64_t held() const;

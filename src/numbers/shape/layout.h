@@ -78,7 +78,7 @@ std::int64_t rows_of_table_piece(std::int64_t width);
 SegmentLayout segment_layout(const config::ModelSettings& model, int segment, const TensorShare& share = {});
 
 // The table of a tied embedding as the head uses it, in the embedding's buffer or in a copy on another rank. The slots are
-// those of segment 0, also what stands behind the table there, so that both buffers are sharded over replicas alike; the
+// those of segment 0, also what is behind the table there, so that both buffers are sharded over replicas alike; the
 // head's gradient of the rest is zero.
 SegmentLayout tied_layout(const config::ModelSettings& model, const TensorShare& share = {});
 

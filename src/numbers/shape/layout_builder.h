@@ -34,7 +34,7 @@ class LayoutBuilder {
   // The same columns, or elements of a vector, of each of `groups` equal parts that stand side by side.
   void columns(const ParameterInfo& info, const Range& columns, std::int64_t unit = 1, std::int64_t groups = 1);
 
-  // Of the head or a plain embedding: vectors everywhere, tables by rows of the vocabulary.
+  // The tensors of the head or a plain embedding: vectors on all ranks, tables split by rows of the vocabulary.
   void norm_and_tables(const std::vector<ParameterInfo>& infos);
 
   // A table of this rank's rows of the vocabulary. As a head writes its gradient, in pieces of rows_of_table_piece.

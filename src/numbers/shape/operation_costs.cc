@@ -16,7 +16,7 @@ double real(std::int64_t x) { return static_cast<double>(x); }
 // Bytes of an element.
 constexpr double fp32_bytes = 4, int64_bytes = 8;
 
-// Of one microbatch on one rank.
+// Sizes of one microbatch on one rank.
 struct CostSizes {
   double M, m, D, q, kv, F, v, T;
   double e;  // bytes of an element

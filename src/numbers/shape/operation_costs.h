@@ -1,4 +1,4 @@
-// What every operation of a training step multiplies and moves, from shapes alone: the one place for rooflines and for
+// The FLOPs and bytes of every operation of a training step, from shapes alone: the one place for rooflines and for
 // models of time. An operation is a row; its kernels are those of module cuda, which read an array once and write it
 // once. Products and attention are counted as one call each, attention without scores in memory.
 //

@@ -22,7 +22,7 @@ struct OutputLossShape {
 // this rank.
 enum class LossKeep { logits, gradients };
 
-// Rows whose logits exist at a time: kernels::output_loss_chunk_rows says why.
+// Rows whose logits exist at a time: kernels::output_loss_chunk_rows gives the reason.
 inline std::int64_t output_loss_chunk_rows(std::int64_t D) { return std::clamp<std::int64_t>(2 * D, 128, 512); }
 
 inline LossKeep output_loss_keep(const OutputLossShape& shape) {

@@ -1,4 +1,4 @@
-// How published files name a model's tensors, where that is not what layout.h lists.
+// The names of a model's tensors in published files, where they differ from layout.h.
 #pragma once
 
 #include <string>

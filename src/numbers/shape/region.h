@@ -1,4 +1,4 @@
-// Regions of a flattened tensor: which elements a slice holds, and what two slices have in common.
+// Regions of a flattened tensor: the elements of a slice, and the intersection of two slices.
 #pragma once
 
 #include <algorithm>

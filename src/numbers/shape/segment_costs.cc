@@ -68,7 +68,7 @@ double share_of_passes(const Trained& trained, int segment, int first_trained) {
   return backward && trained.own(segment) ? 1 : (backward ? 2.0 : 1.0) / 3;
 }
 
-// Of one microbatch on one rank: M rows, m those that it keeps between split operations; bytes of an element.
+// The rows of one microbatch on one rank: M, and m that it keeps between split operations; bytes of an element.
 struct Rows {
   std::int64_t M, m, element_bytes;
   LocalWidths widths;
@@ -82,7 +82,7 @@ std::int64_t block_saved_bytes(const config::ModelSettings& model, const Rows& r
   const std::int64_t stream = 2 * model.hidden;  // x and mid
   const std::int64_t projections =
       (n + 2 * k) * H + n * H + sizes.inputs * f;  // q k v, attention's out, the feed-forward's first projection
-  // Of norms, of normed heads; log-sum-exp.
+  // Statistics of the norms and the normed heads; log-sum-exp.
   const std::int64_t statistics = 4 * (m * 2 * sizes.norm.saved_per_row + M * sizes.normed_heads * (n + k) + M * n);
   // Again from these: outputs of the two norms; rotated q and k; the activation.
   const std::int64_t normed = use.of(FusedProjection::queries_keys_values).if_gradient(model.hidden) +
@@ -93,7 +93,7 @@ std::int64_t block_saved_bytes(const config::ModelSettings& model, const Rows& r
   return element_bytes * (m * stream + M * (projections + use.adapted_width()) + again) + statistics;
 }
 
-// Of projections with a gradient: that of their outputs, and what they were multiplied with; the norms' gradients.
+// For projections with a gradient: the gradient of their outputs, and their inputs; the norms' gradients.
 std::int64_t block_half_bytes(const config::ModelSettings& model, const Rows& rows, const BlockUse& use) {
   const auto [M, m, element_bytes, widths] = rows;
   const std::int64_t n = widths.heads.count, k = widths.kv_heads.count, H = model.head_dim, f = widths.ffn.count;

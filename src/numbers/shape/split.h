@@ -1,4 +1,4 @@
-// How the axes of tensor and context parallelism cut what a rank computes of a microbatch.
+// How tensor and context parallelism split the computation of a microbatch over ranks.
 #pragma once
 
 #include <cstdint>

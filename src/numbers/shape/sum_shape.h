@@ -1,6 +1,7 @@
-// Who adds up which gradients of a step. A leaf is what one backward adds to the gradient of one buffer: there is one for
-// every microbatch, context-parallel rank, and use of a tied table. All leaves of a tensor are rounded to one grid and added
-// as integers, so the sum has the same bits for any order, any split over ranks and any way of sharing (docs/reproducibility.md).
+// Which rank adds up which gradients of a step. A leaf is what one backward adds to the gradient of one buffer: there
+// is one for every microbatch, context-parallel rank, and use of a tied table. All leaves of a tensor are rounded to
+// one grid and added as integers, so the sum has the same bits for any order, any split over ranks and any way of
+// sharing (docs/reproducibility.md).
 #pragma once
 
 #include <algorithm>

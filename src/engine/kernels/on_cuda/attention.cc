@@ -28,7 +28,7 @@ struct HeadGroup {
   std::int64_t heads() const { return kv * of_each; }
 };
 
-// Query heads in the order of the key/value heads that they read, so that those of one stand together.
+// Query heads in the order of the key/value heads that they read, so that those of one are together.
 class HeadOrder {
  public:
   HeadOrder(const std::vector<std::int64_t>& kv_of_head, std::int64_t k) : order_(kv_of_head.size()) {
@@ -89,7 +89,7 @@ class Pieces {
         scale_(static_cast<float>(1.0 / std::sqrt(static_cast<double>(input.q_BTnH.size(3))))),
         first_key_BT_(contiguous(input.documents.first_key_BT)) {}
 
-  // Of chunks whose queries see nothing, S is 0.
+  // S is 0 for chunks whose queries see nothing.
   template <class Visit>
   void each(const Visit& visit) const {
     for (const HeadGroup& group : order.groups()) {
@@ -112,7 +112,7 @@ class Pieces {
         first_key_BT_.defined() ? first_key_BT_.data<std::int64_t>() + c.b * T + c.begin : nullptr;
     return {c.group.heads(), c.T, c.S, scores.stride(1), T, first_query + c.begin, first_key, k_offset_, scale_};
   }
-  // Of statistics [B, n, T].
+  // The chunk's part of statistics [B, n, T].
   float* statistics_of(const Chunk& c, const Tensor& x_BnT) const {
     return x_BnT.data<float>() + (c.b * x_BnT.size(1) + c.group.first_head) * T + c.begin;
   }

@@ -14,7 +14,7 @@ tensor::Tensor statistic(const tensor::Tensor& x_MD) {
   return tensor::empty(x_MD.sizes().slice(0, x_MD.dims() - 1), x_MD.type().of(tensor::Dtype::fp32));
 }
 
-// Of rows that the kernel reads, or adds to and reads.
+// The rows that the kernel reads, or adds to and reads.
 cuda::NormInput norm_input(const tensor::Tensor& x_MD, const tensor::Tensor& plus_MD) {
   if (!plus_MD.defined()) return {x_MD.data()};
   return {x_MD.data(), plus_MD.data(), x_MD.data()};

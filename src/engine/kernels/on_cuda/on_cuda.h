@@ -62,7 +62,7 @@ void cross_entropy_gradient(const tensor::Tensor& logits_Mv, const tensor::Tenso
                             const tensor::Tensor& weight_M, tensor::Dtype dtype);
 tensor::Tensor log_add_exp(const tensor::Tensor& a, const tensor::Tensor& b);
 
-// Of output_loss.cc. A target that is `none` carries no loss.
+// The parts of output_loss.cc. A target that is `none` carries no loss.
 tensor::Tensor target_logits(const tensor::Tensor& logits_Mv, const tensor::Tensor& column_M);
 tensor::Tensor columns_of(const tensor::Tensor& targets_M, std::int64_t first_row);
 tensor::Tensor weights_of(const tensor::Tensor& targets_M, std::int64_t none, double scale);

@@ -1,5 +1,5 @@
 // Every operation from at:: operations, or in a plain loop, for any device: the reference that the CPU kernels are tested
-// against, and what runs where there is none. Contracts are those of the functions of the same names in kernels.
+// against, and the fallback where there is none. Contracts are those of the functions of the same names in kernels.
 #pragma once
 
 #include <cstdint>

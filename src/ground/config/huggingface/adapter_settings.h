@@ -1,4 +1,4 @@
-// What an adapter on disk says of itself as settings, read without its tensors.
+// The settings of an adapter on disk, read without its tensors.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ struct AdapterSettings {
   std::string file;   // that says so: adapter_config.json or manifest.json
 };
 
-// Of a PEFT folder, a checkpoint or a run with lora.rank, beside a model of so many layers. DataError where `path` is none of
-// these, and as of parse_peft_config and lora_of.
+// Reads a PEFT folder, a checkpoint or a run with lora.rank, for a model of so many layers. DataError where `path` is
+// none of these, and the errors of parse_peft_config and lora_of.
 AdapterSettings read_adapter_settings(const std::string& path, std::int64_t layers);
 
 }  // namespace troika::config

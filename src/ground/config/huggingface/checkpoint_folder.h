@@ -1,4 +1,4 @@
-// What a checkpoint's folder says besides its tensors (docs/formats/checkpoint.md), for those who do not load it.
+// Reads a checkpoint's folder without its tensors (docs/formats/checkpoint.md).
 #pragma once
 
 #include <string>

@@ -110,7 +110,7 @@ ModelSettings read_gpt2(JsonKeys& keys) {
   return m;
 }
 
-// Of the model as settings.
+// Checks the model as settings.
 Problems broken_rules(const ModelSettings& m) {
   Settings settings;
   settings.model = m;

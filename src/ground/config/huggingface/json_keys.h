@@ -1,5 +1,5 @@
-// Values of a JSON object from outside: each read is checked, what is wrong is collected as sentences, and the fallback
-// is taken, so that all problems are told at once. null counts as absent.
+// Values of a JSON object from outside: each read is checked; an invalid value adds a sentence to the list of
+// problems and the fallback is returned, so that all problems are reported at once. null counts as absent.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace troika::config {
 // Refers to the object, which must outlive it.
 class JsonKeys {
  public:
-  // `where` stands before the keys in sentences: "rope_scaling." or "".
+  // `where` is before the keys in sentences: "rope_scaling." or "".
   JsonKeys(const nlohmann::json& object, std::string where, std::vector<base::Text>* problems);
 
   // nullptr when absent or null.

@@ -1,4 +1,4 @@
-// Where the model that a path means lies: a model folder, an adapter's base, a checkpoint's or a run's model.
+// The folder of the model that a path means: a model folder, an adapter's base, a checkpoint's or a run's model.
 #pragma once
 
 #include <string>
@@ -23,7 +23,7 @@ std::string tokenizer_of(const std::string& path, const std::string& base = "");
 
 inline const char* const adapter_config_name = "adapter_config.json";
 
-// Whether an adapter_config.json stands in it, whatever stands beside that. The rest of it: weights/adapter_source.h.
+// Whether an adapter_config.json is in it, whatever is beside it. The rest: weights/adapter_source.h.
 bool is_adapter_folder(const std::string& path);
 
 // Its base_model_name_or_path; "" when it states none.
@@ -32,7 +32,7 @@ std::string base_named_by(const std::string& path);
 // That the base `named` by the adapter at `path` is not there, or "" named, and how to name one.
 base::ConfigError without_base(const std::string& path, const std::string& named);
 
-// Adapters may stand on adapters, so many at most.
+// Adapters may be on adapters, so many at most.
 inline constexpr int most_adapters = 8;
 base::DataError too_many_adapters(const std::string& path);
 

@@ -34,7 +34,7 @@ const std::vector<std::pair<const char*, json>>& conditions() {
     rows.emplace_back("modules_to_save", json::array({json::array()}));
     rows.emplace_back("bias", json{"none"});
     rows.emplace_back("task_type", json{"CAUSAL_LM"});
-    // Others begin with another base than the one that the adapter stands on.
+    // Others begin with another base than the one that the adapter is on.
     rows.emplace_back("init_lora_weights", json{true, false, "gaussian", "eva", "orthogonal"});
     return rows;
   }();

@@ -1,5 +1,5 @@
-// adapter_config.json: what PEFT, Hugging Face's library of adapters, writes beside an adapter's tensors. Format:
-// docs/formats/adapter.md.
+// adapter_config.json: the file that PEFT, Hugging Face's library of adapters, writes beside an adapter's tensors.
+// Format: docs/formats/adapter.md.
 #pragma once
 
 #include <memory>

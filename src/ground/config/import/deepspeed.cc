@@ -57,7 +57,7 @@ Layer read_by_name(const std::string& path, const base::Text& origin) {
   return layer;
 }
 
-// Of two values for a key one would be ignored, so DeepSpeed refuses them, and so does this.
+// One of two values for a key would be ignored, so DeepSpeed refuses them, and so does this.
 nlohmann::json parse_without_repeats(const std::string& text, const base::Text& origin) {
   base::parse_json(text, origin);  // its errors name the place
   std::vector<std::set<std::string>> open;

@@ -8,7 +8,7 @@
 
 namespace troika::config {
 
-// `root`: an object. `origin` is named in errors, which stand in the layer.
+// `root`: an object. `origin` is named in errors, which are in the layer.
 DeepSpeed read_deepspeed_json(const nlohmann::json& root, const base::Text& origin);
 
 }  // namespace troika::config

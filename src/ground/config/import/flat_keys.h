@@ -1,4 +1,4 @@
-// A flat YAML file of another program: keys at top level, each with the value as it stands there.
+// A flat YAML file of another program: keys at top level, each with its value as written.
 #pragma once
 
 #include <string>

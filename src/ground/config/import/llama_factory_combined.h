@@ -1,4 +1,4 @@
-// The keys of LLaMA-Factory that are read several together: those whose meaning is `combined` (llama_factory_keys.h),
+// The keys of LLaMA-Factory that are read in groups: those whose meaning is `combined` (llama_factory_keys.h),
 // except deepspeed.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The vocabulary of LLaMA-Factory's YAML files (its model, data and fine-tuning arguments, and the training arguments
-// of transformers), and what becomes of each key. docs/llama-factory.md is printed from it.
+// of transformers), and the meaning of each key here. docs/llama-factory.md is printed from it.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ struct LlamaFactoryKey {
   std::string_view name;  // ends in '*' when a prefix
   Meaning meaning;
   std::string_view text,
-      chinese = {};  // the latter of what is refused: the others stand in docs/llama-factory.md alone
+      chinese = {};  // the latter of what is refused: the others are in docs/llama-factory.md alone
 };
 
 const std::vector<LlamaFactoryKey>& llama_factory_keys();

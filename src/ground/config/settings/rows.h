@@ -1,4 +1,4 @@
-// What the rows of settings are written with.
+// The functions that write rows of settings.
 //
 // Each struct of settings has `add_rows(Rows& t)`: one call for each member,
 //
@@ -6,7 +6,7 @@
 //
 // with the YAML key, the member and the help sentence, then the columns of config/flag.h that it needs. All else follows
 // from the row: --train.steps, YAML, help, docs/settings.md, completion, the check of the bounds and the agreement
-// between ranks. Rules about several settings stand in config/checks.cc.
+// between ranks. Rules about several settings are in config/checks.cc.
 #pragma once
 
 #include <limits>

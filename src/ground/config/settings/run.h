@@ -173,7 +173,7 @@ struct CommSettings {
   // Thread blocks that a GPU gives one operation of NCCL; 0: as NCCL likes.
   std::int64_t message_ctas = 4, exchange_ctas = 16;
   std::string interface;                   // network interface name; empty: the one that reaches the master
-  double timeout_seconds = 1800;           // a rank that stands still for longer, while others wait for it, has failed
+  double timeout_seconds = 1800;           // a rank that waits for longer, while others wait for it, has failed
   double join_seconds = 120;               // waiting for all ranks at the start
   double heartbeat_seconds = 10;           // a rank silent for longer is taken for dead
 

@@ -1,11 +1,11 @@
 // Builders: from the shape of a step to its program. One file per schedule gives the order of computations
 // (schedules.h); what follows from that order is common (rank_builder.h).
 //
-// What every built program promises to whoever runs it:
-// - Stage s sits on pp rank s % pp. Shares are contiguous (program.h).
-// - `load m` stands once per rank that holds the first or the last stage, with all_load on every rank, before the first
+// Every built program guarantees:
+// - Stage s is on pp rank s % pp. Shares are contiguous (program.h).
+// - `load m` occurs once per rank that holds the first or the last stage, with all_load on every rank, before the first
 //   use of the microbatch.
-// - recv_act m.s and recv_grad m.s post a receive. It stands before the previous computation of a stage that received
+// - recv_act m.s and recv_grad m.s post a receive. It precedes the previous computation of a stage that received
 //   in that direction on that rank (the first one before the computation that precedes its use), so a transfer overlaps
 //   computing, and at most two receives per direction are held.
 // - send_act m.s meets recv_act m.(s+1), send_grad m.s meets recv_grad m.(s-1), on the ranks of one dp rank; sends
@@ -15,7 +15,7 @@
 //   microbatch. By segment, ascending: forward with Recompute::full or ZeRO 3. Otherwise whole stages. Split backwards:
 //   bwd_input by segment with Recompute::full or ZeRO 3, bwd_weight with ZeRO 2, 3 or Overlap::on as above. "ZeRO n"
 //   and overlap count only with several replicas.
-// - Recompute::full: before the backward of segment g stands refwd m.s.g, but not for the last segment of a stage whose
+// - Recompute::full: refwd m.s.g precedes the backward of segment g, but not for the last segment of a stage whose
 //   backward follows its forward directly on the rank: that forward keeps everything.
 // - ZeRO 3: gather_params *.s.g one segment ahead of its use (Overlap::off: directly before), free_params behind the
 //   last use. Consecutive uses share a gather, and so does a use after which the same segment would be gathered again
@@ -25,7 +25,7 @@
 //   before waits for; with Overlap::off or one replica `*.s` at the end.
 // - gather_grads: ZeRO 0 with several replicas, Overlap::on `*.s.g` behind the computation that follows the reduction,
 //   those of the tied embedding behind reduce_tied, the rest at the end; Overlap::off `*.s` at the end.
-// - The end: reductions, reduce_tied (where the table lies on two ranks), gather_grads, norm, then
+// - The end: reductions, reduce_tied (if the table is on two ranks), gather_grads, norm, then
 //   `step *.s`; by segment with Offload::state (`fetch a | fetch b | step a | offload a | fetch c | step b ...`) and in
 //   ZeRO 1, 2 (`step a | gather_params a | step b ...`).
 // - With first_trained above 0: no backward, recomputation, reduction and step of the segments below it, and no

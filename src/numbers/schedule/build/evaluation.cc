@@ -8,7 +8,7 @@
 namespace troika::schedule {
 
 // In groups of pp microbatches, each through all stages of the rank in order. Every rank follows the one order by
-// group, stage and microbatch, in which whatever a forward needs stands before it: so no placement of stages makes a
+// group, stage and microbatch, in which whatever a forward needs is before it: so no placement of stages makes a
 // deadlock.
 static Order order_evaluation(const Program& program, int rank) {
   Order order;

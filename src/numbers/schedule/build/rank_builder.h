@@ -11,7 +11,7 @@ namespace troika::schedule {
 // The program without instructions: stages on their pp ranks. ConfigError when the shape is impossible.
 Program empty_program(const StepShape& shape);
 
-// A computation and what stands directly before and behind it.
+// A computation and what is directly before and behind it.
 struct Slot {
   std::vector<Instruction> before;
   Instruction computation;
@@ -38,7 +38,7 @@ Slots whole_passes(const RankToBuild& rank, const Order& order);    // microbatc
 void place_messages(const RankToBuild& rank, Slots* slots);         // loads, receives, sends; of whole passes
 Slots split_segments(const RankToBuild& rank, const Slots& slots);  // and refwd
 void place_gathers(const RankToBuild& rank, Slots* slots);          // ZeRO 3
-void place_reductions(const RankToBuild& rank, Slots* slots);       // those that stand behind a computation
+void place_reductions(const RankToBuild& rank, Slots* slots);       // those that are behind a computation
 std::vector<Instruction> flatten(const Slots& slots);
 void append_end(const RankToBuild& rank, std::vector<Instruction>* out);  // what is left of reductions, norm, step
 

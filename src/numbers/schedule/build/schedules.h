@@ -10,7 +10,7 @@
 namespace troika::schedule {
 
 // Passes of one pp rank, each over a whole stage (fwd, and bwd or bwd_input and bwd_weight). The microbatch is the
-// index within the share, 0 .. count-1, alike on every dp rank. The backwards of a stage ascend.
+// index within the share, 0 .. count-1, equal on every dp rank. The backwards of a stage ascend.
 using Order = std::vector<Instruction>;
 
 inline Instruction pass(Kind kind, int microbatch, int stage) { return {kind, microbatch, stage, -1, 0}; }

@@ -1,4 +1,4 @@
-// 1F1B with split backwards: on rank r the weight backward of microbatch i stands behind the input backward of i+r, the
+// 1F1B with split backwards: on rank r the weight backward of microbatch i is behind the input backward of i+r, the
 // rest at the end, so that every rank holds at most pp microbatches and weight backwards fill what 1F1B idles at the
 // end. P. Qi et al., "Zero Bubble Pipeline Parallelism", ICLR 2024 (ZB-H1).
 #include <algorithm>

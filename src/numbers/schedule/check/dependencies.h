@@ -1,5 +1,5 @@
-// Who waits for what (rules in checker.h): what a program's ranks do together and, per instruction, which of it must be
-// complete before the instruction.
+// The waits of a program (rules in checker.h): the exchanges between its ranks and, per instruction, those that must be
+// complete before it.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What can be told from one rank's instructions alone.
+// The checks that need one rank's instructions alone.
 #pragma once
 
 #include <set>

@@ -12,7 +12,7 @@ namespace troika::schedule {
 // In brackets: without segment, all segments of the stage, forwards in order and backwards in reverse order.
 enum class Kind : std::uint8_t {
   load,           // m      read the microbatch's tokens (first and last stage need them, or all)
-  fwd,            // m.s[.g] keeps what backward needs, or only its input where a refwd m.s.g stands later
+  fwd,            // m.s[.g] keeps what backward needs, or only its input where a refwd m.s.g is later
   refwd,          // m.s[.g] forward again before the backward, for recomputation
   bwd,            // m.s[.g] both halves of backward at once
   bwd_input,      // m.s[.g] gradient of the input only
@@ -95,7 +95,7 @@ enum class Part : std::uint8_t {
   pipeline,            // between the first forward and the last backward
   reduction,           // of gradients
   summary,             // the exact sum over the world: ends the pipeline; every message has arrived then
-  update,              // may stand behind the summary
+  update,              // may be behind the summary
   pipeline_or_update,  // the pipeline in ZeRO 3, update in ZeRO 1 and 2
 };
 
@@ -233,11 +233,11 @@ constexpr bool uses_parameters(Kind kind) {
   return is_computation(kind) && waits_for(kind, Kind::gather_params) != Scope::nothing;
 }
 
-// Of a message: the stage of the other end is this much further on.
+// How much further on the stage at the other end of a message is.
 constexpr int stage_offset(Kind kind) {
   return traits(kind).peers == Peers::next_stage ? 1 : traits(kind).peers == Peers::previous_stage ? -1 : 0;
 }
-// Of a message: the kind of the other end.
+// The kind at the other end of a message.
 constexpr Kind partner(Kind message) {
   for (const Traits& other : kinds) {
     const bool ends = is_message(message) && is_message(other.kind) && other.role != traits(message).role;

@@ -67,10 +67,10 @@ inline bool gradient_crosses_ranks(const Program& program, int left) {
   return crosses_ranks(program, left) && has_backward(program, left);
 }
 
-// Of a message: the stage at the other end, and the first of the two stages.
+// The stage at the other end of a message, and the first of the two stages.
 inline int peer_stage(const Instruction& message) { return message.stage + stage_offset(message.kind); }
 inline int left_stage(const Instruction& message) { return std::min(message.stage, peer_stage(message)); }
-// Of a message: the instruction at its other end.
+// The instruction at the other end of a message.
 inline Instruction partner_of(const Instruction& message) {
   return {partner(message.kind), message.microbatch, peer_stage(message), -1, message.bytes};
 }

@@ -15,7 +15,7 @@ namespace troika::schedule {
 // have come and all their links are free, and occupies them to its end. Only blocking exchanges (kinds.h) stop their
 // ranks meanwhile. Computations of ranks that share processors share them evenly (cost_model.h).
 //
-// The trace has, per rank, `compute` for every instruction that computes, `wait` where the rank stood still (named
+// The trace has, per rank, `compute` for every instruction that computes, `wait` where the rank waited (named
 // after the instruction that waited; at the end of the rank after what completes last), and `transfer` from the start
 // of a message, exchange or copy to its completion. world_rank = rank; the first event begins at 0. BugError names the
 // ranks and instructions of a deadlock, what has no partner, and what check_fields refuses (well_formed.h).

@@ -269,7 +269,7 @@ TEST(Simulator, RanksThatShareAProcessorTakeTwiceAsLongTogether) {
 }
 
 TEST(Simulator, AStageThatWaitsLeavesItsProcessorToTheOthers) {
-  // Of a pipeline one stage after the other computes: a single microbatch takes as long on one processor as on two.
+  // The stages of a pipeline compute one after the other: a single microbatch takes as long on one processor as on two.
   StepShape shape = shape_of(2, 1, 1);
   CostModel costs = table_costs({{{Kind::fwd, -1}, 1.0}, {{Kind::bwd, -1}, 2.0}}, {});
   const double alone = end_of(simulate(build("1f1b", shape), costs), 0);

@@ -1,4 +1,4 @@
-// When a rank stood still for data that had been produced and were only under way.
+// The time that a rank waited for data that had been produced and were in transit.
 #pragma once
 
 #include <vector>

@@ -5,8 +5,8 @@
 //
 // Letters are those of Traits (kinds.h): F fwd, R refwd, B bwd, I bwd_input, W bwd_weight (each with its microbatch,
 // and its stage where a rank has several), L load, P gather_params and free_params, G reduce_grads, A gather_grads,
-// T reduce_tied, N norm, O fetch and offload, S step, ~ the rank stood still while its data was under way, . idle. A
-// cell shows the first computation that fills a fifth of it and stands in no earlier cell of the row, else what fills
+// T reduce_tied, N norm, O fetch and offload, S step, ~ the rank waited for data in transit, . idle. A
+// cell shows the first computation that fills a fifth of it and is in no earlier cell of the row, else what fills
 // most of it.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Where the time of a step went.
+// How a step's time divides into computing, communication and bubble.
 //
 // Definitions, on a trace of one step (compute and wait intervals of a rank exclude each other):
 // - span: from the first begin to the last end over all ranks.

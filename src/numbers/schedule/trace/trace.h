@@ -1,4 +1,4 @@
-// What happened when on each rank: written alike by the simulator and by a real run.
+// What happened when on each rank: written by the simulator and by real runs in one form.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct Event {
   double end_seconds = 0;
 };
 // compute:  the rank's processor worked on the instruction (fwd, bwd, step, the adds of reduce_grads, ...).
-// wait:     the rank stood still inside that instruction for a transfer or a peer.
+// wait:     the rank waited inside that instruction for a transfer or a peer.
 // transfer: a message was under way (from start to known completion); may overlap compute and is not exclusive.
 
 struct RankTimeline {

@@ -1,5 +1,5 @@
 // Whether cuDNN has a kernel for what src/engine/gpu/flash_table.cc says that it takes and for nothing that it says it does not, and takes the
-// memory that src/numbers/shape/gpu_chunks.h counts: asked without a device, by the properties of one (tools/gpu-proofs.sh 5).
+// memory that src/numbers/shape/gpu_chunks.h counts: asked without a device, by the properties of one (tools/proofs/gpu.sh 5).
 #include <fmt/format.h>
 
 #include <cstdlib>

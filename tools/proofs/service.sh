@@ -2,15 +2,15 @@
 # Proofs of the systemd unit troika@.service: the package (tools/release.sh) in a fresh Debian 12 that boots by itself in a container
 # (systemd-nspawn). One line per check; fails when one does. Takes two to four minutes.
 #
-#   tools/service-proofs.sh [FOLDER_OF_PACKAGES [ROOT]]     (default: build/release-files; ROOT: a root that debootstrap made; copied)
+#   tools/proofs/service.sh [FOLDER_OF_PACKAGES [ROOT]]     (default: build/release-files; ROOT: a root that debootstrap made; copied)
 #
 # Needs root, debootstrap, systemd-container and a Debian mirror.
 set -euo pipefail
 export LC_ALL=C
-here=$(cd "$(dirname "$0")/.." && pwd)
+here=$(cd "$(dirname "$0")/../.." && pwd)
 
 die() {
-  echo "service-proofs: $1" >&2
+  echo "service: $1" >&2
   exit 2
 }
 packages=$(cd "${1:-$here/build/release-files}" 2> /dev/null && pwd) || die "there is no folder '${1:-build/release-files}'; tools/release.sh makes it"

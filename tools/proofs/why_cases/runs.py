@@ -3,11 +3,12 @@ import contextlib
 import dataclasses
 import json
 import os
+import pathlib
 import socket
 import subprocess
 import time
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+ROOT = str(pathlib.Path(__file__).resolve().parents[3])
 MARK = "TROIKA_WHY_PROOF"  # in the environment of all that a case starts
 LAUNCHER_FLAGS = ("nproc-per-node", "nnodes", "node-rank", "master-addr", "master-port", "max-restarts", "join-timeout",
                   "bind", "log-dir", "secret-file", "rdzv-endpoint")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Makes failures, slow runs and runs that do not learn for real, asks `troika why` what it was, and compares.
 
-  tools/why-proofs.py [FOLDER_WITH_TROIKA] [--only WORD,...] [--keep FOLDER] [--no-restart]     (default: build/release)
+  tools/proofs/why.py [FOLDER_WITH_TROIKA] [--only WORD,...] [--keep FOLDER] [--no-restart]     (default: build/release)
 
-Each case of tools/why_proofs/ makes one failure with small trainings, by control groups, namespaces, mounts, signals and settings;
+Each case of tools/proofs/why_cases/ makes one failure with small trainings, by control groups, namespaces, mounts, signals and settings;
 its expected word stands in docs/formats/causes.md, and the cases know nothing of the rules. Where a flag was advised the run is
 started again with it. Prints a line for each case, the confusion and counts. Exit code 0 when at least 88 % of the failures have
 their word and every healthy run is called `none`.
@@ -29,10 +29,10 @@ import traceback
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from why_proofs import deaths, disks, healthy, learning, meeting, speed  # noqa: E402,F401 (they register cases)
-from why_proofs.bench import Bench  # noqa: E402
-from why_proofs.case import CASES  # noqa: E402
-from why_proofs.runs import CannotMake, ROOT, read_text  # noqa: E402
+from why_cases import deaths, disks, healthy, learning, meeting, speed  # noqa: E402,F401 (they register cases)
+from why_cases.bench import Bench  # noqa: E402
+from why_cases.case import CASES  # noqa: E402
+from why_cases.runs import CannotMake, ROOT, read_text  # noqa: E402
 
 WANTED = 0.88
 AT_ONCE = 3  # of the cases that mostly wait
@@ -141,9 +141,9 @@ def main():
     arguments = parse()
     binaries = os.path.abspath(arguments.binaries)
     if os.geteuid() != 0:
-        sys.exit("why-proofs: namespaces and control groups need root; run it with sudo")
+        sys.exit("why: namespaces and control groups need root; run it with sudo")
     if not os.access(binaries + "/troika", os.X_OK):
-        sys.exit(f"why-proofs: '{binaries}' holds no troika; build it first")
+        sys.exit(f"why: '{binaries}' holds no troika; build it first")
     words = [word for word in arguments.only.split(",") if word]
     cases = [c for c in CASES if not words or {c.make.__name__, c.make.__module__.rsplit(".")[-1]} & set(words)]
     known = subprocess.run([binaries + "/troika", "train", "--print-config", "--data.train", "x"], capture_output=True, text=True).stdout

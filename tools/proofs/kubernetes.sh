@@ -3,14 +3,14 @@
 # examples/kubernetes, on two hosts of its own (three-hosts-parts.sh) with two ranks each. Pods come late, are killed, restarted and
 # evicted; what is left must be the bits of a run that nothing happened to. One line per proof; fails when one does. About 5 minutes.
 #
-#   tools/kubernetes-proofs.sh [FOLDER_WITH_TROIKA] [KIND]     (default: build/release; pytorchjob, trainjob and indexed-job)
+#   tools/proofs/kubernetes.sh [FOLDER_WITH_TROIKA] [KIND]     (default: build/release; pytorchjob, trainjob and indexed-job)
 #
 # There is no cluster in it: a pod is a network, host name and mount namespace. Needs root, iproute2 with tc, util-linux 2.38, jq and
 # python3-yaml.
 # shellcheck disable=SC2154,SC2034  # variables of three-hosts-parts.sh
 set -u
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 bin=$(cd "${1:-$root/build/release}" && pwd) || exit 2
 only=${2:-}
 rate=30mbit

@@ -3,7 +3,7 @@
 # what a model one layer deeper is told, three stages of a pipeline with 512 MiB each, adapters beside the weights of a checkpoint in
 # one and two processes, and a process that the kernel kills.
 #
-#   tools/small-proofs.sh FOLDER_WITH_TROIKA TOKENS TOKENIZER [LIMIT_IN_MIB [FIRST_LAYERS [STEPS]]]   (default: 512, 1, 4)
+#   tools/proofs/small.sh FOLDER_WITH_TROIKA TOKENS TOKENIZER [LIMIT_IN_MIB [FIRST_LAYERS [STEPS]]]   (default: 512, 1, 4)
 #
 # TOKENS and TOKENIZER: what `troika data` made. Each process runs in a memory control group of its own (version 1 or 2), without swap,
 # so it needs root. Where none can be made it stops: nothing else limits resident memory. Fails where a peak is more than 5 % off
@@ -13,10 +13,10 @@ export LC_ALL=C OMP_NUM_THREADS=1
 unset BATCH_SIZE MICROBATCH_NUM
 
 die() {
-  echo "small-proofs: $1" >&2
+  echo "small: $1" >&2
   exit 2
 }
-[ $# -ge 3 ] || die "usage: tools/small-proofs.sh FOLDER_WITH_TROIKA TOKENS TOKENIZER [LIMIT_IN_MIB [FIRST_LAYERS [STEPS]]]"
+[ $# -ge 3 ] || die "usage: tools/proofs/small.sh FOLDER_WITH_TROIKA TOKENS TOKENIZER [LIMIT_IN_MIB [FIRST_LAYERS [STEPS]]]"
 troika=$(cd "$1" && pwd)/troika tokens=$2 tokenizer=$3 limit=${4:-512} first=${5:-1} steps=${6:-4}
 [ "$(id -u)" = 0 ] || die "control groups need root; run it with sudo"
 
@@ -199,5 +199,5 @@ running=
 head -n 4 "$work/why"
 check "why names the kernel's out-of-memory killer" grep -qi "out.of.memory" "$work/why"
 
-echo "small-proofs: $failures checks failed"
+echo "small: $failures checks failed"
 [ "$failures" = 0 ]

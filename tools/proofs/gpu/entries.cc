@@ -1,4 +1,4 @@
-// The entry of every kernel as the program looks for it, a line each (tools/gpu-proofs.sh compares them with device code).
+// The entry of every kernel as the program looks for it, a line each (tools/proofs/gpu.sh compares them with device code).
 #include <cstdio>
 
 #include "cuda/entry.h"

@@ -5,14 +5,14 @@
 # 2 to 4 processes. One line per check; FAIL where the first choice takes over 5 % longer than the best, and where pp 3, dp 3 or
 # dp 3 with ZeRO 1 on 10 Mbit/s was predicted more than 15 % off.
 #
-#   tools/sweep-proofs.sh [FOLDER_WITH_TROIKA]     (default: build/release)
+#   tools/proofs/sweep.sh [FOLDER_WITH_TROIKA]     (default: build/release)
 #
 # Needs root, iproute2 with tc, util-linux 2.38 and jq; three-hosts-parts.sh has the hosts. Three hosts on fewer than three
 # processors compute in each other's way, on real ones they do not: so the model computes little beside what it sends. Takes about
 # 10 minutes.
 set -u
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 bin=$(cd "${1:-$root/build/release}" && pwd) || exit 2
 rate=100mbit
 skew=(0 0 0)
@@ -125,5 +125,5 @@ close 10mbit "$work/host0/sweep-10mbit/summary.csv" dp1.pp3.tp1.cp1.zero0.1f1b.v
 three_hosts 100mbit --micro-batch-size 2 --global-batch-size 12 --steps 15 --best 9
 alone 0 "$work/host0" probe --seconds 4 --out here.yaml > "$work/host0/probe.text" 2>&1
 for ranks in 2 3 4; do one_machine $ranks --cluster here.yaml --global-batch-size 12 --steps 7 --best 12; done
-echo "sweep-proofs: $failures checks failed, $(since "$begin") s"
+echo "sweep: $failures checks failed, $(since "$begin") s"
 [ "$failures" = 0 ]

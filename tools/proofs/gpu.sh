@@ -3,19 +3,19 @@
 #
 #   1  code        every kernel of module cuda compiles for every kind of GPU without spilled registers, and has the entry that the
 #                  program looks for; the program with this code builds
-#   2  kernels     their tests pass on the host, and each planted fault in tools/gpu-proofs/ makes these tests fail
+#   2  kernels     their tests pass on the host, and each planted fault makes them fail (planted.sh gpu)
 #   3  signatures  each function that is loaded from the driver, cuBLASLt, cuDNN and NCCL has its signature in the headers of CUDA 12 and 13
 #   4  devices     the tests over stand-ins of the driver, cuBLASLt, cuDNN and NCCL pass
 #   5  plans       cuDNN, asked without a device, has kernels for what the program asks it for, and takes the memory that is counted;
 #                  it needs an active environment (VIRTUAL_ENV) with nvidia-cudnn-cu12, nvidia-cublas-cu12 and nvidia-cuda-nvrtc-cu12: 1.5 GB
 #
-#   tools/gpu-proofs.sh [1 2 3 4 5]    (default: 1 to 4)
+#   tools/proofs/gpu.sh [1 2 3 4 5]    (default: 1 to 4)
 #
-# Fetches nvcc and headers from the Python registry into build/gpu-proofs: 180 MB. JOBS: compilations at a time, all cores by default.
+# Fetches nvcc and headers from the Python registry into build/proofs/gpu: 180 MB. JOBS: compilations at a time, all cores by default.
 set -euo pipefail
 export LC_ALL=C
-root=$(cd "$(dirname "$0")/.." && pwd)
-work=$root/build/gpu-proofs
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$root/build/proofs/gpu
 jobs=${JOBS:-$(nproc)}
 gpus="80 86 89 90 100 120"
 toolkits=(  # what belongs together
@@ -25,7 +25,7 @@ toolkits=(  # what belongs together
 )
 
 die() {
-  echo "gpu-proofs: $1" >&2
+  echo "gpu: $1" >&2
   exit 2
 }
 title() { printf '\n== %s\n' "$*"; }
@@ -67,40 +67,11 @@ compile_kernels() {
       "$work/kernels-$gpu.txt" || status=1
   done
   [ $status = 0 ] || die "kernels spill registers, or none was compiled"
-  g++ -std=c++17 -O1 -I"$root/src/engine" -I"$root/src/numbers" -I"$root/src/ground" "$root/tools/gpu-proofs/entries.cc" "$root/src/engine/cuda/entry.cc" "$work/build/src/ground/base/libtroika_base.a" -lfmt -lxxhash -lsodium -o "$work/entries" || die "the list of entries does not compile"
+  g++ -std=c++17 -O1 -I"$root/src/engine" -I"$root/src/numbers" -I"$root/src/ground" "$root/tools/proofs/gpu/entries.cc" "$root/src/engine/cuda/entry.cc" "$work/build/src/ground/base/libtroika_base.a" -lfmt -lxxhash -lsodium -o "$work/entries" || die "the list of entries does not compile"
   "$work/entries" | sort > "$work/entries-here.txt"
   cut -d' ' -f1 "$work/kernels-80.txt" | sort > "$work/entries-of-code.txt"
   diff "$work/entries-here.txt" "$work/entries-of-code.txt" > "$work/entries.diff" || { head "$work/entries.diff" && die "entries of the program (<) and of device code (>) differ"; }
   echo "$(wc -l < "$work/entries-here.txt") entries are those of the device code; it takes $(du -cb "$work"/build/src/engine/gpu/code/*.zst | tail -n 1 | cut -f1) bytes of the program"
-}
-
-# --- 2: kernels -------------------------------------------------------------------------------------------------------
-
-# In a copy of the tree, so that nothing here changes.
-plant_faults() {
-  local copy=$work/tree build=$work/tree/build patch name verdict caught=0 count=0
-  rm -rf "$copy/src" && mkdir -p "$copy"
-  tar -C "$root" --exclude=./build --exclude=./runs --exclude=./.git -cf - . | tar -C "$copy" -xmf -  # as new: what was built last had a fault
-  cmake -S "$copy" -B "$build" -G Ninja -DCMAKE_BUILD_TYPE=Release -DTROIKA_UNITY=1 > "$work/tree.log" 2>&1 || { cat "$work/tree.log" && die "configuring a copy failed"; }
-  for patch in none "$root"/tools/gpu-proofs/*.patch; do
-    name=$(basename "$patch" .patch)
-    [ "$patch" = none ] || patch -s -d "$copy" -p1 < "$patch" || die "$patch does not fit the sources any more; make it again"
-    cmake --build "$build" -j"$jobs" --target cuda_unit_test cuda_parity_test > "$work/tree.log" 2>&1 || { tail -n 30 "$work/tree.log" && die "with $name the tests do not compile"; }
-    verdict=pass
-    for test in cuda_unit_test cuda_parity_test; do
-      (cd "$build" && timeout 300 "./$test" --gtest_brief=1 --gtest_fail_fast) > "$work/$name.log" 2>&1 || { verdict="fail ($test: $(sed -n 's/^\[  FAILED  \] \([A-Za-z.]*\).*/\1/p' "$work/$name.log" | head -n 1))" && break; }
-    done
-    echo "planted $name: tests $verdict"
-    if [ "$patch" = none ]; then
-      [ "$verdict" = pass ] || die "the tests fail without a planted fault; see $work/none.log"
-      continue
-    fi
-    count=$((count + 1))
-    [ "$verdict" = pass ] || caught=$((caught + 1))
-    patch -s -R -d "$copy" -p1 < "$patch"
-  done
-  [ "$caught" = "$count" ] && [ "$count" -gt 0 ] || die "$caught of $count planted faults are found"
-  echo "$caught of $count planted faults are found"
 }
 
 # --- 3: signatures ----------------------------------------------------------------------------------------------------
@@ -109,12 +80,12 @@ check_signatures() {
   local toolkit package folder includes
   for toolkit in "${toolkits[@]}"; do
     # shellcheck disable=SC2086
-    python3 "$root/tools/gpu-proofs/headers.py" "$work/headers" $toolkit || die "cannot fetch headers"
+    python3 "$root/tools/proofs/gpu/headers.py" "$work/headers" $toolkit || die "cannot fetch headers"
     includes=()
     for package in $toolkit; do
       while read -r folder; do includes+=(-isystem "$folder"); done < <(find "$work/headers/${package/==/-}" -type d \( -name include -o -name cccl \))
     done
-    g++ -std=c++17 "${includes[@]}" -I"$root/src/engine" -I"$root/src/numbers" -I"$root/src/ground" "$root/tools/gpu-proofs/signatures.cc" -o "$work/signatures" || die "with $toolkit the comparison does not compile"
+    g++ -std=c++17 "${includes[@]}" -I"$root/src/engine" -I"$root/src/numbers" -I"$root/src/ground" "$root/tools/proofs/gpu/signatures.cc" -o "$work/signatures" || die "with $toolkit the comparison does not compile"
     "$work/signatures" || die "signatures differ"
   done
 }
@@ -127,8 +98,8 @@ ask_for_plans() {
     die "the active environment has no cuDNN: pip install nvidia-cudnn-cu12 nvidia-cublas-cu12 nvidia-cuda-nvrtc-cu12 nvidia-cuda-runtime-cu12"
   build troika_base
   mkdir -p "$libraries"
-  gcc -shared -fPIC "$root/tools/gpu-proofs/no_driver.c" -o "$libraries/libcuda.so.1" || die "the stand-in for the driver does not compile"
-  g++ -std=c++17 -O1 -I"$root/src/engine" -I"$root/src/numbers" -I"$root/src/ground" "$root/tools/gpu-proofs/plans.cc" "$root"/src/engine/gpu/{cudnn_api,flash_graph,flash_table,library}.cc "$root/build/release/src/ground/base/libtroika_base.a" -lfmt -lxxhash -ldl -lpthread -o "$work/plans" || die "the questions do not compile"
+  gcc -shared -fPIC "$root/tools/proofs/gpu/no_driver.c" -o "$libraries/libcuda.so.1" || die "the stand-in for the driver does not compile"
+  g++ -std=c++17 -O1 -I"$root/src/engine" -I"$root/src/numbers" -I"$root/src/ground" "$root/tools/proofs/gpu/plans.cc" "$root"/src/engine/gpu/{cudnn_api,flash_graph,flash_table,library}.cc "$root/build/release/src/ground/base/libtroika_base.a" -lfmt -lxxhash -ldl -lpthread -o "$work/plans" || die "the questions do not compile"
   LD_LIBRARY_PATH=$libraries:$packages/cudnn/lib:$packages/cublas/lib:$packages/cuda_nvrtc/lib:$packages/cuda_runtime/lib \
     "$work/plans" "$packages/cudnn/lib/libcudnn.so.9" || die "the table and cuDNN differ"
 }
@@ -137,7 +108,7 @@ ask_for_plans() {
 for part in "$@"; do
   case $part in
     1) title "1 code" && compile_kernels ;;
-    2) title "2 kernels" && plant_faults ;;
+    2) title "2 kernels" && "$root/tools/proofs/planted.sh" gpu ;;
     3) title "3 signatures" && check_signatures ;;
     4) title "4 devices"
        build gpu_unit_test comm_unit_test comm_fault_test kernels_parity_test

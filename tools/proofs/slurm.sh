@@ -3,14 +3,14 @@
 # limit, lose a daemon, a rank and a host, are cancelled; what is left must be the bits of a run that nothing happened to. One line
 # per proof; fails when one does. About 12 minutes.
 #
-#   tools/slurm-proofs.sh [FOLDER_WITH_TROIKA] [PART_OF_A_NAME]     (default: build/release, all proofs)
+#   tools/proofs/slurm.sh [FOLDER_WITH_TROIKA] [PART_OF_A_NAME]     (default: build/release, all proofs)
 #
 # slurmctld, three slurmd and munged run from a scratch folder with a key of their own; a SLURM of this machine is not touched. By hand: needs
 # root, iproute2 with tc, util-linux 2.38, jq; tools/install-packages.sh clusters installs the rest.
 # shellcheck disable=SC2154,SC2034  # variables of three-hosts-parts.sh
 set -u
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 bin=$(cd "${1:-$root/build/release}" && pwd) || exit 2
 only=${2:-}
 rate=20mbit

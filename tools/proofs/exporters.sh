@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # Has the programs that read what Troika exports read it: TensorBoard, Prometheus, promtool. By hand, about 5 minutes.
 #
-#   tools/exporters-proofs.sh [FOLDER_WITH_TROIKA]     (default: build/release)
+#   tools/proofs/exporters.sh [FOLDER_WITH_TROIKA]     (default: build/release)
 #
 # TensorBoard comes by pip into a virtual environment of the work folder, Prometheus from Debian into the work folder (nothing is installed).
 set -u
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 bin=$(cd "${1:-$root/build/release}" && pwd) || exit 2
-parts=$root/tools/exporters_proofs
+parts=$root/tools/proofs/exporters
 export OMP_NUM_THREADS=1 LC_ALL=C
 work=$(mktemp -d "${TMPDIR:-/tmp}/troika-exporters-XXXXXX")
 export XDG_CONFIG_HOME=$work/xdg
@@ -137,5 +137,5 @@ check "none has fired on the real one" "${ask[@]}" quiet "127.0.0.1:$real"
 kill -INT $launcher && wait $launcher
 check "the run stopped as asked" test $? = 130
 
-[ $failures = 0 ] && echo "exporters-proofs: all good" || echo "exporters-proofs: $failures failed"
+[ $failures = 0 ] && echo "exporters: all good" || echo "exporters: $failures failed"
 exit $((failures > 0))

@@ -2,13 +2,13 @@
 # `troika launch --hosts` over the ssh of OpenSSH, to three hosts that share nothing, on 100 Mbit/s links: started from a fourth
 # machine and from host 0, stopped, cut off, killed. One line per check; fails when one does. Two minutes.
 #
-#   tools/ssh-proofs.sh [FOLDER_WITH_TROIKA]     (default: build/release)
+#   tools/proofs/ssh.sh [FOLDER_WITH_TROIKA]     (default: build/release)
 #
 # Needs root (for namespaces), iproute2 with tc, util-linux 2.38, jq, openssh-client and Debian's archive: its openssh-server is
 # unpacked, not installed.
 set -u
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 bin=$(cd "${1:-$root/build/release}" && pwd) || exit 2
 rate=100mbit
 skew=(0 0 0)

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
 # Watches real runs with `troika monitor` and compares what stands on the screen with what must stand there. By hand, 2 to 4 minutes.
 #
-#   tools/monitor-proofs.sh [FOLDER_WITH_TROIKA]     (default: build/release)
+#   tools/proofs/monitor.sh [FOLDER_WITH_TROIKA]     (default: build/release)
 #
 # In a tmux of its own: a run of three processes, the terminal resized, a rank slowed, a rank stopped, the end of the run. Without a
 # terminal. Two hosts in network namespaces. Needs root, two cores and what three-hosts-parts.sh needs; installs tmux where it is missing.
 set -u
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 bin=$(cd "${1:-$root/build/release}" && pwd) || exit 2
 command -v tmux > /dev/null || apt-get install -y tmux > /dev/null || exit 2
 rate=100mbit
@@ -236,5 +236,5 @@ under_tmux
 without_a_terminal
 rm -r "$work/host0"
 two_hosts
-echo "monitor-proofs: $failures checks failed, $(since "$begin") s"
+echo "monitor: $failures checks failed, $(since "$begin") s"
 [ "$failures" = 0 ]

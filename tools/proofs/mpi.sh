@@ -2,14 +2,14 @@
 # Debian's Open MPI and MPICH start three ranks, on one host and on three hosts (three-hosts-parts.sh): the bits are those of `troika
 # launch`, Ctrl-C saves, a killed rank ends all and is named. One line per proof; fails when one does. About 4 minutes.
 #
-#   tools/mpi-proofs.sh [FOLDER_WITH_TROIKA] [KIND]     (default: build/release, all five)
+#   tools/proofs/mpi.sh [FOLDER_WITH_TROIKA] [KIND]     (default: build/release, all five)
 #
 # The other hosts are entered by a stand-in for ssh. By hand: needs root, iproute2 with tc, util-linux 2.38, jq;
 # tools/install-packages.sh clusters installs the rest.
 # shellcheck disable=SC2154,SC2034  # variables of three-hosts-parts.sh
 set -u
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 bin=$(cd "${1:-$root/build/release}" && pwd) || exit 2
 only=${2:-}
 rate=50mbit

@@ -1,5 +1,5 @@
 // Whether the functions of NVIDIA's libraries that are loaded when the program runs have the signatures that it calls them with:
-// compiled against their headers (tools/gpu-proofs.sh).
+// compiled against their headers (tools/proofs/gpu.sh).
 #include <cublasLt.h>
 #include <cuda.h>
 #include <cudnn_graph.h>

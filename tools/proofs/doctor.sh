@@ -2,7 +2,7 @@
 # Makes what troika doctor looks for, one fault after another, and checks that each is named by its check and nothing else is alarmed;
 # and that hosts that are well give no alarm. Prints a table; fails when a row does. About 6 minutes.
 #
-#   tools/doctor-proofs.sh [FOLDER_WITH_TROIKA] [PART_OF_A_NAME]     (default: build/release, all rows)
+#   tools/proofs/doctor.sh [FOLDER_WITH_TROIKA] [PART_OF_A_NAME]     (default: build/release, all rows)
 #
 # Hosts are network, host name and mount namespaces (three-hosts-parts.sh); a stand-in for ssh in PATH enters them. A fault is a namespace,
 # a control group, a limit, a mount, a file system, or a made-up tree mounted over a part of /proc or /sys where the machine has no such
@@ -11,7 +11,7 @@
 # shellcheck disable=SC2154  # variables of three-hosts-parts.sh
 set -u
 
-root=$(cd "$(dirname "$0")/.." && pwd)
+root=$(cd "$(dirname "$0")/../.." && pwd)
 bin=$(cd "${1:-$root/build/release}" && pwd) || exit 2
 only=${2:-}
 rate=200mbit
