@@ -127,21 +127,17 @@ std::string data_fingerprint(const Source& source) {
   return source.facts.fingerprint + (source.valid == nullptr ? "" : " " + source.valid->fingerprint());
 }
 
-Surroundings surroundings_of(Session& session, const RunRequest& request, const Machine& machine) {
-  Surroundings surroundings;
-  surroundings.streams = machine.streams;
-  surroundings.host = base::host_name();
-  surroundings.screen = request.screen;
-  surroundings.stop_requested = request.stop.requested;
-  surroundings.whereabouts = &session.whereabouts();
-  surroundings.trial = request.trial != nullptr;
-  surroundings.attempt.restarted = request.identity.restarted;
-  surroundings.attempt.launch = session.broadcast_text("launch", [&] { return request.identity.launch; });
-  if (surroundings.trial) {
-    surroundings.on_wait = request.trial->on_wait;
-    surroundings.on_step = request.trial->on_step;
-  }
-  return surroundings;
+// Collective.
+Checkpoints checkpoints_of(Session& session, const RunRequest& request, const Source& source, const Saving& saving,
+                           RunLock* lock) {
+  Checkpoints checkpoints;
+  checkpoints.attempt.restarted = request.identity.restarted;
+  checkpoints.attempt.launch = session.broadcast_text("launch", [&] { return request.identity.launch; });
+  checkpoints.tokenizer = source.read.tokenizer;
+  checkpoints.chat_template = source.read.chat_template;
+  checkpoints.saving = saving;
+  checkpoints.look_at_folder = [lock] { return lock == nullptr ? std::string() : lock->look(); };
+  return checkpoints;
 }
 
 std::unique_ptr<RunLock> lock_of(const RunRequest& request, const std::string& run) {
@@ -319,27 +315,29 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
     log->info(describe_threads(machine));
     if (!machine.device.is_cpu()) log->info(describe_backend(machine.backend, request.device_variables));
   }
-  Surroundings surroundings = surroundings_of(session, request, machine);
-  surroundings.log = log.get();
-  surroundings.records = records;
   const std::unique_ptr<metrics::RowSink> rows = tensorboard_of(request, plan);
-  surroundings.rows = rows.get();
-  surroundings.saving = saving;
-  surroundings.look_at_folder = [&lock] { return lock == nullptr ? std::string() : lock->look(); };
-  surroundings.machine = here;
-  surroundings.on_begin = [&request, &log] {
+  Surroundings surroundings;
+  surroundings.streams = machine.streams;
+  surroundings.listeners = {request.screen, log.get(), records, rows.get(), &session.whereabouts()};
+  surroundings.hooks.stop_requested = request.stop.requested;
+  surroundings.hooks.on_begin = [&request, &log] {
     if (request.stop.begin_polling) request.stop.begin_polling();
     if (log != nullptr) log->info("the steps begin");
   };
-  surroundings.valid = source.valid.get();
-  surroundings.valid_sources = source.valid_sources;
-  surroundings.tokenizer = source.read.tokenizer;
-  surroundings.chat_template = source.read.chat_template;
+  if (request.trial != nullptr) {
+    surroundings.hooks.on_wait = request.trial->on_wait;
+    surroundings.hooks.on_step = request.trial->on_step;
+    surroundings.checkpoints.reset();
+  } else {
+    surroundings.checkpoints = checkpoints_of(session, request, source, saving, lock.get());
+  }
+  surroundings.valid = {source.valid.get(), source.valid_sources};
+  surroundings.machine = here;
   const Outcome outcome = Trainer(plan, *source.samples, session.channels(), surroundings).run();
   if (rows != nullptr) rows->finish();
   if (log != nullptr) log->info(metrics::format_summary(outcome.summary));
   if (records != nullptr) records->told(metrics::format_summary(outcome.summary));
-  if (surroundings.trial && request.trial->at_end) request.trial->at_end(plan, *session.channels().world);
+  if (request.trial != nullptr && request.trial->at_end) request.trial->at_end(plan, *session.channels().world);
   session.finish();
   if (records != nullptr) record_end(*records, outcome);
   return outcome;
