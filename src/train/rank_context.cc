@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/scope_exit.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "config/config.h"
@@ -210,26 +211,6 @@ static Session::Cause end_badly(Session& session, RankVoice& voice, int exit_cod
   return cause;
 }
 
-namespace {
-
-// Answers who asks where the rank is, as long as there is a session.
-class StatusAnswers {
- public:
-  StatusAnswers(const RankContext& context, const Session& session, RankVoice& voice) : context_(context) {
-    if (context_.answer_status) context_.answer_status([&] { voice.answer(session.status()); });
-  }
-  ~StatusAnswers() {
-    if (context_.answer_status) context_.answer_status({});
-  }
-  StatusAnswers(const StatusAnswers&) = delete;
-  StatusAnswers& operator=(const StatusAnswers&) = delete;
-
- private:
-  const RankContext& context_;
-};
-
-}  // namespace
-
 int in_session(const RankContext& context, const std::function<void(Session&)>& body) {
   for (const std::string& note : context.notes) say(context, "note: " + note);
   for (const std::string& note : context.resolved.notes) say(context, "note: " + note);
@@ -237,7 +218,10 @@ int in_session(const RankContext& context, const std::function<void(Session&)>& 
   RankVoice voice(context);
   Session session(context.identity, context.resolved.settings.comm,
                   [&voice](const std::string& sentence) { voice.notice(sentence); });
-  const StatusAnswers answers(context, session, voice);
+  if (context.answer_status) context.answer_status([&] { voice.answer(session.status()); });
+  const base::ScopeExit answers([&context] {
+    if (context.answer_status) context.answer_status({});
+  });
   try {
     body(session);
     return 0;
