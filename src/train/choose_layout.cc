@@ -31,7 +31,7 @@ config::Resolved with_chosen_layout(Session& session, const RankContext& context
   const schedule::Link link = world.size() > 1 ? measure_link(world) : schedule::Link{};
   const config::Settings& settings = context.resolved.settings;
   const planner::RunMachines machines = gather_machines(world, here, settings.model, link);
-  const std::string layout = session.broadcast_text(
+  const std::string layout = session.collectives().broadcast_text(
       "layout", [&] { return choose(context, open_layout, machines, facts.vocab); });
   return planner::with_choice(settings, planner::parse_layout(layout), world.size());
 }

@@ -203,8 +203,8 @@ void connect(Session& session, const RankContext& context, const mesh::Shape& sh
 }
 
 // Tells the others, and leaves in this rank's log what is too long for a screen.
-static Session::Cause end_badly(Session& session, RankVoice& voice, int exit_code, const std::string& text) {
-  const Session::Cause cause = session.fail(exit_code, text);
+static FailureCause end_badly(Session& session, RankVoice& voice, int exit_code, const std::string& text) {
+  const FailureCause cause = session.fail(exit_code, text);
   const bool elsewhere = !cause.failure.empty() && text.find(cause.failure) == std::string::npos;
   voice.log(fmt::format("failed: {}{}{}\n{}", cause.failure, elsewhere ? "\n  seen here as: " : "",
                         elsewhere || cause.failure.empty() ? text : "", session.last_operations()));
@@ -226,7 +226,7 @@ int in_session(const RankContext& context, const std::function<void(Session&)>& 
     body(session);
     return 0;
   } catch (const base::PeerError& error) {
-    const Session::Cause cause = end_badly(session, voice, error.exit_code(), error.what());
+    const FailureCause cause = end_badly(session, voice, error.exit_code(), error.what());
     if (cause.launcher_tells) return error.exit_code();
     throw base::PeerError(cause.failure.empty() ? error.what() : cause.failure);
   } catch (const base::Error& error) {

@@ -114,7 +114,7 @@ Checkpoints checkpoints_of(Session& session, const RunRequest& request, const Ru
                            RunLock* lock) {
   Checkpoints checkpoints;
   checkpoints.attempt.restarted = request.identity.restarted;
-  checkpoints.attempt.launch = session.broadcast_text("launch", [&] { return request.identity.launch; });
+  checkpoints.attempt.launch = session.collectives().broadcast_text("launch", [&] { return request.identity.launch; });
   checkpoints.tokenizer = data.read.tokenizer;
   checkpoints.chat_template = data.read.chat_template;
   checkpoints.saving = saving;

@@ -25,7 +25,7 @@ static std::unique_ptr<RunLock> lock_of(const RankContext& context, const std::s
 std::unique_ptr<RunLock> lock_folder(Session& session, const RankContext& context) {
   const std::string& out = context.resolved.settings.train.out;
   std::unique_ptr<RunLock> lock;
-  const std::string run = session.broadcast_text("run", [&] {
+  const std::string run = session.collectives().broadcast_text("run", [&] {
     const std::string name =
         base::hash_bytes(fmt::format("{} {} {:.9f}", base::host_name(), ::getpid(), base::wall_seconds()));
     if (!out.empty()) lock = lock_of(context, name);
@@ -38,7 +38,7 @@ std::unique_ptr<RunLock> lock_folder(Session& session, const RankContext& contex
 std::vector<records::RankPlace> places_of_ranks(Session& session) {
   std::vector<records::RankPlace> places;
   for (const std::string& text :
-       session.all_gather_text("places", fmt::format("{} {}", ::getpid(), base::host_name()))) {
+       session.collectives().all_gather_text("places", fmt::format("{} {}", ::getpid(), base::host_name()))) {
     const std::size_t space = text.find(' ');
     std::int64_t pid = 0;
     base::parse_int(text.substr(0, space), &pid);
@@ -53,7 +53,7 @@ std::vector<records::RankPlace> places_of_ranks(Session& session) {
 
 int ranks_of_each_host(Session& session, const rendezvous::Identity& me) {
   const std::string here = std::to_string(me.local_size);
-  const std::vector<std::string> all = session.all_gather_text("ranks of hosts", here);
+  const std::vector<std::string> all = session.collectives().all_gather_text("ranks of hosts", here);
   return std::count(all.begin(), all.end(), here) == me.world_size ? me.local_size : 0;
 }
 

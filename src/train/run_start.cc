@@ -34,7 +34,7 @@ static config::Resolved with_measured_costs(Session& session, config::Resolved r
   auto& parallel = resolved.settings.parallel;
   if (parallel.stage_balance != config::StageBalance::measured || resolved.layout.pp == 1) return resolved;
   session.at(0, "measuring the segments");
-  const std::string costs = session.broadcast_text("segment costs", [&] {
+  const std::string costs = session.collectives().broadcast_text("segment costs", [&] {
     return fmt::format("{:.6g}", fmt::join(measure_segments(resolved, facts, device), " "));
   });
   for (const std::string& word : base::split(costs, ' ')) {
