@@ -21,11 +21,11 @@ namespace troika::train {
 
 // Who hears of a rank's run; each outlives the reporter, and null is nobody.
 struct Listeners {
-  std::FILE* screen = nullptr;           // progress and notes of rank 0
-  metrics::RunLog* log = nullptr;        // of the rank
+  std::FILE* screen = nullptr;     // progress and notes of rank 0
+  metrics::RunLog* log = nullptr;  // of the rank
   RunRecords* records = nullptr;
-  metrics::RowSink* rows = nullptr;      // of rank 0: gets the rows of metrics.jsonl too
-  Whereabouts* whereabouts = nullptr;    // of the rank
+  metrics::RowSink* rows = nullptr;    // of rank 0: gets the rows of metrics.jsonl too
+  Whereabouts* whereabouts = nullptr;  // of the rank
 };
 
 // One rank's thread. References must outlive it.
@@ -46,9 +46,9 @@ class RunReporter {
   // The row of `step` + 1 comes next.
   void begin_rows_after(std::int64_t step);
   void report(const metrics::StepMetrics& row);  // of rank 0
+
   bool first_rank() const { return world_rank_ == 0; }
   bool writes() const { return !settings_.train.out.empty(); }
-  const Listeners& listeners() const { return to_; }
 
  private:
   const config::Settings& settings_;

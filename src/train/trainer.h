@@ -142,7 +142,7 @@ class Trainer {
   const std::int64_t program_resident_bytes_ = host::process_memory().resident_bytes;  // before the first tensor
   Engine engine_;
   Forecaster forecaster_;
-  std::unique_ptr<Saver> saver_;       // null: a trial
+  std::unique_ptr<Saver> saver_;        // null: a trial
   std::unique_ptr<SavePolicy> saving_;  // of the saver; null: a trial
 };
 
