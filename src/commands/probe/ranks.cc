@@ -19,7 +19,7 @@ int in_ranks(const rendezvous::Identity& me, const std::string& interface,
     session.finish();
     return 0;
   } catch (const base::PeerError& error) {
-    const train::Session::Cause cause = session.fail(error.exit_code(), error.what());
+    const train::FailureCause cause = session.fail(error.exit_code(), error.what());
     if (cause.launcher_tells) return error.exit_code();
     throw base::PeerError(cause.failure.empty() ? error.what() : cause.failure);
   } catch (const base::Error& error) {

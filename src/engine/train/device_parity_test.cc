@@ -27,14 +27,14 @@ class DeviceRuns : public testing::Test {
   Rows on_devices(const std::string& name, const std::string& layout) {
     return runs_.train(name, layout, [&](Surroundings& surroundings, int rank) {
       surroundings.streams = tensor::make_streams(tensor::Device(accelerators_.at(static_cast<std::size_t>(rank)), 0));
-      surroundings.stop_requested = stop_requested_;
+      surroundings.hooks.stop_requested = stop_requested_;
     });
   }
   Rows on_late_devices(const std::string& name, const std::string& layout, Saving::Way saving = Saving::Way::in_place) {
     return runs_.train(name, layout, [&](Surroundings& surroundings, int rank) {
       surroundings.streams = tensor::make_streams(tensor::Device(*late_, rank % late_->devices()));
-      surroundings.stop_requested = stop_requested_;
-      surroundings.saving.way = saving;
+      surroundings.hooks.stop_requested = stop_requested_;
+      surroundings.checkpoints->saving.way = saving;
     });
   }
   // What a checkpoint has of parameters and state.

@@ -376,7 +376,7 @@ class ResumedEpochs : public testing::Test {
     samples_ = samples_of_varied_lengths(runs_.folder("samples"), 16);
     runs_.samples = samples_.get();
     const auto stop = [](Surroundings& surroundings, int) {
-      surroundings.stop_requested = [asked = 0]() mutable { return ++asked == 4; };
+      surroundings.hooks.stop_requested = [asked = 0]() mutable { return ++asked == 4; };
     };
     EXPECT_EQ(runs_.train("run", "", stop).size(), 4u);
   }

@@ -153,7 +153,7 @@ class Run {
     for (const std::string& note : source_->notes()) say(request_, "note: " + note);
     session_.at(0, "preparing the data");
     const auto tokenizer = tokenizer::open_tokenizer(settings_.data.tokenizer);
-    const std::string name = session_.broadcast_text("scratch folder", scratch_name);
+    const std::string name = session_.collectives().broadcast_text("scratch folder", scratch_name);
     std::optional<Scratch> scratch;
     if (settings_.data.cache.empty()) scratch.emplace(name);
     data_ = open_data(request_,

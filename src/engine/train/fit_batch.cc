@@ -33,7 +33,7 @@ std::size_t largest_proved(Session& session, const RankContext& context, const c
     const config::Batch& batch = resolved.batch_candidates[index];
     ProvedMemory proved;
     const std::string mine = lack_of_room(context, config::with_batch(resolved, batch), data, machine, &proved);
-    const auto lacks = session.all_gather_text("memory of a microbatch", mine);
+    const auto lacks = session.collectives().all_gather_text("memory of a microbatch", mine);
     const auto lack = std::find_if(lacks.begin(), lacks.end(), [](const std::string& text) { return !text.empty(); });
     if (lack == lacks.end()) {
       if (!machine.device.is_cpu())
@@ -62,7 +62,7 @@ config::Resolved with_fitting_batch(Session& session, const RankContext& context
   session.at(0, "finding the microbatch that fits");
   const plan::RankNeeds mine = plan::needs_of_rank(resolved, data, context.identity.world_rank, *room);
   std::vector<plan::RankNeeds> ranks;
-  for (const std::string& text : session.all_gather_text("memory of batches", plan::to_text(mine)))
+  for (const std::string& text : session.collectives().all_gather_text("memory of batches", plan::to_text(mine)))
     ranks.push_back(plan::parse_rank_needs(text));
   say(context, "batch   " + plan::describe_fit(candidates, ranks));
   const auto planned = static_cast<std::size_t>(std::max(0, plan::largest_fitting(ranks)));

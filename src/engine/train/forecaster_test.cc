@@ -82,7 +82,7 @@ class Forecasts : public testing::Test {
     const auto stream = small_corpus(folder_.path());
     std::FILE* screen = std::tmpfile();
     train_on_threads(s, world, *stream, [&](Surroundings& surroundings, int rank) {
-      if (rank == 0) surroundings.screen = screen;
+      if (rank == 0) surroundings.listeners.screen = screen;
       surroundings.machine = find_machine(file_, rank, world, tensor::Device());
     });
     std::string text(static_cast<std::size_t>(std::ftell(screen)), '\0');

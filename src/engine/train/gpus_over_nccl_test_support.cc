@@ -172,7 +172,7 @@ GpusOverNccl::End GpusOverNccl::die(NcclRanks& ranks, const config::Settings& as
       Surroundings surroundings;
       surroundings.streams = ranks.streams(rank);
       const auto at = static_cast<std::size_t>(rank);
-      surroundings.on_begin = [&end, &lives, at] { end.began[at] = lives[at]->posted(); };
+      surroundings.hooks.on_begin = [&end, &lives, at] { end.began[at] = lives[at]->posted(); };
       try {
         Trainer(plan, dataset, channels, surroundings).run();
         watch.ended(rank);

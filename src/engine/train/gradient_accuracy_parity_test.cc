@@ -72,7 +72,7 @@ class Accuracy : public testing::Test {
   void train_and_measure(const std::vector<std::int64_t>& steps) {
     runs_.settings.train.steps = steps.back();
     runs_.train("run", "", [&](Surroundings& surroundings, int) {
-      surroundings.on_step = [&](std::int64_t step, double) {
+      surroundings.hooks.on_step = [&](std::int64_t step, double) {
         if (std::find(steps.begin(), steps.end(), step) != steps.end()) measure(step);
         follow(step);
       };

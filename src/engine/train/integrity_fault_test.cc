@@ -46,7 +46,7 @@ class FlippedBits : public testing::Test {
       on_rank_threads(make_channels(plan.shape), [&](comm::RankChannels& channels, int rank) {
         Surroundings surroundings;
         Trainer* trainer = nullptr;
-        surroundings.on_step = [&, rank](std::int64_t step, double) {
+        surroundings.hooks.on_step = [&, rank](std::int64_t step, double) {
           if (rank == world - 1) ended.steps = step;
           if (rank == world - 1 && step == 3 && change) change(trainer->units());
         };

@@ -156,7 +156,7 @@ TEST_P(Layouts, AResumeInAnotherLayoutContinuesWithTheBitsOfTheUninterruptedRun)
     // Rank 0 asks to stop when the part's last step begins, as after a signal.
     std::atomic<int> begun{static_cast<int>(2 * part)};
     const auto rows = runs_.train("chain", take_turns(chain[part], part), [&](Surroundings& surroundings, int rank) {
-      if (rank == 0) surroundings.stop_requested = [&begun, last] { return ++begun >= last; };
+      if (rank == 0) surroundings.hooks.stop_requested = [&begun, last] { return ++begun >= last; };
     });
     EXPECT_EQ(rows.size(), static_cast<std::size_t>(last)) << chain[part];
     if (part + 1 == chain.size()) expect_equal_rows(rows, alone, "chain of layouts");
@@ -175,7 +175,7 @@ TEST_P(Layouts, WithSumsInTheOrderOfALayoutItHasItsBitsAgainAndStaysWithinRoundi
     std::atomic<int> begun{0};
     const std::string again = layout + " threads 3 recompute full";
     runs_.train("again " + layout, again, [&](Surroundings& surroundings, int rank) {
-      if (rank == 0) surroundings.stop_requested = [&begun] { return ++begun >= 3; };
+      if (rank == 0) surroundings.hooks.stop_requested = [&begun] { return ++begun >= 3; };
     });
     expect_equal_rows(runs_.train("again " + layout, again), rows, layout);
     runs_.settings.checkpoint.every = 0;

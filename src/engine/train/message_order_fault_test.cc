@@ -76,7 +76,7 @@ class MessageOrder : public testing::Test {
     try {
       runs_.train(layout + std::to_string(other), layout, [&](Surroundings& surroundings, int rank) {
         surroundings.streams = devices.streams(rank);
-        if (rank == 0) surroundings.on_step = [this](std::int64_t step, double) { last_step_ = step; };
+        if (rank == 0) surroundings.hooks.on_step = [this](std::int64_t step, double) { last_step_ = step; };
       });
     } catch (const base::BugError& error) {
       return error.what();

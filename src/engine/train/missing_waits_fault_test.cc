@@ -35,7 +35,7 @@ class MissingWait : public ::testing::Test {
     return runs_.train(name, layout,
                        [&](Surroundings& surroundings, int rank) {
                          surroundings.streams = devices.streams(rank);
-                         if (fault && fault->world_rank == rank) surroundings.on_begin = [&] { devices.steps_begin(); };
+                         if (fault && fault->world_rank == rank) surroundings.hooks.on_begin = [&] { devices.steps_begin(); };
                        });
   }
 

@@ -85,7 +85,7 @@ class Parts : public testing::Test {
     const Rows alone = runs_.train("alone", "");
     int begun = 0;
     runs_.train("chain", first, [&](Surroundings& surroundings, int rank) {
-      if (rank == 0) surroundings.stop_requested = [&begun] { return ++begun >= 2; };
+      if (rank == 0) surroundings.hooks.stop_requested = [&begun] { return ++begun >= 2; };
     });
     expect_equal_rows(runs_.train("chain", second), alone, first + ", then " + second);
   }

@@ -51,8 +51,8 @@ class PlantedGradients : public testing::Test {
   // Stops after `steps`, to be resumed.
   static Customise stop_after(std::int64_t steps, std::atomic<std::int64_t>* done) {
     return [steps, done](Surroundings& surroundings, int world_rank) {
-      surroundings.stop_requested = [steps, done] { return done->load() + 1 >= steps; };
-      if (world_rank == 0) surroundings.on_step = [done](std::int64_t step, double) { *done = step; };
+      surroundings.hooks.stop_requested = [steps, done] { return done->load() + 1 >= steps; };
+      if (world_rank == 0) surroundings.hooks.on_step = [done](std::int64_t step, double) { *done = step; };
     };
   }
 

@@ -30,7 +30,7 @@ class Precision : public testing::Test {
     return runs_.train(name, layout, [&](Surroundings& surroundings, int rank) {
       if (rank != 0) return;
       const metrics::MetricsFile file(runs_.folder(name) + "/metrics.jsonl");
-      surroundings.stop_requested = [file, last] { return static_cast<std::int64_t>(file.read().size()) + 1 >= last; };
+      surroundings.hooks.stop_requested = [file, last] { return static_cast<std::int64_t>(file.read().size()) + 1 >= last; };
     });
   }
   std::map<std::string, std::string> facts(const std::string& name) const {
@@ -93,7 +93,7 @@ TEST_F(Precision, AHugeLossScaleIsHalvedUntilStepsAreGoodAndThenTheModelLearns) 
   std::size_t length = 0;
   std::FILE* const memory = open_memstream(&screen, &length);
   const Rows rows =
-      runs_.train("alone", "fp16", [&](Surroundings& surroundings, int) { surroundings.screen = memory; });
+      runs_.train("alone", "fp16", [&](Surroundings& surroundings, int) { surroundings.listeners.screen = memory; });
   std::fclose(memory);
   const std::string printed(screen, length);
   std::free(screen);

@@ -34,7 +34,7 @@ std::string measured(const tensor::Device& device, const std::function<void()>& 
 void choose_products(Session& session, const RankContext& context, const tensor::Device& device,
                      const std::function<void()>& passes) {
   const std::string& folder = context.resolved.settings.train.out;
-  const std::string kept = session.broadcast_text("kept products", [&] {
+  const std::string kept = session.collectives().broadcast_text("kept products", [&] {
     return folder.empty() ? "" : base::text_of_run(folder, file_name, base::most_settings_bytes).value_or("");
   });
   ProductAlgorithms choices;
@@ -43,7 +43,9 @@ void choose_products(Session& session, const RankContext& context, const tensor:
     say(context, fmt::format("note: the algorithms that {}/{} keeps for products were chosen for others than {}; they are measured anew, "
                              "and bits may differ from those of before",
                              folder, file_name, tensor::describe(device)));
-  for (const std::string& of_rank : session.all_gather_text("measured products", measured(device, passes))) add_products(of_rank, &choices);
+  for (const std::string& of_rank :
+       session.collectives().all_gather_text("measured products", measured(device, passes)))
+    add_products(of_rank, &choices);
   use(device, choices);
   if (context.identity.world_rank == 0 && !folder.empty() && to_text(choices) != kept)
     base::write_file_atomic(folder + "/" + file_name, to_text(choices));

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/scope_exit.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "config/config.h"
@@ -202,33 +203,13 @@ void connect(Session& session, const RankContext& context, const mesh::Shape& sh
 }
 
 // Tells the others, and leaves in this rank's log what is too long for a screen.
-static Session::Cause end_badly(Session& session, RankVoice& voice, int exit_code, const std::string& text) {
-  const Session::Cause cause = session.fail(exit_code, text);
+static FailureCause end_badly(Session& session, RankVoice& voice, int exit_code, const std::string& text) {
+  const FailureCause cause = session.fail(exit_code, text);
   const bool elsewhere = !cause.failure.empty() && text.find(cause.failure) == std::string::npos;
   voice.log(fmt::format("failed: {}{}{}\n{}", cause.failure, elsewhere ? "\n  seen here as: " : "",
                         elsewhere || cause.failure.empty() ? text : "", session.last_operations()));
   return cause;
 }
-
-namespace {
-
-// Answers who asks where the rank is, as long as there is a session.
-class StatusAnswers {
- public:
-  StatusAnswers(const RankContext& context, const Session& session, RankVoice& voice) : context_(context) {
-    if (context_.answer_status) context_.answer_status([&] { voice.answer(session.status()); });
-  }
-  ~StatusAnswers() {
-    if (context_.answer_status) context_.answer_status({});
-  }
-  StatusAnswers(const StatusAnswers&) = delete;
-  StatusAnswers& operator=(const StatusAnswers&) = delete;
-
- private:
-  const RankContext& context_;
-};
-
-}  // namespace
 
 int in_session(const RankContext& context, const std::function<void(Session&)>& body) {
   for (const std::string& note : context.notes) say(context, "note: " + note);
@@ -237,12 +218,15 @@ int in_session(const RankContext& context, const std::function<void(Session&)>& 
   RankVoice voice(context);
   Session session(context.identity, context.resolved.settings.comm,
                   [&voice](const std::string& sentence) { voice.notice(sentence); });
-  const StatusAnswers answers(context, session, voice);
+  if (context.answer_status) context.answer_status([&] { voice.answer(session.status()); });
+  const base::ScopeExit answers([&context] {
+    if (context.answer_status) context.answer_status({});
+  });
   try {
     body(session);
     return 0;
   } catch (const base::PeerError& error) {
-    const Session::Cause cause = end_badly(session, voice, error.exit_code(), error.what());
+    const FailureCause cause = end_badly(session, voice, error.exit_code(), error.what());
     if (cause.launcher_tells) return error.exit_code();
     throw base::PeerError(cause.failure.empty() ? error.what() : cause.failure);
   } catch (const base::Error& error) {

@@ -1,36 +1,24 @@
 #include "train/run.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
-#include <algorithm>
-
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/run_files.h"
+#include "base/scope_exit.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "exporters/event_command.h"
 #include "exporters/tensorboard.h"
 #include "plan/describe.h"
-#include "plan/saved_bytes.h"
-#include "tensor/accelerator.h"
-#include "tensor/tensor.h"
 #include "train/attention_note.h"
 #include "train/backend.h"
-#include "train/choose_layout.h"
-#include "train/fit_batch.h"
-#include "train/measure_segments.h"
-#include "train/own_folder.h"
-#include "train/product_choices.h"
-#include "train/run_lock.h"
+#include "train/run_data.h"
+#include "train/run_meeting.h"
 #include "train/run_records.h"
-#include "train/saving.h"
-#include "train/tokenizer_copies.h"
-#include "train/warm_up.h"
+#include "train/run_start.h"
 
 namespace troika::train {
 namespace {
@@ -54,116 +42,97 @@ void write_plan(const plan::Plan& plan) {
   write_of_attempt(s.train.out, "program", ".txt", schedule::to_text(plan.program));
 }
 
-// parallel.stage_balance measured: rank 0 measures, and all cut the stages alike.
-config::Resolved with_measured_costs(Session& session, config::Resolved resolved, const plan::DataFacts& facts,
-                                     const tensor::Device& device) {
-  auto& parallel = resolved.settings.parallel;
-  if (parallel.stage_balance != config::StageBalance::measured || resolved.layout.pp == 1) return resolved;
-  session.at(0, "measuring the segments");
-  const std::string costs = session.broadcast_text("segment costs", [&] {
-    return fmt::format("{:.6g}", fmt::join(measure_segments(resolved, facts, device), " "));
+// Until the result ends a stop request tells the other ranks before it ends this one, and a second one the records, unless a
+// launcher of ours does. `records` may be null.
+auto say_last_words(const Session& session, const RunRequest& request, RunRecords* records) {
+  const StopRequests& stop = request.stop;
+  if (stop.before_leaving)
+    stop.before_leaving([&session] { session.leave("it was asked to stop before the first step"); });
+  const bool watched = request.identity.source == rendezvous::Identity::Source::troika_launch;
+  if (stop.before_ending_at_once && records != nullptr && !watched)
+    stop.before_ending_at_once([records] { records->ended_at_once(); });
+  return base::ScopeExit([&stop] {
+    if (stop.before_leaving) stop.before_leaving({});
+    if (stop.before_ending_at_once) stop.before_ending_at_once({});
   });
-  for (const std::string& word : base::split(costs, ' ')) {
-    double seconds = 0;
-    if (!base::parse_double(word, &seconds)) throw base::BugError("measured costs '" + costs + "' are no numbers");
-    parallel.stage_costs.push_back(seconds);
+}
+
+// Collective. `records` may be null.
+void record_ranks(Session& session, const rendezvous::Identity& me, RunRecords* records) {
+  const std::vector<records::RankPlace> ranks = places_of_ranks(session);
+  if (records == nullptr) return;
+  records->prepares(ranks);
+  if (me.hosts_store) records->gather(me);
+}
+
+RunData prepare_data(Session& session, const RunRequest& request) {
+  check_rank_device(request);
+  session.at(0, "preparing the data");
+  const Trial* const trial = request.trial;
+  return trial == nullptr ? open_run_data(request)
+                          : data_of(trial->samples, trial->vocab, request.resolved.settings.data);
+}
+
+// To people, to the run's folder and to its records, which may be null.
+void show_plan(const RunRequest& request, const plan::Plan& plan, const Saving& saving, const Machine& machine,
+               RunRecords* records) {
+  const int rank = request.identity.world_rank;
+  std::vector<std::string> lines = plan::describe(plan, place_of(machine.device));
+  const std::string note = attention_note(plan, mesh::coordinate_of(plan.shape, rank), machine.device).english;
+  if (!note.empty()) lines.push_back(note);
+  lines.insert(lines.end(), saving.remarks.begin(), saving.remarks.end());
+  for (const std::string& line : lines) {
+    say(request, line);
+    if (records != nullptr) records->told(line);
   }
-  parallel.stage_balance = config::ParallelSettings{}.stage_balance;
-  return resolved;
+  if (rank == 0 && !plan.settings().train.out.empty()) write_plan(plan);
+  if (records != nullptr) records->planned(plan);
 }
 
-// What a run trains on.
-struct Source {
-  std::shared_ptr<const data::Samples> samples, valid;  // valid: null without data.valid and data.valid_share
-  std::vector<data::SourcePart> valid_sources;
-  plan::DataFacts facts;
-  config::DataSettings read;  // as the settings say, with the run's own tokenizer and chat template
-};
-
-std::string data_cache(const config::Settings& s) {
-  return s.data.cache.empty() ? s.train.out + "/data" : s.data.cache;
+// Null without train.out.
+std::unique_ptr<metrics::RunLog> begin_log(const RunRequest& request, const Machine& machine) {
+  auto log = open_log(request);
+  if (log == nullptr) return log;
+  log->info(fmt::format("rank {} of {} on {}, process {}", request.identity.world_rank, request.identity.world_size,
+                        base::host_name(), ::getpid()));
+  log->info(describe_threads(machine));
+  if (!machine.device.is_cpu()) log->info(describe_backend(machine.backend, request.device_variables));
+  return log;
 }
 
-std::string no_data(const config::Settings& s) {
-  const std::string settings_of_run = s.model.path + "/config.yaml";
-  if (!s.model.path.empty() && base::file_exists(settings_of_run))
-    return fmt::format(
-        "data.train is not set: '{}' is the folder of a run, with whose weights a training begins where --data.train "
-        "PATH "
-        "names its data; to continue that run give its settings: troika train {}",
-        s.model.path, settings_of_run);
-  return "data.train is not set; name a text file, a folder or token shards with --data.train PATH";
+// Null where none is wanted.
+std::unique_ptr<metrics::RowSink> tensorboard_of(const RunRequest& request, const plan::Plan& plan) {
+  const config::Settings& s = plan.resolved.settings;
+  const std::string folder = exporters::tensorboard_folder(s);
+  if (request.identity.world_rank != 0 || request.trial != nullptr || folder.empty()) return nullptr;
+  const std::string config = config::to_yaml(s);
+  return exporters::make_tensorboard_sink({folder, config, exporters::hyper_parameters_of(config)});
 }
 
-Source source_of(const RunRequest& request) {
-  const config::Settings& s = request.resolved.settings;
-  if (const Trial* trial = request.trial; trial != nullptr) {
-    const data::Samples& samples = *trial->samples;
-    return {trial->samples, nullptr, {}, {trial->vocab, samples.samples(), 0, samples.fingerprint(), 0}, s.data};
-  }
-  if (s.data.train.empty()) throw base::ConfigError(no_data(s));
-  const config::DataSettings read = with_copies_of_run(s);
-  if (const std::string text = replaced_tokenizer(s.data, read); !text.empty()) say(request, "note: " + text);
-  const auto tokenizer = tokenizer::open_tokenizer(read.tokenizer);
-  const data::OpenedSamples opened =
-      open_data(request, {s.data.train, data_cache(s), data::Reading::training, read}, *tokenizer);
-  const data::Samples& samples = *opened.samples;
-  Source source{
-      opened.samples, nullptr, {}, {opened.vocab, samples.samples(), opened.tokens, samples.fingerprint(), 0}, read};
-  source.valid = opened.validation;
-  source.valid_sources = opened.parts;
-  if (!s.data.valid.empty()) {
-    const data::OpenedSamples valid =
-        open_data(request, {s.data.valid, data_cache(s), data::Reading::evaluation, read}, *tokenizer);
-    source.valid = valid.samples;
-    source.valid_sources = valid.parts;
-    source.facts.vocab = std::max(source.facts.vocab, valid.vocab);
-  }
-  if (source.valid != nullptr) source.facts.valid_samples = source.valid->samples();
-  return source;
+// Collective.
+Checkpoints checkpoints_of(Session& session, const RunRequest& request, const RunData& data, const Saving& saving,
+                           RunLock* lock) {
+  Checkpoints checkpoints;
+  checkpoints.attempt.restarted = request.identity.restarted;
+  checkpoints.attempt.launch = session.collectives().broadcast_text("launch", [&] { return request.identity.launch; });
+  checkpoints.tokenizer = data.read.tokenizer;
+  checkpoints.chat_template = data.read.chat_template;
+  checkpoints.saving = saving;
+  checkpoints.look_at_folder = [lock] { return lock == nullptr ? std::string() : lock->look(); };
+  return checkpoints;
 }
 
-std::string data_fingerprint(const Source& source) {
-  return source.facts.fingerprint + (source.valid == nullptr ? "" : " " + source.valid->fingerprint());
-}
-
-Surroundings surroundings_of(Session& session, const RunRequest& request, const Machine& machine) {
-  Surroundings surroundings;
-  surroundings.streams = machine.streams;
-  surroundings.host = base::host_name();
-  surroundings.screen = request.screen;
-  surroundings.stop_requested = request.stop.requested;
-  surroundings.whereabouts = &session.whereabouts();
-  surroundings.trial = request.trial != nullptr;
-  surroundings.attempt.restarted = request.identity.restarted;
-  surroundings.attempt.launch = session.broadcast_text("launch", [&] { return request.identity.launch; });
-  if (surroundings.trial) {
-    surroundings.on_wait = request.trial->on_wait;
-    surroundings.on_step = request.trial->on_step;
-  }
-  return surroundings;
-}
-
-std::unique_ptr<RunLock> lock_of(const RunRequest& request, const std::string& run) {
-  const config::Settings& s = request.resolved.settings;
-  check_own_folder(s);
-  auto lock = std::make_unique<RunLock>(s.train.out, run, request.identity.launch);
-  if (const std::string note = lock->note_of_missing_locks(); !note.empty()) say(request, "note: " + note);
-  return lock;
-}
-
-// Of the first rank of every host; rank 0 comes first, so that others of its run find it there.
-std::unique_ptr<RunLock> lock_folder(Session& session, const RunRequest& request) {
-  const std::string& out = request.resolved.settings.train.out;
-  std::unique_ptr<RunLock> lock;
-  const std::string run = session.broadcast_text("run", [&] {
-    const std::string name =
-        base::hash_bytes(fmt::format("{} {} {:.9f}", base::host_name(), ::getpid(), base::wall_seconds()));
-    if (!out.empty()) lock = lock_of(request, name);
-    return name;
-  });
-  if (!out.empty() && lock == nullptr && request.identity.local_rank == 0) lock = lock_of(request, run);
-  return lock;
+Hooks hooks_of(const RunRequest& request, metrics::RunLog* log) {
+  Hooks hooks;
+  hooks.stop_requested = request.stop.requested;
+  hooks.on_begin = [&request, log] {
+    if (request.stop.begin_polling) request.stop.begin_polling();
+    if (log != nullptr) log->info("the steps begin");
+  };
+  if (request.trial == nullptr) return hooks;
+  hooks.on_wait = request.trial->on_wait;
+  hooks.on_step = request.trial->on_step;
+  return hooks;
 }
 
 void record_end(RunRecords& records, const Outcome& outcome) {
@@ -175,27 +144,42 @@ void record_end(RunRecords& records, const Outcome& outcome) {
   records.ends(stopped ? records::Life::stopped : records::Life::finished, "", stopped ? base::exit_interrupted : 0);
 }
 
-// While it is there, a stop request tells the other ranks before it ends this one, and a second one the records, unless a launcher of
-// ours does. `records` may be null.
-class LastWords {
- public:
-  LastWords(const Session& session, const RunRequest& request, RunRecords* records) : stop_(request.stop) {
-    if (stop_.before_leaving)
-      stop_.before_leaving([&session] { session.leave("it was asked to stop before the first step"); });
-    const bool watched = request.identity.source == rendezvous::Identity::Source::troika_launch;
-    if (stop_.before_ending_at_once && records != nullptr && !watched)
-      stop_.before_ending_at_once([records] { records->ended_at_once(); });
-  }
-  ~LastWords() {
-    if (stop_.before_leaving) stop_.before_leaving({});
-    if (stop_.before_ending_at_once) stop_.before_ending_at_once({});
-  }
-  LastWords(const LastWords&) = delete;
-  LastWords& operator=(const LastWords&) = delete;
+// The stages of a run, each from what the ones before it give. `records` may be null.
+Outcome run_in(Session& session, const RunRequest& request, RunRecords* records) {
+  const auto last_words = say_last_words(session, request, records);
+  session.join();
+  const std::unique_ptr<RunLock> lock = lock_folder(session, request);
+  if (request.trial == nullptr) record_ranks(session, request.identity, records);
+  const RunData data = prepare_data(session, request);
+  const Hardware hardware = find_hardware(request);
+  const Machine& machine = hardware.machine;
+  const config::Resolved resolved = agree_on_settings(session, request, request.open_layout, data, hardware);
+  plan::Plan plan = make_run_plan(session, request, resolved, data, machine);
+  warm_device(session, request, plan, machine);
+  const Saving saving =
+      connect_run(session, request, &plan, machine, request.trial == nullptr ? Saves::yes : Saves::no);
+  show_plan(request, plan, saving, machine, records);
 
- private:
-  const StopRequests& stop_;
-};
+  const std::unique_ptr<metrics::RunLog> log = begin_log(request, machine);
+  const std::unique_ptr<metrics::RowSink> rows = tensorboard_of(request, plan);
+  Surroundings surroundings;
+  surroundings.streams = machine.streams;
+  surroundings.listeners = {request.screen, log.get(), records, rows.get(), &session.whereabouts()};
+  surroundings.hooks = hooks_of(request, log.get());
+  surroundings.checkpoints.reset();
+  if (request.trial == nullptr) surroundings.checkpoints = checkpoints_of(session, request, data, saving, lock.get());
+  surroundings.valid = {data.valid.get(), data.valid_sources};
+  surroundings.machine = hardware.here;
+  const Outcome outcome = Trainer(plan, *data.samples, session.channels(), std::move(surroundings)).run();
+
+  if (rows != nullptr) rows->finish();
+  if (log != nullptr) log->info(metrics::format_summary(outcome.summary));
+  if (records != nullptr) records->told(metrics::format_summary(outcome.summary));
+  if (request.trial != nullptr && request.trial->at_end) request.trial->at_end(plan, *session.channels().world);
+  session.finish();
+  if (records != nullptr) record_end(*records, outcome);
+  return outcome;
+}
 
 bool keeps_records(const RunRequest& request) {
   return request.trial == nullptr && !request.resolved.settings.train.out.empty();
@@ -217,148 +201,6 @@ RunRecords::Place place_of_records(const RunRequest& request) {
   return place;
 }
 
-// Collective.
-std::vector<records::RankPlace> places_of_ranks(Session& session) {
-  std::vector<records::RankPlace> places;
-  for (const std::string& text :
-       session.all_gather_text("places", fmt::format("{} {}", ::getpid(), base::host_name()))) {
-    const std::size_t space = text.find(' ');
-    std::int64_t pid = 0;
-    base::parse_int(text.substr(0, space), &pid);
-    records::RankPlace place;
-    place.rank = static_cast<int>(places.size());
-    place.host = text.substr(space + 1);
-    place.pid = static_cast<int>(pid);
-    places.push_back(place);
-  }
-  return places;
-}
-
-// Collective. 0 where hosts have unlike numbers.
-int ranks_of_each_host(Session& session, const rendezvous::Identity& me) {
-  const std::string here = std::to_string(me.local_size);
-  const std::vector<std::string> all = session.all_gather_text("ranks of hosts", here);
-  return std::count(all.begin(), all.end(), here) == me.world_size ? me.local_size : 0;
-}
-
-// Null where none is wanted.
-std::unique_ptr<metrics::RowSink> tensorboard_of(const RunRequest& request, const plan::Plan& plan) {
-  const config::Settings& s = plan.resolved.settings;
-  const std::string folder = exporters::tensorboard_folder(s);
-  if (request.identity.world_rank != 0 || request.trial != nullptr || folder.empty()) return nullptr;
-  const std::string config = config::to_yaml(s);
-  return exporters::make_tensorboard_sink({folder, config, exporters::hyper_parameters_of(config)});
-}
-
-// `records` may be null.
-Outcome run_in(Session& session, const RunRequest& request, RunRecords* records) {
-  const rendezvous::Identity& me = request.identity;
-  const config::Settings& s = request.resolved.settings;
-  const LastWords last_words(session, request, records);
-  session.join();
-  const std::unique_ptr<RunLock> lock = lock_folder(session, request);
-  if (request.trial == nullptr) {
-    const std::vector<records::RankPlace> ranks = places_of_ranks(session);
-    if (records != nullptr) records->prepares(ranks);
-    if (records != nullptr && me.hosts_store) records->gather(me);
-  }
-  check_rank_device(request);
-  session.at(0, "preparing the data");
-  const Source source = source_of(request);
-  plan::DataFacts facts = source.facts;
-  facts.documents = data::documents_of(*source.samples, source.valid.get());
-  const Machine machine = prepare_machine(request);
-  const auto stated_device = config::word_or(s.train.device, config::DeviceKind::numbered);
-  if (s.parallel.offload == config::Offload::host && machine.device.is_cpu() &&
-      stated_device == config::DeviceKind::automatic)
-    say(request, "note: parallel.offload host changes nothing on a CPU; 'file' takes the state out of memory");
-  const MachineHere here = find_machine(request.machine_file, me.local_rank, me.local_size, machine.device);
-  const config::Resolved chosen = with_chosen_layout(session, request, here, facts);
-  session.at(0, "agreeing on settings");
-  session.agree("settings", settings_facts(chosen.settings, data_fingerprint(source), machine));
-  config::Resolved resolved = decided(chosen, machine);
-  if (machine.backend == config::Backend::nccl) resolved.ranks_per_host = ranks_of_each_host(session, me);
-  if (!machine.device.is_cpu())
-    machine.device.accelerator().set_repeatable(config::repeatable(resolved.settings.parallel.reproducible));
-  resolved = with_measured_costs(session, std::move(resolved), facts, machine.device);
-  plan::Plan plan = plan::make_plan(with_fitting_batch(session, request, std::move(resolved), facts, machine), facts);
-  check_free_memory(request, plan, machine);
-  check_messages(plan, machine);
-  check_gpu_bits(request, plan, machine);
-  session.agree("program", program_facts(plan));
-  const mesh::Coordinate at = mesh::coordinate_of(plan.shape, me.world_rank);
-  const auto pass_once = [&] { warm_up(plan, at, machine.device); };
-  if (s.train.products == config::Products::measured) {
-    session.at(0, "measuring products");
-    choose_products(session, request, machine.device, pass_once);
-  } else if (machine.backend == config::Backend::nccl && me.world_size > 1) {
-    session.at(0, "warming the device");
-    pass_once();
-  }
-  connect(session, request, plan.shape, machine);
-  Saving saving;
-  if (request.trial == nullptr) {
-    session.connect_savers();
-    saving = decide_saving(plan, machine.device, free_host_bytes(request), *session.channels().saving);
-  }
-  if (!saving.snapshot_bytes.empty()) plan::count_snapshots(&plan, saving.snapshot_bytes);
-  std::vector<std::string> lines = plan::describe(plan, place_of(machine.device));
-  if (const std::string note = attention_note(plan, at, machine.device).english; !note.empty()) lines.push_back(note);
-  lines.insert(lines.end(), saving.remarks.begin(), saving.remarks.end());
-  for (const std::string& line : lines) {
-    say(request, line);
-    if (records != nullptr) records->told(line);
-  }
-  if (me.world_rank == 0 && !s.train.out.empty()) write_plan(plan);
-  if (records != nullptr) records->planned(plan);
-
-  const auto log = open_log(request);
-  if (log != nullptr) {
-    log->info(
-        fmt::format("rank {} of {} on {}, process {}", me.world_rank, me.world_size, base::host_name(), ::getpid()));
-    log->info(describe_threads(machine));
-    if (!machine.device.is_cpu()) log->info(describe_backend(machine.backend, request.device_variables));
-  }
-  Surroundings surroundings = surroundings_of(session, request, machine);
-  surroundings.log = log.get();
-  surroundings.records = records;
-  const std::unique_ptr<metrics::RowSink> rows = tensorboard_of(request, plan);
-  surroundings.rows = rows.get();
-  surroundings.saving = saving;
-  surroundings.look_at_folder = [&lock] { return lock == nullptr ? std::string() : lock->look(); };
-  surroundings.machine = here;
-  surroundings.on_begin = [&request, &log] {
-    if (request.stop.begin_polling) request.stop.begin_polling();
-    if (log != nullptr) log->info("the steps begin");
-  };
-  surroundings.valid = source.valid.get();
-  surroundings.valid_sources = source.valid_sources;
-  surroundings.tokenizer = source.read.tokenizer;
-  surroundings.chat_template = source.read.chat_template;
-  const Outcome outcome = Trainer(plan, *source.samples, session.channels(), surroundings).run();
-  if (rows != nullptr) rows->finish();
-  if (log != nullptr) log->info(metrics::format_summary(outcome.summary));
-  if (records != nullptr) records->told(metrics::format_summary(outcome.summary));
-  if (surroundings.trial && request.trial->at_end) request.trial->at_end(plan, *session.channels().world);
-  session.finish();
-  if (records != nullptr) record_end(*records, outcome);
-  return outcome;
-}
-
-// While it is there, the records have what the watch over ranks says.
-class Listening {
- public:
-  Listening(Session& session, RunRecords& records) : session_(session) {
-    session_.also_tell([&records](const std::string& sentence) { records.notice(sentence); });
-  }
-  ~Listening() { session_.also_tell({}); }
-  Listening(const Listening&) = delete;
-  Listening& operator=(const Listening&) = delete;
-
- private:
-  Session& session_;
-};
-
 // Of rank 0. Where a launcher of ours watches the ranks, failures are its to tell.
 exporters::EventCommand event_command(const RunRequest& request) {
   const config::Settings& s = request.resolved.settings;
@@ -378,7 +220,8 @@ Outcome run_recorded(Session& session, const RunRequest& request) {
   RunRecords records(place_of_records(request), session.whereabouts(), session.traffic(),
                      [&session](const std::string& name, const std::string& text) { session.publish(name, text); });
   records.also_tell([&](const records::Event& event) { commands.tell(as_told(event, request.identity)); });
-  const Listening listening(session, records);
+  session.also_tell([&records](const std::string& sentence) { records.notice(sentence); });
+  const base::ScopeExit listening([&session] { session.also_tell({}); });
   try {
     return run_in(session, request, &records);
   } catch (const base::Error& error) {

@@ -42,9 +42,11 @@ std::map<std::string, std::string> constant_facts(const plan::Plan& plan, const 
 
 }  // namespace
 
-Saver::Saver(const plan::Plan& plan, const InitialState& initial, const SavedRun& run, const Saving& saving,
-             comm::Channel& channel, tensor::Ledger& ledger, tensor::Streams& streams, Whereabouts* whereabouts)
+Saver::Saver(const plan::Plan& plan, const InitialState& initial, const SavedRun& run, const Saved& saved,
+             const Saving& saving, comm::Channel& channel, tensor::Ledger& ledger, tensor::Streams& streams,
+             Whereabouts* whereabouts)
     : plan_(plan),
+      saved_(saved),
       saving_(saving),
       channel_(channel),
       whereabouts_(whereabouts),
@@ -70,35 +72,36 @@ void append(std::vector<checkpoint::Slice> from, std::vector<checkpoint::Slice>*
 
 }  // namespace
 
-checkpoint::SaveRequest Saver::request_of(const State& state) const {
+checkpoint::SaveRequest Saver::make_request() const {
   const config::Settings& settings = plan_.settings();
   checkpoint::SaveRequest request;
   request.root = settings.train.out + "/checkpoints";
-  request.facts.step = state.progress.step;
+  request.facts.step = saved_.state.progress.step;
   request.facts.settings_yaml = config::to_yaml(settings);
   request.facts.model_config_json = config_json_;
-  request.facts.extra = facts_of(state.progress, state.scale, state.exponents);
+  request.facts.extra = facts_of(saved_.state);
   request.facts.extra.insert(facts_.begin(), facts_.end());
   request.keep = settings.checkpoint.keep;
-  if (settings.checkpoint.keep_best && state.progress.best.step > 0) request.protect = {state.progress.best.step};
+  const Best& best = saved_.state.progress.best;
+  if (settings.checkpoint.keep_best && best.step > 0) request.protect = {best.step};
   request.model_files = tokenizer_.files();
   request.copies = saving_.copies;
   return request;
 }
 
-void Saver::begin(const State& state, Until until) {
+void Saver::begin(Until until) {
   const double begin = base::monotonic_seconds();
   const bool copies = until == Until::copied && saving_.way == Saving::Way::from_snapshot;
-  step_ = state.progress.step;
-  checkpoint::SaveRequest request = request_of(state);
+  step_ = saved_.state.progress.step;
+  checkpoint::SaveRequest request = make_request();
   const auto slices = [&](weights::Selection selection) {
-    return weights::slices_of(state.units, selection, state.place);
+    return weights::slices_of(saved_.units, selection, saved_.place);
   };
   weights::Slices own = slices(weights::Selection::written), again;
   if (saving_.copies.written_by(channel_.rank()) >= 0) again = slices(weights::Selection::again);
   if (copies) {
     snapshot_.take({&own.weights, &own.state, &again.weights, &again.state});
-    weights::finish_access(state.units, weights::Access::read);
+    weights::finish_access(saved_.units, weights::Access::read);
   }
   request.weights = std::move(own.weights);
   request.state = std::move(own.state);
@@ -106,7 +109,7 @@ void Saver::begin(const State& state, Until until) {
   request.state_again = std::move(again.state);
   if (!shape::has_adapters(plan_.settings().lora)) {  // what is frozen does not change
     const auto frozen = [&](weights::Selection selection) {
-      return weights::frozen_slices_of(state.units, selection, state.place);
+      return weights::frozen_slices_of(saved_.units, selection, saved_.place);
     };
     append(frozen(weights::Selection::written), &request.weights);
     if (saving_.copies.written_by(channel_.rank()) >= 0)
@@ -127,7 +130,7 @@ void Saver::begin(const State& state, Until until) {
     return;
   }
   write(std::move(request), begin);
-  weights::finish_access(state.units, weights::Access::read);
+  weights::finish_access(saved_.units, weights::Access::read);
 }
 
 static void after_each_piece(const std::function<void()>& told, std::vector<checkpoint::Slice>* slices) {

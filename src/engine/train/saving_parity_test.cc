@@ -32,7 +32,7 @@ class BesideTraining : public testing::TestWithParam<std::string> {
     const int world = apply_layout(GetParam(), &s);
     base::make_directories(s.train.out);
     return train_on_threads(s, world, runs_.stream(), [&](Surroundings& surroundings, int rank) {
-      surroundings.saving.way = way;
+      surroundings.checkpoints->saving.way = way;
       if (more) more(surroundings, rank);
     });
   }
@@ -87,7 +87,7 @@ TEST_P(BesideTraining, ARunThatFailsMeanwhileLeavesTheCheckpointBefore) {
   const std::string root = runs_.folder("beside") + "/checkpoints";
   EXPECT_THROW(train("beside", Saving::Way::from_snapshot,
                      [&](Surroundings& surroundings, int) {
-                       surroundings.on_step = [](std::int64_t step, double) {
+                       surroundings.hooks.on_step = [](std::int64_t step, double) {
                          if (step == 5) throw base::PeerError("the host is gone");
                        };
                      }),

@@ -177,7 +177,7 @@ class Splits : public testing::TestWithParam<Model> {
     return runs_.train(name, layout, [&](Surroundings& surroundings, int rank) {
       const metrics::MetricsFile file(runs_.folder(name) + "/metrics.jsonl");
       if (rank == 0)
-        surroundings.stop_requested = [file, last] {
+        surroundings.hooks.stop_requested = [file, last] {
           return static_cast<std::int64_t>(file.read().size()) + 1 >= last;
         };
     });

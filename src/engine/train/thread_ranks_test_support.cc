@@ -122,8 +122,7 @@ std::vector<Outcome> train_on_threads(const config::Settings& settings, int worl
   on_rank_threads(std::move(all_channels), [&](comm::RankChannels& channels, int rank) {
     tensor::set_threads(threads);
     Surroundings surroundings;
-    surroundings.host = "test";
-    surroundings.valid = valid;
+    surroundings.valid.samples = valid;
     if (customise) customise(surroundings, rank);
     Trainer trainer = segments ? Trainer(plan, dataset, channels, surroundings, segments)
                                : Trainer(plan, dataset, channels, surroundings);

@@ -1,8 +1,10 @@
-#include "train/trainer_state.h"
+#include "train/train_state.h"
 
 #include <gmock/gmock.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include <cmath>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -24,17 +26,17 @@ checkpoint::Found with_fact(const std::string& name, const std::string& value) {
   return found;
 }
 
-TEST(TrainerState, CountsThatNoRunHasAreRefusedByName) {
-  EXPECT_EQ(trainer_state_of(with_fact("samples_seen", "80")).samples, 80);
+TEST(TrainState, CountsThatNoRunHasAreRefusedByName) {
+  EXPECT_EQ(progress_of(with_fact("samples_seen", "80")).samples, 80);
   for (const char* name : {"samples_seen", "tokens_seen", "skipped_steps", "repeated_steps", "rolled_back",
                            "evaluations_without_lower"}) {
     for (const char* value : {"-1", "9223372036854775807", "1e300", "0.5", "nan"})
-      EXPECT_THAT(base::message_of<base::DataError>([&] { trainer_state_of(with_fact(name, value)); }),
+      EXPECT_THAT(base::message_of<base::DataError>([&] { progress_of(with_fact(name, value)); }),
                   AllOf(HasSubstr("run/checkpoints/step-00000010"), HasSubstr(name)));
   }
 }
 
-TEST(TrainerState, ScalesAndExponentsThatNoRunHasAreRefusedByName) {
+TEST(TrainState, ScalesAndExponentsThatNoRunHasAreRefusedByName) {
   for (const char* value : {"0", "-8", "inf", "nan"}) {
     checkpoint::Found found = with_fact("loss_scale", value);
     found.facts.extra["good_steps"] = "3";
@@ -46,6 +48,22 @@ TEST(TrainerState, ScalesAndExponentsThatNoRunHasAreRefusedByName) {
     EXPECT_THAT(base::message_of<base::DataError>(
                     [&] { restore_exponents(with_fact("gradient_exponent.w", value), &exponents); }),
                 HasSubstr("gradient_exponent.w"));
+}
+
+TEST(TrainState, TheBestLossIsTheLowestAndStaleUntilOneIsLowerByTheThreshold) {
+  Best best;
+  best.evaluated(10, 2.0, "samples", 0.1);
+  EXPECT_EQ(best.step, 10);
+  EXPECT_EQ(best.stale, 0);
+  best.evaluated(20, 1.95, "samples", 0.1);  // lower, by less than the threshold
+  EXPECT_EQ(best.step, 20);
+  EXPECT_EQ(best.stale, 1);
+  best.evaluated(30, std::nan(""), "samples", 0.1);
+  EXPECT_EQ(best.step, 20);
+  EXPECT_EQ(best.stale, 2);
+  best.evaluated(40, 1.5, "samples", 0.1);
+  EXPECT_EQ(best.step, 40);
+  EXPECT_EQ(best.stale, 0);
 }
 
 TEST(PrivateFolder, IsOfThisUserAlone) {

@@ -1,0 +1,98 @@
+#include "train/engine.h"
+
+#include <utility>
+
+#include "inference/batch_tokens.h"
+#include "plan/memory_check.h"
+#include "plan/rank_work.h"
+#include "weights/rank_units.h"
+
+namespace troika::train {
+
+std::vector<std::string> names_of(const std::vector<shape::ParameterInfo>& parameters) {
+  std::vector<std::string> names;
+  for (const auto& info : parameters) names.push_back(info.name);
+  return names;
+}
+
+Engine::Engine(const plan::Plan& plan, const data::Samples& dataset, EvaluationData valid, comm::RankChannels& channels,
+               std::shared_ptr<tensor::Streams> streams, Whereabouts* whereabouts, const SegmentMaker& make_segments)
+    : plan_(plan),
+      dataset_(dataset),
+      valid_(std::move(valid)),
+      channels_(channels),
+      streams_(std::move(streams)),
+      place_{channels.world->rank(), plan.shape, mesh::coordinate_of(plan.shape, channels.world->rank())},
+      recorder_(Recorder::Of::training, whereabouts, streams_.get()),
+      evaluation_recorder_(Recorder::Of::evaluation, whereabouts, streams_.get()) {
+  if (plan.shape.tp > 1) tensor_group_ = sharding::TensorGroup(*channels.tp, plan.sequence_parallel());
+  if (plan.shape.cp > 1) context_group_ = sharding::ContextGroup(*channels.cp);
+  units_ =
+      weights::make_units(plan, place_.at, make_segments({&tensor_group_, &context_group_}), *streams_, ledger_);
+  const executor::Channels exchanges{*channels.world, *channels.pp, *channels.replicas};
+  executor_ = std::make_unique<executor::Executor>(plan.program, setup(), exchanges, units_, ledger_, recorder_);
+  if (valid_.samples != nullptr && !plan.evaluation.ranks.empty())
+    evaluator_ = std::make_unique<inference::Evaluator>(
+        plan, plan.evaluation, *valid_.samples, valid_.sources,
+        inference::Computing{place_, exchanges, units_, tensor_group_, context_group_, *streams_, ledger_,
+                             evaluation_recorder_});
+  if (whereabouts != nullptr)
+    whereabouts->planned(plan::computing_of_step(plan, mesh::grid_rank_of(plan.shape, place_.world_rank)),
+                         place_.at.pp);
+}
+
+executor::Setup Engine::setup() {
+  executor::Setup setup = inference::setup_of(plan_, place_, tensor_group_, context_group_, *streams_);
+  setup.activations = plan_.saved_activations();
+  setup.source = [this](std::int64_t step, int microbatch) { return load_tokens(step, microbatch); };
+  setup.parameter_names = names_of(plan_.trained_parameters());
+  setup.checksums = executor::checksums_for(plan_.settings().train.checksums, streams_->device());
+  return setup;
+}
+
+void Engine::read_from(const RunProgress& progress) {
+  const config::Batch& batch = plan_.resolved.batch;
+  data::LoaderPlan plan;
+  plan.global_batch = batch.global;
+  plan.micro = batch.micro;
+  const int grid_rank = plan_.program.grid_rank(place_.at.pp, place_.at.dp);
+  for (const auto& i : plan_.program.ranks[static_cast<std::size_t>(grid_rank)]) {
+    if (i.kind == schedule::Kind::load) plan.microbatches.push_back(i.microbatch);
+  }
+  if (plan.microbatches.empty()) return;
+  plan.start_step = progress.step;
+  plan.start_sample = static_cast<std::uint64_t>(progress.samples);
+  const config::Settings& settings = plan_.settings();
+  plan.prefetch = settings.data.prefetch;
+  const auto order = settings.data.shuffle ? data::SampleOrder::shuffled : data::SampleOrder::natural;
+  loader_ =
+      std::make_unique<data::Loader>(dataset_, data::Sampler(dataset_.samples(), settings.train.seed, order), plan);
+}
+
+// The loader counts steps from 0, the executor from 1.
+model::Tokens Engine::load_tokens(std::int64_t step, int microbatch) {
+  const data::TokenBatch batch = reading_ == Reading::again ? loader_->again(step - 1, microbatch)
+                                                            : loader_->next(step - 1, microbatch);
+  return inference::tokens_of(batch, context_group_, streams_->device());
+}
+
+executor::StepResult Engine::run(const executor::StepSettings& step, Reading reading) {
+  reading_ = reading;
+  return executor_->run(step);
+}
+
+void Engine::await_device() {
+  recorder_.await_device([this] {
+    for (const auto* channel : {&channels_.world, &channels_.pp, &channels_.tp, &channels_.cp, &channels_.replicas})
+      (*channel)->check();
+  });
+}
+
+std::optional<Engine::DeviceMemory> Engine::device_memory() const {
+  const tensor::Device& device = streams_->device();
+  if (device.is_cpu()) return std::nullopt;
+  const int grid_rank = mesh::grid_rank_of(plan_.shape, place_.world_rank);
+  return DeviceMemory{device.accelerator().memory(device), plan::memory_in(plan_, grid_rank, plan::Room::Where::gpu)};
+}
+
+}  // namespace troika::train

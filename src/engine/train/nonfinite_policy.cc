@@ -1,0 +1,57 @@
+#include "train/nonfinite_policy.h"
+
+#include <fmt/format.h>
+
+namespace troika::train {
+
+NonfinitePolicy::Verdict NonfinitePolicy::judge(const executor::StepResult& result, TrainState* state) {
+  using Step = optimizer::LossScale::Step;
+  if (result.finite || state->loss_scale.dynamic()) {
+    in_row_ = 0;
+    state->loss_scale.update(result.finite ? Step::good : Step::overflowed);
+    return result.finite ? Verdict{} : overflowed(state);
+  }
+  if (on_nonfinite_ == config::OnNonfinite::rollback)
+    return {state->progress.rolled_back < most_rollbacks ? Action::roll_back : Action::stop, "", {}};
+  if (on_nonfinite_ == config::OnNonfinite::stop || ++in_row_ > most_skipped_in_row) return {Action::stop, "", {}};
+  ++state->progress.skipped;
+  return {Action::skip,
+          fmt::format("step {} is skipped: its loss ({}) or gradient norm ({}) is not a finite number",
+                      state->progress.step + 1, result.loss, result.gradient_norm),
+          {}};
+}
+
+NonfinitePolicy::Verdict NonfinitePolicy::overflowed(TrainState* state) const {
+  ++state->progress.skipped;
+  const double scale = state->loss_scale.scale();
+  const std::string text = fmt::format("step {} overflows fp16 and is skipped; the loss scale is now {}",
+                                       state->progress.step + 1, scale);
+  return {Action::skip, text, {{"loss_scale", scale}}};
+}
+
+RunProgress rolled_back(const RunProgress& saved, const RunProgress& now, std::int64_t global_batch) {
+  RunProgress to = saved;
+  to.samples = now.samples + global_batch;
+  to.rolled_back = now.rolled_back + 1;
+  return to;
+}
+
+std::string rolled_back_text(const executor::StepResult& result, const RunProgress& saved, const RunProgress& now,
+                             const RunProgress& to) {
+  return fmt::format(
+      "step {} has a loss ({}) or gradient norm ({}) that is not a finite number: back to step {}, and {} samples "
+      "since then are left out (the {}. time of at most {})",
+      now.step + 1, result.loss, result.gradient_norm, to.step, to.samples - saved.samples, to.rolled_back,
+      NonfinitePolicy::most_rollbacks);
+}
+
+std::string stopped_text(const executor::StepResult& result, std::int64_t step, StateSaved saved) {
+  return fmt::format(
+      "after step {} the loss ({}) or the gradient norm ({}) is not a finite number{}; lower --lr, lengthen "
+      "--warmup-steps or clip harder (--max-grad-norm), and look at the data of this step, or --train.on-nonfinite "
+      "skip",
+      step + 1, result.loss, result.gradient_norm,
+      saved == StateSaved::yes ? fmt::format(" (step {} is saved)", step) : "");
+}
+
+}  // namespace troika::train

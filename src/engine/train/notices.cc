@@ -1,0 +1,46 @@
+#include "train/notices.h"
+
+#include <unistd.h>
+
+#include "base/host_name.h"
+
+namespace troika::train {
+
+void Notices::hear(const std::string& sentence) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    last_ = sentence;
+  }
+  {
+    const std::lock_guard<std::mutex> lock(listening_);
+    if (second_) second_(sentence);
+  }
+  if (first_) first_(sentence);
+}
+
+void Notices::also_tell(Listener listener) {
+  const std::lock_guard<std::mutex> lock(listening_);
+  second_ = std::move(listener);
+}
+
+std::string Notices::last() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return last_;
+}
+
+static rendezvous::SaveJudge judge_of_this_rank(double heartbeat_seconds) {
+  rendezvous::SaveJudge judge;
+  judge.joined(0, {base::host_name(), "", ::getpid(), 0, heartbeat_seconds});
+  return judge;
+}
+
+OwnSaveWatch::OwnSaveWatch(const Whereabouts& whereabouts, Notices& notices, double heartbeat_seconds)
+    : judge_(judge_of_this_rank(heartbeat_seconds)), ticker_(1.0, [this, &whereabouts, &notices] {
+        rendezvous::Heartbeat beat;
+        beat.save = whereabouts.save();
+        judge_.heard(0, beat);
+        for (const std::string& sentence : judge_.judge()) notices.hear(sentence);
+        return true;
+      }) {}
+
+}  // namespace troika::train

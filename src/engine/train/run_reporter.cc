@@ -1,0 +1,67 @@
+#include "train/run_reporter.h"
+
+#include "base/clock.h"
+
+namespace troika::train {
+
+RunReporter::RunReporter(const config::Settings& settings, int world_rank, const TrainState& state,
+                         const Listeners& listeners)
+    : settings_(settings),
+      world_rank_(world_rank),
+      state_(state),
+      to_(listeners),
+      metrics_(settings.train.out + "/metrics.jsonl") {}
+
+void RunReporter::begins(std::int64_t steps, double now_seconds) {
+  if (!first_rank() || to_.screen == nullptr) return;
+  metrics::Progress::Form form;
+  form.style = metrics::progress_style(settings_.log.progress, to_.screen);
+  form.stamps = settings_.log.time_stamps ? metrics::Stamps::time_of_day : metrics::Stamps::none;
+  if (to_.records != nullptr) form.keep = [records = to_.records](const std::string& line) { records->told(line); };
+  progress_ =
+      std::make_unique<metrics::Progress>(to_.screen, std::move(form), state_.progress.step, steps, now_seconds);
+}
+
+void RunReporter::ends() {
+  if (progress_ != nullptr) progress_->finish();
+}
+
+void RunReporter::note(const std::string& text) {
+  if (to_.log != nullptr) to_.log->info(text);
+  if (!first_rank() || to_.screen == nullptr) return;
+  if (progress_ != nullptr) {
+    progress_->note(text);
+  } else {
+    std::fprintf(to_.screen, "%s\n", text.c_str());
+    if (to_.records != nullptr) to_.records->told(text);
+  }
+}
+
+void RunReporter::record(records::EventKind kind, const std::string& text,
+                         const std::map<std::string, double>& numbers) {
+  if (to_.records != nullptr) to_.records->event(kind, state_.progress.step, text, numbers);
+}
+
+void RunReporter::tell(std::int64_t step, const std::string& what) const {
+  if (to_.whereabouts != nullptr) to_.whereabouts->at(step, what);
+}
+
+void RunReporter::tell_saving(const std::string& what) const {
+  if (to_.whereabouts != nullptr) to_.whereabouts->saves(state_.progress.step, what);
+}
+
+void RunReporter::begin_rows_after(std::int64_t step) {
+  if (first_rank() && writes()) metrics_.cut_after(step);
+  if (to_.rows != nullptr) to_.rows->begin_after(step);
+}
+
+void RunReporter::report(const metrics::StepMetrics& row) {
+  const std::string trouble = writes() ? metrics_.append(row) : "";
+  if (!trouble.empty()) note("note: " + trouble);
+  const std::string other_trouble = to_.rows != nullptr ? to_.rows->append(row) : "";
+  if (!other_trouble.empty()) note("note: " + other_trouble);
+  if (progress_ != nullptr)
+    progress_->step_done(row.step, row.loss, row.tokens_per_second, base::monotonic_seconds());
+}
+
+}  // namespace troika::train

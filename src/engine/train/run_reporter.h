@@ -1,0 +1,62 @@
+// Tells people, files and the heartbeat how a run goes.
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "config/settings.h"
+#include "metrics/metrics_log.h"
+#include "metrics/progress.h"
+#include "metrics/row_sink.h"
+#include "metrics/run_log.h"
+#include "records/event.h"
+#include "train/run_records.h"
+#include "train/train_state.h"
+#include "train/whereabouts.h"
+
+namespace troika::train {
+
+// Who hears of a rank's run; each outlives the reporter, and null is nobody.
+struct Listeners {
+  std::FILE* screen = nullptr;     // progress and notes of rank 0
+  metrics::RunLog* log = nullptr;  // of the rank
+  RunRecords* records = nullptr;
+  metrics::RowSink* rows = nullptr;    // of rank 0: gets the rows of metrics.jsonl too
+  Whereabouts* whereabouts = nullptr;  // of the rank
+};
+
+// One rank's thread. References must outlive it.
+class RunReporter {
+ public:
+  // An empty train.out: no rows are written. Events are those of the step that `state` has come to.
+  RunReporter(const config::Settings& settings, int world_rank, const TrainState& state, const Listeners& listeners);
+
+  void begins(std::int64_t steps, double now_seconds);  // from here on progress is shown
+  void ends();
+
+  void note(const std::string& text);
+  void record(records::EventKind kind, const std::string& text, const std::map<std::string, double>& numbers = {});
+  // Where the rank is.
+  void tell(std::int64_t step, const std::string& what) const;
+  void tell_saving(const std::string& what) const;
+
+  // The row of `step` + 1 comes next.
+  void begin_rows_after(std::int64_t step);
+  void report(const metrics::StepMetrics& row);  // of rank 0
+
+  bool first_rank() const { return world_rank_ == 0; }
+  bool writes() const { return !settings_.train.out.empty(); }
+
+ private:
+  const config::Settings& settings_;
+  const int world_rank_;
+  const TrainState& state_;
+  const Listeners to_;
+  metrics::MetricsLog metrics_;
+  std::unique_ptr<metrics::Progress> progress_;  // null: none is shown
+};
+
+}  // namespace troika::train
