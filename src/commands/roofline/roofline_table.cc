@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "plan/job.h"
+#include "shape/architecture.h"
 #include "shape/layout.h"
+#include "shape/operation_costs.h"
 
 namespace troika::commands {
 namespace {

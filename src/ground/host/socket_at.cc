@@ -20,12 +20,15 @@ base::Descriptor socket_at(int type, const sockaddr* address, socklen_t length, 
   base::Descriptor socket(::socket(address->sa_family, type | SOCK_CLOEXEC, 0));
   if (!socket) return socket;
   const int on = 1, off = 0;
-  // Not with a free port: two processes could then get the same one, and the second could not listen.
-  if (port_in(address) != 0) ::setsockopt(socket.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  const auto reuse = [&] { ::setsockopt(socket.number(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on); };
+  // A free port is bound first: with the option two processes could get the same one, and the second could not listen.
+  const bool any_port = port_in(address) == 0;
+  if (!any_port) reuse();
   if (address->sa_family == AF_INET6) ::setsockopt(socket.number(), IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof off);
+  const bool bound = ::bind(socket.number(), address, length) == 0;
+  if (bound && any_port) reuse();
   const bool listens = (type & ~SOCK_NONBLOCK) == SOCK_STREAM;
-  if (::bind(socket.number(), address, length) == 0 && (!listens || ::listen(socket.number(), waiting) == 0))
-    return socket;
+  if (bound && (!listens || ::listen(socket.number(), waiting) == 0)) return socket;
   const int code = errno;
   socket.close();
   errno = code;
