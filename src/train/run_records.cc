@@ -269,13 +269,8 @@ void RunRecords::gather(const rendezvous::Identity& identity) {
 
 void RunRecords::planned(const plan::Plan& plan) {
   const config::Settings& s = plan.settings();
-  const auto behind = [&](const std::string& word) -> std::string {
-    for (const std::string& line : plan::describe(plan, plan::Room::Where::host))
-      if (line.rfind(word, 0) == 0) return base::trim(line.substr(word.size()));
-    return "";
-  };
-  state_.model = behind("model ");
-  state_.layout = behind("layout ");
+  state_.model = plan::model_line(plan);
+  state_.layout = plan::layout_line(plan);
   state_.parameters = shape::parameter_count(plan.model());
   state_.dp = plan.shape.dp;
   state_.pp = plan.shape.pp;
