@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/cause.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "rendezvous/access.h"
@@ -164,7 +165,8 @@ TcpListener::TcpListener(const std::string& address, std::string key) : key_(std
   }
   if (listener_ < 0)
     throw base::ConfigError(fmt::format(
-        "cannot listen on {}: {}; set comm.interface to the interface that reaches the other hosts", address, cause));
+        "cannot listen on {}: {}; set comm.interface to the interface that reaches the other hosts", address, cause),
+        base::Cause::wrong_address);
   sockaddr_storage bound{};
   socklen_t length = sizeof bound;
   ::getsockname(listener_, reinterpret_cast<sockaddr*>(&bound), &length);

@@ -14,6 +14,7 @@
 #include <map>
 #include <thread>
 
+#include "base/cause.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/port_holder.h"
@@ -76,10 +77,12 @@ int listen_on(int port, Reach reach) {
   if (bound.socket >= 0) return bound.socket;
   if (bound.code == EADDRINUSE) {
     throw base::ConfigError(
-        fmt::format("port {} is held by {}: end it or choose another --master-port", port, base::port_holder(port)));
+        fmt::format("port {} is held by {}: end it or choose another --master-port", port, base::port_holder(port)),
+            base::Cause::port_in_use);
   }
   throw base::ConfigError(
-      fmt::format("cannot listen on port {}: {}; choose another --master-port", port, std::strerror(bound.code)));
+      fmt::format("cannot listen on port {}: {}; choose another --master-port", port, std::strerror(bound.code)),
+          base::Cause::port_in_use);
 }
 
 int port_of(int socket) {

@@ -25,7 +25,7 @@ std::string choose(const RunRequest& request, const planner::RunMachines& machin
 config::Resolved with_chosen_layout(Session& session, const RunRequest& request, const MachineHere& here,
                                     const plan::DataFacts& facts) {
   if (!request.open_layout) return request.resolved;
-  session.at(0, "choosing the layout");
+  session.at(0, records::Activity::choosing_layout);
   session.connect_world();
   comm::Channel& world = *session.channels().world;
   const schedule::Link link = world.size() > 1 ? measure_link(world) : schedule::Link{};

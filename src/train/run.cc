@@ -59,7 +59,7 @@ config::Resolved with_measured_costs(Session& session, config::Resolved resolved
                                      const tensor::Device& device) {
   auto& parallel = resolved.settings.parallel;
   if (parallel.stage_balance != config::StageBalance::measured || resolved.layout.pp == 1) return resolved;
-  session.at(0, "measuring the segments");
+  session.at(0, records::Activity::measuring_segments);
   const std::string costs = session.broadcast_text("segment costs", [&] {
     return fmt::format("{:.6g}", fmt::join(measure_segments(resolved, facts, device), " "));
   });
@@ -263,7 +263,7 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
     if (records != nullptr && me.hosts_store) records->gather(me);
   }
   check_rank_device(request);
-  session.at(0, "preparing the data");
+  session.at(0, records::Activity::preparing_data);
   const Source source = source_of(request);
   plan::DataFacts facts = source.facts;
   facts.documents = plan::documents_of(*source.samples, source.valid.get());
@@ -274,7 +274,7 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
     say(request, "note: parallel.offload host changes nothing on a CPU; 'file' takes the state out of memory");
   const MachineHere here = find_machine(request.machine_file, me.local_rank, me.local_size, machine.device);
   const config::Resolved chosen = with_chosen_layout(session, request, here, facts);
-  session.at(0, "agreeing on settings");
+  session.at(0, records::Activity::agreeing);
   session.agree("settings", settings_facts(chosen.settings, data_fingerprint(source), machine));
   config::Resolved resolved = decided(chosen, machine);
   if (machine.backend == config::Backend::nccl) resolved.ranks_per_host = ranks_of_each_host(session, me);
@@ -289,10 +289,10 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
   const mesh::Coordinate at = mesh::coordinate_of(plan.shape, me.world_rank);
   const auto pass_once = [&] { warm_up(plan, at, machine.device); };
   if (s.train.products == config::Products::measured) {
-    session.at(0, "measuring products");
+    session.at(0, records::Activity::measuring_products);
     choose_products(session, request, machine.device, pass_once);
   } else if (machine.backend == config::Backend::nccl && me.world_size > 1) {
-    session.at(0, "warming the device");
+    session.at(0, records::Activity::warming_device);
     pass_once();
   }
   connect(session, request, plan.shape, machine);
@@ -349,7 +349,7 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
 class Listening {
  public:
   Listening(Session& session, RunRecords& records) : session_(session) {
-    session_.also_tell([&records](const std::string& sentence) { records.notice(sentence); });
+    session_.also_tell([&records](const records::Incident& notice) { records.notice(notice); });
   }
   ~Listening() { session_.also_tell({}); }
   Listening(const Listening&) = delete;
@@ -382,10 +382,10 @@ Outcome run_recorded(Session& session, const RunRequest& request) {
   try {
     return run_in(session, request, &records);
   } catch (const base::Error& error) {
-    records.failed(error.exit_code(), error.what());
+    records.failed(error.exit_code(), error.what(), cause_of(error));
     throw;
   } catch (const std::exception& error) {
-    records.failed(base::BugError("").exit_code(), error.what());
+    records.failed(base::BugError("").exit_code(), error.what(), cause_of(error));
     throw;
   }
 }

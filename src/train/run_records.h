@@ -16,7 +16,7 @@
 #include "plan/plan.h"
 #include "records/background_disk.h"
 #include "records/event.h"
-#include "records/gatherer.h"
+#include "rendezvous/gatherer.h"
 #include "records/line_file.h"
 #include "records/run_state.h"
 #include "records/sample.h"
@@ -54,12 +54,12 @@ class RunRecords {
 
   // Of the run as a whole: rank 0 writes it, the others nothing.
   void event(records::EventKind kind, std::int64_t step, const std::string& text,
-             const std::map<std::string, double>& numbers = {});
-  // A sentence of the watch over ranks, which all ranks hear: the first rank of each host writes it.
-  void notice(const std::string& sentence);
+             const std::map<std::string, double>& numbers = {}, base::Cause cause = base::Cause{});
+  // Of the watch over ranks, which all ranks hear: the first rank of each host writes it.
+  void notice(const records::Incident& notice);
   // This rank ends with an error: to its host's folder, and to that of the store's host. Before prepares() nothing is written where another
   // run or launch has the folder.
-  void failed(int exit_code, const std::string& text);
+  void failed(int exit_code, const std::string& text, base::Cause cause);
 
   // The process ends at once, because it was asked to twice: what stands then is on the disk, where that answers within 2 s. Another
   // thread may be in any call of the others.
@@ -109,7 +109,7 @@ class RunRecords {
   std::mutex mutex_;  // guards the next
   std::map<std::string, std::int64_t> memory_;
 
-  std::unique_ptr<records::Gatherer> gatherer_;
+  std::unique_ptr<rendezvous::Gatherer> gatherer_;
   records::BackgroundDisk disk_;
   std::unique_ptr<rendezvous::Ticker> ticker_;  // last: its thread uses what stands above
 };

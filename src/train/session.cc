@@ -60,7 +60,7 @@ struct Session::Links {
   std::string notice;  // the last one heard
 
   std::mutex listening;  // guards the next
-  std::function<void(const std::string& sentence)> listener;
+  std::function<void(const records::Incident& notice)> listener;
 
   std::mutex publishing;  // guards the next
   std::unique_ptr<rendezvous::StoreClient> publisher;
@@ -88,7 +88,7 @@ struct Session::Links {
 };
 
 Session::Session(const rendezvous::Identity& identity, const config::CommSettings& settings,
-                 std::function<void(const std::string& sentence)> on_notice)
+                 std::function<void(const records::Incident& notice)> on_notice)
     : identity_(identity),
       settings_(settings),
       on_notice_(std::move(on_notice)),
@@ -103,7 +103,7 @@ void Session::watch_own_saves() {
     rendezvous::Heartbeat beat;
     beat.save = whereabouts_->save();
     links_->own_saves.heard(0, beat);
-    for (const std::string& sentence : links_->own_saves.judge()) hear(sentence);
+    for (const records::Incident& notice : links_->own_saves.judge()) hear(notice);
     return true;
   });
 }
@@ -131,22 +131,22 @@ rendezvous::Heartbeats Session::heartbeats() {
   heartbeats.stand_limit_seconds = settings_.timeout_seconds;
   heartbeats.place = [this] { return whereabouts_->place(); };
   heartbeats.pace = [this] { return whereabouts_->pace(); };
-  heartbeats.on_failure = [links = links_.get()](const std::string& text) { links->end(text); };
+  heartbeats.on_failure = [links = links_.get()](const records::Incident& failure) { links->end(english(failure)); };
   heartbeats.save = [this] { return whereabouts_->save(); };
-  heartbeats.on_notice = [this](const std::string& sentence) { hear(sentence); };
+  heartbeats.on_notice = [this](const records::Incident& notice) { hear(notice); };
   return heartbeats;
 }
 
-void Session::hear(const std::string& sentence) {
+void Session::hear(const records::Incident& notice) {
   {
     const std::lock_guard<std::mutex> lock(links_->mutex);
-    links_->notice = sentence;
+    links_->notice = english(notice);
   }
   {
     const std::lock_guard<std::mutex> lock(links_->listening);
-    if (links_->listener) links_->listener(sentence);
+    if (links_->listener) links_->listener(notice);
   }
-  if (on_notice_) on_notice_(sentence);
+  if (on_notice_) on_notice_(notice);
 }
 
 Session::~Session() {
@@ -347,12 +347,12 @@ void Session::finish() {
 }
 
 // Writes what failed where the failure monitor and the launcher read it. False when the store is gone.
-static bool tell(rendezvous::StoreClient& client, const rendezvous::Identity& identity, int exit_code,
-                 const std::string& text) {
+static bool tell(rendezvous::StoreClient& client, const rendezvous::Identity& identity,
+                 const rendezvous::FailureReport& own) {
   try {
     client.set_deadline(2);
     client.set(rendezvous::key_of(identity, fmt::format("failed/{:06}", identity.world_rank)),
-               rendezvous::to_text({exit_code, text}));
+               rendezvous::to_text(own));
     return true;
   } catch (const base::Error&) {
     return false;
@@ -361,15 +361,15 @@ static bool tell(rendezvous::StoreClient& client, const rendezvous::Identity& id
 
 // Over another connection when that one is broken: the network may be there again.
 static bool tell_in_any_case(std::unique_ptr<rendezvous::StoreClient>& client, const rendezvous::Identity& identity,
-                             int exit_code, const std::string& text) {
-  if (tell(*client, identity, exit_code, text)) return true;
+                             const rendezvous::FailureReport& own) {
+  if (tell(*client, identity, own)) return true;
   constexpr double wait_seconds = 3;
   try {
     client = std::make_unique<rendezvous::StoreClient>(identity, wait_seconds);
   } catch (const base::Error&) {
     return false;
   }
-  return tell(*client, identity, exit_code, text);
+  return tell(*client, identity, own);
 }
 
 // "" when there is none, or nobody to ask.
@@ -377,7 +377,7 @@ static std::string failure_told_by(rendezvous::StoreClient& client, const rendez
   try {
     client.set_deadline(2);
     rendezvous::FailureReport report;
-    return rendezvous::read_failure_report(client, identity, &report) ? report.text : "";
+    return rendezvous::read_failure_report(client, identity, &report) ? report.text() : "";
   } catch (const base::Error&) {
     return "";
   }
@@ -385,11 +385,11 @@ static std::string failure_told_by(rendezvous::StoreClient& client, const rendez
 
 // A broken connection says nothing about who broke it: the failure report does, and it may come a moment later. It is read before
 // this rank tells of its own end, which may be what the rank that hosts the store has waited for to leave.
-Session::Cause Session::fail(int exit_code, const std::string& text) {
+Session::Cause Session::fail(const rendezvous::FailureReport& own) {
   Cause cause;
   if (!links_->announced) return cause;
   cause.failure = failure_told_by(*links_->client, identity_);
-  const bool told = tell_in_any_case(links_->client, identity_, exit_code, text);
+  const bool told = tell_in_any_case(links_->client, identity_, own);
   if (!told && cause.failure.empty()) {
     const std::string stopped = rendezvous::stopped_launcher(identity_);
     cause.failure = fmt::format(
@@ -400,10 +400,9 @@ Session::Cause Session::fail(int exit_code, const std::string& text) {
     return cause;
   }
   if (told && links_->heartbeat != nullptr && cause.failure.empty()) {
-    links_->heartbeat->failed(exit_code, text);
-    constexpr int peer_failure = 75;
+    links_->heartbeat->failed(own);
     cause.failure = links_->heartbeat->failure_report();
-    for (int i = 0; exit_code == peer_failure && cause.failure.empty() && i < 50; ++i) {
+    for (int i = 0; own.exit_code == base::exit_peer_lost && cause.failure.empty() && i < 50; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       cause.failure = links_->heartbeat->failure_report();
     }
@@ -418,13 +417,13 @@ void Session::leave(const std::string& why) const {
   if (!links_->announced) return;
   try {
     rendezvous::StoreClient client(identity_, 1);
-    const bool told = tell(client, identity_, base::exit_interrupted, why);
+    const bool told = tell(client, identity_, {base::exit_interrupted, why});
     if (told && identity_.hosts_store) rendezvous::await_all_done(client, identity_, 1);
   } catch (const base::Error&) {  // nobody is left to tell
   }
 }
 
-void Session::also_tell(std::function<void(const std::string& sentence)> listener) {
+void Session::also_tell(std::function<void(const records::Incident& notice)> listener) {
   const std::lock_guard<std::mutex> lock(links_->listening);
   links_->listener = std::move(listener);
 }
@@ -445,10 +444,10 @@ void Session::publish(const std::string& name, const std::string& text) const {
 }
 
 std::string Session::status() const {
-  const rendezvous::Place place = whereabouts_->place();
+  const records::Place place = whereabouts_->place();
   std::string text = fmt::format("rank {} is at {}", identity_.world_rank,
-                                 place.step < 0 ? "its start" : rendezvous::standing_text(place));
-  if (place.waits_for != rendezvous::waits_for_nobody)
+                                 place.step < 0 ? "its start" : records::said_with_seconds(place).english);
+  if (place.waits_for != records::waits_for_nobody)
     text += place.waits_for < 0 ? ", waiting for others" : fmt::format(", waiting for rank {}", place.waits_for);
   if (const rendezvous::Save save = whereabouts_->save(); save.step >= 0)
     text += fmt::format("; the checkpoint of step {} is being written to '{}', the last piece {:.0f} s ago", save.step,

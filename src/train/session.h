@@ -25,10 +25,10 @@ namespace troika::train {
 // One per process. Threads: the rank's thread; a failure report ends waits on the channels from the heartbeat's thread.
 class Session {
  public:
-  // `on_notice` is called from another thread with each sentence about ranks that are behind or slow, or whose save stands; it
-  // must not wait.
+  // `on_notice` is called from another thread with each notice of ranks that are behind or slow, or whose save stands; it must
+  // not wait.
   Session(const rendezvous::Identity& identity, const config::CommSettings& settings,
-          std::function<void(const std::string& sentence)> on_notice = {});
+          std::function<void(const records::Incident& notice)> on_notice = {});
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -56,13 +56,13 @@ class Session {
 
   // Where this rank is, for its heartbeat; also of a rank that is alone.
   Whereabouts& whereabouts() { return *whereabouts_; }
-  void at(std::int64_t step, const std::string& what) { whereabouts_->at(step, what); }
+  void at(std::int64_t step, records::Activity activity) { whereabouts_->at(step, activity); }
 
   // Where this rank is, whom it waits for, who is behind as far as it has heard, and its last messages. From any thread.
   std::string status() const;
 
-  // From now on also called with each sentence; {}: not any more, and none is under way. As `on_notice`, it must not wait.
-  void also_tell(std::function<void(const std::string& sentence)> listener);
+  // From now on also called with each notice; {}: not any more, and none is under way. As `on_notice`, it must not wait.
+  void also_tell(std::function<void(const records::Incident& notice)> listener);
 
   // What this rank has sent to and received from others on all its channels.
   std::shared_ptr<const comm::Traffic> traffic() const { return traffic_; }
@@ -79,7 +79,7 @@ class Session {
         failure;  // the first cause, when another rank failed first or this one was found to have failed; else empty
     bool launcher_tells = false;  // our launcher has heard this error, or its cause, and shows it
   };
-  Cause fail(int exit_code, const std::string& text);
+  Cause fail(const rendezvous::FailureReport& own);
 
   // What a rank says that leaves at once because it was asked to, so that the others end with it (exit code 130). From any
   // thread; takes at most about 2 s.
@@ -98,13 +98,13 @@ class Session {
   std::map<int, std::string> gather_among(const std::string& what, const std::string& group, const std::string& mine);
 
   rendezvous::Heartbeats heartbeats();
-  void hear(const std::string& sentence);
+  void hear(const records::Incident& notice);
   void watch_own_saves();
 
   struct Links;  // what outlives the channels
   const rendezvous::Identity identity_;
   const config::CommSettings settings_;
-  const std::function<void(const std::string&)> on_notice_;
+  const std::function<void(const records::Incident&)> on_notice_;
   const std::unique_ptr<Whereabouts> whereabouts_;  // outlives the heartbeat in links_
   const std::shared_ptr<comm::Traffic> traffic_;
   std::unique_ptr<Links> links_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/cause.h"
 #include "base/clock.h"
 #include "base/counted.h"
 #include "base/error.h"
@@ -35,7 +36,7 @@ Outcome Trainer::run() {
   say_where_it_stands();
   start_loader();
   if (!over()) {
-    tell(state_.step, "measuring the link");
+    tell(state_.step, records::Activity::measuring_link);
     for (const std::string& line : forecaster_.before_training()) note(line);
   }
   begin_seconds_ = last_save_ = base::monotonic_seconds();
@@ -124,7 +125,7 @@ void Trainer::train_step() {
   forecaster_.step_done(seconds);
   valid_.reset();
   if (evaluation_due()) evaluate();
-  tell(state_.step, "reporting the step");
+  tell(state_.step, records::Activity::reporting);
   report(result, step.loss_scale, seconds);
   if (surroundings_.records != nullptr) surroundings_.records->hold(ledger_);
   if (recorded) record_timeline();
@@ -224,7 +225,7 @@ void Trainer::roll_back(const executor::StepResult& result) {
       state.rolled_back, most);
   note(sentence);
   record(records::EventKind::rolled_back, sentence);
-  tell(state.step, "taking a checkpoint back");
+  tell(state.step, records::Activity::restoring);
   restore_trained(found,
                   {plan_, place_, units_, ledger_, *channels_.world, [this](const std::string& text) { note(text); }});
   executor_->publish_parameters();
@@ -243,7 +244,7 @@ void Trainer::stop_at_nonfinite(const executor::StepResult& result) {
       "--warmup-steps or clip harder (--max-grad-norm), and look at the data of this step, or --train.on-nonfinite "
       "skip",
       state_.step + 1, result.loss, result.gradient_norm,
-      saved ? fmt::format(" (step {} is saved)", state_.step) : ""));
+      saved ? fmt::format(" (step {} is saved)", state_.step) : ""), base::Cause::not_finite);
 }
 
 Trainer::Trainer(const plan::Plan& plan, const data::Samples& dataset, comm::RankChannels& channels,
@@ -312,7 +313,7 @@ void Trainer::restore() {
   }
   if (first_rank() && writes()) metrics_.cut_after(state.step);
   if (surroundings_.rows != nullptr) surroundings_.rows->begin_after(state.step);
-  if (initial_.source != nullptr) tell(0, "reading the weights");
+  if (initial_.source != nullptr) tell(0, records::Activity::reading_weights);
   restore_parameters(
       initial_, {plan_, place_, units_, ledger_, *channels_.world, [this](const std::string& text) { note(text); }});
   if (initial_.found) resume_from(*initial_.found, state);
@@ -354,11 +355,12 @@ void Trainer::resume_from(const checkpoint::Found& found, const TrainerState& st
   const bool of_other_samples = evaluator_ != nullptr && state_.best.on != surroundings_.valid->fingerprint();
   if (of_other_samples || !initial_.same_run) state_.best = {};
   const auto data = found.facts.extra.find("data_fingerprint");
-  if (data != found.facts.extra.end() && data->second != plan_.data.fingerprint)
+  const bool data_differ = data != found.facts.extra.end() && data->second != plan_.data.fingerprint;
+  if (data_differ)
     note("the data differ from those this checkpoint was trained on; the run resumes at the same position");
   const std::string text = fmt::format("resumed from step {} ({})", state_.step, found.path);
   note(text);
-  record(records::EventKind::resume, text);
+  record(records::EventKind::resume, text, {{"data_differ", data_differ ? 1 : 0}});
 }
 
 void Trainer::start_loader() {
@@ -394,7 +396,7 @@ bool Trainer::evaluation_due() const {
 }
 
 void Trainer::evaluate() {
-  tell(state_.step, "evaluating");
+  tell(state_.step, records::Activity::evaluating);
   valid_ = evaluator_->run(state_.step);
   evaluation_seconds_ += valid_->seconds;
   valid_step_ = state_.step;
@@ -441,7 +443,7 @@ void Trainer::look_at_folder() {
 // One checkpoint is written at a time: a second one waits for the first.
 void Trainer::begin_save(Saver::Until until) {
   settle_save(NextTry::now);
-  tell_saving("saving a checkpoint");
+  tell_saving(records::Activity::saving);
   look_at_folder();
   last_save_ = base::monotonic_seconds();
   executor_->check_state();
@@ -453,7 +455,7 @@ void Trainer::begin_save(Saver::Until until) {
 // Waits for the checkpoint that was begun.
 void Trainer::finish_save() {
   const double begin = base::monotonic_seconds();
-  tell_saving("finishing the last checkpoint");
+  tell_saving(records::Activity::finishing_save);
   const Saver::Outcome outcome = saver_->finish();
   saving_seconds_ += base::monotonic_seconds() - begin;
   saved_step_ = outcome.step;
@@ -501,7 +503,7 @@ bool Trainer::settle_save(NextTry next) {
     last_save_ = base::monotonic_seconds();
     const std::string text = failed_save(error.what(), next);
     note(text);
-    record(records::EventKind::save_failed, text);
+    record(records::EventKind::save_failed, text, {}, error.cause());
     return false;
   }
 }
@@ -521,7 +523,7 @@ void Trainer::save_the_end() {
   try {
     finish_save();
   } catch (const base::DataError& error) {
-    throw base::DataError(failed_save(error.what(), NextTry::never));
+    throw base::DataError(failed_save(error.what(), NextTry::never), error.cause());
   }
 }
 

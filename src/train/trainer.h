@@ -139,9 +139,10 @@ class Trainer {
   bool save_now();
   void save_the_end();
   void note(const std::string& text);
-  void record(records::EventKind kind, const std::string& text, const std::map<std::string, double>& numbers = {});
-  void tell(std::int64_t step, const std::string& what) const;  // where the rank is
-  void tell_saving(const std::string& what) const;
+  void record(records::EventKind kind, const std::string& text, const std::map<std::string, double>& numbers = {},
+              base::Cause cause = base::Cause{});
+  void tell(std::int64_t step, records::Activity activity) const;  // where the rank is
+  void tell_saving(records::Activity activity) const;
   metrics::RunSummary summary() const;
   bool first_rank() const { return place_.world_rank == 0; }
   bool writes() const { return !settings_.train.out.empty(); }

@@ -94,8 +94,9 @@ void Trainer::report_evaluation() {
   record(records::EventKind::evaluation, text, {{"valid_loss", valid_->loss}});
 }
 
-void Trainer::record(records::EventKind kind, const std::string& text, const std::map<std::string, double>& numbers) {
-  if (surroundings_.records != nullptr) surroundings_.records->event(kind, state_.step, text, numbers);
+void Trainer::record(records::EventKind kind, const std::string& text, const std::map<std::string, double>& numbers,
+                     base::Cause cause) {
+  if (surroundings_.records != nullptr) surroundings_.records->event(kind, state_.step, text, numbers, cause);
 }
 
 void Trainer::record_timeline() {
@@ -105,12 +106,12 @@ void Trainer::record_timeline() {
   write_timeline(place, state_.step, recorder_.take_events(), *channels_.world);
 }
 
-void Trainer::tell(std::int64_t step, const std::string& what) const {
-  if (surroundings_.whereabouts != nullptr) surroundings_.whereabouts->at(step, what);
+void Trainer::tell(std::int64_t step, records::Activity activity) const {
+  if (surroundings_.whereabouts != nullptr) surroundings_.whereabouts->at(step, activity);
 }
 
-void Trainer::tell_saving(const std::string& what) const {
-  if (surroundings_.whereabouts != nullptr) surroundings_.whereabouts->saves(state_.step, what);
+void Trainer::tell_saving(records::Activity activity) const {
+  if (surroundings_.whereabouts != nullptr) surroundings_.whereabouts->saves(state_.step, activity);
 }
 
 void Trainer::note(const std::string& text) {

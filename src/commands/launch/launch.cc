@@ -41,7 +41,7 @@
 #include "host/memory.h"
 #include "host/termination_message.h"
 #include "planner/preflight.h"
-#include "records/gatherer.h"
+#include "rendezvous/gatherer.h"
 #include "rendezvous/address.h"
 #include "rendezvous/failure_monitor.h"
 #include "rendezvous/launcher_watch.h"
@@ -173,7 +173,7 @@ Grace grace_of(const LaunchOptions& options) {
 
 // What host 0 does for all during an attempt, and until the other hosts have heard of its end.
 struct Watches {
-  std::unique_ptr<records::Gatherer> gatherer;  // null: no run's folder
+  std::unique_ptr<rendezvous::Gatherer> gatherer;  // null: no run's folder
   std::unique_ptr<rendezvous::FailureMonitor> ranks;
   std::unique_ptr<rendezvous::LauncherWatch> launchers;
 };
@@ -190,10 +190,11 @@ Outcome attempt_once(const LaunchOptions& options, Hosts& hosts, const Environme
                                      options.hosts.nnodes == 1 ? "" : "s", options.nproc_per_node, base::host_name()));
   if (options.hosts.node_rank == 0) {
     if (!records.folder().empty())
-      watches.gatherer = std::make_unique<records::Gatherer>(*identity, records.folder(), records.claimed());
+      watches.gatherer = std::make_unique<rendezvous::Gatherer>(*identity, records.folder(), records.claimed());
     watches.ranks = std::make_unique<rendezvous::FailureMonitor>(*identity);
     watches.launchers =
-        std::make_unique<rendezvous::LauncherWatch>(*identity, options.heartbeat_seconds, launcher_says);
+        std::make_unique<rendezvous::LauncherWatch>(*identity, options.heartbeat_seconds,
+                                                    [](const records::Incident& notice) { launcher_says(english(notice)); });
   }
   const auto plans = plan_workers(options, *identity, environment);
   announce(options, plans);
@@ -355,7 +356,7 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& giv
   } catch (const Stopped&) {
     return base::exit_interrupted;
   } catch (const base::Error& error) {
-    records.failed({error.exit_code(), error.what()});
+    records.failed({error.exit_code(), error.what(), error.cause()});
     records.flush();
     explain(records, environment);
     throw;

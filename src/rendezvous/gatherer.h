@@ -7,7 +7,7 @@
 
 #include "rendezvous/identity.h"
 
-namespace troika::records {
+namespace troika::rendezvous {
 
 // Keys of an attempt (rendezvous::key_of), with the six digits of a rank or a node behind: the newest sample of a rank; an event
 // that another host's disk has.
@@ -20,7 +20,7 @@ class Gatherer {
  public:
   // Connects to the store that `identity` names; PeerError when it does not answer. Nothing is written before `may_write` says so,
   // which is asked from its thread.
-  Gatherer(const rendezvous::Identity& identity, std::string folder, std::function<bool()> may_write);
+  Gatherer(const Identity& identity, std::string folder, std::function<bool()> may_write);
   ~Gatherer();  // after a last look
   Gatherer(const Gatherer&) = delete;
   Gatherer& operator=(const Gatherer&) = delete;
@@ -30,4 +30,4 @@ class Gatherer {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace troika::records
+}  // namespace troika::rendezvous
