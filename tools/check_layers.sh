@@ -4,7 +4,8 @@
 #   - libtorch is the judge in tests: nothing else includes its headers;
 #   - no two files include each other, directly or through others;
 #   - yaml-cpp appears in .cc files only, and nlohmann/json.hpp below commands (json_fwd.hpp may stand in headers);
-#   - below config, nothing is compared with a word of a setting: resolved settings are enums.
+#   - below config, nothing is compared with a word of a setting: resolved settings are enums;
+#   - nobody looks for words in a sentence: notices, places and causes are values (records/incident.h, base/cause.h).
 # Prints each violation as file:line and exits 1 if there is one.
 #
 #   tools/check_layers.sh [SOURCE_FOLDER]   default: src beside this script's folder
@@ -52,6 +53,11 @@ BEGIN {
   # Where a word is one of a file format, or of a text that config cannot parse for a module beside it.
   mark("gpu/device.cc data/source.cc data/record_format.cc data/conversations.cc tokenizer/tokenizer_document.cc checkpoint/manifest.cc rendezvous/identity.cc schedule/trace/trace_folder.cc planner/changes.cc", own_words)
   mark("base config jinja commands", above_words)
+  # What was written before there were values, and what others write: logs of launched runs, keys of /proc, verbs of two words.
+  mark("records/old_sentences.cc commands/sweep/one_run.cc train/reproducibility.cc commands/launch/options.cc", reads_words)
+  mark("rendezvous records diagnosis exporters comm train planner commands", hears_sentences)
+  phrase = "\"[^\"]*[A-Za-z],? [A-Za-z]"  # two words
+  within = "\" [A-Za-z]"  # a word behind others
   choices = root "/config/choices.h"
   while ((getline text < choices) > 0) {
     if (text !~ /words_of|return \{"|row\(/) continue
@@ -74,6 +80,11 @@ function check_comparisons(text,    word) {
     if (word in setting_words) report("compares with " word ", a word of a setting: take the enum of config/choices.h")
     text = substr(text, RSTART + RLENGTH)
   }
+}
+function check_sentences(text) {
+  if (!(module in hears_sentences) || inside in reads_words || inside ~ /_test(_support)?\./) return
+  if (text ~ ("\\.r?find\\((0, )?(" phrase "|" within ")") || text ~ ("\\.compare\\([^\"]*" phrase) || text ~ ("[^a-z_](holds|has|contains|first_with)\\(([a-z_.*>-]+, )?\\{?" phrase) || text ~ ("[=!]= " phrase))
+    report("looks for words in a sentence: take the value (records/incident.h, records/place.h, base/cause.h)")
 }
 # Headers that are left when those that include none of the rest are taken away, again and again, include each other.
 function check_cycles(    file, again, n, i, list, open, rest) {
@@ -132,6 +143,7 @@ function check_include(target,    other, slash, is_torch) {
   while ((got = (getline text < path)) > 0) {
     ++line
     if (text ~ /[=!]= "/) check_comparisons(text)
+    if (text ~ /"/) check_sentences(text)
     if (text !~ /^[ \t]*#[ \t]*include[ \t]*[<"]/) continue
     quoted = text ~ /^[^<"]*"/
     sub(/^[^<"]*[<"]/, "", text)
@@ -203,6 +215,12 @@ self_test() {
   expect 1 'src/plan/a.cc:1: compares with "over"' plan/a.cc 'if (mix == "over") return;'
   expect 0 'no violation' plan/a.cc 'if (key == "__metadata__") return;'
   also
+  expect 1 'src/diagnosis/a.cc:1: looks for words' diagnosis/a.cc 'if (holds(report.text, {"is behind:"})) return;'
+  expect 1 'src/rendezvous/a.cc:1: looks for words' rendezvous/a.cc 'if (text.rfind(" failed: ", 0) == 0) return;'
+  expect 1 'src/commands/monitor/a.cc:1: looks for words' commands/monitor/a.cc 'if (f.text.find(" times slower ") != npos) return;'
+  expect 1 'src/exporters/a.cc:1: looks for words' exporters/a.cc 'if (place == "saving a checkpoint") return;'
+  expect 0 'no violation' records/old_sentences.cc 'return text.find("is behind") != npos;'
+  expect 0 'no violation' diagnosis/a.cc 'const auto end = text.find(", "); say("rank {} is behind", rank);'
   expect 1 'src/comm/a.h:1: only tests include libtorch' comm/a.h '#include <torch/csrc/distributed/c10d/Store.hpp>'
   expect 1 'src/config/a.h:1: yaml-cpp/yaml.h belongs' config/a.h '#include "yaml-cpp/yaml.h"'
   expect 1 'names no module' model/a.cc '#include "../train/train.h"'
