@@ -6,7 +6,8 @@
 #   - libtorch is the judge in tests: nothing else includes its headers;
 #   - no two files include each other, directly or through others;
 #   - yaml-cpp appears in .cc files only, and nlohmann/json.hpp below commands (json_fwd.hpp may stand in headers);
-#   - below config, nothing is compared with a word of a setting: resolved settings are enums.
+#   - below config, nothing is compared with a word of a setting: resolved settings are enums;
+#   - nobody looks for words in a sentence: notices, places and causes are values (records/incident.h, base/cause.h).
 # Prints each violation as file:line and exits 1 if there is one.
 #
 #   tools/check_layers.sh [SOURCE_FOLDER]   default: src beside this script's folder
@@ -62,6 +63,11 @@ BEGIN {
   # Where a word is one of a file format, or of a text that config cannot parse for a module beside it.
   mark("gpu/device.cc data/source.cc data/record_format.cc data/conversations.cc tokenizer/tokenizer_document.cc checkpoint/manifest.cc rendezvous/identity.cc schedule/trace/trace_folder.cc", own_words)
   mark("base config jinja commands", above_words)
+  # What was written before there were values, and what others write: logs of launched runs, keys of /proc, verbs of two words.
+  mark("records/old_sentences.cc commands/sweep/one_run.cc train/reproducibility.cc commands/launch/options.cc", reads_words)
+  mark("rendezvous records diagnosis exporters comm train planner commands", hears_sentences)
+  phrase = "\"[^\"]*[A-Za-z],? [A-Za-z]"  # two words
+  within = "\" [A-Za-z]"  # a word behind others
   choices = root "/ground/config/choices.h"
   while ((getline text < choices) > 0) {
     if (text !~ /words_of|return \{"|row\(/) continue
@@ -84,6 +90,11 @@ function check_comparisons(text,    word) {
     if (word in setting_words) report("compares with " word ", a word of a setting: take the enum of config/choices.h")
     text = substr(text, RSTART + RLENGTH)
   }
+}
+function check_sentences(text) {
+  if (!(module in hears_sentences) || inside in reads_words || inside ~ /_test(_support)?\./) return
+  if (text ~ ("\\.r?find\\((0, )?(" phrase "|" within ")") || text ~ ("\\.compare\\([^\"]*" phrase) || text ~ ("[^a-z_](holds|has|contains|first_with)\\(([a-z_.*>-]+, )?\\{?" phrase) || text ~ ("[=!]= " phrase))
+    report("looks for words in a sentence: take the value (records/incident.h, records/place.h, base/cause.h)")
 }
 # Headers that are left when those that include none of the rest are taken away, again and again, include each other.
 function check_cycles(    file, again, n, i, list, open, rest) {
@@ -147,6 +158,7 @@ function check_include(target,    other, slash, is_torch) {
   while ((got = (getline text < path)) > 0) {
     ++line
     if (text ~ /[=!]= "/) check_comparisons(text)
+    if (text ~ /"/) check_sentences(text)
     if (text !~ /^[ \t]*#[ \t]*include[ \t]*[<"]/) continue
     quoted = text ~ /^[^<"]*"/
     sub(/^[^<"]*[<"]/, "", text)
@@ -225,6 +237,12 @@ self_test() {
   expect 1 'diagnosis (companions) includes train/train.h (engine)' companions/diagnosis/a.cc '#include "train/train.h"'
   expect 1 'train (engine) includes doctor/check.h (companions)' engine/train/a.cc '#include "doctor/check.h"'
   expect 1 'is no module on a layer' engine/records/a.cc '#include "records/a.h"'
+  expect 1 'src/companions/diagnosis/a.cc:1: looks for words' companions/diagnosis/a.cc 'if (holds(report.text, {"is behind:"})) return;'
+  expect 1 'src/engine/rendezvous/a.cc:1: looks for words' engine/rendezvous/a.cc 'if (text.rfind(" failed: ", 0) == 0) return;'
+  expect 1 'src/commands/monitor/a.cc:1: looks for words' commands/monitor/a.cc 'if (f.text.find(" times slower ") != npos) return;'
+  expect 1 'src/ground/exporters/a.cc:1: looks for words' ground/exporters/a.cc 'if (place == "saving a checkpoint") return;'
+  expect 0 'no violation' ground/records/old_sentences.cc 'return text.find("is behind") != npos;'
+  expect 0 'no violation' companions/diagnosis/a.cc 'const auto end = text.find(", "); say("rank {} is behind", rank);'
   expect 1 'is no module on a layer' cellar/a.cc '#include <string>'
   expect 1 '2 violations in 1 files' ground/base/a.cc '#include "config/config.h"' '#include "mesh/mesh.h"'
   expect 2 'no .h or .cc file' ground/base/notes.txt 'a tree without sources proves nothing'

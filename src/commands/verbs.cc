@@ -134,7 +134,8 @@ std::string listed(const std::vector<Verb>& among) {
 std::string listed_exit_codes() {
   std::string text;
   for (const ExitCode& row : exit_codes())
-    text += fmt::format("{}{} {}", text.empty() ? "" : row.code == 75 ? ",\n" : ", ", row.code, row.meaning);
+    text += fmt::format("{}{} {}", text.empty() ? "" : row.code == base::exit_peer_lost ? ",\n" : ", ",
+                        row.code, row.meaning);
   return text;
 }
 
@@ -237,7 +238,8 @@ const std::vector<ExitCode>& exit_codes() {
       {2, "settings", "A setting, a flag or the machine does not fit; the message says what to change."},
       {3, "data", "A file is wrong or cannot be read or written; the message names it."},
       {70, "a fault of Troika", "A fault of Troika itself."},
-      {75, "another rank or the network", "Another rank or the network failed; the same again may succeed."},
+      {base::exit_peer_lost, "another rank or the network",
+       "Another rank or the network failed; the same again may succeed."},
       {130, "interrupted after saving", "Interrupted by Ctrl-C or SIGTERM; a training has saved."}};
   return rows;
 }

@@ -103,7 +103,7 @@ int run_bench_comm(const std::vector<std::string>& arguments, const std::map<std
     run_in(session, me, a);
     return 0;
   } catch (const base::Error& error) {
-    if (session.fail(error.exit_code(), error.what()).launcher_tells) return error.exit_code();
+    if (session.fail({error.exit_code(), error.what(), error.cause()}).launcher_tells) return error.exit_code();
     throw;
   }
 }

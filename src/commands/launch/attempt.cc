@@ -10,7 +10,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/host_name.h"
 #include "base/text.h"
 #include "commands/launch/recent_kills.h"
 #include "commands/launch/say.h"
@@ -27,16 +26,12 @@ using rendezvous::StoppedRank;
 
 namespace {
 
-constexpr double consequence_seconds = 1;  // a rank that ends with 75 waits for the failure that caused it
+constexpr double consequence_seconds = 1;  // a rank that lost its peer waits for the failure that caused it
 constexpr double count_pause_seconds = 1;  // between two looks at the out-of-memory killer's counter
 constexpr double stop_seconds = 1;         // a rank that was stopped for longer is named
 constexpr double after_kill_seconds = 10;  // then a rank is left to the kernel
 constexpr double same_signal_seconds =
     0.3;  // `timeout` and some terminals send one signal twice, to the process and to its group
-
-std::string name_of(const Worker& worker) {
-  return fmt::format("rank {} (host {}, pid {})", worker.plan.world_rank, base::host_name(), worker.process.pid());
-}
 
 class Attempt {
  public:
@@ -96,7 +91,7 @@ class Attempt {
   std::vector<Worker> workers_;
   std::map<int, double> stopped_;         // world ranks that were said to be stopped, since when
   const Worker* first_failed_ = nullptr;  // the first local one that failed
-  double suspected_at_ = 0;               // when a rank ended with 75; 0: none
+  double suspected_at_ = 0;               // when a rank ended because it lost its peer; 0: none
   bool has_report_ = false;
   FailureReport report_;
   double ending_since_ = 0;
@@ -123,7 +118,8 @@ void Attempt::hear(int signal) {
     first_stop_ = now;
     launcher_says("stopping after this step, or at once before the first one; once more ends at once");
     records_.said(records::EventKind::stop_requested,
-                  fmt::format("the launcher got signal {} (SIG{})", signal, host::signal_name(signal)));
+                  fmt::format("the launcher got signal {} (SIG{})", signal, host::signal_name(signal)),
+                  {{"signal", signal}});
     send_all(signal == SIGINT ? SIGINT : SIGTERM);
   } else {
     interrupted_ = true;
@@ -161,21 +157,21 @@ void Attempt::settle(const FailureReport& report) {
   has_report_ = true;
   report_ = report;
   ending_since_ = monotonic_seconds();
-  launcher_says(report.text);
+  launcher_says(report.text());
   records_.failed(report);
 }
 
 // Tells of a worker that failed, once; listen() hears what stands then.
 void Attempt::judge(const Worker& worker) {
   listener_.tell(
-      worker.plan.world_rank, name_of(worker),
-      {worker.signal != 0 ? 75 : worker.exit_code, describe_end(worker, base::host_name(), memory_kills_.risen())});
+      {worker.signal != 0 ? base::exit_peer_lost : worker.exit_code, end_of(worker, memory_kills_.risen())});
 }
 
 void Attempt::record_end(const Worker& worker) {
   const std::int64_t kills = memory_kills_.risen();
-  const std::string event = records_.rank_ended(worker, describe_end(worker, base::host_name(), kills), kills);
-  if (!event.empty()) listener_.write(fmt::format("{}/{:06}-ended", rendezvous::event_key, worker.plan.world_rank), event);
+  const std::string event = records_.rank_ended(worker, kills);
+  if (!event.empty())
+    listener_.write(fmt::format("{}/{:06}-ended", rendezvous::event_key, worker.plan.world_rank), event);
 }
 
 void Attempt::count_memory_kills(double now) {
@@ -191,8 +187,8 @@ void Attempt::suspect(const Worker& worker, double now) {
   if (well || ended_by_us || asked_to_stop || worker.exit_code == base::exit_interrupted) return;
   count_memory_kills(now);
   record_end(worker);
-  const bool consequence = worker.exit_code == 75;
-  const bool better = first_failed_ == nullptr || (first_failed_->exit_code == 75 && !consequence);
+  const bool consequence = worker.exit_code == base::exit_peer_lost;
+  const bool better = first_failed_ == nullptr || (first_failed_->exit_code == base::exit_peer_lost && !consequence);
   if (better && !(has_report_ && consequence)) first_failed_ = &worker;
   if (has_report_) return;
   if (!consequence)
@@ -207,18 +203,21 @@ void Attempt::watch_stops(Worker& worker, double now) {
   const int rank = worker.plan.world_rank;
   const auto said = stopped_.find(rank);
   const bool stands = !worker.ended && worker.stop != 0;
-  const auto tell = [&](StoppedRank::State state, const std::string& text) {
-    launcher_says(text);
-    listener_.write(rendezvous::stopped_key(rank), to_text(StoppedRank{state, identity_.node_rank, text}));
+  const auto tell = [&](StoppedRank::State state, records::IncidentKind kind, double seconds) {
+    records::Incident notice;
+    notice.kind = kind;
+    notice.who = party_of(worker);
+    notice.signal = worker.stop;
+    notice.seconds = seconds;
+    launcher_says(english(notice));
+    listener_.write(rendezvous::stopped_key(rank), to_text(StoppedRank{state, identity_.node_rank, notice}));
   };
   if (stands && said == stopped_.end() && now - worker.stopped_since > stop_seconds) {
     stopped_[rank] = worker.stopped_since;
-    tell(StoppedRank::State::stopped,
-         fmt::format("{} is stopped by signal {} (SIG{}); kill -CONT {} on its host lets it continue", name_of(worker),
-                     worker.stop, host::signal_name(worker.stop), worker.process.pid()));
+    tell(StoppedRank::State::stopped, records::IncidentKind::rank_stopped, 0);
   } else if (!stands && said != stopped_.end()) {
     if (!worker.ended)
-      tell(StoppedRank::State::runs, fmt::format("{} continues after {:.0f} s", name_of(worker), now - said->second));
+      tell(StoppedRank::State::runs, records::IncidentKind::rank_continues, now - said->second);
     stopped_.erase(said);
   }
 }
@@ -260,9 +259,9 @@ std::string Attempt::names_of_left() const {
 
 std::string Attempt::log_of_first_failed() const {
   if (first_failed_ == nullptr || first_failed_->plan.log_path.empty()) return "";
-  if (report_.text.rfind(name_of(*first_failed_), 0) != 0) return "";  // another host's rank failed before
+  if (!(report_.incident.who == party_of(*first_failed_))) return "";  // another host's rank failed before
   const std::string& path = first_failed_->plan.log_path;
-  if (rendezvous::is_in_its_words(report_, name_of(*first_failed_))) return fmt::format("more in its log {}\n", path);
+  if (report_.incident.kind == records::IncidentKind::rank_failed) return fmt::format("more in its log {}\n", path);
   const std::string lines = last_lines(path, first_failed_->log_start, 20);
   return lines.empty() ? fmt::format("its log {} is empty\n", path)
                        : fmt::format("last lines of {}:\n{}\n", path, lines);
@@ -293,7 +292,7 @@ Outcome Attempt::run() {
   if (has_report_) {
     records_.has_failed(report_);
     outcome.exit_code = report_.exit_code;
-    outcome.text = report_.text;
+    outcome.text = report_.text();
     outcome.details = log_of_first_failed() + names_of_left();
   } else if (interrupted_) {
     outcome.exit_code = base::exit_interrupted;

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "base/cause.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
@@ -77,19 +78,20 @@ void Hosts::find_another_launch() {
     find_again();
   } catch (const base::PeerError& error) {
     if (!in_the_way.empty())
-      throw base::ConfigError(fmt::format("{}: give each host its own; then {}", in_the_way, error.what()));
-    if (!ended.empty()) throw base::PeerError(fmt::format("{}; then {}", ended, error.what()));
+      throw base::ConfigError(fmt::format("{}: give each host its own; then {}", in_the_way, error.what()),
+                              base::Cause::duplicate_rank);
+    if (!ended.empty()) throw base::PeerError(fmt::format("{}; then {}", ended, error.what()), error.cause());
     throw;
   }
 }
 
 std::string Hosts::ended_text(const FailureReport& end) const {
-  return fmt::format("host 0 has ended: {} (exit code {})", end.text, end.exit_code);
+  return fmt::format("host 0 has ended: {} (exit code {})", end.text(), end.exit_code);
 }
 
 void Hosts::throw_ended(const Course& course) {
   end_ = course.end;
-  throw base::PeerError(ended_text(*end_));
+  throw base::PeerError(ended_text(*end_), end_->incident.cause);
 }
 
 std::string Hosts::seat() const { return in_attempt(of_host("host", team_.node_rank)); }
@@ -109,7 +111,7 @@ void Hosts::hear_host_0() {
   if (text == team_.flags) return;
   line_.ask([&](StoreClient& store) { return store.set(in_launch(of_host("turned-away", team_.node_rank)), team_.flags); });
   throw base::ConfigError(fmt::format("host 0 was started with {} but host {} with {}: use the same flags on every host",
-                                      text, team_.node_rank, team_.flags));
+                                      text, team_.node_rank, team_.flags), base::Cause::flags_differ);
 }
 
 void Hosts::name_turned_away() {
@@ -255,11 +257,13 @@ void Hosts::lead() {
     stop_if_called_off();
     const double passed = monotonic_seconds() - since;
     if (passed >= team_.join_seconds)
-      throw base::PeerError(fmt::format(
+      throw base::PeerError(
+          fmt::format(
           "{}{}{} did not come within {:g} s: start {} there with its --node-rank and the same --master-addr "
           "and --master-port, and see that port {} of this host is open",
           wrong_secrets(), same_numbers(), base::join(names, ", "), team_.join_seconds, team_.command,
-          identity_.store_port));
+          identity_.store_port),
+          same_numbers().empty() ? base::Cause::host_missing : base::Cause::duplicate_rank);
     if (!told && passed > told_after_seconds) {
       told = true;
       says(team_.command, fmt::format("waiting for {}, at most {:g} s", base::join(names, ", "), team_.join_seconds));
@@ -314,7 +318,7 @@ bool Hosts::wait_for_a_seat() {
     const bool ended = has_left(to_text(*holder));
     in_the_way_ = ended ? "" : who;
     if (!ended && monotonic_seconds() - refused_since > patience)
-      throw base::ConfigError(who + ": give each host its own");
+      throw base::ConfigError(who + ": give each host its own", base::Cause::duplicate_rank);
     wait_or_stop(signals_, wait_seconds);
   }
 }
@@ -399,10 +403,10 @@ void Hosts::leave(int exit_code, const std::string& text) {
 
 // Over the line itself: the signal that is the reason must not end it.
 void Hosts::call_off(const FailureReport& report) {
-  leave(report.exit_code, report.text);
+  leave(report.exit_code, report.text());
   try {
     if (!line_.is_open()) return;
-    const FailureReport named{report.exit_code, fmt::format("host {}: {}", team_.node_rank, report.text)};
+    const FailureReport named{report.exit_code, fmt::format("host {}: {}", team_.node_rank, report.text())};
     line_.store().set(in_launch("called-off"), to_text(named));
     if (seated_) line_.store().set(in_attempt(of_host("host-left", team_.node_rank)), to_text(me_));
   } catch (const base::Error&) {  // nobody is left to tell

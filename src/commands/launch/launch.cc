@@ -195,7 +195,8 @@ Outcome attempt_once(const LaunchOptions& options, Hosts& hosts, const Environme
       watches.gatherer = std::make_unique<rendezvous::Gatherer>(*identity, records.folder(), records.claimed());
     watches.ranks = std::make_unique<rendezvous::FailureMonitor>(*identity);
     watches.launchers =
-        std::make_unique<rendezvous::LauncherWatch>(*identity, options.heartbeat_seconds, launcher_says);
+        std::make_unique<rendezvous::LauncherWatch>(*identity, options.heartbeat_seconds,
+                                                    [](const records::Incident& notice) { launcher_says(english(notice)); });
   }
   const auto plans = plan_workers(options, *identity, environment);
   announce(options, plans);
@@ -357,7 +358,7 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& giv
   } catch (const Stopped&) {
     return base::exit_interrupted;
   } catch (const base::Error& error) {
-    records.failed({error.exit_code(), error.what()});
+    records.failed({error.exit_code(), error.what(), error.cause()});
     records.flush();
     explain(records, environment);
     throw;

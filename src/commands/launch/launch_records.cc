@@ -99,6 +99,12 @@ records::Event LaunchRecords::event_of(EventKind kind, const std::string& text) 
   return event;
 }
 
+records::Event LaunchRecords::event_of(EventKind kind, const records::Incident& incident) const {
+  records::Event event = event_of(kind, english(incident));
+  event.incident = incident;
+  return event;
+}
+
 void LaunchRecords::post(std::function<void(Lines&)> job) {
   if (folder_.empty()) return;
   disk_.post([lines = lines_, launch = launch_, job = std::move(job)] {
@@ -134,11 +140,15 @@ void LaunchRecords::attempt_begins(int attempt, const std::string& launch, const
   write(event);
 }
 
-void LaunchRecords::said(EventKind kind, const std::string& text) { write(event_of(kind, text)); }
+void LaunchRecords::said(EventKind kind, const std::string& text, const std::map<std::string, double>& numbers) {
+  records::Event event = event_of(kind, text);
+  event.numbers = numbers;
+  write(event);
+}
 
-std::string LaunchRecords::rank_ended(const Worker& worker, const std::string& text, std::int64_t memory_kills) {
+std::string LaunchRecords::rank_ended(const Worker& worker, std::int64_t memory_kills) {
   if (folder_.empty()) return "";
-  records::Event event = event_of(EventKind::rank_ended, text);
+  records::Event event = event_of(EventKind::rank_ended, end_of(worker, memory_kills));
   event.rank = worker.plan.world_rank;
   event.numbers[worker.signal != 0 ? "signal" : "exit_code"] = worker.signal != 0 ? worker.signal : worker.exit_code;
   event.numbers["pid"] = worker.process.pid();
@@ -156,14 +166,14 @@ std::string LaunchRecords::rank_ended(const Worker& worker, const std::string& t
 }
 
 void LaunchRecords::failed(const rendezvous::FailureReport& report) {
-  records::Event event = event_of(EventKind::failure, report.text);
+  records::Event event = event_of(EventKind::failure, report.incident);
   event.numbers["exit_code"] = report.exit_code;
   write(event);
   has_failed(report);
 }
 
 void LaunchRecords::has_failed(const rendezvous::FailureReport& report) {
-  end_state(records::Life::failed, report.text, report.exit_code);
+  end_state(records::Life::failed, report);
 }
 
 void LaunchRecords::ended_at_once(const std::string& text) {
@@ -171,20 +181,22 @@ void LaunchRecords::ended_at_once(const std::string& text) {
   stopped();
 }
 
-void LaunchRecords::stopped() { end_state(records::Life::stopped, "", base::exit_interrupted); }
+void LaunchRecords::stopped() { end_state(records::Life::stopped, {base::exit_interrupted, ""}); }
 
 // A state of another launch is not this one's to end, nor is that of an attempt by another.
-void LaunchRecords::end_state(records::Life life, const std::string& text, int exit_code) {
+void LaunchRecords::end_state(records::Life life, const rendezvous::FailureReport& report) {
   if (launch_.empty()) return;
-  post([launch = launch_, attempt = attempt_, life, text, exit_code, now = base::wall_seconds()](Lines& lines) {
+  post([launch = launch_, attempt = attempt_, life, report, now = base::wall_seconds()](Lines& lines) {
     std::optional<records::RunState> state = records::read_run_state(lines.folder);
     if (!state || state->launch != launch || state->attempt != attempt) return;
     const bool lives = state->life == records::Life::preparing || state->life == records::Life::training;
     if (life == records::Life::stopped && !lives) return;  // a rank has said so
     state->life = life;
     state->since = now;
-    state->text = text;
-    state->exit_code = exit_code;
+    state->text = report.text();
+    state->incident.reset();
+    if (life == records::Life::failed) state->incident = report.incident;
+    state->exit_code = report.exit_code;
     records::write_run_state(lines.folder, *state);
   });
 }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -33,7 +34,7 @@ class LaunchRecords {
   void attempt_begins(int attempt, const std::string& launch, const std::string& text);
   // A rank of this host has ended badly; `memory_kills` by the out-of-memory killer shortly before, negative where nobody counts.
   // Returns the event, for the other hosts; "" without a folder.
-  std::string rank_ended(const Worker& worker, const std::string& text, std::int64_t memory_kills);
+  std::string rank_ended(const Worker& worker, std::int64_t memory_kills);
   // The report that ends the attempt, or the launch before there was one.
   void failed(const rendezvous::FailureReport& report);
   // The same, once the ranks have ended: one that failed on its own meanwhile has written its own words over the report's.
@@ -42,7 +43,7 @@ class LaunchRecords {
   void ended_at_once(const std::string& text);
   // The ranks have ended because somebody asked: where none has said so, as before the first step, the state says it now.
   void stopped();
-  void said(records::EventKind kind, const std::string& text);
+  void said(records::EventKind kind, const std::string& text, const std::map<std::string, double>& numbers = {});
 
   const std::string& folder() const { return folder_; }
   // The record in the folder is this launch's. Threads: any.
@@ -54,8 +55,9 @@ class LaunchRecords {
 
   void write(const records::Event& event);
   void post(std::function<void(Lines&)> job);
-  void end_state(records::Life life, const std::string& text, int exit_code);
+  void end_state(records::Life life, const rendezvous::FailureReport& report);
   records::Event event_of(records::EventKind kind, const std::string& text) const;
+  records::Event event_of(records::EventKind kind, const records::Incident& incident) const;
 
   const std::string folder_;
   const std::string host_;

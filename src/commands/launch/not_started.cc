@@ -32,14 +32,14 @@ void tell_others(const HostOptions& hosts, const rendezvous::FailureReport& repo
 void tell_host_0(const HostOptions& hosts, const rendezvous::FailureReport& report) {
   rendezvous::Access access{std::nullopt, hosts.secret};
   rendezvous::StoreClient client(hosts.master_address, hosts.master_port, one_connection_seconds, access);
-  client.set(fmt::format("{}/{}/{:06}", client.launch(), refused_host_key, hosts.node_rank), report.text);
+  client.set(fmt::format("{}/{}/{:06}", client.launch(), refused_host_key, hosts.node_rank), report.text());
 }
 
 }  // namespace
 
 void tell_not_started(const HostOptions& hosts, const base::Error& error) {
   if (hosts.nnodes == 1) return;
-  const rendezvous::FailureReport report{error.exit_code(), error.what()};
+  const rendezvous::FailureReport report{error.exit_code(), error.what(), error.cause()};
   try {
     hosts.leads() ? tell_others(hosts, report) : tell_host_0(hosts, report);
   } catch (const base::Error&) {  // nobody is there, or somebody else is
@@ -47,10 +47,10 @@ void tell_not_started(const HostOptions& hosts, const base::Error& error) {
 }
 
 void throw_not_started(const rendezvous::FailureReport& of_host_0) {
-  const std::string text = "host 0 did not start: " + of_host_0.text;
-  if (of_host_0.exit_code == base::ConfigError("").exit_code()) throw base::ConfigError(text);
-  if (of_host_0.exit_code == base::DataError("").exit_code()) throw base::DataError(text);
-  throw base::PeerError(text);
+  const std::string text = "host 0 did not start: " + of_host_0.text();
+  if (of_host_0.exit_code == base::ConfigError("").exit_code()) throw base::ConfigError(text, of_host_0.incident.cause);
+  if (of_host_0.exit_code == base::DataError("").exit_code()) throw base::DataError(text, of_host_0.incident.cause);
+  throw base::PeerError(text, of_host_0.incident.cause);
 }
 
 }  // namespace troika::commands

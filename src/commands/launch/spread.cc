@@ -191,11 +191,11 @@ void Spread::hurry() {
 }
 
 int Spread::code() const {
-  if (lost_) return 75;
+  if (lost_) return base::exit_peer_lost;
   int code = *ends_[0];
   for (const std::optional<int>& end : ends_)
     if (code == 0) code = *end;
-  return code > 128 && code != base::exit_interrupted ? 75 : code;
+  return code > 128 && code != base::exit_interrupted ? base::exit_peer_lost : code;
 }
 
 // The launchers of the hosts are not reached by Ctrl-Z, and miss this one's word.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/cause.h"
 #include "commands/launch/say.h"
 #include "rendezvous/address.h"
 #include "rendezvous/connect_cause.h"
@@ -52,7 +53,7 @@ void StoreLine::open(double until, double join_seconds) {
       store_->set_deadline(call_seconds);
       return;
     } catch (const base::PeerError& error) {
-      if (cause.text().empty() || monotonic_seconds() < until) cause.hear(cause_in(error.what()));
+      if (cause.text().empty() || monotonic_seconds() < until) cause.hear(cause_in(error.what()), error.cause());
       if (left > 0 && !said && monotonic_seconds() - began > said_after_seconds) {
         said = true;
         says(command_, fmt::format("host 0 does not answer at {} yet{}: waiting at most {:g} s", where, why(), join_seconds));
@@ -61,7 +62,7 @@ void StoreLine::open(double until, double join_seconds) {
       throw base::PeerError(fmt::format(
           "host 0 did not answer at {} within {:g} s{}: start {} there with --node-rank 0, and see that the "
           "port is open",
-          where, join_seconds, why(), command_));
+          where, join_seconds, why(), command_), error.cause());
     }
   }
 }

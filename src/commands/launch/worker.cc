@@ -1,7 +1,6 @@
 #include "commands/launch/worker.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -11,9 +10,9 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/host_name.h"
 #include "base/run_files.h"
 #include "base/text.h"
-#include "host/signal_name.h"
 
 namespace troika::commands {
 namespace {
@@ -71,17 +70,18 @@ bool see_stop(Worker& worker) {
   return (worker.stop == 0) != (before == 0);
 }
 
-std::string describe_end(const Worker& worker, const std::string& host, std::int64_t memory_kills) {
-  const std::string who = fmt::format("rank {} (host {}, pid {})", worker.plan.world_rank, host, worker.process.pid());
-  if (worker.signal == 0) return fmt::format("{} ended with exit code {}", who, worker.exit_code);
-  std::string text =
-      fmt::format("{} was killed by signal {} (SIG{})", who, worker.signal, host::signal_name(worker.signal));
-  if (worker.signal != SIGKILL) return text;
-  if (memory_kills > 0)
-    return text +
-           ", and the system's out-of-memory killer acted meanwhile: use a smaller micro batch, seq-len or model, or "
-           "more stages";
-  return text + "; if nobody did that, memory ran out: use a smaller micro batch, seq-len or model, or more stages";
+records::Party party_of(const Worker& worker) {
+  return {worker.plan.world_rank, -1, base::host_name(), worker.process.pid()};
+}
+
+records::Incident end_of(const Worker& worker, std::int64_t memory_kills) {
+  records::Incident end;
+  end.kind = worker.signal == 0 ? records::IncidentKind::rank_exited : records::IncidentKind::rank_killed;
+  end.who = party_of(worker);
+  end.exit_code = worker.exit_code;
+  end.signal = worker.signal;
+  end.count = memory_kills;
+  return end;
 }
 
 std::string last_lines(const std::string& path, std::int64_t from, int lines) {

@@ -1,4 +1,4 @@
-// One rank's process, its end described in words.
+// One rank's process and its end.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "host/subprocess.h"
+#include "records/incident.h"
 
 namespace troika::commands {
 
@@ -45,9 +46,10 @@ bool reap(Worker& worker);
 // Takes note of whether a signal has stopped the process or lets it continue, without waiting. True when that has changed.
 bool see_stop(Worker& worker);
 
-// "rank 2 (host pi3, pid 123) was killed by signal 9 (SIGKILL)" and what that may mean. `memory_kills`: by the out-of-memory killer,
-// shortly before.
-std::string describe_end(const Worker& worker, const std::string& host, std::int64_t memory_kills);
+// The rank of this host that it is.
+records::Party party_of(const Worker& worker);
+// How it ended. `memory_kills`: by the out-of-memory killer, shortly before.
+records::Incident end_of(const Worker& worker, std::int64_t memory_kills);
 
 // The last `lines` lines of `path` behind byte `from`.
 std::string last_lines(const std::string& path, std::int64_t from, int lines);

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <deque>
-
-#include "base/text.h"
+#include <tuple>
 
 namespace troika::commands::monitor {
 namespace {
@@ -23,44 +21,33 @@ Finding of_host(Trouble trouble, const HostView& host, double value, double refe
   return {trouble, -1, host.host, value, reference, ""};
 }
 
-// "rank 3" -> 3, wherever it stands first; -1 where it does not.
-int rank_in(const std::string& text) {
-  const std::string word = "rank ";
-  const std::size_t at = text.find(word);
-  if (at == std::string::npos || at + word.size() >= text.size()) return -1;
-  const char* const number = text.c_str() + at + word.size();
-  return *number < '0' || *number > '9' ? -1 : std::atoi(number);
+// Of whom both are.
+bool same_subject(const records::Incident& a, const records::Incident& b) {
+  const auto subject = [](const records::Incident& i) {
+    const bool of_host = i.kind == records::IncidentKind::host_slow || i.kind == records::IncidentKind::host_recovered;
+    return std::tuple(of_host ? i.who.host : "", of_host ? -1 : i.who.rank, i.who.node, i.words);
+  };
+  return subject(a) == subject(b);
 }
 
-// "rank 3", "host pi1": of whom a notice is.
-std::string subject_of(const std::string& text) {
-  const std::vector<std::string> words = base::split(text, ' ');
-  return words.size() < 2 ? text : words[0] + " " + words[1];
-}
-
-bool says_well_again(const std::string& text) {
-  return text.find(" again") != std::string::npos || text.find(" continues after ") != std::string::npos;
-}
-
-// What the watch said last of each, and has not taken back.
+// What the watch told last of each, and has not taken back.
 std::vector<Finding> notices_that_hold(const Observed& observed) {
   std::vector<Finding> held;
   const int attempt = observed.run.state() ? observed.run.state()->attempt : -1;
   for (const records::Event& event : observed.run.events()) {
     if (event.kind == records::EventKind::launch || event.kind == records::EventKind::start) held.clear();
-    if (event.kind != records::EventKind::notice || (attempt >= 0 && event.attempt != attempt)) continue;
-    const std::string subject = subject_of(event.text);
-    held.erase(
-        std::remove_if(held.begin(), held.end(), [&](const Finding& f) { return subject_of(f.text) == subject; }),
-        held.end());
-    if (says_well_again(event.text) || observed.now - event.time > notice_seconds) continue;
-    const int rank = event.rank >= 0 ? event.rank : rank_in(event.text);
-    held.push_back({Trouble::watch, rank, "", 0, 0, event.text});
+    const bool counts = event.kind == records::EventKind::notice && event.incident;
+    if (!counts || (attempt >= 0 && event.attempt != attempt)) continue;
+    const auto same = [&](const Finding& f) { return same_subject(*f.notice, *event.incident); };
+    held.erase(std::remove_if(held.begin(), held.end(), same), held.end());
+    if (records::is_recovery(event.incident->kind) || observed.now - event.time > notice_seconds) continue;
+    const int rank = event.rank >= 0 ? event.rank : event.incident->who.rank;
+    held.push_back({Trouble::watch, rank, "", 0, 0, event.text, event.incident});
   }
   return held;
 }
 
-bool tells_slow(const Finding& notice) { return notice.text.find(" times slower ") != std::string::npos; }
+bool tells_slow(const Finding& notice) { return notice.notice->kind == records::IncidentKind::host_slow; }
 
 void add_notices(const Observed& observed, View* view, std::vector<Finding>* findings) {
   for (Finding& notice : notices_that_hold(observed)) {

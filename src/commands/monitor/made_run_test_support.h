@@ -71,7 +71,7 @@ class MadeRun {
     s.host = host_of(rank);
     s.number = static_cast<std::int64_t>(elapsed / 5) + 1;
     s.place.step = static_cast<std::int64_t>(4 * elapsed);
-    s.place.instruction = "fwd 1.0";
+    s.place.at = records::doing_of("fwd 1.0");
     s.place.seconds = 0.02;
     s.pace_seconds = 0.2;
     s.elapsed_seconds = elapsed;

@@ -75,8 +75,8 @@ std::vector<Cell> row_of_host(const HostView& host) {
 std::vector<TextLine> finding_section(const View& view, const Frame& frame, std::size_t most) {
   std::vector<TextLine> lines;
   if (is_over(view.condition) && view.state && !view.state->text.empty())
-    add_wrapped("", view.state->text, view.condition == Condition::failed ? Style::bad : Style::plain, frame, most,
-                &lines);
+    add_wrapped("", said_end(frame.language, *view.state),
+                view.condition == Condition::failed ? Style::bad : Style::plain, frame, most, &lines);
   for (const Finding& finding : view.findings)
     add_wrapped("! ", said(frame.language, finding), style_of(finding.trouble), frame, most, &lines);
   return lines;
@@ -132,7 +132,7 @@ std::vector<TextLine> event_section(const View& view, const Frame& frame, std::s
         event.kind == EventKind::rank_failed || event.kind == EventKind::rank_ended || event.kind == EventKind::failure;
     TextLine line(clock_words(event.time, frame.utc_offset_seconds) + "  ", Style::dim);
     line.add(padded(said(frame.language, event.kind), 15), bad ? Style::bad : Style::plain);
-    const std::string text = base::printable(event.text, 2000);
+    const std::string text = base::printable(said_text(frame.language, event), 2000);
     line.add(text.substr(0, text.find('\n')));
     lines.push_back(std::move(line));
   }

@@ -66,7 +66,7 @@ std::vector<std::string> PlainLines::new_events(const View& view) {
   }
   for (; from != view.events.end(); ++from)
     lines.push_back(indented(fmt::format("{}  {}  {}", date_words(from->time, utc_offset_seconds_),
-                                         said(language_, from->kind), from->text)));
+                                         said(language_, from->kind), said_text(language_, *from))));
   if (!view.events.empty()) last_event_ = view.events.back();
   return lines;
 }
@@ -87,7 +87,8 @@ std::vector<std::string> PlainLines::next(const View& view) {
   std::vector<std::string> lines = {date_words(view.now, utc_offset_seconds_) + "  " + progress_words(view, language_)};
   for (std::string& line : new_events(view)) lines.push_back(std::move(line));
   for (std::string& line : new_findings(view)) lines.push_back(std::move(line));
-  if (is_over(view.condition) && view.state && !view.state->text.empty()) lines.push_back(indented(view.state->text));
+  if (is_over(view.condition) && view.state && !view.state->text.empty())
+    lines.push_back(indented(said_end(language_, *view.state)));
   begun_ = true;
   return lines;
 }

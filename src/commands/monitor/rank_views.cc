@@ -51,7 +51,7 @@ double bytes_per_second(const SampleWindow& window, std::int64_t records::PeerTr
 Standing standing_of(const SampleWindow& window, const Observed& observed, Condition condition) {
   if (is_over(condition)) return Standing::ended;
   if (is_silent(window, observed)) return Standing::silent;
-  return window.last->place.waits_for == rendezvous::waits_for_nobody ? Standing::works : Standing::waits;
+  return window.last->place.waits_for == records::waits_for_nobody ? Standing::works : Standing::waits;
 }
 
 void add_sample(const SampleWindow& window, const Observed& observed, Condition condition, RankView* rank) {
@@ -84,7 +84,7 @@ void follow_chains(std::vector<RankView>* ranks, double circle_seconds) {
   }
   const auto next_of = [&](const RankView& rank) {
     const int next = rank.place.waits_for;
-    if (next == rendezvous::waits_for_others) return moving.size() == 1 ? moving.front() : -1;
+    if (next == records::waits_for_others) return moving.size() == 1 ? moving.front() : -1;
     return next;
   };
   for (RankView& rank : *ranks) {

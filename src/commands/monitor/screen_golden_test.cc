@@ -47,9 +47,10 @@ void write_slowed(MadeRun* run) {
     if (row.step % 25 == 0) row.extra["valid_loss"] = 2.9;
   });
   run->write_samples(25, [](records::Sample& s) {
-    if (s.rank == 2) s.pace_seconds = 0.5, s.place.seconds = 0.31, s.place.instruction = "bwd 0.0";
-    if (s.rank == 3) s.place.waits_for = 2, s.place.instruction = "recv_act 1.1";
-    if (s.rank == 0 || s.rank == 1) s.place.waits_for = rendezvous::waits_for_others, s.place.instruction = "norm";
+    if (s.rank == 2) s.pace_seconds = 0.5, s.place.seconds = 0.31, s.place.at = records::doing_of("bwd 0.0");
+    if (s.rank == 3) s.place.waits_for = 2, s.place.at = records::doing_of("recv_act 1.1");
+    if (s.rank == 0 || s.rank == 1)
+      s.place.waits_for = records::waits_for_others, s.place.at = records::doing_of("norm");
   });
   run->write_event(1, EventKind::launch, "6 ranks on 3 hosts");
   run->write_event(3, EventKind::start, "step 1 of 1000 is next", -1, 0);
@@ -71,7 +72,7 @@ TEST(MonitorScreenGolden, ASilentRank) {
   run.write_state();
   run.write_steps(1, 100);
   run.write_samples_of(0, 40,
-                       [](records::Sample& s) { s.place.waits_for = 1, s.place.instruction = "reduce_grads 0"; });
+                       [](records::Sample& s) { s.place.waits_for = 1, s.place.at = records::doing_of("reduce_grads 0"); });
   run.write_samples_of(1, 10);
   expect_golden("silent-100-utf8-en.txt", screen_text(run.view(41), frame(100, 24, Charset::utf8, Language::english)));
 }
@@ -122,7 +123,7 @@ View large_view() {
     rank.rank = i;
     rank.host = "n" + std::to_string(i / 8);
     rank.standing = i == 9 ? Standing::silent : i == 1234 ? Standing::works : Standing::waits;
-    rank.place.instruction = "norm";
+    rank.place.at = records::doing_of("norm");
     rank.pace_seconds = i == 777 ? 0.9 : 0.2;
     rank.slow = i == 777;
     rank.silent_seconds = i == 9 ? 60 : 0;

@@ -6,6 +6,7 @@
 
 #include "base/counted.h"
 #include "base/units.h"
+#include "records/sentences.h"
 
 namespace troika::commands::monitor {
 namespace {
@@ -146,20 +147,6 @@ constexpr std::array<std::pair<records::EventKind, Bilingual>, 17> kinds_of_even
      {records::EventKind::stop, {"stop", "已停止"}},
      {records::EventKind::finish, {"finish", "已完成"}}}};
 
-// What ranks say of themselves outside of the program.
-constexpr std::array places = {
-    Bilingual{"before its first word", "尚无消息"},
-    Bilingual{"preparing the data", "准备数据"},
-    Bilingual{"finding the microbatch that fits", "寻找合适的微批次大小"},
-    Bilingual{"reading the weights", "读取权重"},
-    Bilingual{"measuring the link", "测量链路"},
-    Bilingual{"reporting the step", "汇报这一步"},
-    Bilingual{"taking a checkpoint back", "恢复检查点"},
-    Bilingual{"evaluating", "评估"},
-    Bilingual{"saving a checkpoint", "保存检查点"},
-    Bilingual{"finishing the last checkpoint", "完成最后一个检查点"},
-};
-
 std::string bytes(double value) { return base::format_bytes(static_cast<std::int64_t>(value)); }
 std::string whole(double value) { return fmt::format("{:.0f}", value); }
 std::string counted(Language language, double value, std::string_view one, std::string_view many = "") {
@@ -180,10 +167,12 @@ std::string said(Language language, records::EventKind kind) {
   return found == kinds_of_events.end() ? "" : std::string(found->second.in(language));
 }
 
-std::string said_place(Language language, const std::string& instruction) {
-  const auto found =
-      std::find_if(places.begin(), places.end(), [&](const Bilingual& row) { return row.english == instruction; });
-  return found == places.end() ? instruction : std::string(found->in(language));
+std::string said_text(Language language, const records::Event& event) {
+  return records::in_both(event.text, event.incident).in(language);
+}
+
+std::string said_end(Language language, const records::RunState& state) {
+  return records::in_both(state.text, state.incident).in(language);
 }
 
 std::string said_seconds(double seconds) {
@@ -203,7 +192,7 @@ std::string said(Language language, const Finding& f) {
       return f.host.empty() ? said(language, Text::circle, f.text, said_seconds(f.value))
                             : said(language, Text::circle_on_host, f.text, f.host, said_seconds(f.value));
     case Trouble::watch:
-      return f.text;
+      return records::in_both(f.text, f.notice).in(language);
     case Trouble::throttled:
       return said(language, Text::throttled, f.host, counted(language, f.value, "time"));
     case Trouble::hot:
@@ -231,7 +220,6 @@ std::string said(Language language, const Finding& f) {
 std::vector<base::Bilingual> all_texts() {
   std::vector<base::Bilingual> all(texts.begin(), texts.end());
   for (const auto& [kind, text] : kinds_of_events) all.push_back(text);
-  all.insert(all.end(), places.begin(), places.end());
   return all;
 }
 

@@ -126,8 +126,10 @@ std::string said(Language language, Condition condition);
 std::string said(Language language, const Finding& finding);
 // Of an event: "save", "rank ended".
 std::string said(Language language, records::EventKind kind);
-// Where a rank is: an instruction stands as it is, what is outside of the program is said.
-std::string said_place(Language language, const std::string& instruction);
+// What an event tells, in English as it was written.
+std::string said_text(Language language, const records::Event& event);
+// What a run ended with, likewise.
+std::string said_end(Language language, const records::RunState& state);
 
 // "20 ms", "3.5 s", "3 min 20 s".
 std::string said_seconds(double seconds);

@@ -22,10 +22,9 @@ constexpr std::size_t events_in_view = 100;
 Condition condition_while_training(const std::map<int, SampleWindow>& windows) {
   const auto rank_0 = windows.find(0);
   if (rank_0 == windows.end()) return Condition::training;
-  const std::string& at = rank_0->second.last->place.instruction;
-  if (at == "evaluating") return Condition::evaluating;
-  if (at.rfind("saving", 0) == 0 || at == "finishing the last checkpoint") return Condition::saving;
-  return Condition::training;
+  const records::Activity activity = rank_0->second.last->place.at.activity;
+  if (activity == records::Activity::evaluating) return Condition::evaluating;
+  return records::is_saving(activity) ? Condition::saving : Condition::training;
 }
 
 Condition condition_of(const records::RunReader& run, const std::map<int, SampleWindow>& windows) {

@@ -11,8 +11,8 @@
 
 #include "host/vitals.h"
 #include "records/event.h"
+#include "records/place.h"
 #include "records/run_state.h"
-#include "rendezvous/beat.h"
 
 namespace troika::commands::monitor {
 
@@ -70,7 +70,7 @@ struct RankView {
   int dp = 0, pp = 0, tp = 0, cp = 0;
   Standing standing = Standing::unheard;
   double silent_seconds = 0;  // above 0 where silent
-  rendezvous::Place place;    // as last heard
+  records::Place place;    // as last heard
   std::vector<int> chain;     // for whom it waits, for whom that one waits, and so on to the one that does not
   bool circle = false;        // the chain comes back to a rank that is in it
   int held = 0;               // ranks whose chains end with this one
@@ -105,7 +105,7 @@ enum class Trouble {
   slow_rank,      // value: pace, reference: that of its like, both in seconds
   silent_rank,    // value: seconds
   circle,         // ranks wait for each other; text: which, value: seconds, host: of all of them
-  watch,          // text: what the watch over the ranks last said of someone
+  watch,          // notice: what the watch over the ranks last told of someone
   throttled,      // value: times by heat
   hot,            // value: degrees Celsius
   quota,          // value: share of the time that the control group stood
@@ -124,6 +124,7 @@ struct Finding {
   std::string host;  // "": of no single host
   double value = 0, reference = 0;
   std::string text{};
+  std::optional<records::Incident> notice{};  // of the watch
 };
 
 struct View {

@@ -81,7 +81,7 @@ Json rank_json(const RankView& rank, Language language) {
   if (rank.standing == Standing::silent) json["silent_seconds"] = rank.silent_seconds;
   if (rank.standing == Standing::unheard) return json;
   json["step"] = rank.place.step;
-  json["where"] = said_place(language, rank.place.instruction);
+  json["where"] = records::said(language, rank.place.at);
   json["seconds"] = rank.place.seconds;
   if (rank.place.usual_seconds > 0) json["usual_seconds"] = rank.place.usual_seconds;
   if (rank.standing == Standing::waits) json["waits_for"] = rank.chain, json["circle"] = rank.circle;
@@ -114,11 +114,12 @@ Json host_json(const HostView& host) {
   return json;
 }
 
-Json event_json(const records::Event& event) {
+Json event_json(const records::Event& event, Language language) {
   Json json = {{"time", event.time}, {"event", records::word_of(event.kind)}, {"host", event.host}};
   if (event.rank >= 0) json["rank"] = event.rank;
   if (event.step >= 0) json["step"] = event.step;
-  json["text"] = event.text;
+  json["text"] = said_text(language, event);
+  if (event.incident) json["incident"] = records::to_json_object(*event.incident);
   return json;
 }
 
@@ -127,6 +128,7 @@ Json finding_json(const Finding& finding, Language language) {
   if (finding.rank >= 0) json["rank"] = finding.rank;
   if (!finding.host.empty()) json["host"] = finding.host;
   json["text"] = said(language, finding);
+  if (finding.notice) json["incident"] = records::to_json_object(*finding.notice);
   return json;
 }
 
@@ -161,7 +163,7 @@ std::string to_json(const View& view, Language language, int indent) {
                                    {"bytes_per_second", link.bytes_per_second},
                                    {"waited_share", link.waited_share}};
                      })},
-      {"events", list(view.events, event_json)}};
+      {"events", list(view.events, [&](const records::Event& event) { return event_json(event, language); })}};
   return base::printable_json(json.dump(indent, ' ', false, Json::error_handler_t::replace));
 }
 

@@ -63,7 +63,7 @@ TEST(MonitorView, SharesAndRatesAreOfTheLastSamples) {
   EXPECT_EQ(rank.host, "pi0");
   EXPECT_EQ(rank.dp, 1);
   EXPECT_EQ(rank.standing, Standing::works);
-  EXPECT_EQ(rank.place.instruction, "fwd 1.0");
+  EXPECT_EQ(records::word_of(rank.place.at), "fwd 1.0");
   EXPECT_NEAR(rank.shares.forward, 0.4, 1e-6);
   EXPECT_NEAR(rank.shares.wait, 0.1, 1e-6);
   EXPECT_NEAR(rank.shares.other, 0, 1e-6);
@@ -124,7 +124,7 @@ TEST(MonitorView, ChainsOfWaitingEndWithTheRankThatWorks) {
   MadeRun run(1, 4);
   run.write_state();
   run.write_samples(
-      10, [](records::Sample& s) { s.place.waits_for = s.rank == 3 ? rendezvous::waits_for_nobody : s.rank + 1; });
+      10, [](records::Sample& s) { s.place.waits_for = s.rank == 3 ? records::waits_for_nobody : s.rank + 1; });
   const View view = run.view(10);
   EXPECT_THAT(view.ranks[0].chain, ElementsAre(1, 2, 3));
   EXPECT_EQ(view.ranks[0].holder(), 3);
@@ -136,13 +136,13 @@ TEST(MonitorView, WhoWaitsForOthersWaitsForTheOnlyOneThatWorks) {
   MadeRun run(3);
   run.write_state();
   run.write_samples(10, [](records::Sample& s) {
-    s.place.waits_for = s.rank == 1 ? rendezvous::waits_for_nobody : rendezvous::waits_for_others;
+    s.place.waits_for = s.rank == 1 ? records::waits_for_nobody : records::waits_for_others;
   });
   EXPECT_THAT(run.view(10).ranks[0].chain, ElementsAre(1));
   MadeRun two_work(3);
   two_work.write_state();
   two_work.write_samples(10, [](records::Sample& s) {
-    s.place.waits_for = s.rank > 0 ? rendezvous::waits_for_nobody : rendezvous::waits_for_others;
+    s.place.waits_for = s.rank > 0 ? records::waits_for_nobody : records::waits_for_others;
   });
   EXPECT_THAT(two_work.view(10).ranks[0].chain, IsEmpty());
 }
@@ -232,9 +232,9 @@ TEST(MonitorView, SamplesOfEarlierAttemptsAndLaunchesDoNotCount) {
 TEST(MonitorView, ConditionsFollowStateAndWhereRank0Is) {
   MadeRun run(1);
   run.write_state();
-  run.write_samples(5, [](records::Sample& s) { s.place.instruction = "evaluating"; });
+  run.write_samples(5, [](records::Sample& s) { s.place.at = records::doing_of("evaluating"); });
   EXPECT_EQ(run.view(5).condition, Condition::evaluating);
-  run.write_samples(10, [](records::Sample& s) { s.place.instruction = "saving a checkpoint"; });
+  run.write_samples(10, [](records::Sample& s) { s.place.at = records::doing_of("saving a checkpoint"); });
   EXPECT_EQ(run.view(10).condition, Condition::saving);
   for (const auto& [life, condition] : std::map<Life, Condition>{{Life::preparing, Condition::preparing},
                                                                  {Life::finished, Condition::finished},
@@ -335,7 +335,7 @@ TEST(MonitorView, FollowingChainsOf4096RanksIsCheap) {
     RankView view;
     view.rank = rank;
     view.standing = rank == 17 ? Standing::works : Standing::waits;
-    view.place.waits_for = rank == 17 ? rendezvous::waits_for_nobody : 17;
+    view.place.waits_for = rank == 17 ? records::waits_for_nobody : 17;
     ranks.push_back(view);
   }
   follow_chains(&ranks, 10);

@@ -73,7 +73,7 @@ std::string where_words(const RankView& rank, Language language) {
   if (rank.standing == Standing::unheard) return said(language, Text::unheard_cell);
   if (rank.standing == Standing::silent)
     return said(language, Text::silent_rank_cell, said_seconds(rank.silent_seconds));
-  const std::string place = said_place(language, base::printable(rank.place.instruction, 200));
+  const std::string place = base::printable(records::said(language, rank.place.at), 200);
   if (rank.standing == Standing::ended || place.empty()) return place;
   return said(language, Text::since, place, said_seconds(rank.place.seconds));
 }

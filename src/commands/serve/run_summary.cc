@@ -15,6 +15,7 @@
 #include "commands/serve/complete_steps.h"
 #include "commands/serve/run_leader.h"
 #include "records/run_in_use.h"
+#include "records/sentences.h"
 
 namespace troika::commands::serve {
 namespace {
@@ -130,7 +131,7 @@ struct RunFollower::Impl {
     summary.layout = state.layout;
     summary.precision = state.precision;
     summary.began = state.began;
-    summary.text = base::verbatim(state.text);
+    summary.text = records::in_both(state.text, state.incident);
     summary.exit_code = state.exit_code;
     summary.ranks = static_cast<int>(state.ranks.size());
     for (const records::RankPlace& rank : state.ranks)

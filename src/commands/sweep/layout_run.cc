@@ -119,7 +119,7 @@ void judge(const OneRunEnd& end, const OneRun& run, const std::optional<FailureR
       return;
     case OneRunEnd::Cause::asked:
       row.status = over->exit_code == base::exit_interrupted ? SweepStatus::interrupted : SweepStatus::failed;
-      row.reason = over->text;
+      row.reason = over->text();
       return;
     case OneRunEnd::Cause::deadline:
       row.status = SweepStatus::timeout;
@@ -147,7 +147,8 @@ std::optional<FailureReport> HostPart::prepare_data(const std::function<void(con
   else if (end.cause == OneRunEnd::Cause::stop_signal)
     problem = FailureReport{base::exit_interrupted, stop_reason};
   else if (end.exit_code != 0 || end.signal != 0)
-    problem = FailureReport{end.signal != 0 ? 75 : end.exit_code, reason_of(end, base::read_file(run.log_path))};
+    problem = FailureReport{end.signal != 0 ? base::exit_peer_lost : end.exit_code,
+                            reason_of(end, base::read_file(run.log_path))};
   if (problem) rounds_.fail(*problem);
   return problem;
 }
@@ -173,7 +174,7 @@ SweepRow HostPart::run_layout(SweepRow row, const std::function<SweepMeasured(co
   } catch (const base::DataError& error) {
     row.reason = reason_of(end, std::string("troika: ") + error.what());
   }
-  rounds_.fail({row.status == SweepStatus::interrupted ? base::exit_interrupted : 75, row.reason});
+  rounds_.fail({row.status == SweepStatus::interrupted ? base::exit_interrupted : base::exit_peer_lost, row.reason});
   return row;
 }
 

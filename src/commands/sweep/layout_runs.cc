@@ -28,9 +28,9 @@ SweepRow row_in(const std::string& text) {
 
 [[noreturn]] void throw_as(const FailureReport& report) {
   if (report.exit_code == base::exit_interrupted) throw Stopped();
-  if (report.exit_code == 2) throw base::ConfigError(report.text);
-  if (report.exit_code == 3) throw base::DataError(report.text);
-  throw base::PeerError(report.text);
+  if (report.exit_code == 2) throw base::ConfigError(report.text(), report.incident.cause);
+  if (report.exit_code == 3) throw base::DataError(report.text(), report.incident.cause);
+  throw base::PeerError(report.text(), report.incident.cause);
 }
 
 class LayoutRuns {
@@ -113,7 +113,8 @@ void LayoutRuns::prepare() {
   if (problem) throw_as(*problem);
   for (const auto& [node, answer] : answers) {
     const SweepRow theirs = row_in(answer);
-    if (theirs.status != SweepStatus::ok) throw_as({75, fmt::format("host {}: {}", node, theirs.reason)});
+    if (theirs.status != SweepStatus::ok)
+      throw_as({base::exit_peer_lost, fmt::format("host {}: {}", node, theirs.reason)});
   }
   prepared_ = static_cast<int>(answers.size()) == plan_.host.hosts.nnodes - 1;
 }
@@ -219,7 +220,7 @@ FailureReport follow_layouts(const SweepHost& host, SweepRounds& rounds, Signals
     if (*task != preparation) {
       row = part.run_layout(row_in(*task), resident_in_run, [](double) {});
     } else if (const auto problem = part.prepare_data([](const std::string&) {})) {
-      row.reason = problem->text;
+      row.reason = problem->text();
     } else {
       row.status = SweepStatus::ok;
     }

@@ -129,7 +129,7 @@ std::optional<FailureReport> SweepRounds::over() const {
 
 void SweepRounds::fail(const FailureReport& report) {
   if (listener_ == nullptr) return;
-  const FailureReport named{report.exit_code, fmt::format("host {}: {}", host_.hosts.node_rank, report.text)};
+  const FailureReport named{report.exit_code, fmt::format("host {}: {}", host_.hosts.node_rank, report.text())};
   try {
     hosts_->line().ask([&](StoreClient& store) { return write_failure_report(store, round_, named); });
   } catch (const base::PeerError&) {
@@ -183,7 +183,7 @@ void SweepRounds::end(const FailureReport& report) {
     listener_.reset();
     Outcome outcome;
     outcome.exit_code = report.exit_code;
-    outcome.text = report.text;
+    outcome.text = report.text();
     hosts_->part(Hosts::Next::end, outcome);
   } catch (const Stopped&) {      // at once, then
   } catch (const base::Error&) {  // nobody is left to tell
@@ -195,7 +195,7 @@ void SweepRounds::call_off(const FailureReport& report) {
 }
 
 FailureReport SweepRounds::ended_with() const {
-  return hosts_->end().value_or(FailureReport{75, "host 0 has ended without a word"});
+  return hosts_->end().value_or(FailureReport{base::exit_peer_lost, "host 0 has ended without a word"});
 }
 
 }  // namespace troika::commands

@@ -139,7 +139,8 @@ FailureReport end_of(const SweepOutcome& outcome) {
   if (outcome.end.exit_code != 0) return outcome.end;
   const bool measured = std::any_of(outcome.rows.begin(), outcome.rows.end(),
                                     [](const SweepRow& row) { return row.measured.has_value(); });
-  return measured ? FailureReport{0, "the sweep is complete"} : FailureReport{75, "no layout was measured"};
+  return measured ? FailureReport{0, "the sweep is complete"}
+                  : FailureReport{base::exit_peer_lost, "no layout was measured"};
 }
 
 int lead(const SweepPlan& plan, const config::Settings& training, Signals& signals) {
@@ -156,7 +157,7 @@ int lead(const SweepPlan& plan, const config::Settings& training, Signals& signa
   rounds.end(end);
   if (!outcome.rows.empty()) SweepEnd(plan, outcome).write(training);
   if (outcome.end.exit_code != 0)
-    says(sweep_command, fmt::format("{}; the same command resumes where it was", outcome.end.text));
+    says(sweep_command, fmt::format("{}; the same command resumes where it was", outcome.end.text()));
   return end.exit_code;
 }
 
@@ -164,7 +165,7 @@ int follow(const SweepHost& host, Signals& signals) {
   SweepRounds rounds(host, signals);
   try {
     const FailureReport end = follow_layouts(host, rounds, signals);
-    says(sweep_command, fmt::format("host 0 has ended: {}", end.text));
+    says(sweep_command, fmt::format("host 0 has ended: {}", end.text()));
     return end.exit_code;
   } catch (const Stopped&) {
     rounds.call_off({base::exit_interrupted, stop_reason});

@@ -3,13 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/counted.h"
 #include "base/digits.h"
 #include "base/text.h"
 #include "config/fields.h"
 #include "diagnosis/texts.h"
+#include "records/old_sentences.h"
 
 namespace troika::diagnosis {
 using config::Settings;
@@ -30,18 +30,10 @@ std::int64_t replicas_of(const Facts& facts) {
   return dp * p.cp;
 }
 
-// The number behind `word` in what was told; -1: none.
+// That what was told names; -1: none.
 int port_in(const Facts& facts) {
-  for (const std::string& text : facts.told) {
-    for (const std::string_view word : {"port ", "store at ", "not answer at "}) {
-      std::size_t at = text.find(word);
-      if (at == std::string::npos) continue;
-      at += word.size();
-      if (word != "port ") at = text.find_last_of(':', text.find(' ', at)) + 1;
-      const int port = std::atoi(text.c_str() + at);
-      if (port > 0 && port < 65536) return port;
-    }
-  }
+  for (const Told& told : facts.told)
+    if (const int port = records::port_in(told.text); port > 0) return port;
   return -1;
 }
 
@@ -49,12 +41,10 @@ bool is_one_of(const std::vector<std::string_view>& words, const std::string& wo
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Where the settings are not known because the run ended before it wrote them: "begins after 64 ids", "within 64 ids".
+// Where the settings are not known because the run ended before it wrote them.
 std::int64_t sequence_length_in(const Facts& facts) {
-  for (const std::string& text : facts.told)
-    for (const std::string_view word : {"begins after ", "within "})
-      if (const std::size_t at = text.find(word); at != std::string::npos && text.find(" ids", at) != std::string::npos)
-        return std::atoll(text.c_str() + at + word.size());
+  for (const Told& told : facts.told)
+    if (const std::int64_t ids = records::ids_in(told.text); ids > 0) return ids;
   return 0;
 }
 

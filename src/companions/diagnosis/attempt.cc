@@ -1,13 +1,10 @@
 #include "diagnosis/attempt.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <map>
 #include <set>
-#include <string_view>
 
 #include "base/error.h"
-#include "base/text.h"
 
 namespace troika::diagnosis {
 using records::Event;
@@ -15,7 +12,6 @@ using records::EventKind;
 
 namespace {
 
-constexpr int lost_its_peer = 75;
 constexpr double last_words_seconds = 30;            // of an attempt that has ended
 constexpr double ended_with_the_others_seconds = 1;  // after the report; then launchers end the ranks that are left
 
@@ -28,31 +24,6 @@ bool begins_an_attempt(EventKind kind) {
   return kind == EventKind::launch || kind == EventKind::start || kind == EventKind::resume;
 }
 
-// The rank whom a sentence begins with: "rank 2 (host pi3, pid 123) was killed"; -1: none.
-int rank_named_by(const std::string& text) {
-  const std::string begin = "rank ";
-  std::int64_t rank = -1;
-  if (text.compare(0, begin.size(), begin) != 0) return -1;
-  const std::size_t end = text.find_first_not_of("0123456789", begin.size());
-  return base::parse_int(text.substr(begin.size(), end - begin.size()), &rank) ? static_cast<int>(rank) : -1;
-}
-
-// The host in "host pi3 computes ..." and "(host pi3, pid 123)"; "": none.
-std::string host_named_by(const std::string& text) {
-  const std::string mark = "host ";
-  const std::size_t at = text.find(mark);
-  if (at == std::string::npos) return "";
-  const std::size_t begin = at + mark.size();
-  return text.substr(begin, text.find_first_of(" ,)", begin) - begin);
-}
-
-// "the launcher got signal 1 (SIGHUP)"; 0: none.
-int signal_named_by(const std::string& text) {
-  const std::string mark = "signal ";
-  const std::size_t at = text.find(mark);
-  return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + mark.size());
-}
-
 // A shell's and a wrapper's way to tell of a signal.
 int signal_of(const Event& event) {
   const int signal = static_cast<int>(event.number("signal")), code = static_cast<int>(event.number("exit_code"));
@@ -62,9 +33,11 @@ int signal_of(const Event& event) {
 
 bool is_consequence(const Event& event, const Event* report) {
   const int signal = signal_of(event);
-  if (signal == 0) return static_cast<int>(event.number("exit_code")) == lost_its_peer;
+  if (signal == 0) return static_cast<int>(event.number("exit_code")) == base::exit_peer_lost;
   return report != nullptr && event.time > report->time + ended_with_the_others_seconds;
 }
+
+Told told_by(const Event& event) { return {event.text, event.incident.value_or(records::Incident{})}; }
 
 const Event* last_report(const std::vector<Event>& events) {
   const auto found =
@@ -74,7 +47,7 @@ const Event* last_report(const std::vector<Event>& events) {
 
 // The earliest that is no consequence, before others the one that the report names; else the earliest.
 const Event* first_end(const std::vector<Event>& events, const Event* report) {
-  const int named = report == nullptr ? -1 : report->rank >= 0 ? report->rank : rank_named_by(report->text);
+  const int named = report == nullptr ? -1 : report->rank >= 0 ? report->rank : told_by(*report).what.who.rank;
   const Event* best = nullptr;
   const auto worth = [&](const Event& event) {
     const bool of_named = named >= 0 && event.rank == named;
@@ -99,7 +72,7 @@ Death death_of(const std::vector<Event>& events, const Event& first, const Event
     if (event.kind == EventKind::rank_failed) {
       // A second process of that number may lose its peer.
       if (&event != &first && first.kind == EventKind::rank_failed && is_consequence(event, report)) continue;
-      death.text = event.text;
+      death.told = told_by(event);
       death.step = event.step;
       if (death.exit_code == 0) death.exit_code = static_cast<int>(event.number("exit_code"));
     } else if (event.kind == EventKind::rank_ended) {
@@ -109,29 +82,21 @@ Death death_of(const std::vector<Event>& events, const Event& first, const Event
       death.memory_kills = event.number("memory_kills", -1);
       death.swap_in_pages = event.number("swap_in_pages");
       death.last_lines = event.word("last_lines");
-      if (death.text.empty()) death.text = event.text;
+      if (death.told.text.empty()) death.told = told_by(event);
     }
   }
   if (death.signal != 0) death.exit_code = 0;
   return death;
 }
 
-// Whether `later` says that what `notice` says is over.
-bool is_over(const Event& notice, const Event& later) {
-  const auto says = [&](std::string_view words) { return later.text.find(words) != std::string::npos; };
-  if (!says(" continues after ") && !says(" writes again after ") && !says(" as fast as its like again")) return false;
-  const int rank = rank_named_by(later.text);
-  if (rank >= 0) return rank == rank_named_by(notice.text);
-  return rank_named_by(notice.text) < 0 && host_named_by(notice.text) == host_named_by(later.text);
-}
-
+// Those that none of the later ones takes back.
 std::vector<Event> standing_of(const std::vector<Event>& notices) {
   std::vector<Event> standing;
   for (const Event& notice : notices) {
-    const auto over = [&](const Event& before) { return is_over(before, notice); };
+    if (!notice.incident) continue;
+    const auto over = [&](const Event& before) { return records::is_over(*before.incident, *notice.incident); };
     standing.erase(std::remove_if(standing.begin(), standing.end(), over), standing.end());
-    const bool ends_one = is_over(notice, notice);
-    if (!ends_one) standing.push_back(notice);
+    if (!records::is_recovery(notice.incident->kind)) standing.push_back(notice);
   }
   return standing;
 }
@@ -155,8 +120,9 @@ Ending ending_of(const std::vector<Event>& events) {
   return died ? Ending::failed : events.empty() ? Ending::unknown : Ending::running;
 }
 
-void tell(const std::string& text, std::vector<std::string>* told) {
-  if (!text.empty() && std::find(told->begin(), told->end(), text) == told->end()) told->push_back(text);
+void tell(const Told& what, std::vector<Told>* told) {
+  const bool known = std::any_of(told->begin(), told->end(), [&](const Told& one) { return one.text == what.text; });
+  if (!what.text.empty() && !known) told->push_back(what);
 }
 
 }  // namespace
@@ -197,24 +163,23 @@ void tell_of_attempt(const std::vector<Event>& events, Facts* facts) {
   facts->ending = ending_of(events);
   const Event* report = last_report(events);
   if (report != nullptr) {
-    facts->report = report->text;
+    facts->report = told_by(*report);
     facts->report_code = static_cast<int>(report->number("exit_code"));
   }
   const Event* first = first_end(events, report);
   if (first != nullptr && facts->ending == Ending::failed) {
     facts->death = death_of(events, *first, report);
-    tell(facts->death->text, &facts->told);
-    facts->last_lines = base::split(facts->death->last_lines, '\n');
+    tell(facts->death->told, &facts->told);
   }
-  tell(facts->report, &facts->told);
-  std::string failed_save;
+  if (facts->report) tell(*facts->report, &facts->told);
+  Told failed_save;
   for (const Event& event : events) {
     if (event.kind == EventKind::notice) facts->notices.push_back(event);
-    if (event.kind == EventKind::save_failed) failed_save = event.text;
+    if (event.kind == EventKind::save_failed) failed_save = told_by(event);
     if (event.kind == EventKind::stop_requested && facts->stop_signal == 0)
-      facts->stop_signal = signal_named_by(event.text);
+      facts->stop_signal = static_cast<int>(event.number("signal"));
     if (event.kind != EventKind::save) continue;
-    failed_save.clear();
+    failed_save = {};
     ++facts->saves;
     facts->save_seconds += event.number("seconds");
   }

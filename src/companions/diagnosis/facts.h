@@ -12,8 +12,9 @@
 #include "config/settings.h"
 #include "metrics/step_metrics.h"
 #include "records/event.h"
+#include "records/incident.h"
+#include "records/place.h"
 #include "records/run_state.h"
-#include "rendezvous/beat.h"
 
 namespace troika::diagnosis {
 
@@ -26,18 +27,24 @@ enum class Ending {
   vanished,  // its records end and nobody wrote why
 };
 
+// What somebody has told: the sentence as it was written, and what it tells as values.
+struct Told {
+  std::string text;
+  records::Incident what{};
+};
+
 // Of the first rank that ended badly; the others have lost their peer.
 struct Death {
   int rank = -1;  // -1: of none that is known
   std::string host;
   int exit_code = 0;         // 0: not known, or a signal
   int signal = 0;            // 0: none
-  std::string text;          // its own message
+  Told told;                 // its own message
   std::string last_lines;    // of its log
   double memory_kills = -1;  // out-of-memory kills shortly before, as its launcher counted them; -1: it did not
   double swap_in_pages = 0;
   std::int64_t step = -1;   // where it was last seen
-  std::string instruction;  // "fwd 3.2", "saving a checkpoint"
+  records::Doing at{};
 };
 
 // Of a host during the attempt. Negative: not known.
@@ -67,7 +74,7 @@ struct RankFacts {
 // Where a rank was by its newest sample.
 struct Standing {
   std::string host;
-  rendezvous::Place place;
+  records::Place place;
   double elapsed_seconds = 0;  // since it joined
 };
 
@@ -84,11 +91,10 @@ struct Facts {
 
   // Of the last attempt.
   std::optional<Death> death;
-  std::string report;  // the failure report
+  std::optional<Told> report;  // the failure report
   int report_code = 0;
-  std::vector<std::string>
-      told;  // Troika's own messages about the end: of the first death, the report, a save given up
-  std::vector<std::string> last_lines;   // of the log of the first to die
+  std::vector<Told> told;        // Troika's own messages about the end: of the first death, the report, a save given up
+  std::vector<Told> last_lines;  // of the log of the first to die
   std::vector<records::Event> notices;   // of the watch over ranks, in order
   std::vector<records::Event> standing;  // those of them that nothing has ended
   int saves = 0;

@@ -492,8 +492,8 @@ std::string cause_before_a_step(const std::string& instruction, int waits_for, d
     s.host = run.host_of(rank);
     s.number = 1;
     s.place.step = 0;
-    s.place.instruction = rank == 0 ? instruction : "agreeing on settings";
-    s.place.waits_for = rank == 0 ? waits_for : rendezvous::waits_for_others;
+    s.place.at = rank == 0 ? records::doing_of(instruction) : records::Doing(records::Activity::agreeing);
+    s.place.waits_for = rank == 0 ? waits_for : records::waits_for_others;
     s.place.seconds = seconds;
     s.elapsed_seconds = 40 - (rank == 0 ? lag : 0);
     run.samples.push_back(s);
@@ -502,7 +502,7 @@ std::string cause_before_a_step(const std::string& instruction, int waits_for, d
 }
 
 TEST(Failures, BeforeTheFirstStepSamplesTellWhoHoldsTheOthersUp) {
-  const int nobody = rendezvous::waits_for_nobody, others = rendezvous::waits_for_others;
+  const int nobody = records::waits_for_nobody, others = records::waits_for_others;
   EXPECT_EQ(cause_before_a_step("preparing the data", nobody, 25), "data_preparation");
   EXPECT_EQ(cause_before_a_step("preparing the data", nobody, 14), "none");
   EXPECT_EQ(cause_before_a_step("preparing the data", nobody, 25, 30), "none");  // it was long ago
@@ -592,6 +592,38 @@ TEST(Failures, OfAnEarlierAttemptAreOverOnAHostThatHasNoBeginnings) {
   run.state.life = records::Life::training;
   run.write();
   EXPECT_EQ(judge(gather(run.path(), run.last_word() + 3600)).cause, "folder_in_use");
+}
+
+TEST(Failures, AreKnownByTheirValuesWhateverTheirWordsAre) {
+  using records::IncidentKind;
+  const auto cause_of = [](int code, const records::Incident& incident, double at_step = 30) {
+    MadeRun run;
+    run.start();
+    run.train(static_cast<std::int64_t>(at_step));
+    run.report(code, english(incident));
+    run.events.back().incident = incident;
+    return run.why();
+  };
+  const records::Party rank_1{1, -1, "pi1", 7};
+  EXPECT_EQ(cause_of(3, records::failed(rank_1, "x", base::Cause::disk_full)).cause, "disk_full");
+  EXPECT_EQ(cause_of(2, records::told("x", base::Cause::port_in_use)).cause, "port_in_use");
+  EXPECT_EQ(cause_of(75, records::told("x", base::Cause::no_answer)).cause, "ranks_missing");
+  EXPECT_EQ(cause_of(3, records::failed(rank_1, "No space left on device", base::Cause::not_told)).cause,
+            "data_refused");
+  records::Incident incident;
+  incident.who = rank_1;
+  incident.kind = IncidentKind::rank_silent;
+  EXPECT_EQ(cause_of(75, incident).cause, "host_lost");
+  incident.stopped = true;
+  EXPECT_EQ(cause_of(75, incident).cause, "rank_hangs");
+  incident.kind = IncidentKind::rank_hung;
+  incident.stopped = false;
+  incident.place = {31, records::Activity::saving, 60};
+  EXPECT_EQ(cause_of(75, incident).cause, "slow_disk");
+  incident.place.at = records::Activity::evaluating;
+  const Diagnosis hangs = cause_of(75, incident);
+  EXPECT_EQ(hangs.cause, "rank_hangs");
+  EXPECT_THAT(hangs.evidence.front().chinese, HasSubstr("rank 1（主机 pi1，pid 7） 落后：第 31 步，评估"));
 }
 
 TEST(Failures, WhatNoRuleKnowsIsNamedByItsExitCode) {

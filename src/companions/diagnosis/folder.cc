@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "config/fields.h"
 #include "host/nvidia_neighbours.h"
+#include "records/old_sentences.h"
 
 namespace troika::diagnosis {
 namespace {
@@ -128,8 +129,7 @@ LogsRead read_logs(const std::string& folder) {
         read.threads[rank] = *threads;
         read.data_differ = rank == 0 ? false : read.data_differ;  // another attempt begins
       }
-      read.data_differ =
-          read.data_differ || line.find("the data differ from those this checkpoint") != std::string::npos;
+      read.data_differ = read.data_differ || records::cause_in(line) == base::Cause::data_differ;
     }
   }
   return read;

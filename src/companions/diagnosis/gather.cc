@@ -12,6 +12,7 @@
 #include "diagnosis/facts.h"
 #include "diagnosis/folder.h"
 #include "diagnosis/samples.h"
+#include "records/old_sentences.h"
 #include "records/run_in_use.h"
 #include "records/run_reader.h"
 
@@ -73,18 +74,20 @@ double free_bytes_of_disk(const std::string& folder) {
   return static_cast<double>(disk.f_bavail) * static_cast<double>(disk.f_frsize);
 }
 
-// The log of a rank that wrote to its launcher's screen.
+// As its launcher has recorded them, or the log of a rank that wrote to its launcher's screen.
 void read_last_lines(Facts* facts) {
-  if (!facts->death || facts->death->rank < 0 || !facts->death->last_lines.empty()) return;
-  facts->death->last_lines = last_lines_of_log(facts->folder, facts->death->rank);
-  facts->last_lines = base::split(facts->death->last_lines, '\n');
+  if (!facts->death) return;
+  std::string& lines = facts->death->last_lines;
+  if (facts->death->rank >= 0 && lines.empty()) lines = last_lines_of_log(facts->folder, facts->death->rank);
+  for (const std::string& line : base::split(lines, '\n'))
+    facts->last_lines.push_back({line, records::told(line, records::cause_in(line))});
 }
 
 void place_death(const SamplesOfRanks& samples, Death* death) {
   const auto found = samples.find(death->rank);
   if (found == samples.end() || found->second.empty()) return;
-  const rendezvous::Place& place = found->second.back().place;
-  death->instruction = place.instruction;
+  const records::Place& place = found->second.back().place;
+  death->at = place.at;
   if (death->step < 0) death->step = place.step;
 }
 
@@ -92,7 +95,7 @@ void place_death(const SamplesOfRanks& samples, Death* death) {
 void place_death_by_rows(const Facts& facts, Death* death) {
   if (facts.rows.empty() || facts.rows.back().step <= std::max(death->step, facts.first_step)) return;
   death->step = facts.rows.back().step;
-  death->instruction.clear();
+  death->at = {};
 }
 
 // A rank that wrote its state and had no launcher to tell of it.
@@ -100,11 +103,12 @@ void take_end_from_state(Facts* facts) {
   if (!facts->state || (facts->ending != Ending::running && facts->ending != Ending::unknown)) return;
   facts->ending = ending_of_state(*facts->state);
   if (facts->ending != Ending::failed || facts->state->text.empty()) return;
-  if (facts->report.empty()) {
-    facts->report = facts->state->text;
+  const Told told{facts->state->text, facts->state->incident.value_or(records::Incident{})};
+  if (!facts->report) {
+    facts->report = told;
     facts->report_code = facts->state->exit_code;
   }
-  if (facts->told.empty()) facts->told.push_back(facts->state->text);
+  if (facts->told.empty()) facts->told.push_back(told);
 }
 
 void count_ranks(const SamplesOfRanks& samples, Facts* facts) {
@@ -166,7 +170,9 @@ Facts gather(const std::string& folder, double now) {
   facts.unfinished_save = checkpoints.unfinished;
   const LogsRead logs = read_logs(facts.folder);
   facts.threads = logs.threads;
-  facts.data_differ = logs.data_differ;
+  facts.data_differ = logs.data_differ;  // of versions that told it in the log alone
+  for (const Event& event : events)
+    facts.data_differ = facts.data_differ || (event.kind == EventKind::resume && event.number("data_differ") > 0);
 
   facts.disk_free_bytes = free_bytes_of_disk(facts.folder);
   facts.newest = last_word(run, run.samples());

@@ -119,7 +119,7 @@ class MadeRun {
         s.number = number + 1;
         s.place.step = std::min<std::int64_t>(static_cast<std::int64_t>(elapsed / step_seconds) + 1,
                                               static_cast<std::int64_t>(rows.size()));
-        s.place.instruction = "fwd 1.0";
+        s.place.at = records::doing_of("fwd 1.0");
         s.elapsed_seconds = elapsed;
         s.phases = {{"forward", 0.3 * elapsed}, {"backward", 0.5 * elapsed}, {"optimizer", 0.1 * elapsed}};
         s.waits = {{"reduce_grads", 0.1 * elapsed}};

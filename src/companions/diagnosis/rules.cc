@@ -4,42 +4,45 @@
 
 #include "base/text.h"
 #include "diagnosis/texts.h"
+#include "records/sentences.h"
 
 namespace troika::diagnosis {
 
-bool holds(const std::string& text, std::initializer_list<std::string_view> words) {
-  return std::any_of(words.begin(), words.end(),
-                     [&](std::string_view word) { return text.find(word) != std::string::npos; });
+const Told* first_with(const std::vector<Told>& told, Causes causes) {
+  const auto found = std::find_if(told.begin(), told.end(), [&](const Told& one) {
+    return std::find(causes.begin(), causes.end(), one.what.cause) != causes.end();
+  });
+  return found == told.end() ? nullptr : &*found;
 }
 
-const std::string* first_with(const std::vector<std::string>& lines, std::initializer_list<std::string_view> words) {
-  const auto found =
-      std::find_if(lines.begin(), lines.end(), [&](const std::string& text) { return holds(text, words); });
-  return found == lines.end() ? nullptr : &*found;
+const Told* told_or_logged(const Facts& facts, Causes causes) {
+  const Told* told = first_with(facts.told, causes);
+  return told != nullptr ? told : first_with(facts.last_lines, causes);
 }
 
-Text quoted(const std::string& text, std::string_view near) {
+static std::string one_line(const std::string& text) {
   constexpr std::size_t most = 400;
-  std::string line = text.substr(0, text.find('\n'));
-  for (const std::string& one : base::split(text, '\n'))
-    if (!near.empty() && one.find(near) != std::string::npos) {
-      line = one;
-      break;
-    }
-  line = base::trim(line);
+  std::string line = base::trim(text.substr(0, text.find('\n')));
   if (line.size() > most) {
     std::size_t end = most;
     while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xc0U) == 0x80U) --end;  // no part of a character
     line = line.substr(0, end) + "...";
   }
-  return verbatim(base::printable(line, 2 * most));
+  return base::printable(line, 2 * most);
+}
+
+Text quoted(const Told& told) {
+  const Text both = records::in_both(told.text, told.what);
+  return {one_line(both.english), one_line(both.chinese)};
 }
 
 void add_place(const Facts& facts, std::vector<Text>* evidence) {
   if (!facts.death || facts.death->rank < 0) return;
   const Death& death = *facts.death;
-  if (death.step >= 1 && !death.instruction.empty())
-    evidence->push_back(say(texts.last_seen, death.rank, death.host, death.step, death.instruction));
+  if (death.step >= 1 && death.at != records::Doing{})
+    evidence->push_back(say(texts.last_seen, death.rank, death.host, death.step,
+                            Text{records::said(base::Language::english, death.at),
+                                 records::said(base::Language::chinese, death.at)}));
   else if (death.step >= 1)
     evidence->push_back(say(texts.last_seen_at_step, death.rank, death.host, death.step));
   else

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cause.h"
 #include "diagnosis/advice.h"
 #include "diagnosis/facts.h"
 
@@ -38,12 +39,14 @@ Rules rules_of_stragglers();
 Rules rules_of_threads();
 Rules rules_of_speed();
 
-// The first of the lines that holds one of the words; nullptr: none.
-const std::string* first_with(const std::vector<std::string>& lines, std::initializer_list<std::string_view> words);
-bool holds(const std::string& text, std::initializer_list<std::string_view> words);
+using Causes = std::initializer_list<base::Cause>;
 
-// What was told, as evidence: the line with the words, or the first, cut where it is long.
-Text quoted(const std::string& text, std::string_view near = "");
+// The first that tells of one of the causes; nullptr: none. Of what was told, and else of the log of the first to die.
+const Told* first_with(const std::vector<Told>& told, Causes causes);
+const Told* told_or_logged(const Facts& facts, Causes causes);
+
+// What was told, as evidence: its first line, cut where it is long. In Chinese where its sentence is ours.
+Text quoted(const Told& told);
 // Where and how the first to die was last seen; nothing where no rank is known.
 void add_place(const Facts& facts, std::vector<Text>* evidence);
 

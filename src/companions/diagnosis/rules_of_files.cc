@@ -8,14 +8,8 @@
 namespace troika::diagnosis {
 namespace {
 
-const std::string* first_line_with(const Facts& f, std::initializer_list<std::string_view> words) {
-  const std::string* told = first_with(f.told, words);
-  return told != nullptr ? told : first_with(f.last_lines, words);
-}
-
 std::optional<Finding> disk_full(const Facts& f) {
-  const std::string* told =
-      first_line_with(f, {"No space left on device", "Disk quota exceeded", "the next checkpoint needs"});
+  const Told* told = told_or_logged(f, {base::Cause::disk_full});
   if (told == nullptr) return std::nullopt;
   Finding found{"disk_full", {quoted(*told)}, roomier_disk(f)};
   for (const auto& [name, host] : f.hosts)
@@ -27,32 +21,26 @@ std::optional<Finding> disk_full(const Facts& f) {
 }
 
 std::optional<Finding> too_many_open_files(const Facts& f) {
-  const std::string* told = first_line_with(f, {"Too many open files"});
+  const Told* told = told_or_logged(f, {base::Cause::too_many_open_files});
   if (told == nullptr) return std::nullopt;
   return Finding{"too_many_open_files",
-                 {quoted(*told, "Too many open files")},
+                 {quoted(*told)},
                  {command("ulimit -n 65536", say(texts.why_open_files)),
                   command("LimitNOFILE=65536", say(texts.why_open_files_of_unit))}};
 }
 
 std::optional<Finding> infiniband(const Facts& f) {
-  const std::string* told = first_line_with(f, {"ibv_", "libibverbs", "Infiniband", "InfiniBand"});
+  const Told* told = told_or_logged(f, {base::Cause::infiniband});
   if (told == nullptr) return std::nullopt;
   return Finding{"infiniband",
-                 {quoted(*told, "ibv_")},
+                 {quoted(*told)},
                  {command("ulimit -l unlimited", say(texts.why_locked_memory)),
                   command("systemctl start opensm", say(texts.why_subnet_manager)),
                   set("comm.backend", "gloo", say(texts.over_tcp))}};
 }
 
 std::optional<Finding> file_system_failed(const Facts& f) {
-  const std::string* told =
-      first_line_with(f, {"Stale file handle", "Input/output error", "Transport endpoint is not connected",
-                          "Read-only file system", "Remote I/O error"});
-  if (told == nullptr) {
-    const std::string* absent = first_with(f.told, {"No such file or directory"});
-    if (absent != nullptr && holds(*absent, {"/checkpoints", "metrics.jsonl", "run.lock", "/logs/"})) told = absent;
-  }
+  const Told* told = told_or_logged(f, {base::Cause::file_system_failed});
   if (told == nullptr) return std::nullopt;
   return Finding{"file_system_failed",
                  {quoted(*told)},
@@ -60,8 +48,7 @@ std::optional<Finding> file_system_failed(const Facts& f) {
 }
 
 std::optional<Finding> nothing_to_learn_from(const Facts& f) {
-  const std::string* told =
-      first_with(f.told, {"has an answer to train on", "no position with a target", "every answer of "});
+  const Told* told = first_with(f.told, {base::Cause::no_training_tokens});
   if (told == nullptr) return std::nullopt;
   return Finding{"no_training_tokens", {quoted(*told)}, more_tokens_with_loss(f)};
 }

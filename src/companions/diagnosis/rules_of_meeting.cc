@@ -1,37 +1,28 @@
 // Ranks that do not find each other: ports, names, addresses, who came.
 #include <fmt/format.h>
 
-#include <cstdlib>
-
 #include "diagnosis/rules.h"
 #include "diagnosis/texts.h"
 
 namespace troika::diagnosis {
 namespace {
 
-const std::string* told_or_logged(const Facts& f, std::initializer_list<std::string_view> words) {
-  const std::string* told = first_with(f.told, words);
-  return told != nullptr ? told : first_with(f.last_lines, words);
-}
-
 std::optional<Finding> port_in_use(const Facts& f) {
-  const std::string* told = told_or_logged(
-      f, {" is held by ", "does not take this process", "Address already in use", "cannot listen on port"});
-  if (told == nullptr || holds(*told, {"secret"})) return std::nullopt;
+  const Told* told = told_or_logged(f, {base::Cause::port_in_use});
+  if (told == nullptr) return std::nullopt;
   return Finding{
       "port_in_use", {quoted(*told)}, {free_port(f), {say(texts.end_the_holder), say(texts.why_end_the_holder)}}};
 }
 
 std::optional<Finding> wrong_secret(const Facts& f) {
-  const std::string* told = first_with(f.told, {"does not take this process"});
-  if (told == nullptr || !holds(*told, {"secret"})) return std::nullopt;
+  const Told* told = first_with(f.told, {base::Cause::wrong_secret});
+  if (told == nullptr) return std::nullopt;
   return Finding{
       "wrong_secret", {quoted(*told)}, {launch(LaunchFlag::secret_file, "FILE", say(texts.why_secret)), free_port(f)}};
 }
 
 std::optional<Finding> duplicate_rank(const Facts& f) {
-  const std::string* told =
-      first_with(f.told, {"two processes say that they are rank", "another launcher has --node-rank"});
+  const Told* told = first_with(f.told, {base::Cause::duplicate_rank});
   if (told == nullptr) return std::nullopt;
   return Finding{"duplicate_rank",
                  {quoted(*told)},
@@ -41,20 +32,21 @@ std::optional<Finding> duplicate_rank(const Facts& f) {
 }
 
 std::optional<Finding> ranks_differ(const Facts& f) {
-  const std::string* told = first_with(
-      f.told, {"were started differently", "use the same flags on every host", "ranks came though the world"});
+  const Told* told =
+      first_with(f.told, {base::Cause::flags_differ, base::Cause::builds_differ, base::Cause::data_differ});
   if (told == nullptr) return std::nullopt;
   Finding found{"ranks_differ", {quoted(*told)}, {}};
-  if (holds(*told, {"build = ", "troika 0", "libtorch"}))
+  if (told->what.cause == base::Cause::builds_differ)
     found.advice.push_back({say(texts.same_package), say(texts.why_same_package)});
-  if (holds(*told, {"data = "})) found.advice.push_back({say(texts.same_data), say(texts.why_same_data)});
+  if (told->what.cause == base::Cause::data_differ)
+    found.advice.push_back({say(texts.same_data), say(texts.why_same_data)});
   found.advice.push_back({say(texts.same_flags), say(texts.why_same_flags)});
   found.advice.push_back(run_doctor());
   return found;
 }
 
 std::optional<Finding> folder_in_use(const Facts& f) {
-  const std::string* told = first_with(f.told, {"another run writes to", "another run has taken"});
+  const Told* told = first_with(f.told, {base::Cause::folder_in_use});
   if (told == nullptr) return std::nullopt;
   return Finding{"folder_in_use",
                  {quoted(*told)},
@@ -63,9 +55,7 @@ std::optional<Finding> folder_in_use(const Facts& f) {
 }
 
 std::optional<Finding> name_unknown(const Facts& f) {
-  const std::string* told =
-      told_or_logged(f, {"Name or service not known", "Temporary failure in name resolution",
-                         "No address associated with hostname", "its name is not looked up", "Name does not resolve"});
+  const Told* told = told_or_logged(f, {base::Cause::name_unknown});
   if (told == nullptr) return std::nullopt;
   const double patience = settings_or_usual(f).comm.join_seconds;
   return Finding{
@@ -77,12 +67,7 @@ std::optional<Finding> name_unknown(const Facts& f) {
 
 // 127.0.1.1 is what Debian's /etc/hosts gives a host for its own name; the others of a run cannot reach it.
 std::optional<Finding> wrong_address(const Facts& f) {
-  const std::string* told = told_or_logged(f, {"127.0.1.1", "cannot reach: give every host", "Network is unreachable",
-                                               "set comm.interface to the interface"});
-  if (told == nullptr) {
-    const std::string* group = first_with(f.told, {"could not connect group"});
-    if (group != nullptr && holds(*group, {"[127.", "[::1]"})) told = group;
-  }
+  const Told* told = told_or_logged(f, {base::Cause::wrong_address});
   if (told == nullptr) return std::nullopt;
   return Finding{"wrong_address",
                  {quoted(*told)},
@@ -91,43 +76,38 @@ std::optional<Finding> wrong_address(const Facts& f) {
                   {say(texts.name_interface), say(texts.why_name_interface)}}};
 }
 
-constexpr std::string_view no_host = "nothing answers at that address";
-
 std::optional<Finding> firewall(const Facts& f) {
-  const std::string* told = told_or_logged(f, {"a firewall forbids it", "No route to host", "Operation not permitted"});
-  if (told != nullptr && holds(*told, {no_host})) told = nullptr;
-  const std::string* group = first_with(f.told, {"could not connect group"});
-  if (told == nullptr && group != nullptr && holds(*group, {"Connection refused", "timed out", "timeout", "Timeout"}))
-    told = group;
+  const Told* told = told_or_logged(f, {base::Cause::firewall, base::Cause::group_not_connected});
   if (told == nullptr) return std::nullopt;
+  const bool of_a_group = told->what.cause == base::Cause::group_not_connected;
   Finding found{"firewall", {quoted(*told)}, {open_ports(f)}};
-  if (told == group) found.advice.push_back({say(texts.name_interface), say(texts.why_name_interface)});
+  if (of_a_group) found.advice.push_back({say(texts.name_interface), say(texts.why_name_interface)});
   found.advice.push_back(command("firewall-cmd --zone=trusted --add-source=NETWORK", say(texts.why_trusted_zone)));
-  if (told != group) found.advice.push_back(run_doctor());
+  if (!of_a_group) found.advice.push_back(run_doctor());
   return found;
 }
 
 std::optional<Finding> ranks_missing(const Facts& f) {
-  const std::string* told =
-      first_with(f.told, {"did not come within", "host 0 did not answer at", "is rank 0's host started"});
+  const Told* told =
+      first_with(f.told, {base::Cause::rank_missing, base::Cause::host_missing, base::Cause::no_answer,
+                          base::Cause::nothing_at_address});
   if (told == nullptr) return std::nullopt;
   const Advice start_them{say(texts.start_the_missing), say(texts.why_start_the_missing)},
       other_address{say(texts.other_master_address), say(texts.why_other_master_address)};
   Finding found{"ranks_missing", {quoted(*told)}, {}};
-  if (holds(*told, {"Connection timed out"})) {  // more time would end like this
+  if (told->what.cause == base::Cause::no_answer) {  // more time would end like this
     found.evidence.push_back(say(texts.no_answer_at_all));
     found.advice = {open_ports(f), other_address, run_doctor()};
     return found;
   }
-  if (holds(*told, {no_host})) {
+  if (told->what.cause == base::Cause::nothing_at_address) {
     found.evidence.push_back(say(texts.no_host_there));
     found.advice = {start_them, other_address, run_doctor()};
     return found;
   }
   const double patience = settings_or_usual(f).comm.join_seconds;
   const Advice wait_longer = launch(LaunchFlag::join_timeout, number(patience * 2), say(texts.hosts_come_late));
-  const bool of_host_zero = holds(*told, {"of this host is open"});
-  found.advice = of_host_zero ? AdviceList{start_them, open_ports(f), wait_longer}
+  found.advice = told->what.cause == base::Cause::host_missing ? AdviceList{start_them, open_ports(f), wait_longer}
                               : AdviceList{start_them, wait_longer, run_doctor()};
   return found;
 }

@@ -41,16 +41,11 @@ bool had_nothing_left(const Facts& f) {
          std::any_of(f.hosts.begin(), f.hosts.end(), [&](const auto& host) { return is_empty(host.second); });
 }
 
-// A refused allocation, in the words of the C++ library, of libtorch and of ours.
-const std::string* refused_allocation(const Facts& f) {
-  const auto words = {std::string_view("out of memory"), std::string_view("bad_alloc"),
-                      std::string_view("Cannot allocate memory"), std::string_view("can't allocate memory")};
-  if (first_with(f.last_lines, {"ibv_"}) != nullptr) return nullptr;
-  const std::string* told = first_with(f.told, words);
-  return told != nullptr ? told : first_with(f.last_lines, words);
+// A card that gets no memory that stays in place says so in its log, and what follows looks like this.
+const Told* refused_allocation(const Facts& f) {
+  if (first_with(f.last_lines, {base::Cause::infiniband}) != nullptr) return nullptr;
+  return told_or_logged(f, {base::Cause::out_of_memory, base::Cause::device_out_of_memory});
 }
-
-bool is_of_a_gpu(const std::string& text) { return holds(text, {"CUDA out of memory", "CUDA error: out of memory"}); }
 
 void add_memory(const Facts& f, std::vector<Text>* evidence) {
   if (f.death && f.death->signal != 0)
@@ -63,10 +58,9 @@ void add_memory(const Facts& f, std::vector<Text>* evidence) {
 }
 
 std::optional<Finding> job_limit(const Facts& f) {
-  const std::string* line = first_with(f.last_lines, {"oom_kill event", "oom-kill event"});
-  if (line == nullptr) line = first_with(f.told, {"oom_kill event", "oom-kill event"});
+  const Told* line = told_or_logged(f, {base::Cause::job_memory_limit});
   if (line == nullptr) return std::nullopt;
-  Finding found{"job_memory_limit", {quoted(*line, "kill event")}, {}};
+  Finding found{"job_memory_limit", {quoted(*line)}, {}};
   add_memory(f, &found.evidence);
   found.advice = less_memory(f);
   found.advice.insert(found.advice.begin(), command("#SBATCH --mem=0", say(texts.whole_memory_of_node)));
@@ -76,7 +70,7 @@ std::optional<Finding> job_limit(const Facts& f) {
 
 bool was_saving(const Facts& f) {
   if (f.unfinished_save >= 0) return true;
-  return f.death && holds(f.death->instruction, {"saving a checkpoint", "finishing the last checkpoint"});
+  return f.death && records::is_saving(f.death->at.activity);
 }
 
 std::optional<Finding> while_saving(const Facts& f) {
@@ -94,20 +88,21 @@ std::optional<Finding> while_saving(const Facts& f) {
 }
 
 std::optional<Finding> of_the_host(const Facts& f) {
-  const std::string* refused = refused_allocation(f);
+  const Told* refused = refused_allocation(f);
   const bool by_kernel = was_killed(f) && (kills_of(f) > 0 || had_nothing_left(f));
   if (!by_kernel && refused == nullptr) return std::nullopt;
   Finding found{"host_out_of_memory", {}, less_memory(f)};
-  if (refused != nullptr && is_of_a_gpu(*refused)) found.cause = "device_out_of_memory";
+  if (refused != nullptr && refused->what.cause == base::Cause::device_out_of_memory)
+    found.cause = "device_out_of_memory";
   if (!by_kernel) found.evidence.push_back(quoted(*refused));
   add_memory(f, &found.evidence);
   return found;
 }
 
 std::optional<Finding> refused_plan(const Facts& f) {
-  const std::string* told = first_with(f.told, {"free memory is", "no layout fits"});
+  const Told* told = first_with(f.told, {base::Cause::plan_exceeds_memory});
   if (told == nullptr) return std::nullopt;
-  const AdviceList named = flags_named_in(*told);
+  const AdviceList named = flags_named_in(told->text);
   return Finding{"plan_exceeds_memory", {quoted(*told)}, named.empty() ? less_memory(f) : named};
 }
 

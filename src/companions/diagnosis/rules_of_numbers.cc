@@ -13,13 +13,13 @@ AdviceList advice_of_overflow(const Facts& f) {
 }
 
 std::optional<Finding> told_of_overflow(const Facts& f) {
-  const std::string* told = first_with(f.told, {"fp16 overflows even with"});
+  const Told* told = first_with(f.told, {base::Cause::fp16_overflow});
   if (told == nullptr) return std::nullopt;
   return Finding{"fp16_overflow", {quoted(*told)}, advice_of_overflow(f)};
 }
 
 std::optional<Finding> told_of_divergence(const Facts& f) {
-  const std::string* told = first_with(f.told, {"is not a finite number"});
+  const Told* told = first_with(f.told, {base::Cause::not_finite});
   if (told == nullptr) return std::nullopt;
   if (auto none = no_tokens_in_rows(f)) return none;
   Finding found{"diverged", {quoted(*told)}, gentler_steps(f)};

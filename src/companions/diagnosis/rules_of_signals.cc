@@ -9,6 +9,7 @@
 #include "diagnosis/rules.h"
 #include "diagnosis/texts.h"
 #include "host/signal_name.h"
+#include "records/old_sentences.h"
 
 namespace troika::diagnosis {
 namespace {
@@ -23,8 +24,9 @@ std::vector<Text> evidence_of_signal(const Facts& f) {
     evidence.push_back(
         say(texts.died_of_named_signal, f.death->rank, f.death->host, f.death->signal, host::signal_name(f.death->signal)));
     add_place(f, &evidence);
-    const std::string line = f.last_lines.empty() ? "" : f.last_lines.back();
-    if (!line.empty() && !holds(line, {" info rank "})) evidence.push_back(say(texts.last_line, quoted(line).english));
+    const Told line = f.last_lines.empty() ? Told{} : f.last_lines.back();
+    if (!line.text.empty() && !records::is_line_of_ours(line.text))
+      evidence.push_back(say(texts.last_line, quoted(line).english));
   }
   return evidence;
 }
@@ -45,11 +47,11 @@ std::optional<Finding> illegal_instruction(const Facts& f) {
 }
 
 std::optional<Finding> bus_error(const Facts& f) {
-  const std::string* told = first_with(f.told, {"cannot be read at byte"});
+  const Told* told = first_with(f.told, {base::Cause::unreadable_file});
   if (!died_of(f, {SIGBUS}) && told == nullptr) return std::nullopt;
   Finding found{"bus_error", {}, {}};
   if (told != nullptr) {
-    found.evidence = {quoted(*told, "cannot be read at byte")};
+    found.evidence = {quoted(*told)};
     found.advice = {{say(texts.copy_again), say(texts.why_copy_again)}, other_disk(), same_again(f)};
     return found;
   }

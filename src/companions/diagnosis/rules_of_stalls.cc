@@ -2,12 +2,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "diagnosis/rules.h"
 #include "diagnosis/texts.h"
 
 namespace troika::diagnosis {
+using records::Activity;
+using records::Incident;
+using records::IncidentKind;
+
 namespace {
 
 // After a notice steps were done: what it says was over, though nobody said so.
@@ -16,40 +19,50 @@ bool went_on(const Facts& f, const records::Event& notice) {
 }
 
 // What stood when the records end. Of a run that runs on, what has stood for long.
-std::vector<std::string> standing_texts(const Facts& f) {
+std::vector<Told> standing_told(const Facts& f) {
   constexpr double long_seconds = 30;
-  std::vector<std::string> standing;
+  std::vector<Told> standing;
   if (f.ending == Ending::finished) return standing;
   for (const records::Event& notice : f.standing) {
     const double age = f.state ? f.newest - notice.time : 0;
     if (went_on(f, notice) || (f.ending == Ending::running && age < long_seconds)) continue;
-    if (!holds(notice.text, {" times slower than its like"})) standing.push_back(notice.text);
+    if (notice.incident->kind != IncidentKind::host_slow) standing.push_back({notice.text, *notice.incident});
   }
   return standing;
 }
 
+using Fits = bool (*)(const Incident&);
+
+const Told* first_that(const std::vector<Told>& told, Fits fits) {
+  const auto found = std::find_if(told.begin(), told.end(), [&](const Told& one) { return fits(one.what); });
+  return found == told.end() ? nullptr : &*found;
+}
+
 // Of a run that failed the report says what was decided; the notices before it add to it.
-const std::string* said(const Facts& f, const std::vector<std::string>& standing,
-                        std::initializer_list<std::string_view> words) {
-  if (f.failed() && holds(f.report, words)) return &f.report;
-  const std::string* told = f.failed() ? first_with(f.told, words) : nullptr;
-  return told != nullptr ? told : first_with(standing, words);
+const Told* said(const Facts& f, const std::vector<Told>& standing, Fits fits) {
+  if (f.failed() && f.report && fits(f.report->what)) return &*f.report;
+  const Told* told = f.failed() ? first_that(f.told, fits) : nullptr;
+  return told != nullptr ? told : first_that(standing, fits);
+}
+
+bool is_behind(const Incident& i) { return i.kind == IncidentKind::rank_behind || i.kind == IncidentKind::rank_hung; }
+bool no_message_passes(const Incident& i) { return is_behind(i) && i.peer.rank >= 0; }
+bool is_stalled_save(const Incident& i) { return i.kind == IncidentKind::save_stalled; }
+bool stands_at_a_save(const Incident& i) {
+  return is_stalled_save(i) ||
+         ((is_behind(i) || i.kind == IncidentKind::rank_silent) && records::is_saving(i.place.at.activity));
 }
 
 std::optional<Finding> slow_disk(const Facts& f) {
-  const std::vector<std::string> standing = standing_texts(f);
-  const std::string* text =
-      said(f, standing, {"saving a checkpoint", "finishing the last checkpoint", "has written nothing for"});
-  const bool stands = text != nullptr && holds(*text, {"is behind:", "has written nothing for", "has been silent"});
-  if (!stands) {
-    std::vector<std::string> all;  // of saves that did not stand for ever, too
-    for (const records::Event& notice : f.notices) all.push_back(notice.text);
-    text = f.failed() ? nullptr : first_with(all, {"has written nothing for"});
-    if (text == nullptr) return std::nullopt;
-  }
+  const std::vector<Told> standing = standing_told(f);
+  const Told* told = said(f, standing, stands_at_a_save);
+  std::vector<Told> all;  // of saves that did not stand for ever, too
+  for (const records::Event& notice : f.notices) all.push_back({notice.text, notice.incident.value_or(Incident{})});
+  if (told == nullptr && !f.failed()) told = first_that(all, is_stalled_save);
+  if (told == nullptr) return std::nullopt;
   const double minutes = settings_or_usual(f).checkpoint.every_minutes;
   return Finding{"slow_disk",
-                 {quoted(*text, "checkpoint")},
+                 {quoted(*told)},
                  {other_disk(), set("checkpoint.async", "on", say(texts.save_beside)),
                   set("checkpoint.every_minutes", number(std::max(2 * minutes, 10.0)), say(texts.save_less_often))}};
 }
@@ -66,8 +79,9 @@ bool stands_are_known(const Facts& f) {
 }
 
 bool waits(const Standing& at, double seconds) {
-  return at.place.waits_for != rendezvous::waits_for_nobody && at.place.seconds >= seconds &&
-         holds(at.place.instruction, {"agreeing on settings", "measuring the link"});
+  const Activity activity = at.place.at.activity;
+  return at.place.waits_for != records::waits_for_nobody && at.place.seconds >= seconds &&
+         (activity == Activity::agreeing || activity == Activity::measuring_link);
 }
 
 // One works at its data while all others have waited for long; nothing otherwise.
@@ -77,8 +91,8 @@ std::optional<Text> prepares_alone(const Facts& f) {
   std::optional<Text> alone;
   for (const auto& [rank, at] : f.stands) {
     if (waits(at, waited_seconds)) continue;
-    const bool prepares = at.place.instruction == "preparing the data" && at.place.seconds >= long_seconds &&
-                          at.place.waits_for == rendezvous::waits_for_nobody;
+    const bool prepares = at.place.at.activity == Activity::preparing_data && at.place.seconds >= long_seconds &&
+                          at.place.waits_for == records::waits_for_nobody;
     if (!prepares || alone) return std::nullopt;
     alone = say(texts.prepares_alone, rank, at.host, at.place.seconds);
   }
@@ -99,13 +113,10 @@ std::optional<Text> all_wait_for_messages(const Facts& f) {
 
 std::optional<Finding> data_preparation(const Facts& f) {
   if (f.has_begun) return std::nullopt;
-  const std::vector<std::string> standing = standing_texts(f);
-  const std::string* text = said(f, standing, {"preparing the data"});
-  std::optional<Text> evidence;
-  if (text != nullptr && holds(*text, {"is behind:"}))
-    evidence = quoted(*text);
-  else
-    evidence = prepares_alone(f);
+  const std::vector<Told> standing = standing_told(f);
+  const Told* told = said(
+      f, standing, [](const Incident& i) { return is_behind(i) && i.place.at.activity == Activity::preparing_data; });
+  const std::optional<Text> evidence = told != nullptr ? quoted(*told) : prepares_alone(f);
   if (!evidence) return std::nullopt;
   return Finding{"data_preparation",
                  {*evidence},
@@ -114,23 +125,28 @@ std::optional<Finding> data_preparation(const Facts& f) {
                   {say(texts.shared_cache), say(texts.why_shared_cache)}}};
 }
 
-bool a_connection_broke(const std::string& text) {
-  return holds(text, {" is gone", "connections broke", "timed out", "reset by peer", "Connection closed by peer",
-                      "did not answer within", "nobody wrote"});
+bool a_connection_broke(const Incident& i) {
+  return i.kind == IncidentKind::rank_left || i.cause == base::Cause::connection_broke;
+}
+bool is_of_a_launcher(const Incident& i) {
+  return i.kind == IncidentKind::launcher_left || i.kind == IncidentKind::launcher_unheard ||
+         i.kind == IncidentKind::store_ended || i.kind == IncidentKind::store_silent;
+}
+bool large_messages_do_not_pass(const Incident& i) {
+  const Activity activity = i.place.at.activity;
+  return no_message_passes(i) ||
+         (is_behind(i) && (activity == Activity::connecting || activity == Activity::measuring_link));
 }
 
 // All had joined, so small messages pass; what broke was the first exchange that is larger than a packet.
 std::optional<Finding> mtu_black_hole(const Facts& f) {
   if (f.has_begun || !f.on_several_hosts()) return std::nullopt;
-  const std::vector<std::string> standing = standing_texts(f);
-  const std::string* text =
-      said(f, standing, {"no message passes", "is behind: connecting for", "is behind: measuring the link for"});
-  if (text == nullptr && f.failed() && first_with(f.told, {"launcher of host"}) == nullptr) {
-    const bool others = f.death && (f.death->signal != 0 || f.death->exit_code == 2 || f.death->exit_code == 3);
-    const auto found = std::find_if(f.told.begin(), f.told.end(), a_connection_broke);
-    if (!others && found != f.told.end()) text = &*found;
-  }
-  const std::optional<Text> evidence = text != nullptr ? quoted(*text) : all_wait_for_messages(f);
+  const std::vector<Told> standing = standing_told(f);
+  const Told* told = said(f, standing, large_messages_do_not_pass);
+  const bool others = f.death && (f.death->signal != 0 || f.death->exit_code == 2 || f.death->exit_code == 3);
+  if (told == nullptr && f.failed() && !others && first_that(f.told, is_of_a_launcher) == nullptr)
+    told = first_that(f.told, a_connection_broke);
+  const std::optional<Text> evidence = told != nullptr ? quoted(*told) : all_wait_for_messages(f);
   if (!evidence) return std::nullopt;
   return Finding{"mtu_black_hole",
                  {say(texts.joined_but_no_step), *evidence},
@@ -139,69 +155,67 @@ std::optional<Finding> mtu_black_hole(const Facts& f) {
 }
 
 std::optional<Finding> link_lost(const Facts& f) {
-  const std::vector<std::string> standing = standing_texts(f);
-  const std::string* text = said(f, standing, {"no message passes"});
-  if (text == nullptr) return std::nullopt;
+  const std::vector<Told> standing = standing_told(f);
+  const Told* told = said(f, standing, no_message_passes);
+  if (told == nullptr) return std::nullopt;
   return Finding{"link_lost",
-                 {quoted(*text)},
+                 {quoted(*told)},
                  {{say(texts.see_the_link), say(texts.why_see_the_link)},
                   run_doctor(),
                   launch(LaunchFlag::max_restarts, "3", say(texts.restart_by_itself))}};
 }
 
-// Of "rank 2 (host pi3, pid 123) ...".
-std::string process_in(const std::string& text) {
-  const std::string mark = ", pid ";
-  const std::size_t at = text.find(mark);
-  if (at == std::string::npos) return "PID";
-  const std::size_t begin = at + mark.size();
-  return text.substr(begin, text.find_first_not_of("0123456789", begin) - begin);
-}
+std::string process_of(const Told& told) { return told.what.who.pid > 0 ? std::to_string(told.what.who.pid) : "PID"; }
 
 // Steps that are done between two heartbeats are in metrics.jsonl alone.
-void add_newer_step(const Facts& f, const std::string& text, std::vector<Text>* evidence) {
-  const std::string mark = "its last heartbeat came from step ";
-  const std::size_t at = text.find(mark);
-  if (at == std::string::npos || f.rows.empty()) return;
-  if (f.rows.back().step > std::atoll(text.c_str() + at + mark.size()))
+void add_newer_step(const Facts& f, const Told& told, std::vector<Text>* evidence) {
+  if (told.what.kind != IncidentKind::rank_silent || told.what.place.step < 0 || f.rows.empty()) return;
+  if (f.rows.back().step > told.what.place.step)
     evidence->push_back(say(texts.heartbeat_is_older, f.rows.back().step));
 }
 
+bool is_stopped(const Incident& i) { return i.kind == IncidentKind::rank_stopped || i.stopped; }
+
 std::optional<Finding> rank_hangs(const Facts& f) {
-  const std::vector<std::string> standing = standing_texts(f);
-  const std::string* text =
-      said(f, standing, {"a signal has stopped the process", "comm.timeout_seconds (", "is stopped by signal"});
-  if (text == nullptr && !f.failed()) text = said(f, standing, {"is behind:"});
-  if (text == nullptr) return std::nullopt;
-  Finding found{"rank_hangs", {quoted(*text)}, {}};
-  for (const std::string& more : standing)
-    if (more != *text && found.evidence.size() < 3) found.evidence.push_back(quoted(more));
-  const bool stopped = holds(*text, {"stopped"}) || first_with(standing, {"is stopped by signal"}) != nullptr;
-  add_newer_step(f, *text, &found.evidence);
+  const std::vector<Told> standing = standing_told(f);
+  const Told* told =
+      said(f, standing, [](const Incident& i) { return is_stopped(i) || i.kind == IncidentKind::rank_hung; });
+  if (told == nullptr && !f.failed()) told = said(f, standing, is_behind);
+  if (told == nullptr) return std::nullopt;
+  Finding found{"rank_hangs", {quoted(*told)}, {}};
+  for (const Told& more : standing)
+    if (more.text != told->text && found.evidence.size() < 3) found.evidence.push_back(quoted(more));
+  const bool stopped = is_stopped(told->what) || first_that(standing, is_stopped) != nullptr;
+  add_newer_step(f, *told, &found.evidence);
   const bool lives = f.ending == Ending::running;
-  if (stopped && lives) found.advice.push_back(command("kill -CONT " + process_in(*text), say(texts.why_continue)));
+  if (stopped && lives) found.advice.push_back(command("kill -CONT " + process_of(*told), say(texts.why_continue)));
   if (stopped && !lives) found.advice.push_back({say(texts.see_who_stopped), say(texts.why_see_who_stopped)});
-  if (lives) found.advice.push_back(command("kill -USR1 " + process_in(*text), say(texts.why_ask)));
+  if (lives) found.advice.push_back(command("kill -USR1 " + process_of(*told), say(texts.why_ask)));
   const double limit = settings_or_usual(f).comm.timeout_seconds;
-  if (!stopped && holds(*text, {"comm.timeout_seconds ("}))
+  if (!stopped && told->what.kind == IncidentKind::rank_hung)
     found.advice.push_back(set("comm.timeout_seconds", number(4 * limit), say(texts.only_if_slow, number(limit))));
   found.advice.push_back(same_again(f));
   return found;
 }
 
+bool is_unheard(const Incident& i) {
+  return i.kind == IncidentKind::rank_silent || i.kind == IncidentKind::rank_unheard ||
+         i.kind == IncidentKind::launcher_unheard;
+}
+
 std::optional<Finding> host_lost(const Facts& f) {
-  const std::vector<std::string> standing = standing_texts(f);
-  const std::string* text =
-      said(f, standing,
-           {"the launcher of host", "has been silent for", "ended without an error message or its host is gone",
-            "does not answer any more", "has not answered for", "has not been heard for"});
-  if (text == nullptr) return std::nullopt;
+  const std::vector<Told> standing = standing_told(f);
+  const Told* told = said(f, standing, [](const Incident& i) {
+    return is_unheard(i) || is_of_a_launcher(i) || i.kind == IncidentKind::rank_left ||
+           i.cause == base::Cause::store_silent;
+  });
+  if (told == nullptr) return std::nullopt;
   const double limit = settings_or_usual(f).comm.heartbeat_seconds;
-  Finding found{"host_lost", {quoted(*text)}, {}};
-  add_newer_step(f, *text, &found.evidence);
+  Finding found{"host_lost", {quoted(*told)}, {}};
+  add_newer_step(f, *told, &found.evidence);
   found.advice = {{say(texts.see_the_host), say(texts.why_see_the_host)},
                   launch(LaunchFlag::max_restarts, "3", say(texts.restart_by_itself))};
-  if (holds(*text, {"silent", "heard"}))
+  if (is_unheard(told->what))
     found.advice.push_back(
         set("comm.heartbeat_seconds", number(3 * limit), say(texts.hosts_that_pause, number(limit))));
   else

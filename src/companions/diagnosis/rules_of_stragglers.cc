@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "base/statistics.h"
 #include "diagnosis/rules.h"
@@ -66,18 +65,18 @@ std::optional<Finding> slow_host(const Facts& f) {
   constexpr double least_ratio = 1.3, others_wait = 0.15;
   const records::Event* notice = nullptr;
   for (const records::Event& event : f.standing)
-    if (holds(event.text, {" times slower than its like"})) notice = &event;
+    if (event.incident->kind == records::IncidentKind::host_slow) notice = &event;
   if (notice == nullptr || !is_long_enough(f) || waits_of_most(f) < others_wait) return std::nullopt;
   // Stages of one host that differ in their work may share its cores with anybody.
-  if (!f.on_several_hosts() && !holds(notice->text, {"others that do the same"})) return std::nullopt;
-  const std::size_t at = notice->text.find("(rank ");
-  const int rank = at == std::string::npos ? -1 : std::atoi(notice->text.c_str() + at + 6);
+  if (!f.on_several_hosts() && !notice->incident->alike) return std::nullopt;
+  const int rank = notice->incident->who.rank;
   const auto found_rank = f.of_ranks.find(rank);
   const double ratio = found_rank == f.of_ranks.end() ? 0 : slowness_of(f, rank);
   if (ratio < least_ratio) return std::nullopt;
   Finding found{
       "straggler",
-      {quoted(notice->text), say(texts.computes_longer, rank, found_rank->second.host, ratio, 100 * waits_of_most(f))},
+      {quoted({notice->text, *notice->incident}),
+       say(texts.computes_longer, rank, found_rank->second.host, ratio, 100 * waits_of_most(f))},
       {}};
   if (const std::string shares = shares_without(f, rank, ratio); !shares.empty())
     found.advice.push_back(set("parallel.shares", shares, say(texts.less_for_it, rank)));

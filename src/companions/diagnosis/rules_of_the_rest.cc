@@ -18,15 +18,13 @@ std::vector<Text> all_told(const Facts& f) {
 }
 
 AdviceList with_flags_of_message(const Facts& f) {
-  AdviceList advice = f.told.empty() ? AdviceList{} : flags_named_in(f.told.front());
+  AdviceList advice = f.told.empty() ? AdviceList{} : flags_named_in(f.told.front().text);
   if (advice.size() < 3) advice.push_back({say(texts.do_as_told), say(texts.why_do_as_told)});
   return advice;
 }
 
 std::optional<Finding> changed_bits(const Facts& f) {
-  const std::string* told = first_with(
-      f.told, {"test this host's memory", "test the memory and the processor",
-               "memory or processor of one of these hosts", "the disk or the memory of this host is faulty"});
+  const Told* told = first_with(f.told, {base::Cause::changed_bits});
   if (told == nullptr) return std::nullopt;
   return Finding{"changed_bits",
                  {quoted(*told)},

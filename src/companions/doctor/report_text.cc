@@ -75,7 +75,7 @@ int exit_code_of(const std::vector<Finding>& findings) {
   const auto fails = [](const Finding& one) { return one.status == Status::fail; };
   if (std::any_of(findings.begin(), findings.end(),
                   [&](const Finding& one) { return fails(one) && one.check == "answer"; }))
-    return 75;
+    return base::exit_peer_lost;
   return std::any_of(findings.begin(), findings.end(), fails) ? 2 : 0;
 }
 

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <utility>
 
+#include "base/cause.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/system_cause.h"
@@ -37,7 +38,8 @@ struct NewFile::Output {
   Output& operator=(const Output&) = delete;
 
   [[noreturn]] void fail(const char* action, int cause) const {
-    throw DataError(fmt::format("cannot {} '{}': {}", action, temporary, base::system_cause(cause).english));
+    throw DataError(fmt::format("cannot {} '{}': {}", action, temporary, base::system_cause(cause).english),
+                    base::cause_of_errno(cause));
   }
 
   void write_out(const char* data, std::size_t size) {
@@ -100,7 +102,7 @@ WrittenFile NewFile::finish() {
   if (output_->read_back() != written.hash) {
     throw DataError(
         fmt::format("'{}' reads back otherwise than it was written: the disk or the memory of this host is faulty",
-                    output_->temporary));
+                    output_->temporary), base::Cause::changed_bits);
   }
   if (::close(std::exchange(output_->descriptor, -1)) != 0) output_->fail("close", errno);
   base::rename_path(output_->temporary, path_);

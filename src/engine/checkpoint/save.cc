@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/cause.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
@@ -157,7 +158,7 @@ static void check_second_copies(const Copies& copies, const WrittenParts& writte
       throw DataError(fmt::format(
           "{} as rank {} on {} wrote it differs from what rank {} on {} wrote: the two do not hold the same "
           "parameters or optimizer state, so the memory or processor of one of these hosts is faulty",
-          first.file, of, first.host, rank, second.host));
+          first.file, of, first.host, rank, second.host), base::Cause::changed_bits);
     }
   }
 }

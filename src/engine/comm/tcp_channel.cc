@@ -149,8 +149,15 @@ class TcpChannel : public Channel {
 
 // Why a pair was not connected.
 struct Unconnected : std::runtime_error {
-  using std::runtime_error::runtime_error;
+  Unconnected(const std::string& text, base::Cause of) : std::runtime_error(text), cause(of) {}
+  base::Cause cause;
 };
+
+// Of a connection to a rank of another host.
+base::Cause cause_of_connection(const std::string& address, base::Cause why) {
+  if (rendezvous::is_loopback(address)) return base::Cause::wrong_address;
+  return why == base::Cause::firewall ? why : base::Cause::group_not_connected;
+}
 
 // The first address of an interface, of version 4 before 6. "": it has none, or is not there.
 std::string address_of_interface(const std::string& interface) {
@@ -218,7 +225,8 @@ std::string TcpTransport::address() const {
 
 void TcpTransport::Impl::check_failure() {
   rendezvous::FailureReport report;
-  if (rendezvous::read_failure_report(*store, identity, &report)) throw base::PeerError(report.text);
+  if (rendezvous::read_failure_report(*store, identity, &report)) 
+    throw base::PeerError(report.text(), report.incident.cause);
 }
 
 static constexpr double between_looks_seconds = 0.3;  // at whether a failure was reported
@@ -243,7 +251,9 @@ int TcpTransport::Impl::connect_to(const TcpCall& call, double until) {
     }
     check_failure();
     if (greeted == Greeted::foreign || base::monotonic_seconds() + between_looks_seconds >= until)
-      throw Unconnected(fmt::format("rank {} at {}: {}", call.to, rendezvous::endpoint_text(address, static_cast<int>(port)), cause));
+      throw Unconnected(
+          fmt::format("rank {} at {}: {}", call.to, rendezvous::endpoint_text(address, static_cast<int>(port)), cause),
+          cause_of_connection(address, socket.cause()));
     std::this_thread::sleep_for(std::chrono::duration<double>(between_looks_seconds));
   }
 }
@@ -254,7 +264,8 @@ int TcpTransport::Impl::await(const TcpCall& call, double until) {
     if (socket >= 0) return socket;
     check_failure();
     if (base::monotonic_seconds() >= until)
-      throw Unconnected(fmt::format("rank {} did not connect within {:g} s", call.from, settings.connect_seconds));
+      throw Unconnected(fmt::format("rank {} did not connect within {:g} s", call.from, settings.connect_seconds),
+                        base::Cause::group_not_connected);
   }
 }
 
@@ -286,7 +297,8 @@ std::unique_ptr<Channel> TcpTransport::group(const std::string& name, const std:
   } catch (const Unconnected& error) {
     throw base::PeerError(fmt::format("rank {} could not connect group '{}' of {} ranks from {}: {}; if hosts have several networks, "
                                       "set comm.interface",
-                                      me, name, world_ranks.size(), impl_->here, error.what()));
+                                      me, name, world_ranks.size(), impl_->here, error.what()),
+                          error.cause);
   }
   return std::make_unique<TcpChannel>(std::move(group));
 }

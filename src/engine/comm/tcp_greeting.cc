@@ -11,6 +11,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/cause.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "host/socket_at.h"
@@ -153,7 +154,8 @@ TcpListener::TcpListener(const std::string& address, std::string key) : key_(std
   if (!listener)
     throw base::ConfigError(
         fmt::format("cannot listen on {}: {}; set comm.interface to the interface that reaches the other hosts", address,
-                    std::strerror(errno)));
+                    std::strerror(errno)),
+        base::Cause::wrong_address);
   listener_ = listener.release();
   port_ = host::port_of(listener_);
 }

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/cause.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
@@ -151,7 +152,8 @@ OpenedSource open_tokenized(const Source& source, const Opening& opening) {
   });
   WithTargets taught = with_targets(fit, opening.seq_len);
   if (taught.sequences->count() == 0)
-    throw base::DataError(base::say(data_texts.no_targets, source.name, fit->count(), opening.seq_len));
+    throw base::DataError(base::say(data_texts.no_targets, source.name, fit->count(), opening.seq_len),
+        base::Cause::no_training_tokens);
   std::vector<base::Text> parts;
   if (const std::int64_t longer = lines->count() - fit->count(); longer > 0)
     parts.push_back(base::say(conversation_texts.longer, longer, opening.seq_len));
@@ -192,7 +194,8 @@ OpenedSource open_conversations(const Source& source, const RecordShape& shape, 
   });
   WithTargets taught = with_targets(fit, opening.seq_len);
   const std::int64_t kept = taught.sequences->count(), longer = counts.sequences - fit->count();
-  if (kept == 0) throw base::DataError(base::say(data_texts.all_late, source.path, opening.seq_len));
+  if (kept == 0) throw base::DataError(base::say(data_texts.all_late, source.path, opening.seq_len),
+      base::Cause::no_training_tokens);
   const base::Text what = base::say(data_texts.from_records, word_of(shape.format),
                                     counted(counts.records, data_texts.one_record, data_texts.records));
   OpenedSource opened = open_sequences(

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/cause.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
@@ -46,7 +47,8 @@ static bool has_target(const Sequences& sequences, std::int64_t sequence, std::i
 void check_targets(const Sequences& sequences, std::int64_t seq_len, const std::string& name) {
   for (std::int64_t i = 0; i < sequences.count(); ++i)
     if (has_target(sequences, i, seq_len)) return;
-  throw base::DataError(base::say(data_texts.no_targets, name, sequences.count(), seq_len));
+  throw base::DataError(base::say(data_texts.no_targets, name, sequences.count(), seq_len),
+      base::Cause::no_training_tokens);
 }
 
 std::string ChosenSequences::fingerprint() const {

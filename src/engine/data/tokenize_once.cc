@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/cause.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
@@ -97,7 +98,8 @@ void tokenize(const Corpus& corpus, const Encoding& encoding, const std::string&
       [&](Chunk& chunk) { return encode_records(chunk, encoding, parts); }, write);
   if (writer.counts().sequences == 0) {
     const std::string& path_of_first = corpus.files.front().path;
-    const base::DataError error(base::say(data_texts.no_answers, sink.counts().records, path_of_first));
+    const base::DataError error(base::say(data_texts.no_answers, sink.counts().records, path_of_first),
+                                base::Cause::no_training_tokens);
     const std::vector<base::Text> found = sink.findings().report(path_of_first, encoding.control_tokens);
     throw found.empty() ? error : base::with_context(error, found.front());
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "base/cause.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "executor/gradient_norm.h"
@@ -98,9 +99,9 @@ void Executor::execute(const Instruction& instruction) {
     (this->*handlers().at(instruction.kind))(instruction);
     if (&instruction == &instructions_.back()) finish();
   } catch (const tensor::OutOfMemory& error) {
-    throw base::ConfigError(fmt::format("out of memory: {}{}", error.what(), less));
+    throw base::ConfigError(fmt::format("out of memory: {}{}", error.what(), less), base::Cause::out_of_memory);
   } catch (const std::bad_alloc&) {
-    throw base::ConfigError(std::string("out of memory") + less);
+    throw base::ConfigError(std::string("out of memory") + less, base::Cause::out_of_memory);
   }
   observer_.ended(instruction, begin, base::monotonic_seconds());
 }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/cause.h"
 #include "base/error.h"
 #include "base/host_name.h"
 #include "base/text.h"
@@ -82,7 +83,7 @@ void Integrity::begin_step(std::int64_t step) {
 }
 
 void Integrity::fail(const std::string& what) const {
-  throw base::PeerError(fmt::format("{}, found in step {}{}", what, step_, remedy));
+  throw base::PeerError(fmt::format("{}, found in step {}{}", what, step_, remedy), base::Cause::changed_bits);
 }
 
 // An odd factor for each microbatch, so that two that change places are noticed and no bit is lost.

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <set>
 
+#include "base/cause.h"
 #include "base/error.h"
 #include "base/host_name.h"
 #include "base/text.h"
@@ -154,7 +155,8 @@ void RecomputeAudit::compare(int first_checksum, const StepFacts& facts, bool fi
   const std::vector<Difference> found = differences(audits, comm::all_gather_text(world_, lines_of(now_)));
   if (found.empty()) throw base::BugError(fmt::format("the audit of step {} differs, and nothing in it does", step_));
   throw base::PeerError(
-      fmt::format("{}, found in step {} by computing it twice{}", sentence(found, hosts), step_, advice));
+      fmt::format("{}, found in step {} by computing it twice{}", sentence(found, hosts), step_, advice),
+          base::Cause::changed_bits);
 }
 
 std::string RecomputeAudit::lines_of(const Trace& trace) const {

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/cause.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/exact_math.h"
@@ -132,7 +133,9 @@ Evaluation Evaluator::run(std::int64_t step, const AfterRound& after_round) {
   pass_ = Pass::whole;
   const std::vector<double> losses =
       run_rounds((samples_.samples() - 1) / micro_ + 1, step, &result.tokens, after_round);
-  if (result.tokens == 0) throw base::DataError("the data to evaluate on have no position with a target");
+  if (result.tokens == 0)
+    throw base::DataError("the data to evaluate on have no position with a target",
+                          base::Cause::no_training_tokens);
   result.loss = std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(result.tokens);
   if (!sources_.empty()) {
     pass_ = Pass::pieces;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/cause.h"
 #include "base/error.h"
 
 namespace troika::optimizer {
@@ -23,7 +24,7 @@ void LossScale::update(Step step) {
       throw base::ConfigError(fmt::format(
           "fp16 overflows even with the smallest loss scale ({:g}): the loss diverges or the model's numbers "
           "do not fit fp16; use --bf16 or fp32, a lower --lr, or a longer --warmup-steps",
-          scale_));
+          scale_), base::Cause::fp16_overflow);
     }
     scale_ = std::max(settings_.loss_scale_min, scale_ * settings_.loss_scale_backoff);
   }

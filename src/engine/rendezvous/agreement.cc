@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "base/cause.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "rendezvous/join.h"
@@ -95,6 +96,17 @@ std::string difference(const Facts& first, const Facts& mine, int rank) {
   return differences_of(without_settings(first), without_settings(mine), rank);
 }
 
+// By what differs first: a program, the data, or how the ranks were started.
+static base::Cause cause_of_difference(const Facts& first, const Facts& mine) {
+  for (const auto& [name, value] : mine.values) {
+    const std::string* const other = find(first.values, name);
+    if (other != nullptr && *other == value) continue;
+    if (name == "build") return base::Cause::builds_differ;
+    if (name == "data") return base::Cause::data_differ;
+  }
+  return base::Cause::flags_differ;
+}
+
 void agree(StoreClient& client, const Identity& identity, const std::string& round, const Facts& mine, double seconds) {
   const std::string base = "agree/" + round + "/";
   const auto answer_of = [&](int rank) { return fmt::format("{}rank/{:06}", base, rank); };
@@ -109,11 +121,15 @@ void agree(StoreClient& client, const Identity& identity, const std::string& rou
   } else {
     const Facts first = unpack(await_key(client, identity, base + "facts", seconds));
     const std::string found = difference(first, mine, identity.world_rank);
-    client.set(key_of(identity, answer_of(identity.world_rank)), found.empty() ? "equal" : found);
+    client.set(key_of(identity, answer_of(identity.world_rank)),
+               found.empty() ? "equal" : fmt::format("{}\n{}", base::word_of(cause_of_difference(first, mine)), found));
   }
   const std::string result = await_key(client, identity, base + "result", seconds);
   if (result != "equal") {
-    throw base::ConfigError(fmt::format("the ranks were started differently: {}; start all of them alike", result));
+    const std::size_t end = result.find('\n');
+    throw base::ConfigError(
+        fmt::format("the ranks were started differently: {}; start all of them alike", result.substr(end + 1)),
+        base::cause_of_word(result.substr(0, end)));
   }
 }
 

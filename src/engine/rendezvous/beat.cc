@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/digits.h"
 #include "base/text.h"
 
 namespace troika::rendezvous {
@@ -21,7 +20,7 @@ std::string to_text(const Heartbeat& heartbeat) {
   const Pace& pace = heartbeat.pace;
   const Save& save = heartbeat.save;
   return fmt::format("{}\n{:g}\n{}\n{}\n{}\n{:.3f}\n{:.6g}\n{}\n{:g}\n{:.6g}\n{:.6g}\n{}\n{}\n{}\n{:.3f}\n{:.6g}\n{}",
-                     heartbeat.count, heartbeat.limit_seconds, heartbeat.connection, place.step, place.instruction,
+                     heartbeat.count, heartbeat.limit_seconds, heartbeat.connection, place.step, word_of(place.at),
                      place.seconds, place.usual_seconds, place.waits_for, heartbeat.stand_limit_seconds, pace.seconds,
                      pace.work, pace.like, save.step, one_line(save.folder), save.seconds, save.usual_seconds,
                      save.awaited ? 1 : 0);
@@ -40,12 +39,6 @@ void read_number(const std::string& text, int* value) {
   if (base::parse_int(text, &found)) *value = static_cast<int>(found);
 }
 
-// As people say durations: "21 ms", "0.21 s", "12 s", "640 s".
-std::string spoken(double seconds) {
-  if (seconds < 0.1) return fmt::format("{} ms", base::format_digits(seconds * 1000, 2));
-  return fmt::format("{} s", base::format_digits(seconds, 2));
-}
-
 }  // namespace
 
 Heartbeat parse_heartbeat(const std::string& text) {
@@ -56,7 +49,7 @@ Heartbeat parse_heartbeat(const std::string& text) {
   read_seconds(lines[1], &heartbeat.limit_seconds);
   base::parse_int(lines[2], &heartbeat.connection);
   base::parse_int(lines[3], &heartbeat.place.step);
-  heartbeat.place.instruction = lines[4];
+  heartbeat.place.at = records::doing_of(lines[4]);
   read_seconds(lines[5], &heartbeat.place.seconds);
   read_seconds(lines[6], &heartbeat.place.usual_seconds);
   read_number(lines[7], &heartbeat.place.waits_for);
@@ -70,19 +63,6 @@ Heartbeat parse_heartbeat(const std::string& text) {
   read_seconds(lines[15], &heartbeat.save.usual_seconds);
   heartbeat.save.awaited = lines[16] == "1";
   return heartbeat;
-}
-
-std::string place_text(const Place& place) {
-  if (place.step < 0) return "before its first word";
-  return place.step == 0 ? place.instruction : fmt::format("step {}, {}", place.step, place.instruction);
-}
-
-std::string usual_text(const Place& place) {
-  return place.usual_seconds > 0 ? fmt::format(" (usually {})", spoken(place.usual_seconds)) : "";
-}
-
-std::string standing_text(const Place& place) {
-  return fmt::format("{} for {}{}", place_text(place), spoken(place.seconds), usual_text(place));
 }
 
 }  // namespace troika::rendezvous

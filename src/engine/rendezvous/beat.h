@@ -4,20 +4,13 @@
 #include <cstdint>
 #include <string>
 
+#include "records/place.h"
+
 namespace troika::rendezvous {
 
-// Whom a rank waits for, where it is no other rank by number.
-inline constexpr int waits_for_nobody = -2;  // it works
-inline constexpr int waits_for_others = -1;  // for one or several; it does not know which
-
-// Where a rank is. Seconds are by its own clock.
-struct Place {
-  std::int64_t step = -1;            // -1: it has not begun one; 0: before the first
-  std::string instruction;           // "fwd 3.2", "saving a checkpoint"
-  double seconds = 0;                // it has been working at this, or waiting in it, without a pause
-  double usual_seconds = 0;          // the median of the last times; 0: not known
-  int waits_for = waits_for_nobody;  // or a world rank
-};
+using records::Place;
+using records::waits_for_nobody;
+using records::waits_for_others;
 
 // How fast a rank computes: the median over its last half minute of training, or longer where steps are long.
 struct Pace {
@@ -47,12 +40,5 @@ struct Heartbeat {
 
 std::string to_text(const Heartbeat& heartbeat);
 Heartbeat parse_heartbeat(const std::string& text);  // malformed: the defaults' limits, and no place
-
-// "step 41, fwd 3.2"; "preparing the data" before the first step.
-std::string place_text(const Place& place);
-// "step 41, fwd 3.2 for 12 s (usually 0.2 s)".
-std::string standing_text(const Place& place);
-// " (usually 0.2 s)"; "" where that is not known.
-std::string usual_text(const Place& place);
 
 }  // namespace troika::rendezvous

@@ -20,16 +20,16 @@ bool is_among(const unsigned char (&codes)[count], unsigned char code) {
   return std::memchr(codes, code, count) != nullptr;
 }
 
-std::string word_of(const sock_extended_err& error) {
+base::Cause cause_of(const sock_extended_err& error) {
   if (error.ee_origin == SO_EE_ORIGIN_ICMP && error.ee_type == ICMP_DEST_UNREACH) {
-    if (is_among(prohibited_v4, error.ee_code)) return forbidden_by_firewall;
-    if (error.ee_code == ICMP_HOST_UNREACH) return nothing_at_address;
+    if (is_among(prohibited_v4, error.ee_code)) return base::Cause::firewall;
+    if (error.ee_code == ICMP_HOST_UNREACH) return base::Cause::nothing_at_address;
   }
   if (error.ee_origin == SO_EE_ORIGIN_ICMP6 && error.ee_type == unreachable_v6) {
-    if (is_among(prohibited_v6, error.ee_code)) return forbidden_by_firewall;
-    if (error.ee_code == no_neighbour_v6) return nothing_at_address;
+    if (is_among(prohibited_v6, error.ee_code)) return base::Cause::firewall;
+    if (error.ee_code == no_neighbour_v6) return base::Cause::nothing_at_address;
   }
-  return "";
+  return base::Cause::not_told;
 }
 
 void set_keeping(int socket, int family, int on) {
@@ -41,15 +41,27 @@ void set_keeping(int socket, int family, int on) {
 
 }  // namespace
 
-void ConnectCause::hear(const std::string& cause) {
-  const bool is_time_out = cause.find(std::strerror(ETIMEDOUT)) != std::string::npos;
-  if (!is_time_out || text_.empty()) text_ = cause;
+void ConnectCause::hear(const std::string& text, base::Cause cause) {
+  if (cause == base::Cause::no_answer && !text_.empty()) return;
+  text_ = text;
+  cause_ = cause;
+}
+
+std::string icmp_words(base::Cause cause) {
+  if (cause == base::Cause::firewall) return ": a firewall forbids it";
+  return cause == base::Cause::nothing_at_address ? ": nothing answers at that address" : "";
+}
+
+base::Cause cause_of_connecting(int code) {
+  if (code == ETIMEDOUT) return base::Cause::no_answer;
+  if (code == EPERM) return base::Cause::firewall;
+  return code == ECONNREFUSED ? base::Cause::rank_missing : base::cause_of_errno(code);
 }
 
 void keep_icmp(int socket, int family) { set_keeping(socket, family, 1); }
 void drop_icmp(int socket, int family) { set_keeping(socket, family, 0); }
 
-std::string icmp_word(int socket) {
+base::Cause icmp_cause(int socket) {
   alignas(cmsghdr) char control[512];
   char data[256];
   iovec part{data, sizeof data};
@@ -58,16 +70,16 @@ std::string icmp_word(int socket) {
   message.msg_iovlen = 1;
   message.msg_control = control;
   message.msg_controllen = sizeof control;
-  if (::recvmsg(socket, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return "";
+  if (::recvmsg(socket, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return base::Cause::not_told;
   for (cmsghdr* at = CMSG_FIRSTHDR(&message); at != nullptr; at = CMSG_NXTHDR(&message, at)) {
     const bool is_error = (at->cmsg_level == SOL_IP && at->cmsg_type == IP_RECVERR) ||
                           (at->cmsg_level == SOL_IPV6 && at->cmsg_type == IPV6_RECVERR);
     if (!is_error) continue;
     sock_extended_err error{};
     std::memcpy(&error, CMSG_DATA(at), sizeof error);
-    return word_of(error);
+    return cause_of(error);
   }
-  return "";
+  return base::Cause::not_told;
 }
 
 }  // namespace troika::rendezvous

@@ -4,24 +4,28 @@
 
 #include <string>
 
+#include "base/cause.h"
+
 namespace troika::rendezvous {
 
 class ConnectCause {
  public:
   // Of a try that had its time. The last that is more than a time-out stays.
-  void hear(const std::string& cause);
+  void hear(const std::string& text, base::Cause cause);
   const std::string& text() const { return text_; }  // "": none was heard
+  base::Cause cause() const { return cause_; }
 
  private:
   std::string text_;
+  base::Cause cause_{};
 };
 
+// What a connection that failed was told by ICMP (of version 4 or 6): firewall, nothing_at_address, or not_told.
+base::Cause icmp_cause(int socket);
 // Behind the system's word for an error, where an ICMP message has said more: "No route to host: a firewall forbids it".
-inline constexpr const char* forbidden_by_firewall = ": a firewall forbids it";
-inline constexpr const char* nothing_at_address = ": nothing answers at that address";
-
-// What a connection that failed was told by ICMP (of version 4 or 6): one of these, or "".
-std::string icmp_word(int socket);
+std::string icmp_words(base::Cause cause);
+// Why a connection failed with this errno, where ICMP has told nothing.
+base::Cause cause_of_connecting(int code);
 // Before and after connecting: whether the system keeps what ICMP tells. Of a connection that is made, what passes would end it.
 void keep_icmp(int socket, int family);
 void drop_icmp(int socket, int family);

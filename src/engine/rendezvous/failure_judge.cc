@@ -1,12 +1,9 @@
 #include "rendezvous/failure_judge.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 namespace troika::rendezvous {
 
-static constexpr int peer_failure = 75;              // may be the consequence of another failure
 static constexpr double consequence_seconds = 1;     // how long such a one waits for its cause
 static constexpr double ranks_follow_seconds = 0.3;  // a launcher's ranks, which may just have ended well
 static constexpr double return_seconds = 2;          // by then a rank that lives has opened another connection
@@ -41,9 +38,9 @@ void FailureJudge::failed(int rank, const FailureReport& report) {
   if (known == failures_.end()) failures_.emplace_back(rank, report);
 }
 
-std::string FailureJudge::name(int rank) const {
+records::Party FailureJudge::party(int rank) const {
   const Rank& state = ranks_.at(rank);
-  return state.joined ? describe(rank, state.peer) : fmt::format("rank {}", rank);
+  return party_of(rank, state.joined ? state.peer : Peer{});
 }
 
 std::optional<FailureReport> FailureJudge::judge(double now) {
@@ -62,8 +59,19 @@ std::optional<FailureReport> FailureJudge::judge(double now) {
   return report;
 }
 
-static std::string without_a_word(const std::string& name) {
-  return name + " ended without an error message or its host is gone: its connections broke; see its output";
+static FailureReport of_peer(records::IncidentKind kind, const records::Party& who) {
+  records::Incident incident;
+  incident.kind = kind;
+  incident.who = who;
+  return {base::exit_peer_lost, incident};
+}
+
+static FailureReport without_a_word(const records::Party& who) {
+  return of_peer(records::IncidentKind::rank_left, who);
+}
+
+static FailureReport in_its_words(const records::Party& who, const FailureReport& said) {
+  return {said.exit_code, records::failed(who, said.text(), said.incident.cause)};
 }
 
 std::optional<FailureReport> FailureJudge::judge_launchers(double now) const {
@@ -76,9 +84,7 @@ std::optional<FailureReport> FailureJudge::judge_launchers(double now) const {
       at_work = at_work || !state.ended;
     }
     if (came && !at_work) continue;
-    return FailureReport{peer_failure, fmt::format("the launcher of host {} ({}) was killed or its host has ended, and "
-                                                   "its ranks with it",
-                                                   node, launcher.name)};
+    return of_peer(records::IncidentKind::launcher_left, launcher.who);
   }
   return std::nullopt;
 }
@@ -86,7 +92,7 @@ std::optional<FailureReport> FailureJudge::judge_launchers(double now) const {
 std::optional<FailureReport> FailureJudge::judge_leavers(double now) const {
   for (const auto& [rank, state] : ranks_) {
     if (state.ended || !state.left() || now - state.left_since < return_seconds) continue;
-    return FailureReport{peer_failure, without_a_word(name(rank))};
+    return without_a_word(party(rank));
   }
   return std::nullopt;
 }
@@ -94,9 +100,9 @@ std::optional<FailureReport> FailureJudge::judge_leavers(double now) const {
 std::optional<FailureReport> FailureJudge::judge_failures(double now) {
   if (failures_.empty()) return std::nullopt;
   const auto cause = std::find_if(failures_.begin(), failures_.end(),
-                                  [](const auto& failure) { return failure.second.exit_code != peer_failure; });
+                                  [](const auto& failure) { return failure.second.exit_code != base::exit_peer_lost; });
   if (cause == failures_.end()) return judge_consequence(failures_.front().first, failures_.front().second, now);
-  return FailureReport{cause->second.exit_code, in_its_words(name(cause->first), cause->second.text)};
+  return in_its_words(party(cause->first), cause->second);
 }
 
 // All failures are broken connections. A rank that says nothing any more is why; else the first that failed is named.
@@ -110,26 +116,21 @@ std::optional<FailureReport> FailureJudge::judge_consequence(int rank, const Fai
   const auto unheard = std::find_if(ranks_.begin(), ranks_.end(), [&](const auto& entry) {
     return entry.second.is_expected() && entry.second.since < *first_consequence_;
   });
-  if (unheard == ranks_.end()) return FailureReport{failure.exit_code, in_its_words(name(rank), failure.text)};
+  if (unheard == ranks_.end()) return in_its_words(party(rank), failure);
   if (passed < last_beat_seconds) return std::nullopt;
-  return FailureReport{peer_failure, without_a_word(name(unheard->first))};
+  return without_a_word(party(unheard->first));
 }
 
 std::optional<FailureReport> FailureJudge::judge_silence(double now) const {
   for (const auto& [rank, state] : ranks_) {
     const Heartbeat& last = state.heartbeat;
     if (!state.is_expected() || now - state.since <= last.limit_seconds) continue;
-    const std::string place = last.place.step >= 0
-                                  ? fmt::format("its last heartbeat came from step {}, {}{}", last.place.step,
-                                                last.place.instruction, usual_text(last.place))
-                              : state.beats ? "it had not begun a step"
-                                            : "it joined and sent no heartbeat";
-    const std::string why = state.stopped == StoppedRank::State::stopped
-                                ? "a signal has stopped the process"
-                                : "see whether the process is stopped, its host overloaded or off the network";
-    return FailureReport{peer_failure,
-                         fmt::format("{} has been silent for {:g} s; {}: {} (comm.heartbeat_seconds sets the limit)",
-                                     name(rank), last.limit_seconds, place, why)};
+    FailureReport report = of_peer(records::IncidentKind::rank_silent, party(rank));
+    report.incident.place = last.place;
+    report.incident.limit_seconds = last.limit_seconds;
+    report.incident.unheard = !state.beats;
+    report.incident.stopped = state.stopped == StoppedRank::State::stopped;
+    return report;
   }
   return std::nullopt;
 }

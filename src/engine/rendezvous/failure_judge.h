@@ -27,8 +27,10 @@ class FailureJudge {
   void heard(int rank, const Heartbeat& heartbeat, double now);
   // It ended this connection, or the system for it; a rank that lives opens another one and is heard again. In any order.
   void left(int rank, std::int64_t connection, double now);
-  // The launcher of a host was ended by the system, and its ranks end with it. `name`: its host and process.
-  void launcher_left(int node, const std::string& name, double now) { left_launchers_.insert({node, {name, now}}); }
+  // The launcher of a host was ended by the system, and its ranks end with it.
+  void launcher_left(const records::Party& launcher, double now) {
+    left_launchers_.insert({launcher.node, {launcher, now}});
+  }
   // As its launcher sees it.
   void stopped(int rank, StoppedRank::State state) { ranks_[rank].stopped = state; }
   void done(int rank) { ranks_[rank].ended = true; }
@@ -57,11 +59,11 @@ class FailureJudge {
   std::optional<FailureReport> judge_launchers(double now) const;
   std::optional<FailureReport> judge_leavers(double now) const;
   std::optional<FailureReport> judge_silence(double now) const;
-  std::string name(int rank) const;
+  records::Party party(int rank) const;
 
   const double period_seconds_;
   struct LeftLauncher {
-    std::string name;
+    records::Party who;
     double since = 0;
   };
 

@@ -24,8 +24,9 @@ class FailureJudgeTest : public ::testing::Test {
     for (const double until = now_ + seconds; now_ < until; now_ += period, ++ticks_) {
       for (std::size_t rank = 0; ticks_ % 5 == 0 && rank < stopped_.size(); ++rank)
         if (!stopped_[rank])
-          judge_.heard(static_cast<int>(rank), {++count_, limit_seconds_, connection_, {3, "fwd 0.1"}}, now_);
-      if (const auto report = judge_.judge(now_)) return report->text;
+          judge_.heard(static_cast<int>(rank),
+                       {++count_, limit_seconds_, connection_, {3, records::doing_of("fwd 0.1")}}, now_);
+      if (const auto report = judge_.judge(now_)) return report->text();
     }
     return "";
   }
@@ -73,11 +74,18 @@ TEST_F(FailureJudgeTest, ACauseWinsOverConsequences) {
   EXPECT_EQ(within(1), "rank 2 (host desk, pid 102) failed: shard 7 is truncated");
 }
 
-TEST(FailureReport, TellsARankThatSpokeFromOneThatWasFound) {
-  const std::string name = "rank 2 (host desk, pid 102)";
-  EXPECT_TRUE(is_in_its_words({3, in_its_words(name, "shard 7 is truncated")}, name));
-  EXPECT_FALSE(is_in_its_words({2, name + " ended with exit code 2"}, name));
-  EXPECT_FALSE(is_in_its_words({3, in_its_words("rank 20 (host desk, pid 120)", "x")}, name));
+TEST_F(FailureJudgeTest, ARankThatSpokeIsToldFromOneThatWasFound) {
+  start(3, 10);
+  EXPECT_EQ(within(3), "");
+  judge_.failed(2, {3, "shard 7 is truncated", base::Cause::unreadable_file});
+  const auto report = judge_.judge(now_);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->incident.kind, records::IncidentKind::rank_failed);
+  EXPECT_EQ(report->incident.cause, base::Cause::unreadable_file);
+  const FailureReport read = parse_failure_report(to_text(*report));
+  EXPECT_EQ(read.exit_code, 3);
+  EXPECT_EQ(read.incident.who, (records::Party{2, -1, "desk", 102}));
+  EXPECT_EQ(read.text(), report->text());
 }
 
 TEST_F(FailureJudgeTest, OfConsequencesAloneTheFirstIsNamed) {
@@ -145,20 +153,20 @@ TEST(FailureJudge, ALauncherThatWasKilledIsNamedBeforeItsRanks) {
   FailureJudge judge(period);
   judge.joined(0, Peer{"a", "10.0.0.1", 10, 0, 10}, 0);
   judge.joined(1, Peer{"b", "10.0.0.2", 11, 1, 10}, 0);
-  judge.launcher_left(1, "host b, pid 9", 1);
+  judge.launcher_left({-1, 1, "b", 9}, 1);
   judge.left(1, 1, 1);
   EXPECT_FALSE(judge.judge(1).has_value());
   EXPECT_FALSE(judge.judge(1.2).has_value());
   const auto report = judge.judge(1.4);
   ASSERT_TRUE(report.has_value());
-  EXPECT_THAT(report->text, HasSubstr("the launcher of host 1 (host b, pid 9) was killed"));
+  EXPECT_THAT(report->text(), HasSubstr("the launcher of host 1 (host b, pid 9) was killed"));
 }
 
 TEST(FailureJudge, ALauncherWhoseRanksHaveEndedWellIsNotMissed) {
   FailureJudge judge(period);
   judge.joined(0, Peer{"a", "10.0.0.1", 10, 0, 10}, 0);
   judge.joined(1, Peer{"b", "10.0.0.2", 11, 1, 10}, 0);
-  judge.launcher_left(1, "host b, pid 9", 1);
+  judge.launcher_left({-1, 1, "b", 9}, 1);
   judge.done(1);
   for (double now = 1; now < 3; now += period) EXPECT_FALSE(judge.judge(now).has_value());
 }

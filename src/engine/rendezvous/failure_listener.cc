@@ -25,15 +25,10 @@ struct FailureListener::Impl {
   double last_beat = 0;
   double last_contact = 0, connect_seconds = first_connect_seconds;
 
-  struct Told {
-    int rank = 0;
-    std::string name;
-    FailureReport report;
-  };
   mutable std::mutex mutex;  // guards what follows
   std::shared_ptr<StoreClient> client;
   bool leaves = false;
-  std::optional<Told> told;
+  std::optional<FailureReport> told;
   std::map<std::string, std::string> unwritten;  // by key
   std::optional<FailureReport> standing;
   bool store_is_lost = false;
@@ -44,7 +39,7 @@ struct FailureListener::Impl {
   std::shared_ptr<StoreClient> connected();
   FailureReport about_the_store(bool certain) const;
   bool beat_and_read(StoreClient& store, FailureReport* report);
-  bool ask(StoreClient& store, const std::optional<Told>& mine);
+  bool ask(StoreClient& store, const std::optional<FailureReport>& mine);
   void write_out(StoreClient& store);
   void conclude(const FailureReport& report);
 };
@@ -96,15 +91,18 @@ void FailureListener::Impl::write_out(StoreClient& store) {
 }
 
 // True when a report stands.
-bool FailureListener::Impl::ask(StoreClient& store, const std::optional<Told>& mine) {
+bool FailureListener::Impl::ask(StoreClient& store, const std::optional<FailureReport>& mine) {
   FailureReport report;
   if (!mine) {
     if (!beat_and_read(store, &report)) return false;
   } else {
-    report = mine->report;
-    std::string words;
-    if (store.try_get(key_of(identity, fmt::format("failed/{:06}", mine->rank)), &words))
-      report.text = in_its_words(mine->name, parse_failure_report(words).text);
+    report = *mine;
+    const records::Party who = report.incident.who;
+    std::string text;
+    if (store.try_get(key_of(identity, fmt::format("failed/{:06}", who.rank)), &text)) {
+      const FailureReport own = parse_failure_report(text);
+      report.incident = records::failed(who, own.text(), own.incident.cause);
+    }
     report = write_failure_report(store, identity, report);
   }
   conclude(report);
@@ -112,7 +110,7 @@ bool FailureListener::Impl::ask(StoreClient& store, const std::optional<Told>& m
 }
 
 bool FailureListener::Impl::tick() {
-  std::optional<Told> mine;
+  std::optional<FailureReport> mine;
   {
     const std::lock_guard<std::mutex> lock(mutex);
     mine = told;
@@ -139,18 +137,17 @@ bool FailureListener::Impl::tick() {
       const std::lock_guard<std::mutex> lock(mutex);
       store_is_lost = true;
     }
-    conclude(mine ? mine->report : about_the_store(certain));
+    conclude(mine ? *mine : about_the_store(certain));
     return false;
   }
 }
 
 FailureReport FailureListener::Impl::about_the_store(bool certain) const {
-  const std::string who =
-      "the launcher of host 0 at " + endpoint_text(identity.master_address, identity.store_port);
-  return {75, certain
-                  ? who + " has ended: this run ends with it"
-                  : fmt::format("{} has not answered for {:g} s: it is stopped, or its host is gone or off the network",
-                                who, patience_seconds)};
+  records::Incident incident;
+  incident.kind = certain ? records::IncidentKind::store_ended : records::IncidentKind::store_silent;
+  incident.address = endpoint_text(identity.master_address, identity.store_port);
+  incident.limit_seconds = patience_seconds;
+  return {base::exit_peer_lost, incident};
 }
 
 FailureListener::FailureListener(const Identity& identity, double patience_seconds) : impl_(std::make_unique<Impl>()) {
@@ -169,9 +166,9 @@ FailureListener::~FailureListener() {
   impl_->ticker->stop();
 }
 
-void FailureListener::tell(int rank, const std::string& name, const FailureReport& report) {
+void FailureListener::tell(const FailureReport& report) {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
-  if (!impl_->told) impl_->told = Impl::Told{rank, name, report};
+  if (!impl_->told) impl_->told = report;
 }
 
 void FailureListener::write(const std::string& name, const std::string& value) {

@@ -20,9 +20,9 @@ class FailureListener {
   FailureListener(const FailureListener&) = delete;
   FailureListener& operator=(const FailureListener&) = delete;
 
-  // A report of this host about its `rank`: what that rank said of itself in the store counts more than its text, which begins
-  // with `name`; a report that stands already counts more than both.
-  void tell(int rank, const std::string& name, const FailureReport& report);
+  // A report of this host about its rank `report.incident.who`: what that rank said of itself in the store counts more; a report
+  // that stands already counts more than both.
+  void tell(const FailureReport& report);
 
   // Writes to a key of the attempt when the store answers next. From any thread, without waiting.
   void write(const std::string& name, const std::string& value);

@@ -93,7 +93,7 @@ void FailureMonitor::Impl::look() {
     if (base::parse_int(text, &connection)) failures.left(rank, connection, now);
   });
   left_launchers.look(client, [&](int node, const std::string& text) {
-    failures.launcher_left(node, parse_launcher(text).name(), now);
+    failures.launcher_left(parse_launcher(text).party(node), now);
   });
   stopped.look(client, [&](int rank, const std::string& text) {
     const StoppedRank::State state = parse_stopped_rank(text).state;
@@ -120,10 +120,10 @@ std::optional<FailureReport> FailureMonitor::Impl::judge() {
   const double now = base::monotonic_seconds();
   std::optional<FailureReport> report = failures.judge(now);
   StallJudge::Findings found = stalls.judge(now);
-  for (const std::string& sentence : stragglers.judge(now)) found.sentences.push_back(sentence);
-  for (const std::string& sentence : saves.judge()) found.sentences.push_back(sentence);
-  for (const std::string& sentence : found.sentences) notices.add(sentence);
-  if (!found.sentences.empty()) client.set(key_of(identity, notices_key), notices.text());
+  for (const records::Incident& notice : stragglers.judge(now)) found.notices.push_back(notice);
+  for (const records::Incident& notice : saves.judge()) found.notices.push_back(notice);
+  for (const records::Incident& notice : found.notices) notices.add(notice);
+  if (!found.notices.empty()) client.set(key_of(identity, notices_key), notices.text());
   return report ? report : found.report;
 }
 

@@ -3,20 +3,27 @@
 #pragma once
 
 #include <string>
+#include <utility>
 
+#include "base/error.h"
+#include "records/incident.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/store.h"
 
 namespace troika::rendezvous {
 
 struct FailureReport {
-  int exit_code = 75;  // of the first cause
-  std::string text;    // one sentence that names the failed rank
-};
+  FailureReport() = default;
+  FailureReport(int code, records::Incident what) : exit_code(code), incident(std::move(what)) {}
+  // In words alone: an error of a launcher, or of a rank that says what failed.
+  FailureReport(int code, std::string words, base::Cause cause = base::Cause{})
+      : exit_code(code), incident(records::told(std::move(words), cause)) {}
 
-// What is reported of a rank that said itself what failed; `name` is how it is called.
-std::string in_its_words(const std::string& name, const std::string& words);
-bool is_in_its_words(const FailureReport& report, const std::string& name);
+  int exit_code = base::exit_peer_lost;  // of the first cause
+  records::Incident incident{};
+
+  std::string text() const { return records::english(incident); }
+};
 
 inline constexpr const char* failure_report_key = "failure_report";
 
@@ -24,7 +31,7 @@ inline constexpr const char* failure_report_key = "failure_report";
 FailureReport write_failure_report(StoreClient& client, const Identity& identity, const FailureReport& report);
 bool read_failure_report(StoreClient& client, const Identity& identity, FailureReport* report);  // false: there is none
 
-// The form in the store: the code, a newline, the text. Also used for failed/<rank>.
+// The form in the store: the code, a newline, the incident. Also used for failed/<rank>.
 std::string to_text(const FailureReport& report);
 FailureReport parse_failure_report(const std::string& text);
 

@@ -140,10 +140,11 @@ class Schedule {
     if (!stuck) {  // works, or waits for somebody for a short while
       const int other = static_cast<int>(pick(ranks_.size()));
       const bool waits = pick(2) == 0 && other != static_cast<int>(rank);
-      return {3, "fwd 0.1", between(0, 3), usual, waits ? other : waits_for_nobody};
+      return {3, records::doing_of("fwd 0.1"), between(0, 3), usual, waits ? other : waits_for_nobody};
     }
     const bool waits = rank != culprit_ || fault_ == Fault::cut_between;
-    return {3, "fwd 0.1", now_ - fault_at_, usual, waits ? static_cast<int>(ranks_[rank].waits_for) : waits_for_nobody};
+    return {3, records::doing_of("fwd 0.1"), now_ - fault_at_, usual,
+            waits ? static_cast<int>(ranks_[rank].waits_for) : waits_for_nobody};
   }
 
   // As HeartbeatClient does: a message, its answer, and a pause.
@@ -260,7 +261,7 @@ class Schedule {
     });
     const auto failed = judge_.judge(now_);
     const StallJudge::Findings found = stalls_.judge(now_);
-    for (const std::string& sentence : found.sentences) check_sentence(sentence);
+    for (const records::Incident& notice : found.notices) check(notice);
     if (const auto report = failed ? failed : found.report) {
       write("report", to_text(*report));
       return check_report(*report);
@@ -277,19 +278,18 @@ class Schedule {
   }
 
   // Who is said to be behind is; who is said to be silent has been.
-  void check_sentence(const std::string& sentence) {
-    const std::size_t rank = std::stoul(sentence.substr(5));
-    const auto says = [&](const char* words) { return sentence.find(words) != std::string::npos; };
+  void check(const records::Incident& notice) {
+    const auto rank = static_cast<std::size_t>(notice.who.rank);
     const bool of_culprit = rank == culprit_ || (fault_ == Fault::cut_between && rank == ranks_[culprit_].waits_for);
-    if (says(") is behind: ")) {
-      if (fault_ < Fault::stands || !of_culprit || now_ < fault_at_ + 5) return fail("not behind: " + sentence);
+    if (notice.kind == records::IncidentKind::rank_behind) {
+      if (fault_ < Fault::stands || !of_culprit || now_ < fault_at_ + 5) return fail("not behind: " + english(notice));
       if (!behind_at_) behind_at_ = now_;
-    } else if (says(" has not been heard")) {
+    } else if (notice.kind == records::IncidentKind::rank_unheard) {
       const Rank& r = ranks_[rank];
       const bool was_silent = r.gone || r.deaf_until > now_ - 2 || now_ < r.linked_after || asleep_until_ > now_ - 2;
-      if (!was_silent) return fail("not silent: " + sentence);
-    } else if (!says(" continues after")) {
-      return fail("unknown: " + sentence);
+      if (!was_silent) return fail("not silent: " + english(notice));
+    } else if (notice.kind != records::IncidentKind::rank_continues) {
+      return fail("unknown: " + english(notice));
     } else {
       continued_ = continued_ || of_culprit;
     }
@@ -305,13 +305,13 @@ class Schedule {
   }
 
   void check_report(const FailureReport& report) {
-    if (fault_ == Fault::stands_a_while) return fail("a report of a rank that continued: " + report.text);
-    if (fault_ == Fault::none || now_ < fault_at_) return fail("a report though nothing is wrong: " + report.text);
+    if (fault_ == Fault::stands_a_while) return fail("a report of a rank that continued: " + report.text());
+    if (fault_ == Fault::none || now_ < fault_at_) return fail("a report though nothing is wrong: " + report.text());
     const auto names = [&](std::size_t rank) {
-      return report.text.rfind(fmt::format("rank {} (host desk", rank), 0) == 0;
+      return report.text().rfind(fmt::format("rank {} (host desk", rank), 0) == 0;
     };
     const bool other_end = fault_ == Fault::cut_between && names(ranks_[culprit_].waits_for);
-    if (!names(culprit_) && !other_end) return fail("not the culprit: " + report.text);
+    if (!names(culprit_) && !other_end) return fail("not the culprit: " + report.text());
     if (report.exit_code != (fault_ == Fault::error ? 3 : 75)) return fail("another exit code");
     if (now_ - fault_at_ > bound()) return fail(fmt::format("late by {:.2f} s", now_ - fault_at_ - bound()));
     reported_at_ = now_;

@@ -9,7 +9,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "rendezvous/address.h"
-#include "rendezvous/failure_report.h"
 #include "rendezvous/notices.h"
 #include "rendezvous/stopped_rank.h"
 #include "rendezvous/ticker.h"
@@ -33,7 +32,7 @@ struct HeartbeatClient::Impl {
   void connect(double seconds);
   bool send_heartbeat();
   void notice(const std::string& text);
-  void conclude(const std::string& text);
+  void conclude(const records::Incident& failure);
   void say_last(const std::string& name, const std::string& value);
 };
 
@@ -62,22 +61,26 @@ bool HeartbeatClient::Impl::send_heartbeat() {
       client->set_and_read(key_of(identity, fmt::format("beat/{:06}", identity.world_rank)), to_text(heartbeat),
                            {key_of(identity, failure_report_key), key_of(identity, notices_key)}, &text);
   last_contact = base::monotonic_seconds();
-  if (found == 0) conclude(parse_failure_report(text).text);
+  if (found == 0) conclude(parse_failure_report(text).incident);
   if (found == 1) notice(text);
   return found != 0;
 }
 
 void HeartbeatClient::Impl::notice(const std::string& text) {
-  for (const std::string& sentence : new_notices(text, &last_notice))
-    if (heartbeats.on_notice) heartbeats.on_notice(sentence);
+  for (const records::Incident& notice : new_notices(text, &last_notice))
+    if (heartbeats.on_notice) heartbeats.on_notice(notice);
 }
 
-void HeartbeatClient::Impl::conclude(const std::string& text) {
+void HeartbeatClient::Impl::conclude(const records::Incident& failure) {
   {
     const std::lock_guard<std::mutex> lock(mutex);
-    report = text;
+    report = english(failure);
   }
-  if (heartbeats.on_failure) heartbeats.on_failure(text);
+  if (heartbeats.on_failure) heartbeats.on_failure(failure);
+}
+
+static records::Incident lost(std::string words) {
+  return records::told(std::move(words), base::Cause::store_silent);
 }
 
 bool HeartbeatClient::Impl::tick() {
@@ -87,17 +90,17 @@ bool HeartbeatClient::Impl::tick() {
     client.reset();
     const std::string store = "the store at " + endpoint_text(identity.master_address, identity.store_port);
     if (is_gone(error)) {
-      conclude(store + " has ended, and with it the launcher or rank 0");
+      conclude(lost(store + " has ended, and with it the launcher or rank 0"));
       return false;
     }
     if (base::monotonic_seconds() - last_contact < heartbeats.limit_seconds) return true;
     const std::string stopped = stopped_launcher(identity);
-    conclude(stopped.empty() ? fmt::format("{} has been gone for {:g} s: the launcher or rank 0's host ended, or the "
+    conclude(lost(stopped.empty() ? fmt::format("{} has been gone for {:g} s: the launcher or rank 0's host ended, or the "
                                            "network is down",
                                            store, heartbeats.limit_seconds)
                              : fmt::format("{} has not answered for {:g} s, because {} (comm.heartbeat_seconds sets the "
                                            "limit)",
-                                           store, heartbeats.limit_seconds, stopped));
+                                           store, heartbeats.limit_seconds, stopped)));
     return false;
   }
 }
@@ -107,7 +110,7 @@ bool HeartbeatClient::Impl::listen() {
   try {
     FailureReport found;
     if (!read_failure_report(*client, identity, &found)) return true;
-    conclude(found.text);
+    conclude(found.incident);
   } catch (const base::Error&) {  // nobody is left to tell
   }
   return false;
@@ -138,8 +141,8 @@ void HeartbeatClient::beat() { impl_->ticker->tick_now(); }
 
 void HeartbeatClient::done() { impl_->say_last("done", "done"); }
 
-void HeartbeatClient::failed(int exit_code, const std::string& text) {
-  impl_->say_last("failed", to_text({exit_code, text}));
+void HeartbeatClient::failed(const FailureReport& report) {
+  impl_->say_last("failed", to_text(report));
   if (impl_->client == nullptr || !failure_report().empty()) return;
   impl_->ticker = std::make_unique<Ticker>(0.05, [state = impl_.get()] { return state->listen(); });
 }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "rendezvous/beat.h"
+#include "rendezvous/failure_report.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/store.h"
 
@@ -19,9 +20,9 @@ struct Heartbeats {
   std::function<Place()> place;       // before each
   std::function<Pace()> pace;
   std::function<Save()> save;
-  std::function<void(const std::string& sentence)> on_notice;  // who is behind or slow; each once
+  std::function<void(const records::Incident& notice)> on_notice;  // who is behind or slow; each once
   // Once: a failure report is there, or the store has been gone for `limit_seconds`.
-  std::function<void(const std::string& text)> on_failure;
+  std::function<void(const records::Incident& failure)> on_failure;
 };
 
 // Writes a heartbeat to the store every limit_seconds / 5, at least once a second, from a thread and a connection of its own.
@@ -39,7 +40,7 @@ class HeartbeatClient {
   // This rank ends well, or failed with this error; the heartbeats stop. After failed() a failure report is still heard of. A
   // store that is gone is no error here.
   void done();
-  void failed(int exit_code, const std::string& text);
+  void failed(const FailureReport& report);
 
   // The text of the failure report, "" while there is none; from any thread.
   std::string failure_report() const;

@@ -25,7 +25,7 @@ Identity rank_of(int rank, int size, int port) {
   return me;
 }
 
-Heartbeats beats(double limit_seconds, std::function<void(const std::string&)> on_failure = {}) {
+Heartbeats beats(double limit_seconds, std::function<void(const records::Incident&)> on_failure = {}) {
   Heartbeats heartbeats;
   heartbeats.limit_seconds = limit_seconds;
   heartbeats.on_failure = std::move(on_failure);
@@ -36,7 +36,8 @@ Heartbeats beats(double limit_seconds, std::function<void(const std::string&)> o
 struct WatchedRank {
   WatchedRank(const Identity& me, double heartbeat_seconds)
       : client(std::make_unique<HeartbeatClient>(
-            me, beats(heartbeat_seconds, [this](const std::string& text) { report.set_value(text); }))) {}
+            me,
+            beats(heartbeat_seconds, [this](const records::Incident& failure) { report.set_value(english(failure)); }))) {}
   std::string wait_for_report() {
     auto future = report.get_future();
     return future.wait_for(std::chrono::seconds(10)) == std::future_status::ready ? future.get()
@@ -66,7 +67,7 @@ TEST(FailureMonitor, ASilentRankIsNamedWithItsHostAndPlace) {
   WatchedRank zero(rank_of(0, 3, server.port()), 0.5), one(rank_of(1, 3, server.port()), 0.5);
   {
     Heartbeats last = beats(0.5);
-    last.place = [] { return Place{12, "recv_act 4.1", 0.1, 0.2}; };
+    last.place = [] { return Place{12, records::doing_of("recv_act 4.1"), 0.1, 0.2}; };
     const HeartbeatClient two(rank_of(2, 3, server.port()), last);
   }  // stops beating without a word, as a stopped process does
   const double before = base::monotonic_seconds();
@@ -83,7 +84,7 @@ TEST(HeartbeatClient, SaysAtOnceWhereItIs) {
   const StoreServer server(0);
   std::atomic<int> step{0};
   Heartbeats heartbeats = beats(600);  // one a second
-  heartbeats.place = [&step] { return Place{step, "fwd 0.1"}; };
+  heartbeats.place = [&step] { return Place{step, records::doing_of("fwd 0.1")}; };
   HeartbeatClient zero(rank_of(0, 2, server.port()), heartbeats);
   StoreClient client("127.0.0.1", server.port(), 5);
   for (step = 1; step < 4; ++step) {
@@ -98,10 +99,10 @@ TEST(HeartbeatClient, SaysEveryNoticeOnce) {
   const Identity me = rank_of(0, 2, server.port());
   std::vector<std::string> heard;
   Heartbeats heartbeats = beats(600);
-  heartbeats.on_notice = [&heard](const std::string& sentence) { heard.push_back(sentence); };
+  heartbeats.on_notice = [&heard](const records::Incident& notice) { heard.push_back(english(notice)); };
   Notices notices;
   const auto say = [&](const std::string& sentence) {
-    notices.add(sentence);
+    notices.add(records::told(sentence));
     client.set(key_of(me, notices_key), notices.text());
   };
   say("rank 1 is behind");
@@ -124,13 +125,14 @@ TEST(FailureMonitor, ARankThatBlocksIsNamedToAllAndEndsTheRunAfterItsLimit) {
   std::vector<std::unique_ptr<HeartbeatClient>> clients;
   for (int rank = 0; rank < 3; ++rank) {
     const auto i = static_cast<std::size_t>(rank);
-    Heartbeats heartbeats = beats(2, [&reports, i](const std::string& text) { reports[i].set_value(text); });
+    Heartbeats heartbeats = beats(
+        2, [&reports, i](const records::Incident& failure) { reports[i].set_value(english(failure)); });
     heartbeats.stand_limit_seconds = 7;
     heartbeats.place = [rank, stopped = base::monotonic_seconds() - 5] {
-      return Place{41, rank == 2 ? "fwd 3.2" : "bwd 1.1", base::monotonic_seconds() - stopped, 0.2,
+      return Place{41, records::doing_of(rank == 2 ? "fwd 3.2" : "bwd 1.1"), base::monotonic_seconds() - stopped, 0.2,
                    rank == 2 ? waits_for_nobody : rank + 1};
     };
-    heartbeats.on_notice = [&notices, i](const std::string& sentence) { notices[i].set_value(sentence); };
+    heartbeats.on_notice = [&notices, i](const records::Incident& notice) { notices[i].set_value(english(notice)); };
     clients.push_back(std::make_unique<HeartbeatClient>(rank_of(rank, 3, server.port()), heartbeats));
   }
   for (std::size_t i = 0; i < 3; ++i) {
@@ -172,8 +174,8 @@ TEST(FailureMonitor, TheCauseWinsOverItsConsequences) {
   const FailureMonitor monitor(rank_of(0, 3, server.port()));
   WatchedRank zero(rank_of(0, 3, server.port()), 2);
   HeartbeatClient one(rank_of(1, 3, server.port()), beats(2)), two(rank_of(2, 3, server.port()), beats(2));
-  one.failed(75, "connection closed by peer");
-  two.failed(3, "shard 7 is truncated");
+  one.failed({75, "connection closed by peer"});
+  two.failed({3, "shard 7 is truncated"});
   EXPECT_EQ(zero.wait_for_report(), "rank 2 failed: shard 7 is truncated");
   StoreClient client("127.0.0.1", server.port(), 5);
   FailureReport report;
@@ -186,8 +188,8 @@ TEST(FailureMonitor, ARankThatFailedStillHearsTheReport) {
   const FailureMonitor monitor(rank_of(0, 2, server.port()));
   WatchedRank zero(rank_of(0, 2, server.port()), 2);
   HeartbeatClient one(rank_of(1, 2, server.port()), beats(2));
-  zero.client->failed(75, "connection closed by peer");
-  one.failed(70, "an index is wrong");
+  zero.client->failed({75, "connection closed by peer"});
+  one.failed({70, "an index is wrong"});
   EXPECT_EQ(zero.wait_for_report(), "rank 1 failed: an index is wrong");
   EXPECT_EQ(zero.client->failure_report(), "rank 1 failed: an index is wrong");
 }
@@ -196,9 +198,9 @@ TEST(FailureReport, TheFirstOneStands) {
   const StoreServer server(0);
   StoreClient client("127.0.0.1", server.port(), 5);
   const Identity me = rank_of(0, 2, server.port());
-  EXPECT_EQ(write_failure_report(client, me, {70, "first"}).text, "first");
+  EXPECT_EQ(write_failure_report(client, me, {70, "first"}).text(), "first");
   const FailureReport second = write_failure_report(client, me, {3, "second"});
-  EXPECT_EQ(second.text, "first");
+  EXPECT_EQ(second.text(), "first");
   EXPECT_EQ(second.exit_code, 70);
 }
 

@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/cause.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/host_name.h"
@@ -53,9 +54,7 @@ Peer parse_peer(const std::string& text) {
   return {words[0], words[1], static_cast<int>(pid), static_cast<int>(node), limit};
 }
 
-std::string describe(int rank, const Peer& peer) {
-  return fmt::format("rank {} (host {}, pid {})", rank, peer.host, peer.pid);
-}
+records::Party party_of(int rank, const Peer& peer) { return {rank, -1, peer.host, peer.pid}; }
 
 void announce(StoreClient& client, const Identity& identity, double heartbeat_seconds) {
   const std::string mine =
@@ -70,7 +69,7 @@ void announce(StoreClient& client, const Identity& identity, double heartbeat_se
         identity.world_rank, who, base::host_name(), ::getpid(), other.pid, other.host);
   };
   client.set(twin_key(identity, identity.world_rank), twins("one"));
-  throw base::ConfigError(twins("this one"));
+  throw base::ConfigError(twins("this one"), base::Cause::duplicate_rank);
 }
 
 namespace {
@@ -125,9 +124,14 @@ class Roll {
     if (peers_.size() > world_size)
       return FailureReport{
           2, fmt::format("{} ranks came though the world has {}: all hosts need the same --nnodes and --nproc-per-node",
-                         peers_.size(), world_size)};
+                         peers_.size(), world_size),
+          base::Cause::flags_differ};
     const std::string difference = different_addresses(peers_);
-    return FailureReport{difference.empty() ? 0 : 2, difference};
+    return FailureReport{difference.empty() ? 0 : 2, difference, base::Cause::wrong_address};
+  }
+  base::Cause why_missing() const {
+    const bool twins = !client_.entries(key_of(identity_, "twin/"), 0).changed.empty();
+    return twins ? base::Cause::duplicate_rank : base::Cause::rank_missing;
   }
   // Who did not come; first who had a wrong secret, and that two came as one rank, where that is why.
   std::string missing(double seconds) const {
@@ -152,7 +156,7 @@ class Roll {
 
 void throw_if_failed(StoreClient& client, const Identity& identity) {
   FailureReport report;
-  if (read_failure_report(client, identity, &report)) throw base::PeerError(report.text);
+  if (read_failure_report(client, identity, &report)) throw base::PeerError(report.text(), report.incident.cause);
 }
 
 void call_the_roll(StoreClient& client, const Identity& identity, double seconds) {
@@ -162,7 +166,7 @@ void call_the_roll(StoreClient& client, const Identity& identity, double seconds
     roll.look();
     if (const auto result = roll.result()) return client.set(key_of(identity, all_came_key), to_text(*result));
     throw_if_failed(client, identity);
-    if (monotonic_seconds() >= until) throw base::PeerError(roll.missing(seconds));
+    if (monotonic_seconds() >= until) throw base::PeerError(roll.missing(seconds), roll.why_missing());
     std::this_thread::sleep_for(std::chrono::duration<double>(pause));
   }
 }
@@ -172,7 +176,7 @@ bool get_or_fail(StoreClient& client, const Identity& identity, const std::strin
                  std::string* value) {
   const int which = client.first_within({key_of(identity, failure_report_key), key_of(identity, name)},
                                         std::max(seconds, 0.0), value);
-  if (which == 0) throw base::PeerError(parse_failure_report(*value).text);
+  if (which == 0) throw base::PeerError(parse_failure_report(*value).text());
   return which == 1;
 }
 
@@ -184,10 +188,10 @@ void await_all(StoreClient& client, const Identity& identity, double join_second
   if (!get_or_fail(client, identity, all_came_key, join_seconds + told_seconds, &told)) {
     Roll roll(client, identity);
     roll.look();
-    throw base::PeerError(roll.missing(join_seconds));
+    throw base::PeerError(roll.missing(join_seconds), roll.why_missing());
   }
   const FailureReport report = parse_failure_report(told);
-  if (report.exit_code != 0) throw base::ConfigError(report.text);
+  if (report.exit_code != 0) throw base::ConfigError(report.text(), report.incident.cause);
 }
 
 void await_all_done(StoreClient& client, const Identity& identity, double seconds) {
@@ -207,7 +211,8 @@ std::string await_key(StoreClient& client, const Identity& identity, const std::
     if (get_or_fail(client, identity, name, std::min(until - monotonic_seconds(), one_wait_seconds), &value))
       return value;
   } while (monotonic_seconds() < until);
-  throw base::PeerError(fmt::format("nobody wrote '{}' to the store within {:g} s: is a rank stopped?", name, seconds));
+  throw base::PeerError(fmt::format("nobody wrote '{}' to the store within {:g} s: is a rank stopped?", name, seconds),
+      base::Cause::connection_broke);
 }
 
 }  // namespace troika::rendezvous

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "records/incident.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/store.h"
 
@@ -37,7 +38,7 @@ void await_all_done(StoreClient& client, const Identity& identity, double second
 // `seconds`.
 std::string await_key(StoreClient& client, const Identity& identity, const std::string& name, double seconds);
 
-// "rank 2 (host pi3, pid 123)".
-std::string describe(int rank, const Peer& peer);
+// Who that is; without a host where no peer is known.
+records::Party party_of(int rank, const Peer& peer);
 
 }  // namespace troika::rendezvous

@@ -13,6 +13,8 @@ namespace troika::rendezvous {
 
 std::string LauncherPeer::name() const { return fmt::format("host {}, pid {}", host, pid); }
 
+records::Party LauncherPeer::party(int node) const { return {-1, node, host, pid}; }
+
 LauncherPeer this_launcher() {
   LauncherPeer mine;
   mine.token = new_token();

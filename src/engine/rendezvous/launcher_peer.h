@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "records/incident.h"
+
 namespace troika::rendezvous {
 
 struct LauncherPeer {
@@ -10,7 +12,8 @@ struct LauncherPeer {
   std::string host;   // its name
   int pid = 0;
 
-  std::string name() const;  // "host pi1, pid 99"
+  std::string name() const;              // "host pi1, pid 99"
+  records::Party party(int node) const;  // as the launcher of that host
 };
 
 LauncherPeer this_launcher();

@@ -35,7 +35,7 @@ std::vector<LauncherSilence::Change> LauncherSilence::changes(double now) {
 }
 
 struct LauncherWatch::Impl {
-  Impl(const Identity& of, double limit, std::function<void(const std::string&)> on_change)
+  Impl(const Identity& of, double limit, std::function<void(const records::Incident&)> on_change)
       : identity(of), client(of, 10), silence(limit), say(std::move(on_change)) {
     with_wrong_secret(client, &wrong_secrets);  // those that came before were said when the hosts met
   }
@@ -43,31 +43,36 @@ struct LauncherWatch::Impl {
   Identity identity;
   StoreClient client;
   LauncherSilence silence;
-  std::function<void(const std::string&)> say;
+  std::function<void(const records::Incident&)> say;
   std::uint64_t version = 0, stopped_version = 0, wrong_secrets = 0;
   std::unique_ptr<Ticker> ticker;
 
   bool tick();
-  std::string sentence(const LauncherSilence::Change& change);
+  records::Incident notice_of(const LauncherSilence::Change& change);
   void pass_on_stops();
 };
 
-std::string LauncherWatch::Impl::sentence(const LauncherSilence::Change& change) {
+records::Incident LauncherWatch::Impl::notice_of(const LauncherSilence::Change& change) {
   std::string text;
   client.try_get(key_of(identity, fmt::format("host/{:06}", change.node)), &text);
-  const std::string name = fmt::format("the launcher of host {} ({})", change.node, parse_launcher(text).name());
-  if (!change.silent) return fmt::format("{} is heard again after {:.0f} s", name, change.seconds);
-  return fmt::format(
-      "{} has not been heard for {:.1f} s: it is stopped, or its host overloaded or off the network; the run "
-      "continues while its ranks are heard",
-      name, change.seconds);
+  records::Incident notice;
+  notice.kind = change.silent ? records::IncidentKind::launcher_unheard : records::IncidentKind::launcher_heard;
+  notice.who = parse_launcher(text).party(change.node);
+  notice.seconds = change.seconds;
+  return notice;
+}
+
+static records::Incident refused(const std::string& who) {
+  records::Incident notice = records::told(who, base::Cause::wrong_secret);
+  notice.kind = records::IncidentKind::stranger_refused;
+  return notice;
 }
 
 void LauncherWatch::Impl::pass_on_stops() {
   const StoreEntries entries = client.entries(key_of(identity, "stopped/"), stopped_version);
   stopped_version = entries.version;
   for (const auto& [digits, text] : entries.changed)
-    if (const StoppedRank rank = parse_stopped_rank(text); rank.node_rank > 0) say(rank.text);
+    if (const StoppedRank rank = parse_stopped_rank(text); rank.node_rank > 0) say(rank.notice);
 }
 
 bool LauncherWatch::Impl::tick() {
@@ -86,8 +91,8 @@ bool LauncherWatch::Impl::tick() {
       for (const auto& [digits, unused] : client.entries(key_of(identity, what), 0).changed)
         silence.ended(number(digits));
     pass_on_stops();
-    for (const std::string& who : with_wrong_secret(client, &wrong_secrets)) say(who + " and was turned away");
-    for (const LauncherSilence::Change& change : silence.changes(now)) say(sentence(change));
+    for (const std::string& who : with_wrong_secret(client, &wrong_secrets)) say(refused(who));
+    for (const LauncherSilence::Change& change : silence.changes(now)) say(notice_of(change));
     return true;
   } catch (const base::Error&) {  // the store has ended, and with it the attempt
     return false;
@@ -95,7 +100,7 @@ bool LauncherWatch::Impl::tick() {
 }
 
 LauncherWatch::LauncherWatch(const Identity& identity, double limit_seconds,
-                             std::function<void(const std::string&)> say)
+                             std::function<void(const records::Incident&)> say)
     : impl_(std::make_unique<Impl>(identity, limit_seconds, std::move(say))) {
   impl_->ticker =
       std::make_unique<Ticker>(std::min(1.0, limit_seconds / 5), [state = impl_.get()] { return state->tick(); });

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "records/incident.h"
 #include "rendezvous/identity.h"
 
 namespace troika::rendezvous {
@@ -40,11 +41,11 @@ class LauncherSilence {
   std::map<int, Launcher> launchers_;
 };
 
-// Watches the launchers of hosts other than 0 from a thread of its own and says what changes in one sentence, what they say
+// Watches the launchers of hosts other than 0 from a thread of its own and tells what changes, what they tell
 // of ranks that are stopped, and who comes without the launch's secret.
 class LauncherWatch {
  public:
-  LauncherWatch(const Identity& identity, double limit_seconds, std::function<void(const std::string&)> say);
+  LauncherWatch(const Identity& identity, double limit_seconds, std::function<void(const records::Incident&)> say);
   ~LauncherWatch();
   LauncherWatch(const LauncherWatch&) = delete;
   LauncherWatch& operator=(const LauncherWatch&) = delete;

@@ -1,7 +1,5 @@
 #include "rendezvous/save_judge.h"
 
-#include <fmt/format.h>
-
 namespace troika::rendezvous {
 
 bool SaveJudge::stands(const Save& save) {
@@ -14,33 +12,26 @@ void SaveJudge::ended(int rank) {
   if (spell_ && spell_->rank == rank) spell_.reset();
 }
 
-std::string SaveJudge::name(int rank) const {
-  const auto& peer = ranks_.at(rank).peer;
-  return peer ? describe(rank, *peer) : fmt::format("rank {}", rank);
+records::Incident SaveJudge::notice_of(records::IncidentKind kind, int rank, const Save& save) const {
+  records::Incident notice;
+  notice.kind = kind;
+  notice.who = party_of(rank, ranks_.at(rank).peer.value_or(Peer{}));
+  notice.place.step = save.step;
+  notice.seconds = save.seconds;
+  notice.address = save.folder;
+  return notice;
 }
 
-std::string SaveJudge::sentence(int rank, int others) const {
-  const Save& save = ranks_.at(rank).save;
-  std::string text = fmt::format(
-      "{} has written nothing for {:.0f} s of the checkpoint of step {} in '{}': see its disk; training continues, and "
-      "no "
-      "newer checkpoint is complete before that one",
-      name(rank), save.seconds, save.step, save.folder);
-  if (others > 0) text += fmt::format("; {} more rank{} the same", others, others == 1 ? " does" : "s do");
-  return text;
-}
-
-std::vector<std::string> SaveJudge::judge() {
-  std::vector<std::string> sentences;
+std::vector<records::Incident> SaveJudge::judge() {
+  std::vector<records::Incident> notices;
   if (spell_) {
     const Save& now = ranks_.at(spell_->rank).save;
     const bool same = now.step == spell_->save.step && stands(now);
     if (same) {
       spell_->save = now;
-      return sentences;
+      return notices;
     }
-    sentences.push_back(fmt::format("{} writes again after {:.0f} s (the checkpoint of step {})", name(spell_->rank),
-                                    spell_->save.seconds, spell_->save.step));
+    notices.push_back(notice_of(records::IncidentKind::save_continues, spell_->rank, spell_->save));
     spell_.reset();
   }
   int most = -1, count = 0;
@@ -49,10 +40,11 @@ std::vector<std::string> SaveJudge::judge() {
     ++count;
     if (most < 0 || state.save.seconds > ranks_.at(most).save.seconds) most = rank;
   }
-  if (most < 0) return sentences;
+  if (most < 0) return notices;
   spell_ = Spell{most, ranks_.at(most).save};
-  sentences.push_back(sentence(most, count - 1));
-  return sentences;
+  notices.push_back(notice_of(records::IncidentKind::save_stalled, most, spell_->save));
+  notices.back().others = count - 1;
+  return notices;
 }
 
 }  // namespace troika::rendezvous

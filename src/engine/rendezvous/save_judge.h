@@ -20,9 +20,9 @@ class SaveJudge {
   void heard(int rank, const Heartbeat& heartbeat) { ranks_[rank].save = heartbeat.save; }
   void ended(int rank);  // well or not
 
-  // Sentences to be said once: whose save stands, or does no more. A rank that waits for its save itself is the matter of the
+  // To be said once: whose save stands, or does no more. A rank that waits for its save itself is the matter of the
   // StallJudge.
-  std::vector<std::string> judge();
+  std::vector<records::Incident> judge();
 
  private:
   struct Rank {
@@ -35,8 +35,7 @@ class SaveJudge {
   };
 
   static bool stands(const Save& save);
-  std::string name(int rank) const;
-  std::string sentence(int rank, int others) const;
+  records::Incident notice_of(records::IncidentKind kind, int rank, const Save& save) const;
 
   std::map<int, Rank> ranks_;
   std::optional<Spell> spell_;

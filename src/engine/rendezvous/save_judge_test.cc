@@ -37,7 +37,9 @@ class SaveJudgeTest : public ::testing::Test {
         beat.save.seconds = now_ - saving_[rank].since;
         judge_.heard(static_cast<int>(rank), beat);
       }
-      if (auto sentences = judge_.judge(); !sentences.empty()) return sentences;
+      std::vector<std::string> sentences;
+      for (const records::Incident& notice : judge_.judge()) sentences.push_back(english(notice));
+      if (!sentences.empty()) return sentences;
     }
     return {};
   }

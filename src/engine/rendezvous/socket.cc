@@ -145,6 +145,7 @@ bool Socket::connect(const std::string& address, int port, double until, std::st
   nobody_listens_ = !found.empty();
   no_network_ = !found.empty();
   no_address_ = found.empty();
+  if (no_address_) cause_ = base::Cause::name_unknown;
   for (std::size_t i = 0; i < found.size(); ++i) {
     const double left = until - base::monotonic_seconds();
     const double this_one = until - left + left / static_cast<double>(found.size() - i);
@@ -171,14 +172,16 @@ bool Socket::connect_to(int family, const std::string& address, double until, st
     }
   }
   if (code != 0) {
-    const std::string more = icmp_word(socket_);
-    *cause = std::strerror(code) + more;
-    if (code != ECONNREFUSED || !more.empty()) nobody_listens_ = false;
+    const base::Cause told = icmp_cause(socket_);
+    cause_ = told != base::Cause::not_told ? told : cause_of_connecting(code);
+    *cause = std::strerror(code) + icmp_words(told);
+    if (code != ECONNREFUSED || told != base::Cause::not_told) nobody_listens_ = false;
     if (code != ENETUNREACH && code != ENETDOWN) no_network_ = false;
     return false;
   }
   if (connected_to_itself(socket_)) {
     *cause = "nobody listens there";
+    cause_ = base::Cause::rank_missing;
     return false;
   }
   drop_icmp(socket_, family);

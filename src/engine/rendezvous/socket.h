@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/cause.h"
+
 namespace troika::rendezvous {
 
 class Socket {
@@ -24,6 +26,9 @@ class Socket {
   // Whether it failed because this host has no network to there.
   bool no_network() const { return no_network_; }
 
+  // Why the last connect() failed.
+  base::Cause cause() const { return cause_; }
+
   bool send_all(std::string_view bytes, double until);
 
   enum class Received { some, late, gone };
@@ -38,6 +43,7 @@ class Socket {
   bool ready(short events, double until) const;
   bool connect_to(int family, const std::string& address, double until, std::string* cause);
   int socket_ = -1;
+  base::Cause cause_{};
   bool nobody_listens_ = false, no_network_ = false, no_address_ = false;
 };
 

@@ -1,19 +1,16 @@
 #include "rendezvous/stall_judge.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <set>
 #include <tuple>
 
 namespace troika::rendezvous {
 
-static constexpr int hung_exit_code = 75;
 static constexpr double quiet_seconds = 5;
 static constexpr double alike_seconds = 2;  // ranks that stopped within so much of one another stopped together
 
 static bool is_same_stand(const Place& a, const Place& b) {
-  return std::tie(a.step, a.instruction, a.waits_for) == std::tie(b.step, b.instruction, b.waits_for);
+  return a.step == b.step && a.at == b.at && a.waits_for == b.waits_for;
 }
 
 void StallJudge::heard(int rank, const Heartbeat& heartbeat, double now) {
@@ -151,39 +148,30 @@ bool StallJudge::nobody_moves(double now) const {
   });
 }
 
-std::string StallJudge::name(int rank) const {
+records::Party StallJudge::party(int rank) const {
   const auto found = ranks_.find(rank);
-  return found != ranks_.end() && found->second.peer ? describe(rank, *found->second.peer)
-                                                     : fmt::format("rank {}", rank);
+  return party_of(rank, found != ranks_.end() && found->second.peer ? *found->second.peer : Peer{});
 }
 
-// Both ends of a connection that carries nothing wait, each for the other.
-std::string StallJudge::circle_sentence(int rank) const {
-  const Place& place = ranks_.at(rank).beat.place;
-  const auto other = ranks_.find(place.waits_for);
-  const bool two = other != ranks_.end() && other->second.beat.place.waits_for == rank;
-  return fmt::format(
-      "{} is behind: {}; it waits for {} and {} for it: no message passes, see the network between their hosts",
-      name(rank), standing_text(place), name(place.waits_for), two ? "that one" : "that one, by way of others,");
-}
-
-std::string StallJudge::sentence(int rank, const Waiters& waiters, double now) const {
+records::Incident StallJudge::notice_of(int rank, const Waiters& waiters, double now) const {
   const Rank& state = ranks_.at(rank);
-  const Place& place = state.beat.place;
-  std::string text;
+  records::Incident notice;
+  notice.who = party(rank);
+  notice.place = state.beat.place;
+  notice.waiting = waiters.at(rank);
+  notice.others = static_cast<int>(waiters.size()) - 1;
   if (is_silent(state, now)) {
-    text = fmt::format("{} has not been heard for {:.0f} s; its last word was {}{}", name(rank), now - state.since,
-                       place_text(place), usual_text(place));
-  } else if (place.waits_for >= 0) {
-    text = circle_sentence(rank);
-  } else {
-    text = fmt::format("{} is behind: {}", name(rank), standing_text(place));
+    notice.kind = records::IncidentKind::rank_unheard;
+    notice.seconds = now - state.since;
+    return notice;
   }
-  if (const int count = waiters.at(rank); count > 0)
-    text += fmt::format("; {} rank{} for it", count, count == 1 ? " waits" : "s wait");
-  if (const std::size_t others = waiters.size() - 1; others > 0)
-    text += fmt::format("; {} more rank{} behind", others, others == 1 ? " is" : "s are");
-  return text;
+  notice.kind = records::IncidentKind::rank_behind;
+  const int other = state.beat.place.waits_for;
+  if (other < 0) return notice;
+  notice.peer = party(other);
+  const auto peer = ranks_.find(other);
+  notice.by_way_of_others = peer == ranks_.end() || peer->second.beat.place.waits_for != rank;
+  return notice;
 }
 
 std::optional<FailureReport> StallJudge::hung(int rank, const Waiters& waiters, double now) const {
@@ -192,8 +180,10 @@ std::optional<FailureReport> StallJudge::hung(int rank, const Waiters& waiters, 
   if (is_silent(state, now) || beat.place.step < 1 || beat.place.seconds <= beat.stand_limit_seconds)
     return std::nullopt;
   if (waiters.at(rank) == 0 && !nobody_moves(now)) return std::nullopt;
-  return FailureReport{hung_exit_code, fmt::format("{}; comm.timeout_seconds ({:g}) is the limit",
-                                                   sentence(rank, waiters, now), beat.stand_limit_seconds)};
+  FailureReport report(base::exit_peer_lost, notice_of(rank, waiters, now));
+  report.incident.kind = records::IncidentKind::rank_hung;
+  report.incident.limit_seconds = beat.stand_limit_seconds;
+  return report;
 }
 
 StallJudge::Findings StallJudge::judge(double now) {
@@ -204,8 +194,13 @@ StallJudge::Findings StallJudge::judge(double now) {
   Findings findings;
   const Waiters waiters = find_waiters(now);
   if (spell_ && waiters.count(spell_->rank) == 0) {
-    if (lives(ranks_.at(spell_->rank)))
-      findings.sentences.push_back(fmt::format("{} continues after {:.0f} s", name(spell_->rank), now - spell_->began));
+    if (lives(ranks_.at(spell_->rank))) {
+      records::Incident over;
+      over.kind = records::IncidentKind::rank_continues;
+      over.who = party(spell_->rank);
+      over.seconds = now - spell_->began;
+      findings.notices.push_back(over);
+    }
     spell_.reset();
   }
   if (waiters.empty()) return findings;
@@ -215,7 +210,7 @@ StallJudge::Findings StallJudge::judge(double now) {
   const bool heard_again = spell_ && spell_->silent && !silent;  // and behind all the same
   if (!spell_ || heard_again) {
     spell_ = Spell{rank, silent ? state.since : began(state), silent};
-    findings.sentences.push_back(sentence(rank, waiters, now));
+    findings.notices.push_back(notice_of(rank, waiters, now));
   }
   findings.report = hung(rank, waiters, now);
   for (auto other = waiters.begin(); other != waiters.end() && !findings.report; ++other)

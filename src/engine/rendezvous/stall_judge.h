@@ -31,8 +31,8 @@ class StallJudge {
   void ended(int rank) { ranks_[rank].ended = true; }  // well or not
 
   struct Findings {
-    std::vector<std::string> sentences;   // to be said once: who is behind, or is no more
-    std::optional<FailureReport> report;  // a rank has stood still for longer than its limit while others wait
+    std::vector<records::Incident> notices;  // to be said once: who is behind, or is no more
+    std::optional<FailureReport> report;     // a rank has stood still for longer than its limit while others wait
   };
   Findings judge(double now);
 
@@ -70,9 +70,8 @@ class StallJudge {
   bool nobody_moves(double now) const;
   double began(const Rank& state) const { return state.since - state.beat.place.seconds; }
 
-  std::string name(int rank) const;
-  std::string sentence(int rank, const Waiters& waiters, double now) const;
-  std::string circle_sentence(int rank) const;
+  records::Party party(int rank) const;
+  records::Incident notice_of(int rank, const Waiters& waiters, double now) const;
   std::optional<FailureReport> hung(int rank, const Waiters& waiters, double now) const;
 
   const double period_seconds_;

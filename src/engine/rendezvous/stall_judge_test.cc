@@ -8,6 +8,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
+using records::doing_of;
 
 constexpr double stall_period = 0.2;
 
@@ -24,15 +25,19 @@ class StallJudgeTest : public ::testing::Test {
     standing_.resize(static_cast<std::size_t>(ranks));
     for (int rank = 0; rank < ranks; ++rank) {
       judge_.joined(rank, {"desk", "127.0.0.1", 100 + rank, 0, 10});
-      at(rank, {3, "fwd 0.1", 0, 0.2});
+      at(rank, {3, doing_of("fwd 0.1"), 0, 0.2});
     }
   }
   Standing& of(int rank) { return standing_.at(static_cast<std::size_t>(rank)); }
   void at(int rank, const Place& place) { of(rank) = {place, now_}; }
-  void wait(int rank, int other) { at(rank, {3, "bwd 1.1", 0, 0.3, other}); }
+  void wait(int rank, int other) { at(rank, {3, doing_of("bwd 1.1"), 0, 0.3, other}); }
 
-  // Runs until a sentence or a report, or so many seconds.
-  StallJudge::Findings within(double seconds) {
+  struct Said {
+    std::vector<std::string> sentences;
+    std::optional<FailureReport> report;
+  };
+  // Runs until a notice or a report, or so many seconds.
+  Said within(double seconds) {
     for (const double until = now_ + seconds; now_ < until; now_ += stall_period, ++ticks_) {
       for (std::size_t rank = 0; ticks_ % 5 == 0 && rank < standing_.size(); ++rank) {
         const Standing& standing = standing_[rank];
@@ -41,8 +46,10 @@ class StallJudgeTest : public ::testing::Test {
         beat.place.seconds = now_ - standing.since;
         judge_.heard(static_cast<int>(rank), beat, now_);
       }
-      StallJudge::Findings found = judge_.judge(now_);
-      if (found.report || !found.sentences.empty()) return found;
+      const StallJudge::Findings found = judge_.judge(now_);
+      Said said{{}, found.report};
+      for (const records::Incident& notice : found.notices) said.sentences.push_back(english(notice));
+      if (found.report || !said.sentences.empty()) return said;
     }
     return {};
   }
@@ -70,7 +77,7 @@ class StallJudgeTest : public ::testing::Test {
 TEST_F(StallJudgeTest, NamesTheRankThatAllOthersWaitForByWayOfOneAnother) {
   start(3);
   work(20);
-  at(2, {41, "fwd 3.2", 0, 0.2});
+  at(2, {41, doing_of("fwd 3.2"), 0, 0.2});
   wait(1, 2);
   wait(0, 1);
   const double before = now_;
@@ -86,14 +93,14 @@ TEST_F(StallJudgeTest, SaysOnceWhenItBeginsAndOnceWhenItEnds) {
   wait(0, 1);
   EXPECT_THAT(within(10).sentences, ElementsAre(HasSubstr("rank 1 (host desk, pid 101) is behind")));
   EXPECT_THAT(within(25).sentences, IsEmpty());
-  at(1, {3, "step 1", 0, 0.1});
+  at(1, {3, doing_of("step 1"), 0, 0.1});
   EXPECT_THAT(within(5).sentences, ElementsAre(HasSubstr("rank 1 (host desk, pid 101) continues after 3")));
   work(10);
 }
 
 TEST_F(StallJudgeTest, WhatIsUsuallySlowMayBeSlow) {
   start(2);
-  at(1, {3, "fwd 0.1", 0, 20});
+  at(1, {3, doing_of("fwd 0.1"), 0, 20});
   wait(0, 1);
   EXPECT_THAT(within(43).sentences, IsEmpty());
   EXPECT_THAT(within(10).sentences, ElementsAre(HasSubstr("(usually 20 s)")));
@@ -108,15 +115,15 @@ TEST_F(StallJudgeTest, ARankThatStandsLongerThanItsLimitIsHung) {
   const auto found = within(100);
   ASSERT_TRUE(found.report);
   EXPECT_EQ(found.report->exit_code, 75);
-  EXPECT_THAT(found.report->text, StartsWith("rank 2 (host desk, pid 102) is behind: step 3, fwd 0.1 for 6"));
-  EXPECT_THAT(found.report->text, HasSubstr("comm.timeout_seconds (60) is the limit"));
+  EXPECT_THAT(found.report->text(), StartsWith("rank 2 (host desk, pid 102) is behind: step 3, fwd 0.1 for 6"));
+  EXPECT_THAT(found.report->text(), HasSubstr("comm.timeout_seconds (60) is the limit"));
 }
 
 TEST_F(StallJudgeTest, ATimeInWhichAllWerePausedDoesNotCount) {
   limit_ = 60;
   start(2);
   work(20);
-  at(1, {41, "fwd 3.2", 0, 0.2});
+  at(1, {41, doing_of("fwd 3.2"), 0, 0.2});
   wait(0, 1);
   EXPECT_THAT(within(2).sentences, IsEmpty());
   pause(4000);
@@ -125,15 +132,15 @@ TEST_F(StallJudgeTest, ATimeInWhichAllWerePausedDoesNotCount) {
   EXPECT_THAT(within(20).sentences, ElementsAre(HasSubstr("is behind: step 41, fwd 3.2 for 6 s")));
   const auto found = within(100);
   ASSERT_TRUE(found.report);
-  EXPECT_THAT(found.report->text, HasSubstr("step 41, fwd 3.2 for 6"));
+  EXPECT_THAT(found.report->text(), HasSubstr("step 41, fwd 3.2 for 6"));
 }
 
 TEST_F(StallJudgeTest, BeforeTheFirstStepARankMayTakeAsLongAsItNeeds) {
   limit_ = 60;
   start(3);
-  at(0, {0, "preparing the data"});
-  at(1, {0, "agreeing on settings", 0, 0, waits_for_others});
-  at(2, {0, "agreeing on settings", 0, 0, waits_for_others});
+  at(0, {0, doing_of("preparing the data")});
+  at(1, {0, doing_of("agreeing on settings"), 0, 0, waits_for_others});
+  at(2, {0, doing_of("agreeing on settings"), 0, 0, waits_for_others});
   EXPECT_THAT(within(29).sentences, IsEmpty());
   EXPECT_THAT(within(10).sentences,
               ElementsAre(StartsWith("rank 0 (host desk, pid 100) is behind: preparing the data for 3")));
@@ -143,12 +150,12 @@ TEST_F(StallJudgeTest, BeforeTheFirstStepARankMayTakeAsLongAsItNeeds) {
 TEST_F(StallJudgeTest, WhereNobodyWaitsARankMayStandButNotAllTogether) {
   limit_ = 60;
   start(2);
-  at(0, {3, "saving a checkpoint", 0, 0.5});
+  at(0, {3, doing_of("saving a checkpoint"), 0, 0.5});
   for (int second = 0; second < 100; ++second) {
     of(1).since = now_;
     EXPECT_FALSE(within(1).report);
   }
-  at(1, {3, "saving a checkpoint", 0, 0.5});
+  at(1, {3, doing_of("saving a checkpoint"), 0, 0.5});
   EXPECT_TRUE(within(100).report);
 }
 
@@ -185,7 +192,7 @@ TEST_F(StallJudgeTest, WhoIsStoppedIsNamedByItsLauncherAlone) {
   of(2).beats = false;
   wait(0, 1);
   wait(1, 2);
-  EXPECT_THAT(within(1), ::testing::Field(&StallJudge::Findings::sentences, IsEmpty()));
+  EXPECT_THAT(within(1), ::testing::Field(&Said::sentences, IsEmpty()));
   judge_.stopped(2, StoppedRank::State::stopped);
   EXPECT_THAT(within(60).sentences, IsEmpty());
   judge_.stopped(2, StoppedRank::State::runs);  // and is not heard all the same
@@ -203,7 +210,7 @@ TEST_F(StallJudgeTest, AnEndIsNoStall) {
 
 TEST_F(StallJudgeTest, CountsOthersThatAreBehindToo) {
   start(4);
-  for (int rank : {1, 2}) at(rank, {3, "saving a checkpoint", 0, 0.1});
+  for (int rank : {1, 2}) at(rank, {3, doing_of("saving a checkpoint"), 0, 0.1});
   wait(0, 1);
   wait(3, 2);
   EXPECT_THAT(within(10).sentences, ElementsAre(HasSubstr("rank 1 (host desk, pid 101) is behind: step 3, saving a "
@@ -211,17 +218,17 @@ TEST_F(StallJudgeTest, CountsOthersThatAreBehindToo) {
 }
 
 TEST(Beats, ComeBackAsTheyWereWritten) {
-  Heartbeat beat{7, 2.5, 3, {41, "saving a checkpoint", 12.25, 0.125, 5}, 60};
+  Heartbeat beat{7, 2.5, 3, {41, doing_of("saving a checkpoint"), 12.25, 0.125, 5}, 60};
   beat.pace = {0.5, 3e12, 2};
   beat.save = {40, "run/checkpoints/step-00000040", 7.5, 0.25, true};
   const Heartbeat read = parse_heartbeat(to_text(beat));
   EXPECT_EQ(to_text(read), to_text(beat));
-  EXPECT_EQ(read.place.instruction, "saving a checkpoint");
+  EXPECT_EQ(read.place.at, records::Activity::saving);
   EXPECT_EQ(read.place.waits_for, 5);
   EXPECT_EQ(read.save.folder, "run/checkpoints/step-00000040");
   EXPECT_TRUE(read.save.awaited);
   EXPECT_EQ(parse_heartbeat("1\n2\n").place.step, -1);
-  EXPECT_EQ(standing_text(read.place), "step 41, saving a checkpoint for 12 s (usually 0.12 s)");
+  EXPECT_EQ(records::said_with_seconds(read.place).english, "step 41, saving a checkpoint for 12 s (usually 0.12 s)");
 }
 
 }  // namespace

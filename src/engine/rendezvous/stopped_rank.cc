@@ -14,7 +14,7 @@ std::string stopped_key(int rank) { return fmt::format("stopped/{:06}", rank); }
 
 std::string to_text(const StoppedRank& rank) {
   return fmt::format("{}\n{}\n{}", rank.state == StoppedRank::State::stopped ? "stopped" : "runs", rank.node_rank,
-                     rank.text);
+                     to_json(rank.notice));
 }
 
 StoppedRank parse_stopped_rank(const std::string& text) {
@@ -24,7 +24,7 @@ StoppedRank parse_stopped_rank(const std::string& text) {
   if (lines.size() != 3 || !base::parse_int(lines[1], &node)) return rank;
   rank.state = lines[0] == "stopped" ? StoppedRank::State::stopped : StoppedRank::State::runs;
   rank.node_rank = static_cast<int>(node);
-  rank.text = lines[2];
+  rank.notice = records::parse_incident(lines[2]);
   return rank;
 }
 

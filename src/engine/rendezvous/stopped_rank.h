@@ -4,14 +4,15 @@
 
 #include <string>
 
+#include "records/incident.h"
 #include "rendezvous/identity.h"
 
 namespace troika::rendezvous {
 
 struct StoppedRank {
   enum class State { runs, stopped } state = State::runs;
-  int node_rank = 0;  // of its launcher, which has said `text` on its own screen
-  std::string text;   // a sentence that names it
+  int node_rank = 0;           // of its launcher, which has said it on its own screen
+  records::Incident notice{};  // that it is stopped, or continues
 };
 
 std::string stopped_key(int rank);  // below the attempt

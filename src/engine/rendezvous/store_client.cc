@@ -6,6 +6,7 @@
 #include <mutex>
 #include <thread>
 
+#include "base/cause.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/port_holder.h"
@@ -57,17 +58,20 @@ struct StoreClient::Impl {
 
   std::string where() const { return "the store at " + endpoint_text(address, port); }
   [[noreturn]] void fail(const std::string& what, const std::string& key, const std::string& cause) const {
-    throw base::PeerError(fmt::format("{} of '{}' failed: {} {}", what, key, where(), cause));
+    throw base::PeerError(fmt::format("{} of '{}' failed: {} {}", what, key, where(), cause),
+        base::Cause::connection_broke);
   }
 
   // One try to meet the store.
   struct Meeting {
     enum class Result { met, nobody, silent, refused } result = Result::met;
-    std::string cause;
+    std::string cause{};
+    base::Cause why{};
   };
   using Result = Meeting::Result;
   Meeting meet(double until);
   Meeting greet(const std::string& nonce, std::string* server_nonce, double until);
+  static Meeting refused_with(std::string_view answer);
   Meeting join(const std::string& nonce, const std::string& server_nonce, double until);
 
   struct Answer {
@@ -92,6 +96,12 @@ struct StoreClient::Impl {
   }
 };
 
+static base::Cause cause_at(const std::string& address, base::Cause cause) {
+  constexpr const char* own_name_of_debian = "127.0.1.1";
+  if (address == own_name_of_debian) return base::Cause::wrong_address;
+  return cause == base::Cause::not_told ? base::Cause::rank_missing : cause;
+}
+
 static std::string foreign(const std::string& address, int port, const char* what) {
   return fmt::format("port {} on {} is held by {}: choose another --master-port", port, address, what);
 }
@@ -108,10 +118,18 @@ StoreClient::Impl::Meeting StoreClient::Impl::greet(const std::string& nonce, st
     if (seen == wire::server_greeting.substr(0, seen.size())) continue;
     const bool other_version = seen.substr(0, wire::any_server_greeting.size()) == wire::any_server_greeting;
     throw base::ConfigError(
-        foreign(address, port, other_version ? "a Troika of another version" : "something that is not a Troika store"));
+        foreign(address, port, other_version ? "a Troika of another version" : "something that is not a Troika store"),
+        base::Cause::port_in_use);
   }
   *server_nonce = answer.substr(wire::server_greeting.size());
   return {};
+}
+
+StoreClient::Impl::Meeting StoreClient::Impl::refused_with(std::string_view answer) {
+  const bool of_secret = !answer.empty() && answer.front() == static_cast<char>(wire::Refusal::secret);
+  const std::string why(answer.substr(std::min<std::size_t>(1, answer.size())));
+  return {Result::refused, base::printable(why, wire::max_stranger_bytes),
+          of_secret ? base::Cause::wrong_secret : base::Cause::port_in_use};
 }
 
 StoreClient::Impl::Meeting StoreClient::Impl::join(const std::string& nonce, const std::string& server_nonce,
@@ -130,11 +148,11 @@ StoreClient::Impl::Meeting StoreClient::Impl::join(const std::string& nonce, con
   }
   std::string_view rest = frame.body, theirs, given;
   if (parse == wire::Parse::complete && static_cast<Status>(frame.kind) == Status::refused)
-    return {Result::refused, base::printable(frame.body, wire::max_stranger_bytes)};
+    return refused_with(frame.body);
   if (parse == wire::Parse::malformed || !wire::take_text(rest, &theirs) || !wire::take_text(rest, &given))
-    return {Result::refused, "its answer is malformed"};
+    return {Result::refused, "its answer is malformed", base::Cause::port_in_use};
   if (!equal_proofs(given, proof(access.secret, Prover::server, nonce, server_nonce, theirs)))
-    return {Result::refused, "it does not know the secret of this process"};
+    return {Result::refused, "it does not know the secret of this process", base::Cause::wrong_secret};
   launch = theirs;
   in.erase(0, used);
   return {};
@@ -145,6 +163,7 @@ StoreClient::Impl::Meeting StoreClient::Impl::meet(double until) {
   in.clear();
   if (!socket.connect(address, port, until, &meeting.cause)) {
     meeting.result = Result::nobody;
+    meeting.why = socket.cause();
     return meeting;
   }
   const std::string nonce = new_nonce();
@@ -166,16 +185,20 @@ StoreClient::StoreClient(const std::string& address, int port, double deadline_s
   const double began = monotonic_seconds(), until = began + deadline_seconds;
   int silent = 0;
   std::string refusal;
+  base::Cause refused_why{};
   ConnectCause cause;  // of the tries that had their time: one that the deadline cut off tells nothing
   for (double pause = 0.02;; pause = std::min(pause * 2, 0.3)) {
     const Impl::Meeting meeting = impl_->meet(std::min(until, monotonic_seconds() + one_try_seconds));
     if (meeting.result == Impl::Result::met) return;
-    if (cause.text().empty() || monotonic_seconds() < until) cause.hear(meeting.cause);
-    if (meeting.result == Impl::Result::refused) refusal = meeting.cause;
+    if (cause.text().empty() || monotonic_seconds() < until) cause.hear(meeting.cause, meeting.why);
+    if (meeting.result == Impl::Result::refused) {
+      refusal = meeting.cause;
+      refused_why = meeting.why;
+    }
     if (meeting.result == Impl::Result::nobody && monotonic_seconds() < until) refusal.clear();
     if (!refusal.empty() && monotonic_seconds() >= std::min(began + refused_seconds, until)) {
       const std::string holder = is_loopback(address) ? fmt::format(", held by {}", base::port_holder(port)) : "";
-      throw base::ConfigError(fmt::format("{}{} does not take this process: {}", impl_->where(), holder, refusal));
+      throw base::ConfigError(fmt::format("{}{} does not take this process: {}", impl_->where(), holder, refusal), refused_why);
     }
     if (meeting.result == Impl::Result::nobody && is_loopback(address) && impl_->socket.no_network())
       throw base::ConfigError(fmt::format(
@@ -184,11 +207,12 @@ StoreClient::StoreClient(const std::string& address, int port, double deadline_s
     if (meeting.result == Impl::Result::silent && ++silent == silent_tries)
       throw base::ConfigError(foreign(address, port, "something that is not a Troika store"));
     if (monotonic_seconds() >= until) {
+      const base::Cause why = cause_at(address, cause.cause());
       const std::string text =
           fmt::format("{} did not answer within {:g} s ({}): is rank 0's host started, and is the port open?",
                       impl_->where(), deadline_seconds, cause.text());
-      if (meeting.result == Impl::Result::nobody && impl_->socket.nobody_listens()) throw StoreGone(text);
-      throw base::PeerError(text);
+      if (meeting.result == Impl::Result::nobody && impl_->socket.nobody_listens()) throw StoreGone(text, why);
+      throw base::PeerError(text, why);
     }
     std::this_thread::sleep_for(std::chrono::duration<double>(std::min(pause, until - monotonic_seconds())));
   }
@@ -267,7 +291,8 @@ void StoreClient::set(const std::string& key, const std::string& value) {
 std::string StoreClient::get(const std::string& key, double deadline_seconds) {
   std::string value;
   if (!get_within(key, deadline_seconds, &value)) {
-    throw base::PeerError(fmt::format("nobody wrote '{}' to {} within {:g} s", key, impl_->where(), deadline_seconds));
+    throw base::PeerError(fmt::format("nobody wrote '{}' to {} within {:g} s", key, impl_->where(), deadline_seconds),
+        base::Cause::connection_broke);
   }
   return value;
 }

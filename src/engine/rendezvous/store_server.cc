@@ -13,6 +13,7 @@
 #include <map>
 #include <thread>
 
+#include "base/cause.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/port_holder.h"
@@ -33,10 +34,12 @@ int listen_on(int port, Reach reach) {
   const int code = errno;
   if (code == EADDRINUSE) {
     throw base::ConfigError(
-        fmt::format("port {} is held by {}: end it or choose another --master-port", port, base::port_holder(port)));
+        fmt::format("port {} is held by {}: end it or choose another --master-port", port, base::port_holder(port)),
+            base::Cause::port_in_use);
   }
   throw base::ConfigError(
-      fmt::format("cannot listen on port {}: {}; choose another --master-port", port, std::strerror(code)));
+      fmt::format("cannot listen on port {}: {}; choose another --master-port", port, std::strerror(code)),
+      base::Cause::port_in_use);
 }
 
 void raise_limit_of_files() {

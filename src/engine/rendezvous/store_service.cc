@@ -158,14 +158,14 @@ StoreService::Next StoreService::join(Client client, State& state, const wire::F
   const std::string own = access_.launch.value_or("");
   const std::string proves = proof(access_.secret, Prover::client, state.client_nonce, state.server_nonce, launch);
   constexpr int most_refusals = 3;
-  const auto refuse = [&](std::string_view why) {
+  const auto refuse = [&](wire::Refusal of, std::string_view why) {
     if (++state.refusals == most_refusals) return Next::drop;
-    reply(client, state, request.request, Status::refused, why);
+    reply(client, state, request.request, Status::refused, std::string(1, static_cast<char>(of)).append(why));
     return Next::goes_on;  // it stays a stranger, whose time runs
   };
   const auto refuse_secret = [&](std::string_view had, std::string_view why) {
     note_wrong_secret(state, had);
-    return refuse(why);
+    return refuse(wire::Refusal::secret, why);
   };
   if (access_.secret.empty() && !given.empty())
     return refuse_secret("with a secret, where this launch has none", "it has no secret, but this process has one");
@@ -175,7 +175,8 @@ StoreService::Next StoreService::join(Client client, State& state, const wire::F
   if (!equal_proofs(given, proves))
     return refuse_secret("with another secret than this launch has", "its secret is another one");
   if (claim == wire::Claim::launch && launch != own)
-    return refuse(own.empty() ? "it belongs to ranks that no launcher started"
+    return refuse(wire::Refusal::launch,
+                  own.empty() ? "it belongs to ranks that no launcher started"
                               : fmt::format("it belongs to another launch ({})", own));
   state.stage = State::Stage::joined;
   strangers_.erase(client);

@@ -1,10 +1,6 @@
 #include "rendezvous/straggler_judge.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-
-#include "base/digits.h"
 
 namespace troika::rendezvous {
 
@@ -68,16 +64,19 @@ std::map<std::string, StragglerJudge::Slow> StragglerJudge::slowest_of_hosts() c
   return slowest;
 }
 
-std::string StragglerJudge::sentence(const std::string& host, const Slow& slow) const {
-  return fmt::format("host {} computes {:.1f} times slower than its like (rank {}: {} s a step, {} {} s)", host,
-                     slow.ratio, slow.rank, base::format_digits(paces_.at(slow.rank).seconds, 2),
-                     slow.of_its_kind ? "others that do the same" : "by the work of the others",
-                     base::format_digits(slow.like_seconds, 2));
+records::Incident StragglerJudge::notice_of(const std::string& host, const Slow& slow) const {
+  records::Incident notice;
+  notice.kind = records::IncidentKind::host_slow;
+  notice.who = {slow.rank, -1, host, 0};
+  notice.seconds = paces_.at(slow.rank).seconds;
+  notice.reference_seconds = slow.like_seconds;
+  notice.alike = slow.of_its_kind;
+  return notice;
 }
 
-std::vector<std::string> StragglerJudge::judge(double now) {
-  std::vector<std::string> sentences;
-  if (last_judged_ && now - *last_judged_ < looks_every_seconds) return sentences;
+std::vector<records::Incident> StragglerJudge::judge(double now) {
+  std::vector<records::Incident> notices;
+  if (last_judged_ && now - *last_judged_ < looks_every_seconds) return notices;
   last_judged_ = now;
   for (const auto& [host, slow] : slowest_of_hosts()) {
     const auto told = told_.find(host);
@@ -86,13 +85,15 @@ std::vector<std::string> StragglerJudge::judge(double now) {
                             : slow.ratio > limit && (slow.ratio > told->second * much_changed ||
                                                      slow.ratio < told->second / much_changed)) {
       told_[host] = slow.ratio;
-      sentences.push_back(sentence(host, slow));
+      notices.push_back(notice_of(host, slow));
     } else if (told != told_.end() && slow.ratio < limit * well_again) {
       told_.erase(told);
-      sentences.push_back(fmt::format("host {} computes as fast as its like again", host));
+      records::Incident over = notice_of(host, slow);
+      over.kind = records::IncidentKind::host_recovered;
+      notices.push_back(over);
     }
   }
-  return sentences;
+  return notices;
 }
 
 }  // namespace troika::rendezvous

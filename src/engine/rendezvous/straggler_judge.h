@@ -20,9 +20,9 @@ class StragglerJudge {
   void heard(int rank, const Pace& pace) { paces_[rank] = pace; }  // pace.like is not negative
   void ended(int rank) { paces_.erase(rank); }
 
-  // Sentences to be said once: a host that is slow, has become much slower or less slow, or is slow no more. Looks at most
+  // To be said once: a host that is slow, has become much slower or less slow, or is slow no more. Looks at most
   // every 5 s.
-  std::vector<std::string> judge(double now);
+  std::vector<records::Incident> judge(double now);
 
  private:
   struct Slow {
@@ -34,7 +34,7 @@ class StragglerJudge {
   std::map<int, std::vector<double>> sorted_paces() const;
   std::optional<Slow> slowness(int rank, const std::map<int, std::vector<double>>& sorted) const;
   std::map<std::string, Slow> slowest_of_hosts() const;
-  std::string sentence(const std::string& host, const Slow& slow) const;
+  records::Incident notice_of(const std::string& host, const Slow& slow) const;
 
   std::map<int, std::string> hosts_;
   std::map<int, Pace> paces_;

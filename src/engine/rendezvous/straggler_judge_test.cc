@@ -16,7 +16,11 @@ class StragglerJudgeTest : public ::testing::Test {
       judge_.heard(static_cast<int>(rank), paces[rank]);
     }
   }
-  std::vector<std::string> look() { return judge_.judge(now_ += 6); }
+  std::vector<std::string> look() {
+    std::vector<std::string> sentences;
+    for (const records::Incident& notice : judge_.judge(now_ += 6)) sentences.push_back(english(notice));
+    return sentences;
+  }
 
   StragglerJudge judge_;
   double now_ = 0;

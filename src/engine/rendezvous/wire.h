@@ -42,6 +42,9 @@ enum class Status : std::uint8_t { ok = 1, absent, refused };  // refused: the b
 // Whether a client that joins says its launch, or takes the store's.
 enum class Claim : std::uint8_t { launch = 1, any_launch };
 
+// The first byte of a refusal of who would join; why it is refused follows.
+enum class Refusal : char { secret = 's', launch = 'l' };
+
 struct Frame {
   std::uint32_t request = 0;
   std::uint8_t kind = 0;  // an Operation or a Status

@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "base/cause.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "tensor/tensor.h"
@@ -47,7 +48,8 @@ Tensor booked(std::int64_t elements, Dtype dtype, Ledger& ledger, MemoryUse use,
         fmt::format("out of memory: there is no room for {} of {} beside the {} that this rank already holds; use "
                     "--zero 3 over more ranks, --offload file, fewer layers, a smaller --model.hidden, or more stages "
                     "(--pp)",
-                    base::format_bytes(bytes), name(use), base::format_bytes(ledger.live())));
+                    base::format_bytes(bytes), name(use), base::format_bytes(ledger.live())),
+                        base::Cause::out_of_memory);
   }
 }
 

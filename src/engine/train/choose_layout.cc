@@ -25,7 +25,7 @@ std::string choose(const RankContext& context, const planner::Fixed& open_layout
 
 config::Resolved with_chosen_layout(Session& session, const RankContext& context, const planner::Fixed& open_layout,
                                     const MachineHere& here, const plan::DataFacts& facts) {
-  session.at(0, "choosing the layout");
+  session.at(0, records::Activity::choosing_layout);
   session.connect_world();
   comm::Channel& world = *session.channels().world;
   const schedule::Link link = world.size() > 1 ? measure_link(world) : schedule::Link{};

@@ -139,7 +139,7 @@ class Run {
   void meet() {
     session_.join();
     machine_ = prepare_machine(request_);
-    session_.at(0, "agreeing on settings");
+    session_.at(0, records::Activity::agreeing);
     session_.agree("settings", settings_facts(settings_, "", machine_));
     const config::Layout& l = request_.resolved.layout;
     connect(session_, request_,
@@ -147,11 +147,11 @@ class Run {
   }
 
   void open() {
-    session_.at(0, "opening the model");
+    session_.at(0, records::Activity::opening_model);
     source_ = weights::open_model(settings_.model.path, world(), settings_.model.base);
     source_->check(settings_.model);
     for (const std::string& note : source_->notes()) say(request_, "note: " + note);
-    session_.at(0, "preparing the data");
+    session_.at(0, records::Activity::preparing_data);
     const auto tokenizer = tokenizer::open_tokenizer(settings_.data.tokenizer);
     const std::string name = session_.collectives().broadcast_text("scratch folder", scratch_name);
     std::optional<Scratch> scratch;
@@ -203,7 +203,7 @@ class Run {
     const auto sources = on_logits ? std::vector<data::SourcePart>() : data_.parts;
     inference::EvaluationRank rank(plan_, *data_.samples, sources, session_.channels(), *machine_.streams, watcher_,
                                    on_logits);
-    session_.at(0, "loading the weights");
+    session_.at(0, records::Activity::loading_weights);
     rank.load([&](const auto& wanted) { source_->load(plan_.model(), wanted, world()); });
     const inference::Evaluation result = rank.evaluate([this](std::int64_t done) { round_done(done); });
     if (logits_ != nullptr) logits_->finish();

@@ -16,12 +16,12 @@ namespace troika::train {
 static constexpr double last_wait_seconds = 3;  // of the rank that hosts the store, for others that fail as well
 
 // Writes what failed where the failure monitor and the launcher read it. False when the store is gone.
-static bool tell(rendezvous::StoreClient& client, const rendezvous::Identity& identity, int exit_code,
-                 const std::string& text) {
+static bool tell(rendezvous::StoreClient& client, const rendezvous::Identity& identity,
+                 const rendezvous::FailureReport& own) {
   try {
     client.set_deadline(2);
     client.set(rendezvous::key_of(identity, fmt::format("failed/{:06}", identity.world_rank)),
-               rendezvous::to_text({exit_code, text}));
+               rendezvous::to_text(own));
     return true;
   } catch (const base::Error&) {
     return false;
@@ -30,15 +30,15 @@ static bool tell(rendezvous::StoreClient& client, const rendezvous::Identity& id
 
 // Over another connection when that one is broken: the network may be there again.
 static bool tell_in_any_case(std::unique_ptr<rendezvous::StoreClient>& client, const rendezvous::Identity& identity,
-                             int exit_code, const std::string& text) {
-  if (tell(*client, identity, exit_code, text)) return true;
+                             const rendezvous::FailureReport& own) {
+  if (tell(*client, identity, own)) return true;
   constexpr double wait_seconds = 3;
   try {
     client = std::make_unique<rendezvous::StoreClient>(identity, wait_seconds);
   } catch (const base::Error&) {
     return false;
   }
-  return tell(*client, identity, exit_code, text);
+  return tell(*client, identity, own);
 }
 
 // "" when there is none, or nobody to ask.
@@ -46,7 +46,7 @@ static std::string failure_told_by(rendezvous::StoreClient& client, const rendez
   try {
     client.set_deadline(2);
     rendezvous::FailureReport report;
-    return rendezvous::read_failure_report(client, identity, &report) ? report.text : "";
+    return rendezvous::read_failure_report(client, identity, &report) ? report.text() : "";
   } catch (const base::Error&) {
     return "";
   }
@@ -55,10 +55,10 @@ static std::string failure_told_by(rendezvous::StoreClient& client, const rendez
 // A broken connection says nothing about who broke it: the failure report does, and it may come a moment later. It is read before
 // this rank tells of its own end, which may be what the rank that hosts the store has waited for to leave.
 FailureCause exchange_failure(const rendezvous::Identity& identity, std::unique_ptr<rendezvous::StoreClient>& client,
-                              rendezvous::HeartbeatClient* heartbeat, int exit_code, const std::string& text) {
+                              rendezvous::HeartbeatClient* heartbeat, const rendezvous::FailureReport& own) {
   FailureCause cause;
   cause.failure = failure_told_by(*client, identity);
-  const bool told = tell_in_any_case(client, identity, exit_code, text);
+  const bool told = tell_in_any_case(client, identity, own);
   if (!told && cause.failure.empty()) {
     const std::string stopped = rendezvous::stopped_launcher(identity);
     cause.failure = fmt::format(
@@ -69,10 +69,9 @@ FailureCause exchange_failure(const rendezvous::Identity& identity, std::unique_
     return cause;
   }
   if (told && heartbeat != nullptr && cause.failure.empty()) {
-    heartbeat->failed(exit_code, text);
-    constexpr int peer_failure = 75;
+    heartbeat->failed(own);
     cause.failure = heartbeat->failure_report();
-    for (int i = 0; exit_code == peer_failure && cause.failure.empty() && i < 50; ++i) {
+    for (int i = 0; own.exit_code == base::exit_peer_lost && cause.failure.empty() && i < 50; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
       cause.failure = heartbeat->failure_report();
     }
@@ -86,7 +85,7 @@ FailureCause exchange_failure(const rendezvous::Identity& identity, std::unique_
 void leave_at_once(const rendezvous::Identity& identity, const std::string& why) {
   try {
     rendezvous::StoreClient client(identity, 1);
-    const bool told = tell(client, identity, base::exit_interrupted, why);
+    const bool told = tell(client, identity, {base::exit_interrupted, why});
     if (told && identity.hosts_store) rendezvous::await_all_done(client, identity, 1);
   } catch (const base::Error&) {  // nobody is left to tell
   }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "rendezvous/failure_report.h"
 #include "rendezvous/heartbeat.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/store.h"
@@ -19,7 +20,7 @@ struct FailureCause {
 // Of a rank that has announced itself. `client` is replaced where its connection is broken; `heartbeat` may be null. Takes some
 // seconds at most.
 FailureCause exchange_failure(const rendezvous::Identity& identity, std::unique_ptr<rendezvous::StoreClient>& client,
-                              rendezvous::HeartbeatClient* heartbeat, int exit_code, const std::string& text);
+                              rendezvous::HeartbeatClient* heartbeat, const rendezvous::FailureReport& own);
 
 // What a rank says that leaves at once because it was asked to, so that the others end with it (exit code 130). From any thread;
 // takes at most about 2 s.

@@ -59,7 +59,7 @@ config::Resolved with_fitting_batch(Session& session, const RankContext& context
         "batch.find_micro_batch_size needs the free memory, which this host does not tell: leave it out and set "
         "--micro-batch-size");
   }
-  session.at(0, "finding the microbatch that fits");
+  session.at(0, records::Activity::fitting_microbatch);
   const plan::RankNeeds mine = plan::needs_of_rank(resolved, data, context.identity.world_rank, *room);
   std::vector<plan::RankNeeds> ranks;
   for (const std::string& text : session.collectives().all_gather_text("memory of batches", plan::to_text(mine)))

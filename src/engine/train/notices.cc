@@ -6,16 +6,16 @@
 
 namespace troika::train {
 
-void Notices::hear(const std::string& sentence) {
+void Notices::hear(const records::Incident& notice) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    last_ = sentence;
+    last_ = english(notice);
   }
   {
     const std::lock_guard<std::mutex> lock(listening_);
-    if (second_) second_(sentence);
+    if (second_) second_(notice);
   }
-  if (first_) first_(sentence);
+  if (first_) first_(notice);
 }
 
 void Notices::also_tell(Listener listener) {
@@ -39,7 +39,7 @@ OwnSaveWatch::OwnSaveWatch(const Whereabouts& whereabouts, Notices& notices, dou
         rendezvous::Heartbeat beat;
         beat.save = whereabouts.save();
         judge_.heard(0, beat);
-        for (const std::string& sentence : judge_.judge()) notices.hear(sentence);
+        for (const records::Incident& notice : judge_.judge()) notices.hear(notice);
         return true;
       }) {}
 

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <string>
 
+#include "records/incident.h"
 #include "rendezvous/save_judge.h"
 #include "rendezvous/ticker.h"
 #include "train/whereabouts.h"
@@ -14,13 +15,13 @@ namespace troika::train {
 // Threads: any. Listeners must not wait.
 class Notices {
  public:
-  using Listener = std::function<void(const std::string& sentence)>;
+  using Listener = std::function<void(const records::Incident& notice)>;
   explicit Notices(Listener first) : first_(std::move(first)) {}  // may be empty
 
-  void hear(const std::string& sentence);
-  // From now on also called with each sentence; {}: not any more, and none is under way.
+  void hear(const records::Incident& notice);
+  // From now on also called with each notice; {}: not any more, and none is under way.
   void also_tell(Listener listener);
-  std::string last() const;  // "": nothing was heard
+  std::string last() const;  // in English; "": nothing was heard
 
  private:
   const Listener first_;

@@ -10,13 +10,13 @@ using testing::ElementsAre;
 
 TEST(Notices, BothListenersHearEachSentenceUntilTheSecondIsTakenAway) {
   std::vector<std::string> first, second;
-  Notices notices([&](const std::string& sentence) { first.push_back(sentence); });
+  Notices notices([&](const records::Incident& notice) { first.push_back(english(notice)); });
   EXPECT_EQ(notices.last(), "");
-  notices.hear("one");
-  notices.also_tell([&](const std::string& sentence) { second.push_back(sentence); });
-  notices.hear("two");
+  notices.hear(records::told("one"));
+  notices.also_tell([&](const records::Incident& notice) { second.push_back(english(notice)); });
+  notices.hear(records::told("two"));
   notices.also_tell({});
-  notices.hear("three");
+  notices.hear(records::told("three"));
   EXPECT_THAT(first, ElementsAre("one", "two", "three"));
   EXPECT_THAT(second, ElementsAre("two"));
   EXPECT_EQ(notices.last(), "three");

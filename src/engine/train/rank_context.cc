@@ -6,6 +6,7 @@
 #include <optional>
 #include <thread>
 
+#include "base/cause.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -18,6 +19,7 @@
 #include "host/thread_limit.h"
 #include "metrics/progress.h"
 #include "plan/gpu_bits.h"
+#include "records/old_sentences.h"
 #include "schedule/check/message_order.h"
 #include "tensor/device.h"
 #include "tensor/gpu_traits.h"
@@ -194,7 +196,7 @@ void check_messages(const plan::Plan& plan, const Machine& machine) {
 }
 
 void connect(Session& session, const RankContext& context, const mesh::Shape& shape, const Machine& machine) {
-  session.at(0, "connecting");
+  session.at(0, records::Activity::connecting);
   session.connect(shape, machine.backend == config::Backend::nccl ? machine.streams : nullptr);
   if (context.identity.world_size == 1) return;
   const std::string difference = different_ranks(*session.channels().world, traits_of_this_rank(machine.device));
@@ -202,9 +204,17 @@ void connect(Session& session, const RankContext& context, const mesh::Shape& sh
   if (!text.empty()) say(context, "note: " + text);
 }
 
+base::Cause cause_of(const std::exception& error) {
+  const auto* ours = dynamic_cast<const base::Error*>(&error);
+  if (ours == nullptr) return records::cause_in(error.what());  // a library has said it
+  const bool lost = ours->exit_code() == base::exit_peer_lost && ours->cause() == base::Cause::not_told;
+  return lost ? base::Cause::connection_broke : ours->cause();
+}
+
 // Tells the others, and leaves in this rank's log what is too long for a screen.
-static FailureCause end_badly(Session& session, RankVoice& voice, int exit_code, const std::string& text) {
-  const FailureCause cause = session.fail(exit_code, text);
+static FailureCause end_badly(Session& session, RankVoice& voice, int exit_code, const std::exception& error) {
+  const std::string text = error.what();
+  const FailureCause cause = session.fail({exit_code, text, cause_of(error)});
   const bool elsewhere = !cause.failure.empty() && text.find(cause.failure) == std::string::npos;
   voice.log(fmt::format("failed: {}{}{}\n{}", cause.failure, elsewhere ? "\n  seen here as: " : "",
                         elsewhere || cause.failure.empty() ? text : "", session.last_operations()));
@@ -217,7 +227,7 @@ int in_session(const RankContext& context, const std::function<void(Session&)>& 
   if (!context.resolved.settings.train.out.empty()) base::make_directories(context.resolved.settings.train.out);
   RankVoice voice(context);
   Session session(context.identity, context.resolved.settings.comm,
-                  [&voice](const std::string& sentence) { voice.notice(sentence); });
+                  [&voice](const records::Incident& notice) { voice.notice(english(notice)); });
   if (context.answer_status) context.answer_status([&] { voice.answer(session.status()); });
   const base::ScopeExit answers([&context] {
     if (context.answer_status) context.answer_status({});
@@ -226,19 +236,19 @@ int in_session(const RankContext& context, const std::function<void(Session&)>& 
     body(session);
     return 0;
   } catch (const base::PeerError& error) {
-    const FailureCause cause = end_badly(session, voice, error.exit_code(), error.what());
+    const FailureCause cause = end_badly(session, voice, error.exit_code(), error);
     if (cause.launcher_tells) return error.exit_code();
     throw base::PeerError(cause.failure.empty() ? error.what() : cause.failure);
   } catch (const base::Error& error) {
-    if (end_badly(session, voice, error.exit_code(), error.what()).launcher_tells) return error.exit_code();
+    if (end_badly(session, voice, error.exit_code(), error).launcher_tells) return error.exit_code();
     throw;
   } catch (const std::exception& error) {
     if (host::is_thread_limit(error)) {  // of a library's thread
       const base::ConfigError named(host::no_more_threads());
-      if (end_badly(session, voice, named.exit_code(), named.what()).launcher_tells) return named.exit_code();
+      if (end_badly(session, voice, named.exit_code(), named).launcher_tells) return named.exit_code();
       throw named;
     }
-    end_badly(session, voice, base::BugError("").exit_code(), error.what());
+    end_badly(session, voice, base::BugError("").exit_code(), error);
     throw;
   }
 }

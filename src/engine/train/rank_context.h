@@ -84,6 +84,9 @@ void check_messages(const plan::Plan& plan, const Machine& machine);
 // Collective: builds the groups, after all have agreed; rank 0 says how ranks that compute differently matter.
 void connect(Session& session, const RankContext& context, const mesh::Shape& shape, const Machine& machine);
 
+// Of what ends a rank. A PeerError that tells no cause is a connection that broke.
+base::Cause cause_of(const std::exception& error);
+
 // Runs `body` in a session of its own. Errors are the four kinds, one sentence each; the first cause is named when
 // another rank failed first. What else is known (context, the last messages) goes to the rank's log. Under our launcher, which
 // reads errors from the store and shows them once for all ranks, an error that reached it becomes only its exit code, which

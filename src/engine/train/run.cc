@@ -67,7 +67,7 @@ void record_ranks(Session& session, const rendezvous::Identity& me, RunRecords* 
 
 RunData prepare_data(Session& session, const RunRequest& request) {
   check_rank_device(request);
-  session.at(0, "preparing the data");
+  session.at(0, records::Activity::preparing_data);
   const Trial* const trial = request.trial;
   return trial == nullptr ? open_run_data(request)
                           : data_of(trial->samples, trial->vocab, request.resolved.settings.data);
@@ -220,15 +220,15 @@ Outcome run_recorded(Session& session, const RunRequest& request) {
   RunRecords records(place_of_records(request), session.whereabouts(), session.traffic(),
                      [&session](const std::string& name, const std::string& text) { session.publish(name, text); });
   records.also_tell([&](const records::Event& event) { commands.tell(as_told(event, request.identity)); });
-  session.also_tell([&records](const std::string& sentence) { records.notice(sentence); });
+  session.also_tell([&records](const records::Incident& notice) { records.notice(notice); });
   const base::ScopeExit listening([&session] { session.also_tell({}); });
   try {
     return run_in(session, request, &records);
   } catch (const base::Error& error) {
-    records.failed(error.exit_code(), error.what());
+    records.failed(error.exit_code(), error.what(), cause_of(error));
     throw;
   } catch (const std::exception& error) {
-    records.failed(base::BugError("").exit_code(), error.what());
+    records.failed(base::BugError("").exit_code(), error.what(), cause_of(error));
     throw;
   }
 }

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/cause.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
@@ -65,14 +66,14 @@ std::string name_of(const LockHolder& holder) {
 [[noreturn]] void refuse(const std::string& folder, const std::string& lock, const LockHolder& holder) {
   throw base::ConfigError(
       fmt::format("another run writes to '{}': {}; {}; or choose another --train.out (never remove its lock, {})", folder,
-                  name_of(holder), remedy(holder), lock));
+                  name_of(holder), remedy(holder), lock), base::Cause::folder_in_use);
 }
 
 [[noreturn]] void refuse_to_share(const std::string& folder, const std::string& lock, const LockHolder& holder) {
   throw base::ConfigError(
       fmt::format("another run has taken '{}' over: {}; this one ends, as two runs in one folder spoil each other's "
                   "checkpoints (never remove a run's lock, {})",
-                  folder, name_of(holder), lock));
+                  folder, name_of(holder), lock), base::Cause::folder_in_use);
 }
 
 }  // namespace

@@ -1,9 +1,9 @@
 #include "train/run_records.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -50,16 +50,21 @@ static const char* phase_of(Kind kind) {
   }
 }
 
-// What at() and saves() say outside of the program.
-static const char* phase_of(const std::string& said) {
-  constexpr std::array<std::pair<const char*, const char*>, 5> phases = {{{"saving a checkpoint", "save"},
-                                                                          {"finishing the last checkpoint", "save"},
-                                                                          {"evaluating", "evaluate"},
-                                                                          {"reporting the step", "report"},
-                                                                          {"measuring the link", "measure"}}};
-  for (const auto& [words, phase] : phases)
-    if (said == words) return phase;
-  return "prepare";
+// Of what a rank does outside of the program.
+static const char* phase_of(records::Activity activity) {
+  switch (activity) {
+    case records::Activity::saving:
+    case records::Activity::finishing_save:
+      return "save";
+    case records::Activity::evaluating:
+      return "evaluate";
+    case records::Activity::reporting:
+      return "report";
+    case records::Activity::measuring_link:
+      return "measure";
+    default:
+      return "prepare";
+  }
 }
 
 static records::RunState state_of(const RunRecords::Place& place) {
@@ -130,17 +135,21 @@ void RunRecords::write(const records::Event& event) {
 }
 
 void RunRecords::event(EventKind kind, std::int64_t step, const std::string& text,
-                       const std::map<std::string, double>& numbers) {
+                       const std::map<std::string, double>& numbers, base::Cause cause) {
   if (place_.rank != 0) return;
   records::Event event = event_of(kind, step, text);
   event.numbers = numbers;
+  if (kind == EventKind::save_failed) event.incident = records::told(text, cause);
   write(event);
 }
 
-void RunRecords::notice(const std::string& sentence) {
+void RunRecords::notice(const records::Incident& notice) {
   if (!prepared_ || !first_of_host()) return;
+  const std::string sentence = english(notice);
   told(sentence);
-  write(event_of(EventKind::notice, whereabouts_.place().step, sentence));
+  records::Event event = event_of(EventKind::notice, whereabouts_.place().step, sentence);
+  event.incident = notice;
+  write(event);
 }
 
 void RunRecords::told(const std::string& text) {
@@ -153,14 +162,17 @@ void RunRecords::leave_folder() {
   ticker_.reset();
 }
 
-void RunRecords::failed(int exit_code, const std::string& text) {
+void RunRecords::failed(int exit_code, const std::string& text, base::Cause cause) {
   told("failed: " + text);
   records::Event event = event_of(EventKind::rank_failed, whereabouts_.place().step, text);
   event.rank = place_.rank;
+  event.incident = records::failed({place_.rank, -1, host_, ::getpid()}, text, cause);
   event.numbers["exit_code"] = exit_code;
   write(event);
   if (publish_) publish_(fmt::format("{}/{:06}-failed", rendezvous::event_key, place_.rank), to_json(event));
-  if (prepared_) ends(Life::failed, text, exit_code);
+  if (!prepared_) return;
+  state_.incident = event.incident;
+  ends(Life::failed, text, exit_code);
 }
 
 // Of the state that is there, as the rank's thread may be about to change its own.
@@ -207,7 +219,7 @@ records::Sample RunRecords::sample() {
     if (totals.waited[kind] > 0) sample.waits[std::string(schedule::name(of))] += totals.waited[kind];
   }
   if (totals.evaluating > 0) sample.phases["evaluate"] += totals.evaluating;
-  for (const auto& [said, seconds] : totals.outside) sample.phases[phase_of(said)] += seconds;
+  for (const auto& [activity, seconds] : totals.outside) sample.phases[phase_of(activity)] += seconds;
   if (traffic_ != nullptr)
     for (const comm::Traffic::Count& of_peer : traffic_->counts())
       sample.traffic.push_back({of_peer.peer, of_peer.sent_bytes, of_peer.received_bytes, of_peer.waited_seconds});
@@ -269,13 +281,8 @@ void RunRecords::gather(const rendezvous::Identity& identity) {
 
 void RunRecords::planned(const plan::Plan& plan) {
   const config::Settings& s = plan.settings();
-  const auto behind = [&](const std::string& word) -> std::string {
-    for (const std::string& line : plan::describe(plan, plan::Room::Where::host))
-      if (line.rfind(word, 0) == 0) return base::trim(line.substr(word.size()));
-    return "";
-  };
-  state_.model = behind("model ");
-  state_.layout = behind("layout ");
+  state_.model = plan::model_line(plan);
+  state_.layout = plan::layout_line(plan);
   state_.parameters = shape::parameter_count(plan.model());
   state_.dp = plan.shape.dp;
   state_.pp = plan.shape.pp;

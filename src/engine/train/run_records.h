@@ -54,12 +54,12 @@ class RunRecords {
 
   // Of the run as a whole: rank 0 writes it, the others nothing.
   void event(records::EventKind kind, std::int64_t step, const std::string& text,
-             const std::map<std::string, double>& numbers = {});
-  // A sentence of the watch over ranks, which all ranks hear: the first rank of each host writes it.
-  void notice(const std::string& sentence);
+             const std::map<std::string, double>& numbers = {}, base::Cause cause = base::Cause{});
+  // Of the watch over ranks, which all ranks hear: the first rank of each host writes it.
+  void notice(const records::Incident& notice);
   // This rank ends with an error: to its host's folder, and to that of the store's host. Before prepares() nothing is written where another
   // run or launch has the folder.
-  void failed(int exit_code, const std::string& text);
+  void failed(int exit_code, const std::string& text, base::Cause cause);
 
   // The process ends at once, because it was asked to twice: what stands then is on the disk, where that answers within 2 s. Another
   // thread may be in any call of the others.

@@ -38,16 +38,16 @@ void RunReporter::note(const std::string& text) {
 }
 
 void RunReporter::record(records::EventKind kind, const std::string& text,
-                         const std::map<std::string, double>& numbers) {
-  if (to_.records != nullptr) to_.records->event(kind, state_.progress.step, text, numbers);
+                         const std::map<std::string, double>& numbers, base::Cause cause) {
+  if (to_.records != nullptr) to_.records->event(kind, state_.progress.step, text, numbers, cause);
 }
 
-void RunReporter::tell(std::int64_t step, const std::string& what) const {
-  if (to_.whereabouts != nullptr) to_.whereabouts->at(step, what);
+void RunReporter::tell(std::int64_t step, records::Activity activity) const {
+  if (to_.whereabouts != nullptr) to_.whereabouts->at(step, activity);
 }
 
-void RunReporter::tell_saving(const std::string& what) const {
-  if (to_.whereabouts != nullptr) to_.whereabouts->saves(state_.progress.step, what);
+void RunReporter::tell_saving(records::Activity activity) const {
+  if (to_.whereabouts != nullptr) to_.whereabouts->saves(state_.progress.step, activity);
 }
 
 void RunReporter::begin_rows_after(std::int64_t step) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "base/cause.h"
 #include "config/settings.h"
 #include "metrics/metrics_log.h"
 #include "metrics/progress.h"
@@ -38,10 +39,11 @@ class RunReporter {
   void ends();
 
   void note(const std::string& text);
-  void record(records::EventKind kind, const std::string& text, const std::map<std::string, double>& numbers = {});
+  void record(records::EventKind kind, const std::string& text, const std::map<std::string, double>& numbers = {},
+              base::Cause cause = base::Cause{});
   // Where the rank is.
-  void tell(std::int64_t step, const std::string& what) const;
-  void tell_saving(const std::string& what) const;
+  void tell(std::int64_t step, records::Activity activity) const;
+  void tell_saving(records::Activity activity) const;
 
   // The row of `step` + 1 comes next.
   void begin_rows_after(std::int64_t step);

@@ -33,7 +33,7 @@ static config::Resolved with_measured_costs(Session& session, config::Resolved r
                                      const tensor::Device& device) {
   auto& parallel = resolved.settings.parallel;
   if (parallel.stage_balance != config::StageBalance::measured || resolved.layout.pp == 1) return resolved;
-  session.at(0, "measuring the segments");
+  session.at(0, records::Activity::measuring_segments);
   const std::string costs = session.collectives().broadcast_text("segment costs", [&] {
     return fmt::format("{:.6g}", fmt::join(measure_segments(resolved, facts, device), " "));
   });
@@ -52,7 +52,7 @@ config::Resolved agree_on_settings(Session& session, const RankContext& context,
   const Machine& machine = hardware.machine;
   const config::Resolved chosen =
       open_layout ? with_chosen_layout(session, context, *open_layout, hardware.here, data.facts) : context.resolved;
-  session.at(0, "agreeing on settings");
+  session.at(0, records::Activity::agreeing);
   session.agree("settings", settings_facts(chosen.settings, data.fingerprint(), machine));
   config::Resolved resolved = decided(chosen, machine);
   if (machine.backend == config::Backend::nccl)
@@ -79,10 +79,10 @@ void warm_device(Session& session, const RankContext& context, const plan::Plan&
     warm_up(plan, mesh::coordinate_of(plan.shape, context.identity.world_rank), machine.device);
   };
   if (context.resolved.settings.train.products == config::Products::measured) {
-    session.at(0, "measuring products");
+    session.at(0, records::Activity::measuring_products);
     choose_products(session, context, machine.device, pass_once);
   } else if (machine.backend == config::Backend::nccl && context.identity.world_size > 1) {
-    session.at(0, "warming the device");
+    session.at(0, records::Activity::warming_device);
     pass_once();
   }
 }

@@ -32,7 +32,7 @@ bool SavePolicy::due(std::int64_t step, Reason reason) const {
 
 void SavePolicy::begin(const Position& at, Until until) {
   settle(at, NextTry::now);
-  reporter_.tell_saving("saving a checkpoint");
+  reporter_.tell_saving(records::Activity::saving);
   last_try_ = base::monotonic_seconds();
   before_();
   writer_.begin(until);
@@ -42,7 +42,7 @@ void SavePolicy::begin(const Position& at, Until until) {
 
 void SavePolicy::finish() {
   const double begin = base::monotonic_seconds();
-  reporter_.tell_saving("finishing the last checkpoint");
+  reporter_.tell_saving(records::Activity::finishing_save);
   const CheckpointWriter::Outcome outcome = writer_.finish();
   waited_seconds_ += base::monotonic_seconds() - begin;
   saved_step_ = outcome.step;
@@ -75,7 +75,7 @@ bool SavePolicy::settle(const Position& at, NextTry next) {
     last_try_ = base::monotonic_seconds();
     const std::string text = failed_save(error.what(), at, next);
     reporter_.note(text);
-    reporter_.record(records::EventKind::save_failed, text);
+    reporter_.record(records::EventKind::save_failed, text, {}, error.cause());
     return false;
   }
 }
@@ -94,7 +94,7 @@ void SavePolicy::save_the_end(const Position& at) {
   try {
     finish();
   } catch (const base::DataError& error) {
-    throw base::DataError(failed_save(error.what(), at, NextTry::never));
+    throw base::DataError(failed_save(error.what(), at, NextTry::never), error.cause());
   }
 }
 

@@ -68,9 +68,9 @@ rendezvous::Heartbeats Session::heartbeats() {
   heartbeats.stand_limit_seconds = settings_.timeout_seconds;
   heartbeats.place = [this] { return whereabouts_->place(); };
   heartbeats.pace = [this] { return whereabouts_->pace(); };
-  heartbeats.on_failure = [this](const std::string& text) { groups_.abort(text); };
+  heartbeats.on_failure = [this](const records::Incident& failure) { groups_.abort(english(failure)); };
   heartbeats.save = [this] { return whereabouts_->save(); };
-  heartbeats.on_notice = [this](const std::string& sentence) { notices_.hear(sentence); };
+  heartbeats.on_notice = [this](const records::Incident& notice) { notices_.hear(notice); };
   return heartbeats;
 }
 
@@ -87,9 +87,9 @@ void Session::finish() {
   if (identity_.hosts_store) rendezvous::await_all_done(*links_->client, identity_, settings_.heartbeat_seconds);
 }
 
-FailureCause Session::fail(int exit_code, const std::string& text) {
+FailureCause Session::fail(const rendezvous::FailureReport& own) {
   if (!links_->announced) return {};
-  return exchange_failure(identity_, links_->client, links_->heartbeat.get(), exit_code, text);
+  return exchange_failure(identity_, links_->client, links_->heartbeat.get(), own);
 }
 
 void Session::leave(const std::string& why) const {
@@ -112,10 +112,10 @@ void Session::publish(const std::string& name, const std::string& text) const {
 }
 
 std::string Session::status() const {
-  const rendezvous::Place place = whereabouts_->place();
+  const records::Place place = whereabouts_->place();
   std::string text = fmt::format("rank {} is at {}", identity_.world_rank,
-                                 place.step < 0 ? "its start" : rendezvous::standing_text(place));
-  if (place.waits_for != rendezvous::waits_for_nobody)
+                                 place.step < 0 ? "its start" : records::said_with_seconds(place).english);
+  if (place.waits_for != records::waits_for_nobody)
     text += place.waits_for < 0 ? ", waiting for others" : fmt::format(", waiting for rank {}", place.waits_for);
   if (const rendezvous::Save save = whereabouts_->save(); save.step >= 0)
     text += fmt::format("; the checkpoint of step {} is being written to '{}', the last piece {:.0f} s ago", save.step,

@@ -22,8 +22,8 @@ namespace troika::train {
 // One per process. Threads: the rank's thread; a failure report ends waits on the channels from the heartbeat's thread.
 class Session {
  public:
-  // `on_notice` is called from another thread with each sentence about ranks that are behind or slow, or whose save stands; it
-  // must not wait.
+  // `on_notice` is called from another thread with each notice of ranks that are behind or slow, or whose save stands; it must
+  // not wait.
   Session(const rendezvous::Identity& identity, const config::CommSettings& settings,
           Notices::Listener on_notice = {});
   ~Session();
@@ -51,7 +51,7 @@ class Session {
 
   // Where this rank is, for its heartbeat; also of a rank that is alone.
   Whereabouts& whereabouts() { return *whereabouts_; }
-  void at(std::int64_t step, const std::string& what) { whereabouts_->at(step, what); }
+  void at(std::int64_t step, records::Activity activity) { whereabouts_->at(step, activity); }
 
   // Where this rank is, whom it waits for, who is behind as far as it has heard, and its last messages. From any thread.
   std::string status() const;
@@ -66,7 +66,7 @@ class Session {
   // Ends well: all ranks have come this far before any connection closes.
   void finish();
   // Ends with an error of this rank: exchange_failure, which says nothing before join() has made this process its rank.
-  FailureCause fail(int exit_code, const std::string& text);
+  FailureCause fail(const rendezvous::FailureReport& own);
   void leave(const std::string& why) const;  // leave_at_once, likewise; from any thread
 
  private:

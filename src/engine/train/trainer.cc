@@ -59,7 +59,7 @@ void Trainer::begin() {
   say_where_it_stands();
   engine_.read_from(state_.progress);
   if (!over()) {
-    reporter_.tell(state_.progress.step, "measuring the link");
+    reporter_.tell(state_.progress.step, records::Activity::measuring_link);
     for (const std::string& line : forecaster_.before_training()) reporter_.note(line);
   }
   totals_.begin_seconds = base::monotonic_seconds();
@@ -106,7 +106,7 @@ void Trainer::train_step() {
   forecaster_.step_done(seconds);
   valid_.reset();
   if (evaluation_due()) evaluate();
-  reporter_.tell(state_.progress.step, "reporting the step");
+  reporter_.tell(state_.progress.step, records::Activity::reporting);
   report(result, step.loss_scale, seconds);
   if (recorded) record_timeline();
   if (surroundings_.hooks.on_wait) surroundings_.hooks.on_wait(result.awaited_seconds);
@@ -178,7 +178,7 @@ void Trainer::roll_back(const executor::StepResult& result) {
   const std::string sentence = rolled_back_text(result, saved, state_.progress, to);
   reporter_.note(sentence);
   reporter_.record(records::EventKind::rolled_back, sentence);
-  reporter_.tell(to.step, "taking a checkpoint back");
+  reporter_.tell(to.step, records::Activity::restoring);
   restore_trained(found, restore_target());
   engine_.publish_parameters();
   restore_exponents(found, &state_.exponents);
@@ -191,7 +191,7 @@ void Trainer::roll_back(const executor::StepResult& result) {
 void Trainer::stop_at_nonfinite(const executor::StepResult& result) {
   const std::int64_t step = state_.progress.step;
   const bool saved = saving_ != nullptr && step > 0 && saving_->save_now(position());
-  throw base::ConfigError(stopped_text(result, step, saved ? StateSaved::yes : StateSaved::no));
+  throw base::ConfigError(stopped_text(result, step, saved ? StateSaved::yes : StateSaved::no), base::Cause::not_finite);
 }
 
 // Who is asked to stop before the last step saves and ends; an evaluation may take long.
@@ -201,7 +201,7 @@ bool Trainer::evaluation_due() const {
 }
 
 void Trainer::evaluate() {
-  reporter_.tell(state_.progress.step, "evaluating");
+  reporter_.tell(state_.progress.step, records::Activity::evaluating);
   valid_ = engine_.evaluate(state_.progress.step);
   totals_.count(*valid_, state_.progress.step);
   state_.progress.best.evaluated(state_.progress.step, valid_->loss, engine_.evaluation_fingerprint(),

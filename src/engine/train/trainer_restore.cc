@@ -30,7 +30,7 @@ void Trainer::restore() {
     check_changes(*initial_.found, saved);
   }
   reporter_.begin_rows_after(saved.step);
-  if (initial_.source != nullptr) reporter_.tell(0, "reading the weights");
+  if (initial_.source != nullptr) reporter_.tell(0, records::Activity::reading_weights);
   restore_parameters(initial_, restore_target());
   if (initial_.found) resume_from(*initial_.found, saved);
   if (surroundings_.checkpoints) {
@@ -76,11 +76,12 @@ void Trainer::resume_from(const checkpoint::Found& found, const RunProgress& sav
   const bool of_other_samples = engine_.evaluates() && saved.best.on != engine_.evaluation_fingerprint();
   if (of_other_samples || !initial_.same_run) state_.progress.best = {};
   const auto data = found.facts.extra.find("data_fingerprint");
-  if (data != found.facts.extra.end() && data->second != plan_.data.fingerprint)
+  const bool data_differ = data != found.facts.extra.end() && data->second != plan_.data.fingerprint;
+  if (data_differ)
     reporter_.note("the data differ from those this checkpoint was trained on; the run resumes at the same position");
   const std::string text = fmt::format("resumed from step {} ({})", saved.step, found.path);
   reporter_.note(text);
-  reporter_.record(records::EventKind::resume, text);
+  reporter_.record(records::EventKind::resume, text, {{"data_differ", data_differ ? 1 : 0}});
 }
 
 void Trainer::say_where_it_stands() {

@@ -17,25 +17,25 @@ void Whereabouts::arrive(std::int64_t from, std::int64_t to) const {
   if (from < 1 && to > from && arrived_) arrived_();
 }
 
-void Whereabouts::leave_phase(double now) {
-  if (!in_program_ && !phase_.empty()) {
-    phases_[phase_].add(now - since_);
-    totals_.outside[phase_] += now - since_;
+void Whereabouts::leave_activity(double now) {
+  if (!in_program_ && activity_ != records::Activity::nothing) {
+    activities_[activity_].add(now - since_);
+    totals_.outside[activity_] += now - since_;
   }
-  phase_.clear();
+  activity_ = records::Activity::nothing;
 }
 
-void Whereabouts::stand(std::int64_t step, const std::string& what, Saver saver) {
+void Whereabouts::stand(std::int64_t step, records::Activity activity, Saver saver) {
   std::int64_t before = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     before = step_;
     const double now = base::monotonic_seconds();
-    leave_phase(now);
+    leave_activity(now);
     step_ = step;
     since_ = now;
     in_program_ = awaits_device_ = false;
-    phase_ = what;
+    activity_ = activity;
     saver_ = saver;
   }
   arrive(before, step);
@@ -46,7 +46,7 @@ void Whereabouts::begins(std::int64_t step, const schedule::Instruction& instruc
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     before = step_;
-    if (!in_program_) leave_phase(now);
+    if (!in_program_) leave_activity(now);
     step_ = step;
     since_ = now;
     in_program_ = true;
@@ -135,21 +135,21 @@ void Whereabouts::planned(double work, int like) {
   like_ = like;
 }
 
-rendezvous::Place Whereabouts::place() const {
+records::Place Whereabouts::place() const {
   comm::WaitMark::Reading waits = wait_mark_->read();
   const std::lock_guard<std::mutex> lock(mutex_);
   if (saver_ == Saver::awaited && waits.peer == comm::WaitMark::nobody) waits = saver_mark_->read();
   const double now = base::monotonic_seconds();
-  rendezvous::Place place;
+  records::Place place;
   place.step = step_;
   place.waits_for = awaits_device_ && waits.peer == comm::WaitMark::nobody ? comm::WaitMark::others : waits.peer;
-  place.instruction = in_program_ ? to_text(instruction_) : phase_;
+  place.at = in_program_ ? records::Doing::instruction_of(to_text(instruction_)) : records::Doing(activity_);
   if (step_ < 0) return place;
   place.seconds = std::max(0.0, now - std::max(since_, waits.since));
   if (in_program_) {
     place.usual_seconds =
         (waits.peer == comm::WaitMark::nobody ? computed_ : waited_)[index_of(instruction_)].median(known_from);
-  } else if (const auto known = phases_.find(phase_); known != phases_.end()) {
+  } else if (const auto known = activities_.find(activity_); known != activities_.end()) {
     place.usual_seconds = known->second.median(known_from);
   }
   return place;

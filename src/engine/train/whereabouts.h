@@ -29,10 +29,10 @@ class Whereabouts {
   // Called when the rank reaches step 0 and when it reaches the first step, after it has; set before either.
   void on_arrival(std::function<void()> arrived) { arrived_ = std::move(arrived); }
 
-  // The rank is at something outside the program: "saving a checkpoint".
-  void at(std::int64_t step, const std::string& what) { stand(step, what, Saver::apart); }
+  // The rank does something outside of the program.
+  void at(std::int64_t step, records::Activity activity) { stand(step, activity, Saver::apart); }
   // The same, and it saves or waits for who saves beside it: for whom the saver waits, the rank does.
-  void saves(std::int64_t step, const std::string& what) { stand(step, what, Saver::awaited); }
+  void saves(std::int64_t step, records::Activity activity) { stand(step, activity, Saver::awaited); }
 
   // Of the program.
   void begins(std::int64_t step, const schedule::Instruction& instruction, double now);
@@ -62,11 +62,11 @@ class Whereabouts {
   struct Totals {
     std::array<double, schedule::kind_count> computed{}, waited{};  // in training steps, by kind of instruction
     double evaluating = 0;                                          // in evaluations, waiting included
-    std::map<std::string, double> outside;                          // of the program, by what at() and saves() said
+    std::map<records::Activity, double> outside;                    // of the program
   };
   Totals totals() const;
 
-  rendezvous::Place place() const;
+  records::Place place() const;
   rendezvous::Pace pace() const;
   rendezvous::Save save() const;
 
@@ -75,8 +75,8 @@ class Whereabouts {
 
   void add_stood(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds);
   void add_taken(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds, During during);
-  void stand(std::int64_t step, const std::string& what, Saver saver);
-  void leave_phase(double now);
+  void stand(std::int64_t step, records::Activity activity, Saver saver);
+  void leave_activity(double now);
   double save_stands_since(const comm::WaitMark::Reading& waits) const;
   void arrive(std::int64_t from, std::int64_t to) const;
 
@@ -90,9 +90,9 @@ class Whereabouts {
   bool in_program_ = false, awaits_device_ = false;
   Saver saver_ = Saver::apart;
   schedule::Instruction instruction_;  // in the program
-  std::string phase_;                  // outside of it
+  records::Activity activity_ = records::Activity::nothing;  // outside of it
   std::array<RecentSeconds, schedule::kind_count> computed_, waited_;
-  std::map<std::string, RecentSeconds> phases_;
+  std::map<records::Activity, RecentSeconds> activities_;
   Totals totals_;
   std::int64_t save_step_ = -1;  // -1: none
   std::string save_folder_;

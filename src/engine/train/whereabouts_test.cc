@@ -18,16 +18,16 @@ constexpr Instruction forward_pass{Kind::fwd, 3, 2, -1, 0}, backward_pass{Kind::
 TEST(Whereabouts, SayStepInstructionAndSinceWhen) {
   Whereabouts where;
   EXPECT_EQ(where.place().step, -1);
-  where.at(0, "preparing the data");
-  EXPECT_EQ(where.place().instruction, "preparing the data");
+  where.at(0, records::Activity::preparing_data);
+  EXPECT_EQ(where.place().at, records::Activity::preparing_data);
   where.begins(41, forward_pass, base::monotonic_seconds() - 12);
-  const rendezvous::Place place = where.place();
+  const records::Place place = where.place();
   EXPECT_EQ(place.step, 41);
-  EXPECT_EQ(place.instruction, "fwd 3.2");
+  EXPECT_EQ(records::word_of(place.at), "fwd 3.2");
   EXPECT_GE(place.seconds, 12);
   EXPECT_LT(place.seconds, 13);
   EXPECT_EQ(place.usual_seconds, 0);
-  EXPECT_EQ(place.waits_for, rendezvous::waits_for_nobody);
+  EXPECT_EQ(place.waits_for, records::waits_for_nobody);
 }
 
 TEST(Whereabouts, WhatIsUsualIsTheMedianOfThatKindOfInstruction) {
@@ -58,18 +58,18 @@ TEST(Whereabouts, WhoWaitsForItsDeviceMayWaitForOthers) {
   Whereabouts where;
   where.begins(1, forward_pass, base::monotonic_seconds());
   where.awaits_device();
-  EXPECT_EQ(where.place().waits_for, rendezvous::waits_for_others);
+  EXPECT_EQ(where.place().waits_for, records::waits_for_others);
   where.ended(forward_pass, 1, 0);
-  EXPECT_EQ(where.place().waits_for, rendezvous::waits_for_nobody);
+  EXPECT_EQ(where.place().waits_for, records::waits_for_nobody);
 }
 
 TEST(Whereabouts, PhasesBesideTheProgramHaveAUsualTimeToo) {
   Whereabouts where;
   for (int save = 0; save < 3; ++save) {
-    where.at(5, "saving a checkpoint");
+    where.at(5, records::Activity::saving);
     where.begins(6, forward_pass, base::monotonic_seconds() + 2);
   }
-  where.at(5, "saving a checkpoint");
+  where.at(5, records::Activity::saving);
   EXPECT_NEAR(where.place().usual_seconds, 2, 0.5);
 }
 
@@ -79,20 +79,20 @@ TEST(Whereabouts, WhoWaitsForItsSaverWaitsForWhomThatOneWaits) {
   where.begins(5, forward_pass, base::monotonic_seconds());
   std::thread([&] {
     const comm::WaitMark::Scope waiting(where.saver_mark().get(), 2);
-    EXPECT_EQ(where.place().waits_for, rendezvous::waits_for_nobody);
-    where.saves(5, "finishing the last checkpoint");
+    EXPECT_EQ(where.place().waits_for, records::waits_for_nobody);
+    where.saves(5, records::Activity::finishing_save);
     EXPECT_EQ(where.place().waits_for, 2);
-    EXPECT_EQ(where.place().instruction, "finishing the last checkpoint");
+    EXPECT_EQ(where.place().at, records::Activity::finishing_save);
   }).join();
-  EXPECT_EQ(where.place().waits_for, rendezvous::waits_for_nobody);
+  EXPECT_EQ(where.place().waits_for, records::waits_for_nobody);
 }
 
 TEST(Whereabouts, ArrivalsAreToldTwice) {
   Whereabouts where;
   std::vector<std::int64_t> steps;
   where.on_arrival([&] { steps.push_back(where.place().step); });
-  where.at(0, "preparing the data");
-  where.at(0, "connecting");
+  where.at(0, records::Activity::preparing_data);
+  where.at(0, records::Activity::connecting);
   for (const std::int64_t step : {7, 7, 8}) where.begins(step, forward_pass, base::monotonic_seconds());
   EXPECT_EQ(steps, (std::vector<std::int64_t>{0, 7}));
 }
@@ -162,7 +162,7 @@ TEST(Whereabouts, ASaveBesideTrainingStandsSinceItsLastPieceOrItsLastWait) {
     EXPECT_EQ(where.save().step, -1);  // that rank's disk may be to blame, this one's is not
   }
   EXPECT_LT(where.save().seconds, before);
-  where.saves(41, "finishing the last checkpoint");
+  where.saves(41, records::Activity::finishing_save);
   EXPECT_TRUE(where.save().awaited);
   where.save_ended();
   EXPECT_EQ(where.save().step, -1);

@@ -10,6 +10,11 @@
 
 namespace troika::base {
 
+enum class Cause : int;  // base/cause.h; Cause{} where no cause is told
+
+inline constexpr int exit_peer_lost = 75;     // another rank or the network failed; the same again may succeed
+inline constexpr int exit_interrupted = 130;  // stopped on request, after saving
+
 // Base of the four kinds below. `what()` is one plain sentence with numbers and a remedy, context lines after it.
 // Content of files may be in it, so it is kept printable() and each part of it below 16 KiB.
 class Error : public std::exception {
@@ -24,6 +29,9 @@ class Error : public std::exception {
   // The exit code that main.cc returns for this kind.
   int exit_code() const { return exit_code_; }
 
+  // What failed, for programs that advise: nobody searches the sentence for it.
+  Cause cause() const { return cause_; }
+
   // Appends where it happened, innermost first: `catch (Error& e) { e.add_context("while running fwd 2.1 on rank 5"); throw; }`.
   void add_context(const std::string& where) {
     const std::string line = "\n  " + printable(where, most_bytes);
@@ -32,45 +40,46 @@ class Error : public std::exception {
   }
 
  protected:
-  Error(const std::string& text, int exit_code) : text_(printable(text, most_bytes)), exit_code_(exit_code) {}
-  Error(const Text& text, int exit_code)
+  Error(const std::string& text, int exit_code, Cause cause)
+      : text_(printable(text, most_bytes)), exit_code_(exit_code), cause_(cause) {}
+  Error(const Text& text, int exit_code, Cause cause)
       : text_(printable(text.english, most_bytes)),
         chinese_(printable(text.chinese, most_bytes)),
-        exit_code_(exit_code) {}
+        exit_code_(exit_code),
+        cause_(cause) {}
 
  private:
   static constexpr std::size_t most_bytes = 16384;
   std::string text_, chinese_;
   int exit_code_;
+  Cause cause_;
 };
 
 // The user can fix it: a setting or a flag. Exit code 2.
 class ConfigError : public Error {
  public:
-  explicit ConfigError(const std::string& text) : Error(text, 2) {}
-  explicit ConfigError(const Text& text) : Error(text, 2) {}
+  explicit ConfigError(const std::string& text, Cause cause = Cause{}) : Error(text, 2, cause) {}
+  explicit ConfigError(const Text& text, Cause cause = Cause{}) : Error(text, 2, cause) {}
 };
 
 // A file is missing, empty, damaged or of the wrong kind. Exit code 3.
 class DataError : public Error {
  public:
-  explicit DataError(const std::string& text) : Error(text, 3) {}
-  explicit DataError(const Text& text) : Error(text, 3) {}
+  explicit DataError(const std::string& text, Cause cause = Cause{}) : Error(text, 3, cause) {}
+  explicit DataError(const Text& text, Cause cause = Cause{}) : Error(text, 3, cause) {}
 };
 
-// Another rank or the network failed. Exit code 75.
+// Another rank or the network failed. Exit code exit_peer_lost.
 class PeerError : public Error {
  public:
-  explicit PeerError(const std::string& text) : Error(text, 75) {}
-  explicit PeerError(const Text& text) : Error(text, 75) {}
+  explicit PeerError(const std::string& text, Cause cause = Cause{}) : Error(text, exit_peer_lost, cause) {}
+  explicit PeerError(const Text& text, Cause cause = Cause{}) : Error(text, exit_peer_lost, cause) {}
 };
 
 // Troika is wrong. Exit code 70.
 class BugError : public Error {
  public:
-  explicit BugError(const std::string& text) : Error(text, 70) {}
+  explicit BugError(const std::string& text, Cause cause = Cause{}) : Error(text, 70, cause) {}
 };
-
-inline constexpr int exit_interrupted = 130;  // stopped on request, after saving
 
 }  // namespace troika::base

@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/cause.h"
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/file_texts.h"
@@ -29,7 +30,7 @@ std::string without_end_slashes(const std::string& path) {
 }
 
 [[noreturn]] static void fail(const Bilingual& what, const std::string& path, int code) {
-  throw DataError(say(what, path, system_cause(code)));
+  throw DataError(say(what, path, system_cause(code)), cause_of_errno(code));
 }
 
 static void write_all(int descriptor, std::string_view content, const std::string& path) {
@@ -121,7 +122,7 @@ void remove_tree(const std::string& path) {
 
 void replace_file(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) == 0) return;
-  throw DataError(say(file_texts.rename, from, to, system_cause(errno)));
+  throw DataError(say(file_texts.rename, from, to, system_cause(errno)), cause_of_errno(errno));
 }
 
 void rename_path(const std::string& from, const std::string& to) {
@@ -132,7 +133,7 @@ void rename_path(const std::string& from, const std::string& to) {
 bool exchange_paths(const std::string& a, const std::string& b) {
   if (::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) != 0) {
     if (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP) return false;
-    throw DataError(say(file_texts.exchange, a, b, system_cause(errno)));
+    throw DataError(say(file_texts.exchange, a, b, system_cause(errno)), cause_of_errno(errno));
   }
   sync_directory_of(b);
   return true;

@@ -13,6 +13,7 @@
 #include <string>
 #include <utility>
 
+#include "base/cause.h"
 #include "base/file_texts.h"
 #include "base/say.h"
 
@@ -152,7 +153,8 @@ void check_mapping(const MappedFile& file) {
   const std::lock_guard<std::mutex> lock(watch->mutex);
   const WatchedMapping* entry = entry_of(*watch, file);
   if (entry == nullptr || entry->failed_at < 0) return;
-  throw DataError(say(file_texts.unreadable, entry->name, entry->failed_at.load(), cause_of(*entry, file.size())));
+  throw DataError(say(file_texts.unreadable, entry->name, entry->failed_at.load(), cause_of(*entry, file.size())),
+                  Cause::unreadable_file);
 }
 
 }  // namespace troika::base

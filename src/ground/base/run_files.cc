@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <vector>
 
+#include "base/cause.h"
 #include "base/error.h"
 #include "base/file_texts.h"
 #include "base/run_file_texts.h"
@@ -127,7 +128,7 @@ std::optional<std::string> text_of_run(const std::string& folder, const std::str
 
 std::string read_regular_file(const std::string& path, std::int64_t most_bytes) {
   Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!descriptor) throw DataError(say(file_texts.open, path, system_cause(errno)));
+  if (!descriptor) throw DataError(say(file_texts.open, path, system_cause(errno)), cause_of_errno(errno));
   const std::optional<RunFile> file = RunFile::of(descriptor.release());
   if (!file) throw DataError(say(run_file_texts.irregular, path));
   return whole_text(*file, path, most_bytes);
@@ -140,7 +141,7 @@ Descriptor open_in_run(const std::string& folder, const std::string& name, int f
   const bool irregular = opened.kind != 0 && opened.kind != S_IFREG && opened.kind != S_IFDIR;
   if (opened.last || irregular || (opened.kind == S_IFDIR && opened.cause == EISDIR))
     throw DataError(say(run_file_texts.irregular, opened.failed));
-  throw DataError(say(file_texts.open, opened.failed, system_cause(opened.cause)));
+  throw DataError(say(file_texts.open, opened.failed, system_cause(opened.cause)), cause_of_errno(opened.cause));
 }
 
 Descriptor open_in_run(const std::string& path, int flags) {
@@ -151,7 +152,7 @@ Descriptor open_in_run(const std::string& path, int flags) {
 void append_in_run(const std::string& folder, const std::string& name, std::string_view content) {
   const Descriptor file = open_in_run(folder, name, O_WRONLY | O_CREAT | O_APPEND);
   if (const int cause = write_whole(file.number(), content); cause != 0)
-    throw DataError(say(file_texts.write, folder + "/" + name, system_cause(cause)));
+    throw DataError(say(file_texts.write, folder + "/" + name, system_cause(cause)), cause_of_errno(cause));
 }
 
 void append_in_run(const std::string& path, std::string_view content) {

@@ -36,7 +36,7 @@ inline Text text_of(const Error& error) { return {error.what(), error.in(Languag
 // The same error, of a kind that may be made of a Text, with where it happened below its sentence.
 template <class Kind>
 Kind with_context(const Kind& error, const Text& where) {
-  return Kind(say({"{}\n  {}", "{}\n  {}"}, text_of(error), where));
+  return Kind(say({"{}\n  {}", "{}\n  {}"}, text_of(error), where), error.cause());
 }
 
 // All of them in one language.

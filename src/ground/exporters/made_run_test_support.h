@@ -73,7 +73,7 @@ inline records::Sample made_sample(int rank, double time) {
   sample.host = "pi";
   sample.number = 1;
   sample.place.step = 3;
-  sample.place.instruction = "fwd 0.0";
+  sample.place.at = records::doing_of("fwd 0.0");
   sample.pace_seconds = 0.25;
   sample.elapsed_seconds = 20;
   sample.phases = {{"backward", 4}, {"forward", 2}};

@@ -21,9 +21,9 @@ namespace {
 std::string_view state_word(const records::RunReader& run, Life life) {
   const std::map<int, records::Sample> now = records::newest(run);
   if (life != Life::training || now.count(0) == 0) return word_of(life);
-  const std::string& place = now.at(0).place.instruction;
-  if (place == "evaluating") return "evaluating";
-  if (place == "saving a checkpoint" || place == "finishing the last checkpoint") return "saving";
+  const records::Activity activity = now.at(0).place.at.activity;
+  if (activity == records::Activity::evaluating) return "evaluating";
+  if (records::is_saving(activity)) return "saving";
   return word_of(life);
 }
 

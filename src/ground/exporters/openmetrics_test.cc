@@ -46,13 +46,13 @@ TEST(OpenMetrics, EvaluatingAndSavingAreStates) {
   EXPECT_THAT(made.render(), HasSubstr("troika_run_state{troika_run_state=\"training\"} 1\n"));
   records::Sample sample = made_sample(0, 1010);
   sample.number = 2;
-  sample.place.instruction = "evaluating";
+  sample.place.at = records::doing_of("evaluating");
   add_sample(made.folder, sample);
   EXPECT_THAT(made.render(), AllOf(HasSubstr("troika_run_state{troika_run_state=\"evaluating\"} 1\n"),
                                    HasSubstr("troika_run_state{troika_run_state=\"training\"} 0\n")));
   sample.number = 3;
   sample.time = 1011;
-  sample.place.instruction = "saving a checkpoint";
+  sample.place.at = records::doing_of("saving a checkpoint");
   add_sample(made.folder, sample);
   EXPECT_THAT(made.render(), HasSubstr("troika_run_state{troika_run_state=\"saving\"} 1\n"));
 }

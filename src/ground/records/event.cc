@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "records/old_sentences.h"
+
 namespace troika::records {
 namespace {
 
@@ -60,6 +62,7 @@ std::string to_json(const Event& event) {
   if (event.rank >= 0) line["rank"] = event.rank;
   if (event.step >= 0) line["step"] = event.step;
   line["text"] = event.text;
+  if (event.incident) line["incident"] = to_json_object(*event.incident);
   for (const auto& [name, value] : event.numbers) line[name] = value;  // one that is not finite becomes null
   for (const auto& [name, value] : event.words) line[name] = value;
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
@@ -87,6 +90,28 @@ void take_word(Event& event, const std::string& key, const std::string& value) {
   (member == members.end() ? event.words[key] : event.*member->second) = value;
 }
 
+// Of versions that wrote the sentence alone.
+void take_old_text(Event& event) {
+  switch (event.kind) {
+    case EventKind::notice:
+    case EventKind::failure:
+    case EventKind::rank_ended:
+      event.incident = incident_in(event.text);
+      break;
+    case EventKind::rank_failed:
+      event.incident = failed({event.rank, -1, event.host, 0}, event.text, cause_in(event.text));
+      break;
+    case EventKind::save_failed:
+      event.incident = told(event.text, cause_in(event.text));
+      break;
+    case EventKind::stop_requested:
+      if (const int signal = signal_in(event.text); signal > 0) event.numbers.emplace("signal", signal);
+      break;
+    default:
+      break;
+  }
+}
+
 }  // namespace
 
 std::optional<Event> parse_event(std::string_view line) {
@@ -101,6 +126,10 @@ std::optional<Event> parse_event(std::string_view line) {
     if (value.is_number()) take_number(event, key, value.get<double>());
     if (value.is_string()) take_word(event, key, value.get<std::string>());
   }
+  if (const auto incident = object.find("incident"); incident != object.end() && incident->is_object())
+    event.incident = incident_of(*incident);
+  else
+    take_old_text(event);
   return event;
 }
 

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "records/incident.h"
+
 namespace troika::records {
 
 enum class EventKind {
@@ -40,7 +42,8 @@ struct Event {
   int attempt = 0;         // of its launch, from 0
   int rank = -1;           // -1: of no single rank
   std::int64_t step = -1;  // -1: of no step
-  std::string text;        // a sentence
+  std::string text;        // a sentence, in English
+  std::optional<Incident> incident{};  // the same as values: of notices, failures, ranks and saves that fail
   std::map<std::string, double> numbers{};
   std::map<std::string, std::string> words{};
 

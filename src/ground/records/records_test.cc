@@ -29,7 +29,7 @@ Sample sample_of(int rank, std::int64_t number, double time) {
   sample.rank = rank;
   sample.host = "pi3";
   sample.number = number;
-  sample.place = {41, "fwd 3.2", 0.25, 0.2, 1};
+  sample.place = {41, doing_of("fwd 3.2"), 0.25, 0.2, 1};
   sample.pace_seconds = 0.5;
   sample.elapsed_seconds = 12;
   sample.phases = {{"forward", 1.5}, {"load", 0.25}};
@@ -67,6 +67,7 @@ TEST(Records, EventComesBackAsItWasWritten) {
   event.step = 17;
   event.numbers = {{"signal", 9}};
   event.words = {{"log", "runs/a/logs/rank-00002.log"}};
+  event.incident = told("killed", base::Cause::out_of_memory);
   const std::string line = to_json(event);
   EXPECT_EQ(line.find('\n'), std::string::npos);
   const auto read = parse_event(line);
@@ -95,7 +96,7 @@ TEST(Records, SampleComesBackAsItWasWritten) {
   const auto read = parse_sample(line);
   ASSERT_TRUE(read);
   EXPECT_EQ(to_json(*read), line);
-  EXPECT_EQ(read->place.instruction, "fwd 3.2");
+  EXPECT_EQ(word_of(read->place.at), "fwd 3.2");
   EXPECT_EQ(read->place.waits_for, 1);
   EXPECT_EQ(read->traffic.at(0).received_bytes, 200);
   EXPECT_EQ(read->vitals->load, 2);

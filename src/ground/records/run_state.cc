@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/run_files.h"
+#include "records/old_sentences.h"
 #include "records/run_reader.h"
 
 namespace troika::records {
@@ -62,6 +63,7 @@ std::string to_json(const RunState& s) {
   json["flops_per_step"] = s.flops_per_step;
   json["sample_seconds"] = s.sample_seconds;
   json["text"] = s.text;
+  if (s.incident) json["incident"] = to_json_object(*s.incident);
   json["exit_code"] = s.exit_code;
   json["ranks"] = nlohmann::ordered_json::array();
   for (const RankPlace& r : s.ranks)
@@ -106,6 +108,10 @@ std::optional<RunState> parse_run_state(std::string_view text) {
   take(object, "flops_per_step", &s.flops_per_step);
   take(object, "sample_seconds", &s.sample_seconds);
   take(object, "text", &s.text);
+  if (const auto incident = object.find("incident"); incident != object.end())
+    s.incident = incident_of(*incident);
+  else if (!s.text.empty())
+    s.incident = incident_in(s.text);
   take(object, "exit_code", &s.exit_code);
   if (const auto ranks = object.find("ranks"); ranks != object.end() && ranks->is_array()) {
     for (const nlohmann::json& of_rank : *ranks) {

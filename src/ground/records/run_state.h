@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "records/incident.h"
+
 namespace troika::records {
 
 // "evaluating" and "saving" are places of rank 0 while it trains (Sample::place).
@@ -39,6 +41,7 @@ struct RunState {
   double flops_per_step = 0;     // of the model, without recomputation; 0: not known
   double sample_seconds = 0;     // pace of the samples
   std::string text;              // of the end: the failure report, or ""
+  std::optional<Incident> incident{};  // the same as values
   int exit_code = 0;             // of the end
   std::vector<RankPlace> ranks;  // by rank
 };

@@ -35,23 +35,23 @@ std::map<std::string, Value> numbers_of(const Json& object, const char* key) {
   return numbers;
 }
 
-nlohmann::ordered_json place_json(const rendezvous::Place& place) {
+nlohmann::ordered_json place_json(const Place& place) {
   nlohmann::ordered_json json;
   json["step"] = place.step;
-  json["at"] = place.instruction;
+  json["at"] = word_of(place.at);
   json["seconds"] = rounded(place.seconds);
   if (place.usual_seconds > 0) json["usual_seconds"] = rounded(place.usual_seconds);
-  if (place.waits_for != rendezvous::waits_for_nobody) json["waits_for"] = place.waits_for;
+  if (place.waits_for != waits_for_nobody) json["waits_for"] = place.waits_for;
   return json;
 }
 
-rendezvous::Place place_of(const Json& json) {
-  rendezvous::Place place;
+Place place_of(const Json& json) {
+  Place place;
   place.step = whole(json, "step", -1);
-  place.instruction = text(json, "at");
+  place.at = doing_of(text(json, "at"));
   place.seconds = real(json, "seconds");
   place.usual_seconds = real(json, "usual_seconds");
-  place.waits_for = static_cast<int>(whole(json, "waits_for", rendezvous::waits_for_nobody));
+  place.waits_for = static_cast<int>(whole(json, "waits_for", waits_for_nobody));
   return place;
 }
 

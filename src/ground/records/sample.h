@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "host/vitals.h"
-#include "rendezvous/beat.h"
+#include "records/place.h"
 
 namespace troika::records {
 
@@ -27,7 +27,7 @@ struct Sample {
   std::string host;
   int attempt = 0;             // of its launch, from 0
   std::int64_t number = 0;     // of this rank in this attempt, from 1
-  rendezvous::Place place;     // where the rank is, since when, and for whom it waits
+  Place place;     // where the rank is, since when, and for whom it waits
   double pace_seconds = 0;     // of computing in a step, the median of the last half minute; 0: not known
   double elapsed_seconds = 0;  // since the attempt's first sample
   // Seconds since the attempt began. Phases: forward, backward, optimizer, load, save, evaluate, measure (before the first step);

@@ -25,26 +25,6 @@ std::string name_of(const config::ModelSettings& model) {
   return model.preset == config::no_preset ? word_of(model.architecture) : model.preset;
 }
 
-std::string describe_layout(const Plan& plan) {
-  const auto& p = plan.settings().parallel;
-  std::string cuts;
-  for (int stage = 0; stage < plan.program.stages(); ++stage) {
-    cuts += fmt::format("{}{}-{}", cuts.empty() ? "" : ", ", plan.program.first_segment(stage),
-                        plan.program.end_segment(stage) - 1);
-  }
-  std::string text = "layout  " + axes(plan.shape);
-  if (plan.trains()) text += ", schedule " + (p.schedule_file.empty() ? word_of(p.schedule) : p.schedule_file);
-  text += ", segments per stage: " + cuts;
-  if (plan.program.shards(1)) text += fmt::format(", ZeRO {}", p.zero);
-  if (plan.shape.tp > 1 && p.sequence_parallel) text += ", sequence parallel";
-  const bool said_by_file = !p.schedule_file.empty() && p.recompute == config::Recompute::full;
-  if (plan.trains() && p.recompute != config::Recompute::none && !said_by_file)
-    text += ", recompute " + word_of(p.recompute);
-  if (plan.trains() && p.offload != config::Offload::none) text += ", optimizer state in " + word_of(p.offload);
-  if (plan.precision() != config::Precision::fp32) text += ", " + word_of(plan.precision());
-  return text;
-}
-
 // Empty when all is trained.
 std::string describe_trained(const Plan& plan) {
   std::int64_t trained = 0, all = shape::parameter_count(plan.model());
@@ -98,15 +78,39 @@ std::string describe_memory(const Plan& plan, Room::Where where) {
 
 }  // namespace
 
+std::string model_line(const Plan& plan) {
+  const config::ModelSettings& model = plan.settings().model;
+  return fmt::format("{}: {}, width {}, {} parameters, vocabulary {}", name_of(model),
+                     base::counted(model.layers, "layer"), model.hidden,
+                     base::format_count(shape::parameter_count(model)), model.vocab);
+}
+
+std::string layout_line(const Plan& plan) {
+  const auto& p = plan.settings().parallel;
+  std::string cuts;
+  for (int stage = 0; stage < plan.program.stages(); ++stage) {
+    cuts += fmt::format("{}{}-{}", cuts.empty() ? "" : ", ", plan.program.first_segment(stage),
+                        plan.program.end_segment(stage) - 1);
+  }
+  std::string text = axes(plan.shape);
+  if (plan.trains()) text += ", schedule " + (p.schedule_file.empty() ? word_of(p.schedule) : p.schedule_file);
+  text += ", segments per stage: " + cuts;
+  if (plan.program.shards(1)) text += fmt::format(", ZeRO {}", p.zero);
+  if (plan.shape.tp > 1 && p.sequence_parallel) text += ", sequence parallel";
+  const bool said_by_file = !p.schedule_file.empty() && p.recompute == config::Recompute::full;
+  if (plan.trains() && p.recompute != config::Recompute::none && !said_by_file)
+    text += ", recompute " + word_of(p.recompute);
+  if (plan.trains() && p.offload != config::Offload::none) text += ", optimizer state in " + word_of(p.offload);
+  if (plan.precision() != config::Precision::fp32) text += ", " + word_of(plan.precision());
+  return text;
+}
+
 std::vector<std::string> describe(const Plan& plan, Room::Where where) {
-  const config::Settings& s = plan.settings();
-  std::vector<std::string> lines{fmt::format("model   {}: {}, width {}, {} parameters, vocabulary {}", name_of(s.model),
-                                             base::counted(s.model.layers, "layer"), s.model.hidden,
-                                             base::format_count(shape::parameter_count(s.model)), s.model.vocab)};
+  std::vector<std::string> lines{"model   " + model_line(plan)};
   if (const std::string line = describe_trained(plan); !line.empty()) lines.push_back(line);
   if (plan.trains()) lines.push_back(describe_data(plan));
   if (plan.data.valid_samples > 0) lines.push_back(describe_evaluation(plan));
-  lines.push_back(describe_layout(plan));
+  lines.push_back("layout  " + layout_line(plan));
   if (plan.trains()) lines.push_back("batch   " + config::describe_batch(plan.resolved));
   lines.push_back(describe_memory(plan, where));
   return lines;

@@ -12,4 +12,8 @@ namespace troika::plan {
 // What rank 0 prints before the first step, a line each. `where` the ranks compute: the host or GPUs.
 std::vector<std::string> describe(const Plan& plan, Room::Where where);
 
+// The first two of these without their titles: "qwen3-tiny: 4 layers, width 128, ...", "dp 2 x pp 2, ...".
+std::string model_line(const Plan& plan);
+std::string layout_line(const Plan& plan);
+
 }  // namespace troika::plan

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/cause.h"
 #include "base/counted.h"
 #include "base/error.h"
 #include "base/say.h"
@@ -95,7 +96,8 @@ void check_memory(const Plan& plan, int grid_rank, const Room& room) {
   const base::Text remedy = without_snapshot ? base::say(texts.no_snapshot)
                             : fitting >= 1   ? base::say(texts.micro, fitting)
                                              : offload.value_or(other_ways_to_fit(plan));
-  throw base::ConfigError(base::say(texts.lack_and_remedy, describe_lack(plan, grid_rank, room), remedy));
+  throw base::ConfigError(base::say(texts.lack_and_remedy, describe_lack(plan, grid_rank, room), remedy),
+      base::Cause::plan_exceeds_memory);
 }
 
 }  // namespace troika::plan

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "base/cause.h"
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
@@ -89,7 +90,7 @@ Question open_question(const config::Resolved& open, const Fixed& fixed, const R
 
 Choice choose(const Question& question) {
   const Answer answer = search(question);
-  if (answer.best.empty()) throw base::ConfigError(nothing_fits(question, answer));
+  if (answer.best.empty()) throw base::ConfigError(nothing_fits(question, answer), base::Cause::plan_exceeds_memory);
   const Estimate& best = answer.best.front();
   Choice choice{best.layout, {}};
   choice.reasons.push_back(fmt::format("layout  {}: {:.0f} positions/s predicted, the most of {} layouts on {}",

@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/cause.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/run_files.h"
@@ -68,7 +69,8 @@ void refuse(const plan::Plan& plan, int grid_rank, const plan::Room& room, const
   const auto nearest = nearest_that_fits(std::move(question), asked);
   if (!nearest) return plan::check_memory(plan, grid_rank, room);
   throw base::ConfigError(base::say(reason_texts.nearest_that_fits, plan::describe_lack(plan, grid_rank, room),
-                                    flags_to(nearest->layout, asked), base::format_bytes(nearest->memory.total())));
+                                    flags_to(nearest->layout, asked), base::format_bytes(nearest->memory.total())),
+                          base::Cause::plan_exceeds_memory);
 }
 
 }  // namespace
@@ -95,7 +97,7 @@ void check_before_choice(const config::Resolved& open, const Fixed& fixed, const
   question.top = 1;
   if (leanest_that_fits(question)) return;
   if (const Answer answer = search(question); answer.best.empty())
-    throw base::ConfigError(nothing_fits(question, answer));
+    throw base::ConfigError(nothing_fits(question, answer), base::Cause::plan_exceeds_memory);
 }
 
 }  // namespace troika::planner

@@ -1,0 +1,29 @@
+// What was told in words alone, as values: records of versions that wrote sentences only, lines of logs, and what other
+// programs and libraries have said. This is the one place that looks at words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/cause.h"
+#include "records/incident.h"
+
+namespace troika::records {
+
+// Of a notice or a failure report of before. A sentence that it does not know is told in its words.
+Incident incident_in(const std::string& sentence);
+
+// Of an error's sentence or a line of a log.
+base::Cause cause_in(const std::string& words);
+
+// "the launcher got signal 1 (SIGHUP)"; 0: none.
+int signal_in(const std::string& sentence);
+
+// Numbers that an error names: "port 29500", "the store at 10.0.0.1:29500"; "begins after 64 ids". 0: none.
+int port_in(const std::string& words);
+std::int64_t ids_in(const std::string& words);
+
+// A line of a rank's log that the rank wrote itself, and no library or the system.
+bool is_line_of_ours(const std::string& line);
+
+}  // namespace troika::records
