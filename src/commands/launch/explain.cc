@@ -19,11 +19,13 @@
 namespace troika::commands {
 namespace {
 
-// Without what is quoted, alike in both languages: it has just been said.
+// Without what is quoted: it has just been said.
 std::string explanation_of(const std::string& folder, base::Language language) {
   diagnosis::Diagnosis found = diagnosis::diagnose(folder);
   if (found.cause == "none") return "";
-  const auto is_quoted = [](const diagnosis::Text& text) { return text.english == text.chinese; };
+  const auto is_quoted = [](const diagnosis::Evidence& one) {
+    return one.of == diagnosis::Evidence::Of::quotation;
+  };
   found.evidence.erase(std::remove_if(found.evidence.begin(), found.evidence.end(), is_quoted), found.evidence.end());
   return diagnosis::describe(found, language);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/language.h"
@@ -19,10 +20,17 @@ struct Advice {
   Text flag, reason;
 };
 
+// What a cause rests on: facts, or what somebody has told, which is quoted.
+struct Evidence : Text {
+  enum class Of { facts, quotation };
+  Evidence(Text text, Of what = Of::facts) : Text(std::move(text)), of(what) {}  // NOLINT: most texts are of facts
+  Of of;
+};
+
 struct Diagnosis {
   std::string cause = "none";  // a word of docs/formats/causes.md
   Text sentence;               // what the cause means
-  std::vector<Text> evidence;
+  std::vector<Evidence> evidence;
   std::vector<Advice> advice;
 };
 

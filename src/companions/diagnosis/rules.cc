@@ -31,12 +31,12 @@ static std::string one_line(const std::string& text) {
   return base::printable(line, 2 * most);
 }
 
-Text quoted(const Told& told) {
+Evidence quoted(const Told& told) {
   const Text both = records::in_both(told.text, told.what);
-  return {one_line(both.english), one_line(both.chinese)};
+  return {{one_line(both.english), one_line(both.chinese)}, Evidence::Of::quotation};
 }
 
-void add_place(const Facts& facts, std::vector<Text>* evidence) {
+void add_place(const Facts& facts, std::vector<Evidence>* evidence) {
   if (!facts.death || facts.death->rank < 0) return;
   const Death& death = *facts.death;
   if (death.step >= 1 && death.at != records::Doing{})

@@ -16,7 +16,7 @@ namespace troika::diagnosis {
 
 struct Finding {
   std::string_view cause;
-  std::vector<Text> evidence;
+  std::vector<Evidence> evidence;
   AdviceList advice;
 };
 
@@ -46,8 +46,8 @@ const Told* first_with(const std::vector<Told>& told, Causes causes);
 const Told* told_or_logged(const Facts& facts, Causes causes);
 
 // What was told, as evidence: its first line, cut where it is long. In Chinese where its sentence is ours.
-Text quoted(const Told& told);
+Evidence quoted(const Told& told);
 // Where and how the first to die was last seen; nothing where no rank is known.
-void add_place(const Facts& facts, std::vector<Text>* evidence);
+void add_place(const Facts& facts, std::vector<Evidence>* evidence);
 
 }  // namespace troika::diagnosis

@@ -47,7 +47,7 @@ const Told* refused_allocation(const Facts& f) {
   return told_or_logged(f, {base::Cause::out_of_memory, base::Cause::device_out_of_memory});
 }
 
-void add_memory(const Facts& f, std::vector<Text>* evidence) {
+void add_memory(const Facts& f, std::vector<Evidence>* evidence) {
   if (f.death && f.death->signal != 0)
     evidence->push_back(say(texts.died_of_signal, f.death->rank, f.death->host, f.death->signal));
   if (const double kills = kills_of(f); kills > 0)

@@ -18,8 +18,8 @@ bool died_of(const Facts& f, std::initializer_list<int> signals) {
   return f.death && std::find(signals.begin(), signals.end(), f.death->signal) != signals.end();
 }
 
-std::vector<Text> evidence_of_signal(const Facts& f) {
-  std::vector<Text> evidence;
+std::vector<Evidence> evidence_of_signal(const Facts& f) {
+  std::vector<Evidence> evidence;
   if (f.death) {
     evidence.push_back(
         say(texts.died_of_named_signal, f.death->rank, f.death->host, f.death->signal, host::signal_name(f.death->signal)));

@@ -85,10 +85,10 @@ bool waits(const Standing& at, double seconds) {
 }
 
 // One works at its data while all others have waited for long; nothing otherwise.
-std::optional<Text> prepares_alone(const Facts& f) {
+std::optional<Evidence> prepares_alone(const Facts& f) {
   constexpr double long_seconds = 20, waited_seconds = 15;
   if (!stands_are_known(f) || f.stands.size() < 2) return std::nullopt;
-  std::optional<Text> alone;
+  std::optional<Evidence> alone;
   for (const auto& [rank, at] : f.stands) {
     if (waits(at, waited_seconds)) continue;
     const bool prepares = at.place.at.activity == Activity::preparing_data && at.place.seconds >= long_seconds &&
@@ -100,7 +100,7 @@ std::optional<Text> prepares_alone(const Facts& f) {
 }
 
 // All wait, so what they wait for does not come through.
-std::optional<Text> all_wait_for_messages(const Facts& f) {
+std::optional<Evidence> all_wait_for_messages(const Facts& f) {
   constexpr double waited_seconds = 12;
   if (!stands_are_known(f)) return std::nullopt;
   double least = f.stands.begin()->second.place.seconds;
@@ -116,7 +116,7 @@ std::optional<Finding> data_preparation(const Facts& f) {
   const std::vector<Told> standing = standing_told(f);
   const Told* told = said(
       f, standing, [](const Incident& i) { return is_behind(i) && i.place.at.activity == Activity::preparing_data; });
-  const std::optional<Text> evidence = told != nullptr ? quoted(*told) : prepares_alone(f);
+  const std::optional<Evidence> evidence = told != nullptr ? quoted(*told) : prepares_alone(f);
   if (!evidence) return std::nullopt;
   return Finding{"data_preparation",
                  {*evidence},
@@ -146,7 +146,7 @@ std::optional<Finding> mtu_black_hole(const Facts& f) {
   const bool others = f.death && (f.death->signal != 0 || f.death->exit_code == 2 || f.death->exit_code == 3);
   if (told == nullptr && f.failed() && !others && first_that(f.told, is_of_a_launcher) == nullptr)
     told = first_that(f.told, a_connection_broke);
-  const std::optional<Text> evidence = told != nullptr ? quoted(*told) : all_wait_for_messages(f);
+  const std::optional<Evidence> evidence = told != nullptr ? quoted(*told) : all_wait_for_messages(f);
   if (!evidence) return std::nullopt;
   return Finding{"mtu_black_hole",
                  {say(texts.joined_but_no_step), *evidence},
@@ -168,7 +168,7 @@ std::optional<Finding> link_lost(const Facts& f) {
 std::string process_of(const Told& told) { return told.what.who.pid > 0 ? std::to_string(told.what.who.pid) : "PID"; }
 
 // Steps that are done between two heartbeats are in metrics.jsonl alone.
-void add_newer_step(const Facts& f, const Told& told, std::vector<Text>* evidence) {
+void add_newer_step(const Facts& f, const Told& told, std::vector<Evidence>* evidence) {
   if (told.what.kind != IncidentKind::rank_silent || told.what.place.step < 0 || f.rows.empty()) return;
   if (f.rows.back().step > told.what.place.step)
     evidence->push_back(say(texts.heartbeat_is_older, f.rows.back().step));

@@ -10,8 +10,8 @@ int code_of_failure(const Facts& f) {
   return f.death ? f.death->exit_code : 0;
 }
 
-std::vector<Text> all_told(const Facts& f) {
-  std::vector<Text> evidence;
+std::vector<Evidence> all_told(const Facts& f) {
+  std::vector<Evidence> evidence;
   if (!f.told.empty()) evidence.push_back(quoted(f.told.front()));
   add_place(f, &evidence);
   return evidence;
