@@ -104,6 +104,7 @@ class Walk {
  public:
   Walk(const Job& job, const schedule::Program& program, const RankNumbers& numbers)
       : element_bytes_(job.element_bytes()),
+        state_bytes_(job.optimizer().bytes(element_bytes_)),
         numbers_(numbers),
         program_(&program) {
     for (const auto& [segment, buckets] : numbers.buckets) {
@@ -148,7 +149,7 @@ class Walk {
   }
 
   std::int64_t state_of(const BucketNumbers& bucket) const {
-    return shape::state_bytes(element_bytes_) * (program_->shards(1) ? bucket.own : bucket.elements);
+    return state_bytes_ * (program_->shards(1) ? bucket.own : bucket.elements);
   }
 
   // Frozen values are set one buffer after the other by way of fp32 (frozen.h).
@@ -292,7 +293,7 @@ class Walk {
     most_.note(now_);
   }
 
-  const std::int64_t element_bytes_;
+  const std::int64_t element_bytes_, state_bytes_;  // of a parameter, of its optimizer state
   const RankNumbers& numbers_;
   const schedule::Program* program_;  // that is followed
   std::optional<schedule::InFlight> in_flight_;

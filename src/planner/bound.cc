@@ -8,7 +8,6 @@
 #include "planner/real.h"
 #include "schedule/build/partition.h"
 #include "shape/adapter.h"
-#include "shape/optimizer_state.h"
 #include "shape/shard_plan.h"
 
 namespace troika::planner {
@@ -51,7 +50,7 @@ machine::Rates fastest(const machine::Placement& placement) {
 }  // namespace
 
 Bounds::Bounds(const config::Settings& settings, const machine::Placement& placement)
-    : settings_(settings), placement_(placement), rates_(fastest(placement)) {
+    : settings_(settings), optimizer_(shape::shape_of(settings.optimizer.name)), placement_(placement), rates_(fastest(placement)) {
   trained_ = {config::trained_segments(settings), settings.lora, settings.train.seed};
   segments_ = shape::segment_count(settings.model);
   const auto& segments = trained_.segments;
@@ -170,7 +169,7 @@ double Bounds::step_seconds(const Layout& l) {
   const int replicas = l.replicas();
   const double replica_rate = replica_bytes_per_second(l);
   const shape::SumShape sum = sum_of(l, 1);
-  const auto leaf = [&](std::int64_t elements) { return leaf_seconds(elements, sum, l.precision, rates_); };
+  const auto leaf = [&](std::int64_t elements) { return leaf_seconds(elements, sum, rates_); };
   const double leaf_block = leaf(e.block), leaf_embedding = leaf(e.embedding), leaf_head = leaf(e.head);
   const bool halves = l.schedule == config::Schedule::zb_h1;
   const double forward_block = model.block.forward.all();
@@ -205,7 +204,7 @@ double Bounds::step_seconds(const Layout& l) {
       }
     }
     const double kept = l.zero == 0 ? real(held) : std::max(0.0, real(held) / replicas - real(rounded_off));
-    raise(&behind, trains_ ? 28 * kept / rates_.stream_bytes_per_second : 0);
+    raise(&behind, trains_ ? real(optimizer_.update_bytes(shape::bytes_of(l.precision))) * kept / rates_.stream_bytes_per_second : 0);
   }
   return pipeline + behind;
 }
@@ -222,7 +221,7 @@ std::int64_t Bounds::memory_bytes(const Layout& l) {
   for (const RankStages& rank : stages(l.pp, l.virtual_stages)) {
     const std::int64_t held = elements_of(l, rank), own = std::max<std::int64_t>(0, held / R - rounded_off);
     std::int64_t lasting = element * (l.zero == 3 ? own : held);
-    if (trains_ && state_here) lasting += shape::state_bytes(element) * (l.zero >= 1 ? own : held);
+    if (trains_ && state_here) lasting += optimizer_.bytes(element) * (l.zero >= 1 ? own : held);
     // A rank's only leaf goes to its replicas piece by piece.
     const std::int64_t sum_bytes = sum.own_leaves() > 1 && !(l.zero >= 2 ? sum.in_floats() : sum.adds_in_floats(0)) ? 8 : R == 1 ? 4 : 0;
     const std::int64_t sums = trains_ ? sum_bytes * (l.zero >= 2 ? own : held) : 0;

@@ -185,7 +185,7 @@ std::vector<Text> three_questions(const Question& q) {
   const double have = real(available(q));
   const ReasonTexts& texts = reason_texts;
   const Text what = say(on_cores(q.cluster) ? texts.rank : texts.device);
-  const BytesPerParameter bytes = bytes_of_training(q.fixed.precision.value_or(config::Precision::bf16));
+  const BytesPerParameter bytes = bytes_of_training(q.settings.optimizer.name, q.fixed.precision.value_or(config::Precision::bf16));
   const double all = bytes_kept(q.settings, 0, shape::segment_count(model), bytes);
   const double layer = bytes_kept(q.settings, 1, 2, bytes);
   shape::MicrobatchShape one{1, q.settings.batch.seq_len};

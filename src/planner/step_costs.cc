@@ -113,9 +113,8 @@ ModelSeconds model_seconds(const PassShape& shape, const machine::Rates& rates, 
   return model;
 }
 
-double leaf_seconds(std::int64_t elements, const shape::SumShape& sum, config::Precision precision,
-                    const machine::Rates& rates) {
-  const auto rows = shape::update_operations({{elements, sum}}, precision);
+double leaf_seconds(std::int64_t elements, const shape::SumShape& sum, const machine::Rates& rates) {
+  const auto rows = shape::update_operations({{elements, sum}}, 0);
   const double bytes = rows.front().work.bytes / real(std::max<std::int64_t>(sum.own_leaves(), 1));
   return bytes / rates.stream_bytes_per_second;
 }
@@ -225,7 +224,7 @@ std::vector<double> leaves_of_segments(const Column& column, int grid_rank, cons
     for (const plan::BucketShape& bucket : plan::buckets_of(job, column.stages, g, job.tensor_share(at))) {
       if (bucket.trained)
         seconds[static_cast<std::size_t>(g)] +=
-            leaf_seconds(bucket.layout.elements, plan::sum_shape(job, bucket, at), job.precision(), rates);
+            leaf_seconds(bucket.layout.elements, plan::sum_shape(job, bucket, at), rates);
     }
   }
   return seconds;
@@ -243,6 +242,7 @@ UpdateSeconds update_seconds(const Column& column, int grid_rank, const machine:
                              const machine::Host& host) {
   const plan::Job& job = column.job;
   const mesh::Coordinate at = column.coordinate_of(grid_rank);
+  const shape::OptimizerShape optimizer = job.optimizer();
   UpdateSeconds seconds;
   seconds.steps.assign(static_cast<std::size_t>(shape::segment_count(job.model())), 0);
   seconds.copies = seconds.steps;
@@ -255,8 +255,8 @@ UpdateSeconds update_seconds(const Column& column, int grid_rank, const machine:
       const std::int64_t own = shards.elements_of(sum.place.index()).count;
       const bool whole = job.settings().parallel.zero == 0;
       const std::int64_t kept = whole ? shards.elements() : own;
-      const auto rows = shape::update_operations({{kept, sum}}, job.precision());
-      seconds.copies[static_cast<std::size_t>(g)] += real(shape::state_bytes(job.element_bytes()) * kept) / copied;
+      const auto rows = shape::update_operations({{kept, sum}}, optimizer.update_bytes(job.element_bytes()));
+      seconds.copies[static_cast<std::size_t>(g)] += real(optimizer.bytes(job.element_bytes()) * kept) / copied;
       const double norm = whole ? rows[1].work.bytes / job.replicas() : rows[1].work.bytes;
       seconds.norm += norm / rates.stream_bytes_per_second;
       seconds.steps[static_cast<std::size_t>(g)] +=

@@ -54,8 +54,7 @@ ModelSeconds model_seconds(const PassShape& shape, const machine::Rates& rates, 
                            const machine::Link& context);
 
 // Of one leaf of so many elements: rounded to integers and added to the rank's own sum.
-double leaf_seconds(std::int64_t elements, const shape::SumShape& sum, config::Precision precision,
-                    const machine::Rates& rates);
+double leaf_seconds(std::int64_t elements, const shape::SumShape& sum, const machine::Rates& rates);
 
 // The links that the groups of a layout use on these machines.
 class GroupLinks {

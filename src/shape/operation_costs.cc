@@ -194,9 +194,8 @@ std::vector<OperationCost> outer_operations(const config::ModelSettings& model, 
   return rows.take();
 }
 
-std::vector<OperationCost> update_operations(const std::vector<SummedElements>& ranges, config::Precision precision) {
+std::vector<OperationCost> update_operations(const std::vector<SummedElements>& ranges, std::int64_t update_bytes) {
   double sum = 0, norm = 0, step = 0;
-  const double rounded = precision == config::Precision::fp32 ? 0 : real(shape::bytes_of(precision));
   for (const SummedElements& range : ranges) {
     const double elements = real(range.elements), leaves = real(range.sum.own_leaves());
     if (range.sum.in_floats() || range.sum.addition == Addition::floats) {  // the first leaf becomes the sum; a product that adds to it reads it, too
@@ -208,7 +207,7 @@ std::vector<OperationCost> update_operations(const std::vector<SummedElements>& 
              elements;
     }
     norm += (range.sum.in_floats() ? fp32_bytes : int64_bytes) * elements;
-    step += (7 * fp32_bytes + rounded) * elements;  // of parameter, gradient, m, v all but the gradient are written too
+    step += real(update_bytes) * elements;
   }
   return {{Operation::gradient_sum, Pass::both, {0, sum}},
           {Operation::gradient_norm, Pass::both, {0, norm}},

@@ -80,8 +80,9 @@ struct SummedElements {
   std::int64_t elements = 0;
   SumShape sum;
 };
-// Own leaves on the sum, norm and step, once per step. Without exchanges between ranks.
-std::vector<OperationCost> update_operations(const std::vector<SummedElements>& ranges, config::Precision precision);
+// Own leaves on the sum, norm and step, once per step. Without exchanges between ranks. `update_bytes`: of one element
+// (OptimizerShape).
+std::vector<OperationCost> update_operations(const std::vector<SummedElements>& ranges, std::int64_t update_bytes);
 
 // Those of a model on one device.
 std::vector<SummedElements> summed_elements(const config::ModelSettings& model, std::int64_t microbatches,

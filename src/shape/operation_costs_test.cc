@@ -10,6 +10,7 @@
 #include "config/presets.h"
 #include "shape/layout.h"
 #include "shape/layout_test_support.h"
+#include "shape/optimizer_state.h"
 #include "shape/output_loss.h"
 
 namespace troika::shape {
@@ -151,15 +152,16 @@ TEST(OperationCosts, OfTheOutputProductCountTheWeightsForEveryChunkOfRows) {
 
 TEST(OperationCosts, OfAdamWAreThirtyBytesForAWeightInBf16) {
   const std::vector<SummedElements> one{{1000, {}}};
-  EXPECT_EQ(of(update_operations(one, config::Precision::bf16), Operation::adamw, Pass::both).bytes, 30000);
-  EXPECT_EQ(of(update_operations(one, config::Precision::fp32), Operation::adamw, Pass::both).bytes, 28000);
+  const OptimizerShape adamw = shape_of(config::Optimizer::adamw);
+  EXPECT_EQ(of(update_operations(one, adamw.update_bytes(2)), Operation::adamw, Pass::both).bytes, 30000);
+  EXPECT_EQ(of(update_operations(one, adamw.update_bytes(4)), Operation::adamw, Pass::both).bytes, 28000);
 }
 
 double sum_bytes(std::int64_t microbatches, Addition addition = Addition::integers) {
   SummedElements range{1000, {}};
   range.sum.addition = addition;
   range.sum.shares = {microbatches};
-  return of(update_operations({range}, config::Precision::bf16), Operation::gradient_sum, Pass::both).bytes;
+  return of(update_operations({range}, 0), Operation::gradient_sum, Pass::both).bytes;
 }
 
 TEST(OperationCosts, OfGradientSumsAreIntegersFromTheThirdLeafOn) {

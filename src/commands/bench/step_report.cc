@@ -14,16 +14,15 @@
 
 namespace troika::commands {
 
-StepWork work_of(const config::ModelSettings& model, const shape::Trained& trained, config::Precision precision,
+StepWork work_of(const config::ModelSettings& model, const shape::Trained& trained, std::int64_t update_bytes,
                  std::int64_t sequences, std::int64_t seq_len) {
   const auto T = static_cast<double>(seq_len), B = static_cast<double>(sequences);
   const int head = shape::segment_count(model) - 1, first = shape::first_trained_segment(model, trained);
-  const double update_bytes = precision == config::Precision::fp32 ? 28 : 30;
   StepWork work;
   const auto add = [&](const std::vector<shape::ParameterInfo>& parameters, int segment, bool own) {
     for (const shape::ParameterInfo& info : parameters) {
       const auto elements = static_cast<double>(info.elements());
-      if (own) work.update_bytes += update_bytes * elements;
+      if (own) work.update_bytes += static_cast<double>(update_bytes) * elements;
       if (info.looked_up_only) continue;
       const bool backward = (segment == 0 ? head : segment) >= first;  // a tied table is multiplied by the head
       work.flops += 2 * elements * B * T * (1 + (backward ? 1 : 0) + (own ? 1 : 0));

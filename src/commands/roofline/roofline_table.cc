@@ -148,7 +148,9 @@ Counts counts_of(const config::Resolved& resolved) {
           {model, batch.micro * batch.seq_len, batch.microbatches_per_rank},
           shape::block_operations(model, microbatch),
           shape::outer_operations(model, microbatch),
-          shape::update_operations(shape::summed_elements(model, batch.microbatches_per_rank, addition), microbatch.precision)};
+          shape::update_operations(shape::summed_elements(model, batch.microbatches_per_rank, addition),
+                                   shape::shape_of(resolved.settings.optimizer.name)
+                                       .update_bytes(shape::bytes_of(microbatch.precision)))};
 }
 
 std::string steps_line(const char* what, const Ways& step, std::size_t way, double tokens) {
