@@ -187,10 +187,14 @@ std::vector<Text> three_questions(const Question& q) {
   const Text what = say(on_cores(q.cluster) ? texts.rank : texts.device);
   const BytesPerParameter bytes = bytes_of_training(q.settings.optimizer.name, q.fixed.precision.value_or(config::Precision::bf16));
   const double all = bytes_kept(q.settings, 0, shape::segment_count(model), bytes);
-  const double layer = bytes_kept(q.settings, 1, 2, bytes);
   shape::MicrobatchShape one{1, q.settings.batch.seq_len};
   one.precision = q.fixed.precision.value_or(config::Precision::bf16);
-  const double activations = real(shape::segment_saved_bytes(model, one, shape::SavedActivations::all).whole[1]);
+  const auto saved = shape::segment_saved_bytes(model, one, shape::SavedActivations::all).whole;
+  double layer = 0, activations = 0;  // of the largest
+  for (const int segment : shape::BlockKinds(model).first) {
+    layer = std::max(layer, bytes_kept(q.settings, segment, segment + 1, bytes));
+    activations = std::max(activations, real(saved[static_cast<std::size_t>(segment)]));
+  }
   const auto text = [](double size) { return base::format_bytes(static_cast<std::int64_t>(size)); };
   const bool whole = all <= have, one_layer = layer + activations <= have;
   return {say(whole ? texts.holds_model : texts.holds_no_model, what, text(all), text(have)),

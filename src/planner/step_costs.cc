@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "plan/buckets.h"
 #include "planner/real.h"
@@ -87,28 +88,42 @@ PassShape pass_shape(const plan::Job& job, shape::ComputedBy by) {
           job.trained};
 }
 
+static SegmentSeconds block_seconds(const PassShape& shape, const shape::BlockKind& kind, const machine::Rates& rates,
+                                    const machine::Link& tensor, const machine::Link& context) {
+  SegmentSeconds block;
+  const bool selective = shape.saved == shape::SavedActivations::selective;
+  for (const OperationCost& row : shape::block_operations(shape.model, kind, shape.microbatch)) {
+    const double seconds = seconds_of(row, shape, rates);
+    add(row, seconds, &block);
+    if (selective && row.pass == Pass::forward && is_cheap(row.operation)) block.input.compute += seconds;
+  }
+  const double halves = kind.attends() ? 2 : 1;
+  const bool rows_split = shape.microbatch.sequence == shape::SequenceParallel::on;
+  for (PassSeconds* pass : {&block.forward, &block.input}) add_tensor(shape, tensor, 2 * halves, pass);
+  add_tensor(shape, tensor, rows_split ? halves : 0, &block.weight);
+  if (kind.attends()) {
+    add_context(shape, context, 1, &block.forward);
+    add_context(shape, context, 2, &block.input);
+  }
+  return block;
+}
+
 ModelSeconds model_seconds(const PassShape& shape, const machine::Rates& rates, const machine::Link& tensor,
                            const machine::Link& context) {
   ModelSeconds model;
-  const bool selective = shape.saved == shape::SavedActivations::selective;
-  for (const OperationCost& row : shape::block_operations(shape.model, shape.microbatch)) {
-    const double seconds = seconds_of(row, shape, rates);
-    add(row, seconds, &model.block);
-    if (selective && row.pass == Pass::forward && is_cheap(row.operation)) model.block.input.compute += seconds;
+  const int head = shape::segment_count(shape.model) - 1;
+  shape::BlockKinds kinds(shape.model);
+  for (const shape::BlockKind& kind : kinds.kinds) {
+    model.blocks.push_back(block_seconds(shape, kind, rates, tensor, context));
+    drop_untrained(shape, head - 1, &model.blocks.back());
   }
+  model.of_block = std::move(kinds.of_block);
   for (const OperationCost& row : shape::outer_operations(shape.model, shape.microbatch))
     add(row, seconds_of(row, shape, rates), row.operation == Operation::embedding ? &model.embedding : &model.head);
   std::swap(model.embedding.input.compute, model.embedding.weight.compute);  // its gradient goes to its table alone
-  const bool rows_split = shape.microbatch.sequence == shape::SequenceParallel::on;
-  for (PassSeconds* pass : {&model.block.forward, &model.block.input}) add_tensor(shape, tensor, 4, pass);
-  add_tensor(shape, tensor, rows_split ? 2 : 0, &model.block.weight);
   for (PassSeconds* pass : {&model.head.forward, &model.head.input, &model.embedding.forward, &model.embedding.weight})
     add_tensor(shape, tensor, 1, pass);
-  add_context(shape, context, 1, &model.block.forward);
-  add_context(shape, context, 2, &model.block.input);
-  const int head = shape::segment_count(shape.model) - 1;
   drop_untrained(shape, 0, &model.embedding);
-  drop_untrained(shape, head - 1, &model.block);
   drop_untrained(shape, head, &model.head);
   return model;
 }
@@ -301,7 +316,7 @@ PassSeconds StepCosts::pass_of(int grid_rank, const Instruction& i) const {
     sum.sent_bytes += pass.sent_bytes;
   };
   for (int g = range.begin; g < range.end; ++g) {
-    const SegmentSeconds& segment = model.of(g, column_.program.segments());
+    const SegmentSeconds& segment = model.of(g);
     if (schedule::has_pass(i.kind, schedule::forward_pass) || schedule::has_pass(i.kind, schedule::recompute_pass))
       take(segment.forward);
     if (schedule::has_pass(i.kind, schedule::input_pass)) take(segment.input);

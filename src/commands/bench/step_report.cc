@@ -31,7 +31,7 @@ StepWork work_of(const config::ModelSettings& model, const shape::Trained& train
   for (int segment = 0; segment <= head; ++segment) {
     add(shape::segment_parameters(model, segment), segment, trained.own(segment));
     if (shape::has_adapters(trained.lora)) add(shape::adapter_parameters(model, trained.lora, segment), segment, true);
-    if (segment > 0 && segment < head)
+    if (segment > 0 && segment < head && shape::block_kind(model, segment).attends())
       work.flops += 2 * static_cast<double>(model.heads * model.head_dim) * T * T * B * (segment >= first ? 3 : 1);
   }
   return work;

@@ -69,7 +69,7 @@ TEST(TimedKernels, OfABlockCountWhatTheCostModelCounts) {
     shape::MicrobatchShape microbatch{4, 256};
     microbatch.precision = precision;
     double between = 0, attention_bytes = 0, attention_flops = 0;
-    for (const shape::OperationCost& row : shape::block_operations(model, microbatch)) {
+    for (const shape::OperationCost& row : shape::block_operations(model, shape::block_kind(model, 1), microbatch)) {
       if (row.operation == shape::Operation::attention) {
         attention_bytes += row.work.bytes;
         attention_flops += row.work.flops;

@@ -89,7 +89,7 @@ Kernels rope_backward() {
 }
 
 Kernels rotation(const config::ModelSettings& model, Pass pass, PyTorchMode mode) {
-  const bool normed = shape::architecture_of(model).positions == shape::Architecture::Positions::normed_rotary;
+  const bool normed = shape::block_kind(model, 1).norms_heads();
   const bool forward = pass == Pass::forward;
   if (mode == PyTorchMode::eager) {
     if (!normed) return forward ? rope_forward() : rope_backward();
@@ -103,7 +103,7 @@ Kernels rotation(const config::ModelSettings& model, Pass pass, PyTorchMode mode
 
 Kernels activation(const config::ModelSettings& model, Pass pass, PyTorchMode mode) {
   const bool forward = pass == Pass::forward;
-  if (shape::activation_inputs(shape::architecture_of(model)) == 1)
+  if (shape::block_kind(model, 1).activation_inputs() == 1)
     return forward ? Kernels{{"gelu", 4, Per::F}} : Kernels{{"gelu_backward", 6, Per::F}};
   if (mode == PyTorchMode::compiled)
     return forward ? Kernels{{"silu and mul", 6, Per::F}} : Kernels{{"their gradients", 10, Per::F}};
@@ -114,11 +114,11 @@ Kernels activation(const config::ModelSettings& model, Pass pass, PyTorchMode mo
 // Projections of one input that transformers keeps apart: q, k, v; gate, up.
 std::int64_t parts_of(const config::ModelSettings& model, Operation operation) {
   if (operation == Operation::qkv_product) return model.architecture == config::Family::gpt2 ? 1 : 3;
-  return operation == Operation::up_product ? shape::activation_inputs(shape::architecture_of(model)) : 1;
+  return operation == Operation::up_product ? shape::block_kind(model, 1).activation_inputs() : 1;
 }
 
 shape::Product product_of(const config::ModelSettings& model, Operation operation) {
-  for (const shape::Product& product : shape::block_products(model))
+  for (const shape::Product& product : shape::block_products(model, shape::block_kind(model, 1)))
     if (product.operation == operation) return product;
   return {operation, model.hidden, model.vocab};
 }

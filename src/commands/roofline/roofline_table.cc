@@ -18,22 +18,22 @@ using shape::Pass;
 std::string name_of(Operation operation, const config::ModelSettings& model) {
   const shape::Architecture& architecture = shape::architecture_of(model);
   const bool rms = architecture.norm == shape::Architecture::NormKind::rms;
-  const bool normed = architecture.positions == shape::Architecture::Positions::normed_rotary;
+  const shape::BlockKind kind = shape::block_kind(model, 1);
   switch (operation) {
     case Operation::add_norm:
       return rms ? "add + RMSNorm, two" : "add + LayerNorm, two";
     case Operation::qkv_product:
       return "product q, k, v";
     case Operation::rotation:
-      return normed ? "QK norm + RoPE" : "RoPE";
+      return kind.norms_heads() ? "QK norm + RoPE" : "RoPE";
     case Operation::attention:
       return "attention";
     case Operation::o_product:
       return "product o";
     case Operation::up_product:
-      return shape::activation_inputs(architecture) == 2 ? "product gate, up" : "product up";
+      return kind.activation_inputs() == 2 ? "product gate, up" : "product up";
     case Operation::activation:
-      return shape::activation_inputs(architecture) == 2 ? "SwiGLU" : "GELU";
+      return kind.activation_inputs() == 2 ? "SwiGLU" : "GELU";
     case Operation::down_product:
       return "product down";
     case Operation::bias:
@@ -146,7 +146,7 @@ Counts counts_of(const config::Resolved& resolved) {
   const shape::Addition addition = plan::addition_of(resolved.settings.parallel.reproducible);
   return {microbatch,
           {model, batch.micro * batch.seq_len, batch.microbatches_per_rank},
-          shape::block_operations(model, microbatch),
+          shape::block_operations(model, shape::block_kind(model, 1), microbatch),
           shape::outer_operations(model, microbatch),
           shape::update_operations(shape::summed_elements(model, batch.microbatches_per_rank, addition),
                                    shape::shape_of(resolved.settings.optimizer.name)

@@ -40,7 +40,7 @@ double token_bytes(const std::string& preset, Operation operation, Pass pass, Py
   microbatch.T = 1000;
   microbatch.precision = config::Precision::bf16;
   const PyTorchStep step{model, 1000, 4};
-  for (const auto& row : shape::block_operations(model, microbatch)) {
+  for (const auto& row : shape::block_operations(model, shape::block_kind(model, 1), microbatch)) {
     if (row.operation == operation && row.pass == pass) return bytes_of(step, pytorch_kernels(step, row, mode)) / 1000;
   }
   ADD_FAILURE() << "no such operation";
@@ -96,7 +96,7 @@ TEST(PyTorchKernels, OfAnEagerOperationNeverTakeLessThanCompiled) {
     microbatch.T = 1024;
     microbatch.precision = config::Precision::bf16;
     const PyTorchStep step{model, 1024, 2};
-    for (const auto& row : shape::block_operations(model, microbatch)) {
+    for (const auto& row : shape::block_operations(model, shape::block_kind(model, 1), microbatch)) {
       EXPECT_GE(seconds_of(step, pytorch_kernels(step, row, PyTorchMode::eager), h200),
                 seconds_of(step, pytorch_kernels(step, row, PyTorchMode::compiled), h200))
           << preset;
