@@ -91,6 +91,10 @@ constexpr Words<4> words_of(LrSchedule) { return {"cosine", "linear", "constant"
 enum class LrDecay { linear, cosine, sqrt };
 constexpr Words<3> words_of(LrDecay) { return {"linear", "cosine", "sqrt"}; }
 
+// train.loss: of the logits.
+enum class Loss { cross_entropy };
+constexpr Words<1> words_of(Loss) { return {"cross_entropy"}; }
+
 // optimizer.name
 enum class Optimizer { adamw };
 constexpr Words<1> words_of(Optimizer) { return {"adamw"}; }

@@ -53,7 +53,7 @@ machine::Rates fastest(const machine::Placement& placement) {
 
 Bounds::Bounds(const config::Settings& settings, const machine::Placement& placement)
     : settings_(settings), optimizer_(shape::shape_of(settings.optimizer.name)), placement_(placement), rates_(fastest(placement)) {
-  trained_ = {config::trained_segments(settings), settings.lora, settings.train.seed};
+  trained_ = {config::trained_segments(settings), settings.lora, settings.train.seed, settings.train.loss};
   segments_ = shape::segment_count(settings.model);
   const auto& segments = trained_.segments;
   trains_ = std::find(segments.begin(), segments.end(), false) == segments.end() && trained_.lora.rank == 0;

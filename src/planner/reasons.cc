@@ -168,7 +168,7 @@ static double bytes_kept(const config::Settings& settings, int begin, int end, c
     for (const auto& info : parameters) elements += info.elements();
     return elements;
   };
-  const shape::Trained trained{config::trained_segments(settings), settings.lora, settings.train.seed};
+  const shape::Trained trained{config::trained_segments(settings), settings.lora, settings.train.seed, settings.train.loss};
   std::int64_t all = 0, learnt = 0;
   for (int segment = begin; segment < end; ++segment) {
     const std::int64_t own = count(shape::segment_parameters(settings.model, segment));
