@@ -18,14 +18,15 @@ struct LossInputs {
 std::vector<tensor::Tensor> run(const LossInputs& in, const tensor::Tensor& dw_vD) {
   const std::int64_t M = in.x_MD.size(0), D = in.x_MD.size(1), v = in.w_vD.size(0);
   const double scale = 1.0 / static_cast<double>(M);
+  const auto loss = kernels::row_loss(config::Loss::cross_entropy);
   kernels::OutputLossSaved saved;
   const auto bytes = static_cast<std::int64_t>(in.x_MD.element_bytes());
   const bool gradients = shape::output_loss_keep({M, D, v, 1, bytes}) == shape::LossKeep::gradients;
   const kernels::OutputLossPart whole =
-      gradients ? kernels::output_loss_forward_with_gradients(in.x_MD, in.w_vD, in.targets_M, scale, saved)
+      gradients ? kernels::output_loss_forward_with_gradients(*loss, in.x_MD, in.w_vD, in.targets_M, scale, saved)
                 : kernels::output_loss_forward(in.x_MD, in.w_vD, in.targets_M, 0, &saved);
-  const tensor::Tensor sum_2 = kernels::output_loss_sum(whole, in.targets_M);
-  const tensor::Tensor dx_MD = kernels::output_loss_backward_input(in.w_vD, in.targets_M, 0, whole.lse_M, scale, saved);
+  const tensor::Tensor sum_2 = loss->sum(whole, in.targets_M);
+  const tensor::Tensor dx_MD = kernels::output_loss_backward_input(*loss, in.w_vD, in.targets_M, 0, whole.lse_M, scale, saved);
   if (gradients) return {sum_2.narrow(0, 0, 1), dx_MD, saved.dw_vD};
   kernels::output_loss_backward_weight(
       in.x_MD, saved, shape::rows_of_table_piece(D),

@@ -89,7 +89,7 @@ StepReport report_of(const plan::Plan& plan, const tensor::Device& device) {
   r.batch = batch.global;
   r.micro_batch = batch.micro;
   r.seq_len = batch.seq_len;
-  r.work = work_of(plan.model(), plan.trained, plan.precision(), batch.global, batch.seq_len);
+  r.work = work_of(plan.model(), plan.trained, plan.optimizer().update_bytes(plan.element_bytes()), batch.global, batch.seq_len);
   const auto where = device.is_cpu() ? plan::Room::Where::host : plan::Room::Where::gpu;
   for (std::size_t rank = 0; rank < plan.memory.size(); ++rank)
     r.planned_bytes = std::max(r.planned_bytes, plan::memory_in(plan, static_cast<int>(rank), where).total());

@@ -14,16 +14,15 @@
 
 namespace troika::commands {
 
-StepWork work_of(const config::ModelSettings& model, const shape::Trained& trained, config::Precision precision,
+StepWork work_of(const config::ModelSettings& model, const shape::Trained& trained, std::int64_t update_bytes,
                  std::int64_t sequences, std::int64_t seq_len) {
   const auto T = static_cast<double>(seq_len), B = static_cast<double>(sequences);
   const int head = shape::segment_count(model) - 1, first = shape::first_trained_segment(model, trained);
-  const double update_bytes = precision == config::Precision::fp32 ? 28 : 30;
   StepWork work;
   const auto add = [&](const std::vector<shape::ParameterInfo>& parameters, int segment, bool own) {
     for (const shape::ParameterInfo& info : parameters) {
       const auto elements = static_cast<double>(info.elements());
-      if (own) work.update_bytes += update_bytes * elements;
+      if (own) work.update_bytes += static_cast<double>(update_bytes) * elements;
       if (info.looked_up_only) continue;
       const bool backward = (segment == 0 ? head : segment) >= first;  // a tied table is multiplied by the head
       work.flops += 2 * elements * B * T * (1 + (backward ? 1 : 0) + (own ? 1 : 0));
@@ -32,7 +31,7 @@ StepWork work_of(const config::ModelSettings& model, const shape::Trained& train
   for (int segment = 0; segment <= head; ++segment) {
     add(shape::segment_parameters(model, segment), segment, trained.own(segment));
     if (shape::has_adapters(trained.lora)) add(shape::adapter_parameters(model, trained.lora, segment), segment, true);
-    if (segment > 0 && segment < head)
+    if (segment > 0 && segment < head && shape::block_kind(model, segment).attends())
       work.flops += 2 * static_cast<double>(model.heads * model.head_dim) * T * T * B * (segment >= first ? 3 : 1);
   }
   return work;

@@ -14,14 +14,13 @@ namespace troika::commands {
 // What a step must do at least, whatever the program.
 struct StepWork {
   double flops = 0;  // of matrix products and attention, forward and backward
-  // AdamW reads parameter, gradient and two moments and writes three of them: 28 per trained parameter. In half precision it
-  // writes the rounded parameter too: 30.
-  double update_bytes = 0;
+  double update_bytes = 0;  // that the optimizer reads and writes
 };
+// `update_bytes`: of one trained parameter (shape::OptimizerShape).
 // flops = 2 x (parameters but for tables that are only looked up) x tokens + 2 x heads x head_dim x seq_len^2 per layer and
 // sequence (causal: half the square) forward; from the lowest segment with something to train on, as many products again for
 // the gradients of inputs and twice the attention; and as many again of trained parameters, for their gradients.
-StepWork work_of(const config::ModelSettings& model, const shape::Trained& trained, config::Precision precision,
+StepWork work_of(const config::ModelSettings& model, const shape::Trained& trained, std::int64_t update_bytes,
                  std::int64_t sequences, std::int64_t seq_len);
 
 // Seconds of that work at the machine's rates, one part after the other.

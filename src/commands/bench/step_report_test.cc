@@ -30,34 +30,33 @@ StepReport report() {
 TEST(StepWork, OfATiedModelCountsEveryParameter) {
   const config::ModelSettings m = small_model();
   const auto parameters = static_cast<double>(shape::parameter_count(m));
-  const StepWork work = work_of(m, {}, config::Precision::fp32, 5, 16);
+  const StepWork work = work_of(m, {}, 28, 5, 16);
   EXPECT_EQ(work.flops, 6 * parameters * 5 * 16 + 3 * 2 * 3 * 4 * 8 * 16.0 * 16 * 5);
   EXPECT_EQ(work.update_bytes, 28 * parameters);
 }
 
 TEST(StepWork, OfHalfPrecisionWritesTheRoundedParameterToo) {
   const config::ModelSettings m = small_model();
-  const StepWork work = work_of(m, {}, config::Precision::bf16, 5, 16);
-  EXPECT_EQ(work.flops, work_of(m, {}, config::Precision::fp32, 5, 16).flops);
+  const StepWork work = work_of(m, {}, 30, 5, 16);
+  EXPECT_EQ(work.flops, work_of(m, {}, 28, 5, 16).flops);
   EXPECT_EQ(work.update_bytes, 30 * static_cast<double>(shape::parameter_count(m)));
 }
 
 TEST(StepWork, OfAnUntiedModelDoesNotMultiplyTheEmbedding) {
   config::ModelSettings tied = small_model(), untied = small_model();
   untied.tie_embeddings = false;
-  EXPECT_EQ(work_of(untied, {}, config::Precision::fp32, 5, 16).flops, work_of(tied, {}, config::Precision::fp32, 5, 16).flops);
-  EXPECT_EQ(work_of(untied, {}, config::Precision::fp32, 5, 16).update_bytes -
-                work_of(tied, {}, config::Precision::fp32, 5, 16).update_bytes,
+  EXPECT_EQ(work_of(untied, {}, 28, 5, 16).flops, work_of(tied, {}, 28, 5, 16).flops);
+  EXPECT_EQ(work_of(untied, {}, 28, 5, 16).update_bytes - work_of(tied, {}, 28, 5, 16).update_bytes,
             28 * 100 * 32);
 }
 
 TEST(StepWork, OfGpt2DoesNotMultiplyThePositions) {
   config::ModelSettings m = small_model();
   m.architecture = config::Family::gpt2, m.kv_heads = m.heads, m.max_positions = 16;
-  const StepWork few = work_of(m, {}, config::Precision::fp32, 5, 16);
+  const StepWork few = work_of(m, {}, 28, 5, 16);
   m.max_positions = 64;
-  EXPECT_EQ(work_of(m, {}, config::Precision::fp32, 5, 16).flops, few.flops);
-  EXPECT_EQ(work_of(m, {}, config::Precision::fp32, 5, 16).update_bytes - few.update_bytes, 28 * 48 * 32);
+  EXPECT_EQ(work_of(m, {}, 28, 5, 16).flops, few.flops);
+  EXPECT_EQ(work_of(m, {}, 28, 5, 16).update_bytes - few.update_bytes, 28 * 48 * 32);
 }
 
 TEST(StepWork, OfWhatIsFrozenHasNoGradientsOfWeightsAndNoUpdate) {
@@ -69,12 +68,12 @@ TEST(StepWork, OfWhatIsFrozenHasNoGradientsOfWeightsAndNoUpdate) {
   adapted.lora.rank = 2;
   adapted.lora.targets = "q_proj";
   const double adapter = 2 * (32 + 32);
-  const StepWork lora = work_of(m, adapted, config::Precision::bf16, 5, 16);
+  const StepWork lora = work_of(m, adapted, 30, 5, 16);
   EXPECT_EQ(lora.update_bytes, 30 * 3 * adapter);
   EXPECT_EQ(lora.flops, 2 * rows * (2 * (3 * block + norm + table) + 3 * 3 * adapter) + 3 * 3 * attention);
   shape::Trained last;
   last.segments = {false, false, false, true, false};
-  const StepWork one = work_of(m, last, config::Precision::fp32, 5, 16);
+  const StepWork one = work_of(m, last, 28, 5, 16);
   EXPECT_EQ(one.update_bytes, 28 * block);
   EXPECT_EQ(one.flops, 2 * rows * ((1 + 1 + 3) * block + 2 * (norm + table)) + (1 + 1 + 3) * attention);
 }

@@ -48,9 +48,10 @@ std::int64_t memory_on_a_host(const config::Resolved& resolved, std::int64_t voc
   return most;
 }
 
-// fp32 parameters and both of Adam's moments, the checkpoints that are kept, one that is being written, and the best one.
+// fp32 parameters and the optimizer's state, the checkpoints that are kept, one that is being written, and the best one.
 std::int64_t disk_on_a_host(const config::Settings& settings, const config::ModelSettings& model, int hosts) {
-  constexpr double bytes_per_parameter = 12, margin = 1.1;
+  constexpr double margin = 1.1;
+  const auto bytes_per_parameter = static_cast<double>(shape::shape_of(settings.optimizer.name).saved_bytes());
   const bool evaluates = !settings.data.valid.empty() || settings.data.valid_share > 0;
   const std::int64_t checkpoints = settings.checkpoint.keep + 1 + (settings.checkpoint.keep_best && evaluates ? 1 : 0);
   const auto copies = static_cast<double>(std::max<std::int64_t>(1, settings.checkpoint.copies));

@@ -50,7 +50,7 @@ KernelBody passes_of(const tensor::Device& device) {
 
 std::vector<TimedKernel> call_kernels() {
   const config::ModelSettings model = tiny_model();
-  const auto operations = shape::block_operations(model, {1, rows}).size();
+  const auto operations = shape::block_operations(model, shape::block_kind(model, 1), {1, rows}).size();
   const auto calls = static_cast<double>(operations) * static_cast<double>(model.layers);
   return {{"passes of two tiny blocks", KernelKind::call, config::Precision::fp32, {0, 0}, calls, passes_of}};
 }

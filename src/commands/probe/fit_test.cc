@@ -69,7 +69,7 @@ TEST(TimedKernels, OfABlockCountWhatTheCostModelCounts) {
     shape::MicrobatchShape microbatch{4, 256};
     microbatch.precision = precision;
     double between = 0, attention_bytes = 0, attention_flops = 0;
-    for (const shape::OperationCost& row : shape::block_operations(model, microbatch)) {
+    for (const shape::OperationCost& row : shape::block_operations(model, shape::block_kind(model, 1), microbatch)) {
       if (row.operation == shape::Operation::attention) {
         attention_bytes += row.work.bytes;
         attention_flops += row.work.flops;
@@ -103,7 +103,8 @@ TEST(TimedKernels, OfGradientsAndOptimizerCountWhatTheCostModelCounts) {
   for (const auto precision : {config::Precision::fp32, config::Precision::bf16}) {
     shape::SumShape four;
     four.shares = {4};
-    const double counted = shape::total(shape::update_operations({{1000, four}}, precision)).bytes;
+    const shape::OptimizerShape adamw = shape::shape_of(config::Optimizer::adamw);
+    const double counted = shape::total(shape::update_operations({{1000, four}}, adamw.update_bytes(shape::bytes_of(precision)))).bytes;
     double timed = 0;
     for (const TimedKernel& kernel : stream_kernels(config::Precision::fp32, 1000))
       if (kernel.name.rfind("adamw", 0) != 0) timed += kernel.calls * kernel.work.bytes;

@@ -19,22 +19,22 @@ using shape::Pass;
 std::string name_of(Operation operation, const config::ModelSettings& model) {
   const shape::Architecture& architecture = shape::architecture_of(model);
   const bool rms = architecture.norm == shape::Architecture::NormKind::rms;
-  const bool normed = architecture.positions == shape::Architecture::Positions::normed_rotary;
+  const shape::BlockKind kind = shape::block_kind(model, 1);
   switch (operation) {
     case Operation::add_norm:
       return rms ? "add + RMSNorm, two" : "add + LayerNorm, two";
     case Operation::qkv_product:
       return "product q, k, v";
     case Operation::rotation:
-      return normed ? "QK norm + RoPE" : "RoPE";
+      return kind.norms_heads() ? "QK norm + RoPE" : "RoPE";
     case Operation::attention:
       return "attention";
     case Operation::o_product:
       return "product o";
     case Operation::up_product:
-      return shape::activation_inputs(architecture) == 2 ? "product gate, up" : "product up";
+      return kind.activation_inputs() == 2 ? "product gate, up" : "product up";
     case Operation::activation:
-      return shape::activation_inputs(architecture) == 2 ? "SwiGLU" : "GELU";
+      return kind.activation_inputs() == 2 ? "SwiGLU" : "GELU";
     case Operation::down_product:
       return "product down";
     case Operation::bias:
@@ -136,11 +136,11 @@ std::string roofline_table(const config::Resolved& resolved, const plan::DeviceR
       rates.source);
   const double microbatches = static_cast<double>(batch.microbatches_per_rank);
   const Sum block =
-      section("One block, one micro-batch:", model, shape::block_operations(model, microbatch), rates, &text);
+      section("One block, one micro-batch:", model, shape::block_operations(model, shape::block_kind(model, 1), microbatch), rates, &text);
   const Sum outer =
       section("Outside the blocks, one micro-batch:", model, shape::outer_operations(model, microbatch), rates, &text);
   const auto elements = shape::summed_elements(model, batch.microbatches_per_rank, addition);
-  Sum step = section("Once per step:", model, shape::update_operations(elements, microbatch.precision), rates, &text);
+  Sum step = section("Once per step:", model, shape::update_operations(elements, shape::shape_of(resolved.settings.optimizer.name).update_bytes(shape::bytes_of(microbatch.precision))), rates, &text);
   step.add(block, microbatches * static_cast<double>(model.layers));
   step.add(outer, microbatches);
   const double tokens = microbatches * static_cast<double>(batch.micro * batch.seq_len);

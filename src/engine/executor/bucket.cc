@@ -40,7 +40,8 @@ Bucket::Bucket(shape::SegmentLayout layout, Content content, const BucketSetting
       replicas_(settings.sum.place.count()),
       settings_(settings),
       ledger_(ledger),
-      sum_(shape::shard_plan(layout_, replicas_), settings.sum, settings.streams->device(), ledger) {
+      sum_(shape::shard_plan(layout_, replicas_, shape::shape_of(settings.optimizer.name).division), settings.sum,
+           settings.streams->device(), ledger) {
   held_ = holds_range() ? sum_.mine() : shape::Range{0, layout_.elements};
   const tensor::Tensor stored = tensor::booked_empty(shards_values() ? held_.count : layout_.elements, settings.dtype,
                                                      settings.streams->device(), ledger, tensor::MemoryUse::parameters);
@@ -51,8 +52,8 @@ Bucket::Bucket(shape::SegmentLayout layout, Content content, const BucketSetting
   }
   own_ = shards_values() ? shard_ : stored.narrow(0, held_.begin, held_.count);
   if (content == Content::frozen) return;
-  optimizer_ = std::make_unique<optimizer::AdamW>(stretches(layout_, held_), own_, settings.optimizer, settings.state,
-                                                  settings.checksums, *settings.streams, ledger);
+  optimizer_ = std::make_unique<optimizer::Optimizer>(stretches(layout_, held_), own_, settings.optimizer, settings.state,
+                                                      settings.checksums, *settings.streams, ledger);
 }
 
 std::vector<Bucket::HeldSlot> Bucket::held_slots() const { return slots_in(layout_, held_); }

@@ -44,7 +44,7 @@ class Bucket {
   sharding::GradientSum& sum() { return sum_; }
   const sharding::GradientSum& sum() const { return sum_; }
   bool is_trained() const { return content_ == Content::trainable; }  // has gradients and an optimizer
-  optimizer::AdamW& optimizer() { return *optimizer_; }
+  optimizer::Optimizer& optimizer() { return *optimizer_; }
   // Of the range held(), in the compute dtype: what an optimizer, or whoever loads frozen values, writes.
   // `Executor::publish_parameters` makes it everybody's.
   const tensor::Tensor& own_values() const { return own_; }
@@ -96,7 +96,7 @@ class Bucket {
 
   std::array<Reader, 2> readers_;  // not sharded: both see one tensor
   tensor::Tensor shard_, own_;
-  std::unique_ptr<optimizer::AdamW> optimizer_;
+  std::unique_ptr<optimizer::Optimizer> optimizer_;
 };
 
 }  // namespace troika::executor

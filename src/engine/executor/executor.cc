@@ -323,7 +323,7 @@ void Executor::step(const Instruction& i) {
   each_bucket(i, [&](Bucket& bucket) {
     const tensor::Tensor gradient = replicas_.gradient(bucket, i);
     if (result_.finite && result_.in_range && settings_.pass != Pass::audit) {
-      const auto fault = bucket.optimizer().step(gradient, settings_.lr, gradient_scale_, settings_.update);
+      const auto fault = bucket.optimizer().step(gradient, {settings_.lr, gradient_scale_, settings_.update});
       if (fault) integrity_->report(bucket, *fault);
     }
     bucket.sum().reset();

@@ -244,10 +244,7 @@ void Integrity::name_different_values() const {
 }
 
 void Integrity::report(const Bucket& bucket, const optimizer::StateFault& fault) const {
-  const char* const names[] = {"the parameter", "the first moment (adam_m)", "the second moment (adam_v)",
-                               "the values"};
-  const char* const what = names[static_cast<int>(fault.where)];
-  fail(fmt::format("{} of {} on rank {} ({}) changed in memory by itself", what, name_of(bucket, fault.stretch),
+  fail(fmt::format("{} of {} on rank {} ({}) changed in memory by itself", fault.what, name_of(bucket, fault.stretch),
                    world_rank_, base::host_name()));
 }
 

@@ -46,7 +46,7 @@ Seen step_one_rank(const shape::SegmentLayout& layout, BucketSettings settings) 
   const shape::Range held = bucket.held();
   tensor::theirs(bucket.optimizer().master()).fill_(1);
   bucket.optimizer().master_changed();
-  bucket.optimizer().step(at::zeros({held.count}), lr, 1, 1);
+  bucket.optimizer().step(at::zeros({held.count}), {lr, 1, 1});
   const at::Tensor after = bucket.optimizer().master().contiguous();
   Seen seen;
   for (const shape::Slot& slot : layout.slots) {

@@ -21,6 +21,8 @@
 
 namespace troika::kernels {
 namespace {
+
+const std::unique_ptr<const RowLoss> of_logits = row_loss(config::Loss::cross_entropy);
 using tensor::Tensor;
 
 struct Here {
@@ -83,11 +85,11 @@ LossResult loss_of(const Tensor& x, const Tensor& w, const Tensor& targets, cons
   for (std::size_t i = 0; i < counts.size(); first += counts[i++])
     parts.push_back(output_loss_forward(x, w.narrow(0, first, counts[i]), targets, first, &saved[i]));
   const OutputLossPart whole = output_loss_join(parts);
-  const LossSum sum = read_loss(output_loss_sum(whole, targets));
+  const LossSum sum = read_loss(of_logits->sum(whole, targets));
   LossResult result{sum.loss, sum.tokens, whole.lse_M, {}, tensor::empty(w.sizes(), w.type().of(tensor::Dtype::fp32))};
   first = 0;
   for (std::size_t i = 0; i < counts.size(); first += counts[i++]) {
-    const Tensor dx = output_loss_backward_input(w.narrow(0, first, counts[i]), targets, first, whole.lse_M, 0.25, saved[i]);
+    const Tensor dx = output_loss_backward_input(*of_logits, w.narrow(0, first, counts[i]), targets, first, whole.lse_M, 0.25, saved[i]);
     if (result.dx.defined()) {
       tensor::add(result.dx, dx);
     } else {
@@ -103,8 +105,8 @@ LossResult loss_of(const Tensor& x, const Tensor& w, const Tensor& targets, cons
 LossResult loss_with_gradients(const Tensor& x, const Tensor& w, const Tensor& targets) {
   OutputLossSaved saved;
   const OutputLossPart part =
-      output_loss_forward_with_gradients(x, w, targets, 0.25, saved, LossGradients::input_and_weight);
-  const LossSum sum = read_loss(output_loss_sum(part, targets));
+      output_loss_forward_with_gradients(*of_logits, x, w, targets, 0.25, saved, LossGradients::input_and_weight);
+  const LossSum sum = read_loss(of_logits->sum(part, targets));
   return {sum.loss, sum.tokens, part.lse_M, saved.dx_MD, saved.dw_vD};
 }
 

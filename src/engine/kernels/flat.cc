@@ -136,26 +136,19 @@ tensor::Tensor adamw_summed_on_cpu(const std::vector<CpuStretch>& stretches, con
   return result;
 }
 
-AdamWTensors part_of(const AdamWTensors& t, std::int64_t begin, std::int64_t count) {
-  const auto part = [=](const tensor::Tensor& flat) { return flat.defined() ? flat.narrow(0, begin, count) : flat; };
-  return {part(t.parameter), part(t.gradient), part(t.m), part(t.v), part(t.rounded)};
-}
+}  // namespace
 
-// {parameter, m, v, rounded} of every stretch.
-tensor::Tensor sums_on_device(const std::vector<DecayStretch>& stretches, const AdamWTensors& tensors) {
-  const tensor::Tensor none = tensor::zeros({1}, tensors.parameter.type().of(tensor::Dtype::int64));
+tensor::Tensor bits_sums(const std::vector<DecayStretch>& stretches, const std::vector<tensor::Tensor>& tensors) {
+  const tensor::Tensor none = tensor::zeros({1}, tensors.front().type().of(tensor::Dtype::int64));
   std::vector<tensor::Tensor> sums{none.narrow(0, 0, 0)};
   std::int64_t begin = 0;
   for (const DecayStretch& stretch : stretches) {
-    const AdamWTensors part = part_of(tensors, begin, stretch.count);
-    for (const tensor::Tensor& flat : {part.parameter, part.m, part.v, part.rounded})
-      sums.push_back(flat.defined() ? bits_sum(flat) : none);
+    for (const tensor::Tensor& flat : tensors)
+      sums.push_back(flat.defined() ? bits_sum(flat.narrow(0, begin, stretch.count)) : none);
     begin += stretch.count;
   }
-  return tensor::cat(sums).view({static_cast<std::int64_t>(stretches.size()), 1, 4});
+  return tensor::cat(sums).view({static_cast<std::int64_t>(stretches.size()), 1, static_cast<std::int64_t>(tensors.size())});
 }
-
-}  // namespace
 
 void adamw(const AdamW& settings, const std::vector<DecayStretch>& stretches, const AdamWTensors& tensors) {
   if (tensors.parameter.is_cpu()) return adamw_on_cpu(on_cpu(settings, stretches), tensors);
@@ -165,9 +158,10 @@ void adamw(const AdamW& settings, const std::vector<DecayStretch>& stretches, co
 tensor::Tensor adamw_summed(const AdamW& settings, const std::vector<DecayStretch>& stretches,
                         const AdamWTensors& tensors) {
   if (tensors.parameter.is_cpu()) return adamw_summed_on_cpu(on_cpu(settings, stretches), tensors);
-  const tensor::Tensor found = sums_on_device(stretches, tensors);
+  const std::vector<tensor::Tensor> state{tensors.parameter, tensors.m, tensors.v, tensors.rounded};
+  const tensor::Tensor found = bits_sums(stretches, state);
   adamw(settings, stretches, tensors);
-  return tensor::cat({found, sums_on_device(stretches, tensors)}, 1);
+  return tensor::cat({found, bits_sums(stretches, state)}, 1);
 }
 
 void round_into(const tensor::Tensor& master, const tensor::Tensor& rounded) {

@@ -13,8 +13,6 @@
 namespace troika::kernels {
 namespace {
 
-constexpr std::int64_t no_loss = -100;
-
 std::int64_t chunk_rows(const tensor::Tensor& x_MD, std::int64_t v) {
   return x_MD.is_cpu() ? output_loss_chunk_rows(x_MD.size(1)) : shape::logit_chunk_rows(v);
 }
@@ -48,14 +46,6 @@ tensor::Tensor target_logits(const tensor::Tensor& logits_Mv, const tensor::Tens
 OutputLossPart empty_part(const tensor::Tensor& x_MD) {
   const auto options = x_MD.type().of(tensor::Dtype::fp32);
   return {tensor::empty({x_MD.size(0)}, options), tensor::empty({x_MD.size(0)}, options)};
-}
-
-tensor::Tensor weights_of(const tensor::Tensor& targets_M, double scale) {
-  if (!targets_M.is_cpu()) return on_cuda::weights_of(targets_M, no_loss, scale);
-  const tensor::Tensor weight_M = tensor::empty({targets_M.elements()}), targets = targets_M.contiguous();
-  for (std::int64_t i = 0; i < targets.elements(); ++i)
-    weight_M.data<float>()[i] = targets.data<std::int64_t>()[i] == no_loss ? 0.0f : static_cast<float>(scale);
-  return weight_M;
 }
 
 // The columns of targets in a part of the vocabulary that begins at `first_row`.
@@ -108,10 +98,10 @@ OutputLossPart output_loss_forward(const tensor::Tensor& x_MD, const tensor::Ten
   return part;
 }
 
-OutputLossPart output_loss_forward_with_gradients(const tensor::Tensor& x_MD, const tensor::Tensor& w_vD,
+OutputLossPart output_loss_forward_with_gradients(const RowLoss& loss, const tensor::Tensor& x_MD, const tensor::Tensor& w_vD,
                                                   const tensor::Tensor& targets_M, double scale, OutputLossSaved& saved,
                                                   LossGradients wanted) {
-  const tensor::Tensor w = multiplied(w_vD), room = chunk_room(x_MD, w_vD.size(0)), weight_M = weights_of(targets_M, scale);
+  const tensor::Tensor w = multiplied(w_vD), room = chunk_room(x_MD, w_vD.size(0)), weight_M = loss.weights(targets_M, scale);
   OutputLossPart part = empty_part(x_MD);
   saved = {{}, {}, tensor::empty_like(x_MD), {}};
   if (wanted == LossGradients::input_and_weight)
@@ -125,7 +115,7 @@ OutputLossPart output_loss_forward_with_gradients(const tensor::Tensor& x_MD, co
     part.lse_M.narrow(0, begin, rows).copy_from(lse_m);
     part.target_M.narrow(0, begin, rows).copy_from(target_logits(logits_mv, targets_m));
     const tensor::Tensor d_mv =
-        cross_entropy_gradient(logits_mv, lse_m, targets_m, weight_M.narrow(0, begin, rows), w.dtype());
+        loss.gradient({logits_mv, lse_m, lse_m, targets_m, weight_M.narrow(0, begin, rows)}, w.dtype());
     saved.dx_MD.narrow(0, begin, rows).copy_from(linear_backward_input(d_mv, w));
     if (!saved.dw_vD.defined()) return;
     linear_backward_weight(d_mv, to_dtype_of(d_mv, x_mD), saved.dw_vD, begin == 0 ? tensor::Sum::replaced : tensor::Sum::added);
@@ -143,36 +133,19 @@ OutputLossPart output_loss_join(const std::vector<OutputLossPart>& parts) {
   return whole;
 }
 
-tensor::Tensor output_loss_sum(const OutputLossPart& whole, const tensor::Tensor& targets_M) {
-  if (!targets_M.is_cpu()) return on_cuda::loss_sum(whole.lse_M, whole.target_M, targets_M, no_loss);
-  const tensor::Tensor losses_M = difference(whole.lse_M, whole.target_M);
-  const tensor::Tensor targets = targets_M.contiguous(), sum_2 = tensor::zeros({2}, tensor::Dtype::fp64);
-  const float* losses = losses_M.data<float>();
-  const auto* target = targets.data<std::int64_t>();
-  auto* const sum = sum_2.data<double>();
-  for (std::int64_t i = 0; i < losses_M.elements(); ++i) {
-    if (target[i] == no_loss) continue;
-    sum[0] += static_cast<double>(losses[i]);
-    sum[1] += 1;
-  }
-  return sum_2;
-}
-
 LossSum read_loss(const tensor::Tensor& sum_2) {
   const tensor::Tensor here = sum_2.cpu();
   const auto* const sum = here.data<double>();
   return {sum[0], static_cast<std::int64_t>(sum[1])};
 }
 
-tensor::Tensor output_loss_backward_input(const tensor::Tensor& w_vD, const tensor::Tensor& targets_M, std::int64_t first_row,
-                                      const tensor::Tensor& lse_M, double scale, OutputLossSaved& saved) {
+tensor::Tensor output_loss_backward_input(const RowLoss& loss, const tensor::Tensor& w_vD, const tensor::Tensor& targets_M,
+                                          std::int64_t first_row, const tensor::Tensor& lse_M, double scale,
+                                          OutputLossSaved& saved) {
   if (saved.dx_MD.defined()) return std::move(saved.dx_MD);
   const tensor::Tensor kept_lse_M = saved.part_lse_M.defined() ? difference(lse_M, saved.part_lse_M) : lse_M;
-  saved = {cross_entropy_gradient(saved.logits_Mv, kept_lse_M, columns_of(targets_M, first_row), weights_of(targets_M, scale),
-                                  saved.logits_Mv.dtype()),
-           {},
-           {},
-           {}};
+  const LossRows rows{saved.logits_Mv, lse_M, kept_lse_M, columns_of(targets_M, first_row), loss.weights(targets_M, scale)};
+  saved = {loss.gradient(rows, saved.logits_Mv.dtype()), {}, {}, {}};
   return linear_backward_input(saved.logits_Mv, w_vD);
 }
 

@@ -1,7 +1,6 @@
-// Output projection and cross-entropy in one operation. It goes through the rows in chunks, so that logits of all rows exist
-// at once only where forward keeps them for backward. The vocabulary may be split: a part holds the rows
+// Output projection and a loss of its logits (row_loss.h) in one operation. It goes through the rows in chunks, so that
+// logits of all rows exist at once only where forward keeps them for backward. The vocabulary may be split: a part holds the rows
 // [first_row, first_row + v) of the projection, and parts meet by log-sum-exp.
-// Token loss = log sum_V exp(x . w_V) - x . w_target; rows with target -100 carry no loss.
 // Shapes: M rows, D width, V vocabulary, v >= 1 this part's. Dtypes as in cpu_operands.h; the loss uses fp32 logits.
 #pragma once
 
@@ -9,6 +8,7 @@
 #include <functional>
 #include <vector>
 
+#include "kernels/row_loss.h"
 #include "tensor/destination.h"
 #include "tensor/tensor.h"
 
@@ -34,38 +34,30 @@ struct OutputLossSaved {
   std::int64_t bytes() const;
 };
 
-// fp32 both.
-struct OutputLossPart {
-  tensor::Tensor lse_M;     // log-sum-exp of the logits over this part of the vocabulary
-  tensor::Tensor target_M;  // the target's logit where the target lies in this part, else 0
-};
-
 struct LossSum {
   double loss = 0;          // sum over the rows that count
   std::int64_t tokens = 0;  // how many count
 };
-LossSum read_loss(const tensor::Tensor& sum_2);  // of output_loss_sum; waits for the device
+LossSum read_loss(const tensor::Tensor& sum_2);  // of RowLoss::sum; waits for the device
 
 // targets_M int64, of the whole vocabulary. Keeps the logits in `saved` when it is not null.
 OutputLossPart output_loss_forward(const tensor::Tensor& x_MD, const tensor::Tensor& w_vD, const tensor::Tensor& targets_M,
                                    std::int64_t first_row, OutputLossSaved* saved);
 
-// Forward of the whole vocabulary that keeps the gradients of scale * sum of token losses.
-OutputLossPart output_loss_forward_with_gradients(const tensor::Tensor& x_MD, const tensor::Tensor& w_vD,
+// Forward of the whole vocabulary that keeps the gradients of scale * the loss's sum.
+OutputLossPart output_loss_forward_with_gradients(const RowLoss& loss, const tensor::Tensor& x_MD, const tensor::Tensor& w_vD,
                                                   const tensor::Tensor& targets_M, double scale, OutputLossSaved& saved,
                                                   LossGradients wanted = LossGradients::input_and_weight);
 
 // All parts in the order of their rows, at least one; a single part is returned as it is.
 OutputLossPart output_loss_join(const std::vector<OutputLossPart>& parts);
 
-// The numbers of a LossSum on the device, fp64.
-tensor::Tensor output_loss_sum(const OutputLossPart& whole, const tensor::Tensor& targets_M);
-
-// Gradients of scale * sum of token losses; lse_M is the whole vocabulary's, scale may hold a loss scale (kept gradients
+// Gradients of scale * the loss's sum; lse_M is the whole vocabulary's, scale may hold a loss scale (kept gradients
 // have theirs already). Returns this part's contribution to dx_MD; afterwards `saved` serves output_loss_backward_weight
 // only.
-tensor::Tensor output_loss_backward_input(const tensor::Tensor& w_vD, const tensor::Tensor& targets_M, std::int64_t first_row,
-                                      const tensor::Tensor& lse_M, double scale, OutputLossSaved& saved);
+tensor::Tensor output_loss_backward_input(const RowLoss& loss, const tensor::Tensor& w_vD, const tensor::Tensor& targets_M,
+                                          std::int64_t first_row, const tensor::Tensor& lse_M, double scale,
+                                          OutputLossSaved& saved);
 // Writes dw_vD, fp32, or adds to it, in pieces of `piece_rows` rows, the last may have fewer: `open` gives where [first, first + count) go, and
 // is asked for the next when they are written. Where the logits were kept; else `saved` has dw_vD already.
 using OpenRows = std::function<tensor::Destination(std::int64_t first, std::int64_t count)>;  // dw_cD

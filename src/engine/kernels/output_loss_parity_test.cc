@@ -12,6 +12,8 @@
 namespace troika::kernels {
 namespace {
 
+const std::unique_ptr<const RowLoss> of_rows = row_loss(config::Loss::cross_entropy);
+
 struct OutputLossCase {
   std::int64_t M, D, V;
   std::int64_t every_silent;             // each so-manieth row carries no loss; 0: every row does
@@ -88,7 +90,7 @@ void expect_output_loss_parity(const OutputLossCase& c, at::ScalarType dtype) {
 
   Parity exact, stored(dtype, output_loss_gradient_units);
   Split got = forward(x, w, targets, c.parts);
-  const LossSum sum = read_loss(output_loss_sum(got.whole, targets));
+  const LossSum sum = read_loss(of_rows->sum(got.whole, targets));
   EXPECT_EQ(sum.tokens, want.tokens);
   exact.compare("loss", sum.loss, want.loss.item<double>());
   at::Tensor dx_sum = at::zeros({c.M, c.D});
@@ -97,7 +99,7 @@ void expect_output_loss_parity(const OutputLossCase& c, at::ScalarType dtype) {
     const std::int64_t v = got.count[i];
     EXPECT_EQ(got.saved[i].bytes(), dtype == at::kFloat ? c.M * v * 4 : c.M * (v * 2 + 4));
     const at::Tensor dx =
-        output_loss_backward_input(rows(got, i, w), targets, got.first[i], got.whole.lse_M, scale, got.saved[i]);
+        output_loss_backward_input(*of_rows, rows(got, i, w), targets, got.first[i], got.whole.lse_M, scale, got.saved[i]);
     const at::Tensor d = got.saved[i].logits_Mv;
     EXPECT_EQ(dx.scalar_type(), dtype);
     EXPECT_EQ(d.scalar_type(), dtype);
@@ -148,19 +150,19 @@ void expect_gradients_parity(const OutputLossCase& c, at::ScalarType dtype) {
   const double scale = 1.0 / static_cast<double>(c.M);
   const OutputLossReference want = reference(x, w, targets, scale);
   OutputLossSaved saved;
-  const OutputLossPart part = output_loss_forward_with_gradients(x, w, targets, scale, saved);
+  const OutputLossPart part = output_loss_forward_with_gradients(*of_rows, x, w, targets, scale, saved);
   const OutputLossPart plain = output_loss_forward(x, w, targets, 0, nullptr);
   EXPECT_TRUE(at::equal(part.lse_M, plain.lse_M));
   EXPECT_TRUE(at::equal(part.target_M, plain.target_M));
   const std::int64_t element = dtype == at::kFloat ? 4 : 2;
   EXPECT_EQ(saved.bytes(), c.M * c.D * element + c.V * c.D * 4);
   OutputLossSaved of_input;
-  output_loss_forward_with_gradients(x, w, targets, scale, of_input, LossGradients::input);
+  output_loss_forward_with_gradients(*of_rows, x, w, targets, scale, of_input, LossGradients::input);
   EXPECT_TRUE(at::equal(of_input.dx_MD, saved.dx_MD));
   EXPECT_EQ(of_input.bytes(), c.M * c.D * element);
   Parity exact, stored(dtype, 1);  // the logits' gradient is rounded as it is written
-  exact.compare("loss", read_loss(output_loss_sum(part, targets)).loss, want.loss.item<double>());
-  stored.compare("dx", output_loss_backward_input(w, targets, 0, part.lse_M, scale, saved), want.x.grad());
+  exact.compare("loss", read_loss(of_rows->sum(part, targets)).loss, want.loss.item<double>());
+  stored.compare("dx", output_loss_backward_input(*of_rows, w, targets, 0, part.lse_M, scale, saved), want.x.grad());
   EXPECT_EQ(saved.bytes(), c.V * c.D * 4);
   stored.compare("dw", saved.dw_vD, want.w.grad());
 }
@@ -193,8 +195,8 @@ TEST(OutputLossParity, BitsDoNotDependOnTheNumberOfThreads) {
     tensor::set_threads(threads);
     OutputLossSaved logits, gradients;
     const OutputLossPart part = output_loss_forward(x, w, targets, 0, &logits);
-    output_loss_forward_with_gradients(x, w, targets, 0.5, gradients);
-    const at::Tensor dx = output_loss_backward_input(w, targets, 0, part.lse_M, 0.5, logits), dw = at::empty_like(w);
+    output_loss_forward_with_gradients(*of_rows, x, w, targets, 0.5, gradients);
+    const at::Tensor dx = output_loss_backward_input(*of_rows, w, targets, 0, part.lse_M, 0.5, logits), dw = at::empty_like(w);
     output_loss_backward_weight(x, logits, 7, pieces_of(dw));
     results.push_back({part.lse_M, part.target_M, dx, dw, gradients.dx_MD, gradients.dw_vD});
     for (std::size_t i = 0; i < results[0].size(); ++i) EXPECT_TRUE(at::equal(results[0][i], results.back()[i]));
@@ -241,10 +243,10 @@ TEST(OutputLossParity, SilentRowsGetNoLossAndNoGradient) {
     const at::Tensor targets = at::full({6}, -100, at::kLong);
     OutputLossSaved saved;
     const OutputLossPart part = output_loss_forward(x, w, targets, 0, &saved);
-    const LossSum sum = read_loss(output_loss_sum(part, targets));
+    const LossSum sum = read_loss(of_rows->sum(part, targets));
     EXPECT_EQ(sum.loss, 0);
     EXPECT_EQ(sum.tokens, 0);
-    const at::Tensor dx = output_loss_backward_input(w, targets, 0, part.lse_M, 1.0, saved);
+    const at::Tensor dx = output_loss_backward_input(*of_rows, w, targets, 0, part.lse_M, 1.0, saved);
     EXPECT_TRUE(at::equal(dx, at::zeros({6, 8}, dtype)));
     const at::Tensor dw = at::full({11, 8}, 42.0f);
     output_loss_backward_weight(x, saved, 7, pieces_of(dw));
@@ -256,7 +258,7 @@ TEST(OutputLossParity, AUniformHeadCostsTheLogarithmOfTheVocabulary) {
   const at::Tensor targets = random_ids("t", 10, 259);
   const OutputLossPart part =
       output_loss_forward(random_normal("x", {10, 4}), at::zeros({259, 4}), targets, 0, nullptr);
-  EXPECT_NEAR(read_loss(output_loss_sum(part, targets)).loss / 10, std::log(259.0), 1e-6);
+  EXPECT_NEAR(read_loss(of_rows->sum(part, targets)).loss / 10, std::log(259.0), 1e-6);
 }
 
 TEST(OutputLossParity, LogitsInTheThousandsStayFinite) {
@@ -265,8 +267,8 @@ TEST(OutputLossParity, LogitsInTheThousandsStayFinite) {
     const at::Tensor targets = at::tensor({0, 1}, at::kLong);
     OutputLossSaved saved;
     const OutputLossPart part = output_loss_forward(x, w, targets, 0, &saved);
-    EXPECT_DOUBLE_EQ(read_loss(output_loss_sum(part, targets)).loss, 10000.0);
-    const at::Tensor dx = output_loss_backward_input(w, targets, 0, part.lse_M, 1.0, saved);
+    EXPECT_DOUBLE_EQ(read_loss(of_rows->sum(part, targets)).loss, 10000.0);
+    const at::Tensor dx = output_loss_backward_input(*of_rows, w, targets, 0, part.lse_M, 1.0, saved);
     EXPECT_FLOAT_EQ(dx[0][0].item<float>(), 0.0f);
     EXPECT_FLOAT_EQ(dx[1][0].item<float>(), 10.0f);
   }
@@ -279,7 +281,7 @@ TEST(OutputLossParity, HalvesKeepTheSmallGradientOfAConfidentToken) {
     const at::Tensor targets = at::tensor({0}, at::kLong);
     OutputLossSaved saved;
     const OutputLossPart part = output_loss_forward(x, w, targets, 0, &saved);
-    output_loss_backward_input(w, targets, 0, part.lse_M, 1.0, saved);
+    output_loss_backward_input(*of_rows, w, targets, 0, part.lse_M, 1.0, saved);
     const double unlikely = 1 / (1 + std::exp(20.0 * (3.0 - w[1][0].item<double>())));
     EXPECT_NEAR(tensor::theirs(saved.logits_Mv[0][1]).item<double>() / unlikely, 1, 0.03);
     EXPECT_NEAR(tensor::theirs(saved.logits_Mv[0][0]).item<double>() / -unlikely, 1, 0.03);
@@ -293,7 +295,7 @@ TEST(OutputLossParity, ALossScaleLiftsTheGradientsOfFp16AboveTheSmallestNumbers)
   const OutputLossReference want = reference(x, w, targets, scale);
   OutputLossSaved saved;
   const OutputLossPart part = output_loss_forward(x, w, targets, 0, &saved);
-  const at::Tensor dx = output_loss_backward_input(w, targets, 0, part.lse_M, scale, saved);
+  const at::Tensor dx = output_loss_backward_input(*of_rows, w, targets, 0, part.lse_M, scale, saved);
   EXPECT_TRUE(at::isfinite(dx).all().item<bool>());
   // Even the unlikely tokens: off by their logarithm's rounding.
   EXPECT_TRUE(at::allclose(tensor::theirs(saved.logits_Mv).to(at::kDouble), want.logits.grad(), 0.02, 1e-7));

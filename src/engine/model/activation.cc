@@ -4,10 +4,10 @@
 
 namespace troika::model {
 
-Activation activation_of(const shape::Architecture& architecture) {
-  if (architecture.activation == shape::Architecture::Activation::swiglu)
-    return {shape::activation_inputs(architecture), kernels::swiglu_forward, kernels::swiglu_backward};
-  return {shape::activation_inputs(architecture), kernels::gelu_forward, kernels::gelu_backward};
+Activation activation_of(const shape::BlockKind& kind) {
+  if (kind.feed_forward == shape::BlockKind::FeedForward::swiglu)
+    return {kind.activation_inputs(), kernels::swiglu_forward, kernels::swiglu_backward};
+  return {kind.activation_inputs(), kernels::gelu_forward, kernels::gelu_backward};
 }
 
 }  // namespace troika::model

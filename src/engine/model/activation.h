@@ -2,17 +2,19 @@
 // Shapes: M rows, F outputs, U = inputs_per_output * F inputs.
 #pragma once
 
-#include "shape/architecture.h"
+#include <cstdint>
+
+#include "shape/block_kind.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {
 
 struct Activation {
-  int inputs_per_output;
+  std::int64_t inputs_per_output;
   tensor::Tensor (*forward)(const tensor::Tensor& x_MU);                            // y_MF
   tensor::Tensor (*backward)(const tensor::Tensor& dy_MF, const tensor::Tensor& x_MU);  // dx_MU
 };
 
-Activation activation_of(const shape::Architecture& architecture);
+Activation activation_of(const shape::BlockKind& kind);
 
 }  // namespace troika::model

@@ -24,7 +24,8 @@ AttentionHalf::AttentionHalf(const config::ModelSettings& model, const Positions
       o_({shape::architecture_of(model), ProjectionKind::other, n * H, model.hidden},
          {model, trained, shape::FusedProjection::attention_output, segment, groups}, trained_),
       positions_(positions) {
-  if (shape::has_rotary_positions(shape::architecture_of(model))) rotation_.emplace(model);
+  const shape::BlockKind kind = shape::block_kind(model, segment);
+  if (kind.rotates()) rotation_.emplace(model, kind);
   Places own, adapter;
   places_.norm = own.take(norm_->elements());
   places_.qkv = own.take(qkv_.elements());
@@ -34,10 +35,6 @@ AttentionHalf::AttentionHalf(const config::ModelSettings& model, const Positions
   places_.o_adapter = adapter.take(o_.adapter_elements());
   kv_of_head_ = shape::kv_of_head(model, widths_);
 }
-
-std::int64_t AttentionHalf::elements() const { return places_.o.end(); }
-
-std::int64_t AttentionHalf::adapter_elements() const { return places_.o_adapter.end(); }
 
 AttentionHalf::Weights AttentionHalf::weights(const HalfBuffer& buffer) const {
   Weights w;

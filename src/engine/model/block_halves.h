@@ -49,9 +49,9 @@ struct AttentionSaved {
 class AttentionHalf {
  public:
   AttentionHalf(const config::ModelSettings& model, const Positions& positions, const Groups& groups,
-                const shape::Trained& trained = {}, int segment = 1);
-  std::int64_t elements() const;  // of the buffers below
-  std::int64_t adapter_elements() const;
+                const shape::Trained& trained, int segment);
+  std::int64_t elements() const { return places_.o.end(); }  // of the buffers below
+  std::int64_t adapter_elements() const { return places_.o_adapter.end(); }
 
   tensor::Tensor forward(const HalfBuffer& parameters, const tensor::Tensor& x_mD, const Tokens& tokens,
                          shape::SavedActivations activations, AttentionSaved& saved) const;
@@ -108,8 +108,9 @@ struct FeedForwardSaved {
 
 class FeedForwardHalf {
  public:
-  FeedForwardHalf(const config::ModelSettings& model, const Groups& groups, const shape::Trained& trained = {},
-                  int segment = 1);
+  FeedForwardHalf(const config::ModelSettings& model, const Groups& groups, const shape::Trained& trained, int segment);
+  std::int64_t elements() const { return places_.down.end(); }  // of the buffers below
+  std::int64_t adapter_elements() const { return places_.down_adapter.end(); }
 
   tensor::Tensor forward(const HalfBuffer& parameters, const StreamSum& x, const Tokens& tokens,
                          shape::SavedActivations activations, FeedForwardSaved& saved) const;
@@ -135,6 +136,16 @@ class FeedForwardHalf {
   const bool trained_;
   const AdaptedProjection up_, down_;
   WeightPlaces places_;  // of this half's parts
+};
+
+// The halves of one block, and where the weights of each lie in its buffers: the attention's first.
+struct BlockHalves {
+  BlockHalves(const config::ModelSettings& model, const Positions& positions, const Groups& groups,
+              const shape::Trained& trained, int segment);
+
+  std::optional<const AttentionHalf> attention;
+  const FeedForwardHalf feed_forward;
+  shape::Range own_of_attention, own_of_feed_forward, adapters_of_attention, adapters_of_feed_forward;
 };
 
 }  // namespace troika::model

@@ -23,19 +23,20 @@ class BlockSegment final : public Segment {
         positions_(positions),
         layout_(shape::segment_layout(model, segment, groups.share())),
         adapter_layout_(shape::adapter_layout(model, trained.lora, segment, groups.share())),
-        attention_(model, positions, groups, trained, segment),
-        feed_forward_(model, groups, trained, segment) {}
+        halves_(model, positions, groups, trained, segment) {}
 
   ForwardResult forward(const SegmentBuffer& parameters, const tensor::Tensor& x_mD, const Tokens& tokens,
                         shape::SavedActivations activations) const override {
     check_positions(positions_, tokens, *groups_.context);
     auto saved = std::make_unique<BlockSaved>();
-    const tensor::Tensor attended_mD =
-        attention_.forward(of_attention(parameters), x_mD, tokens, activations, saved->attention);
-    if (activations == shape::SavedActivations::none) saved->attention = {};
+    StreamSum stream{x_mD, {}};
+    if (halves_.attention) {
+      stream = {halves_.attention->forward(of_attention(parameters), x_mD, tokens, activations, saved->attention), x_mD};
+      if (activations == shape::SavedActivations::none) saved->attention = {};
+    }
     ForwardResult result;
-    result.y_mD = feed_forward_.forward(of_feed_forward(parameters), {attended_mD, x_mD}, tokens, activations,
-                                        saved->feed_forward);
+    result.y_mD =
+        halves_.feed_forward.forward(of_feed_forward(parameters), stream, tokens, activations, saved->feed_forward);
     if (activations != shape::SavedActivations::none) result.saved = std::move(saved);
     return result;
   }
@@ -43,8 +44,10 @@ class BlockSegment final : public Segment {
   tensor::Tensor backward_input(const SegmentBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,
                                 Saved& saved) const override {
     auto& s = static_cast<BlockSaved&>(saved);
-    const tensor::Tensor dmid_mD = feed_forward_.backward_input(of_feed_forward(parameters), dy_mD, tokens, s.feed_forward);
-    return attention_.backward_input(of_attention(parameters), dmid_mD, tokens, s.attention);
+    const tensor::Tensor dmid_mD =
+        halves_.feed_forward.backward_input(of_feed_forward(parameters), dy_mD, tokens, s.feed_forward);
+    if (!halves_.attention) return dmid_mD;
+    return halves_.attention->backward_input(of_attention(parameters), dmid_mD, tokens, s.attention);
   }
 
   void backward_weight(const SegmentLeaves& leaves, const Tokens& tokens, Saved& saved) const override {
@@ -66,24 +69,21 @@ class BlockSegment final : public Segment {
  private:
   using HeldLeaf = sharding::HeldLeaf;
 
-  // The attention's weights stand first, then the feed-forward's.
   HalfBuffer of_attention(const SegmentBuffer& buffer) const {
-    return {view(buffer.flat, {0, attention_.elements()}), view(buffer.adapter, {0, attention_.adapter_elements()})};
+    return {view(buffer.flat, halves_.own_of_attention), view(buffer.adapter, halves_.adapters_of_attention)};
   }
   HalfBuffer of_feed_forward(const SegmentBuffer& buffer) const {
-    return {view(buffer.flat, behind_attention()), view(buffer.adapter, adapters_behind_attention())};
-  }
-  shape::Range behind_attention() const { return {attention_.elements(), layout_.elements - attention_.elements()}; }
-  shape::Range adapters_behind_attention() const {
-    return {attention_.adapter_elements(), adapter_layout_.elements - attention_.adapter_elements()};
+    return {view(buffer.flat, halves_.own_of_feed_forward), view(buffer.adapter, halves_.adapters_of_feed_forward)};
   }
 
   void write(const SegmentLeaves& leaves, const Tokens& tokens, const BlockSaved& s) const {
-    feed_forward_.backward_weight({{leaves.flat, behind_attention()}, {leaves.adapter, adapters_behind_attention()}},
-                                  tokens, s.feed_forward);
-    attention_.backward_weight(
-        {{leaves.flat, {0, attention_.elements()}}, {leaves.adapter, {0, attention_.adapter_elements()}}}, tokens,
-        s.attention);
+    halves_.feed_forward.backward_weight(
+        {{leaves.flat, halves_.own_of_feed_forward}, {leaves.adapter, halves_.adapters_of_feed_forward}}, tokens,
+        s.feed_forward);
+    if (halves_.attention)
+      halves_.attention->backward_weight(
+          {{leaves.flat, halves_.own_of_attention}, {leaves.adapter, halves_.adapters_of_attention}}, tokens,
+          s.attention);
   }
 
   // Gradients that other ranks hold too and of which this rank has found a summand only.
@@ -101,8 +101,7 @@ class BlockSegment final : public Segment {
   const Groups groups_;
   const Positions positions_;
   const shape::SegmentLayout layout_, adapter_layout_;
-  const AttentionHalf attention_;
-  const FeedForwardHalf feed_forward_;
+  const BlockHalves halves_;
 };
 
 }  // namespace

@@ -16,9 +16,10 @@ CachedDecoder::CachedDecoder(const config::ModelSettings& model, const std::vect
                              std::int64_t context)
     : model_(model),
       parameters_(parameters),
-      positions_(make_positions(model, context, parameters.front().device(), sharding::ContextGroup())),
-      attention_(model, positions_, groups_of({})),
-      feed_forward_(model, groups_of({})) {}
+      positions_(make_positions(model, context, parameters.front().device(), sharding::ContextGroup())) {
+  for (int segment = 1; segment <= static_cast<int>(model.layers); ++segment)
+    blocks_.emplace_back(model, positions_, groups_of({}), shape::Trained(), segment);
+}
 
 KeyValueCache CachedDecoder::new_cache() const {
   const tensor::Tensor& like = parameters_.front();
@@ -64,13 +65,16 @@ tensor::Tensor CachedDecoder::pass(const std::vector<const Continuation*>& seque
   Tokens tokens;
   tokens.B = 1;
   tokens.T = tokens.T_whole = x_MD.size(0);
-  const std::int64_t own = attention_.elements();
-  for (std::int64_t block = 0; block < model_.layers; ++block) {
-    const tensor::Tensor& flat = parameters_[static_cast<std::size_t>(1 + block)];
-    const tensor::Tensor attended_MD = attention_.extend(flat.narrow(0, 0, own), x_MD, rows, block);
+  for (std::size_t block = 0; block < blocks_.size(); ++block) {
+    const BlockHalves& halves = blocks_[block];
+    const tensor::Tensor& flat = parameters_[1 + block];
+    StreamSum stream{x_MD, {}};
+    if (halves.attention)
+      stream = {halves.attention->extend(view(flat, halves.own_of_attention), x_MD, rows, static_cast<std::int64_t>(block)),
+                x_MD};
     FeedForwardSaved unused;
-    x_MD = feed_forward_.forward({flat.narrow(0, own, flat.elements() - own), {}}, {attended_MD, x_MD}, tokens,
-                                 shape::SavedActivations::none, unused);
+    x_MD = halves.feed_forward.forward({view(flat, halves.own_of_feed_forward), {}}, stream, tokens,
+                                       shape::SavedActivations::none, unused);
   }
   for (const Continuation* one : sequences) one->cache->lengthen(count);
   return x_MD;

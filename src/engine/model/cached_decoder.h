@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <vector>
 
 #include "config/settings.h"
@@ -47,8 +48,7 @@ class CachedDecoder {
   const config::ModelSettings model_;
   const std::vector<tensor::Tensor> parameters_;
   const Positions positions_;
-  const AttentionHalf attention_;
-  const FeedForwardHalf feed_forward_;
+  std::deque<BlockHalves> blocks_;
 };
 
 }  // namespace troika::model

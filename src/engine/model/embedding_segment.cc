@@ -77,7 +77,7 @@ tensor::Tensor embed(const config::ModelSettings& model, const tensor::Tensor& f
                      const tensor::Tensor& positions_M) {
   const std::int64_t V = model.vocab, P = model.max_positions, D = model.hidden;
   const tensor::Tensor x_MD = kernels::embedding_forward(ids_M, flat.narrow(0, 0, V * D).view({V, D}), 0);
-  if (shape::has_rotary_positions(shape::architecture_of(model))) return x_MD;
+  if (shape::architecture_of(model).positions == shape::Architecture::Positions::rotary) return x_MD;
   tensor::add(x_MD, kernels::embedding_forward(positions_M, flat.narrow(0, V * D, P * D).view({P, D}), 0));
   return x_MD;
 }

@@ -17,7 +17,7 @@ static std::int64_t own_columns(const config::ModelSettings& model, const Groups
 FeedForwardHalf::FeedForwardHalf(const config::ModelSettings& model, const Groups& groups,
                                  const shape::Trained& trained, int segment)
     : groups_(groups),
-      activation_(activation_of(shape::architecture_of(model))),
+      activation_(activation_of(shape::block_kind(model, segment))),
       norm_(make_norm(model)),
       trained_(trained.own(segment)),
       up_({shape::architecture_of(model), ProjectionKind::other, model.hidden,

@@ -1,13 +1,11 @@
 // Shapes: M rows (B * T), m those that this rank keeps, D width, v its part of the vocabulary, E elements of the norm.
 #include "model/head_segment.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
-#include "base/error.h"
 #include "kernels/linear.h"
 #include "kernels/output_loss.h"
+#include "kernels/row_loss.h"
 #include "model/norm.h"
 #include "shape/output_loss.h"
 #include "tensor/operations.h"
@@ -36,12 +34,6 @@ HeadTensors views(const SegmentBuffer& buffer, std::int64_t E, std::int64_t v, s
   return {buffer.flat.narrow(0, 0, E), flat_vD.view({v, D})};
 }
 
-double gradient_scale(const Tokens& tokens) {
-  if (tokens.T_whole < tokens.T)
-    throw base::BugError(fmt::format("{} positions of a sequence of {}", tokens.T, tokens.T_whole));
-  return tokens.loss_scale / static_cast<double>(tokens.B * tokens.T_whole);
-}
-
 class HeadSegment final : public Segment {
  public:
   HeadSegment(const config::ModelSettings& model, const Groups& groups, const shape::Trained& trained,
@@ -50,6 +42,7 @@ class HeadSegment final : public Segment {
         trained_(trained.own(shape::segment_count(model) - 1)),
         D(model.hidden),
         norm_(make_norm(model)),
+        loss_(kernels::row_loss(trained.loss)),
         on_logits_(std::move(on_logits)) {
     for (int rank = 0; rank < groups.share().size; ++rank)
       parts_.push_back(shape::local_widths(model, {rank, groups.share().size}).vocab);
@@ -70,7 +63,7 @@ class HeadSegment final : public Segment {
       saved->lse_M = whole.lse_M;
     }
     ForwardResult result;
-    result.loss_2 = kernels::output_loss_sum(whole, tokens.targets_M);
+    result.loss_2 = loss_->sum(whole, tokens.targets_M);
     if (activations != shape::SavedActivations::none) result.saved = std::move(saved);
     return result;
   }
@@ -80,7 +73,7 @@ class HeadSegment final : public Segment {
     auto& s = static_cast<HeadSaved&>(saved);
     const HeadTensors p = views(parameters, norm_->elements(), vocab_.count, D);
     const tensor::Tensor dnormed_mD = groups_.tensor->reduce_scatter(kernels::output_loss_backward_input(
-        p.table_vD, tokens.targets_M, vocab_.begin, s.lse_M, gradient_scale(tokens), s.loss));
+        *loss_, p.table_vD, tokens.targets_M, vocab_.begin, s.lse_M, loss_factor(tokens), s.loss));
     if (!s.normed_mD.defined() && reads_normed(s)) s.normed_mD = norm_->forward(p.norm_E, s.x_mD, nullptr);
     s.dnorm_E = gradient_like(p.norm_E);
     tensor::Tensor dx_mD = norm_->backward(p.norm_E, dnormed_mD, s.x_mD, s.norm, s.dnorm_E);
@@ -125,7 +118,7 @@ class HeadSegment final : public Segment {
         {x_MD.size(0), D, vocab_.count, groups_.tensor->size(), static_cast<std::int64_t>(x_MD.element_bytes()),
          trained_ ? shape::OutputLossShape::Weight::trained : shape::OutputLossShape::Weight::frozen});
     if (activations != shape::SavedActivations::none && saved.kept == shape::LossKeep::gradients)
-      return kernels::output_loss_forward_with_gradients(x_MD, table_vD, tokens.targets_M, gradient_scale(tokens),
+      return kernels::output_loss_forward_with_gradients(*loss_, x_MD, table_vD, tokens.targets_M, loss_factor(tokens),
                                                          saved.loss, wanted);
     return join(kernels::output_loss_forward(x_MD, table_vD, tokens.targets_M, vocab_.begin,
                                              activations == shape::SavedActivations::none ? nullptr : &saved.loss));
@@ -163,6 +156,7 @@ class HeadSegment final : public Segment {
   shape::Range vocab_;               // this rank's
   const std::int64_t D;
   const std::unique_ptr<const Norm> norm_;
+  const std::unique_ptr<const kernels::RowLoss> loss_;
   const OnLogits on_logits_;
 };
 

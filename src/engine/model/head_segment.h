@@ -1,4 +1,4 @@
-// The last segment: final norm, output projection (the embedding's table when tied), cross-entropy. Each tp rank holds a
+// The last segment: final norm, output projection (the embedding's table when tied), loss (kernels/row_loss.h). Each tp rank holds a
 // part of the vocabulary.
 #pragma once
 

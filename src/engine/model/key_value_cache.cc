@@ -5,12 +5,16 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "shape/block_kind.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {
 
 KeyValueCache::KeyValueCache(const config::ModelSettings& model, const tensor::TensorType& type)
-    : k(model.kv_heads), H(model.head_dim), type_(type), blocks_(static_cast<std::size_t>(model.layers)) {}
+    : k(model.kv_heads), H(model.head_dim), type_(type) {
+  for (int segment = 1; segment <= static_cast<int>(model.layers); ++segment)
+    blocks_.push_back({shape::block_kind(model, segment).attends(), {}, {}});
+}
 
 std::int64_t KeyValueCache::bytes() const {
   std::int64_t sum = 0;
@@ -30,6 +34,7 @@ void KeyValueCache::reserve(std::int64_t positions) {
     held_kSH = larger_kSH;
   };
   for (Block& block : blocks_) {
+    if (!block.attends) continue;
     grow(block.k_kSH);
     grow(block.v_kSH);
   }

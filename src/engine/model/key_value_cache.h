@@ -1,4 +1,4 @@
-// The keys and values of one sequence in every block, kept so that a position is computed once. It can be continued at any
+// The keys and values of one sequence in every block that attends, kept so that a position is computed once. It can be continued at any
 // time, and shortened to go on from an earlier position.
 // Shapes: T new positions, S positions held, k key/value heads, H head width.
 #pragma once
@@ -38,6 +38,7 @@ class KeyValueCache {
 
  private:
   struct Block {
+    bool attends = true;          // else it holds nothing
     tensor::Tensor k_kSH, v_kSH;  // S is capacity_
   };
 

@@ -29,7 +29,7 @@ Positions make_positions(const config::ModelSettings& model, std::int64_t seq_le
   const auto on_device = [&](const std::vector<std::int64_t>& values) {
     return tensor::of(values).to(device);
   };
-  if (shape::has_rotary_positions(shape::architecture_of(model))) {
+  if (shape::architecture_of(model).positions == shape::Architecture::Positions::rotary) {
     positions.whole_rope =
         kernels::make_rope_table(sharding::ContextGroup().positions(seq_len), rope_frequencies(model), device);
     positions.rope = context.size() == 1 ? positions.whole_rope : kernels::rows(positions.whole_rope, on_device(mine));

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "shape/architecture.h"
+#include "tensor/destination.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {

@@ -1,14 +1,11 @@
 #include "model/rotation.h"
 
-#include "shape/architecture.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {
 
-Rotation::Rotation(const config::ModelSettings& model)
-    : H(model.head_dim),
-      normed_(shape::architecture_of(model).positions == shape::Architecture::Positions::normed_rotary),
-      eps_(model.norm_eps) {}
+Rotation::Rotation(const config::ModelSettings& model, const shape::BlockKind& kind)
+    : H(model.head_dim), normed_(kind.norms_heads()), eps_(model.norm_eps) {}
 
 QueriesAndKeys Rotation::forward(const tensor::Tensor& w_W, const QueriesAndKeys& x, const kernels::RopeTable& rope,
                                  RotationSaved& saved) const {

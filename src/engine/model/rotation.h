@@ -1,4 +1,4 @@
-// What is done to queries and keys between their projection and attention where positions are rotary: in some architectures
+// What is done to queries and keys between their projection and attention where positions are rotary: in blocks of some kinds
 // the norm of each head, then the turn. The two norms' weights, q's first, are a flat piece of a segment's buffer.
 // Shapes: B sequences, T positions, n query and k key heads, H head width, W = elements(). Dtypes as in
 // kernels/cpu_operands.h.
@@ -8,6 +8,7 @@
 
 #include "config/settings.h"
 #include "kernels/rope.h"
+#include "shape/block_kind.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {
@@ -23,7 +24,7 @@ struct RotationSaved {
 
 class Rotation {
  public:
-  explicit Rotation(const config::ModelSettings& model);
+  Rotation(const config::ModelSettings& model, const shape::BlockKind& kind);
   std::int64_t elements() const { return normed_ ? 2 * H : 0; }
 
   QueriesAndKeys forward(const tensor::Tensor& w_W, const QueriesAndKeys& x, const kernels::RopeTable& rope,

@@ -51,7 +51,7 @@ class Saved {
 
 struct ForwardResult {
   tensor::Tensor y_mD;  // undefined for the head
-  // kernels::output_loss_sum of the head, over the rows of this rank's positions, equal on all tp ranks; undefined elsewhere.
+  // kernels::RowLoss::sum of the head, over the rows of this rank's positions, equal on all tp ranks; undefined elsewhere.
   tensor::Tensor loss_2;
   std::unique_ptr<Saved> saved;
 };
@@ -69,8 +69,8 @@ class Segment {
   virtual ForwardResult forward(const SegmentBuffer& parameters, const tensor::Tensor& x_mD, const Tokens& tokens,
                                 shape::SavedActivations activations) const = 0;
 
-  // dy_mD: gradient of the output (undefined for the head, whose loss is summed over tokens and scaled by
-  // loss_scale / (B * T_whole)). Returns dx_mD, undefined for the embedding.
+  // dy_mD: gradient of the output (undefined for the head, whose loss is a sum over rows times loss_factor() of
+  // segment_tools.h). Returns dx_mD, undefined for the embedding.
   virtual tensor::Tensor backward_input(const SegmentBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,
                                         Saved& saved) const = 0;
 

@@ -1,5 +1,8 @@
 #include "model/segment_tools.h"
 
+#include <fmt/format.h>
+
+#include "base/error.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {
@@ -12,6 +15,12 @@ static std::shared_ptr<const Group> shared(const Group* given) {
 }
 
 Groups groups_of(const Parallelism& parallel) { return {shared(parallel.tensor), shared(parallel.context)}; }
+
+double loss_factor(const Tokens& tokens) {
+  if (tokens.T_whole < tokens.T)
+    throw base::BugError(fmt::format("{} positions of a sequence of {}", tokens.T, tokens.T_whole));
+  return tokens.loss_scale / static_cast<double>(tokens.B * tokens.T_whole);
+}
 
 tensor::Tensor gradient_like(const tensor::Tensor& parameter) {
   return tensor::empty(parameter.sizes(), parameter.type().of(tensor::Dtype::fp32));

@@ -18,32 +18,36 @@ double norm_of(const std::vector<double>& squares_in_name_order) {
   return std::sqrt(std::accumulate(squares_in_name_order.begin(), squares_in_name_order.end(), 0.0));
 }
 
-AdamW::AdamW(const std::vector<Stretch>& stretches, const tensor::Tensor& values, const config::OptimizerSettings& settings,
-             const shape::StatePlace& place, Checksums checksums, tensor::Streams& streams, tensor::Ledger& ledger)
+Optimizer::Optimizer(const std::vector<Stretch>& stretches, const tensor::Tensor& values,
+                     const config::OptimizerSettings& settings, const shape::StatePlace& place, Checksums checksums,
+                     tensor::Streams& streams, tensor::Ledger& ledger)
     : values_(values),
-      settings_(settings),
+      rule_(update_rule(settings)),
+      buffers_(shape::shape_of(settings.name).buffers),
       has_master_(values.dtype() != tensor::Dtype::fp32),
       checksums_(checksums),
-      state_(shape::state_tensors(static_cast<std::int64_t>(values.element_bytes())), values.elements(), place, streams,
-             ledger) {
+      state_(shape::shape_of(settings.name).tensors(static_cast<std::int64_t>(values.element_bytes())), values.elements(),
+             place, streams, ledger) {
   for (const Stretch& stretch : stretches)
     stretches_.push_back({stretch.count, stretch.decays ? settings.weight_decay : 0});
 }
 
-void AdamW::master_changed() {
+void Optimizer::master_changed() {
   known_.clear();
-  if (has_master_) kernels::round_into(state_.stored(2).to(values_.device()), values_);
+  if (has_master_) kernels::round_into(master().to(values_.device()), values_);
+}
+
+// The first of the sums that differs.
+std::optional<StateFault> Optimizer::difference(const Sums& found, const Sums& left, std::size_t stretch) const {
+  const auto differs = std::mismatch(found.begin(), found.end(), left.begin()).first;
+  if (differs == found.end()) return std::nullopt;
+  const auto index = static_cast<std::size_t>(differs - found.begin());
+  if (index == 0) return StateFault{"the parameter", stretch};
+  if (index <= buffers_.size()) return StateFault{buffers_[index - 1].title, stretch};
+  return StateFault{"the values", stretch};
 }
 
 namespace {
-
-// The first of the sums that differs.
-template <class Sums>
-std::optional<StateFault> difference(const Sums& found, const Sums& left, std::size_t stretch) {
-  for (std::size_t i = 0; i < left.size(); ++i)
-    if (found[i] != left[i]) return StateFault{static_cast<StateFault::Where>(i), stretch};
-  return std::nullopt;
-}
 
 // The stretches' parts in a piece of the buffer, and the index of the first.
 struct StretchesOfPiece {
@@ -68,21 +72,22 @@ StretchesOfPiece within(const std::vector<kernels::DecayStretch>& stretches, con
 
 }  // namespace
 
-std::optional<StateFault> AdamW::step(const tensor::Tensor& gradient, double lr, double gradient_scale,
-                                      std::int64_t update) {
+std::optional<StateFault> Optimizer::step(const tensor::Tensor& gradient, const Update& update) {
   constexpr std::int64_t piece_elements = std::int64_t{1} << 18;
-  const kernels::AdamW adamw{lr, settings_.beta1, settings_.beta2, settings_.eps, update, gradient_scale};
   const std::int64_t elements = values_.elements(), most = state_.by_pieces() ? piece_elements : elements;
   SumsOfStep sums;
-  if (checksums_ == Checksums::on) sums = {std::vector<Sums>(stretches_.size()), std::vector<Sums>(stretches_.size())};
+  if (checksums_ == Checksums::on) {
+    sums.read.assign(stretches_.size(), Sums(summed()));
+    sums.written = sums.read;
+  }
   for (std::int64_t begin = 0; begin < elements; begin += most) {
     const shape::Range piece{begin, std::min(most, elements - begin)};
     const auto [first, parts] = within(stretches_, piece);
-    const kernels::AdamWTensors tensors = tensors_of(gradient, piece);
+    const UpdateTensors tensors = tensors_of(gradient, piece);
     if (checksums_ == Checksums::off) {
-      kernels::adamw(adamw, parts, tensors);
+      rule_->apply(update, parts, tensors);
     } else {
-      add_sums(kernels::adamw_summed(adamw, parts, tensors), first, &sums);
+      add_sums(rule_->apply_summed(update, parts, tensors), first, &sums);
     }
     state_.done(piece.begin, piece.count);
   }
@@ -92,14 +97,17 @@ std::optional<StateFault> AdamW::step(const tensor::Tensor& gradient, double lr,
   return fault;
 }
 
-kernels::AdamWTensors AdamW::tensors_of(const tensor::Tensor& gradient, const shape::Range& piece) {
+UpdateTensors Optimizer::tensors_of(const tensor::Tensor& gradient, const shape::Range& piece) {
   const auto part = [&](const tensor::Tensor& flat) { return flat.narrow(0, piece.begin, piece.count); };
-  return {part(has_master_ ? state_.present(2) : values_), part(gradient), part(state_.present(0)),
-          part(state_.present(1)), has_master_ ? part(values_) : tensor::Tensor()};
+  const int count = static_cast<int>(buffers_.size());
+  UpdateTensors tensors{part(has_master_ ? state_.present(count) : values_), part(gradient), {}, {}};
+  for (int i = 0; i < count; ++i) tensors.state.push_back(part(state_.present(i)));
+  if (has_master_) tensors.rounded = part(values_);
+  return tensors;
 }
 
 // Of the stretches from `first` on.
-void AdamW::add_sums(const tensor::Tensor& of_stretches, std::size_t first, SumsOfStep* sums) {
+void Optimizer::add_sums(const tensor::Tensor& of_stretches, std::size_t first, SumsOfStep* sums) {
   const tensor::Tensor here = of_stretches.cpu();
   const std::int64_t* next = here.data<std::int64_t>();
   const auto add_to = [&](Sums& to) {
@@ -116,12 +124,14 @@ static std::uint32_t sum_of(const tensor::Tensor& flat, std::int64_t begin, std:
   return static_cast<std::uint32_t>(tensor::value_of(kernels::bits_sum(flat.narrow(0, begin, count))));
 }
 
-std::optional<StateFault> AdamW::find_fault() const {
+std::optional<StateFault> Optimizer::find_fault() const {
   std::int64_t begin = 0;
   for (std::size_t i = 0; i < known_.size(); ++i) {
     const std::int64_t count = stretches_[i].count;
     const auto sum = [&](const tensor::Tensor& flat) { return sum_of(flat, begin, count); };
-    const Sums now{sum(master()), sum(m()), sum(v()), has_master_ ? sum(values_) : 0};
+    Sums now{sum(master())};
+    for (std::size_t buffer = 0; buffer < buffers_.size(); ++buffer) now.push_back(sum(this->buffer(buffer)));
+    now.push_back(has_master_ ? sum(values_) : 0);
     const auto fault = difference(now, known_[i], i);
     state_.done(begin, count);
     if (fault) return fault;
@@ -130,11 +140,9 @@ std::optional<StateFault> AdamW::find_fault() const {
   return std::nullopt;
 }
 
-std::vector<std::uint32_t> AdamW::value_sums() const {
+std::vector<std::uint32_t> Optimizer::value_sums() const {
   std::vector<std::uint32_t> sums;
-  constexpr auto parameter = static_cast<std::size_t>(StateFault::Where::parameter),
-                 values = static_cast<std::size_t>(StateFault::Where::values);
-  for (const Sums& of_stretch : known_) sums.push_back(of_stretch[has_master_ ? values : parameter]);
+  for (const Sums& of_stretch : known_) sums.push_back(has_master_ ? of_stretch.back() : of_stretch.front());
   return sums;
 }
 

@@ -1,15 +1,17 @@
-// AdamW over one rank's range of a flat buffer, and the pieces of the gradient norm.
+// Updates of one rank's range of a flat buffer, and the pieces of the gradient norm.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "config/settings.h"
 #include "kernels/flat.h"
 #include "optimizer/optimizer_state.h"
+#include "optimizer/update_rule.h"
 #include "shape/shard_plan.h"
 #include "tensor/ledger.h"
 #include "tensor/tensor.h"
@@ -33,33 +35,31 @@ enum class Checksums { off, on };
 
 // What was found in memory was not what the step before had left there.
 struct StateFault {
-  // values: beside half precision's master copy, what forward and backward read.
-  enum class Where { parameter, first_moment, second_moment, values } where = Where::parameter;
+  std::string_view what;    // "the parameter", a buffer's title, or beside half precision "the values" that forward reads
   std::size_t stretch = 0;  // the first one
 };
 
-// Owns m and v, and the master copy for half precision. One rank's thread.
-class AdamW {
+// Owns the state of its parameters, and the master copy for half precision; updates them by a rule. One rank's thread.
+class Optimizer {
  public:
   // `values`: what forward and backward read, one-dimensional, fp32, bf16 or fp16; fp32 values are their own master copy.
   // `stretches` cover them in order.
-  AdamW(const std::vector<Stretch>& stretches, const tensor::Tensor& values, const config::OptimizerSettings& settings,
-        const shape::StatePlace& place, Checksums checksums, tensor::Streams& streams, tensor::Ledger& ledger);
+  Optimizer(const std::vector<Stretch>& stretches, const tensor::Tensor& values, const config::OptimizerSettings& settings,
+            const shape::StatePlace& place, Checksums checksums, tensor::Streams& streams, tensor::Ledger& ledger);
 
-  // For checkpoints, fp32, each as long as the values; after writing to any of the three, call master_changed().
-  const tensor::Tensor& m() const { return state_.stored(0); }
-  const tensor::Tensor& v() const { return state_.stored(1); }
-  const tensor::Tensor& master() const { return has_master_ ? state_.stored(2) : values_; }
+  // For checkpoints, fp32, each as long as the values; after writing to any of them, call master_changed().
+  const std::vector<shape::StateBuffer>& buffers() const { return buffers_; }
+  const tensor::Tensor& buffer(std::size_t index) const { return state_.stored(static_cast<int>(index)); }
+  const tensor::Tensor& master() const { return has_master_ ? buffer(buffers_.size()) : values_; }
   void master_changed();
-  void settle() { state_.offload(); }  // after reading or writing any of the three
+  void settle() { state_.offload(); }  // after reading or writing any of them
 
   void fetch() { state_.fetch(); }
   void offload() { state_.offload(); }
 
-  // One update with `gradient` (fp32, as long as the values) times `gradient_scale`; the values follow the master copy.
-  // `update` counts the updates from 1. With checksums: what had changed since the last step; everything is updated all the
-  // same.
-  std::optional<StateFault> step(const tensor::Tensor& gradient, double lr, double gradient_scale, std::int64_t update);
+  // One update with `gradient` (fp32, as long as the values); the values follow the master copy. With checksums: what had changed
+  // since the last step; everything is updated all the same.
+  std::optional<StateFault> step(const tensor::Tensor& gradient, const Update& update);
 
   // Between steps: what has changed since the last one, found by reading all of it. Nothing without checksums.
   std::optional<StateFault> find_fault() const;
@@ -68,15 +68,18 @@ class AdamW {
   std::vector<std::uint32_t> value_sums() const;
 
  private:
-  using Sums = std::array<std::uint32_t, 4>;  // of one stretch, modulo 2^32; in the order of StateFault::Where
-  struct SumsOfStep {                         // by stretch
+  using Sums = std::vector<std::uint32_t>;  // of one stretch, modulo 2^32: of parameter, buffers, values
+  struct SumsOfStep {                       // by stretch
     std::vector<Sums> read, written;
   };
-  kernels::AdamWTensors tensors_of(const tensor::Tensor& gradient, const shape::Range& piece);
+  std::size_t summed() const { return buffers_.size() + 2; }
+  UpdateTensors tensors_of(const tensor::Tensor& gradient, const shape::Range& piece);
   static void add_sums(const tensor::Tensor& of_stretches, std::size_t first, SumsOfStep* sums);
+  std::optional<StateFault> difference(const Sums& found, const Sums& left, std::size_t stretch) const;
 
   const tensor::Tensor values_;
-  const config::OptimizerSettings settings_;
+  const std::unique_ptr<const UpdateRule> rule_;
+  const std::vector<shape::StateBuffer> buffers_;
   const bool has_master_;
   const Checksums checksums_;
   std::vector<kernels::DecayStretch> stretches_;

@@ -23,7 +23,7 @@ at::Tensor sum_on_grid(const shape::SegmentLayout& layout, const Leaves& leaves,
   tensor::Ledger ledger;
   shape::SumShape shape;
   shape.shares = {static_cast<std::int64_t>(leaves.size())};
-  sharding::GradientSum sum(shape::shard_plan(layout, 1), shape, tensor::Device(), ledger);
+  sharding::GradientSum sum(shape::shard_plan(layout, 1, shape::Division::by_range), shape, tensor::Device(), ledger);
   sum.begin_step(exponents);
   for (const at::Tensor& leaf : leaves) {
     tensor::theirs(sum.leaf().open({0, leaf.numel()})).copy_(leaf);

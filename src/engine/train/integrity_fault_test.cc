@@ -99,7 +99,7 @@ TEST_F(FlippedBits, InAdamsMomentsAreFoundByTheNextUpdate) {
       std::string name;
       const Ended ended = train(layout, [&](const executor::Units& units) {
         executor::Bucket& bucket = some_bucket(units);
-        const at::Tensor& moments = second ? bucket.optimizer().v() : bucket.optimizer().m();
+        const at::Tensor& moments = bucket.optimizer().buffer(second ? 1 : 0);
         name = name_at(bucket, moments.numel() / 3);
         flip(moments, moments.numel() / 3);
         bucket.optimizer().settle();
@@ -217,7 +217,7 @@ TEST_F(FlippedBits, InAnyMessageBetweenStagesAreFoundBeforeTheUpdate) {
 TEST_F(FlippedBits, AreNotLookedForWithoutChecksums) {
   runs_.settings.train.steps = 5;
   runs_.settings.train.checksums = config::OnOff::off;
-  const Ended ended = train("dp 2", [&](const executor::Units& units) { flip(some_bucket(units).optimizer().m(), 5); });
+  const Ended ended = train("dp 2", [&](const executor::Units& units) { flip(some_bucket(units).optimizer().buffer(0), 5); });
   EXPECT_EQ(ended.text, "");
 }
 

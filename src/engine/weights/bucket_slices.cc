@@ -20,7 +20,7 @@ void each_region(const Bucket& bucket, const shape::Slot& slot, Visit visit) {
   }
 }
 
-// As slices of the optimizer's three tensors. State in a file leaves the memory again while it is saved.
+// As slices of the master copy and the optimizer's state. State in a file leaves the memory again while it is saved.
 void add_slot(Bucket& bucket, const shape::Slot& slot, Slices* slices) {
   each_region(bucket, slot, [&](const shape::Region& region, std::int64_t position) {
     const auto slice = [&](const std::string& prefix, const tensor::Tensor& flat) {
@@ -28,8 +28,9 @@ void add_slot(Bucket& bucket, const shape::Slot& slot, Slices* slices) {
                                flat.narrow(0, position, region.elements()), [&bucket] { bucket.optimizer().settle(); }};
     };
     slices->weights.push_back(slice("", bucket.optimizer().master()));
-    slices->state.push_back(slice("adam_m.", bucket.optimizer().m()));
-    slices->state.push_back(slice("adam_v.", bucket.optimizer().v()));
+    const std::vector<shape::StateBuffer>& buffers = bucket.optimizer().buffers();
+    for (std::size_t i = 0; i < buffers.size(); ++i)
+      slices->state.push_back(slice(std::string(buffers[i].name) + ".", bucket.optimizer().buffer(i)));
   });
 }
 

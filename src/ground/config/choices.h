@@ -91,6 +91,14 @@ constexpr Words<4> words_of(LrSchedule) { return {"cosine", "linear", "constant"
 enum class LrDecay { linear, cosine, sqrt };
 constexpr Words<3> words_of(LrDecay) { return {"linear", "cosine", "sqrt"}; }
 
+// train.loss: of the logits.
+enum class Loss { cross_entropy };
+constexpr Words<1> words_of(Loss) { return {"cross_entropy"}; }
+
+// optimizer.name
+enum class Optimizer { adamw };
+constexpr Words<1> words_of(Optimizer) { return {"adamw"}; }
+
 // optimizer.lr_at: the end of a step, or its start, is where it takes its rate from the schedule.
 enum class LrAt { end, start };
 constexpr Words<2> words_of(LrAt) { return {"end", "start"}; }

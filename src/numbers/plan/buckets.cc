@@ -31,7 +31,7 @@ shape::SumShape sum_shape(const Job& job, const BucketShape& bucket, const mesh:
 }
 
 shape::ShardPlan shard_plan(const Job& job, const BucketShape& bucket) {
-  return shape::shard_plan(bucket.layout, job.replicas());
+  return shape::shard_plan(bucket.layout, job.replicas(), job.optimizer().division);
 }
 
 }  // namespace troika::plan

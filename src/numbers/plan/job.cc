@@ -136,7 +136,7 @@ Job training_job(const config::Resolved& resolved, const DataFacts& data) {
   job.steps = settings.train.steps = steps_of(settings.train, data.samples, resolved.batch.global);
   settings.optimizer.warmup_steps = warmup_of(settings.optimizer, job.steps);
   settings.optimizer.decay_steps = decay_of(settings.optimizer, job.steps);
-  job.trained = {config::trained_segments(settings), settings.lora, settings.train.seed};
+  job.trained = {config::trained_segments(settings), settings.lora, settings.train.seed, settings.train.loss};
   return job;
 }
 

@@ -48,6 +48,7 @@ struct Job {
   config::Precision precision() const { return settings().precision.compute; }  // of parameters and activations
   std::int64_t element_bytes() const { return shape::bytes_of(precision()); }
   shape::SavedActivations saved_activations() const;  // of a forward that is not computed again
+  shape::OptimizerShape optimizer() const { return shape::shape_of(settings().optimizer.name); }
   shape::StatePlace state_place() const;
   shape::SequenceParallel sequence_parallel() const;
 

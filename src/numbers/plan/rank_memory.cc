@@ -41,7 +41,8 @@ struct RankNumbers {
   int replica = 0;
   schedule::Bounds bounds;                            // what the passes of each segment hold
   std::int64_t logits_bytes = 0;                      // of a chunk, while the head computes its loss
-  std::int64_t gpu_loss_bytes = 0, gpu_block_bytes = 0;  // the same on a GPU; of a block's backward there
+  std::int64_t gpu_loss_bytes = 0;                    // the same on a GPU
+  std::map<int, std::int64_t> gpu_block_bytes;        // by segment: of a block's backward there
   std::map<int, std::vector<BucketNumbers>> buckets;  // by segment
 };
 
@@ -83,9 +84,10 @@ RankNumbers numbers_of(const Job& job, const Stages& stages, const mesh::Coordin
                       bytes_of_segments(job, at),
                       shape::output_loss_chunk_bytes(loss),
                       gpu_operation_bytes(job, at, head_of(job)),
-                      gpu_operation_bytes(job, at, 1),
+                      {},
                       {}};
   for (const int g : stages.segments_of(at.pp)) {
+    if (g != head_of(job)) numbers.gpu_block_bytes[g] = gpu_operation_bytes(job, at, g);
     for (const BucketShape& bucket : buckets_of(job, stages, g, job.tensor_share(at))) {
       const shape::ShardPlan shards = shard_plan(job, bucket);
       const shape::SumShape sum = sum_shape(job, bucket, at);
@@ -104,6 +106,7 @@ class Walk {
  public:
   Walk(const Job& job, const schedule::Program& program, const RankNumbers& numbers)
       : element_bytes_(job.element_bytes()),
+        state_bytes_(job.optimizer().bytes(element_bytes_)),
         numbers_(numbers),
         program_(&program) {
     for (const auto& [segment, buckets] : numbers.buckets) {
@@ -148,7 +151,7 @@ class Walk {
   }
 
   std::int64_t state_of(const BucketNumbers& bucket) const {
-    return shape::state_bytes(element_bytes_) * (program_->shards(1) ? bucket.own : bucket.elements);
+    return state_bytes_ * (program_->shards(1) ? bucket.own : bucket.elements);
   }
 
   // Frozen values are set one buffer after the other by way of fp32 (weights/rank_units.h).
@@ -187,7 +190,7 @@ class Walk {
   void note_block(const Instruction& i) {
     if (i.segment == 0 || i.segment + 1 == program_->segments()) return;
     now_.activations = in_flight_->bytes();
-    most_.note_operation(now_, numbers_.gpu_block_bytes);
+    most_.note_operation(now_, numbers_.gpu_block_bytes.at(i.segment));
   }
 
   // The reductions that the instruction waits for; a reduction waits by itself, buffer by buffer.
@@ -292,7 +295,7 @@ class Walk {
     most_.note(now_);
   }
 
-  const std::int64_t element_bytes_;
+  const std::int64_t element_bytes_, state_bytes_;  // of a parameter, of its optimizer state
   const RankNumbers& numbers_;
   const schedule::Program* program_;  // that is followed
   std::optional<schedule::InFlight> in_flight_;
@@ -314,7 +317,7 @@ Memory memory_of_rank(const Job& job, const Programs& programs, const RankNumber
 std::int64_t gpu_operation_bytes(const Job& job, const mesh::Coordinate& at, int segment) {
   if (segment == 0) return 0;
   if (segment == head_of(job)) return shape::output_loss_gpu_bytes(output_loss_of(job, at));
-  return shape::block_backward_bytes(job.model(), microbatch_of(job, at),
+  return shape::block_backward_bytes(job.model(), shape::block_kind(job.model(), segment), microbatch_of(job, at),
                                      config::repeatable(job.resolved.settings.parallel.reproducible));
 }
 

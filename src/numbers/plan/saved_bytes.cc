@@ -36,7 +36,7 @@ SavedBytes bytes_of(const Plan& plan, const mesh::Coordinate& at, Share share) {
       const shape::Range range =
           ranges ? shard_plan(plan, bucket).elements_of(replica) : shape::Range{0, bucket.layout.elements};
       const std::int64_t elements = elements_in(bucket, range, at.tp);
-      (bucket.trained ? bytes.trained : bytes.frozen) += elements * (bucket.trained ? 12 : 4);
+      (bucket.trained ? bytes.trained : bytes.frozen) += elements * (bucket.trained ? plan.optimizer().saved_bytes() : 4);
     }
   }
   return bytes;

@@ -7,7 +7,7 @@
 
 namespace troika::plan {
 
-// In files, fp32. trained: parameters with their two moments, which change while the file is written unless they are copied
+// In files, fp32. trained: parameters with their optimizer state, which change while the file is written unless they are copied
 // before.
 struct SavedBytes {
   std::int64_t trained = 0, frozen = 0;

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "config/freeze.h"
 #include "plan/stages.h"
 #include "planner/real.h"
 #include "schedule/build/partition.h"
 #include "shape/adapter.h"
-#include "shape/optimizer_state.h"
+#include "shape/block_kind.h"
 #include "shape/shard_plan.h"
 
 namespace troika::planner {
@@ -51,8 +52,8 @@ machine::Rates fastest(const machine::Placement& placement) {
 }  // namespace
 
 Bounds::Bounds(const config::Settings& settings, const machine::Placement& placement)
-    : settings_(settings), placement_(placement), rates_(fastest(placement)) {
-  trained_ = {config::trained_segments(settings), settings.lora, settings.train.seed};
+    : settings_(settings), optimizer_(shape::shape_of(settings.optimizer.name)), placement_(placement), rates_(fastest(placement)) {
+  trained_ = {config::trained_segments(settings), settings.lora, settings.train.seed, settings.train.loss};
   segments_ = shape::segment_count(settings.model);
   const auto& segments = trained_.segments;
   trains_ = std::find(segments.begin(), segments.end(), false) == segments.end() && trained_.lora.rank == 0;
@@ -100,7 +101,8 @@ const Bounds::Elements& Bounds::elements(int tp) {
   const auto found = elements_.find(tp);
   if (found != elements_.end()) return found->second;
   const auto of = [&](int segment) { return shape::segment_layout(settings_.model, segment, {0, tp}).elements; };
-  Elements e{of(0), of(1), of(segments_ - 1), 0};
+  Elements e{of(0), std::numeric_limits<std::int64_t>::max(), of(segments_ - 1), 0};
+  for (const int segment : shape::BlockKinds(settings_.model).first) e.block = std::min(e.block, of(segment));
   if (settings_.model.tie_embeddings) e.table = shape::tied_layout(settings_.model, {0, tp}).elements;
   return elements_.emplace(tp, e).first->second;
 }
@@ -170,11 +172,14 @@ double Bounds::step_seconds(const Layout& l) {
   const int replicas = l.replicas();
   const double replica_rate = replica_bytes_per_second(l);
   const shape::SumShape sum = sum_of(l, 1);
-  const auto leaf = [&](std::int64_t elements) { return leaf_seconds(elements, sum, l.precision, rates_); };
+  const auto leaf = [&](std::int64_t elements) { return leaf_seconds(elements, sum, rates_); };
   const double leaf_block = leaf(e.block), leaf_embedding = leaf(e.embedding), leaf_head = leaf(e.head);
   const bool halves = l.schedule == config::Schedule::zb_h1;
-  const double forward_block = model.block.forward.all();
-  const double backward_block = trains_ ? model.block.input.all() + model.block.weight.all() + leaf_block : 0;
+  double forward_block = std::numeric_limits<double>::infinity(), backward_block = forward_block;  // at least
+  for (const SegmentSeconds& block : model.blocks) {
+    forward_block = std::min(forward_block, block.forward.all());
+    backward_block = std::min(backward_block, trains_ ? block.input.all() + block.weight.all() + leaf_block : 0);
+  }
   double pipeline = 0, behind = 0;
   for (const RankStages& rank : stages(l.pp, l.virtual_stages)) {
     const double blocks = rank.blocks;
@@ -205,7 +210,7 @@ double Bounds::step_seconds(const Layout& l) {
       }
     }
     const double kept = l.zero == 0 ? real(held) : std::max(0.0, real(held) / replicas - real(rounded_off));
-    raise(&behind, trains_ ? 28 * kept / rates_.stream_bytes_per_second : 0);
+    raise(&behind, trains_ ? real(optimizer_.update_bytes(shape::bytes_of(l.precision))) * kept / rates_.stream_bytes_per_second : 0);
   }
   return pipeline + behind;
 }
@@ -217,25 +222,26 @@ std::int64_t Bounds::memory_bytes(const Layout& l) {
   const shape::SumShape sum = sum_of(l, 1);
   const std::int64_t boundary = element * l.micro * pass_shape(l).microbatch.T * settings_.model.hidden /
                                 (pass_shape(l).microbatch.sequence == shape::SequenceParallel::on ? l.tp : 1);
+  const std::int64_t block_bytes = *std::min_element(bytes.whole.begin() + 1, bytes.whole.end() - 1);
   std::int64_t most = 0;
   int pp_rank = 0;
   for (const RankStages& rank : stages(l.pp, l.virtual_stages)) {
     const std::int64_t held = elements_of(l, rank), own = std::max<std::int64_t>(0, held / R - rounded_off);
     std::int64_t lasting = element * (l.zero == 3 ? own : held);
-    if (trains_ && state_here) lasting += shape::state_bytes(element) * (l.zero >= 1 ? own : held);
+    if (trains_ && state_here) lasting += optimizer_.bytes(element) * (l.zero >= 1 ? own : held);
     // A rank's only leaf goes to its replicas piece by piece.
     const std::int64_t sum_bytes = sum.own_leaves() > 1 && !(l.zero >= 2 ? sum.in_floats() : sum.adds_in_floats(0)) ? 8 : R == 1 ? 4 : 0;
     const std::int64_t sums = trains_ ? sum_bytes * (l.zero >= 2 ? own : held) : 0;
     // Of one stage's microbatch: what full recomputation keeps is a segment's input, and one segment more in its backward.
     const bool full = l.recompute == config::Recompute::full;
-    const std::int64_t of_blocks = rank.blocks / l.virtual_stages * (full ? boundary : bytes.whole[1]);
+    const std::int64_t of_blocks = rank.blocks / l.virtual_stages * (full ? boundary : block_bytes);
     std::int64_t in_flight = 1;
     if (l.schedule == config::Schedule::gpipe) in_flight = m;
     if (l.schedule == config::Schedule::one_f_one_b || l.schedule == config::Schedule::zb_h1)
       in_flight = std::min<std::int64_t>(m, l.pp - pp_rank);
     if (l.schedule == config::Schedule::interleaved) in_flight = forwards_before_backwards(l, pp_rank);
     std::int64_t activations = in_flight * of_blocks;
-    if (full && rank.blocks > 0) activations += std::max<std::int64_t>(0, bytes.whole[1] - boundary);
+    if (full && rank.blocks > 0) activations += std::max<std::int64_t>(0, block_bytes - boundary);
     // The head's backward comes while all blocks below are in flight.
     if (rank.head && l.virtual_stages == 1)
       activations = std::max(activations, in_flight * of_blocks + bytes.whole.back());

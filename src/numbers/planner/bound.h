@@ -16,6 +16,7 @@
 #include "machine/cluster.h"
 #include "planner/layout.h"
 #include "planner/step_costs.h"
+#include "shape/optimizer_state.h"
 #include "shape/trained.h"
 
 namespace troika::planner {
@@ -52,6 +53,7 @@ class Bounds {
   double sent_bytes(const Layout& l, std::int64_t elements) const;
 
   const config::Settings& settings_;
+  const shape::OptimizerShape optimizer_;
   const machine::Placement& placement_;
   machine::Rates rates_;  // of the fastest rank, number by number
   std::int64_t available_ = 0, program_ = 0;

@@ -155,10 +155,13 @@ static std::int64_t most_sent(const schedule::Program& program, const StepCosts&
 }
 
 double model_flops_per_token(const config::ModelSettings& model, std::int64_t seq_len) {
-  const double layers = static_cast<double>(model.layers), hidden = static_cast<double>(model.hidden);
-  double weights = hidden * static_cast<double>(model.vocab);
-  for (const shape::Product& product : shape::block_products(model)) weights += layers * product.weights();
-  const double attention = layers * static_cast<double>(model.heads * model.head_dim) * static_cast<double>(seq_len);
+  double weights = static_cast<double>(model.hidden) * static_cast<double>(model.vocab);
+  double attention = 0;
+  for (int segment = 1; segment + 1 < shape::segment_count(model); ++segment) {
+    const shape::BlockKind kind = shape::block_kind(model, segment);
+    for (const shape::Product& product : shape::block_products(model, kind)) weights += product.weights();
+    if (kind.attends()) attention += static_cast<double>(model.heads * model.head_dim) * static_cast<double>(seq_len);
+  }
   return 6 * weights + 12 * attention;
 }
 

@@ -2,7 +2,7 @@
 // Trillion Parameter Models", 2020.
 #pragma once
 
-#include "config/choices.h"
+#include "config/settings.h"
 #include "shape/optimizer_state.h"
 #include "shape/precision.h"
 
@@ -16,9 +16,9 @@ struct BytesPerParameter {
 inline constexpr BytesPerParameter bytes_of_zero_paper{2, 2, 12};
 
 // Ours, with the sum of several microbatches' gradients in integers.
-inline BytesPerParameter bytes_of_training(config::Precision precision) {
+inline BytesPerParameter bytes_of_training(config::Optimizer optimizer, config::Precision precision) {
   const auto element = shape::bytes_of(precision);
-  return {static_cast<double>(element), 8, static_cast<double>(shape::state_bytes(element))};
+  return {static_cast<double>(element), 8, static_cast<double>(shape::shape_of(optimizer).bytes(element))};
 }
 
 // Of one of `replicas` ranks.

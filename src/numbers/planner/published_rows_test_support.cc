@@ -119,7 +119,7 @@ double bubble_of_balanced_pipeline(std::int64_t layers, std::int64_t hidden, std
   microbatch.precision = config::Precision::fp16;
   const shape::Trained all;
   const PassShape shape{q.settings.model, microbatch, 1, shape::SavedActivations::all, all};
-  const SegmentSeconds block = model_seconds(shape, q.cluster.hosts.front().rates, {}, {}).block;
+  const SegmentSeconds block = model_seconds(shape, q.cluster.hosts.front().rates, {}, {}).blocks.front();
   schedule::StepShape step;
   step.pp = stages;
   step.virtual_stages = virtual_stages;

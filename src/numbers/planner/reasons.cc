@@ -168,7 +168,7 @@ static double bytes_kept(const config::Settings& settings, int begin, int end, c
     for (const auto& info : parameters) elements += info.elements();
     return elements;
   };
-  const shape::Trained trained{config::trained_segments(settings), settings.lora, settings.train.seed};
+  const shape::Trained trained{config::trained_segments(settings), settings.lora, settings.train.seed, settings.train.loss};
   std::int64_t all = 0, learnt = 0;
   for (int segment = begin; segment < end; ++segment) {
     const std::int64_t own = count(shape::segment_parameters(settings.model, segment));
@@ -185,12 +185,16 @@ std::vector<Text> three_questions(const Question& q) {
   const double have = real(available(q));
   const ReasonTexts& texts = reason_texts;
   const Text what = say(on_cores(q.cluster) ? texts.rank : texts.device);
-  const BytesPerParameter bytes = bytes_of_training(q.fixed.precision.value_or(config::Precision::bf16));
+  const BytesPerParameter bytes = bytes_of_training(q.settings.optimizer.name, q.fixed.precision.value_or(config::Precision::bf16));
   const double all = bytes_kept(q.settings, 0, shape::segment_count(model), bytes);
-  const double layer = bytes_kept(q.settings, 1, 2, bytes);
   shape::MicrobatchShape one{1, q.settings.batch.seq_len};
   one.precision = q.fixed.precision.value_or(config::Precision::bf16);
-  const double activations = real(shape::segment_saved_bytes(model, one, shape::SavedActivations::all).whole[1]);
+  const auto saved = shape::segment_saved_bytes(model, one, shape::SavedActivations::all).whole;
+  double layer = 0, activations = 0;  // of the largest
+  for (const int segment : shape::BlockKinds(model).first) {
+    layer = std::max(layer, bytes_kept(q.settings, segment, segment + 1, bytes));
+    activations = std::max(activations, real(saved[static_cast<std::size_t>(segment)]));
+  }
   const auto text = [](double size) { return base::format_bytes(static_cast<std::int64_t>(size)); };
   const bool whole = all <= have, one_layer = layer + activations <= have;
   return {say(whole ? texts.holds_model : texts.holds_no_model, what, text(all), text(have)),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "plan/buckets.h"
 #include "planner/real.h"
@@ -87,35 +88,48 @@ PassShape pass_shape(const plan::Job& job, shape::ComputedBy by) {
           job.trained};
 }
 
+static SegmentSeconds block_seconds(const PassShape& shape, const shape::BlockKind& kind, const machine::Rates& rates,
+                                    const machine::Link& tensor, const machine::Link& context) {
+  SegmentSeconds block;
+  const bool selective = shape.saved == shape::SavedActivations::selective;
+  for (const OperationCost& row : shape::block_operations(shape.model, kind, shape.microbatch)) {
+    const double seconds = seconds_of(row, shape, rates);
+    add(row, seconds, &block);
+    if (selective && row.pass == Pass::forward && is_cheap(row.operation)) block.input.compute += seconds;
+  }
+  const double halves = kind.attends() ? 2 : 1;
+  const bool rows_split = shape.microbatch.sequence == shape::SequenceParallel::on;
+  for (PassSeconds* pass : {&block.forward, &block.input}) add_tensor(shape, tensor, 2 * halves, pass);
+  add_tensor(shape, tensor, rows_split ? halves : 0, &block.weight);
+  if (kind.attends()) {
+    add_context(shape, context, 1, &block.forward);
+    add_context(shape, context, 2, &block.input);
+  }
+  return block;
+}
+
 ModelSeconds model_seconds(const PassShape& shape, const machine::Rates& rates, const machine::Link& tensor,
                            const machine::Link& context) {
   ModelSeconds model;
-  const bool selective = shape.saved == shape::SavedActivations::selective;
-  for (const OperationCost& row : shape::block_operations(shape.model, shape.microbatch)) {
-    const double seconds = seconds_of(row, shape, rates);
-    add(row, seconds, &model.block);
-    if (selective && row.pass == Pass::forward && is_cheap(row.operation)) model.block.input.compute += seconds;
+  const int head = shape::segment_count(shape.model) - 1;
+  shape::BlockKinds kinds(shape.model);
+  for (const shape::BlockKind& kind : kinds.kinds) {
+    model.blocks.push_back(block_seconds(shape, kind, rates, tensor, context));
+    drop_untrained(shape, head - 1, &model.blocks.back());
   }
+  model.of_block = std::move(kinds.of_block);
   for (const OperationCost& row : shape::outer_operations(shape.model, shape.microbatch))
     add(row, seconds_of(row, shape, rates), row.operation == Operation::embedding ? &model.embedding : &model.head);
   std::swap(model.embedding.input.compute, model.embedding.weight.compute);  // its gradient goes to its table alone
-  const bool rows_split = shape.microbatch.sequence == shape::SequenceParallel::on;
-  for (PassSeconds* pass : {&model.block.forward, &model.block.input}) add_tensor(shape, tensor, 4, pass);
-  add_tensor(shape, tensor, rows_split ? 2 : 0, &model.block.weight);
   for (PassSeconds* pass : {&model.head.forward, &model.head.input, &model.embedding.forward, &model.embedding.weight})
     add_tensor(shape, tensor, 1, pass);
-  add_context(shape, context, 1, &model.block.forward);
-  add_context(shape, context, 2, &model.block.input);
-  const int head = shape::segment_count(shape.model) - 1;
   drop_untrained(shape, 0, &model.embedding);
-  drop_untrained(shape, head - 1, &model.block);
   drop_untrained(shape, head, &model.head);
   return model;
 }
 
-double leaf_seconds(std::int64_t elements, const shape::SumShape& sum, config::Precision precision,
-                    const machine::Rates& rates) {
-  const auto rows = shape::update_operations({{elements, sum}}, precision);
+double leaf_seconds(std::int64_t elements, const shape::SumShape& sum, const machine::Rates& rates) {
+  const auto rows = shape::update_operations({{elements, sum}}, 0);
   const double bytes = rows.front().work.bytes / real(std::max<std::int64_t>(sum.own_leaves(), 1));
   return bytes / rates.stream_bytes_per_second;
 }
@@ -225,7 +239,7 @@ std::vector<double> leaves_of_segments(const Column& column, int grid_rank, cons
     for (const plan::BucketShape& bucket : plan::buckets_of(job, column.stages, g, job.tensor_share(at))) {
       if (bucket.trained)
         seconds[static_cast<std::size_t>(g)] +=
-            leaf_seconds(bucket.layout.elements, plan::sum_shape(job, bucket, at), job.precision(), rates);
+            leaf_seconds(bucket.layout.elements, plan::sum_shape(job, bucket, at), rates);
     }
   }
   return seconds;
@@ -243,6 +257,7 @@ UpdateSeconds update_seconds(const Column& column, int grid_rank, const machine:
                              const machine::Host& host) {
   const plan::Job& job = column.job;
   const mesh::Coordinate at = column.coordinate_of(grid_rank);
+  const shape::OptimizerShape optimizer = job.optimizer();
   UpdateSeconds seconds;
   seconds.steps.assign(static_cast<std::size_t>(shape::segment_count(job.model())), 0);
   seconds.copies = seconds.steps;
@@ -255,8 +270,8 @@ UpdateSeconds update_seconds(const Column& column, int grid_rank, const machine:
       const std::int64_t own = shards.elements_of(sum.place.index()).count;
       const bool whole = job.settings().parallel.zero == 0;
       const std::int64_t kept = whole ? shards.elements() : own;
-      const auto rows = shape::update_operations({{kept, sum}}, job.precision());
-      seconds.copies[static_cast<std::size_t>(g)] += real(shape::state_bytes(job.element_bytes()) * kept) / copied;
+      const auto rows = shape::update_operations({{kept, sum}}, optimizer.update_bytes(job.element_bytes()));
+      seconds.copies[static_cast<std::size_t>(g)] += real(optimizer.bytes(job.element_bytes()) * kept) / copied;
       const double norm = whole ? rows[1].work.bytes / job.replicas() : rows[1].work.bytes;
       seconds.norm += norm / rates.stream_bytes_per_second;
       seconds.steps[static_cast<std::size_t>(g)] +=
@@ -301,7 +316,7 @@ PassSeconds StepCosts::pass_of(int grid_rank, const Instruction& i) const {
     sum.sent_bytes += pass.sent_bytes;
   };
   for (int g = range.begin; g < range.end; ++g) {
-    const SegmentSeconds& segment = model.of(g, column_.program.segments());
+    const SegmentSeconds& segment = model.of(g);
     if (schedule::has_pass(i.kind, schedule::forward_pass) || schedule::has_pass(i.kind, schedule::recompute_pass))
       take(segment.forward);
     if (schedule::has_pass(i.kind, schedule::input_pass)) take(segment.input);

@@ -30,11 +30,15 @@ struct UpdateSeconds {
   std::vector<double> copies;  // by segment: its state from where it is offloaded, or back
 };
 
-// Segments of a kind cost alike: the embedding, every block, the head.
+// Segments of a kind cost alike: the embedding, blocks of each kind, the head.
 struct ModelSeconds {
-  SegmentSeconds embedding, block, head;
-  const SegmentSeconds& of(int segment, int segments) const {
-    return segment == 0 ? embedding : segment + 1 == segments ? head : block;
+  SegmentSeconds embedding, head;
+  std::vector<SegmentSeconds> blocks;  // by kind
+  std::vector<std::size_t> of_block;   // which of them, by layer
+  const SegmentSeconds& of(int segment) const {
+    if (segment == 0) return embedding;
+    const auto layer = static_cast<std::size_t>(segment - 1);
+    return layer < of_block.size() ? blocks[of_block[layer]] : head;
   }
 };
 
@@ -54,8 +58,7 @@ ModelSeconds model_seconds(const PassShape& shape, const machine::Rates& rates, 
                            const machine::Link& context);
 
 // Of one leaf of so many elements: rounded to integers and added to the rank's own sum.
-double leaf_seconds(std::int64_t elements, const shape::SumShape& sum, config::Precision precision,
-                    const machine::Rates& rates);
+double leaf_seconds(std::int64_t elements, const shape::SumShape& sum, const machine::Rates& rates);
 
 // The links that the groups of a layout use on these machines.
 class GroupLinks {

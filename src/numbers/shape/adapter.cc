@@ -30,7 +30,9 @@ std::vector<Target> targets_of(const config::ModelSettings& model, const config:
   std::vector<Target> targets;
   if (!has_adapters(lora) || segment == 0 || segment > model.layers) return targets;
   const std::vector<ParameterInfo> infos = segment_parameters(model, segment);
+  const BlockKind kind = block_kind(model, segment);
   for (const Projection projection : config::adapted_projections(lora)) {
+    if (!kind.has(projection)) continue;
     const std::string ending = "." + word_of(projection) + ".weight";
     const auto found = std::find_if(infos.begin(), infos.end(), [&](const ParameterInfo& info) {
       return info.name.size() > ending.size() &&

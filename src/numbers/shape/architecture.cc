@@ -21,17 +21,9 @@ const Architecture& architecture_of(const config::ModelSettings& model) {
   throw base::BugError("a model family without an architecture");
 }
 
-bool has_rotary_positions(const Architecture& architecture) {
-  return architecture.positions != Architecture::Positions::learned;
-}
-
 NormSizes norm_sizes(const Architecture& architecture, std::int64_t width) {
   if (architecture.norm == Architecture::NormKind::rms) return {width, 1};  // the inverse root
   return {2 * width, 2};                                                    // with a bias; mean and inverse root
-}
-
-int activation_inputs(const Architecture& architecture) {
-  return architecture.activation == Architecture::Activation::swiglu ? 2 : 1;
 }
 
 }  // namespace troika::shape

@@ -21,23 +21,26 @@ struct Part {
 
 // In the buffer's order.
 std::vector<Part> block_parts(const config::ModelSettings& m, int layer) {
-  const Architecture& architecture = architecture_of(m);
+  const BlockKind kind = block_kind(m, layer + 1);
   const std::string block = fmt::format("model.layers.{}.", layer), at = block + "self_attn.", mlp = block + "mlp.";
   const std::int64_t D = m.hidden, NH = m.heads * m.head_dim, KH = m.kv_heads * m.head_dim, F = m.ffn;
-  std::vector<Part> parts{{gain(block + "input_layernorm.weight", D), Cut::norm},
-                          {matrix(at + "q_proj.weight", NH, D), Cut::query_rows},
-                          {matrix(at + "k_proj.weight", KH, D), Cut::key_rows},
-                          {matrix(at + "v_proj.weight", KH, D), Cut::key_rows}};
-  if (architecture.bias == Architecture::Bias::queries_keys_values) {
-    parts.push_back({bias(at + "q_proj.bias", NH), Cut::query_rows});
-    parts.push_back({bias(at + "k_proj.bias", KH), Cut::key_rows});
-    parts.push_back({bias(at + "v_proj.bias", KH), Cut::key_rows});
+  std::vector<Part> parts;
+  if (kind.attends()) {
+    parts = {{gain(block + "input_layernorm.weight", D), Cut::norm},
+             {matrix(at + "q_proj.weight", NH, D), Cut::query_rows},
+             {matrix(at + "k_proj.weight", KH, D), Cut::key_rows},
+             {matrix(at + "v_proj.weight", KH, D), Cut::key_rows}};
+    if (architecture_of(m).bias == Architecture::Bias::queries_keys_values) {
+      parts.push_back({bias(at + "q_proj.bias", NH), Cut::query_rows});
+      parts.push_back({bias(at + "k_proj.bias", KH), Cut::key_rows});
+      parts.push_back({bias(at + "v_proj.bias", KH), Cut::key_rows});
+    }
+    if (kind.norms_heads()) {
+      parts.push_back({gain(at + "q_norm.weight", m.head_dim), Cut::head_norm});
+      parts.push_back({gain(at + "k_norm.weight", m.head_dim), Cut::head_norm});
+    }
+    parts.push_back({matrix(at + "o_proj.weight", D, NH), Cut::query_columns});
   }
-  if (architecture.positions == Architecture::Positions::normed_rotary) {
-    parts.push_back({gain(at + "q_norm.weight", m.head_dim), Cut::head_norm});
-    parts.push_back({gain(at + "k_norm.weight", m.head_dim), Cut::head_norm});
-  }
-  parts.push_back({matrix(at + "o_proj.weight", D, NH), Cut::query_columns});
   parts.push_back({gain(block + "post_attention_layernorm.weight", D), Cut::norm});
   parts.push_back({matrix(mlp + "gate_proj.weight", F, D), Cut::ffn_rows});
   parts.push_back({matrix(mlp + "up_proj.weight", F, D), Cut::ffn_rows});
@@ -145,12 +148,20 @@ std::string llama_config(const config::ModelSettings& m) {
   return j.dump(2) + "\n";
 }
 
-constexpr Architecture member(Architecture::Positions positions, Architecture::Bias bias) {
+BlockKind turned_heads(const config::ModelSettings& /*model*/, int /*layer*/) {
+  return {BlockKind::Attention::full, BlockKind::Rotation::rotary, BlockKind::FeedForward::swiglu};
+}
+
+BlockKind normed_heads(const config::ModelSettings& /*model*/, int /*layer*/) {
+  return {BlockKind::Attention::full, BlockKind::Rotation::normed_rotary, BlockKind::FeedForward::swiglu};
+}
+
+constexpr Architecture member(BlockKind (*block)(const config::ModelSettings&, int), Architecture::Bias bias) {
   return {Architecture::NormKind::rms,
-          positions,
-          Architecture::Activation::swiglu,
+          Architecture::Positions::rotary,
           Architecture::WeightOrder::out_in,
           bias,
+          block,
           llama_parameters,
           split_llama,
           llama_config};
@@ -158,9 +169,9 @@ constexpr Architecture member(Architecture::Positions positions, Architecture::B
 
 }  // namespace
 
-const Architecture qwen3 = member(Architecture::Positions::normed_rotary, Architecture::Bias::none);
-const Architecture qwen2 = member(Architecture::Positions::rotary, Architecture::Bias::queries_keys_values);
-const Architecture llama = member(Architecture::Positions::rotary, Architecture::Bias::none);
-const Architecture mistral = member(Architecture::Positions::rotary, Architecture::Bias::none);
+const Architecture qwen3 = member(normed_heads, Architecture::Bias::none);
+const Architecture qwen2 = member(turned_heads, Architecture::Bias::queries_keys_values);
+const Architecture llama = member(turned_heads, Architecture::Bias::none);
+const Architecture mistral = member(turned_heads, Architecture::Bias::none);
 
 }  // namespace troika::shape

@@ -52,21 +52,23 @@ class CostRows {
   std::vector<OperationCost> rows_;
 };
 
+double halves(const BlockKind& kind) { return kind.attends() ? 2 : 1; }
+
 // Elements of a block's outputs that get a bias behind the sum over tensor-parallel ranks, so behind the product.
-double biased_sums(const Architecture& architecture, const CostSizes& s) {
-  return architecture.bias == Architecture::Bias::everywhere ? 2 * s.m * s.D : 0;
+double biased_sums(const Architecture& architecture, const BlockKind& kind, const CostSizes& s) {
+  return architecture.bias == Architecture::Bias::everywhere ? halves(kind) * s.m * s.D : 0;
 }
 
 // Elements of a block's outputs that get a bias, over all rows.
-double biased_elements(const Architecture& architecture, const CostSizes& s) {
-  const double qkv = s.M * (s.q + 2 * s.kv);
+double biased_elements(const Architecture& architecture, const BlockKind& kind, const CostSizes& s) {
+  const double qkv = kind.attends() ? s.M * (s.q + 2 * s.kv) : 0;
   switch (architecture.bias) {
     case Architecture::Bias::none:
       return 0;
     case Architecture::Bias::queries_keys_values:
       return qkv;
     case Architecture::Bias::everywhere:
-      return qkv + s.M * activation_inputs(architecture) * s.F + biased_sums(architecture, s);
+      return qkv + s.M * real(kind.activation_inputs()) * s.F + biased_sums(architecture, kind, s);
   }
   return 0;
 }
@@ -78,42 +80,42 @@ bool product_adds_residual(const Architecture& architecture, const MicrobatchSha
   return microbatch.by == ComputedBy::gpu && microbatch.share.size == 1 && architecture.bias != Architecture::Bias::everywhere;
 }
 
-void add_forwards(const config::ModelSettings& model, const CostSizes& s, const MicrobatchShape& microbatch,
-                  const std::vector<Product>& products, CostRows& rows) {
-  const Architecture& architecture = architecture_of(model);
-  const double inputs = activation_inputs(architecture);
+void add_forwards(const Architecture& architecture, const BlockKind& kind, const CostSizes& s,
+                  const MicrobatchShape& microbatch, const std::vector<Product>& products, CostRows& rows) {
+  const double inputs = real(kind.activation_inputs());
   // The sum before the second norm is made with it, the one before the next block's is not.
   const bool by_product = product_adds_residual(architecture, microbatch);
-  rows.move(Operation::add_norm, Pass::forward, (4 + (by_product ? 0 : 3) + 2) * s.e * s.m * s.D);
+  rows.move(Operation::add_norm, Pass::forward,
+            ((kind.attends() ? 4 : 0) + (by_product ? 0 : 3) + 2) * s.e * s.m * s.D);
   for (const Product& product : products) {
     Work work = product_forward(product, static_cast<std::int64_t>(s.M), static_cast<std::int64_t>(s.e));
     if (by_product && product.operation == Operation::down_product) work.bytes += s.e * s.m * s.D;
     rows.add(product.operation, Pass::forward, work);
   }
-  if (has_rotary_positions(architecture)) rows.move(Operation::rotation, Pass::forward, 2 * s.e * s.M * (s.q + s.kv));
-  rows.add(Operation::attention, Pass::forward, {attention_flops(s), s.e * s.M * (2 * s.q + 2 * s.kv)});
+  if (kind.rotates()) rows.move(Operation::rotation, Pass::forward, 2 * s.e * s.M * (s.q + s.kv));
+  if (kind.attends())
+    rows.add(Operation::attention, Pass::forward, {attention_flops(s), s.e * s.M * (2 * s.q + 2 * s.kv)});
   rows.move(Operation::activation, Pass::forward, s.e * s.M * s.F * (inputs + 1));
-  if (const double biased = biased_sums(architecture, s); biased > 0)
+  if (const double biased = biased_sums(architecture, kind, s); biased > 0)
     rows.move(Operation::bias, Pass::forward, 2 * s.e * biased);
 }
 
-void add_backwards(const config::ModelSettings& model, const CostSizes& s, const std::vector<Product>& products,
-                   CostRows& rows) {
-  const Architecture& architecture = architecture_of(model);
-  const double inputs = activation_inputs(architecture);
-  const double arrays_of_rotation = architecture.positions == Architecture::Positions::normed_rotary ? 3 : 2;
+void add_backwards(const Architecture& architecture, const BlockKind& kind, const CostSizes& s,
+                   const std::vector<Product>& products, CostRows& rows) {
+  const double inputs = real(kind.activation_inputs());
+  const double arrays_of_rotation = kind.norms_heads() ? 3 : 2;
   const auto M = static_cast<std::int64_t>(s.M), e = static_cast<std::int64_t>(s.e);
   for (const Product& product : products) {
     rows.add(product.operation, Pass::input_gradient, product_forward(product, M, e));
     rows.add(product.operation, Pass::weight_gradient, product_weight_gradient(product, M, e));
   }
   rows.move(Operation::activation, Pass::backward, s.e * s.M * s.F * (2 * inputs + 1));
-  rows.add(Operation::attention, Pass::backward, {2.5 * attention_flops(s), s.e * s.M * (4 * s.q + 4 * s.kv)});
-  if (has_rotary_positions(architecture))
-    rows.move(Operation::rotation, Pass::backward, arrays_of_rotation * s.e * s.M * (s.q + s.kv));
-  if (const double biased = biased_elements(architecture, s); biased > 0)
+  if (kind.attends())
+    rows.add(Operation::attention, Pass::backward, {2.5 * attention_flops(s), s.e * s.M * (4 * s.q + 4 * s.kv)});
+  if (kind.rotates()) rows.move(Operation::rotation, Pass::backward, arrays_of_rotation * s.e * s.M * (s.q + s.kv));
+  if (const double biased = biased_elements(architecture, kind, s); biased > 0)
     rows.move(Operation::bias, Pass::backward, s.e * biased);
-  rows.move(Operation::add_norm, Pass::backward, 2 * 4 * s.e * s.m * s.D);
+  rows.move(Operation::add_norm, Pass::backward, halves(kind) * 4 * s.e * s.m * s.D);
 }
 
 // Looked up, written and, with learned positions, a second time, with a sum behind it.
@@ -150,15 +152,16 @@ void add_output(const config::ModelSettings& model, const CostSizes& s, const Mi
 
 }  // namespace
 
-std::vector<Product> block_products(const config::ModelSettings& model, const TensorShare& share) {
+std::vector<Product> block_products(const config::ModelSettings& model, const BlockKind& kind,
+                                    const TensorShare& share) {
   const LocalWidths widths = local_widths(model, share);
   const std::int64_t D = model.hidden, q = widths.heads.count * model.head_dim,
-                     kv = widths.kv_heads.count * model.head_dim;
-  const std::int64_t F = widths.ffn.count, inputs = activation_inputs(architecture_of(model));
-  return {{Operation::qkv_product, D, q + 2 * kv},
-          {Operation::o_product, q, D},
-          {Operation::up_product, D, inputs * F},
-          {Operation::down_product, F, D}};
+                     kv = widths.kv_heads.count * model.head_dim, F = widths.ffn.count;
+  std::vector<Product> products;
+  if (kind.attends()) products = {{Operation::qkv_product, D, q + 2 * kv}, {Operation::o_product, q, D}};
+  products.push_back({Operation::up_product, D, kind.activation_inputs() * F});
+  products.push_back({Operation::down_product, F, D});
+  return products;
 }
 
 Work product_forward(const Product& product, std::int64_t M, std::int64_t element_bytes) {
@@ -171,12 +174,14 @@ Work product_weight_gradient(const Product& product, std::int64_t M, std::int64_
   return {2 * real(M) * product.weights(), real(element_bytes) * rows + fp32_bytes * product.weights()};
 }
 
-std::vector<OperationCost> block_operations(const config::ModelSettings& model, const MicrobatchShape& microbatch) {
+std::vector<OperationCost> block_operations(const config::ModelSettings& model, const BlockKind& kind,
+                                            const MicrobatchShape& microbatch) {
   const CostSizes s = cost_sizes(model, microbatch);
-  const std::vector<Product> products = block_products(model, microbatch.share);
+  const Architecture& architecture = architecture_of(model);
+  const std::vector<Product> products = block_products(model, kind, microbatch.share);
   CostRows forwards, backwards;
-  add_forwards(model, s, microbatch, products, forwards);
-  add_backwards(model, s, products, backwards);
+  add_forwards(architecture, kind, s, microbatch, products, forwards);
+  add_backwards(architecture, kind, s, products, backwards);
   const auto earlier = [](const OperationCost& a, const OperationCost& b) { return a.operation < b.operation; };
   std::vector<OperationCost> all = forwards.sorted(earlier);
   for (const OperationCost& row : backwards.sorted([&](const auto&a, const auto&b) { return earlier(b, a); }))
@@ -194,9 +199,8 @@ std::vector<OperationCost> outer_operations(const config::ModelSettings& model, 
   return rows.take();
 }
 
-std::vector<OperationCost> update_operations(const std::vector<SummedElements>& ranges, config::Precision precision) {
+std::vector<OperationCost> update_operations(const std::vector<SummedElements>& ranges, std::int64_t update_bytes) {
   double sum = 0, norm = 0, step = 0;
-  const double rounded = precision == config::Precision::fp32 ? 0 : real(shape::bytes_of(precision));
   for (const SummedElements& range : ranges) {
     const double elements = real(range.elements), leaves = real(range.sum.own_leaves());
     if (range.sum.in_floats() || range.sum.addition == Addition::floats) {  // the first leaf becomes the sum; a product that adds to it reads it, too
@@ -208,7 +212,7 @@ std::vector<OperationCost> update_operations(const std::vector<SummedElements>& 
              elements;
     }
     norm += (range.sum.in_floats() ? fp32_bytes : int64_bytes) * elements;
-    step += (7 * fp32_bytes + rounded) * elements;  // of parameter, gradient, m, v all but the gradient are written too
+    step += real(update_bytes) * elements;
   }
   return {{Operation::gradient_sum, Pass::both, {0, sum}},
           {Operation::gradient_norm, Pass::both, {0, norm}},

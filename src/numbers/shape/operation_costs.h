@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "shape/block_kind.h"
 #include "shape/segment_costs.h"
 #include "shape/sum_shape.h"
 
@@ -60,7 +61,8 @@ struct Product {
   std::int64_t inputs, outputs;
   double weights() const { return static_cast<double>(inputs) * static_cast<double>(outputs); }
 };
-std::vector<Product> block_products(const config::ModelSettings& model, const TensorShare& share = {});
+std::vector<Product> block_products(const config::ModelSettings& model, const BlockKind& kind,
+                                    const TensorShare& share = {});
 
 // Bytes of an element of activations and weights; gradients of weights are fp32.
 Work product_forward(const Product& product, std::int64_t M, std::int64_t element_bytes);
@@ -69,7 +71,8 @@ Work product_weight_gradient(const Product& product, std::int64_t M, std::int64_
 // One block on one microbatch, in the order of a step: all forwards, then all backwards. On a GPU the last product adds the
 // residual where nothing else is added to it. Sequences are whole: no context parallelism. A query sees half of the keys on
 // average; attention's backward multiplies five times where its forward does twice, because it computes the scores again.
-std::vector<OperationCost> block_operations(const config::ModelSettings& model, const MicrobatchShape& microbatch);
+std::vector<OperationCost> block_operations(const config::ModelSettings& model, const BlockKind& kind,
+                                            const MicrobatchShape& microbatch);
 
 // Embedding, final norm, output projection and loss of one microbatch, in chunks of rows as what computes it cuts them.
 // Everything is trained.
@@ -80,8 +83,9 @@ struct SummedElements {
   std::int64_t elements = 0;
   SumShape sum;
 };
-// Own leaves on the sum, norm and step, once per step. Without exchanges between ranks.
-std::vector<OperationCost> update_operations(const std::vector<SummedElements>& ranges, config::Precision precision);
+// Own leaves on the sum, norm and step, once per step. Without exchanges between ranks. `update_bytes`: of one element
+// (OptimizerShape).
+std::vector<OperationCost> update_operations(const std::vector<SummedElements>& ranges, std::int64_t update_bytes);
 
 // Those of a model on one device.
 std::vector<SummedElements> summed_elements(const config::ModelSettings& model, std::int64_t microbatches,

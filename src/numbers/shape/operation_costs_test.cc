@@ -10,6 +10,7 @@
 #include "config/presets.h"
 #include "shape/layout.h"
 #include "shape/layout_test_support.h"
+#include "shape/optimizer_state.h"
 #include "shape/output_loss.h"
 
 namespace troika::shape {
@@ -37,9 +38,13 @@ MicrobatchShape bf16(std::int64_t B, std::int64_t T) {
   return shape;
 }
 
+std::vector<OperationCost> block_operations_of(const config::ModelSettings& model, const MicrobatchShape& microbatch) {
+  return block_operations(model, block_kind(model, 1), microbatch);
+}
+
 // Nanoseconds of one token in one block that memory needs.
 double ns(const std::string& preset, Operation operation, Pass pass) {
-  const auto rows = block_operations(config::find_preset(preset), bf16(2, 2048));
+  const auto rows = block_operations_of(config::find_preset(preset), bf16(2, 2048));
   return 1e9 * of(rows, operation, pass).bytes / 4096 / bytes_per_second;
 }
 
@@ -60,7 +65,7 @@ TEST(OperationCosts, OfQwen3AreThoseCountedByHand) {
 
 TEST(OperationCosts, OfTheResidualsSumAreAReadOfTheProductWhereAGpuAddsNothingElseToIt) {
   const auto of_forward = [](const char* preset, const MicrobatchShape& shape) {
-    const auto rows = block_operations(config::find_preset(preset), shape);
+    const auto rows = block_operations_of(config::find_preset(preset), shape);
     return std::pair(of(rows, Operation::add_norm, Pass::forward).bytes, of(rows, Operation::down_product, Pass::forward).bytes);
   };
   MicrobatchShape on_gpu = bf16(1, 4096);
@@ -79,9 +84,9 @@ TEST(OperationCosts, OfTheResidualsSumAreAReadOfTheProductWhereAGpuAddsNothingEl
 
 TEST(OperationCosts, OfProductsAreTheirWeightsTwiceForEveryRow) {
   const config::ModelSettings model = config::find_preset("qwen3-8b");
-  const auto rows = block_operations(model, bf16(1, 4096));
+  const auto rows = block_operations_of(model, bf16(1, 4096));
   double weights = 0, forward = 0, backward = 0;
-  for (const Product& product : block_products(model)) {
+  for (const Product& product : block_products(model, block_kind(model, 1))) {
     weights += product.weights();
     forward += of(rows, product.operation, Pass::forward).flops;
     backward += of(rows, product.operation, Pass::input_gradient).flops;
@@ -98,7 +103,7 @@ TEST(OperationCosts, OfProductsAreTheirWeightsTwiceForEveryRow) {
 }
 
 TEST(OperationCosts, OfAttentionAreHalfOfTheSquareAndFiveProductsBackward) {
-  const auto rows = block_operations(config::find_preset("qwen3-8b"), bf16(1, 4096));
+  const auto rows = block_operations_of(config::find_preset("qwen3-8b"), bf16(1, 4096));
   const Work forward = of(rows, Operation::attention, Pass::forward),
              backward = of(rows, Operation::attention, Pass::backward);
   EXPECT_EQ(forward.flops, 2 * 2 * 4096.0 * 4096 * 4096 / 2);
@@ -109,7 +114,7 @@ TEST(OperationCosts, OfAttentionAreHalfOfTheSquareAndFiveProductsBackward) {
 
 TEST(OperationCosts, OfGpt2HaveBiasesAndNoRotation) {
   const config::ModelSettings model = config::find_preset("gpt2-124m");
-  const auto rows = block_operations(model, bf16(8, 1024));
+  const auto rows = block_operations_of(model, bf16(8, 1024));
   for (const OperationCost& row : rows) EXPECT_NE(row.operation, Operation::rotation);
   const double M = 8192, D = 768, outputs = 3 * D + D + 4 * D + D;
   EXPECT_EQ(of(rows, Operation::bias, Pass::forward).bytes, 4 * M * 2 * D);  // the others' are added by the product
@@ -149,17 +154,37 @@ TEST(OperationCosts, OfTheOutputProductCountTheWeightsForEveryChunkOfRows) {
   EXPECT_EQ(of(logits, Operation::logits_dtype, Pass::both).bytes, (8 + 6 + 6 + 6) * 4096 * V);
 }
 
+TEST(OperationCosts, OfABlockWithoutAttentionAreThoseOfItsFeedForward) {
+  const config::ModelSettings model = config::find_preset("qwen3-8b");
+  BlockKind kind = block_kind(model, 1);
+  const auto whole = block_operations(model, kind, bf16(1, 4096));
+  kind.attention = BlockKind::Attention::none;
+  const auto part = block_operations(model, kind, bf16(1, 4096));
+  for (const OperationCost& row : part) {
+    EXPECT_NE(row.operation, Operation::attention);
+    EXPECT_NE(row.operation, Operation::rotation);
+    const Work& both = of(whole, row.operation, row.pass);
+    EXPECT_EQ(row.work.flops, both.flops);
+    if (row.operation != Operation::add_norm) {
+      EXPECT_EQ(row.work.bytes, both.bytes);
+    }
+  }
+  EXPECT_EQ(block_products(model, kind).size(), 2u);
+  EXPECT_EQ(of(part, Operation::add_norm, Pass::backward).bytes, of(whole, Operation::add_norm, Pass::backward).bytes / 2);
+}
+
 TEST(OperationCosts, OfAdamWAreThirtyBytesForAWeightInBf16) {
   const std::vector<SummedElements> one{{1000, {}}};
-  EXPECT_EQ(of(update_operations(one, config::Precision::bf16), Operation::adamw, Pass::both).bytes, 30000);
-  EXPECT_EQ(of(update_operations(one, config::Precision::fp32), Operation::adamw, Pass::both).bytes, 28000);
+  const OptimizerShape adamw = shape_of(config::Optimizer::adamw);
+  EXPECT_EQ(of(update_operations(one, adamw.update_bytes(2)), Operation::adamw, Pass::both).bytes, 30000);
+  EXPECT_EQ(of(update_operations(one, adamw.update_bytes(4)), Operation::adamw, Pass::both).bytes, 28000);
 }
 
 double sum_bytes(std::int64_t microbatches, Addition addition = Addition::integers) {
   SummedElements range{1000, {}};
   range.sum.addition = addition;
   range.sum.shares = {microbatches};
-  return of(update_operations({range}, config::Precision::bf16), Operation::gradient_sum, Pass::both).bytes;
+  return of(update_operations({range}, 0), Operation::gradient_sum, Pass::both).bytes;
 }
 
 TEST(OperationCosts, OfGradientSumsAreIntegersFromTheThirdLeafOn) {
@@ -185,12 +210,12 @@ TEST(OperationCosts, AddUpToSixPerWeightTokenAndAttention) {
     const config::ModelSettings model = config::find_preset(preset);
     const MicrobatchShape shape = bf16(2, 512);
     double weights = 0;
-    for (const Product& product : block_products(model)) weights += product.weights();
+    for (const Product& product : block_products(model, block_kind(model, 1))) weights += product.weights();
     const double attention = 3.5 * 2 * 1024.0 * 512 * static_cast<double>(model.heads * model.head_dim);
-    EXPECT_EQ(total(block_operations(model, shape)).flops, 6 * 1024 * weights + attention) << preset;
+    EXPECT_EQ(total(block_operations_of(model, shape)).flops, 6 * 1024 * weights + attention) << preset;
     EXPECT_EQ(total(outer_operations(model, shape)).flops, 6 * 1024.0 * static_cast<double>(model.vocab * model.hidden))
         << preset;
-    for (const auto& rows : {block_operations(model, shape), outer_operations(model, shape)})
+    for (const auto& rows : {block_operations_of(model, shape), outer_operations(model, shape)})
       for (const OperationCost& row : rows) EXPECT_GT(row.work.bytes, 0) << preset;
   }
 }
@@ -200,7 +225,7 @@ TEST(OperationCosts, OfTensorParallelRanksShareTheProducts) {
   MicrobatchShape half = bf16(1, 4096);
   half.share = {0, 2};
   half.sequence = SequenceParallel::on;
-  const auto whole = block_operations(model, bf16(1, 4096)), part = block_operations(model, half);
+  const auto whole = block_operations_of(model, bf16(1, 4096)), part = block_operations_of(model, half);
   EXPECT_EQ(2 * total(part).flops, total(whole).flops);
   EXPECT_EQ(2 * of(part, Operation::add_norm, Pass::forward).bytes,
             of(whole, Operation::add_norm, Pass::forward).bytes);

@@ -1,8 +1,12 @@
-// What AdamW keeps for each parameter that it updates, and where.
+// What an optimizer keeps for each parameter that it updates, where, and how parameters are shared out for its updates.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/choices.h"
 
 namespace troika::shape {
 
@@ -13,10 +17,32 @@ struct StatePlace {
   std::string folder;  // of file
 };
 
-// fp32 tensors as long as the parameters: first and second moment, and beside half precision the master copy.
-inline constexpr int state_tensors(std::int64_t bytes_per_parameter) { return bytes_per_parameter == 4 ? 2 : 3; }
-inline constexpr std::int64_t state_bytes(std::int64_t bytes_per_parameter) {
-  return 4 * state_tensors(bytes_per_parameter);
-}
+// Between which elements of a buffer one replica's share ends and the next begins. by_range: at any chunk of the gradient
+// norm, for optimizers that update an element from its own gradient and state.
+enum class Division { by_range };
+
+// An fp32 tensor as long as the parameters.
+struct StateBuffer {
+  std::string_view name;   // in checkpoints, before a dot and the parameter's name
+  std::string_view title;  // for people
+};
+
+// Bytes are of one parameter; `element`: its bytes as forward and backward read it, beside fewer than 4 an fp32 master copy is
+// kept.
+struct OptimizerShape {
+  std::vector<StateBuffer> buffers;
+  Division division = Division::by_range;
+
+  int tensors(std::int64_t element) const { return static_cast<int>(buffers.size()) + (element == 4 ? 0 : 1); }
+  std::int64_t bytes(std::int64_t element) const { return 4 * std::int64_t{tensors(element)}; }
+  std::int64_t saved_bytes() const { return 4 * (1 + count()); }  // in a checkpoint, with the parameter
+  // Read and written by an update: of gradient, parameter and buffers all but the gradient are written too.
+  std::int64_t update_bytes(std::int64_t element) const { return 4 * (3 + 2 * count()) + (element == 4 ? 0 : element); }
+
+ private:
+  std::int64_t count() const { return static_cast<std::int64_t>(buffers.size()); }
+};
+
+OptimizerShape shape_of(config::Optimizer optimizer);
 
 }  // namespace troika::shape

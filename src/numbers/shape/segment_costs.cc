@@ -16,20 +16,6 @@
 namespace troika::shape {
 namespace {
 
-// What of a block's bytes depends on the architecture.
-struct BlockSizes {
-  NormSizes norm;
-  std::int64_t rotated;       // 1 where queries and keys are turned, else 0
-  std::int64_t normed_heads;  // 1 where they are normed before, else 0
-  std::int64_t inputs;        // of the activation, for one output
-};
-
-BlockSizes sizes_of(const config::ModelSettings& model) {
-  const Architecture& architecture = architecture_of(model);
-  return {norm_sizes(architecture, model.hidden), has_rotary_positions(architecture) ? 1 : 0,
-          architecture.positions == Architecture::Positions::normed_rotary ? 1 : 0, activation_inputs(architecture)};
-}
-
 // The ranks of a projection's adapters together, and whether a backward reads its x and dy.
 struct ProjectionUse {
   std::int64_t rank = 0;
@@ -42,11 +28,6 @@ struct BlockUse {
   std::array<ProjectionUse, 4> projections;
   const ProjectionUse& of(FusedProjection projection) const {
     return projections[static_cast<std::size_t>(projection)];
-  }
-  std::int64_t adapted_width() const {  // of dropout(x) A^T of all projections
-    std::int64_t sum = 0;
-    for (const ProjectionUse& use : projections) sum += use.rank;
-    return sum;
   }
 };
 
@@ -74,41 +55,70 @@ struct Rows {
   LocalWidths widths;
 };
 
-std::int64_t block_saved_bytes(const config::ModelSettings& model, const Rows& rows, SavedActivations saved,
-                               const BlockUse& use) {
-  const auto [M, m, element_bytes, widths] = rows;
-  const std::int64_t n = widths.heads.count, k = widths.kv_heads.count, H = model.head_dim, f = widths.ffn.count;
-  const BlockSizes sizes = sizes_of(model);
-  const std::int64_t stream = 2 * model.hidden;  // x and mid
-  const std::int64_t projections =
-      (n + 2 * k) * H + n * H + sizes.inputs * f;  // q k v, attention's out, the feed-forward's first projection
-  // Statistics of the norms and the normed heads; log-sum-exp.
-  const std::int64_t statistics = 4 * (m * 2 * sizes.norm.saved_per_row + M * sizes.normed_heads * (n + k) + M * n);
-  // Again from these: outputs of the two norms; rotated q and k; the activation.
-  const std::int64_t normed = use.of(FusedProjection::queries_keys_values).if_gradient(model.hidden) +
-                              use.of(FusedProjection::feed_forward_input).if_gradient(model.hidden);
-  const std::int64_t hidden = use.of(FusedProjection::feed_forward_output).if_gradient(f);
-  const std::int64_t again =
-      saved == SavedActivations::all ? m * normed + M * (sizes.rotated * (n + k) * H + hidden) : 0;
-  return element_bytes * (m * stream + M * (projections + use.adapted_width()) + again) + statistics;
-}
+// What one block on these rows keeps, half by half.
+class BlockBytes {
+ public:
+  BlockBytes(const config::ModelSettings& model, const Rows& rows, int segment, const Trained& trained)
+      : kind_(block_kind(model, segment)),
+        rows_(rows),
+        use_(block_use(trained, segment)),
+        norm_(norm_sizes(architecture_of(model), model.hidden)),
+        D(model.hidden),
+        H(model.head_dim),
+        n(rows.widths.heads.count),
+        k(rows.widths.kv_heads.count),
+        f(rows.widths.ffn.count) {}
 
-// For projections with a gradient: the gradient of their outputs, and their inputs; the norms' gradients.
-std::int64_t block_half_bytes(const config::ModelSettings& model, const Rows& rows, const BlockUse& use) {
-  const auto [M, m, element_bytes, widths] = rows;
-  const std::int64_t n = widths.heads.count, k = widths.kv_heads.count, H = model.head_dim, f = widths.ffn.count;
-  const BlockSizes sizes = sizes_of(model);
-  const ProjectionUse &qkv = use.of(FusedProjection::queries_keys_values),
-                      &o = use.of(FusedProjection::attention_output);
-  const ProjectionUse &up = use.of(FusedProjection::feed_forward_input),
-                      &down = use.of(FusedProjection::feed_forward_output);
-  const std::int64_t D = model.hidden;
-  const std::int64_t of_all_rows = qkv.if_gradient((n + 2 * k) * H) + o.if_gradient(D + n * H) +
-                                   up.if_gradient(sizes.inputs * f) + down.if_gradient(D + f);
-  const std::int64_t norms = use.own ? 2 * sizes.norm.elements + sizes.normed_heads * 2 * H : 0;
-  return element_bytes * (M * (of_all_rows + 2 * use.adapted_width()) + m * (qkv.if_gradient(D) + up.if_gradient(D))) +
-         4 * norms;
-}
+  // After forward.
+  std::int64_t whole(SavedActivations saved) const {
+    const bool all = saved == SavedActivations::all;
+    return (kind_.attends() ? attention_whole(all) : 0) + feed_forward_whole(all);
+  }
+  // After backward_input.
+  std::int64_t half() const { return (kind_.attends() ? attention_half() : 0) + feed_forward_half(); }
+
+ private:
+  // Of the stream x, q k v, attention's out, the adapters' inner values; statistics of norms, of normed heads, log-sum-exp. Again from
+  // these: the norm's output; rotated q and k.
+  std::int64_t attention_whole(bool all) const {
+    const std::int64_t M = rows_.M, m = rows_.m;
+    const std::int64_t again = all ? m * qkv().if_gradient(D) + M * (kind_.rotates() ? (n + k) * H : 0) : 0;
+    const std::int64_t statistics = m * norm_.saved_per_row + M * (kind_.norms_heads() ? n + k : 0) + M * n;
+    return rows_.element_bytes * (m * D + M * ((n + 2 * k) * H + n * H + qkv().rank + o().rank) + again) + 4 * statistics;
+  }
+  // Of the stream, the first projection; the norm. Again: outputs of norm and activation.
+  std::int64_t feed_forward_whole(bool all) const {
+    const std::int64_t M = rows_.M, m = rows_.m;
+    const std::int64_t again = all ? m * up().if_gradient(D) + M * down().if_gradient(f) : 0;
+    return rows_.element_bytes * (m * D + M * (kind_.activation_inputs() * f + up().rank + down().rank) + again) +
+           4 * m * norm_.saved_per_row;
+  }
+
+  // Of projections with a gradient: that of their outputs, and what they were multiplied with; the norms' gradients.
+  std::int64_t attention_half() const {
+    const std::int64_t of_all_rows = qkv().if_gradient((n + 2 * k) * H) + o().if_gradient(D + n * H);
+    const std::int64_t norms = use_.own ? norm_.elements + (kind_.norms_heads() ? 2 * H : 0) : 0;
+    return half_of(of_all_rows + 2 * (qkv().rank + o().rank), qkv().if_gradient(D), norms);
+  }
+  std::int64_t feed_forward_half() const {
+    const std::int64_t of_all_rows = up().if_gradient(kind_.activation_inputs() * f) + down().if_gradient(D + f);
+    return half_of(of_all_rows + 2 * (up().rank + down().rank), up().if_gradient(D), use_.own ? norm_.elements : 0);
+  }
+  std::int64_t half_of(std::int64_t of_all_rows, std::int64_t of_own_rows, std::int64_t norms) const {
+    return rows_.element_bytes * (rows_.M * of_all_rows + rows_.m * of_own_rows) + 4 * norms;
+  }
+
+  const ProjectionUse& qkv() const { return use_.of(FusedProjection::queries_keys_values); }
+  const ProjectionUse& o() const { return use_.of(FusedProjection::attention_output); }
+  const ProjectionUse& up() const { return use_.of(FusedProjection::feed_forward_input); }
+  const ProjectionUse& down() const { return use_.of(FusedProjection::feed_forward_output); }
+
+  const BlockKind kind_;
+  const Rows& rows_;
+  const BlockUse use_;
+  const NormSizes norm_;
+  const std::int64_t D, H, n, k, f;
+};
 
 struct HeadBytes {
   std::int64_t whole = 0, half = 0;
@@ -117,7 +127,7 @@ struct HeadBytes {
 HeadBytes head_saved_bytes(const config::ModelSettings& model, const Rows& rows, int parts, SavedActivations saved,
                            bool trained) {
   const auto [M, m, element_bytes, widths] = rows;
-  const NormSizes norm = sizes_of(model).norm;
+  const NormSizes norm = norm_sizes(architecture_of(model), model.hidden);
   const std::int64_t D = model.hidden, v = widths.vocab.count, statistics = 4 * m * norm.saved_per_row;
   const OutputLossShape loss{
       M, D, v, parts, element_bytes, trained ? OutputLossShape::Weight::trained : OutputLossShape::Weight::frozen};
@@ -146,9 +156,13 @@ int first_trained_segment(const config::ModelSettings& model, const Trained& tra
 
 std::vector<double> segment_costs(const config::ModelSettings& m, std::int64_t seq_len, const Trained& trained) {
   const double D = static_cast<double>(m.hidden), NH = static_cast<double>(m.heads * m.head_dim);
-  double block = 2 * NH * static_cast<double>(seq_len);
-  for (const Product& product : block_products(m)) block += product.weights();
-  std::vector<double> costs(static_cast<std::size_t>(segment_count(m)), block);
+  std::vector<double> costs(static_cast<std::size_t>(segment_count(m)));
+  for (int segment = 1; segment <= m.layers; ++segment) {
+    const BlockKind kind = block_kind(m, segment);
+    double block = kind.attends() ? 2 * NH * static_cast<double>(seq_len) : 0;
+    for (const Product& product : block_products(m, kind)) block += product.weights();
+    costs[static_cast<std::size_t>(segment)] = block;
+  }
   costs.front() = D;  // a look-up
   costs.back() = D * static_cast<double>(m.vocab);
   const int first = first_trained_segment(m, trained);
@@ -163,27 +177,28 @@ SavedBytes segment_saved_bytes(const config::ModelSettings& model, const Microba
   const std::int64_t M = microbatch.B * microbatch.T;
   const Rows rows{M, rows_between_operations(M, microbatch.share, microbatch.sequence).count,
                   bytes_of(microbatch.precision), local_widths(model, microbatch.share)};
-  const auto use_of = [&](std::size_t segment) { return block_use(trained, static_cast<int>(segment)); };
+  const auto block = [&](std::size_t segment) { return BlockBytes(model, rows, static_cast<int>(segment), trained); };
   SavedBytes bytes;
   bytes.half.assign(segments, 0);
-  for (std::size_t i = 1; i + 1 < segments; ++i) bytes.half[i] = block_half_bytes(model, rows, use_of(i));
+  for (std::size_t i = 1; i + 1 < segments; ++i) bytes.half[i] = block(i).half();
   bytes.half.front() = rows.element_bytes * rows.m * model.hidden;
   const HeadBytes head =
       head_saved_bytes(model, rows, microbatch.share.size, saved, trained.own(static_cast<int>(segments) - 1));
   bytes.half.back() = head.half;
   bytes.whole.assign(segments, 0);
   if (saved == SavedActivations::none) return bytes;
-  for (std::size_t i = 1; i + 1 < segments; ++i) bytes.whole[i] = block_saved_bytes(model, rows, saved, use_of(i));
+  for (std::size_t i = 1; i + 1 < segments; ++i) bytes.whole[i] = block(i).whole(saved);
   bytes.whole.back() = head.whole;
   return bytes;
 }
 
-std::int64_t block_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch,
-                                  base::Repeatable repeatable) {
+std::int64_t block_backward_bytes(const config::ModelSettings& model, const BlockKind& kind,
+                                  const MicrobatchShape& microbatch, base::Repeatable repeatable) {
   const LocalWidths widths = local_widths(model, microbatch.share);
   const std::int64_t B = microbatch.B, T = microbatch.T, M = B * T, H = model.head_dim, n = widths.heads.count,
                      k = widths.kv_heads.count, f = widths.ffn.count, element_bytes = bytes_of(microbatch.precision);
-  const std::int64_t feed_forward = element_bytes * M * (sizes_of(model).inputs + 1) * f;
+  const std::int64_t feed_forward = element_bytes * M * (kind.activation_inputs() + 1) * f;
+  if (!kind.attends()) return feed_forward;
   std::int64_t attention = 2 * scores_bytes(n, T, T) + M * 2 * k * H * 4;
   if (microbatch.precision != config::Precision::fp32 && n % k == 0 && flash_fits(repeatable, T, T))
     attention = std::max(attention, flash_bytes(flash_piece({B, n, k, T, T, H}, repeatable), repeatable));

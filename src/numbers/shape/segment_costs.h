@@ -6,6 +6,7 @@
 
 #include "base/repeatable.h"
 #include "config/settings.h"
+#include "shape/block_kind.h"
 #include "shape/precision.h"
 #include "shape/split.h"
 #include "shape/trained.h"
@@ -48,6 +49,7 @@ SavedBytes segment_saved_bytes(const config::ModelSettings& model, const Microba
 // of its inner values and of its inputs. Attention: by products (shape/gpu_chunks.h) scores and their gradients of a chunk of
 // queries, gradients of keys and values in fp32, or by cuDNN what shape/gpu_chunks.h counts; gradients of its output, of the sum,
 // and what the feed-forward's weights wait for.
-std::int64_t block_backward_bytes(const config::ModelSettings& model, const MicrobatchShape& microbatch, base::Repeatable repeatable);
+std::int64_t block_backward_bytes(const config::ModelSettings& model, const BlockKind& kind,
+                                  const MicrobatchShape& microbatch, base::Repeatable repeatable);
 
 }  // namespace troika::shape

@@ -44,6 +44,13 @@ TEST(SavedBytes, OfSegmentsThatAreComputedAgainAreNone) {
   EXPECT_EQ(bytes.half, segment_saved_bytes(narrow(true), {2, 5}, SavedActivations::all).half);
 }
 
+TEST(BlockBackward, WithoutAttentionIsThatOfTheFeedForward) {
+  const MicrobatchShape microbatch{2, 5};
+  BlockKind kind = block_kind(narrow(true), 1);
+  kind.attention = BlockKind::Attention::none;
+  EXPECT_EQ(block_backward_bytes(narrow(true), kind, microbatch, Repeatable::yes), 4 * M * 3 * F);
+}
+
 TEST(BlockBackward, OnAGpuIsTheArithmeticOfTheLargerMoment) {
   config::ModelSettings model;
   model.hidden = 1024;
@@ -54,19 +61,19 @@ TEST(BlockBackward, OnAGpuIsTheArithmeticOfTheLargerMoment) {
   model.vocab = 1000;
   const MicrobatchShape whole{8, 2048, {}, SequenceParallel::off, config::Precision::bf16},
       half{8, 128, {1, 2}, SequenceParallel::off, config::Precision::bf16};
-  EXPECT_EQ(block_backward_bytes(model, whole, Repeatable::yes),
+  EXPECT_EQ(block_backward_bytes(model, block_kind(model, 1), whole, Repeatable::yes),
             2 * 4 * 16 * 2048 * 512 + 8 * 2048 * (8 * 128 * (4 + 4) + 2 * (3072 + 16 * 128 + 1024)));
   const std::int64_t heads = 8 * 8, of_each_head = 2 * 2 * heads * 128 * 128, dots = 4 * heads * 128;
   const std::int64_t others = 8 * 128 * 2 * (1536 + 8 * 128 + 1024);
-  EXPECT_EQ(block_backward_bytes(model, half, Repeatable::yes), 2 * heads * 128 * 128 + of_each_head + dots + others);
-  EXPECT_EQ(block_backward_bytes(model, half, Repeatable::no), 2 * 4 * heads * 128 * 128 + of_each_head + dots + others);
+  EXPECT_EQ(block_backward_bytes(model, block_kind(model, 1), half, Repeatable::yes), 2 * heads * 128 * 128 + of_each_head + dots + others);
+  EXPECT_EQ(block_backward_bytes(model, block_kind(model, 1), half, Repeatable::no), 2 * 4 * heads * 128 * 128 + of_each_head + dots + others);
   MicrobatchShape single = half;
   single.precision = config::Precision::fp32;
-  EXPECT_EQ(block_backward_bytes(model, single, Repeatable::yes),
+  EXPECT_EQ(block_backward_bytes(model, block_kind(model, 1), single, Repeatable::yes),
             2 * 4 * 8 * 128 * 128 + 8 * 128 * (4 * 128 * (4 + 4) + 4 * (1536 + 8 * 128 + 1024)))
       << "cuDNN does not compute it";
   model.ffn = 8192;
-  EXPECT_EQ(block_backward_bytes(model, whole, Repeatable::yes), 2 * 8 * 2048 * 3 * 8192);
+  EXPECT_EQ(block_backward_bytes(model, block_kind(model, 1), whole, Repeatable::yes), 2 * 8 * 2048 * 3 * 8192);
 }
 
 TEST(OutputLoss, ChunksOfAGpuAreLarger) {

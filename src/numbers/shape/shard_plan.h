@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "shape/layout.h"
+#include "shape/optimizer_state.h"
 #include "shape/range.h"
 
 namespace troika::shape {
@@ -18,7 +19,7 @@ inline constexpr std::int64_t norm_chunk = 4096;
 class ShardPlan {
  public:
   // `part_elements`: the parts of the buffer in order.
-  ShardPlan(const std::vector<std::int64_t>& part_elements, int replicas);
+  ShardPlan(const std::vector<std::int64_t>& part_elements, int replicas, Division division = Division::by_range);
 
   int replicas() const { return static_cast<int>(first_chunk_.size()) - 1; }
   std::int64_t elements() const { return part_begin_.back(); }
@@ -49,6 +50,7 @@ class ShardPlan {
  private:
   std::int64_t begin_of_chunk(std::int64_t chunk) const;   // its first element; of chunks(): elements()
   std::int64_t nearest_chunk(std::int64_t element) const;  // whose begin is nearest, the lower of two
+  std::int64_t nearest_boundary(std::int64_t element, Division division) const;  // the chunk behind it
 
   std::vector<std::int64_t> part_begin_ = {0};        // element offsets; one more: the end
   std::vector<std::int64_t> part_first_chunk_ = {0};  // one more: the end
@@ -56,6 +58,6 @@ class ShardPlan {
 };
 
 // How the flat buffers of a layout are sharded over their replicas: by slots.
-ShardPlan shard_plan(const SegmentLayout& layout, int replicas);
+ShardPlan shard_plan(const SegmentLayout& layout, int replicas, Division division);
 
 }  // namespace troika::shape

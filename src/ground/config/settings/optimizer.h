@@ -10,8 +10,9 @@
 namespace troika::config {
 
 struct OptimizerSettings {
-  static constexpr std::string_view section = "optimizer", title = "AdamW and the learning rate";
+  static constexpr std::string_view section = "optimizer", title = "The optimizer and the learning rate";
 
+  Optimizer name = Optimizer::adamw;
   double lr = 3e-4;
   double min_lr = 3e-5;
   double beta1 = 0.9;
@@ -30,6 +31,7 @@ struct OptimizerSettings {
   template <class Rows>
   static void add_rows(Rows& t) {
     using M = OptimizerSettings;
+    t.add("name", &M::name, "How parameters follow their gradients.").flags({"optimizer"});
     t.add("lr", &M::lr, "Peak learning rate.").flags({"lr"}).familiar({"learning-rate"}).range(0, 1000);
     t.add("min_lr", &M::min_lr, "Learning rate at the end of the decay.").range(0, 1000);
     t.add("beta1", &M::beta1, "AdamW's beta1; below 1.").familiar({"adam-beta1"}).range(0, bounds::below_one);

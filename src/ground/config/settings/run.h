@@ -27,6 +27,7 @@ struct TrainSettings {
   std::int64_t eval_every = 0;  // steps between evaluations on data.valid; 0: only at the end
   std::int64_t early_stopping_patience = 0;  // evaluations without a lower loss after which the run ends; 0: never
   double early_stopping_threshold = 0;       // by how much a loss must be lower to count
+  Loss loss = Loss::cross_entropy;            // of the logits
   Products products = Products::recommended;  // of matrices on a GPU
   OnNonfinite on_nonfinite = OnNonfinite::stop;
   OnOff checksums = OnOff::automatic;      // of parameters, optimizer state and messages between stages
@@ -60,6 +61,7 @@ struct TrainSettings {
     t.add("device", &M::device, "auto, cpu, cuda, or one device such as cuda:1.")
         .flags({"device"})
         .agree(Agreement::kind);
+    t.add("loss", &M::loss, "What the logits are trained on.");
     t.add("products", &M::products,
           "Algorithms of matrix products on GPUs; recommended: the first that cuBLASLt names, measured: the fastest of its "
           "candidates, measured before the first step of a run and kept in its folder.");
