@@ -111,7 +111,11 @@ TEST_F(FullDeathsOnGpus, AtEveryMessageOfReplicasEndTheOthersWhoNameTheDead) {
 }
 
 TEST_F(FullDeathsOnGpus, AtEveryMessageOfSplitTensorsEndTheOthersWhoNameTheDead) {
-  expect_that_all_end(Devices::late, {"tp 2", "tp 3", "tp 4", "pp 2 tp 2", "dp 2 tp 2 zero 2"}, 1);
+  expect_that_all_end(Devices::late, {"tp 2", "tp 3", "tp 4"}, 1);
+}
+
+TEST_F(FullDeathsOnGpus, AtEveryMessageOfSplitTensorsAmongStagesOrReplicasEndTheOthersWhoNameTheDead) {
+  expect_that_all_end(Devices::late, {"pp 2 tp 2", "dp 2 tp 2 zero 2"}, 1);
 }
 
 TEST_F(FullDeathsOnGpus, AtEveryMessageOfSplitPositionsEndTheOthersWhoNameTheDead) {
