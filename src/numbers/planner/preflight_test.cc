@@ -14,13 +14,17 @@ using testing::AllOf;
 using testing::HasSubstr;
 using namespace plan;  // what is planned: its names are the subject
 
-std::string told(const config::Settings& settings, int world, const HostRanks& ranks) {
+std::string told(const config::Settings& settings, int world, const HostRanks& ranks, std::optional<std::int64_t> vocabulary) {
   try {
-    check_before_start(config::resolve(settings, world), ranks, settings.model.vocab);
+    check_before_start(config::resolve(settings, world), ranks, vocabulary);
   } catch (const base::ConfigError& error) {
     return error.what();
   }
   return "starts";
+}
+
+std::string told(const config::Settings& settings, int world, const HostRanks& ranks) {
+  return told(settings, world, ranks, settings.model.vocab);
 }
 
 TEST(Preflight, WhatFitsStarts) { EXPECT_EQ(told(small_settings(), 4, {0, 4, 4 * gib}), "starts"); }
@@ -129,8 +133,7 @@ TEST(Preflight, OnlyTheRanksOfThisHostCount) {
 TEST(Preflight, TheVocabularyOfTheTokenizerCounts) {
   config::Settings s = small_settings();
   s.model.vocab = 0;
-  s.data.tokenizer = "bytes";
-  EXPECT_THAT(told(s, 1, {0, 1, gib / 32}), HasSubstr("this rank needs"));
+  EXPECT_THAT(told(s, 1, {0, 1, gib / 32}, 259), HasSubstr("this rank needs"));
 }
 
 TEST(Preflight, AScheduleFileForDocumentsThatAreApartIsTaken) {
@@ -147,8 +150,7 @@ TEST(Preflight, AScheduleFileForDocumentsThatAreApartIsTaken) {
 TEST(Preflight, WhatOnlyTheRanksWillKnowIsLeftToThem) {
   config::Settings s = small_settings();
   s.model.vocab = 0;
-  s.data.tokenizer = "/nowhere/tokenizer.json";
-  EXPECT_EQ(told(s, 1, {0, 1, 1}), "starts");
+  EXPECT_EQ(told(s, 1, {0, 1, 1}, std::nullopt), "starts");
   s = small_settings();
   s.parallel.pp = 2;
   s.parallel.stage_balance = config::StageBalance::measured;
@@ -164,7 +166,7 @@ TEST(Preflight, OfBatchesToChooseFromTheSmallestHasToFit) {
 TEST(Preflight, AnImpossibleRunIsRefusedForItsOwnReason) {
   config::Settings s = small_settings();
   s.parallel.schedule_file = "/nowhere/program.txt";
-  EXPECT_THROW(check_before_start(config::resolve(s, 1), {0, 1, gib}, 320), base::DataError);
+  EXPECT_THROW(check_before_start(config::resolve(s, 1), {0, 1, gib}, s.model.vocab), base::DataError);
 }
 
 }  // namespace
