@@ -205,9 +205,6 @@ struct FailureTexts {
   // The rest.
   Text leave_host_out{"leave that host out", "不使用那台主机"};
   Text why_leave_faulty_host_out{"its results cannot be trusted until it is tested", "在检测之前，它的计算结果不可信"};
-  Text install_package{"install the package that the message names", "安装错误信息中给出的软件包"};
-  Text why_install_package{"on every host, the same version as the package troika",
-                           "在每台主机上安装，版本与软件包 troika 相同"};
   Text do_as_told{"do what the message says", "按错误信息所说的做"};
   Text why_do_as_told{"it names the setting or the file, the rule and the remedy",
                       "它指出了设置或文件、规则和解决办法"};

@@ -16,7 +16,7 @@ static std::string one_line(std::string text) {
 }
 
 std::string to_text(const Heartbeat& heartbeat) {
-  const Place& place = heartbeat.place;
+  const records::Place& place = heartbeat.place;
   const Pace& pace = heartbeat.pace;
   const Save& save = heartbeat.save;
   return fmt::format("{}\n{:g}\n{}\n{}\n{}\n{:.3f}\n{:.6g}\n{}\n{:g}\n{:.6g}\n{:.6g}\n{}\n{}\n{}\n{:.3f}\n{:.6g}\n{}",

@@ -8,10 +8,6 @@
 
 namespace troika::rendezvous {
 
-using records::Place;
-using records::waits_for_nobody;
-using records::waits_for_others;
-
 // How fast a rank computes: the median over its last half minute of training, or longer where steps are long.
 struct Pace {
   double seconds = 0;  // of computing in a step, without waiting; 0: not known yet
@@ -32,7 +28,7 @@ struct Heartbeat {
   std::int64_t count = 0;
   double limit_seconds = 10;    // silent for longer, the rank is taken for dead
   std::int64_t connection = 0;  // which one of this rank's it came over, from 1
-  Place place{};
+  records::Place place{};
   double stand_limit_seconds = 1800;  // at one place for longer while others wait, the rank is taken for hung
   Pace pace{};
   Save save{};

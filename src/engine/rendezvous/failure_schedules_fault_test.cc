@@ -134,17 +134,17 @@ class Schedule {
     ranks_[ranks_[culprit_].waits_for].waits_for = culprit_;
   }
 
-  Place place_of(std::size_t rank) {
+  records::Place place_of(std::size_t rank) {
     const double usual = 0.5;
     const bool stuck = fault_ != Fault::none && now_ >= fault_at_ && now_ < stands_until_;
     if (!stuck) {  // works, or waits for somebody for a short while
       const int other = static_cast<int>(pick(ranks_.size()));
       const bool waits = pick(2) == 0 && other != static_cast<int>(rank);
-      return {3, records::doing_of("fwd 0.1"), between(0, 3), usual, waits ? other : waits_for_nobody};
+      return {3, records::doing_of("fwd 0.1"), between(0, 3), usual, waits ? other : records::waits_for_nobody};
     }
     const bool waits = rank != culprit_ || fault_ == Fault::cut_between;
     return {3, records::doing_of("fwd 0.1"), now_ - fault_at_, usual,
-            waits ? static_cast<int>(ranks_[rank].waits_for) : waits_for_nobody};
+            waits ? static_cast<int>(ranks_[rank].waits_for) : records::waits_for_nobody};
   }
 
   // As HeartbeatClient does: a message, its answer, and a pause.

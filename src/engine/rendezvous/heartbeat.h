@@ -17,7 +17,7 @@ namespace troika::rendezvous {
 struct Heartbeats {
   double limit_seconds = 10;          // silent for longer, the rank is taken for dead
   double stand_limit_seconds = 1800;  // at one place for longer while others wait, it is taken for hung
-  std::function<Place()> place;       // before each
+  std::function<records::Place()> place;       // before each
   std::function<Pace()> pace;
   std::function<Save()> save;
   std::function<void(const records::Incident& notice)> on_notice;  // who is behind or slow; each once

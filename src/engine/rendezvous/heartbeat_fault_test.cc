@@ -67,7 +67,7 @@ TEST(FailureMonitor, ASilentRankIsNamedWithItsHostAndPlace) {
   WatchedRank zero(rank_of(0, 3, server.port()), 0.5), one(rank_of(1, 3, server.port()), 0.5);
   {
     Heartbeats last = beats(0.5);
-    last.place = [] { return Place{12, records::doing_of("recv_act 4.1"), 0.1, 0.2}; };
+    last.place = [] { return records::Place{12, records::doing_of("recv_act 4.1"), 0.1, 0.2}; };
     const HeartbeatClient two(rank_of(2, 3, server.port()), last);
   }  // stops beating without a word, as a stopped process does
   const double before = base::monotonic_seconds();
@@ -84,7 +84,7 @@ TEST(HeartbeatClient, SaysAtOnceWhereItIs) {
   const StoreServer server(0);
   std::atomic<int> step{0};
   Heartbeats heartbeats = beats(600);  // one a second
-  heartbeats.place = [&step] { return Place{step, records::doing_of("fwd 0.1")}; };
+  heartbeats.place = [&step] { return records::Place{step, records::doing_of("fwd 0.1")}; };
   HeartbeatClient zero(rank_of(0, 2, server.port()), heartbeats);
   StoreClient client("127.0.0.1", server.port(), 5);
   for (step = 1; step < 4; ++step) {
@@ -129,8 +129,8 @@ TEST(FailureMonitor, ARankThatBlocksIsNamedToAllAndEndsTheRunAfterItsLimit) {
         2, [&reports, i](const records::Incident& failure) { reports[i].set_value(english(failure)); });
     heartbeats.stand_limit_seconds = 7;
     heartbeats.place = [rank, stopped = base::monotonic_seconds() - 5] {
-      return Place{41, records::doing_of(rank == 2 ? "fwd 3.2" : "bwd 1.1"), base::monotonic_seconds() - stopped, 0.2,
-                   rank == 2 ? waits_for_nobody : rank + 1};
+      return records::Place{41, records::doing_of(rank == 2 ? "fwd 3.2" : "bwd 1.1"), base::monotonic_seconds() - stopped, 0.2,
+                   rank == 2 ? records::waits_for_nobody : rank + 1};
     };
     heartbeats.on_notice = [&notices, i](const records::Incident& notice) { notices[i].set_value(english(notice)); };
     clients.push_back(std::make_unique<HeartbeatClient>(rank_of(rank, 3, server.port()), heartbeats));

@@ -9,7 +9,7 @@ namespace troika::rendezvous {
 static constexpr double quiet_seconds = 5;
 static constexpr double alike_seconds = 2;  // ranks that stopped within so much of one another stopped together
 
-static bool is_same_stand(const Place& a, const Place& b) {
+static bool is_same_stand(const records::Place& a, const records::Place& b) {
   return a.step == b.step && a.at == b.at && a.waits_for == b.waits_for;
 }
 
@@ -35,7 +35,7 @@ bool StallJudge::is_silent(const Rank& state, double now) const {
   return lives(state) && now - state.since > quiet_seconds;
 }
 
-static double patience_with(const Place& place) {
+static double patience_with(const records::Place& place) {
   constexpr double before_first_step = 30, unknown = 8, known = 5, times_usual = 2;
   if (place.step < 1) return before_first_step;
   return place.usual_seconds > 0 ? known + times_usual * place.usual_seconds : unknown;
@@ -46,7 +46,7 @@ bool StallJudge::is_overdue(const Rank& state) const {
 }
 
 bool StallJudge::holds(const Rank& state, double now) const {
-  return is_silent(state, now) || (is_overdue(state) && state.beat.place.waits_for == waits_for_nobody);
+  return is_silent(state, now) || (is_overdue(state) && state.beat.place.waits_for == records::waits_for_nobody);
 }
 
 // The one that is least far: the others of the circle wait for what it has not done.
@@ -71,7 +71,7 @@ int StallJudge::end_of_chain(int rank, double now, std::map<int, int>* known) co
     } else if (on_path != path.end()) {
       end = first_of_circle({on_path, path.end()});
     } else if (is_silent(state->second, now) || state->second.beat.place.waits_for < 0) {
-      end = state->second.beat.place.waits_for == waits_for_others && !is_silent(state->second, now) ? -1 : at;
+      end = state->second.beat.place.waits_for == records::waits_for_others && !is_silent(state->second, now) ? -1 : at;
     } else {
       path.push_back(at);
       at = state->second.beat.place.waits_for;
@@ -106,8 +106,8 @@ StallJudge::Waiters StallJudge::find_waiters(double now) const {
   std::map<int, int> known;
   int for_some = 0;
   for (const auto& [rank, state] : ranks_) {
-    if (!lives(state) || holds(state, now) || state.beat.place.waits_for == waits_for_nobody) continue;
-    if (state.beat.place.waits_for == waits_for_others) {
+    if (!lives(state) || holds(state, now) || state.beat.place.waits_for == records::waits_for_nobody) continue;
+    if (state.beat.place.waits_for == records::waits_for_others) {
       ++for_some;
       continue;
     }

@@ -41,7 +41,7 @@ class StallJudge {
     std::optional<Peer> peer;
     Heartbeat beat;
     double since = 0;  // last heard
-    Place paused_at{};          // where it stood in the last pause,
+    records::Place paused_at{};  // where it stood in the last pause,
     double paused_seconds = 0;  // of which so much does not count; 0: it has moved since
     StoppedRank::State stopped = StoppedRank::State::runs;
     bool beats = false, ended = false;

@@ -16,7 +16,7 @@ constexpr double stall_period = 0.2;
 class StallJudgeTest : public ::testing::Test {
  protected:
   struct Standing {
-    Place place;
+    records::Place place;
     double since = 0;
     bool beats = true;
   };
@@ -29,7 +29,7 @@ class StallJudgeTest : public ::testing::Test {
     }
   }
   Standing& of(int rank) { return standing_.at(static_cast<std::size_t>(rank)); }
-  void at(int rank, const Place& place) { of(rank) = {place, now_}; }
+  void at(int rank, const records::Place& place) { of(rank) = {place, now_}; }
   void wait(int rank, int other) { at(rank, {3, doing_of("bwd 1.1"), 0, 0.3, other}); }
 
   struct Said {
@@ -139,8 +139,8 @@ TEST_F(StallJudgeTest, BeforeTheFirstStepARankMayTakeAsLongAsItNeeds) {
   limit_ = 60;
   start(3);
   at(0, {0, doing_of("preparing the data")});
-  at(1, {0, doing_of("agreeing on settings"), 0, 0, waits_for_others});
-  at(2, {0, doing_of("agreeing on settings"), 0, 0, waits_for_others});
+  at(1, {0, doing_of("agreeing on settings"), 0, 0, records::waits_for_others});
+  at(2, {0, doing_of("agreeing on settings"), 0, 0, records::waits_for_others});
   EXPECT_THAT(within(29).sentences, IsEmpty());
   EXPECT_THAT(within(10).sentences,
               ElementsAre(StartsWith("rank 0 (host desk, pid 100) is behind: preparing the data for 3")));
