@@ -2,57 +2,57 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "commands/serve/form.h"
-#include "commands/serve/form_file.h"
-#include "commands/serve/paths_below.h"
-#include "commands/serve/routes.h"
 #include "config/fields.h"
 #include "fuzz/input.h"
 #include "fuzz/outcome.h"
+#include "serve/form.h"
+#include "serve/form_file.h"
+#include "serve/paths_below.h"
+#include "serve/routes.h"
 
 namespace troika::fuzz {
 namespace {
-using namespace commands::serve;
+using namespace serve;
 
 constexpr const char* root = "/usr/lib";  // that has files, folders and links
 
 // What is no word of its setting lies below the root.
 void require_below(const std::string& key, const std::string& value) {
   const bool is_path = !value.empty() && value.front() == '/';
-  if (path_kind_of(key) == PathKind::input_list) return;
-  if (path_kind_of(key) != PathKind::none && is_path) require(lies_below(root, value), "paths lie below the root");
+  if (serve::path_kind_of(key) == serve::PathKind::input_list) return;
+  if (serve::path_kind_of(key) != serve::PathKind::none && is_path) require(serve::lies_below(root, value), "paths lie below the root");
 }
 
 void require_form(const std::string& body) {
-  Options options;
+  serve::Options options;
   options.root = root;
   options.folder = "/tmp/runs";
-  CheckedForm checked;
+  serve::CheckedForm checked;
   try {
-    checked = checked_form(body, options);
-  } catch (const Refused& refused) {
+    checked = serve::checked_form(body, options);
+  } catch (const serve::Refused& refused) {
     require(refused.status == 400, "what is no form is the client's fault");
     return;
   }
-  const Form& form = checked.form;
+  const serve::Form& form = checked.form;
   require(form.processes >= 1, "a run has a process");
-  require(form.name.empty() || !fault_of_run_name(form.name), "a name is no path");
+  require(form.name.empty() || !serve::fault_of_run_name(form.name), "a name is no path");
   require(form.name.find('/') == std::string::npos, "a name is one part");
   for (const auto& [key, value] : form.settings) {
-    require(config::field_of(key).key() == key && why_not_of_a_page(key) == nullptr, "a page sets what it may");
+    require(config::field_of(key).key() == key && serve::why_not_of_a_page(key) == nullptr, "a page sets what it may");
     for (const unsigned char c : value) require(c >= 0x20 && c != 0x7f, "values are text");
     require_below(key, value);
   }
   for (const base::Text& error : checked.errors) {
     require(!error.english.empty() && !error.chinese.empty(), "an error is told in both languages");
-    (void)error_response(400, error.chinese);
+    (void)serve::error_response(400, error.chinese);
   }
 }
 
 void require_file(const std::string& text) {
   const nlohmann::json body = {{"yaml", text}};
   const std::string sent = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  const nlohmann::json answer = nlohmann::json::parse(form_of_file(sent, base::Language::chinese));
+  const nlohmann::json answer = nlohmann::json::parse(serve::form_of_file(sent, base::Language::chinese));
   require(answer["settings"].is_object() && answer["errors"].is_array(), "an answer is whole");
   require(!answer["settings"].contains("train.out"), "a file says not where a run goes");
 }

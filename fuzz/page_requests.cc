@@ -2,15 +2,15 @@
 #include <algorithm>
 #include <string>
 
-#include "commands/serve/gate.h"
-#include "commands/serve/routes.h"
 #include "fuzz/input.h"
 #include "fuzz/outcome.h"
 #include "http/request_parser.h"
+#include "serve/gate.h"
+#include "serve/routes.h"
 
 namespace troika::fuzz {
 namespace {
-using namespace commands::serve;
+using namespace serve;
 
 constexpr std::string_view token = "0123456789abcdef", session = "fedcba9876543210";
 
@@ -32,39 +32,39 @@ bool shows_a_secret(const http::Request& request) {
   });
 }
 
-void require_guarded(const http::Request& request, Access access) {
-  Options options;
+void require_guarded(const http::Request& request, serve::Access access) {
+  serve::Options options;
   options.access = access;
-  const Gate gate(options, 80, std::string(token), std::string(session));
+  const serve::Gate gate(options, 80, std::string(token), std::string(session));
   const bool changes = request.method != http::Method::get;
-  const auto refused = gate.refusal(request, Asks::route, changes ? Right::change : Right::see);
+  const auto refused = gate.refusal(request, serve::Asks::route, changes ? serve::Right::change : serve::Right::see);
   if (refused) {
     require(refused->status >= 400 && refused->status < 500, "a refusal is the client's");
   } else {
     require(names_a_host_of_ours(request), "only own names are answered");
     require(shows_a_secret(request), "nobody passes without a secret");
-    require(!changes || access != Access::view_only, "nothing is changed where one may only look");
+    require(!changes || access != serve::Access::view_only, "nothing is changed where one may only look");
     require(!changes || request.header("x-troika") == "1", "a form of another page changes nothing");
   }
-  if (!gate.refusal(request, Asks::asset, Right::see)) require(names_a_host_of_ours(request), "nor are files");
+  if (!gate.refusal(request, serve::Asks::asset, serve::Right::see)) require(names_a_host_of_ours(request), "nor are files");
 }
 
 void require_names(const http::Request& request) {
-  static const std::vector<Route> routes = {{http::Method::get, "/api/runs", Right::see, {}},
-                                            {http::Method::get, "/api/runs/{run}", Right::see, {}},
-                                            {http::Method::get, "/api/runs/{run}/view", Right::see, {}},
-                                            {http::Method::post, "/api/runs/{run}/stop", Right::change, {}}};
-  for (const auto& [key, name] : find_route(routes, request.method, request.path).names)
+  static const std::vector<serve::Route> routes = {{http::Method::get, "/api/runs", serve::Right::see, {}},
+                                            {http::Method::get, "/api/runs/{run}", serve::Right::see, {}},
+                                            {http::Method::get, "/api/runs/{run}/view", serve::Right::see, {}},
+                                            {http::Method::post, "/api/runs/{run}/stop", serve::Right::change, {}}};
+  for (const auto& [key, name] : serve::find_route(routes, request.method, request.path).names)
     require(!name.empty() && is_plain(name), "a name is text");
-  const Query query(request.query);
+  const serve::Query query(request.query);
   for (const char* name : {"run", "from", "lang"}) {
     for (const std::string& value : query.all(name)) require(is_plain(value), "a value is text");
     try {
       (void)query.integer(name);
       (void)query.number(name);
-    } catch (const Refused& refused) {
+    } catch (const serve::Refused& refused) {
       require(refused.status == 400, "what is no number is the client's fault");
-      (void)error_response(refused.status, refused.text.chinese);
+      (void)serve::error_response(refused.status, refused.text.chinese);
     }
   }
 }
@@ -77,8 +77,8 @@ TROIKA_FUZZ_TARGET(page_requests)(const std::uint8_t* data, std::size_t size) {
   http::RequestParser parser;
   parser.take(fuzz::text_of(data, size));
   if (parser.state() != http::RequestParser::State::complete) return 0;
-  fuzz::require_guarded(parser.request(), commands::serve::Access::see_and_change);
-  fuzz::require_guarded(parser.request(), commands::serve::Access::view_only);
+  fuzz::require_guarded(parser.request(), serve::Access::see_and_change);
+  fuzz::require_guarded(parser.request(), serve::Access::view_only);
   fuzz::require_names(parser.request());
   return 0;
 }

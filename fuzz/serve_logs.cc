@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "base/text.h"
-#include "commands/serve/log_text.h"
-#include "commands/serve/logs.h"
 #include "fuzz/input.h"
 #include "fuzz/memory_file.h"
 #include "fuzz/outcome.h"
+#include "serve/log_text.h"
+#include "serve/logs.h"
 
 namespace troika::fuzz {
 namespace {
 
-using namespace commands::serve;
+using namespace serve;
 
 void require_shown(const std::string& text) {
   require(base::is_utf8(text), "what is shown is UTF-8");
@@ -27,10 +27,10 @@ void require_shown(const std::string& text) {
 }
 
 // From the end to the beginning, a page after the other.
-std::vector<LogLine> whole_log(const RunFile& file, LogQuestion question) {
-  std::vector<LogLine> all;
+std::vector<serve::LogLine> whole_log(const RunFile& file, serve::LogQuestion question) {
+  std::vector<serve::LogLine> all;
   for (;;) {
-    const LogPage page = read_log(file, question);
+    const serve::LogPage page = serve::read_log(file, question);
     require(page.lines.size() <= question.lines, "a page has a limit");
     all.insert(all.begin(), page.lines.begin(), page.lines.end());
     if (!page.before) return all;
@@ -39,14 +39,14 @@ std::vector<LogLine> whole_log(const RunFile& file, LogQuestion question) {
   }
 }
 
-std::vector<LogLine> lines_forwards(std::string_view text, const std::string& search) {
-  const LineSearch wanted(search);
-  std::vector<LogLine> lines;
+std::vector<serve::LogLine> lines_forwards(std::string_view text, const std::string& search) {
+  const serve::LineSearch wanted(search);
+  std::vector<serve::LogLine> lines;
   for (std::size_t at = 0; at < text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
     const std::string_view line = text.substr(at, end - at);
-    if (wanted.found_in(shown_line(line, 3 * line.size())))
-      lines.push_back({static_cast<std::int64_t>(at), shown_line(line)});
+    if (wanted.found_in(serve::shown_line(line, 3 * line.size())))
+      lines.push_back({static_cast<std::int64_t>(at), serve::shown_line(line)});
     at = end + 1;
   }
   return lines;
@@ -65,8 +65,8 @@ TROIKA_FUZZ_TARGET(serve_logs)(const std::uint8_t* data, std::size_t size) {
   const std::string search(input.substr(0, searched));
   const std::string_view text = input.substr(searched);
   file.set(text);
-  const commands::serve::RunFile opened =
-      *commands::serve::RunFile::of(::open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
+  const serve::RunFile opened =
+      *serve::RunFile::of(::open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
   for (const std::string& wanted : {std::string(), search}) {
     const auto backwards = fuzz::whole_log(opened, {wanted, {}, data[0] % 32U + 1});
     const auto forwards = fuzz::lines_forwards(text, wanted);

@@ -1,5 +1,5 @@
 // metrics.jsonl as the page's index of columns reads it, in two looks.
-#include "commands/serve/step_columns.h"
+#include "serve/step_columns.h"
 
 #include <fcntl.h>
 
@@ -10,17 +10,17 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "commands/serve/curves.h"
-#include "commands/serve/rows.h"
 #include "fuzz/input.h"
 #include "fuzz/memory_file.h"
 #include "fuzz/outcome.h"
 #include "metrics/step_metrics.h"
+#include "serve/curves.h"
+#include "serve/rows.h"
 
 namespace troika::fuzz {
 namespace {
 
-using namespace commands::serve;
+using namespace serve;
 
 // Each step once.
 std::vector<metrics::StepMetrics> rows_by_records(const std::string& path) {
@@ -41,16 +41,16 @@ bool alike(float had, double wanted) {
   return had == value || (std::isnan(had) && std::isnan(value));
 }
 
-void require_same(const Columns& columns, const std::vector<metrics::StepMetrics>& rows) {
+void require_same(const serve::Columns& columns, const std::vector<metrics::StepMetrics>& rows) {
   require(columns.rows() == static_cast<std::int64_t>(rows.size()), "columns have the rows of the records");
   auto row = rows.begin();
-  columns.each_block(0, columns.rows(), [&](const Columns::Block& block, std::size_t first, std::size_t end) {
+  columns.each_block(0, columns.rows(), [&](const serve::Columns::Block& block, std::size_t first, std::size_t end) {
     for (std::size_t i = first; i < end; ++i, ++row) {
       require(block.steps[i] == row->step && block.tokens[i] == row->tokens_total, "counts are those of the records");
-      require(alike(block.of(Series::loss)[i], row->loss) && alike(block.of(Series::grad_norm)[i], row->grad_norm) &&
-                  alike(block.of(Series::lr)[i], row->lr) &&
-                  alike(block.of(Series::step_seconds)[i], row->step_seconds) &&
-                  alike(block.of(Series::tokens_per_second)[i], row->tokens_per_second),
+      require(alike(block.of(serve::Series::loss)[i], row->loss) && alike(block.of(serve::Series::grad_norm)[i], row->grad_norm) &&
+                  alike(block.of(serve::Series::lr)[i], row->lr) &&
+                  alike(block.of(serve::Series::step_seconds)[i], row->step_seconds) &&
+                  alike(block.of(serve::Series::tokens_per_second)[i], row->tokens_per_second),
               "numbers are those of the records");
     }
   });
@@ -58,14 +58,14 @@ void require_same(const Columns& columns, const std::vector<metrics::StepMetrics
 
 RunFile opened(const MemoryFile& file) { return *RunFile::of(::open(file.path().c_str(), O_RDONLY | O_CLOEXEC)); }
 
-void require_answers(const Columns& columns, const RunFile& file) {
+void require_answers(const serve::Columns& columns, const RunFile& file) {
   const auto listed =
-      nlohmann::json::parse(rows_json(columns, file, std::numeric_limits<std::int64_t>::min(), most_rows));
+      nlohmann::json::parse(serve::rows_json(columns, file, std::numeric_limits<std::int64_t>::min(), most_rows));
   require(static_cast<std::int64_t>(listed.size()) == std::min(columns.rows(), most_rows), "every row is told");
   for (std::size_t i = 0; i < listed.size(); ++i)
     require(listed[i].at("step") == columns.step(static_cast<std::int64_t>(i)), "rows are told in their order");
-  for (const Axis axis : {Axis::step, Axis::tokens, Axis::time}) {
-    const auto curve = nlohmann::json::parse(curve_json("run", columns, {Series::loss, axis, {}, {}, 3}));
+  for (const serve::Axis axis : {serve::Axis::step, serve::Axis::tokens, serve::Axis::time}) {
+    const auto curve = nlohmann::json::parse(serve::curve_json("run", columns, {serve::Series::loss, axis, {}, {}, 3}));
     require(curve.at("x").size() == curve.at("low").size() && curve.at("x").size() <= 3, "a curve has its columns");
   }
 }
@@ -80,7 +80,7 @@ TROIKA_FUZZ_TARGET(step_columns)(const std::uint8_t* data, std::size_t size) {
   if (size < 2) return 0;
   const std::string_view text = fuzz::text_of(data + 2, size - 2);
   const std::size_t first = std::min<std::size_t>(text.size(), data[0] * 256U + data[1]);
-  commands::serve::StepColumns columns;
+  serve::StepColumns columns;
   file.set(text.substr(0, first));
   columns.refresh(fuzz::opened(file));
   fuzz::require_same(columns.columns(), fuzz::rows_by_records(file.path()));

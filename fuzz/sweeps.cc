@@ -1,16 +1,16 @@
 // The table of a sweep (summary.csv).
 #include <string>
 
-#include "commands/sweep/summary_csv.h"
 #include "fuzz/input.h"
 #include "fuzz/outcome.h"
+#include "sweep/summary_csv.h"
 
 TROIKA_FUZZ_TARGET(sweeps)(const std::uint8_t* data, std::size_t size) {
   using namespace troika;
-  commands::SweepRows rows;
+  sweep::SweepRows rows;
   const std::string input(fuzz::text_of(data, size));
-  if (!fuzz::accepted([&] { rows = commands::parse_csv(input, "summary.csv"); })) return 0;
-  const std::string again = commands::to_csv(rows);
-  fuzz::require(commands::to_csv(commands::parse_csv(again, "summary.csv")) == again, "a table reads back");
+  if (!fuzz::accepted([&] { rows = sweep::parse_csv(input, "summary.csv"); })) return 0;
+  const std::string again = sweep::to_csv(rows);
+  fuzz::require(sweep::to_csv(sweep::parse_csv(again, "summary.csv")) == again, "a table reads back");
   return 0;
 }

@@ -49,23 +49,25 @@ BEGIN {
   set_layer(2, "numbers/mesh numbers/shape engine/cuda engine/tensor ground/metrics ground/http engine/tokenizer numbers/machine")
   set_layer(3, "ground/records engine/gpu")
   set_layer(4, "ground/exporters engine/rendezvous numbers/schedule engine/data engine/kernels")
-  set_layer(5, "engine/comm numbers/plan companions/diagnosis companions/doctor")
+  set_layer(5, "engine/comm engine/launch numbers/plan companions/diagnosis companions/doctor companions/monitor")
   set_layer(6, "engine/sharding numbers/planner")
-  set_layer(7, "engine/model engine/optimizer")
-  set_layer(8, "engine/executor engine/checkpoint")
+  set_layer(7, "engine/model engine/optimizer companions/sweep")
+  set_layer(8, "engine/executor engine/checkpoint companions/serve")
   set_layer(9, "engine/weights")
   set_layer(10, "engine/inference")
   set_layer(11, "engine/train")
-  set_layer(12, "commands")
+  set_layer(12, "engine/bench")
+  set_layer(13, "engine/probe")
+  set_layer(14, "commands")
   below["numbers"] = "ground"
   below["engine"] = below["companions"] = "ground numbers"
   below["commands"] = "ground numbers engine companions"
   # Where a word is one of a file format, or of a text that config cannot parse for a module beside it.
   mark("gpu/device.cc data/source.cc data/record_format.cc data/conversations.cc tokenizer/tokenizer_document.cc checkpoint/manifest.cc rendezvous/identity.cc schedule/trace/trace_folder.cc", own_words)
-  mark("base config jinja commands", above_words)
+  mark("base config jinja launch monitor sweep serve bench probe commands", above_words)
   # What was written before there were values, and what others write: logs of launched runs, keys of /proc, verbs of two words.
   mark("records/old_sentences.cc commands/sweep/one_run.cc train/reproducibility.cc commands/launch/options.cc", reads_words)
-  mark("rendezvous records diagnosis exporters comm train planner commands", hears_sentences)
+  mark("rendezvous records diagnosis exporters comm launch train planner monitor sweep serve commands", hears_sentences)
   phrase = "\"[^\"]*[A-Za-z],? [A-Za-z]"  # two words
   within = "\" [A-Za-z]"  # a word behind others
   choices = root "/ground/config/choices.h"

@@ -11,11 +11,11 @@ set -eu
 
 # Whose errors a page can meet, and the verbs that speak both languages.
 rooms='ground/base/file.cc ground/base/run_files.cc ground/base/json.cc ground/base/language.cc ground/base/mapping_guard.cc ground/base/scratch_mapping.cc
-commands/data/inspect.cc commands/data/inspect_samples.cc commands/data/sample_text.cc commands/plan commands/serve ground/config engine/data
+commands/data/inspect.cc commands/data/inspect_samples.cc commands/data/sample_text.cc commands/plan companions/serve ground/config engine/data
 ground/host/subprocess.cc ground/jinja numbers/machine numbers/plan numbers/planner engine/checkpoint/manifest.cc numbers/schedule/build
 numbers/schedule/instruction numbers/schedule/trace numbers/shape/adapter.cc numbers/shape/layout.cc engine/tokenizer'
 # What only a command line meets: starting the server.
-exempt='commands/serve/arguments.cc commands/serve/serve.cc commands/serve/token_file.cc'
+exempt='companions/serve/arguments.cc commands/serve/serve.cc commands/serve/token_file.cc'
 
 check() {
   root=$1
@@ -70,7 +70,7 @@ check() {
 self_test() {
   tree=$(mktemp -d)
   trap 'rm -rf "$tree"' EXIT
-  mkdir -p "$tree/ground/config/import" "$tree/commands/serve" "$tree/engine/data" "$tree/numbers/plan" "$tree/numbers/schedule/build"
+  mkdir -p "$tree/ground/config/import" "$tree/commands/serve" "$tree/companions/serve" "$tree/engine/data" "$tree/numbers/plan" "$tree/numbers/schedule/build"
   failures=0
   expect() {  # WHETHER FILE TEXT
     printf '%s\n' "$3" > "$tree/$2"
@@ -82,9 +82,9 @@ self_test() {
   expect passes ground/config/a.cc 'throw base::ConfigError(base::say(texts.x, 1));'
   expect fails ground/config/a.cc 'throw base::ConfigError("English");'
   expect fails ground/config/a.cc 'throw base::DataError(fmt::format("{}", 1));'
-  expect fails commands/serve/a.h 'throw base::PeerError(
+  expect fails companions/serve/a.h 'throw base::PeerError(
       fmt::format("{}", 1));'
-  expect fails commands/serve/a.cc 'throw Refused{400, "English"};'
+  expect fails companions/serve/a.cc 'throw Refused{400, "English"};'
   expect fails ground/config/a.cc 'refusal = error.what();'
   expect fails ground/config/import/a.cc 'throw base::ConfigError("English");'
   expect fails engine/data/a.cc 'throw DiskError(fmt::format("{}", 1));'

@@ -6,9 +6,9 @@
 #include <string_view>
 
 #include "base/text.h"
-#include "commands/launch/flags.h"
 #include "config/command_line.h"
 #include "config/hidden_values.h"
+#include "launch/flags.h"
 
 namespace troika::commands {
 namespace {
@@ -23,8 +23,8 @@ Words without_values_of(const Verb& verb, const Words& words) {
 
 // What the ranks of a launch run; nothing where that is another program's.
 Words worker_of(const Words& words) {
-  LaunchFlags f;
-  const config::FlagTable table = launch_flags(f);
+  launch::LaunchFlags f;
+  const config::FlagTable table = launch::launch_flags(f);
   config::read_flags({&table}, words);
   return f.program.empty() ? f.worker : Words{};
 }

@@ -15,17 +15,17 @@ namespace troika::commands {
 // `timeout` and some terminals send one signal twice, to the process and to its group.
 constexpr double same_request_seconds = 0.3;
 
-static sigset_t stop_set(FirstUserSignal first) {
+static sigset_t stop_set(host::FirstUserSignal first) {
   sigset_t set;
   sigemptyset(&set);
   sigaddset(&set, SIGINT);
   sigaddset(&set, SIGTERM);
   sigaddset(&set, SIGUSR2);
-  if (first == FirstUserSignal::asks_to_stop) sigaddset(&set, SIGUSR1);
+  if (first == host::FirstUserSignal::asks_to_stop) sigaddset(&set, SIGUSR1);
   return set;
 }
 
-StopSignals::StopSignals(Notices notices, FirstUserSignal first)
+StopSignals::StopSignals(Notices notices, host::FirstUserSignal first)
     : notices_(std::move(notices)), heard_(stop_set(first)) {
   pthread_sigmask(SIG_BLOCK, &heard_, nullptr);
   thread_ = host::start_thread([this] { listen(); });

@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "commands/user_signals.h"
+#include "launch/user_signals.h"
 
 namespace troika::commands {
 
@@ -23,7 +23,7 @@ class StopSignals {
     std::string at_once;
     std::string after_the_step;
   };
-  explicit StopSignals(Notices notices, FirstUserSignal first = FirstUserSignal::asks_where);
+  explicit StopSignals(Notices notices, host::FirstUserSignal first = host::FirstUserSignal::asks_where);
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
-#include "commands/bench/arguments.h"
+#include "bench/arguments.h"
 #include "commands/chat/arguments.h"
 #include "commands/completion/completion.h"
 #include "commands/data/arguments.h"
@@ -16,12 +16,9 @@
 #include "commands/eval/arguments.h"
 #include "commands/export/arguments.h"
 #include "commands/generate/arguments.h"
-#include "commands/launch/flags.h"
 #include "commands/manual/arguments.h"
 #include "commands/metrics/arguments.h"
 #include "commands/monitor/arguments.h"
-#include "commands/plan/arguments.h"
-#include "commands/probe/arguments.h"
 #include "commands/roofline/arguments.h"
 #include "commands/serve/arguments.h"
 #include "commands/sweep/arguments.h"
@@ -30,6 +27,9 @@
 #include "config/command_line.h"
 #include "config/config.h"
 #include "config/flag_help.h"
+#include "launch/flags.h"
+#include "planner/plan_arguments.h"
+#include "probe/arguments.h"
 
 namespace troika::commands {
 namespace {
@@ -77,9 +77,9 @@ config::FlagTable version_flags() {
 
 std::vector<Verb> bench_parts() {
   return {{"kernels", "every operation of a step at the model's shapes, beside what this machine can do",
-           unbound<KernelsArguments, bench_kernels_flags>},
-          {"step", "training steps, compared with an ideal step of this machine", unbound<StepArguments, bench_step_flags>},
-          {"comm", "messages between ranks by size, as training uses them", unbound<CommArguments, bench_comm_flags>},
+           unbound<bench::KernelsArguments, bench::bench_kernels_flags>},
+          {"step", "training steps, compared with an ideal step of this machine", unbound<bench::StepArguments, bench::bench_step_flags>},
+          {"comm", "messages between ranks by size, as training uses them", unbound<bench::CommArguments, bench::bench_comm_flags>},
           {"roofline", "what every operation of a step cannot take less than on a GPU; by counting",
            unbound<RooflineArguments, roofline_flags>}};
 }
@@ -155,9 +155,9 @@ const std::vector<Verb>& verbs() {
        unbound<DemoArguments, demo_flags>},
       {"train", "train a model; alone, or as one rank of a launched run", train_flags},
       {"launch", "start the ranks of a run on this host: troika launch --nproc-per-node 3 -- train ...",
-       unbound<LaunchFlags, launch_flags>},
+       unbound<launch::LaunchFlags, launch::launch_flags>},
       {"plan", "which layout, its memory and its time: troika plan --gpu h100 --gpus 64, or on this host",
-       unbound<PlanArguments, plan_flags>},
+       unbound<planner::PlanArguments, planner::plan_flags>},
       {"eval", "the loss of a model on data: troika eval RUN --data.valid FILE", unbound<EvalArguments, eval_flags>},
       {"generate", "continue a text, or a file of prompts, with a model folder, a run or a checkpoint", unbound<GenerateArguments, generate_flags>},
       {"chat", "talk with a model, or answer a file of conversations", unbound<ChatArguments, chat_flags>},
@@ -165,7 +165,7 @@ const std::vector<Verb>& verbs() {
       {"bench", "measure a training step, its operations or messages; or count what a step cannot take less than",
        nullptr, bench_parts()},
       {"probe", "measure this host, or launched a cluster, into a machine file that plans are made with",
-       unbound<ProbeArguments, probe_flags>},
+       unbound<probe::ProbeArguments, probe::probe_flags>},
       {"sweep", "run every layout that fits for a few steps: measured beside planned, and the best", unbound<SweepArguments, sweep_flags>},
       {"data", "prepare token shards, train a tokenizer, look at what a run would train on", nullptr,
        data_parts()},

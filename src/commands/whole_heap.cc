@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "commands/own_program.h"
+#include "host/own_program.h"
 
 namespace troika::commands {
 
@@ -15,7 +15,7 @@ void start_with_a_whole_heap(char** argv) {
   const std::string key = "glibc.malloc.tcache_count", set = ::getenv(name) == nullptr ? "" : ::getenv(name);
   if (set.find(key) != std::string::npos) return;
   ::setenv(name, (set + (set.empty() ? "" : ":") + key + "=0").c_str(), 1);
-  ::execv(running_program().c_str(), argv);
+  ::execv(host::running_program().c_str(), argv);
 #endif
 }
 

@@ -6,7 +6,7 @@ import {page_module} from './page_modules.mjs';
 
 const logs = new Map();  // name -> lines; a line's offset is its index times ten
 const asked = [];
-const texts = new URL('../../src/commands/serve/page/texts/frame.json', import.meta.url);
+const texts = new URL('../../src/companions/serve/page/texts/frame.json', import.meta.url);
 
 // The texts, and logs as page-api.md has them.
 async function answer(url) {

@@ -7,4 +7,4 @@ const hook = `export async function load(url, context, next) {
 register(`data:text/javascript,${encodeURIComponent(hook)}`);
 
 // page_module('columns.js')
-export const page_module = (path) => import(new URL(`../../src/commands/serve/page/${path}`, import.meta.url).href);
+export const page_module = (path) => import(new URL(`../../src/companions/serve/page/${path}`, import.meta.url).href);

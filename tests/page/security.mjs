@@ -264,7 +264,7 @@ await in_room(async (room) => {
     assert(!page.includes(server.token));
   });
   await room.check('5 no code of the page makes HTML or code of a text', async () => {
-    const folder = path.join(path.dirname(new URL(import.meta.url).pathname), '../../src/commands/serve/page');
+    const folder = path.join(path.dirname(new URL(import.meta.url).pathname), '../../src/companions/serve/page');
     for (const file of fs.readdirSync(folder, {recursive: true}).map(String).filter((name) => name.endsWith('.js') && !name.startsWith('vendor/')))
       for (const pattern of [/\binnerHTML\b/, /\bouterHTML\b/, /\binsertAdjacentHTML\b/, /\bdocument\.write/, /\beval\(/, /\bnew Function\b/, /setTimeout\(\s*['"`]/, /createContextualFragment/, /DOMParser/, /setAttribute\(\s*['"]style['"]/, /https?:\/\/(?!www\.w3\.org)/])
         assert(!pattern.test(fs.readFileSync(path.join(folder, file), 'utf8')), `${file} has ${pattern}`);

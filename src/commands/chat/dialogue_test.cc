@@ -4,10 +4,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/terminal_text.h"
 #include "base/temporary_folder_test_support.h"
-#include "commands/generate/end_marks.h"
+#include "base/terminal_text.h"
 #include "commands/chat/session.h"
+#include "commands/generate/end_marks.h"
 #include "tokenizer/bpe.h"
 #include "weights/drawn_weights_test_support.h"
 

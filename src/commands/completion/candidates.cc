@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "commands/serve/form.h"
 #include "config/command_line.h"
+#include "serve/form.h"
 
 namespace troika::commands {
 namespace {

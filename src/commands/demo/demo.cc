@@ -17,8 +17,8 @@
 #include "commands/demo/arguments.h"
 #include "commands/demo/corpus.h"
 #include "commands/demo/stages.h"
-#include "commands/own_program.h"
-#include "commands/shell_word.h"
+#include "host/own_program.h"
+#include "host/shell_word.h"
 #include "host/subprocess.h"
 
 namespace troika::commands {
@@ -34,7 +34,7 @@ void title(const std::string& text) { fmt::print("\n== {}\n", text); }
 constexpr const char* any_other_folder = "; name a folder that can be written: troika demo FOLDER";
 
 std::string another_folder(const std::string& folder) {
-  return fmt::format("; name another folder: troika demo {}", shell_word(folder + "-2"));
+  return fmt::format("; name another folder: troika demo {}", host::shell_word(folder + "-2"));
 }
 
 void check_contents(const std::string& folder) {
@@ -183,17 +183,17 @@ std::string typed(const std::filesystem::path& program, const config::Environmen
   std::error_code error;
   const std::string found = host::find_program("troika", environment);
   if (!found.empty() && std::filesystem::equivalent(found, program, error)) return "troika";
-  return shell_word(std::filesystem::proximate(program, error).string());
+  return host::shell_word(std::filesystem::proximate(program, error).string());
 }
 
 void print_what_next(const std::string& folder, const std::filesystem::path& program,
                      const config::Environment& environment) {
-  const std::string troika = typed(program, environment), run = shell_word(folder + "/run");
+  const std::string troika = typed(program, environment), run = host::shell_word(folder + "/run");
   const auto line = [&](const std::string& words, const std::string& what) { fmt::print("{}\n    {}\n", what, words); };
   title("What next");
   line(fmt::format("{} generate {} --prompt '...'", troika, run), "More text:");
-  line(fmt::format("{} serve {}", troika, shell_word(folder)), "The run in a browser:");
-  line(fmt::format("{} demo {} --text FOLDER", troika, shell_word(folder + "-2")), "The same with texts of your own:");
+  line(fmt::format("{} serve {}", troika, host::shell_word(folder)), "The run in a browser:");
+  line(fmt::format("{} demo {} --text FOLDER", troika, host::shell_word(folder + "-2")), "The same with texts of your own:");
   if (const std::string guides = guides_near(program.parent_path()); !guides.empty())
     line(guides + "/text-to-chat.md", "From a folder of text to a chat:");
 }
@@ -201,7 +201,7 @@ void print_what_next(const std::string& folder, const std::filesystem::path& pro
 }  // namespace
 
 int run_demo(const Call& call) {
-  const std::string program = own_program();
+  const std::string program = host::own_program();
   DemoArguments a = parse_demo_arguments(call.words);
   a.folder = base::without_end_slashes(a.folder);
   const Corpus corpus = corpus_of(a.texts, std::filesystem::path(program).parent_path().string(), "");

@@ -18,13 +18,13 @@
 #include "commands/doctor/ssh_members.h"
 #include "commands/doctor/standard_lines.h"
 #include "commands/doctor/store_members.h"
-#include "commands/own_program.h"
-#include "commands/ssh/hosts.h"
 #include "doctor/check.h"
 #include "doctor/consultation.h"
 #include "doctor/member.h"
 #include "doctor/report_text.h"
 #include "host/cores.h"
+#include "host/own_program.h"
+#include "launch/ssh_hosts.h"
 #include "rendezvous/identity.h"
 
 namespace troika::commands {
@@ -67,7 +67,7 @@ doctor::MemberJob job_of(const doctor::Want& want, const Environment& environmen
                          doctor::PortState port = doctor::PortState::not_asked) {
   doctor::MemberJob job;
   job.view = doctor::view_of_this_host(want, environment, port);
-  job.program = own_program();
+  job.program = host::own_program();
   job.quick = quick;
   return job;
 }
@@ -98,25 +98,25 @@ int look_at_this_host(const DoctorArguments& a, const Environment& environment, 
 }
 
 // The first host is where the ranks will meet; of the others nobody needs that port.
-std::vector<MemberProcess> processes_for(const std::vector<SshHost>& hosts, const DoctorArguments& a) {
+std::vector<MemberProcess> processes_for(const std::vector<launch::SshHost>& hosts, const DoctorArguments& a) {
   std::vector<MemberProcess> processes;
-  for (const SshHost& host : hosts) {
+  for (const launch::SshHost& host : hosts) {
     const int port = processes.empty() ? static_cast<int>(a.master_port.value_or(doctor_port)) : 0;
     const doctor::Want want =
         want_of(a.parsed.settings, {static_cast<int>(hosts.size()), static_cast<int>(a.nproc)}, port);
-    const bool here = is_this_host(host);
-    const std::string own = own_program();
+    const bool here = launch::is_this_host(host);
+    const std::string own = host::own_program();
     std::vector<std::string> command = {here || a.program.empty() ? own : a.program, "doctor", "--member",
                                         doctor::to_json(want)};
     if (a.quick) command.emplace_back("--quick");
-    processes.push_back({host.host, here ? command : ssh_words(host, shell_words(command))});
+    processes.push_back({host.host, here ? command : launch::ssh_words(host, launch::shell_words(command))});
   }
   return processes;
 }
 
 int look_at_hosts(const DoctorArguments& a, const Environment& environment, base::Language language) {
   const double began = base::monotonic_seconds();
-  const std::vector<MemberProcess> processes = processes_for(hosts_of(a.hosts), a);
+  const std::vector<MemberProcess> processes = processes_for(launch::hosts_of(a.hosts), a);
   doctor::Consultation consultation;
   {
     ProcessMembers members(processes, environment);

@@ -14,7 +14,7 @@ constexpr std::size_t most_unread_of_member = std::size_t{4} << 20;
 constexpr double member_end_seconds = 0.5;
 
 // Why there are no more lines of it.
-std::string end_of_member(HostProcess& process) {
+std::string end_of_member(launch::HostProcess& process) {
   const std::optional<int> code = process.end(member_end_seconds);
   process.read_complaints();
   if (const std::string complaint = process.complaint(); !complaint.empty()) return complaint;
@@ -27,7 +27,7 @@ std::string end_of_member(HostProcess& process) {
 ProcessMembers::ProcessMembers(const std::vector<MemberProcess>& processes,
                                const std::map<std::string, std::string>& environment) {
   for (const MemberProcess& one : processes)
-    members_.push_back({one.name, HostProcess(one.words, environment, HostProcess::Output::read)});
+    members_.push_back({one.name, launch::HostProcess(one.words, environment, launch::HostProcess::Output::read)});
 }
 
 ProcessMembers::~ProcessMembers() {

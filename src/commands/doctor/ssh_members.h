@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "commands/ssh/host_process.h"
 #include "doctor/lines.h"
+#include "launch/host_process.h"
 
 namespace troika::commands {
 
@@ -33,7 +33,7 @@ class ProcessMembers : public doctor::Members {
  private:
   struct Member {
     std::string name;
-    HostProcess process;
+    launch::HostProcess process;
     std::string unread{};
   };
   void read_lines(std::size_t member, std::vector<Heard>& heard);

@@ -11,10 +11,10 @@
 
 #include "base/error.h"
 #include "base/terminal_text.h"
-#include "commands/launch/say.h"
-#include "commands/shell_word.h"
 #include "diagnosis/diagnosis.h"
+#include "host/shell_word.h"
 #include "host/thread_limit.h"
+#include "launch/say.h"
 
 namespace troika::commands {
 namespace {
@@ -49,7 +49,7 @@ std::string explain_failure(const std::string& folder, base::Language language) 
     promise->set_value("");
   }
   if (text.wait_for(patience) != std::future_status::ready) {
-    launcher_says(fmt::format("troika why {} says more", shell_word(folder)));
+    launch::launcher_says(fmt::format("troika why {} says more", host::shell_word(folder)));
     return "";
   }
   const std::string explanation = text.get();

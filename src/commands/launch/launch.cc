@@ -18,33 +18,34 @@
 #include "base/text.h"
 #include "commands/doctor/launch_check.h"
 #include "commands/hidden_values.h"
-#include "commands/launch/attempt.h"
-#include "commands/launch/binding.h"
 #include "commands/launch/explain.h"
-#include "commands/launch/host_store.h"
-#include "commands/launch/hosts.h"
-#include "commands/launch/launch_records.h"
-#include "commands/launch/not_started.h"
 #include "commands/launch/options.h"
-#include "commands/launch/orders.h"
-#include "commands/launch/own_address.h"
-#include "commands/launch/restart_pause.h"
-#include "commands/launch/say.h"
-#include "commands/launch/service_status.h"
 #include "commands/launch/spread.h"
-#include "commands/own_program.h"
-#include "commands/shell_word.h"
 #include "commands/verbs.h"
 #include "data/vocabulary.h"
 #include "exporters/event_command.h"
 #include "exporters/metrics_server.h"
 #include "host/cores.h"
 #include "host/memory.h"
+#include "host/own_program.h"
+#include "host/shell_word.h"
 #include "host/termination_message.h"
+#include "launch/attempt.h"
+#include "launch/binding.h"
+#include "launch/host_store.h"
+#include "launch/hosts.h"
+#include "launch/launch_records.h"
+#include "launch/not_started.h"
+#include "launch/orders.h"
+#include "launch/own_address.h"
+#include "launch/restart_pause.h"
+#include "launch/say.h"
+#include "launch/service_status.h"
+#include "launch/user_signals.h"
 #include "planner/preflight.h"
-#include "rendezvous/gatherer.h"
 #include "rendezvous/address.h"
 #include "rendezvous/failure_monitor.h"
+#include "rendezvous/gatherer.h"
 #include "rendezvous/launcher_watch.h"
 
 namespace troika::commands {
@@ -56,7 +57,7 @@ namespace {
 // What is typed on the other hosts, where a person starts them, and who else could join.
 void say_how_to_join(const LaunchOptions& options) {
   if (options.hosts.nnodes == 1 || options.hosts.node_rank != 0 || options.orders_on_input) return;
-  if (const auto note = note_about_strangers(options.hosts)) launcher_says(*note);
+  if (const auto note = launch::note_about_strangers(options.hosts)) launch::launcher_says(*note);
   if (options.hosts.numbered_by_cluster) return;
   const bool itself = !options.hosts.secret.empty() && options.hosts.secret_file.empty();
   const auto scope = options.hosts.master_address.find('%');  // the interface of a link-local address is each host's own
@@ -64,21 +65,21 @@ void say_how_to_join(const LaunchOptions& options) {
   const std::string address = options.hosts.master_address.substr(0, scope) + (local ? "%INTERFACE" : "");
   std::vector<std::string> worker;
   for (const std::string& word : options.program.empty() ? options.worker : with_secrets_hidden(options.worker))
-    worker.push_back(shell_word(word));
-  launcher_says(
+    worker.push_back(host::shell_word(word));
+  launch::launcher_says(
       fmt::format("on {}: {}troika launch --nnodes {} --node-rank {} --nproc-per-node {} --master-addr {} "
                   "--master-port {}{} -- {}",
                   options.hosts.nnodes == 2 ? "host 1" : fmt::format("hosts K = 1 to {}", options.hosts.nnodes - 1),
                   itself ? "TROIKA_SECRET=... " : "", options.hosts.nnodes, options.hosts.nnodes == 2 ? "1" : "K",
-                  options.nproc_per_node, shell_word(address), options.hosts.master_port,
-                  options.hosts.secret_file.empty() ? "" : " --secret-file " + shell_word(options.hosts.secret_file),
+                  options.nproc_per_node, host::shell_word(address), options.hosts.master_port,
+                  options.hosts.secret_file.empty() ? "" : " --secret-file " + host::shell_word(options.hosts.secret_file),
                   base::join(worker, " ")));
-  if (local) launcher_says("INTERFACE stands for that host's own interface to this network; `ip link` lists them");
-  if (itself) launcher_says("... stands for this host's TROIKA_SECRET, which is not printed");
+  if (local) launch::launcher_says("INTERFACE stands for that host's own interface to this network; `ip link` lists them");
+  if (itself) launch::launcher_says("... stands for this host's TROIKA_SECRET, which is not printed");
 }
 
-HostTeam team_of(const LaunchOptions& options) {
-  HostTeam team;
+launch::HostTeam team_of(const LaunchOptions& options) {
+  launch::HostTeam team;
   team.nnodes = options.hosts.nnodes;
   team.node_rank = options.hosts.node_rank;
   team.command = "troika launch";
@@ -100,19 +101,19 @@ void refuse_what_does_not_fit(const LaunchOptions& options) {
   planner::check_before_start(*options.training, here, vocabulary);
 }
 
-std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identity& identity,
+std::vector<host::WorkerPlan> plan_workers(const LaunchOptions& options, const Identity& identity,
                                      const Environment& environment) {
-  std::vector<WorkerPlan> plans;
+  std::vector<host::WorkerPlan> plans;
   const int usable = host::usable_cores(), ranks = options.nproc_per_node;
   std::vector<std::vector<int>> near;
   for (const host::NvidiaNeighbours& gpu : options.gpus) near.push_back(gpu.cores);
-  const std::vector<Share> shares = share_cores(host::allowed_cores(), usable, ranks, options.bind, near);
+  const std::vector<launch::Share> shares = launch::share_cores(host::allowed_cores(), usable, ranks, options.bind, near);
   // Ranks of one host meet at its loopback.
   const std::string& master = options.hosts.nnodes == 1 ? identity.master_address : options.hosts.master_address;
   for (int local = 0; local < ranks; ++local) {
-    WorkerPlan plan;
+    host::WorkerPlan plan;
     plan.world_rank = options.hosts.node_rank * options.nproc_per_node + local;
-    plan.program = options.program.empty() ? running_program() : options.program;
+    plan.program = options.program.empty() ? host::running_program() : options.program;
     plan.arguments = {options.program.empty() ? "troika" : options.program};
     plan.arguments.insert(plan.arguments.end(), options.worker.begin(), options.worker.end());
     plan.environment = environment;
@@ -130,8 +131,8 @@ std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identit
                               {"TROIKA_SECRET", identity.secret}};
     for (const auto& [name, value] : ours) plan.environment[name] = value;
     plan.environment.erase("TROIKA_SECRET_FILE");
-    const Share& share = shares[static_cast<std::size_t>(local)];
-    set_thread_variables(share, usable, ranks, options.stated_threads, plan.environment);
+    const launch::Share& share = shares[static_cast<std::size_t>(local)];
+    launch::set_thread_variables(share, usable, ranks, options.stated_threads, plan.environment);
     plan.cores = share.cores;
     if (!options.gpus.empty()) plan.environment.insert({"CUDA_DEVICE_ORDER", "PCI_BUS_ID"});  // as options.gpus counts
     if (plan.world_rank > 0 && !options.log_folder.empty())
@@ -141,27 +142,27 @@ std::vector<WorkerPlan> plan_workers(const LaunchOptions& options, const Identit
   return plans;
 }
 
-void announce(const LaunchOptions& options, const std::vector<WorkerPlan>& plans) {
+void announce(const LaunchOptions& options, const std::vector<host::WorkerPlan>& plans) {
   for (std::size_t local = 0; local < options.gpus.size(); ++local)
-    launcher_says(host::describe(plans[local].world_rank, options.gpus[local]));
+    launch::launcher_says(host::describe(plans[local].world_rank, options.gpus[local]));
   const auto logged =
-      std::find_if(plans.begin(), plans.end(), [](const WorkerPlan& plan) { return !plan.log_path.empty(); });
+      std::find_if(plans.begin(), plans.end(), [](const host::WorkerPlan& plan) { return !plan.log_path.empty(); });
   if (logged == plans.end()) return;
   const bool of_run = !options.run_folder.empty() && options.log_folder == options.run_folder + "/logs";
   if (of_run && base::is_link(options.log_folder))
     throw base::ConfigError(base::say(base::run_file_texts.link, options.log_folder));
   base::make_directories(options.log_folder);
   if (options.hosts.node_rank > 0)
-    launcher_says(fmt::format("rank {} writes to {}", logged->world_rank, logged->log_path));
+    launch::launcher_says(fmt::format("rank {} writes to {}", logged->world_rank, logged->log_path));
 }
 
 // A host that does not come back for a restart makes it a failure like another.
-std::optional<Identity> meet(Hosts& hosts, const LaunchOptions& options, Outcome* failure) {
+std::optional<Identity> meet(launch::Hosts& hosts, const LaunchOptions& options, launch::Outcome* failure) {
   try {
     return hosts.meet();
   } catch (const base::PeerError& error) {
     if (options.hosts.node_rank > 0 || hosts.attempt() == 0) throw;
-    launcher_says(error.what());
+    launch::launcher_says(error.what());
     failure->exit_code = error.exit_code();
     failure->text = error.what();
     return std::nullopt;
@@ -169,8 +170,8 @@ std::optional<Identity> meet(Hosts& hosts, const LaunchOptions& options, Outcome
 }
 
 // A doctor is there to tell of hosts that fail, and is done within a minute.
-Grace grace_of(const LaunchOptions& options) {
-  return !options.worker.empty() && options.worker.front() == "doctor" ? Grace{60, 62} : Grace{};
+launch::Grace grace_of(const LaunchOptions& options) {
+  return !options.worker.empty() && options.worker.front() == "doctor" ? launch::Grace{60, 62} : launch::Grace{};
 }
 
 // What host 0 does for all during an attempt, and until the other hosts have heard of its end.
@@ -180,9 +181,9 @@ struct Watches {
   std::unique_ptr<rendezvous::LauncherWatch> launchers;
 };
 
-Outcome attempt_once(const LaunchOptions& options, Hosts& hosts, const Environment& environment, Signals& signals,
-                     Watches& watches, LaunchRecords& records) {
-  Outcome failure;
+launch::Outcome attempt_once(const LaunchOptions& options, launch::Hosts& hosts, const Environment& environment, host::Signals& signals,
+                     Watches& watches, launch::LaunchRecords& records) {
+  launch::Outcome failure;
   const std::optional<Identity> identity = meet(hosts, options, &failure);
   if (!identity) return failure;
   refuse_what_does_not_fit(options);
@@ -196,14 +197,14 @@ Outcome attempt_once(const LaunchOptions& options, Hosts& hosts, const Environme
     watches.ranks = std::make_unique<rendezvous::FailureMonitor>(*identity);
     watches.launchers =
         std::make_unique<rendezvous::LauncherWatch>(*identity, options.heartbeat_seconds,
-                                                    [](const records::Incident& notice) { launcher_says(english(notice)); });
+                                                    [](const records::Incident& notice) { launch::launcher_says(english(notice)); });
   }
   const auto plans = plan_workers(options, *identity, environment);
   announce(options, plans);
-  return run_attempt(plans, *identity, options.heartbeat_seconds, signals, records, grace_of(options));
+  return launch::run_attempt(plans, *identity, options.heartbeat_seconds, signals, records, grace_of(options));
 }
 
-bool worth_another(const Outcome& outcome) {
+bool worth_another(const launch::Outcome& outcome) {
   const bool the_same_again = outcome.exit_code == 2 || outcome.exit_code == 3;  // settings, data
   const bool asked_to_stop = outcome.stop_requested || outcome.exit_code == base::exit_interrupted;
   return outcome.exit_code != 0 && !the_same_again && !asked_to_stop;
@@ -212,40 +213,40 @@ bool worth_another(const Outcome& outcome) {
 // Attempt after attempt, until one ends well or there is no restart left.
 class Attempts {
  public:
-  Attempts(const LaunchOptions& options, Hosts& hosts, Signals& signals, LaunchRecords& records)
+  Attempts(const LaunchOptions& options, launch::Hosts& hosts, host::Signals& signals, launch::LaunchRecords& records)
       : options_(options), hosts_(hosts), signals_(signals), records_(records) {}
 
   // What this host returns, or nothing: it takes part in another attempt, which may begin.
-  std::optional<int> settle(const Outcome& outcome, double attempt_seconds) {
+  std::optional<int> settle(const launch::Outcome& outcome, double attempt_seconds) {
     std::fputs(outcome.details.c_str(), stderr);
     restarts_ = std::max(restarts_, static_cast<int>(hosts_.attempt()));
     const bool wanted = worth_another(outcome) && restarts_ < options_.max_restarts;
-    const Hosts::Next next = hosts_.part(wanted ? Hosts::Next::another : Hosts::Next::end, outcome);
-    if (outcome.stop_requested || next == Hosts::Next::end || (next == Hosts::Next::lost && !wanted))
+    const launch::Hosts::Next next = hosts_.part(wanted ? launch::Hosts::Next::another : launch::Hosts::Next::end, outcome);
+    if (outcome.stop_requested || next == launch::Hosts::Next::end || (next == launch::Hosts::Next::lost && !wanted))
       return outcome.exit_code;
     ++restarts_;
     const std::string which = fmt::format("restart {} of {}", restarts_, options_.max_restarts);
-    if (next == Hosts::Next::lost) {
-      launcher_says(fmt::format("{} when host 0 is there again, within {:g} s", which, options_.join_seconds));
+    if (next == launch::Hosts::Next::lost) {
+      launch::launcher_says(fmt::format("{} when host 0 is there again, within {:g} s", which, options_.join_seconds));
       hosts_.find_again();
     } else if (options_.hosts.node_rank == 0) {
       const double pause = pause_.after(attempt_seconds);
-      launcher_says(fmt::format("{} in {:g} s", which, pause));
+      launch::launcher_says(fmt::format("{} in {:g} s", which, pause));
       records_.said(records::EventKind::restart, which);
-      wait_or_stop(signals_, pause);
+      launch::wait_or_stop(signals_, pause);
     } else {
-      launcher_says(which);
+      launch::launcher_says(which);
     }
     return std::nullopt;
   }
 
  private:
   const LaunchOptions& options_;
-  Hosts& hosts_;
-  Signals& signals_;
-  LaunchRecords& records_;
+  launch::Hosts& hosts_;
+  host::Signals& signals_;
+  launch::LaunchRecords& records_;
   int restarts_ = 0;
-  RestartPause pause_;
+  launch::RestartPause pause_;
 };
 
 // What a launch ends with.
@@ -254,13 +255,13 @@ struct Ending {
   std::string text;  // the failure report; "": there is none
 };
 
-Ending run_attempts(const LaunchOptions& options, Hosts& hosts, const Environment& environment, Signals& signals,
-                    LaunchRecords& records) {
+Ending run_attempts(const LaunchOptions& options, launch::Hosts& hosts, const Environment& environment, host::Signals& signals,
+                    launch::LaunchRecords& records) {
   Attempts attempts(options, hosts, signals, records);
   for (;;) {
     const double began = base::monotonic_seconds();
     Watches watches;
-    const Outcome outcome = attempt_once(options, hosts, environment, signals, watches, records);
+    const launch::Outcome outcome = attempt_once(options, hosts, environment, signals, watches, records);
     const auto code = attempts.settle(outcome, base::monotonic_seconds() - began);
     if (code) return {*code, outcome.text};
   }
@@ -270,7 +271,7 @@ Ending run_attempts(const LaunchOptions& options, Hosts& hosts, const Environmen
 std::unique_ptr<exporters::MetricsServer> serve_metrics(const LaunchOptions& options) {
   if (!options.metrics || options.run_folder.empty() || options.hosts.node_rank != 0) return nullptr;
   auto server = std::make_unique<exporters::MetricsServer>(options.run_folder, *options.metrics);
-  launcher_says(fmt::format("metrics of the run are at {}", server->url()));
+  launch::launcher_says(fmt::format("metrics of the run are at {}", server->url()));
   return server;
 }
 
@@ -280,33 +281,33 @@ exporters::EventCommand event_command(const LaunchOptions& options, const Enviro
 }
 
 // Once the records of all hosts are there. Another run's are not this launch's to explain.
-std::string explain(const LaunchRecords& records, const Environment& environment) {
+std::string explain(const launch::LaunchRecords& records, const Environment& environment) {
   if (!records.claimed()()) return "";
   return explain_failure(records.folder(), base::language_of("auto", base::locale_in(environment)));
 }
 
 }  // namespace
 
-static Ending launch(const LaunchOptions& options, const Environment& environment, LaunchRecords& records) {
-  if (const int cores = host::usable_cores(); options.bind == Bind::automatic && options.nproc_per_node > cores) {
-    launcher_says(fmt::format("{} ranks share {} core{}, so none is bound to cores of its own", options.nproc_per_node,
+static Ending launch(const LaunchOptions& options, const Environment& environment, launch::LaunchRecords& records) {
+  if (const int cores = host::usable_cores(); options.bind == launch::Bind::automatic && options.nproc_per_node > cores) {
+    launch::launcher_says(fmt::format("{} ranks share {} core{}, so none is bound to cores of its own", options.nproc_per_node,
                               cores, cores == 1 ? "" : "s"));
   }
-  Signals signals(first_user_signal(environment));  // before any thread starts, so that all of them block the same
-  std::optional<Orders> orders;
+  host::Signals signals(launch::first_user_signal(environment));  // before any thread starts, so that all of them block the same
+  std::optional<launch::Orders> orders;
   if (options.orders_on_input) orders.emplace();
   const std::unique_ptr<exporters::MetricsServer> metrics = serve_metrics(options);
-  const HostStore store = open_host_store(options.hosts, options.nproc_per_node);
-  check_own_address(options.hosts, store.identity, options.join_seconds, signals);
+  const launch::HostStore store = launch::open_host_store(options.hosts, options.nproc_per_node);
+  launch::check_own_address(options.hosts, store.identity, options.join_seconds, signals);
   say_how_to_join(options);
-  const host::ServiceManager manager = service_manager(environment);
+  const host::ServiceManager manager = launch::service_manager(environment);
   manager.tell("READY=1\nSTATUS=waiting for all ranks");
-  const ServiceStatus status(manager, records.folder());
+  const launch::ServiceStatus status(manager, records.folder());
   const std::unique_ptr<LaunchCheck> check = check_beside(options, environment);
-  Hosts hosts(team_of(options), store.identity, signals);
+  launch::Hosts hosts(team_of(options), store.identity, signals);
   try {
     return run_attempts(options, hosts, environment, signals, records);
-  } catch (const Stopped&) {
+  } catch (const launch::Stopped&) {
     hosts.leave(base::exit_interrupted, "stopped by a signal to its launcher");
     throw;
   } catch (const base::Error& error) {
@@ -316,23 +317,23 @@ static Ending launch(const LaunchOptions& options, const Environment& environmen
 }
 
 // What is refused before this launcher meets those of the other hosts, which wait for it.
-static int end_unstarted(const HostOptions& hosts, const base::Error& error) {
+static int end_unstarted(const launch::HostOptions& hosts, const base::Error& error) {
   std::fprintf(stderr, "troika: %s\n", error.what());
   host::leave_termination_message(error.what());
-  tell_not_started(hosts, error);
+  launch::tell_not_started(hosts, error);
   return error.exit_code();
 }
 
 int run_launch(const std::vector<std::string>& arguments, const Environment& given) {
   config::FlagReading reading;
-  const LaunchFlags flags = read_launch_flags(arguments, given, &reading);
+  const launch::LaunchFlags flags = read_launch_flags(arguments, given, &reading);
   if (!flags.by_ssh.empty()) {
     reading.finish();
     return spread_launch(flags, given);
   }
   Environment environment = given;
   if (flags.orders_on_input) {
-    environment["TROIKA_SECRET"] = read_secret();
+    environment["TROIKA_SECRET"] = launch::read_secret();
     environment.erase("TROIKA_SECRET_FILE");
   }
   LaunchOptions options;
@@ -340,13 +341,13 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& giv
     options = settle_launch(flags, std::move(reading), environment);
   } catch (const base::Error& error) {
     config::FlagReading of_hosts;
-    const HostOptions hosts = settle_hosts(flags.hosts, environment, &of_hosts);
+    const launch::HostOptions hosts = launch::settle_hosts(flags.hosts, environment, &of_hosts);
     if (!of_hosts.errors.empty() || hosts.nnodes == 1) throw;
     return end_unstarted(hosts, error);
   }
-  for (const std::string& note : options.notes) launcher_says(note);
-  exporters::EventCommands commands(event_command(options, environment), launcher_says);
-  LaunchRecords records(options.run_folder, options.hosts.node_rank,
+  for (const std::string& note : options.notes) launch::launcher_says(note);
+  exporters::EventCommands commands(event_command(options, environment), launch::launcher_says);
+  launch::LaunchRecords records(options.run_folder, options.hosts.node_rank,
                         [&commands](const records::Event& event) { commands.tell(event); });
   try {
     const Ending ending = launch(options, environment, records);
@@ -355,7 +356,7 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& giv
     const std::string explanation = options.hosts.node_rank == 0 ? explain(records, environment) : "";
     host::leave_termination_message(ending.text + "\n" + explanation);
     return ending.exit_code;
-  } catch (const Stopped&) {
+  } catch (const launch::Stopped&) {
     return base::exit_interrupted;
   } catch (const base::Error& error) {
     records.failed({error.exit_code(), error.what(), error.cause()});

@@ -8,9 +8,9 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "commands/launch/host_store.h"
 #include "commands/launch/launch_test_support.h"
-#include "commands/launch/not_started.h"
+#include "launch/host_store.h"
+#include "launch/not_started.h"
 #include "rendezvous/store.h"
 
 namespace troika::commands {
@@ -103,16 +103,16 @@ TEST(LaunchFaults, WhyHostZeroDidNotStartIsHeardByTheOthersAtOnce) {
 
 TEST(LaunchFaults, WhyHostZeroDidNotStartIsHeardByAHostThatCameBeforeItWasTold) {
   const std::string folder = fresh_folder("refused-later");
-  HostOptions hosts;
+  launch::HostOptions hosts;
   hosts.nnodes = 2;
   hosts.node_rank = 0;
   hosts.master_port = free_port();
-  const HostStore store = open_host_store(hosts, 1);
+  const launch::HostStore store = launch::open_host_store(hosts, 1);
   Launcher one(host_flags(1, std::to_string(hosts.master_port)), "echo up", folder);
   base::await(1.5, [] { return false; });
   rendezvous::StoreClient client(store.identity, 5);
   const double before = monotonic_seconds();
-  client.set(fmt::format("{}/{}", store.identity.launch, not_started_key),
+  client.set(fmt::format("{}/{}", store.identity.launch, launch::not_started_key),
              rendezvous::to_text(rendezvous::FailureReport{2, "no such thing"}));
   EXPECT_EQ(one.wait(), 2);
   EXPECT_LT(monotonic_seconds() - before, 3);

@@ -9,9 +9,9 @@
 
 #include "base/file.h"
 #include "base/text.h"
-#include "commands/launch/binding.h"
 #include "commands/launch/launch_test_support.h"
 #include "host/cores.h"
+#include "launch/binding.h"
 #include "rendezvous/store.h"
 
 namespace troika::commands {
@@ -54,7 +54,7 @@ TEST(Launch, BindsRanksToCoresOfTheirOwn) {
   const std::vector<int> cores = host::allowed_cores();
   const int ranks = std::min(host::usable_cores(), 64);
   write_masks(folder, {}, std::to_string(ranks));
-  const auto shares = share_cores(cores, host::usable_cores(), ranks, Bind::automatic);
+  const auto shares = launch::share_cores(cores, host::usable_cores(), ranks, launch::Bind::automatic);
   for (int rank = 0; rank < ranks; ++rank) {
     const auto& mine = ranks == 1 ? cores : shares[static_cast<std::size_t>(rank)].cores;
     EXPECT_EQ(mask_of(folder, rank), host::format_cores(mine));

@@ -46,13 +46,13 @@ int processes(const std::string& text, const Environment& environment, FlagReadi
     reading->refuse("--nproc-per-node is gpu but this host has no NVIDIA device; give a number");
   if (text == "gpu" || (text == "auto" && gpus > 0)) return std::max(gpus, 1);
   if (text == "cpu" || text == "auto") return host::usable_cores();
-  return positive_count("--nproc-per-node", text, 4096, reading, ", or cpu, gpu or auto");
+  return launch::positive_count("--nproc-per-node", text, 4096, reading, ", or cpu, gpu or auto");
 }
 
-LaunchOptions options_of(const LaunchFlags& f, const Environment& environment, FlagReading* reading) {
+LaunchOptions options_of(const launch::LaunchFlags& f, const Environment& environment, FlagReading* reading) {
   LaunchOptions options;
   options.nproc_per_node = processes(f.nproc_per_node, environment, reading);
-  options.hosts = settle_hosts(f.hosts, environment, reading);
+  options.hosts = launch::settle_hosts(f.hosts, environment, reading);
   options.max_restarts = static_cast<int>(f.max_restarts);
   options.bind = f.bind;
   options.log_folder = f.log_folder;
@@ -78,8 +78,8 @@ LaunchOptions options_of(const LaunchFlags& f, const Environment& environment, F
 // Flags of launch among those of what each rank runs, which does not know them.
 bool refuses_own_flags_behind(const LaunchOptions& options, FlagReading* reading) {
   if (!options.program.empty() || options.worker.empty()) return false;
-  LaunchFlags scratch;
-  const config::FlagTable own = launch_flags(scratch);
+  launch::LaunchFlags scratch;
+  const config::FlagTable own = launch::launch_flags(scratch);
   const std::size_t before = reading->errors.size();
   const Call call = call_of(options.worker);
   for (const std::string& flag : read_with_flags_of(call.last(), call.words).unknown) {
@@ -184,9 +184,9 @@ void read_settings(const Environment& environment, const FlagReading& reading, L
 
 }  // namespace
 
-LaunchFlags read_launch_flags(const Words& arguments, const Environment& environment, FlagReading* reading) {
-  LaunchFlags f;
-  const config::FlagTable table = launch_flags(f);
+launch::LaunchFlags read_launch_flags(const Words& arguments, const Environment& environment, FlagReading* reading) {
+  launch::LaunchFlags f;
+  const config::FlagTable table = launch::launch_flags(f);
   *reading = config::read_flags({&table}, arguments);
   read_variables(table, environment, reading);
   return f;
@@ -201,7 +201,7 @@ bool launches_itself(const Environment& environment) {
 
 std::vector<std::string> implied_launch(const std::vector<std::string>& worker, const Environment& environment) {
   FlagReading reading;
-  const LaunchFlags f = read_launch_flags({}, environment, &reading);
+  const launch::LaunchFlags f = read_launch_flags({}, environment, &reading);
   std::vector<std::string> words;
   if (f.nproc_per_node.empty() && devices_of_ranks(environment).value_or(0) > 0) words = {"--nproc-per-node", "gpu"};
   words.emplace_back("--");
@@ -209,7 +209,7 @@ std::vector<std::string> implied_launch(const std::vector<std::string>& worker, 
   return words;
 }
 
-LaunchOptions settle_launch(const LaunchFlags& f, FlagReading reading, const Environment& environment) {
+LaunchOptions settle_launch(const launch::LaunchFlags& f, FlagReading reading, const Environment& environment) {
   LaunchOptions options = options_of(f, environment, &reading);
   try {
     if (!refuses_own_flags_behind(options, &reading)) read_settings(environment, reading, options);

@@ -6,25 +6,25 @@
 #include <string>
 #include <vector>
 
-#include "commands/launch/binding.h"
-#include "commands/launch/flags.h"
-#include "commands/launch/host_flags.h"
 #include "config/resolve.h"
 #include "host/nvidia_neighbours.h"
 #include "http/server.h"
+#include "launch/binding.h"
+#include "launch/flags.h"
+#include "launch/host_flags.h"
 #include "planner/search.h"
 
 namespace troika::commands {
 
 struct LaunchOptions {
-  HostOptions hosts;
+  launch::HostOptions hosts;
   int nproc_per_node = 1;
   int max_restarts = 0;
   double join_seconds = 120;      // as the flags or the worker's settings say
   double heartbeat_seconds = 10;  // of the worker's settings
   std::string log_folder;
   std::string run_folder;  // of a worker `train`; "": there is none
-  Bind bind = Bind::automatic;
+  launch::Bind bind = launch::Bind::automatic;
   std::vector<host::NvidiaNeighbours> gpus;    // of this host's ranks, where each computes on one and the machine tells
   int stated_threads = 0;                      // train.threads of the worker's settings; 0: none
   std::string program;                         // "": this program; else another one, for tests
@@ -38,14 +38,14 @@ struct LaunchOptions {
 };
 
 // The flags, then the environment; what is wrong goes to `reading`.
-LaunchFlags read_launch_flags(const std::vector<std::string>& arguments,
+launch::LaunchFlags read_launch_flags(const std::vector<std::string>& arguments,
                               const std::map<std::string, std::string>& environment, config::FlagReading* reading);
 
 // What they come to. Defaults < environment (NPROC_PER_NODE or NUM_GPUS, NNODES or NUM_NODES, NODE_RANK MASTER_ADDR MASTER_PORT;
 // the nodes of a step of SLURM) < arguments.
 // When the worker is `train`, `eval` or `bench step`, its settings are parsed too: their errors are told once, here, and
 // the run's folder and comm.join_seconds are taken from them. Throws one ConfigError with all that is wrong.
-LaunchOptions settle_launch(const LaunchFlags& f, config::FlagReading reading,
+LaunchOptions settle_launch(const launch::LaunchFlags& f, config::FlagReading reading,
                             const std::map<std::string, std::string>& environment);
 
 // Whether `train` is to start the ranks itself: FORCE_TORCHRUN is true or NNODES (NUM_NODES) above 1, and no launcher has

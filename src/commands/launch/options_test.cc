@@ -16,7 +16,7 @@ using Environment = std::map<std::string, std::string>;
 
 LaunchOptions parse_launch(const std::vector<std::string>& arguments, const Environment& environment) {
   config::FlagReading reading;
-  const LaunchFlags flags = read_launch_flags(arguments, environment, &reading);
+  const launch::LaunchFlags flags = read_launch_flags(arguments, environment, &reading);
   return settle_launch(flags, std::move(reading), environment);
 }
 
@@ -51,9 +51,9 @@ TEST(LaunchOptions, AWrongFlagComesBeforeAMissingFile) {
 }
 
 TEST(LaunchOptions, BindsUnlessToldOtherwise) {
-  EXPECT_EQ(parse_launch({"--program", "x", "y"}, {}).bind, Bind::automatic);
-  EXPECT_EQ(parse_launch({"--bind", "auto", "--program", "x", "y"}, {}).bind, Bind::automatic);
-  EXPECT_EQ(parse_launch({"--bind=none", "--program", "x", "y"}, {}).bind, Bind::none);
+  EXPECT_EQ(parse_launch({"--program", "x", "y"}, {}).bind, launch::Bind::automatic);
+  EXPECT_EQ(parse_launch({"--bind", "auto", "--program", "x", "y"}, {}).bind, launch::Bind::automatic);
+  EXPECT_EQ(parse_launch({"--bind=none", "--program", "x", "y"}, {}).bind, launch::Bind::none);
   EXPECT_THAT(error_of({"--bind", "core", "--program", "x", "y"}), HasSubstr("--bind takes auto or none, not 'core'"));
 }
 

@@ -14,16 +14,16 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "commands/launch/options.h"
-#include "commands/launch/orders.h"
-#include "commands/launch/roll_call.h"
-#include "commands/launch/say.h"
-#include "commands/launch/service_status.h"
-#include "commands/launch/signals.h"
-#include "commands/launch/store_line.h"
-#include "commands/own_program.h"
-#include "commands/shell_word.h"
-#include "commands/ssh/host_process.h"
 #include "config/flag_table.h"
+#include "host/own_program.h"
+#include "host/shell_word.h"
+#include "host/signals.h"
+#include "launch/host_process.h"
+#include "launch/orders.h"
+#include "launch/roll_call.h"
+#include "launch/say.h"
+#include "launch/service_status.h"
+#include "launch/store_line.h"
 #include "rendezvous/access.h"
 #include "rendezvous/address.h"
 #include "rendezvous/identity.h"
@@ -38,7 +38,7 @@ constexpr double after_last_order_seconds = 10;  // then ssh is killed
 constexpr double same_press_seconds = 0.3;       // `timeout` and some terminals send one signal twice
 
 // What is wrong with flags that say the same as --hosts.
-void refuse_contradictions(const LaunchFlags& f, std::size_t hosts) {
+void refuse_contradictions(const launch::LaunchFlags& f, std::size_t hosts) {
   config::FlagReading reading;
   if (f.hosts.node_rank)
     reading.refuse("--hosts and --node-rank are both given: --hosts numbers the hosts itself; leave --node-rank out");
@@ -55,37 +55,37 @@ void refuse_contradictions(const LaunchFlags& f, std::size_t hosts) {
 }
 
 // Before signals are heard: what is read may not come.
-std::vector<LaunchHost> launch_hosts(const LaunchFlags& f) {
-  std::vector<LaunchHost> hosts;
-  for (const SshHost& host : hosts_of(f.by_ssh)) hosts.push_back({host, is_this_host(host)});
+std::vector<launch::LaunchHost> launch_hosts(const launch::LaunchFlags& f) {
+  std::vector<launch::LaunchHost> hosts;
+  for (const launch::SshHost& host : launch::hosts_of(f.by_ssh)) hosts.push_back({host, launch::is_this_host(host)});
   return hosts;
 }
 
-std::string secret_for(const LaunchFlags& f, Environment environment) {
+std::string secret_for(const launch::LaunchFlags& f, Environment environment) {
   if (!f.hosts.secret_file.empty()) environment["TROIKA_SECRET_FILE"] = f.hosts.secret_file;
-  if (const auto note = rendezvous::note_about_secret_file(environment)) launcher_says("note: " + *note);
+  if (const auto note = rendezvous::note_about_secret_file(environment)) launch::launcher_says("note: " + *note);
   if (const std::string given = rendezvous::secret_of(environment); !given.empty()) return given;
   return rendezvous::new_token();
 }
 
 // ssh itself fails with 255 and passes on what the launcher returns; a signal ended one of the two.
-bool is_loss(const LaunchHost& host, int code) {
-  return !host.here && (code == ssh_failed || (code > 128 && code != base::exit_interrupted));
+bool is_loss(const launch::LaunchHost& host, int code) {
+  return !host.here && (code == launch::ssh_failed || (code > 128 && code != base::exit_interrupted));
 }
 
 class Spread {
  public:
-  Spread(const LaunchFlags& f, const Environment& environment)
+  Spread(const launch::LaunchFlags& f, const Environment& environment)
       : f_(f), environment_(environment), secret_(secret_for(f, environment)), hosts_(launch_hosts(f)) {
     run_.folder = f.remote_folder.empty() ? std::filesystem::current_path().string() : f.remote_folder;
-    run_.program = f.remote_program.empty() ? own_program() : f.remote_program;
+    run_.program = f.remote_program.empty() ? host::own_program() : f.remote_program;
   }
 
   std::size_t count() const { return hosts_.size(); }
   int run();
 
  private:
-  std::string meeting_address(const std::vector<Greeting>& greetings) const;
+  std::string meeting_address(const std::vector<launch::Greeting>& greetings) const;
   void start(const std::string& address);
   void hear(int signal);
   void tell_all(const std::string& order);
@@ -94,13 +94,13 @@ class Spread {
   void hurry();
   int code() const;
 
-  const LaunchFlags& f_;
+  const launch::LaunchFlags& f_;
   const Environment& environment_;
   const std::string secret_;
-  std::vector<LaunchHost> hosts_;
-  RemoteRun run_;
-  Signals signals_;
-  std::deque<HostProcess> launchers_;
+  std::vector<launch::LaunchHost> hosts_;
+  launch::RemoteRun run_;
+  host::Signals signals_;
+  std::deque<launch::HostProcess> launchers_;
   std::vector<std::optional<int>> ends_;
   bool lost_ = false;  // ssh has ended before its launcher
   int stops_ = 0;
@@ -109,13 +109,13 @@ class Spread {
 };
 
 // How the others reach host 0: as this machine does, or, where host 0 is this machine, as the next host sees it.
-std::string Spread::meeting_address(const std::vector<Greeting>& greetings) const {
+std::string Spread::meeting_address(const std::vector<launch::Greeting>& greetings) const {
   if (!f_.hosts.master_address.empty()) return f_.hosts.master_address;
   std::string address;
   if (!hosts_[0].here) address = greetings[0].host_address;
   for (std::size_t host = 1; host < hosts_.size() && hosts_[0].here && address.empty(); ++host)
     address = greetings[host].from;
-  const bool nobody_else = std::all_of(hosts_.begin(), hosts_.end(), [](const LaunchHost& host) { return host.here; });
+  const bool nobody_else = std::all_of(hosts_.begin(), hosts_.end(), [](const launch::LaunchHost& host) { return host.here; });
   if (address.empty() && !nobody_else)
     throw base::ConfigError("ssh does not say by which address host 0 is reached; give --master-addr");
   return address.empty() ? "127.0.0.1" : address;
@@ -126,15 +126,15 @@ void Spread::start(const std::string& address) {
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
     std::vector<std::string> words =
         launch_words(f_, {static_cast<int>(hosts_.size()), static_cast<int>(host), address});
-    words.insert(words.begin(), hosts_[host].here ? own_program() : run_.program);
-    if (!hosts_[host].here) words = ssh_words(hosts_[host].ssh, in_folder(run_.folder) + "exec " + shell_words(words));
-    launchers_.emplace_back(words, environment_, HostProcess::Output::inherited);
+    words.insert(words.begin(), hosts_[host].here ? host::own_program() : run_.program);
+    if (!hosts_[host].here) words = launch::ssh_words(hosts_[host].ssh, launch::in_folder(run_.folder) + "exec " + launch::shell_words(words));
+    launchers_.emplace_back(words, environment_, launch::HostProcess::Output::inherited);
     launchers_.back().tell(secret_);
   }
 }
 
 void Spread::tell_all(const std::string& order) {
-  for (HostProcess& launcher : launchers_) launcher.tell(order);
+  for (launch::HostProcess& launcher : launchers_) launcher.tell(order);
 }
 
 void Spread::stop_all() {
@@ -145,7 +145,7 @@ void Spread::stop_all() {
 
 void Spread::hear(int signal) {
   if (signal == SIGUSR1) tell_all("where");
-  if (!asks_to_stop(signal)) return;
+  if (!host::asks_to_stop(signal)) return;
   if (stops_ == 0 || base::monotonic_seconds() - last_order_ > same_press_seconds) stop_all();
 }
 
@@ -162,7 +162,7 @@ bool Spread::take_ends() {
     if (first_end_ == 0) first_end_ = base::monotonic_seconds();
     if (!is_loss(hosts_[host], *ends_[host])) continue;
     lost_ = true;
-    launcher_says(
+    launch::launcher_says(
         fmt::format("host {} ({}): ssh has ended before the launcher there (exit code {}); that one stops by itself, "
                     "and so does the run",
                     host, hosts_[host].name(), *ends_[host]));
@@ -175,7 +175,7 @@ bool Spread::take_ends() {
 void Spread::hurry() {
   const double now = base::monotonic_seconds();
   if (stops_ == 0 && first_end_ > 0 && now - first_end_ > end_together_seconds) {
-    launcher_says(
+    launch::launcher_says(
         fmt::format("not all hosts have ended {:g} s after the first: they are told to stop", end_together_seconds));
     stop_all();
   } else if (stops_ == 1 && first_end_ > 0 && now - std::max(first_end_, last_order_) > end_together_seconds) {
@@ -183,7 +183,7 @@ void Spread::hurry() {
   } else if (stops_ > 1 && now - last_order_ > after_last_order_seconds) {
     for (std::size_t host = 0; host < launchers_.size(); ++host) {
       if (ends_[host]) continue;
-      launcher_says(
+      launch::launcher_says(
           fmt::format("host {} ({}) has not ended; look there for what is left of the run", host, hosts_[host].name()));
       launchers_[host].kill();
     }
@@ -200,23 +200,23 @@ int Spread::code() const {
 
 // The launchers of the hosts are not reached by Ctrl-Z, and miss this one's word.
 void say_pause() {
-  launcher_says(fmt::format("paused, but the run goes on: unless `fg`, `bg` or kill -CONT {} continues this launcher within "
+  launch::launcher_says(fmt::format("paused, but the run goes on: unless `fg`, `bg` or kill -CONT {} continues this launcher within "
                             "{:g} s, its hosts save and stop",
-                            ::getpid(), order_patience_seconds));
+                            ::getpid(), launch::order_patience_seconds));
 }
 
 int Spread::run() {
-  signals_.around_pauses({say_pause, [] { launcher_says("continues"); }});
-  const std::string address = meeting_address(call_roll(hosts_, run_, environment_, signals_));
+  signals_.around_pauses({say_pause, [] { launch::launcher_says("continues"); }});
+  const std::string address = meeting_address(launch::call_roll(hosts_, run_, environment_, signals_));
   if (hosts_.size() > 1)
-    launcher_says(fmt::format("{} hosts meet at {} on host 0 ({})", hosts_.size(),
+    launch::launcher_says(fmt::format("{} hosts meet at {} on host 0 ({})", hosts_.size(),
                               rendezvous::endpoint_text(address, static_cast<int>(f_.hosts.master_port.value_or(29500))),
                               hosts_[0].name()));
   start(address);
-  service_manager(environment_).tell("READY=1");
+  launch::service_manager(environment_).tell("READY=1");
   double said_here = 0;
   while (!take_ends()) {
-    if (const double now = base::monotonic_seconds(); now - said_here > order_pause_seconds)
+    if (const double now = base::monotonic_seconds(); now - said_here > launch::order_pause_seconds)
       said_here = now, tell_all("here");
     hear(signals_.wait(200));
     hurry();
@@ -226,7 +226,7 @@ int Spread::run() {
 
 }  // namespace
 
-std::vector<std::string> launch_words(const LaunchFlags& f, const HostPlace& place) {
+std::vector<std::string> launch_words(const launch::LaunchFlags& f, const HostPlace& place) {
   std::vector<std::string> words = {"launch", "--orders-on-input"};
   const auto say = [&words](const std::string& flag, const std::string& value) {
     if (value.empty()) return;
@@ -241,7 +241,7 @@ std::vector<std::string> launch_words(const LaunchFlags& f, const HostPlace& pla
   if (f.hosts.join_seconds) say("join-timeout", fmt::format("{:g}", *f.hosts.join_seconds));
   if (f.max_restarts > 0) say("max-restarts", std::to_string(f.max_restarts));
   say("log-dir", f.log_folder);
-  if (f.bind == Bind::none) say("bind", "none");
+  if (f.bind == launch::Bind::none) say("bind", "none");
   if (f.metrics_port && place.node_rank == 0) {
     say("metrics-port", std::to_string(*f.metrics_port));
     say("metrics-address", f.metrics_address);
@@ -252,12 +252,12 @@ std::vector<std::string> launch_words(const LaunchFlags& f, const HostPlace& pla
   return words;
 }
 
-int spread_launch(const LaunchFlags& f, const Environment& environment) {
+int spread_launch(const launch::LaunchFlags& f, const Environment& environment) {
   Spread spread(f, environment);
   refuse_contradictions(f, spread.count());
   try {
     return spread.run();
-  } catch (const Stopped&) {
+  } catch (const launch::Stopped&) {
     return base::exit_interrupted;
   }
 }

@@ -13,9 +13,9 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
-LaunchFlags flags_of(const std::vector<std::string>& words) {
+launch::LaunchFlags flags_of(const std::vector<std::string>& words) {
   config::FlagReading reading;
-  LaunchFlags f = read_launch_flags(words, {}, &reading);
+  launch::LaunchFlags f = read_launch_flags(words, {}, &reading);
   reading.finish();
   return f;
 }
@@ -30,7 +30,7 @@ std::string error_of_spread(const std::vector<std::string>& words) {
 }
 
 TEST(Spread, TellsAHostItsPlaceAndWhatTheRunIs) {
-  const LaunchFlags f = flags_of({"--hosts",
+  const launch::LaunchFlags f = flags_of({"--hosts",
                                   "pi1,pi2",
                                   "--nproc-per-node",
                                   "auto",
@@ -62,10 +62,10 @@ TEST(Spread, TellsAHostItsPlaceAndWhatTheRunIs) {
 }
 
 TEST(Spread, ReadsItsOwnWordsBack) {
-  const LaunchFlags f = flags_of({"--hosts", "pi1", "--", "train", "--steps", "3"});
+  const launch::LaunchFlags f = flags_of({"--hosts", "pi1", "--", "train", "--steps", "3"});
   std::vector<std::string> words = launch_words(f, {1, 0, "127.0.0.1"});
   words.erase(words.begin());
-  const LaunchFlags back = flags_of(words);
+  const launch::LaunchFlags back = flags_of(words);
   EXPECT_TRUE(back.orders_on_input);
   EXPECT_EQ(back.hosts.node_rank, 0);
   EXPECT_EQ(back.worker, f.worker);

@@ -12,16 +12,18 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "commands/monitor/arguments.h"
-#include "commands/monitor/find_run.h"
-#include "commands/monitor/plain_lines.h"
-#include "commands/monitor/screen.h"
-#include "commands/monitor/terminal.h"
-#include "commands/monitor/view_json.h"
-#include "commands/monitor/watch.h"
 #include "metrics/progress.h"
+#include "monitor/find_run.h"
+#include "monitor/plain_lines.h"
+#include "monitor/screen.h"
+#include "monitor/terminal.h"
+#include "monitor/view_json.h"
+#include "monitor/watch.h"
 
 namespace troika::commands {
-namespace monitor {
+namespace {
+
+using namespace monitor;  // what is put together here
 
 Charset charset_of(const config::Environment& environment) {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
@@ -40,8 +42,6 @@ base::Language language_in(const config::Environment& environment, const std::st
   const base::Language language = base::language_of(word, base::locale_in(environment));
   return word == "auto" && charset_of(environment) == Charset::ascii ? base::Language::english : language;
 }
-
-namespace {
 
 constexpr double failed_for_good_seconds = 10;  // a launcher that begins again says so sooner
 
@@ -131,21 +131,20 @@ void print_once(const std::string& folder, const MonitorArguments& a, Frame fram
 }
 
 }  // namespace
-}  // namespace monitor
 
 int run_monitor(const Call& call) {
   const MonitorArguments a = parse_monitor_arguments(call.words);
-  monitor::Frame frame;
-  frame.charset = monitor::charset_of(call.environment);
-  frame.language = monitor::language_in(call.environment, a.lang);
-  frame.utc_offset_seconds = monitor::utc_offset_seconds();
-  const std::string folder = monitor::find_run(a.path(), frame.language);
+  Frame frame;
+  frame.charset = charset_of(call.environment);
+  frame.language = language_in(call.environment, a.lang);
+  frame.utc_offset_seconds = utc_offset_seconds();
+  const std::string folder = find_run(a.path(), frame.language);
   if (a.once)
-    monitor::print_once(folder, a, frame);
-  else if (!a.json && monitor::shows_a_screen(call.environment))
-    monitor::watch_on_terminal(folder, a, frame, monitor::colour_in(call.environment));
+    print_once(folder, a, frame);
+  else if (!a.json && shows_a_screen(call.environment))
+    watch_on_terminal(folder, a, frame, colour_in(call.environment));
   else
-    monitor::watch_in_lines(folder, a, frame);
+    watch_in_lines(folder, a, frame);
   return 0;
 }
 

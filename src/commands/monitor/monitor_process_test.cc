@@ -12,9 +12,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/clock.h"
-#include "commands/monitor/made_run_test_support.h"
+#include "monitor/made_run_test_support.h"
 
-namespace troika::commands::monitor {
+namespace troika::commands {
 namespace {
 
 using ::testing::AllOf;
@@ -24,11 +24,11 @@ using ::testing::Not;
 constexpr double deadline_seconds = 20;
 
 // `troika` with these words under a terminal of its own, or with a pipe in place of it. Destroying it kills it.
-class Program {
+class Watcher {
  public:
   enum class Output { terminal, pipe };
 
-  Program(const std::vector<std::string>& words, Output output, const std::vector<std::string>& variables = {}) {
+  Watcher(const std::vector<std::string>& words, Output output, const std::vector<std::string>& variables = {}) {
     int ends[2] = {-1, -1};
     winsize size{};
     size.ws_col = 90, size.ws_row = 24;
@@ -40,12 +40,12 @@ class Program {
     }
     if (output == Output::pipe) screen_ = ends[0], ::close(ends[1]);
   }
-  ~Program() {
+  ~Watcher() {
     if (pid_ > 0) ::kill(pid_, SIGKILL), ::waitpid(pid_, nullptr, 0);
     ::close(screen_);
   }
-  Program(const Program&) = delete;
-  Program& operator=(const Program&) = delete;
+  Watcher(const Watcher&) = delete;
+  Watcher& operator=(const Watcher&) = delete;
 
   // What has come since the last call and before, up to where `part` stands in what is new.
   std::string await(const std::string& part) {
@@ -132,14 +132,14 @@ class MonitorProcess : public ::testing::Test {
     run_.state.began = run_.state.since = base::wall_seconds();
     run_.write_state();
     run_.write_steps(1, 40);
-    run_.write_samples(10, [&](records::Sample& s) { s.time += run_.state.began - MadeRun::began; });
+    run_.write_samples(10, [&](records::Sample& s) { s.time += run_.state.began - monitor::MadeRun::began; });
   }
 
-  MadeRun run_{3};
+  monitor::MadeRun run_{3};
 };
 
 TEST_F(MonitorProcess, DrawsAScreenThatFollowsTheTerminalsSizeAndLeavesAtQ) {
-  Program program({"monitor", run_.path(), "--interval", "0.2"}, Program::Output::terminal, in_colour);
+  Watcher program({"monitor", run_.path(), "--interval", "0.2"}, Watcher::Output::terminal, in_colour);
   const std::string first = program.await("q leaves");
   EXPECT_THAT(first,
               AllOf(HasSubstr("\x1b[?1049h"), HasSubstr("step 40 of 1000"), HasSubstr("\x1b[32mtraining\x1b[0m")));
@@ -155,21 +155,21 @@ TEST_F(MonitorProcess, DrawsAScreenThatFollowsTheTerminalsSizeAndLeavesAtQ) {
 
 TEST_F(MonitorProcess, GivesTheTerminalBackWhenASignalEndsIt) {
   for (const int signal : {SIGINT, SIGTERM}) {
-    Program program({"monitor", run_.path()}, Program::Output::terminal, in_colour);
+    Watcher program({"monitor", run_.path()}, Watcher::Output::terminal, in_colour);
     program.await("q leaves");
     EXPECT_FALSE(program.takes_whole_lines());
     ::kill(program.pid(), signal);
     program.await("\x1b[?1049l");
     EXPECT_EQ(program.exit_code(), 0);
   }
-  Program program({"monitor", run_.path()}, Program::Output::terminal, in_colour);
+  Watcher program({"monitor", run_.path()}, Watcher::Output::terminal, in_colour);
   program.await("q leaves");
   program.press("\x03");
   EXPECT_EQ(program.exit_code(), 0);
 }
 
 TEST_F(MonitorProcess, NoColorAndAnAsciiLocaleAreHonoured) {
-  Program program({"monitor", run_.path()}, Program::Output::terminal, {"TERM=xterm", "NO_COLOR=1", "LANG=C"});
+  Watcher program({"monitor", run_.path()}, Watcher::Output::terminal, {"TERM=xterm", "NO_COLOR=1", "LANG=C"});
   const std::string screen = program.await("q leaves");
   EXPECT_THAT(screen, AllOf(Not(HasSubstr("\x1b[32m")), Not(HasSubstr("\xe2")), HasSubstr("step 40 of 1000")));
   program.press("q");
@@ -177,7 +177,7 @@ TEST_F(MonitorProcess, NoColorAndAnAsciiLocaleAreHonoured) {
 }
 
 TEST_F(MonitorProcess, WithoutATerminalPrintsLinesAndEndsWithTheRun) {
-  Program program({"monitor", "--log", run_.path() + "/metrics.jsonl", "--interval", "0.1"}, Program::Output::pipe,
+  Watcher program({"monitor", "--log", run_.path() + "/metrics.jsonl", "--interval", "0.1"}, Watcher::Output::pipe,
                   {"LANG=zh_CN.UTF-8"});
   program.await("训练中  第 40 步，共 1000 步");
   run_.state.life = records::Life::finished;
@@ -187,7 +187,7 @@ TEST_F(MonitorProcess, WithoutATerminalPrintsLinesAndEndsWithTheRun) {
 }
 
 TEST_F(MonitorProcess, OnceAsJsonIsOneObject) {
-  Program program({"monitor", run_.path(), "--once", "--json"}, Program::Output::pipe);
+  Watcher program({"monitor", run_.path(), "--once", "--json"}, Watcher::Output::pipe);
   EXPECT_EQ(program.exit_code(), 0);
   const auto json = nlohmann::json::parse(program.all());
   EXPECT_EQ(json["progress"]["step"], 40);
@@ -195,29 +195,29 @@ TEST_F(MonitorProcess, OnceAsJsonIsOneObject) {
 }
 
 TEST_F(MonitorProcess, WaitsForARunThatHasNoRecordYet) {
-  MadeRun later;
-  Program program({"monitor", later.path(), "--interval", "0.1"}, Program::Output::pipe);
+  monitor::MadeRun later;
+  Watcher program({"monitor", later.path(), "--interval", "0.1"}, Watcher::Output::pipe);
   program.await("there is no record of a run in '" + later.path() + "' yet; waiting for one");
   later.write_steps(1, 1);
   program.await("state unknown  step 1");
 }
 
 TEST_F(MonitorProcess, RefusesAPathThatIsNoRun) {
-  Program program({"monitor", run_.path() + "s", "--once"}, Program::Output::pipe);
+  Watcher program({"monitor", run_.path() + "s", "--once"}, Watcher::Output::pipe);
   EXPECT_EQ(program.exit_code(), 2);
   EXPECT_THAT(program.all(), HasSubstr("there is no run '" + run_.path() + "s'"));
 }
 
 TEST_F(MonitorProcess, OnceRefusesAnEmptyFolderAsWhyDoes) {
-  const MadeRun later;
+  const monitor::MadeRun later;
   for (const char* verb : {"monitor", "why"}) {
     std::vector<std::string> words = {verb, later.path()};
     if (words[0] == "monitor") words.push_back("--once");
-    Program program(words, Program::Output::pipe);
+    Watcher program(words, Watcher::Output::pipe);
     EXPECT_EQ(program.exit_code(), 2) << verb;
     EXPECT_THAT(program.all(), HasSubstr("'" + later.path() + "' holds no records of a run")) << verb;
   }
 }
 
 }  // namespace
-}  // namespace troika::commands::monitor
+}  // namespace troika::commands

@@ -1,169 +1,35 @@
 #include "commands/plan/plan.h"
 
-#include <fmt/format.h>
-
-#include <nlohmann/json.hpp>
-
-#include "base/counted.h"
-#include "base/digits.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/say.h"
-#include "base/text.h"
-#include "base/units.h"
-#include "commands/plan/arguments.h"
-#include "commands/plan/plan_texts.h"
-#include "commands/plan/start_command.h"
 #include "commands/told_in.h"
-#include "machine/quantities.h"
+#include "data/vocabulary.h"
+#include "planner/plan_arguments.h"
+#include "planner/plan_report.h"
 #include "planner/reasons.h"
-#include "shape/layout.h"
+#include "planner/start_command.h"
 
 namespace troika::commands {
-namespace {
 
-using planner::Answer;
-using planner::Estimate;
-using planner::Question;
-
-nlohmann::ordered_json json_of(const Question& question, const Estimate& e, base::Language language) {
-  const planner::Layout& l = e.layout;
-  const planner::TimeSplit& t = e.time;
-  nlohmann::ordered_json json;
-  json["dp"] = l.dp;
-  json["pp"] = l.pp;
-  json["tp"] = l.tp;
-  json["cp"] = l.cp;
-  json["zero"] = l.zero;
-  json["schedule"] = config::word_of(l.schedule);
-  json["virtual_stages"] = l.virtual_stages;
-  json["micro_batch_size"] = l.micro;
-  json["global_batch_size"] = l.global;
-  json["recompute"] = config::word_of(l.recompute);
-  json["offload"] = config::word_of(l.offload);
-  json["precision"] = config::word_of(l.precision);
-  json["memory_bytes"] = e.memory.total();
-  json["memory"] = {{"parameters", e.memory.parameters}, {"gradients", e.memory.gradients},
-                    {"state", e.memory.state},           {"activations", e.memory.activations},
-                    {"program", e.memory.program},       {"available", e.available_bytes}};
-  json["step_seconds"] = t.step;
-  json["tokens_per_second"] = e.tokens_per_second();
-  json["model_tflops_per_device"] = e.model_flops_per_device() / 1e12;
-  json["model_flops_utilisation"] = e.utilisation();
-  json["bubble_share"] = t.share(t.bubble);
-  json["communication_share"] = t.share(t.communication());
-  json["seconds"] = {{"compute", t.compute},   {"optimizer", t.optimizer}, {"tensor", t.tensor}, {"context", t.context},
-                     {"pipeline", t.pipeline}, {"data", t.data},           {"world", t.world},   {"bubble", t.bubble}};
-  json["fits"] = e.fits();
-  json["reasons"] = base::in(planner::reasons_of(question, e), language);
-  return json;
-}
-
-std::string table(const Answer& answer, base::Language language) {
-  const PlanPageTexts& t = plan_texts;
-  std::string text = fmt::format("{:>3} {:>10} {:>10} {:>9} {:>6} {:>10} {:>8} {:>7} {:>7}  {}\n", "", "positions/s",
-                                 t.step.in(language), "TFLOP/s", "MFU", t.memory.in(language), t.compute.in(language),
-                                 t.communication.in(language), t.bubble.in(language), t.layout.in(language));
-  int number = 0;
-  for (const Estimate& e : answer.best) {
-    const planner::TimeSplit& time = e.time;
-    text += fmt::format("{:>3} {:>10} {:>10} {:>9} {:>5.1f}% {:>10} {:>7.1f}% {:>6.1f}% {:>6.1f}%  {}\n", ++number,
-                        base::format_count(static_cast<std::int64_t>(e.tokens_per_second())),
-                        base::format_duration(time.step), base::format_digits(e.model_flops_per_device() / 1e12, 3),
-                        100 * e.utilisation(), base::format_bytes(e.memory.total()),
-                        100 * time.share(time.compute + time.optimizer), 100 * time.share(time.communication()),
-                        100 * time.share(time.bubble), text_of(e.layout).in(language));
-  }
-  return text;
-}
-
-base::Text days(double seconds) {
-  return seconds < 2 * 86400 ? base::verbatim(base::format_duration(seconds))
-                             : base::say(plan_texts.days, seconds / 86400);
-}
-
-// Sentences behind a title, which stands before the first.
-std::string lines(const base::Bilingual& title, const std::vector<base::Text>& sentences, base::Language language) {
-  std::string text;
-  for (const base::Text& sentence : sentences)
-    text += fmt::format("{:<8}{}\n", text.empty() ? title.in(language) : "", sentence.in(language));
-  return text;
-}
-
-double tokens_of_run(const PlanArguments& a, const Question& q) {
-  if (!a.tokens.empty()) return token_count(a.tokens);
+static double tokens_of_run(const planner::PlanArguments& a, const planner::Question& q) {
+  if (!a.tokens.empty()) return planner::token_count(a.tokens);
   return a.parsed.states("train.steps")
              ? static_cast<double>(q.settings.train.steps * q.global * q.settings.batch.seq_len)
              : 0;
 }
 
-}  // namespace
-
-std::string plan_text(const Question& q, const Answer& answer, double run_tokens, const std::string& start,
-                      base::Language language) {
-  const PlanPageTexts& t = plan_texts;
-  const config::ModelSettings& model = q.settings.model;
-  const auto line = [&](const base::Bilingual& title, const base::Text& said) {
-    return lines(title, {said}, language);
-  };
-  std::string text = line(t.model, base::say(t.of_model, base::format_count(shape::parameter_count(model)),
-                                             base::counted_text(model.layers, "layer"), model.hidden, model.vocab));
-  text += line(t.batch, base::say(t.of_batch, base::counted_text(q.global, "sequence"), q.settings.batch.seq_len,
-                                  base::format_count(q.global * q.settings.batch.seq_len)));
-  const base::Text machines = describe(q);
-  text += line(t.on,
-               q.cluster.host_count() > 1
-                   ? base::say(t.between_hosts, machines, machine::format_bit_rate(q.cluster.network.bytes_per_second))
-                   : machines);
-  if (const base::Text sources = planner::sources_of(q.cluster); !sources.english.empty())
-    text += fmt::format("        {}\n", sources.in(language));
-  text += lines(t.fits, planner::three_questions(q), language);
-  text += "\n" + table(answer, language) + "\n";
-  const Estimate& best = answer.best.front();
-  text += lines(t.first, planner::reasons_of(q, best), language);
-  if (run_tokens > 0)
-    text += line(t.run,
-                 base::say(t.of_run, base::format_count(static_cast<std::int64_t>(run_tokens)),
-                           run_tokens / static_cast<double>(best.tokens), days(run_tokens / best.tokens_per_second())));
-  text += lines(t.helps, planner::what_would_help(q, best), language);
-  text += line(t.left,
-               base::say(t.of_left, base::counted_text(answer.considered, "layout"),
-                         base::Text{base::counted(answer.too_large, "does", "do"), std::to_string(answer.too_large)},
-                         answer.followed, answer.simulated));
-  text += line(t.start, base::verbatim(start));
-  return text + std::string(t.utilisation.in(language)) + "\n";
-}
-
-std::string estimate_json(const Question& q, const Estimate& estimate, base::Language language) {
-  return json_of(q, estimate, language).dump(2) + "\n";
-}
-
-std::string plan_json(const Question& q, const Answer& answer, base::Language language) {
-  nlohmann::ordered_json json;
-  json["layouts"] = nlohmann::ordered_json::array();
-  for (const Estimate& e : answer.best) json["layouts"].push_back(json_of(q, e, language));
-  json["rejected"] = answer.too_large;
-  json["considered"] = answer.considered;
-  json["simulated"] = answer.simulated;
-  json["questions"] = base::in(planner::three_questions(q), language);
-  json["helps"] = answer.best.empty() ? std::vector<std::string>{}
-                                      : base::in(planner::what_would_help(q, answer.best.front()), language);
-  json["sources"] = planner::sources_of(q.cluster).in(language);
-  return json.dump(2) + "\n";
-}
-
 std::string plan_report(const Call& call) {
   const base::Language language = language_of_words(call);
   return told_in(language, [&] {
-    const PlanArguments a = parse_plan(call.words, call.environment);
-    const Question question = question_of(a, call.environment);
+    const planner::PlanArguments a = planner::parse_plan(call.words, call.environment);
+    const planner::Question question = planner::question_of(a, call.environment, data::vocabulary_of);
     const double run_tokens = tokens_of_run(a, question);
-    const Answer answer = planner::search(question);
+    const planner::Answer answer = planner::search(question);
     if (answer.best.empty()) throw base::ConfigError(planner::nothing_fits(question, answer));
     if (!a.write.empty())
       base::write_file_atomic(a.write, config::to_yaml(with_layout(question.settings, answer.best.front().layout)));
-    if (a.json) return plan_json(question, answer, language);
-    return plan_text(question, answer, run_tokens, start_command(a, question, answer.best.front().layout), language);
+    if (a.json) return planner::plan_json(question, answer, language);
+    return planner::plan_text(question, answer, run_tokens, planner::start_command(a, question, answer.best.front().layout), language);
   });
 }
 

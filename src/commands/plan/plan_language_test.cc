@@ -11,14 +11,14 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string report(Words words, config::Environment environment = {}) {
+std::string page_of_plan(Words words, config::Environment environment = {}) {
   words.insert(words.begin(), "plan");
   return plan_report(call_of(words, std::move(environment)));
 }
 
-std::string refusal(Words words, config::Environment environment = {}) {
+std::string refusal_of_plan(Words words, config::Environment environment = {}) {
   try {
-    return report(std::move(words), std::move(environment));
+    return page_of_plan(std::move(words), std::move(environment));
   } catch (const base::Error& error) {
     return error.what();
   }
@@ -32,23 +32,23 @@ Words on_two(Words words) {
 }
 
 TEST(PlanLanguage, ThePageIsChineseWhereThatIsAskedForOrTheLocaleIs) {
-  const std::string english = report(on_two({"--lang", "en"}), {{"LANG", "zh_CN.UTF-8"}});
+  const std::string english = page_of_plan(on_two({"--lang", "en"}), {{"LANG", "zh_CN.UTF-8"}});
   EXPECT_THAT(english, AllOf(HasSubstr("layouts considered"), Not(HasSubstr("种布局"))));
-  for (const std::string& chinese : {report(on_two({"--lang=zh"})), report(on_two({}), {{"LANG", "zh_CN.UTF-8"}})}) {
+  for (const std::string& chinese : {page_of_plan(on_two({"--lang=zh"})), page_of_plan(on_two({}), {{"LANG", "zh_CN.UTF-8"}})}) {
     EXPECT_THAT(chinese, AllOf(HasSubstr("模型    "), HasSubstr("考虑了 "), HasSubstr("放得下")));
     for (const char* word : {"considered", "layout ", "holds", "takes", "start "})
       EXPECT_THAT(chinese, Not(HasSubstr(word)));
   }
-  EXPECT_THAT(report(on_two({"--json", "--lang", "zh"})), AllOf(HasSubstr("\"step_seconds\""), HasSubstr("放得下")));
+  EXPECT_THAT(page_of_plan(on_two({"--json", "--lang", "zh"})), AllOf(HasSubstr("\"step_seconds\""), HasSubstr("放得下")));
 }
 
 TEST(PlanLanguage, RefusalsAreInItToo) {
-  EXPECT_EQ(refusal({"--gpus", "2", "--lang", "zh"}), "--gpus 只说明数量：请再用 --gpu 给出加速器名称，如 --gpu h100");
-  EXPECT_EQ(refusal({"--gpsu", "2", "--lang", "zh"}), "未知的选项 --gpsu；您是想写 --gpu 吗？");
-  EXPECT_EQ(refusal({"--gpu", "h1000", "--lang", "zh"}), "没有名为“h1000”的 --gpu（您是想写 h100 吗？）");
-  EXPECT_THAT(refusal({"--cluster", "no/such.yaml", "--lang", "zh"}), HasSubstr("没有集群文件“no/such.yaml”"));
-  EXPECT_THAT(refusal({"no/such.yaml", "--lang", "zh"}), HasSubstr("无法打开“no/such.yaml”：没有这个名称的设置文件"));
-  EXPECT_THAT(refusal({"--lang", "fr"}), HasSubstr("--lang is en, zh or auto, not 'fr'"));
+  EXPECT_EQ(refusal_of_plan({"--gpus", "2", "--lang", "zh"}), "--gpus 只说明数量：请再用 --gpu 给出加速器名称，如 --gpu h100");
+  EXPECT_EQ(refusal_of_plan({"--gpsu", "2", "--lang", "zh"}), "未知的选项 --gpsu；您是想写 --gpu 吗？");
+  EXPECT_EQ(refusal_of_plan({"--gpu", "h1000", "--lang", "zh"}), "没有名为“h1000”的 --gpu（您是想写 h100 吗？）");
+  EXPECT_THAT(refusal_of_plan({"--cluster", "no/such.yaml", "--lang", "zh"}), HasSubstr("没有集群文件“no/such.yaml”"));
+  EXPECT_THAT(refusal_of_plan({"no/such.yaml", "--lang", "zh"}), HasSubstr("无法打开“no/such.yaml”：没有这个名称的设置文件"));
+  EXPECT_THAT(refusal_of_plan({"--lang", "fr"}), HasSubstr("--lang is en, zh or auto, not 'fr'"));
 }
 
 }  // namespace

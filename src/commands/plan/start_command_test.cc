@@ -1,4 +1,4 @@
-#include "commands/plan/start_command.h"
+#include "planner/start_command.h"
 
 #include <gmock/gmock.h>
 

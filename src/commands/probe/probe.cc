@@ -12,19 +12,19 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "comm/collectives.h"
-#include "commands/probe/arguments.h"
-#include "commands/probe/assemble.h"
-#include "commands/probe/host_facts.h"
-#include "commands/probe/inside_link.h"
-#include "commands/probe/measure_host.h"
-#include "commands/probe/measure_pair.h"
-#include "commands/probe/member.h"
-#include "commands/probe/probe_report.h"
-#include "commands/probe/ranks.h"
-#include "commands/probe/tournament.h"
 #include "host/cores.h"
 #include "machine/cluster_file.h"
 #include "planner/this_machine.h"
+#include "probe/arguments.h"
+#include "probe/assemble.h"
+#include "probe/host_facts.h"
+#include "probe/inside_link.h"
+#include "probe/measure_host.h"
+#include "probe/measure_pair.h"
+#include "probe/member.h"
+#include "probe/probe_report.h"
+#include "probe/ranks.h"
+#include "probe/tournament.h"
 
 namespace troika::commands {
 namespace {
@@ -36,27 +36,27 @@ std::string disk_folder(const std::string& out) {
   return base::directory_exists(folder) ? folder : ".";
 }
 
-MeasuredHost measure_all_of_host(const ProbeArguments& a, const config::Environment& environment) {
-  if (const double load = load_average(); load > 0.5)
+probe::MeasuredHost measure_all_of_host(const probe::ProbeArguments& a, const config::Environment& environment) {
+  if (const double load = probe::load_average(); load > 0.5)
     std::fputs(
         fmt::format("note: {} has other work (load {:.1f}): measured again without it, all cores together and its "
                     "links would be faster\n",
                     base::host_name(), load)
             .c_str(),
         stderr);
-  MeasuredHost measured = measure_host(a.seconds, disk_folder(a.out), environment);
-  measured.host.inside = measure_inside(environment);
+  probe::MeasuredHost measured = probe::measure_host(a.seconds, disk_folder(a.out), environment);
+  measured.host.inside = probe::measure_inside(environment);
   return measured;
 }
 
-void tell(const ProbeArguments& a, const machine::Cluster& cluster, const MeasuredHost& here) {
+void tell(const probe::ProbeArguments& a, const machine::Cluster& cluster, const probe::MeasuredHost& here) {
   if (!a.csv.empty()) base::write_file_atomic(a.csv, to_csv(here));
   if (a.out.empty()) {
     std::fputs(machine::to_yaml(cluster).c_str(), stdout);
     return;
   }
   base::write_file_atomic(a.out, machine::to_yaml(cluster));
-  std::fputs((to_table(cluster) + "predictions of single kernels on one core\n" + describe_fit(here) +
+  std::fputs((probe::to_table(cluster) + "predictions of single kernels on one core\n" + probe::describe_fit(here) +
               fmt::format("written to {}\n", a.out))
                  .c_str(),
              stdout);
@@ -81,7 +81,7 @@ std::vector<int> measuring_ranks(comm::Channel& world, const rendezvous::Identit
 }
 
 // Each text is one host's, the others are empty.
-std::vector<machine::Host> gather_hosts(comm::Channel& world, const std::optional<MeasuredHost>& mine) {
+std::vector<machine::Host> gather_hosts(comm::Channel& world, const std::optional<probe::MeasuredHost>& mine) {
   const std::string text = mine ? machine::to_yaml({"", {mine->host}, {}, {}}) : "";
   std::vector<machine::Host> hosts;
   for (const std::string& one : comm::all_gather_text(world, text))
@@ -89,31 +89,31 @@ std::vector<machine::Host> gather_hosts(comm::Channel& world, const std::optiona
   return hosts;
 }
 
-std::vector<MeasuredPair> measure_network(comm::Channel& world, const std::vector<int>& ranks) {
+std::vector<probe::MeasuredPair> measure_network(comm::Channel& world, const std::vector<int>& ranks) {
   const auto mine = std::find(ranks.begin(), ranks.end(), world.rank());
   const int host = mine == ranks.end() ? -1 : static_cast<int>(mine - ranks.begin());
   std::string text;
-  for (const auto& round : tournament(static_cast<int>(ranks.size()))) {
+  for (const auto& round : probe::tournament(static_cast<int>(ranks.size()))) {
     comm::barrier(world);
     for (const auto& [a, b] : round) {
       if (host != a && host != b) continue;
-      const machine::Link link = measure_pair(world, ranks[static_cast<std::size_t>(host == a ? b : a)]);
+      const machine::Link link = probe::measure_pair(world, ranks[static_cast<std::size_t>(host == a ? b : a)]);
       if (host == a) text += fmt::format("{} {} {:.9g} {:.9g}\n", a, b, link.latency_seconds, link.bytes_per_second);
     }
   }
-  std::vector<MeasuredPair> pairs;
+  std::vector<probe::MeasuredPair> pairs;
   for (const std::string& one : comm::all_gather_text(world, text)) {
     std::istringstream words(one);
-    for (MeasuredPair pair; words >> pair.from >> pair.to >> pair.link.latency_seconds >> pair.link.bytes_per_second;)
+    for (probe::MeasuredPair pair; words >> pair.from >> pair.to >> pair.link.latency_seconds >> pair.link.bytes_per_second;)
       pairs.push_back(pair);
   }
   return pairs;
 }
 
-void measure_cluster(train::Session& session, const rendezvous::Identity& me, const ProbeArguments& a,
+void measure_cluster(train::Session& session, const rendezvous::Identity& me, const probe::ProbeArguments& a,
                      const config::Environment& environment) {
   comm::Channel& world = *session.channels().world;
-  std::optional<MeasuredHost> mine;
+  std::optional<probe::MeasuredHost> mine;
   const std::vector<int> ranks = measuring_ranks(world, me);
   if (me.local_rank == 0) {
     const host::CoresOfLauncher all_cores;
@@ -121,26 +121,26 @@ void measure_cluster(train::Session& session, const rendezvous::Identity& me, co
     keep_own(mine->host, environment);
   }
   const std::vector<machine::Host> hosts = gather_hosts(world, mine);
-  const std::vector<MeasuredPair> pairs = measure_network(world, ranks);
-  if (me.world_rank == 0) tell(a, assemble(hosts, pairs), *mine);
+  const std::vector<probe::MeasuredPair> pairs = measure_network(world, ranks);
+  if (me.world_rank == 0) tell(a, probe::assemble(hosts, pairs), *mine);
 }
 
 }  // namespace
 
 int run_probe(const Call& call) {
-  Membership membership;
-  if (read_membership(call.words, &membership)) return run_member(membership, stdin, stdout);
-  if (call.words == Words{inside_link_word}) return run_inside_link(call.environment);
-  const ProbeArguments a = parse_probe_arguments(call.words);
+  probe::Membership membership;
+  if (probe::read_membership(call.words, &membership)) return probe::run_member(membership, stdin, stdout);
+  if (call.words == Words{probe::inside_link_word}) return probe::run_inside_link(call.environment);
+  const probe::ProbeArguments a = probe::parse_probe_arguments(call.words);
   const rendezvous::Identity me = rendezvous::identify(call.environment);
   if (me.world_rank == 0)
-    for (const std::string& path : {a.out, a.csv}) folder_of_file(path.empty() ? "." : path);
+    for (const std::string& path : {a.out, a.csv}) probe::folder_of_file(path.empty() ? "." : path);
   if (me.world_size > 1)
-    return in_ranks(me, a.interface, call.environment,
+    return probe::in_ranks(me, a.interface, call.environment,
                     [&](train::Session& session) { measure_cluster(session, me, a, call.environment); });
-  const MeasuredHost here = measure_all_of_host(a, call.environment);
+  const probe::MeasuredHost here = measure_all_of_host(a, call.environment);
   keep_own(here.host, call.environment);
-  tell(a, assemble({here.host}, {}), here);
+  tell(a, probe::assemble({here.host}, {}), here);
   return 0;
 }
 

@@ -14,24 +14,27 @@
 
 #include "base/error.h"
 #include "base/host_name.h"
-#include "commands/launch/signals.h"
-#include "commands/own_program.h"
 #include "commands/serve/arguments.h"
-#include "commands/serve/catalog.h"
-#include "commands/serve/column_cache.h"
-#include "commands/serve/gate.h"
-#include "commands/serve/live.h"
-#include "commands/serve/routes.h"
-#include "commands/serve/site.h"
-#include "commands/serve/token_file.h"
-#include "commands/serve/views.h"
+#include "data/vocabulary.h"
 #include "host/interface_addresses.h"
+#include "host/own_program.h"
+#include "host/signals.h"
 #include "http/listener.h"
 #include "http/server.h"
+#include "launch/flags.h"
+#include "serve/catalog.h"
+#include "serve/column_cache.h"
+#include "serve/gate.h"
+#include "serve/live.h"
+#include "serve/routes.h"
+#include "serve/site.h"
+#include "serve/token_file.h"
+#include "serve/views.h"
 
 namespace troika::commands {
-namespace serve {
 namespace {
+
+using namespace serve;  // what is put together here
 
 constexpr std::size_t connections = 512;  // a page holds one for what happens, and up to five more
 
@@ -63,7 +66,7 @@ Options options_of(const ServeArguments& a, const config::Environment& environme
   Options options;
   options.folder = absolute_folder(a.folder, "FOLDER");
   options.root = absolute_folder(a.root, "--root");
-  options.program = own_program();
+  options.program = host::own_program();
   options.access = a.view_only ? Access::view_only : Access::see_and_change;
   options.proxy = a.behind_proxy ? Proxy::in_front : Proxy::none;
   options.base_path = a.base_path;
@@ -72,7 +75,8 @@ Options options_of(const ServeArguments& a, const config::Environment& environme
     for (std::string& address : addresses_of_this_machine()) options.other_hosts.push_back(std::move(address));
   else if (!is_loopback(a.host))
     options.other_hosts.push_back(a.host.find(':') == std::string::npos ? a.host : "[" + a.host + "]");
-  options.environment = environment;
+  options.environment = launch::without_launch(environment);
+  options.vocabulary_of = data::vocabulary_of;
   return options;
 }
 
@@ -123,8 +127,6 @@ int print_urls(const config::Environment& environment) {
   return 0;
 }
 
-}  // namespace
-
 // The rooms of a server. What they share outlives every thread that a dead disk may keep.
 struct House {
   explicit House(const Options& given)
@@ -150,15 +152,14 @@ struct House {
   }
 };
 
-}  // namespace serve
+}  // namespace
 
 int run_serve(const Call& call) {
-  using namespace serve;
   const ServeArguments a = parse_serve_arguments(call.words);
   if (a.url) return print_urls(call.environment);
 
   const std::string folder_of_tokens = token_folder(call.environment);
-  Signals signals;
+  host::Signals signals;
   House house(options_of(a, call.environment));
   const std::string token = new_secret(), session = new_secret();
 
@@ -184,7 +185,7 @@ int run_serve(const Call& call) {
   fmt::print("{}\n", url);
   std::fflush(stdout);
 
-  while (!asks_to_stop(signals.wait(1000))) {
+  while (!host::asks_to_stop(signals.wait(1000))) {
   }
   kept.reset();
   other.reset();

@@ -28,7 +28,7 @@ config::FlagTable sweep_flags(SweepArguments& a) {
            "The machines that the plan computes with, as `troika probe` writes them; host 0 reads it.")
       .shown("FILE")
       .unset("this machine, as it was probed, else by a profile");
-  add_host_flags(table, a.host_flags);
+  launch::add_host_flags(table, a.host_flags);
   table.add("dry-run", a.dry_run, "Only list the layouts, with what is predicted of them.").alone();
   table.add("program", a.program, "Start this program for the ranks instead of troika itself.")
       .shown("FILE")
@@ -73,7 +73,7 @@ SweepArguments parse_sweep(const std::vector<std::string>& words, const config::
   SweepArguments a;
   a.parsed = config::parse_settings(words, environment, sweep_flags(a));
   config::FlagReading reading;
-  a.hosts = settle_hosts(a.host_flags, environment, &reading);
+  a.hosts = launch::settle_hosts(a.host_flags, environment, &reading);
   reading.finish();
   check_hosts(a);
   if (a.steps() < 2)

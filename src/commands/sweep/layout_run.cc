@@ -7,11 +7,11 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/units.h"
-#include "commands/launch/flags.h"
-#include "commands/launch/worker.h"
 #include "commands/sweep/one_run.h"
 #include "config/command_line.h"
 #include "config/config.h"
+#include "host/worker.h"
+#include "launch/flags.h"
 
 namespace troika::commands {
 using rendezvous::FailureReport;
@@ -36,8 +36,8 @@ bool gives_other_settings(const std::string& file, const std::string& yaml, cons
 
 // Without what would say something else than the file and the command line of a run.
 config::Environment environment_of_run(config::Environment environment, const std::string& file) {
-  LaunchFlags flags;
-  for (const std::string& name : variables_of(launch_flags(flags))) environment.erase(name);
+  launch::LaunchFlags flags;
+  for (const std::string& name : variables_of(launch::launch_flags(flags))) environment.erase(name);
   config::SettingsReading scratch;
   const std::string yaml = config::to_yaml(config::parse_settings({file}, {}).settings);
   for (const std::string& name : variables_of(config::settings_table(scratch))) {
@@ -67,7 +67,7 @@ class EndsWithOthers {
 };
 
 std::vector<std::string> launch_words(const SweepHost& host, const std::string& run_folder) {
-  const HostOptions& hosts = host.hosts;
+  const launch::HostOptions& hosts = host.hosts;
   std::vector<std::string> words = {"troika", "launch"};
   if (hosts.nnodes == 1) words.emplace_back("--standalone");
   if (hosts.nnodes > 1) {
@@ -81,7 +81,7 @@ std::vector<std::string> launch_words(const SweepHost& host, const std::string& 
   return words;
 }
 
-OneRun run_of(const SweepHost& host, const SweepRow& row, const std::string& run_folder) {
+OneRun run_of(const SweepHost& host, const sweep::SweepRow& row, const std::string& run_folder) {
   base::remove_tree(run_folder);
   base::make_directories(run_folder);
   const std::string file = run_folder + ".yaml";
@@ -111,23 +111,23 @@ OneRun preparation_of(const SweepHost& host) {
 }
 
 // How a run ended that left nothing to measure.
-void judge(const OneRunEnd& end, const OneRun& run, const std::optional<FailureReport>& over, SweepRow& row) {
+void judge(const OneRunEnd& end, const OneRun& run, const std::optional<FailureReport>& over, sweep::SweepRow& row) {
   switch (end.cause) {
     case OneRunEnd::Cause::stop_signal:
-      row.status = SweepStatus::interrupted;
+      row.status = sweep::SweepStatus::interrupted;
       row.reason = stop_reason;
       return;
     case OneRunEnd::Cause::asked:
-      row.status = over->exit_code == base::exit_interrupted ? SweepStatus::interrupted : SweepStatus::failed;
+      row.status = over->exit_code == base::exit_interrupted ? sweep::SweepStatus::interrupted : sweep::SweepStatus::failed;
       row.reason = over->text();
       return;
     case OneRunEnd::Cause::deadline:
-      row.status = SweepStatus::timeout;
+      row.status = sweep::SweepStatus::timeout;
       row.reason = fmt::format("did not end within {}; {} has what it said",
                                base::format_duration(run.deadline_seconds), run.log_path);
       return;
     case OneRunEnd::Cause::by_itself:  // its launcher may have heard first that another was asked to stop
-      row.status = end.exit_code == base::exit_interrupted ? SweepStatus::interrupted : SweepStatus::failed;
+      row.status = end.exit_code == base::exit_interrupted ? sweep::SweepStatus::interrupted : sweep::SweepStatus::failed;
       row.reason = reason_of(end, base::read_file(run.log_path));
   }
 }
@@ -138,7 +138,7 @@ std::optional<FailureReport> HostPart::prepare_data(const std::function<void(con
   const OneRun run = preparation_of(host_);
   EndsWithOthers others(rounds_);
   const OneRunEnd end = run_one(run, signals_, [&](double seconds) {
-    on_line(last_lines(run.log_path, 0, 1));
+    on_line(host::last_lines(run.log_path, 0, 1));
     return others.at(seconds);
   });
   std::optional<FailureReport> problem;
@@ -153,7 +153,7 @@ std::optional<FailureReport> HostPart::prepare_data(const std::function<void(con
   return problem;
 }
 
-SweepRow HostPart::run_layout(SweepRow row, const std::function<SweepMeasured(const std::string&)>& measure,
+sweep::SweepRow HostPart::run_layout(sweep::SweepRow row, const std::function<sweep::SweepMeasured(const std::string&)>& measure,
                               const OnMoment& on_moment) const {
   const std::string run_folder = host_.folder + "/runs/" + folder_name_of(row.layout);
   const OneRun run = run_of(host_, row, run_folder);
@@ -166,7 +166,7 @@ SweepRow HostPart::run_layout(SweepRow row, const std::function<SweepMeasured(co
   try {
     if (end.cause == OneRunEnd::Cause::by_itself && end.exit_code == 0 && end.signal == 0) {
       row.measured = measure(run_folder);
-      row.status = SweepStatus::ok;
+      row.status = sweep::SweepStatus::ok;
       row.reason.clear();
       return row;
     }
@@ -174,7 +174,7 @@ SweepRow HostPart::run_layout(SweepRow row, const std::function<SweepMeasured(co
   } catch (const base::DataError& error) {
     row.reason = reason_of(end, std::string("troika: ") + error.what());
   }
-  rounds_.fail({row.status == SweepStatus::interrupted ? base::exit_interrupted : base::exit_peer_lost, row.reason});
+  rounds_.fail({row.status == sweep::SweepStatus::interrupted ? base::exit_interrupted : base::exit_peer_lost, row.reason});
   return row;
 }
 
@@ -208,7 +208,7 @@ std::string folder_name_of(const planner::Layout& layout) {
                      config::word_of(layout.precision));
 }
 
-double deadline_of(const SweepHost& host, const SweepPredicted& predicted) {
+double deadline_of(const SweepHost& host, const sweep::SweepPredicted& predicted) {
   constexpr double least_seconds = 60, generously = 20;
   const double seconds = predicted.step_seconds * static_cast<double>(host.settings.train.steps);
   return host.deadline_seconds.value_or(std::max(least_seconds, generously * seconds));

@@ -6,10 +6,10 @@
 #include <optional>
 #include <string>
 
-#include "commands/launch/signals.h"
 #include "commands/sweep/rounds.h"
-#include "commands/sweep/row.h"
 #include "commands/sweep/sweep_host.h"
+#include "host/signals.h"
+#include "sweep/row.h"
 
 namespace troika::commands {
 
@@ -20,7 +20,7 @@ config::Settings measuring_settings(config::Settings settings, std::int64_t step
 // "dp2-pp1-tp1-cp1-zero1-1f1b-v1-mb4-recompute_none-offload_none-fp32"
 std::string folder_name_of(const planner::Layout& layout);
 
-double deadline_of(const SweepHost& host, const SweepPredicted& predicted);
+double deadline_of(const SweepHost& host, const sweep::SweepPredicted& predicted);
 
 // What a host does in a round.
 class HostPart {
@@ -28,7 +28,7 @@ class HostPart {
   // About ten times a second, with the seconds since the start.
   using OnMoment = std::function<void(double)>;
 
-  HostPart(const SweepHost& host, SweepRounds& rounds, Signals& signals)
+  HostPart(const SweepHost& host, SweepRounds& rounds, host::Signals& signals)
       : host_(host), rounds_(rounds), signals_(signals) {}
 
   // Tokenizes, so that no layout's time has it. `on_line` gets the last line of its log. Nothing when that went well, else why not:
@@ -38,13 +38,13 @@ class HostPart {
   // Runs row.layout in FOLDER/runs/NAME, fresh, with the settings beside it in NAME.yaml; row.predicted gives the deadline. The row
   // says how that ended; `measure` reads what a run that ended well has left in its folder (DataError: nothing good). Interrupted:
   // by a stop signal, here or elsewhere. A run that does not end well ends on the other hosts, too.
-  SweepRow run_layout(SweepRow row, const std::function<SweepMeasured(const std::string&)>& measure,
+  sweep::SweepRow run_layout(sweep::SweepRow row, const std::function<sweep::SweepMeasured(const std::string&)>& measure,
                       const OnMoment& on_moment) const;
 
  private:
   const SweepHost& host_;
   SweepRounds& rounds_;
-  Signals& signals_;
+  host::Signals& signals_;
 };
 
 }  // namespace troika::commands

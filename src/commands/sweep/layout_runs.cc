@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "commands/sweep/kept.h"
 #include "commands/sweep/layout_run.h"
-#include "commands/sweep/summary_csv.h"
 #include "host/lock_file.h"
+#include "sweep/kept.h"
+#include "sweep/summary_csv.h"
 
 namespace troika::commands {
 using rendezvous::FailureReport;
@@ -20,14 +20,14 @@ namespace {
 // A task is this word, or a table with one row: a layout and what is predicted of it. An answer is such a table, too.
 constexpr const char* preparation = "prepare the data";
 
-SweepRow row_in(const std::string& text) {
-  const SweepRows rows = parse_csv(text, "what another host says");
+sweep::SweepRow row_in(const std::string& text) {
+  const sweep::SweepRows rows = sweep::parse_csv(text, "what another host says");
   if (rows.size() != 1) throw base::DataError(fmt::format("another host says {} rows instead of one", rows.size()));
   return rows.front();
 }
 
 [[noreturn]] void throw_as(const FailureReport& report) {
-  if (report.exit_code == base::exit_interrupted) throw Stopped();
+  if (report.exit_code == base::exit_interrupted) throw launch::Stopped();
   if (report.exit_code == 2) throw base::ConfigError(report.text(), report.incident.cause);
   if (report.exit_code == 3) throw base::DataError(report.text(), report.incident.cause);
   throw base::PeerError(report.text(), report.incident.cause);
@@ -35,7 +35,7 @@ SweepRow row_in(const std::string& text) {
 
 class LayoutRuns {
  public:
-  LayoutRuns(const SweepPlan& plan, SweepRounds& rounds, Signals& signals, SweepProgress& progress)
+  LayoutRuns(const SweepPlan& plan, SweepRounds& rounds, host::Signals& signals, sweep::SweepProgress& progress)
       : plan_(plan),
         rounds_(rounds),
         progress_(progress),
@@ -47,30 +47,30 @@ class LayoutRuns {
 
  private:
   bool has_row(const planner::Estimate& estimate) const {
-    const SweepRow* row = find_row(outcome_.rows, estimate.layout);
-    return row != nullptr && !is_to_be_run_again(*row, deadline_of(plan_.host, predicted_of(estimate)));
+    const sweep::SweepRow* row = sweep::find_row(outcome_.rows, estimate.layout);
+    return row != nullptr && !sweep::is_to_be_run_again(*row, deadline_of(plan_.host, sweep::predicted_of(estimate)));
   }
   void predict_again();
   void stop_all();
   void prepare();
   void run_all();
-  SweepRow run_one_layout(const planner::Estimate& estimate);
-  void take_in(const std::map<int, std::string>& answers, SweepRow& row);
-  void keep(const SweepRow& row);
+  sweep::SweepRow run_one_layout(const planner::Estimate& estimate);
+  void take_in(const std::map<int, std::string>& answers, sweep::SweepRow& row);
+  void keep(const sweep::SweepRow& row);
 
   const SweepPlan& plan_;
   SweepRounds& rounds_;
-  SweepProgress& progress_;
+  sweep::SweepProgress& progress_;
   const HostPart part_;
-  const SweepStep step_;
-  TimeLeft left_;
+  const sweep::SweepStep step_;
+  sweep::TimeLeft left_;
   std::size_t number_ = 0;  // of the layout at work, from 1
   bool prepared_ = false;   // on all hosts
   SweepOutcome outcome_{{}, {0, ""}};
 };
 
 SweepOutcome LayoutRuns::run() {
-  outcome_.rows = kept_rows(plan_.host.folder);
+  outcome_.rows = sweep::kept_rows(plan_.host.folder);
   predict_again();
   for (const planner::Estimate& estimate : plan_.estimates)
     if (!has_row(estimate)) left_.add(estimate.time.step);
@@ -78,9 +78,9 @@ SweepOutcome LayoutRuns::run() {
     prepare();
     run_all();
     if (outcome_.end.exit_code == 0) run_all();  // what lost a host
-  } catch (const Stopped&) {
+  } catch (const launch::Stopped&) {
     stop_all();
-  } catch (const CalledOff& by_another) {
+  } catch (const launch::CalledOff& by_another) {
     outcome_.end = by_another.report;
   } catch (const base::PeerError& error) {
     outcome_.end = {error.exit_code(), error.what()};
@@ -89,9 +89,9 @@ SweepOutcome LayoutRuns::run() {
 }
 
 void LayoutRuns::predict_again() {
-  for (SweepRow& row : outcome_.rows) {
+  for (sweep::SweepRow& row : outcome_.rows) {
     for (const planner::Estimate& estimate : plan_.estimates)
-      if (row.layout == estimate.layout) row.predicted = predicted_of(estimate);
+      if (row.layout == estimate.layout) row.predicted = sweep::predicted_of(estimate);
   }
 }
 
@@ -101,7 +101,7 @@ void LayoutRuns::stop_all() {
   try {
     rounds_.fail(outcome_.end);
     rounds_.finish("");
-  } catch (const Stopped&) {
+  } catch (const launch::Stopped&) {
   }
 }
 
@@ -112,8 +112,8 @@ void LayoutRuns::prepare() {
   const std::map<int, std::string> answers = rounds_.finish("");
   if (problem) throw_as(*problem);
   for (const auto& [node, answer] : answers) {
-    const SweepRow theirs = row_in(answer);
-    if (theirs.status != SweepStatus::ok)
+    const sweep::SweepRow theirs = row_in(answer);
+    if (theirs.status != sweep::SweepStatus::ok)
       throw_as({base::exit_peer_lost, fmt::format("host {}: {}", node, theirs.reason)});
   }
   prepared_ = static_cast<int>(answers.size()) == plan_.host.hosts.nnodes - 1;
@@ -126,41 +126,41 @@ void LayoutRuns::run_all() {
     if (has_row(estimate)) continue;
     while (!prepared_) prepare();
     left_.begin(estimate.time.step);
-    const SweepRow row = run_one_layout(estimate);
+    const sweep::SweepRow row = run_one_layout(estimate);
     left_.finished(row);
     keep(row);
-    if (row.status == SweepStatus::interrupted) left_.add(estimate.time.step);
+    if (row.status == sweep::SweepStatus::interrupted) left_.add(estimate.time.step);
     progress_.finished(number_, row, left_.seconds(0));
     if (outcome_.end.exit_code != 0) return;
   }
 }
 
-SweepRow LayoutRuns::run_one_layout(const planner::Estimate& estimate) {
-  SweepRow row;
+sweep::SweepRow LayoutRuns::run_one_layout(const planner::Estimate& estimate) {
+  sweep::SweepRow row;
   row.layout = estimate.layout;
-  row.predicted = predicted_of(estimate);
+  row.predicted = sweep::predicted_of(estimate);
   const std::string name = planner::name_of(estimate.layout);
-  rounds_.begin(to_csv({row}));
+  rounds_.begin(sweep::to_csv({row}));
   row = part_.run_layout(
-      row, [&](const std::string& folder) { return measured_in(folder, step_); },
+      row, [&](const std::string& folder) { return sweep::measured_in(folder, step_); },
       [&](double seconds) { progress_.running(number_, name, left_.seconds(seconds)); });
-  if (row.status == SweepStatus::interrupted) outcome_.end = {base::exit_interrupted, row.reason};
+  if (row.status == sweep::SweepStatus::interrupted) outcome_.end = {base::exit_interrupted, row.reason};
   take_in(rounds_.finish(""), row);
   return row;
 }
 
 // What the other hosts say of a layout. One that is gone made it no worse: it is to be run again.
-void LayoutRuns::take_in(const std::map<int, std::string>& answers, SweepRow& row) {
+void LayoutRuns::take_in(const std::map<int, std::string>& answers, sweep::SweepRow& row) {
   for (int node = 1; node < plan_.host.hosts.nnodes; ++node) {
     const auto answer = answers.find(node);
     if (answer == answers.end()) {
       prepared_ = false;
-      if (row.status == SweepStatus::ok || row.status == SweepStatus::interrupted) continue;
-      row.status = SweepStatus::interrupted;
+      if (row.status == sweep::SweepStatus::ok || row.status == sweep::SweepStatus::interrupted) continue;
+      row.status = sweep::SweepStatus::interrupted;
       row.reason = fmt::format("host {} was lost: {}", node, row.reason);
       continue;
     }
-    const SweepRow theirs = row_in(answer->second);
+    const sweep::SweepRow theirs = row_in(answer->second);
     if (!row.measured) continue;
     if (theirs.measured) {
       row.measured->resident_bytes = std::max(row.measured->resident_bytes, theirs.measured->resident_bytes);
@@ -169,16 +169,16 @@ void LayoutRuns::take_in(const std::map<int, std::string>& answers, SweepRow& ro
     row.measured.reset();
     row.status = theirs.status;
     row.reason = fmt::format("host {}: {}", node, theirs.reason);
-    if (row.status == SweepStatus::interrupted) outcome_.end = {base::exit_interrupted, row.reason};
+    if (row.status == sweep::SweepStatus::interrupted) outcome_.end = {base::exit_interrupted, row.reason};
   }
 }
 
-void LayoutRuns::keep(const SweepRow& row) {
-  SweepRows& rows = outcome_.rows;
-  rows.erase(std::remove_if(rows.begin(), rows.end(), [&](const SweepRow& old) { return old.layout == row.layout; }),
+void LayoutRuns::keep(const sweep::SweepRow& row) {
+  sweep::SweepRows& rows = outcome_.rows;
+  rows.erase(std::remove_if(rows.begin(), rows.end(), [&](const sweep::SweepRow& old) { return old.layout == row.layout; }),
              rows.end());
   rows.push_back(row);
-  base::write_file_atomic(plan_.host.folder + "/summary.csv", to_csv(rows));
+  base::write_file_atomic(plan_.host.folder + "/summary.csv", sweep::to_csv(rows));
 }
 
 // Held while a sweep works in the folder.
@@ -190,41 +190,41 @@ host::LockFile lock_of(const std::string& folder) {
 }
 
 // What a host other than 0 has to tell of a run: the numbers of a step are host 0's.
-SweepMeasured resident_in_run(const std::string& folder) {
-  SweepMeasured measured;
-  measured.resident_bytes = most_resident(folder);
+sweep::SweepMeasured resident_in_run(const std::string& folder) {
+  sweep::SweepMeasured measured;
+  measured.resident_bytes = sweep::most_resident(folder);
   return measured;
 }
 
 }  // namespace
 
-SweepStep step_of(const SweepPlan& plan) {
+sweep::SweepStep step_of(const SweepPlan& plan) {
   const planner::Estimate& one = plan.estimates.at(0);
   return {plan.host.settings.train.steps, one.layout.global, one.tokens};
 }
 
-SweepOutcome run_layouts(const SweepPlan& plan, SweepRounds& rounds, Signals& signals, SweepProgress& progress) {
+SweepOutcome run_layouts(const SweepPlan& plan, SweepRounds& rounds, host::Signals& signals, sweep::SweepProgress& progress) {
   const host::LockFile alone = lock_of(plan.host.folder);
   planner::Layout any;
   any.global = step_of(plan).samples;
-  keep_basis(plan.host.folder,
+  sweep::keep_basis(plan.host.folder,
              {planner::with_layout(plan.host.settings, any), plan.host.hosts.nnodes, plan.host.nproc});
   return LayoutRuns(plan, rounds, signals, progress).run();
 }
 
-FailureReport follow_layouts(const SweepHost& host, SweepRounds& rounds, Signals& signals) {
+FailureReport follow_layouts(const SweepHost& host, SweepRounds& rounds, host::Signals& signals) {
   const host::LockFile alone = lock_of(host.folder);
   const HostPart part(host, rounds, signals);
   while (const auto task = rounds.next()) {
-    SweepRow row;
+    sweep::SweepRow row;
     if (*task != preparation) {
       row = part.run_layout(row_in(*task), resident_in_run, [](double) {});
     } else if (const auto problem = part.prepare_data([](const std::string&) {})) {
       row.reason = problem->text();
     } else {
-      row.status = SweepStatus::ok;
+      row.status = sweep::SweepStatus::ok;
     }
-    rounds.finish(to_csv({row}));
+    rounds.finish(sweep::to_csv({row}));
   }
   return rounds.ended_with();
 }

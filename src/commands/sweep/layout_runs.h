@@ -4,14 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "commands/launch/signals.h"
-#include "commands/sweep/measured.h"
-#include "commands/sweep/progress.h"
 #include "commands/sweep/rounds.h"
-#include "commands/sweep/row.h"
 #include "commands/sweep/sweep_host.h"
+#include "host/signals.h"
 #include "planner/estimate.h"
 #include "rendezvous/failure_report.h"
+#include "sweep/measured.h"
+#include "sweep/progress.h"
+#include "sweep/row.h"
 
 namespace troika::commands {
 
@@ -20,10 +20,10 @@ struct SweepPlan {
   std::vector<planner::Estimate> estimates;  // in the order to run; all of one global batch
 };
 
-SweepStep step_of(const SweepPlan& plan);
+sweep::SweepStep step_of(const SweepPlan& plan);
 
 struct SweepOutcome {
-  SweepRows rows;  // of the file, in its order: those of earlier calls too
+  sweep::SweepRows rows;  // of the file, in its order: those of earlier calls too
   rendezvous::FailureReport
       end;  // code 0; 130: a host was asked to stop; 75 or a host's own: why the sweep cannot go on
 };
@@ -31,9 +31,9 @@ struct SweepOutcome {
 // Every host prepares its data; then each layout has FOLDER/runs/NAME, fresh. The file is written whole after each. A layout that
 // has a row is not run again (kept.h); its row gets today's prediction. ConfigError when the folder holds another sweep, or another
 // process works in it; whatever ends the preparation on this host.
-SweepOutcome run_layouts(const SweepPlan& plan, SweepRounds& rounds, Signals& signals, SweepProgress& progress);
+SweepOutcome run_layouts(const SweepPlan& plan, SweepRounds& rounds, host::Signals& signals, sweep::SweepProgress& progress);
 
 // On a host other than 0: until host 0 has ended. What it ended with, or throws why it goes no further here, which ends all hosts.
-rendezvous::FailureReport follow_layouts(const SweepHost& host, SweepRounds& rounds, Signals& signals);
+rendezvous::FailureReport follow_layouts(const SweepHost& host, SweepRounds& rounds, host::Signals& signals);
 
 }  // namespace troika::commands

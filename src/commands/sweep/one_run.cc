@@ -14,8 +14,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "commands/launch/worker.h"
 #include "host/signal_name.h"
+#include "host/worker.h"
 
 namespace troika::commands {
 namespace {
@@ -73,22 +73,22 @@ class Orphanage {
 // A worker that is being ended, more firmly with time.
 class Ender {
  public:
-  explicit Ender(const Worker& worker) : worker_(worker) {}
+  explicit Ender(const host::Worker& worker) : worker_(worker) {}
 
   bool begun() const { return since_ > 0; }
   void begin() {
     since_ = base::monotonic_seconds();
-    signal_worker(worker_, SIGTERM);
+    host::signal_worker(worker_, SIGTERM);
   }
   void go_on() {
     if (!begun()) return;
     const double passed = base::monotonic_seconds() - since_;
-    if (passed > kill_seconds) signal_worker(worker_, SIGKILL);
-    if (passed > again_seconds && !std::exchange(again_, true)) signal_worker(worker_, SIGTERM);
+    if (passed > kill_seconds) host::signal_worker(worker_, SIGKILL);
+    if (passed > again_seconds && !std::exchange(again_, true)) host::signal_worker(worker_, SIGTERM);
   }
 
  private:
-  const Worker& worker_;
+  const host::Worker& worker_;
   double since_ = 0;
   bool again_ = false;
 };
@@ -122,20 +122,20 @@ std::string shortened(const std::string& text) {
 
 }  // namespace
 
-OneRunEnd run_one(const OneRun& run, Signals& signals, const std::function<RunGoes(double)>& each_moment) {
+OneRunEnd run_one(const OneRun& run, host::Signals& signals, const std::function<RunGoes(double)>& each_moment) {
   const Orphanage orphanage;
   const double began = base::monotonic_seconds();
   OneRunEnd end;
-  Worker worker = start_worker({0, run.program, run.arguments, run.environment, run.log_path, {}});
+  host::Worker worker = host::start_worker({0, run.program, run.arguments, run.environment, run.log_path, {}});
   Ender ender(worker);
   const auto begin_to_end = [&](OneRunEnd::Cause cause) {
     end.cause = cause;
     ender.begin();
   };
-  while (!reap(worker)) {
+  while (!host::reap(worker)) {
     const int signal = signals.wait(moment_milliseconds);
     end.seconds = base::monotonic_seconds() - began;
-    if (!ender.begun() && asks_to_stop(signal)) begin_to_end(OneRunEnd::Cause::stop_signal);
+    if (!ender.begun() && host::asks_to_stop(signal)) begin_to_end(OneRunEnd::Cause::stop_signal);
     if (!ender.begun() && end.seconds > run.deadline_seconds) begin_to_end(OneRunEnd::Cause::deadline);
     if (each_moment(end.seconds) == RunGoes::to_its_end && !ender.begun()) begin_to_end(OneRunEnd::Cause::asked);
     ender.go_on();

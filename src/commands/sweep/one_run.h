@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/launch/signals.h"
+#include "host/signals.h"
 
 namespace troika::commands {
 
@@ -33,7 +33,7 @@ struct OneRunEnd {
 // this process dies. What it started and left behind is killed before the return, too (so this process must have no other children
 // meanwhile). `each_moment` is called about ten times a second with the seconds since the start. ConfigError when the program
 // cannot be started.
-OneRunEnd run_one(const OneRun& run, Signals& signals, const std::function<RunGoes(double)>& each_moment);
+OneRunEnd run_one(const OneRun& run, host::Signals& signals, const std::function<RunGoes(double)>& each_moment);
 
 // "rank 1 (host a, pid 7) was killed by signal 9": the last word of the launcher in what a run said, with that of a rank where
 // the launcher knows no more than its exit code; one line of at most 400 bytes. How it ended where nobody said anything.

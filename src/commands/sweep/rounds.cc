@@ -7,8 +7,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "commands/launch/say.h"
 #include "config/config.h"
+#include "launch/say.h"
 #include "rendezvous/launcher_watch.h"
 
 namespace troika::commands {
@@ -24,8 +24,8 @@ constexpr double never = 1e9;
 
 std::string answer_of(int node) { return fmt::format("answer/{:06}", node); }
 
-HostTeam team_of(const SweepHost& host) {
-  HostTeam team;
+launch::HostTeam team_of(const SweepHost& host) {
+  launch::HostTeam team;
   team.nnodes = host.hosts.nnodes;
   team.node_rank = host.hosts.node_rank;
   team.command = sweep_command;
@@ -71,19 +71,19 @@ class Silence {
 
 }  // namespace
 
-SweepRounds::SweepRounds(const SweepHost& host, Signals& signals) : host_(host), signals_(signals) {
+SweepRounds::SweepRounds(const SweepHost& host, host::Signals& signals) : host_(host), signals_(signals) {
   if (host.hosts.nnodes == 1) return;
   if (host.hosts.leads()) refuse_taken_port(host.hosts.master_port + 1);
-  store_ = open_host_store(host.hosts, static_cast<int>(host.nproc));
+  store_ = launch::open_host_store(host.hosts, static_cast<int>(host.nproc));
   if (host.hosts.leads()) {
     if (!host.hosts.numbered_by_cluster)
-      says(sweep_command,
+      launch::says(sweep_command,
            fmt::format("on {}: the same command with --node-rank {}",
                        host.hosts.nnodes == 2 ? "host 1" : fmt::format("hosts K = 1 to {}", host.hosts.nnodes - 1),
                        host.hosts.nnodes == 2 ? "1" : "K"));
-    if (const auto note = note_about_strangers(host.hosts)) says(sweep_command, *note);
+    if (const auto note = launch::note_about_strangers(host.hosts)) launch::says(sweep_command, *note);
   }
-  hosts_ = std::make_unique<Hosts>(team_of(host), store_->identity, signals);
+  hosts_ = std::make_unique<launch::Hosts>(team_of(host), store_->identity, signals);
 }
 
 void SweepRounds::meet() {
@@ -95,7 +95,7 @@ void SweepRounds::meet() {
 void SweepRounds::begin(const std::string& task) {
   if (hosts_ == nullptr) return;
   listener_.reset();
-  if (rounds_ > 0) hosts_->part(Hosts::Next::another, {});
+  if (rounds_ > 0) hosts_->part(launch::Hosts::Next::another, {});
   meet();
   hosts_->line().ask([&](StoreClient& store) { return store.set(in_round("task"), task); });
 }
@@ -104,12 +104,12 @@ std::optional<std::string> SweepRounds::next() {
   listener_.reset();
   try {
     if (rounds_ > 0) {
-      const Hosts::Next next = hosts_->part(Hosts::Next::another, {});
-      if (next == Hosts::Next::end) return std::nullopt;
-      if (next == Hosts::Next::lost) lose_host_0();
+      const launch::Hosts::Next next = hosts_->part(launch::Hosts::Next::another, {});
+      if (next == launch::Hosts::Next::end) return std::nullopt;
+      if (next == launch::Hosts::Next::lost) lose_host_0();
     }
     meet();
-    return hosts_->line().ask([&](StoreClient& store) { return store.get(in_round("task"), StoreLine::call_seconds); });
+    return hosts_->line().ask([&](StoreClient& store) { return store.get(in_round("task"), launch::StoreLine::call_seconds); });
   } catch (const base::PeerError&) {
     if (hosts_->end()) return std::nullopt;
     throw;
@@ -171,7 +171,7 @@ std::map<int, std::string> SweepRounds::collect() {
         [&](StoreClient& store) { return store.entries(in_round("host-beat/"), silence.version()); }));
     all_told = true;
     for (int node = 1; node < host_.hosts.nnodes; ++node) all_told = !is_awaited(node) && all_told;
-    if (!all_told) wait_or_stop(signals_, look_seconds);
+    if (!all_told) launch::wait_or_stop(signals_, look_seconds);
   }
   return answers;
 }
@@ -181,11 +181,11 @@ void SweepRounds::end(const FailureReport& report) {
   try {
     if (report.exit_code != 0) fail(report);  // who is still at work
     listener_.reset();
-    Outcome outcome;
+    launch::Outcome outcome;
     outcome.exit_code = report.exit_code;
     outcome.text = report.text();
-    hosts_->part(Hosts::Next::end, outcome);
-  } catch (const Stopped&) {      // at once, then
+    hosts_->part(launch::Hosts::Next::end, outcome);
+  } catch (const launch::Stopped&) {      // at once, then
   } catch (const base::Error&) {  // nobody is left to tell
   }
 }

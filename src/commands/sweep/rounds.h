@@ -8,10 +8,10 @@
 #include <optional>
 #include <string>
 
-#include "commands/launch/host_store.h"
-#include "commands/launch/hosts.h"
-#include "commands/launch/signals.h"
 #include "commands/sweep/sweep_host.h"
+#include "host/signals.h"
+#include "launch/host_store.h"
+#include "launch/hosts.h"
 #include "rendezvous/failure_listener.h"
 #include "rendezvous/failure_report.h"
 
@@ -25,7 +25,7 @@ class SweepRounds {
  public:
   // Host 0 of several serves a store on --master-port, and sees that the next port is free for the layouts' own (ConfigError);
   // the others wait for it, as Hosts does. `host` and `signals` outlive it.
-  SweepRounds(const SweepHost& host, Signals& signals);
+  SweepRounds(const SweepHost& host, host::Signals& signals);
 
   // Host 0. Returns when all hosts are there and hear `task`. PeerError names those that do not come; CalledOff where one asks all
   // to end.
@@ -57,9 +57,9 @@ class SweepRounds {
   [[noreturn]] void lose_host_0() const;
 
   const SweepHost& host_;
-  Signals& signals_;
-  std::optional<HostStore> store_;
-  std::unique_ptr<Hosts> hosts_;  // null: one host
+  host::Signals& signals_;
+  std::optional<launch::HostStore> store_;
+  std::unique_ptr<launch::Hosts> hosts_;  // null: one host
   rendezvous::Identity round_;
   std::unique_ptr<rendezvous::FailureListener> listener_;
   std::int64_t rounds_ = 0;

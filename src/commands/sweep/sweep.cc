@@ -9,19 +9,20 @@
 #include "base/file.h"
 #include "base/terminal_text.h"
 #include "base/text.h"
-#include "commands/launch/say.h"
-#include "commands/plan/arguments.h"
-#include "commands/shell_word.h"
 #include "commands/sweep/arguments.h"
 #include "commands/sweep/layout_run.h"
 #include "commands/sweep/layout_runs.h"
-#include "commands/sweep/plots.h"
-#include "commands/sweep/report.h"
 #include "config/command_line.h"
+#include "data/vocabulary.h"
+#include "host/shell_word.h"
+#include "launch/say.h"
 #include "machine/cluster_file.h"
+#include "planner/plan_arguments.h"
 #include "planner/reasons.h"
 #include "planner/search.h"
 #include "planner/this_machine.h"
+#include "sweep/plots.h"
+#include "sweep/report.h"
 
 namespace troika::commands {
 using rendezvous::FailureReport;
@@ -62,7 +63,7 @@ machine::Cluster cluster_of(const SweepArguments& a, const config::Environment& 
 // As `troika plan` asks it, with --nproc ranks on each host.
 planner::Question sweep_question(const SweepArguments& a, const config::Settings& settings,
                                  const config::Environment& environment) {
-  PlanArguments asked;
+  planner::PlanArguments asked;
   asked.cluster = a.cluster;
   asked.parsed = a.parsed;
   asked.parsed.settings = settings;
@@ -70,7 +71,7 @@ planner::Question sweep_question(const SweepArguments& a, const config::Settings
   if (std::all_of(cluster.hosts.begin(), cluster.hosts.end(),
                   [](const machine::Host& host) { return host.computes_on_cores(); }))
     asked.nproc = a.nproc;
-  planner::Question question = question_of(asked, environment);
+  planner::Question question = planner::question_of(asked, environment, data::vocabulary_of);
   question.ranks_per_host = static_cast<int>(a.nproc);
   question.world = static_cast<int>(a.nproc) * a.hosts.nnodes;
   question.top = static_cast<int>(a.best.value_or(1));
@@ -90,16 +91,16 @@ std::vector<planner::Estimate> layouts_to_run(const SweepArguments& a, const pla
 class SweepEnd {
  public:
   SweepEnd(const SweepPlan& plan, const SweepOutcome& outcome)
-      : plan_(plan), outcome_(outcome), best_(best_first(outcome.rows)) {}
+      : plan_(plan), outcome_(outcome), best_(sweep::best_first(outcome.rows)) {}
 
   bool measured() const { return !best_.empty() && best_.front().measured; }
 
   void write(const config::Settings& training) const {
     const std::string& folder = plan_.host.folder;
-    const auto plots = sweep_plots(outcome_.rows, step_of(plan_));
+    const auto plots = sweep::sweep_plots(outcome_.rows, step_of(plan_));
     if (!plots.empty()) base::make_directories(folder + "/plots");
     for (const auto& [name, svg] : plots) base::write_file_atomic(fmt::format("{}/plots/{}.svg", folder, name), svg);
-    print(sweep_table(outcome_.rows) + "\n" + sweep_conclusion(outcome_.rows, plan_.estimates.front().layout) + "\n");
+    print(sweep::sweep_table(outcome_.rows) + "\n" + sweep::sweep_conclusion(outcome_.rows, plan_.estimates.front().layout) + "\n");
     if (measured()) print("train it: " + keep_best(training) + "\n" + on_every_host());
     print(fmt::format("written: {0}/summary.csv{1}\n", folder, plots.empty() ? "" : fmt::format(", {}/plots", folder)));
   }
@@ -111,16 +112,16 @@ class SweepEnd {
     const std::string path = plan_.host.folder + "/best.yaml";
     base::write_file_atomic(path, config::to_yaml(planner::with_layout(training, best_.front().layout)));
     return fmt::format("troika launch {}--nproc-per-node {} -- train {}", host_words(), plan_.host.nproc,
-                       shell_word(path));
+                       host::shell_word(path));
   }
 
   std::string host_words() const {
-    const HostOptions& hosts = plan_.host.hosts;
+    const launch::HostOptions& hosts = plan_.host.hosts;
     if (hosts.nnodes == 1) return "";
     return fmt::format(
         "--nnodes {} --node-rank K --master-addr {} --master-port {} {}", hosts.nnodes,
-        shell_word(hosts.master_address), hosts.master_port,
-        hosts.secret_file.empty() ? "" : fmt::format("--secret-file {} ", shell_word(hosts.secret_file)));
+        host::shell_word(hosts.master_address), hosts.master_port,
+        hosts.secret_file.empty() ? "" : fmt::format("--secret-file {} ", host::shell_word(hosts.secret_file)));
   }
 
   std::string on_every_host() const {
@@ -131,23 +132,23 @@ class SweepEnd {
 
   const SweepPlan& plan_;
   const SweepOutcome& outcome_;
-  const SweepRows best_;
+  const sweep::SweepRows best_;
 };
 
 // Of all hosts.
 FailureReport end_of(const SweepOutcome& outcome) {
   if (outcome.end.exit_code != 0) return outcome.end;
   const bool measured = std::any_of(outcome.rows.begin(), outcome.rows.end(),
-                                    [](const SweepRow& row) { return row.measured.has_value(); });
+                                    [](const sweep::SweepRow& row) { return row.measured.has_value(); });
   return measured ? FailureReport{0, "the sweep is complete"}
                   : FailureReport{base::exit_peer_lost, "no layout was measured"};
 }
 
-int lead(const SweepPlan& plan, const config::Settings& training, Signals& signals) {
+int lead(const SweepPlan& plan, const config::Settings& training, host::Signals& signals) {
   SweepRounds rounds(plan.host, signals);
   SweepOutcome outcome;
   try {
-    SweepProgress progress(stderr, metrics::progress_style(training.log.progress, stderr), plan.estimates.size());
+    sweep::SweepProgress progress(stderr, metrics::progress_style(training.log.progress, stderr), plan.estimates.size());
     outcome = run_layouts(plan, rounds, signals, progress);
   } catch (const base::Error& error) {
     rounds.end({error.exit_code(), error.what()});
@@ -157,17 +158,17 @@ int lead(const SweepPlan& plan, const config::Settings& training, Signals& signa
   rounds.end(end);
   if (!outcome.rows.empty()) SweepEnd(plan, outcome).write(training);
   if (outcome.end.exit_code != 0)
-    says(sweep_command, fmt::format("{}; the same command resumes where it was", outcome.end.text()));
+    launch::says(sweep_command, fmt::format("{}; the same command resumes where it was", outcome.end.text()));
   return end.exit_code;
 }
 
-int follow(const SweepHost& host, Signals& signals) {
+int follow(const SweepHost& host, host::Signals& signals) {
   SweepRounds rounds(host, signals);
   try {
     const FailureReport end = follow_layouts(host, rounds, signals);
-    says(sweep_command, fmt::format("host 0 has ended: {}", end.text()));
+    launch::says(sweep_command, fmt::format("host 0 has ended: {}", end.text()));
     return end.exit_code;
-  } catch (const Stopped&) {
+  } catch (const launch::Stopped&) {
     rounds.call_off({base::exit_interrupted, stop_reason});
     throw;
   } catch (const base::Error& error) {
@@ -193,14 +194,14 @@ int plan_and_lead(const SweepArguments& a, const Call& call, const SweepHost& ho
   const planner::Question question = sweep_question(a, host.settings, call.environment);
   const SweepPlan plan{host, layouts_to_run(a, question)};
   if (a.dry_run) {
-    std::fputs(dry_run_table(plan.estimates, step_of(plan)).c_str(), stdout);
+    std::fputs(sweep::dry_run_table(plan.estimates, step_of(plan)).c_str(), stdout);
     return 0;
   }
   constexpr std::size_t many = 50;
-  std::fprintf(stderr, "%s%s\n", sweep_size(plan.estimates, step_of(plan)).c_str(),
+  std::fprintf(stderr, "%s%s\n", sweep::sweep_size(plan.estimates, step_of(plan)).c_str(),
                plan.estimates.size() > many ? "; --best 20 runs the 20 that the plan finds fastest" : "");
   const SweepArguments training = parse_sweep(words_of_training(call.words), call.environment);
-  Signals signals;
+  host::Signals signals;
   return lead(plan, training.parsed.settings, signals);
 }
 
@@ -212,9 +213,9 @@ int run_sweep(const Call& call) {
   const SweepHost host = host_of(a, call.environment);
   try {
     if (a.hosts.leads() || a.dry_run) return plan_and_lead(a, call, host);
-    Signals signals;
+    host::Signals signals;
     return follow(host, signals);
-  } catch (const Stopped&) {
+  } catch (const launch::Stopped&) {
     return base::exit_interrupted;
   }
 }

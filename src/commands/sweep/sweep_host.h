@@ -5,16 +5,16 @@
 #include <optional>
 #include <string>
 
-#include "commands/launch/host_flags.h"
 #include "config/flag_table.h"
 #include "config/settings.h"
+#include "launch/host_flags.h"
 
 namespace troika::commands {
 
 struct SweepHost {
   config::Settings settings;  // measuring_settings
   std::int64_t nproc = 1;     // on each host
-  HostOptions hosts;
+  launch::HostOptions hosts;
   std::string folder;                      // of this host
   std::optional<double> deadline_seconds;  // unset: by what is predicted
   config::Environment environment;         // of the processes

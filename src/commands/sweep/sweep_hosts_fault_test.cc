@@ -10,9 +10,9 @@
 #include "base/text.h"
 #include "commands/launch/launch_test_support.h"
 #include "commands/sweep/arguments.h"
-#include "commands/sweep/summary_csv.h"
-#include "commands/sweep/sweep_test_support.h"
 #include "rendezvous/store.h"
+#include "sweep/summary_csv.h"
+#include "sweep/sweep_test_support.h"
 
 namespace troika::commands {
 namespace {
@@ -75,9 +75,9 @@ class TwoHosts : public testing::Test {
     return all;
   }
 
-  SweepRows rows() const {
+  sweep::SweepRows rows() const {
     const std::string path = at("sweep/summary.csv");
-    return base::file_exists(path) ? parse_csv(base::read_file(path), path) : SweepRows{};
+    return base::file_exists(path) ? sweep::parse_csv(base::read_file(path), path) : sweep::SweepRows{};
   }
 
   // A program for the ranks that is troika, but for what `cases` says of a command line.
@@ -104,14 +104,14 @@ TEST_F(TwoHosts, RunALayoutTogetherStopTogetherAndGoOn) {
     EXPECT_EQ(zero.wait(), 130);
   }
   ASSERT_FALSE(rows().empty());
-  EXPECT_EQ(rows().back().status, SweepStatus::interrupted);
+  EXPECT_EQ(rows().back().status, sweep::SweepStatus::interrupted);
   base::write_file_atomic(at("again"), "");
   Launcher zero(words(0, more), folder_.path()), one(words(1, more), folder_.path());
   EXPECT_EQ(zero.wait(), 0);
   EXPECT_EQ(one.wait(), 0);
   ASSERT_EQ(rows().size(), 2u) << zero.output();
-  for (const SweepRow& row : rows()) {
-    EXPECT_EQ(row.status, SweepStatus::ok) << row.reason;
+  for (const sweep::SweepRow& row : rows()) {
+    EXPECT_EQ(row.status, sweep::SweepStatus::ok) << row.reason;
     EXPECT_EQ(row.layout.world(), 2);
     EXPECT_GT(row.measured->resident_bytes, row.measured->memory_bytes);
   }
@@ -138,8 +138,8 @@ TEST_F(TwoHosts, AFailureIsARowAndAHostThatIsGoneEndsTheSweep) {
   EXPECT_THAT(zero.output(),
               HasSubstr("troika sweep: host 1 did not come within 2 s: start troika sweep there with its "
                         "--node-rank"));
-  for (const SweepRow& row : rows()) {
-    EXPECT_EQ(row.status, row.layout.dp == 2 ? SweepStatus::failed : SweepStatus::interrupted) << row.reason;
+  for (const sweep::SweepRow& row : rows()) {
+    EXPECT_EQ(row.status, row.layout.dp == 2 ? sweep::SweepStatus::failed : sweep::SweepStatus::interrupted) << row.reason;
     EXPECT_THAT(row.reason, HasSubstr(row.layout.dp == 2 ? "not on this host" : "host 1 was lost"));
   }
 }

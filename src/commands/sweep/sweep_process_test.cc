@@ -19,9 +19,9 @@
 #include "commands/cli.h"
 #include "commands/sweep/layout_run.h"
 #include "commands/sweep/layout_runs.h"
-#include "commands/sweep/summary_csv.h"
-#include "commands/sweep/sweep_test_support.h"
 #include "config/config.h"
+#include "sweep/summary_csv.h"
+#include "sweep/sweep_test_support.h"
 
 namespace troika::commands {
 namespace {
@@ -65,7 +65,7 @@ class SmallSweep : public testing::Test {
                                         "exec {}/troika \"$@\"\n",
                                         at("hangs"), TROIKA_BINARY_DIR));
     ::chmod(at("rank.sh").c_str(), 0755);
-    planner::Layout dp2 = layout_with(2, 1), pp2 = layout_with(1, 2), tp2 = layout_with(1, 1), cp2 = tp2;
+    planner::Layout dp2 = sweep::layout_with(2, 1), pp2 = sweep::layout_with(1, 2), tp2 = sweep::layout_with(1, 1), cp2 = tp2;
     tp2.tp = cp2.cp = 2;
     plan_.estimates = {estimate_of(dp2, 0.1), estimate_of(cp2, 0.2), estimate_of(tp2, 0.3), estimate_of(pp2, 0.4)};
     const config::Settings settings = config::parse_settings({"--data.train",        at("corpus.txt"),
@@ -104,9 +104,9 @@ class SmallSweep : public testing::Test {
   void start() {
     base::remove_tree(at("hangs"));
     start([&] {
-      Signals signals;
+      host::Signals signals;
       SweepRounds rounds(plan_.host, signals);
-      SweepProgress progress(stderr, metrics::ProgressStyle::lines, plan_.estimates.size());
+      sweep::SweepProgress progress(stderr, metrics::ProgressStyle::lines, plan_.estimates.size());
       return run_layouts(plan_, rounds, signals, progress).end.exit_code;
     });
   }
@@ -127,11 +127,11 @@ class SmallSweep : public testing::Test {
     EXPECT_TRUE(await_sweep(120, [&] { return base::file_exists(at("hangs")); })) << "cp 2 was not started";
   }
 
-  SweepRows rows() const { return parse_csv(base::read_file(plan_.host.folder + "/summary.csv"), "summary.csv"); }
+  sweep::SweepRows rows() const { return sweep::parse_csv(base::read_file(plan_.host.folder + "/summary.csv"), "summary.csv"); }
 
-  std::vector<SweepStatus> statuses() const {
-    std::vector<SweepStatus> found;
-    for (const SweepRow& row : rows()) found.push_back(row.status);
+  std::vector<sweep::SweepStatus> statuses() const {
+    std::vector<sweep::SweepStatus> found;
+    for (const sweep::SweepRow& row : rows()) found.push_back(row.status);
     return found;
   }
 
@@ -163,8 +163,8 @@ TEST_F(SmallSweep, GoesOnAfterItWasKilledAndFailuresAreRows) {
   ::kill(sweep_, SIGKILL);
   EXPECT_EQ(wait(), 1000 + SIGKILL);
   expect_nothing_left();
-  ASSERT_THAT(statuses(), ElementsAre(SweepStatus::ok));
-  const SweepRow first = rows()[0];
+  ASSERT_THAT(statuses(), ElementsAre(sweep::SweepStatus::ok));
+  const sweep::SweepRow first = rows()[0];
   EXPECT_GT(first.measured->step_seconds, 0);
   EXPECT_GT(first.measured->memory_bytes, 0);
   EXPECT_GT(first.measured->resident_bytes, first.measured->memory_bytes);
@@ -176,8 +176,8 @@ TEST_F(SmallSweep, GoesOnAfterItWasKilledAndFailuresAreRows) {
   await_hanging();
   EXPECT_EQ(wait(), 0);
   expect_nothing_left();
-  ASSERT_THAT(statuses(), ElementsAre(SweepStatus::ok, SweepStatus::timeout, SweepStatus::failed, SweepStatus::ok));
-  const SweepRows all = rows();
+  ASSERT_THAT(statuses(), ElementsAre(sweep::SweepStatus::ok, sweep::SweepStatus::timeout, sweep::SweepStatus::failed, sweep::SweepStatus::ok));
+  const sweep::SweepRows all = rows();
   EXPECT_EQ(all[0].seconds, first.seconds) << "it was run again";
   EXPECT_EQ(all[0].predicted.step_seconds, 0.2) << "the prediction is not today's";
   EXPECT_THAT(all[1].reason, HasSubstr("did not end within 20.0 s"));
@@ -203,7 +203,7 @@ TEST_F(SmallSweep, EndsTheRunningLayoutAtCtrlC) {
   ::kill(sweep_, SIGINT);
   EXPECT_EQ(wait(), 130);
   expect_nothing_left();
-  EXPECT_THAT(statuses(), ElementsAre(SweepStatus::ok, SweepStatus::interrupted));
+  EXPECT_THAT(statuses(), ElementsAre(sweep::SweepStatus::ok, sweep::SweepStatus::interrupted));
 }
 
 TEST_F(SmallSweep, OfTheProgramFindsItsLayoutsAndWritesTheBestForTraining) {
@@ -223,8 +223,8 @@ TEST_F(SmallSweep, OfTheProgramFindsItsLayoutsAndWritesTheBestForTraining) {
   arguments.push_back(nullptr);
   start([&] { return ::execve(troika.c_str(), arguments.data(), variables.data()); });
   EXPECT_EQ(wait(), 0);
-  EXPECT_THAT(statuses(), ElementsAre(SweepStatus::ok, SweepStatus::ok));
-  for (const SweepRow& row : rows()) EXPECT_EQ(row.layout.zero, 1);
+  EXPECT_THAT(statuses(), ElementsAre(sweep::SweepStatus::ok, sweep::SweepStatus::ok));
+  for (const sweep::SweepRow& row : rows()) EXPECT_EQ(row.layout.zero, 1);
   for (const char* name : {"throughput", "memory", "shares"})
     EXPECT_THAT(base::read_file(plan_.host.folder + "/plots/" + name + ".svg"), HasSubstr("</svg>"));
   const config::Settings best = config::parse_settings({plan_.host.folder + "/best.yaml"}, {}).settings;

@@ -4,13 +4,13 @@
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
 #include "commands/sweep/arguments.h"
-#include "commands/sweep/kept.h"
 #include "commands/sweep/one_run.h"
-#include "commands/sweep/plots.h"
-#include "commands/sweep/progress.h"
-#include "commands/sweep/report.h"
-#include "commands/sweep/summary_csv.h"
-#include "commands/sweep/sweep_test_support.h"
+#include "sweep/kept.h"
+#include "sweep/plots.h"
+#include "sweep/progress.h"
+#include "sweep/report.h"
+#include "sweep/summary_csv.h"
+#include "sweep/sweep_test_support.h"
 
 namespace troika::commands {
 namespace {
@@ -18,9 +18,9 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-SweepRows three_rows() {
-  return {unmeasured_row(layout_with(1, 4), SweepStatus::timeout, "did not end"),
-          measured_row(layout_with(2, 2, 1), 5600), measured_row(layout_with(4, 1), 5769)};
+sweep::SweepRows three_rows() {
+  return {sweep::unmeasured_row(sweep::layout_with(1, 4), sweep::SweepStatus::timeout, "did not end"),
+          sweep::measured_row(sweep::layout_with(2, 2, 1), 5600), sweep::measured_row(sweep::layout_with(4, 1), 5769)};
 }
 
 TEST(Sweep, TakesStepsAndFolderFromItsOwnCommandLineAlone) {
@@ -39,41 +39,41 @@ TEST(Sweep, TakesStepsAndFolderFromItsOwnCommandLineAlone) {
 
 TEST(Sweep, GoesOnWhereItWasAndRefusesAnotherTraining) {
   const base::TemporaryFolder folder;
-  EXPECT_TRUE(kept_rows(folder.path()).empty());
+  EXPECT_TRUE(sweep::kept_rows(folder.path()).empty());
   config::Settings settings;
-  keep_basis(folder.path(), {settings, 1, 2});
-  keep_basis(folder.path(), {settings, 1, 2});
-  EXPECT_THROW(keep_basis(folder.path(), {settings, 1, 3}), base::ConfigError);
-  EXPECT_THROW(keep_basis(folder.path(), {settings, 2, 2}), base::ConfigError);
+  sweep::keep_basis(folder.path(), {settings, 1, 2});
+  sweep::keep_basis(folder.path(), {settings, 1, 2});
+  EXPECT_THROW(sweep::keep_basis(folder.path(), {settings, 1, 3}), base::ConfigError);
+  EXPECT_THROW(sweep::keep_basis(folder.path(), {settings, 2, 2}), base::ConfigError);
   settings.batch.seq_len = 17;
   try {
-    keep_basis(folder.path(), {settings, 1, 2});
+    sweep::keep_basis(folder.path(), {settings, 1, 2});
     FAIL();
   } catch (const base::ConfigError& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("batch.seq_len"), HasSubstr("another --out")));
   }
   base::write_file_atomic(folder.path() + "/summary.csv", to_csv(three_rows()));
-  EXPECT_EQ(kept_rows(folder.path()).size(), 3u);
+  EXPECT_EQ(sweep::kept_rows(folder.path()).size(), 3u);
 }
 
 TEST(Sweep, RunsAgainWhatWasInterruptedOrHadLessTime) {
   const planner::Layout layout;
-  EXPECT_FALSE(is_to_be_run_again(measured_row(layout, 1), 1e9));
-  EXPECT_FALSE(is_to_be_run_again(unmeasured_row(layout, SweepStatus::failed, ""), 1e9));
-  EXPECT_TRUE(is_to_be_run_again(unmeasured_row(layout, SweepStatus::interrupted, ""), 1));
-  EXPECT_FALSE(is_to_be_run_again(unmeasured_row(layout, SweepStatus::timeout, ""), 60));
-  EXPECT_TRUE(is_to_be_run_again(unmeasured_row(layout, SweepStatus::timeout, ""), 120));
+  EXPECT_FALSE(sweep::is_to_be_run_again(sweep::measured_row(layout, 1), 1e9));
+  EXPECT_FALSE(sweep::is_to_be_run_again(sweep::unmeasured_row(layout, sweep::SweepStatus::failed, ""), 1e9));
+  EXPECT_TRUE(sweep::is_to_be_run_again(sweep::unmeasured_row(layout, sweep::SweepStatus::interrupted, ""), 1));
+  EXPECT_FALSE(sweep::is_to_be_run_again(sweep::unmeasured_row(layout, sweep::SweepStatus::timeout, ""), 60));
+  EXPECT_TRUE(sweep::is_to_be_run_again(sweep::unmeasured_row(layout, sweep::SweepStatus::timeout, ""), 120));
 }
 
 TEST(Sweep, NamesTheBestAndHowFarThePlansFirstChoiceIsFromIt) {
-  EXPECT_THAT(sweep_conclusion(three_rows(), layout_with(4, 1)),
-              AllOf(HasSubstr("The best is " + planner::name_of(layout_with(4, 1)) + ": 5769 positions/s"),
+  EXPECT_THAT(sweep::sweep_conclusion(three_rows(), sweep::layout_with(4, 1)),
+              AllOf(HasSubstr("The best is " + planner::name_of(sweep::layout_with(4, 1)) + ": 5769 positions/s"),
                     HasSubstr("The plan named it first.")));
-  EXPECT_THAT(sweep_conclusion(three_rows(), layout_with(2, 2, 1)),
-              HasSubstr(planner::name_of(layout_with(2, 2, 1)) + ": 5600 positions/s, 2.9 % less"));
-  EXPECT_THAT(sweep_conclusion(three_rows(), layout_with(1, 4)), HasSubstr("timeout: did not end"));
-  EXPECT_EQ(sweep_conclusion({three_rows()[0]}, layout_with(1, 4)), "No layout was measured.");
-  const std::string table = sweep_table(three_rows());
+  EXPECT_THAT(sweep::sweep_conclusion(three_rows(), sweep::layout_with(2, 2, 1)),
+              HasSubstr(planner::name_of(sweep::layout_with(2, 2, 1)) + ": 5600 positions/s, 2.9 % less"));
+  EXPECT_THAT(sweep::sweep_conclusion(three_rows(), sweep::layout_with(1, 4)), HasSubstr("timeout: did not end"));
+  EXPECT_EQ(sweep::sweep_conclusion({three_rows()[0]}, sweep::layout_with(1, 4)), "No layout was measured.");
+  const std::string table = sweep::sweep_table(three_rows());
   EXPECT_LT(table.find("5769"), table.find("5600"));
   EXPECT_LT(table.find("5600"), table.find("timeout: did not end"));
 }
@@ -98,21 +98,21 @@ TEST(Sweep, SaysWhatTheLauncherSaidLastOrElseARank) {
 }
 
 TEST(Sweep, ReckonsWhatIsLeftByThePlanAndByTheStartsSoFar) {
-  TimeLeft left(5);
+  sweep::TimeLeft left(5);
   for (int i = 0; i < 3; ++i) left.add(2);
   EXPECT_DOUBLE_EQ(left.seconds(0), 3 * (5 * 2 + 3));
   left.begin(2);
   EXPECT_DOUBLE_EQ(left.seconds(4), 3 * 13 - 4);
   EXPECT_DOUBLE_EQ(left.seconds(100), 2 * 13);
-  SweepRow row = measured_row(layout_with(2, 1), 192);  // a step in a second
+  sweep::SweepRow row = sweep::measured_row(sweep::layout_with(2, 1), 192);  // a step in a second
   row.seconds = 12;
   left.finished(row);
   EXPECT_DOUBLE_EQ(left.seconds(0), 2 * (5 * 2 + 7));
 }
 
 TEST(SweepPlots, ShowTheFastestFirstWithTheLongestBar) {
-  const SweepRows rows = three_rows();
-  const auto plots = sweep_plots(rows, {5, 12, 192});
+  const sweep::SweepRows rows = three_rows();
+  const auto plots = sweep::sweep_plots(rows, {5, 12, 192});
   ASSERT_EQ(plots.size(), 3u);
   for (const auto& [name, svg] : plots) {
     const auto fast = svg.find(planner::name_of(rows[2].layout)), slow = svg.find(planner::name_of(rows[1].layout));
@@ -126,7 +126,7 @@ TEST(SweepPlots, ShowTheFastestFirstWithTheLongestBar) {
 }
 
 TEST(SweepPlots, AreNoneWhereNothingWasMeasured) {
-  EXPECT_TRUE(sweep_plots({unmeasured_row(layout_with(1, 4), SweepStatus::failed, "no")}, {5, 12, 192}).empty());
+  EXPECT_TRUE(sweep::sweep_plots({sweep::unmeasured_row(sweep::layout_with(1, 4), sweep::SweepStatus::failed, "no")}, {5, 12, 192}).empty());
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
   config::take_sums_of_device(&parsed, gpus);
   train::RunRequest request;
   request.identity = rendezvous::identify(environment);
-  const FirstUserSignal first = first_user_signal(environment);
+  const host::FirstUserSignal first = launch::first_user_signal(environment);
   StopSignals signals(speaks(request.identity)
                           ? StopSignals::Notices{"troika: stopped before the first step; the same command begins again "
                                                  "and uses what was tokenized\n",
@@ -40,7 +40,7 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
                           : StopSignals::Notices{},
                       first);
   std::optional<StatusSignal> status;  // its thread leaves the signals above to theirs
-  if (first == FirstUserSignal::asks_where) status.emplace();
+  if (first == host::FirstUserSignal::asks_where) status.emplace();
   if (parsed.settings.parallel.layout == config::LayoutChoice::automatic)
     request.open_layout = planner::kept_by_choice(parsed.stated, parsed.settings);
   request.resolved = request.open_layout

@@ -13,9 +13,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/language.h"
-#include "commands/monitor/find_run.h"
 #include "commands/why/arguments.h"
 #include "diagnosis/diagnosis.h"
+#include "monitor/find_run.h"
 #include "records/run_reader.h"
 
 namespace troika::commands {

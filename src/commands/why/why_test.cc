@@ -7,8 +7,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
-#include "commands/launch/flags.h"
 #include "diagnosis/advice.h"
+#include "launch/flags.h"
 #include "records/event.h"
 
 namespace troika::commands {
@@ -75,8 +75,8 @@ TEST(Why, OfAFolderWithARunBelowItNamesThatRun) {
 }
 
 TEST(Why, FlagsOfTheLauncherThatAreAdvisedExist) {
-  LaunchFlags flags;
-  const config::FlagTable table = launch_flags(flags);
+  launch::LaunchFlags flags;
+  const config::FlagTable table = launch::launch_flags(flags);
   for (const std::string_view name : words_of(diagnosis::LaunchFlag{})) EXPECT_NE(table.find(name), nullptr) << name;
 }
 

@@ -1,0 +1,148 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <tuple>
+
+#include "base/text.h"
+#include "base/units.h"
+#include "monitor/sections.h"
+#include "monitor/table.h"
+#include "monitor/texts.h"
+#include "monitor/words.h"
+
+namespace troika::monitor {
+namespace {
+
+Table::Column left(std::string title, int weight) { return {std::move(title), Table::Align::left, weight}; }
+Table::Column right(std::string title, int weight) { return {std::move(title), Table::Align::right, weight}; }
+
+Table empty_table(Language language) {
+  const auto title = [&](Text text) { return said(language, text); };
+  return Table({right("rank", 100),
+                left(title(Text::host), 60),
+                left(title(Text::coordinates), 40),
+                right(said(language, Text::step_title), 30),
+                {title(Text::where), Table::Align::left, 95, 34, 24},
+                {title(Text::waits_for), Table::Align::left, 90, 24, 10},
+                right(title(Text::forward), 70),
+                right(title(Text::backward), 70),
+                right(title(Text::wait), 80),
+                right(title(Text::optimizer), 50),
+                right(title(Text::load), 50),
+                right(title(Text::save), 45),
+                right(title(Text::pace), 75),
+                right(title(Text::memory), 55),
+                right(title(Text::parameters), 13),
+                right(title(Text::gradients), 12),
+                right(title(Text::optimizer_state), 11),
+                right(title(Text::activations), 10),
+                right(title(Text::sent), 35),
+                right(title(Text::received), 34)});
+}
+
+std::string coordinates(const RankView& rank, const View& view) {
+  if (!view.state) return "";
+  std::vector<std::string> on;
+  const records::RunState& s = *view.state;
+  for (const auto& [name, size, at] :
+       {std::tuple{"dp", s.dp, rank.dp}, {"pp", s.pp, rank.pp}, {"tp", s.tp, rank.tp}, {"cp", s.cp, rank.cp}})
+    if (size > 1) on.push_back(fmt::format("{}{}", name, at));
+  return base::join(on, " ");
+}
+
+std::string held(const RankView& rank, const char* what) {
+  const auto found = rank.memory.find(what);
+  return found == rank.memory.end() ? "" : base::format_bytes(found->second);
+}
+
+// What the process takes, else what it counts.
+std::string memory_words(const RankView& rank) {
+  if (rank.memory.count("resident") != 0) return held(rank, "resident");
+  std::int64_t all = 0;
+  for (const auto& [what, bytes] : rank.memory) all += bytes;
+  return all == 0 ? "" : base::format_bytes(all);
+}
+
+std::vector<Cell> row_of(const RankView& rank, const View& view, const Frame& frame) {
+  const auto share = [&](double value) { return Cell{rank.shares.known ? percent_words(value) : ""}; };
+  const Style where = rank.standing == Standing::silent    ? Style::bad
+                      : rank.standing == Standing::unheard ? Style::dim
+                      : rank.held > 0                      ? Style::warning
+                                                           : Style::plain;
+  const std::string pace = std::isfinite(rank.pace_seconds) ? said_seconds(rank.pace_seconds) : "";
+  const bool worrying = rank.slow || rank.standing == Standing::silent;
+  return {{std::to_string(rank.rank), worrying ? Style::bad : Style::plain},
+          {base::printable(rank.host, 100)},
+          {coordinates(rank, view)},
+          {rank.place.step > 0 ? std::to_string(rank.place.step) : ""},
+          {where_words(rank, frame.language), where},
+          {waits_words(rank, frame.language, frame.charset), rank.circle ? Style::bad : Style::dim},
+          share(rank.shares.forward),
+          share(rank.shares.backward),
+          {share(rank.shares.wait).text, rank.shares.wait > 0.5 ? Style::warning : Style::plain},
+          share(rank.shares.optimizer),
+          share(rank.shares.load),
+          share(rank.shares.save),
+          {pace, rank.slow ? Style::bad : Style::plain},
+          {memory_words(rank)},
+          {held(rank, "parameters")},
+          {held(rank, "gradients")},
+          {held(rank, "state")},
+          {held(rank, "activations")},
+          {byte_rate_words(rank.sent_per_second)},
+          {byte_rate_words(rank.received_per_second)}};
+}
+
+TextLine summed_up(const std::vector<const RankView*>& rest, const Frame& frame) {
+  const auto count = [&](Standing standing) {
+    return std::count_if(rest.begin(), rest.end(), [&](const RankView* rank) { return rank->standing == standing; });
+  };
+  std::string words = said(frame.language, Text::more_ranks, rest.size(), count(Standing::works),
+                           count(Standing::waits), count(Standing::silent), count(Standing::unheard));
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (const RankView* rank : rest)
+    if (std::isfinite(rank->pace_seconds))
+      least = std::min(least, rank->pace_seconds), most = std::max(most, rank->pace_seconds);
+  if (most > 0)
+    words += (frame.language == Language::english ? "; " : "；") +
+             said(frame.language, Text::more_paces, said_seconds(least), said_seconds(most));
+  return {words, Style::dim};
+}
+
+}  // namespace
+
+std::vector<const RankView*> by_weight(const std::vector<RankView>& ranks) {
+  std::vector<const RankView*> sorted;
+  for (const RankView& rank : ranks) sorted.push_back(&rank);
+  const auto weight = [](const RankView* rank) {
+    const int kind = rank->slow                            ? 0
+                     : rank->standing == Standing::silent  ? 1
+                     : rank->held > 0                      ? 2
+                     : rank->circle                        ? 3
+                     : rank->standing == Standing::unheard ? 4
+                                                           : 5;
+    return std::tuple{kind, -rank->held, rank->rank};
+  };
+  std::sort(sorted.begin(), sorted.end(), [&](const RankView* a, const RankView* b) { return weight(a) < weight(b); });
+  return sorted;
+}
+
+std::vector<TextLine> rank_section(const View& view, const Frame& frame, std::size_t most) {
+  if (view.ranks.empty() || most < 2) return {};
+  std::vector<const RankView*> shown = by_weight(view.ranks), rest;
+  if (shown.size() + 1 > most) {  // a line for the titles
+    const std::size_t rows = most > 2 ? most - 2 : 1;
+    rest.assign(shown.begin() + static_cast<std::ptrdiff_t>(rows), shown.end());
+    shown.resize(rows);
+  } else {
+    std::sort(shown.begin(), shown.end(), [](const RankView* a, const RankView* b) { return a->rank < b->rank; });
+  }
+  Table table = empty_table(frame.language);
+  for (const RankView* rank : shown) table.add_row(row_of(*rank, view, frame));
+  std::vector<TextLine> lines = table.lines(frame.width);
+  if (!rest.empty() && lines.size() < most) lines.push_back(summed_up(rest, frame));
+  return lines;
+}
+
+}  // namespace troika::monitor

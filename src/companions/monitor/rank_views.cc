@@ -1,0 +1,149 @@
+#include "monitor/rank_views.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+namespace troika::monitor {
+namespace {
+
+double share_of(const std::map<std::string, double>& seconds, const char* name) {
+  const auto found = seconds.find(name);
+  return found == seconds.end() ? 0 : found->second;
+}
+
+double sum_of(const std::map<std::string, double>& seconds) {
+  return std::accumulate(seconds.begin(), seconds.end(), 0.0,
+                         [](double sum, const auto& entry) { return sum + entry.second; });
+}
+
+Shares shares_of(const SampleWindow& window) {
+  using records::Sample;
+  const auto phase = [&](const char* name) {
+    return std::max(0.0, window.difference([&](const Sample& s) { return share_of(s.phases, name); }));
+  };
+  const double wait = std::max(0.0, window.difference([](const Sample& s) { return sum_of(s.waits); }));
+  const double all = wait + std::max(0.0, window.difference([](const Sample& s) { return sum_of(s.phases); }));
+  Shares shares;
+  if (all <= 0) return shares;
+  shares.known = true;
+  shares.forward = phase("forward") / all;
+  shares.backward = phase("backward") / all;
+  shares.optimizer = phase("optimizer") / all;
+  shares.load = phase("load") / all;
+  shares.save = phase("save") / all;
+  shares.wait = wait / all;
+  shares.other =
+      std::max(0.0, 1 - shares.forward - shares.backward - shares.optimizer - shares.load - shares.save - shares.wait);
+  return shares;
+}
+
+double bytes_per_second(const SampleWindow& window, std::int64_t records::PeerTraffic::*bytes) {
+  if (window.seconds() <= 0) return not_known;
+  const auto sum = [&](const records::Sample& sample) {
+    std::int64_t all = 0;
+    for (const records::PeerTraffic& traffic : sample.traffic) all += traffic.*bytes;
+    return static_cast<double>(all);
+  };
+  return std::max(0.0, window.difference(sum)) / window.seconds();
+}
+
+Standing standing_of(const SampleWindow& window, const Observed& observed, Condition condition) {
+  if (is_over(condition)) return Standing::ended;
+  if (is_silent(window, observed)) return Standing::silent;
+  return window.last->place.waits_for == records::waits_for_nobody ? Standing::works : Standing::waits;
+}
+
+void add_sample(const SampleWindow& window, const Observed& observed, Condition condition, RankView* rank) {
+  rank->host = window.last->host;
+  rank->standing = standing_of(window, observed, condition);
+  if (rank->standing == Standing::silent) rank->silent_seconds = observed.now - window.heard;
+  rank->place = window.last->place;
+  rank->shares = shares_of(window);
+  if (window.last->pace_seconds > 0) rank->pace_seconds = window.last->pace_seconds;
+  rank->memory = window.last->memory;
+  rank->sent_per_second = bytes_per_second(window, &records::PeerTraffic::sent_bytes);
+  rank->received_per_second = bytes_per_second(window, &records::PeerTraffic::received_bytes);
+}
+
+// The median of all but one of them, which is `without`, as the watch over the ranks takes it.
+double median_of_others(const std::vector<double>& sorted, double without) {
+  const auto own = static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), without) - sorted.begin());
+  const std::size_t middle = (sorted.size() - 1) / 2;
+  return sorted[middle < own ? middle : middle + 1];
+}
+
+}  // namespace
+
+void follow_chains(std::vector<RankView>* ranks, double circle_seconds) {
+  std::map<int, RankView*> by_rank;
+  std::vector<int> moving;
+  for (RankView& rank : *ranks) {
+    by_rank[rank.rank] = &rank;
+    if (rank.standing == Standing::works || rank.standing == Standing::silent) moving.push_back(rank.rank);
+  }
+  const auto next_of = [&](const RankView& rank) {
+    const int next = rank.place.waits_for;
+    if (next == records::waits_for_others) return moving.size() == 1 ? moving.front() : -1;
+    return next;
+  };
+  for (RankView& rank : *ranks) {
+    if (rank.standing != Standing::waits) continue;
+    for (const RankView* at = &rank; at->standing == Standing::waits;) {
+      const int next = next_of(*at);
+      const auto found = by_rank.find(next);
+      if (found == by_rank.end()) {
+        rank.chain.clear();  // nobody knows for whom
+        break;
+      }
+      rank.circle = next == rank.rank || std::count(rank.chain.begin(), rank.chain.end(), next) > 0;
+      rank.chain.push_back(next);
+      if (rank.circle) break;
+      at = found->second;
+    }
+    const auto is_brief = [&](int other) { return by_rank.at(other)->place.seconds < circle_seconds; };
+    if (rank.circle && std::any_of(rank.chain.begin(), rank.chain.end(), is_brief)) {
+      rank.circle = false;
+      rank.chain.clear();
+    }
+    if (rank.holder() >= 0) ++by_rank.at(rank.holder())->held;
+  }
+}
+
+void compare_paces(std::vector<RankView>* ranks) {
+  constexpr double slow_ratio = 1.3;
+  std::map<int, std::vector<double>> paces;  // by stage
+  for (const RankView& rank : *ranks)
+    if (std::isfinite(rank.pace_seconds)) paces[rank.pp].push_back(rank.pace_seconds);
+  for (auto& [stage, of_stage] : paces) std::sort(of_stage.begin(), of_stage.end());
+  for (RankView& rank : *ranks) {
+    if (!std::isfinite(rank.pace_seconds) || paces[rank.pp].size() < 2) continue;
+    rank.like_seconds = median_of_others(paces[rank.pp], rank.pace_seconds);
+    rank.slowness = rank.pace_seconds / rank.like_seconds;
+    rank.slow = rank.slowness > slow_ratio;
+  }
+}
+
+std::vector<RankView> rank_views(const Observed& observed, const std::map<int, SampleWindow>& windows,
+                                 Condition condition) {
+  std::map<int, RankView> by_rank;
+  if (observed.run.state())
+    for (const records::RankPlace& place : observed.run.state()->ranks) {
+      RankView& rank = by_rank[place.rank];
+      rank.host = place.host;
+      rank.dp = place.dp, rank.pp = place.pp, rank.tp = place.tp, rank.cp = place.cp;
+    }
+  for (const auto& [rank, window] : windows) add_sample(window, observed, condition, &by_rank[rank]);
+  std::vector<RankView> ranks;
+  for (auto& [number, rank] : by_rank) {
+    rank.rank = number;
+    if (is_over(condition)) rank.standing = Standing::ended;
+    ranks.push_back(std::move(rank));
+  }
+  constexpr double circle_seconds = 10;
+  follow_chains(&ranks, std::max(circle_seconds, sample_interval(observed.run)));
+  compare_paces(&ranks);
+  return ranks;
+}
+
+}  // namespace troika::monitor

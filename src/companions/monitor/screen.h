@@ -1,0 +1,31 @@
+// A view as lines of text of a given size.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/language.h"
+#include "monitor/sparkline.h"
+#include "monitor/text_line.h"
+#include "monitor/view.h"
+
+namespace troika::monitor {
+
+using base::Language;
+
+struct Frame {
+  std::size_t width = 100;
+  std::size_t height = 0;  // 0: as many lines as it takes, but of many ranks the first
+  Charset charset = Charset::utf8;
+  Language language = Language::english;
+  int utc_offset_seconds = 0;  // of the time of events
+};
+
+// At most `height` lines where that is above 0. Of many ranks those that matter come first and the rest is summed up.
+std::vector<TextLine> screen_of(const View& view, const Frame& frame);
+
+// Lines as plain text, each with a newline.
+std::string plain_text(const std::vector<TextLine>& lines, std::size_t width);
+
+}  // namespace troika::monitor

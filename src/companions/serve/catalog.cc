@@ -1,0 +1,156 @@
+#include "serve/catalog.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/say.h"
+#include "serve/refusal_texts.h"
+#include "serve/routes.h"
+
+namespace troika::serve {
+namespace {
+
+constexpr double seconds_between_looks = 2;
+constexpr double share_of_looking = 0.1;  // of the time, where there is very much to look at
+constexpr double seconds_before_looking_for_a_name = 0.2;
+
+// One that may not be read is in the list all the same.
+RunSummary looked_at_or_unknown(const NamedFolder& run, RunFollower& follower, double now) {
+  try {
+    return follower.look(now);
+  } catch (const base::Error& error) {
+    RunSummary summary;
+    summary.name = run.name;
+    summary.folder = run.path;
+    summary.state = "unknown";
+    summary.text = base::text_of(error);
+    return summary;
+  }
+}
+
+bool comes_before(const RunSummary& a, const RunSummary& b) {
+  const auto key = [](const RunSummary& run) { return run.began > 0 ? run.began : run.changed; };
+  return key(a) != key(b) ? key(a) > key(b) : a.name < b.name;
+}
+
+}  // namespace
+
+struct RunCatalog::Impl {
+  struct Listed {
+    std::vector<RunSummary> runs;
+    std::vector<NamedFolder> sweeps;
+  };
+
+  explicit Impl(std::string of) : folder(std::move(of)) {}
+
+  const std::string folder;
+
+  std::mutex reading;  // held while followers are read; taken before `lock`
+  std::map<std::string, RunFollower> followers;
+
+  std::mutex lock;  // of what follows; never held while a disk is asked
+  std::shared_ptr<const Listed> listed = std::make_shared<Listed>();
+  double looked_at = -1e9, look_seconds = 0;  // by the monotonic clock
+  bool was_looked = false;
+
+  bool is_fresh(double most_age) {
+    const std::lock_guard<std::mutex> guard(lock);
+    const double age = std::max(most_age, look_seconds / share_of_looking);
+    return was_looked && base::monotonic_seconds() - looked_at < age;
+  }
+
+  std::shared_ptr<const Listed> last() {
+    const std::lock_guard<std::mutex> guard(lock);
+    return listed;
+  }
+
+  // With `reading` held.
+  void look() {
+    const double begin = base::monotonic_seconds(), now = base::wall_seconds();
+    RunFolders found = run_folders_below(folder);
+    std::map<std::string, RunFollower> kept;
+    auto fresh = std::make_shared<Listed>();
+    for (NamedFolder& run : found.runs) {
+      const auto known = followers.find(run.name);
+      RunFollower follower = known == followers.end() ? RunFollower(run) : std::move(known->second);
+      fresh->runs.push_back(looked_at_or_unknown(run, follower, now));
+      kept.emplace(run.name, std::move(follower));
+    }
+    followers = std::move(kept);
+    fresh->sweeps = std::move(found.sweeps);
+    std::sort(fresh->runs.begin(), fresh->runs.end(), comes_before);
+    const std::lock_guard<std::mutex> guard(lock);
+    listed = std::move(fresh);
+    looked_at = base::monotonic_seconds();
+    look_seconds = looked_at - begin;
+    was_looked = true;
+  }
+
+  // Where another thread is reading, what was read before will do, if there is any.
+  std::shared_ptr<const Listed> now(double most_age = seconds_between_looks) {
+    if (is_fresh(most_age)) return last();
+    std::unique_lock<std::mutex> reader(reading, std::defer_lock);
+    bool has_any = false;
+    {
+      const std::lock_guard<std::mutex> guard(lock);
+      has_any = was_looked;
+    }
+    if (!has_any)
+      reader.lock();
+    else if (!reader.try_lock())
+      return last();
+    if (!is_fresh(most_age)) look();
+    return last();
+  }
+};
+
+static const RunSummary* find_run(const std::vector<RunSummary>& runs, const std::string& name) {
+  const auto found = std::find_if(runs.begin(), runs.end(), [&](const RunSummary& run) { return run.name == name; });
+  return found == runs.end() ? nullptr : &*found;
+}
+
+RunCatalog::RunCatalog(const Options& options) : impl_(std::make_unique<Impl>(options.folder)) {}
+RunCatalog::~RunCatalog() = default;
+
+std::vector<RunSummary> RunCatalog::list() const { return impl_->now()->runs; }
+
+RunSummary RunCatalog::summary_of(const std::string& name) const {
+  auto listed = impl_->now();
+  if (find_run(listed->runs, name) == nullptr) listed = impl_->now(seconds_before_looking_for_a_name);
+  if (const RunSummary* run = find_run(listed->runs, name)) return *run;
+  throw Refused{404, base::say(refusal_texts.no_run, name)};
+}
+
+std::string RunCatalog::folder_of(const std::string& name) const {
+  if (std::optional<std::string> known = known_folder_of(name)) return std::move(*known);
+  return summary_of(name).folder;
+}
+
+std::optional<std::string> RunCatalog::known_folder_of(const std::string& name) const {
+  const auto listed = impl_->last();
+  const RunSummary* run = find_run(listed->runs, name);
+  return run == nullptr ? std::nullopt : std::optional<std::string>(run->folder);
+}
+
+std::vector<NamedFolder> RunCatalog::sweeps() const { return impl_->now()->sweeps; }
+
+std::string RunCatalog::openmetrics(exporters::TextFormat format) const {
+  impl_->now();
+  const std::lock_guard<std::mutex> reader(impl_->reading);
+  const double now = base::wall_seconds();
+  std::vector<exporters::NamedRun> runs;
+  for (const auto& [name, follower] : impl_->followers) runs.push_back(follower.metrics(now));
+  return exporters::openmetrics(runs, format);
+}
+
+void RunCatalog::look_again() const {
+  const std::lock_guard<std::mutex> guard(impl_->lock);
+  impl_->looked_at = -1e9;
+  impl_->look_seconds = 0;
+}
+
+}  // namespace troika::serve

@@ -1,0 +1,81 @@
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+#include "base/say.h"
+#include "serve/catalog.h"
+#include "serve/chat_turn.h"
+#include "serve/complete_steps.h"
+#include "serve/refusal_texts.h"
+#include "serve/routes.h"
+#include "serve/run_texts.h"
+
+namespace troika::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double chat_deadline = 300;  // seconds
+constexpr std::int64_t most_chat_tokens = 4096;
+
+Json messages_in(const Json& body) {
+  const auto messages = body.find("messages");
+  if (messages == body.end() || !messages->is_array() || messages->empty()) throw Refused{400, said(Say::no_messages)};
+  Json plain = Json::array();
+  for (const Json& message : *messages) {
+    const bool right = message.is_object() && message.contains("role") && message["role"].is_string() &&
+                       message.contains("content") && message["content"].is_string();
+    if (!right) throw Refused{400, said(Say::no_messages)};
+    plain.push_back({{"role", message["role"]}, {"content", message["content"]}});
+  }
+  return plain;
+}
+
+std::int64_t integer_of_chat(const Json& body, const char* name, std::int64_t otherwise, std::int64_t most) {
+  const auto value = body.find(name);
+  if (value == body.end() || value->is_null()) return otherwise;
+  if (!value->is_number_integer() || *value < 1 || *value > most)
+    throw Refused{400, base::say(refusal_texts.whole_number, name, most)};
+  return *value;
+}
+
+std::optional<double> temperature_in(const Json& body) {
+  const auto value = body.find("temperature");
+  if (value == body.end() || value->is_null()) return std::nullopt;
+  if (!value->is_number() || *value < 0 || *value > 100) throw Refused{400, base::say(refusal_texts.temperature)};
+  return value->get<double>();
+}
+
+// One answer at a time: each loads a model.
+http::Response chat_answer(const Shop& shop, std::mutex& answering, const Asked& asked) {
+  const std::string name = asked.name("run"), folder = shop.catalog.folder_of(name);
+  const Json body = Json::parse(asked.body, nullptr, false);
+  if (!body.is_object()) throw Refused{400, said(Say::body_is_no_object)};
+  const std::vector<std::int64_t> steps = complete_steps(folder);
+  if (steps.empty()) throw Refused{409, said(Say::no_checkpoint, name)};
+  ChatTurn turn;
+  const std::int64_t step = integer_of_chat(body, "step", steps.back(), steps.back());
+  if (!std::binary_search(steps.begin(), steps.end(), step))
+    throw Refused{409, said(Say::no_checkpoint_of_step, name, step)};
+  turn.model = step_folder(folder, step);
+  turn.temperature = temperature_in(body);
+  turn.messages = messages_in(body).dump();
+  turn.most_tokens = integer_of_chat(body, "max_new_tokens", turn.most_tokens, most_chat_tokens);
+  turn.seed = integer_of_chat(body, "seed", turn.seed, std::int64_t{1} << 53);
+  const std::unique_lock<std::mutex> guard(answering, std::try_to_lock);
+  if (!guard.owns_lock()) throw Refused{409, said(Say::answers_already)};
+  const ChatAnswer answer = answer_of(turn, shop.options, chat_deadline, asked.abandoned);
+  const Json json{{"text", answer.text}, {"finish", answer.finish}, {"tokens", answer.tokens}, {"step", step}};
+  return json_response(200, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace
+
+std::vector<Route> chat_routes(const Shop& shop) {
+  const auto answering = std::make_shared<std::mutex>();
+  return {{http::Method::post, "/api/runs/{run}/chat", Right::change,
+           [shop, answering](const Asked& asked) { return chat_answer(shop, *answering, asked); }, ThreadPool::waits}};
+}
+
+}  // namespace troika::serve

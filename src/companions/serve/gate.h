@@ -1,0 +1,48 @@
+// Who may ask what: every request passes here first. The rules are those of docs/security.md, "The page".
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "http/message.h"
+#include "serve/options.h"
+#include "serve/routes.h"
+
+namespace troika::serve {
+
+// What of a request is asked for, before anybody looks at what it says.
+enum class Asks { asset, login, route };
+
+class Gate {
+ public:
+  // `token`: of this server. `session`: what a page that has shown the token says instead, in the
+  // header x-troika-session. No cookie: browsers send those of 127.0.0.1 to every server there, whatever its port.
+  Gate(const Options& options, int port, std::string token, std::string session);
+
+  // What to answer instead of what was asked for; nothing where that is allowed.
+  std::optional<http::Response> refusal(const http::Request& request, Asks asks, Right right) const;
+
+  bool is_token(std::string_view text) const;  // in a time that does not depend on the text
+  const std::string& session() const { return session_; }
+
+ private:
+  bool is_host(std::string_view host) const;
+  bool is_own_origin(std::string_view origin) const;
+  bool has_token(const http::Request& request) const;
+  bool has_session(const http::Request& request) const;
+
+  const Access access_;
+  const Proxy proxy_;
+  const std::string token_, session_;
+  std::vector<std::string> hosts_;  // that a request may name, in lower case
+};
+
+// Headers that every answer has.
+void add_guards(http::Response& response);
+
+// 128 bits by the system's generator, in hexadecimal.
+std::string new_secret();
+
+}  // namespace troika::serve

@@ -1,0 +1,106 @@
+// What the page and scripts may ask, as rooms offer it: a pattern of the path, who may ask, and what answers.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/language.h"
+#include "http/message.h"
+#include "serve/options.h"
+
+namespace troika::serve {
+
+class RunCatalog;
+class RunViews;
+class ColumnCache;
+
+// "run=a&run=b%2Fc": names and values, percent-decoded, in order. Pairs that are not UTF-8, or hold control characters, are left out.
+class Query {
+ public:
+  Query() = default;
+  explicit Query(std::string_view text);
+
+  std::optional<std::string> one(std::string_view name) const;  // the first
+  std::vector<std::string> all(std::string_view name) const;
+  // A number in a text that is nothing else; nothing where there is none. Refused 400 where there is one that is none.
+  std::optional<double> number(std::string_view name) const;
+  std::optional<std::int64_t> integer(std::string_view name) const;
+
+ private:
+  std::vector<std::pair<std::string, std::string>> pairs_;
+};
+
+// Of "lang": zh is Chinese, all else English.
+base::Language language_in(const Query& query);
+
+// Nothing for a text that is no percent-encoding of UTF-8 without control characters. '+' stays.
+std::optional<std::string> percent_decoded(std::string_view text);
+
+struct Asked {
+  http::Method method = http::Method::get;
+  std::map<std::string, std::string> names;  // of the pattern: "run" of "/api/runs/{run}/view"
+  Query query;
+  std::string body;
+  base::Language language = base::Language::english;
+  std::function<bool()> abandoned = [] { return false; };  // whoever has asked has gone away; any thread, at any time
+
+  const std::string& name(const std::string& key) const { return names.at(key); }
+};
+
+enum class Right { see, change };
+
+// Whose threads answer, so that none waits for another's: what reads folders, what waits for a program or computes for seconds, what
+// starts and ends runs.
+enum class ThreadPool { reads, waits, acts };
+
+struct Route {
+  http::Method method = http::Method::get;
+  std::string pattern;  // "/api/runs/{run}/metrics"
+  Right right = Right::see;
+  std::function<http::Response(const Asked&)> answer;  // on a thread of its pool, several at once; may take seconds
+  ThreadPool threads = ThreadPool::reads;
+};
+
+// Thrown by an answer: {"error": text} with that status, in the language of who asked.
+struct Refused {
+  int status = 400;
+  base::Text text;
+};
+
+http::Response json_response(int status, std::string json);
+http::Response error_response(int status, const std::string& text);
+
+// What `answer` gives, or its error as a response: Refused, ConfigError and DataError 400, PeerError 503, anything else 500
+// without its text.
+http::Response answered(const Route& route, const Asked& asked);
+
+struct Found {
+  const Route* route = nullptr;  // nullptr: none of this method
+  bool path_known = false;       // with another method
+  std::map<std::string, std::string> names;
+};
+Found find_route(const std::vector<Route>& routes, http::Method method, std::string_view path);
+
+// What rooms answer with.
+struct Shop {
+  RunCatalog& catalog;
+  RunViews& views;
+  ColumnCache& columns;
+  const Options& options;
+};
+std::vector<Route> server_routes(const Shop& shop);   // what it is
+std::vector<Route> run_routes(const Shop& shop);      // the list, OpenMetrics
+std::vector<Route> form_routes(const Shop& shop);     // settings, choices, plan
+std::vector<Route> control_routes(const Shop& shop);  // start, stop, resume, export
+std::vector<Route> chat_routes(const Shop& shop);
+std::vector<Route> sweep_routes(const Shop& shop);
+std::vector<Route> reading_routes(const Shop& shop);  // what one run's folder tells
+std::vector<Route> curve_routes(const Shop& shop);
+
+}  // namespace troika::serve

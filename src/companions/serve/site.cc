@@ -1,0 +1,104 @@
+#include "serve/site.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/say.h"
+#include "serve/refusal_texts.h"
+
+namespace troika::serve {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+http::Response error_of(const http::Request& request, int status, const base::Bilingual& text) {
+  return error_response(status, std::string(text.in(language_in(Query(request.query)))));
+}
+
+}  // namespace
+
+Site::Site(const Options& options, Gate gate, std::vector<Route> routes, Live& live)
+    : base_path_(options.base_path),
+      gate_(std::move(gate)),
+      assets_(embedded_assets()),
+      routes_(std::make_shared<const std::vector<Route>>(std::move(routes))),
+      live_(live) {}
+
+http::Response Site::answer(const http::Request& request) {
+  http::Response response = unguarded(request);
+  if (response.later == nullptr) add_guards(response);
+  return response;
+}
+
+bool Site::end() {
+  bool all = true;
+  for (Desk& desk : desks_) all = desk.end() && all;
+  return all;
+}
+
+http::Response Site::log_in(const http::Request& request) const {
+  const Json body = Json::parse(request.body, nullptr, false);
+  const bool right = body.is_object() && body.contains("token") && body["token"].is_string() &&
+                     gate_.is_token(body["token"].get<std::string>());
+  if (!right) return error_of(request, 401, refusal_texts.wrong_token);
+  return json_response(200, Json{{"session", gate_.session()}}.dump() + "\n");
+}
+
+http::Response Site::unguarded(const http::Request& request) {
+  const bool below = !base_path_.empty() && request.path.substr(0, base_path_.size() + 1) == base_path_ + "/";
+  const std::string path = below ? request.path.substr(base_path_.size()) : request.path;
+  if (request.method == http::Method::get && !base_path_.empty() && request.path == base_path_) {
+    if (auto refused = gate_.refusal(request, Asks::asset, Right::see)) return std::move(*refused);
+    return {303, {{"location", base_path_ + "/"}}};  // addresses of the page are relative to the slash
+  }
+  if (request.method == http::Method::get && assets_.has(path)) {
+    if (auto refused = gate_.refusal(request, Asks::asset, Right::see)) return std::move(*refused);
+    return assets_.answer(path, request);
+  }
+  if (request.method == http::Method::post && path == "/api/login") {
+    if (auto refused = gate_.refusal(request, Asks::login, Right::see)) return std::move(*refused);
+    return log_in(request);
+  }
+  return asked_of(request, path);
+}
+
+http::Response Site::asked_of(const http::Request& request, const std::string& path) {
+  const Found found = find_route(*routes_, request.method, path);
+  // Whoever may not see anything does not learn which pages there are.
+  const Right right = found.route != nullptr ? found.route->right : Right::change;
+  if (auto refused = gate_.refusal(request, Asks::route, request.method == http::Method::get ? Right::see : right))
+    return std::move(*refused);
+  Asked asked;
+  asked.query = Query(request.query);
+  asked.language = language_in(asked.query);
+  if (request.method == http::Method::get && path == "/api/live") return live_.follow(asked);
+  if (found.route == nullptr) {
+    http::Response response = found.path_known ? error_of(request, 405, refusal_texts.wrong_method)
+                                               : error_of(request, 404, refusal_texts.no_page);
+    if (found.path_known) response.headers.push_back({"allow", request.method == http::Method::get ? "POST" : "GET"});
+    return response;
+  }
+  asked.method = request.method;
+  asked.names = found.names;
+  asked.body = request.body;
+
+  http::Response response;
+  response.later = std::make_shared<http::Later>();
+  asked.abandoned = [later = response.later] { return !later->wanted() || later->client_has_ended(); };
+  Desk& desk = desks_[static_cast<std::size_t>(found.route->threads)];
+  const bool taken = desk.post([later = response.later, routes = routes_, route = found.route,
+                                asked = std::move(asked)] {
+    // A client that only reads on, having sent everything, looks like one that has gone: it is answered where that
+    // costs little.
+    const bool costs = route->threads == ThreadPool::waits;
+    if (!later->wanted()) return;
+    http::Response given = costs && later->client_has_ended()
+                               ? error_response(503, std::string(refusal_texts.nobody_waits.in(asked.language)))
+                               : answered(*route, asked);
+    add_guards(given);
+    later->give(std::move(given));
+  });
+  return taken ? std::move(response) : error_of(request, 503, refusal_texts.too_many);
+}
+
+}  // namespace troika::serve

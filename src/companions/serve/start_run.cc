@@ -1,0 +1,126 @@
+#include "serve/start_run.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "serve/complete_steps.h"
+#include "serve/detached.h"
+#include "serve/resume_words.h"
+#include "serve/resumed_settings.h"
+#include "serve/run_folders.h"
+#include "serve/run_leader.h"
+#include "serve/run_texts.h"
+
+namespace troika::serve {
+namespace {
+
+constexpr const char* launch_log = "/launch.log";
+constexpr const char* launch_file = "/launch.yaml";
+
+bool is_own_folder(const std::string& path) {
+  struct stat facts {};
+  return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+bool is_at_work(const std::string& folder) {
+  return leader_of(folder, last_events(folder)).has_value() || has_writer(folder + launch_log);
+}
+
+// What is there already: a run that has come to nothing may be started again.
+void refuse_taken(const std::string& folder, const std::string& name) {
+  const bool usable = is_own_folder(folder) && (is_served_run(folder) || base::list_directory(folder).empty());
+  if (!usable) throw Refused{409, said(Say::something_else, name)};
+  if (is_at_work(folder)) throw Refused{409, said(Say::under_way, name)};
+  if (base::file_exists(folder + "/metrics.jsonl") || !complete_steps(folder).empty())
+    throw Refused{409, said(Say::name_taken, name)};
+}
+
+void take_folder(const std::string& folder, const std::string& name) {
+  if (::mkdir(folder.c_str(), 0755) == 0) return;
+  if (errno != EEXIST) base::make_directories(folder);  // for its error
+  refuse_taken(folder, name);
+}
+
+// Where the program has left nothing, the name is free again.
+void leave_folder(const std::string& folder) {
+  const std::vector<std::string> names = base::list_directory(folder);
+  const bool only_ours = std::all_of(names.begin(), names.end(), [](const std::string& name) {
+    return "/" + name == launch_log || "/" + name == launch_file;
+  });
+  if (!only_ours) return;
+  ::unlink((folder + launch_log).c_str());
+  ::unlink((folder + launch_file).c_str());
+  ::rmdir(folder.c_str());
+}
+
+std::vector<std::string> words_of_start(const Shop& shop, const Form& form, const std::string& folder) {
+  std::vector<std::string> words = {shop.options.program,           "launch", "--nproc-per-node",
+                                    std::to_string(form.processes), "--",     "train"};
+  for (std::string& word : words_of_settings(form)) words.push_back(std::move(word));
+  words.insert(words.end(), {"--train.out", folder});
+  return words;
+}
+
+std::vector<std::string> flags_to_resume_with(const ResumeWords& resume, const std::string& name,
+                                              const std::string& root) {
+  try {
+    return flags_of_resumed(resume.settings, resume.works_in, root);
+  } catch (const base::ConfigError& error) {
+    throw Refused{409, said(Say::only_typed, name, resume.settings.name, base::text_of(error), line_of(resume))};
+  }
+}
+
+void refuse_end(const DetachedStart& start, int status) {
+  if (start.ended && start.exit_code != 0)
+    throw Refused{status, said(Say::ended_at_once, start.exit_code, start.last_words)};
+}
+
+}  // namespace
+
+std::string start_run(const Shop& shop, const Form& form, double patience_seconds) {
+  const Options& options = shop.options;
+  if (const auto fault = fault_of_run_name(form.name)) throw Refused{400, *fault};
+  const config::Environment environment = environment_of_runs(options.environment);
+  if (settled(form, environment).settings.data.train.empty()) throw Refused{400, said(Say::needs_data)};
+  if (is_served_run(options.folder)) throw Refused{409, said(Say::served_is_run)};
+  const std::string folder = options.folder + "/" + form.name;
+  base::make_directories(options.folder);
+  take_folder(folder, form.name);
+  try {
+    base::write_file_atomic(folder + launch_file, yaml_of(form, options.folder));
+    refuse_end(start_detached({words_of_start(shop, form, folder), environment, options.root, folder + launch_log},
+                              patience_seconds),
+               400);
+  } catch (...) {
+    leave_folder(folder);
+    shop.catalog.look_again();
+    throw;
+  }
+  shop.catalog.look_again();
+  return form.name;
+}
+
+void resume_run(const Shop& shop, const std::string& name, std::optional<std::int64_t> step, double patience_seconds) {
+  const std::string folder = shop.catalog.folder_of(name);
+  if (is_at_work(folder)) throw Refused{409, said(Say::under_way, name)};
+  const std::vector<std::int64_t> steps = complete_steps(folder);
+  if (step && std::find(steps.begin(), steps.end(), *step) == steps.end())
+    throw Refused{409, said(Say::no_checkpoint_of_step, name, *step)};
+  const std::optional<ResumeWords> resume = resume_words(folder, step ? step_folder(folder, *step) : "auto");
+  if (!resume) throw Refused{409, said(Say::no_settings, name)};
+  if (resume->hosts.size() > 1)
+    throw Refused{409, said(Say::several_hosts, name, resume->hosts.size(), lines_of_hosts(*resume))};
+  std::vector<std::string> words = words_of(*resume, flags_to_resume_with(*resume, name, shop.options.root));
+  words.insert(words.begin(), shop.options.program);
+  const DetachedStart start = start_detached(
+      {words, environment_of_runs(shop.options.environment), shop.options.root, folder + launch_log}, patience_seconds);
+  shop.catalog.look_again();
+  refuse_end(start, 409);
+}
+
+}  // namespace troika::serve

@@ -1,0 +1,51 @@
+// One after the other, for those who do not wait for ever: whoever has the turn may stand in a disk that does not answer.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <string>
+
+#include "base/error.h"
+#include "base/say.h"
+#include "serve/refusal_texts.h"
+
+namespace troika::serve {
+
+// Threads: any.
+class Turn {
+ public:
+  explicit Turn(std::chrono::milliseconds patience = std::chrono::seconds(5)) : patience_(patience) {}
+
+  // While it lives, it is the caller's turn. PeerError, which names `folder`, when that does not come in time.
+  class Held {
+   public:
+    Held(Turn& turn, const std::string& folder) : turn_(turn) {
+      std::unique_lock<std::mutex> lock(turn_.mutex_);
+      if (!turn_.ended_.wait_for(lock, turn_.patience_, [this] { return !turn_.taken_; }))
+        throw base::PeerError(
+            base::say(refusal_texts.silent_disk, folder, std::chrono::duration<double>(turn_.patience_).count()));
+      turn_.taken_ = true;
+    }
+    ~Held() {
+      const std::lock_guard<std::mutex> lock(turn_.mutex_);
+      turn_.taken_ = false;
+      turn_.ended_.notify_one();
+    }
+    Held(const Held&) = delete;
+    Held& operator=(const Held&) = delete;
+
+   private:
+    Turn& turn_;
+  };
+
+ private:
+  const std::chrono::milliseconds patience_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  bool taken_ = false;
+};
+
+}  // namespace troika::serve

@@ -1,0 +1,82 @@
+#include <fmt/format.h>
+
+#include "bench/operations.h"
+#include "kernels/linear.h"
+#include "tensor/tensor.h"
+
+namespace troika::bench {
+namespace {
+
+// A weight of a block. GPT-2 stores weights as [I, O]; kernels see the transposed view.
+struct Weight {
+  StepShapes s;
+  std::string name;
+  std::int64_t I, O;
+  bool transposed, biased;
+  std::int64_t M = s.M();
+
+  tensor::Tensor values() const { return transposed ? s.normal({I, O}).t() : s.normal({O, I}); }
+  tensor::Tensor x() const { return s.normal({M, I}); }
+  tensor::Tensor dy() const { return s.normal({M, O}); }
+  tensor::Tensor gradient() const { return transposed ? tensor::empty({I, O}, s.device).t() : tensor::empty({O, I}, s.device); }
+  std::string shape() const { return fmt::format("M {} I {} O {}", M, I, O); }
+  double flops() const { return 2.0 * static_cast<double>(M) * static_cast<double>(I) * static_cast<double>(O); }
+  double bytes() const { return s.element_bytes() * static_cast<double>(M * I + I * O + M * O); }
+  double gradient_bytes() const {
+    return s.element_bytes() * static_cast<double>(M * I + M * O) + 4.0 * static_cast<double>(I * O);
+  }
+};
+
+Body product_body(const Weight& weight) {
+  const tensor::Tensor x_MI = weight.x(), w_OI = weight.values();
+  const tensor::Tensor bias_O = weight.biased ? weight.s.normal({weight.O}) : tensor::Tensor();
+  return [=] { return std::vector{kernels::linear_forward(x_MI, w_OI, bias_O)}; };
+}
+
+Body input_body(const Weight& weight) {
+  const tensor::Tensor dy_MO = weight.dy(), w_OI = weight.values();
+  return [=] { return std::vector{kernels::linear_backward_input(dy_MO, w_OI)}; };
+}
+
+Body weight_body(const Weight& weight) {
+  const tensor::Tensor dy_MO = weight.dy(), x_MI = weight.x();
+  return [=, dw_OI = weight.gradient()] {
+    kernels::linear_backward_weight(dy_MO, x_MI, dw_OI);
+    return std::vector{dw_OI};
+  };
+}
+
+Body bias_body(const Weight& weight) {
+  const tensor::Tensor dy_MO = weight.dy();
+  return [=, dbias_O = tensor::empty({weight.O}, weight.s.device)] {
+    kernels::linear_backward_bias(dy_MO, dbias_O);
+    return std::vector{dbias_O};
+  };
+}
+
+std::vector<Weight> weights_of(const StepShapes& s) {
+  const config::ModelSettings& m = s.model;
+  const std::int64_t D = m.hidden, A = m.heads * m.head_dim;
+  const bool gpt2 = m.architecture == config::Family::gpt2;
+  return {{s, "qkv", D, A + 2 * m.kv_heads * m.head_dim, gpt2, gpt2 || m.architecture == config::Family::qwen2},
+          {s, "attention out", A, D, gpt2, gpt2},
+          {s, gpt2 ? "feed-forward in" : "gate and up", D, gpt2 ? m.ffn : 2 * m.ffn, gpt2, gpt2},
+          {s, gpt2 ? "feed-forward out" : "down", m.ffn, D, gpt2, gpt2}};
+}
+
+}  // namespace
+
+void add_linears(const StepShapes& s, Operations& operations) {
+  const auto add = [&](const Weight& w, const char* pass, double flops, double bytes, auto bodies) {
+    operations.push_back({fmt::format("linear {} {}", w.name, pass), w.shape(), s.per_layer(), flops, bytes,
+                          [w, bodies] { return bodies(w); }});
+  };
+  for (const Weight& w : weights_of(s)) {
+    add(w, "forward", w.flops(), w.bytes(), product_body);
+    add(w, "dX", w.flops(), w.bytes(), input_body);
+    add(w, "dW", w.flops(), w.gradient_bytes(), weight_body);
+    if (w.biased) add(w, "dbias", 0, s.element_bytes() * static_cast<double>(w.M * w.O), bias_body);
+  }
+}
+
+}  // namespace troika::bench

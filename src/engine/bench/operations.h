@@ -1,0 +1,40 @@
+// Every operation that one training step of a model on one rank uses, in the order of a forward and backward.
+#pragma once
+
+#include <vector>
+
+#include "bench/operation.h"
+#include "config/resolve.h"
+#include "tensor/tensor.h"
+
+namespace troika::bench {
+
+// The shapes of a step: L layers, M = B x T rows of a microbatch, `microbatches` of them.
+struct StepShapes {
+  config::ModelSettings model;  // vocabulary settled
+  std::int64_t B = 1, T = 1, microbatches = 1;
+  tensor::Dtype dtype = tensor::Dtype::fp32;                // of activations and of the parameters that are multiplied
+  tensor::Device device = {};                               // where all tensors lie
+  tensor::Tensor normal(const tensor::Sizes& sizes) const;  // normal_numbers of `dtype`
+  tensor::Tensor ids(std::int64_t below) const;             // int64, [M]
+  double element_bytes() const;
+  std::int64_t M() const { return B * T; }
+  std::int64_t per_layer() const { return model.layers * microbatches; }  // calls
+};
+
+// Random numbers, normally distributed; the same at every call. fp32. On a device they repeat after some millions.
+tensor::Tensor normal_numbers(const tensor::Sizes& sizes, const tensor::Device& device = {});
+
+using Operations = std::vector<Operation>;
+void add_embedding(const StepShapes& s, Operations& operations);
+void add_norms(const StepShapes& s, Operations& operations);
+void add_linears(const StepShapes& s, Operations& operations);
+void add_rotations(const StepShapes& s, Operations& operations);
+void add_attention(const StepShapes& s, Operations& operations);
+void add_activations(const StepShapes& s, Operations& operations);
+void add_output_loss(const StepShapes& s, Operations& operations);
+void add_flat(const StepShapes& s, Operations& operations);  // sums, squares, AdamW
+
+Operations operations_of(const StepShapes& s);
+
+}  // namespace troika::bench

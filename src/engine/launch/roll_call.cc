@@ -1,0 +1,87 @@
+#include "launch/roll_call.h"
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <optional>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "launch/host_process.h"
+#include "launch/store_line.h"
+
+namespace troika::launch {
+namespace {
+
+constexpr double roll_call_seconds = 20;  // for all hosts together
+
+struct Asked {
+  std::size_t host;
+  std::vector<std::string> words;
+  HostProcess process;
+  std::string said{};
+};
+
+bool all_answered(std::deque<Asked>& asked) {
+  bool all = true;
+  for (Asked& one : asked) {
+    one.said += one.process.read_output();
+    one.process.read_complaints();
+    all = all && one.process.output() < 0 && one.process.end();
+  }
+  return all;
+}
+
+bool is_unreachable(Asked& asked) { return asked.process.end().value_or(ssh_failed) == ssh_failed; }
+
+// "": it is ready.
+std::string fault_of(Asked& asked, const Greeting& greeting, const std::string& program) {
+  const std::optional<int> code = asked.process.end();
+  if (is_unreachable(asked))
+    return fmt::format("{}; `{}` must work without a password",
+                       code ? asked.process.complaint() : fmt::format("no word within {:g} s", roll_call_seconds),
+                       shell_words(asked.words));
+  if (*code != 0)
+    return fmt::format(
+        "{} (exit code {}); --remote-folder and --remote-program say where the run's folder and troika are there",
+        asked.process.complaint(), *code);
+  const std::string here = "troika " + std::string(base::version);
+  if (greeting.version != here)
+    return fmt::format("'{}' is {} there and {} here; install one version on all hosts", program,
+                       base::printable(greeting.version, 60), here);
+  return "";
+}
+
+}  // namespace
+
+std::vector<Greeting> call_roll(const std::vector<LaunchHost>& hosts, const RemoteRun& run,
+                                const std::map<std::string, std::string>& environment, host::Signals& signals) {
+  std::deque<Asked> asked;
+  for (std::size_t host = 0; host < hosts.size(); ++host) {
+    if (hosts[host].here) continue;
+    const auto words = ssh_words(hosts[host].ssh, greeting_command(run.folder, run.program));
+    asked.push_back({host, words, HostProcess(words, environment, HostProcess::Output::read)});
+    asked.back().process.end_input();
+  }
+  const double until = base::monotonic_seconds() + roll_call_seconds;
+  while (!all_answered(asked) && base::monotonic_seconds() < until)
+    if (host::asks_to_stop(signals.wait(50))) throw Stopped();
+
+  std::vector<Greeting> greetings(hosts.size());
+  std::vector<std::string> faults;
+  bool any_unreachable = false;
+  for (Asked& one : asked) {
+    greetings[one.host] = read_greeting(one.said);
+    const std::string fault = fault_of(one, greetings[one.host], run.program);
+    if (fault.empty()) continue;
+    faults.push_back(fmt::format("host {} ({}): {}", one.host, hosts[one.host].name(), fault));
+    any_unreachable = any_unreachable || is_unreachable(one);
+  }
+  if (any_unreachable) throw base::PeerError(base::join(faults, "\n"));
+  if (!faults.empty()) throw base::ConfigError(base::join(faults, "\n"));
+  return greetings;
+}
+
+}  // namespace troika::launch

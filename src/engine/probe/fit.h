@@ -1,0 +1,29 @@
+// From seconds of kernels to the few numbers of machine::Rates.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "machine/rates.h"
+#include "probe/timed_kernel.h"
+
+namespace troika::probe {
+
+// Products: the kernel's call, 1 / flops and 1 / bytes of each precision by non-negative least squares of relative errors. What lies
+// between them, and the sums: bytes over seconds of a step, beside the kernels' calls. Attention: the seconds that its bytes leave.
+// call_seconds: of an operation in the passes of tiny blocks, which its kernel's call is a part of. `seconds` of
+// each kernel, in their order. BugError when there is none of a kind.
+machine::Rates fit_rates(const std::vector<TimedKernel>& kernels, const std::vector<double>& seconds);
+
+// By the time model in machine/rates.h.
+double predicted_seconds(const machine::Rates& rates, const TimedKernel& kernel);
+
+// Of the predictions, without sign, relative to what was measured.
+struct FitErrors {
+  double median = 0, largest = 0;
+  std::string worst;  // the kernel
+};
+FitErrors errors_of(const machine::Rates& rates, const std::vector<TimedKernel>& kernels,
+                    const std::vector<double>& seconds, KernelKind kind);
+
+}  // namespace troika::probe

@@ -1,0 +1,127 @@
+#include "probe/fit.h"
+
+#include <gmock/gmock.h>
+
+#include "shape/operation_costs.h"
+#include "shape/optimizer_state.h"
+
+namespace troika::probe {
+namespace {
+
+std::vector<TimedKernel> made_up_kernels() {
+  std::vector<TimedKernel> kernels;
+  for (const auto precision : {config::Precision::fp32, config::Precision::bf16})
+    for (const auto& list : {product_kernels(precision), block_kernels(precision), stream_kernels(precision, 1 << 22)})
+      kernels.insert(kernels.end(), list.begin(), list.end());
+  const std::vector<TimedKernel> calls = call_kernels();
+  kernels.insert(kernels.end(), calls.begin(), calls.end());
+  return kernels;
+}
+
+machine::Rates made_up_rates() {
+  machine::Rates rates;
+  rates.fp32 = {80e9, 12e9};
+  rates.bf16 = {210e9, 9e9};
+  rates.attention_share = 0.4;
+  rates.between_bytes_per_second = 15e9;
+  rates.stream_bytes_per_second = 7e9;
+  rates.call_seconds = 3e-6;
+  return rates;
+}
+
+TEST(Fit, FindsTheRatesOfAMachineThatFollowsTheModel) {
+  const std::vector<TimedKernel> kernels = made_up_kernels();
+  const machine::Rates truth = made_up_rates();
+  std::vector<double> seconds;
+  for (const TimedKernel& kernel : kernels) seconds.push_back(predicted_seconds(truth, kernel));
+  const machine::Rates found = fit_rates(kernels, seconds);
+  const auto expect_equal = [](double a, double b) { EXPECT_NEAR(a / b, 1, 1e-6); };
+  expect_equal(found.fp32.flops_per_second, truth.fp32.flops_per_second);
+  expect_equal(found.fp32.bytes_per_second, truth.fp32.bytes_per_second);
+  expect_equal(found.bf16.flops_per_second, truth.bf16.flops_per_second);
+  expect_equal(found.bf16.bytes_per_second, truth.bf16.bytes_per_second);
+  expect_equal(found.attention_share, truth.attention_share);
+  expect_equal(found.between_bytes_per_second, truth.between_bytes_per_second);
+  expect_equal(found.stream_bytes_per_second, truth.stream_bytes_per_second);
+  expect_equal(found.call_seconds, truth.call_seconds);
+  EXPECT_EQ(found.fp16.flops_per_second, 0);
+  for (const auto kind :
+       {KernelKind::product, KernelKind::attention, KernelKind::between, KernelKind::stream, KernelKind::call})
+    EXPECT_LT(errors_of(found, kernels, seconds, kind).largest, 1e-6);
+}
+
+TEST(Fit, NamesTheKernelThatIsPredictedWorst) {
+  std::vector<TimedKernel> kernels = made_up_kernels();
+  const machine::Rates rates = made_up_rates();
+  std::vector<double> seconds;
+  for (const TimedKernel& kernel : kernels) seconds.push_back(predicted_seconds(rates, kernel));
+  seconds[4] *= 2;
+  const FitErrors errors = errors_of(rates, kernels, seconds, KernelKind::product);
+  EXPECT_NEAR(errors.largest, 0.5, 1e-9);
+  EXPECT_EQ(errors.worst, kernels[4].name + " fp32");
+  EXPECT_NEAR(errors.median, 0, 1e-9);
+}
+
+// What the planner will reckon with for one block of a model: so that rates found here are rates of its bytes.
+TEST(TimedKernels, OfABlockCountWhatTheCostModelCounts) {
+  config::ModelSettings model;  // qwen3-tiny, as the small one of block_kernels
+  model.vocab = 4096;
+  for (const auto precision : {config::Precision::fp32, config::Precision::bf16}) {
+    shape::MicrobatchShape microbatch{4, 256};
+    microbatch.precision = precision;
+    double between = 0, attention_bytes = 0, attention_flops = 0;
+    for (const shape::OperationCost& row : shape::block_operations(model, shape::block_kind(model, 1), microbatch)) {
+      if (row.operation == shape::Operation::attention) {
+        attention_bytes += row.work.bytes;
+        attention_flops += row.work.flops;
+      } else if (row.work.flops == 0) {
+        between += row.work.bytes;
+      }
+    }
+    double loss = 0;
+    for (const shape::OperationCost& row : shape::outer_operations(model, microbatch))
+      if (row.operation == shape::Operation::cross_entropy || row.operation == shape::Operation::logits_dtype)
+        loss += row.work.bytes;
+    double timed = 0, timed_loss = 0, timed_attention_bytes = 0, timed_attention_flops = 0;
+    const auto layers = static_cast<double>(model.layers);
+    for (const TimedKernel& kernel : block_kernels(precision)) {
+      if (kernel.name.find(" D 256 ") == std::string::npos) continue;
+      if (kernel.kind == KernelKind::attention) {
+        timed_attention_bytes += kernel.calls / layers * kernel.work.bytes;
+        timed_attention_flops += kernel.calls / layers * kernel.work.flops;
+      } else {
+        (kernel.name.rfind("cross entropy", 0) == 0 ? timed_loss : timed) += kernel.calls * kernel.work.bytes;
+      }
+    }
+    EXPECT_NEAR(timed / layers, between, 1e-6 * between);
+    EXPECT_NEAR(timed_loss, loss, 1e-6 * loss);
+    EXPECT_NEAR(timed_attention_bytes, attention_bytes, 1e-6 * attention_bytes);
+    EXPECT_NEAR(timed_attention_flops, attention_flops, 1e-6 * attention_flops);
+  }
+}
+
+TEST(TimedKernels, OfGradientsAndOptimizerCountWhatTheCostModelCounts) {
+  for (const auto precision : {config::Precision::fp32, config::Precision::bf16}) {
+    shape::SumShape four;
+    four.shares = {4};
+    const shape::OptimizerShape adamw = shape::shape_of(config::Optimizer::adamw);
+    const double counted = shape::total(shape::update_operations({{1000, four}}, adamw.update_bytes(shape::bytes_of(precision)))).bytes;
+    double timed = 0;
+    for (const TimedKernel& kernel : stream_kernels(config::Precision::fp32, 1000))
+      if (kernel.name.rfind("adamw", 0) != 0) timed += kernel.calls * kernel.work.bytes;
+    for (const TimedKernel& kernel : stream_kernels(precision, 1000))
+      if (kernel.name.rfind("adamw", 0) == 0) timed += kernel.calls * kernel.work.bytes;
+    EXPECT_NEAR(timed, counted, 1e-9 * counted);
+  }
+}
+
+TEST(TimedKernels, ComputeOnTheProcessorAndAreTimed) {
+  for (const TimedKernel& kernel : kernels_of(tensor::Device())) {
+    if (kernel.work.flops > 1e8 || kernel.kind == KernelKind::stream) continue;  // keeps the test short
+    const KernelBody body = kernel.prepare(tensor::Device());
+    EXPECT_GT(seconds_of_call(body, tensor::Device(), Clock::wall, 0), 0) << kernel.name;
+  }
+}
+
+}  // namespace
+}  // namespace troika::probe

@@ -1,0 +1,138 @@
+#include "probe/measure_host.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/host_name.h"
+#include "base/text.h"
+#include "gpu/device.h"
+#include "host/cores.h"
+#include "host/memory.h"
+#include "host/own_program.h"
+#include "probe/fit.h"
+#include "probe/host_facts.h"
+#include "probe/inside_link.h"
+#include "probe/team.h"
+#include "tensor/accelerator.h"
+#include "tensor/device.h"
+#include "tensor/gpu_traits.h"
+#include "tensor/tensor.h"
+
+namespace troika::probe {
+namespace {
+
+// What each core computes with, at once; and one process with all of them.
+std::vector<Membership> one_per_core() {
+  const std::vector<int> cores = host::allowed_cores();
+  std::vector<Membership> members(static_cast<std::size_t>(host::usable_cores()));
+  for (std::size_t i = 0; i < members.size(); ++i) members[i] = {1, i < cores.size() ? cores[i] : -1};
+  return members;
+}
+
+// A team with the best seconds of each kernel so far: what else the machine does makes a kernel slower and never faster.
+struct Timing {
+  Timing(const std::vector<Membership>& members, const std::map<std::string, std::string>& environment,
+         std::size_t kernels)
+      : team(members, environment), best(kernels, std::numeric_limits<double>::infinity()) {}
+
+  void time(std::size_t kernel, double seconds) { best[kernel] = std::min(best[kernel], team.time(kernel, seconds)); }
+
+  Team team;
+  std::vector<double> best;
+};
+
+// Those that took longer than the rates of all of them predict are the ones that something may have disturbed.
+std::vector<std::size_t> slow_ones(const std::vector<TimedKernel>& kernels, const std::vector<double>& seconds) {
+  const machine::Rates rates = fit_rates(kernels, seconds);
+  std::vector<std::size_t> slow;
+  for (std::size_t k = 0; k < kernels.size(); ++k)
+    if (seconds[k] > predicted_seconds(rates, kernels[k])) slow.push_back(k);
+  return slow;
+}
+
+// Every kernel once, then again and again what was slow. Both teams in turn, so that a slow minute of the machine is one for both.
+void time_all(const std::vector<TimedKernel>& kernels, double seconds, std::vector<Timing>& timings) {
+  const double until = base::monotonic_seconds() + seconds;
+  const double slot = std::min(0.01, 0.2 * seconds / static_cast<double>(kernels.size() * timings.size()));
+  for (std::size_t k = 0; k < kernels.size(); ++k)
+    for (Timing& timing : timings) timing.time(k, slot);
+  while (base::monotonic_seconds() < until) {
+    for (Timing& timing : timings) {
+      for (const std::size_t k : slow_ones(kernels, timing.best)) {
+        if (base::monotonic_seconds() > until) return;
+        timing.time(k, slot);
+      }
+    }
+  }
+}
+
+// All cores together are no slower than one of them; where they seem to be, other programs had a core.
+std::vector<double> no_slower(std::vector<double> seconds, const std::vector<double>& most) {
+  for (std::size_t k = 0; k < seconds.size(); ++k) seconds[k] = std::min(seconds[k], most[k]);
+  return seconds;
+}
+
+// All of it where the system does not tell how much is free.
+std::int64_t free_memory() {
+  const std::int64_t free = host::available_bytes();
+  return free > 0 ? free : std::int64_t{::sysconf(_SC_PHYS_PAGES)} * ::sysconf(_SC_PAGESIZE);
+}
+
+// 0 where nothing can be written: not known.
+double disk_rate_or_none(const std::string& folder) {
+  try {
+    return disk_bytes_per_second(folder);
+  } catch (const base::DataError&) {
+    return 0;
+  }
+}
+
+}  // namespace
+
+MeasuredHost measure_host(double seconds, const std::string& folder,
+                          const std::map<std::string, std::string>& environment) {
+  MeasuredHost measured;
+  machine::Host& host = measured.host;
+  const tensor::Device device = gpu::pick_device("auto", 0);
+  host.name = base::host_name();
+  host.source = "measured by troika probe";
+  host.cores = host::usable_cores();
+  host.devices = device.is_cpu() ? 0 : device.accelerator().devices();
+  host.device = device.is_cpu() ? processor_name() : base::split(tensor::describe(device), ',').front();
+  host.memory_bytes = device.is_cpu() ? free_memory() : tensor::free_bytes(device);
+  host.disk_bytes_per_second = disk_rate_or_none(folder);
+  measured.kernels = kernels_of(device);
+  const bool once = host.cores == 1 || !device.is_cpu();
+  std::vector<std::vector<Membership>> teams{{{host.cores, -1}}};
+  if (!once) teams.insert(teams.begin(), one_per_core());
+  std::vector<Timing> timings;
+  for (const auto& members : teams) timings.emplace_back(members, environment, measured.kernels.size());
+  host.program_bytes = timings.front().team.resident_bytes();
+  time_all(measured.kernels, seconds, timings);
+  measured.seconds = timings.front().best;
+  measured.alone_seconds = no_slower(timings.back().best, measured.seconds);
+  host.rates = fit_rates(measured.kernels, measured.seconds);
+  host.alone = fit_rates(measured.kernels, measured.alone_seconds);
+  return measured;
+}
+
+machine::Link measure_inside(const std::map<std::string, std::string>& environment) {
+  std::vector<std::string> words{host::running_program(), "launch", "--nproc-per-node", "2", "--", "probe"};
+  words.push_back(inside_link_word);
+  Child launcher(words, environment_of_nobody(environment));
+  const std::string said = launcher.hear_all();
+  const int code = launcher.wait();
+  machine::Link link;
+  if (code != 0 || !read_inside_link(said, &link))
+    throw base::PeerError(
+        fmt::format("two ranks that were started to measure the link between processes of {} ended with exit code {}",
+                    base::host_name(), code));
+  return link;
+}
+
+}  // namespace troika::probe

@@ -1,0 +1,42 @@
+// The command line of `troika plan`: the settings of train, and these.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/config.h"
+#include "planner/search.h"
+
+namespace troika::planner {
+
+struct PlanArguments {
+  std::string cluster;  // a file; empty: by the flags below
+  std::string gpu;      // the name of an accelerator
+  std::optional<std::int64_t> gpus, gpus_per_node, nproc;
+  std::string network;  // of a host, with its unit
+  std::string tokens;   // of the whole run: "300B"
+  std::int64_t top = 10;
+  bool json = false;
+  std::string lang = "auto";
+  std::string write;  // a YAML file for the best layout
+  config::ParsedSettings parsed;
+  std::vector<std::string> training;  // of the words those that say what is trained, not on what or in which layout
+};
+
+config::FlagTable plan_flags(PlanArguments& a);
+PlanArguments parse_plan(const std::vector<std::string>& words, const config::Environment& environment);
+
+// "300B", "1.5T", "2e9", "800M": tokens. ConfigError otherwise.
+double token_count(const std::string& text);
+
+// How many tokens the model of settings knows, which the tokenizer of its data tells.
+using VocabularyOf = std::function<std::int64_t(const config::Settings&)>;
+
+// What is asked, on the machines that the flags name: a cluster file, accelerators by name, or this host (with the rates of its
+// machine file, where `troika probe` has written one).
+Question question_of(const PlanArguments& a, const config::Environment& environment, const VocabularyOf& vocabulary_of);
+
+}  // namespace troika::planner
