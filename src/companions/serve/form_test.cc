@@ -25,10 +25,7 @@ using testing::Pair;
 
 class RunForm : public testing::Test {
  protected:
-  RunForm() {
-    base::write_file_atomic(served.options.root + "/data/a.txt", "some text\n");
-    served.options.vocabulary_of = [](const config::Settings& settings) { return settings.model.vocab; };
-  }
+  RunForm() { base::write_file_atomic(served.options.root + "/data/a.txt", "some text\n"); }
 
   CheckedForm read(const nlohmann::json& settings) const {
     return checked_form(nlohmann::json{{"name", "first"}, {"processes", 2}, {"settings", settings}}.dump(),
