@@ -39,7 +39,7 @@ void require_form(const std::string& body) {
   require(form.name.empty() || !serve::fault_of_run_name(form.name), "a name is no path");
   require(form.name.find('/') == std::string::npos, "a name is one part");
   for (const auto& [key, value] : form.settings) {
-    require(config::field_of(key).key() == key && serve::why_not_of_a_page(key) == nullptr, "a page sets what it may");
+    require(config::field_of(key).key() == key && !serve::why_not_of_a_page(key), "a page sets what it may");
     for (const unsigned char c : value) require(c >= 0x20 && c != 0x7f, "values are text");
     require_below(key, value);
   }

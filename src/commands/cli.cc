@@ -5,6 +5,7 @@
 #include <new>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "host/thread_limit.h"
 
 namespace troika::commands {
@@ -19,34 +20,69 @@ std::map<std::string, std::string> capture_environment(char** environment) {
   return variables;
 }
 
-std::string_view memory_remedy(std::string_view verb) {
-  if (verb == "train" || verb == "launch" || verb == "eval" || verb == "bench")
-    return "use a smaller --micro-batch-size, --seq-len or model, or more stages (--pp)";
-  if (verb == "data") return "use fewer --workers, or free some memory";
-  return "free some memory, or use a host with more";
+namespace {
+
+// Calls `other(word)` for each word but those of --lang, and `language(value)` for these.
+template <class Language, class Other>
+void each_word(const std::vector<std::string>& arguments, const Language& language, const Other& other) {
+  bool ours = true;
+  for (std::size_t at = 0; at < arguments.size(); ++at) {
+    const std::string& word = arguments[at];
+    ours = ours && word != "--";
+    if (ours && word.rfind("--lang=", 0) == 0)
+      language(word.substr(7));
+    else if (ours && word == "--lang" && at + 1 < arguments.size())
+      language(arguments[++at]);
+    else
+      other(word);
+  }
 }
 
-int guarded(const std::function<int()>& verb, const std::function<void(const std::string& text)>& last_words,
-            std::string_view name) {
-  const auto end = [&](const std::string& text, int code) {
-    std::fprintf(stderr, "troika: %s\n", text.c_str());
-    if (last_words) last_words(text);
+}  // namespace
+
+base::Language language_of_words(const std::vector<std::string>& arguments,
+                                 const std::map<std::string, std::string>& environment) {
+  std::string chosen = "auto";
+  each_word(arguments, [&](const std::string& value) { chosen = value; }, [](const std::string&) {});
+  return base::language_of(chosen, base::locale_in(environment));
+}
+
+std::vector<std::string> without_language(const std::vector<std::string>& arguments) {
+  std::vector<std::string> others;
+  each_word(arguments, [](const std::string&) {}, [&](const std::string& word) { others.push_back(word); });
+  return others;
+}
+
+base::Text memory_remedy(std::string_view verb) {
+  if (verb == "train" || verb == "launch" || verb == "eval" || verb == "bench")
+    return base::say("use a smaller --micro-batch-size, --seq-len or model, or more stages (--pp)");
+  if (verb == "data") return base::say("use fewer --workers, or free some memory");
+  return base::say("free some memory, or use a host with more");
+}
+
+int guarded(const std::function<int()>& verb, base::Language language,
+            const std::function<void(const std::string& text)>& last_words, std::string_view name) {
+  const auto end = [&](const base::Text& text, int code) {
+    std::fprintf(stderr, "troika: %s\n", text.in(language).c_str());
+    if (last_words) last_words(text.in(language));
     return code;
   };
   try {
     return verb();
+  } catch (const base::BugError& error) {
+    return end(base::say("a fault of Troika itself: {}", error.what()), error.exit_code());
   } catch (const base::Error& error) {
-    return end(error.what(), error.exit_code());
+    return end(base::text_of(error), error.exit_code());
   } catch (const std::bad_alloc&) {
     if (const std::string limit = host::address_limit_text(); !limit.empty())
-      return end("out of memory: " + limit + "; raise it, or remove the limit (ulimit -v unlimited)", 2);
-    return end("out of memory; " + std::string(memory_remedy(name)), 70);
+      return end(base::say("out of memory: {}; raise it, or remove the limit (ulimit -v unlimited)", limit), 2);
+    return end(base::say("out of memory; {}", memory_remedy(name)), 70);
   } catch (const std::exception& error) {
     if (host::is_thread_limit(error)) {
       const base::ConfigError named(host::no_more_threads());
-      return end(named.what(), named.exit_code());
+      return end(base::text_of(named), named.exit_code());
     }
-    return end(std::string("a fault of Troika itself: ") + error.what(), 70);
+    return end(base::say("a fault of Troika itself: {}", error.what()), 70);
   }
 }
 

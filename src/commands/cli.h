@@ -5,17 +5,27 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/language.h"
 
 namespace troika::commands {
 
 std::map<std::string, std::string> capture_environment(char** environment);
 
 // What a verb needs less memory by.
-std::string_view memory_remedy(std::string_view verb);
+base::Text memory_remedy(std::string_view verb);
 
-// Runs `verb` and returns its exit code; an exception becomes its text on stderr and the code of its kind. `last_words` gets the text
-// too; empty: nobody does. `name`: of the verb.
-int guarded(const std::function<int()>& verb, const std::function<void(const std::string& text)>& last_words = {},
-            std::string_view name = "");
+// The language of a command line: of its last --lang in front of a lone `--`, else of the locale. ConfigError for another word than en,
+// zh and auto.
+base::Language language_of_words(const std::vector<std::string>& arguments,
+                                 const std::map<std::string, std::string>& environment);
+// The words without it: it belongs to every verb.
+std::vector<std::string> without_language(const std::vector<std::string>& arguments);
+
+// Runs `verb` and returns its exit code; an exception becomes its text on stderr, in `language`, and the code of its kind. `last_words`
+// gets the text too; empty: nobody does. `name`: of the verb.
+int guarded(const std::function<int()>& verb, base::Language language = base::Language::english,
+            const std::function<void(const std::string& text)>& last_words = {}, std::string_view name = "");
 
 }  // namespace troika::commands

@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/units.h"
 
 namespace troika::commands {
@@ -38,7 +39,7 @@ void settle_stack() {
   else if (::setrlimit(RLIMIT_STACK, &limit) != 0)
     limit.rlim_cur = before;
   if (limit.rlim_cur < least_stack)
-    throw base::ConfigError(fmt::format("the stack is limited to {} (ulimit -s), but Troika needs {}: raise the limit, "
+    throw base::ConfigError(base::say("the stack is limited to {} (ulimit -s), but Troika needs {}: raise the limit, "
                                         "as in `ulimit -s 8192`",
                                         base::format_bytes(static_cast<std::int64_t>(limit.rlim_cur)),
                                         base::format_bytes(static_cast<std::int64_t>(least_stack))));

@@ -45,6 +45,7 @@
 
 namespace {
 using namespace troika::commands;
+using Variables = std::map<std::string, std::string>;
 
 int print(const std::string& text) {
   troika::base::put(text, stdout);
@@ -106,20 +107,28 @@ void block_questions() {
   ::sigprocmask(SIG_BLOCK, &set, nullptr);
 }
 
-int run(int argc, char** argv, char** environment) {
+// For what is printed in any case: of a --lang that is none, the locale's.
+troika::base::Language language_told(const Words& arguments, const Variables& variables) {
+  try {
+    return language_of_words(arguments, variables);
+  } catch (const troika::base::ConfigError&) {
+    return language_of_words({}, variables);
+  }
+}
+
+int run(Words arguments, const Variables& environment, char** argv) {
   block_questions();
-  Words arguments(argv + 1, argv + argc);
   if (arguments.empty()) {
-    std::fputs(overview().c_str(), stderr);
+    std::fputs(overview(language_told(arguments, environment)).c_str(), stderr);
     return 2;
   }
-  if (asks_for_help(arguments)) return print(help_for(arguments));
+  if (asks_for_help(without_language(arguments))) return print(help_for(without_language(arguments), language_told(arguments, environment)));
   if (arguments.front() == "--version") arguments.front() = "version";
   arguments = without_hidden_values(arguments);
   hide_in(argv, arguments);
-  const Call call = call_of(arguments, capture_environment(environment));
+  const Call call = call_of(arguments, environment);
   if (call.verb->name == "train" && launches_itself(call.environment))
-    return run_launch(implied_launch(arguments, call.environment), call.environment);
+    return run_launch(implied_launch(without_language(arguments), call.environment), call.environment);
   const auto quick_run = quick.find(call.verb->name);
   return quick_run != quick.end() ? quick_run->second(call) : compute(call, argv);
 }
@@ -129,12 +138,16 @@ int run(int argc, char** argv, char** environment) {
 int main(int argc, char** argv, char** environment) {
   // Of a rank that our launcher started, the launcher has the last word.
   const bool alone = ::getenv("TROIKA_STORE") == nullptr;
+  const Words arguments(argv + 1, argv + argc);
+  const Variables variables = capture_environment(environment);
+  const auto language = language_told(arguments, variables);
   const int code = guarded(
       [&] {
         settle_inherited();
         const troika::base::MappingGuard unreadable_files_are_errors;
-        return run(argc, argv, environment);
+        return run(arguments, variables, argv);
       },
+      language,
       [alone](const std::string& text) {
         if (alone) troika::host::leave_termination_message(text);
       },

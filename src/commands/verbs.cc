@@ -6,9 +6,11 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "bench/arguments.h"
 #include "commands/chat/arguments.h"
+#include "commands/cli.h"
 #include "commands/completion/completion.h"
 #include "commands/data/arguments.h"
 #include "commands/demo/arguments.h"
@@ -98,14 +100,14 @@ const Verb* find(const std::vector<Verb>& among, std::string_view name) {
   return found == among.end() ? nullptr : &*found;
 }
 
-std::string flag_for_verb(const std::string& what, const std::string& flag) {
+base::Text flag_for_verb(const std::string& what, const std::string& flag) {
   const std::string_view language = "--lang";
   if (flag.substr(0, flag.find('=')) == language)
-    return fmt::format(
+    return base::say(
         "{0} stands before a verb: the language is that of LC_ALL or LANG in the environment, or of {0} "
         "behind a verb that has it, as in `troika plan --lang zh`. See {1} --help.",
         language, what);
-  return fmt::format("the flag {} stands where a verb does: flags go behind it. See {} --help.", flag, what);
+  return base::say("the flag {} stands where a verb does: flags go behind it. See {} --help.", flag, what);
 }
 
 const Verb& verb_named(const std::vector<Verb>& among, const std::string& what, const std::string& name) {
@@ -113,10 +115,10 @@ const Verb& verb_named(const std::vector<Verb>& among, const std::string& what, 
   std::vector<std::string> names;
   for (const Verb& verb : among) names.emplace_back(verb.name);
   if (name.empty())
-    throw base::ConfigError(fmt::format("{} needs one of {}; see {} --help", what, base::join(names, ", "), what));
+    throw base::ConfigError(base::say("{} needs one of {}; see {} --help", what, base::join(names, ", "), what));
   if (name.front() == '-') throw base::ConfigError(flag_for_verb(what, name));
   const std::string near = base::nearest(name, names);
-  throw base::ConfigError(fmt::format("there is no verb '{}'{} See {} --help.", name,
+  throw base::ConfigError(base::say("there is no verb '{}'{} See {} --help.", name,
                                       near.empty() ? "." : fmt::format("; did you mean '{}'?", near), what));
 }
 
@@ -188,8 +190,10 @@ std::string Call::name() const {
   return part == nullptr ? std::string(verb->name) : fmt::format("{} {}", verb->name, part->name);
 }
 
-Call call_of(const Words& arguments, config::Environment environment) {
+Call call_of(const Words& given, config::Environment environment) {
+  const Words arguments = without_language(given);
   Call call;
+  call.language = language_of_words(given, environment);
   call.verb = &verb_named(verbs(), "troika", first_of(arguments));
   call.words = behind_first(arguments);
   call.environment = std::move(environment);
@@ -210,10 +214,10 @@ bool asks_for_help(const Words& arguments) {
   return read_with_flags_of(call.last(), call.words).help;
 }
 
-std::string help_for(const Words& arguments) {
+std::string help_for(const Words& arguments, base::Language language) {
   const bool by_verb = first_of(arguments) == "help";
   const Words named = by_verb ? behind_first(arguments) : arguments;
-  if (is_help_flag(first_of(named)) || named.empty()) return overview();
+  if (is_help_flag(first_of(named)) || named.empty()) return overview(language);
   const Verb& verb = verb_named(verbs(), "troika", named.front());
   const std::string part = first_of(behind_first(named));
   return page_of(verb.parts.empty() || part.empty() || is_help_flag(part)
@@ -221,8 +225,8 @@ std::string help_for(const Words& arguments) {
                      : verb_named(verb.parts, fmt::format("troika {}", verb.name), part));
 }
 
-std::string overview() {
-  return "troika - trains language models on the machines you have\n"
+std::string overview(base::Language language) {
+  return base::say("troika - trains language models on the machines you have").in(language) + "\n"
          "\n"
          "usage: troika VERB [arguments]\n"
          "\n" +

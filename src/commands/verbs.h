@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/language.h"
 #include "config/flag_table.h"
 
 namespace troika::commands {
@@ -28,6 +29,7 @@ struct Call {
   const Verb* part = nullptr;  // of a verb that has parts; else nullptr
   Words words;                 // behind the verb and its part
   config::Environment environment;
+  base::Language language = base::Language::english;  // of --lang, which is not among the words, or the locale
 
   const Verb& last() const { return part != nullptr ? *part : *verb; }  // the one whose flags `words` are
   std::string name() const;                                             // "data prepare"
@@ -39,8 +41,8 @@ Call call_of(const Words& arguments, config::Environment environment = {});
 // Whether `arguments` ask for a page instead of a run: help, --help and -h alone, with a verb's name, or among a verb's
 // flags. Errors in the flags do not count then.
 bool asks_for_help(const Words& arguments);
-std::string help_for(const Words& arguments);
-std::string overview();  // `troika help`
+std::string help_for(const Words& arguments, base::Language language = base::Language::english);
+std::string overview(base::Language language = base::Language::english);  // `troika help`
 
 struct ExitCode {
   int code;

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "base/file.h"
 #include "base/random.h"
 #include "base/text.h"
@@ -107,7 +108,7 @@ std::vector<Layout> layouts_named(const std::string& names) {
   for (const std::string& name : base::split(names, ',')) {
     const auto found =
         std::find_if(layouts().begin(), layouts().end(), [&](const Layout& layout) { return layout.name == name; });
-    if (found == layouts().end()) throw base::ConfigError("there is no layout '" + name + "' in a soak");
+    if (found == layouts().end()) throw base::ConfigError(base::say("there is no layout '{}' in a soak", name));
     all.push_back(*found);
   }
   return all;
@@ -116,10 +117,10 @@ std::vector<Layout> layouts_named(const std::string& names) {
 int run(const std::vector<std::string>& words) {
   if (words.size() > 2 && words[1] == "--summary") return summarise({words.begin() + 2, words.end()});
   if (words.size() < 4)
-    throw base::ConfigError("usage: troika_soak PROGRAMS_FOLDER WORK_FOLDER KILLS [SECONDS [SEED [FIRST [LAYOUTS]]]]");
+    throw base::ConfigError(base::verbatim("usage: troika_soak PROGRAMS_FOLDER WORK_FOLDER KILLS [SECONDS [SEED [FIRST [LAYOUTS]]]]"));
   const auto number = [&](std::size_t at, std::int64_t otherwise) {
     std::int64_t value = otherwise;
-    if (words.size() > at && !base::parse_int(words[at], &value)) throw base::ConfigError(words[at] + " is no number");
+    if (words.size() > at && !base::parse_int(words[at], &value)) throw base::ConfigError(base::say("{} is no number", words[at]));
     return value;
   };
   const std::string& work = words[2];

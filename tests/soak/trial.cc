@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 
 namespace troika::soak {
 using base::monotonic_seconds;
@@ -262,7 +263,7 @@ Reference make_reference(const Setting& setting, const Layout& layout, const std
   Cluster cluster(setting, layout, folder);
   for (int host = 0; host < layout.hosts; ++host) cluster.start(host);
   if (!await(run_seconds, [&] { return cluster.finished(); }))
-    throw base::PeerError("the run that is left alone does not end well:\n" + cluster.output(0));
+    throw base::PeerError(base::say("the run that is left alone does not end well:\n{}", cluster.output(0)));
   return {folder, metrics::MetricsFile(cluster.run_folder(0) + "/metrics.jsonl").read(),
           tensors_of(setting, layout, cluster)};
 }

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "base/terminal_text.h"
 #include "base/text.h"
 #include "commands/chat/thinking.h"
@@ -19,13 +20,13 @@ using Json = nlohmann::ordered_json;
 void check_messages(const Json& object, const std::string& origin) {
   const auto found = object.is_object() ? object.find("messages") : object.end();
   if (!object.is_object() || found == object.end() || !found->is_array() || found->empty())
-    throw base::DataError(origin + R"( has no key "messages" with at least one message)");
+    throw base::DataError(base::say("{} has no key \"messages\" with at least one message", origin));
   for (const Json& message : *found) {
     if (!message.is_object() || !message.contains("role") || !message["role"].is_string())
-      throw base::DataError(origin + R"( has a message without a text "role")");
+      throw base::DataError(base::say("{} has a message without a text \"role\"", origin));
   }
   if (found->back()["role"] == "assistant")
-    throw base::DataError(origin + " ends with an answer; the last message must be the user's, or a tool's");
+    throw base::DataError(base::say("{} ends with an answer; the last message must be the user's, or a tool's", origin));
 }
 
 void put_system_first(const std::string& system, Json* messages) {
@@ -46,7 +47,7 @@ data::Conversation conversation_of(const Json& object, const std::string& origin
 ConversationLine parse_line(const std::string& line, int number, const std::string& path, const std::string& system) {
   const std::string origin = fmt::format("line {} of '{}'", number, path);
   ConversationLine one{Json::parse(line, nullptr, false), {}, number};
-  if (one.object.is_discarded()) throw base::DataError(origin + " is not valid JSON");
+  if (one.object.is_discarded()) throw base::DataError(base::say("{} is not valid JSON", origin));
   check_messages(one.object, origin);
   Json exact = base::parse_ordered_json(line, origin);  // with every digit of its integers
   for (Json* read : {&one.object, &exact}) put_system_first(system, &(*read)["messages"]);
@@ -64,7 +65,7 @@ std::vector<ConversationLine> read_conversations(const std::string& path, const 
     if (base::trim(line).empty()) continue;
     lines.push_back(parse_line(line, number, path, system));
   }
-  if (lines.empty()) throw base::DataError(fmt::format("'{}' holds no conversations", path));
+  if (lines.empty()) throw base::DataError(base::say("'{}' holds no conversations", path));
   return lines;
 }
 

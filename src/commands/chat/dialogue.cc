@@ -4,6 +4,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "base/terminal_text.h"
 #include "commands/chat/thinking.h"
 #include "commands/generate/prompt_ids.h"
@@ -22,7 +23,7 @@ Prompt prompt_of(const data::Conversation& conversation, const Speaker& speaker,
   const std::int64_t context = speaker.model->context();
   if (static_cast<std::int64_t>(prompt.ids.size()) >= context)
     throw base::ConfigError(
-        fmt::format("{} has {} tokens, which leaves no room for an answer where there are {} positions", what,
+        base::say("{} has {} tokens, which leaves no room for an answer where there are {} positions", what,
                     prompt.ids.size(), context));
   return prompt;
 }

@@ -68,9 +68,6 @@ config::FlagTable inspect_flags(InspectArguments& a) {
   table.add("tokenizer", a.tokenizer, "With SHARDS: shows the documents as text; bytes, a folder or tokenizer.json.")
       .shown("PATH")
       .unset("none: as ids");
-  table.add("lang", a.lang, "Language of the sentences: en, zh, or auto, which takes the locale's.")
-      .shown("en|zh|auto")
-      .words(std::vector<std::string_view>{"en", "zh", "auto"});
   table.settings({"data.train", "data.tokenizer", "batch.seq_len"});
   table.paragraph(
       "Opens the data as `troika train` with the same settings does, into the same cache, and shows samples as text; "

@@ -47,7 +47,6 @@ struct InspectArguments {
   bool ids = false;
   Colors colors = Colors::automatic;
   std::string tokenizer;  // of shards; empty: they are shown as ids
-  std::string lang = "auto";
 };
 
 config::FlagTable prepare_flags(PrepareArguments& a);

@@ -13,11 +13,9 @@
 #include "commands/data/encode.h"
 #include "commands/data/inspect.h"
 #include "commands/data/inspect_samples.h"
-#include "commands/data/inspect_texts.h"
 #include "commands/data/shown_progress.h"
 #include "commands/data/tokenizer_folder.h"
 #include "commands/stop_signals.h"
-#include "commands/told_in.h"
 #include "data/corpus_bpe.h"
 #include "data/prepare.h"
 #include "data/shard_index.h"
@@ -141,15 +139,14 @@ void inspect(const Call& call, base::Language language, const Streams& to) {
   const config::FlagTable table = inspect_flags(a);
   config::FlagReading reading = config::read_flags({&table}, {call.words.begin() + 1, call.words.end()});
   for (const char* name : {"sample", "ids", "color"}) {
-    if (reading.states(name)) reading.refuse(base::say(inspect_texts.of_samples, name));
+    if (reading.states(name)) reading.refuse(base::say("--{} is for the samples of a run; leave it out with prepared shards", name));
   }
   reading.finish();
   std::fputs(inspect_shards(call.words.front(), a.samples.value_or(0), a.tokenizer, language).c_str(), to.out);
 }
 
 void run_inspect(const Call& call, const Streams& to) {
-  const base::Language language = language_of_words(call);
-  told_in(language, [&] { inspect(call, language, to); });
+  inspect(call, call.language, to);
 }
 
 }  // namespace

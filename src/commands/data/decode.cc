@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/terminal_text.h"
 #include "base/text.h"
 #include "commands/data/encode.h"
@@ -21,7 +22,7 @@ static std::string read_all(const std::string& path) {
     size += got;
     if (size == text.size()) text.resize(2 * size);
   }
-  if (std::ferror(stdin) != 0) throw base::DataError("standard input cannot be read");
+  if (std::ferror(stdin) != 0) throw base::DataError(base::say("standard input cannot be read"));
   text.resize(size);
   return text;
 }
@@ -34,7 +35,7 @@ static std::vector<std::int32_t> ids_of_line(std::string_view line, const tokeni
     const std::size_t end = std::min(line.find_first_of(separators, at), line.size());
     std::int64_t id = -1;
     if (!base::parse_int(line.substr(at, end - at), &id) || id < 0 || id >= tokenizer.vocab_size()) {
-      throw base::DataError(fmt::format("{}: '{}' is no id of the vocabulary, which has those from 0 to {}", origin,
+      throw base::DataError(base::say("{}: '{}' is no id of the vocabulary, which has those from 0 to {}", origin,
                                         line.substr(at, std::min<std::size_t>(end - at, 40)),
                                         tokenizer.vocab_size() - 1));
     }
@@ -62,7 +63,7 @@ void decode_ids(const std::string& ids_path, const std::string& tokenizer_spec, 
     if (form == DecodedForm::json_lines) text = json_line(text);
     base::put(text, out);
     if (std::ferror(out) != 0) {
-      throw base::DataError("the text cannot be written to standard output: is the disk full?");
+      throw base::DataError(base::say("the text cannot be written to standard output: is the disk full?"));
     }
   }
 }

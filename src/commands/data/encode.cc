@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/counted.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "data/chunks.h"
 #include "data/ordered_map.h"
@@ -70,7 +71,7 @@ void encode_texts(const std::vector<std::string>& inputs, const EncodeOptions& o
   std::int64_t tokens = 0;  // of the document so far
   const auto put = [&](std::string_view text) {
     if (std::fwrite(text.data(), 1, text.size(), out) != text.size()) {
-      throw base::DataError("the ids cannot be written to standard output: is the disk full?");
+      throw base::DataError(base::say("the ids cannot be written to standard output: is the disk full?"));
     }
   };
   for_all_parts(inputs, *tokenizer, options, Keep::ids, [&](Parts&& some) {

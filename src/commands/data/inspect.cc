@@ -12,7 +12,6 @@
 #include "base/say.h"
 #include "base/terminal_text.h"
 #include "base/units.h"
-#include "commands/data/inspect_texts.h"
 #include "data/token_stream.h"
 #include "tokenizer/tokenizer.h"
 
@@ -25,7 +24,7 @@ static std::unique_ptr<tokenizer::Tokenizer> matching_tokenizer(const std::strin
   if (spec.empty()) return nullptr;
   auto tokenizer = tokenizer::open_tokenizer(spec);
   if (tokenizer->fingerprint() == stream.tokenizer_fingerprint()) return tokenizer;
-  throw base::DataError(base::say(inspect_texts.other_tokenizer, stream.path(), stream.tokenizer_fingerprint(), spec,
+  throw base::DataError(base::say("the tokens in '{}' were made by a tokenizer with the fingerprint {}, but '{}' has {}: give the one that 'troika data prepare' was given", stream.path(), stream.tokenizer_fingerprint(), spec,
                                   tokenizer->fingerprint()));
 }
 
@@ -46,7 +45,7 @@ static std::string shown_document(const data::TokenStream& stream, std::int64_t 
     const std::int64_t begin = index == 0 ? 0 : shard.document_end(index - 1), size = shard.document_end(index) - begin;
     std::vector<std::int32_t> ids(static_cast<std::size_t>(std::min(size, shown_tokens)));
     shard.read(begin, static_cast<std::int64_t>(ids.size()), ids.data());
-    return base::say(inspect_texts.document, number, base::counted_text(size, "token"), shown(ids, tokenizer),
+    return base::say("document {} ({}): {}{}", number, base::counted_text(size, "token"), shown(ids, tokenizer),
                      size > shown_tokens ? " ..." : "")
                .in(language) +
            "\n";
@@ -56,19 +55,18 @@ static std::string shown_document(const data::TokenStream& stream, std::int64_t 
 
 std::string inspect_shards(const std::string& path, std::int64_t samples, const std::string& tokenizer_spec,
                            base::Language language) {
-  const InspectTexts& t = inspect_texts;
   const data::TokenStream stream = data::TokenStream::open(path, data::Verify::contents);
   const auto tokenizer = matching_tokenizer(tokenizer_spec, stream);
-  const auto line = [&](const base::Bilingual& title, const std::string& value) {
+  const auto line = [&](base::Phrase title, const std::string& value) {
     return fmt::format("  {:<11} {}\n", title.in(language), value);
   };
-  std::string text = path + "\n" + line(t.tokens, fmt::to_string(stream.tokens()));
+  std::string text = path + "\n" + line(base::Phrase("tokens"), fmt::to_string(stream.tokens()));
   const double average = static_cast<double>(stream.tokens()) / static_cast<double>(stream.documents());
-  text += line(t.documents, base::say(t.on_average, stream.documents(), average).in(language));
-  text += line(t.vocabulary, fmt::to_string(stream.vocab_size()));
-  text += line(t.tokenizer, stream.tokenizer_fingerprint()) + line(t.data, stream.fingerprint());
+  text += line(base::Phrase("documents"), base::say("{} ({:.1f} tokens on average)", stream.documents(), average).in(language));
+  text += line(base::Phrase("vocabulary"), fmt::to_string(stream.vocab_size()));
+  text += line(base::Phrase("tokenizer"), stream.tokenizer_fingerprint()) + line(base::Phrase("data"), stream.fingerprint());
   for (const data::TokenShard& shard : stream.shards()) {
-    text += line(t.shard, base::say(t.of_shard, shard.path().substr(shard.path().rfind('/') + 1),
+    text += line(base::Phrase("shard"), base::say("{}: {}, {}, {}, contents verified", shard.path().substr(shard.path().rfind('/') + 1),
                                     base::counted_text(shard.header().tokens, "token"),
                                     base::counted_text(shard.header().documents, "document"),
                                     base::format_bytes(base::file_size(shard.path())))

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "commands/data/arguments.h"
-#include "commands/data/inspect_texts.h"
 #include "commands/data/sample_text.h"
 #include "commands/data/shown_progress.h"
 #include "data/opened_samples.h"
@@ -28,7 +27,7 @@ SampleStyle style_of(const InspectArguments& a, std::FILE* out) {
 
 data::OpenedSamples open_data(const config::Settings& s, const tokenizer::Tokenizer& tokenizer, std::FILE* progress) {
   const bool training = !s.data.train.empty();
-  if (!training && s.data.valid.empty()) throw base::ConfigError(base::say(inspect_texts.no_data));
+  if (!training && s.data.valid.empty()) throw base::ConfigError(base::say("data.train is not set; name text, JSON lines or a name of dataset_info.json with --data.train"));
   const std::string cache = s.data.cache.empty() ? s.train.out + "/data" : s.data.cache;
   return data::open_samples({training ? s.data.train : s.data.valid, cache, s.batch.seq_len, s.model.vocab,
                              training ? data::Reading::training : data::Reading::evaluation, s.train.seed},
@@ -37,7 +36,7 @@ data::OpenedSamples open_data(const config::Settings& s, const tokenizer::Tokeni
 
 std::vector<std::int64_t> numbers_of(const InspectArguments& a, std::int64_t samples) {
   if (a.sample && *a.sample >= samples)
-    throw base::ConfigError(base::say(inspect_texts.no_sample, *a.sample, samples - 1));
+    throw base::ConfigError(base::say("--sample {} is not there: the samples are 0 to {}", *a.sample, samples - 1));
   if (a.sample) return {*a.sample};
   std::vector<std::int64_t> numbers;
   const std::int64_t count = std::min(a.samples.value_or(usual_samples), samples);
@@ -52,7 +51,7 @@ void inspect_samples(const std::vector<std::string>& arguments, const config::En
   InspectArguments a;
   const config::ParsedSettings parsed = config::parse_settings(arguments, environment, inspect_flags(a));
   const config::Settings& settings = parsed.settings;
-  if (!a.tokenizer.empty()) throw base::ConfigError(base::say(inspect_texts.tokenizer_of_shards));
+  if (!a.tokenizer.empty()) throw base::ConfigError(base::say("--tokenizer is for prepared shards; that of a run is --data.tokenizer"));
   for (const std::string& note : parsed.notes)
     if (progress != nullptr) std::fputs(("note: " + note + "\n").c_str(), progress);
   const SampleStyle style = style_of(a, out);

@@ -8,7 +8,6 @@
 #include "base/counted.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "commands/data/inspect_texts.h"
 #include "data/loader.h"
 
 namespace troika::commands {
@@ -85,14 +84,14 @@ std::string sample_text(const data::Samples& samples, std::int64_t number, const
   for (const std::int64_t start : samples.document_starts(number))
     if (start < static_cast<std::int64_t>(tokens.size())) starts.push_back(static_cast<std::size_t>(start));
   std::string text =
-      base::say(inspect_texts.sample, number, samples.samples(),
+      base::say("sample {} of {}: {} of {}, {} with loss, {}", number, samples.samples(),
                 base::counted_text(static_cast<std::int64_t>(tokens.size()), "token"), samples.seq_len(),
                 with_loss(tokens), base::counted_text(static_cast<std::int64_t>(starts.size()), "document"))
           .in(language) +
       "\n";
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const std::size_t end = i + 1 < starts.size() ? starts[i + 1] : tokens.size();
-    if (i > 0) text += base::say(inspect_texts.next_document, i, starts[i]).in(language) + "\n";
+    if (i > 0) text += base::say("--- document {} of this sample, from position {} ---", i, starts[i]).in(language) + "\n";
     text += text_of(tokens, starts[i], end, tokenizer, style) + "\n";
     if (style.ids == TokenIds::shown) text += ids_of(tokens, starts[i], end, style) + "\n";
   }

@@ -4,12 +4,13 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "tokenizer/tokenizer_json.h"
 
 namespace troika::commands {
 
 [[noreturn]] static void refuse(const std::string& folder, const std::string& file) {
-  throw base::ConfigError(fmt::format(
+  throw base::ConfigError(base::say(
       "the folder '{}' already holds another tokenizer (its '{}' differs): choose another --out, or remove it", folder,
       file));
 }
@@ -32,11 +33,11 @@ static std::int64_t ids_in(const std::string& path) {
 
 void check_tokenizer_folder(const std::string& folder, std::int64_t vocab) {
   if (base::file_exists(folder))
-    throw base::ConfigError(fmt::format("'{}' is a file: name a folder with --out, new or empty", folder));
+    throw base::ConfigError(base::say("'{}' is a file: name a folder with --out, new or empty", folder));
   for (const std::string& name : base::list_directory(folder)) {
     if (is_of_tokenizer(name)) continue;
     throw base::ConfigError(
-        fmt::format("the folder '{}' already holds other things ('{}'): name a new or empty folder with --out", folder,
+        base::say("the folder '{}' already holds other things ('{}'): name a new or empty folder with --out", folder,
                     name));
   }
   const std::string path = folder + "/tokenizer.json";

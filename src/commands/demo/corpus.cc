@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 
 namespace troika::commands {
@@ -23,7 +24,7 @@ std::vector<std::string> headers_below(const std::string& root) {
 void must_be_there(const std::vector<std::string>& texts) {
   for (const std::string& text : texts)
     if (!std::filesystem::exists(text))
-      throw base::ConfigError(fmt::format("--text: there is no file or folder '{}'", text));
+      throw base::ConfigError(base::say("--text: there is no file or folder '{}'", text));
 }
 
 }  // namespace
@@ -39,7 +40,7 @@ Corpus corpus_of(const std::vector<std::string>& given, const std::string& progr
   const std::string own = (std::filesystem::path(programs) / "../share/doc/troika/licenses").lexically_normal().string();
   if (base::directory_exists(own)) return {{own}, "the licences of Troika's parts", first_words_of_licences};
   throw base::ConfigError(
-      "there are neither headers (/usr/include) nor licences (/usr/share/common-licenses) to train on; name a text: --text FOLDER");
+      base::say("there are neither headers (/usr/include) nor licences (/usr/share/common-licenses) to train on; name a text: --text FOLDER"));
 }
 
 }  // namespace troika::commands

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "commands/demo/arguments.h"
@@ -39,10 +40,10 @@ std::string another_folder(const std::string& folder) {
 
 void check_contents(const std::string& folder) {
   if (std::filesystem::exists(folder) && !base::directory_exists(folder))
-    throw base::ConfigError(fmt::format("'{}' is there and is no folder{}", folder, another_folder(folder)));
+    throw base::ConfigError(base::say("'{}' is there and is no folder{}", folder, another_folder(folder)));
   const auto names = base::list_directory(folder);
   if (names.empty() || base::directory_exists(folder + "/tokenizer")) return;
-  throw base::ConfigError(fmt::format("'{}' holds something else than a demo ('{}' and {} more){}", folder,
+  throw base::ConfigError(base::say("'{}' holds something else than a demo ('{}' and {} more){}", folder,
                                       names.front(), names.size() - 1, another_folder(folder)));
 }
 
@@ -50,11 +51,11 @@ void make_writable(const std::string& folder) {
   try {
     base::make_directories(folder);
   } catch (const base::Error& error) {
-    throw base::ConfigError(std::string(error.what()) + any_other_folder);
+    throw base::ConfigError(base::say("{}{}", base::text_of(error), any_other_folder));
   }
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     throw base::ConfigError(
-        fmt::format("cannot write into '{}': {}{}", folder, std::strerror(errno), any_other_folder));
+        base::say("cannot write into '{}': {}{}", folder, std::strerror(errno), any_other_folder));
 }
 
 void check_room(const std::string& folder, std::int64_t wanted) {
@@ -62,7 +63,7 @@ void check_room(const std::string& folder, std::int64_t wanted) {
   const auto space = std::filesystem::space(folder, error);
   if (error || static_cast<std::int64_t>(space.available) >= wanted || base::directory_exists(folder + "/run")) return;
   throw base::ConfigError(
-      fmt::format("the disk of '{}' has {} free, and the demo takes {}; free some space, or name a folder "
+      base::say("the disk of '{}' has {} free, and the demo takes {}; free some space, or name a folder "
                   "on another disk: troika demo FOLDER",
                   folder, base::format_bytes(static_cast<std::int64_t>(space.available)), base::format_bytes(wanted)));
 }

@@ -4,7 +4,7 @@ namespace troika::commands {
 
 config::FlagTable doctor_flags(DoctorArguments& a) {
   config::FlagTable table("troika doctor");
-  table.usage("[CONFIG] [settings of train] [--quick] [--json] [--lang en|zh|auto]");
+  table.usage("[CONFIG] [settings of train] [--quick] [--json]");
   table.usage("--hosts A,B,C|FILE ...   every one of these hosts, by ssh");
   table
       .add("hosts", a.hosts,
@@ -14,8 +14,6 @@ config::FlagTable doctor_flags(DoctorArguments& a) {
   table.add("quick", a.quick, "Only what takes no time: nothing is measured.").alone();
   table.add("json", a.json, "One JSON array; an object with host, check, status, measured, wanted, advice a line.")
       .alone();
-  table.add("lang", a.lang, "Language of the texts: en, zh, or auto, which is that of the locale.")
-      .words(std::vector<std::string_view>{"auto", "en", "zh"});
   table.add("wait", a.wait_seconds, "How long a host has for its first word; then it is named and left out.")
       .unit("seconds")
       .range(0.1, 600);

@@ -15,7 +15,6 @@ struct DoctorArguments {
   config::ParsedSettings parsed;
   std::string hosts;    // by ssh (ssh/hosts.h); "": this host, or those of the launch
   std::string program;  // troika on the other hosts; "": the path that it has here
-  std::string lang = "auto";
   bool quick = false, json = false;
   double wait_seconds = 12;                 // for the first word of a host
   std::int64_t nproc = 1;                   // ranks on each host

@@ -171,7 +171,7 @@ int look_at_launch(const DoctorArguments& a, const Environment& environment, con
 int run_doctor(const Call& call) {
   const DoctorArguments a = parse_doctor(call.words, call.environment);
   if (!a.member.empty()) return be_member(a, call.environment);
-  const base::Language language = base::language_of(a.lang, base::locale_in(call.environment));
+  const base::Language language = call.language;
   if (!a.hosts.empty()) return look_at_hosts(a, call.environment, language);
   const Identity me = rendezvous::identify(call.environment);
   if (me.local_rank != 0) return 0;  // the first rank of the host looks at it

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "checkpoint/safetensors_writer.h"
 #include "comm/self_channel.h"
 #include "commands/export/other_files.h"
@@ -32,7 +33,7 @@ void refuse_fewer_layers(const weights::AdapterSource& source, const std::string
     return;
   }
   if (layers <= model->layers) return;
-  throw base::ConfigError(fmt::format(
+  throw base::ConfigError(base::say(
       "'{}' has {} layers, but its base '{}' has {}, all of which an adapter's folder stands for: write the "
       "whole model with --merge",
       source.path(), model->layers, base, layers));

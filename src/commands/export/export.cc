@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "checkpoint/listed.h"
@@ -21,7 +22,7 @@ namespace {
 void refuse_without_adapter(const ExportArguments& a) {
   if (!a.merge && a.base.empty()) return;
   throw base::ConfigError(
-      fmt::format("'{}' is a whole model without an adapter; leave {} out", a.from, a.merge ? "--merge" : "--base"));
+      base::say("'{}' is a whole model without an adapter; leave {} out", a.from, a.merge ? "--merge" : "--base"));
 }
 
 // The weights of a base keep its type, in which what an adapter adds is rounded.

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "config/choices.h"
 #include "data/open_chat_template.h"
 #include "weights/auxiliary_files.h"
@@ -141,7 +142,7 @@ void check_tokenizer(const ExportArguments& request) {
   const std::string& tokenizer = request.tokenizer;
   if (!tokenizer.empty() && tokenizer != config::bytes_tokenizer && !base::file_exists(tokenizer) &&
       !base::file_exists(tokenizer + "/tokenizer.json"))
-    throw base::ConfigError(fmt::format("there is no tokenizer.json in '{}' (--tokenizer); check the path", tokenizer));
+    throw base::ConfigError(base::say("there is no tokenizer.json in '{}' (--tokenizer); check the path", tokenizer));
 }
 
 void write_other_files(const Belongings& source, const ExportArguments& request,

@@ -6,15 +6,16 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 
 namespace troika::commands {
 
 PartialFolder::PartialFolder(const std::string& to) : to_(to), path_(to + ".partial") {
   if (base::file_exists(to) || !base::list_directory(to).empty())
-    throw base::ConfigError(fmt::format("'{}' is there already; name a folder that does not exist or is empty", to));
+    throw base::ConfigError(base::say("'{}' is there already; name a folder that does not exist or is empty", to));
   if (base::file_exists(path_) || base::directory_exists(path_))
     throw base::ConfigError(
-        fmt::format("'{}' is left of an export that did not end, or is written right now; remove it first", path_));
+        base::say("'{}' is left of an export that did not end, or is written right now; remove it first", path_));
   base::make_directories(path_);
 }
 

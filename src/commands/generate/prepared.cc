@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "comm/self_channel.h"
 #include "commands/generate/recommended.h"
 #include "model/dtype_of.h"
@@ -18,7 +19,7 @@ std::string tokenizer_name(const TextArguments& a, const weights::ModelSource& s
   const std::string name = a.tokenizer.empty() ? source.tokenizer() : a.tokenizer;
   if (name.empty())
     throw base::ConfigError(
-        fmt::format("'{}' has no tokenizer.json; name the folder that has the model's with --tokenizer DIR", a.path));
+        base::say("'{}' has no tokenizer.json; name the folder that has the model's with --tokenizer DIR", a.path));
   return name;
 }
 

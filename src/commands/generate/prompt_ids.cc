@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/say.h"
 
 namespace troika::commands {
 namespace {
@@ -23,10 +24,10 @@ Ids ids_of(const std::string& prompt, const tokenizer::Tokenizer& tokenizer, con
   Ids ids = with_begin(tokenizer.encode(prompt), tokenizer.begin_ids());
   const std::int32_t end = tokenizer.end_of_document_id();
   if (ids.empty() && end >= 0) ids = {end};
-  if (ids.empty()) throw base::ConfigError(what + " is empty, and the tokenizer has no mark that begins a text");
+  if (ids.empty()) throw base::ConfigError(base::say("{} is empty, and the tokenizer has no mark that begins a text", what));
   check_ids(ids, model.vocab, what);
   if (static_cast<std::int64_t>(ids.size()) >= model.max_positions)
-    throw base::ConfigError(fmt::format("{} has {} tokens, but the model has {} positions; shorten it to {} at most",
+    throw base::ConfigError(base::say("{} has {} tokens, but the model has {} positions; shorten it to {} at most",
                                         what, ids.size(), model.max_positions, model.max_positions - 1));
   return ids;
 }
@@ -34,7 +35,7 @@ Ids ids_of(const std::string& prompt, const tokenizer::Tokenizer& tokenizer, con
 void check_ids(const Ids& ids, std::int64_t vocab, const std::string& what) {
   for (const std::int32_t id : ids) {
     if (id >= vocab)
-      throw base::ConfigError(fmt::format(
+      throw base::ConfigError(base::say(
           "{} has the token {}, but the model knows {} tokens; it needs another tokenizer", what, id, vocab));
   }
 }

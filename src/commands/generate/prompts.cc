@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "base/terminal_text.h"
 #include "base/text.h"
 
@@ -17,15 +18,15 @@ namespace {
 PromptLine parse_line(const std::string& line, int number, const std::string& path) {
   const std::string origin = fmt::format("line {} of '{}'", number, path);
   PromptLine one{base::parse_json(line, origin), "", number};
-  if (!one.object.is_object()) throw base::DataError(origin + " holds no JSON object");
+  if (!one.object.is_object()) throw base::DataError(base::say("{} holds no JSON object", origin));
   for (const char* key : {"prompt", "text"}) {
     const auto found = one.object.find(key);
     if (found == one.object.end()) continue;
-    if (!found->is_string()) throw base::DataError(fmt::format("{}: {} is no text", origin, key));
+    if (!found->is_string()) throw base::DataError(base::say("{}: {} is no text", origin, key));
     one.prompt = found->get<std::string>();
     return one;
   }
-  throw base::DataError(origin + R"( has neither a key "prompt" nor "text")");
+  throw base::DataError(base::say("{} has neither a key \"prompt\" nor \"text\"", origin));
 }
 
 }  // namespace
@@ -37,7 +38,7 @@ std::vector<PromptLine> read_prompts(const std::string& path) {
     ++number;
     if (!base::trim(line).empty()) prompts.push_back(parse_line(line, number, path));
   }
-  if (prompts.empty()) throw base::DataError(fmt::format("'{}' holds no prompts", path));
+  if (prompts.empty()) throw base::DataError(base::say("'{}' holds no prompts", path));
   return prompts;
 }
 
@@ -52,7 +53,7 @@ std::string to_line(const nlohmann::json& object) {
 }
 
 OrderedLines::OrderedLines(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "w")) {
-  if (file_ == nullptr) throw base::DataError(fmt::format("cannot write '{}': {}", path, std::strerror(errno)));
+  if (file_ == nullptr) throw base::DataError(base::say("cannot write '{}': {}", path, std::strerror(errno)));
 }
 
 OrderedLines::~OrderedLines() { std::fclose(file_); }
@@ -62,7 +63,7 @@ void OrderedLines::add(std::size_t index, std::string line) {
   for (auto first = waiting_.begin(); first != waiting_.end() && first->first == next_; first = waiting_.erase(first)) {
     const std::string& text = first->second;
     if (std::fwrite(text.data(), 1, text.size(), file_) != text.size() || std::fflush(file_) != 0)
-      throw base::DataError(fmt::format("cannot write '{}': {}", path_, std::strerror(errno)));
+      throw base::DataError(base::say("cannot write '{}': {}", path_, std::strerror(errno)));
     ++next_;
   }
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "weights/auxiliary_files.h"
 
 namespace troika::commands {
@@ -24,7 +25,7 @@ inference::GenerationConfig of_file(const std::string& path) {
     return inference::parse_generation_config(base::read_file(path), "'" + path + "'");
   } catch (const base::DataError& error) {
     throw base::DataError(
-        fmt::format("{}; mend the file, or pass it over with --generation-config none", error.what()));
+        base::say("{}; mend the file, or pass it over with --generation-config none", error.what()));
   }
 }
 

@@ -12,7 +12,6 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/language.h"
-#include "base/run_file_texts.h"
 #include "base/run_files.h"
 #include "base/say.h"
 #include "base/text.h"
@@ -150,7 +149,7 @@ void announce(const LaunchOptions& options, const std::vector<host::WorkerPlan>&
   if (logged == plans.end()) return;
   const bool of_run = !options.run_folder.empty() && options.log_folder == options.run_folder + "/logs";
   if (of_run && base::is_link(options.log_folder))
-    throw base::ConfigError(base::say(base::run_file_texts.link, options.log_folder));
+    throw base::ConfigError(base::say("'{}' is a link, and no link inside a run's folder is followed: remove it", options.log_folder));
   base::make_directories(options.log_folder);
   if (options.hosts.node_rank > 0)
     launch::launcher_says(fmt::format("rank {} writes to {}", logged->world_rank, logged->log_path));
@@ -359,7 +358,7 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& giv
   } catch (const launch::Stopped&) {
     return base::exit_interrupted;
   } catch (const base::Error& error) {
-    records.failed({error.exit_code(), error.what(), error.cause()});
+    records.failed({error.exit_code(), base::text_of(error), error.cause()});
     records.flush();
     explain(records, environment);
     throw;

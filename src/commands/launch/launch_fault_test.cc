@@ -113,7 +113,7 @@ TEST(LaunchFaults, WhyHostZeroDidNotStartIsHeardByAHostThatCameBeforeItWasTold) 
   rendezvous::StoreClient client(store.identity, 5);
   const double before = monotonic_seconds();
   client.set(fmt::format("{}/{}", store.identity.launch, launch::not_started_key),
-             rendezvous::to_text(rendezvous::FailureReport{2, "no such thing"}));
+             rendezvous::to_text(rendezvous::FailureReport{2, base::verbatim("no such thing")}));
   EXPECT_EQ(one.wait(), 2);
   EXPECT_LT(monotonic_seconds() - before, 3);
   EXPECT_THAT(one.output(), HasSubstr("troika: host 0 did not start: no such thing"));

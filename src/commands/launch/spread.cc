@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "commands/launch/options.h"
 #include "config/flag_table.h"
@@ -117,7 +118,7 @@ std::string Spread::meeting_address(const std::vector<launch::Greeting>& greetin
     address = greetings[host].from;
   const bool nobody_else = std::all_of(hosts_.begin(), hosts_.end(), [](const launch::LaunchHost& host) { return host.here; });
   if (address.empty() && !nobody_else)
-    throw base::ConfigError("ssh does not say by which address host 0 is reached; give --master-addr");
+    throw base::ConfigError(base::say("ssh does not say by which address host 0 is reached; give --master-addr"));
   return address.empty() ? "127.0.0.1" : address;
 }
 

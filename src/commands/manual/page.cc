@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "commands/manual/notes.h"
@@ -39,7 +40,7 @@ std::string page_named(const std::string& name) {
   const std::vector<std::string> pages = manual_pages();
   if (std::find(pages.begin(), pages.end(), page) != pages.end()) return page;
   const std::string near = base::nearest(page, pages);
-  throw base::ConfigError(fmt::format(
+  throw base::ConfigError(base::say(
       "there is no page '{}'{}", name,
       near.empty() ? "; there is one for each verb: troika help" : fmt::format("; did you mean '{}'?", near)));
 }
@@ -133,7 +134,7 @@ void add_familiar(RoffPage& page) {
     page.item(roff_bold(fmt::format("--{}", row.name)), roff_text(fmt::format("Sets {} to {}.", row.key, row.value)));
   for (const auto& row : config::ignored_flags())
     page.item(roff_bold(fmt::format("--{}", row.name)),
-              roff_text("Ignored: " + as_sentence(std::string(row.why.english))));
+              roff_text("Ignored: " + as_sentence(std::string(row.why.english()))));
 }
 
 void add_settings(RoffPage& page) {
@@ -248,7 +249,7 @@ void add_environment(RoffPage& page, const Verb& verb, const std::vector<FlagTab
                                                    [](const FlagTable& table) { return table.takes_settings(); });
   if (settings) {
     for (const auto& row : config::ignored_variables())
-      rows.item(roff_bold(row.name), roff_text("Ignored: " + as_sentence(std::string(row.why.english))));
+      rows.item(roff_bold(row.name), roff_text("Ignored: " + as_sentence(std::string(row.why.english()))));
   }
   if (rows.text().empty() && !takes_them) return;
   page.section("ENVIRONMENT");

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/run_files.h"
+#include "base/say.h"
 #include "commands/metrics/arguments.h"
 #include "exporters/csv.h"
 #include "exporters/openmetrics.h"
@@ -55,7 +56,7 @@ bool is_own_place(const std::string& run, const std::string& path) {
 void refuse_own_place(const MetricsArguments& a) {
   if (a.out.empty() || !is_own_place(a.run, a.out)) return;
   throw base::ConfigError(
-      fmt::format("--out {} is where the run keeps its own records, which would be lost: name another file", a.out));
+      base::say("--out {} is where the run keeps its own records, which would be lost: name another file", a.out));
 }
 
 // Rows that are damaged are in no table; one without any other says nothing of the run.
@@ -64,7 +65,7 @@ void tell_of_rows_left_out(const records::RunReader& run) {
   const std::string what = fmt::format("{} of '{}/metrics.jsonl' cannot be read",
                                        base::counted(run.rows_left_out(), "row"), run.folder());
   if (run.steps_read() == 0)
-    throw base::DataError(what + ", and there is no other: the file is damaged or another program's");
+    throw base::DataError(base::say("{}, and there is no other: the file is damaged or another program's", what));
   fmt::print(stderr, "note: {} and {} left out; steps written: {}\n", what, run.rows_left_out() == 1 ? "is" : "are",
              run.steps_read());
 }
@@ -74,7 +75,7 @@ void tell_of_rows_left_out(const records::RunReader& run) {
 std::string metrics_report(const std::vector<std::string>& arguments) {
   const MetricsArguments a = parse_metrics_arguments(arguments);
   if (!base::file_exists(a.run + "/metrics.jsonl") && !base::file_exists(records::state_path(a.run)))
-    throw base::ConfigError(fmt::format("'{}' is no run: it has neither metrics.jsonl nor state.json", a.run));
+    throw base::ConfigError(base::say("'{}' is no run: it has neither metrics.jsonl nor state.json", a.run));
   refuse_own_place(a);
   records::RunReader run(a.run);
   while (run.refresh()) {

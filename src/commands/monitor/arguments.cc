@@ -6,7 +6,7 @@ namespace troika::commands {
 
 config::FlagTable monitor_flags(MonitorArguments& a) {
   config::FlagTable table("troika monitor");
-  table.usage("[RUN] [--interval S] [--once] [--json] [--lang en|zh|auto]");
+  table.usage("[RUN] [--interval S] [--once] [--json]");
   table.usage("--log FILE [--interval S] ...");
   table.word("RUN", a.run, "The folder of a run, a folder with runs below it, or a file of a run.")
       .unset("the run below ./runs that changed last");
@@ -16,8 +16,6 @@ config::FlagTable monitor_flags(MonitorArguments& a) {
   table.add("interval", a.interval_seconds, "How often it looks.").unit("seconds").range(0.1, 3600);
   table.add("once", a.once, "Print what there is as text, and end.").alone();
   table.add("json", a.json, "With --once one JSON object; without it one per line and interval.").alone();
-  table.add("lang", a.lang, "Language of the texts: en, zh, or auto, which is that of the locale.")
-      .words(std::vector<std::string_view>{"auto", "en", "zh"});
   table.paragraph(
       "On a terminal one screen that redraws itself; q or Ctrl-C leaves it. Elsewhere a line per interval, and it "
       "ends\n"
@@ -32,7 +30,7 @@ MonitorArguments parse_monitor_arguments(const std::vector<std::string>& words) 
   const config::FlagTable table = monitor_flags(a);
   config::read_flags({&table}, words).finish();
   if (!a.run.empty() && !a.log.empty())
-    throw base::ConfigError("RUN '" + a.run + "' and --log '" + a.log + "' both name the run: give one of them");
+    throw base::ConfigError(base::say("RUN '{}' and --log '{}' both name the run: give one of them", a.run, a.log));
   return a;
 }
 

@@ -14,7 +14,6 @@ struct MonitorArguments {
   double interval_seconds = 2;
   bool once = false;
   bool json = false;
-  std::string lang = "auto";
 
   const std::string& path() const { return run.empty() ? log : run; }  // what names the run; "": nothing does
 };

@@ -38,11 +38,6 @@ Charset charset_of(const config::Environment& environment) {
   return Charset::ascii;
 }
 
-base::Language language_in(const config::Environment& environment, const std::string& word) {
-  const base::Language language = base::language_of(word, base::locale_in(environment));
-  return word == "auto" && charset_of(environment) == Charset::ascii ? base::Language::english : language;
-}
-
 constexpr double failed_for_good_seconds = 10;  // a launcher that begins again says so sooner
 
 enum class Colour { none, ansi };
@@ -120,7 +115,7 @@ void watch_in_lines(const std::string& folder, const MonitorArguments& a, const 
 
 void print_once(const std::string& folder, const MonitorArguments& a, Frame frame) {
   const View view = RunWatch(folder).look(base::wall_seconds());
-  if (view.condition == Condition::no_record) throw base::ConfigError(no_records_in(folder, frame.language));
+  if (view.condition == Condition::no_record) throw base::ConfigError(no_records_in(folder));
   frame.width = ::isatty(STDOUT_FILENO) != 0 ? static_cast<std::size_t>(metrics::terminal_width(stdout)) : 120;
   if (a.json) {
     print(to_json(view, frame.language, 2) + "\n");
@@ -136,9 +131,9 @@ int run_monitor(const Call& call) {
   const MonitorArguments a = parse_monitor_arguments(call.words);
   Frame frame;
   frame.charset = charset_of(call.environment);
-  frame.language = language_in(call.environment, a.lang);
+  frame.language = frame.charset == Charset::utf8 ? call.language : base::Language::english;
   frame.utc_offset_seconds = utc_offset_seconds();
-  const std::string folder = find_run(a.path(), frame.language);
+  const std::string folder = find_run(a.path());
   if (a.once)
     print_once(folder, a, frame);
   else if (!a.json && shows_a_screen(call.environment))

@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "commands/told_in.h"
 #include "data/vocabulary.h"
 #include "planner/plan_arguments.h"
 #include "planner/plan_report.h"
@@ -19,18 +18,14 @@ static double tokens_of_run(const planner::PlanArguments& a, const planner::Ques
 }
 
 std::string plan_report(const Call& call) {
-  const base::Language language = language_of_words(call);
-  return told_in(language, [&] {
-    const planner::PlanArguments a = planner::parse_plan(call.words, call.environment);
-    const planner::Question question = planner::question_of(a, call.environment, data::vocabulary_of);
-    const double run_tokens = tokens_of_run(a, question);
-    const planner::Answer answer = planner::search(question);
-    if (answer.best.empty()) throw base::ConfigError(planner::nothing_fits(question, answer));
-    if (!a.write.empty())
-      base::write_file_atomic(a.write, config::to_yaml(with_layout(question.settings, answer.best.front().layout)));
-    if (a.json) return planner::plan_json(question, answer, language);
-    return planner::plan_text(question, answer, run_tokens, planner::start_command(a, question, answer.best.front().layout), language);
-  });
+  const planner::PlanArguments a = planner::parse_plan(call.words, call.environment);
+  const planner::Question question = planner::question_of(a, call.environment, data::vocabulary_of);
+  const planner::Answer answer = planner::search(question);
+  if (answer.best.empty()) throw base::ConfigError(planner::nothing_fits(question, answer));
+  const planner::Layout& best = answer.best.front().layout;
+  if (!a.write.empty()) base::write_file_atomic(a.write, config::to_yaml(with_layout(question.settings, best)));
+  if (a.json) return planner::plan_json(question, answer, call.language);
+  return planner::plan_text(question, answer, tokens_of_run(a, question), planner::start_command(a, question, best), call.language);
 }
 
 }  // namespace troika::commands

@@ -39,7 +39,7 @@ ServeArguments parse_serve_arguments(const std::vector<std::string>& words) {
   const config::FlagTable table = serve_flags(a);
   config::read_flags({&table}, words).finish();
   if (!a.base_path.empty() && a.base_path.front() != '/')
-    throw base::ConfigError("--base-path '" + a.base_path + "' does not begin with '/'");
+    throw base::ConfigError(base::say("--base-path '{}' does not begin with '/'", a.base_path));
   while (!a.base_path.empty() && a.base_path.back() == '/') a.base_path.pop_back();
   return a;
 }

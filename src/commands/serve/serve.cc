@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/host_name.h"
+#include "base/say.h"
 #include "commands/serve/arguments.h"
 #include "data/vocabulary.h"
 #include "host/interface_addresses.h"
@@ -42,7 +43,7 @@ std::string absolute_folder(const std::string& folder, const std::string& what) 
   std::error_code error;
   const std::filesystem::path path = std::filesystem::canonical(folder, error);
   if (error || !std::filesystem::is_directory(path, error))
-    throw base::ConfigError(fmt::format("{} '{}' is no folder{}", what, folder, error ? ": " + error.message() : ""));
+    throw base::ConfigError(base::say("{} '{}' is no folder{}", what, folder, error ? ": " + error.message() : ""));
   return path;
 }
 
@@ -98,7 +99,7 @@ std::unique_ptr<http::Server> other_loopback(const std::string& host, int port, 
     return std::make_unique<http::Server>(at("::1", port), handler);
   } catch (const http::PortHeld& held) {
     if (host == "localhost")
-      throw http::PortHeld(fmt::format("on [::1], which localhost may lead to, {}", held.what()));
+      throw http::PortHeld(base::say("on [::1], which localhost may lead to, {}", base::text_of(held)));
     fmt::print(stderr,
                "troika serve: http://localhost:{0} may lead to another program, which has [::1]:{0}: open the address as "
                "it is printed, with 127.0.0.1,\nor choose another --port\n",
@@ -122,7 +123,7 @@ void say_how_to_come(const ServeArguments& a, int port, const config::Environmen
 
 int print_urls(const config::Environment& environment) {
   const std::vector<std::string> urls = kept_urls(token_folder(environment));
-  if (urls.empty()) throw base::ConfigError("no `troika serve` of this user runs on this machine");
+  if (urls.empty()) throw base::ConfigError(base::say("no `troika serve` of this user runs on this machine"));
   for (const std::string& url : urls) fmt::print("{}\n", url);
   return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 
 namespace troika::commands {
 
@@ -61,12 +62,12 @@ std::string SweepArguments::folder() const {
 static void check_hosts(const SweepArguments& a) {
   if (a.hosts.nnodes == 1) return;
   if (a.cluster.empty())
-    throw base::ConfigError(fmt::format(
+    throw base::ConfigError(base::say(
         "--nnodes is {} but --cluster is not given: `troika launch --nnodes {} ... -- probe --out cluster.yaml` on "
         "these hosts measures them and writes the file on host 0",
         a.hosts.nnodes, a.hosts.nnodes));
   if (a.hosts.master_port == 65535)
-    throw base::ConfigError("--master-port is 65535 but the ranks of a layout meet at the port behind it: use 65534");
+    throw base::ConfigError(base::say("--master-port is 65535 but the ranks of a layout meet at the port behind it: use 65534"));
 }
 
 SweepArguments parse_sweep(const std::vector<std::string>& words, const config::Environment& environment) {
@@ -77,7 +78,7 @@ SweepArguments parse_sweep(const std::vector<std::string>& words, const config::
   reading.finish();
   check_hosts(a);
   if (a.steps() < 2)
-    throw base::ConfigError(fmt::format(
+    throw base::ConfigError(base::say(
         "--steps is {}, but a sweep needs at least 2: the first step, which is slower, does not count", a.steps()));
   return a;
 }

@@ -115,7 +115,7 @@ void judge(const OneRunEnd& end, const OneRun& run, const std::optional<FailureR
   switch (end.cause) {
     case OneRunEnd::Cause::stop_signal:
       row.status = sweep::SweepStatus::interrupted;
-      row.reason = stop_reason;
+      row.reason = stop_reason.english();
       return;
     case OneRunEnd::Cause::asked:
       row.status = over->exit_code == base::exit_interrupted ? sweep::SweepStatus::interrupted : sweep::SweepStatus::failed;
@@ -145,10 +145,10 @@ std::optional<FailureReport> HostPart::prepare_data(const std::function<void(con
   if (end.cause == OneRunEnd::Cause::asked)
     problem = rounds_.over();
   else if (end.cause == OneRunEnd::Cause::stop_signal)
-    problem = FailureReport{base::exit_interrupted, stop_reason};
+    problem = FailureReport{base::exit_interrupted, base::say(stop_reason)};
   else if (end.exit_code != 0 || end.signal != 0)
     problem = FailureReport{end.signal != 0 ? base::exit_peer_lost : end.exit_code,
-                            reason_of(end, base::read_file(run.log_path))};
+                            base::verbatim(reason_of(end, base::read_file(run.log_path)))};
   if (problem) rounds_.fail(*problem);
   return problem;
 }
@@ -174,7 +174,7 @@ sweep::SweepRow HostPart::run_layout(sweep::SweepRow row, const std::function<sw
   } catch (const base::DataError& error) {
     row.reason = reason_of(end, std::string("troika: ") + error.what());
   }
-  rounds_.fail({row.status == sweep::SweepStatus::interrupted ? base::exit_interrupted : base::exit_peer_lost, row.reason});
+  rounds_.fail({row.status == sweep::SweepStatus::interrupted ? base::exit_interrupted : base::exit_peer_lost, base::verbatim(row.reason)});
   return row;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "commands/sweep/layout_run.h"
 #include "host/lock_file.h"
 #include "sweep/kept.h"
@@ -22,15 +23,15 @@ constexpr const char* preparation = "prepare the data";
 
 sweep::SweepRow row_in(const std::string& text) {
   const sweep::SweepRows rows = sweep::parse_csv(text, "what another host says");
-  if (rows.size() != 1) throw base::DataError(fmt::format("another host says {} rows instead of one", rows.size()));
+  if (rows.size() != 1) throw base::DataError(base::say("another host says {} rows instead of one", rows.size()));
   return rows.front();
 }
 
 [[noreturn]] void throw_as(const FailureReport& report) {
   if (report.exit_code == base::exit_interrupted) throw launch::Stopped();
-  if (report.exit_code == 2) throw base::ConfigError(report.text(), report.incident.cause);
-  if (report.exit_code == 3) throw base::DataError(report.text(), report.incident.cause);
-  throw base::PeerError(report.text(), report.incident.cause);
+  if (report.exit_code == 2) throw base::ConfigError(report.said(), report.incident.cause);
+  if (report.exit_code == 3) throw base::DataError(report.said(), report.incident.cause);
+  throw base::PeerError(report.said(), report.incident.cause);
 }
 
 class LayoutRuns {
@@ -66,7 +67,7 @@ class LayoutRuns {
   sweep::TimeLeft left_;
   std::size_t number_ = 0;  // of the layout at work, from 1
   bool prepared_ = false;   // on all hosts
-  SweepOutcome outcome_{{}, {0, ""}};
+  SweepOutcome outcome_{{}, {0, base::Text{}}};
 };
 
 SweepOutcome LayoutRuns::run() {
@@ -83,7 +84,7 @@ SweepOutcome LayoutRuns::run() {
   } catch (const launch::CalledOff& by_another) {
     outcome_.end = by_another.report;
   } catch (const base::PeerError& error) {
-    outcome_.end = {error.exit_code(), error.what()};
+    outcome_.end = {error.exit_code(), base::text_of(error)};
   }
   return outcome_;
 }
@@ -97,7 +98,7 @@ void LayoutRuns::predict_again() {
 
 // A second signal ends the wait for the others.
 void LayoutRuns::stop_all() {
-  outcome_.end = {base::exit_interrupted, stop_reason};
+  outcome_.end = {base::exit_interrupted, base::say(stop_reason)};
   try {
     rounds_.fail(outcome_.end);
     rounds_.finish("");
@@ -114,7 +115,7 @@ void LayoutRuns::prepare() {
   for (const auto& [node, answer] : answers) {
     const sweep::SweepRow theirs = row_in(answer);
     if (theirs.status != sweep::SweepStatus::ok)
-      throw_as({base::exit_peer_lost, fmt::format("host {}: {}", node, theirs.reason)});
+      throw_as({base::exit_peer_lost, base::say("host {}: {}", node, theirs.reason)});
   }
   prepared_ = static_cast<int>(answers.size()) == plan_.host.hosts.nnodes - 1;
 }
@@ -144,7 +145,7 @@ sweep::SweepRow LayoutRuns::run_one_layout(const planner::Estimate& estimate) {
   row = part_.run_layout(
       row, [&](const std::string& folder) { return sweep::measured_in(folder, step_); },
       [&](double seconds) { progress_.running(number_, name, left_.seconds(seconds)); });
-  if (row.status == sweep::SweepStatus::interrupted) outcome_.end = {base::exit_interrupted, row.reason};
+  if (row.status == sweep::SweepStatus::interrupted) outcome_.end = {base::exit_interrupted, base::verbatim(row.reason)};
   take_in(rounds_.finish(""), row);
   return row;
 }
@@ -169,7 +170,7 @@ void LayoutRuns::take_in(const std::map<int, std::string>& answers, sweep::Sweep
     row.measured.reset();
     row.status = theirs.status;
     row.reason = fmt::format("host {}: {}", node, theirs.reason);
-    if (row.status == sweep::SweepStatus::interrupted) outcome_.end = {base::exit_interrupted, row.reason};
+    if (row.status == sweep::SweepStatus::interrupted) outcome_.end = {base::exit_interrupted, base::verbatim(row.reason)};
   }
 }
 
@@ -185,7 +186,7 @@ void LayoutRuns::keep(const sweep::SweepRow& row) {
 host::LockFile lock_of(const std::string& folder) {
   base::make_directories(folder);
   return host::LockFile(folder + "/lock", [&](const std::string&) {
-    throw base::ConfigError(fmt::format("another sweep works in {}: let it end, or choose another --out", folder));
+    throw base::ConfigError(base::say("another sweep works in {}: let it end, or choose another --out", folder));
   });
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "launch/say.h"
@@ -118,7 +119,7 @@ std::optional<std::string> SweepRounds::next() {
 
 void SweepRounds::lose_host_0() const {
   throw base::PeerError(
-      fmt::format("host 0 at {}:{} has ended or does not answer: the same command on every host resumes where the "
+      base::say("host 0 at {}:{} has ended or does not answer: the same command on every host resumes where the "
                   "sweep was",
                   host_.hosts.master_address, host_.hosts.master_port));
 }
@@ -129,7 +130,7 @@ std::optional<FailureReport> SweepRounds::over() const {
 
 void SweepRounds::fail(const FailureReport& report) {
   if (listener_ == nullptr) return;
-  const FailureReport named{report.exit_code, fmt::format("host {}: {}", host_.hosts.node_rank, report.text())};
+  const FailureReport named{report.exit_code, base::say("host {}: {}", host_.hosts.node_rank, report.said())};
   try {
     hosts_->line().ask([&](StoreClient& store) { return write_failure_report(store, round_, named); });
   } catch (const base::PeerError&) {
@@ -195,7 +196,7 @@ void SweepRounds::call_off(const FailureReport& report) {
 }
 
 FailureReport SweepRounds::ended_with() const {
-  return hosts_->end().value_or(FailureReport{base::exit_peer_lost, "host 0 has ended without a word"});
+  return hosts_->end().value_or(FailureReport{base::exit_peer_lost, base::say("host 0 has ended without a word")});
 }
 
 }  // namespace troika::commands

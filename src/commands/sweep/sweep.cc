@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/terminal_text.h"
 #include "base/text.h"
 #include "commands/sweep/arguments.h"
@@ -53,7 +54,7 @@ machine::Cluster cluster_of(const SweepArguments& a, const config::Environment& 
   machine::Cluster cluster = machine::read_cluster(a.cluster);
   if (cluster.host_count() != a.hosts.nnodes)
     throw base::ConfigError(
-        fmt::format("--cluster {} has {} host{}, but --nnodes is {}: use the file that `troika launch --nnodes {} ... "
+        base::say("--cluster {} has {} host{}, but --nnodes is {}: use the file that `troika launch --nnodes {} ... "
                     "-- probe --out {}` writes, or --nnodes {}",
                     a.cluster, cluster.host_count(), cluster.host_count() == 1 ? "" : "s", a.hosts.nnodes,
                     a.hosts.nnodes, a.cluster, cluster.host_count()));
@@ -140,8 +141,8 @@ FailureReport end_of(const SweepOutcome& outcome) {
   if (outcome.end.exit_code != 0) return outcome.end;
   const bool measured = std::any_of(outcome.rows.begin(), outcome.rows.end(),
                                     [](const sweep::SweepRow& row) { return row.measured.has_value(); });
-  return measured ? FailureReport{0, "the sweep is complete"}
-                  : FailureReport{base::exit_peer_lost, "no layout was measured"};
+  return measured ? FailureReport{0, base::say("the sweep is complete")}
+                  : FailureReport{base::exit_peer_lost, base::say("no layout was measured")};
 }
 
 int lead(const SweepPlan& plan, const config::Settings& training, host::Signals& signals) {
@@ -151,7 +152,7 @@ int lead(const SweepPlan& plan, const config::Settings& training, host::Signals&
     sweep::SweepProgress progress(stderr, metrics::progress_style(training.log.progress, stderr), plan.estimates.size());
     outcome = run_layouts(plan, rounds, signals, progress);
   } catch (const base::Error& error) {
-    rounds.end({error.exit_code(), error.what()});
+    rounds.end({error.exit_code(), base::text_of(error)});
     throw;
   }
   const FailureReport end = end_of(outcome);
@@ -169,10 +170,10 @@ int follow(const SweepHost& host, host::Signals& signals) {
     launch::says(sweep_command, fmt::format("host 0 has ended: {}", end.text()));
     return end.exit_code;
   } catch (const launch::Stopped&) {
-    rounds.call_off({base::exit_interrupted, stop_reason});
+    rounds.call_off({base::exit_interrupted, base::say(stop_reason)});
     throw;
   } catch (const base::Error& error) {
-    rounds.call_off({error.exit_code(), error.what()});
+    rounds.call_off({error.exit_code(), base::text_of(error)});
     throw;
   }
 }

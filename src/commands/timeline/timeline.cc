@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "commands/timeline/arguments.h"
 #include "schedule/trace/grid.h"
@@ -18,20 +19,20 @@ static std::int64_t choose_step(const TimelineArguments& arguments, const std::s
                                 const std::map<std::int64_t, schedule::StepFiles>& steps) {
   if (steps.empty()) {
     throw base::ConfigError(
-        fmt::format("{} holds no recorded step; record some with --profile, such as --profile 3", folder));
+        base::say("{} holds no recorded step; record some with --profile, such as --profile 3", folder));
   }
   if (!arguments.step) return steps.rbegin()->first;
   if (steps.count(*arguments.step) != 0) return *arguments.step;
   std::vector<std::string> recorded;
   for (const auto& [step, files] : steps) recorded.push_back(std::to_string(step));
   throw base::ConfigError(
-      fmt::format("step {} was not recorded; recorded: {}", *arguments.step, base::join(recorded, ", ")));
+      base::say("step {} was not recorded; recorded: {}", *arguments.step, base::join(recorded, ", ")));
 }
 
 std::string timeline_report(const std::vector<std::string>& words) {
   const TimelineArguments arguments = parse_timeline_arguments(words);
   if (!base::directory_exists(arguments.run_dir)) {
-    throw base::ConfigError(fmt::format("there is no run folder {}", arguments.run_dir));
+    throw base::ConfigError(base::say("there is no run folder {}", arguments.run_dir));
   }
   const std::string folder = arguments.run_dir + "/timeline";
   const auto steps = schedule::list_traces(folder);

@@ -4,12 +4,9 @@ namespace troika::commands {
 
 config::FlagTable why_flags(WhyArguments& a) {
   config::FlagTable table("troika why");
-  table.usage("RUN_DIR [--json] [--lang en|zh|auto]");
+  table.usage("RUN_DIR [--json]");
   table.word("RUN_DIR", a.run_dir, "The folder of a run: failed, finished or under way.").required();
   table.add("json", a.json, "One JSON object: cause, evidence, advice.").alone();
-  table.add("lang", a.lang, "Language of the sentences: en, zh, or auto, which takes the locale's.")
-      .shown("en|zh|auto")
-      .words(std::vector<std::string_view>{"en", "zh", "auto"});
   table.paragraph(
       "Reads the folder and nothing else. The cause is a word of docs/formats/causes.md, 'none' for a healthy run;\n"
       "evidence is what the folder shows; advice is flags, or what is to be done outside of Troika. `troika launch`\n"

@@ -11,7 +11,6 @@ namespace troika::commands {
 struct WhyArguments {
   std::string run_dir;
   bool json = false;
-  std::string lang = "auto";
 };
 
 config::FlagTable why_flags(WhyArguments& a);

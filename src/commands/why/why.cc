@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/language.h"
+#include "base/say.h"
 #include "commands/why/arguments.h"
 #include "diagnosis/diagnosis.h"
 #include "monitor/find_run.h"
@@ -21,15 +22,15 @@
 namespace troika::commands {
 namespace {
 
-void check_run(const std::string& folder, base::Language language) {
-  if (!base::directory_exists(folder)) throw base::ConfigError(fmt::format("there is no run folder {}", folder));
+void check_run(const std::string& folder) {
+  if (!base::directory_exists(folder)) throw base::ConfigError(base::say("there is no run folder {}", folder));
   for (const std::string& path : {records::state_path(folder), records::events_path(folder), folder + "/metrics.jsonl"})
     if (base::file_exists(path)) return;
-  throw base::ConfigError(monitor::no_records_in(folder, language));
+  throw base::ConfigError(monitor::no_records_in(folder));
 }
 
 std::string report_on(const WhyArguments& arguments, base::Language language) {
-  check_run(arguments.run_dir, language);
+  check_run(arguments.run_dir);
   const diagnosis::Diagnosis found = diagnosis::diagnose(arguments.run_dir);
   return arguments.json ? diagnosis::to_json(found, language) : diagnosis::describe(found, language);
 }
@@ -62,7 +63,7 @@ enum class Sent : char { report = 'r', refusal = 'e' };
 // The folder is read by a child: a disk that does not answer keeps the process that asks it, which is left behind then.
 std::string why_report(const Call& call) {
   const WhyArguments arguments = parse_why_arguments(call.words);
-  const base::Language language = base::language_of(arguments.lang, base::locale_in(call.environment));
+  const base::Language language = call.language;
   constexpr double patience_seconds = 10;
   base::Pipe pipe = base::make_pipe();
   if (!pipe.reads) return report_on(arguments, language);
@@ -77,7 +78,7 @@ std::string why_report(const Call& call) {
     return arguments.json ? diagnosis::to_json(silent, language) : diagnosis::describe(silent, language);
   }
   ::waitpid(child, nullptr, 0);
-  if (text->front() == static_cast<char>(Sent::refusal)) throw base::ConfigError(text->substr(1));
+  if (text->front() == static_cast<char>(Sent::refusal)) throw base::ConfigError(base::verbatim(text->substr(1)));
   return text->substr(1);
 }
 

@@ -10,11 +10,11 @@ namespace troika::diagnosis {
 
 struct Cause {
   std::string_view word;
-  base::Bilingual sentence;
+  base::Phrase sentence;
 };
 
 const std::vector<Cause>& causes();  // "none" is the first
 
-base::Bilingual sentence_of(std::string_view word);  // BugError for a word that is none
+base::Phrase sentence_of(std::string_view word);  // BugError for a word that is none
 
 }  // namespace troika::diagnosis

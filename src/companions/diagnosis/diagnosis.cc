@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/say.h"
 #include "diagnosis/advice.h"
 #include "diagnosis/causes.h"
 #include "diagnosis/judge.h"
 #include "diagnosis/rules.h"
-#include "diagnosis/texts.h"
 
 namespace troika::diagnosis {
 namespace {
@@ -59,8 +59,8 @@ Diagnosis of_silent_disk(const std::string& folder, double seconds) {
   Diagnosis diagnosis;
   diagnosis.cause = "slow_disk";
   diagnosis.sentence = say(sentence_of(diagnosis.cause));
-  diagnosis.evidence = {say(texts.folder_silent, folder, fmt::format("{:g}", seconds))};
-  diagnosis.advice = {other_disk(), set("checkpoint.async", "on", say(texts.save_beside))};
+  diagnosis.evidence = {say("reading {} takes more than {} s: its disk does not answer", folder, fmt::format("{:g}", seconds))};
+  diagnosis.advice = {other_disk(), set("checkpoint.async", "on", say("checkpoints are written beside training"))};
   return diagnosis;
 }
 

@@ -605,10 +605,10 @@ TEST(Failures, AreKnownByTheirValuesWhateverTheirWordsAre) {
     return run.why();
   };
   const records::Party rank_1{1, -1, "pi1", 7};
-  EXPECT_EQ(cause_of(3, records::failed(rank_1, "x", base::Cause::disk_full)).cause, "disk_full");
-  EXPECT_EQ(cause_of(2, records::told("x", base::Cause::port_in_use)).cause, "port_in_use");
-  EXPECT_EQ(cause_of(75, records::told("x", base::Cause::no_answer)).cause, "ranks_missing");
-  EXPECT_EQ(cause_of(3, records::failed(rank_1, "No space left on device", base::Cause::not_told)).cause,
+  EXPECT_EQ(cause_of(3, records::failed(rank_1, base::verbatim("x"), base::Cause::disk_full)).cause, "disk_full");
+  EXPECT_EQ(cause_of(2, records::told(base::verbatim("x"), base::Cause::port_in_use)).cause, "port_in_use");
+  EXPECT_EQ(cause_of(75, records::told(base::verbatim("x"), base::Cause::no_answer)).cause, "ranks_missing");
+  EXPECT_EQ(cause_of(3, records::failed(rank_1, base::verbatim("No space left on device"), base::Cause::not_told)).cause,
             "data_refused");
   records::Incident incident;
   incident.who = rank_1;

@@ -80,7 +80,7 @@ void read_last_lines(Facts* facts) {
   std::string& lines = facts->death->last_lines;
   if (facts->death->rank >= 0 && lines.empty()) lines = last_lines_of_log(facts->folder, facts->death->rank);
   for (const std::string& line : base::split(lines, '\n'))
-    facts->last_lines.push_back({line, records::told(line, records::cause_in(line))});
+    facts->last_lines.push_back({line, records::told(base::verbatim(line), records::cause_in(line))});
 }
 
 void place_death(const SamplesOfRanks& samples, Death* death) {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/say.h"
 #include "base/statistics.h"
 #include "diagnosis/samples.h"
-#include "diagnosis/texts.h"
 
 namespace troika::diagnosis {
 using metrics::StepMetrics;
@@ -31,7 +31,7 @@ std::optional<Finding> no_tokens_in_rows(const Facts& facts) {
   const auto empty = std::count_if(rows.begin(), rows.end(), [](const StepMetrics& row) { return row.tokens == 0; });
   if (rows.size() < 3 || 2 * static_cast<std::size_t>(empty) <= rows.size()) return std::nullopt;
   return Finding{
-      "no_training_tokens", {say(texts.rows_without_tokens, empty, rows.size())}, more_tokens_with_loss(facts)};
+      "no_training_tokens", {say("{0} of {1} steps had no token that carries loss", empty, rows.size())}, more_tokens_with_loss(facts)};
 }
 
 namespace {
@@ -59,16 +59,16 @@ void add_rise(const Facts& facts, Finding* found) {
   const std::size_t from = facts.rows.size() > 4 ? facts.rows.size() - 4 : 0;
   for (std::size_t i = from; i < facts.rows.size(); ++i) norms.push_back(number(facts.rows[i].grad_norm));
   if (!norms.empty())
-    found->evidence.push_back(say(texts.last_norms, facts.rows.back().step, fmt::format("{}", fmt::join(norms, ", "))));
+    found->evidence.push_back(say("gradient norms of the last steps, up to step {}: {}", facts.rows.back().step, fmt::format("{}", fmt::join(norms, ", "))));
   const std::int64_t quiet = last_quiet_step(facts);
   if (quiet < 0) return;
-  found->evidence.push_back(say(texts.norm_rises, quiet));
+  found->evidence.push_back(say("after step {} the gradient norm is ten times its usual value and more", quiet));
   const auto after = std::upper_bound(facts.complete_saves.begin(), facts.complete_saves.end(), quiet);
   if (after == facts.complete_saves.begin()) return;
   const std::int64_t step = *std::prev(after);
   if (found->advice.size() > 2) found->advice.pop_back();
   found->advice.push_back(set("train.resume", fmt::format("{}/checkpoints/step-{:08}", facts.folder, step),
-                              say(texts.resume_before_rise, step)));
+                              say("the checkpoint of step {} is from before the rise", step)));
 }
 
 }  // namespace troika::diagnosis

@@ -3,18 +3,18 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/say.h"
 #include "base/terminal_text.h"
 #include "diagnosis/diagnosis.h"
-#include "diagnosis/texts.h"
 
 namespace troika::diagnosis {
 
 std::string describe(const Diagnosis& diagnosis, base::Language language) {
   std::string text =
-      fmt::format("{}: {} ({})\n", texts.head_cause.in(language), diagnosis.sentence.in(language), diagnosis.cause);
+      fmt::format("{}: {} ({})\n", base::Phrase("cause").in(language), diagnosis.sentence.in(language), diagnosis.cause);
   for (const Text& evidence : diagnosis.evidence) text += fmt::format("  - {}\n", evidence.in(language));
   if (diagnosis.advice.empty()) return text;
-  text += fmt::format("{}:\n", texts.head_advice.in(language));
+  text += fmt::format("{}:\n", base::Phrase("what to change").in(language));
   for (const Advice& advice : diagnosis.advice)
     text += fmt::format("  {}\n      {}\n", advice.flag.in(language), advice.reason.in(language));
   return text;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "base/say.h"
 #include "base/text.h"
-#include "diagnosis/texts.h"
 #include "records/sentences.h"
 
 namespace troika::diagnosis {
@@ -40,13 +40,13 @@ void add_place(const Facts& facts, std::vector<Evidence>* evidence) {
   if (!facts.death || facts.death->rank < 0) return;
   const Death& death = *facts.death;
   if (death.step >= 1 && death.at != records::Doing{})
-    evidence->push_back(say(texts.last_seen, death.rank, death.host, death.step,
+    evidence->push_back(say("rank {} on {} was last seen at step {}, {}", death.rank, death.host, death.step,
                             Text{records::said(base::Language::english, death.at),
                                  records::said(base::Language::chinese, death.at)}));
   else if (death.step >= 1)
-    evidence->push_back(say(texts.last_seen_at_step, death.rank, death.host, death.step));
+    evidence->push_back(say("rank {} on {} was last seen at step {}", death.rank, death.host, death.step));
   else
-    evidence->push_back(say(texts.last_seen_before, death.rank, death.host));
+    evidence->push_back(say("rank {} on {} had not begun a step", death.rank, death.host));
 }
 
 }  // namespace troika::diagnosis

@@ -1,9 +1,9 @@
 // Disks, file systems, limits of files, and data without anything to learn from.
 #include <fmt/format.h>
 
+#include "base/say.h"
 #include "base/units.h"
 #include "diagnosis/rules.h"
-#include "diagnosis/texts.h"
 
 namespace troika::diagnosis {
 namespace {
@@ -15,8 +15,8 @@ std::optional<Finding> disk_full(const Facts& f) {
   for (const auto& [name, host] : f.hosts)
     if (host.disk_free_bytes >= 0)
       found.evidence.push_back(
-          say(texts.disk_left_after_save, name, base::format_bytes(static_cast<std::int64_t>(host.disk_free_bytes))));
-  if (!f.complete_saves.empty()) found.evidence.push_back(say(texts.last_save, f.complete_saves.back()));
+          say("the last sample of {} shows {} free where the run's folder is; what a failed save had written is free again", name, base::format_bytes(static_cast<std::int64_t>(host.disk_free_bytes))));
+  if (!f.complete_saves.empty()) found.evidence.push_back(say("the last complete checkpoint is that of step {}; it stays", f.complete_saves.back()));
   return found;
 }
 
@@ -25,8 +25,8 @@ std::optional<Finding> too_many_open_files(const Facts& f) {
   if (told == nullptr) return std::nullopt;
   return Finding{"too_many_open_files",
                  {quoted(*told)},
-                 {command("ulimit -n 65536", say(texts.why_open_files)),
-                  command("LimitNOFILE=65536", say(texts.why_open_files_of_unit))}};
+                 {command("ulimit -n 65536", say("every connection and every data file takes one, in the shell that starts the run")),
+                  command("LimitNOFILE=65536", say("the same for a unit of systemd"))}};
 }
 
 std::optional<Finding> infiniband(const Facts& f) {
@@ -34,9 +34,9 @@ std::optional<Finding> infiniband(const Facts& f) {
   if (told == nullptr) return std::nullopt;
   return Finding{"infiniband",
                  {quoted(*told)},
-                 {command("ulimit -l unlimited", say(texts.why_locked_memory)),
-                  command("systemctl start opensm", say(texts.why_subnet_manager)),
-                  set("comm.backend", "gloo", say(texts.over_tcp))}};
+                 {command("ulimit -l unlimited", say("the card needs memory that cannot be swapped; LimitMEMLOCK=infinity in a unit")),
+                  command("systemctl start opensm", say("a port that stays in INIT has no subnet manager")),
+                  set("comm.backend", "gloo", say("messages go over TCP meanwhile"))}};
 }
 
 std::optional<Finding> file_system_failed(const Facts& f) {
@@ -44,7 +44,7 @@ std::optional<Finding> file_system_failed(const Facts& f) {
   if (told == nullptr) return std::nullopt;
   return Finding{"file_system_failed",
                  {quoted(*told)},
-                 {other_disk(), {say(texts.mount_hard), say(texts.why_mount_hard)}, same_again(f)}};
+                 {other_disk(), {say("mount the shared folder with the option hard"), say("soft gives up when the server restarts, and writes are lost")}, same_again(f)}};
 }
 
 std::optional<Finding> nothing_to_learn_from(const Facts& f) {

@@ -4,9 +4,9 @@
 #include <set>
 
 #include "base/counted.h"
+#include "base/say.h"
 #include "diagnosis/rules.h"
 #include "diagnosis/step_speed.h"
-#include "diagnosis/texts.h"
 
 namespace troika::diagnosis {
 namespace {
@@ -17,9 +17,9 @@ std::optional<Finding> host_swapping(const Facts& f) {
     if (host.swap_in_pages < least_pages) continue;
     const double slower = slowdown(f, 8);
     if (slower < 2 && host.memory_pressure < 20) continue;
-    Finding found{"host_swapping", {say(texts.pages_swapped_in, name, host.swap_in_pages)}, less_memory(f)};
-    if (slower >= 2) found.evidence.push_back(say(texts.steps_slower, slower));
-    if (host.memory_pressure >= 0) found.evidence.push_back(say(texts.memory_pressure, name, host.memory_pressure));
+    Finding found{"host_swapping", {say("{} swapped in {:.0f} pages since the attempt began", name, host.swap_in_pages)}, less_memory(f)};
+    if (slower >= 2) found.evidence.push_back(say("steps take {:.1f} times as long as in the beginning", slower));
+    if (host.memory_pressure >= 0) found.evidence.push_back(say("threads of {} stood for memory in {:.0f} % of the last seconds", name, host.memory_pressure));
     return found;
   }
   return std::nullopt;
@@ -31,20 +31,20 @@ std::optional<Finding> throttled(const Facts& f) {
   for (const auto& [name, host] : f.hosts) {
     const bool clock_fell = host.clock_before > 0 && host.clock_after > 0 && host.clock_after < 0.8 * host.clock_before;
     if (!clock_fell && host.throttles <= 0 && !host.under_voltage) continue;
-    Finding found{"processor_throttled", {say(texts.steps_slower, slower)}, {}};
+    Finding found{"processor_throttled", {say("steps take {:.1f} times as long as in the beginning", slower)}, {}};
     if (clock_fell)
-      found.evidence.push_back(say(texts.clock_fell, name, host.clock_before / 1e9, host.clock_after / 1e9));
+      found.evidence.push_back(say("the clock of {} fell from {:.2f} to {:.2f} GHz", name, host.clock_before / 1e9, host.clock_after / 1e9));
     if (host.throttles > 0)
       found.evidence.push_back(
-          say(texts.throttled_times, name, base::counted_text(static_cast<std::int64_t>(host.throttles), "time")));
-    if (host.temperature_celsius > 0) found.evidence.push_back(say(texts.hottest, name, host.temperature_celsius));
+          say("{} was throttled by heat {}", name, base::counted_text(static_cast<std::int64_t>(host.throttles), "time")));
+    if (host.temperature_celsius > 0) found.evidence.push_back(say("the highest temperature of {} was {:.0f} °C", name, host.temperature_celsius));
     if (host.under_voltage) {
-      found.evidence.push_back(say(texts.low_voltage, name));
-      found.advice.push_back({say(texts.better_supply), say(texts.why_better_supply)});
+      found.evidence.push_back(say("{} reports under-voltage", name));
+      found.advice.push_back({say("use the official power supply"), say("below 4.63 V the processor is slowed down")});
     }
-    found.advice.push_back({say(texts.cool_it), say(texts.why_cool_it)});
+    found.advice.push_back({say("cool the host: fan, heat sink, free air"), say("the processor lowers its clock to stay below its limit")});
     found.advice.push_back(
-        set("train.threads", std::to_string(std::max(1, static_cast<int>(host.cores) / 2)), say(texts.less_heat)));
+        set("train.threads", std::to_string(std::max(1, static_cast<int>(host.cores) / 2)), say("fewer threads make less heat, and the clock stays")));
     return found;
   }
   return std::nullopt;
@@ -85,22 +85,22 @@ Advice threads_that_fit(const ThreadsOfHost& host) {
   const int fitting = std::max(1, host.usable / std::max(host.ranks, 1));
   return set(
       "train.threads", std::to_string(fitting),
-      say(texts.threads_that_fit, base::counted_text(host.usable, "core"), base::counted_text(host.ranks, "rank")));
+      say("{} serve {}", base::counted_text(host.usable, "core"), base::counted_text(host.ranks, "rank")));
 }
 
 // Of a run whose threads get in each other's way: what it can do with the cores that it has, then how to get more.
 AdviceList fewer_threads(const ThreadsOfHost& host) {
   AdviceList advice;
   if (host.ranks > host.usable && host.usable > 0) {
-    advice = {ranks_of_one_thread(host.usable, say(texts.as_many_ranks_as_cores, host.usable, host.ranks)),
+    advice = {ranks_of_one_thread(host.usable, say("{0} cores run {0} ranks of one thread faster than {1} ranks that take turns", host.usable, host.ranks)),
               set("train.threads", "1",
-                  say(texts.threads_that_fit, base::counted_text(host.usable, "core"),
+                  say("{} serve {}", base::counted_text(host.usable, "core"),
                       base::counted_text(host.ranks, "rank")))};
   } else {
-    advice = {threads_that_fit(host), launch(LaunchFlag::bind, "auto", say(texts.why_bind))};
+    advice = {threads_that_fit(host), launch(LaunchFlag::bind, "auto", say("each rank gets neighbouring cores of its own"))};
   }
   if (host.usable < host.online)
-    advice.push_back(command("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK", say(texts.why_cpus_per_task)));
+    advice.push_back(command("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK", say("srun of SLURM 22.05 does not take --cpus-per-task from sbatch")));
   return advice;
 }
 
@@ -111,9 +111,9 @@ AdviceList within_quota(const ThreadsOfHost& host, int cores) {
   AdviceList advice;
   if (now != 1)
     advice.push_back(
-        set("train.threads", std::to_string(fitting), say(texts.within_quota, base::counted_text(cores, "core"))));
-  if (ranks > cores) advice.push_back(ranks_of_one_thread(cores, say(texts.as_many_ranks_as_cores, cores, ranks)));
-  advice.push_back(command("docker run --cpus N", say(texts.why_larger_quota)));
+        set("train.threads", std::to_string(fitting), say("threads within the quota of {} do not stand still together", base::counted_text(cores, "core"))));
+  if (ranks > cores) advice.push_back(ranks_of_one_thread(cores, say("{0} cores run {0} ranks of one thread faster than {1} ranks that take turns", cores, ranks)));
+  advice.push_back(command("docker run --cpus N", say("of the container: as many as ranks x threads")));
   return advice;
 }
 
@@ -126,23 +126,23 @@ std::optional<Finding> thread_count(const Facts& f) {
                          host.online >= 4 * host.usable;
     if (!too_many && !too_few) continue;
     Finding found{"wrong_thread_count",
-                  {say(texts.threads_on_cores, name, host.threads, host.ranks, host.usable, host.online)},
+                  {say("on {0} {1} threads of {2} ranks run on {3} of {4} cores", name, host.threads, host.ranks, host.usable, host.online)},
                   {}};
     const auto facts = f.hosts.find(name);
     if (too_many && facts != f.hosts.end() && facts->second.runnable >= 0)
-      found.evidence.push_back(say(texts.runnable_threads, name, facts->second.runnable));
+      found.evidence.push_back(say("{} has {:.0f} threads that want a core at a time", name, facts->second.runnable));
     if (too_many)
       found.advice = fewer_threads(host);
     else
-      found.advice = {command("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK", say(texts.why_cpus_per_task)),
-                      launch(LaunchFlag::bind, "none", say(texts.why_bind_none))};
+      found.advice = {command("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK", say("srun of SLURM 22.05 does not take --cpus-per-task from sbatch")),
+                      launch(LaunchFlag::bind, "none", say("ranks may use all cores of the host"))};
     return found;
   }
   for (const auto& [name, host] : f.hosts) {
     if (!is_long_enough(f) || host.seconds <= 0 || host.quota_throttled_seconds < 0.3 * host.seconds) continue;
     const int cores = std::max(1, static_cast<int>(host.cores));
     return Finding{"wrong_thread_count",
-                   {say(texts.quota_used_up, name, host.quota_throttled_seconds, host.seconds, cores)},
+                   {say("the CPU quota of {0} was used up for {1:.0f} thread seconds in {2:.0f} s; it is {3} cores", name, host.quota_throttled_seconds, host.seconds, cores)},
                    within_quota(threads_of_hosts(f)[name], cores)};
   }
   return std::nullopt;

@@ -6,11 +6,11 @@
 #include <cmath>
 
 #include "base/counted.h"
+#include "base/say.h"
 #include "base/statistics.h"
 #include "diagnosis/learning.h"
 #include "diagnosis/rules.h"
 #include "diagnosis/samples.h"
-#include "diagnosis/texts.h"
 
 namespace troika::diagnosis {
 using metrics::StepMetrics;
@@ -32,8 +32,8 @@ std::optional<Finding> skips_every_step(const Facts& f) {
   const double skipped = extra(f.rows.back(), "skipped_steps") - extra(before, "skipped_steps");
   if (skipped < static_cast<double>(least)) return std::nullopt;
   return Finding{"fp16_overflow",
-                 {say(texts.all_skipped, least, f.rows.back().step, number(extra(f.rows.back(), "loss_scale")))},
-                 {set("precision.compute", "bf16", say(texts.wider_range)), lower_rate(f), longer_warmup(f)}};
+                 {say("the last {0} steps, up to step {1}, were all skipped, with a loss scale of {2}", least, f.rows.back().step, number(extra(f.rows.back(), "loss_scale")))},
+                 {set("precision.compute", "bf16", say("bf16 has the range of fp32, and needs no loss scale")), lower_rate(f), longer_warmup(f)}};
 }
 
 std::optional<Finding> losses_without_number(const Facts& f) {
@@ -43,7 +43,7 @@ std::optional<Finding> losses_without_number(const Facts& f) {
   for (std::size_t i = f.rows.size() - looked_at; i < f.rows.size(); ++i)
     nonfinite += std::isfinite(f.rows[i].loss) && std::isfinite(f.rows[i].grad_norm) ? 0 : 1;
   if (nonfinite < most) return std::nullopt;
-  Finding found{"diverged", {say(texts.rows_without_number, nonfinite, looked_at)}, gentler_steps(f)};
+  Finding found{"diverged", {say("in {0} of the last {1} steps the loss or the gradient norm is no finite number", nonfinite, looked_at)}, gentler_steps(f)};
   add_rise(f, &found);
   return found;
 }
@@ -58,7 +58,7 @@ std::optional<Finding> rising_loss(const Facts& f) {
   if (last < 1.5 * lowest->loss || last < lowest->loss + 0.6 * (first - lowest->loss)) return std::nullopt;
   Finding found{
       "diverged",
-      {say(texts.loss_rose, number(first), number(lowest->loss), lowest->last_step, number(last), f.rows.back().step)},
+      {say("the loss began at {0}, was lowest with {1} at step {2}, and is {3} at step {4}", number(first), number(lowest->loss), lowest->last_step, number(last), f.rows.back().step)},
       gentler_steps(f)};
   add_rise(f, &found);
   return found;
@@ -74,13 +74,13 @@ AdviceList advice_of_no_signal(const Facts& f) {
   const config::OptimizerSettings usual;
   AdviceList advice;
   const double lr = s.optimizer.lr < usual.lr / 10 ? usual.lr : s.optimizer.lr / 3;
-  advice.push_back(set("optimizer.lr", number(lr), say(texts.other_rate, number(s.optimizer.lr))));
+  advice.push_back(set("optimizer.lr", number(lr), say("{} does not move the loss", number(s.optimizer.lr))));
   const auto rows = static_cast<std::int64_t>(f.rows.size());
   if (s.optimizer.warmup_steps > rows / 2)
     advice.push_back(set("optimizer.warmup_steps", std::to_string(std::max<std::int64_t>(rows / 20, 1)),
-                         say(texts.shorter_warmup, base::counted_text(s.optimizer.warmup_steps, "step"))));
-  advice.push_back(set("data.max_samples", "10", say(texts.overfit_ten)));
-  advice.push_back(command("troika data inspect", say(texts.why_inspect)));
+                         say("the warm-up of {} is longer than what was trained", base::counted_text(s.optimizer.warmup_steps, "step"))));
+  advice.push_back(set("data.max_samples", "10", say("ten samples must be learnt by heart within some hundred steps; if they are not, the data or the targets are wrong")));
+  advice.push_back(command("troika data inspect", say("it shows samples as the run sees them, with the tokens that carry loss")));
   advice.resize(std::min<std::size_t>(advice.size(), 3));
   return advice;
 }
@@ -88,7 +88,7 @@ AdviceList advice_of_no_signal(const Facts& f) {
 std::optional<Finding> no_rate(const Facts& f) {
   const bool none = std::all_of(f.rows.begin(), f.rows.end(), [](const StepMetrics& row) { return row.lr == 0; });
   if (f.rows.size() < 20 || !none) return std::nullopt;
-  return Finding{"no_learning_signal", {say(texts.rate_is_zero, f.rows.size())}, advice_of_no_signal(f)};
+  return Finding{"no_learning_signal", {say("the learning rate is 0 in all {} steps", f.rows.size())}, advice_of_no_signal(f)};
 }
 
 std::optional<Finding> flat_loss(const Facts& f) {
@@ -105,9 +105,9 @@ std::optional<Finding> flat_loss(const Facts& f) {
   if (!(first > 0) || !(last > 0.99 * first)) return std::nullopt;
   const bool near_chance = chance > 0 && last > 0.85 * chance;
   if (!near_chance && highest_rate > 1e-7) return std::nullopt;
-  Finding found{"no_learning_signal", {say(texts.loss_is_flat, number(first), number(last), f.rows.size())}, {}};
-  if (near_chance) found.evidence.push_back(say(texts.loss_of_chance, number(chance), f.settings->model.vocab));
-  found.evidence.push_back(say(texts.rates_were, number(highest_rate)));
+  Finding found{"no_learning_signal", {say("the loss was {0} in the first 20 steps and is {1} in the last 20 of {2}", number(first), number(last), f.rows.size())}, {}};
+  if (near_chance) found.evidence.push_back(say("by chance alone it would be {}, the logarithm of a vocabulary of {}", number(chance), f.settings->model.vocab));
+  found.evidence.push_back(say("the highest learning rate was {}", number(highest_rate)));
   found.advice = advice_of_no_signal(f);
   return found;
 }
@@ -133,15 +133,15 @@ std::optional<Finding> jump_at(const Facts& f, std::int64_t step) {
   if (before.size() < 5 || after.size() < 5) return std::nullopt;
   const double was = base::median_or(losses(f, step - 10, step), 0), is = base::median_or(after, 0);
   if (is < 1.1 * was || is - was < 4 * spread_of(before)) return std::nullopt;
-  Finding found{"jump_after_resume", {say(texts.loss_jumped, step, number(was), number(is))}, {}};
-  if (f.data_differ) found.evidence.push_back(say(texts.data_differ));
+  Finding found{"jump_after_resume", {say("at the resume from step {} the loss jumps from {} to {}", step, number(was), number(is))}, {}};
+  if (f.data_differ) found.evidence.push_back(say("the data are not those that the checkpoint was trained on"));
   for (std::size_t i = 0; i < f.changed_settings.size() && i < 5; ++i)
     found.evidence.push_back(verbatim(f.changed_settings[i]));
-  found.advice.push_back({say(texts.same_settings), say(texts.why_same_settings)});
+  found.advice.push_back({say("compare config.yaml and config-2.yaml, and start with the settings of before"), say("a resume restores weights, optimizer and position in the data: what else changed made the jump")});
   if (f.data_differ || f.changed_settings.empty())
-    found.advice.push_back({say(texts.same_data), say(texts.why_data_as_before)});
+    found.advice.push_back({say("give every host the same data"), say("other data, or another order of files, are another task for the model")});
   found.advice.push_back(set("train.resume", fmt::format("{}/checkpoints/step-{:08}", f.folder, step),
-                             say(texts.resume_again_from, step)));
+                             say("the checkpoint of step {}, with the settings of before", step)));
   return found;
 }
 
@@ -167,10 +167,10 @@ std::optional<Finding> overfitting(const Facts& f) {
                now = base::median_or(losses(f, last_step - 20, last_step), 0);
   if (!(now < 0.99 * then)) return std::nullopt;
   return Finding{"overfitting",
-                 {say(texts.valid_rises, number(lowest->second), lowest->first, number(last), last_step),
-                  say(texts.train_falls, number(then), number(now))},
-                 {set("train.steps", std::to_string(lowest->first), say(texts.stop_at_lowest, lowest->first)),
-                  lower_rate(f), set("checkpoint.keep_best", "true", say(texts.take_the_best, lowest->first))}};
+                 {say("the validation loss was lowest with {0} at step {1} and is {2} at step {3}", number(lowest->second), lowest->first, number(last), last_step),
+                  say("meanwhile the training loss fell from {} to {}", number(then), number(now))},
+                 {set("train.steps", std::to_string(lowest->first), say("after step {} the model only learns its samples by heart", lowest->first)),
+                  lower_rate(f), set("checkpoint.keep_best", "true", say("the checkpoint of step {} is the one to use", lowest->first))}};
 }
 
 }  // namespace

@@ -4,9 +4,9 @@
 #include <algorithm>
 
 #include "base/counted.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "diagnosis/rules.h"
-#include "diagnosis/texts.h"
 
 namespace troika::diagnosis {
 namespace {
@@ -49,11 +49,11 @@ const Told* refused_allocation(const Facts& f) {
 
 void add_memory(const Facts& f, std::vector<Evidence>* evidence) {
   if (f.death && f.death->signal != 0)
-    evidence->push_back(say(texts.died_of_signal, f.death->rank, f.death->host, f.death->signal));
+    evidence->push_back(say("rank {} on {} was killed by signal {}", f.death->rank, f.death->host, f.death->signal));
   if (const double kills = kills_of(f); kills > 0)
-    evidence->push_back(say(texts.kernel_killed, base::counted_text(static_cast<std::int64_t>(kills), "time")));
+    evidence->push_back(say("the kernel's out-of-memory killer acted {} in the half minute before", base::counted_text(static_cast<std::int64_t>(kills), "time")));
   if (const HostFacts* host = host_of_death(f); host != nullptr && host->available_share >= 0)
-    evidence->push_back(say(texts.memory_left, f.death->host, 100 * host->available_share));
+    evidence->push_back(say("the last sample of {} shows {:.1f} % of the memory available", f.death->host, 100 * host->available_share));
   add_place(f, evidence);
 }
 
@@ -63,7 +63,7 @@ std::optional<Finding> job_limit(const Facts& f) {
   Finding found{"job_memory_limit", {quoted(*line)}, {}};
   add_memory(f, &found.evidence);
   found.advice = less_memory(f);
-  found.advice.insert(found.advice.begin(), command("#SBATCH --mem=0", say(texts.whole_memory_of_node)));
+  found.advice.insert(found.advice.begin(), command("#SBATCH --mem=0", say("the job gets all memory of its nodes")));
   found.advice.resize(std::min<std::size_t>(found.advice.size(), 3));
   return found;
 }
@@ -78,10 +78,10 @@ std::optional<Finding> while_saving(const Facts& f) {
   if (!memory || !was_saving(f)) return std::nullopt;
   Finding found{"out_of_memory_while_saving", {}, {}};
   add_memory(f, &found.evidence);
-  if (f.unfinished_save >= 0) found.evidence.push_back(say(texts.save_unfinished, f.unfinished_save));
+  if (f.unfinished_save >= 0) found.evidence.push_back(say("the checkpoint of step {} was being written and is not complete", f.unfinished_save));
   const config::Settings s = settings_or_usual(f);
   if (s.checkpoint.async != config::OnOff::off)
-    found.advice.push_back(set("checkpoint.async", "off", say(texts.no_snapshot)));
+    found.advice.push_back(set("checkpoint.async", "off", say("the checkpoint is written in place, without a copy in memory, and training waits for it")));
   for (const Advice& advice : less_memory(f))
     if (found.advice.size() < 3) found.advice.push_back(advice);
   return found;

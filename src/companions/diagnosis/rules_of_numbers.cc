@@ -1,15 +1,15 @@
 // Runs that ended because their numbers were none any more.
 #include <cmath>
 
+#include "base/say.h"
 #include "diagnosis/learning.h"
 #include "diagnosis/rules.h"
-#include "diagnosis/texts.h"
 
 namespace troika::diagnosis {
 namespace {
 
 AdviceList advice_of_overflow(const Facts& f) {
-  return {set("precision.compute", "bf16", say(texts.wider_range)), lower_rate(f), longer_warmup(f)};
+  return {set("precision.compute", "bf16", say("bf16 has the range of fp32, and needs no loss scale")), lower_rate(f), longer_warmup(f)};
 }
 
 std::optional<Finding> told_of_overflow(const Facts& f) {

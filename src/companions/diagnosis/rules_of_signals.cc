@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <csignal>
 
+#include "base/say.h"
 #include "base/units.h"
 #include "diagnosis/rules.h"
-#include "diagnosis/texts.h"
 #include "host/signal_name.h"
 #include "records/old_sentences.h"
 
@@ -22,11 +22,11 @@ std::vector<Evidence> evidence_of_signal(const Facts& f) {
   std::vector<Evidence> evidence;
   if (f.death) {
     evidence.push_back(
-        say(texts.died_of_named_signal, f.death->rank, f.death->host, f.death->signal, host::signal_name(f.death->signal)));
+        say("rank {} on {} was killed by signal {} (SIG{})", f.death->rank, f.death->host, f.death->signal, host::signal_name(f.death->signal)));
     add_place(f, &evidence);
     const Told line = f.last_lines.empty() ? Told{} : f.last_lines.back();
     if (!line.text.empty() && !records::is_line_of_ours(line.text))
-      evidence.push_back(say(texts.last_line, quoted(line).english));
+      evidence.push_back(say("its log ends with: {}", quoted(line).english));
   }
   return evidence;
 }
@@ -34,16 +34,16 @@ std::vector<Evidence> evidence_of_signal(const Facts& f) {
 std::optional<Finding> closed_terminal(const Facts& f) {
   if (!died_of(f, {SIGHUP}) && f.stop_signal != SIGHUP) return std::nullopt;
   Finding found{"terminal_closed", evidence_of_signal(f), {}};
-  if (f.stop_signal == SIGHUP) found.evidence.insert(found.evidence.begin(), say(texts.launcher_heard_hangup));
-  found.advice = {command("systemd-run --user --scope tmux", say(texts.why_tmux)),
-                  command("loginctl enable-linger", say(texts.why_linger)), same_again(f)};
+  if (f.stop_signal == SIGHUP) found.evidence.insert(found.evidence.begin(), say("the launcher got SIGHUP: its terminal or SSH connection closed"));
+  found.advice = {command("systemd-run --user --scope tmux", say("started in a session of its own, the run does not end with the terminal")),
+                  command("loginctl enable-linger", say("sessions of the user live on after the last log-out")), same_again(f)};
   return found;
 }
 
 std::optional<Finding> illegal_instruction(const Facts& f) {
   if (!died_of(f, {SIGILL})) return std::nullopt;
   return Finding{
-      "wrong_processor", evidence_of_signal(f), {{say(texts.same_package), say(texts.why_same_package)}, run_doctor()}};
+      "wrong_processor", evidence_of_signal(f), {{say("install the same package on every host"), say("the program on this host was built for another processor, or is another version")}, run_doctor()}};
 }
 
 std::optional<Finding> bus_error(const Facts& f) {
@@ -52,16 +52,16 @@ std::optional<Finding> bus_error(const Facts& f) {
   Finding found{"bus_error", {}, {}};
   if (told != nullptr) {
     found.evidence = {quoted(*told)};
-    found.advice = {{say(texts.copy_again), say(texts.why_copy_again)}, other_disk(), same_again(f)};
+    found.advice = {{say("copy the file again"), say("it was cut, or its disk cannot read it any more")}, other_disk(), same_again(f)};
     return found;
   }
   found.evidence = evidence_of_signal(f);
   for (const auto& [name, host] : f.hosts)
     if (host.disk_free_bytes >= 0)
       found.evidence.push_back(
-          say(texts.disk_left, name, base::format_bytes(static_cast<std::int64_t>(host.disk_free_bytes))));
-  found.advice = {command("docker run --shm-size=1g", say(texts.why_shared_memory)),
-                  set("comm.shared_memory", "off", say(texts.without_shared_memory)), other_disk()};
+          say("{} had {} free where the run's folder is", name, base::format_bytes(static_cast<std::int64_t>(host.disk_free_bytes))));
+  found.advice = {command("docker run --shm-size=1g", say("containers have 64 MiB of /dev/shm unless they are told otherwise; in Kubernetes an emptyDir with medium Memory")),
+                  set("comm.shared_memory", "off", say("ranks of a host then exchange messages over TCP")), other_disk()};
   return found;
 }
 
@@ -69,9 +69,9 @@ std::optional<Finding> crash(const Facts& f) {
   if (!died_of(f, {SIGSEGV, SIGABRT, SIGFPE, SIGTRAP, SIGSYS})) return std::nullopt;
   return Finding{"crashed",
                  evidence_of_signal(f),
-                 {{say(texts.report_it), say(texts.why_report_it)},
-                  command("ulimit -s unlimited", say(texts.why_stack)),
-                  command("memtester 1G 1", say(texts.why_memtester))}};
+                 {{say("report it with the log of the rank"), say("this is a fault of the program, unless it always happens on one host")},
+                  command("ulimit -s unlimited", say("a limit of the stack that is too small looks the same")),
+                  command("memtester 1G 1", say("faulty memory looks the same when it is always one host"))}};
 }
 
 // On a full disk a run cannot write of what it ends.
@@ -79,8 +79,8 @@ std::optional<Finding> full_disk_without_a_word(const Facts& f) {
   constexpr double least_bytes = 1 << 20;
   if (f.ending != Ending::vanished || f.disk_free_bytes < 0 || f.disk_free_bytes > least_bytes) return std::nullopt;
   return Finding{"disk_full",
-                 {say(texts.disk_left_now, base::format_bytes(static_cast<std::int64_t>(f.disk_free_bytes))),
-                  say(texts.records_end, base::format_duration(std::max(f.silent_seconds, 0.0)))},
+                 {say("the disk of the run's folder has {} free now", base::format_bytes(static_cast<std::int64_t>(f.disk_free_bytes))),
+                  say("the records end {} ago, no process of the run is heard, and nobody wrote an end", base::format_duration(std::max(f.silent_seconds, 0.0)))},
                  roomier_disk(f)};
 }
 
@@ -88,16 +88,16 @@ std::optional<Finding> full_disk_without_a_word(const Facts& f) {
 void advise_job_of_slurm(const Facts& f, AdviceList* advice) {
   const std::string job = f.state ? f.state->slurm_job : "";
   if (job.empty()) return;
-  advice->push_back(command("#SBATCH --signal=TERM@300 --requeue", say(texts.signal_before_limit)));
-  if (job.find('.') == std::string::npos) advice->push_back(command("srun troika launch", say(texts.why_in_a_step)));
+  advice->push_back(command("#SBATCH --signal=TERM@300 --requeue", say("the run hears of the limit in time, saves and is queued again")));
+  if (job.find('.') == std::string::npos) advice->push_back(command("srun troika launch", say("SLURM sends that signal to what srun starts, not to the script of the job")));
 }
 
 AdviceList advice_of_killed(const Facts& f) {
   AdviceList advice = {same_again(f)};
   const double minutes = settings_or_usual(f).checkpoint.every_minutes;
-  advice.push_back(set("checkpoint.every_minutes", number(minutes > 2 ? minutes / 2 : 1), say(texts.save_more_often)));
+  advice.push_back(set("checkpoint.every_minutes", number(minutes > 2 ? minutes / 2 : 1), say("less is lost when a process is killed")));
   if (f.death && f.ending == Ending::failed)
-    advice.push_back(launch(LaunchFlag::max_restarts, "3", say(texts.restart_by_itself)));
+    advice.push_back(launch(LaunchFlag::max_restarts, "3", say("the launcher starts all ranks again, from the newest checkpoint where there is one")));
   else
     advise_job_of_slurm(f, &advice);
   return advice;
@@ -109,8 +109,8 @@ std::optional<Finding> killed_from_outside(const Facts& f) {
     return std::nullopt;
   Finding found{"killed_from_outside", evidence_of_signal(f), advice_of_killed(f)};
   if (f.ending == Ending::vanished)
-    found.evidence.push_back(say(texts.records_end, base::format_duration(std::max(f.silent_seconds, 0.0))));
-  if (died_of(f, {SIGKILL})) found.evidence.push_back(say(texts.no_memory_kill));
+    found.evidence.push_back(say("the records end {} ago, no process of the run is heard, and nobody wrote an end", base::format_duration(std::max(f.silent_seconds, 0.0))));
+  if (died_of(f, {SIGKILL})) found.evidence.push_back(say("the out-of-memory killer did not act on the run's processes in the half minute before, so the signal came from a person, a scheduler or a time limit"));
   return found;
 }
 

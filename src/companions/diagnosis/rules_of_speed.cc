@@ -2,9 +2,9 @@
 #include <algorithm>
 
 #include "base/counted.h"
+#include "base/say.h"
 #include "diagnosis/rules.h"
 #include "diagnosis/step_speed.h"
-#include "diagnosis/texts.h"
 
 namespace troika::diagnosis {
 namespace {
@@ -29,11 +29,11 @@ std::optional<Finding> data_bound(const Facts& f) {
     return std::nullopt;
   const config::Settings s = settings_or_usual(f);
   return Finding{"data_bound",
-                 {say(texts.loads_for, slowest, facts.host, 100 * share(facts.loading, facts))},
+                 {say("rank {} on {} waits for data in {:.0f} % of its time", slowest, facts.host, 100 * share(facts.loading, facts))},
                  {set("data.prefetch", std::to_string(std::max<std::int64_t>(4 * s.data.prefetch, 16)),
-                      say(texts.read_ahead, base::counted_text(s.data.prefetch, "microbatch is", "microbatches are"))),
-                  {say(texts.local_data), say(texts.why_local_data)},
-                  command("troika data prepare", say(texts.why_prepare))}};
+                      say("{} read ahead now", base::counted_text(s.data.prefetch, "microbatch is", "microbatches are"))),
+                  {say("copy the data to a local disk"), say("a shared folder or a slow card cannot keep up")},
+                  command("troika data prepare", say("prepared once, the data are there when a run starts"))}};
 }
 
 // Idle by the schedule, as a share of a step in which all stages take the same time.
@@ -53,17 +53,17 @@ std::optional<Finding> saving_takes_long(const Facts& f) {
     if (f.saves < 3 || facts.seconds < least_seconds || share(facts.saving, facts) <= most) continue;
     const double minutes = settings_or_usual(f).checkpoint.every_minutes;
     return Finding{"slow_disk",
-                   {say(texts.saves_for, rank, facts.host, 100 * share(facts.saving, facts), f.saves,
+                   {say("rank {0} on {1} stands for saving in {2:.0f} % of its time; {3} checkpoints took {4:.1f} s each", rank, facts.host, 100 * share(facts.saving, facts), f.saves,
                         f.save_seconds / static_cast<double>(f.saves))},
-                   {other_disk(), set("checkpoint.async", "on", say(texts.save_beside)),
-                    set("checkpoint.every_minutes", number(std::max(2 * minutes, 10.0)), say(texts.save_less_often))}};
+                   {other_disk(), set("checkpoint.async", "on", say("checkpoints are written beside training")),
+                    set("checkpoint.every_minutes", number(std::max(2 * minutes, 10.0)), say("the disk is written to less often"))}};
   }
   return std::nullopt;
 }
 
 Advice larger_batch(const Facts& f, std::int64_t times) {
   const std::int64_t global = settings_or_usual(f).batch.global_batch_size.value_or(16);
-  return set("batch.global_batch_size", std::to_string(global * times), say(texts.accumulate, times));
+  return set("batch.global_batch_size", std::to_string(global * times), say("with {} times the microbatches in a step, parameters are exchanged that much less often", times));
 }
 
 std::optional<Finding> communication_bound(const Facts& f) {
@@ -72,15 +72,15 @@ std::optional<Finding> communication_bound(const Facts& f) {
   double least = 1;
   for (const auto& [rank, facts] : f.of_ranks) least = std::min(least, share(facts.waiting, facts));
   if (least - planned_bubble(f) < most) return std::nullopt;
-  Finding found{"communication_bound", {say(texts.all_wait, 100 * least)}, {larger_batch(f, 4)}};
+  Finding found{"communication_bound", {say("every rank waits for messages in at least {:.0f} % of its time", 100 * least)}, {larger_batch(f, 4)}};
   if (const double bubble = planned_bubble(f); bubble > 0)
-    found.evidence.push_back(say(texts.bubble_by_plan, 100 * bubble));
+    found.evidence.push_back(say("{:.0f} % of that would be the pipeline's bubble", 100 * bubble));
   const config::Settings s = settings_or_usual(f);
   if (s.parallel.pp == 1 && s.parallel.tp == 1 && s.parallel.cp == 1)
     found.advice.push_back(
         command(setting_flag("parallel.dp", "1") + " " + setting_flag("parallel.pp", std::to_string(f.ranks)),
-                say(texts.pipeline_sends_less)));
-  found.advice.push_back(launch(LaunchFlag::nnodes, "1", say(texts.fewer_hosts)));
+                say("a pipeline sends activations, not all gradients")));
+  found.advice.push_back(launch(LaunchFlag::nnodes, "1", say("fewer hosts may be faster over this link")));
   return found;
 }
 
@@ -95,17 +95,17 @@ std::optional<Finding> pipeline_bubble(const Facts& f) {
   const std::int64_t microbatches = s.batch.microbatches.value_or(1), wanted = 4 * s.parallel.pp;
   const std::int64_t micro = s.batch.micro_batch_size.value_or(1), times = (wanted + microbatches - 1) / microbatches;
   Finding found{"pipeline_bubble",
-                {say(texts.bubble_measured, 100 * waiting),
-                 say(texts.bubble_planned, base::counted_text(microbatches, "microbatch", "microbatches"),
+                {say("ranks wait in {:.0f} % of their time", 100 * waiting),
+                 say("with {} on {} stages {:.0f} % of a step is idle by the schedule", base::counted_text(microbatches, "microbatch", "microbatches"),
                      s.parallel.pp, 100 * planned_bubble(f))},
                 {}};
   if (micro % times == 0)
     found.advice.push_back(set("batch.micro_batch_size", std::to_string(micro / times),
-                               say(texts.smaller_microbatches, microbatches * times)));
+                               say("the same batch in {} microbatches", microbatches * times)));
   found.advice.push_back(larger_batch(f, times));
   if (s.parallel.virtual_stages == 1 && s.model.layers >= 2 * s.parallel.pp)
-    found.advice.push_back(set("parallel.virtual_stages", "2", say(texts.interleave)));
-  if (found.advice.size() < 3) found.advice.push_back(set("parallel.schedule", "zb-h1", say(texts.zero_bubble)));
+    found.advice.push_back(set("parallel.virtual_stages", "2", say("each rank has two shorter stages, which halves the bubble")));
+  if (found.advice.size() < 3) found.advice.push_back(set("parallel.schedule", "zb-h1", say("weight gradients fill the bubble")));
   return found;
 }
 

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "base/say.h"
 #include "diagnosis/rules.h"
-#include "diagnosis/texts.h"
 
 namespace troika::diagnosis {
 using records::Activity;
@@ -63,8 +63,8 @@ std::optional<Finding> slow_disk(const Facts& f) {
   const double minutes = settings_or_usual(f).checkpoint.every_minutes;
   return Finding{"slow_disk",
                  {quoted(*told)},
-                 {other_disk(), set("checkpoint.async", "on", say(texts.save_beside)),
-                  set("checkpoint.every_minutes", number(std::max(2 * minutes, 10.0)), say(texts.save_less_often))}};
+                 {other_disk(), set("checkpoint.async", "on", say("checkpoints are written beside training")),
+                  set("checkpoint.every_minutes", number(std::max(2 * minutes, 10.0)), say("the disk is written to less often"))}};
 }
 
 // Of a run that has not begun, before its ranks say who is behind: the newest samples, which all ranks must have given, and of late.
@@ -94,7 +94,7 @@ std::optional<Evidence> prepares_alone(const Facts& f) {
     const bool prepares = at.place.at.activity == Activity::preparing_data && at.place.seconds >= long_seconds &&
                           at.place.waits_for == records::waits_for_nobody;
     if (!prepares || alone) return std::nullopt;
-    alone = say(texts.prepares_alone, rank, at.host, at.place.seconds);
+    alone = say("rank {} on {} has prepared its data for {:.0f} s, and all others wait", rank, at.host, at.place.seconds);
   }
   return alone;
 }
@@ -108,7 +108,7 @@ std::optional<Evidence> all_wait_for_messages(const Facts& f) {
     if (!waits(at, waited_seconds)) return std::nullopt;
     least = std::min(least, at.place.seconds);
   }
-  return say(texts.all_wait_before_a_step, f.stands.size(), least);
+  return say("all {} ranks wait for each other's messages before the first step, for {:.0f} s and more", f.stands.size(), least);
 }
 
 std::optional<Finding> data_preparation(const Facts& f) {
@@ -120,9 +120,9 @@ std::optional<Finding> data_preparation(const Facts& f) {
   if (!evidence) return std::nullopt;
   return Finding{"data_preparation",
                  {*evidence},
-                 {command("troika data prepare", say(texts.why_prepare)),
-                  set("data.workers", "0", say(texts.all_cores_tokenize)),
-                  {say(texts.shared_cache), say(texts.why_shared_cache)}}};
+                 {command("troika data prepare", say("prepared once, the data are there when a run starts")),
+                  set("data.workers", "0", say("all cores tokenize")),
+                  {say("--data.cache in a folder that all hosts see"), say("one host tokenizes and the others read what it wrote")}}};
 }
 
 bool a_connection_broke(const Incident& i) {
@@ -149,9 +149,9 @@ std::optional<Finding> mtu_black_hole(const Facts& f) {
   const std::optional<Evidence> evidence = told != nullptr ? quoted(*told) : all_wait_for_messages(f);
   if (!evidence) return std::nullopt;
   return Finding{"mtu_black_hole",
-                 {say(texts.joined_but_no_step), *evidence},
-                 {command("ping -M do -s 1472 HOST", say(texts.why_ping)),
-                  command("ip link set dev INTERFACE mtu 1400", say(texts.why_mtu)), run_doctor()}};
+                 {say("all ranks came and exchanged small messages, but no step was done"), *evidence},
+                 {command("ping -M do -s 1472 HOST", say("between the hosts, both ways: where it fails and -s 500 passes, the MTU is the cause")),
+                  command("ip link set dev INTERFACE mtu 1400", say("the same MTU on all hosts and switches, as small as the smallest on the way")), run_doctor()}};
 }
 
 std::optional<Finding> link_lost(const Facts& f) {
@@ -160,9 +160,9 @@ std::optional<Finding> link_lost(const Facts& f) {
   if (told == nullptr) return std::nullopt;
   return Finding{"link_lost",
                  {quoted(*told)},
-                 {{say(texts.see_the_link), say(texts.why_see_the_link)},
+                 {{say("look at the link between the two hosts"), say("both are heard by host 0, but nothing passes between them")},
                   run_doctor(),
-                  launch(LaunchFlag::max_restarts, "3", say(texts.restart_by_itself))}};
+                  launch(LaunchFlag::max_restarts, "3", say("the launcher starts all ranks again, from the newest checkpoint where there is one"))}};
 }
 
 std::string process_of(const Told& told) { return told.what.who.pid > 0 ? std::to_string(told.what.who.pid) : "PID"; }
@@ -171,7 +171,7 @@ std::string process_of(const Told& told) { return told.what.who.pid > 0 ? std::t
 void add_newer_step(const Facts& f, const Told& told, std::vector<Evidence>* evidence) {
   if (told.what.kind != IncidentKind::rank_silent || told.what.place.step < 0 || f.rows.empty()) return;
   if (f.rows.back().step > told.what.place.step)
-    evidence->push_back(say(texts.heartbeat_is_older, f.rows.back().step));
+    evidence->push_back(say("all ranks had done step {}: the heartbeat is older", f.rows.back().step));
 }
 
 bool is_stopped(const Incident& i) { return i.kind == IncidentKind::rank_stopped || i.stopped; }
@@ -188,12 +188,12 @@ std::optional<Finding> rank_hangs(const Facts& f) {
   const bool stopped = is_stopped(told->what) || first_that(standing, is_stopped) != nullptr;
   add_newer_step(f, *told, &found.evidence);
   const bool lives = f.ending == Ending::running;
-  if (stopped && lives) found.advice.push_back(command("kill -CONT " + process_of(*told), say(texts.why_continue)));
-  if (stopped && !lives) found.advice.push_back({say(texts.see_who_stopped), say(texts.why_see_who_stopped)});
-  if (lives) found.advice.push_back(command("kill -USR1 " + process_of(*told), say(texts.why_ask)));
+  if (stopped && lives) found.advice.push_back(command("kill -CONT " + process_of(*told), say("on its host: the process is stopped, and continues")));
+  if (stopped && !lives) found.advice.push_back({say("find out who stopped the process"), say("a shell (Ctrl-Z), a debugger, or a scheduler that suspends jobs; it has been ended since")});
+  if (lives) found.advice.push_back(command("kill -USR1 " + process_of(*told), say("the rank says in its log where it stands")));
   const double limit = settings_or_usual(f).comm.timeout_seconds;
   if (!stopped && told->what.kind == IncidentKind::rank_hung)
-    found.advice.push_back(set("comm.timeout_seconds", number(4 * limit), say(texts.only_if_slow, number(limit))));
+    found.advice.push_back(set("comm.timeout_seconds", number(4 * limit), say("only if the rank is slow and not hung: {} s is the limit now", number(limit))));
   found.advice.push_back(same_again(f));
   return found;
 }
@@ -213,11 +213,11 @@ std::optional<Finding> host_lost(const Facts& f) {
   const double limit = settings_or_usual(f).comm.heartbeat_seconds;
   Finding found{"host_lost", {quoted(*told)}, {}};
   add_newer_step(f, *told, &found.evidence);
-  found.advice = {{say(texts.see_the_host), say(texts.why_see_the_host)},
-                  launch(LaunchFlag::max_restarts, "3", say(texts.restart_by_itself))};
+  found.advice = {{say("look at that host: power, network, swap"), say("nothing was heard of it any more")},
+                  launch(LaunchFlag::max_restarts, "3", say("the launcher starts all ranks again, from the newest checkpoint where there is one"))};
   if (is_unheard(told->what))
     found.advice.push_back(
-        set("comm.heartbeat_seconds", number(3 * limit), say(texts.hosts_that_pause, number(limit))));
+        set("comm.heartbeat_seconds", number(3 * limit), say("for hosts that stall for long: {} s is the limit now", number(limit))));
   else
     found.advice.push_back(same_again(f));
   return found;

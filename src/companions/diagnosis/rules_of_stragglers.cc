@@ -4,11 +4,11 @@
 
 #include <algorithm>
 
+#include "base/say.h"
 #include "base/statistics.h"
 #include "diagnosis/rules.h"
 #include "diagnosis/samples.h"
 #include "diagnosis/step_speed.h"
-#include "diagnosis/texts.h"
 
 namespace troika::diagnosis {
 namespace {
@@ -76,13 +76,13 @@ std::optional<Finding> slow_host(const Facts& f) {
   Finding found{
       "straggler",
       {quoted({notice->text, *notice->incident}),
-       say(texts.computes_longer, rank, found_rank->second.host, ratio, 100 * waits_of_most(f))},
+       say("rank {0} on {1} computes {2:.1f} times as long as the others, which wait up to {3:.0f} % of their time", rank, found_rank->second.host, ratio, 100 * waits_of_most(f))},
       {}};
   if (const std::string shares = shares_without(f, rank, ratio); !shares.empty())
-    found.advice.push_back(set("parallel.shares", shares, say(texts.less_for_it, rank)));
+    found.advice.push_back(set("parallel.shares", shares, say("rank {} gets fewer microbatches of a step", rank)));
   if (settings_or_usual(f).parallel.pp > 1)
-    found.advice.push_back(set("parallel.stage_balance", "measured", say(texts.balance_measured)));
-  found.advice.push_back({say(texts.leave_host_out), say(texts.why_leave_slow_host_out)});
+    found.advice.push_back(set("parallel.stage_balance", "measured", say("stages are cut by seconds that are measured on the hosts")));
+  found.advice.push_back({say("leave that host out"), say("the others wait for it in every step")});
   found.advice.push_back(run_doctor());
   found.advice.resize(std::min<std::size_t>(found.advice.size(), 3));
   return found;
@@ -108,10 +108,10 @@ std::optional<Finding> uneven_stages(const Facts& f) {
   }
   if (ratio < 1.3) return std::nullopt;
   return Finding{"straggler",
-                 {say(texts.stages_differ, fmt::format("{}", fmt::join(s.parallel.stage_layers, ","))),
-                  say(texts.computes_longer, slowest, f.of_ranks.at(slowest).host, ratio, 100 * waits_of_most(f))},
-                 {set("parallel.stage_balance", "measured", say(texts.balance_without_layers)),
-                  command("troika timeline", say(texts.why_timeline))}};
+                 {say("the stages have {} layers", fmt::format("{}", fmt::join(s.parallel.stage_layers, ","))),
+                  say("rank {0} on {1} computes {2:.1f} times as long as the others, which wait up to {3:.0f} % of their time", slowest, f.of_ranks.at(slowest).host, ratio, 100 * waits_of_most(f))},
+                 {set("parallel.stage_balance", "measured", say("in place of --stage-layers: stages are cut by measured seconds")),
+                  command("troika timeline", say("with --profile, it shows who waits for whom in a step"))}};
 }
 
 }  // namespace

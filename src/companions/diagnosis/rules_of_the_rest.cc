@@ -1,6 +1,6 @@
 // Of what no other rule knows, the kind of error tells.
+#include "base/say.h"
 #include "diagnosis/rules.h"
-#include "diagnosis/texts.h"
 
 namespace troika::diagnosis {
 namespace {
@@ -19,7 +19,7 @@ std::vector<Evidence> all_told(const Facts& f) {
 
 AdviceList with_flags_of_message(const Facts& f) {
   AdviceList advice = f.told.empty() ? AdviceList{} : flags_named_in(f.told.front().text);
-  if (advice.size() < 3) advice.push_back({say(texts.do_as_told), say(texts.why_do_as_told)});
+  if (advice.size() < 3) advice.push_back({say("do what the message says"), say("it names the setting or the file, the rule and the remedy")});
   return advice;
 }
 
@@ -28,8 +28,8 @@ std::optional<Finding> changed_bits(const Facts& f) {
   if (told == nullptr) return std::nullopt;
   return Finding{"changed_bits",
                  {quoted(*told)},
-                 {command("memtester 1G 1", say(texts.why_memtester)),
-                  {say(texts.leave_host_out), say(texts.why_leave_faulty_host_out)},
+                 {command("memtester 1G 1", say("faulty memory looks the same when it is always one host")),
+                  {say("leave that host out"), say("its results cannot be trusted until it is tested")},
                   same_again(f)}};
 }
 
@@ -42,15 +42,15 @@ std::optional<Finding> by_exit_code(const Facts& f) {
       return Finding{
           "data_refused",
           all_told(f),
-          {{say(texts.do_as_told), say(texts.why_do_as_told)}, command("troika data inspect", say(texts.why_inspect))}};
+          {{say("do what the message says"), say("it names the setting or the file, the rule and the remedy")}, command("troika data inspect", say("it shows samples as the run sees them, with the tokens that carry loss"))}};
     case 70:
-      return Finding{"internal_fault", all_told(f), {{say(texts.report_it), say(texts.why_report_it)}, same_again(f)}};
+      return Finding{"internal_fault", all_told(f), {{say("report it with the log of the rank"), say("this is a fault of the program, unless it always happens on one host")}, same_again(f)}};
     default:
       return Finding{"peer_lost",
                      all_told(f),
-                     {{say(texts.see_the_logs), say(texts.why_see_the_logs)},
+                     {{say("look at the logs of the ranks"), say("the rank that was first to fail says more there")},
                       run_doctor(),
-                      launch(LaunchFlag::max_restarts, "3", say(texts.restart_by_itself))}};
+                      launch(LaunchFlag::max_restarts, "3", say("the launcher starts all ranks again, from the newest checkpoint where there is one"))}};
   }
 }
 

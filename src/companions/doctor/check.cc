@@ -60,12 +60,12 @@ std::vector<Finding> quick_findings(const HostView& view) {
   return findings;
 }
 
-Finding found(Status status, Told measured, Told wanted, Told advice) {
+Finding found(Status status, base::Text measured, base::Text wanted, base::Text advice) {
   return {"", "", status, std::move(measured), std::move(wanted), std::move(advice)};
 }
 
-Finding well(Told measured, Told wanted) { return found(Status::ok, std::move(measured), std::move(wanted)); }
+Finding well(base::Text measured, base::Text wanted) { return found(Status::ok, std::move(measured), std::move(wanted)); }
 
-Finding unchecked(Told why) { return found(Status::not_checked, std::move(why), {}); }
+Finding unchecked(base::Text why) { return found(Status::not_checked, std::move(why), {}); }
 
 }  // namespace troika::doctor

@@ -25,9 +25,9 @@ std::vector<Finding> look_at(const HostView& view);
 std::vector<Finding> quick_findings(const HostView& view);
 
 // For the checks' own use.
-Finding found(Status status, Told measured, Told wanted, Told advice = {});
-Finding well(Told measured, Told wanted);
-Finding unchecked(Told why);
+Finding found(Status status, base::Text measured, base::Text wanted, base::Text advice = {});
+Finding well(base::Text measured, base::Text wanted);
+Finding unchecked(base::Text why);
 
 // network_checks.cc
 std::vector<Finding> check_port(const HostView& view);

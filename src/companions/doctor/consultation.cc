@@ -26,7 +26,7 @@ struct MemberState {
   PeerDoctor peer;
   std::optional<HostReport> report;
   std::string asked_of;  // the host that it is to meet
-  Told why;              // it is silent
+  base::Text why;              // it is silent
 };
 
 class Gathering {
@@ -98,7 +98,7 @@ class Gathering {
     return next;
   }
 
-  void fall_silent(MemberState& state, Told why) {
+  void fall_silent(MemberState& state, base::Text why) {
     state.stage = Stage::silent;
     state.why = std::move(why);
   }
@@ -107,18 +107,18 @@ class Gathering {
     for (MemberState& state : states_) {
       if (!waits(state) || now_() < state.until) continue;
       const std::string seconds = base::format_duration(state.patience);
-      fall_silent(state, tell(state.stage == Stage::awaited ? Text::no_answer : Text::fell_silent, seconds));
+      fall_silent(state, base::say(state.stage == Stage::awaited ? base::Phrase("no word within {}") : base::Phrase("fell silent: no word within {}"), seconds));
     }
   }
 
   void take(const Members::Heard& heard) {
     MemberState& state = states_[heard.member];
     if (state.stage == Stage::silent) return;
-    if (heard.ended) return fall_silent(state, tell(Text::ended, heard.line));
+    if (heard.ended) return fall_silent(state, base::say("its doctor ended: {}", heard.line));
     try {
       take_line(state, base::parse_json(heard.line, answer_origin));
     } catch (const base::DataError& error) {  // another version, or no doctor at all
-      fall_silent(state, tell(Text::ended, base::printable(error.what(), 300)));
+      fall_silent(state, base::say("its doctor ended: {}", base::printable(error.what(), 300)));
     }
   }
 
@@ -336,10 +336,10 @@ std::vector<Finding> findings_of(const Consultation& all) {
   if (all.shared) append(judge_shared_folder(*all.shared, all.shared_path));
   append(judge_pairs(all.reports, all.pairs, silent));
   if (all.pairs_left > 0)
-    findings.push_back({"", "all_pairs", Status::not_checked, tell(Text::not_met, all.pairs_left), {}, {}});
+    findings.push_back({"", "all_pairs", Status::not_checked, base::say("no time was left for {} pairs of hosts", all.pairs_left), {}, {}});
   for (const Consultation::Silent& one : all.silent)
     findings.push_back(
-        {one.host, "answer", Status::fail, one.why, tell(Text::answer_wanted), tell(Text::no_answer_advice)});
+        {one.host, "answer", Status::fail, one.why, base::say("an answer"), base::say("See whether the host is up and reached by ssh or its launcher, and has this Troika; the other hosts went on without it.")});
   return findings;
 }
 

@@ -36,7 +36,7 @@ struct Consultation {
   std::string shared_path;
   struct Silent {
     std::string host;
-    Told why;
+    base::Text why;
   };
   std::vector<Silent> silent;  // in the order of members
   std::size_t pairs_left = 0;  // not met as there was no time, though both hosts are well

@@ -51,41 +51,41 @@ bool holds(const std::vector<std::string>& words, const std::string& word) {
 }  // namespace
 
 std::vector<Finding> check_fsync(const HostView& view) {
-  if (!view.measured || view.measured->sync_seconds < 0) return {unchecked(tell(Text::not_measured))};
+  if (!view.measured || view.measured->sync_seconds < 0) return {unchecked(base::say("not measured"))};
   const double seconds = view.measured->sync_seconds;
-  const Told measured = plain(base::format_duration(seconds)), wanted = tell(Text::sync_wanted);
-  if (seconds > slow_sync) return {found(Status::warn, measured, wanted, tell(Text::sync_slow_advice))};
-  if (seconds < suspiciously_fast) return {found(Status::note, measured, wanted, tell(Text::sync_fast_advice))};
+  const base::Text measured = base::verbatim(base::format_duration(seconds)), wanted = base::say("0.1 to 50 ms to write 4 KiB through");
+  if (seconds > slow_sync) return {found(Status::warn, measured, wanted, base::say("Saves will be slow on this disk: choose another one for --out."))};
+  if (seconds < suspiciously_fast) return {found(Status::note, measured, wanted, base::say("So fast a write has not reached a disk, unless its cache is protected: saves may not survive a power cut."))};
   return {well(measured, wanted)};
 }
 
 std::vector<Finding> check_file_system(const HostView& view) {
-  if (!view.disk) return {unchecked(tell(Text::no_folder))};
+  if (!view.disk) return {unchecked(base::say("there is no such folder"))};
   const Disk& disk = *view.disk;
   const std::vector<std::string> options = mount_options(view, disk.folder);
-  const Told measured = plain(fmt::format("{}: {}", disk.folder, name_of_type(disk.type)));
-  const Told wanted = tell(Text::file_system_wanted);
+  const base::Text measured = base::verbatim(fmt::format("{}: {}", disk.folder, name_of_type(disk.type)));
+  const base::Text wanted = base::say("a file system that lasts, and is writable");
   if (!disk.writable)
-    return {found(Status::fail, tell(Text::not_writable, disk.folder), wanted, tell(Text::not_writable_advice))};
+    return {found(Status::fail, base::say("{} is not writable", disk.folder), wanted, base::say("Choose another folder for --out, or make this one writable for this user."))};
   if (disk.type == nfs && holds(options, "soft"))
-    return {found(Status::warn, plain(fmt::format("{}: NFS, soft", disk.folder)), wanted, tell(Text::soft_advice))};
+    return {found(Status::warn, base::verbatim(fmt::format("{}: NFS, soft", disk.folder)), wanted, base::say("A soft mount loses writes when the server is slow: mount it hard."))};
   if (disk.type == tmpfs || disk.type == ramfs)
-    return {found(Status::warn, measured, wanted, tell(Text::tmpfs_advice))};
-  if (disk.type == overlay) return {found(Status::note, measured, wanted, tell(Text::overlay_advice))};
+    return {found(Status::warn, measured, wanted, base::say("What is saved here lies in memory and is gone after a restart: choose a disk for --out."))};
+  if (disk.type == overlay) return {found(Status::note, measured, wanted, base::say("What is saved here goes with the container: mount a volume for --out."))};
   return {well(measured, wanted)};
 }
 
 std::vector<Finding> check_free_space(const HostView& view) {
-  if (!view.disk) return {unchecked(tell(Text::no_folder))};
+  if (!view.disk) return {unchecked(base::say("there is no such folder"))};
   const std::int64_t left = view.disk->free_bytes, needed = view.want.disk_bytes;
-  const Told measured = tell(Text::space, base::format_bytes(left), view.disk->folder);
-  const Told wanted = needed > 0 ? tell(Text::space_needed, base::format_bytes(needed))
-                                 : tell(Text::space_wanted, base::format_bytes(little_space));
-  const Told advice = needed > 0 ? tell(Text::space_advice, base::format_bytes(needed), base::format_bytes(left))
-                                 : tell(Text::space_little_advice);
+  const base::Text measured = base::say("{} free at {}", base::format_bytes(left), view.disk->folder);
+  const base::Text wanted = needed > 0 ? base::say("{} for the checkpoints kept", base::format_bytes(needed))
+                                 : base::say("at least {}", base::format_bytes(little_space));
+  const base::Text advice = needed > 0 ? base::say("Checkpoints need {}, free are {}: lower checkpoint.keep or choose another --out.", base::format_bytes(needed), base::format_bytes(left))
+                                 : base::say("Make room there, or choose another --out.");
   if (left < hardly_space) return {found(Status::fail, measured, wanted, advice)};
   if (view.measured && !view.measured->space_is_granted)
-    return {found(Status::warn, tell(Text::space_refused, view.disk->folder), wanted, tell(Text::quota_space_advice))};
+    return {found(Status::warn, base::say("the system refuses as much at {}", view.disk->folder), wanted, base::say("A quota may stand in the way: ask for a larger one, or choose another --out."))};
   if (left < (needed > 0 ? needed : little_space)) return {found(Status::warn, measured, wanted, advice)};
   return {well(measured, wanted)};
 }

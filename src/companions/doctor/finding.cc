@@ -14,15 +14,15 @@ constexpr std::array<std::string_view, 5> status_words = {"ok", "note", "warn", 
 Status status_named(const std::string& word) {
   for (std::size_t i = 0; i < status_words.size(); ++i)
     if (status_words[i] == word) return static_cast<Status>(i);
-  throw base::DataError("a host's report has the status '" + word + "', which there is not");
+  throw base::DataError(base::say("a host's report has the status '{}', which there is not", word));
 }
 
-nlohmann::json both(const Told& told) { return {told.english, told.chinese}; }
+nlohmann::json both(const base::Text& told) { return {told.english, told.chinese}; }
 
-Told told_in(const nlohmann::json& json, const std::string& key) {
+base::Text told_in(const nlohmann::json& json, const std::string& key) {
   const nlohmann::json& pair = base::json_array(json, key, "a host's report");
   if (pair.size() != 2 || !pair[0].is_string() || !pair[1].is_string())
-    throw base::DataError("a host's report has no text in two languages at '" + key + "'");
+    throw base::DataError(base::say("a host's report has no text in two languages at '{}'", key));
   return {pair[0], pair[1]};
 }
 

@@ -6,8 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/counted.h"
 #include "base/language.h"
-#include "doctor/texts.h"
+#include "base/say.h"
 
 namespace troika::doctor {
 
@@ -20,7 +21,7 @@ struct Finding {
   std::string host;  // "pi1", of a pair "pi1, pi2"
   std::string check;
   Status status = Status::ok;
-  Told measured, wanted, advice;  // advice: one sentence; empty where there is nothing to do
+  base::Text measured, wanted, advice;  // advice: one sentence; empty where there is nothing to do
 };
 
 inline bool is_alarm(const Finding& finding) {

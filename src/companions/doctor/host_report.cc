@@ -13,7 +13,7 @@ const std::string host_origin = "what a host says of itself";
 std::map<std::string, std::string> texts_by_name(const nlohmann::json& json, const std::string& key) {
   std::map<std::string, std::string> texts;
   for (const auto& [name, text] : base::json_object(json, key, host_origin).items()) {
-    if (!text.is_string()) throw base::DataError(host_origin + " holds no text at " + name);
+    if (!text.is_string()) throw base::DataError(base::say("{} holds no text at {}", host_origin, name));
     texts[name] = text;
   }
   return texts;

@@ -21,8 +21,8 @@ std::string name_list(const std::vector<HostReport>& reports) {
   return base::join(names, ", ");
 }
 
-Finding of_all(const std::vector<HostReport>& reports, const char* check, Status status, Told measured, Told wanted,
-               Told advice = {}) {
+Finding of_all(const std::vector<HostReport>& reports, const char* check, Status status, base::Text measured, base::Text wanted,
+               base::Text advice = {}) {
   return {name_list(reports), check, status, std::move(measured), std::move(wanted), std::move(advice)};
 }
 
@@ -68,26 +68,25 @@ void judge_environment(const std::vector<HostReport>& reports, std::vector<Findi
   for (const std::string& name : names_in(reports, &HostFacts::environment)) {
     const std::string majority = of_majority(reports, &HostFacts::environment, name);
     const auto told = [&](const std::string& value) {
-      return value.empty() ? tell(Text::variable_unset, name) : plain(fmt::format("{}={}", name, value));
+      return value.empty() ? base::say("{} is not set", name) : base::verbatim(fmt::format("{}={}", name, value));
     };
     for (const HostReport& report : reports) {
       const std::string value = value_on(report, &HostFacts::environment, name);
       if (value == majority) continue;
       const bool other_name = names_interface(name) && !value.empty() && !majority.empty();
-      const Told most = told(majority);
+      const base::Text most = told(majority);
       const std::string like = first_with(reports, &HostFacts::environment, name, majority);
       findings.push_back({report.host,
                           "environment",
                           other_name ? Status::note : Status::warn,
                           told(value),
-                          {fmt::format(fmt::runtime(bilingual(Text::as_others).english), most.english, like),
-                           fmt::format(fmt::runtime(bilingual(Text::as_others).chinese), most.chinese, like)},
-                          tell(Text::environment_differs_advice, name)});
+                          base::say("{0} as on {1}", most, like),
+                          base::say("Set {} alike on every host, or nowhere.", name)});
     }
   }
   if (findings.size() == before)
-    findings.push_back(of_all(reports, "environment", Status::ok, tell(Text::environment_alike),
-                              tell(Text::environment_alike_wanted)));
+    findings.push_back(of_all(reports, "environment", Status::ok, base::say("alike"),
+                              base::say("variables alike on all hosts")));
 }
 
 void judge_versions(const std::vector<HostReport>& reports, std::vector<Finding>& findings) {
@@ -99,14 +98,14 @@ void judge_versions(const std::vector<HostReport>& reports, std::vector<Finding>
       if (value == majority || value.empty() || majority.empty()) continue;
       const bool refused = name == "build";
       findings.push_back({report.host, "versions", refused ? Status::fail : Status::note,
-                          plain(fmt::format("{} {}", name, value)),
-                          tell(Text::as_others, majority, first_with(reports, &HostFacts::versions, name, majority)),
-                          refused ? tell(Text::version_differs_advice) : tell(Text::version_note)});
+                          base::verbatim(fmt::format("{} {}", name, value)),
+                          base::say("{0} as on {1}", majority, first_with(reports, &HostFacts::versions, name, majority)),
+                          refused ? base::say("Install the same Troika on every host: a run refuses builds that differ.") : base::say("Hosts may differ in this; it matters only when results or speed differ, too.")});
     }
   }
   if (findings.size() == before)
     findings.push_back(
-        of_all(reports, "versions", Status::ok, tell(Text::environment_alike), tell(Text::versions_alike_wanted)));
+        of_all(reports, "versions", Status::ok, base::say("alike"), base::say("versions alike on all hosts")));
 }
 
 void judge_memory_bandwidth(const std::vector<HostReport>& reports, std::vector<Finding>& findings) {
@@ -117,9 +116,9 @@ void judge_memory_bandwidth(const std::vector<HostReport>& reports, std::vector<
   for (const HostReport& report : reports) {
     const double rate = report.facts.memory_bytes_per_second;
     if (rate <= 0 || rates.size() < 2 || rate >= enough_of_median * middle) continue;
-    findings.push_back({report.host, "memory_bandwidth", Status::warn, plain(fmt::format("{:.1f} GB/s", rate / 1e9)),
-                        tell(Text::slow_memory_wanted, fmt::format("{:.1f}", middle / 1e9)),
-                        tell(Text::slow_memory_advice)});
+    findings.push_back({report.host, "memory_bandwidth", Status::warn, base::verbatim(fmt::format("{:.1f} GB/s", rate / 1e9)),
+                        base::say("at least 70 % of the median, {} GB/s", fmt::format("{:.1f}", middle / 1e9)),
+                        base::say("Memory of this host is slow: a module may be missing, other work may run, or threads lie on the wrong node.")});
   }
 }
 
@@ -143,8 +142,8 @@ void judge_speed(const std::vector<HostReport>& reports, std::vector<Finding>& f
   for (const HostReport& report : reports) {
     const std::int64_t speed = megabits_of(report, &name);
     if (speed <= 0 || static_cast<double>(speed) >= middle) continue;
-    findings.push_back({report.host, "speed", Status::warn, plain(fmt::format("{} {} Mbit/s", name, speed)),
-                        tell(Text::link_speed_wanted, fmt::format("{:.0f}", middle)), tell(Text::link_speed_advice)});
+    findings.push_back({report.host, "speed", Status::warn, base::verbatim(fmt::format("{} {} Mbit/s", name, speed)),
+                        base::say("{} Mbit/s as the others", fmt::format("{:.0f}", middle)), base::say("The link of this host is slower than the others': look at its cable and its port of the switch.")});
   }
 }
 
@@ -164,16 +163,16 @@ void judge_mtu(const std::vector<HostReport>& reports, std::vector<Finding>& fin
       if (common == 0 && votes[mtu] == most) common = mtu;
     for (const auto& [host, mtu] : hosts)
       if (mtu != common)
-        findings.push_back({host, "mtu", Status::warn, plain(std::to_string(mtu)),
-                            tell(Text::mtu_alike_wanted, common, subnet), tell(Text::mtu_differs_advice)});
+        findings.push_back({host, "mtu", Status::warn, base::verbatim(std::to_string(mtu)),
+                            base::say("{0} as the other hosts in {1}", common, subnet), base::say("Give all hosts of a network the same MTU, and the switch one as large.")});
   }
 }
 
 }  // namespace
 
-Told list_hosts(const std::vector<std::string>& hosts, std::size_t all) {
-  if (hosts.size() == all && all > 4) return tell(Text::all_hosts, all);
-  return plain(base::join(hosts, ", "));
+base::Text list_hosts(const std::vector<std::string>& hosts, std::size_t all) {
+  if (hosts.size() == all && all > 4) return base::say("all {} hosts", all);
+  return base::verbatim(base::join(hosts, ", "));
 }
 
 std::vector<Finding> judge_hosts(const std::vector<HostReport>& reports) {
@@ -196,16 +195,16 @@ std::vector<Finding> judge_shared_folder(const SharedFolder& folder, const std::
     latest = std::max(latest, reader.seconds);
   }
   const std::string host = base::join(all, ", ");
-  const Told wanted = tell(Text::shared_wanted);
-  if (!folder.written) return {{host, "shared_folder", Status::not_checked, tell(Text::shared_unknown), {}, {}}};
-  if (see.empty()) return {{host, "shared_folder", Status::ok, tell(Text::shared_none), wanted, {}}};
+  const base::Text wanted = base::say("either is well: every host writes its own parts");
+  if (!folder.written) return {{host, "shared_folder", Status::not_checked, base::say("the first host wrote no file there"), {}, {}}};
+  if (see.empty()) return {{host, "shared_folder", Status::ok, base::say("each host has a folder of its own"), wanted, {}}};
   if (latest > seen_late_seconds)
-    return {{host, "shared_folder", Status::note, tell(Text::shared_late, base::format_duration(latest)), wanted,
-             tell(Text::shared_late_advice)}};
+    return {{host, "shared_folder", Status::note, base::say("seen {} after it was written", base::format_duration(latest)), wanted,
+             base::say("The network file system shows files late: mount it with noac or a shorter actimeo.")}};
   if (see.size() == folder.readers.size())
-    return {{host, "shared_folder", Status::ok, tell(Text::shared_all, path), wanted, {}}};
-  return {{host, "shared_folder", Status::note, tell(Text::shared_some, base::join(see, ", "), folder.writer, path),
-           wanted, tell(Text::shared_advice)}};
+    return {{host, "shared_folder", Status::ok, base::say("all hosts share {}", path), wanted, {}}};
+  return {{host, "shared_folder", Status::note, base::say("{} see what {} writes to {}, the others do not", base::join(see, ", "), folder.writer, path),
+           wanted, base::say("Nothing needs to be changed; a second copy of checkpoints is kept where no disk is shared.")}};
 }
 
 }  // namespace troika::doctor

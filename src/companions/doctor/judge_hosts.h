@@ -24,7 +24,6 @@ struct SharedFolder {
 std::vector<Finding> judge_shared_folder(const SharedFolder& folder, const std::string& path);
 
 // Names of hosts in one text. More than four that are all of `all`: "all 12 hosts".
-Told list_hosts(const std::vector<std::string>& hosts, std::size_t all);
-
+base::Text list_hosts(const std::vector<std::string>& hosts, std::size_t all);
 
 }  // namespace troika::doctor

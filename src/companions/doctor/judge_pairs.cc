@@ -75,7 +75,7 @@ class Judgement {
  private:
   std::string all() const { return base::join({hosts_.begin(), hosts_.end()}, ", "); }
 
-  void add(const std::string& host, const char* check, Status status, Told measured, Told wanted, Told advice = {}) {
+  void add(const std::string& host, const char* check, Status status, base::Text measured, base::Text wanted, base::Text advice = {}) {
     findings_.push_back({host, check, status, std::move(measured), std::move(wanted), std::move(advice)});
   }
 
@@ -116,24 +116,24 @@ class Judgement {
     }
   }
 
-  static Told describe(const std::string& to, const Connecting& way) {
+  static base::Text describe(const std::string& to, const Connecting& way) {
     const std::string place = fmt::format("{}:{}", way.address, way.port);
     switch (way.code) {
       case ECONNREFUSED:
-        return tell(Text::refused, to, place);
+        return base::say("{} refused at {}", to, place);
       case EHOSTUNREACH:
       case ENETUNREACH:
       case EACCES:
-        return tell(Text::unreachable, to, place);
+        return base::say("no way to {} at {}", to, place);
       case ETIMEDOUT:
-        return tell(Text::timed_out, to, place);
+        return base::say("nothing came back from {} at {}", to, place);
       default:
-        return tell(Text::other_error, to, place, ::strerror(way.code));
+        return base::say("no connection to {} at {}: {}", to, place, ::strerror(way.code));
     }
   }
-  static Told advice_for(const std::string& to, const Connecting& way) {
-    if (way.code == ECONNREFUSED) return tell(Text::refused_advice, to);
-    return way.code == ETIMEDOUT ? tell(Text::timed_out_advice, to) : tell(Text::unreachable_advice, to);
+  static base::Text advice_for(const std::string& to, const Connecting& way) {
+    if (way.code == ECONNREFUSED) return base::say("Something refuses connections to {}: open its TCP ports to the other hosts (a firewall with REJECT).", to);
+    return way.code == ETIMEDOUT ? base::say("A firewall drops what goes to {}, or its address is wrong: open its TCP ports to the other hosts.", to) : base::say("A firewall (firewalld rejects like this) or a missing route stands before {}: open its TCP ports to the other hosts.", to);
   }
 
   void judge_ports() {
@@ -144,14 +144,14 @@ class Judgement {
       if (pair->connecting.code != 0 || named_failed) bad.push_back({pair->from, pair->to, pair});
       if (pair->connecting.code == 0 && !pair->answered) {
         ++unanswered;
-        add(pair_name(pair->from, pair->to), "ports", Status::not_checked, tell(Text::pair_not_answered), {});
+        add(pair_name(pair->from, pair->to), "ports", Status::not_checked, base::say("the other host did not answer"), {});
       }
     }
     add_by_target(bad, [this](const std::string& host, const Bad& one) {
       const Connecting& way = one.report->connecting.code != 0 ? one.report->connecting : *one.report->named;
-      add(host, "ports", Status::fail, describe(one.to, way), tell(Text::ports_wanted), advice_for(one.to, way));
+      add(host, "ports", Status::fail, describe(one.to, way), base::say("ports open between all hosts"), advice_for(one.to, way));
     });
-    if (bad.empty() && unanswered == 0) add(all(), "ports", Status::ok, tell(Text::reached), tell(Text::ports_wanted));
+    if (bad.empty() && unanswered == 0) add(all(), "ports", Status::ok, base::say("all reach each other"), base::say("ports open between all hosts"));
   }
 
   void judge_mtu() {
@@ -166,18 +166,18 @@ class Judgement {
       else if (!pair->full_datagrams.value_or(true) || !pair->jumbo_datagrams.value_or(true))
         lost.push_back({pair->from, pair->to, pair});
     }
-    const Told wanted = tell(Text::mtu_pairs_wanted);
+    const base::Text wanted = base::say("messages of every size arrive");
     add_by_target(stuck, [&](const std::string& host, const Bad& one) {
-      add(host, "mtu", Status::fail, tell(Text::mtu_hole, one.report->stuck_bytes), wanted,
-          tell(Text::mtu_hole_advice, one.to));
+      add(host, "mtu", Status::fail, base::say("small messages arrive, those of {} bytes do not", one.report->stuck_bytes), wanted,
+          base::say("Large packets vanish on the way to {}: use the same MTU on hosts and switch, or lower it with `ip link set dev NAME mtu 1400`.", one.to));
     });
     add_by_target(lost, [&](const std::string& host, const Bad& one) {
       const bool full = one.report->full_datagrams.value_or(true);
-      add(host, "mtu", Status::warn, tell(Text::mtu_hole, full ? one.report->jumbo_bytes : one.report->full_bytes),
-          wanted, tell(Text::mtu_udp_advice, one.to));
+      add(host, "mtu", Status::warn, base::say("small messages arrive, those of {} bytes do not", full ? one.report->jumbo_bytes : one.report->full_bytes),
+          wanted, base::say("Packets of full size vanish on the way to {} while TCP finds a smaller one: use the same MTU on hosts and switch.", one.to));
     });
     if (!tried || !stuck.empty() || !lost.empty()) return;
-    add(all(), "mtu", Status::ok, by_datagrams ? tell(Text::mtu_fits) : tell(Text::mtu_unknown), wanted);
+    add(all(), "mtu", Status::ok, by_datagrams ? base::say("large messages arrive") : base::say("UDP does not pass, so that large packets were tried by TCP alone"), wanted);
   }
 
   static double apart(const PairReport& pair) {
@@ -198,11 +198,11 @@ class Judgement {
       const std::string host = common.empty() ? pair_name(one.from, one.to) : common;
       const std::string seconds = base::format_duration(apart(*one.report));
       if (told.insert(host).second)
-        add(host, "clock", Status::warn, tell(Text::apart, seconds), tell(Text::apart_wanted),
-            tell(Text::apart_advice, pair_name(one.from, one.to), seconds));
+        add(host, "clock", Status::warn, base::say("{} apart", seconds), base::say("below 50 ms"),
+            base::say("Clocks of {} are {} apart: install chrony (only timelines and time stamps suffer).", pair_name(one.from, one.to), seconds));
     }
     if (bad.empty() && most >= 0)
-      add(all(), "clock", Status::ok, tell(Text::at_most_apart, base::format_duration(most)), tell(Text::apart_wanted));
+      add(all(), "clock", Status::ok, base::say("at most {} apart", base::format_duration(most)), base::say("below 50 ms"));
   }
 
   // Of a host's own name, as the other hosts resolve it. That it has none there is no fault: addresses are exchanged.
@@ -214,8 +214,8 @@ class Judgement {
       });
       // Several doctors may be tried out on one host.
       if (wrong && pair->connecting.address.compare(0, 4, "127.") != 0)
-        add(pair->from, "names", Status::warn, tell(Text::peer_name_loopback, pair->from, pair->to, addresses.front()),
-            tell(Text::name_wanted), tell(Text::peer_name_advice));
+        add(pair->from, "names", Status::warn, base::say("{} takes {} for {}", pair->from, pair->to, addresses.front()),
+            base::say("the own name as an address that others reach"), base::say("Correct that line of /etc/hosts, or give --master-addr as an address."));
     }
   }
 
@@ -233,9 +233,9 @@ class Judgement {
       const std::vector<Interface>& interfaces = report->facts.interfaces;
       const std::string& stated = report->facts.interface;
       if (!stated.empty() && stated != pair->interface && told.insert(pair->from).second) {
-        add(pair->from, "nic_choice", Status::warn, tell(Text::leaves_by, pair->interface),
-            plain(fmt::format("comm.interface {}", stated)),
-            tell(Text::leaves_other_advice, pair->to, pair->interface, stated));
+        add(pair->from, "nic_choice", Status::warn, base::say("traffic leaves by {}", pair->interface),
+            base::verbatim(fmt::format("comm.interface {}", stated)),
+            base::say("Traffic to {} leaves by {} and not by comm.interface {}: correct the routes or the setting.", pair->to, pair->interface, stated));
         continue;
       }
       const Interface* one = find_interface(interfaces, pair->interface);
@@ -243,8 +243,8 @@ class Judgement {
         return !other.wireless && !other.addresses.empty();
       });
       if (one != nullptr && one->wireless && wired != interfaces.end() && told.insert(pair->from).second)
-        add(pair->from, "nic_choice", Status::warn, tell(Text::leaves_by, one->name), tell(Text::wired_wanted),
-            tell(Text::leaves_wireless_advice, pair->to, one->name, wired->name));
+        add(pair->from, "nic_choice", Status::warn, base::say("traffic leaves by {}", one->name), base::say("a wired interface"),
+            base::say("Traffic to {0} leaves by {1}, and {2} is wired: set comm.interface to {2}.", pair->to, one->name, wired->name));
     }
   }
 
@@ -265,8 +265,8 @@ class Judgement {
       longest = std::max(longest, pair->round_trip_seconds);
     }
     add(all(), "all_pairs", Status::ok,
-        tell(Text::links_are, megabytes(least), megabytes(most), base::format_duration(longest)),
-        tell(Text::link_wanted, megabytes(middle)));
+        base::say("{} to {} MB/s, {} there and back at most", megabytes(least), megabytes(most), base::format_duration(longest)),
+        base::say("at least half of the median, {} MB/s", megabytes(middle)));
   }
 
   void judge_rates(double middle) {
@@ -279,9 +279,9 @@ class Judgement {
       const std::string host = common.empty() ? pair_name(one.from, one.to) : common;
       if (told.insert(host).second)
         add(host, "all_pairs", Status::warn,
-            tell(Text::link_is, megabytes(rate_of(*one.report)), base::format_duration(one.report->round_trip_seconds)),
-            tell(Text::link_wanted, megabytes(middle)),
-            common.empty() ? tell(Text::link_advice) : tell(Text::link_host_advice, common));
+            base::say("{} MB/s, {} there and back", megabytes(rate_of(*one.report)), base::format_duration(one.report->round_trip_seconds)),
+            base::say("at least half of the median, {} MB/s", megabytes(middle)),
+            common.empty() ? base::say("This link is slower than the others: look at cables and ports of the two hosts.") : base::say("All slow links have {} in common: look at its cable, its port and its other work.", common));
     }
   }
 
@@ -289,9 +289,9 @@ class Judgement {
     for (const PairReport* pair : pairs_)
       if (is_late(*pair))
         add(pair_name(pair->from, pair->to), "all_pairs", Status::warn,
-            tell(Text::jitter, base::format_duration(pair->late_round_trip_seconds),
+            base::say("one message in a hundred takes {}, the median {}", base::format_duration(pair->late_round_trip_seconds),
                  base::format_duration(pair->round_trip_seconds)),
-            tell(Text::jitter_wanted), tell(Text::jitter_advice));
+            base::say("at most 5 times the median"), base::say("Something delays messages on this link at times: Wi-Fi, a loaded switch, or other work on the hosts."));
   }
 
   const std::vector<HostReport>& reports_;

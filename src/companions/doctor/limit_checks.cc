@@ -40,13 +40,13 @@ std::int64_t memory_of_host(const HostView& view) {
 
 void add_file_limit(const HostView& view, std::vector<Finding>& findings) {
   const Limits& limits = view.limits;
-  const Told measured = tell(Text::files, count_or_unlimited(limits.files_soft), count_or_unlimited(limits.files_hard));
-  const Told wanted = tell(Text::files_wanted, enough_files), advice = tell(Text::files_advice);
+  const base::Text measured = base::say("{} open files (up to {})", count_or_unlimited(limits.files_soft), count_or_unlimited(limits.files_hard));
+  const base::Text wanted = base::say("at least {}", enough_files), advice = base::say("Run `ulimit -n 65536` before the start; in a unit LimitNOFILE=65536, in limits.conf nofile.");
   if (limits.files_hard >= 0 && limits.files_hard < enough_files)
     findings.push_back(
         found(limits.files_hard < hardly_any_files ? Status::fail : Status::warn, measured, wanted, advice));
   else if (limits.files_soft >= 0 && limits.files_soft < enough_files)
-    findings.push_back(found(Status::note, measured, wanted, tell(Text::files_soft_advice)));
+    findings.push_back(found(Status::note, measured, wanted, base::say("Troika raises it where it needs more; for other programs run `ulimit -n 65536`.")));
   else
     findings.push_back(well(measured, wanted));
 }
@@ -59,15 +59,15 @@ void add_process_limit(const HostView& view, std::vector<Finding>& findings) {
   std::optional<std::int64_t> most = least_in_groups(view, "pids", {"pids.max"});
   if (view.limits.processes >= 0 && (!most || view.limits.processes < *most)) most = view.limits.processes;
   if (!most || *most >= needed + some_processes) return;
-  findings.push_back(found(*most < needed ? Status::fail : Status::warn, tell(Text::processes, *most),
-                           tell(Text::processes_wanted, needed + some_processes), tell(Text::processes_advice)));
+  findings.push_back(found(*most < needed ? Status::fail : Status::warn, base::say("{} processes and threads", *most),
+                           base::say("at least {}", needed + some_processes), base::say("Raise `ulimit -u`, or pids.max (TasksMax, --pids-limit) of the container.")));
 }
 
 void add_locked_limit(const HostView& view, std::vector<Finding>& findings) {
   const bool rdma = !entries_named(view.sys + "/class/infiniband", "").empty();
   if (!rdma || view.limits.locked_bytes < 0) return;
-  findings.push_back(found(Status::warn, tell(Text::locked, base::format_bytes(view.limits.locked_bytes)),
-                           tell(Text::locked_wanted), tell(Text::locked_advice)));
+  findings.push_back(found(Status::warn, base::say("{} of locked memory", base::format_bytes(view.limits.locked_bytes)),
+                           base::say("no limit where there is InfiniBand"), base::say("Run `ulimit -l unlimited` before the start; in a unit LimitMEMLOCK=infinity.")));
 }
 
 }  // namespace
@@ -99,33 +99,33 @@ std::vector<Finding> check_limits(const HostView& view) {
 std::vector<Finding> check_cgroup_memory(const HostView& view) {
   const auto limit = least_in_groups(view, "memory", {"memory.max", "memory.high", "memory.limit_in_bytes"});
   const std::int64_t all = memory_of_host(view), needed = view.want.memory_bytes;
-  if (!limit || (all > 0 && *limit >= all)) return {well(tell(Text::no_limit), tell(Text::limit_wanted))};
-  const Told measured = tell(Text::memory_limit, base::format_bytes(*limit));
+  if (!limit || (all > 0 && *limit >= all)) return {well(base::say("no limit below the host's memory"), base::say("room for the plan of every rank"))};
+  const base::Text measured = base::say("the control group grants {}", base::format_bytes(*limit));
   if (needed <= 0) {
-    if (*limit >= std::int64_t{512} << 20) return {well(measured, tell(Text::limit_wanted))};
-    return {found(Status::warn, measured, tell(Text::limit_wanted), tell(Text::memory_limit_small_advice))};
+    if (*limit >= std::int64_t{512} << 20) return {well(measured, base::say("room for the plan of every rank"))};
+    return {found(Status::warn, measured, base::say("room for the plan of every rank"), base::say("Raise the container's memory: hardly a model fits into so little."))};
   }
-  const Told wanted = tell(Text::memory_needed, base::format_bytes(needed));
+  const base::Text wanted = base::say("{} for this run", base::format_bytes(needed));
   if (static_cast<double>(needed) <= 0.9 * static_cast<double>(*limit)) return {well(measured, wanted)};
   return {found(needed > *limit ? Status::fail : Status::warn, measured, wanted,
-                tell(Text::memory_limit_advice, base::format_bytes(*limit), base::format_bytes(needed)))};
+                base::say("The container grants {}, the plan needs {}: raise its memory (--memory) or lower batch.micro_batch_size.", base::format_bytes(*limit), base::format_bytes(needed)))};
 }
 
 std::vector<Finding> check_cgroup_cpu(const HostView& view) {
   const auto quota = quota_cores(view);
   if (!quota || *quota >= view.cores)
-    return {well(tell(Text::cores, counted(view.cores, "core")), tell(Text::quota_wanted))};
+    return {well(base::say(base::Phrase("{}", "cores"), base::counted_text(view.cores, "core")), base::say("no quota below them"))};
   const int asked = view.want.threads * view.want.ranks;
-  const base::Text cores = counted(base::format_digits(*quota, 3), "core"), ranks = counted(view.want.ranks, "rank");
-  const Told measured = tell(Text::quota, cores, counted(view.cores, "core"));
+  const base::Text cores = base::Text{base::format_digits(*quota, 3) + (*quota == 1 ? " core" : " cores"), base::format_digits(*quota, 3)}, ranks = base::counted_text(view.want.ranks, "rank");
+  const base::Text measured = base::say("a quota of {}, {} visible", cores, base::counted_text(view.cores, "core"));
   if (asked > 0) {
-    const Told wanted = tell(Text::threads_asked, counted(view.want.threads, "thread"), ranks);
+    const base::Text wanted = base::say("{} x {}", base::counted_text(view.want.threads, "thread"), ranks);
     if (asked <= *quota) return {well(measured, wanted)};
-    return {found(Status::warn, measured, wanted, tell(Text::quota_advice, cores))};
+    return {found(Status::warn, measured, wanted, base::say("The quota is {}: set train.threads so that ranks x threads stay within it, or raise it.", cores))};
   }
   const bool little = *quota < view.want.ranks;
-  return {found(little ? Status::warn : Status::note, measured, tell(Text::quota_wanted_ranks, ranks),
-                little ? tell(Text::quota_advice, cores) : tell(Text::quota_note))};
+  return {found(little ? Status::warn : Status::note, measured, base::say("a core for each of {}", ranks),
+                little ? base::say("The quota is {}: set train.threads so that ranks x threads stay within it, or raise it.", cores) : base::say("Threads are chosen by the quota unless train.threads says otherwise."))};
 }
 
 std::vector<Finding> check_threads(const HostView& view) {
@@ -137,26 +137,26 @@ std::vector<Finding> check_threads(const HostView& view) {
   std::int64_t online = 0;
   for (const std::string& cpu : entries_named(view.sys + "/devices/system/cpu", "cpu"))
     if (cpu.find_last_not_of("0123456789") == cpu.rfind("cpu") + 2 && cpu.back() != 'u') ++online;
-  const Told measured = tell(Text::cores, counted(cores, "core"));
+  const base::Text measured = base::say(base::Phrase("{}", "cores"), base::counted_text(cores, "core"));
   if (!variable("SLURM_STEP_ID").empty() && cores == 1 && online > 1)
-    return {found(Status::warn, measured, tell(Text::cores_online, online), tell(Text::srun_cores_advice))};
+    return {found(Status::warn, measured, base::say("more of the host's {}", online), base::say("srun gives one core unless told: use `srun -c N`, or export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK."))};
   if (view.want.threads > 0 && view.want.threads * ranks > cores)
     return {found(Status::warn, measured,
-                  tell(Text::threads_asked, counted(view.want.threads, "thread"), counted(ranks, "rank")),
-                  tell(Text::threads_advice, std::max(1, cores / ranks)))};
+                  base::say("{} x {}", base::counted_text(view.want.threads, "thread"), base::counted_text(ranks, "rank")),
+                  base::say("More threads than cores slow each other down: set train.threads to {}.", std::max(1, cores / ranks)))};
   if (ranks > cores)
-    return {found(Status::warn, measured, tell(Text::ranks_asked, counted(ranks, "rank")),
-                  tell(Text::ranks_advice, counted(cores, "rank")))};
+    return {found(Status::warn, measured, base::say(base::Phrase("{}", "ranks"), base::counted_text(ranks, "rank")),
+                  base::say("Start at most {} on this host: they share its cores.", base::counted_text(cores, "rank")))};
   if (std::int64_t threads = 0; base::parse_int(variable("OMP_NUM_THREADS"), &threads) && view.want.threads == 0 &&
                                 variable("TROIKA_STORE").empty() && threads * ranks > cores)
-    return {found(Status::warn, measured, plain(fmt::format("OMP_NUM_THREADS={} x {}", threads, ranks)),
-                  tell(Text::omp_advice))};
+    return {found(Status::warn, measured, base::verbatim(fmt::format("OMP_NUM_THREADS={} x {}", threads, ranks)),
+                  base::say("Unset OMP_NUM_THREADS: then every rank takes its share of the cores."))};
   double load = 0;
   std::istringstream(host::content_or_empty(view.proc + "/loadavg")) >> load;
   if (load > 0.5 * cores)
-    return {found(Status::note, tell(Text::load, fmt::format("{:.1f}", load), counted(cores, "core")),
-                  tell(Text::load_wanted), tell(Text::load_advice))};
-  return {well(measured, tell(Text::ranks_asked, counted(ranks, "rank")))};
+    return {found(Status::note, base::say("a load of {} on {}", fmt::format("{:.1f}", load), base::counted_text(cores, "core")),
+                  base::say("nothing else to do"), base::say("Other programs work on this host: training waits for cores, and what is measured here is too low."))};
+  return {well(measured, base::say(base::Phrase("{}", "ranks"), base::counted_text(ranks, "rank")))};
 }
 
 }  // namespace troika::doctor

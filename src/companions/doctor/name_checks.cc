@@ -43,31 +43,31 @@ bool names_an_interface(const HostView& view, const std::string& value, bool beg
 }  // namespace
 
 std::vector<Finding> check_clock(const HostView& view) {
-  if (!view.clock) return {unchecked(tell(Text::clock_unknown))};
-  const Told wanted = tell(Text::clock_wanted);
+  if (!view.clock) return {unchecked(base::say("the system does not tell"))};
+  const base::Text wanted = base::say("kept right by a time daemon");
   const std::string error = base::format_duration(view.clock->error_seconds);
-  if (view.clock->synchronised) return {well(tell(Text::clock_synchronised, error), wanted)};
-  return {found(Status::note, tell(Text::clock_alone), wanted, tell(Text::clock_advice))};
+  if (view.clock->synchronised) return {well(base::say("synchronised, at most {} off", error), wanted)};
+  return {found(Status::note, base::say("not synchronised, as far as the system knows"), wanted, base::say("Install chrony if time stamps of several hosts are to agree; training does not need it."))};
 }
 
 std::vector<Finding> check_names(const HostView& view) {
   std::vector<std::string> addresses = addresses_in_hosts_file(view, view.name);
   if (addresses.empty()) {
-    if (!view.resolve) return {unchecked(tell(Text::name_not_asked, view.name))};
+    if (!view.resolve) return {unchecked(base::say("{} is not in /etc/hosts, and name servers were not asked", view.name))};
     const auto resolved = view.resolve(view.name);
-    if (!resolved) return {unchecked(tell(Text::name_server_silent, view.name))};
+    if (!resolved) return {unchecked(base::say("nothing answered within seconds for {}", view.name))};
     addresses = *resolved;
   }
-  const Told wanted = tell(Text::name_wanted);
+  const base::Text wanted = base::say("the own name as an address that others reach");
   if (addresses.empty())
-    return {found(Status::note, tell(Text::name_unknown, view.name), wanted, tell(Text::name_unknown_advice))};
-  const Told measured = plain(fmt::format("{} = {}", view.name, base::join(addresses, ", ")));
+    return {found(Status::note, base::say("{} has no address", view.name), wanted, base::say("Give --master-addr as an address, or add the name to /etc/hosts on every host."))};
+  const base::Text measured = base::verbatim(fmt::format("{} = {}", view.name, base::join(addresses, ", ")));
   const bool reached = std::any_of(addresses.begin(), addresses.end(), [](const std::string& address) {
     return !begins(address, "127.") && address != "::1" && !begins(address, "fe80:");
   });
   if (reached) return {well(measured, wanted)};
-  if (view.want.hosts == Want::Hosts::one) return {well(measured, tell(Text::name_wanted_alone))};
-  return {found(Status::warn, measured, wanted, tell(Text::name_loopback_advice, view.name, addresses.front()))};
+  if (view.want.hosts == Want::Hosts::one) return {well(measured, base::say("any address, on one host"))};
+  return {found(Status::warn, measured, wanted, base::say("/etc/hosts maps {} to {}, which no other host reaches: give --master-addr as an address, or correct that line.", view.name, addresses.front()))};
 }
 
 std::vector<Finding> check_environment(const HostView& view) {
@@ -77,10 +77,10 @@ std::vector<Finding> check_environment(const HostView& view) {
     if (variable == view.environment.end() || variable->second.empty()) continue;
     const bool beginnings = begins(name, "NCCL");
     if (names_an_interface(view, variable->second, beginnings)) continue;
-    findings.push_back(found(Status::fail, plain(fmt::format("{}={}", name, variable->second)),
-                             tell(Text::variable_wanted), tell(Text::variable_advice, name)));
+    findings.push_back(found(Status::fail, base::verbatim(fmt::format("{}={}", name, variable->second)),
+                             base::say("an interface of this host, where one is named"), base::say("Unset {}, or name an interface that `ip address` lists.", name)));
   }
-  if (findings.empty()) findings.push_back(well(tell(Text::environment_well), tell(Text::variable_wanted)));
+  if (findings.empty()) findings.push_back(well(base::say("names interfaces that are there"), base::say("an interface of this host, where one is named")));
   return findings;
 }
 

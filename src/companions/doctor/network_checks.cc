@@ -43,30 +43,30 @@ std::vector<Finding> check_port(const HostView& view) {
   switch (view.port) {
     case PortState::not_asked:  // of several hosts only the first has the store
       if (view.want.hosts == Want::Hosts::several) return {};
-      return {unchecked(tell(Text::no_port))};
+      return {unchecked(base::say("no port was named (--master-port)"))};
     case PortState::of_this_launch:
-      return {well(tell(Text::port_of_launch, port), tell(Text::port_free_wanted))};
+      return {well(base::say("{}: this launch has met there", port), base::say("free on the first host, open to the others"))};
     case PortState::free:
-      return {well(tell(Text::port_free, port), tell(Text::port_free_wanted))};
+      return {well(base::say("{} is free", port), base::say("free on the first host, open to the others"))};
     case PortState::taken:
-      return {found(Status::fail, tell(Text::port_taken, port, view.port_holder), tell(Text::port_free_wanted),
-                    tell(Text::port_taken_advice))};
+      return {found(Status::fail, base::say("{} is held by {}", port, view.port_holder), base::say("free on the first host, open to the others"),
+                    base::say("End that program, or choose another --master-port on every host."))};
     case PortState::forbidden:
       break;
   }
-  return {found(Status::fail, tell(Text::port_forbidden, port), tell(Text::port_free_wanted),
-                tell(Text::port_forbidden_advice))};
+  return {found(Status::fail, base::say("{} may not be used by this user", port), base::say("free on the first host, open to the others"),
+                base::say("Choose a --master-port above 1023 on every host."))};
 }
 
 std::vector<Finding> check_port_range(const HostView& view) {
   std::istringstream words(host::content_or_empty(view.proc + "/sys/net/ipv4/ip_local_port_range"));
   int low = 0, high = 0;
-  if (!(words >> low >> high)) return {unchecked(tell(Text::no_file, "ip_local_port_range"))};
-  const Told measured = tell(Text::port_range, low, high);
-  if (view.want.port == 0) return {well(measured, tell(Text::port_range_known))};
-  const Told wanted = tell(Text::port_outside, view.want.port);
+  if (!(words >> low >> high)) return {unchecked(base::say("{} is not there or not readable", "ip_local_port_range"))};
+  const base::Text measured = base::say("the system hands out {} to {}", low, high);
+  if (view.want.port == 0) return {well(measured, base::say("a port outside of it for --master-port"))};
+  const base::Text wanted = base::say("{} outside of it", view.want.port);
   if (view.want.port < low || view.want.port > high) return {well(measured, wanted)};
-  return {found(Status::warn, measured, wanted, tell(Text::port_range_advice, view.want.port, low, high))};
+  return {found(Status::warn, measured, wanted, base::say("Another program may be handed port {} at any time: choose a --master-port outside {} to {}.", view.want.port, low, high))};
 }
 
 std::vector<Finding> check_mtu(const HostView& view) {
@@ -76,11 +76,11 @@ std::vector<Finding> check_mtu(const HostView& view) {
     if (one.mtu == 0) continue;
     all.push_back(fmt::format("{} {}", one.name, one.mtu));
     if (one.mtu < least_mtu)
-      findings.push_back(found(Status::warn, plain(all.back()), tell(Text::mtu_wanted, least_mtu),
-                               tell(Text::mtu_small_advice, one.name)));
+      findings.push_back(found(Status::warn, base::verbatim(all.back()), base::say("at least {}, alike on hosts and switch", least_mtu),
+                               base::say("Raise the MTU of {}: so small a one costs speed and some networks drop what does not fit.", one.name)));
   }
-  if (all.empty()) return {unchecked(tell(Text::no_interface))};
-  if (findings.empty()) findings.push_back(well(plain(list(all)), tell(Text::mtu_wanted, least_mtu)));
+  if (all.empty()) return {unchecked(base::say("no network interface is up"))};
+  if (findings.empty()) findings.push_back(well(base::verbatim(list(all)), base::say("at least {}, alike on hosts and switch", least_mtu)));
   return findings;
 }
 
@@ -88,24 +88,24 @@ std::vector<Finding> check_nic_choice(const HostView& view) {
   const std::string& stated = view.want.interface;
   if (!stated.empty()) {
     const Interface* one = find_interface(view.interfaces, stated);
-    const Told wanted = tell(Text::interface_there, stated);
+    const base::Text wanted = base::say("{} up, with an address", stated);
     if (one == nullptr)
-      return {found(Status::fail, tell(Text::interface_absent, stated), wanted, tell(Text::interface_absent_advice))};
+      return {found(Status::fail, base::say("there is no interface {}", stated), wanted, base::say("Give comm.interface a name that `ip address` lists, or leave it out."))};
     if (!one->up || one->addresses.empty())
       return {
-          found(Status::fail, tell(Text::interface_down, stated), wanted, tell(Text::interface_down_advice, stated))};
-    return {well(plain(stated), wanted)};
+          found(Status::fail, base::say("{} is down or has no address", stated), wanted, base::say("Bring {} up and give it an address, or name another comm.interface.", stated))};
+    return {well(base::verbatim(stated), wanted)};
   }
   const std::string name = default_interface(view);
   const Interface* one = find_interface(view.interfaces, name);
-  if (one == nullptr) return {unchecked(tell(Text::no_default_route))};
+  if (one == nullptr) return {unchecked(base::say("there is no default route"))};
   const std::vector<Interface> others = running(view);
   const auto wired = std::find_if(others.begin(), others.end(),
                                   [](const Interface& other) { return !other.wireless && !other.addresses.empty(); });
-  const Told measured = tell(Text::leaves_by, name), wanted = tell(Text::wired_wanted);
+  const base::Text measured = base::say("traffic leaves by {}", name), wanted = base::say("a wired interface");
   if (!one->wireless) return {well(measured, wanted)};
-  if (wired == others.end()) return {found(Status::note, measured, wanted, tell(Text::only_wireless_advice))};
-  return {found(Status::warn, measured, wanted, tell(Text::wireless_advice, name, wired->name))};
+  if (wired == others.end()) return {found(Status::note, measured, wanted, base::say("A cable would be faster and steadier than Wi-Fi."))};
+  return {found(Status::warn, measured, wanted, base::say("Traffic leaves by {0} though {1} is wired: set comm.interface to {1}.", name, wired->name))};
 }
 
 std::vector<Finding> check_subnets(const HostView& view) {
@@ -125,13 +125,13 @@ std::vector<Finding> check_subnets(const HostView& view) {
       for (std::size_t j = i + 1; j < interfaces.size(); ++j) {
         const std::vector<std::string> others = subnets_of(interfaces[j]);
         if (std::find(others.begin(), others.end(), subnet) == others.end()) continue;
-        findings.push_back(found(Status::warn, tell(Text::same_subnet, interfaces[i].name, interfaces[j].name, subnet),
-                                 tell(Text::subnets_wanted),
-                                 tell(Text::same_subnet_advice, interfaces[i].name, interfaces[j].name)));
+        findings.push_back(found(Status::warn, base::say("{} and {} are both in {}", interfaces[i].name, interfaces[j].name, subnet),
+                                 base::say("one interface in each subnet"),
+                                 base::say("Replies may leave by the other card: put {} and {} in different subnets or set comm.interface.", interfaces[i].name, interfaces[j].name)));
       }
     }
-  if (all.empty()) return {unchecked(tell(Text::no_interface))};
-  if (findings.empty()) findings.push_back(well(plain(list(all)), tell(Text::subnets_wanted)));
+  if (all.empty()) return {unchecked(base::say("no network interface is up"))};
+  if (findings.empty()) findings.push_back(well(base::verbatim(list(all)), base::say("one interface in each subnet")));
   return findings;
 }
 
@@ -140,21 +140,21 @@ namespace {
 // Of one interface while the doctor measured.
 void add_link_faults(const HostView& view, const Interface& one, std::vector<Finding>& findings) {
   if (one.duplex == "half")
-    findings.push_back(found(Status::warn, tell(Text::half_duplex, one.name), tell(Text::full_duplex),
-                             tell(Text::half_duplex_advice, one.name)));
+    findings.push_back(found(Status::warn, base::say("{} runs at half duplex", one.name), base::say("full duplex, no errors"),
+                             base::say("Let {} and its switch port both negotiate: a fixed setting on one end gives half duplex.", one.name)));
   if (!view.measured) return;
   const auto& before = view.measured->before.link_errors;
   const auto& after = view.measured->after.link_errors;
   if (before.count(one.name) != 0 && after.count(one.name) != 0) {
     const std::int64_t errors = after.at(one.name) - before.at(one.name);
     if (errors >= few_errors)
-      findings.push_back(found(Status::warn, tell(Text::link_errors, one.name, counted(errors, "error")),
-                               tell(Text::no_errors), tell(Text::link_errors_advice, one.name)));
+      findings.push_back(found(Status::warn, base::say("{}: {} within seconds", one.name, base::counted_text(errors, "error")),
+                               base::say("no errors"), base::say("Change the cable of {}, or the port it is plugged into.", one.name)));
   }
   const auto changes = view.measured->carrier_changes.find(one.name);
   if (changes != view.measured->carrier_changes.end() && changes->second > 0)
-    findings.push_back(found(Status::warn, tell(Text::carrier_changes, one.name, counted(changes->second, "time")),
-                             tell(Text::no_carrier_changes), tell(Text::link_errors_advice, one.name)));
+    findings.push_back(found(Status::warn, base::say("{} lost or found its link {} within seconds", one.name, base::counted_text(changes->second, "time")),
+                             base::say("a link that stays"), base::say("Change the cable of {}, or the port it is plugged into.", one.name)));
 }
 
 }  // namespace
@@ -167,8 +167,8 @@ std::vector<Finding> check_speed(const HostView& view) {
     if (one.megabits > 0) known.push_back(fmt::format("{} {} Mbit/s", one.name, one.megabits));
   }
   if (!findings.empty()) return findings;
-  if (known.empty()) return {unchecked(tell(Text::no_speed))};
-  return {well(plain(list(known)), tell(Text::full_duplex))};
+  if (known.empty()) return {unchecked(base::say("the interfaces do not tell their speed (virtual)"))};
+  return {well(base::verbatim(list(known)), base::say("full duplex, no errors"))};
 }
 
 std::vector<Finding> check_infiniband(const HostView& view) {
@@ -180,20 +180,20 @@ std::vector<Finding> check_infiniband(const HostView& view) {
       const std::string name =
           fmt::format("{} port {}", device.substr(device.rfind('/') + 1), port.substr(port.rfind('/') + 1));
       if (physical.find("Disabled") != std::string::npos || physical.find("Sleep") != std::string::npos) continue;
-      const Told measured = plain(fmt::format("{}: {}, {}", name, state, physical));
+      const base::Text measured = base::verbatim(fmt::format("{}: {}, {}", name, state, physical));
       if (state.find("ACTIVE") != std::string::npos) {
         active.push_back(name);
       } else if (state.find("INIT") != std::string::npos) {
-        findings.push_back(found(Status::warn, measured, plain("4: ACTIVE, 5: LinkUp"),
-                                 tell(Text::infiniband_init_advice, name, word_in(port + "/sm_lid"))));
+        findings.push_back(found(Status::warn, measured, base::verbatim("4: ACTIVE, 5: LinkUp"),
+                                 base::say("{} waits for a subnet manager (sm_lid {}): start opensm on one host or on the switch.", name, word_in(port + "/sm_lid"))));
       } else {
         findings.push_back(
-            found(Status::warn, measured, plain("4: ACTIVE, 5: LinkUp"), tell(Text::infiniband_down_advice, name)));
+            found(Status::warn, measured, base::verbatim("4: ACTIVE, 5: LinkUp"), base::say("{} has no link: look at its cable and the port at the other end.", name)));
       }
     }
   if (!findings.empty()) return findings;
-  if (active.empty()) return {well(tell(Text::infiniband_none), tell(Text::infiniband_wanted))};
-  return {well(plain(list(active)), tell(Text::infiniband_wanted))};
+  if (active.empty()) return {well(base::say("no InfiniBand"), base::say("ports active, where there are any"))};
+  return {well(base::verbatim(list(active)), base::say("ports active, where there are any"))};
 }
 
 }  // namespace troika::doctor

@@ -13,7 +13,7 @@ const std::string pair_origin = "what a host measured of another";
 std::vector<std::string> texts_in(const nlohmann::json& json, const std::string& key) {
   std::vector<std::string> texts;
   for (const nlohmann::json& text : base::json_array(json, key, pair_origin)) {
-    if (!text.is_string()) throw base::DataError(pair_origin + " holds no text in " + key);
+    if (!text.is_string()) throw base::DataError(base::say("{} holds no text at {}", pair_origin, key));
     texts.push_back(text);
   }
   return texts;

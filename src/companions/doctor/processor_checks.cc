@@ -60,63 +60,63 @@ std::optional<unsigned long> throttled_bits(const HostView& view) {
 
 std::vector<Finding> check_governor(const HostView& view) {
   const std::string names = governors(view);
-  if (names.empty()) return {unchecked(tell(Text::no_file, "scaling_governor"))};
-  const Told wanted = tell(Text::clock_share_wanted, 100 * enough_clock);
-  if (holds_clock_down(view, names)) return {found(Status::warn, plain(names), wanted, tell(Text::governor_advice))};
-  if (!view.measured) return {well(plain(names), wanted)};
+  if (names.empty()) return {unchecked(base::say("{} is not there or not readable", "scaling_governor"))};
+  const base::Text wanted = base::say("at least {:.0f} % of the clock while all cores work", 100 * enough_clock);
+  if (holds_clock_down(view, names)) return {found(Status::warn, base::verbatim(names), wanted, base::say("The cores run below their clock: set the governor to performance, or look at cooling and power limits."))};
+  if (!view.measured) return {well(base::verbatim(names), wanted)};
   const double clock = view.measured->loaded.clock_hertz, limit = view.measured->loaded.clock_limit_hertz;
-  if (clock <= 0 || limit <= 0) return {unchecked(tell(Text::no_file, "scaling_cur_freq"))};
-  const Told measured =
-      tell(Text::clock_share, fmt::format("{:.0f}", 100 * clock / limit), fmt::format("{:.2f}", clock / 1e9), names);
+  if (clock <= 0 || limit <= 0) return {unchecked(base::say("{} is not there or not readable", "scaling_cur_freq"))};
+  const base::Text measured =
+      base::say("{} % of the clock ({} GHz), governor {}", fmt::format("{:.0f}", 100 * clock / limit), fmt::format("{:.2f}", clock / 1e9), names);
   const double nominal = nominal_hertz(view);
   const bool as_named = nominal > 0 && clock >= 0.98 * nominal;
   if (clock >= enough_clock * limit || as_named) return {well(measured, wanted)};
-  return {found(Status::warn, measured, wanted, tell(Text::governor_advice))};
+  return {found(Status::warn, measured, wanted, base::say("The cores run below their clock: set the governor to performance, or look at cooling and power limits."))};
 }
 
 std::vector<Finding> check_throttling(const HostView& view) {
   const host::Vitals now = view.measured ? view.measured->after : host::read_vitals_in(view.proc, view.sys, "");
-  const Told wanted = tell(Text::throttling_wanted, hot_celsius);
+  const base::Text wanted = base::say("not throttled, below {:.0f} degrees Celsius", hot_celsius);
   if (view.measured && view.measured->before.throttles >= 0 && now.throttles > view.measured->before.throttles)
     return {found(Status::warn,
-                  tell(Text::throttled,
-                       counted(static_cast<std::int64_t>(now.throttles - view.measured->before.throttles), "time")),
-                  wanted, tell(Text::throttling_advice))};
+                  base::say("throttled {} within seconds",
+                       base::counted_text(static_cast<std::int64_t>(now.throttles - view.measured->before.throttles), "time")),
+                  wanted, base::say("The host is too hot: look at its cooling, or use fewer train.threads."))};
   const double heat = view.measured ? std::max(view.measured->loaded.temperature_celsius, now.temperature_celsius)
                                     : now.temperature_celsius;
-  const Told celsius = tell(Text::temperature, fmt::format("{:.0f}", heat));
-  if (heat >= hot_celsius) return {found(Status::warn, celsius, wanted, tell(Text::throttling_advice))};
+  const base::Text celsius = base::say("{} degrees Celsius", fmt::format("{:.0f}", heat));
+  if (heat >= hot_celsius) return {found(Status::warn, celsius, wanted, base::say("The host is too hot: look at its cooling, or use fewer train.threads."))};
   if (heat > 0) return {well(celsius, wanted)};
-  if (now.throttles < 0) return {unchecked(tell(Text::no_heat))};
-  return {well(tell(Text::not_throttled), wanted)};
+  if (now.throttles < 0) return {unchecked(base::say("the host tells neither temperature nor throttling"))};
+  return {well(base::say("not throttled"), wanted)};
 }
 
 std::vector<Finding> check_pi_voltage(const HostView& view) {
   for (const std::string& chip : entries_named(view.sys + "/class/hwmon", "hwmon")) {
     if (word_in(chip + "/name") != "rpi_volt") continue;
     const auto alarm = number_in(chip + "/in0_lcrit_alarm");
-    if (!alarm) return {unchecked(tell(Text::no_file, "in0_lcrit_alarm"))};
-    if (*alarm == 0) return {well(tell(Text::voltage_well), tell(Text::voltage_wanted))};
-    return {found(Status::warn, tell(Text::voltage_low), tell(Text::voltage_wanted), tell(Text::voltage_advice))};
+    if (!alarm) return {unchecked(base::say("{} is not there or not readable", "in0_lcrit_alarm"))};
+    if (*alarm == 0) return {well(base::say("no alarm"), base::say("no under-voltage, where this is a Raspberry Pi"))};
+    return {found(Status::warn, base::say("under-voltage (below 4.63 V)"), base::say("no under-voltage, where this is a Raspberry Pi"), base::say("The supply is too weak: use the official one, and a short cable."))};
   }
-  if (is_raspberry_pi(view)) return {unchecked(tell(Text::no_file, "rpi_volt"))};
-  return {well(tell(Text::no_raspberry), tell(Text::voltage_wanted))};
+  if (is_raspberry_pi(view)) return {unchecked(base::say("{} is not there or not readable", "rpi_volt"))};
+  return {well(base::say("no Raspberry Pi"), base::say("no under-voltage, where this is a Raspberry Pi"))};
 }
 
 std::vector<Finding> check_pi_throttled(const HostView& view) {
   const auto bits = throttled_bits(view);
-  const Told wanted = tell(Text::pi_wanted);
+  const base::Text wanted = base::say("throttled=0x0, where this is a Raspberry Pi");
   if (!bits) {
-    if (is_raspberry_pi(view)) return {unchecked(tell(Text::no_vcgencmd))};
-    return {well(tell(Text::no_raspberry), wanted)};
+    if (is_raspberry_pi(view)) return {unchecked(base::say("neither /sys nor vcgencmd tells (group video)"))};
+    return {well(base::say("no Raspberry Pi"), wanted)};
   }
   constexpr unsigned long voltage_now = 1, capped_or_hot_now = 0xE, since_boot = 0xF0000;
-  const Told measured = plain(fmt::format("throttled=0x{:x}", *bits));
-  if ((*bits & voltage_now) != 0) return {found(Status::warn, measured, wanted, tell(Text::voltage_advice))};
-  if ((*bits & capped_or_hot_now) != 0) return {found(Status::warn, measured, wanted, tell(Text::pi_hot_advice))};
+  const base::Text measured = base::verbatim(fmt::format("throttled=0x{:x}", *bits));
+  if ((*bits & voltage_now) != 0) return {found(Status::warn, measured, wanted, base::say("The supply is too weak: use the official one, and a short cable."))};
+  if ((*bits & capped_or_hot_now) != 0) return {found(Status::warn, measured, wanted, base::say("The Pi is capped or throttled, by heat in most cases: give it a heat sink and a fan."))};
   if ((*bits & since_boot) != 0)
     return {found(Status::warn, measured, wanted,
-                  (*bits & 0x10000) != 0 ? tell(Text::pi_voltage_before_advice) : tell(Text::pi_hot_before_advice))};
+                  (*bits & 0x10000) != 0 ? base::say("There was under-voltage since it was started: use the official supply, and a short cable.") : base::say("It was throttled since it was started: give it a heat sink and a fan."))};
   return {well(measured, wanted)};
 }
 

@@ -64,7 +64,7 @@ std::string padded(const std::string& text, std::size_t width) {
 std::string measured_and_wanted(const Finding& finding, base::Language language) {
   const std::string& measured = finding.measured.in(language);
   if (finding.wanted.empty()) return measured;
-  const std::string wanted = tell(Text::wanted_is, finding.wanted.in(language)).in(language);
+  const std::string wanted = base::say("wanted: {}", finding.wanted.in(language)).in(language);
   if (measured.empty()) return wanted;
   return measured + (language == base::Language::english ? "; " : "；") + wanted;
 }
@@ -117,11 +117,11 @@ std::string text_report(const std::vector<Finding>& findings, std::size_t hosts,
   const std::size_t fail = count(findings, Status::fail), warn = count(findings, Status::warn),
                     note = count(findings, Status::note), unchecked_count = count(findings, Status::not_checked);
   const auto some = [](std::size_t number, std::string_view noun) {
-    return counted(static_cast<std::int64_t>(number), noun);
+    return base::counted_text(static_cast<std::int64_t>(number), noun);
   };
-  const Told sum = fail + warn == 0
-                       ? tell(Text::summary_well, some(hosts, "host"), took, some(note, "note"), unchecked_count)
-                       : tell(Text::summary_ill, some(hosts, "host"), took, fail, some(warn, "warning"),
+  const base::Text sum = fail + warn == 0
+                       ? base::say("{} looked at in {}: well, {}, {} not checked", some(hosts, "host"), took, some(note, "note"), unchecked_count)
+                       : base::say("{} looked at in {}: {} would stop the run, {}, {}, {} not checked", some(hosts, "host"), took, fail, some(warn, "warning"),
                               some(note, "note"), unchecked_count);
   return text + sum.in(language) + "\n";
 }

@@ -10,7 +10,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 Finding made_finding(const std::string& host, const std::string& check, Status status) {
-  return {host, check, status, plain("4 of 5"), tell(Text::quota_wanted), tell(Text::files_advice)};
+  return {host, check, status, base::verbatim("4 of 5"), base::say("no quota below them"), base::say("Run `ulimit -n 65536` before the start; in a unit LimitNOFILE=65536, in limits.conf nofile.")};
 }
 
 TEST(DoctorReport, ExitCodesSayWhatWasFound) {
@@ -23,7 +23,7 @@ TEST(DoctorReport, ExitCodesSayWhatWasFound) {
 
 TEST(DoctorReport, IsAnArrayOfObjectsInTheLanguageAskedFor) {
   const std::vector<Finding> findings = {made_finding("a", "limits", Status::warn),
-                                         {"b", "swap", Status::not_checked, tell(Text::not_measured), {}, {}}};
+                                         {"b", "swap", Status::not_checked, base::say("not measured"), {}, {}}};
   const auto english = nlohmann::json::parse(json_report(findings, base::Language::english));
   ASSERT_EQ(english.size(), 2u);
   for (const char* key : {"host", "check", "status", "measured", "wanted", "advice"})

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "monitor/texts.h"
 
@@ -97,9 +98,9 @@ std::optional<std::string> run_around(const std::string& file) {
 }
 
 // A sentence's end about a path that leads to no run.
-std::string nearest_run(const std::string& path, base::Language language) {
+base::Text nearest_run(const std::string& path) {
   if (const std::string of_default = fmt::format("{}/{}", default_folder, path); is_run(of_default))
-    return said(language, Text::did_you_mean, of_default);
+    return base::say("; did you mean '{}'?", of_default);
   std::vector<std::string> runs = runs_below(default_folder, deepest_below);
   const std::string parent = parent_and_name(path).first;
   if (base::directory_exists(parent) && parent != default_folder)
@@ -108,9 +109,9 @@ std::string nearest_run(const std::string& path, base::Language language) {
       runs.push_back(std::move(run));
     }
   const std::string near = base::nearest(path, runs);
-  if (!near.empty()) return said(language, Text::did_you_mean, near);
-  if (const auto newest = newest_of(runs)) return said(language, Text::newest_run, *newest);
-  return said(language, Text::name_the_folder);
+  if (!near.empty()) return base::say("; did you mean '{}'?", near);
+  if (const auto newest = newest_of(runs)) return base::say("; the run that changed last is '{}'", *newest);
+  return base::say("; name the folder that --train.out gave the run");
 }
 
 }  // namespace
@@ -121,28 +122,28 @@ bool is_run(const std::string& folder) {
   return has_files_of_ranks(folder + "/records") || has_files_of_ranks(folder + "/logs");
 }
 
-std::string no_records_in(const std::string& folder, base::Language language) {
+base::Text no_records_in(const std::string& folder) {
   const auto below = newest_of(runs_below(base::without_end_slashes(folder), deepest_below));
-  return said(language, Text::no_records, folder,
-              below ? said(language, Text::newest_run, *below) : nearest_run(folder, language));
+  return base::say("'{}' holds no records of a run (events.jsonl, state.json, metrics.jsonl){}", folder,
+              below ? base::say("; the run that changed last is '{}'", *below) : nearest_run(folder));
 }
 
-std::string find_run(const std::string& path, base::Language language) {
-  const auto refuse = [&](Text text) {
-    throw base::ConfigError(said(language, text, path, nearest_run(path, language)));
+std::string find_run(const std::string& path) {
+  const auto refuse = [&](base::Phrase text) {
+    throw base::ConfigError(base::say(text, path, nearest_run(path)));
   };
   const std::string given = path.empty() ? default_folder : base::without_end_slashes(path);
   if (base::directory_exists(given)) {
     if (is_run(given)) return given;
     if (const auto newest = newest_of(runs_below(given, deepest_below))) return *newest;
-    if (path.empty()) throw base::ConfigError(said(language, Text::no_default_run));
+    if (path.empty()) throw base::ConfigError(base::say("there is no run below 'runs' yet: name its folder, such as `troika monitor RUN`"));
     if (names_in(given).empty()) return given;
     if (const auto around = run_around(given)) return *around;  // RUN/logs, RUN/checkpoints
-    refuse(Text::no_run_below);
+    refuse(base::Phrase("'{}' is no run and has none below it{}"));
   }
-  if (path.empty()) throw base::ConfigError(said(language, Text::no_default_folder));
+  if (path.empty()) throw base::ConfigError(base::say("there is no folder 'runs' here: name the folder of the run, such as `troika monitor RUN`"));
   if (const auto around = run_around(given)) return *around;
-  refuse(base::file_exists(given) ? Text::no_file_of_run : Text::no_such_run);
+  refuse(base::file_exists(given) ? base::Phrase("'{}' is no file of a run{}") : base::Phrase("there is no run '{}'{}"));
   return "";
 }
 

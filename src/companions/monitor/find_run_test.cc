@@ -28,9 +28,9 @@ class FindRun : public ::testing::Test {
   }
   std::string refusal(const std::string& path, Language language = Language::english) const {
     try {
-      return "found " + find_run(path, language);
+      return "found " + find_run(path);
     } catch (const base::ConfigError& error) {
-      return error.what();
+      return error.in(language);
     }
   }
 
@@ -40,9 +40,9 @@ class FindRun : public ::testing::Test {
 TEST_F(FindRun, TakesARunOrTheNewestBelowAFolder) {
   const std::string old = make("old", 1), newest = make("sweep/runs/new", 3);
   make("other", 2);
-  EXPECT_EQ(find_run(old, Language::english), old);
-  EXPECT_EQ(find_run(old + "//", Language::english), old);
-  EXPECT_EQ(find_run(folder_.path(), Language::english), newest);
+  EXPECT_EQ(find_run(old), old);
+  EXPECT_EQ(find_run(old + "//"), old);
+  EXPECT_EQ(find_run(folder_.path()), newest);
 }
 
 TEST_F(FindRun, TakesAFileOfARunThatIsOrWillBeThere) {
@@ -51,12 +51,12 @@ TEST_F(FindRun, TakesAFileOfARunThatIsOrWillBeThere) {
   base::write_file_atomic(run + "/logs/rank-00000.log", "");
   for (const char* file :
        {"/metrics.jsonl", "/logs/rank-00000.log", "/logs", "/run.log", "/records/rank-00003.jsonl", "/later.txt"})
-    EXPECT_EQ(find_run(run + file, Language::english), run) << file;
+    EXPECT_EQ(find_run(run + file), run) << file;
   base::make_directories(folder_.path() + "/b");
-  EXPECT_EQ(find_run(folder_.path() + "/b/metrics.jsonl", Language::english), folder_.path() + "/b");
+  EXPECT_EQ(find_run(folder_.path() + "/b/metrics.jsonl"), folder_.path() + "/b");
 }
 
-TEST_F(FindRun, AnEmptyFolderMayBecomeARun) { EXPECT_EQ(find_run(folder_.path(), Language::english), folder_.path()); }
+TEST_F(FindRun, AnEmptyFolderMayBecomeARun) { EXPECT_EQ(find_run(folder_.path()), folder_.path()); }
 
 TEST_F(FindRun, RefusesWhatIsNoRunAndNamesTheNearest) {
   make("pipeline", 1);

@@ -25,7 +25,7 @@ Finding of_host(Trouble trouble, const HostView& host, double value, double refe
 bool same_subject(const records::Incident& a, const records::Incident& b) {
   const auto subject = [](const records::Incident& i) {
     const bool of_host = i.kind == records::IncidentKind::host_slow || i.kind == records::IncidentKind::host_recovered;
-    return std::tuple(of_host ? i.who.host : "", of_host ? -1 : i.who.rank, i.who.node, i.words);
+    return std::tuple(of_host ? i.who.host : "", of_host ? -1 : i.who.rank, i.who.node, i.words.english);
   };
   return subject(a) == subject(b);
 }

@@ -38,15 +38,15 @@ TextLine progress_line(const View& view, const Frame& frame) {
   const Language language = frame.language;
   std::vector<std::string> words;
   if (p.steps > 0) {
-    words.push_back(said(language, Text::step_of, p.step, p.steps));
+    words.push_back(said(language, "step {} of {}", p.step, p.steps));
     words.push_back(fmt::format("{:.1f} %", 100 * done_share(p)));
   } else {
-    words.push_back(said(language, Text::step, p.step));
+    words.push_back(said(language, "step {}", p.step));
   }
-  if (p.tokens > 0) words.push_back(said(language, Text::tokens, base::format_count(p.tokens)));
+  if (p.tokens > 0) words.push_back(said(language, "{} tokens", base::format_count(p.tokens)));
   if (std::isfinite(p.eta_seconds) && !is_over(view.condition))
-    words.push_back(said(language, Text::eta, said_seconds(p.eta_seconds)));
-  if (view.restarts > 0) words.push_back(said(language, Text::attempt, view.restarts + 1));
+    words.push_back(said(language, "ETA {}", said_seconds(p.eta_seconds)));
+  if (view.restarts > 0) words.push_back(said(language, "attempt {}", view.restarts + 1));
   const std::string text = base::join(words, "  ");
   constexpr std::size_t longest_bar = 40, shortest_bar = 8;
   const std::size_t room = frame.width > columns_of(text) + 2 ? frame.width - columns_of(text) - 2 : 0;
@@ -85,20 +85,20 @@ void add_curves(const View& view, const Frame& frame, std::size_t loss_rows, std
   const Progress& p = view.progress;
   const Language language = frame.language;
   const std::string valid =
-      p.valid_step > 0 ? said(language, Text::valid_loss, loss_words(p.valid_loss), p.valid_step) : "";
-  add_curve({said(language, Text::loss), loss_words(p.loss), valid, p.loss_curve, loss_rows,
+      p.valid_step > 0 ? said(language, "valid {} at step {}", loss_words(p.valid_loss), p.valid_step) : "";
+  add_curve({said(language, "loss"), loss_words(p.loss), valid, p.loss_curve, loss_rows,
              std::isfinite(p.loss) ? Style::accent : Style::bad},
             frame, lines);
-  std::string beside = said(language, Text::learning_rate, number_words(p.lr));
-  if (std::isfinite(p.loss_scale)) beside += "  " + said(language, Text::loss_scale, number_words(p.loss_scale));
-  add_curve({said(language, Text::grad_norm), std::isfinite(p.grad_norm) ? number_words(p.grad_norm) : "nan", beside,
+  std::string beside = said(language, "lr {}", number_words(p.lr));
+  if (std::isfinite(p.loss_scale)) beside += "  " + said(language, "loss scale {}", number_words(p.loss_scale));
+  add_curve({said(language, "grad norm"), std::isfinite(p.grad_norm) ? number_words(p.grad_norm) : "nan", beside,
              p.grad_norm_curve, 1},
             frame, lines);
-  beside = std::isfinite(p.step_seconds) ? said(language, Text::step_time, said_seconds(p.step_seconds)) : "";
-  if (p.skipped_steps > 0) beside += "  " + said(language, Text::skipped, p.skipped_steps);
-  if (p.repeated_steps > 0) beside += "  " + said(language, Text::repeated, p.repeated_steps);
+  beside = std::isfinite(p.step_seconds) ? said(language, "{} a step", said_seconds(p.step_seconds)) : "";
+  if (p.skipped_steps > 0) beside += "  " + said(language, "skipped {}", p.skipped_steps);
+  if (p.repeated_steps > 0) beside += "  " + said(language, "repeated {}", p.repeated_steps);
   add_curve(
-      {said(language, Text::tokens_per_second), rate_words(p.tokens_per_second), beside, p.tokens_per_second_curve, 1},
+      {said(language, "tokens/s"), rate_words(p.tokens_per_second), beside, p.tokens_per_second_curve, 1},
       frame, lines);
 }
 
@@ -107,7 +107,7 @@ void add_curves(const View& view, const Frame& frame, std::size_t loss_rows, std
 std::vector<TextLine> head_section(const View& view, const Frame& frame, std::size_t loss_rows) {
   std::vector<TextLine> lines = {name_line(view, frame)};
   if (view.condition == Condition::no_record) {
-    lines.emplace_back(said(frame.language, Text::waits_for_record, view.folder), Style::dim);
+    lines.emplace_back(said(frame.language, "there is no record of a run in '{}' yet; waiting for one", view.folder), Style::dim);
     return lines;
   }
   lines.push_back(progress_line(view, frame));

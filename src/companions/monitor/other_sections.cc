@@ -84,37 +84,37 @@ std::vector<TextLine> finding_section(const View& view, const Frame& frame, std:
 
 std::vector<TextLine> host_section(const View& view, const Frame& frame, std::size_t most) {
   if (view.hosts.empty() || most < 2) return {};
-  const auto title = [&](Text text) { return said(frame.language, text); };
-  const auto column = [&](Text text, int weight) { return Table::Column{title(text), Table::Align::right, weight}; };
-  Table table({{title(Text::host), Table::Align::left, 100},
-               column(Text::ranks_of_host, 40),
-               column(Text::cores, 50),
-               column(Text::load_of_host, 80),
-               column(Text::clock, 60),
-               column(Text::temperature, 70),
-               column(Text::throttled_cell, 95),
-               column(Text::free_memory, 90),
-               column(Text::swap, 55),
-               column(Text::pressure, 45),
-               column(Text::free_disk, 65),
-               column(Text::link_errors_cell, 94)});
+  const auto title = [&](base::Phrase text) { return said(frame.language, text); };
+  const auto column = [&](base::Phrase text, int weight) { return Table::Column{title(text), Table::Align::right, weight}; };
+  Table table({{title(base::Phrase("host")), Table::Align::left, 100},
+               column(base::Phrase("ranks"), 40),
+               column(base::Phrase("cores"), 50),
+               column(base::Phrase("load", "of a host"), 80),
+               column(base::Phrase("clock"), 60),
+               column(base::Phrase("temp"), 70),
+               column(base::Phrase("throttled"), 95),
+               column(base::Phrase("free memory"), 90),
+               column(base::Phrase("swap used"), 55),
+               column(base::Phrase("pressure"), 45),
+               column(base::Phrase("free disk"), 65),
+               column(base::Phrase("link errors"), 94)});
   const std::size_t rows = view.hosts.size() + 1 <= most ? view.hosts.size() : most - 2;
   for (std::size_t i = 0; i < rows; ++i) table.add_row(row_of_host(view.hosts[i]));
   std::vector<TextLine> lines = rows == 0 ? std::vector<TextLine>{} : table.lines(frame.width);
   if (rows < view.hosts.size())
-    lines.emplace_back(said(frame.language, Text::more_hosts, view.hosts.size() - rows), Style::dim);
+    lines.emplace_back(said(frame.language, "{} more hosts", view.hosts.size() - rows), Style::dim);
   return lines;
 }
 
 std::vector<TextLine> link_section(const View& view, const Frame& frame, std::size_t most) {
   if (view.links.empty() || most < 1) return {};
-  TextLine line(padded(said(frame.language, Text::links), 7), Style::dim);
+  TextLine line(padded(said(frame.language, "links"), 7), Style::dim);
   for (const LinkView& link : view.links) {
     std::string words = fmt::format("  {} {} {} {}/s", link.from, arrow(frame.charset), link.to,
                                     byte_rate_words(link.bytes_per_second));
     if (link.waited_share >= 0.01)
       words += fmt::format(
-          " ({})", said(frame.language, Text::waiting_for_share, fmt::format("{:.0f}", 100 * link.waited_share)));
+          " ({})", said(frame.language, "waited {} %", fmt::format("{:.0f}", 100 * link.waited_share)));
     if (line.columns() + columns_of(words) > frame.width) break;
     line.add(words);
   }
@@ -123,7 +123,7 @@ std::vector<TextLine> link_section(const View& view, const Frame& frame, std::si
 
 std::vector<TextLine> event_section(const View& view, const Frame& frame, std::size_t most) {
   if (view.events.empty() || most < 2) return {};
-  std::vector<TextLine> lines = {TextLine(said(frame.language, Text::events), Style::dim)};
+  std::vector<TextLine> lines = {TextLine(said(frame.language, "events"), Style::dim)};
   const std::size_t shown = std::min(view.events.size(), most - 1);
   for (std::size_t i = view.events.size() - shown; i < view.events.size(); ++i) {
     const records::Event& event = view.events[i];

@@ -13,25 +13,25 @@
 namespace troika::monitor {
 
 std::string progress_words(const View& view, base::Language language) {
-  if (view.condition == Condition::no_record) return said(language, Text::waits_for_record, view.folder);
+  if (view.condition == Condition::no_record) return said(language, "there is no record of a run in '{}' yet; waiting for one", view.folder);
   const Progress& p = view.progress;
   std::vector<std::string> words = {state_words(view, language)};
   if (p.steps > 0) {
-    words.push_back(said(language, Text::step_of, p.step, p.steps));
+    words.push_back(said(language, "step {} of {}", p.step, p.steps));
     words.push_back(fmt::format("{:.1f} %", 100 * done_share(p)));
   } else {
-    words.push_back(said(language, Text::step, p.step));
+    words.push_back(said(language, "step {}", p.step));
   }
   if (p.loss_curve.last_step > 0) {
-    words.push_back(fmt::format("{} {}", said(language, Text::loss), loss_words(p.loss)));
-    if (p.valid_step > 0) words.push_back(said(language, Text::valid_loss, loss_words(p.valid_loss), p.valid_step));
-    words.push_back(fmt::format("{} {}", said(language, Text::grad_norm),
+    words.push_back(fmt::format("{} {}", said(language, "loss"), loss_words(p.loss)));
+    if (p.valid_step > 0) words.push_back(said(language, "valid {} at step {}", loss_words(p.valid_loss), p.valid_step));
+    words.push_back(fmt::format("{} {}", said(language, "grad norm"),
                                 std::isfinite(p.grad_norm) ? number_words(p.grad_norm) : "nan"));
-    words.push_back(said(language, Text::learning_rate, number_words(p.lr)));
-    words.push_back(fmt::format("{} {}", rate_words(p.tokens_per_second), said(language, Text::tokens_per_second)));
+    words.push_back(said(language, "lr {}", number_words(p.lr)));
+    words.push_back(fmt::format("{} {}", rate_words(p.tokens_per_second), said(language, "tokens/s")));
   }
   if (std::isfinite(p.eta_seconds) && !is_over(view.condition))
-    words.push_back(said(language, Text::eta, said_seconds(p.eta_seconds)));
+    words.push_back(said(language, "ETA {}", said_seconds(p.eta_seconds)));
   return base::join(words, "  ");
 }
 

@@ -18,27 +18,27 @@ Table::Column left(std::string title, int weight) { return {std::move(title), Ta
 Table::Column right(std::string title, int weight) { return {std::move(title), Table::Align::right, weight}; }
 
 Table empty_table(Language language) {
-  const auto title = [&](Text text) { return said(language, text); };
+  const auto title = [&](base::Phrase text) { return said(language, text); };
   return Table({right("rank", 100),
-                left(title(Text::host), 60),
-                left(title(Text::coordinates), 40),
-                right(said(language, Text::step_title), 30),
-                {title(Text::where), Table::Align::left, 95, 34, 24},
-                {title(Text::waits_for), Table::Align::left, 90, 24, 10},
-                right(title(Text::forward), 70),
-                right(title(Text::backward), 70),
-                right(title(Text::wait), 80),
-                right(title(Text::optimizer), 50),
-                right(title(Text::load), 50),
-                right(title(Text::save), 45),
-                right(title(Text::pace), 75),
-                right(title(Text::memory), 55),
-                right(title(Text::parameters), 13),
-                right(title(Text::gradients), 12),
-                right(title(Text::optimizer_state), 11),
-                right(title(Text::activations), 10),
-                right(title(Text::sent), 35),
-                right(title(Text::received), 34)});
+                left(title(base::Phrase("host")), 60),
+                left(title(base::Phrase("at")), 40),
+                right(said(language, "step"), 30),
+                {title(base::Phrase("where")), Table::Align::left, 95, 34, 24},
+                {title(base::Phrase("waits for")), Table::Align::left, 90, 24, 10},
+                right(title(base::Phrase("fwd")), 70),
+                right(title(base::Phrase("bwd")), 70),
+                right(title(base::Phrase("wait")), 80),
+                right(title(base::Phrase("opt")), 50),
+                right(title(base::Phrase("load")), 50),
+                right(title(base::Phrase("save")), 45),
+                right(title(base::Phrase("pace")), 75),
+                right(title(base::Phrase("memory")), 55),
+                right(title(base::Phrase("params")), 13),
+                right(title(base::Phrase("grads")), 12),
+                right(title(base::Phrase("state")), 11),
+                right(title(base::Phrase("acts")), 10),
+                right(title(base::Phrase("sent/s")), 35),
+                right(title(base::Phrase("recv/s")), 34)});
 }
 
 std::string coordinates(const RankView& rank, const View& view) {
@@ -98,7 +98,7 @@ TextLine summed_up(const std::vector<const RankView*>& rest, const Frame& frame)
   const auto count = [&](Standing standing) {
     return std::count_if(rest.begin(), rest.end(), [&](const RankView* rank) { return rank->standing == standing; });
   };
-  std::string words = said(frame.language, Text::more_ranks, rest.size(), count(Standing::works),
+  std::string words = said(frame.language, "{} more: {} work, {} wait, {} silent, {} not heard", rest.size(), count(Standing::works),
                            count(Standing::waits), count(Standing::silent), count(Standing::unheard));
   double least = std::numeric_limits<double>::infinity(), most = 0;
   for (const RankView* rank : rest)
@@ -106,7 +106,7 @@ TextLine summed_up(const std::vector<const RankView*>& rest, const Frame& frame)
       least = std::min(least, rank->pace_seconds), most = std::max(most, rank->pace_seconds);
   if (most > 0)
     words += (frame.language == Language::english ? "; " : "；") +
-             said(frame.language, Text::more_paces, said_seconds(least), said_seconds(most));
+             said(frame.language, "pace {} to {}", said_seconds(least), said_seconds(most));
   return {words, Style::dim};
 }
 

@@ -61,7 +61,7 @@ std::vector<TextLine> screen_of(const View& view, const Frame& frame) {
   add_part(event_section(view, frame, budget.events), budget.blank, &lines);
   if (frame.height == 0) return lines;
   lines.resize(height);
-  if (frame.height > 1) lines.emplace_back(said(frame.language, Text::leave), Style::dim);
+  if (frame.height > 1) lines.emplace_back(said(frame.language, "q leaves"), Style::dim);
   return lines;
 }
 

@@ -364,9 +364,5 @@ TEST(MonitorView, AsJsonIsOneObjectWithNumbersAndTexts) {
   EXPECT_EQ(to_json(run.view(30), base::Language::english, -1).find('\n'), std::string::npos);
 }
 
-TEST(MonitorTexts, AreThereInBothLanguages) {
-  for (const base::Bilingual& text : all_texts()) EXPECT_EQ(base::fault_of(text), "");
-}
-
 }  // namespace
 }  // namespace troika::monitor

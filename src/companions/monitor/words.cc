@@ -13,11 +13,11 @@
 namespace troika::monitor {
 
 std::string state_words(const View& view, Language language) {
-  if (view.restart_follows) return said(language, Text::restart_follows);
+  if (view.restart_follows) return said(language, "failed, another attempt follows");
   std::string words = said(language, view.condition);
   if (view.silent_seconds > 0)
     words += (language == Language::english ? ", " : "，") +
-             said(language, Text::silent_for, said_seconds(view.silent_seconds));
+             said(language, "silent for {}", said_seconds(view.silent_seconds));
   return words;
 }
 
@@ -70,24 +70,24 @@ std::string date_words(double time, int utc_offset_seconds) {
 std::string arrow(Charset charset) { return charset == Charset::utf8 ? "\u2192" : "->"; }
 
 std::string where_words(const RankView& rank, Language language) {
-  if (rank.standing == Standing::unheard) return said(language, Text::unheard_cell);
+  if (rank.standing == Standing::unheard) return said(language, "not heard yet");
   if (rank.standing == Standing::silent)
-    return said(language, Text::silent_rank_cell, said_seconds(rank.silent_seconds));
+    return said(language, "silent for {}", said_seconds(rank.silent_seconds));
   const std::string place = base::printable(records::said(language, rank.place.at), 200);
   if (rank.standing == Standing::ended || place.empty()) return place;
-  return said(language, Text::since, place, said_seconds(rank.place.seconds));
+  return said(language, "{} for {}", place, said_seconds(rank.place.seconds));
 }
 
 std::string waits_words(const RankView& rank, Language language, Charset charset) {
   if (rank.standing != Standing::waits) return "";
-  if (rank.chain.empty()) return said(language, Text::others);
+  if (rank.chain.empty()) return said(language, "others");
   constexpr std::size_t most = 3;
   const std::string between = " " + arrow(charset) + " ";
   std::string words = std::to_string(rank.chain.front());
   if (rank.chain.size() > most) words += between + "..";
   for (std::size_t i = rank.chain.size() > most ? rank.chain.size() - 1 : 1; i < rank.chain.size(); ++i)
     words += between + std::to_string(rank.chain[i]);
-  return rank.circle ? words + " " + said(language, Text::circle_cell) : words;
+  return rank.circle ? words + " " + said(language, "(circle)") : words;
 }
 
 std::vector<std::string> wrapped(const std::string& text, std::size_t width) {

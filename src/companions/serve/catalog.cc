@@ -8,7 +8,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/say.h"
-#include "serve/refusal_texts.h"
 #include "serve/routes.h"
 
 namespace troika::serve {
@@ -122,7 +121,7 @@ RunSummary RunCatalog::summary_of(const std::string& name) const {
   auto listed = impl_->now();
   if (find_run(listed->runs, name) == nullptr) listed = impl_->now(seconds_before_looking_for_a_name);
   if (const RunSummary* run = find_run(listed->runs, name)) return *run;
-  throw Refused{404, base::say(refusal_texts.no_run, name)};
+  throw Refused{404, base::say("there is no run '{}'", name)};
 }
 
 std::string RunCatalog::folder_of(const std::string& name) const {

@@ -7,9 +7,7 @@
 #include "serve/catalog.h"
 #include "serve/chat_turn.h"
 #include "serve/complete_steps.h"
-#include "serve/refusal_texts.h"
 #include "serve/routes.h"
-#include "serve/run_texts.h"
 
 namespace troika::serve {
 namespace {
@@ -21,12 +19,12 @@ constexpr std::int64_t most_chat_tokens = 4096;
 
 Json messages_in(const Json& body) {
   const auto messages = body.find("messages");
-  if (messages == body.end() || !messages->is_array() || messages->empty()) throw Refused{400, said(Say::no_messages)};
+  if (messages == body.end() || !messages->is_array() || messages->empty()) throw Refused{400, base::say("messages is a list of {{\"role\": \"user\", \"content\": \"...\"}}")};
   Json plain = Json::array();
   for (const Json& message : *messages) {
     const bool right = message.is_object() && message.contains("role") && message["role"].is_string() &&
                        message.contains("content") && message["content"].is_string();
-    if (!right) throw Refused{400, said(Say::no_messages)};
+    if (!right) throw Refused{400, base::say("messages is a list of {{\"role\": \"user\", \"content\": \"...\"}}")};
     plain.push_back({{"role", message["role"]}, {"content", message["content"]}});
   }
   return plain;
@@ -36,14 +34,14 @@ std::int64_t integer_of_chat(const Json& body, const char* name, std::int64_t ot
   const auto value = body.find(name);
   if (value == body.end() || value->is_null()) return otherwise;
   if (!value->is_number_integer() || *value < 1 || *value > most)
-    throw Refused{400, base::say(refusal_texts.whole_number, name, most)};
+    throw Refused{400, base::say("'{}' is a whole number from 1 to {}", name, most)};
   return *value;
 }
 
 std::optional<double> temperature_in(const Json& body) {
   const auto value = body.find("temperature");
   if (value == body.end() || value->is_null()) return std::nullopt;
-  if (!value->is_number() || *value < 0 || *value > 100) throw Refused{400, base::say(refusal_texts.temperature)};
+  if (!value->is_number() || *value < 0 || *value > 100) throw Refused{400, base::say("'temperature' is a number from 0 to 100")};
   return value->get<double>();
 }
 
@@ -51,20 +49,20 @@ std::optional<double> temperature_in(const Json& body) {
 http::Response chat_answer(const Shop& shop, std::mutex& answering, const Asked& asked) {
   const std::string name = asked.name("run"), folder = shop.catalog.folder_of(name);
   const Json body = Json::parse(asked.body, nullptr, false);
-  if (!body.is_object()) throw Refused{400, said(Say::body_is_no_object)};
+  if (!body.is_object()) throw Refused{400, base::say("the body is no JSON object")};
   const std::vector<std::int64_t> steps = complete_steps(folder);
-  if (steps.empty()) throw Refused{409, said(Say::no_checkpoint, name)};
+  if (steps.empty()) throw Refused{409, base::say("'{}' has no complete checkpoint yet", name)};
   ChatTurn turn;
   const std::int64_t step = integer_of_chat(body, "step", steps.back(), steps.back());
   if (!std::binary_search(steps.begin(), steps.end(), step))
-    throw Refused{409, said(Say::no_checkpoint_of_step, name, step)};
+    throw Refused{409, base::say("'{}' has no complete checkpoint of step {}", name, step)};
   turn.model = step_folder(folder, step);
   turn.temperature = temperature_in(body);
   turn.messages = messages_in(body).dump();
   turn.most_tokens = integer_of_chat(body, "max_new_tokens", turn.most_tokens, most_chat_tokens);
   turn.seed = integer_of_chat(body, "seed", turn.seed, std::int64_t{1} << 53);
   const std::unique_lock<std::mutex> guard(answering, std::try_to_lock);
-  if (!guard.owns_lock()) throw Refused{409, said(Say::answers_already)};
+  if (!guard.owns_lock()) throw Refused{409, base::say("a model is answering already: wait for it")};
   const ChatAnswer answer = answer_of(turn, shop.options, chat_deadline, asked.abandoned);
   const Json json{{"text", answer.text}, {"finish", answer.finish}, {"tokens", answer.tokens}, {"step", step}};
   return json_response(200, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "host/worker.h"
 #include "serve/form.h"
-#include "serve/refusal_texts.h"
 #include "serve/short_program.h"
 
 namespace troika::serve {
@@ -25,7 +24,7 @@ ChatAnswer read_answer(const std::string& path) {
   const Json line = Json::parse(base::read_file(path), nullptr, false);
   const bool whole =
       line.is_object() && line.contains("messages") && line["messages"].is_array() && !line["messages"].empty();
-  if (!whole) throw base::DataError(base::say(refusal_texts.no_answer));
+  if (!whole) throw base::DataError(base::say("the model gave no answer"));
   const Json& last = line["messages"].back();
   ChatAnswer answer;
   answer.text = last.value("content", "");
@@ -59,11 +58,11 @@ ChatAnswer answer_of(const ChatTurn& turn, const Options& options, double deadli
   chat.deadline_seconds = deadline_seconds;
   chat.abandoned = abandoned;
   const ShortEnd end = run_short(chat);
-  if (end == ShortEnd::too_late) throw base::DataError(base::say(refusal_texts.answer_late, deadline_seconds));
-  if (end == ShortEnd::abandoned) throw base::DataError(base::say(refusal_texts.no_answer));
+  if (end == ShortEnd::too_late) throw base::DataError(base::say("no answer within {:.0f} s", deadline_seconds));
+  if (end == ShortEnd::abandoned) throw base::DataError(base::say("the model gave no answer"));
   if (end == ShortEnd::badly)
     throw base::DataError(
-        base::say(refusal_texts.chat_words, base::printable(host::last_lines(log, 0, lines_of_chat), most_chat_words)));
+        base::say("the model gave no answer; the program printed:\n{}", base::printable(host::last_lines(log, 0, lines_of_chat), most_chat_words)));
   return read_answer(told);
 }
 

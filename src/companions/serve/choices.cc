@@ -36,9 +36,8 @@ constexpr std::array<std::string_view, 14> no_data = {
     "requirements.txt",  "sweep.json",        "tokenizer_config.json", "tokenizer.json",
     "tsconfig.json",     "vocab.json"};
 
-constexpr base::Bilingual model_text{"{kind}, {layers} layers, width {width}, {size}",
-                                     "{kind}，{layers} 层，宽度 {width}，{size}"};
-constexpr base::Bilingual adapter_text{"adapter, {size}", "适配器，{size}"};
+constexpr base::Phrase model_text{"{kind}, {layers} layers, width {width}, {size}"};
+constexpr base::Phrase adapter_text{"adapter, {size}"};
 
 bool ends_in(std::string_view name, std::string_view ending) {
   return name.size() > ending.size() && name.substr(name.size() - ending.size()) == ending;

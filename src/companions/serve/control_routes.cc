@@ -7,7 +7,6 @@
 #include "serve/exports.h"
 #include "serve/form.h"
 #include "serve/routes.h"
-#include "serve/run_texts.h"
 #include "serve/start_run.h"
 #include "serve/stop_run.h"
 
@@ -20,7 +19,7 @@ std::string line_of_json(const Json& json) { return json.dump(-1, ' ', false, Js
 
 Json object_in(const Asked& asked) {
   Json body = Json::parse(asked.body, nullptr, false);
-  if (!body.is_object()) throw Refused{400, said(Say::body_is_no_object)};
+  if (!body.is_object()) throw Refused{400, base::say("the body is no JSON object")};
   return body;
 }
 
@@ -29,7 +28,7 @@ std::optional<std::int64_t> step_in(const Asked& asked) {
   const Json body = object_in(asked);
   const auto step = body.find("step");
   if (step == body.end() || step->is_null()) return std::nullopt;
-  if (!step->is_number_integer()) throw Refused{400, said(Say::step_is_no_number)};
+  if (!step->is_number_integer()) throw Refused{400, base::say("the step is a whole number, or null for the newest checkpoint")};
   return step->get<std::int64_t>();
 }
 
@@ -38,7 +37,7 @@ StopHow how_in(const Asked& asked) {
   const auto how = body.find("how");
   if (how != body.end() && *how == "save") return StopHow::save;
   if (how != body.end() && *how == "now") return StopHow::now;
-  throw Refused{400, said(Say::how_is_save_or_now)};
+  throw Refused{400, base::say("say how: {{\"how\": \"save\"}} or {{\"how\": \"now\"}}")};
 }
 
 // What acts on runs. One start at a time, so that a name or a folder is taken once.

@@ -9,7 +9,6 @@
 #include "serve/catalog.h"
 #include "serve/column_cache.h"
 #include "serve/curves.h"
-#include "serve/refusal_texts.h"
 #include "serve/routes.h"
 #include "serve/rows.h"
 
@@ -24,8 +23,8 @@ CurveQuestion curve_question(const Query& query) {
   const std::string series = query.one("series").value_or("loss"), axis = query.one("x").value_or("step");
   const auto known_series = series_of(series);
   const auto known_axis = axis_of(axis);
-  if (!known_series) throw Refused{400, base::say(refusal_texts.no_series, series)};
-  if (!known_axis) throw Refused{400, base::say(refusal_texts.no_axis, axis)};
+  if (!known_series) throw Refused{400, base::say("there is no series '{}'; there are loss, valid_loss, grad_norm, lr, tokens_per_second, step_seconds", series)};
+  if (!known_axis) throw Refused{400, base::say("x is step, tokens or time, not '{}'", axis)};
   question.series = *known_series;
   question.axis = *known_axis;
   question.from = query.number("from");
@@ -37,8 +36,8 @@ CurveQuestion curve_question(const Query& query) {
 std::string curves_json(const Asked& asked, const RunCatalog& catalog, ColumnCache& cache) {
   const CurveQuestion question = curve_question(asked.query);
   const std::vector<std::string> names = asked.query.all("run");
-  if (names.empty()) throw Refused{400, base::say(refusal_texts.which_runs)};
-  if (names.size() > most_curves) throw Refused{400, base::say(refusal_texts.most_runs, most_curves)};
+  if (names.empty()) throw Refused{400, base::say("say which runs: run=NAME, once for each")};
+  if (names.size() > most_curves) throw Refused{400, base::say("at most {} runs at a time", most_curves)};
   std::string text =
       fmt::format(R"({{"x":"{}","series":"{}","runs":[)", word_of(question.axis), word_of(question.series));
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -52,7 +51,7 @@ std::string curves_json(const Asked& asked, const RunCatalog& catalog, ColumnCac
 std::string rows_of_run(const Asked& asked, const RunCatalog& catalog, ColumnCache& cache) {
   const std::int64_t from = asked.query.integer("from").value_or(0);
   const std::int64_t limit = asked.query.integer("limit").value_or(most_rows);
-  if (limit < 0) throw Refused{400, base::say(refusal_texts.limit_below_0)};
+  if (limit < 0) throw Refused{400, base::say("limit is below 0")};
   std::string text = "[]\n";
   cache.look(catalog.folder_of(asked.name("run")), [&](const Columns& columns, const RunFile* file) {
     if (file != nullptr) text = rows_json(columns, *file, from, limit);

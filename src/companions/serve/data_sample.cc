@@ -7,7 +7,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "serve/log_text.h"
-#include "serve/refusal_texts.h"
 #include "serve/short_program.h"
 
 namespace troika::serve {
@@ -42,8 +41,8 @@ std::string data_sample(const Form& form, const Options& options, const Asked& a
   const ShortEnd end = run_short(inspect);
   const std::string text = base::file_exists(inspect.log) ? readable(base::read_file(inspect.log)) : "";
   if (end == ShortEnd::well) return text;
-  throw base::DataError(end == ShortEnd::too_late ? base::say(refusal_texts.data_late, deadline_seconds)
-                                                  : base::say(refusal_texts.data_words, text));
+  throw base::DataError(end == ShortEnd::too_late ? base::say("the data were not read within {:.0f} s", deadline_seconds)
+                                                  : base::say("the data could not be read; the program printed:\n{}", text));
 }
 
 }  // namespace troika::serve

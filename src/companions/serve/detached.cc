@@ -18,7 +18,6 @@
 #include "base/text.h"
 #include "host/subprocess.h"
 #include "host/worker.h"
-#include "serve/refusal_texts.h"
 
 namespace troika::serve {
 namespace {
@@ -32,9 +31,9 @@ base::Descriptor locked_log(const std::string& path, std::int64_t* bytes) {
   const int cause = log ? EINVAL : errno;
   struct stat facts {};
   if (!log || ::fstat(log.number(), &facts) != 0 || !S_ISREG(facts.st_mode))
-    throw base::ConfigError(base::say(refusal_texts.no_log, path, base::system_cause(cause)));
+    throw base::ConfigError(base::say("cannot write to '{}': {}", path, base::system_cause(cause)));
   if (::flock(log.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    throw base::ConfigError(base::say(refusal_texts.still_writes, path));
+    throw base::ConfigError(base::say("what was started before still writes to '{}'", path));
   *bytes = facts.st_size;
   return log;
 }

@@ -13,8 +13,6 @@
 #include "serve/complete_steps.h"
 #include "serve/detached.h"
 #include "serve/form.h"
-#include "serve/refusal_texts.h"
-#include "serve/run_texts.h"
 
 namespace troika::serve {
 namespace {
@@ -76,16 +74,16 @@ std::string to_json(const std::vector<ExportState>& exports) {
 std::string export_checkpoint(const Shop& shop, const std::string& name, std::optional<std::int64_t> step) {
   const std::string folder = shop.catalog.folder_of(name);
   const std::vector<std::int64_t> steps = complete_steps(folder);
-  if (steps.empty()) throw Refused{409, said(Say::no_checkpoint, name)};
+  if (steps.empty()) throw Refused{409, base::say("'{}' has no complete checkpoint yet", name)};
   const std::int64_t of = step.value_or(steps.back());
   if (std::find(steps.begin(), steps.end(), of) == steps.end())
-    throw Refused{409, said(Say::no_checkpoint_of_step, name, of)};
+    throw Refused{409, base::say("'{}' has no complete checkpoint of step {}", name, of)};
   const std::string to = folder_of_export(folder, of), log = to + ".log";
-  if (has_writer(log)) throw Refused{409, said(Say::being_exported, name, of)};
-  if (is_exported(to)) throw Refused{409, said(Say::exported, name, of, to)};
+  if (has_writer(log)) throw Refused{409, base::say("'{}' is exporting its checkpoint of step {} already", name, of)};
+  if (is_exported(to)) throw Refused{409, base::say("'{}' has exported its checkpoint of step {} already, to {}", name, of, to)};
   base::make_directories(exports_folder(folder));
   if (!is_plain_folder(exports_folder(folder)))
-    throw base::DataError(base::say(refusal_texts.is_link, exports_folder(folder)));
+    throw base::DataError(base::say("{} is a link", exports_folder(folder)));
   base::remove_tree(to + ".partial");  // of an export that was killed
   const DetachedStart start = start_detached({{shop.options.program, "export", step_folder(folder, of), to},
                                               environment_of_runs(shop.options.environment),
@@ -93,7 +91,7 @@ std::string export_checkpoint(const Shop& shop, const std::string& name, std::op
                                               log},
                                              export_patience);
   if (start.ended && start.exit_code != 0)
-    throw Refused{409, said(Say::ended_at_once, start.exit_code, start.last_words)};
+    throw Refused{409, base::say("it ended at once, with exit code {}:\n{}", start.exit_code, start.last_words)};
   return to;
 }
 

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "serve/form_paths.h"
-#include "serve/refusal_texts.h"
 #include "serve/routes.h"
 
 namespace troika::serve {
@@ -38,12 +37,12 @@ base::Text unknown_key(const std::string& key) {
   for (const config::Field& field : config::fields()) names.push_back(field.key());
   const config::Field* other = config::find_field(key);
   const std::string near = other != nullptr ? other->key() : base::nearest(key, names);
-  return base::say(refusal_texts.no_setting, base::printable(key, 100),
-                   near.empty() ? base::Text{} : base::say(refusal_texts.did_you_mean, near));
+  return base::say("there is no setting '{}'{}", base::printable(key, 100),
+                   near.empty() ? base::Text{} : base::say("; did you mean {}?", near));
 }
 
 base::Text of_setting(const std::string& key, const base::Text& what) {
-  return base::say({"{} {}", "{} {}"}, key, what);
+  return base::say("{} {}", key, what);
 }
 
 class FormReader {
@@ -59,7 +58,7 @@ class FormReader {
       } else if (key == "settings") {
         read_settings(value);
       } else {
-        refuse(base::say(refusal_texts.no_part, base::printable(key, 100)));
+        refuse(base::say("a form has no '{}': it has name, processes and settings", base::printable(key, 100)));
       }
     }
   }
@@ -69,7 +68,7 @@ class FormReader {
 
   void read_name(const Json& value) {
     if (value.is_null()) return;
-    if (!value.is_string()) return refuse(base::say(refusal_texts.name_no_text));
+    if (!value.is_string()) return refuse(base::say("the name of the run is no text"));
     const std::string name = value.get<std::string>();
     if (name.empty()) return;
     if (const auto fault = fault_of_run_name(name)) return refuse(*fault);
@@ -78,20 +77,20 @@ class FormReader {
 
   void read_processes(const Json& value) {
     const bool right = value.is_number_integer() && value >= 1 && value <= most_processes;
-    if (!right) return refuse(base::say(refusal_texts.processes, most_processes));
+    if (!right) return refuse(base::say("the number of processes is a whole number from 1 to {}", most_processes));
     checked_.form.processes = value.get<int>();
   }
 
   void read_settings(const Json& settings) {
-    if (!settings.is_object()) return refuse(base::say(refusal_texts.settings_object));
+    if (!settings.is_object()) return refuse(base::say("the settings are an object of keys and texts"));
     std::map<std::string, std::string> values;
     for (const auto& [key, value] : settings.items()) {
       if (field_of_key(key) == nullptr) {
         refuse(unknown_key(key));
-      } else if (const base::Bilingual* reason = why_not_of_a_page(key)) {
+      } else if (const std::optional<base::Phrase> reason = why_not_of_a_page(key)) {
         refuse(of_setting(key, base::say(*reason)));
       } else if (!value.is_string()) {
-        refuse(base::say(refusal_texts.no_text, key));
+        refuse(base::say("{} is given as no text", key));
       } else {
         values[key] = value.get<std::string>();
       }
@@ -104,7 +103,7 @@ class FormReader {
 
   void read_setting(const config::Field& field, const std::string& text, bool names_data_sets) {
     const std::string key = field.key();
-    if (has_controls(text)) return refuse(base::say(refusal_texts.control_character, key));
+    if (has_controls(text)) return refuse(base::say("{} holds a control character", key));
     config::Settings scratch;
     if (const auto wrong = config::set_text(field, text, &scratch)) return refuse(of_setting(key, *wrong));
     try {
@@ -126,16 +125,16 @@ std::optional<base::Text> fault_of_run_name(const std::string& name) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '.' || c == '_' ||
            c == '-';
   });
-  if (name.empty()) return base::say(refusal_texts.needs_name);
-  if (!plain) return base::say(refusal_texts.name_letters);
-  if (name.front() == '.' || name.front() == '-') return base::say(refusal_texts.name_begins);
-  if (name.size() > longest_run_name) return base::say(refusal_texts.name_long, longest_run_name);
+  if (name.empty()) return base::say("the run needs a name");
+  if (!plain) return base::say("the name of a run has letters from a to z, digits, '.', '_' and '-', and nothing else");
+  if (name.front() == '.' || name.front() == '-') return base::say("the name of a run begins with a letter, a digit or '_'");
+  if (name.size() > longest_run_name) return base::say("the name of a run has at most {} characters", longest_run_name);
   return std::nullopt;
 }
 
 CheckedForm checked_form(const std::string& json, const Options& options) {
   const Json body = Json::parse(json, nullptr, false);
-  if (!body.is_object()) throw Refused{400, base::say(refusal_texts.no_form)};
+  if (!body.is_object()) throw Refused{400, base::say("the body is no JSON object with name, processes and settings")};
   CheckedForm checked;
   FormReader(options, &checked).read(body);
   return checked;

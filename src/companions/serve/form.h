@@ -35,7 +35,7 @@ std::optional<base::Text> fault_of_run_name(const std::string& name);
 enum class PathKind { none, input, input_list, output };
 PathKind path_kind_of(std::string_view key);
 // Settings that no page sets, with the reason as the end of a sentence; nullptr for others.
-const base::Bilingual* why_not_of_a_page(std::string_view key);
+std::optional<base::Phrase> why_not_of_a_page(std::string_view key);
 
 std::vector<std::string> words_of_settings(const Form& form);  // {"--train.steps", "100", ...}, as train takes them
 // The same run in `folder`, as a file of settings and as what is typed: "troika launch --nproc-per-node 2 -- train ...".

@@ -6,7 +6,6 @@
 #include "base/say.h"
 #include "config/yaml.h"
 #include "serve/form.h"
-#include "serve/refusal_texts.h"
 #include "serve/routes.h"
 
 namespace troika::serve {
@@ -15,15 +14,15 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // A run that goes on in its own folder is not made from a form.
-bool stays_out(const std::string& key) { return key == "train.resume" || why_not_of_a_page(key) != nullptr; }
+bool stays_out(const std::string& key) { return key == "train.resume" || why_not_of_a_page(key); }
 
 }  // namespace
 
 std::string form_of_file(const std::string& body, base::Language language) {
   const Json asked = Json::parse(body, nullptr, false);
   if (!asked.is_object() || !asked.contains("yaml") || !asked["yaml"].is_string())
-    throw Refused{400, base::say(refusal_texts.no_file)};
-  config::Layer layer = config::read_yaml(asked["yaml"].get<std::string>(), base::say(refusal_texts.the_file));
+    throw Refused{400, base::say("the body is no JSON object with the text of the file as \"yaml\"")};
+  config::Layer layer = config::read_yaml(asked["yaml"].get<std::string>(), base::say("the file"));
   std::map<const config::Field*, std::string> values;
   for (const config::Assignment& assignment : layer.assignments) {
     config::Settings scratch;
@@ -31,7 +30,7 @@ std::string form_of_file(const std::string& body, base::Language language) {
     if (!wrong)
       values[assignment.field] = config::get_text(*assignment.field, scratch);
     else
-      layer.errors.push_back(base::say({"{} {}", "{} {}"}, assignment.field->key(), *wrong));
+      layer.errors.push_back(base::say("{} {}", assignment.field->key(), *wrong));
   }
   Json settings = Json::object();
   for (const config::Field& field : config::fields())

@@ -11,7 +11,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "serve/paths_below.h"
-#include "serve/refusal_texts.h"
 
 namespace troika::serve {
 namespace {
@@ -43,7 +42,7 @@ const PathSetting* path_setting(std::string_view key) {
 }
 
 base::Text named(const std::string& text, const base::ConfigError& error) {
-  return base::say(refusal_texts.named, base::printable(text, 500), base::text_of(error));
+  return base::say("'{}' {}", base::printable(text, 500), base::text_of(error));
 }
 
 // Where `text` of the value leads.
@@ -80,7 +79,7 @@ std::string list_below(const std::string& root, const FormValue& value) {
     const bool may_be_a_name = value.names_data_sets && word.find('/') == std::string::npos && word != "..";
     const bool is_a_name = may_be_a_name && !is_there(root + "/" + word) && !is_there(rooted(value, word));
     whole.push_back(is_a_name ? word : input_below(root, value, word));
-    if (whole.back().find(',') != std::string::npos) throw base::ConfigError(base::say(refusal_texts.comma, word));
+    if (whole.back().find(',') != std::string::npos) throw base::ConfigError(base::say("'{}' has a comma in its path, which separates files: rename it", word));
   }
   return base::join(whole, ",");
 }
@@ -100,10 +99,10 @@ PathKind path_kind_of(std::string_view key) {
   return setting == nullptr ? PathKind::none : setting->kind;
 }
 
-const base::Bilingual* why_not_of_a_page(std::string_view key) {
-  if (key == "train.out") return &refusal_texts.out_not_here;
-  if (key == "log.on_event") return &refusal_texts.on_event_not_here;
-  return nullptr;
+std::optional<base::Phrase> why_not_of_a_page(std::string_view key) {
+  if (key == "train.out") return base::Phrase("is not set here: the name of the run says where it goes");
+  if (key == "log.on_event") return base::Phrase("is not set here: a page starts no commands");
+  return std::nullopt;
 }
 
 std::string whole_path(const FormValue& value, const std::string& root) {

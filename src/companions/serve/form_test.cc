@@ -12,6 +12,7 @@
 #include "serve/form_plan.h"
 #include "serve/served_runs_test_support.h"
 #include "serve/settings_json.h"
+#include "base/translation_test_support.h"
 
 namespace troika::serve {
 namespace {
@@ -70,7 +71,7 @@ TEST_F(RunForm, SpeaksChineseToAChinesePage) {
   const nlohmann::json fits = plan({{"data.train", "data/a.txt"}}, base::Language::chinese);
   EXPECT_THAT(fits["questions"].dump(), HasSubstr("放得下模型"));
   for (const nlohmann::json& reason : fits["layouts"][0]["reasons"])
-    EXPECT_EQ(base::fault_of({"English", reason.get_ref<const std::string&>()}), "");
+    EXPECT_EQ(base::fault_of("English", reason.get_ref<const std::string&>()), "");
 }
 
 TEST_F(RunForm, NamesEveryError) {

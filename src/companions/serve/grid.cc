@@ -15,8 +15,6 @@
 #include "schedule/trace/trace_folder.h"
 #include "schedule/trace/trace_json.h"
 #include "serve/planned_step.h"
-#include "serve/reading_texts.h"
-#include "serve/refusal_texts.h"
 #include "serve/routes.h"
 #include "serve/run_file.h"
 
@@ -30,7 +28,7 @@ constexpr std::int64_t most_trace_bytes = 16 << 20;
 
 std::string trace_text(const std::string& folder, const std::string& name) {
   std::optional<std::string> text = text_of_run(folder, "timeline/" + name, most_trace_bytes);
-  if (!text) throw base::DataError(base::say(refusal_texts.unread_timeline, name));
+  if (!text) throw base::DataError(base::say("timeline/{} cannot be read", name));
   return *std::move(text);
 }
 
@@ -45,7 +43,7 @@ schedule::StepTrace recorded_step(const std::string& folder, std::int64_t step, 
   for (const auto& [rank, name] : files.rank_files) {
     const std::string text = trace_text(folder, name);
     bytes += static_cast<std::int64_t>(text.size());
-    if (bytes > most_trace_bytes) throw base::DataError(base::say(refusal_texts.large_timeline, step));
+    if (bytes > most_trace_bytes) throw base::DataError(base::say("the timeline of step {} is larger than the page reads; `troika timeline` merges it", step));
     ranks.push_back(schedule::read_rank_trace(text, name));
   }
   return schedule::merge(ranks);
@@ -85,7 +83,7 @@ std::pair<double, double> span_of(const schedule::StepTrace& trace) {
 PlannedStep simulated_step(const std::string& folder, const config::Environment& environment, base::Language language) {
   const std::optional<std::string> text = text_of_run(folder, "state.json", 64 << 20);
   const std::optional<RunSize> size = size_of_run(text ? records::parse_run_state(*text) : std::nullopt);
-  if (!size || !last_config(folder)) throw Refused{404, base::say(refusal_texts.no_grid)};
+  if (!size || !last_config(folder)) throw Refused{404, base::say("no step of this run was recorded, and there is no plan of it yet; train.profile records steps")};
   return planned_step(plan_of_run(folder, size->ranks), *size, environment, language);
 }
 
@@ -128,13 +126,13 @@ std::string grid_json(const std::string& folder, std::optional<std::int64_t> ste
     shown.trace = recorded_step(folder, found->first, found->second);
   else
     shown = simulated_step(folder, environment, language);
-  const auto note = [&](const base::Bilingual& text, const auto& argument) {
+  const auto note = [&](base::Phrase text, const auto& argument) {
     shown.notes.push_back(fmt::format(fmt::runtime(text.in(language)), argument));
   };
-  if (shown.why_no_seconds) note(reading_texts.in_units, shown.why_no_seconds->in(language));
+  if (shown.why_no_seconds) note(base::Phrase("Every computation is drawn equally long, for the rates of this machine are not known: {0}"), shown.why_no_seconds->in(language));
   const auto [begin, end] = span_of(shown.trace);
   if (const std::size_t left_out = keep_longest(shown.trace, most_grid_events); left_out > 0)
-    note(reading_texts.left_out, left_out);
+    note(base::Phrase("The {0} shortest intervals are left out."), left_out);
   Json answer = {{"steps", std::move(steps)},
                  {"step", step ? Json(*step) : Json(nullptr)},
                  {"seconds", rounded(end - begin)},

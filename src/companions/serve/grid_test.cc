@@ -6,7 +6,6 @@
 
 #include "schedule/schedule.h"
 #include "serve/planned_run_test_support.h"
-#include "serve/reading_texts.h"
 #include "serve/routes.h"
 
 namespace troika::serve {
@@ -92,10 +91,6 @@ TEST(Grid, KeepsTheLongestEventsOfVeryMany) {
   for (schedule::RankTimeline& rank : trace.ranks) left += rank.events.size();
   EXPECT_EQ(left, 5U);
   EXPECT_NEAR(trace.ranks[0].events[0].end_seconds - trace.ranks[0].events[0].begin_seconds, 1000, 1e-6);
-}
-
-TEST(ReadingTexts, AreInBothLanguages) {
-  for (const base::Bilingual& text : all_reading_texts()) EXPECT_EQ(base::fault_of(text), "");
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "config/fields.h"
+#include "base/translation_test_support.h"
 
 namespace troika::serve {
 namespace {
@@ -103,7 +104,7 @@ bool has_alike_words_only(const std::string& english) {
 std::string fault_of_page_text(const PageText& text) {
   const std::string chinese =
       text.chinese.empty() || !has_alike_words_only(text.english) ? text.chinese : text.chinese + "字";
-  return base::fault_of({text.english, chinese});
+  return base::fault_of(text.english, chinese);
 }
 
 TEST(PageTexts, AreInBothLanguagesWithTheSamePlaces) {

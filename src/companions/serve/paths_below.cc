@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "serve/refusal_texts.h"
 
 namespace troika::serve {
 namespace {
@@ -54,8 +53,8 @@ bool lies_below(const std::string& root, const std::string& real_path) {
 }
 
 std::string path_below(const std::string& root, const std::string& path, Missing missing) {
-  if (path.empty()) throw base::ConfigError(base::say(refusal_texts.is_empty));
-  if (path.size() >= PATH_MAX) throw base::ConfigError(base::say(refusal_texts.is_too_long));
+  if (path.empty()) throw base::ConfigError(base::say("is empty"));
+  if (path.size() >= PATH_MAX) throw base::ConfigError(base::say("is too long for a path"));
   const std::string full = path.front() == '/' ? path : root + "/" + path;
   if (const std::optional<std::string> real = real_path_of(full); real && lies_below(root, *real)) return *real;
   // Of what is elsewhere nothing is told, not even whether it is there.
@@ -63,8 +62,8 @@ std::string path_below(const std::string& root, const std::string& path, Missing
   const std::optional<std::string> to_be = real_path_to_be(full);
   const bool would_be_below = to_be && lies_below(root, *to_be) && lies_below(root, plain);
   if (!would_be_below || (missing == Missing::allowed && goes_up(path)))
-    throw base::ConfigError(base::say(refusal_texts.not_below, root));
-  if (missing == Missing::refused) throw base::ConfigError(base::say(refusal_texts.not_there));
+    throw base::ConfigError(base::say("is not below {}, the folder that this page may name files of", root));
+  if (missing == Missing::refused) throw base::ConfigError(base::say("is not there"));
   return *to_be;
 }
 
@@ -78,7 +77,7 @@ void check_links_below(const std::string& root, const std::string& path) {
     const std::optional<std::string> real = real_path_of(at->path().string());
     if (real && !lies_below(root, *real))
       throw base::ConfigError(
-          base::say(refusal_texts.link_out, base::printable(at->path().string().substr(path.size() + 1), 300), root));
+          base::say("holds the link {}, which leads out of {}: take it away, or put the file itself there", base::printable(at->path().string().substr(path.size() + 1), 300), root));
   }
 }
 

@@ -1,7 +1,6 @@
 #include "serve/plan_queue.h"
 
 #include "base/say.h"
-#include "serve/refusal_texts.h"
 #include "serve/routes.h"
 
 namespace troika::serve {
@@ -22,7 +21,7 @@ std::string PlanQueue::make(const std::function<std::string()>& plan) {
     const std::int64_t mine = ++newest_;
     changed_.notify_all();
     changed_.wait(lock, [&] { return !busy_ || newest_ != mine; });
-    if (newest_ != mine) throw Refused{503, base::say(refusal_texts.another_form)};
+    if (newest_ != mine) throw Refused{503, base::say("another form was sent while this one waited to be planned")};
     busy_ = true;
   }
   const auto leave = [this] {

@@ -33,7 +33,7 @@ TEST(PlanQueue, MakesTheOneAtHandAndThenTheNewest) {
 
 TEST(PlanQueue, GoesOnAfterOneThatFails) {
   PlanQueue queue;
-  EXPECT_THAT(refusal_of([&] { queue.make([]() -> std::string { throw base::ConfigError("no"); }); }), "error no");
+  EXPECT_THAT(refusal_of([&] { queue.make([]() -> std::string { throw base::ConfigError(base::verbatim("no")); }); }), "error no");
   EXPECT_EQ(queue.make([] { return "plan"; }), "plan");
 }
 

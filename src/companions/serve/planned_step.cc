@@ -16,8 +16,6 @@
 #include "planner/step_costs.h"
 #include "planner/this_machine.h"
 #include "schedule/simulate/simulator.h"
-#include "serve/reading_texts.h"
-#include "serve/refusal_texts.h"
 #include "serve/routes.h"
 
 namespace troika::serve {
@@ -26,7 +24,7 @@ namespace {
 constexpr std::size_t most_lanes = 256, most_instructions = 400'000;
 
 template <class... Arguments>
-std::string said(base::Language language, const base::Bilingual& text, const Arguments&... arguments) {
+std::string said(base::Language language, base::Phrase text, const Arguments&... arguments) {
   return fmt::format(fmt::runtime(text.in(language)), arguments...);
 }
 
@@ -37,7 +35,7 @@ bool trains_on_cores(const config::Settings& settings) {
 
 std::string model_of_gpus() {
   const auto all = host::nvidia_neighbours(std::nullopt);
-  if (all.empty()) throw base::ConfigError(base::say(refusal_texts.no_gpu));
+  if (all.empty()) throw base::ConfigError(base::say("this machine shows no NVIDIA device"));
   return all.front().model;
 }
 
@@ -46,7 +44,7 @@ planner::ThisMachine machine_like(const plan::Plan& plan, int hosts, int ranks_p
   planner::ThisMachine here = trains_on_cores(plan.settings())
                                   ? planner::this_machine(planner::machine_file(environment))
                                   : planner::accelerators_of_this_machine(model_of_gpus(), ranks_per_host);
-  if (here.cluster.hosts.empty()) throw base::ConfigError(base::say(refusal_texts.no_host));
+  if (here.cluster.hosts.empty()) throw base::ConfigError(base::say("the machine file names no host"));
   here.cluster.hosts.resize(1);
   here.cluster.pairs.clear();
   machine::Host& host = here.cluster.hosts.front();
@@ -77,7 +75,7 @@ void refuse_large(const plan::Plan& plan) {
   std::size_t instructions = 0;
   for (const auto& of_rank : plan.program.ranks) instructions += of_rank.size();
   if (instructions > most_instructions)
-    throw Refused{404, base::say(refusal_texts.large_step, instructions, most_instructions)};
+    throw Refused{404, base::say("a step has {} instructions, more than the {} that the page simulates", instructions, most_instructions)};
 }
 
 void place_lanes(const planner::Column& column, const RunSize& size, int ranks_per_host, schedule::StepTrace* trace) {
@@ -92,7 +90,7 @@ void place_lanes(const planner::Column& column, const RunSize& size, int ranks_p
 
 plan::Plan plan_of_run(const std::string& folder, int ranks) {
   const std::optional<ConfigFile> config = last_config(folder);
-  if (!config) throw base::DataError(base::say(refusal_texts.no_config, folder));
+  if (!config) throw base::DataError(base::say("{} has no config.yaml", folder));
   config::Settings settings = config::settings_from_yaml(config->yaml, config->name);
   settings.batch.find_micro_batch_size = false;
   settings.parallel.schedule_file.clear();  // nothing that settings name is opened here
@@ -120,9 +118,9 @@ PlannedStep planned_step(const plan::Plan& plan, const RunSize& size, const conf
     place_lanes(column, size, ranks_per_host, &step.trace);
     const std::string own = base::host_name();
     if (here.rates == planner::ThisMachine::Rates::of_a_profile && trains_on_cores(plan.settings()))
-      step.notes.push_back(said(language, reading_texts.rates_of_a_profile));
+      step.notes.push_back(said(language, base::Phrase("The seconds are predicted with usual rates, which may be off by a factor of two: `troika probe` measures this host's.")));
     if (size.hosts != std::vector<std::string>{own} && !size.hosts.empty())
-      step.notes.push_back(said(language, reading_texts.of_this_host, own, base::join(size.hosts, ", ")));
+      step.notes.push_back(said(language, base::Phrase("The seconds are predicted as if all ranks ran on hosts like this one ({0}); the run's are: {1}."), own, base::join(size.hosts, ", ")));
   } catch (const base::ConfigError& error) {
     const planner::Column column{plan, plan.stages, plan.program, planner::Pipelines::whole};
     step.trace = schedule::simulate(plan.program, schedule::unit_costs());

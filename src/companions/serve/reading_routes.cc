@@ -7,7 +7,6 @@
 #include "serve/checkpoints.h"
 #include "serve/grid.h"
 #include "serve/logs.h"
-#include "serve/refusal_texts.h"
 #include "serve/routes.h"
 #include "serve/run_config.h"
 #include "serve/run_events.h"
@@ -24,7 +23,7 @@ constexpr std::size_t most_search_bytes = 200;
 LogQuestion log_question(const Query& query) {
   LogQuestion question;
   question.search = query.one("search").value_or("");
-  if (question.search.size() > most_search_bytes) throw Refused{400, base::say(refusal_texts.long_search)};
+  if (question.search.size() > most_search_bytes) throw Refused{400, base::say("what is searched for is longer than 200 bytes")};
   question.before = query.integer("before");
   const auto usual = static_cast<std::int64_t>(question.lines);
   question.lines =

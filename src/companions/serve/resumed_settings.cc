@@ -9,7 +9,6 @@
 #include "serve/form.h"
 #include "serve/form_paths.h"
 #include "serve/paths_below.h"
-#include "serve/refusal_texts.h"
 
 namespace troika::serve {
 namespace {
@@ -22,7 +21,7 @@ Values values_of(const ConfigFile& config) {
   for (const config::Assignment& assignment : layer.assignments) {
     config::Settings scratch;
     if (const auto wrong = config::set_text(*assignment.field, assignment.value, &scratch))
-      layer.errors.push_back(base::say({"{} {}", "{} {}"}, assignment.field->key(), *wrong));
+      layer.errors.push_back(base::say("{} {}", assignment.field->key(), *wrong));
     values[assignment.field] = config::get_text(*assignment.field, scratch);
   }
   if (!layer.errors.empty()) throw base::ConfigError(base::lines(layer.errors));
@@ -49,15 +48,15 @@ std::vector<std::string> flags_of_resumed(const ConfigFile& config, const std::s
     const auto value = values.find(&field);
     if (value == values.end() || key == "train.out" || key == "train.resume") continue;
     try {
-      const bool is_command = why_not_of_a_page(key) != nullptr;
-      if (is_command && !value->second.empty()) throw base::ConfigError(base::say(refusal_texts.names_a_command));
+      const bool is_command = why_not_of_a_page(key).has_value();
+      if (is_command && !value->second.empty()) throw base::ConfigError(base::say("names a command, and a page starts none"));
       if (!is_command)
         form.settings.emplace_back(key, whole_path({key, value->second, names_data_sets, begin}, root));
     } catch (const base::ConfigError& error) {
-      errors.push_back(base::say({"{} {}", "{} {}"}, key, base::text_of(error)));
+      errors.push_back(base::say("{} {}", key, base::text_of(error)));
     }
   }
-  if (!errors.empty()) throw base::ConfigError(base::join(errors, {"; ", "；"}));
+  if (!errors.empty()) throw base::ConfigError(base::join(errors, "; ", "；"));
   return words_of_settings(form);
 }
 

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "serve/refusal_texts.h"
 
 namespace troika::serve {
 namespace {
@@ -40,7 +39,7 @@ std::optional<Number> number_in(const std::optional<std::string>& text, std::str
   Number value{};
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
   if (error != std::errc() || end != text->data() + text->size())
-    throw Refused{400, base::say(refusal_texts.no_number, name, *text)};
+    throw Refused{400, base::say("'{}' is no number: {}", name, *text)};
   return value;
 }
 
@@ -133,7 +132,7 @@ http::Response answered(const Route& route, const Asked& asked) {
   } catch (const base::PeerError& error) {
     return error_response(503, error.in(asked.language));
   } catch (const std::exception&) {
-    return error_response(500, std::string(refusal_texts.own_fault.in(asked.language)));
+    return error_response(500, std::string(base::Phrase("this request could not be answered; that is a fault of Troika").in(asked.language)));
   }
 }
 

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "records/run_reader.h"
 #include "serve/planned_step.h"
-#include "serve/reading_texts.h"
 #include "serve/routes.h"
 
 namespace troika::serve {
@@ -82,16 +81,16 @@ struct Predicted {
 Predicted predicted(const std::string& folder, const records::RunReader& run, const config::Environment& environment,
                     base::Language language) {
   Predicted result;
-  const auto note = [&](const base::Bilingual& text, const std::string& why) {
+  const auto note = [&](base::Phrase text, const std::string& why) {
     result.notes.push_back(fmt::format(fmt::runtime(text.in(language)), why));
   };
   const auto without = [&](const std::string& why) {
-    note(reading_texts.no_memory, why);
+    note(base::Phrase("No memory is predicted: {0}"), why);
     return result;
   };
   const std::optional<RunSize> size = size_of_run(run.state());
-  if (!last_config(folder)) return without(std::string(reading_texts.no_settings.in(language)));
-  if (!size) return without(std::string(reading_texts.no_ranks.in(language)));
+  if (!last_config(folder)) return without(std::string(base::Phrase("the run has no config.yaml.").in(language)));
+  if (!size) return without(std::string(base::Phrase("it is not known how many ranks take part.").in(language)));
   try {
     const PlannedStep step = planned_step(plan_of_run(folder, size->ranks), *size, environment, language);
     result.memory = predicted_memory(step.memory);
@@ -99,7 +98,7 @@ Predicted predicted(const std::string& folder, const records::RunReader& run, co
     if (step.seconds)
       result.seconds = *step.seconds;
     else
-      note(reading_texts.no_seconds, step.why_no_seconds.value_or(base::Text{}).in(language));
+      note(base::Phrase("No seconds are predicted: {0}"), step.why_no_seconds.value_or(base::Text{}).in(language));
   } catch (const Refused& refused) {
     return without(refused.text.in(language));
   } catch (const base::Error& error) {
@@ -116,7 +115,7 @@ std::string plan_json_of_run(const std::string& folder, const config::Environmen
   run.refresh();
   Predicted plan = predicted(folder, run, environment, language);
   Json measured = measured_memory(run);
-  if (measured.empty()) plan.notes.emplace_back(reading_texts.not_measured.in(language));
+  if (measured.empty()) plan.notes.emplace_back(base::Phrase("Nothing has been measured yet: no rank has told of itself.").in(language));
   const Json answer = {{"memory", {{"predicted", std::move(plan.memory)}, {"measured", std::move(measured)}}},
                        {"step_seconds", {{"predicted", std::move(plan.seconds)}, {"measured", measured_seconds(run)}}},
                        {"notes", plan.notes}};

@@ -70,7 +70,7 @@ std::string settings_json() {
   for (const auto& [section, title] : config::section_titles()) {
     Json settings = Json::array();
     for (const config::Field& field : config::fields())
-      if (field.section == section && why_not_of_a_page(field.key()) == nullptr) settings.push_back(json_of(field));
+      if (field.section == section && !why_not_of_a_page(field.key())) settings.push_back(json_of(field));
     sections.push_back({{"name", section}, {"title", title}, {"settings", std::move(settings)}});
   }
   return Json{{"sections", std::move(sections)}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -13,14 +13,13 @@
 #include "base/say.h"
 #include "base/system_cause.h"
 #include "host/subprocess.h"
-#include "serve/refusal_texts.h"
 
 namespace troika::serve {
 namespace {
 
 host::Subprocess started(const ShortProgram& program) {
   const base::Descriptor log(::open(program.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
-  if (!log) throw base::ConfigError(base::say(refusal_texts.no_log, program.log, base::system_cause(errno)));
+  if (!log) throw base::ConfigError(base::say("cannot write to '{}': {}", program.log, base::system_cause(errno)));
   host::Command command{program.words, program.environment};
   command.folder = program.folder;
   command.input = host::Stream::nothing();
@@ -54,7 +53,7 @@ ShortEnd run_short(const ShortProgram& program) {
 ScratchFolder::ScratchFolder() {
   char path[] = "/tmp/troika-page-XXXXXX";
   if (::mkdtemp(path) == nullptr)
-    throw base::ConfigError(base::say(refusal_texts.no_scratch, base::system_cause(errno)));
+    throw base::ConfigError(base::say("cannot make a folder below /tmp: {}", base::system_cause(errno)));
   path_ = path;
 }
 ScratchFolder::~ScratchFolder() { base::remove_tree(path_); }

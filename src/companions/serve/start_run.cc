@@ -8,13 +8,13 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "serve/complete_steps.h"
 #include "serve/detached.h"
 #include "serve/resume_words.h"
 #include "serve/resumed_settings.h"
 #include "serve/run_folders.h"
 #include "serve/run_leader.h"
-#include "serve/run_texts.h"
 
 namespace troika::serve {
 namespace {
@@ -34,10 +34,10 @@ bool is_at_work(const std::string& folder) {
 // What is there already: a run that has come to nothing may be started again.
 void refuse_taken(const std::string& folder, const std::string& name) {
   const bool usable = is_own_folder(folder) && (is_served_run(folder) || base::list_directory(folder).empty());
-  if (!usable) throw Refused{409, said(Say::something_else, name)};
-  if (is_at_work(folder)) throw Refused{409, said(Say::under_way, name)};
+  if (!usable) throw Refused{409, base::say("there is something called '{}' already that is no run: choose another name", name)};
+  if (is_at_work(folder)) throw Refused{409, base::say("'{}' is under way already", name)};
   if (base::file_exists(folder + "/metrics.jsonl") || !complete_steps(folder).empty())
-    throw Refused{409, said(Say::name_taken, name)};
+    throw Refused{409, base::say("there is a run called '{}' that has trained: resume it, or choose another name", name)};
 }
 
 void take_folder(const std::string& folder, const std::string& name) {
@@ -71,13 +71,13 @@ std::vector<std::string> flags_to_resume_with(const ResumeWords& resume, const s
   try {
     return flags_of_resumed(resume.settings, resume.works_in, root);
   } catch (const base::ConfigError& error) {
-    throw Refused{409, said(Say::only_typed, name, resume.settings.name, base::text_of(error), line_of(resume))};
+    throw Refused{409, base::say("'{}' is not resumed by this page: in its {}, {}. Where you trust that folder, type: {}", name, resume.settings.name, base::text_of(error), line_of(resume))};
   }
 }
 
 void refuse_end(const DetachedStart& start, int status) {
   if (start.ended && start.exit_code != 0)
-    throw Refused{status, said(Say::ended_at_once, start.exit_code, start.last_words)};
+    throw Refused{status, base::say("it ended at once, with exit code {}:\n{}", start.exit_code, start.last_words)};
 }
 
 }  // namespace
@@ -86,8 +86,8 @@ std::string start_run(const Shop& shop, const Form& form, double patience_second
   const Options& options = shop.options;
   if (const auto fault = fault_of_run_name(form.name)) throw Refused{400, *fault};
   const config::Environment environment = environment_of_runs(options.environment);
-  if (settled(form, environment).settings.data.train.empty()) throw Refused{400, said(Say::needs_data)};
-  if (is_served_run(options.folder)) throw Refused{409, said(Say::served_is_run)};
+  if (settled(form, environment).settings.data.train.empty()) throw Refused{400, base::say("data.train is not set: choose what to train on")};
+  if (is_served_run(options.folder)) throw Refused{409, base::say("the folder that is served is itself a run: serve the folder above it to start others")};
   const std::string folder = options.folder + "/" + form.name;
   base::make_directories(options.folder);
   take_folder(folder, form.name);
@@ -107,14 +107,14 @@ std::string start_run(const Shop& shop, const Form& form, double patience_second
 
 void resume_run(const Shop& shop, const std::string& name, std::optional<std::int64_t> step, double patience_seconds) {
   const std::string folder = shop.catalog.folder_of(name);
-  if (is_at_work(folder)) throw Refused{409, said(Say::under_way, name)};
+  if (is_at_work(folder)) throw Refused{409, base::say("'{}' is under way already", name)};
   const std::vector<std::int64_t> steps = complete_steps(folder);
   if (step && std::find(steps.begin(), steps.end(), *step) == steps.end())
-    throw Refused{409, said(Say::no_checkpoint_of_step, name, *step)};
+    throw Refused{409, base::say("'{}' has no complete checkpoint of step {}", name, *step)};
   const std::optional<ResumeWords> resume = resume_words(folder, step ? step_folder(folder, *step) : "auto");
-  if (!resume) throw Refused{409, said(Say::no_settings, name)};
+  if (!resume) throw Refused{409, base::say("'{}' has no settings to resume with (config.yaml): start it from the form", name)};
   if (resume->hosts.size() > 1)
-    throw Refused{409, said(Say::several_hosts, name, resume->hosts.size(), lines_of_hosts(*resume))};
+    throw Refused{409, base::say("'{}' ran on {} hosts, and this page starts processes on its own host alone. On each of them:\n{}", name, resume->hosts.size(), lines_of_hosts(*resume))};
   std::vector<std::string> words = words_of(*resume, flags_to_resume_with(*resume, name, shop.options.root));
   words.insert(words.begin(), shop.options.program);
   const DetachedStart start = start_detached(

@@ -2,7 +2,6 @@
 
 #include "base/say.h"
 #include "serve/catalog.h"
-#include "serve/refusal_texts.h"
 #include "serve/routes.h"
 #include "serve/sweeps.h"
 
@@ -11,7 +10,7 @@ namespace troika::serve {
 static http::Response answer_of_sweep(const std::vector<NamedFolder>& sweeps, const std::string& name) {
   const auto found =
       std::find_if(sweeps.begin(), sweeps.end(), [&](const NamedFolder& sweep) { return sweep.name == name; });
-  if (found == sweeps.end()) throw Refused{404, base::say(refusal_texts.no_sweep, name)};
+  if (found == sweeps.end()) throw Refused{404, base::say("there is no sweep '{}'", name)};
   return json_response(200, sweep_json(*found));
 }
 

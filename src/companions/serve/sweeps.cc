@@ -11,7 +11,6 @@
 #include "base/json.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "serve/refusal_texts.h"
 #include "sweep/kept.h"
 #include "sweep/summary_csv.h"
 
@@ -32,7 +31,7 @@ SweepFile file_of_sweep(const std::string& path) {
   struct stat facts {};
   if (::lstat(path.c_str(), &facts) != 0) return {};
   if (!S_ISREG(facts.st_mode) || facts.st_size > most_sweep_bytes)
-    throw base::DataError(base::say(refusal_texts.no_sweep_file, path));
+    throw base::DataError(base::say("'{}' is no file that a sweep has written", path));
   return {true, static_cast<double>(facts.st_mtim.tv_sec) + 1e-9 * static_cast<double>(facts.st_mtim.tv_nsec)};
 }
 

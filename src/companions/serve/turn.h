@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "serve/refusal_texts.h"
 
 namespace troika::serve {
 
@@ -26,7 +25,7 @@ class Turn {
       std::unique_lock<std::mutex> lock(turn_.mutex_);
       if (!turn_.ended_.wait_for(lock, turn_.patience_, [this] { return !turn_.taken_; }))
         throw base::PeerError(
-            base::say(refusal_texts.silent_disk, folder, std::chrono::duration<double>(turn_.patience_).count()));
+            base::say("the disk of {} has not answered for {:g} s", folder, std::chrono::duration<double>(turn_.patience_).count()));
       turn_.taken_ = true;
     }
     ~Held() {

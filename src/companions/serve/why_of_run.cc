@@ -6,7 +6,6 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "diagnosis/causes.h"
-#include "serve/refusal_texts.h"
 #include "serve/routes.h"
 #include "serve/short_program.h"
 
@@ -46,7 +45,7 @@ std::string said_by_why(const Options& options, const std::string& folder, const
 std::string why_json(const Options& options, const std::string& folder, const Asked& asked) {
   const Json found = Json::parse(said_by_why(options, folder, asked), nullptr, false);
   if (!found.is_object() || !found.contains("cause") || !found["cause"].is_string())
-    throw Refused{404, base::say(refusal_texts.no_why)};
+    throw Refused{404, base::say("this run has no records yet that could tell why")};
   Json answer = {{"cause", found["cause"]}, {"sentence", meaning_of(found["cause"], asked.language)}};
   for (const auto& item : found.items())
     if (item.key() != "cause") answer[item.key()] = item.value();

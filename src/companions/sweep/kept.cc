@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "config/config.h"
 #include "sweep/summary_csv.h"
 
@@ -14,7 +15,7 @@ namespace troika::sweep {
 
 static void refuse_other(const std::string& folder, const std::string& what) {
   throw base::ConfigError(
-      fmt::format("{} holds a sweep of another training ({}): choose another --out, or delete it", folder, what));
+      base::say("{} holds a sweep of another training ({}): choose another --out, or delete it", folder, what));
 }
 
 void keep_basis(const std::string& folder, const SweepBasis& basis) {

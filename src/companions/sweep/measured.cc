@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "metrics/step_metrics.h"
 #include "schedule/trace/summary.h"
@@ -36,7 +37,7 @@ std::int64_t resident_in(const std::string& log) {
 
 schedule::TimeShares shares_of_last_step(const std::string& timeline) {
   const auto steps = schedule::list_traces(timeline);
-  if (steps.empty()) throw base::DataError(fmt::format("{} holds no recorded step", timeline));
+  if (steps.empty()) throw base::DataError(base::say("{} holds no recorded step", timeline));
   const auto& [step, files] = *steps.rbegin();
   return schedule::summarize(schedule::load_trace(timeline, step, files, schedule::MergedFile::use_if_present).trace)
       .total;
@@ -56,7 +57,7 @@ SweepMeasured measured_in(const std::string& run_folder, const SweepStep& step) 
   const std::string path = run_folder + "/metrics.jsonl";
   const std::vector<metrics::StepMetrics> rows = metrics::MetricsFile(path).read();
   if (static_cast<std::int64_t>(rows.size()) < std::max<std::int64_t>(step.steps, 2))
-    throw base::DataError(fmt::format("{} has {} of {} steps", path, rows.size(), step.steps));
+    throw base::DataError(base::say("{} has {} of {} steps", path, rows.size(), step.steps));
   const schedule::TimeShares shares = shares_of_last_step(run_folder + "/timeline");
   SweepMeasured measured;
   measured.step_seconds = median_without_the_first(rows);

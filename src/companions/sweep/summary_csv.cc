@@ -12,6 +12,7 @@
 
 #include "base/csv.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 
 namespace troika::sweep {
@@ -24,7 +25,7 @@ struct CsvCell {
   const std::string& place;
 
   [[noreturn]] void refuse(const std::string& wanted) const {
-    throw base::DataError(fmt::format("{} is '{}' but must be {}", place, text, wanted));
+    throw base::DataError(base::say("{} is '{}' but must be {}", place, text, wanted));
   }
 };
 
@@ -167,7 +168,7 @@ class CsvReader {
 
  private:
   [[noreturn]] void refuse(const std::string& what) const {
-    throw base::DataError(fmt::format("{} {}; delete the file to measure all layouts again", place(), what));
+    throw base::DataError(base::say("{} {}; delete the file to measure all layouts again", place(), what));
   }
 
   std::string cell() {
@@ -209,14 +210,14 @@ std::vector<const Column*> columns_of(const Cells& names, const std::string& pla
   for (const Column& column : columns()) {
     if (std::find(found.begin(), found.end(), &column) == found.end())
       throw base::DataError(
-          fmt::format("{} has no column {}; delete the file to measure all layouts again", place, column.name));
+          base::say("{} has no column {}; delete the file to measure all layouts again", place, column.name));
   }
   return found;
 }
 
 SweepRow row_of(const Cells& cells, const std::vector<const Column*>& of, const std::string& place) {
   if (cells.size() != of.size())
-    throw base::DataError(fmt::format("{} has {} values for {} columns; delete the file to measure all layouts again",
+    throw base::DataError(base::say("{} has {} values for {} columns; delete the file to measure all layouts again",
                                       place, cells.size(), of.size()));
   SweepRow row;
   for (std::size_t i = 0; i < cells.size(); ++i) {

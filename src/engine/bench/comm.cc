@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/statistics.h"
 #include "base/units.h"
 #include "bench/arguments.h"
@@ -97,13 +98,13 @@ int run_bench_comm(const std::vector<std::string>& arguments, const std::map<std
   const CommArguments a = parse_bench_comm(arguments, environment);
   const rendezvous::Identity me = rendezvous::identify(environment);
   if (me.world_size < 2)
-    throw base::ConfigError("bench comm needs two ranks or more: troika launch --nproc-per-node 2 -- bench comm");
+    throw base::ConfigError(base::say("bench comm needs two ranks or more: troika launch --nproc-per-node 2 -- bench comm"));
   train::Session session(me, a.parsed.settings.comm);
   try {
     run_in(session, me, a);
     return 0;
   } catch (const base::Error& error) {
-    if (session.fail({error.exit_code(), error.what(), error.cause()}).launcher_tells) return error.exit_code();
+    if (session.fail({error.exit_code(), base::text_of(error), error.cause()}).launcher_tells) return error.exit_code();
     throw;
   }
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "bench/arguments.h"
 #include "bench/device_timing.h"
 #include "bench/kernel_table.h"
@@ -37,10 +38,10 @@ StepShapes shapes_of(const config::Resolved& resolved, const tensor::Device& dev
 
 void check(const config::Settings& s, const tensor::Device& device, const KernelsArguments& a) {
   if (s.precision.compute == config::Precision::fp16)
-    throw base::ConfigError("precision.compute is fp16, but bench kernels measures fp32 and bf16");
+    throw base::ConfigError(base::say("precision.compute is fp16, but bench kernels measures fp32 and bf16"));
   if (device.is_cpu() && !a.device_rates.empty())
     throw base::ConfigError(
-        fmt::format("--device-rates is {}, but the operations are measured on the CPU: leave it away", a.device_rates));
+        base::say("--device-rates is {}, but the operations are measured on the CPU: leave it away", a.device_rates));
 }
 
 void set_threads(const config::Settings& s) {

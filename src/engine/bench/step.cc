@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "bench/arguments.h"
 #include "bench/device_timing.h"
 #include "bench/gathered.h"
@@ -40,7 +41,7 @@ namespace {
 void check_folder(const std::string& out) {
   for (const char* name : {"metrics.jsonl", "checkpoints"}) {
     if (!base::file_exists(out + "/" + name) && !base::directory_exists(out + "/" + name)) continue;
-    throw base::ConfigError(fmt::format(
+    throw base::ConfigError(base::say(
         "--out is '{}', where a run left its {}: give the bench a new folder, or leave --out away", out, name));
   }
 }
@@ -50,10 +51,10 @@ void check_folder(const std::string& out) {
 config::Settings trial_settings(config::Settings s, const config::ParsedSettings& parsed) {
   if (s.train.steps == 0) s.train.steps = usual_bench_steps;
   if (s.train.steps < 2)
-    throw base::ConfigError(fmt::format("--steps is {}, but the first step warms up: use 2 or more", s.train.steps));
+    throw base::ConfigError(base::say("--steps is {}, but the first step warms up: use 2 or more", s.train.steps));
   const bool out_is_given = parsed.states("train.out");
   if (!out_is_given && s.parallel.offload == config::Offload::file && s.parallel.offload_folder.empty())
-    throw base::ConfigError("parallel.offload file needs a folder: give --out or --parallel.offload-folder");
+    throw base::ConfigError(base::say("parallel.offload file needs a folder: give --out or --parallel.offload-folder"));
   s.train.resume = "never";
   s.log.progress = config::Progress::none;
   if (out_is_given) {

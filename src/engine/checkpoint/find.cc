@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/run_files.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/disks.h"
@@ -189,9 +190,9 @@ std::optional<Found> find_newest(const std::string& root, comm::Channel& world,
 Found open_at(const std::string& path, comm::Channel& world) {
   const auto present = gather(world, [&]() -> std::string { return base::directory_exists(path) ? "yes" : "no"; });
   if (std::find(present.begin(), present.end(), "yes") == present.end())
-    throw DataError(fmt::format("there is no checkpoint folder '{}' on any host; check the path", path));
+    throw DataError(base::say("there is no checkpoint folder '{}' on any host; check the path", path));
   Examination result = examine(path, detect_disks(path, world), world);
-  if (!result.found) throw DataError(fmt::format("the checkpoint '{}' cannot be used: {}", path, result.reason));
+  if (!result.found) throw DataError(base::say("the checkpoint '{}' cannot be used: {}", path, result.reason));
   return *result.found;
 }
 
@@ -209,11 +210,11 @@ Found open_any(const std::string& path, comm::Channel& world) {
   const bool is_run = any_rank(world, [&] { return base::directory_exists(plain + "/checkpoints"); });
   const std::string root = is_run ? plain + "/checkpoints" : plain;
   if (!any_rank(world, [&] { return base::directory_exists(root); }))
-    throw DataError(fmt::format("there is no run or checkpoint folder '{}'; check the path", path));
+    throw DataError(base::say("there is no run or checkpoint folder '{}'; check the path", path));
   std::vector<std::string> rejected;
   auto found = find_newest(root, world, &rejected);
   if (!found)
-    throw DataError(fmt::format("there is no complete checkpoint in '{}'; name another folder or train first{}{}", root,
+    throw DataError(base::say("there is no complete checkpoint in '{}'; name another folder or train first{}{}", root,
                                 rejected.empty() ? "" : "\n  ", fmt::join(rejected, "\n  ")));
   return *found;
 }

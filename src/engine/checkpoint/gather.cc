@@ -5,50 +5,49 @@
 
 #include <algorithm>
 
-#include "base/cause.h"
 #include "base/counted.h"
 #include "base/error.h"
 #include "base/host_name.h"
+#include "base/say.h"
 #include "comm/collectives.h"
+#include "records/incident.h"
 
 namespace troika::checkpoint {
 
-// The first byte of a gathered text tells how the rank fared, of one that failed the second the cause, counted from 1.
+// The first byte of a gathered text tells how the rank fared; behind it is its result, or the incident of one that failed.
 static constexpr char fine = '+', data_error = 'D', config_error = 'C', bug_error = 'B';
 
-static std::string failed_outcome(char kind, const std::exception& error, base::Cause cause) {
-  return std::string{kind, static_cast<char>(static_cast<int>(cause) + 1)} + error.what();
+static std::string failed_outcome(char kind, const base::Text& words, base::Cause cause) {
+  return kind + records::to_json(records::told(words, cause));
 }
 
-static base::Cause cause_in(const std::string& outcome) {
-  return outcome.size() < 2 ? base::Cause::not_told : static_cast<base::Cause>(outcome[1] - 1);
+static records::Incident incident_in(const std::string& outcome) {
+  return records::parse_incident(outcome.substr(std::min<std::size_t>(1, outcome.size())));
 }
 
 static std::string outcome_of(const std::function<std::string()>& work) {
   try {
     return fine + work();
   } catch (const base::DataError& error) {
-    return failed_outcome(data_error, error, error.cause());
+    return failed_outcome(data_error, base::text_of(error), error.cause());
   } catch (const base::ConfigError& error) {
-    return failed_outcome(config_error, error, error.cause());
+    return failed_outcome(config_error, base::text_of(error), error.cause());
   } catch (const std::exception& error) {
-    return failed_outcome(bug_error, error, base::Cause::not_told);
+    return failed_outcome(bug_error, base::verbatim(error.what()), base::Cause::not_told);
   }
 }
 
 // The same fault on all ranks (a name that does not exist, say) needs no list of ranks.
-static std::string summary(const std::vector<std::string>& outcomes, const std::vector<std::size_t>& failed,
+static base::Text summary(const std::vector<std::string>& outcomes, const std::vector<std::size_t>& failed,
                            const std::vector<std::string>& hosts) {
   const std::size_t first = failed.front();
-  const std::string cause = outcomes[first].substr(std::min<std::size_t>(2, outcomes[first].size()));
+  const base::Text cause = incident_in(outcomes[first]).words;
   bool same = failed.size() == outcomes.size();
   for (const std::size_t rank : failed) same = same && outcomes[rank] == outcomes[first];
   if (same) return cause;
-  const std::string more =
-      failed.size() == 1
-          ? ""
-          : fmt::format(" (and {})", base::counted(static_cast<std::int64_t>(failed.size()) - 1, "more rank"));
-  return fmt::format("rank {} on {}{}: {}", first, hosts[first], more, cause);
+  const auto others = static_cast<std::int64_t>(failed.size()) - 1;
+  if (others == 0) return base::say("rank {} on {}: {}", first, hosts[first], cause);
+  return base::say("rank {} on {} (and {}): {}", first, hosts[first], base::counted_text(others, "more rank"), cause);
 }
 
 std::vector<std::string> gather(comm::Channel& world, const std::function<std::string()>& work) {
@@ -60,15 +59,15 @@ std::vector<std::string> gather(comm::Channel& world, const std::function<std::s
     for (std::string& text : outcomes) text.erase(0, 1);
     return outcomes;
   }
-  const std::string text = summary(outcomes, failed, comm::all_gather_text(world, base::host_name()));
-  const base::Cause cause = cause_in(outcomes[failed.front()]);
+  const base::Text text = summary(outcomes, failed, comm::all_gather_text(world, base::host_name()));
+  const base::Cause cause = incident_in(outcomes[failed.front()]).cause;
   switch (outcomes[failed.front()].empty() ? bug_error : outcomes[failed.front()][0]) {
     case data_error:
       throw base::DataError(text, cause);
     case config_error:
       throw base::ConfigError(text, cause);
     default:
-      throw base::BugError(text);
+      throw base::BugError(text.english);
   }
 }
 

@@ -24,7 +24,7 @@ TEST(Gather, ErrorOfOneRankIsThrownOnAllWithItsKind) {
     run_ranks(3, [&](comm::Channel& world) {
       try {
         agree(world, [&] {
-          if (world.rank() == failed) throw base::ConfigError("no such thing");
+          if (world.rank() == failed) throw base::ConfigError(base::verbatim("no such thing"));
         });
         ADD_FAILURE() << "nothing was thrown";
       } catch (const base::ConfigError& error) {

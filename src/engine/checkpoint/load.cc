@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/gather.h"
 #include "checkpoint/part.h"
@@ -48,7 +49,7 @@ static std::string open_parts(const Found& found, int me, Load* load) {
     load->files.back().emplace(found.path + "/" + part.file);
     if (load->files.back()->bytes() != part.bytes)
       throw DataError(
-          fmt::format("part {} of '{}' has {} bytes instead of {}; it changed since the checkpoint was found",
+          base::say("part {} of '{}' has {} bytes instead of {}; it changed since the checkpoint was found",
                       part.file, found.path, load->files.back()->bytes(), part.bytes));
     if (part.holders.front() == me) headers[std::to_string(i)] = std::string(load->files.back()->header_text());
   }

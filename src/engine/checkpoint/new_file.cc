@@ -11,6 +11,7 @@
 #include "base/cause.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/system_cause.h"
 #include "base/whole_write.h"
 
@@ -38,7 +39,7 @@ struct NewFile::Output {
   Output& operator=(const Output&) = delete;
 
   [[noreturn]] void fail(const char* action, int cause) const {
-    throw DataError(fmt::format("cannot {} '{}': {}", action, temporary, base::system_cause(cause).english),
+    throw DataError(base::say("cannot {} '{}': {}", action, temporary, base::system_cause(cause).english),
                     base::cause_of_errno(cause));
   }
 
@@ -101,7 +102,7 @@ WrittenFile NewFile::finish() {
   const WrittenFile written{output_->total, output_->hash()};
   if (output_->read_back() != written.hash) {
     throw DataError(
-        fmt::format("'{}' reads back otherwise than it was written: the disk or the memory of this host is faulty",
+        base::say("'{}' reads back otherwise than it was written: the disk or the memory of this host is faulty",
                     output_->temporary), base::Cause::changed_bits);
   }
   if (::close(std::exchange(output_->descriptor, -1)) != 0) output_->fail("close", errno);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/say.h"
 
 namespace troika::checkpoint {
 using base::DataError;
@@ -11,7 +12,7 @@ std::vector<PartEntry> part_entries(const SafetensorsHeader& header, const std::
   std::vector<PartEntry> entries;
   for (const TensorEntry& entry : header.entries) {
     if (entry.dtype != base::Dtype::fp32)
-      throw DataError(fmt::format("'{}': tensor '{}' is {}, a checkpoint holds F32", origin, entry.name, entry.dtype.name()));
+      throw DataError(base::say("'{}': tensor '{}' is {}, a checkpoint holds F32", origin, entry.name, entry.dtype.name()));
     PartEntry part{entry.name.substr(0, entry.name.find('#')), entry.shape, {}, entry.begin};
     const std::int64_t elements = entry.bytes / 4;
     const auto region = header.metadata.find(region_prefix + entry.name);
@@ -21,7 +22,7 @@ std::vector<PartEntry> part_entries(const SafetensorsHeader& header, const std::
       shape::region_from_text(region->second, origin, &part.region, &part.shape);
     }
     if (part.region.elements() != elements)
-      throw DataError(fmt::format("'{}': the region of '{}' has {} elements, its data {}", origin, entry.name,
+      throw DataError(base::say("'{}': the region of '{}' has {} elements, its data {}", origin, entry.name,
                                   part.region.elements(), elements));
     entries.push_back(part);
   }

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "base/text.h"
 
 namespace troika::checkpoint {
@@ -64,7 +65,7 @@ static DataError unknown_name(const std::string& name,
   std::vector<std::string> names;
   for (const auto& [known, entries] : by_name) names.push_back(known);
   const std::string near = base::nearest(name, names);
-  return DataError(fmt::format("the checkpoint has no tensor '{}'{}; it was saved by another model", name,
+  return DataError(base::say("the checkpoint has no tensor '{}'{}; it was saved by another model", name,
                                near.empty() ? "" : fmt::format(" (the nearest is '{}')", near)));
 }
 
@@ -79,12 +80,12 @@ void check_wants(const std::vector<Want>& wants, const std::vector<std::vector<P
     for (const PartEntry* entry : entries->second) {
       if (entry->shape != want.shape)
         throw DataError(
-            fmt::format("tensor '{}' has shape [{}] in the checkpoint and [{}] in the model; the model settings differ",
+            base::say("tensor '{}' has shape [{}] in the checkpoint and [{}] in the model; the model settings differ",
                         want.name, fmt::join(entry->shape, ", "), fmt::join(want.shape, ", ")));
       present += common_elements(want.region, entry->region);
     }
     if (present != want.region.elements())
-      throw DataError(fmt::format("the checkpoint holds {} of the {} wanted elements of tensor '{}'", present,
+      throw DataError(base::say("the checkpoint holds {} of the {} wanted elements of tensor '{}'", present,
                                   want.region.elements(), want.name));
   }
 }

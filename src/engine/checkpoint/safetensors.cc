@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "shape/region.h"
 
 namespace troika::checkpoint {
@@ -37,7 +38,7 @@ std::int64_t StoredDtype::bytes() const {
 }
 
 [[noreturn]] static void refuse(const std::string& origin, const std::string& why) {
-  throw DataError(fmt::format("'{}' is not a valid safetensors file: {}; restore it from another copy", origin, why));
+  throw DataError(base::say("'{}' is not a valid safetensors file: {}; restore it from another copy", origin, why));
 }
 
 static StoredDtype parse_dtype(const std::string& name, const std::string& origin, const std::string& tensor) {

@@ -9,6 +9,7 @@
 #include "base/host_name.h"
 #include "base/json.h"
 #include "base/run_files.h"
+#include "base/say.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/coverage.h"
 #include "checkpoint/disks.h"
@@ -155,7 +156,7 @@ static void check_second_copies(const Copies& copies, const WrittenParts& writte
       const Part& first = written.first[static_cast<std::size_t>(of)][i];
       const Part& second = written.second[rank][i];
       if (first.hash == second.hash) continue;
-      throw DataError(fmt::format(
+      throw DataError(base::say(
           "{} as rank {} on {} wrote it differs from what rank {} on {} wrote: the two do not hold the same "
           "parameters or optimizer state, so the memory or processor of one of these hosts is faulty",
           first.file, of, first.host, rank, second.host), base::Cause::changed_bits);

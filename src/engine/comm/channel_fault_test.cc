@@ -393,7 +393,7 @@ TEST(TcpChannel, AFailureReportEndsTheBuildingOfAGroup) {
   const rendezvous::StoreServer server(0);
   rendezvous::StoreClient client("127.0.0.1", server.port(), 5);
   TcpTransport transport(identity(0, 2, server.port()), {"", 30});
-  rendezvous::write_failure_report(client, identity(0, 2, server.port()), {2, "rank 1 failed: no such file"});
+  rendezvous::write_failure_report(client, identity(0, 2, server.port()), {2, base::verbatim("rank 1 failed: no such file")});
   const double before = monotonic_seconds();
   EXPECT_THAT(failure_of([&] { transport.group("world", {0, 1}); }), HasSubstr("rank 1 failed: no such file"));
   EXPECT_LT(monotonic_seconds() - before, 3);

@@ -29,7 +29,7 @@ class Never : public Transfer::Body {
     std::unique_lock<std::mutex> lock(nowhere_->mutex);
     nowhere_->changed.wait_for(lock, std::chrono::duration<double>(nowhere_->deadline_seconds),
                                [this] { return !nowhere_->reason.empty(); });
-    throw base::PeerError(text_ + (nowhere_->reason.empty() ? "the deadline passed" : nowhere_->reason));
+    throw base::PeerError(base::verbatim(text_ + (nowhere_->reason.empty() ? "the deadline passed" : nowhere_->reason)));
   }
 
  private:
@@ -40,7 +40,7 @@ class Never : public Transfer::Body {
 class Failing : public Transfer::Body {
  public:
   explicit Failing(std::string text) : text_(std::move(text)) {}
-  void wait() override { throw base::PeerError(text_); }
+  void wait() override { throw base::PeerError(base::verbatim(text_)); }
 
  private:
   std::string text_;
@@ -103,7 +103,7 @@ class FaultyChannel : public Channel {
       const std::lock_guard<std::mutex> lock(inner_mutex_);
       inner_.reset();
     }
-    if (inner_ == nullptr) throw base::PeerError(failure_text(operation, name_, "this rank was killed by the test"));
+    if (inner_ == nullptr) throw base::PeerError(base::verbatim(failure_text(operation, name_, "this rank was killed by the test")));
     if (fault == nullptr) return sends ? inner_->send(tensor, peer, tag) : inner_->recv(tensor, peer, tag);
     if (fault->kind == Fault::Kind::fail) {
       return Transfer(std::make_unique<Failing>(failure_text(operation, name_, "the test wanted it")));

@@ -22,6 +22,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 
 namespace troika::comm {
@@ -57,7 +58,7 @@ constexpr std::size_t front_bytes = 4096;
 const std::uint64_t sentinel = 0x6d61792d72656164;
 
 [[noreturn]] void fail_to(const std::string& what) {
-  throw base::PeerError(fmt::format("cannot {}: {}", what, std::strerror(errno)));
+  throw base::PeerError(base::say("cannot {}: {}", what, std::strerror(errno)));
 }
 
 }  // namespace
@@ -89,7 +90,7 @@ Mailboxes Mailboxes::of(const std::string& card) {
   const std::vector<std::string> words = base::split(card, ' ');
   std::int64_t owner = 0;
   if (words.size() != 2 || !base::parse_int(words[0], &owner))
-    throw base::PeerError("a rank gave '" + card + "' as the place of its mailboxes: its process or the store is damaged");
+    throw base::PeerError(base::say("a rank gave '{}' as the place of its mailboxes: its process or the store is damaged", card));
   Mailboxes other(static_cast<pid_t>(owner), -1);
   const std::string path = fmt::format("/proc/{}/fd/{}", words[0], words[1]);
   const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -98,7 +99,7 @@ Mailboxes Mailboxes::of(const std::string& card) {
   const bool known = fstat(descriptor, &status) == 0 && status.st_size > static_cast<off_t>(front_bytes);
   if (known) other.map(descriptor, static_cast<std::size_t>(status.st_size));
   close(descriptor);
-  if (!known || other.front_->magic != Front::written) throw base::PeerError(path + " is no rank's mailboxes");
+  if (!known || other.front_->magic != Front::written) throw base::PeerError(base::say("{} is no rank's mailboxes", path));
   std::uint64_t read = 0;
   if (!read_memory(other.owner_, other.front_->sentinel_address, sizeof read, &read) || read != other.front_->sentinel)
     fail_to(fmt::format("read the memory of process {}", owner));

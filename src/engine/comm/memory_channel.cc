@@ -420,7 +420,7 @@ class MemoryTransfer final : public Transfer::Body {
  private:
   [[noreturn]] void fail(const std::string& cause) {
     group_->set_failure("an earlier transfer failed (" + cause + ")");
-    throw base::PeerError(failure_text(parcel_->operation, group_->name, cause));
+    throw base::PeerError(base::verbatim(failure_text(parcel_->operation, group_->name, cause)));
   }
 
   std::shared_ptr<MemoryGroup> group_;

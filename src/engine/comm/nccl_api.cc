@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "comm/texts.h"
 
 namespace troika::comm::nccl {
 
@@ -16,18 +15,18 @@ std::string version_text(int version) {
 
 namespace {
 
-base::Text remedy() { return base::say(comm_texts.nccl_remedy); }
+base::Text remedy() { return base::say("install NCCL 2.28 or later into the active Python environment (pip install nvidia-nccl-cu13; torch 2.10 and later bring it), or let messages go over TCP (--comm.backend gloo)"); }
 
 template <class Function>
 void find(void* library, const std::string& path, const char* name, Function** function) {
   *function = reinterpret_cast<Function*>(dlsym(library, name));
-  if (*function == nullptr) throw base::ConfigError(base::say(comm_texts.no_nccl_function, path, name, remedy()));
+  if (*function == nullptr) throw base::ConfigError(base::say("'{}' has no function {}: {}", path, name, remedy()));
 }
 
 void check_version(Api& api, const std::string& path) {
   if (api.get_version(&api.version) == Result::success && api.version >= least_version && api.version < 30000) return;
   throw base::ConfigError(
-      base::say(comm_texts.other_nccl, path, version_text(api.version), version_text(least_version), remedy()));
+      base::say("'{}' is NCCL {}, but versions from {} to 2.99 are needed: {}", path, version_text(api.version), version_text(least_version), remedy()));
 }
 
 }  // namespace
@@ -35,7 +34,7 @@ void check_version(Api& api, const std::string& path) {
 std::shared_ptr<const Api> load(const std::string& library) {
   // NCCL has threads of its own, which must not lose their code: hence no dlclose.
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
-  if (handle == nullptr) throw base::ConfigError(base::say(comm_texts.no_nccl, dlerror(), remedy()));
+  if (handle == nullptr) throw base::ConfigError(base::say("cannot load NCCL: {}: {}", dlerror(), remedy()));
   auto api = std::make_shared<Api>();
   const auto take = [&](const char* name, auto** function) { find(handle, library, name, function); };
   take("ncclGetVersion", &api->get_version);

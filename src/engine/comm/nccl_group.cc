@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "tensor/tensor.h"
 
 namespace troika::comm {
@@ -21,7 +22,7 @@ bool NcclGroup::exchange_id(const std::string& at, const Seat& seat, nccl::Uniqu
   if (seat.rank == 0) {
     if (api->get_unique_id(id) != nccl::Result::success) {
       throw base::PeerError(
-          fmt::format("NCCL {} made no id: {}", nccl::version_text(api->version), api->get_last_error(nullptr)));
+          base::say("NCCL {} made no id: {}", nccl::version_text(api->version), api->get_last_error(nullptr)));
     }
     store->set(at, std::string(id->bytes, sizeof id->bytes));
     return true;
@@ -29,7 +30,7 @@ bool NcclGroup::exchange_id(const std::string& at, const Seat& seat, nccl::Uniqu
   if (!store->try_get(at, &value)) return false;
   if (value.size() != sizeof id->bytes)
     throw base::PeerError(
-        fmt::format("an NCCL id in the store has {} bytes instead of {}", value.size(), sizeof id->bytes));
+        base::say("an NCCL id in the store has {} bytes instead of {}", value.size(), sizeof id->bytes));
   std::memcpy(id->bytes, value.data(), value.size());
   return true;
 }
@@ -113,7 +114,7 @@ void NcclGroup::check() {
   }
   if (oldest != nullptr) return check(*oldest);
   const std::string ended = why_failed();
-  if (!ended.empty()) throw base::PeerError(fmt::format("group '{}' failed: {}", name, ended));
+  if (!ended.empty()) throw base::PeerError(base::say("group '{}' failed: {}", name, ended));
 }
 
 void NcclGroup::check(Link& link) {
@@ -155,7 +156,7 @@ void NcclGroup::leave(const std::string& why) {
 
 void NcclGroup::fail(const Operation& operation, const std::string& cause) {
   if (all->end("an earlier transfer failed (" + cause + ")").empty()) leave("has given up: " + cause);
-  throw base::PeerError(failure_text(operation, name, cause));
+  throw base::PeerError(base::verbatim(failure_text(operation, name, cause)));
 }
 
 std::string NcclGroup::why_failed() { return closed_ ? "its channel was closed" : all->why_failed(); }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "rendezvous/join.h"
 
 namespace troika::comm {
@@ -17,7 +18,7 @@ static auto read_told(const std::string& what, const Read& read) {
   try {
     return read();
   } catch (const nlohmann::json::exception&) {
-    throw base::PeerError(fmt::format(
+    throw base::PeerError(base::say(
         "what the ranks told each other of '{}' is malformed: what answers at the store's address is not this launch's "
         "store, or a rank is damaged",
         what));

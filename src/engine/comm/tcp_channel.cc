@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "comm/failure.h"
 #include "comm/host_copy.h"
@@ -67,7 +68,7 @@ void Group::abort(const std::string& reason) {
 // Ends all links: no later wait waits, and no message's memory is touched once its owner has heard of the failure.
 void Group::fail(const Operation& operation, const std::string& cause) {
   abort("an earlier transfer failed (" + cause + ")");
-  throw base::PeerError(failure_text(operation, name, cause));
+  throw base::PeerError(base::verbatim(failure_text(operation, name, cause)));
 }
 
 class TcpTransfer : public Transfer::Body {
@@ -179,7 +180,7 @@ std::string address_to_listen_on(const TcpSettings& settings, const rendezvous::
   if (settings.interface.empty()) return store.local_address();
   const std::string found = address_of_interface(settings.interface);
   if (found.empty())
-    throw base::ConfigError(fmt::format("cannot listen on interface '{}': this host has none of that name with an address; set "
+    throw base::ConfigError(base::say("cannot listen on interface '{}': this host has none of that name with an address; set "
                                         "comm.interface to the interface that reaches the other hosts",
                                         settings.interface));
   return found;
@@ -226,7 +227,7 @@ std::string TcpTransport::address() const {
 void TcpTransport::Impl::check_failure() {
   rendezvous::FailureReport report;
   if (rendezvous::read_failure_report(*store, identity, &report)) 
-    throw base::PeerError(report.text(), report.incident.cause);
+    throw base::PeerError(report.said(), report.incident.cause);
 }
 
 static constexpr double between_looks_seconds = 0.3;  // at whether a failure was reported
@@ -236,7 +237,7 @@ int TcpTransport::Impl::connect_to(const TcpCall& call, double until) {
   const auto space = at.find(' ');
   std::int64_t port = 0;
   if (space == std::string::npos || !base::parse_int(at.substr(0, space), &port))
-    throw base::PeerError(fmt::format("rank {} has written '{}' to the store, which is no port and address", call.to, at));
+    throw base::PeerError(base::say("rank {} has written '{}' to the store, which is no port and address", call.to, at));
   const std::string address = seen_from(here, at.substr(space + 1));
   for (;;) {
     rendezvous::Socket socket;
@@ -295,7 +296,7 @@ std::unique_ptr<Channel> TcpTransport::group(const std::string& name, const std:
       group->links[i]->start(*impl_->loop);
     }
   } catch (const Unconnected& error) {
-    throw base::PeerError(fmt::format("rank {} could not connect group '{}' of {} ranks from {}: {}; if hosts have several networks, "
+    throw base::PeerError(base::say("rank {} could not connect group '{}' of {} ranks from {}: {}; if hosts have several networks, "
                                       "set comm.interface",
                                       me, name, world_ranks.size(), impl_->here, error.what()),
                           error.cause);

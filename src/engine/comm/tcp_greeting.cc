@@ -14,6 +14,7 @@
 #include "base/cause.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "host/socket_at.h"
 #include "rendezvous/access.h"
 #include "rendezvous/wire.h"
@@ -153,7 +154,7 @@ TcpListener::TcpListener(const std::string& address, std::string key) : key_(std
   base::Descriptor listener = host::socket_at(SOCK_STREAM | SOCK_NONBLOCK, address, 0, waiting);
   if (!listener)
     throw base::ConfigError(
-        fmt::format("cannot listen on {}: {}; set comm.interface to the interface that reaches the other hosts", address,
+        base::say("cannot listen on {}: {}; set comm.interface to the interface that reaches the other hosts", address,
                     std::strerror(errno)),
         base::Cause::wrong_address);
   listener_ = listener.release();

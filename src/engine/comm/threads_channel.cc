@@ -137,7 +137,7 @@ void Hub::fail(const Message& message, const std::string& cause) {
   const bool first = ended_[owner].empty();
   if (first) ended_[owner] = "an earlier transfer failed (" + cause + ")";
   leave_locked(message.owner, fmt::format("rank {} has given up: {}", message.owner, cause));
-  throw base::PeerError(failure_text(message.operation, name_, first ? cause : ended_[owner]));
+  throw base::PeerError(base::verbatim(failure_text(message.operation, name_, first ? cause : ended_[owner])));
 }
 
 void Hub::wait(const MessagePtr& message) {

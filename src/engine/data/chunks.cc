@@ -11,7 +11,6 @@
 #include "base/say.h"
 #include "data/json_records.h"
 #include "data/record_files.h"
-#include "data/texts.h"
 
 namespace troika::data {
 
@@ -52,7 +51,7 @@ static Elements cut_elements(std::string_view rest, std::size_t most_bytes, cons
   Elements found{element_end(rest, 0), 1};
   while (found.bytes < most_bytes && rest[found.bytes] == ',')
     found = {element_end(rest, found.bytes + 1), found.count + 1};
-  if (found.bytes == std::string_view::npos) throw base::DataError(base::say(data_texts.ends_inside, path));
+  if (found.bytes == std::string_view::npos) throw base::DataError(base::say("'{}' ends inside its array of records: copy it again", path));
   return found;
 }
 
@@ -61,7 +60,7 @@ static std::size_t behind_element(std::string_view text, std::size_t at, const s
   if (text[at] == ',') return at + 1;
   const std::size_t more = text.find_first_not_of(" \t\r\n", at + 1);
   if (more == std::string_view::npos) return text.size();
-  throw base::DataError(base::say(data_texts.text_after, path, more));
+  throw base::DataError(base::say("'{}' has text after its array of records, at byte {}", path, more));
 }
 
 static std::size_t behind_rows(std::string_view rest, std::size_t most_bytes, char separator) {
@@ -120,7 +119,7 @@ static void for_each_line(const Chunk& chunk, const std::function<void(std::stri
     end = behind_line(chunk.text, at);
     const std::string_view line = chunk.text.substr(at, end - at);
     if (is_blank(line)) continue;
-    const base::Text origin = base::say(data_texts.line, number, chunk.path);
+    const base::Text origin = base::say("line {0} of '{1}'", number, chunk.path);
     refuse_split_object(line, origin);
     use(line, origin);
   }
@@ -133,8 +132,8 @@ static void for_each_element(const Chunk& chunk, const std::function<void(std::s
     const std::size_t end = std::min(element_end(chunk.text, at), chunk.text.size());
     const std::string_view element = chunk.text.substr(at, end - at);
     if (is_blank(element))
-      throw base::DataError(base::say(data_texts.comma_alone, index == 0 ? 0 : index - 1, chunk.path));
-    use(element, base::say(data_texts.element, index, chunk.path));
+      throw base::DataError(base::say("[{0}] of '{1}' is followed by a comma and no record: remove the comma", index == 0 ? 0 : index - 1, chunk.path));
+    use(element, base::say("[{0}] of '{1}'", index, chunk.path));
     at = end + 1;
   }
 }
@@ -144,7 +143,7 @@ static void for_each_row(const Chunk& chunk, const std::function<void(std::strin
   for (std::size_t at = 0, end = 0; at < chunk.text.size(); at = end) {
     end = row_end(chunk.text, at, chunk.header->separator);
     const std::string_view row = chunk.text.substr(at, end - at);
-    const base::Text origin = base::say(data_texts.line, line, chunk.path);
+    const base::Text origin = base::say("line {0} of '{1}'", line, chunk.path);
     line += line_breaks(row);
     if (is_empty_row(row)) continue;
     refuse_large_record(row.size(), origin);
@@ -168,7 +167,7 @@ static std::string text_of(std::string_view record, const base::Text& origin, co
   try {
     return base::json_string(base::parse_json(record, origin), text_key, origin);
   } catch (const base::DataError& error) {
-    throw base::with_context(error, base::say(data_texts.while_reading_lines, text_key));
+    throw base::with_context(error, base::say("while reading JSON lines; each must be an object with the text under '{}' (another key: --data.text-key KEY, or --text-key KEY of 'troika data')", text_key));
   }
 }
 

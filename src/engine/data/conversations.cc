@@ -6,15 +6,12 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file_texts.h"
 #include "base/json.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "data/conversation_texts.h"
 #include "data/json_records.h"
 #include "data/loss_marks.h"
 #include "data/roles.h"
-#include "data/texts.h"
 
 namespace troika::data {
 
@@ -51,13 +48,13 @@ Json message_by(const char* role, const std::string& content) { return {{"role",
 [[noreturn]] void refuse_absent(const Json& object, const std::string& key, const std::string& name,
                                 base::Origin origin) {
   throw base::DataError(
-      base::say(object.contains(key) ? conversation_texts.is_null : base::file_texts.missing, origin, name));
+      base::say(object.contains(key) ? base::Phrase("{}: '{}' is null: give it a text, or take the record out") : base::Phrase("{}: '{}' is missing"), origin, name));
 }
 
 // Where pictures are in the text of other programs' records; no tag of HTML.
 void refuse_picture_in(const std::string& text, const std::string& name, base::Origin origin) {
   if (text.find("<image>") != std::string::npos)
-    throw base::DataError(base::say(conversation_texts.picture_in_text, origin, name));
+    throw base::DataError(base::say("{}: '{}' holds <image>, the place of a picture, but only text is trained on: take the record out", origin, name));
 }
 
 // The messages of a record, with what each says of its loss.
@@ -77,7 +74,7 @@ Marked alpaca_messages(const Json& record, const Columns& columns, base::Origin 
   if (const Json* history = find_key(record, columns.history)) {
     for (const Json& turn : as_array(*history, columns.history, origin)) {
       if (as_array(turn, columns.history, origin).size() != 2)
-        throw base::DataError(base::say(data_texts.turn, origin, columns.history, turn.size()));
+        throw base::DataError(base::say("{}: a turn of '{}' must be [question, answer], not {} texts", origin, columns.history, turn.size()));
       refuse_picture_in(as_string(turn[0], columns.history, origin), columns.history, origin);
       add("user", turn[0].get_ref<const std::string&>());
       add("assistant", as_string(turn[1], columns.history, origin));
@@ -94,7 +91,7 @@ Marked alpaca_messages(const Json& record, const Columns& columns, base::Origin 
 }
 
 Json parsed_text(const std::string& text, const std::string& name, base::Origin origin) {
-  return base::parse_ordered_json(text, base::say(data_texts.within, origin, name));
+  return base::parse_ordered_json(text, base::say("{}: '{}'", origin, name));
 }
 
 // {"name": ..., "arguments": ...} or a list of those -> what templates know as tool_calls.
@@ -113,7 +110,7 @@ Json tool_calls_of(Json calls, const std::string& name, base::Origin origin) {
 Json calls_of_message(const Json& given, const std::string& place, base::Origin origin) {
   const Json *calls = find_key(given, "tool_calls"), *call = find_key(given, "function_call");
   if (calls != nullptr && call != nullptr)
-    throw base::DataError(base::say(conversation_texts.two_calls, origin, place));
+    throw base::DataError(base::say("{}: '{}' has both tool_calls and function_call: leave one of them out", origin, place));
   if (call != nullptr) {
     const std::string name = place + ".function_call";
     return tool_calls_of(call->is_string() ? parsed_text(*call, name, origin) : as_object(*call, name, origin), name,
@@ -133,7 +130,7 @@ Json message_of(const Json& given, const RecordShape& shape, const std::string& 
   const std::string role_name = place + "." + tags.role, content_name = place + "." + tags.content;
   as_object(given, place, origin);
   const Json* role = find_key(given, tags.role);
-  if (role == nullptr) throw base::DataError(base::say(base::file_texts.missing, origin, role_name));
+  if (role == nullptr) throw base::DataError(base::say("{}: '{}' is missing", origin, role_name));
   const std::string& word = as_string(*role, role_name, origin);
   const std::string ours = role_of(word, shape);
   if (ours.empty()) refuse_role(word, role_name, shape, origin);
@@ -165,7 +162,7 @@ Marked listed_messages(const Json& record, const RecordShape& shape, base::Origi
     Json message = message_of(given[i], shape, place, origin);
     marked.add(std::move(message), find_loss_mark(given[i], MarkOf::message, place, origin));
   }
-  if (given.empty()) throw base::DataError(base::say(data_texts.no_messages, origin, name));
+  if (given.empty()) throw base::DataError(base::say("{}: '{}' has no messages", origin, name));
   return marked;
 }
 
@@ -188,7 +185,7 @@ Json tools_named(const Json& record, const std::string& name, base::Origin origi
 Json tools_of(const Json& record, const std::string& name, base::Origin origin) {
   Json tools = tools_named(record, name, origin), functions = tools_named(record, "functions", origin);
   if (functions.is_null()) return tools;
-  if (!tools.is_null()) throw base::DataError(base::say(conversation_texts.two_tools, origin, name));
+  if (!tools.is_null()) throw base::DataError(base::say("{}: the record has both '{}' and 'functions': leave one of them out", origin, name));
   return functions;
 }
 
@@ -198,7 +195,7 @@ void refuse_media(const Json& record, base::Origin origin) {
     if (given == nullptr) continue;
     const bool named = given->is_string() && !base::trim(given->get_ref<const std::string&>()).empty();
     if (named || (given->is_structured() && !given->empty()))
-      throw base::DataError(base::say(conversation_texts.media, origin, name));
+      throw base::DataError(base::say("{}: '{}' is not empty, but only text is trained on: take the record out", origin, name));
   }
 }
 
@@ -211,11 +208,11 @@ std::vector<std::string> masks_of(const Marked& marked, const LossMark& record, 
     const std::string& role = marked.messages[i]["role"].get_ref<const std::string&>();
     const bool learns = mark.says == Says::learn, is_answer = role == "assistant", all = loss_on == config::LossOn::all;
     if (learns && record.says == Says::do_not_learn)
-      throw base::DataError(base::say(conversation_texts.marks_contradict, origin, record.name, mark.name));
+      throw base::DataError(base::say("{}: '{}' and '{}' contradict each other: leave one of them out", origin, record.name, mark.name));
     if (learns && !is_answer && !all)
-      throw base::DataError(base::say(conversation_texts.mark_of_other, origin, mark.name, role));
+      throw base::DataError(base::say("{}: '{}' asks for loss on a message of the role '{}', but only answers carry loss: leave it out, or set --data.loss-on all", origin, mark.name, role));
     if (mark.says == Says::do_not_learn && all)
-      throw base::DataError(base::say(conversation_texts.mark_in_all, origin, mark.name));
+      throw base::DataError(base::say("{}: '{}' takes the loss off a message, but data.loss_on is all: set it to answers, or leave the key out", origin, mark.name));
     const LossMark* decides = record.says == Says::do_not_learn              ? &record
                               : is_answer && mark.says == Says::do_not_learn ? &mark
                                                                              : nullptr;
@@ -280,7 +277,7 @@ std::string text_of_content(const Json& content, const std::string& name, base::
   for (const Json& part : content) {
     const std::string& type =
         as_string(required_key(as_object(part, name, origin), "type", origin), name + ".type", origin);
-    if (type != "text") throw base::DataError(base::say(data_texts.only_text_parts, origin, name, type));
+    if (type != "text") throw base::DataError(base::say("{}: '{}' has a part of type '{}'; only text is read, leave the record out", origin, name, type));
     text += as_string(required_key(part, "text", origin), name + ".text", origin);
   }
   return text;
@@ -295,7 +292,7 @@ void prepare_for_template(Json* message) {
 
 Conversation conversation_of(const Json& record, const RecordShape& shape, base::Origin origin,
                              config::LossOn loss_on) {
-  if (!record.is_object()) throw base::DataError(base::say(data_texts.record_object, origin, base::kind_of(record)));
+  if (!record.is_object()) throw base::DataError(base::say("{}: a record must be an object, not {}", origin, base::kind_of(record)));
   refuse_media(record, origin);
   const LossMark whole = find_loss_mark(record, MarkOf::record, "", origin);
   Marked found = shape.format == Format::alpaca ? alpaca_messages(record, shape.columns, origin)

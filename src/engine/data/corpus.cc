@@ -16,7 +16,6 @@
 #include "data/json_records.h"
 #include "data/record_files.h"
 #include "data/shard_index.h"
-#include "data/texts.h"
 
 namespace troika::data {
 namespace fs = std::filesystem;
@@ -45,7 +44,7 @@ void refuse_special_file(const std::string& path) {
   const fs::file_status status = fs::status(path, failed);
   if (fs::is_regular_file(status) || fs::is_directory(status) || (!fs::exists(status) && !descriptor)) return;
   const bool pipe = descriptor || fs::is_fifo(status);
-  throw base::DataError(base::say(pipe ? data_texts.pipe : data_texts.special, path));
+  throw base::DataError(base::say(pipe ? base::Phrase("'{}' is a pipe, which can be read only once: write its text to a file and give that") : base::Phrase("'{}' is neither a file nor a folder: give a text file, a .jsonl file or a folder of them"), path));
 }
 
 namespace {
@@ -61,16 +60,16 @@ class CorpusFinder {
     if (base::directory_exists(input)) return add_whole_folder(input);
     if (!base::file_exists(input)) {
       refuse_special_file(input);
-      throw base::DataError(base::say(data_texts.no_input_file, input));
+      throw base::DataError(base::say("'{}' does not exist: give a text file, a .jsonl file, a folder of them, or a folder of token shards", input));
     }
-    if (base::file_size(input) == 0) throw base::DataError(base::say(data_texts.empty_file, input));
+    if (base::file_size(input) == 0) throw base::DataError(base::say("'{}' is empty: give a file that holds text", input));
     add_file(input, fs::path(input).filename().string(), Named::itself);
   }
   Corpus take() && { return std::move(corpus_); }
 
  private:
   void add_whole_folder(const std::string& path) {
-    if (is_run_folder(path)) throw base::DataError(base::say(data_texts.is_run, path));
+    if (is_run_folder(path)) throw base::DataError(base::say("'{}' is the folder of a run, not of data: give the folder of the data, and --out of a run a folder of its own", path));
     root_ = path;
     binary_records_.reset();
     const std::size_t before = corpus_.files.size();
@@ -84,8 +83,8 @@ class CorpusFinder {
     if (corpus_.files.size() > before) return;
     const base::Text left_out = corpus_.left_out.text();
     throw base::DataError(
-        base::say(data_texts.no_text_files, path,
-                  left_out.english.empty() ? base::Text{} : base::say(data_texts.in_brackets, left_out)));
+        base::say("the folder '{}' holds no text files{}: give a folder with text or .jsonl files", path,
+                  left_out.english.empty() ? base::Text{} : base::say(" (left out: {})", left_out)));
   }
 
   void add_folder(const std::string& path, const std::string& name) {
@@ -146,7 +145,7 @@ class CorpusFinder {
     if (json_files_ == JsonFiles::as_text || (!records && named == Named::by_folder)) return FileKind::text;
     const FileKind found = kind_by_content(path, first);
     if (found == FileKind::text || records) return found;
-    throw base::DataError(base::say(data_texts.records_by_content, path));
+    throw base::DataError(base::say("'{}' holds JSON records, but its ending is that of text: give its name the ending .jsonl", path));
   }
 
   struct BinaryRecords {
@@ -166,7 +165,7 @@ Corpus find_corpus(const std::vector<std::string>& inputs, JsonFiles json_files)
   CorpusFinder finder(json_files);
   for (const std::string& input : inputs) finder.add(input);
   Corpus corpus = std::move(finder).take();
-  if (corpus.files.empty()) throw base::DataError(base::say(data_texts.no_input));
+  if (corpus.files.empty()) throw base::DataError(base::say("no input was given: name a text file, a .jsonl file or a folder"));
   return corpus;
 }
 

@@ -3,13 +3,12 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "data/texts.h"
 
 namespace troika::data {
 
 class DiskError : public base::DataError {
  public:
-  explicit DiskError(const base::Text& what) : DataError(base::say(data_texts.make_room, what)) {}
+  explicit DiskError(const base::Text& what) : DataError(base::say("{}; free some space, or choose another folder (--out, --data.cache)", what)) {}
 };
 
 }  // namespace troika::data

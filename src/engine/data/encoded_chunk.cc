@@ -12,12 +12,10 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/say.h"
-#include "data/conversation_texts.h"
 #include "data/conversations.h"
 #include "data/narrow_ids.h"
 #include "data/part_store.h"
 #include "data/plain_text.h"
-#include "data/texts.h"
 
 namespace troika::data {
 
@@ -149,7 +147,7 @@ static Findings control_tokens_of(const Conversation& conversation, const Encodi
   Findings findings;
   for_each_control_token(conversation, encoding.tokenizer, [&](const std::string& token, const std::string& place) {
     if (encoding.control_tokens == config::ControlTokens::refuse)
-      throw base::DataError(base::say(conversation_texts.control_token, origin, place, token));
+      throw base::DataError(base::say("{}: the {} holds the control token {}, and data.control_tokens is refuse: change the text, or set it to text, which spells such tokens out", origin, place, token));
     if (findings.none()) findings.add(Findings::with_control);
     findings.add(Findings::control, token);
   });
@@ -170,7 +168,7 @@ static void add_record(std::string_view record, base::Origin origin, const Encod
       add_sequence(spans, mark, encoding, records);
     if (!findings.none()) records->findings.emplace_back(records->sequences_of_record.size() - 1, std::move(findings));
   } catch (const base::DataError& error) {
-    throw base::with_context(error, base::say(data_texts.while_rendering, origin));
+    throw base::with_context(error, base::say("while rendering {}", origin));
   }
 }
 

@@ -7,39 +7,38 @@
 #include "base/encoding.h"
 #include "base/say.h"
 #include "data/input_text.h"
-#include "data/texts.h"
 
 namespace troika::data {
 namespace {
 
 struct Magic {
   std::string_view bytes;
-  base::Bilingual what, remedy;
+  base::Phrase what, remedy;
 };
 
 constexpr std::array<Magic, 13> magics = {{
-    {"\xFD\x37zXZ", data_texts.xz_data, data_texts.decompress_it},
-    {"\x04\x22\x4D\x18", data_texts.lz4_data, data_texts.decompress_it},
-    {"PK\x03\x04", data_texts.zip_archive, data_texts.unpack_it},
-    {"7z\xBC\xAF\x27\x1C", data_texts.archive, data_texts.unpack_it},
-    {"Rar!\x1A\x07", data_texts.archive, data_texts.unpack_it},
-    {"%PDF-", data_texts.pdf, data_texts.extract_text},
-    {"SQLite format 3", data_texts.database, data_texts.export_it},
-    {"Obj\x01", data_texts.avro, data_texts.export_it},
-    {"\x93NUMPY", data_texts.array_file, data_texts.export_it},
-    {"\x89HDF", data_texts.array_file, data_texts.export_it},
-    {"version https://git-lfs.github.com/spec/", data_texts.lfs_pointer, data_texts.lfs_pull},
-    {"PAR1", data_texts.parquet, {}},
-    {{"ARROW1\0\0", 8}, data_texts.feather, {}},
+    {"\xFD\x37zXZ", base::Phrase("xz data"), base::Phrase("decompress it first; .gz and .zst are read as they are")},
+    {"\x04\x22\x4D\x18", base::Phrase("lz4 data"), base::Phrase("decompress it first; .gz and .zst are read as they are")},
+    {"PK\x03\x04", base::Phrase("a ZIP archive"), base::Phrase("unpack it into a folder and give that")},
+    {"7z\xBC\xAF\x27\x1C", base::Phrase("an archive"), base::Phrase("unpack it into a folder and give that")},
+    {"Rar!\x1A\x07", base::Phrase("an archive"), base::Phrase("unpack it into a folder and give that")},
+    {"%PDF-", base::Phrase("a PDF"), base::Phrase("extract its text first (pdftotext)")},
+    {"SQLite format 3", base::Phrase("an SQLite database"), base::Phrase("export it as JSON lines or CSV")},
+    {"Obj\x01", base::Phrase("an Avro file"), base::Phrase("export it as JSON lines or CSV")},
+    {"\x93NUMPY", base::Phrase("a file of arrays"), base::Phrase("export it as JSON lines or CSV")},
+    {"\x89HDF", base::Phrase("a file of arrays"), base::Phrase("export it as JSON lines or CSV")},
+    {"version https://git-lfs.github.com/spec/", base::Phrase("a Git LFS pointer"), base::Phrase("fetch the file itself (git lfs pull)")},
+    {"PAR1", base::Phrase("a Parquet file"), base::Phrase("")},
+    {{"ARROW1\0\0", 8}, base::Phrase("an Arrow file"), base::Phrase("")},
 }};
 
 bool begins_with(std::string_view text, std::string_view begin) { return text.substr(0, begin.size()) == begin; }
 
 // Compressed once, or once more than its ending says.
-Foreign compressed(const base::Bilingual& what, const char* ending, const std::string& path) {
+Foreign compressed(base::Phrase what, const char* ending, const std::string& path) {
   const bool again = compression_of(path) != Compression::none;
   return {ForeignKind::binary, base::say(what),
-          again ? base::say(data_texts.decompress_it) : base::say(data_texts.give_ending, ending)};
+          again ? base::say("decompress it first; .gz and .zst are read as they are") : base::say("give its name the ending {}, or decompress it", ending)};
 }
 
 // "a/b.jsonl" -> "a/b.utf8.jsonl"
@@ -53,21 +52,21 @@ Foreign other_encoding(const std::string& encoding, const std::string& path) {
   const bool is_plain = compression_of(path) == Compression::none;
   const std::string from = is_plain ? path : "FILE", to = is_plain ? beside(path, "utf8") : "NEW";
   return {ForeignKind::encoding, base::verbatim(encoding),
-          base::say(data_texts.convert_by, fmt::format("iconv -f {} -t UTF-8 '{}' > '{}'", encoding, from, to))};
+          base::say("convert it\n  {}", fmt::format("iconv -f {} -t UTF-8 '{}' > '{}'", encoding, from, to))};
 }
 
 }  // namespace
 
 std::optional<Foreign> foreign_content(std::string_view first, const std::string& path) {
-  if (begins_with(first, "\x1F\x8B")) return compressed(data_texts.gzip_data, ".gz", path);
-  if (begins_with(first, "\x28\xB5\x2F\xFD")) return compressed(data_texts.zstd_data, ".zst", path);
+  if (begins_with(first, "\x1F\x8B")) return compressed(base::Phrase("gzip data"), ".gz", path);
+  if (begins_with(first, "\x28\xB5\x2F\xFD")) return compressed(base::Phrase("Zstandard data"), ".zst", path);
   if (begins_with(first, "BZh") && first.size() > 4 && first.substr(4, 6) == "1AY&SY")
-    return Foreign{ForeignKind::binary, base::say(data_texts.bzip2_data), base::say(data_texts.decompress_it)};
+    return Foreign{ForeignKind::binary, base::say("bzip2 data"), base::say("decompress it first; .gz and .zst are read as they are")};
   for (const Magic& magic : magics) {
     if (!begins_with(first, magic.bytes)) continue;
     const base::Text remedy =
-        magic.remedy.english.empty()
-            ? base::say(data_texts.convert_by, table_command(path, magic.bytes == "PAR1" ? "parquet" : "feather"))
+        magic.remedy.english().empty()
+            ? base::say("convert it\n  {}", table_command(path, magic.bytes == "PAR1" ? "parquet" : "feather"))
             : base::say(magic.remedy);
     return Foreign{ForeignKind::binary, base::say(magic.what), remedy};
   }
@@ -77,12 +76,12 @@ std::optional<Foreign> foreign_content(std::string_view first, const std::string
   if (const std::string encoding = base::guessed_encoding(first); !encoding.empty())
     return other_encoding(encoding, path);
   if (first.size() > 262 && first.substr(257, 5) == "ustar")
-    return Foreign{ForeignKind::binary, base::say(data_texts.archive), base::say(data_texts.unpack_it)};
-  return Foreign{ForeignKind::binary, base::say(data_texts.binary_data), base::say(data_texts.give_text)};
+    return Foreign{ForeignKind::binary, base::say("an archive"), base::say("unpack it into a folder and give that")};
+  return Foreign{ForeignKind::binary, base::say("binary data (it holds NUL bytes)"), base::say("give text, JSONL, CSV or token shards")};
 }
 
 base::Text describe(const Foreign& foreign, const std::string& path) {
-  return base::say(foreign.kind == ForeignKind::encoding ? data_texts.not_utf8 : data_texts.no_text, path, foreign.what,
+  return base::say(foreign.kind == ForeignKind::encoding ? base::Phrase("'{}' is not UTF-8 but {}: {}") : base::Phrase("'{}' is not text but {}: {}"), path, foreign.what,
                    foreign.remedy);
 }
 

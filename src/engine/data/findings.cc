@@ -7,26 +7,23 @@
 #include "base/json.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "data/conversation_texts.h"
-#include "data/texts.h"
 
 namespace troika::data {
 namespace {
 
 base::Text answers(std::int64_t count) {
-  return base::say(count == 1 ? conversation_texts.one_answer : conversation_texts.answers, count);
+  return base::say(count == 1 ? base::Phrase("{} answer") : base::Phrase("{} answers"), count);
 }
 
 base::Text records_of(std::int64_t count) {
-  return base::say(count == 1 ? data_texts.one_record : data_texts.records, count);
+  return base::say(count == 1 ? base::Phrase("{} record") : base::Phrase("{} records"), count);
 }
 
 base::Text left_out_part(const std::string& what, std::int64_t count) {
-  const ConversationTexts& t = conversation_texts;
-  if (what == "tools") return base::say(t.tools, records_of(count));
-  if (what == "tool_calls") return base::say(t.tool_calls, answers(count));
-  if (what == "reasoning_content") return base::say(t.reasoning, answers(count));
-  return base::say(t.messages_of, records_of(count), what);
+  if (what == "tools") return base::say("the tools of {}", records_of(count));
+  if (what == "tool_calls") return base::say("the tool calls of {}", answers(count));
+  if (what == "reasoning_content") return base::say("the reasoning_content of {}", answers(count));
+  return base::say("messages of the role '{1}' in {0}", records_of(count), what);
 }
 
 }  // namespace
@@ -63,30 +60,29 @@ std::map<std::string, std::int64_t> Findings::about(const std::string& name) con
 }
 
 std::vector<base::Text> Findings::report(const std::string& name, config::ControlTokens control_tokens) const {
-  const ConversationTexts& t = conversation_texts;
   std::vector<base::Text> lines;
   std::vector<base::Text> keys;
   std::int64_t without_loss = 0;
   for (const auto& [key, times] : about(masked)) {
-    keys.push_back(base::say(t.by_key, times, key));
+    keys.push_back(base::say("{} by '{}'", times, key));
     without_loss += times;
   }
-  if (!keys.empty()) lines.push_back(base::say(t.masked, answers(without_loss), name, base::join(keys, {", ", "、"})));
-  for (const auto& [kind, line] : {std::pair{empty, t.empty}, {emptied, t.emptied}, {unthought, t.unthought}})
+  if (!keys.empty()) lines.push_back(base::say("note: no loss on {0} of '{1}', as keys of the records say: {2}", answers(without_loss), name, base::join(keys, ", ", "、")));
+  for (const auto& [kind, line] : {std::pair{empty, base::Phrase("note: no loss on {0} of '{1}': no text, no call")}, {emptied, base::Phrase("note: no loss on {0} of '{1}': the chat template leaves nothing but the end mark")}, {unthought, base::Phrase("note: the thinking is left out of {0} of '{1}', as data.thinking is false")}})
     if (const std::int64_t found = count(kind); found > 0) lines.push_back(base::say(line, answers(found), name));
   std::vector<base::Text> parts;
   for (const auto& [what, found] : about(left_out)) parts.push_back(left_out_part(what, found));
-  if (!parts.empty()) lines.push_back(base::say(t.left_out, name, base::join(parts, {", ", "、"})));
+  if (!parts.empty()) lines.push_back(base::say("note: the chat template leaves out of '{0}': {1}; --data.chat-template names another one", name, base::join(parts, ", ", "、")));
   if (const std::int64_t found = count(with_control); found > 0) {
     std::vector<base::Text> tokens;
     for (const auto& [token, times] : about(control))
-      tokens.push_back(base::say(t.times, base::printable(token, 40), times));
+      tokens.push_back(base::say("{0} {1}", base::printable(token, 40), times));
     if (tokens.size() > 5) {
       tokens.resize(5);
       tokens.push_back(base::verbatim("..."));
     }
-    lines.push_back(base::say(control_tokens == config::ControlTokens::text ? t.control_spelled : t.control_kept,
-                              records_of(found), name, base::join(tokens, {", ", "、"})));
+    lines.push_back(base::say(control_tokens == config::ControlTokens::text ? base::Phrase("note: control tokens in the text of messages of {0} of '{1}' ({2}) are spelled out as text") : base::Phrase("note: control tokens in the text of messages of {0} of '{1}' ({2}) are taken as tokens; --data.control-tokens text spells them out, refuse names the record"),
+                              records_of(found), name, base::join(tokens, ", ", "、")));
   }
   return lines;
 }

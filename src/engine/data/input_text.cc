@@ -18,7 +18,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/system_cause.h"
-#include "data/texts.h"
 
 namespace troika::data {
 
@@ -80,7 +79,7 @@ class ScratchFile {
 
  private:
   [[noreturn]] void refuse() const {
-    throw base::DataError(base::say(data_texts.no_room, folder_, base::system_cause(errno)));
+    throw base::DataError(base::say("'{}' cannot hold decompressed text: {}; free some space or name another --data.cache", folder_, base::system_cause(errno)));
   }
 
   const std::string folder_;
@@ -127,11 +126,11 @@ namespace {
 constexpr std::size_t piece_bytes = 1 << 18;
 
 [[noreturn]] void refuse_damage(const std::string& path, std::size_t at, const base::Text& what) {
-  throw base::DataError(base::say(data_texts.damaged_at, path, at, what));
+  throw base::DataError(base::say("'{}' is damaged at byte {}: {}; copy or compress it again", path, at, what));
 }
 
 [[noreturn]] void refuse_end(const std::string& path, std::size_t bytes) {
-  throw base::DataError(base::say(data_texts.ends_early, path, bytes));
+  throw base::DataError(base::say("'{}' ends after {} bytes in the middle of its compressed data: copy it again", path, bytes));
 }
 
 class GzipStream {
@@ -156,7 +155,7 @@ class GzipStream {
     *made = out->size() - stream_.avail_out;
     if (code == Z_STREAM_END) return true;
     if (code != Z_OK && code != Z_BUF_ERROR)
-      refuse_damage(path, *at, stream_.msg != nullptr ? base::verbatim(stream_.msg) : base::say(data_texts.not_gzip));
+      refuse_damage(path, *at, stream_.msg != nullptr ? base::verbatim(stream_.msg) : base::say("not gzip data"));
     return false;
   }
   void next_member() { ::inflateReset(&stream_); }

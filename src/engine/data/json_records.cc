@@ -5,13 +5,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/file_texts.h"
 #include "base/json.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "data/conversation_texts.h"
-#include "data/texts.h"
 
 namespace troika::data {
 
@@ -35,14 +32,14 @@ std::size_t element_end(std::string_view text, std::size_t at) {
 void refuse_large_record(std::size_t bytes, base::Origin origin) {
   if (bytes <= most_record_bytes) return;
   throw base::DataError(
-      base::say(data_texts.large_record, origin, base::format_bytes(static_cast<std::int64_t>(most_record_bytes))));
+      base::say("{}: a record may have at most {}: split it", origin, base::format_bytes(static_cast<std::int64_t>(most_record_bytes))));
 }
 
 bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\f") == std::string_view::npos; }
 
 void refuse_split_object(std::string_view line, base::Origin origin) {
   if (line.size() < 256 && base::trim(has_byte_order_mark(line) ? line.substr(byte_order_mark.size()) : line) == "{")
-    throw base::DataError(base::say(data_texts.split_object, origin));
+    throw base::DataError(base::say("{0}: an object begins here that ends on a later line, but each line must hold a whole one: 'jq -c . FILE > NEW' writes it so", origin));
 }
 
 bool has_byte_order_mark(std::string_view text) { return text.substr(0, byte_order_mark.size()) == byte_order_mark; }
@@ -53,7 +50,7 @@ std::size_t content_begin(std::string_view text) {
 
 std::size_t array_begin(std::string_view text, const std::string& path) {
   const std::size_t at = content_begin(text);
-  if (at == std::string_view::npos || text[at] != '[') throw base::DataError(base::say(data_texts.no_array, path));
+  if (at == std::string_view::npos || text[at] != '[') throw base::DataError(base::say("'{}' does not begin with '[', as an array of records does", path));
   return at + 1;
 }
 
@@ -67,23 +64,23 @@ const Json& required_key(const Json& object, const std::string& name, base::Orig
   const Json* found = find_key(object, name);
   if (found == nullptr)
     throw base::DataError(
-        base::say(object.contains(name) ? conversation_texts.is_null : base::file_texts.missing, origin, name));
+        base::say(object.contains(name) ? base::Phrase("{}: '{}' is null: give it a text, or take the record out") : base::Phrase("{}: '{}' is missing"), origin, name));
   return *found;
 }
 
-static const Json& checked(const Json& value, bool good, const base::Bilingual& kind, const std::string& name,
+static const Json& checked(const Json& value, bool good, base::Phrase kind, const std::string& name,
                            base::Origin origin) {
   if (!good)
-    throw base::DataError(base::say(base::file_texts.wrong_type, origin, name, base::say(kind), base::kind_of(value)));
+    throw base::DataError(base::say("{}: '{}' must be {}, not {}", origin, name, base::say(kind), base::kind_of(value)));
   return value;
 }
 
 const std::string& as_string(const Json& value, const std::string& name, base::Origin origin) {
-  return checked(value, value.is_string(), base::file_texts.a_string, name, origin).get_ref<const std::string&>();
+  return checked(value, value.is_string(), base::Phrase("a string"), name, origin).get_ref<const std::string&>();
 }
 
 const Json& as_array(const Json& value, const std::string& name, base::Origin origin) {
-  return checked(value, value.is_array(), base::file_texts.an_array, name, origin);
+  return checked(value, value.is_array(), base::Phrase("an array"), name, origin);
 }
 
 bool is_array_as_text(const Json& value) {
@@ -92,11 +89,11 @@ bool is_array_as_text(const Json& value) {
 
 Json list_of(const Json& value, const std::string& name, base::Origin origin) {
   if (!is_array_as_text(value)) return as_array(value, name, origin);
-  return base::parse_ordered_json(value.get_ref<const std::string&>(), base::say(data_texts.within, origin, name));
+  return base::parse_ordered_json(value.get_ref<const std::string&>(), base::say("{}: '{}'", origin, name));
 }
 
 const Json& as_object(const Json& value, const std::string& name, base::Origin origin) {
-  return checked(value, value.is_object(), base::file_texts.an_object, name, origin);
+  return checked(value, value.is_object(), base::Phrase("an object"), name, origin);
 }
 
 std::string string_or_empty(const Json& object, const std::string& name, base::Origin origin) {

@@ -4,22 +4,21 @@
 #include <vector>
 
 #include "base/say.h"
-#include "data/texts.h"
 
 namespace troika::data {
 
 // In the order of Why: of one and of several.
-static constexpr std::array<std::array<base::Bilingual, 2>, 10> reason_texts = {
-    {{data_texts.binary_file, data_texts.binary_files},
-     {data_texts.encoded_file, data_texts.encoded_files},
-     {data_texts.file_without_text, data_texts.files_without_text},
-     {data_texts.link_out, data_texts.links_out},
-     {data_texts.link_nowhere, data_texts.links_nowhere},
-     {data_texts.linked_folder, data_texts.linked_folders},
-     {data_texts.special_file, data_texts.special_files},
-     {data_texts.run_folder, data_texts.run_folders},
-     {data_texts.shard_folder, data_texts.shard_folders},
-     {data_texts.file_of_text, data_texts.files_of_text}}};
+static constexpr std::array<std::array<base::Phrase, 2>, 10> reason_texts = {
+    {{base::Phrase("{} binary file ('{}')"), base::Phrase("{} binary files ('{}', ...)")},
+     {base::Phrase("{} file in another encoding than UTF-8 ('{}')"), base::Phrase("{} files in other encodings than UTF-8 ('{}', ...)")},
+     {base::Phrase("{} empty file ('{}')"), base::Phrase("{} empty files ('{}', ...)")},
+     {base::Phrase("{} link that leads out of the folder ('{}')"), base::Phrase("{} links that lead out of the folder ('{}', ...)")},
+     {base::Phrase("{} link that leads nowhere ('{}')"), base::Phrase("{} links that lead nowhere ('{}', ...)")},
+     {base::Phrase("{} link to a folder ('{}')"), base::Phrase("{} links to folders ('{}', ...)")},
+     {base::Phrase("{} pipe or device ('{}')"), base::Phrase("{} pipes or devices ('{}', ...)")},
+     {base::Phrase("{} folder of a run ('{}')"), base::Phrase("{} folders of runs ('{}', ...)")},
+     {base::Phrase("{} folder of token shards ('{}')"), base::Phrase("{} folders of token shards ('{}', ...)")},
+     {base::Phrase("{} file that holds no records ('{}')"), base::Phrase("{} files that hold no records ('{}', ...)")}}};
 
 void LeftOut::add(Why why, const std::string& name) {
   Reason& reason = reasons_[static_cast<std::size_t>(why)];
@@ -36,7 +35,7 @@ base::Text LeftOut::text_from(std::size_t reason) const {
     const Reason& one = reasons_[reason];
     if (one.count > 0) parts.push_back(base::say(reason_texts[reason][one.count == 1 ? 0 : 1], one.count, one.first));
   }
-  return base::join(parts, {", ", "，"});
+  return base::join(parts, ", ", "，");
 }
 
 base::Text LeftOut::text() const { return text_from(0); }

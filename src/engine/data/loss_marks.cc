@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "data/conversation_texts.h"
 #include "data/json_records.h"
 
 namespace troika::data {
@@ -56,12 +55,12 @@ bool is_class(const MarkKey& key, const Json& value) {
 
 Says meaning(const MarkKey& key, const Json& value, const std::string& name, base::Origin origin) {
   if (key.sense == MarkKey::Sense::choice)
-    throw base::DataError(base::say(conversation_texts.mark_of_part, origin, name));
+    throw base::DataError(base::say("{}: '{}' marks parts of a message, but a message carries loss as a whole: write \"train\": true or false instead", origin, name));
   const bool on = value == true || value == 1, off = value == false || value == 0;
   if (!on && !off)
-    throw base::DataError(base::say(conversation_texts.mark_value, origin, name, base::printable(value.dump(), 40)));
+    throw base::DataError(base::say("{}: '{}' is {}, but only 1 or true (loss) and 0 or false (no loss) are understood: write one of them", origin, name, base::printable(value.dump(), 40)));
   if (key.sense == MarkKey::Sense::masks && !value.is_boolean())
-    throw base::DataError(base::say(conversation_texts.mask_number, origin, name, value.dump()));
+    throw base::DataError(base::say("{}: '{}' is {}, which some programs read as masked and others as learnt: write \"train\": true or false instead", origin, name, value.dump()));
   return (key.sense == MarkKey::Sense::masks) == on ? Says::do_not_learn : Says::learn;
 }
 
@@ -79,7 +78,7 @@ LossMark find_loss_mark(const Json& object, MarkOf of, const std::string& place,
     one.name = place.empty() ? name : place + "." + name;
     one.says = meaning(*key, value, one.name, origin);
     if (mark.says != Says::nothing && mark.says != one.says)
-      throw base::DataError(base::say(conversation_texts.marks_contradict, origin, mark.name, one.name));
+      throw base::DataError(base::say("{}: '{}' and '{}' contradict each other: leave one of them out", origin, mark.name, one.name));
     mark = std::move(one);
   }
   return mark;

@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "base/say.h"
-#include "data/texts.h"
 
 namespace troika::data {
 namespace {
@@ -45,7 +44,7 @@ MixtureSamples::MixtureSamples(std::vector<MixtureSource> sources, Mix mix, std:
     : sources_(std::move(sources)), seed_(base::Philox(seed, "data mixture").bits(0)), first_{0} {
   for (const MixtureSource& source : sources_) {
     if (!(source.weight >= 0)) {
-      throw base::ConfigError(base::say(data_texts.negative_weight, source.weight));
+      throw base::ConfigError(base::say("data.weights holds {:g}, but weights must be 0 or more; 0 leaves a source out", source.weight));
     }
     if (source.samples->seq_len() != seq_len())
       throw base::BugError(fmt::format("samples of {} and of {}", seq_len(), source.samples->seq_len()));
@@ -53,7 +52,7 @@ MixtureSamples::MixtureSamples(std::vector<MixtureSource> sources, Mix mix, std:
   }
   for (const double part : parts_of(sources_, mix)) first_.push_back(first_.back() + std::llround(part));
   if (samples() > 0) return;
-  throw base::ConfigError(base::say(data_texts.no_sample_left));
+  throw base::ConfigError(base::say("with these data.weights no sample is left of data.train; the nearest that works: 1 for each"));
 }
 
 MixtureSamples::SourceSample MixtureSamples::source_of(std::int64_t sample) const {

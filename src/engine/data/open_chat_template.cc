@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "base/say.h"
 #include "data/chat_template.h"
-#include "data/texts.h"
 #include "jinja/template.h"
 
 namespace troika::data {
@@ -82,7 +81,7 @@ static json tokenizer_config(const std::string& folder) {
   const std::string path = folder + "/tokenizer_config.json";
   if (folder.empty() || !base::file_exists(path)) return json::object();
   json config = base::parse_json(base::read_file(path), path);
-  if (!config.is_object()) throw base::DataError(base::say(data_texts.no_object, path));
+  if (!config.is_object()) throw base::DataError(base::say("{} is not a JSON object", path));
   return config;
 }
 
@@ -106,7 +105,7 @@ static ChatTemplate from_config(const json& config, const std::string& path, Cha
   const json& given = config.at("chat_template");
   if (given.is_string()) return ChatTemplate(given.get<std::string>(), path + " chat_template", std::move(options));
   const std::string source = given.is_array() ? named_template(given, "default") : "";
-  if (source.empty()) throw base::DataError(base::say(data_texts.no_default_template, path));
+  if (source.empty()) throw base::DataError(base::say("{}: chat_template is neither a string nor a list with a template 'default'", path));
   options.tools_source = named_template(given, "tool_use");
   return ChatTemplate(source, path + " chat_template", std::move(options));
 }
@@ -122,7 +121,7 @@ static ChatTemplate of_tokenizer(const std::string& tokenizer, const std::string
   if (!folder.empty() && base::file_exists(file)) return ChatTemplate(read_template(file), file, std::move(options));
   if (config.contains("chat_template") && !config["chat_template"].is_null())
     return from_config(config, folder + "/tokenizer_config.json", std::move(options));
-  throw base::ConfigError(base::say(data_texts.no_template, tokenizer));
+  throw base::ConfigError(base::say("data.chat_template is auto, but the tokenizer '{}' has no chat template (neither chat_template.jinja nor chat_template in tokenizer_config.json); give --chat-template chatml, alpaca or a Jinja file", tokenizer));
 }
 
 const BuiltInTemplate* find_built_in_template(std::string_view name) {
@@ -148,7 +147,7 @@ ChatTemplate open_chat_template(const std::string& choice, const std::string& to
   }
   if (choice == config::tokenizers_template) return of_tokenizer(tokenizer, folder, config, std::move(options));
   if (!base::file_exists(choice)) {
-    throw base::ConfigError(base::say(data_texts.template_no_file, choice));
+    throw base::ConfigError(base::say("data.chat_template is '{}', which is no file; it takes auto, chatml, alpaca or a Jinja file", choice));
   }
   return ChatTemplate(read_template(choice), choice, std::move(options));
 }

@@ -11,7 +11,6 @@
 #include "base/say.h"
 #include "data/mixture.h"
 #include "data/open_chat_template.h"
-#include "data/texts.h"
 #include "data/validation_split.h"
 
 namespace troika::data {
@@ -28,7 +27,7 @@ std::vector<Weighted> weighted_sources(const OpenRequest& request, const config:
   for (const Source& source : find_sources(request.stated, settings))
     weighted.emplace_back(source, equal || weighted.size() >= weights.size() ? 1 : weights[weighted.size()]);
   if (!equal && weights.size() != weighted.size())
-    throw base::ConfigError(base::say(data_texts.weights, weights.size(), weighted.size()));
+    throw base::ConfigError(base::say("data.weights has {} numbers for {} sources of data.train; give one for each", weights.size(), weighted.size()));
   return weighted;
 }
 
@@ -63,10 +62,10 @@ void report_epoch(const Samples& all, const std::vector<std::string>& names, std
   if (mixture == nullptr) return;
   std::vector<base::Text> parts, without;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    parts.push_back(base::say({"'{}': {}", "“{}”：{}"}, names[i], mixture->samples_of(i)));
-    if (mixture->samples_of(i) == 0) without.push_back(base::say(data_texts.no_sample_of, names[i]));
+    parts.push_back(base::say("'{}': {}", names[i], mixture->samples_of(i)));
+    if (mixture->samples_of(i) == 0) without.push_back(base::say("note: no sample of '{0}' is in an epoch, its weight is too small: raise it in data.weights, or set it to 0", names[i]));
   }
-  report->push_back(base::say(data_texts.in_an_epoch, mixture->samples(), base::join(parts, {", ", "，"})));
+  report->push_back(base::say("samples in an epoch: {} ({})", mixture->samples(), base::join(parts, ", ", "，")));
   report->insert(report->end(), without.begin(), without.end());
 }
 
@@ -120,7 +119,7 @@ OpenedSamples open_samples(const OpenRequest& request, const config::DataSetting
   std::vector<std::string> names;
   for (const auto& [source, weight] : sources) {
     if (weight == 0) {
-      opened.report.push_back(base::say(data_texts.weight_0, source.name));
+      opened.report.push_back(base::say("'{}': left out, its weight is 0", source.name));
       continue;
     }
     const OpenedSource one = open_source(source, opening);
@@ -137,7 +136,7 @@ OpenedSamples open_samples(const OpenRequest& request, const config::DataSetting
     const Parts validation = split_all(&parts, &names, settings.valid_share, request);
     opened.parts = named_parts(names, validation);
     opened.validation = mixed(validation, std::vector<double>(validation.size(), 1), Mix::concat, request.seed);
-    opened.report.push_back(base::say(data_texts.kept_for_evaluation, opened.validation->samples()));
+    opened.report.push_back(base::say("samples kept for evaluation: {}", opened.validation->samples()));
   }
   if (!training) opened.parts = named_parts(names, parts);
   opened.samples = mixed(parts, weights, training ? settings.mix : Mix::concat, request.seed);

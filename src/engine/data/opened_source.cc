@@ -11,13 +11,11 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/units.h"
-#include "data/conversation_texts.h"
 #include "data/prepare.h"
 #include "data/sequence_samples.h"
 #include "data/sequences.h"
 #include "data/shard_index.h"
 #include "data/source_shape.h"
-#include "data/texts.h"
 #include "data/token_stream.h"
 #include "data/tokenize_once.h"
 #include "data/tokenized_lines.h"
@@ -25,7 +23,7 @@
 namespace troika::data {
 namespace {
 
-base::Text counted(std::int64_t count, const base::Bilingual& one, const base::Bilingual& many) {
+base::Text counted(std::int64_t count, base::Phrase one, base::Phrase many) {
   return base::say(count == 1 ? one : many, count);
 }
 
@@ -42,7 +40,7 @@ std::shared_ptr<const TokenStream> open_stream(const Source& source, JsonFiles j
 // As the end of the line that counts what is read; "" when nothing was.
 base::Text left_out(std::vector<base::Text> parts, const LeftOut& files) {
   if (!files.empty()) parts.push_back(files.text());
-  return parts.empty() ? base::Text{} : base::say(data_texts.left_out, base::join(parts, {", ", "，"}));
+  return parts.empty() ? base::Text{} : base::say("; left out: {}", base::join(parts, ", ", "，"));
 }
 
 // A single file of shards does not tell.
@@ -58,23 +56,23 @@ OpenedSource open_text(const Source& source, const SourceShape& found, const Ope
   } else {
     opened.samples = std::make_shared<const TokenWindows>(stream, opening.seq_len, source.name);
   }
-  opened.report = {base::say(data_texts.text_report, source.name,
-                             counted(stream->tokens(), data_texts.one_token, data_texts.tokens),
-                             counted(stream->documents(), data_texts.one_document, data_texts.documents),
-                             counted(opened.samples->samples(), data_texts.one_sample, data_texts.samples),
+  opened.report = {base::say("'{}': text, {} in {}, {} of {} ids{}", source.name,
+                             counted(stream->tokens(), base::Phrase("{} token"), base::Phrase("{} tokens")),
+                             counted(stream->documents(), base::Phrase("{} document"), base::Phrase("{} documents")),
+                             counted(opened.samples->samples(), base::Phrase("{} sample"), base::Phrase("{} samples")),
                              opening.seq_len, left_out({}, found.left_out))};
   if (!found.not_utf8.empty())
     opened.report.push_back(
-        base::say(found.not_utf8.size() == 1 ? data_texts.one_not_utf8 : data_texts.several_not_utf8, source.name,
+        base::say(found.not_utf8.size() == 1 ? base::Phrase("note: {1} file of '{0}' is not UTF-8 and is trained on byte by byte ('{2}'): convert it with iconv if it is text") : base::Phrase("note: {1} files of '{0}' are not UTF-8 and are trained on byte by byte ('{2}', ...): convert them with iconv if they are text"), source.name,
                   found.not_utf8.size(), found.not_utf8.front()));
   if (const std::int64_t bytes = dropped_bytes(*stream); bytes > 0)
     opened.report.push_back(
-        base::say(data_texts.dropped_bytes, source.name, opening.tokenizer.lacking_bytes(), bytes));
-  if (opening.settings.packing) opened.report.push_back(base::say(data_texts.no_packing, source.name));
+        base::say("'{}': bytes left out, as the vocabulary has no token for {} of the 256: {}", source.name, opening.tokenizer.lacking_bytes(), bytes));
+  if (opening.settings.packing) opened.report.push_back(base::say("'{}': data.packing has no effect, its samples are full already", source.name));
   if (const std::int64_t bytes = stream->unverified_bytes(); bytes > 0)
-    opened.report.push_back(base::say(data_texts.unhashed, base::format_bytes(bytes), stream->path()));
+    opened.report.push_back(base::say("note: {0} in '{1}' have no hashes of their pieces, so damage shows only where an id is beyond the vocabulary; 'troika data prepare' with the same input and --out checks them once and adds the hashes", base::format_bytes(bytes), stream->path()));
   if (source.max_samples > 0 && looks_like_shards(source.path))
-    opened.report.push_back(base::say(data_texts.max_samples_ignored, source.name));
+    opened.report.push_back(base::say("'{}': data.max_samples is ignored for prepared shards", source.name));
   return opened;
 }
 
@@ -92,14 +90,14 @@ void arrange(std::shared_ptr<const Sequences> sequences, const Source& source, c
   const auto packed = std::make_shared<const PackedSamples>(std::move(sequences), opening.seq_len, source.name);
   take(packed);
   const double each = static_cast<double>(count) / static_cast<double>(packed->samples());
-  opened->report.push_back(base::say(data_texts.packed, source.name,
-                                     counted(packed->samples(), data_texts.one_sample, data_texts.samples),
+  opened->report.push_back(base::say("'{}': packed, {} of {} ids with {:.1f} sequences each, {:.1f} % full", source.name,
+                                     counted(packed->samples(), base::Phrase("{} sample"), base::Phrase("{} samples")),
                                      opening.seq_len, each, 100 * packed->fill()));
 }
 
 void report_truncated(const Source& source, const Opening& opening, std::int64_t sequences, OpenedSource* opened) {
   if (opened->truncated == 0) return;
-  opened->report.push_back(base::say(data_texts.cut, opened->truncated, sequences, source.name, opening.seq_len));
+  opened->report.push_back(base::say("note: {0} of {1} samples in '{2}' are longer than {3} ids and are cut to that, which loses their ends and end marks; a larger --seq-len keeps them whole, --data.too-long drop leaves them out", opened->truncated, sequences, source.name, opening.seq_len));
 }
 
 struct TooLongOne {
@@ -114,10 +112,10 @@ std::shared_ptr<const Sequences> fitting(const std::shared_ptr<const Sequences>&
   const auto whole = not_longer(all, opening.seq_len);
   if (whole != all && opening.settings.too_long == config::TooLong::error) {
     const TooLongOne first = find_first();
-    throw base::DataError(base::say(conversation_texts.too_long, first.origin, first.ids, opening.seq_len));
+    throw base::DataError(base::say("{} has {} tokens, and data.too_long is error: set a larger --seq-len than {}, or --data.too-long drop or cut", first.origin, first.ids, opening.seq_len));
   }
   if (whole->count() == 0)
-    throw base::DataError(base::say(conversation_texts.all_longer, source.name, opening.seq_len));
+    throw base::DataError(base::say("every sample of '{}' is longer than {} ids, and data.too_long is drop: set a larger --seq-len", source.name, opening.seq_len));
   return whole;
 }
 
@@ -128,8 +126,8 @@ OpenedSource open_sequences(WithTargets taught, const base::Text& what, const ba
   OpenedSource opened;
   arrange(std::move(taught.sequences), source, opening, &opened);
   const base::Text counts =
-      base::say(data_texts.counts, source.name, what, counted(kept, data_texts.one_sample, data_texts.samples),
-                counted(opened.tokens, data_texts.one_token, data_texts.tokens), taught.targets, left_out);
+      base::say("'{}': {}{} with {}, {} of them with loss{}", source.name, what, counted(kept, base::Phrase("{} sample"), base::Phrase("{} samples")),
+                counted(opened.tokens, base::Phrase("{} token"), base::Phrase("{} tokens")), taught.targets, left_out);
   opened.report.insert(opened.report.begin(), counts);
   report_truncated(source, opening, kept, &opened);
   return opened;
@@ -139,7 +137,7 @@ OpenedSource open_tokenized(const Source& source, const Opening& opening) {
   const Corpus corpus = record_files(source);
   const CorpusFile& file = corpus.files.front();
   if (corpus.files.size() != 1 || file.kind != FileKind::json_lines)
-    throw base::DataError(base::say(data_texts.one_file, source.path));
+    throw base::DataError(base::say("'{}': token ids are read from one file with an object per line", source.path));
   const std::int64_t vocab = opening.vocab > 0 ? opening.vocab : opening.tokenizer.vocab_size();
   const auto all_lines = std::make_shared<const TokenizedLines>(file.path, vocab, opening.cache);
   std::shared_ptr<const Sequences> lines = all_lines;
@@ -152,14 +150,14 @@ OpenedSource open_tokenized(const Source& source, const Opening& opening) {
   });
   WithTargets taught = with_targets(fit, opening.seq_len);
   if (taught.sequences->count() == 0)
-    throw base::DataError(base::say(data_texts.no_targets, source.name, fit->count(), opening.seq_len),
+    throw base::DataError(base::say("'{}' has {} samples, but no position with a target: a sample needs two or more ids and, after the first, within {} ids, a label", source.name, fit->count(), opening.seq_len),
         base::Cause::no_training_tokens);
   std::vector<base::Text> parts;
   if (const std::int64_t longer = lines->count() - fit->count(); longer > 0)
-    parts.push_back(base::say(conversation_texts.longer, longer, opening.seq_len));
+    parts.push_back(base::say("{} longer than {} ids", longer, opening.seq_len));
   if (const std::int64_t without = fit->count() - taught.sequences->count(); without > 0)
-    parts.push_back(base::say(data_texts.without_label, without, opening.seq_len));
-  OpenedSource opened = open_sequences(std::move(taught), base::say(data_texts.token_ids),
+    parts.push_back(base::say("{} without a label within {} ids", without, opening.seq_len));
+  OpenedSource opened = open_sequences(std::move(taught), base::say("token ids, "),
                                        left_out(std::move(parts), corpus.left_out), source, opening);
   opened.vocab = vocab;
   return opened;
@@ -171,10 +169,10 @@ std::vector<base::Text> records_left_out(const SequenceCounts& counts, std::int6
   std::vector<base::Text> parts;
   if (counts.duplicates > 0)
     parts.push_back(
-        base::say(counts.duplicates == 1 ? data_texts.duplicate : data_texts.duplicates, counts.duplicates));
-  if (counts.without_answer > 0) parts.push_back(base::say(data_texts.without_answer, counts.without_answer));
-  if (longer > 0) parts.push_back(base::say(conversation_texts.longer, longer, seq_len));
-  if (behind > 0) parts.push_back(base::say(data_texts.late_answers, behind, seq_len));
+        base::say(counts.duplicates == 1 ? base::Phrase("{} duplicate") : base::Phrase("{} duplicates"), counts.duplicates));
+  if (counts.without_answer > 0) parts.push_back(base::say("{} without an answer", counts.without_answer));
+  if (longer > 0) parts.push_back(base::say("{} longer than {} ids", longer, seq_len));
+  if (behind > 0) parts.push_back(base::say("{} whose answers begin after {} ids", behind, seq_len));
   return parts;
 }
 
@@ -189,15 +187,15 @@ OpenedSource open_conversations(const Source& source, const RecordShape& shape, 
   const SequenceCounts& counts = file->counts();
   const auto fit = fitting(file, source, opening, [&] {
     const std::optional<LongRecord> first = find_longer(corpus, encoding, static_cast<std::size_t>(opening.seq_len));
-    if (!first) throw base::DataError(base::say(conversation_texts.changed, source.path));
+    if (!first) throw base::DataError(base::say("'{}' was changed while it was read: start again", source.path));
     return TooLongOne{first->origin, static_cast<std::int64_t>(first->length)};
   });
   WithTargets taught = with_targets(fit, opening.seq_len);
   const std::int64_t kept = taught.sequences->count(), longer = counts.sequences - fit->count();
-  if (kept == 0) throw base::DataError(base::say(data_texts.all_late, source.path, opening.seq_len),
+  if (kept == 0) throw base::DataError(base::say("every answer of '{}' begins after {} ids: set a larger --seq-len", source.path, opening.seq_len),
       base::Cause::no_training_tokens);
-  const base::Text what = base::say(data_texts.from_records, word_of(shape.format),
-                                    counted(counts.records, data_texts.one_record, data_texts.records));
+  const base::Text what = base::say("{}, {} as ", word_of(shape.format),
+                                    counted(counts.records, base::Phrase("{} record"), base::Phrase("{} records")));
   OpenedSource opened = open_sequences(
       std::move(taught), what,
       left_out(records_left_out(counts, longer, fit->count() - kept, opening.seq_len), corpus.left_out), source,
@@ -206,7 +204,7 @@ OpenedSource open_conversations(const Source& source, const RecordShape& shape, 
     opened.report.push_back(std::move(line));
   opened.vocab = opening.tokenizer.vocab_size();
   if (const std::int64_t bytes = opening.tokenizer.lacking_bytes(); bytes > 0)
-    opened.report.push_back(base::say(data_texts.lacking_bytes, source.name, bytes));
+    opened.report.push_back(base::say("'{}': the vocabulary has no token for {} of the 256 bytes; they are left out of its texts", source.name, bytes));
   return opened;
 }
 

@@ -15,7 +15,6 @@
 #include "data/piece_hashes.h"
 #include "data/prepare_corpus.h"
 #include "data/shard_index.h"
-#include "data/texts.h"
 
 namespace troika::data {
 
@@ -45,12 +44,12 @@ static bool lacks_piece_hashes(const std::string& folder) {
 }
 
 static std::optional<PrepareReport> already_prepared(const std::string& folder, const std::string& source) {
-  if (base::file_exists(folder)) throw base::ConfigError(base::say(data_texts.is_file, folder));
+  if (base::file_exists(folder)) throw base::ConfigError(base::say("'{}' is a file: name a folder with --out, new or empty", folder));
   if (base::list_directory(folder).empty()) return std::nullopt;
   const bool same =
       base::file_exists(index_path(folder)) && looks_like_shards(folder) && read_shard_index(folder).source == source;
   if (!same) {
-    throw base::ConfigError(base::say(data_texts.other_data, folder));
+    throw base::ConfigError(base::say("the folder '{}' already holds other data: choose another --out or remove it", folder));
   }
   TokenStream::open(folder, Verify::contents);  // throws when damaged
   if (lacks_piece_hashes(folder)) add_piece_hashes(folder);
@@ -81,7 +80,7 @@ PrepareReport prepare(const std::vector<std::string>& inputs, const tokenizer::T
 
 static std::shared_ptr<const TokenStream> checked(TokenStream stream, const tokenizer::Tokenizer& tokenizer) {
   if (stream.tokenizer_fingerprint() != tokenizer.fingerprint() || stream.vocab_size() != tokenizer.vocab_size()) {
-    throw base::DataError(base::say(data_texts.other_tokenizer, stream.path(), stream.vocab_size(),
+    throw base::DataError(base::say("the tokens in '{}' were made by another tokenizer (vocabulary {}, fingerprint {}) than the one given (vocabulary {}, fingerprint {}): give --data.tokenizer what 'troika data prepare' was given, or prepare again", stream.path(), stream.vocab_size(),
                                     stream.tokenizer_fingerprint(), tokenizer.vocab_size(), tokenizer.fingerprint()));
   }
   return std::make_shared<const TokenStream>(std::move(stream));

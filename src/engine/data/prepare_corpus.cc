@@ -18,7 +18,6 @@
 #include "data/encoded_chunk.h"
 #include "data/ordered_map.h"
 #include "data/part_store.h"
-#include "data/texts.h"
 
 namespace troika::data {
 
@@ -127,7 +126,7 @@ static PrepareReport write_shards(const Corpus& corpus, const std::string& sourc
       worker_count(options.workers), [&] { return sink.full() ? std::nullopt : reader.next(); },
       [&](Chunk& chunk) { return encode_chunk(chunk, options.text_key, tokenizer, parts); }, write);
   if (shards.tokens() == 0) {
-    throw base::DataError(base::say(data_texts.only_empty, corpus.files[0].path));
+    throw base::DataError(base::say("'{}' holds no text, only empty documents: give a file with text", corpus.files[0].path));
   }
   PrepareReport report{progress.done_bytes};
   count_shards(shards.finish(source), &report);

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "data/conversations.h"
 #include "data/json_records.h"
-#include "data/texts.h"
 
 namespace troika::data {
 
@@ -71,14 +70,14 @@ bool lists_messages(const Json& record, const std::string& name, base::Origin or
     if (names.size() == 12) break;
   }
   throw base::DataError(
-      base::say(data_texts.keys, origin,
-                names.empty() ? base::say(data_texts.no_keys) : base::verbatim(base::join(names, ", ")), text_key));
+      base::say("{}: the keys {} match no known format: known are messages, conversations, instruction with output, input_ids, and '{}' for text; --data.text-key names another key for text, dataset_info.json other columns for the rest", origin,
+                names.empty() ? base::say("(none)") : base::verbatim(base::join(names, ", ")), text_key));
 }
 
 }  // namespace
 
 RecordShape shape_of(const Json& record, const std::string& text_key, base::Origin origin) {
-  if (!record.is_object()) throw base::DataError(base::say(data_texts.record_object, origin, base::kind_of(record)));
+  if (!record.is_object()) throw base::DataError(base::say("{}: a record must be an object, not {}", origin, base::kind_of(record)));
   const bool has_text = find_key(record, text_key) != nullptr;
   RecordShape shape;
   if (has_text && text_key != "text") return usual_shape(Format::text);

@@ -8,8 +8,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "data/conversation_texts.h"
-#include "data/texts.h"
 
 namespace troika::data {
 namespace {
@@ -66,11 +64,11 @@ void refuse_role(const std::string& word, const std::string& name, const RecordS
   const Tags& tags = shape.tags;
   const std::string shown = base::printable(word, 60);
   if (shape.format != Format::messages)
-    throw base::DataError(base::say(data_texts.role, origin, name, shown, tags.user, tags.assistant, tags.system,
+    throw base::DataError(base::say("{}: '{}' is '{}', but may be {}, {}, {}, {} or {}", origin, name, shown, tags.user, tags.assistant, tags.system,
                                     tags.observation, tags.function));
   const std::string near = nearest_role(word);
-  throw base::DataError(base::say(conversation_texts.unknown_role, origin, name, shown,
-                                  near.empty() ? base::Text{} : base::say(data_texts.nearest, near),
+  throw base::DataError(base::say("{}: '{}' is '{}', which is no role{}: known are {}; tags of dataset_info.json give the roles other names", origin, name, shown,
+                                  near.empty() ? base::Text{} : base::say(" (nearest: {})", near),
                                   base::join(known_roles(), ", ")));
 }
 

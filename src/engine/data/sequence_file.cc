@@ -12,7 +12,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/file_texts.h"
 #include "base/mapping_guard.h"
 #include "base/say.h"
 #include "base/system_cause.h"
@@ -21,7 +20,6 @@
 #include "data/hash_pages.h"
 #include "data/loader.h"
 #include "data/samples.h"
-#include "data/texts.h"
 
 namespace troika::data {
 
@@ -31,9 +29,9 @@ static void check_contents(const base::MappedFile& file, const SequenceHeader& h
   const auto payload_end = static_cast<std::int64_t>(sequence_header_bytes) + header.payload_bytes;
   const std::int64_t expected = payload_end + header.findings_bytes;
   if (static_cast<std::int64_t>(file.size()) != expected)
-    throw base::DataError(base::say(data_texts.sequence_bytes, path, file.size(), expected));
+    throw base::DataError(base::say("'{}' has {} bytes, not {}: it is truncated or damaged", path, file.size(), expected));
   if (hash_and_drop(file, sequence_header_bytes, static_cast<std::size_t>(payload_end)) != header.payload_hash)
-    throw base::DataError(base::say(data_texts.sequence_hash, path));
+    throw base::DataError(base::say("'{}' is damaged: its contents have another hash than its header says", path));
 }
 
 static Findings read_findings(const base::MappedFile& file, const SequenceHeader& header, const std::string& path) {
@@ -41,7 +39,7 @@ static Findings read_findings(const base::MappedFile& file, const SequenceHeader
   const std::string_view all = file.text().substr(file.size() - static_cast<std::size_t>(header.findings_bytes));
   const std::string_view text = all.substr(0, all.size() - std::min(all.size(), hash_characters));
   if (all.substr(text.size()) != base::hash_bytes(text))
-    throw base::DataError(base::say(data_texts.sequence_hash, path));
+    throw base::DataError(base::say("'{}' is damaged: its contents have another hash than its header says", path));
   return Findings::from_text(text);
 }
 
@@ -70,7 +68,7 @@ SequenceFile::StoredSequence SequenceFile::stored(std::int64_t sequence) const {
     end = end_of(sequence);
   });
   if (begin < 0 || end <= begin || end > header_.payload_bytes)
-    throw base::DataError(base::say(data_texts.sequence_place, path_, sequence));
+    throw base::DataError(base::say("'{}' is damaged: sequence {} does not lie in it", path_, sequence));
   return {file_.data() + sequence_header_bytes + begin, length_of(end - begin, header_.bytes_per_id)};
 }
 
@@ -96,7 +94,7 @@ void SequenceFile::copy(std::int64_t sequence, std::int32_t* ids, std::int32_t* 
   if (header_.bytes_per_id == 4) copy_ids<std::int32_t>(at.begin, at.length, ids);
   for (std::int64_t i = 0; i < at.length; ++i) {
     if (ids[i] < 0 || ids[i] >= header_.vocab_size)
-      throw base::DataError(base::say(data_texts.sequence_id, path_, sequence, ids[i]));
+      throw base::DataError(base::say("'{}' is damaged: sequence {} has the id {}", path_, sequence, ids[i]));
     const bool has_loss = (std::to_integer<int>(bits[i / 8]) >> (i % 8) & 1) != 0;
     labels[i] = has_loss ? ids[i] : ignore_index;
   }
@@ -129,12 +127,12 @@ SequenceHeader decode_header(std::string_view file, const std::string& path) {
   const bool whole = file.size() >= sequence_header_bytes &&
                      content.substr(0, sequence_magic.size()) == sequence_magic &&
                      file.substr(content.size(), hash_characters) == base::hash_bytes(content);
-  if (!whole) throw base::DataError(base::say(data_texts.no_sequences, path));
+  if (!whole) throw base::DataError(base::say("'{}' is no sequence file, or its header is damaged", path));
   std::array<std::int64_t, numbers> v{};
   std::memcpy(v.data(), file.data() + sequence_magic.size(), 8 * numbers);
-  if (v[1] != 2 && v[1] != 4) throw base::DataError(base::say(data_texts.id_bytes, path, v[1]));
+  if (v[1] != 2 && v[1] != 4) throw base::DataError(base::say("'{}' has ids of {} bytes, not 2 or 4", path, v[1]));
   if (v[0] != sequence_version)
-    throw base::DataError(base::say(data_texts.sequence_version, path, v[0], sequence_version));
+    throw base::DataError(base::say("'{}' has sequence_version {}, not {}", path, v[0], sequence_version));
   SequenceHeader header;
   header.bytes_per_id = v[1];
   header.vocab_size = v[2];
@@ -159,7 +157,7 @@ struct SequenceWriter::Output {
         descriptor(::open(name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644)),
         hash(::XXH3_createState()) {
     ::XXH3_64bits_reset(hash);
-    if (descriptor < 0) fail_for(errno, base::file_texts.create);
+    if (descriptor < 0) fail_for(errno, base::Phrase("cannot create '{}': {}"));
   }
   ~Output() {
     ::XXH3_freeState(hash);
@@ -176,17 +174,17 @@ struct SequenceWriter::Output {
     if (buffer.size() >= std::size_t{1} << 20) flush();
   }
   void flush() {
-    fail_for(base::write_whole(descriptor, buffer), base::file_texts.write);
+    fail_for(base::write_whole(descriptor, buffer), base::Phrase("cannot write '{}': {}"));
     buffer.clear();
   }
   void close_with(const std::string& header) {
     flush();
-    fail_for(base::write_whole_at(descriptor, header, 0), base::file_texts.write);
-    fail_for(base::sync_whole(descriptor), base::file_texts.sync);
+    fail_for(base::write_whole_at(descriptor, header, 0), base::Phrase("cannot write '{}': {}"));
+    fail_for(base::sync_whole(descriptor), base::Phrase("cannot sync '{}': {}"));
     ::close(std::exchange(descriptor, -1));
   }
   // Nothing where the cause is 0.
-  void fail_for(int cause, const base::Bilingual& what) const {
+  void fail_for(int cause, base::Phrase what) const {
     if (cause != 0) throw DiskError(base::say(what, name, base::system_cause(cause)));
   }
 
@@ -201,7 +199,7 @@ SequenceWriter::SequenceWriter(const std::string& path, std::int64_t vocab_size)
   header_.vocab_size = vocab_size;
   header_.bytes_per_id = vocab_size <= 65536 ? 2 : 4;
   if (::lseek(output_->descriptor, sequence_header_bytes, SEEK_SET) < 0)
-    output_->fail_for(errno, base::file_texts.write);  // the header comes last
+    output_->fail_for(errno, base::Phrase("cannot write '{}': {}"));  // the header comes last
 }
 
 SequenceWriter::~SequenceWriter() = default;

@@ -13,7 +13,6 @@
 #include "base/say.h"
 #include "data/loader.h"
 #include "data/samples.h"
-#include "data/texts.h"
 
 namespace troika::data {
 
@@ -47,7 +46,7 @@ static bool has_target(const Sequences& sequences, std::int64_t sequence, std::i
 void check_targets(const Sequences& sequences, std::int64_t seq_len, const std::string& name) {
   for (std::int64_t i = 0; i < sequences.count(); ++i)
     if (has_target(sequences, i, seq_len)) return;
-  throw base::DataError(base::say(data_texts.no_targets, name, sequences.count(), seq_len),
+  throw base::DataError(base::say("'{}' has {} samples, but no position with a target: a sample needs two or more ids and, after the first, within {} ids, a label", name, sequences.count(), seq_len),
       base::Cause::no_training_tokens);
 }
 

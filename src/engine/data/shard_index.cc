@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "base/say.h"
 #include "data/input_text.h"
-#include "data/texts.h"
 
 namespace troika::data {
 using nlohmann::json;
@@ -22,7 +21,7 @@ std::string index_path(const std::string& folder) { return folder + "/index.json
 ShardIndex read_shard_index(const std::string& folder) {
   const std::string path = index_path(folder);
   if (!base::file_exists(path)) {
-    throw base::DataError(base::say(data_texts.no_index, path));
+    throw base::DataError(base::say("'{}' is missing, so the shards beside it are not a whole data set: prepare the data again ('troika data prepare')", path));
   }
   return parse_shard_index(base::read_file(path), path);
 }
@@ -31,7 +30,7 @@ ShardIndex parse_shard_index(std::string_view text, const std::string& path) {
   const json root = base::parse_json(text, path);
   if (base::json_string(root, "format", path) != format_name ||
       base::json_int(root, "version", path) != format_version) {
-    throw base::DataError(base::say(data_texts.other_index, path, format_version));
+    throw base::DataError(base::say("'{}' is not an index of token shards of version {}: prepare the data again ('troika data prepare')", path, format_version));
   }
   ShardIndex index;
   index.vocab_size = base::json_int(root, "vocab_size", path);
@@ -43,7 +42,7 @@ ShardIndex parse_shard_index(std::string_view text, const std::string& path) {
                             base::json_int(item, "documents", path), base::json_string(item, "hash", path)});
     ShardIndex::Entry& entry = index.shards.back();
     if (entry.file.empty() || entry.file[0] == '.' || entry.file.find('/') != std::string::npos) {
-      throw base::DataError(base::say(data_texts.no_plain_name, path, entry.file));
+      throw base::DataError(base::say("'{}' names the shard '{}', which is not a plain file name", path, entry.file));
     }
     if (item.contains("piece_hashes")) entry.piece_hashes = base::json_string(item, "piece_hashes", path);
   }

@@ -11,7 +11,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file_texts.h"
 #include "base/mapping_guard.h"
 #include "base/say.h"
 #include "base/system_cause.h"
@@ -19,7 +18,6 @@
 #include "data/disk_error.h"
 #include "data/hash_pages.h"
 #include "data/narrow_ids.h"
-#include "data/texts.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "token shards are read in place and are little-endian"
@@ -27,12 +25,12 @@
 
 namespace troika::data {
 
-static base::Text prepare_again() { return base::say(data_texts.prepare_again); }
+static base::Text prepare_again() { return base::say("delete it and prepare the data again ('troika data prepare')"); }
 
 static void check_contents(const base::MappedFile& file, const ShardHeader& header, const std::string& path) {
   const std::string found = hash_and_drop(file, shard_header_bytes);
   if (found != header.payload_hash) {
-    throw base::DataError(base::say(data_texts.other_hash, path, found, header.payload_hash, prepare_again()));
+    throw base::DataError(base::say("'{}' is damaged: the hash of its contents is {}, its header says {}; {}", path, found, header.payload_hash, prepare_again()));
   }
 }
 
@@ -42,7 +40,7 @@ TokenShard::TokenShard(const std::string& path, Verify verify)
     header_ = decode_shard_header(file_.text(), path);
     const std::size_t expected = shard_file_bytes(header_);
     if (file_.size() != expected) {
-      throw base::DataError(base::say(file_.size() < expected ? data_texts.truncated : data_texts.too_long, path,
+      throw base::DataError(base::say(file_.size() < expected ? base::Phrase("'{}' is truncated: its header ({} tokens, {} documents) asks for {} bytes, the file has {}; {}") : base::Phrase("'{}' is too long: its header ({} tokens, {} documents) asks for {} bytes, the file has {}; {}"), path,
                                       header_.tokens, header_.documents, expected, file_.size(), prepare_again()));
     }
     if (verify == Verify::contents) check_contents(file_, header_, path);
@@ -56,7 +54,7 @@ TokenShard::TokenShard(const std::string& path, Verify verify)
   }
   const std::int64_t last = header_.documents == 0 ? 0 : document_end(header_.documents - 1);
   if (last != header_.tokens) {
-    throw base::DataError(base::say(data_texts.last_document, path, last, header_.tokens, prepare_again()));
+    throw base::DataError(base::say("'{}' is damaged: its last document ends at token {}, but it has {} tokens; {}", path, last, header_.tokens, prepare_again()));
   }
 }
 
@@ -91,7 +89,7 @@ void TokenShard::copy(std::int64_t first, std::int64_t count, std::int32_t* out)
       header_.bytes_per_token == 2 ? widen<std::uint16_t>(from, count, out) : widen<std::uint32_t>(from, count, out);
   if (largest >= header_.vocab_size) {
     throw base::DataError(
-        base::say(data_texts.id_beyond, path_, first, first + count, largest, header_.vocab_size, prepare_again()));
+        base::say("'{}' is damaged: between tokens {} and {} is the id {}, but the vocabulary has {}; {}", path_, first, first + count, largest, header_.vocab_size, prepare_again()));
   }
 }
 
@@ -110,7 +108,7 @@ std::int64_t TokenShard::document_end(std::int64_t index) const {
   });
   if (end <= previous || previous < 0 || end > header_.tokens) {
     throw base::DataError(
-        base::say(data_texts.document_range, path_, index, previous, end, header_.tokens, prepare_again()));
+        base::say("'{}' is damaged: document {} has tokens {} to {} of {}; {}", path_, index, previous, end, header_.tokens, prepare_again()));
   }
   return end;
 }
@@ -166,13 +164,13 @@ std::string encode_shard_header(const ShardHeader& header) {
 
 ShardHeader decode_shard_header(std::string_view file, const std::string& path) {
   if (file.size() < shard_header_bytes) {
-    throw base::DataError(base::say(data_texts.no_header, path, file.size(), shard_header_bytes, prepare_again()));
+    throw base::DataError(base::say("'{}' holds {} bytes, but a token shard begins with a header of {}: it is empty or truncated; {}", path, file.size(), shard_header_bytes, prepare_again()));
   }
   if (file.substr(0, shard_magic.size()) != shard_magic) {
-    throw base::DataError(base::say(data_texts.no_shard, path, shard_magic));
+    throw base::DataError(base::say("'{}' is not a token shard: it does not begin with '{}'; give a text file, a folder or shards made by 'troika data prepare'", path, shard_magic));
   }
   if (get(file, 8, 4) != shard_version) {
-    throw base::DataError(base::say(data_texts.shard_version, path, get(file, 8, 4), shard_version, prepare_again()));
+    throw base::DataError(base::say("'{}' is a token shard of shard_version {}, and this program reads shard_version {}; {}", path, get(file, 8, 4), shard_version, prepare_again()));
   }
   const std::string stored(file.substr(checked_bytes, 16)), actual = base::hash_bytes(file.substr(0, checked_bytes));
   const auto field = [&](std::size_t at, std::size_t bytes) { return static_cast<std::int64_t>(get(file, at, bytes)); };
@@ -184,7 +182,7 @@ ShardHeader decode_shard_header(std::string_view file, const std::string& path) 
                     header.vocab_size > 0 && header.vocab_size < (std::int64_t{1} << 31) &&
                     (header.bytes_per_token == 2 || header.bytes_per_token == 4);
   if (stored != actual || !sane) {
-    throw base::DataError(base::say(data_texts.damaged_header, path, actual, stored, prepare_again()));
+    throw base::DataError(base::say("the header of '{}' is damaged (its hash is {}, {} is written there); {}", path, actual, stored, prepare_again()));
   }
   return header;
 }
@@ -204,7 +202,7 @@ class ShardWriter::Hasher {
 };
 
 // Nothing where the cause is 0.
-static void fail_for(int cause, const base::Bilingual& what, const std::string& path) {
+static void fail_for(int cause, base::Phrase what, const std::string& path) {
   if (cause != 0) throw DiskError(base::say(what, path, base::system_cause(cause)));
 }
 
@@ -213,13 +211,13 @@ ShardWriter::ShardWriter(const std::string& path, std::int64_t vocab_size, const
       temporary_(fmt::format("{}.tmp.{}", path, ::getpid())),
       descriptor_(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644)),
       hasher_(std::make_unique<Hasher>()) {
-  if (descriptor_ < 0) fail_for(errno, base::file_texts.create, temporary_);
+  if (descriptor_ < 0) fail_for(errno, base::Phrase("cannot create '{}': {}"), temporary_);
   header_.vocab_size = vocab_size;
   header_.bytes_per_token = vocab_size <= narrow_vocab_size ? 2 : 4;
   header_.tokenizer_fingerprint = tokenizer_fingerprint;
   header_.payload_hash = std::string(16, '0');
   if (::lseek(descriptor_, shard_header_bytes, SEEK_SET) < 0)
-    fail_for(errno, base::file_texts.write, temporary_);  // the header comes last
+    fail_for(errno, base::Phrase("cannot write '{}': {}"), temporary_);  // the header comes last
 }
 
 ShardWriter::~ShardWriter() {
@@ -231,7 +229,7 @@ ShardWriter::~ShardWriter() {
 void ShardWriter::write(const void* bytes, std::size_t size) {
   hasher_->add(bytes, size);
   pieces_.add({static_cast<const char*>(bytes), size});
-  fail_for(base::write_whole(descriptor_, {static_cast<const char*>(bytes), size}), base::file_texts.write, temporary_);
+  fail_for(base::write_whole(descriptor_, {static_cast<const char*>(bytes), size}), base::Phrase("cannot write '{}': {}"), temporary_);
 }
 
 static void check_ids(const std::vector<std::int32_t>& ids, std::int64_t vocab_size) {
@@ -260,11 +258,11 @@ void ShardWriter::end_document() {
 }
 
 void ShardWriter::write_at_start(const std::string& bytes) {
-  fail_for(base::write_whole_at(descriptor_, bytes, 0), base::file_texts.write, temporary_);
+  fail_for(base::write_whole_at(descriptor_, bytes, 0), base::Phrase("cannot write '{}': {}"), temporary_);
 }
 
 void ShardWriter::close_file() {
-  fail_for(base::sync_whole(descriptor_), base::file_texts.sync, temporary_);
+  fail_for(base::sync_whole(descriptor_), base::Phrase("cannot sync '{}': {}"), temporary_);
   ::close(std::exchange(descriptor_, -1));
 }
 

@@ -18,7 +18,6 @@
 #include "data/input_text.h"
 #include "data/json_records.h"
 #include "data/shard_index.h"
-#include "data/texts.h"
 
 namespace troika::data {
 namespace {
@@ -41,7 +40,7 @@ void refuse_table(const std::string& path) {
                                                    {".orc", "orc"}}};
   for (const Table& table : tables)
     if (has_ending(without_compression(path), table.ending))
-      throw base::DataError(base::say(data_texts.table, path, table.ending + 1, table_command(path, table.format)));
+      throw base::DataError(base::say("'{0}': {1} files are not read: convert it to JSON lines\n  {2}", path, table.ending + 1, table_command(path, table.format)));
 }
 
 // Checks every file of a folder that find_corpus would look at.
@@ -58,9 +57,9 @@ void refuse_tables(const std::string& path) {
 [[noreturn]] void refuse_name(const std::string& word, const std::string& folder,
                               const std::vector<std::string>& names) {
   const std::string nearest = base::nearest(word, names);
-  throw base::DataError(base::say(data_texts.no_source, word,
-                                  folder.empty() ? base::Text{} : base::say(data_texts.no_name, folder),
-                                  nearest.empty() ? base::Text{} : base::say(data_texts.nearest, nearest)));
+  throw base::DataError(base::say("'{}' does not exist: give a text file, a JSON, JSONL or CSV file, a folder of them, or a folder of token shards{}{}", word,
+                                  folder.empty() ? base::Text{} : base::say("; nor is it a name in '{}/dataset_info.json'", folder),
+                                  nearest.empty() ? base::Text{} : base::say(" (nearest: {})", nearest)));
 }
 
 Source named_source(const std::string& word, const config::DataSettings& settings) {
@@ -75,7 +74,7 @@ Source named_source(const std::string& word, const config::DataSettings& setting
   Source found = *info.found;
   if (settings.format == Format::text) found.shape = usual_shape(Format::text);
   if (source.shape && source.shape->format != found.shape->format)
-    throw base::ConfigError(base::say(data_texts.other_format, word_of(settings.format), word, settings.folder,
+    throw base::ConfigError(base::say("data.format is {0}, but '{1}' of '{2}/dataset_info.json' is {3}: leave data.format auto, or change the entry's formatting", word_of(settings.format), word, settings.folder,
                                       word_of(found.shape->format)));
   return found;
 }
@@ -95,7 +94,7 @@ std::vector<Source> find_sources(const std::string& stated, const config::DataSe
     const std::string& path = sources.back().path;
     if (settings.format != Format::text && !looks_like_shards(path)) refuse_tables(path);
   }
-  if (sources.empty()) throw base::DataError(base::say(data_texts.no_data, stated));
+  if (sources.empty()) throw base::DataError(base::say("'{}' names no data", stated));
   return sources;
 }
 
@@ -103,34 +102,34 @@ namespace {
 
 struct Refusal {
   const char* key;
-  base::Bilingual reason;
+  base::Phrase reason;
 };
 
-constexpr std::array<Refusal, 5> refused_members = {{{"hf_hub_url", data_texts.download},
-                                                     {"ms_hub_url", data_texts.download},
-                                                     {"om_hub_url", data_texts.download},
-                                                     {"cloud_file_name", data_texts.download},
-                                                     {"script_url", data_texts.script}}};
-constexpr std::array<Refusal, 7> refused_columns = {{{"images", data_texts.pictures},
-                                                     {"videos", data_texts.pictures},
-                                                     {"audios", data_texts.pictures},
-                                                     {"image", data_texts.pictures},
-                                                     {"kto_tag", data_texts.preferences},
-                                                     {"chosen", data_texts.preferences},
-                                                     {"rejected", data_texts.preferences}}};
+constexpr std::array<Refusal, 5> refused_members = {{{"hf_hub_url", base::Phrase("nothing is downloaded: put the file beside dataset_info.json and name it in file_name")},
+                                                     {"ms_hub_url", base::Phrase("nothing is downloaded: put the file beside dataset_info.json and name it in file_name")},
+                                                     {"om_hub_url", base::Phrase("nothing is downloaded: put the file beside dataset_info.json and name it in file_name")},
+                                                     {"cloud_file_name", base::Phrase("nothing is downloaded: put the file beside dataset_info.json and name it in file_name")},
+                                                     {"script_url", base::Phrase("data set scripts are not run: convert it to JSON lines")}}};
+constexpr std::array<Refusal, 7> refused_columns = {{{"images", base::Phrase("only text is trained on")},
+                                                     {"videos", base::Phrase("only text is trained on")},
+                                                     {"audios", base::Phrase("only text is trained on")},
+                                                     {"image", base::Phrase("only text is trained on")},
+                                                     {"kto_tag", base::Phrase("preference training is not supported, only answers (stage sft) and text (stage pt)")},
+                                                     {"chosen", base::Phrase("preference training is not supported, only answers (stage sft) and text (stage pt)")},
+                                                     {"rejected", base::Phrase("preference training is not supported, only answers (stage sft) and text (stage pt)")}}};
 
 template <std::size_t N>
 void refuse(const Json& object, const std::array<Refusal, N>& refusals, base::Origin origin) {
   for (const Refusal& refusal : refusals)
     if (object.contains(refusal.key))
-      throw base::DataError(base::say(data_texts.has, origin, refusal.key, base::say(refusal.reason)));
+      throw base::DataError(base::say("{} has '{}': {}", origin, refusal.key, base::say(refusal.reason)));
 }
 
 void refuse_what_is_not_done(const Json& entry, base::Origin origin) {
   if (!entry.contains("file_name")) refuse(entry, refused_members, origin);
   const Json* ranking = find_key(entry, "ranking");
   if (ranking != nullptr && *ranking == true)
-    throw base::DataError(base::say(data_texts.has, origin, "ranking", base::say(data_texts.preferences)));
+    throw base::DataError(base::say("{} has '{}': {}", origin, "ranking", base::say("preference training is not supported, only answers (stage sft) and text (stage pt)")));
   if (const Json* columns = find_key(entry, "columns")) refuse(*columns, refused_columns, origin);
 }
 
@@ -143,7 +142,7 @@ void read_names(const Json& entry, const char* object_key, const std::vector<Nam
   for (const auto& [key, value] : as_object(*given, object_key, origin).items()) {
     const std::string& wanted = key;
     const auto known = std::find_if(names.begin(), names.end(), [&](const Name& name) { return wanted == name.first; });
-    if (known == names.end()) throw base::DataError(base::say(data_texts.not_known, origin, key, object_key));
+    if (known == names.end()) throw base::DataError(base::say("{0}: '{1}' of '{2}' is not known", origin, key, object_key));
     *known->second = value.is_null() ? "" : as_string(value, key, origin);
   }
 }
@@ -153,7 +152,7 @@ Format format_of(const Json& entry, base::Origin origin) {
   if (word.empty() || word == "alpaca") return Format::alpaca;
   if (word == "sharegpt") return Format::sharegpt;
   if (word == "openai") return Format::messages;
-  throw base::DataError(base::say(data_texts.formatting, origin, word));
+  throw base::DataError(base::say("{}: 'formatting' may be alpaca, sharegpt or openai, not '{}'", origin, word));
 }
 
 RecordShape shape_of_entry(const Json& entry, base::Origin origin) {
@@ -185,7 +184,7 @@ RecordShape shape_of_entry(const Json& entry, base::Origin origin) {
 void refuse_to_leave(const std::string& name, const char* key, base::Origin origin) {
   const std::vector<std::string> parts = base::split(name, '/');
   if (std::find(parts.begin(), parts.end(), "..") != parts.end())
-    throw base::DataError(base::say(data_texts.leaves, origin, key, name));
+    throw base::DataError(base::say("{}: '{}' is '{}', which leaves the folder of dataset_info.json: put the file there, or name its path in data.train", origin, key, name));
 }
 
 std::string path_of(const Json& entry, const std::string& folder, base::Origin origin) {
@@ -196,8 +195,8 @@ std::string path_of(const Json& entry, const std::string& folder, base::Origin o
   std::string path = folder + "/" + name;
   if (!below.empty()) path += "/" + below;
   if (!base::file_exists(path) && !base::directory_exists(path))
-    throw base::DataError(base::say(data_texts.names_nothing, origin, path));
-  if (!lies_in(path, folder)) throw base::DataError(base::say(data_texts.link_leaves, origin, path));
+    throw base::DataError(base::say("{} names '{}', which does not exist: put it there", origin, path));
+  if (!lies_in(path, folder)) throw base::DataError(base::say("{} names '{}', a link that leads out of the folder of dataset_info.json: put the file there, or name its path in data.train", origin, path));
   return path;
 }
 
@@ -205,7 +204,7 @@ std::int64_t count_of(const Json& entry, base::Origin origin) {
   const Json* count = find_key(entry, "num_samples");
   if (count == nullptr) return 0;
   if (!count->is_number_integer() || *count < 1)
-    throw base::DataError(base::say(data_texts.num_samples, origin, count->dump()));
+    throw base::DataError(base::say("{}: 'num_samples' must be a whole number above 0, not {}", origin, count->dump()));
   return count->get<std::int64_t>();
 }
 
@@ -226,10 +225,10 @@ DatasetInfo read_dataset_info(const std::string& folder, const std::string& name
   const std::string path = folder + "/dataset_info.json";
   DatasetInfo info;
   if (!base::file_exists(path)) return info;
-  const Json all = base::parse_ordered_json(base::read_file(path), base::say(data_texts.path_quoted, path));
+  const Json all = base::parse_ordered_json(base::read_file(path), base::say(base::Phrase("'{}'", "file"), path));
   for (const auto& [key, entry] : as_object(all, "dataset_info.json", path).items()) {
     info.names.push_back(key);
-    if (key == name) info.found = source_of(entry, folder, name, base::say(data_texts.of_file, name, path));
+    if (key == name) info.found = source_of(entry, folder, name, base::say("'{0}' of '{1}'", name, path));
   }
   return info;
 }

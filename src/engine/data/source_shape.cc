@@ -17,7 +17,6 @@
 #include "data/json_records.h"
 #include "data/record_files.h"
 #include "data/shard_index.h"
-#include "data/texts.h"
 
 namespace troika::data {
 namespace {
@@ -42,7 +41,7 @@ std::string record_of(std::string_view text, FileKind kind, bool whole_file, con
   if (kind == FileKind::json_array) {
     const std::size_t begin = array_begin(text, path), end = element_end(text, begin);
     if (end != std::string_view::npos) return base::trim(text.substr(begin, end - begin));
-    if (whole_file) throw base::DataError(base::say(data_texts.ends_inside, path));
+    if (whole_file) throw base::DataError(base::say("'{}' ends inside its array of records: copy it again", path));
     return "";
   }
   const std::size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
@@ -54,7 +53,7 @@ std::string record_of(std::string_view text, FileKind kind, bool whole_file, con
 
 std::optional<FirstRecord> first_record(const CorpusFile& file) {
   if (file.kind == FileKind::text) return std::nullopt;
-  const base::Text origin = base::say(data_texts.first_record, file.path);
+  const base::Text origin = base::say("the first record of '{}'", file.path);
   for (std::size_t most = std::size_t{1} << 16;;
        most = std::min(16 * most, most_record_bytes + (std::size_t{1} << 20))) {
     const std::string text = first_text(file.path, most);
@@ -83,12 +82,12 @@ bool holds_records(const Corpus& corpus) {
 
 RecordShape detected_shape(const Source& source, const Corpus& corpus) {
   const std::optional<FirstRecord> first = first_record(corpus);
-  if (!first) throw base::DataError(base::say(data_texts.no_records, source.path));
+  if (!first) throw base::DataError(base::say("'{}' has no records: give a file that has some", source.path));
   refuse_split_object(first->text, first->origin);
   try {
     return shape_of(base::parse_ordered_json(first->text, first->origin), source.text_key, first->origin);
   } catch (const base::DataError& error) {
-    throw base::with_context(error, base::say(data_texts.while_detecting));
+    throw base::with_context(error, base::say("while finding out what the data are"));
   }
 }
 
@@ -110,11 +109,11 @@ void refuse_records_beside_text(const Source& source, const Corpus& corpus) {
   for (const CorpusFile& file : corpus.files) {
     const std::optional<Format> format = known_format(file, source.text_key);
     if (!format && file.kind == FileKind::table)
-      throw base::DataError(base::say(data_texts.table_beside_text, source.path, file.name, text->name));
+      throw base::DataError(base::say("'{0}' holds a table ('{1}') beside text ('{2}'): put them into folders of their own", source.path, file.name, text->name));
     if (!format || (*format == Format::text && always_lines(file.name))) continue;
     if (*format == Format::text)
-      throw base::DataError(base::say(data_texts.mixed_text, source.path, file.name, text->name));
-    throw base::DataError(base::say(data_texts.mixed, source.path, file.name, word_of(*format), text->name));
+      throw base::DataError(base::say("'{0}' holds records with a text each ('{1}') beside text ('{2}'): put them into a folder of their own, or give JSON lines the ending .jsonl", source.path, file.name, text->name));
+    throw base::DataError(base::say("'{0}' holds records ('{1}': {2}) beside text ('{3}'): state --data.format {2}, which reads its files of records alone, or put them into folders of their own", source.path, file.name, word_of(*format), text->name));
   }
 }
 
@@ -154,8 +153,8 @@ Corpus record_files(const Source& source) {
   corpus.files.erase(std::remove_if(corpus.files.begin(), corpus.files.end(), is_text), corpus.files.end());
   if (corpus.files.empty())
     throw base::DataError(
-        base::say(data_texts.no_json, source.path,
-                  source.shape ? base::verbatim(word_of(source.shape->format)) : base::say(data_texts.such)));
+        base::say("'{}' has no .json, .jsonl or .csv files, which {} records need", source.path,
+                  source.shape ? base::verbatim(word_of(source.shape->format)) : base::say("such")));
   corpus.bytes = 0;
   for (const CorpusFile& file : corpus.files) corpus.bytes += file.bytes;
   return corpus;

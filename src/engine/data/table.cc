@@ -10,7 +10,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "data/json_records.h"
-#include "data/texts.h"
 
 namespace troika::data {
 namespace {
@@ -64,10 +63,10 @@ class RowReader {
       return std::string(row_.substr(begin, *at - begin));
     }
     const std::size_t close = closing_quote(row_, begin);
-    if (close == row_.size()) throw base::DataError(base::say(data_texts.open_quote, origin_));
+    if (close == row_.size()) throw base::DataError(base::say("{}: a quote is opened and never closed: close it, and write a quote within as two", origin_));
     *at = close + 1;
     if (*at < row_.size() && row_[*at] != separator_ && !breaks_line(row_[*at]))
-      throw base::DataError(base::say(data_texts.after_quote, origin_));
+      throw base::DataError(base::say("{}: text follows a closing quote: write a quote within a field as two", origin_));
     return without_doubling(row_.substr(begin + 1, close - begin - 1));
   }
 
@@ -81,8 +80,8 @@ void refuse_other_separator(const TableHeader& header, const std::string& path) 
   for (const char other : {';', '\t', ',', '|'})
     if (other != header.separator && header.keys[0].find(other) != std::string::npos)
       throw base::DataError(
-          base::say(data_texts.other_separator, path,
-                    header.separator == '\t' ? base::say(data_texts.tabs) : base::say(data_texts.commas),
+          base::say("'{0}' is read as fields with {1} between them, but its header has '{2}': write it with {1}", path,
+                    header.separator == '\t' ? base::say("tabs") : base::say("commas"),
                     other == '\t' ? "\\t" : std::string(1, other)));
 }
 
@@ -121,29 +120,29 @@ TableHeader table_header(std::string_view text, char separator, const std::strin
   while (begin < text.size() && breaks_line(text[begin])) ++begin;
   header.end = row_end(text, begin, separator);
   header.line = 1 + line_breaks(text.substr(0, header.end));
-  const base::Text origin = base::say(data_texts.table_head, path);
+  const base::Text origin = base::say("the header of '{}'", path);
   header.keys = RowReader(text.substr(begin, header.end - begin), separator, origin).fields();
   refuse_other_separator(header, path);
   std::vector<std::string> sorted = header.keys;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end()) throw base::DataError(base::say(data_texts.twice, origin, *twice));
+  if (twice != sorted.end()) throw base::DataError(base::say("{}: '{}' appears twice", origin, *twice));
   return header;
 }
 
 std::string record_of_row(std::string_view row, const TableHeader& header, base::Origin origin) {
   if (!base::is_utf8(row))
-    throw base::DataError(base::say({"{}: {}", "{}：{}"}, origin,
+    throw base::DataError(base::say("{}: {}", origin,
                                     base::not_utf8(row, std::min(base::first_not_utf8(row), row.size() - 1))));
   const std::vector<std::string> fields = RowReader(row, header.separator, origin).fields();
   if (fields.size() != header.keys.size())
-    throw base::DataError(base::say(data_texts.ragged, origin, fields.size(), header.keys.size()));
+    throw base::DataError(base::say("{}: the number of fields is {}, but {} in the header: quote a field that holds a separator or a line break", origin, fields.size(), header.keys.size()));
   const auto quoted = [](const std::string& text) { return Json(text).dump(); };
   std::string record;
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const std::string& key = header.keys[i];
     if (fields[i].empty() && (is_list(key) || key == "tools")) continue;
-    if (is_list(key)) base::parse_ordered_json(fields[i], base::say(data_texts.within, origin, key));
+    if (is_list(key)) base::parse_ordered_json(fields[i], base::say("{}: '{}'", origin, key));
     record += (record.empty() ? "{" : ",") + quoted(key) + ":" + (is_list(key) ? fields[i] : quoted(fields[i]));
   }
   return record.empty() ? "{}" : record + "}";

@@ -11,7 +11,6 @@
 #include "base/say.h"
 #include "data/loader.h"
 #include "data/shard_index.h"
-#include "data/texts.h"
 
 namespace troika::data {
 
@@ -20,14 +19,14 @@ static constexpr std::int64_t verified_bytes = std::int64_t{256} << 20;
 static void check_entry(const TokenShard& shard, const ShardIndex::Entry& entry, const ShardIndex& index) {
   const ShardHeader& header = shard.header();
   if (!entry.piece_hashes.empty() && !shard.is_verified()) {
-    throw base::DataError(base::say(data_texts.missing_hashes, piece_hashes_path(shard.path())));
+    throw base::DataError(base::say("'{}' is missing, which index.json names beside its shard: copy the whole folder again, or prepare the data again ('troika data prepare')", piece_hashes_path(shard.path())));
   }
   if (header.tokens == entry.tokens && header.documents == entry.documents &&
       header.payload_hash == entry.payload_hash && header.vocab_size == index.vocab_size &&
       header.tokenizer_fingerprint == index.tokenizer_fingerprint) {
     return;
   }
-  throw base::DataError(base::say(data_texts.other_shard, shard.path(), header.tokens, header.payload_hash,
+  throw base::DataError(base::say("'{}' is not the shard its index.json describes ({} tokens with hash {}, expected {} with {}): prepare the data again ('troika data prepare')", shard.path(), header.tokens, header.payload_hash,
                                   entry.tokens, entry.payload_hash));
 }
 
@@ -67,7 +66,7 @@ TokenStream::TokenStream(std::string path, std::vector<TokenShard> shards)
     starts_.push_back(starts_.back() + shard.header().tokens);
     documents_ += shard.header().documents;
   }
-  if (starts_.back() == 0) throw base::DataError(base::say(data_texts.no_tokens, path_));
+  if (starts_.back() == 0) throw base::DataError(base::say("'{}' holds no tokens: prepare it from text", path_));
 }
 
 std::int64_t TokenStream::unverified_bytes() const {
@@ -120,7 +119,7 @@ TokenSamples::TokenSamples(std::shared_ptr<const TokenStream> stream, std::int64
     : stream_(std::move(stream)), seq_len_(seq_len) {
   if (seq_len < 1) throw base::BugError(fmt::format("a sample length of {} was requested", seq_len));
   if (stream_->tokens() < seq_len + 1) {
-    throw base::DataError(base::say(data_texts.too_few_tokens, name.empty() ? stream_->path() : name, stream_->tokens(),
+    throw base::DataError(base::say("'{}' holds {} tokens, but one sample of --seq-len {} needs {}: add text, or set --seq-len to at most {}", name.empty() ? stream_->path() : name, stream_->tokens(),
                                     seq_len, seq_len + 1, stream_->tokens() - 1));
   }
 }
@@ -147,7 +146,7 @@ TokenWindows::TokenWindows(std::shared_ptr<const TokenStream> stream, std::int64
   if (seq_len < 1) throw base::BugError(fmt::format("a sample length of {} was requested", seq_len));
   if (stream_->tokens() < 2) {
     throw base::DataError(
-        base::say(data_texts.too_few_to_evaluate, name.empty() ? stream_->path() : name, stream_->tokens()));
+        base::say("'{}' holds {} tokens, but an evaluation needs 2 at least: add text", name.empty() ? stream_->path() : name, stream_->tokens()));
   }
 }
 

@@ -11,7 +11,6 @@
 #include "data/encoded_chunk.h"
 #include "data/made_once.h"
 #include "data/ordered_map.h"
-#include "data/texts.h"
 
 namespace troika::data {
 namespace {
@@ -98,7 +97,7 @@ void tokenize(const Corpus& corpus, const Encoding& encoding, const std::string&
       [&](Chunk& chunk) { return encode_records(chunk, encoding, parts); }, write);
   if (writer.counts().sequences == 0) {
     const std::string& path_of_first = corpus.files.front().path;
-    const base::DataError error(base::say(data_texts.no_answers, sink.counts().records, path_of_first),
+    const base::DataError error(base::say("no record of '{1}' has an answer to train on, of {0} that were read", sink.counts().records, path_of_first),
                                 base::Cause::no_training_tokens);
     const std::vector<base::Text> found = sink.findings().report(path_of_first, encoding.control_tokens);
     throw found.empty() ? error : base::with_context(error, found.front());

@@ -8,16 +8,13 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/file_texts.h"
 #include "base/json_fault.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "data/conversation_texts.h"
 #include "data/json_records.h"
 #include "data/loader.h"
 #include "data/loss_marks.h"
 #include "data/samples.h"
-#include "data/texts.h"
 
 namespace troika::data {
 namespace {
@@ -81,17 +78,17 @@ class LineReader final : public json::json_sax_t {
   bool null() override {
     const bool absent = depth_ == 1 && wanted_ != nullptr && wanted_->is_mask();
     if (absent) wanted_->given = false;
-    return absent || other(data_texts.null_value);
+    return absent || other(base::Phrase("null"));
   }
   bool boolean(bool value) override {
     if (filled_ != nullptr && filled_->is_mask()) return number(value ? 1 : 0);
-    return take_mark(value) || other(data_texts.truth_value);
+    return take_mark(value) || other(base::Phrase("a truth value"));
   }
   bool number_float(number_float_t value, const string_t& text) override {
     return take_mark(value) || other_number(text.substr(0, 40));
   }
-  bool string(string_t& text) override { return take_mark(text) || other(data_texts.a_string); }
-  bool binary(binary_t&) override { return other(data_texts.bytes); }
+  bool string(string_t& text) override { return take_mark(text) || other(base::Phrase("a string")); }
+  bool binary(binary_t&) override { return other(base::Phrase("bytes")); }
   bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception&) override {
     throw base::json_fault(text_, byte, origin_);
   }
@@ -100,15 +97,15 @@ class LineReader final : public json::json_sax_t {
   enum class Container { object, array };
 
   bool open(Container container) {
-    if (depth_ == 0 && container == Container::array) other(data_texts.an_array);
-    if (filled_ != nullptr) other(container == Container::object ? data_texts.an_object : data_texts.an_array);
+    if (depth_ == 0 && container == Container::array) other(base::Phrase("an array"));
+    if (filled_ != nullptr) other(container == Container::object ? base::Phrase("an object") : base::Phrase("an array"));
     if (depth_ == 1 && wanted_ != nullptr) {
-      if (container == Container::object) other(data_texts.an_object);
+      if (container == Container::object) other(base::Phrase("an object"));
       filled_ = wanted_;
     } else if (depth_ == 1 && container == Container::array && ends_as_mask(name_)) {
-      throw DataError(base::say(conversation_texts.unknown_mask, origin_, name_, loss_masks));
+      throw DataError(base::say("{}: the mask '{}' is not known: known are attention_mask, and for the loss labels, {}; rename it, or take it out", origin_, name_, loss_masks));
     }
-    if (++depth_ > 256) throw DataError(base::say(base::file_texts.deep, origin_));
+    if (++depth_ > 256) throw DataError(base::say("{}: JSON is nested deeper than 256 levels", origin_));
     return true;
   }
 
@@ -118,7 +115,7 @@ class LineReader final : public json::json_sax_t {
   }
 
   void choose(Column* column) {
-    if (column->given) throw DataError(base::say(data_texts.twice, origin_, column->name));
+    if (column->given) throw DataError(base::say("{}: '{}' appears twice", origin_, column->name));
     column->given = true;
     wanted_ = column;
   }
@@ -140,15 +137,15 @@ class LineReader final : public json::json_sax_t {
   }
 
   // A value that is no number of the arrays.
-  bool other(const base::Bilingual& what) { return other(base::say(what)); }
-  bool other_number(const std::string& number) { return other(base::say(data_texts.number, number)); }
+  bool other(base::Phrase what) { return other(base::say(what)); }
+  bool other_number(const std::string& number) { return other(base::say("the number {}", number)); }
   bool other(const base::Text& what) {
-    if (depth_ == 0) throw DataError(base::say(data_texts.line_object, origin_, what));
+    if (depth_ == 0) throw DataError(base::say("{}: a line must be an object with 'input_ids', not {}", origin_, what));
     const Column* column = filled_ != nullptr ? filled_ : depth_ == 1 ? wanted_ : nullptr;
     if (column == nullptr) return true;
-    if (column->is_mask()) throw DataError(base::say(conversation_texts.mask_holds, origin_, column->name, what));
+    if (column->is_mask()) throw DataError(base::say("{}: the mask '{}' holds {}, but must be an array of 0 and 1", origin_, column->name, what));
     throw DataError(
-        base::say(filled_ != nullptr ? data_texts.only_ids : data_texts.array_of_ids, origin_, column->name, what));
+        base::say(filled_ != nullptr ? base::Phrase("{}: '{}' holds {}, not only ids") : base::Phrase("{}: '{}' must be an array of ids, not {}"), origin_, column->name, what));
   }
 
   const std::string_view text_;
@@ -160,8 +157,8 @@ class LineReader final : public json::json_sax_t {
 
 std::int32_t checked_id(std::int64_t id, std::int64_t vocab, const char* name, std::size_t place, base::Origin origin) {
   if (id >= 0 && id < vocab) return static_cast<std::int32_t>(id);
-  throw DataError(base::say(data_texts.id_range, origin, name, place, id, vocab - 1,
-                            name[0] == 'l' ? base::say(data_texts.or_no_loss) : base::Text{}));
+  throw DataError(base::say("{}: {} [{}] is {}, but ids must be from 0 to {}{}", origin, name, place, id, vocab - 1,
+                            name[0] == 'l' ? base::say(", or -100 for no loss") : base::Text{}));
 }
 
 // A line whose arrays are all there, while it becomes a TokenizedLine.
@@ -196,15 +193,15 @@ class MaskedLine {
     for (const Column& column : reader_.columns) {
       const std::size_t values = column.values.size();
       if (!column.given || values == count_) continue;
-      if (column.kind == Column::Kind::labels) throw DataError(base::say(data_texts.labels, origin_, values, count_));
-      throw DataError(base::say(conversation_texts.mask_length, origin_, values, column.name, count_));
+      if (column.kind == Column::Kind::labels) throw DataError(base::say("{}: {} labels for {} input_ids; each id needs one label", origin_, values, count_));
+      throw DataError(base::say("{0}: {1} values of '{2}' for {3} input_ids; each id needs one", origin_, values, column.name, count_));
     }
   }
 
   bool is_on(const Column& mask, std::size_t i) const {
     const std::int64_t value = mask.values[i];
     if (value != 0 && value != 1)
-      throw DataError(base::say(conversation_texts.mask_entry, origin_, mask.name, i, value));
+      throw DataError(base::say("{}: {} [{}] is {}, but must be 0 or 1", origin_, mask.name, i, value));
     return value == 1;
   }
 
@@ -212,7 +209,7 @@ class MaskedLine {
     while (begin_ < end_ && !is_on(mask, begin_)) ++begin_;
     while (end_ > begin_ && !is_on(mask, end_ - 1)) --end_;
     for (std::size_t i = begin_; i < end_; ++i)
-      if (!is_on(mask, i)) throw DataError(base::say(conversation_texts.mask_in_middle, origin_, i));
+      if (!is_on(mask, i)) throw DataError(base::say("{}: attention_mask [{}] is 0 between ids that are seen, but only padding at the ends can be left out", origin_, i));
   }
 
   bool is_padding(std::size_t i) const { return i < begin_ || i >= end_; }
@@ -220,7 +217,7 @@ class MaskedLine {
   void take_mask(const Column& mask) {
     for (std::size_t i = 0; i < count_; ++i) {
       const bool on = is_on(mask, i);
-      if (on && is_padding(i)) throw DataError(base::say(conversation_texts.loss_on_padding, origin_, mask.name, i));
+      if (on && is_padding(i)) throw DataError(base::say("{}: {} [{}] is 1 where attention_mask is 0: write 0 there", origin_, mask.name, i));
       if (!on && has_loss_[i]) masked_by_ = mask.name;
       has_loss_[i] = has_loss_[i] && on;
     }
@@ -242,7 +239,7 @@ class MaskedLine {
   }
 
   [[noreturn]] void refuse_label(std::size_t i, std::int32_t label, const char* mask) const {
-    throw DataError(base::say(conversation_texts.masked_label, origin_, i, label, mask));
+    throw DataError(base::say("{}: labels [{}] is {} where {} is 0: write -100 there", origin_, i, label, mask));
   }
 
   void cut(std::vector<std::int32_t>* values) const {
@@ -267,7 +264,7 @@ std::size_t line_end(std::string_view text, std::size_t begin) { return std::min
 TokenizedLine parse_tokenized_line(std::string_view line, std::int64_t vocab, base::Origin origin) {
   LineReader reader(line, origin);
   json::sax_parse(line.begin(), line.end(), &reader);
-  if (!reader.ids().given) throw DataError(base::say(base::file_texts.missing, origin, "input_ids"));
+  if (!reader.ids().given) throw DataError(base::say("{}: '{}' is missing", origin, "input_ids"));
   return MaskedLine(reader, vocab, origin).parsed();
 }
 
@@ -283,7 +280,7 @@ void TokenizedLines::find_lines() {
   for (std::size_t begin = 0; begin < text.size(); begin = line_end(text, begin) + 1, ++number) {
     const std::string_view line = text.substr(begin, line_end(text, begin) - begin);
     if (is_blank(line)) continue;
-    const base::Text origin = base::say(data_texts.line, number, path_);
+    const base::Text origin = base::say("line {0} of '{1}'", number, path_);
     refuse_large_record(line.size(), origin);
     refuse_split_object(line, origin);
     const TokenizedLine parsed = parse_tokenized_line(line, vocab_, origin);
@@ -297,7 +294,7 @@ base::Text TokenizedLines::origin(std::int64_t sequence) const {
   const std::string_view before = file_.text().substr(0, line(sequence).begin);
   std::int64_t number = 1;
   file_.while_reading([&] { number += std::count(before.begin(), before.end(), '\n'); });
-  return base::say(data_texts.line, number, path_);
+  return base::say("line {0} of '{1}'", number, path_);
 }
 
 const TokenizedLines::Line& TokenizedLines::line(std::int64_t sequence) const {
@@ -308,7 +305,7 @@ const TokenizedLines::Line& TokenizedLines::line(std::int64_t sequence) const {
 // The caller's room is for as many as there were.
 void TokenizedLines::refuse_other_length(std::int64_t sequence, const TokenizedLine& parsed) const {
   if (static_cast<std::int64_t>(parsed.ids.size()) == length(sequence)) return;
-  throw base::DataError(base::say(data_texts.file_changed, sequence, path_, parsed.ids.size(), length(sequence)));
+  throw base::DataError(base::say("sequence {0} of '{1}' has {2} ids, and had {3} when the run began: the file was changed", sequence, path_, parsed.ids.size(), length(sequence)));
 }
 
 std::int64_t TokenizedLines::length(std::int64_t sequence) const { return line(sequence).ids; }

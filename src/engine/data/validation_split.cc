@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "base/say.h"
-#include "data/texts.h"
 
 namespace troika::data {
 namespace {
@@ -90,8 +89,8 @@ std::int64_t wanted_of(std::int64_t all, std::int64_t most, double share, const 
   const auto wanted = static_cast<std::int64_t>(std::clamp(std::round(exact), 1.0, 9e15));
   if (wanted <= most) return wanted;
   throw base::ConfigError(
-      base::say(data_texts.valid_share, share, wanted, sources, all,
-                most > 0 ? base::say(data_texts.most_that_works, most) : base::say(data_texts.two_at_least)));
+      base::say("data.valid_share {:g} takes {} samples for evaluation, but data.train '{}' has {}, and each source keeps one: {}", share, wanted, sources, all,
+                most > 0 ? base::say("the most that works is {}", most) : base::say("one source must have 2 at least")));
 }
 
 }  // namespace

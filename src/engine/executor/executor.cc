@@ -9,6 +9,7 @@
 #include "base/cause.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "executor/gradient_norm.h"
 #include "schedule/instruction/placement.h"
 #include "tensor/operations.h"
@@ -99,9 +100,9 @@ void Executor::execute(const Instruction& instruction) {
     (this->*handlers().at(instruction.kind))(instruction);
     if (&instruction == &instructions_.back()) finish();
   } catch (const tensor::OutOfMemory& error) {
-    throw base::ConfigError(fmt::format("out of memory: {}{}", error.what(), less), base::Cause::out_of_memory);
+    throw base::ConfigError(base::say("out of memory: {}{}", error.what(), less), base::Cause::out_of_memory);
   } catch (const std::bad_alloc&) {
-    throw base::ConfigError(std::string("out of memory") + less, base::Cause::out_of_memory);
+    throw base::ConfigError(base::say("out of memory{}", less), base::Cause::out_of_memory);
   }
   observer_.ended(instruction, begin, base::monotonic_seconds());
 }

@@ -8,6 +8,7 @@
 #include "base/cause.h"
 #include "base/error.h"
 #include "base/host_name.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "comm/collectives.h"
 #include "kernels/flat.h"
@@ -83,7 +84,7 @@ void Integrity::begin_step(std::int64_t step) {
 }
 
 void Integrity::fail(const std::string& what) const {
-  throw base::PeerError(fmt::format("{}, found in step {}{}", what, step_, remedy), base::Cause::changed_bits);
+  throw base::PeerError(base::say("{}, found in step {}{}", what, step_, remedy), base::Cause::changed_bits);
 }
 
 // An odd factor for each microbatch, so that two that change places are noticed and no bit is lost.

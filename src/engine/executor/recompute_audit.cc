@@ -11,6 +11,7 @@
 #include "base/cause.h"
 #include "base/error.h"
 #include "base/host_name.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "comm/collectives.h"
 #include "kernels/flat.h"
@@ -155,7 +156,7 @@ void RecomputeAudit::compare(int first_checksum, const StepFacts& facts, bool fi
   const std::vector<Difference> found = differences(audits, comm::all_gather_text(world_, lines_of(now_)));
   if (found.empty()) throw base::BugError(fmt::format("the audit of step {} differs, and nothing in it does", step_));
   throw base::PeerError(
-      fmt::format("{}, found in step {} by computing it twice{}", sentence(found, hosts), step_, advice),
+      base::say("{}, found in step {} by computing it twice{}", sentence(found, hosts), step_, advice),
           base::Cause::changed_bits);
 }
 

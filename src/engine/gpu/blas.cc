@@ -12,7 +12,6 @@
 #include "gpu/blas_api.h"
 #include "gpu/blas_operand.h"
 #include "gpu/library.h"
-#include "gpu/texts.h"
 
 namespace troika::gpu {
 using tensor::Tensor;
@@ -31,7 +30,7 @@ std::shared_ptr<const BlasApi> load_blas(const std::string& library) {
   loaded.take("cublasLtGetVersion", &api->get_version);
   api->version = api->get_version();
   if (api->version < least_blas)
-    throw base::ConfigError(base::say(gpu_texts.old_blas, library, blas_version(*api)));
+    throw base::ConfigError(base::say("'{}' is cuBLASLt {}, but 12.4 or later is needed", library, blas_version(*api)));
   return api;
 }
 
@@ -162,7 +161,7 @@ BlasAlgorithm Blas::Impl::chosen(const Plan& plan, const std::string& text, cons
           BlasStatus::success &&
       result.workspace_bytes <= workspace->bytes())
     return algorithm;
-  throw base::DataError(fmt::format("the algorithm kept for {} is none of cuBLASLt {}; without the file of kept choices they are made anew",
+  throw base::DataError(base::say("the algorithm kept for {} is none of cuBLASLt {}; without the file of kept choices they are made anew",
                                     what, blas_version(*api)));
 }
 

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "gpu/attention_texts.h"
 #include "gpu/flash_table.h"
 #include "gpu/library.h"
 
@@ -24,7 +23,7 @@ std::shared_ptr<const CudnnApi> load_cudnn(const std::string& library) {
   loaded.take("cudnnGetVersion", &api->get_version);
   api->version = api->get_version();
   if (api->version < least_cudnn)
-    throw base::ConfigError(base::say(attention_texts.too_old, library, cudnn_version(*api)));
+    throw base::ConfigError(base::say("'{}' is cuDNN {}, but 9.10.2 or later is needed", library, cudnn_version(*api)));
   return api;
 }
 

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "gpu/library.h"
 #include "gpu/nvidia.h"
-#include "gpu/texts.h"
 
 namespace troika::gpu {
 namespace {
@@ -51,15 +50,15 @@ int device_number(const std::string& word, int local_rank, int devices) {
 tensor::Device pick_device(const std::string& word, int local_rank) {
   if (word == "cpu") return {};
   if (word != "auto" && word != "cuda" && stated_number(word) < 0)
-    throw base::ConfigError(base::say(gpu_texts.no_device_word, word));
+    throw base::ConfigError(base::say("train.device is '{}', but it must be auto, cpu, cuda or cuda:N", word));
   const NvidiaHere& here = nvidia_here();
   if (here.accelerator == nullptr) {
     if (word == "auto") return {};
-    throw base::ConfigError(base::say(gpu_texts.device, word, here.missing));
+    throw base::ConfigError(base::say("train.device is '{}', but {}", word, here.missing));
   }
   const int number = device_number(word, local_rank, here.devices());
   if (number >= here.devices())
-    throw base::ConfigError(base::say(gpu_texts.device, word, base::say(gpu_texts.last_device, here.devices() - 1)));
+    throw base::ConfigError(base::say("train.device is '{}', but {}", word, base::say("the last device is cuda:{}", here.devices() - 1)));
   return {*here.accelerator, number};
 }
 

@@ -1,7 +1,6 @@
 #include "gpu/flash_table.h"
 
 #include "base/say.h"
-#include "gpu/attention_texts.h"
 
 namespace troika::gpu {
 namespace {
@@ -18,15 +17,15 @@ struct Row {
 
 constexpr Row table[] = {
     {[](const FlashCase& of) { return of.dtype != base::Dtype::bf16 && of.dtype != base::Dtype::fp16; },
-     [](const FlashCase& of) { return say(attention_texts.dtype, base::name_of(of.dtype)); }},
+     [](const FlashCase& of) { return say("cuDNN has no attention in {}", base::name_of(of.dtype)); }},
     {[](const FlashCase& of) { return of.H % 8 != 0 || of.H > 256 || (of.H > 128 && !wide_heads(of)); },
-     [](const FlashCase& of) { return say(attention_texts.width, wide_heads(of) ? 256 : 128, of.H); }},
+     [](const FlashCase& of) { return say("cuDNN takes head widths that are multiples of 8 up to {} on this GPU, not {}", wide_heads(of) ? 256 : 128, of.H); }},
     {[](const FlashCase& of) { return of.cudnn < 91501 && of.S % 128 != 0; },
-     [](const FlashCase& of) { return say(attention_texts.keys, of.S); }},
+     [](const FlashCase& of) { return say("cuDNN before 9.15.1 takes multiples of 128 keys, not {}", of.S); }},
     {[](const FlashCase& of) { return of.cudnn < 91800 && of.capability / 10 == 10 && of.repeatable == Repeatable::yes; },
-     [](const FlashCase&) { return say(attention_texts.order); }},
+     [](const FlashCase&) { return say("cuDNN before 9.18 gives no equal bits twice on this GPU (--reproducible off does without them)"); }},
     {[](const FlashCase& of) { return !shape::flash_fits(of.repeatable, of.T, of.S, of.most_bytes); },
-     [](const FlashCase& of) { return say(attention_texts.memory, shape::flash_gradient_bytes(1, of.T, of.S) >> 20); }},
+     [](const FlashCase& of) { return say("cuDNN needs {} MiB for each head to give equal bits twice (--reproducible off does without them)", shape::flash_gradient_bytes(1, of.T, of.S) >> 20); }},
 };
 
 }  // namespace

@@ -12,12 +12,11 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "gpu/texts.h"
 
 namespace troika::gpu {
 
 Library::Library(const std::string& name) : handle_(::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)), path_(name) {
-  if (handle_ == nullptr) throw base::ConfigError(base::say(gpu_texts.not_loaded, name, ::dlerror()));
+  if (handle_ == nullptr) throw base::ConfigError(base::say("cannot load {}: {}", name, ::dlerror()));
 }
 
 std::string Library::file() const {
@@ -27,7 +26,7 @@ std::string Library::file() const {
 
 void* Library::find(const char* symbol) const {
   void* const found = ::dlsym(handle_, symbol);
-  if (found == nullptr) throw base::ConfigError(base::say(gpu_texts.no_function, path_, symbol));
+  if (found == nullptr) throw base::ConfigError(base::say("'{}' has no function {}", path_, symbol));
   return found;
 }
 

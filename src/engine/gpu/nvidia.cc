@@ -11,7 +11,6 @@
 #include "gpu/library.h"
 #include "gpu/nvidia_device.h"
 #include "gpu/nvidia_streams.h"
-#include "gpu/texts.h"
 
 namespace troika::gpu {
 using tensor::Device;
@@ -33,14 +32,14 @@ class DeviceMemory final : public tensor::Memory {
 
 std::string blas_of(const NvidiaParts& parts) {
   const std::string found = parts.blas.empty() ? find_library(library_folders(), blas_libraries) : parts.blas;
-  if (found.empty()) throw base::ConfigError(base::say(gpu_texts.no_blas));
+  if (found.empty()) throw base::ConfigError(base::say("cuBLASLt 12.4 or later is not found: neither libcublasLt.so.13 nor .12 lies in an active Python environment, in /usr/local/cuda or where the dynamic linker looks; pip install nvidia-cublas (or nvidia-cublas-cu12), or put its folder into LD_LIBRARY_PATH"));
   return found;
 }
 
 // Null and `why` where there is none that can be used.
 std::shared_ptr<const CudnnApi> cudnn_of(const NvidiaParts& parts, base::Text* why) {
   const std::string found = parts.cudnn.empty() ? find_library(library_folders(), cudnn_libraries) : parts.cudnn;
-  *why = base::say(attention_texts.missing);
+  *why = base::say("cuDNN 9.10.2 or later is not found: pip install nvidia-cudnn-cu13 (or nvidia-cudnn-cu12)");
   if (found.empty()) return nullptr;
   try {
     return load_cudnn(found);
@@ -66,10 +65,10 @@ struct Nvidia::Impl {
 };
 
 Nvidia::Nvidia(NvidiaParts parts) : impl_(std::make_unique<Impl>()) {
-  if (parts.code.empty()) throw base::ConfigError(base::say(gpu_texts.no_kernels));
+  if (parts.code.empty()) throw base::ConfigError(base::say("this build has no kernels for GPUs"));
   impl_->driver = load_driver(parts.driver);
   impl_->driver->check(impl_->driver->device_count(&impl_->count), "counting the devices");
-  if (impl_->count == 0) throw base::ConfigError(base::say(gpu_texts.no_devices));
+  if (impl_->count == 0) throw base::ConfigError(base::say("the NVIDIA driver of this machine offers 0 devices; look at nvidia-smi and CUDA_VISIBLE_DEVICES"));
   impl_->blas = load_blas(blas_of(parts));
   impl_->cudnn = cudnn_of(parts, &impl_->without_cudnn);
   impl_->flash_bytes = parts.flash_bytes;

@@ -10,7 +10,6 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "gpu/texts.h"
 #include "tensor/memory.h"
 
 namespace troika::gpu {
@@ -100,9 +99,9 @@ NvidiaDevice::NvidiaDevice(std::shared_ptr<const Driver> driver, int number, con
   if (cudnn_api_ != nullptr) traits_.cudnn = cudnn_version(*cudnn_api_);
   const DeviceCode* const fits = code_for(code, 10 * traits_.major + traits_.minor);
   if (fits == nullptr)
-    throw base::ConfigError(base::say(gpu_texts.no_code, machine::to_text(capability), name_of(device_), traits_.name));
+    throw base::ConfigError(base::say("this build has no kernels for compute capability {}, which {} ({}) has; use --device cpu", machine::to_text(capability), name_of(device_), traits_.name));
   if (attribute(DeviceAttribute::memory_pools) == 0)
-    throw base::ConfigError(base::say(gpu_texts.no_pool, name_of(device_), traits_.name));
+    throw base::ConfigError(base::say("the driver has no pool of memory for {} ({}); use --device cpu", name_of(device_), traits_.name));
   driver_->check(driver_->retain_context(&context_, ordinal), "its start");
   select();
   driver_->check(driver_->default_pool(&pool_, ordinal), "its pool of memory");

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "tensor/tensor.h"
 
 namespace troika::inference {
@@ -24,10 +25,10 @@ Text::Text(const TextModel& model, const tokenizer::Tokenizer& tokenizer, const 
 bool Text::is_full() const { return positions() >= model_->context(); }
 
 void Text::restart(const std::vector<std::int32_t>& prompt) {
-  if (prompt.empty()) throw base::ConfigError("the prompt is empty; give at least one character with --prompt");
+  if (prompt.empty()) throw base::ConfigError(base::say("the prompt is empty; give at least one character with --prompt"));
   if (static_cast<std::int64_t>(prompt.size()) >= model_->context())
     throw base::ConfigError(
-        fmt::format("{} tokens leave no room for another where there are {} positions; shorten the text", prompt.size(),
+        base::say("{} tokens leave no room for another where there are {} positions; shorten the text", prompt.size(),
                     model_->context()));
   const auto common = std::mismatch(ids_.begin(), ids_.end(), prompt.begin(), prompt.end()).first - ids_.begin();
   const auto last = static_cast<std::int64_t>(prompt.size()) - 1;  // whose logits are needed

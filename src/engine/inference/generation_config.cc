@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/say.h"
 
 namespace troika::inference {
 namespace {
@@ -15,7 +16,7 @@ using Json = nlohmann::json;
 
 [[noreturn]] void refuse(const std::string& key, const Json& value, const std::string& must,
                          const std::string& origin) {
-  throw base::DataError(fmt::format("{}: {} is {} but must be {}", origin, key,
+  throw base::DataError(base::say("{}: {} is {} but must be {}", origin, key,
                                     value.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 60), must));
 }
 
@@ -43,7 +44,7 @@ std::int32_t id(const Json& value, const std::string& origin) {
 
 GenerationConfig parse_generation_config(std::string_view json, const std::string& origin) {
   const Json object = base::parse_json(json, origin);
-  if (!object.is_object()) throw base::DataError(origin + " holds no JSON object");
+  if (!object.is_object()) throw base::DataError(base::say("{} holds no JSON object", origin));
   GenerationConfig config;
   if (const Json* sample = find(object, "do_sample")) {
     if (!sample->is_boolean()) refuse("do_sample", *sample, "true or false", origin);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "tensor/tensor.h"
 
@@ -21,10 +22,10 @@ LogitsFile::LogitsFile(const plan::Plan& plan, const std::string& path, const ex
       T(plan.resolved.batch.seq_len),
       V(plan.model().vocab) {
   if (plan.shape.cp > 1)
-    throw base::ConfigError("--logits needs whole sequences on a rank; leave --cp away, or set it to 1");
+    throw base::ConfigError(base::say("--logits needs whole sequences on a rank; leave --cp away, or set it to 1"));
   if (samples_ > most_bytes / 4 / T / V) {
     throw base::ConfigError(
-        fmt::format("--logits would write {} samples x {} positions x {} logits, more than {}; evaluate at most {} "
+        base::say("--logits would write {} samples x {} positions x {} logits, more than {}; evaluate at most {} "
                     "samples of this length",
                     samples_, T, V, base::format_bytes(most_bytes), most_bytes / 4 / T / V));
   }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/exact_math.h"
+#include "base/say.h"
 
 namespace troika::inference {
 namespace {
@@ -27,8 +28,8 @@ std::int32_t likeliest(const std::vector<float>& logits) {
   const bool ordered = std::none_of(logits.begin(), logits.end(), [](float x) { return std::isnan(x); });
   if (!ordered || !std::isfinite(*best)) {
     throw base::DataError(
-        "the model's logits are not finite numbers; its weights are damaged, or too large for fp16: try "
-        "--precision.compute fp32");
+        base::say("the model's logits are not finite numbers; its weights are damaged, or too large for fp16: try "
+        "--precision.compute fp32"));
   }
   return static_cast<std::int32_t>(best - logits.begin());
 }

@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/say.h"
 
 namespace troika::inference {
 
 StopText::StopText(std::vector<std::string> stops) : stops_(std::move(stops)) {
   const auto empty = [](const std::string& stop) { return stop.empty(); };
   if (std::any_of(stops_.begin(), stops_.end(), empty))
-    throw base::ConfigError("a text to stop at is empty; give --stop at least one character");
+    throw base::ConfigError(base::say("a text to stop at is empty; give --stop at least one character"));
 }
 
 std::string StopText::add(std::string_view bytes) {

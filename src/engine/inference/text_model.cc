@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "comm/self_channel.h"
 #include "tensor/tensor.h"
 
@@ -18,7 +19,7 @@ std::vector<checkpoint::Slice> slices_of(const shape::SegmentLayout& layout, con
 
 std::int64_t context_of(const config::ModelSettings& model, std::int64_t wished) {
   if (wished > model.max_positions)
-    throw base::ConfigError(fmt::format("texts of {} tokens for a model that has {} positions: at most {}", wished,
+    throw base::ConfigError(base::say("texts of {} tokens for a model that has {} positions: at most {}", wished,
                                         model.max_positions, model.max_positions));
   return wished == 0 ? model.max_positions : wished;
 }

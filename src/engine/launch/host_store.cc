@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "rendezvous/address.h"
 
 namespace troika::launch {
@@ -38,7 +39,7 @@ static void check_files(int ranks) {
   const auto wanted = static_cast<rlim_t>(of_launcher + of_rank * ranks);
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max == RLIM_INFINITY || limit.rlim_max >= wanted) return;
   throw base::ConfigError(
-      fmt::format("this launcher may have {} files open at once (ulimit -n), but needs {} for {} rank{}: raise the limit, "
+      base::say("this launcher may have {} files open at once (ulimit -n), but needs {} for {} rank{}: raise the limit, "
                   "as in `ulimit -n 4096`",
                   limit.rlim_max, wanted, ranks, ranks == 1 ? "" : "s"));
 }

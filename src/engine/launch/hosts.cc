@@ -9,6 +9,7 @@
 #include "base/cause.h"
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "launch/not_started.h"
 #include "launch/say.h"
@@ -56,14 +57,14 @@ void Hosts::find_again() {
     identity_.launch.clear();
     line_.open(until, team_.join_seconds);
     identity_.launch = line_.store().launch();
-    std::string why;
+    base::Text why;
     try {
       hear_host_0();
       const Course now = course();
       if (!now.end) return;
       why = ended_text(*now.end);
     } catch (const base::PeerError& error) {
-      why = error.what();
+      why = base::text_of(error);
     }
     if (monotonic_seconds() > until) throw base::PeerError(why);
     wait_or_stop(signals_, 2 * look_seconds);
@@ -78,15 +79,15 @@ void Hosts::find_another_launch() {
     find_again();
   } catch (const base::PeerError& error) {
     if (!in_the_way.empty())
-      throw base::ConfigError(fmt::format("{}: give each host its own; then {}", in_the_way, error.what()),
+      throw base::ConfigError(base::say("{}: give each host its own; then {}", in_the_way, error.what()),
                               base::Cause::duplicate_rank);
-    if (!ended.empty()) throw base::PeerError(fmt::format("{}; then {}", ended, error.what()), error.cause());
+    if (!ended.empty()) throw base::PeerError(base::say("{}; then {}", ended, error.what()), error.cause());
     throw;
   }
 }
 
-std::string Hosts::ended_text(const FailureReport& end) const {
-  return fmt::format("host 0 has ended: {} (exit code {})", end.text(), end.exit_code);
+base::Text Hosts::ended_text(const FailureReport& end) const {
+  return base::say("host 0 has ended: {} (exit code {})", end.said(), end.exit_code);
 }
 
 void Hosts::throw_ended(const Course& course) {
@@ -103,14 +104,14 @@ void Hosts::hear_host_0() {
   const int which = line_.ask([&](StoreClient& store) {
     return store.first_within({in_launch(not_started_key), in_launch("flags")}, StoreLine::call_seconds, &text);
   });
-  if (which < 0) throw base::PeerError("host 0 answers, but has not told its flags yet");
+  if (which < 0) throw base::PeerError(base::say("host 0 answers, but has not told its flags yet"));
   if (which == 0) {
     line_.ask([&](StoreClient& store) { return store.set(in_launch(of_host(heard_it_key, team_.node_rank)), "heard"); });
     throw_not_started(rendezvous::parse_failure_report(text));
   }
   if (text == team_.flags) return;
   line_.ask([&](StoreClient& store) { return store.set(in_launch(of_host("turned-away", team_.node_rank)), team_.flags); });
-  throw base::ConfigError(fmt::format("host 0 was started with {} but host {} with {}: use the same flags on every host",
+  throw base::ConfigError(base::say("host 0 was started with {} but host {} with {}: use the same flags on every host",
                                       text, team_.node_rank, team_.flags), base::Cause::flags_differ);
 }
 
@@ -258,7 +259,7 @@ void Hosts::lead() {
     const double passed = monotonic_seconds() - since;
     if (passed >= team_.join_seconds)
       throw base::PeerError(
-          fmt::format(
+          base::say(
           "{}{}{} did not come within {:g} s: start {} there with its --node-rank and the same --master-addr "
           "and --master-port, and see that port {} of this host is open",
           wrong_secrets(), same_numbers(), base::join(names, ", "), team_.join_seconds, team_.command,
@@ -294,7 +295,7 @@ bool Hosts::wait_for_a_seat() {
   for (;;) {
     const Course now = course();
     if (now.end && !took_part_) {
-      ended_without_me_ = ended_text(*now.end);
+      ended_without_me_ = ended_text(*now.end).english;
       return false;
     }
     if (now.end) throw_ended(now);
@@ -318,7 +319,7 @@ bool Hosts::wait_for_a_seat() {
     const bool ended = has_left(to_text(*holder));
     in_the_way_ = ended ? "" : who;
     if (!ended && monotonic_seconds() - refused_since > patience)
-      throw base::ConfigError(who + ": give each host its own", base::Cause::duplicate_rank);
+      throw base::ConfigError(base::say("{}: give each host its own", who), base::Cause::duplicate_rank);
     wait_or_stop(signals_, wait_seconds);
   }
 }
@@ -377,7 +378,7 @@ Hosts::Next Hosts::hear_next(double within_seconds) {
 
 // The store goes with host 0, so it waits until the others have heard.
 void Hosts::end_all(int exit_code, const std::string& text, double patience_seconds) {
-  set_course(end_mark + to_text(FailureReport{exit_code, text.empty() ? "the run has ended" : text}));
+  set_course(end_mark + to_text(FailureReport{exit_code, text.empty() ? base::say("the run has ended") : base::verbatim(text)}));
   const auto count = [&](const std::string& what) {
     return line_.ask([&](StoreClient& store) { return store.keys(in_attempt(what + "/")); }).size();
   };
@@ -390,7 +391,7 @@ void Hosts::leave(int exit_code, const std::string& text) {
   constexpr double patience = 2;
   try {
     if (!line_.is_open()) return;
-    const FailureReport report{exit_code, fmt::format("host {}: {}", team_.node_rank, text)};
+    const FailureReport report{exit_code, base::say("host {}: {}", team_.node_rank, text)};
     if (begun_) write_failure_report(line_.store(), identity_, report);
     if (leads()) return end_all(exit_code, text, patience);
     std::string holder;
@@ -406,7 +407,7 @@ void Hosts::call_off(const FailureReport& report) {
   leave(report.exit_code, report.text());
   try {
     if (!line_.is_open()) return;
-    const FailureReport named{report.exit_code, fmt::format("host {}: {}", team_.node_rank, report.text())};
+    const FailureReport named{report.exit_code, base::say("host {}: {}", team_.node_rank, report.said())};
     line_.store().set(in_launch("called-off"), to_text(named));
     if (seated_) line_.store().set(in_attempt(of_host("host-left", team_.node_rank)), to_text(me_));
   } catch (const base::Error&) {  // nobody is left to tell

@@ -88,7 +88,7 @@ class Hosts {
   void take_back_refusal();
   void find_another_launch();
   [[noreturn]] void throw_ended(const Course& course);
-  std::string ended_text(const rendezvous::FailureReport& end) const;
+  base::Text ended_text(const rendezvous::FailureReport& end) const;
   void stop_if_called_off();
   std::optional<rendezvous::LauncherPeer> take_seat();
   bool has_left(const std::string& holder);

@@ -182,7 +182,7 @@ void LaunchRecords::ended_at_once(const std::string& text) {
   stopped();
 }
 
-void LaunchRecords::stopped() { end_state(records::Life::stopped, {base::exit_interrupted, ""}); }
+void LaunchRecords::stopped() { end_state(records::Life::stopped, {base::exit_interrupted, base::Text{}}); }
 
 // A state of another launch is not this one's to end, nor is that of an attempt by another.
 void LaunchRecords::end_state(records::Life life, const rendezvous::FailureReport& report) {

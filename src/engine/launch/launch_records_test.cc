@@ -56,7 +56,7 @@ TEST(LaunchRecords, OfALaunchWhoseFolderIsAnothersAreNeverWritten) {
     ASSERT_TRUE(first.claimed()());
     LaunchRecords second(folder.path(), 1);  // of another host that shares the disk, as well
     second.attempt_begins(0, "second", "2 ranks");
-    second.failed({2, "another run writes to the folder"});
+    second.failed({2, base::verbatim("another run writes to the folder")});
     second.flush();
     EXPECT_FALSE(second.claimed()());
     {
@@ -78,7 +78,7 @@ TEST(LaunchRecords, AreClaimedByAllHostsOfALaunchThatShareTheFolder) {
   host0.flush();
   const Lock of_its_ranks(folder.path(), "abc");
   host1.attempt_begins(0, "abc", "2 ranks");
-  host1.failed({75, "x"});
+  host1.failed({75, base::verbatim("x")});
   host1.flush();
   EXPECT_EQ(events_in(folder.path()), 2u);
 }
@@ -92,7 +92,7 @@ TEST(LaunchRecords, OfALaunchWhoseRanksHoldTheFolderInTheEndAreWritten) {
     other.attempt_begins(0, "other", "2 ranks");
     other.flush();
     first.attempt_begins(0, "first", "2 ranks");
-    first.failed({75, "x"});
+    first.failed({75, base::verbatim("x")});
     first.flush();
     EXPECT_FALSE(first.claimed()());
   }
@@ -110,7 +110,7 @@ TEST(LaunchRecords, OfALauncherThatJoinsAnotherLaunchAreOfThatOne) {
   LaunchRecords host1(folder.path(), 1);
   for (const char* launch : {"first", "next"}) {
     host1.attempt_begins(0, launch, "2 ranks");
-    host1.failed({75, launch});
+    host1.failed({75, base::verbatim(launch)});
     host1.flush();
     EXPECT_TRUE(records::lock_holder(records::launch_lock_path(folder.path()))->is_of(launch));
   }
@@ -122,14 +122,14 @@ TEST(LaunchRecords, HaveTheReportAndNotTheWordsOfARankThatFailedMeanwhile) {
   LaunchRecords records(folder.path(), 0);
   const Lock of_its_ranks(folder.path(), "abc");
   const auto text_after = [&](int attempt_of_the_rank) {
-    records.failed({75, "rank 1 was killed"});
+    records.failed({75, base::verbatim("rank 1 was killed")});
     records.flush();
     records::RunState of_a_rank;
     of_a_rank.launch = "abc";
     of_a_rank.attempt = attempt_of_the_rank;
     of_a_rank.text = "rank 1 does not answer";
     records::write_run_state(folder.path(), of_a_rank);
-    records.has_failed({75, "rank 1 was killed"});
+    records.has_failed({75, base::verbatim("rank 1 was killed")});
     records.flush();
     return records::read_run_state(folder.path())->text;
   };

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "base/say.h"
 #include "launch/host_store.h"
 #include "launch/say.h"
 #include "rendezvous/store.h"
@@ -39,7 +40,7 @@ void tell_host_0(const HostOptions& hosts, const rendezvous::FailureReport& repo
 
 void tell_not_started(const HostOptions& hosts, const base::Error& error) {
   if (hosts.nnodes == 1) return;
-  const rendezvous::FailureReport report{error.exit_code(), error.what(), error.cause()};
+  const rendezvous::FailureReport report{error.exit_code(), base::text_of(error), error.cause()};
   try {
     hosts.leads() ? tell_others(hosts, report) : tell_host_0(hosts, report);
   } catch (const base::Error&) {  // nobody is there, or somebody else is
@@ -47,9 +48,9 @@ void tell_not_started(const HostOptions& hosts, const base::Error& error) {
 }
 
 void throw_not_started(const rendezvous::FailureReport& of_host_0) {
-  const std::string text = "host 0 did not start: " + of_host_0.text();
-  if (of_host_0.exit_code == base::ConfigError("").exit_code()) throw base::ConfigError(text, of_host_0.incident.cause);
-  if (of_host_0.exit_code == base::DataError("").exit_code()) throw base::DataError(text, of_host_0.incident.cause);
+  const base::Text text = base::say("host 0 did not start: {}", of_host_0.said());
+  if (of_host_0.exit_code == base::ConfigError(base::Text{}).exit_code()) throw base::ConfigError(text, of_host_0.incident.cause);
+  if (of_host_0.exit_code == base::DataError(base::Text{}).exit_code()) throw base::DataError(text, of_host_0.incident.cause);
   throw base::PeerError(text, of_host_0.incident.cause);
 }
 

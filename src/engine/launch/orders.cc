@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "host/thread_limit.h"
 #include "launch/say.h"
 
@@ -27,7 +28,7 @@ std::string read_secret() {
     line += byte;
   }
   throw base::ConfigError(
-      "--orders-on-input is given but no secret came on standard input; to start a run on several hosts use --hosts");
+      base::say("--orders-on-input is given but no secret came on standard input; to start a run on several hosts use --hosts"));
 }
 
 Orders::Orders() : done_(::eventfd(0, EFD_CLOEXEC)), thread_(host::start_thread([this] { listen(); })) {}

@@ -52,7 +52,7 @@ void check_own_address(const HostOptions& hosts, const rendezvous::Identity& sto
         fmt::format("host 0 does not reach itself at {}, its --master-addr and --master-port ({})",
                     rendezvous::endpoint_text(hosts.master_address, store.store_port), cause);
     if (monotonic_seconds() - began >= patience)
-      throw base::ConfigError(text + ": give an address of this host, by which the other hosts reach it too");
+      throw base::ConfigError(base::say("{}: give an address of this host, by which the other hosts reach it too", text));
     if (may_come && !said) {
       said = true;
       launcher_says(fmt::format("{} yet: waiting at most {:g} s", text, patience));

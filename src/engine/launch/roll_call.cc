@@ -70,17 +70,17 @@ std::vector<Greeting> call_roll(const std::vector<LaunchHost>& hosts, const Remo
     if (host::asks_to_stop(signals.wait(50))) throw Stopped();
 
   std::vector<Greeting> greetings(hosts.size());
-  std::vector<std::string> faults;
+  std::vector<base::Text> faults;
   bool any_unreachable = false;
   for (Asked& one : asked) {
     greetings[one.host] = read_greeting(one.said);
     const std::string fault = fault_of(one, greetings[one.host], run.program);
     if (fault.empty()) continue;
-    faults.push_back(fmt::format("host {} ({}): {}", one.host, hosts[one.host].name(), fault));
+    faults.push_back(base::say("host {} ({}): {}", one.host, hosts[one.host].name(), fault));
     any_unreachable = any_unreachable || is_unreachable(one);
   }
-  if (any_unreachable) throw base::PeerError(base::join(faults, "\n"));
-  if (!faults.empty()) throw base::ConfigError(base::join(faults, "\n"));
+  if (any_unreachable) throw base::PeerError(base::lines(faults));
+  if (!faults.empty()) throw base::ConfigError(base::lines(faults));
   return greetings;
 }
 

@@ -63,9 +63,9 @@ struct HostText {
   std::string text, where;  // "hosts.txt line 2", "--hosts"
 };
 
-std::vector<SshHost> parse_all(const std::vector<HostText>& texts, const std::string& none) {
+std::vector<SshHost> parse_all(const std::vector<HostText>& texts, const base::Text& none) {
   std::vector<SshHost> hosts;
-  std::vector<std::string> errors;
+  std::vector<base::Text> errors;
   std::set<std::pair<std::string, int>> seen;
   for (const HostText& one : texts) {
     SshHost host;
@@ -74,10 +74,10 @@ std::vector<SshHost> parse_all(const std::vector<HostText>& texts, const std::st
     if (fault.empty())
       hosts.push_back(host);
     else
-      errors.push_back(fmt::format("{}: '{}' {}", one.where, without_password(one.text), fault));
+      errors.push_back(base::say("{}: '{}' {}", one.where, without_password(one.text), fault));
   }
   if (hosts.empty() && errors.empty()) errors.push_back(none);
-  if (!errors.empty()) throw base::ConfigError(base::join(errors, "\n"));
+  if (!errors.empty()) throw base::ConfigError(base::lines(errors));
   return hosts;
 }
 
@@ -91,7 +91,7 @@ std::vector<SshHost> parse_hosts(std::string_view text, const std::string& origi
     const std::string line = base::trim(whole.substr(0, whole.find('#')));
     if (!line.empty()) lines.push_back({line, fmt::format("{} line {}", origin, number)});
   }
-  return parse_all(lines, fmt::format("{} holds no host: give a line [user@]host[:port] for each", origin));
+  return parse_all(lines, base::say("{} holds no host: give a line [user@]host[:port] for each", origin));
 }
 
 std::vector<SshHost> hosts_of(const std::string& value) {
@@ -100,7 +100,7 @@ std::vector<SshHost> hosts_of(const std::string& value) {
   std::vector<HostText> texts;
   for (const std::string& one : base::split(value, ','))
     if (const std::string text = base::trim(one); !text.empty()) texts.push_back({text, "--hosts"});
-  return parse_all(texts, "--hosts names no host: give [user@]host[:port] with commas between, or a file of them");
+  return parse_all(texts, base::say("--hosts names no host: give [user@]host[:port] with commas between, or a file of them"));
 }
 
 bool is_this_host(const SshHost& host) {

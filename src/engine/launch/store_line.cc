@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/cause.h"
+#include "base/say.h"
 #include "launch/say.h"
 #include "rendezvous/address.h"
 #include "rendezvous/connect_cause.h"
@@ -59,7 +60,7 @@ void StoreLine::open(double until, double join_seconds) {
         says(command_, fmt::format("host 0 does not answer at {} yet{}: waiting at most {:g} s", where, why(), join_seconds));
       }
       if (left > 0) continue;
-      throw base::PeerError(fmt::format(
+      throw base::PeerError(base::say(
           "host 0 did not answer at {} within {:g} s{}: start {} there with --node-rank 0, and see that the "
           "port is open",
           where, join_seconds, why(), command_), error.cause());
@@ -71,7 +72,7 @@ void StoreLine::reopen(double seconds) {
   try {
     store_ = std::make_unique<StoreClient>(identity_, seconds);
   } catch (const base::ConfigError& error) {  // another launch has begun there
-    throw rendezvous::StoreGone(error.what());
+    throw rendezvous::StoreGone(base::text_of(error));
   }
   store_->set_deadline(call_seconds);
   if (!left_) return;

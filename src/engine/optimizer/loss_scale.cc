@@ -6,6 +6,7 @@
 
 #include "base/cause.h"
 #include "base/error.h"
+#include "base/say.h"
 
 namespace troika::optimizer {
 
@@ -21,7 +22,7 @@ void LossScale::update(Step step) {
     scale_ *= settings_.loss_scale_growth;
   } else {
     if (scale_ <= settings_.loss_scale_min) {
-      throw base::ConfigError(fmt::format(
+      throw base::ConfigError(base::say(
           "fp16 overflows even with the smallest loss scale ({:g}): the loss diverges or the model's numbers "
           "do not fit fp16; use --bf16 or fp32, a lower --lr, or a longer --warmup-steps",
           scale_), base::Cause::fp16_overflow);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/say.h"
 
 namespace troika::probe {
 namespace {
@@ -46,7 +47,7 @@ std::string Child::hear() {
     }
     const int code = wait();
     throw base::PeerError(
-        fmt::format("'{}', started to measure beside this process, ended with {}; if nobody did that, memory ran out",
+        base::say("'{}', started to measure beside this process, ended with {}; if nobody did that, memory ran out",
                     name_, code > 128 ? fmt::format("signal {}", code - 128) : fmt::format("exit code {}", code)));
   }
   return line;

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 
 namespace troika::probe {
@@ -39,7 +40,7 @@ class ScratchFile {
 
  private:
   [[noreturn]] void fail(const char* what) const {
-    throw base::DataError(fmt::format("{} in the folder of '{}': {}", what, path_, ::strerror(errno)));
+    throw base::DataError(base::say("{} in the folder of '{}': {}", what, path_, ::strerror(errno)));
   }
   std::string path_;
   int descriptor_ = -1;
@@ -102,7 +103,7 @@ std::string folder_of_file(const std::string& path) {
   const auto slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
   if (!base::directory_exists(folder))
-    throw base::ConfigError(fmt::format("there is no folder '{}' for '{}'; make it first", folder, path));
+    throw base::ConfigError(base::say("there is no folder '{}' for '{}'; make it first", folder, path));
   return folder;
 }
 

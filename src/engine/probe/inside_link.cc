@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "probe/measure_pair.h"
 #include "probe/ranks.h"
@@ -15,7 +16,7 @@ namespace troika::probe {
 int run_inside_link(const std::map<std::string, std::string>& environment) {
   const rendezvous::Identity me = rendezvous::identify(environment);
   if (me.world_size != 2)
-    throw base::ConfigError("the link between two processes needs two ranks, as probe starts them");
+    throw base::ConfigError(base::say("the link between two processes needs two ranks, as probe starts them"));
   return in_ranks(me, "", environment, [&](train::Session& session) {
     const machine::Link link = measure_pair(*session.channels().world, 1 - me.world_rank);
     if (me.world_rank == 0)

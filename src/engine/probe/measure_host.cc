@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/host_name.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "gpu/device.h"
 #include "host/cores.h"
@@ -130,7 +131,7 @@ machine::Link measure_inside(const std::map<std::string, std::string>& environme
   machine::Link link;
   if (code != 0 || !read_inside_link(said, &link))
     throw base::PeerError(
-        fmt::format("two ranks that were started to measure the link between processes of {} ended with exit code {}",
+        base::say("two ranks that were started to measure the link between processes of {} ended with exit code {}",
                     base::host_name(), code));
   return link;
 }

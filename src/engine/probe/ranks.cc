@@ -19,11 +19,11 @@ int in_ranks(const rendezvous::Identity& me, const std::string& interface,
     session.finish();
     return 0;
   } catch (const base::PeerError& error) {
-    const train::FailureCause cause = session.fail({error.exit_code(), error.what(), error.cause()});
+    const train::FailureCause cause = session.fail({error.exit_code(), base::text_of(error), error.cause()});
     if (cause.launcher_tells) return error.exit_code();
-    throw base::PeerError(cause.failure.empty() ? error.what() : cause.failure);
+    throw base::PeerError(cause.failure.empty() ? base::text_of(error) : cause.failure);
   } catch (const base::Error& error) {
-    if (session.fail({error.exit_code(), error.what(), error.cause()}).launcher_tells) return error.exit_code();
+    if (session.fail({error.exit_code(), base::text_of(error), error.cause()}).launcher_tells) return error.exit_code();
     throw;
   }
 }

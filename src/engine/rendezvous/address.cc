@@ -13,6 +13,7 @@
 
 #include "base/descriptor.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 
 namespace troika::rendezvous {
@@ -51,16 +52,16 @@ void check_scope(const std::string& what, const std::string& address, const in6_
   const std::string scope = scope_of(address);
   if (scope.empty() && IN6_IS_ADDR_LINKLOCAL(&bytes))
     throw ConfigError(
-        fmt::format("{} is '{}', a link-local address, which needs an interface of this host, as in '{}%eth0'; this host "
+        base::say("{} is '{}', a link-local address, which needs an interface of this host, as in '{}%eth0'; this host "
                     "has {}",
                     what, address, address, names_of_interfaces()));
   if (!scope.empty() && !is_interface(scope))
-    throw ConfigError(fmt::format("{} is '{}', but this host has no interface '{}'; it has {}", what, address, scope,
+    throw ConfigError(base::say("{} is '{}', but this host has no interface '{}'; it has {}", what, address, scope,
                                   names_of_interfaces()));
 }
 
 [[noreturn]] void refuse_address(const std::string& what, const std::string& text) {
-  throw ConfigError(fmt::format("{} is '{}', but must be the name or the address of a host, as in 10.0.0.1", what, text));
+  throw ConfigError(base::say("{} is '{}', but must be the name or the address of a host, as in 10.0.0.1", what, text));
 }
 
 // Without brackets and port.
@@ -68,7 +69,7 @@ void check_address(const std::string& what, const std::string& text, const std::
   in6_addr bytes{};
   if (address.find_first_of(":%") != std::string::npos) {
     if (!parse_version_6(address, &bytes))
-      throw ConfigError(fmt::format("{} is '{}', but '{}' is not an address of version 6; with a port it is written as "
+      throw ConfigError(base::say("{} is '{}', but '{}' is not an address of version 6; with a port it is written as "
                                     "[ADDRESS]:PORT",
                                     what, text, address));
     return check_scope(what, address, bytes);
@@ -79,7 +80,7 @@ void check_address(const std::string& what, const std::string& text, const std::
 int port_in(const std::string& what, const std::string& text, const std::string& digits) {
   std::int64_t port = 0;
   if (!base::parse_int(digits, &port) || port < 1 || port > 65535)
-    throw ConfigError(fmt::format("{} is '{}', but its port must be from 1 to 65535", what, text));
+    throw ConfigError(base::say("{} is '{}', but its port must be from 1 to 65535", what, text));
   return static_cast<int>(port);
 }
 
@@ -100,11 +101,11 @@ Endpoint parse_endpoint(const std::string& what, const std::string& text) {
   if (text.rfind('[', 0) == 0) {
     const std::size_t close = text.find(']');
     if (close == std::string::npos)
-      throw ConfigError(fmt::format("{} is '{}', but its bracket is not closed; write [ADDRESS]:PORT", what, text));
+      throw ConfigError(base::say("{} is '{}', but its bracket is not closed; write [ADDRESS]:PORT", what, text));
     end.address = text.substr(1, close - 1);
     rest = text.substr(close + 1);
     if (end.address.find(':') == std::string::npos || (!rest.empty() && rest.front() != ':'))
-      throw ConfigError(fmt::format("{} is '{}', but brackets hold an address of version 6: write [ADDRESS]:PORT", what,
+      throw ConfigError(base::say("{} is '{}', but brackets hold an address of version 6: write [ADDRESS]:PORT", what,
                                     text));
   } else if (std::count(text.begin(), text.end(), ':') == 1) {
     end.address = text.substr(0, text.find(':'));

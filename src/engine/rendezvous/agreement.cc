@@ -6,6 +6,7 @@
 
 #include "base/cause.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "rendezvous/join.h"
 #include "rendezvous/wire.h"
@@ -128,7 +129,7 @@ void agree(StoreClient& client, const Identity& identity, const std::string& rou
   if (result != "equal") {
     const std::size_t end = result.find('\n');
     throw base::ConfigError(
-        fmt::format("the ranks were started differently: {}; start all of them alike", result.substr(end + 1)),
+        base::say("the ranks were started differently: {}; start all of them alike", result.substr(end + 1)),
         base::cause_of_word(result.substr(0, end)));
   }
 }

@@ -71,7 +71,7 @@ static FailureReport without_a_word(const records::Party& who) {
 }
 
 static FailureReport in_its_words(const records::Party& who, const FailureReport& said) {
-  return {said.exit_code, records::failed(who, said.text(), said.incident.cause)};
+  return {said.exit_code, records::failed(who, said.said(), said.incident.cause)};
 }
 
 std::optional<FailureReport> FailureJudge::judge_launchers(double now) const {

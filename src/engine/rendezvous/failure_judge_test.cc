@@ -61,23 +61,23 @@ TEST_F(FailureJudgeTest, ARankThatIsStoppedBeforeItJoinsIsNotMissed) {
   start(2, 5);
   judge_.stopped(2, StoppedRank::State::stopped);
   EXPECT_EQ(within(60), "");
-  judge_.failed(0, {75, "rank 1 broke the connection"});
+  judge_.failed(0, {75, base::verbatim("rank 1 broke the connection")});
   EXPECT_THAT(within(5), HasSubstr("rank 1 broke the connection"));
 }
 
 TEST_F(FailureJudgeTest, ACauseWinsOverConsequences) {
   start(3, 10);
   EXPECT_EQ(within(3), "");
-  judge_.failed(0, {75, "connection closed by peer"});
+  judge_.failed(0, {75, base::verbatim("connection closed by peer")});
   EXPECT_EQ(within(0.6), "");
-  judge_.failed(2, {3, "shard 7 is truncated"});
+  judge_.failed(2, {3, base::verbatim("shard 7 is truncated")});
   EXPECT_EQ(within(1), "rank 2 (host desk, pid 102) failed: shard 7 is truncated");
 }
 
 TEST_F(FailureJudgeTest, ARankThatSpokeIsToldFromOneThatWasFound) {
   start(3, 10);
   EXPECT_EQ(within(3), "");
-  judge_.failed(2, {3, "shard 7 is truncated", base::Cause::unreadable_file});
+  judge_.failed(2, {3, base::verbatim("shard 7 is truncated"), base::Cause::unreadable_file});
   const auto report = judge_.judge(now_);
   ASSERT_TRUE(report);
   EXPECT_EQ(report->incident.kind, records::IncidentKind::rank_failed);
@@ -91,9 +91,9 @@ TEST_F(FailureJudgeTest, ARankThatSpokeIsToldFromOneThatWasFound) {
 TEST_F(FailureJudgeTest, OfConsequencesAloneTheFirstIsNamed) {
   start(3, 10);
   EXPECT_EQ(within(3), "");
-  judge_.failed(2, {75, "timed out"});
+  judge_.failed(2, {75, base::verbatim("timed out")});
   EXPECT_EQ(within(0.4), "");
-  judge_.failed(0, {75, "connection closed by peer"});
+  judge_.failed(0, {75, base::verbatim("connection closed by peer")});
   EXPECT_THAT(within(5), HasSubstr("rank 2 (host desk, pid 102) failed: timed out"));
 }
 
@@ -101,7 +101,7 @@ TEST_F(FailureJudgeTest, ARankThatVanishedIsNamedBeforeThoseWhoseConnectionsItBr
   start(3, 30);
   EXPECT_EQ(within(3), "");
   stop(1);
-  judge_.failed(0, {75, "connection closed by peer"});
+  judge_.failed(0, {75, base::verbatim("connection closed by peer")});
   const double before = now_;
   EXPECT_THAT(within(10), HasSubstr("rank 1 (host desk, pid 101) ended without an error message"));
   EXPECT_LT(now_ - before, 3);
@@ -130,7 +130,7 @@ TEST_F(FailureJudgeTest, WhoLeftIsNamedBeforeThoseWhoseConnectionsItBroke) {
   EXPECT_EQ(within(3), "");
   stop(2);
   judge_.left(2, 1, now_);
-  judge_.failed(0, {75, "connection closed by peer"});
+  judge_.failed(0, {75, base::verbatim("connection closed by peer")});
   EXPECT_THAT(within(10), HasSubstr("rank 2 (host desk, pid 102) ended without an error message"));
 }
 

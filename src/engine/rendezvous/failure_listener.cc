@@ -101,7 +101,7 @@ bool FailureListener::Impl::ask(StoreClient& store, const std::optional<FailureR
     std::string text;
     if (store.try_get(key_of(identity, fmt::format("failed/{:06}", who.rank)), &text)) {
       const FailureReport own = parse_failure_report(text);
-      report.incident = records::failed(who, own.text(), own.incident.cause);
+      report.incident = records::failed(who, own.said(), own.incident.cause);
     }
     report = write_failure_report(store, identity, report);
   }

@@ -15,7 +15,7 @@ std::string to_text(const FailureReport& report) {
 FailureReport parse_failure_report(const std::string& text) {
   const auto end = text.find('\n');
   std::int64_t code = 0;
-  if (end == std::string::npos || !base::parse_int(text.substr(0, end), &code)) return {base::exit_peer_lost, text};
+  if (end == std::string::npos || !base::parse_int(text.substr(0, end), &code)) return {base::exit_peer_lost, base::verbatim(text)};
   return {static_cast<int>(code), records::parse_incident(text.substr(end + 1))};
 }
 

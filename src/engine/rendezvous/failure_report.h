@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "records/incident.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/store.h"
@@ -16,12 +17,13 @@ struct FailureReport {
   FailureReport() = default;
   FailureReport(int code, records::Incident what) : exit_code(code), incident(std::move(what)) {}
   // In words alone: an error of a launcher, or of a rank that says what failed.
-  FailureReport(int code, std::string words, base::Cause cause = base::Cause{})
+  FailureReport(int code, base::Text words, base::Cause cause = base::Cause{})
       : exit_code(code), incident(records::told(std::move(words), cause)) {}
 
   int exit_code = base::exit_peer_lost;  // of the first cause
   records::Incident incident{};
 
+  base::Text said() const { return records::said(incident); }
   std::string text() const { return records::english(incident); }
 };
 

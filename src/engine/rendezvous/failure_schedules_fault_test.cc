@@ -181,7 +181,7 @@ class Schedule {
     if (fault_ == Fault::none) {
       if (pick(2) == 0) end_well();
     } else if (fault_ == Fault::error) {
-      write(key("failed", culprit_), to_text(FailureReport{3, "a file is missing"}));
+      write(key("failed", culprit_), to_text(FailureReport{3, base::verbatim("a file is missing")}));
       r.gone = true;
       break_connections_of_others();
     } else if (fault_ == Fault::killed) {
@@ -203,7 +203,7 @@ class Schedule {
       if (rank == culprit_ || pick(2) == 0) continue;
       at(now_ + between(0, 0.3), [this, rank] {
         if (ranks_[rank].gone || ranks_[rank].heard || now_ < ranks_[rank].deaf_until) return;
-        write(key("failed", rank), to_text(FailureReport{75, "connection closed by peer"}));
+        write(key("failed", rank), to_text(FailureReport{75, base::verbatim("connection closed by peer")}));
       });
     }
   }

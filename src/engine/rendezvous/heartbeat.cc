@@ -80,7 +80,7 @@ void HeartbeatClient::Impl::conclude(const records::Incident& failure) {
 }
 
 static records::Incident lost(std::string words) {
-  return records::told(std::move(words), base::Cause::store_silent);
+  return records::told(base::verbatim(words), base::Cause::store_silent);
 }
 
 bool HeartbeatClient::Impl::tick() {

@@ -102,7 +102,7 @@ TEST(HeartbeatClient, SaysEveryNoticeOnce) {
   heartbeats.on_notice = [&heard](const records::Incident& notice) { heard.push_back(english(notice)); };
   Notices notices;
   const auto say = [&](const std::string& sentence) {
-    notices.add(records::told(sentence));
+    notices.add(records::told(base::verbatim(sentence)));
     client.set(key_of(me, notices_key), notices.text());
   };
   say("rank 1 is behind");
@@ -174,8 +174,8 @@ TEST(FailureMonitor, TheCauseWinsOverItsConsequences) {
   const FailureMonitor monitor(rank_of(0, 3, server.port()));
   WatchedRank zero(rank_of(0, 3, server.port()), 2);
   HeartbeatClient one(rank_of(1, 3, server.port()), beats(2)), two(rank_of(2, 3, server.port()), beats(2));
-  one.failed({75, "connection closed by peer"});
-  two.failed({3, "shard 7 is truncated"});
+  one.failed({75, base::verbatim("connection closed by peer")});
+  two.failed({3, base::verbatim("shard 7 is truncated")});
   EXPECT_EQ(zero.wait_for_report(), "rank 2 failed: shard 7 is truncated");
   StoreClient client("127.0.0.1", server.port(), 5);
   FailureReport report;
@@ -188,8 +188,8 @@ TEST(FailureMonitor, ARankThatFailedStillHearsTheReport) {
   const FailureMonitor monitor(rank_of(0, 2, server.port()));
   WatchedRank zero(rank_of(0, 2, server.port()), 2);
   HeartbeatClient one(rank_of(1, 2, server.port()), beats(2));
-  zero.client->failed({75, "connection closed by peer"});
-  one.failed({70, "an index is wrong"});
+  zero.client->failed({75, base::verbatim("connection closed by peer")});
+  one.failed({70, base::verbatim("an index is wrong")});
   EXPECT_EQ(zero.wait_for_report(), "rank 1 failed: an index is wrong");
   EXPECT_EQ(zero.client->failure_report(), "rank 1 failed: an index is wrong");
 }
@@ -198,8 +198,8 @@ TEST(FailureReport, TheFirstOneStands) {
   const StoreServer server(0);
   StoreClient client("127.0.0.1", server.port(), 5);
   const Identity me = rank_of(0, 2, server.port());
-  EXPECT_EQ(write_failure_report(client, me, {70, "first"}).text(), "first");
-  const FailureReport second = write_failure_report(client, me, {3, "second"});
+  EXPECT_EQ(write_failure_report(client, me, {70, base::verbatim("first")}).text(), "first");
+  const FailureReport second = write_failure_report(client, me, {3, base::verbatim("second")});
   EXPECT_EQ(second.text(), "first");
   EXPECT_EQ(second.exit_code, 70);
 }
@@ -285,7 +285,7 @@ TEST(Join, RanksLearnFromRankZeroThatAllCame) {
 TEST(Join, EndsWithTheFailureReport) {
   const StoreServer server(0);
   StoreClient client("127.0.0.1", server.port(), 5);
-  write_failure_report(client, rank_of(0, 2, server.port()), {2, "rank 1 failed: no such file"});
+  write_failure_report(client, rank_of(0, 2, server.port()), {2, base::verbatim("rank 1 failed: no such file")});
   EXPECT_EQ(join_error(0, 2, server.port(), 30, 1), "rank 1 failed: no such file");
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "rendezvous/address.h"
 #include "rendezvous/slurm.h"
@@ -23,19 +24,19 @@ static void check(const Identity& me, const std::string& rank, const std::string
                   const std::string& local_size) {
   const auto below = [](const std::string& a, int value_a, const std::string& b, int value_b) {
     if (value_a >= value_b)
-      throw ConfigError(fmt::format("{} is {} but must be below {}, which is {}", a, value_a, b, value_b));
+      throw ConfigError(base::say("{} is {} but must be below {}, which is {}", a, value_a, b, value_b));
   };
   below(rank, me.world_rank, size, me.world_size);
   below(local_rank, me.local_rank, local_size, me.local_size);
   if (me.local_size > me.world_size) {
-    throw ConfigError(fmt::format("{} is {} but {} is only {}", local_size, me.local_size, size, me.world_size));
+    throw ConfigError(base::say("{} is {} but {} is only {}", local_size, me.local_size, size, me.world_size));
   }
 }
 
 static void take_store_of_launcher(Identity& me, const Environment& environment) {
   const std::string& text = environment.at("TROIKA_STORE");
   const Endpoint store = parse_endpoint("TROIKA_STORE", text);
-  if (!store.port) throw ConfigError(fmt::format("TROIKA_STORE is '{}' but must be host:port", text));
+  if (!store.port) throw ConfigError(base::say("TROIKA_STORE is '{}' but must be host:port", text));
   me.source = Identity::Source::troika_launch;
   me.master_address = store.address;
   me.store_port = *store.port;
@@ -55,7 +56,7 @@ static void take_master(Identity& me, const Environment& environment, const std:
   me.master_address = master.address;
   me.store_port = number_of(environment, "MASTER_PORT", master.port.value_or(otherwise), 1, most_port);
   if (master.port && *master.port != me.store_port)
-    throw ConfigError(fmt::format("MASTER_ADDR is '{}' but MASTER_PORT is {}: give one port",
+    throw ConfigError(base::say("MASTER_ADDR is '{}' but MASTER_PORT is {}: give one port",
                                   environment.at("MASTER_ADDR"), me.store_port));
 }
 
@@ -81,7 +82,7 @@ static Identity from_rank_variables(const Environment& environment) {
   ++me.store_port;
   me.hosts_store = me.world_size > 1 && me.world_rank == 0;
   if (me.world_size > 1 && !has(environment, "MASTER_ADDR")) {
-    throw ConfigError(fmt::format(
+    throw ConfigError(base::say(
         "MASTER_ADDR is not set though WORLD_SIZE is {}: set it to the address of rank 0's host", me.world_size));
   }
   return me;
@@ -115,7 +116,7 @@ static Identity from_mpirun(const Environment& environment, const MpiLauncher& m
   check(me, mpi.rank, mpi.size, mpi.local_rank, mpi.local_size);
   if (me.local_size < me.world_size && !has(environment, "MASTER_ADDR")) {
     throw ConfigError(
-        fmt::format("MASTER_ADDR is not set and the ranks are on several hosts: give mpirun {}", mpi.gives_address));
+        base::say("MASTER_ADDR is not set and the ranks are on several hosts: give mpirun {}", mpi.gives_address));
   }
   take_master(me, environment, me.master_address, default_port, 65535);
   me.hosts_store = me.world_size > 1 && me.world_rank == 0;
@@ -148,7 +149,7 @@ static void refuse_rank_of_pod(const Environment& environment) {
   const std::string pods = environment.at("PET_NNODES"), size = text_of(environment, "WORLD_SIZE", "");
   if (size == pods) return;
   throw ConfigError(
-      fmt::format("RANK is {} and WORLD_SIZE {}, but PET_NNODES is {} and LOCAL_RANK is not set: RANK is the number of "
+      base::say("RANK is {} and WORLD_SIZE {}, but PET_NNODES is {} and LOCAL_RANK is not set: RANK is the number of "
                   "this pod, not of a process; {}",
                   text_of(environment, "RANK", "not set"), size.empty() ? "not set" : size, pods, start_launch));
 }
@@ -160,7 +161,7 @@ static void refuse_pod_without_launcher(const Environment& environment) {
   std::int64_t number = 0;
   const bool several = base::parse_int(ranks, &number) && number > 1;
   if (pods == "1" && !several) return;
-  throw ConfigError(fmt::format("PET_NNODES is {} and PET_NPROC_PER_NODE is {}, but this process was given no rank: {}",
+  throw ConfigError(base::say("PET_NNODES is {} and PET_NPROC_PER_NODE is {}, but this process was given no rank: {}",
                                 pods, ranks, start_launch));
 }
 
@@ -178,9 +179,9 @@ static Identity from_environment(const Environment& environment) {
   if (step) return from_srun(environment, *step);
   if (has(environment, "PMIX_RANK"))
     throw ConfigError(
-        "PMIX_RANK is set, but nothing says how many ranks there are: set RANK, WORLD_SIZE, LOCAL_RANK, "
+        base::say("PMIX_RANK is set, but nothing says how many ranks there are: set RANK, WORLD_SIZE, LOCAL_RANK, "
         "LOCAL_WORLD_SIZE "
-        "and MASTER_ADDR for each process");
+        "and MASTER_ADDR for each process"));
   refuse_pod_without_launcher(environment);
   return {};
 }
@@ -198,21 +199,21 @@ std::string secret_of(const Environment& environment) {
   constexpr std::size_t fewest = 16;
   const bool in_file = has(environment, "TROIKA_SECRET_FILE");
   if (in_file && has(environment, "TROIKA_SECRET"))
-    throw ConfigError("TROIKA_SECRET and TROIKA_SECRET_FILE are both set: set one of them");
+    throw ConfigError(base::say("TROIKA_SECRET and TROIKA_SECRET_FILE are both set: set one of them"));
   std::string secret = text_of(environment, "TROIKA_SECRET", "");
   if (in_file && ::access(environment.at("TROIKA_SECRET_FILE").c_str(), F_OK) != 0)
     throw ConfigError(
-        "the value of TROIKA_SECRET_FILE (--secret-file) names no file. It is not printed, because it may be the secret "
-        "itself: write that into a file, or set TROIKA_SECRET");
+        base::say("the value of TROIKA_SECRET_FILE (--secret-file) names no file. It is not printed, because it may be the secret "
+        "itself: write that into a file, or set TROIKA_SECRET"));
   if (in_file) {
     try {
       secret = base::trim(base::read_file(environment.at("TROIKA_SECRET_FILE")));
     } catch (const base::DataError& error) {
-      throw ConfigError(fmt::format("the secret of TROIKA_SECRET_FILE (--secret-file): {}", error.what()));
+      throw ConfigError(base::say("the secret of TROIKA_SECRET_FILE (--secret-file): {}", error.what()));
     }
   }
   if ((in_file || !secret.empty()) && secret.size() < fewest)
-    throw ConfigError(fmt::format(
+    throw ConfigError(base::say(
         "the secret in {} has {} characters, but needs at least {} ('head -c 24 /dev/urandom | base64' makes "
         "one)",
         in_file ? "the file of TROIKA_SECRET_FILE" : "TROIKA_SECRET", secret.size(), fewest));

@@ -15,9 +15,10 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/host_name.h"
+#include "base/say.h"
 #include "base/text.h"
-#include "rendezvous/failure_report.h"
 #include "rendezvous/address.h"
+#include "rendezvous/failure_report.h"
 
 namespace troika::rendezvous {
 using base::monotonic_seconds;
@@ -47,7 +48,7 @@ Peer parse_peer(const std::string& text) {
   if (words.size() != 5 || !base::parse_int(words[2], &pid) || !base::parse_int(words[3], &node) ||
       !base::parse_double(words[4], &limit)) {
     throw base::PeerError(
-        fmt::format("the store holds '{}' where a rank registers itself: what answers there is not the store of this "
+        base::say("the store holds '{}' where a rank registers itself: what answers there is not the store of this "
                     "version of Troika, or it is damaged",
                     text));
   }
@@ -62,19 +63,19 @@ void announce(StoreClient& client, const Identity& identity, double heartbeat_se
   const std::string now = client.compare_set(join_key(identity, identity.world_rank), "", mine);
   if (now == mine) return;
   const Peer other = parse_peer(now);
-  const auto twins = [&](const std::string& who) {
-    return fmt::format(
+  const auto twins = [&](const base::Text& who) {
+    return base::say(
         "two processes say that they are rank {}: {} (host {}, pid {}) and pid {} on host {}; "
         "give each host its own --node-rank, and each launch a --master-port of its own",
         identity.world_rank, who, base::host_name(), ::getpid(), other.pid, other.host);
   };
-  client.set(twin_key(identity, identity.world_rank), twins("one"));
-  throw base::ConfigError(twins("this one"), base::Cause::duplicate_rank);
+  client.set(twin_key(identity, identity.world_rank), twins(base::say("one")).english);
+  throw base::ConfigError(twins(base::say("this one")), base::Cause::duplicate_rank);
 }
 
 namespace {
 
-std::string name_missing(const std::set<int>& present, const Identity& identity, double seconds) {
+base::Text name_missing(const std::set<int>& present, const Identity& identity, double seconds) {
   std::vector<std::string> missing;
   for (int rank = 0; rank < identity.world_size; ++rank) {
     if (present.count(rank) > 0) continue;
@@ -84,19 +85,21 @@ std::string name_missing(const std::set<int>& present, const Identity& identity,
   }
   const std::size_t count = missing.size();
   if (count > 8) missing.resize(8);
-  return fmt::format(
-      "{}{} did not come within {:g} s: start {} with the same --master-addr and --master-port, or look at {} log",
-      base::join(missing, ", "), count > 8 ? fmt::format(" and {} more", count - 8) : "", seconds,
-      count == 1 ? "it" : "them", count == 1 ? "its" : "their");
+  const std::string names = base::join(missing, ", ") + (count > 8 ? fmt::format(" (+{})", count - 8) : "");
+  return count == 1 ? base::say("{} did not come within {:g} s: start it with the same --master-addr and --master-port, or look at its log",
+                                names, seconds)
+                    : base::say("{} did not come within {:g} s: start them with the same --master-addr and --master-port, or look at "
+                                "their log",
+                                names, seconds);
 }
 
-std::string different_addresses(const std::map<int, Peer>& peers) {
+base::Text different_addresses(const std::map<int, Peer>& peers) {
   const auto local =
       std::find_if(peers.begin(), peers.end(), [](const auto& peer) { return is_loopback(peer.second.address); });
   const auto remote =
       std::find_if_not(peers.begin(), peers.end(), [](const auto& peer) { return is_loopback(peer.second.address); });
-  if (local == peers.end() || remote == peers.end()) return "";
-  return fmt::format(
+  if (local == peers.end() || remote == peers.end()) return {};
+  return base::say(
       "rank {} is known as {}, which rank {} at {} cannot reach: give every host the same --master-addr, an address on "
       "the network they share",
       local->first, local->second.address, remote->first, remote->second.address);
@@ -123,10 +126,10 @@ class Roll {
     if (peers_.size() < world_size) return std::nullopt;
     if (peers_.size() > world_size)
       return FailureReport{
-          2, fmt::format("{} ranks came though the world has {}: all hosts need the same --nnodes and --nproc-per-node",
+          2, base::say("{} ranks came though the world has {}: all hosts need the same --nnodes and --nproc-per-node",
                          peers_.size(), world_size),
           base::Cause::flags_differ};
-    const std::string difference = different_addresses(peers_);
+    const base::Text difference = different_addresses(peers_);
     return FailureReport{difference.empty() ? 0 : 2, difference, base::Cause::wrong_address};
   }
   base::Cause why_missing() const {
@@ -134,16 +137,17 @@ class Roll {
     return twins ? base::Cause::duplicate_rank : base::Cause::rank_missing;
   }
   // Who did not come; first who had a wrong secret, and that two came as one rank, where that is why.
-  std::string missing(double seconds) const {
+  base::Text missing(double seconds) const {
     std::set<int> present;
     for (const auto& peer : peers_) present.insert(peer.first);
-    const std::string missing = name_missing(present, identity_, seconds);
+    const base::Text missing = name_missing(present, identity_, seconds);
     const auto twins = client_.entries(key_of(identity_, "twin/"), 0).changed;
     std::uint64_t since = 0;
-    std::vector<std::string> parts = with_wrong_secret(client_, &since);
-    if (!twins.empty()) parts.push_back(twins.front().second);
+    std::vector<base::Text> parts;
+    for (const std::string& who : with_wrong_secret(client_, &since)) parts.push_back(base::verbatim(who));
+    if (!twins.empty()) parts.push_back(base::verbatim(twins.front().second));
     parts.push_back(missing);
-    return base::join(parts, "; ");
+    return base::join(parts, "; ", "；");
   }
 
  private:
@@ -156,7 +160,7 @@ class Roll {
 
 void throw_if_failed(StoreClient& client, const Identity& identity) {
   FailureReport report;
-  if (read_failure_report(client, identity, &report)) throw base::PeerError(report.text(), report.incident.cause);
+  if (read_failure_report(client, identity, &report)) throw base::PeerError(report.said(), report.incident.cause);
 }
 
 void call_the_roll(StoreClient& client, const Identity& identity, double seconds) {
@@ -176,7 +180,7 @@ bool get_or_fail(StoreClient& client, const Identity& identity, const std::strin
                  std::string* value) {
   const int which = client.first_within({key_of(identity, failure_report_key), key_of(identity, name)},
                                         std::max(seconds, 0.0), value);
-  if (which == 0) throw base::PeerError(parse_failure_report(*value).text());
+  if (which == 0) throw base::PeerError(parse_failure_report(*value).said());
   return which == 1;
 }
 
@@ -191,7 +195,7 @@ void await_all(StoreClient& client, const Identity& identity, double join_second
     throw base::PeerError(roll.missing(join_seconds), roll.why_missing());
   }
   const FailureReport report = parse_failure_report(told);
-  if (report.exit_code != 0) throw base::ConfigError(report.text(), report.incident.cause);
+  if (report.exit_code != 0) throw base::ConfigError(report.said(), report.incident.cause);
 }
 
 void await_all_done(StoreClient& client, const Identity& identity, double seconds) {
@@ -211,7 +215,7 @@ std::string await_key(StoreClient& client, const Identity& identity, const std::
     if (get_or_fail(client, identity, name, std::min(until - monotonic_seconds(), one_wait_seconds), &value))
       return value;
   } while (monotonic_seconds() < until);
-  throw base::PeerError(fmt::format("nobody wrote '{}' to the store within {:g} s: is a rank stopped?", name, seconds),
+  throw base::PeerError(base::say("nobody wrote '{}' to the store within {:g} s: is a rank stopped?", name, seconds),
       base::Cause::connection_broke);
 }
 

@@ -63,7 +63,7 @@ records::Incident LauncherWatch::Impl::notice_of(const LauncherSilence::Change& 
 }
 
 static records::Incident refused(const std::string& who) {
-  records::Incident notice = records::told(who, base::Cause::wrong_secret);
+  records::Incident notice = records::told(base::verbatim(who), base::Cause::wrong_secret);
   notice.kind = records::IncidentKind::stranger_refused;
   return notice;
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 
 namespace troika::rendezvous {
@@ -16,19 +17,19 @@ std::uint32_t number32(const Environment& environment, const std::string& name) 
   std::int64_t value = 0;
   const std::string text = text_of(environment, name, "0");
   if (!base::parse_int(text, &value) || value < 0 || value > UINT32_MAX)
-    throw ConfigError(fmt::format("{} is '{}' but must be a whole number from 0 to {}", name, text, UINT32_MAX));
+    throw ConfigError(base::say("{} is '{}' but must be a whole number from 0 to {}", name, text, UINT32_MAX));
   return static_cast<std::uint32_t>(value);
 }
 
 void check(const SlurmStep& me, const std::string& size) {
   const auto below = [](const char* a, int value_a, const std::string& b, int value_b) {
     if (value_a >= value_b)
-      throw ConfigError(fmt::format("{} is {} but must be below {}, which is {}", a, value_a, b, value_b));
+      throw ConfigError(base::say("{} is {} but must be below {}, which is {}", a, value_a, b, value_b));
   };
   below("SLURM_PROCID", me.rank, size, me.tasks);
   below("SLURM_LOCALID", me.local_rank, "SLURM_STEP_TASKS_PER_NODE", me.local_tasks);
   if (me.local_tasks > me.tasks)
-    throw ConfigError(fmt::format("SLURM_STEP_TASKS_PER_NODE has {} tasks on node {} but {} is only {}", me.local_tasks,
+    throw ConfigError(base::say("SLURM_STEP_TASKS_PER_NODE has {} tasks on node {} but {} is only {}", me.local_tasks,
                                   me.node, size, me.tasks));
 }
 
@@ -75,12 +76,12 @@ std::string slurm_first_host(const std::string& node_list) {
     }
     const std::size_t close = node_list.find(']', at);
     if (close == std::string::npos)
-      throw ConfigError(fmt::format("the node list '{}' has no closing bracket", node_list));
+      throw ConfigError(base::say("the node list '{}' has no closing bracket", node_list));
     const std::size_t stop = node_list.find_first_of(",-]", at + 1);
     host += node_list.substr(at + 1, stop - at - 1);
     at = close + 1;
   }
-  if (host.empty()) throw ConfigError(fmt::format("the node list '{}' names no host", node_list));
+  if (host.empty()) throw ConfigError(base::say("the node list '{}' names no host", node_list));
   return host;
 }
 
@@ -97,11 +98,11 @@ int slurm_tasks_of_node(const std::string& tasks_per_node, int node) {
     }
     if (!good)
       throw ConfigError(
-          fmt::format("SLURM_STEP_TASKS_PER_NODE is '{}', which is not a list like 2(x3),1", tasks_per_node));
+          base::say("SLURM_STEP_TASKS_PER_NODE is '{}', which is not a list like 2(x3),1", tasks_per_node));
     if (node < first + repeats) return static_cast<int>(tasks);
     first += repeats;
   }
-  throw ConfigError(fmt::format("SLURM_STEP_TASKS_PER_NODE is '{}', which has no node {}", tasks_per_node, node));
+  throw ConfigError(base::say("SLURM_STEP_TASKS_PER_NODE is '{}', which has no node {}", tasks_per_node, node));
 }
 
 }  // namespace troika::rendezvous

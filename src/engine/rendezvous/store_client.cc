@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/port_holder.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "rendezvous/address.h"
 #include "rendezvous/connect_cause.h"
@@ -58,7 +59,7 @@ struct StoreClient::Impl {
 
   std::string where() const { return "the store at " + endpoint_text(address, port); }
   [[noreturn]] void fail(const std::string& what, const std::string& key, const std::string& cause) const {
-    throw base::PeerError(fmt::format("{} of '{}' failed: {} {}", what, key, where(), cause),
+    throw base::PeerError(base::say("{} of '{}' failed: {} {}", what, key, where(), cause),
         base::Cause::connection_broke);
   }
 
@@ -102,8 +103,8 @@ static base::Cause cause_at(const std::string& address, base::Cause cause) {
   return cause == base::Cause::not_told ? base::Cause::rank_missing : cause;
 }
 
-static std::string foreign(const std::string& address, int port, const char* what) {
-  return fmt::format("port {} on {} is held by {}: choose another --master-port", port, address, what);
+static base::Text foreign(const std::string& address, int port, const base::Text& what) {
+  return base::say("port {} on {} is held by {}: choose another --master-port", port, address, what);
 }
 
 // Throws ConfigError when something else answers.
@@ -118,7 +119,7 @@ StoreClient::Impl::Meeting StoreClient::Impl::greet(const std::string& nonce, st
     if (seen == wire::server_greeting.substr(0, seen.size())) continue;
     const bool other_version = seen.substr(0, wire::any_server_greeting.size()) == wire::any_server_greeting;
     throw base::ConfigError(
-        foreign(address, port, other_version ? "a Troika of another version" : "something that is not a Troika store"),
+        foreign(address, port, other_version ? base::say("a Troika of another version") : base::say("something that is not a Troika store")),
         base::Cause::port_in_use);
   }
   *server_nonce = answer.substr(wire::server_greeting.size());
@@ -198,18 +199,18 @@ StoreClient::StoreClient(const std::string& address, int port, double deadline_s
     if (meeting.result == Impl::Result::nobody && monotonic_seconds() < until) refusal.clear();
     if (!refusal.empty() && monotonic_seconds() >= std::min(began + refused_seconds, until)) {
       const std::string holder = is_loopback(address) ? fmt::format(", held by {}", base::port_holder(port)) : "";
-      throw base::ConfigError(fmt::format("{}{} does not take this process: {}", impl_->where(), holder, refusal), refused_why);
+      throw base::ConfigError(base::say("{}{} does not take this process: {}", impl_->where(), holder, refusal), refused_why);
     }
     if (meeting.result == Impl::Result::nobody && is_loopback(address) && impl_->socket.no_network())
-      throw base::ConfigError(fmt::format(
+      throw base::ConfigError(base::say(
           "the loopback interface of this host does not work ({}: {}): `ip link set lo up` turns it on", address,
           meeting.cause));
     if (meeting.result == Impl::Result::silent && ++silent == silent_tries)
-      throw base::ConfigError(foreign(address, port, "something that is not a Troika store"));
+      throw base::ConfigError(foreign(address, port, base::say("something that is not a Troika store")));
     if (monotonic_seconds() >= until) {
       const base::Cause why = cause_at(address, cause.cause());
-      const std::string text =
-          fmt::format("{} did not answer within {:g} s ({}): is rank 0's host started, and is the port open?",
+      const base::Text text =
+          base::say("{} did not answer within {:g} s ({}): is rank 0's host started, and is the port open?",
                       impl_->where(), deadline_seconds, cause.text());
       if (meeting.result == Impl::Result::nobody && impl_->socket.nobody_listens()) throw StoreGone(text, why);
       throw base::PeerError(text, why);
@@ -291,7 +292,7 @@ void StoreClient::set(const std::string& key, const std::string& value) {
 std::string StoreClient::get(const std::string& key, double deadline_seconds) {
   std::string value;
   if (!get_within(key, deadline_seconds, &value)) {
-    throw base::PeerError(fmt::format("nobody wrote '{}' to {} within {:g} s", key, impl_->where(), deadline_seconds),
+    throw base::PeerError(base::say("nobody wrote '{}' to {} within {:g} s", key, impl_->where(), deadline_seconds),
         base::Cause::connection_broke);
   }
   return value;

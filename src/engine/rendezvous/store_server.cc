@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/port_holder.h"
+#include "base/say.h"
 #include "host/socket_at.h"
 #include "host/thread_limit.h"
 #include "rendezvous/address.h"
@@ -34,11 +35,11 @@ int listen_on(int port, Reach reach) {
   const int code = errno;
   if (code == EADDRINUSE) {
     throw base::ConfigError(
-        fmt::format("port {} is held by {}: end it or choose another --master-port", port, base::port_holder(port)),
+        base::say("port {} is held by {}: end it or choose another --master-port", port, base::port_holder(port)),
             base::Cause::port_in_use);
   }
   throw base::ConfigError(
-      fmt::format("cannot listen on port {}: {}; choose another --master-port", port, std::strerror(code)),
+      base::say("cannot listen on port {}: {}; choose another --master-port", port, std::strerror(code)),
       base::Cause::port_in_use);
 }
 

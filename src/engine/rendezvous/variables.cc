@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 
 namespace troika::rendezvous {
@@ -24,9 +25,9 @@ int number_of(const Environment& environment, const std::string& name, int other
   std::int64_t value = 0;
   const std::string& text = environment.at(name);
   if (!base::parse_int(text, &value))
-    throw ConfigError(fmt::format("{} is '{}' but must be a whole number", name, text));
+    throw ConfigError(base::say("{} is '{}' but must be a whole number", name, text));
   if (value < low || value > high) {
-    throw ConfigError(fmt::format("{} is {} but must be between {} and {}", name, value, low, high));
+    throw ConfigError(base::say("{} is {} but must be between {} and {}", name, value, low, high));
   }
   return static_cast<int>(value);
 }
@@ -34,7 +35,7 @@ int number_of(const Environment& environment, const std::string& name, int other
 int required(const Environment& environment, const std::string& name, const std::string& because, int low) {
   if (!has(environment, name)) {
     throw ConfigError(
-        fmt::format("{} is not set though {} is: set both, or neither for a run of one process", name, because));
+        base::say("{} is not set though {} is: set both, or neither for a run of one process", name, because));
   }
   return number_of(environment, name, 0, low, most_ranks);
 }

@@ -51,7 +51,7 @@ TEST(Await, LooksAgainUntilTheEventHasPassedOrTheCheckThrows) {
   int checks = 0;
   await(Event(third), [&] { ++checks; });
   EXPECT_EQ(checks, 2);
-  EXPECT_THROW(await(Event(std::make_shared<Third>()), [] { throw base::PeerError("dead"); }), base::PeerError);
+  EXPECT_THROW(await(Event(std::make_shared<Third>()), [] { throw base::PeerError(base::verbatim("dead")); }), base::PeerError);
   await(Event(), [] { FAIL(); });
 }
 
@@ -134,7 +134,7 @@ TEST(FakeStreams, ALaneWhoseHeadIsNotReadyHoldsNothingElseAndEndsWithAnErrorAfte
   streams->wait(compute_lane, streams->record(in_lane));
   EXPECT_TRUE(equal(to, from));
   EXPECT_THROW(streams->wait(compute_lane, streams->record(stuck)), base::BugError);
-  streams->while_standing([] { throw base::PeerError("dead"); });
+  streams->while_standing([] { throw base::PeerError(base::verbatim("dead")); });
   EXPECT_THROW(streams->wait(compute_lane, streams->record(stuck)), base::PeerError);
 }
 

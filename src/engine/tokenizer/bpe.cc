@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "tokenizer/texts.h"
 
 namespace troika::tokenizer {
 
@@ -70,7 +69,7 @@ BpeTokenizer::BpeTokenizer(BpeModel model)
 void BpeTokenizer::take_added() {
   std::vector<AddedToken> raw, normalized;
   for (AddedToken token : model_.added) {
-    if (token.id < 0) throw base::DataError(base::say(tokenizer_texts.bad_id, token.content, token.id));
+    if (token.id < 0) throw base::DataError(base::say("the added token '{}' has the id {}", token.content, token.id));
     const auto id = static_cast<std::size_t>(token.id);
     if (id >= model_.tokens.size()) model_.tokens.resize(id + 1);
     if (model_.tokens[id].empty()) {
@@ -108,7 +107,7 @@ void BpeTokenizer::make_tables() {
   CharSymbols::ByteIds byte_ids;
   for (std::size_t byte = 0; byte < 256; ++byte) byte_ids[byte] = ids_.find(std::string(1, static_cast<char>(byte)));
   if (std::count(lacking_.bytes.begin(), lacking_.bytes.end(), true) == 256)
-    throw base::DataError(base::say(tokenizer_texts.no_bytes));
+    throw base::DataError(base::say("the vocabulary has no token for any of the 256 bytes; it is not byte-level BPE"));
   merger_ = Merger(byte_ids, lacking_, model_.tokens, model_.merges, ids_);
 }
 

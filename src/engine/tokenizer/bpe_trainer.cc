@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "tokenizer/byte_alphabet.h"
-#include "tokenizer/texts.h"
 
 namespace troika::tokenizer {
 
@@ -51,7 +50,7 @@ class Trainer {
     }
     std::size_t bytes = 0;
     for (const auto& [word, count] : sorted) bytes += word.size();
-    if (bytes >= no_place) throw base::DataError(base::say(tokenizer_texts.many_words, bytes, no_place));
+    if (bytes >= no_place) throw base::DataError(base::say("the different words of the text have {} bytes; at most {} can be trained on: give less text", bytes, no_place));
     symbols_.reserve(bytes);
     for (const auto& [word, count] : sorted) add_word(word, count);
     push_touched();
@@ -181,7 +180,7 @@ class Trainer {
 
 BpeModel train_bpe(const WordCounts& words, const BpeTrainerOptions& options) {
   if (options.vocab_size < 257) {
-    throw base::ConfigError(base::say(tokenizer_texts.small_vocabulary, options.vocab_size));
+    throw base::ConfigError(base::say("the vocabulary size {} is too small: 256 bytes and <|endoftext|> need at least 257", options.vocab_size));
   }
   std::vector<std::string> bytes;
   for (const unsigned char byte : bytes_in_alphabet_order()) bytes.emplace_back(1, static_cast<char>(byte));

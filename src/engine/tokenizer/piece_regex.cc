@@ -11,7 +11,6 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "tokenizer/texts.h"
 
 namespace troika::tokenizer {
 
@@ -59,7 +58,7 @@ class Rewriter {
       R"(\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
 
   [[noreturn]] void refuse(const base::Text& what) const {
-    throw base::DataError(base::say(tokenizer_texts.pattern_part, pattern_, what));
+    throw base::DataError(base::say("the tokenizer's pattern '{}' uses {}, which is not supported: Oniguruma and PCRE2 mean different things by it", pattern_, what));
   }
 
   bool follows(std::string_view text) const { return pattern_.compare(at_, text.size(), text) == 0; }
@@ -73,7 +72,7 @@ class Rewriter {
     const char kind = pattern_[at_ + 1];
     if (std::string_view("bBhHvVQE").find(kind) != std::string_view::npos)
       refuse(base::verbatim(fmt::format("\\{}", kind)));
-    if (kind == 'W' && in_class_) refuse(base::say(tokenizer_texts.in_class, "\\W"));
+    if (kind == 'W' && in_class_) refuse(base::say("{} in a class", "\\W"));
     if (std::string_view("sSwW").find(kind) == std::string_view::npos) {
       copy(2);
       if (std::string_view("pPxogk").find(kind) != npos && follows("{"))
@@ -87,8 +86,8 @@ class Rewriter {
   }
 
   void inside_class() {
-    if (follows("[")) refuse(base::say(tokenizer_texts.in_class, "["));
-    if (follows("&&")) refuse(base::say(tokenizer_texts.in_class, "&&"));
+    if (follows("[")) refuse(base::say("{} in a class", "["));
+    if (follows("&&")) refuse(base::say("{} in a class", "&&"));
     in_class_ = !follows("]");
     copy(1);
   }
@@ -131,7 +130,7 @@ class Rewriter {
 PieceRegex::Compiled::Compiled(const std::string& pattern) {
   if (pattern.size() > longest_pattern) {
     throw base::DataError(
-        base::say(tokenizer_texts.long_pattern, pattern.substr(0, 60), pattern.size(), longest_pattern));
+        base::say("the tokenizer's pattern '{}...' is {} bytes long; at most {} are read", pattern.substr(0, 60), pattern.size(), longest_pattern));
   }
   const std::string rewritten = Rewriter(pattern).rewrite();
   int error = 0;
@@ -139,14 +138,14 @@ PieceRegex::Compiled::Compiled(const std::string& pattern) {
   code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(rewritten.data()), rewritten.size(),
                        PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr);
   if (code == nullptr) {
-    throw base::DataError(base::say(tokenizer_texts.unknown_pattern, pattern,
+    throw base::DataError(base::say("the tokenizer's pattern '{}' is not understood before '{}': {}", pattern,
                                     rewritten.substr(std::min(offset, rewritten.size()), 20), error_text(error)));
   }
   std::uint32_t matches_empty = 0;
   pcre2_pattern_info(code, PCRE2_INFO_MATCHEMPTY, &matches_empty);
   if (matches_empty != 0) {
     pcre2_code_free(std::exchange(code, nullptr));
-    throw base::DataError(base::say(tokenizer_texts.empty_pattern, pattern));
+    throw base::DataError(base::say("the tokenizer's pattern '{}' can match nothing, so it cuts no text", pattern));
   }
   just_in_time = pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0;
 }
@@ -202,7 +201,7 @@ int PieceRegex::match(std::string_view text, std::size_t at, Scratch* scratch) c
     if (steps > free_steps) memory.left -= std::min(steps, memory.left);
     if (found != PCRE2_ERROR_MATCHLIMIT) return found;
     if (memory.left <= free_steps)
-      throw base::DataError(base::say(tokenizer_texts.too_many_steps, pattern_, memory.allowed, memory.text_bytes));
+      throw base::DataError(base::say("the tokenizer's pattern '{0}' takes more than {1} steps on a text of {2} bytes: cut the text into shorter documents, or take another tokenizer", pattern_, memory.allowed, memory.text_bytes));
   }
 }
 
@@ -216,8 +215,8 @@ void PieceRegex::cut(std::string_view text, Scratch* scratch,
     const std::size_t begin = found < 0 ? at : bounds[0], end = found < 0 ? at : bounds[1];
     if (begin < at || end <= begin) {
       throw base::DataError(
-          base::say(tokenizer_texts.failed_pattern, pattern_, text.size(),
-                    found < 0 ? base::verbatim(error_text(found)) : base::say(tokenizer_texts.matches_nothing)));
+          base::say("the tokenizer's pattern '{}' failed on {} bytes of text: {}", pattern_, text.size(),
+                    found < 0 ? base::verbatim(error_text(found)) : base::say("it matches nothing")));
     }
     if (begin > at) on_piece(text.substr(at, begin - at));
     on_piece(text.substr(begin, end - begin));

@@ -10,7 +10,6 @@
 #include "base/say.h"
 #include "config/choices.h"
 #include "tokenizer/bpe.h"
-#include "tokenizer/texts.h"
 #include "tokenizer/tokenizer_json.h"
 
 namespace troika::tokenizer {
@@ -25,13 +24,13 @@ std::unique_ptr<Tokenizer> open_tokenizer(const std::string& spec) {
   if (spec == config::bytes_tokenizer) return std::make_unique<ByteTokenizer>();
   const std::string path = base::directory_exists(spec) ? spec + "/tokenizer.json" : spec;
   if (!base::file_exists(path)) {
-    throw base::DataError(base::say(tokenizer_texts.absent, path));
+    throw base::DataError(base::say("the tokenizer '{}' does not exist: give 'bytes', a folder with tokenizer.json, or the file itself", path));
   }
   BpeModel model = load_tokenizer_json(path);
   try {
     return std::make_unique<BpeTokenizer>(std::move(model));
   } catch (const base::DataError& error) {
-    throw base::with_context(error, base::say(tokenizer_texts.while_making, path));
+    throw base::with_context(error, base::say("while making a tokenizer of '{}'", path));
   }
 }
 

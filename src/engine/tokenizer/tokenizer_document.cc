@@ -5,10 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/file_texts.h"
 #include "base/json_fault.h"
 #include "base/say.h"
-#include "tokenizer/texts.h"
 
 namespace troika::tokenizer {
 using nlohmann::json;
@@ -62,14 +60,14 @@ class DocumentReader final : public nlohmann::json_sax<json> {
   }
   bool end_array() override {
     if (where_ != Where::pair) return close();
-    if (pair_.size() != 2) refuse_merge(base::say(tokenizer_texts.array_of_strings, pair_.size()));
+    if (pair_.size() != 2) refuse_merge(base::say("an array of {} strings", pair_.size()));
     lists_.merges.emplace_back(std::move(pair_[0]), std::move(pair_[1]));
     where_ = Where::merges;
     return true;
   }
 
   bool parse_error(std::size_t position, const std::string&, const json::exception& error) override {
-    if (error.id == 406) throw base::DataError(base::say(base::file_texts.large_number, origin_));
+    if (error.id == 406) throw base::DataError(base::say("{}: a number is too large for a double", origin_));
     throw base::json_fault(text_, position, origin_);
   }
 
@@ -98,20 +96,20 @@ class DocumentReader final : public nlohmann::json_sax<json> {
 
   bool merge(const std::string& text) {
     const std::size_t space = text.find(' ');
-    if (space == std::string::npos) refuse_merge(base::say({"'{}'", "“{}”"}, text));
+    if (space == std::string::npos) refuse_merge(base::say("'{}'", text));
     lists_.merges.emplace_back(text.substr(0, space), text.substr(space + 1));
     return true;
   }
 
   [[noreturn]] void refuse_merge(const base::Text& what) const {
-    throw base::DataError(base::say(tokenizer_texts.no_pair, origin_, lists_.merges.size(), what));
+    throw base::DataError(base::say("{}: the merge {} ({}) is not a pair", origin_, lists_.merges.size(), what));
   }
 
   bool open(json&& empty) {
-    if (where_ == Where::vocab) throw base::DataError(base::say(tokenizer_texts.no_id, origin_, key_));
-    if (where_ != Where::rest) refuse_merge(base::say(tokenizer_texts.nested_value));
+    if (where_ == Where::vocab) throw base::DataError(base::say("{}: the token '{}' has no usable id", origin_, key_));
+    if (where_ != Where::rest) refuse_merge(base::say("a nested value"));
     if (open_.size() >= deepest) {
-      throw base::DataError(base::say(tokenizer_texts.deep, origin_, deepest));
+      throw base::DataError(base::say("{}: JSON is nested deeper than {} levels", origin_, deepest));
     }
     if (open_.size() == 1) model_key_ = key_;
     open_.push_back(place(std::move(empty)));

@@ -13,7 +13,6 @@
 #include "base/json.h"
 #include "base/say.h"
 #include "tokenizer/byte_alphabet.h"
-#include "tokenizer/texts.h"
 #include "tokenizer/tokenizer_document.h"
 #include "tokenizer/tokenizer_parts.h"
 
@@ -34,7 +33,7 @@ class Vocabulary {
   // Ids may leave gaps, but a file of few tokens must not ask for the memory of many.
   std::size_t index_of(const std::string& name, std::int64_t id) {
     if (id < 0 || id >= most_ids_ || id >= largest_vocabulary || name.empty()) {
-      throw base::DataError(base::say(tokenizer_texts.no_id, path_, name));
+      throw base::DataError(base::say("{}: the token '{}' has no usable id", path_, name));
     }
     const auto index = static_cast<std::size_t>(id);
     if (index >= result_.tokens.size()) result_.tokens.resize(index + 1);
@@ -43,7 +42,7 @@ class Vocabulary {
 
   void add(const std::string& spelling, std::int64_t id) {
     std::string& token = result_.tokens[index_of(spelling, id)];
-    if (!token.empty()) throw base::DataError(base::say(tokenizer_texts.same_id, path_, id));
+    if (!token.empty()) throw base::DataError(base::say("{}: two tokens have the id {}", path_, id));
     const std::optional<std::string> bytes = alphabet_.bytes_of(spelling);
     token = bytes.value_or(spelling);
     if (!bytes) result_.outside.push_back(static_cast<std::int32_t>(id));
@@ -55,7 +54,7 @@ class Vocabulary {
     const bool is_new = token.empty();
     const bool same_mark = marks_.emplace(id, content).first->second == content;
     if (!same_mark || (!is_new && token != content && token != alphabet_.bytes_of(content))) {
-      throw base::DataError(base::say(tokenizer_texts.id_of_another, path_, content, id));
+      throw base::DataError(base::say("{}: the added token '{}' has the id {} of another token", path_, content, id));
     }
     if (!is_new) return;
     token = content;
@@ -85,7 +84,7 @@ static void read_merges(const TokenizerLists& lists, const std::string& path, co
   for (const auto& [left, right] : lists.merges) {
     const std::int32_t a = id_of_spelling(left), b = id_of_spelling(right);
     if (a < 0 || b < 0) {
-      throw base::DataError(base::say(tokenizer_texts.merge_of_unknown, path, left, right));
+      throw base::DataError(base::say("{}: the merge '{} {}' names a token that is not in the vocabulary", path, left, right));
     }
     result->merges.emplace_back(a, b);
   }
@@ -94,14 +93,14 @@ static void read_merges(const TokenizerLists& lists, const std::string& path, co
 // What is at a key that should hold a list.
 static base::Text kind_at(const json& model, const char* key) {
   return model.contains(key) ? base::verbatim(model.at(key).dump().substr(0, 40))
-                             : base::say(tokenizer_texts.merges_absent);
+                             : base::say("missing");
 }
 
 static void check_lists(const json& model, const std::string& path) {
   if (!model.value("vocab", json()).is_object())
-    throw base::DataError(base::say(tokenizer_texts.no_vocab, path, kind_at(model, "vocab")));
+    throw base::DataError(base::say("{}: the model has no vocabulary ('vocab' is {}); copy or make the file again", path, kind_at(model, "vocab")));
   if (!model.value("merges", json()).is_array())
-    throw base::DataError(base::say(tokenizer_texts.no_merges, path, kind_at(model, "merges")));
+    throw base::DataError(base::say("{}: the model has no list of merges ('merges' is {}), so text would be cut into single bytes: the file is incomplete; copy or make it again", path, kind_at(model, "merges")));
 }
 
 // A vocabulary that has what only merges make comes with some.
@@ -114,7 +113,7 @@ static void check_merges(const TokenizerLists& lists, const BpeModel& result, co
   for (std::size_t id = 0; id < result.tokens.size(); ++id) merged += result.tokens[id].size() > 1 && !unmerged[id];
   if (merged > 0) {
     throw base::DataError(
-        base::say(tokenizer_texts.no_merges, path, base::say(tokenizer_texts.merges_empty, merged)));
+        base::say("{}: the model has no list of merges ('merges' is {}), so text would be cut into single bytes: the file is incomplete; copy or make it again", path, base::say("empty, but {} tokens have several bytes", merged)));
   }
 }
 
@@ -129,7 +128,7 @@ static void read_unknown(const json& root, const TokenizerLists& lists, const st
   result->fuse_unknown = json_is_true(model, "fuse_unk");
   const LackingBytes lacking = lacking_bytes_of(*result);
   if (result->unknown >= 0 || !lacking.any) return;
-  throw base::DataError(base::say(tokenizer_texts.unknown_token, path, name,
+  throw base::DataError(base::say("{}: the model's unk_token is '{}', which its vocabulary lacks, and {} of the 256 bytes need it: set it to null, which drops them, or to a token of the vocabulary", path, name,
                                   std::count(lacking.bytes.begin(), lacking.bytes.end(), true)));
 }
 
@@ -140,7 +139,7 @@ static void check_ids(const TokenizerLists& lists, const std::unordered_map<std:
   for (const auto& [spelling, id] : lists.vocab) {
     const auto found = added.find(spelling);
     if (found == added.end() || found->second == id) continue;
-    throw base::DataError(base::say(tokenizer_texts.other_id, path, spelling, found->second, id));
+    throw base::DataError(base::say("{}: the added token '{}' has the id {}, but {} in the vocabulary", path, spelling, found->second, id));
   }
 }
 
@@ -164,12 +163,12 @@ static void read_added(const json& root, const TokenizerLists& lists, const std:
     AddedToken token = added_token(item, path);
     if ((bytes += token.content.size()) > most_added_bytes) {
       throw base::DataError(
-          base::say(tokenizer_texts.long_added, path, most_added_bytes, token.content.substr(0, 40)));
+          base::say("{}: the added tokens have more than {} bytes together, up to '{}...'", path, most_added_bytes, token.content.substr(0, 40)));
     }
     const std::int64_t id = base::json_int(item, "id", path);
     const auto [before, is_new] = known.emplace(token.content, id);
     if (before->second != id) {
-      throw base::DataError(base::say(tokenizer_texts.two_ids, path, token.content, before->second, id));
+      throw base::DataError(base::say("{}: the added token '{}' has two ids, {} and {}", path, token.content, before->second, id));
     }
     vocabulary->add_mark(token.content, id);
     token.id = static_cast<std::int32_t>(id);
@@ -180,7 +179,7 @@ static void read_added(const json& root, const TokenizerLists& lists, const std:
 
 static std::string read_tokenizer_file(const std::string& path) {
   if (const std::int64_t bytes = base::file_size(path); bytes > most_file_bytes)
-    throw base::DataError(base::say(tokenizer_texts.too_large, path, bytes, most_file_bytes));
+    throw base::DataError(base::say("'{}' has {} bytes; a file of a tokenizer has at most {}: is it the right one?", path, bytes, most_file_bytes));
   return base::read_file(path);
 }
 
@@ -227,7 +226,7 @@ BpeModel parse_tokenizer_json(std::string_view text, const std::string& origin) 
   try {
     return model_of(root, lists, origin);
   } catch (const json::exception& error) {  // a value of another type than the format has
-    throw base::DataError(base::say(tokenizer_texts.not_hugging_face, origin, error.what()));
+    throw base::DataError(base::say("{}: not a tokenizer.json as Hugging Face writes it: {}", origin, error.what()));
   }
 }
 

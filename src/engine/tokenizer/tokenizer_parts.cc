@@ -11,13 +11,12 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/say.h"
-#include "tokenizer/texts.h"
 
 namespace troika::tokenizer {
 using nlohmann::json;
 
 [[noreturn]] static void refuse(const std::string& path, const base::Text& what) {
-  throw base::DataError(base::say(tokenizer_texts.not_supported, path, what));
+  throw base::DataError(base::say("{}: {} is not supported; byte-level BPE is (make one by 'troika data tokenizer INPUT --out DIR')", path, what));
 }
 
 bool json_is_true(const json& object, const char* key) {
@@ -57,7 +56,7 @@ class PreTokenizerReader {
       for (const json& inner : base::json_array(part, "pretokenizers", path_)) read(inner);
       return;
     }
-    if (in_bytes_) refuse(path_, base::say(tokenizer_texts.after_bytes, type));
+    if (in_bytes_) refuse(path_, base::say("the pre-tokenizer '{}' after ByteLevel", type));
     if (type == "ByteLevel") {
       read_byte_level(part);
     } else if (type == "Split") {
@@ -65,7 +64,7 @@ class PreTokenizerReader {
     } else if (type == "Digits") {
       add(json_is_true(part, "individual_digits") ? "\\p{N}" : "\\p{N}+");
     } else {
-      refuse(path_, base::say(tokenizer_texts.pre_tokenizer, type));
+      refuse(path_, base::say("the pre-tokenizer '{}'", type));
     }
   }
 
@@ -74,7 +73,7 @@ class PreTokenizerReader {
     in_bytes_ = true;
     result_.prefix_space = json_is_true(part, "add_prefix_space");
     if (result_.prefix_space && !result_.patterns.empty()) {
-      refuse(path_, base::say(tokenizer_texts.prefix_space));
+      refuse(path_, base::say("ByteLevel with add_prefix_space after another pre-tokenizer"));
     }
     if (!part.contains("use_regex") || json_is_true(part, "use_regex")) add(gpt2_pattern);
   }
@@ -86,17 +85,17 @@ class PreTokenizerReader {
     const std::string pattern = given.contains("Regex") ? base::json_string(given, "Regex", path_)
                                                         : quoted(base::json_string(given, "String", path_));
     const std::string behavior = base::json_string(part, "behavior", path_);
-    if (pattern.empty()) refuse(path_, base::say(tokenizer_texts.split_by_nothing));
+    if (pattern.empty()) refuse(path_, base::say("a Split by nothing"));
     if (behavior == "Isolated") return pattern;  // an inverted one has the same borders
     if (behavior == "Removed" && json_is_true(part, "invert") && known_pattern(pattern) != KnownPattern::none)
       return pattern;
     refuse(path_,
-           base::say(json_is_true(part, "invert") ? tokenizer_texts.inverted_split : tokenizer_texts.split, behavior));
+           base::say(json_is_true(part, "invert") ? base::Phrase("a Split with the behavior '{}', inverted") : base::Phrase("a Split with the behavior '{}'"), behavior));
   }
 
   void add(std::string pattern) {
     if (result_.patterns.size() == most_patterns)
-      refuse(path_, base::say(tokenizer_texts.many_pre_tokenizers, most_patterns));
+      refuse(path_, base::say("more than {} pre-tokenizers", most_patterns));
     result_.patterns.push_back(std::move(pattern));
   }
 
@@ -122,7 +121,7 @@ static bool mentions_byte_level(const json& part) {
 static bool asks_for_nfc(const json& part, const std::string& path) {
   const std::string type = type_of(part, path);
   if (type == "NFC") return true;
-  if (type != "Sequence") refuse(path, base::say(tokenizer_texts.normalizer, type));
+  if (type != "Sequence") refuse(path, base::say("the normalizer '{}'", type));
   bool nfc = false;
   for (const json& inner : base::json_array(part, "normalizers", path)) nfc = asks_for_nfc(inner, path) || nfc;
   return nfc;
@@ -138,27 +137,27 @@ static void for_each_type(const json& part, const char* list, const std::string&
 
 static void check_decoder(const json& root, const std::string& path) {
   if (!root.contains("decoder") || !mentions_byte_level(root.at("decoder"))) {
-    refuse(path, base::say(tokenizer_texts.no_decoder));
+    refuse(path, base::say("a tokenizer without the ByteLevel decoder"));
   }
   for_each_type(root.at("decoder"), "decoders", path, [&](const std::string& type) {
-    if (type != "ByteLevel" && type != "Fuse") refuse(path, base::say(tokenizer_texts.decoder, type));
+    if (type != "ByteLevel" && type != "Fuse") refuse(path, base::say("the decoder '{}'", type));
   });
 }
 
 static void check_model(const json& model, const std::string& path) {
   if (model.contains("type") && type_of(model, path) != "BPE")
-    refuse(path, base::say(tokenizer_texts.model, type_of(model, path)));
+    refuse(path, base::say("a {} model", type_of(model, path)));
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
-    if (json_is_set(model, key) && model.at(key) != "") refuse(path, base::say(tokenizer_texts.key, key));
+    if (json_is_set(model, key) && model.at(key) != "") refuse(path, base::say(base::Phrase("'{}'", "entry"), key));
   }
-  if (json_is_set(model, "dropout") && model.at("dropout") != 0.0) refuse(path, base::say(tokenizer_texts.dropout));
+  if (json_is_set(model, "dropout") && model.at("dropout") != 0.0) refuse(path, base::say("dropout of merges"));
   if (json_is_true(model, "byte_fallback")) refuse(path, base::verbatim("byte_fallback"));
 }
 
 static void check_supported(const json& root, const std::string& path) {
   check_model(base::json_object(root, "model", path), path);
   if (!root.contains("pre_tokenizer") || !mentions_byte_level(root.at("pre_tokenizer"))) {
-    refuse(path, base::say(tokenizer_texts.no_pre_tokenizer));
+    refuse(path, base::say("a tokenizer without the ByteLevel pre-tokenizer"));
   }
   check_decoder(root, path);
 }
@@ -187,7 +186,7 @@ class PostProcessorReader {
       begin_.insert(begin_.begin(), front.begin(), front.end());
       limit(begin_);
     } else if (type != "ByteLevel" && type != "RobertaProcessing" && type != "BertProcessing") {
-      refuse(base::say(tokenizer_texts.post_processor, type));
+      refuse(base::say("the post-processor '{}' is not supported", type));
     }
   }
 
@@ -195,22 +194,22 @@ class PostProcessorReader {
 
  private:
   [[noreturn]] void refuse(const base::Text& what) const {
-    throw base::DataError(base::say({"{}: {}", "{}：{}"}, origin_, what));
+    throw base::DataError(base::say("{}: {}", origin_, what));
   }
 
   void limit(const Ids& ids) const {
-    if (ids.size() > most_ids) refuse(base::say(tokenizer_texts.many_ids, most_ids));
+    if (ids.size() > most_ids) refuse(base::say("the post-processor adds more than {} ids before the text", most_ids));
   }
 
   Ids front_of(const json& part) const {
     Ids ids;
     for (const json& piece : base::json_array(part, "single", origin_)) {
       if (piece.is_object() && piece.contains("Sequence")) return ids;
-      if (!piece.is_object() || !piece.contains("SpecialToken")) refuse(base::say(tokenizer_texts.other_entry));
+      if (!piece.is_object() || !piece.contains("SpecialToken")) refuse(base::say("TemplateProcessing: 'single' holds an entry other than SpecialToken and Sequence"));
       const json& mark = base::json_object(piece, "SpecialToken", origin_);
       append(part, base::json_string(mark, "id", origin_), &ids);
     }
-    refuse(base::say(tokenizer_texts.no_sequence));
+    refuse(base::say("TemplateProcessing: 'single' has no Sequence, so no place for the text"));
   }
 
   void append(const json& part, const std::string& name, Ids* ids) const {
@@ -219,7 +218,7 @@ class PostProcessorReader {
       // A number above INT64_MAX reads as a negative one.
       const std::int64_t value = id.is_number_integer() ? id.get<std::int64_t>() : -1;
       if (value < 0 || value >= static_cast<std::int64_t>(vocab_size_)) {
-        refuse(base::say(tokenizer_texts.id_range, name, id.dump().substr(0, 40), vocab_size_ - 1));
+        refuse(base::say("TemplateProcessing: '{}' has the id {}; ids are from 0 to {}", name, id.dump().substr(0, 40), vocab_size_ - 1));
       }
       ids->push_back(static_cast<std::int32_t>(value));
       limit(*ids);

@@ -1,12 +1,10 @@
 #include "train/attention_note.h"
 
 #include "base/say.h"
-#include "kernels/texts.h"
 #include "model/dtype_of.h"
 #include "shape/layout.h"
 #include "sharding/context_group.h"
 #include "train/mute_channel.h"
-#include "train/texts.h"
 
 namespace troika::train {
 namespace {
@@ -31,7 +29,7 @@ base::Text attention_note(const plan::Plan& plan, const mesh::Coordinate& at, co
   if (device.is_cpu()) return {};
   std::vector<base::Text> reasons;
   if (plan.data.documents == shape::Documents::apart) {
-    reasons.push_back(base::say(kernels::attention_texts.documents));
+    reasons.push_back(base::say("the library is not asked for documents that are apart within a sequence"));
   } else {
     MuteChannel ranks(at.cp, plan.shape.cp);
     const sharding::ContextGroup context = plan.shape.cp > 1 ? sharding::ContextGroup(ranks) : sharding::ContextGroup();
@@ -40,8 +38,8 @@ base::Text attention_note(const plan::Plan& plan, const mesh::Coordinate& at, co
   }
   if (reasons.empty()) return {};
   base::Text all = reasons.front();
-  for (std::size_t i = 1; i < reasons.size(); ++i) all = base::say({"{}; {}", "{}；{}"}, all, reasons[i]);
-  return base::say(texts.attention, all);
+  for (std::size_t i = 1; i < reasons.size(); ++i) all = base::say("{}; {}", all, reasons[i]);
+  return base::say("note: attention is computed by products in chunks: {}", all);
 }
 
 }  // namespace troika::train

@@ -19,10 +19,7 @@ std::string nccl_library() { return gpu::path_or_name(comm::nccl::usual_library)
 // Empty when NCCL can carry this rank's tensors.
 static base::Text reason_against_nccl(const tensor::Device& device, const std::string& library) {
   if (!device.is_cuda())
-    return base::say({"comm.backend nccl carries tensors between NVIDIA GPUs, but this rank computes on {}; use "
-                      "--comm.backend gloo, or --device cuda",
-                      "comm.backend nccl 在 NVIDIA GPU 之间传递张量，但该 rank 在 {} 上计算；请使用 --comm.backend gloo，"
-                      "或 --device cuda"},
+    return base::say("comm.backend nccl carries tensors between NVIDIA GPUs, but this rank computes on {}; use --comm.backend gloo, or --device cuda",
                      name_of(device));
   try {
     comm::nccl::load(library.empty() ? nccl_library() : library);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "planner/open_layout.h"
 #include "train/measure_link.h"
 
@@ -12,7 +13,7 @@ namespace {
 std::string choose(const RankContext& context, const planner::Fixed& open_layout, const planner::RunMachines& machines,
                    std::int64_t vocab) {
   if (!machines.why_none.empty())
-    throw base::ConfigError(fmt::format(
+    throw base::ConfigError(base::say(
         "parallel.layout auto needs to know the machines: {}; state a layout (--dp, --pp) instead", machines.why_none));
   planner::Question question = planner::open_question(context.resolved, open_layout, machines);
   if (question.settings.model.vocab == 0) question.settings.model.vocab = vocab;

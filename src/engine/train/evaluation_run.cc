@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/same_file.h"
+#include "base/say.h"
 #include "inference/evaluation_rank.h"
 #include "inference/logits_file.h"
 #include "plan/describe.h"
@@ -45,7 +46,7 @@ class Watcher final : public executor::Observer {
 std::string temporary_folder() {
   std::error_code error;
   const std::string folder = std::filesystem::temp_directory_path(error).string();
-  if (error) throw base::ConfigError("TMPDIR is not a folder: name one, or keep what is tokenized with --data.cache");
+  if (error) throw base::ConfigError(base::say("TMPDIR is not a folder: name one, or keep what is tokenized with --data.cache"));
   return folder;
 }
 
@@ -109,14 +110,14 @@ void check_request(const EvaluationRequest& request) {
   const config::Settings& s = request.resolved.settings;
   if (s.model.path.empty()) {
     throw base::ConfigError(
-        "model.path is not set; name a model folder, a checkpoint or a run with --model.path PATH, or as the first "
-        "word");
+        base::say("model.path is not set; name a model folder, a checkpoint or a run with --model.path PATH, or as the first "
+        "word"));
   }
   if (s.data.valid.empty())
     throw base::ConfigError(
-        "data.valid is not set; name a text file, JSONL, a folder or token shards with --data.valid PATH");
+        base::say("data.valid is not set; name a text file, JSONL, a folder or token shards with --data.valid PATH"));
   if (base::same_regular_file(request.logits, s.data.valid))
-    throw base::ConfigError("--logits names the file of --data.valid, which would be lost: name another file");
+    throw base::ConfigError(base::say("--logits names the file of --data.valid, which would be lost: name another file"));
 }
 
 class Run {
@@ -240,7 +241,7 @@ void make_private_folder(const std::string& path) {
   if (there && ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == ::geteuid() &&
       (facts.st_mode & 077) == 0)
     return;
-  throw base::ConfigError(fmt::format(
+  throw base::ConfigError(base::say(
       "'{}' cannot be made as a folder of this user alone: name another TMPDIR, or keep what is tokenized with "
       "--data.cache",
       path));

@@ -42,13 +42,13 @@ static bool tell_in_any_case(std::unique_ptr<rendezvous::StoreClient>& client, c
 }
 
 // "" when there is none, or nobody to ask.
-static std::string failure_told_by(rendezvous::StoreClient& client, const rendezvous::Identity& identity) {
+static base::Text failure_told_by(rendezvous::StoreClient& client, const rendezvous::Identity& identity) {
   try {
     client.set_deadline(2);
     rendezvous::FailureReport report;
-    return rendezvous::read_failure_report(client, identity, &report) ? report.text() : "";
+    return rendezvous::read_failure_report(client, identity, &report) ? report.said() : base::Text{};
   } catch (const base::Error&) {
-    return "";
+    return {};
   }
 }
 
@@ -61,19 +61,19 @@ FailureCause exchange_failure(const rendezvous::Identity& identity, std::unique_
   const bool told = tell_in_any_case(client, identity, own);
   if (!told && cause.failure.empty()) {
     const std::string stopped = rendezvous::stopped_launcher(identity);
-    cause.failure = fmt::format(
+    cause.failure = base::say(
         "{} at {} does not answer any more: {}",
-        identity.source == rendezvous::Identity::Source::troika_launch ? "the launcher of host 0" : "rank 0",
+        identity.source == rendezvous::Identity::Source::troika_launch ? base::say("the launcher of host 0") : base::say("rank 0"),
         rendezvous::endpoint_text(identity.master_address, identity.store_port),
-        stopped.empty() ? "its process ended, or its host is gone or off the network" : stopped);
+        stopped.empty() ? base::say("its process ended, or its host is gone or off the network") : base::verbatim(stopped));
     return cause;
   }
   if (told && heartbeat != nullptr && cause.failure.empty()) {
     heartbeat->failed(own);
-    cause.failure = heartbeat->failure_report();
+    cause.failure = base::verbatim(heartbeat->failure_report());
     for (int i = 0; own.exit_code == base::exit_peer_lost && cause.failure.empty() && i < 50; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      cause.failure = heartbeat->failure_report();
+      cause.failure = base::verbatim(heartbeat->failure_report());
     }
   }
   cause.launcher_tells = told && identity.source == rendezvous::Identity::Source::troika_launch;
@@ -85,7 +85,7 @@ FailureCause exchange_failure(const rendezvous::Identity& identity, std::unique_
 void leave_at_once(const rendezvous::Identity& identity, const std::string& why) {
   try {
     rendezvous::StoreClient client(identity, 1);
-    const bool told = tell(client, identity, {base::exit_interrupted, why});
+    const bool told = tell(client, identity, {base::exit_interrupted, base::verbatim(why)});
     if (told && identity.hosts_store) rendezvous::await_all_done(client, identity, 1);
   } catch (const base::Error&) {  // nobody is left to tell
   }

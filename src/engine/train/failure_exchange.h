@@ -13,7 +13,7 @@ namespace troika::train {
 
 struct FailureCause {
   // The first cause, when another rank failed first or this one was found to have failed; else empty.
-  std::string failure;
+  base::Text failure;
   bool launcher_tells = false;  // our launcher has heard this error, or its cause, and shows it
 };
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "config/micro_batch.h"
 #include "plan/batch_fit.h"
@@ -56,8 +57,8 @@ config::Resolved with_fitting_batch(Session& session, const RankContext& context
   const std::optional<plan::Room> room = room_of_rank(context, machine);
   if (!room) {
     throw base::ConfigError(
-        "batch.find_micro_batch_size needs the free memory, which this host does not tell: leave it out and set "
-        "--micro-batch-size");
+        base::say("batch.find_micro_batch_size needs the free memory, which this host does not tell: leave it out and set "
+        "--micro-batch-size"));
   }
   session.at(0, records::Activity::fitting_microbatch);
   const plan::RankNeeds mine = plan::needs_of_rank(resolved, data, context.identity.world_rank, *room);

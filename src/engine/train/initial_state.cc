@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "config/adapter_sizes.h"
 #include "config/freeze.h"
@@ -41,7 +42,7 @@ void find_checkpoint(const config::TrainSettings& train, const Attempt& attempt,
                        : std::optional<checkpoint::Found>(checkpoint::open_at(train.resume, world));
   if (!initial->found && !initial->rejected.empty()) {
     throw base::DataError(
-        fmt::format("no checkpoint in '{}' can be used, so nothing was touched; repair one, or start "
+        base::say("no checkpoint in '{}' can be used, so nothing was touched; repair one, or start "
                     "over with --resume never (or another --out)\n  {}",
                     root, base::join(initial->rejected, "\n  ")));
   }
@@ -93,7 +94,7 @@ void refuse_other_shape(const checkpoint::Found& found, const config::ModelSetti
   for (const auto& [name, dimension] : dimensions) {
     if (before.*dimension == now.*dimension) continue;
     throw base::ConfigError(
-        fmt::format("the run of the checkpoint '{0}' has model.{1} {2}, this one {3}: resume with {2}, or start over "
+        base::say("the run of the checkpoint '{0}' has model.{1} {2}, this one {3}: resume with {2}, or start over "
                     "with another --out, where --model.path {0} gives its weights, to a model of fewer layers too",
                     found.path, name, before.*dimension, now.*dimension));
   }
@@ -109,7 +110,7 @@ void refuse_other_parts(const checkpoint::Found& found, const config::Settings& 
   }
   if (before == parts_of(now)) return;
   throw base::ConfigError(
-      fmt::format("the run of the checkpoint '{0}' trains {1}, this one {2}: resume with lora and train.freeze as they "
+      base::say("the run of the checkpoint '{0}' trains {1}, this one {2}: resume with lora and train.freeze as they "
                   "were, or start over from its weights with --model.path {0} and another --out",
                   found.path, before, parts_of(now)));
 }
@@ -123,7 +124,7 @@ void refuse_other_base(const std::string& adapters, const std::string& before, c
                        const weights::ModelSource& source) {
   const std::string now = source.fingerprint();
   if (before == now) return;
-  throw base::DataError(fmt::format(
+  throw base::DataError(base::say(
       "the adapters of '{}' were trained beside weights with the fingerprint {}, but those at model.path '{}' have {}; "
       "name the weights they belong to, in the form they had then (an export of a run counts as other weights)",
       adapters, before, plan.model().path, now));
@@ -143,7 +144,7 @@ void open_first_adapter(const plan::Plan& plan, comm::Channel& world, InitialSta
                  mine = config::adapter_size(lora, *module).scale;
     if (std::fabs(scale - mine) <= 1e-9 * scale) continue;
     throw base::ConfigError(
-        fmt::format("lora.path '{}' has adapters of {} that count {:g} times, this run's {:g}: leave lora.alpha, "
+        base::say("lora.path '{}' has adapters of {} that count {:g} times, this run's {:g}: leave lora.alpha, "
                     "lora.rslora and lora.alpha_pattern out, and they are the adapter's",
                     lora.path, word_of(module->projection), scale, mine));
   }

@@ -45,13 +45,12 @@ std::string rolled_back_text(const executor::StepResult& result, const RunProgre
       NonfinitePolicy::most_rollbacks);
 }
 
-std::string stopped_text(const executor::StepResult& result, std::int64_t step, StateSaved saved) {
-  return fmt::format(
-      "after step {} the loss ({}) or the gradient norm ({}) is not a finite number{}; lower --lr, lengthen "
-      "--warmup-steps or clip harder (--max-grad-norm), and look at the data of this step, or --train.on-nonfinite "
-      "skip",
+base::Text stopped_text(const executor::StepResult& result, std::int64_t step, StateSaved saved) {
+  return base::say(
+      "after step {} the loss ({}) or the gradient norm ({}) is not a finite number{}; lower --lr, lengthen --warmup-steps or "
+      "clip harder (--max-grad-norm), and look at the data of this step, or --train.on-nonfinite skip",
       step + 1, result.loss, result.gradient_norm,
-      saved == StateSaved::yes ? fmt::format(" (step {} is saved)", step) : "");
+      saved == StateSaved::yes ? base::say(" (step {} is saved)", step) : base::Text{});
 }
 
 }  // namespace troika::train

@@ -45,6 +45,6 @@ std::string rolled_back_text(const executor::StepResult& result, const RunProgre
 
 // Why a run ends after `step` steps; `saved`: these are in a checkpoint.
 enum class StateSaved { no, yes };
-std::string stopped_text(const executor::StepResult& result, std::int64_t step, StateSaved saved);
+base::Text stopped_text(const executor::StepResult& result, std::int64_t step, StateSaved saved);
 
 }  // namespace troika::train

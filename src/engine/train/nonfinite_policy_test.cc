@@ -54,9 +54,9 @@ TEST(NonfinitePolicy, StopsAtTheFirstWhereItIsAskedTo) {
   TrainState state = state_in(config::Precision::fp32);
   EXPECT_EQ(NonfinitePolicy(config::OnNonfinite::stop).judge(bad, &state).action, Action::stop);
   EXPECT_EQ(state.progress.skipped, 0);
-  EXPECT_THAT(stopped_text(bad, 4, StateSaved::yes), HasSubstr("after step 5 the loss (inf)"));
-  EXPECT_THAT(stopped_text(bad, 4, StateSaved::yes), HasSubstr(" (step 4 is saved);"));
-  EXPECT_THAT(stopped_text(bad, 4, StateSaved::no), HasSubstr("is not a finite number; lower --lr"));
+  EXPECT_THAT(stopped_text(bad, 4, StateSaved::yes).english, HasSubstr("after step 5 the loss (inf)"));
+  EXPECT_THAT(stopped_text(bad, 4, StateSaved::yes).english, HasSubstr(" (step 4 is saved);"));
+  EXPECT_THAT(stopped_text(bad, 4, StateSaved::no).english, HasSubstr("is not a finite number; lower --lr"));
 }
 
 TEST(NonfinitePolicy, RollsBackTenTimesAndGoesOnBehindTheDataOfTheStep) {

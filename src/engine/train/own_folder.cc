@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/run_files.h"
+#include "base/say.h"
 #include "exporters/tensorboard.h"
 #include "records/own_names.h"
 
@@ -18,7 +19,7 @@ namespace {
   std::error_code ignored;
   const std::string target = std::filesystem::read_symlink(path, ignored).string();
   throw base::ConfigError(
-      fmt::format("'{}' is a link to '{}', and a run neither writes nor removes anything through links inside its folder: "
+      base::say("'{}' is a link to '{}', and a run neither writes nor removes anything through links inside its folder: "
                   "remove the link{}",
                   path, target, instead));
 }
@@ -27,7 +28,7 @@ void check_file(const std::string& path) {
   if (base::is_link(path)) refuse_link(path, "");
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored) && !base::file_exists(path))
-    throw base::ConfigError(fmt::format("'{}' is a pipe, a folder or a device where a run keeps a file: remove it, or "
+    throw base::ConfigError(base::say("'{}' is a pipe, a folder or a device where a run keeps a file: remove it, or "
                                         "choose another --train.out",
                                         path));
 }
@@ -36,7 +37,7 @@ void check_folder(const std::string& path, const std::string& instead) {
   if (base::is_link(path)) refuse_link(path, instead);
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored) && !base::is_plain_folder(path))
-    throw base::ConfigError(fmt::format(
+    throw base::ConfigError(base::say(
         "'{}' is a file where a run keeps a folder: remove it, or choose another --train.out", path));
 }
 

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/scope_exit.h"
 #include "base/units.h"
 #include "base/version.h"
@@ -190,7 +191,7 @@ void check_messages(const plan::Plan& plan, const Machine& machine) {
   const std::string found = schedule::receive_out_of_order(plan.program);
   if (found.empty()) return;
   throw base::ConfigError(
-      fmt::format("NCCL pairs messages by their order, and in this schedule {}; change the schedule file, or set "
+      base::say("NCCL pairs messages by their order, and in this schedule {}; change the schedule file, or set "
                   "--comm.backend gloo",
                   found));
 }
@@ -211,12 +212,17 @@ base::Cause cause_of(const std::exception& error) {
   return lost ? base::Cause::connection_broke : ours->cause();
 }
 
+static base::Text text_of(const std::exception& error) {
+  const auto* ours = dynamic_cast<const base::Error*>(&error);
+  return ours == nullptr ? base::verbatim(error.what()) : base::text_of(*ours);
+}
+
 // Tells the others, and leaves in this rank's log what is too long for a screen.
 static FailureCause end_badly(Session& session, RankVoice& voice, int exit_code, const std::exception& error) {
   const std::string text = error.what();
-  const FailureCause cause = session.fail({exit_code, text, cause_of(error)});
-  const bool elsewhere = !cause.failure.empty() && text.find(cause.failure) == std::string::npos;
-  voice.log(fmt::format("failed: {}{}{}\n{}", cause.failure, elsewhere ? "\n  seen here as: " : "",
+  const FailureCause cause = session.fail({exit_code, text_of(error), cause_of(error)});
+  const bool elsewhere = !cause.failure.empty() && text.find(cause.failure.english) == std::string::npos;
+  voice.log(fmt::format("failed: {}{}{}\n{}", cause.failure.english, elsewhere ? "\n  seen here as: " : "",
                         elsewhere || cause.failure.empty() ? text : "", session.last_operations()));
   return cause;
 }
@@ -238,7 +244,7 @@ int in_session(const RankContext& context, const std::function<void(Session&)>& 
   } catch (const base::PeerError& error) {
     const FailureCause cause = end_badly(session, voice, error.exit_code(), error);
     if (cause.launcher_tells) return error.exit_code();
-    throw base::PeerError(cause.failure.empty() ? error.what() : cause.failure);
+    throw base::PeerError(cause.failure.empty() ? base::text_of(error) : cause.failure);
   } catch (const base::Error& error) {
     if (end_badly(session, voice, error.exit_code(), error).launcher_tells) return error.exit_code();
     throw;

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "comm/by_device_channel.h"
 #include "comm/by_peer_channel.h"
 #include "comm/mailbox.h"
@@ -130,7 +131,7 @@ void RankGroups::connect_memory(const comm::StoreCollectives& store) {
   if (settings_.shared_memory != config::OnOff::on || identity_.local_size == 1) return;
   if (memory_->neighbours() + 1 < identity_.local_size)
     throw base::ConfigError(
-        fmt::format("rank {} can read the memory of {} of the {} other ranks of its host: they run as other users, in "
+        base::say("rank {} can read the memory of {} of the {} other ranks of its host: they run as other users, in "
                     "other containers, or "
                     "the kernel forbids it; without comm.shared_memory on they use TCP",
                     identity_.world_rank, memory_->neighbours(), identity_.local_size - 1));

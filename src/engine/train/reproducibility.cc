@@ -104,8 +104,7 @@ std::string different_sums(const config::Settings& saved, const config::Settings
 
 std::string note_or_refuse(const config::Settings& settings, const std::string& sentence) {
   if (!sentence.empty() && settings.parallel.reproducible == config::Reproducible::bits) {
-    throw base::ConfigError(sentence +
-                            ": parallel.reproducible=bits refuses that; change it, or set reproducible to run");
+    throw base::ConfigError(base::say("{}: parallel.reproducible=bits refuses that; change it, or set reproducible to run", sentence));
   }
   return settings.parallel.reproducible == config::Reproducible::off ? "" : sentence;
 }

@@ -7,6 +7,7 @@
 
 #include "base/counted.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "config/fields.h"
 
@@ -38,7 +39,7 @@ std::vector<std::string> keys_of_order(const config::Settings& saved, const conf
 void refuse_other_order(const config::Settings& saved, const config::Settings& now, const DataPosition& at) {
   const std::string changed = differences(keys_of_order(saved, now), saved, now);
   if (changed.empty() || !at.within_epoch()) return;
-  throw base::ConfigError(fmt::format(
+  throw base::ConfigError(base::say(
       "since the checkpoint {}: from sample {} of {} on an epoch would continue in another order, with some samples "
       "twice and others never; set it back, or begin a new run with another --out",
       changed, at.seen % at.samples, at.samples));

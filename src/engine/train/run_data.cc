@@ -14,15 +14,15 @@ static std::string data_cache(const config::Settings& s) {
   return s.data.cache.empty() ? s.train.out + "/data" : s.data.cache;
 }
 
-static std::string no_data(const config::Settings& s) {
+static base::Text no_data(const config::Settings& s) {
   const std::string settings_of_run = s.model.path + "/config.yaml";
   if (!s.model.path.empty() && base::file_exists(settings_of_run))
-    return fmt::format(
+    return base::say(
         "data.train is not set: '{}' is the folder of a run, with whose weights a training begins where --data.train "
         "PATH "
         "names its data; to continue that run give its settings: troika train {}",
         s.model.path, settings_of_run);
-  return "data.train is not set; name a text file, a folder or token shards with --data.train PATH";
+  return base::say("data.train is not set; name a text file, a folder or token shards with --data.train PATH");
 }
 
 // Samples of both kinds, and what a plan must know of them.

@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "records/folder_lock.h"
 
@@ -65,13 +66,13 @@ std::string name_of(const LockHolder& holder) {
 
 [[noreturn]] void refuse(const std::string& folder, const std::string& lock, const LockHolder& holder) {
   throw base::ConfigError(
-      fmt::format("another run writes to '{}': {}; {}; or choose another --train.out (never remove its lock, {})", folder,
+      base::say("another run writes to '{}': {}; {}; or choose another --train.out (never remove its lock, {})", folder,
                   name_of(holder), remedy(holder), lock), base::Cause::folder_in_use);
 }
 
 [[noreturn]] void refuse_to_share(const std::string& folder, const std::string& lock, const LockHolder& holder) {
   throw base::ConfigError(
-      fmt::format("another run has taken '{}' over: {}; this one ends, as two runs in one folder spoil each other's "
+      base::say("another run has taken '{}' over: {}; this one ends, as two runs in one folder spoil each other's "
                   "checkpoints (never remove a run's lock, {})",
                   folder, name_of(holder), lock), base::Cause::folder_in_use);
 }

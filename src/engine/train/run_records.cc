@@ -139,7 +139,7 @@ void RunRecords::event(EventKind kind, std::int64_t step, const std::string& tex
   if (place_.rank != 0) return;
   records::Event event = event_of(kind, step, text);
   event.numbers = numbers;
-  if (kind == EventKind::save_failed) event.incident = records::told(text, cause);
+  if (kind == EventKind::save_failed) event.incident = records::told(base::verbatim(text), cause);
   write(event);
 }
 
@@ -166,7 +166,7 @@ void RunRecords::failed(int exit_code, const std::string& text, base::Cause caus
   told("failed: " + text);
   records::Event event = event_of(EventKind::rank_failed, whereabouts_.place().step, text);
   event.rank = place_.rank;
-  event.incident = records::failed({place_.rank, -1, host_, ::getpid()}, text, cause);
+  event.incident = records::failed({place_.rank, -1, host_, ::getpid()}, base::verbatim(text), cause);
   event.numbers["exit_code"] = exit_code;
   write(event);
   if (publish_) publish_(fmt::format("{}/{:06}-failed", rendezvous::event_key, place_.rank), to_json(event));

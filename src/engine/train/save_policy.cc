@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 
 namespace troika::train {
 
@@ -73,7 +74,7 @@ bool SavePolicy::settle(const Position& at, NextTry next) {
   } catch (const base::DataError& error) {
     last_failed_ = true;
     last_try_ = base::monotonic_seconds();
-    const std::string text = failed_save(error.what(), at, next);
+    const std::string text = failed_save(base::text_of(error), at, next).english;
     reporter_.note(text);
     reporter_.record(records::EventKind::save_failed, text, {}, error.cause());
     return false;
@@ -94,30 +95,29 @@ void SavePolicy::save_the_end(const Position& at) {
   try {
     finish();
   } catch (const base::DataError& error) {
-    throw base::DataError(failed_save(error.what(), at, NextTry::never), error.cause());
+    throw base::DataError(failed_save(base::text_of(error), at, NextTry::never), error.cause());
   }
 }
 
 // What of the run is safe now, and what becomes of the rest.
-std::string SavePolicy::failed_save(const std::string& cause, const Position& at, NextTry next) const {
-  const std::string newest = saved_step_ < 0 ? "nothing of the run is saved so far"
-                                             : fmt::format("the newest checkpoint is that of step {}", saved_step_);
-  std::string then;
+base::Text SavePolicy::failed_save(const base::Text& cause, const Position& at, NextTry next) const {
+  const base::Text newest = saved_step_ < 0 ? base::say("nothing of the run is saved so far")
+                                            : base::say("the newest checkpoint is that of step {}", saved_step_);
+  base::Text then;
   if (next == NextTry::later) {
     const std::int64_t every = settings_.every;
     const std::int64_t due = every > 0 ? (at.step / every + 1) * every : at.steps;
     const std::int64_t again = settings_.at_end ? std::min(due, at.steps) : due;
     const bool by_step = every > 0 ? again <= at.steps : settings_.at_end;
-    then = fmt::format("the run continues and tries again in a minute{}",
-                       by_step ? fmt::format(", or after step {} if that comes first", again) : "");
+    then = by_step ? base::say("the run continues and tries again in a minute, or after step {} if that comes first", again)
+                   : base::say("the run continues and tries again in a minute");
   } else if (next == NextTry::now) {
-    then = fmt::format("the run tries again now, with step {}", at.step);
+    then = base::say("the run tries again now, with step {}", at.step);
   } else {
-    then = fmt::format(
-        "the run ends without it: free room on that disk, or mend it, and start the same command again, which {}",
-        saved_step_ < 0 ? "starts over" : fmt::format("resumes from step {}", saved_step_));
+    then = base::say("the run ends without a checkpoint of this step: free room on that disk, or repair it, and start the same command again, which {}",
+                     saved_step_ < 0 ? base::say("starts over") : base::say("resumes from step {}", saved_step_));
   }
-  return fmt::format("step {} could not be saved: {}; {}; {}", writer_.step(), cause, newest, then);
+  return base::say("step {} could not be saved: {}; {}; {}", writer_.step(), cause, newest, then);
 }
 
 }  // namespace troika::train

@@ -77,7 +77,7 @@ class SavePolicy {
   NextTry next_try(const Position& at) const;
   void finish();
   bool settle(const Position& at, NextTry next);
-  std::string failed_save(const std::string& cause, const Position& at, NextTry next) const;
+  base::Text failed_save(const base::Text& cause, const Position& at, NextTry next) const;
 
   const config::CheckpointSettings& settings_;
   CheckpointWriter& writer_;

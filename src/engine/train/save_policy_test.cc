@@ -32,7 +32,7 @@ class SavePolicyTest : public testing::Test {
     std::int64_t step() const override { return step_; }
     Outcome finish() override {
       until_.reset();
-      if (!cause.empty()) throw base::DataError(cause);
+      if (!cause.empty()) throw base::DataError(base::verbatim(cause));
       saved.push_back(step_);
       return {step_, 0, {}};
     }

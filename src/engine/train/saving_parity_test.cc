@@ -88,7 +88,7 @@ TEST_P(BesideTraining, ARunThatFailsMeanwhileLeavesTheCheckpointBefore) {
   EXPECT_THROW(train("beside", Saving::Way::from_snapshot,
                      [&](Surroundings& surroundings, int) {
                        surroundings.hooks.on_step = [](std::int64_t step, double) {
-                         if (step == 5) throw base::PeerError("the host is gone");
+                         if (step == 5) throw base::PeerError(base::verbatim("the host is gone"));
                        };
                      }),
                base::PeerError);

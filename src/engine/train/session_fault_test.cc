@@ -117,7 +117,7 @@ TEST(Session, ARankTellsItsFailureOverAnotherConnectionWhenItsOwnIsBroken) {
   other.join();
   joining.join();
   relay.cut();
-  other.fail({70, "the reason"});
+  other.fail({70, base::verbatim("the reason")});
   rendezvous::StoreClient store(zero, 5);
   std::string told;
   ASSERT_TRUE(store.try_get(rendezvous::key_of(zero, "failed/000001"), &told));

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "checkpoint/listed.h"
 #include "shape/adapter.h"
 
@@ -53,7 +54,7 @@ void check_adapter(const std::string& path, const std::vector<shape::ParameterIn
   for (const auto& info : held)
     if (targets.count(target_of(info.name)) == 0) faults.push_back("not among the targets: " + info.name);
   if (faults.empty()) return;
-  throw base::DataError(fmt::format("the adapter '{}' is not one of rank {} for targets {} of this model{}:{}", path,
+  throw base::DataError(base::say("the adapter '{}' is not one of rank {} for targets {} of this model{}:{}", path,
                                     lora.rank, lora.targets, remark, checkpoint::listed(faults)));
 }
 

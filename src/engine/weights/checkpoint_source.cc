@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "shape/layout.h"
 #include "weights/checkpoint_metadata.h"
 
@@ -40,7 +41,7 @@ class CheckpointSource : public ModelSource {
     for (const auto& info : shape::all_parameters(model)) {
       const auto place = shapes.find(info.name);
       if (place != shapes.end() && place->second == info.shape) continue;
-      throw base::DataError(fmt::format(
+      throw base::DataError(base::say(
           "the checkpoint '{}' has {} '{}' of shape [{}], which the model needs; the model settings differ",
           found_.path,
           place == shapes.end() ? "no tensor"

@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "checkpoint/gather.h"
 
@@ -87,7 +88,7 @@ std::string copy_seen(const Assignment& tensors) {
   std::string text;
   for (const std::string& path : paths) {
     struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) throw base::DataError(fmt::format("'{}' is no longer there", path));
+    if (::stat(path.c_str(), &status) != 0) throw base::DataError(base::say("'{}' is no longer there", path));
     const std::string where =
         is_shared_file_system(path) ? "server" : fmt::format("{} {}", kernel_of_host(), status.st_dev);
     text += fmt::format("{} {} {} {}.{}\n", where, status.st_ino, status.st_size, status.st_mtim.tv_sec,
@@ -163,7 +164,7 @@ void refuse_other_contents(const std::string& path, const Assignment& tensors, c
   const auto of_parts = hashes_of(parts, copy, world);
   const auto where = std::find_if(of_parts.begin(), of_parts.end(), [](const auto& of) { return odd_copy(of) >= 0; });
   if (where == of_parts.end())
-    throw base::DataError(fmt::format("the weights in '{}' changed while they were compared", path));
+    throw base::DataError(base::say("the weights in '{}' changed while they were compared", path));
   const TensorBytes& part = parts[static_cast<std::size_t>(where - of_parts.begin())].front();
   const int odd = odd_copy(*where);
   const auto place = checkpoint::gather(world, [&] {
@@ -174,7 +175,7 @@ void refuse_other_contents(const std::string& path, const Assignment& tensors, c
   const std::string others =
       where->size() == 2 ? "the other host" : fmt::format("most of the {} others", where->size() - 1);
   throw base::ConfigError(
-      fmt::format("tensor '{}' is another one on rank {}'s {}, than on {}: copy one folder to all hosts", part.name,
+      base::say("tensor '{}' is another one on rank {}'s {}, than on {}: copy one folder to all hosts", part.name,
                   odd, place[static_cast<std::size_t>(odd)], others));
 }
 

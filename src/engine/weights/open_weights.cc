@@ -14,7 +14,6 @@
 #include "config/config.h"
 #include "config/huggingface/model_folder.h"
 #include "config/huggingface/other_than_folder.h"
-#include "config/huggingface/peft_texts.h"
 #include "shape/adapter.h"
 #include "weights/checkpoint_adapter.h"
 #include "weights/checkpoint_source.h"
@@ -53,7 +52,7 @@ std::string kind_here(const std::string& path) {
   if (base::file_exists(path + "/config.json")) return is_of_adapter(path) ? model_of_adapter_kind : folder_kind;
   if (has_weights(path)) {
     throw base::DataError(
-        fmt::format("the model folder '{}' has weights but no config.json; complete the download", path));
+        base::say("the model folder '{}' has weights but no config.json; complete the download", path));
   }
   return base::directory_exists(path) ? checkpoint_kind : "";
 }
@@ -85,7 +84,7 @@ void require_folder(const std::string& adapter, const std::string& named, bool b
 void refuse_changed_base(const AdapterSource& adapter, const ModelSource& base) {
   const std::string then = adapter.base_fingerprint();
   if (then.empty() || then == base.fingerprint()) return;
-  throw base::DataError(fmt::format(
+  throw base::DataError(base::say(
       "the adapter '{}' was trained beside weights in '{}' with fingerprint {}, and those there now have {}; "
       "name the right ones with --base PATH, or these to take them all the same",
       adapter.path(), adapter.base(), then, base.fingerprint()));
@@ -107,7 +106,7 @@ Weights open_weights(const std::string& path, comm::Channel& world) {
   }
   if (!any(checkpoint_kind)) {
     throw base::DataError(
-        fmt::format("there is no model folder, adapter, checkpoint or run '{}' on any host; check the path", path));
+        base::say("there is no model folder, adapter, checkpoint or run '{}' on any host; check the path", path));
   }
   return of_checkpoint(checkpoint::open_any(path, world));
 }
@@ -138,14 +137,14 @@ std::unique_ptr<ModelSource> open_model(const std::string& path, comm::Channel& 
   Weights weights = open_weights(path, world);
   if (weights.adapter != nullptr) return merge_with_base(std::move(weights.adapter), base, world);
   if (!base.empty())
-    throw base::ConfigError(fmt::format("'{}' is a whole model, which takes no base; leave --base {} out", path, base));
+    throw base::ConfigError(base::say("'{}' is a whole model, which takes no base; leave --base {} out", path, base));
   return std::move(weights.model);
 }
 
 std::unique_ptr<AdapterSource> open_adapter(const std::string& path, comm::Channel& world) {
   Weights weights = open_weights(path, world);
   if (weights.adapter == nullptr)
-    throw base::DataError(base::say(config::peft_texts.whole_model, path));
+    throw base::DataError(base::say("'{}' is a whole model; name an adapter: a folder with adapter_config.json, or a run with lora.rank", path));
   return std::move(weights.adapter);
 }
 

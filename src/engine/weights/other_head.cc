@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "weights/conversion.h"
 
 namespace troika::weights {
@@ -46,7 +47,7 @@ void refuse_other_head(const WeightsFolder& folder, const StoredTensor& table) {
     const auto stored = std::find_if(folder.tensors().begin(), folder.tensors().end(), [&](const auto& one) {
       return one.second.file == table.file && one.second.begin == table.begin;
     });
-    throw base::DataError(fmt::format(
+    throw base::DataError(base::say(
         "the weights in '{0}' hold '{1}' with other numbers than '{2}', but its config.json ties the two to one "
         "(tie_word_embeddings): set that to false to use '{1}', or remove that tensor to use '{2}' for both",
         folder.path(), name, stored == folder.tensors().end() ? "the embedding" : stored->first));

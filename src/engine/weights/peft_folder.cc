@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "checkpoint/gather.h"
 #include "checkpoint/listed.h"
@@ -68,7 +69,7 @@ checkpoint::SafetensorsFile open_peft_weights(const std::string& folder) {
     return checkpoint::SafetensorsFile(path);
   }
   const bool pickled = base::file_exists(folder + "/adapter_model.bin");
-  throw base::DataError(fmt::format("the adapter's folder '{}' has no {}{}", folder, adapter_weights_name,
+  throw base::DataError(base::say("the adapter's folder '{}' has no {}{}", folder, adapter_weights_name,
                                     pickled ? "; adapter_model.bin is a program as well as data and is not read: save "
                                               "the adapter as safetensors (safe_serialization=True)"
                                             : "; complete the copy"));
@@ -90,7 +91,7 @@ Assignment match_peft_tensors(const checkpoint::SafetensorsFile& file, const con
   }
   if (tensors.empty()) faults.push_back("no tensor is an adapter's");
   if (faults.empty()) return tensors;
-  throw base::DataError(fmt::format("'{}/{}' holds what is no adapter that {} describes:{}", folder,
+  throw base::DataError(base::say("'{}/{}' holds what is no adapter that {} describes:{}", folder,
                                     adapter_weights_name, config::adapter_config_name, checkpoint::listed(faults)));
 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/host_name.h"
+#include "base/say.h"
 
 namespace troika::weights {
 
@@ -13,7 +14,7 @@ void refuse_missing_copies(const std::string& what, const std::string& path, con
   for (std::size_t rank = 0; rank < present.size(); ++rank) {
     if (present[rank]) continue;
     throw base::ConfigError(
-        fmt::format("there is no {} '{}' on rank {}'s host {}, but on others; copy it there, or use a disk that all "
+        base::say("there is no {} '{}' on rank {}'s host {}, but on others; copy it there, or use a disk that all "
                     "share",
                     what, path, rank, hosts[rank]));
   }
@@ -24,7 +25,7 @@ void refuse_different_copies(const std::string& path, const std::vector<std::str
   const auto hosts = checkpoint::gather(world, [] { return base::host_name(); });
   for (std::size_t rank = 1; rank < fingerprints.size(); ++rank) {
     if (fingerprints[rank] == fingerprints[0]) continue;
-    throw base::ConfigError(fmt::format(
+    throw base::ConfigError(base::say(
         "the weights in '{}' on rank {}'s host {} (fingerprint {}) are not those on rank 0's host {} ({}); copy one "
         "folder to all hosts",
         path, rank, hosts[rank], fingerprints[rank], hosts[0], fingerprints[0]));

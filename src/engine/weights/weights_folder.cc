@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "checkpoint/listed.h"
 #include "checkpoint/part_entry.h"
 #include "config/huggingface/other_than_folder.h"
@@ -33,18 +34,18 @@ static bool is_weights_file_name(const std::string& name) {
 
 std::map<std::string, std::string> parse_weights_index(std::string_view text, const std::string& origin) {
   const json object = base::parse_json(text, origin);
-  if (!object.is_object()) throw DataError(fmt::format("'{}' is not a JSON object", origin));
+  if (!object.is_object()) throw DataError(base::say("'{}' is not a JSON object", origin));
   std::map<std::string, std::string> files;
   for (const auto& item : base::json_object(object, "weight_map", origin).items()) {
     const std::string file = item.value().is_string() ? item.value().get<std::string>() : "";
     if (file.empty() || !is_weights_file_name(file)) {
       throw DataError(
-          fmt::format("'{}' places tensor {} in {}; a name of a .safetensors file in the same folder belongs there",
+          base::say("'{}' places tensor {} in {}; a name of a .safetensors file in the same folder belongs there",
                       origin, json(item.key()).dump(), item.value().dump()));
     }
     files[item.key()] = file;
   }
-  if (files.empty()) throw DataError(fmt::format("'{}' names no tensor", origin));
+  if (files.empty()) throw DataError(base::say("'{}' names no tensor", origin));
   return files;
 }
 
@@ -54,11 +55,11 @@ bool has_weights(const std::string& path) {
 
 static DataError no_weights(const std::string& path) {
   if (!base::directory_exists(path))
-    return DataError(fmt::format("there is no model folder '{}'; check the path", path));
+    return DataError(base::say("there is no model folder '{}'; check the path", path));
   const bool pickled =
       base::file_exists(path + "/pytorch_model.bin") || base::file_exists(path + "/pytorch_model.bin.index.json");
   return DataError(
-      fmt::format("the model folder '{}' has neither {} nor {}{}", path, weights_file_name, weights_index_name,
+      base::say("the model folder '{}' has neither {} nor {}{}", path, weights_file_name, weights_index_name,
                   pickled ? "; pytorch_model.bin is a program as well as data and is not read: convert it to "
                             "safetensors, or take the safetensors files of the same model"
                           : "; complete the download, or name the folder that has them"));
@@ -69,7 +70,7 @@ static void refuse_missing_files(const std::string& path, const std::set<std::st
   for (const std::string& name : names)
     if (!base::file_exists(path + "/" + name)) missing.push_back(name);
   if (missing.empty()) return;
-  throw DataError(fmt::format("the model folder '{}' lacks {} of the {} files that {} names; complete the download:{}",
+  throw DataError(base::say("the model folder '{}' lacks {} of the {} files that {} names; complete the download:{}",
                               path, missing.size(), names.size(), weights_index_name, checkpoint::listed(missing)));
 }
 
@@ -85,7 +86,7 @@ static void refuse_misplaced(const std::string& path, const std::map<std::string
     }
   }
   if (faults.empty()) return;
-  throw DataError(fmt::format("'{}/{}' does not fit the files beside it, which may be of another model:{}", path,
+  throw DataError(base::say("'{}/{}' does not fit the files beside it, which may be of another model:{}", path,
                               weights_index_name, checkpoint::listed(faults)));
 }
 
@@ -96,7 +97,7 @@ void WeightsFolder::add_file(const std::string& name) {
   for (const auto& [key, value] : file.header().metadata) {
     if (key.rfind(checkpoint::region_prefix, 0) != 0) continue;
     throw DataError(
-        fmt::format("'{}/{}' holds parts of tensors, as a checkpoint of several ranks does; name the checkpoint's "
+        base::say("'{}/{}' holds parts of tensors, as a checkpoint of several ranks does; name the checkpoint's "
                     "folder (step-...) instead of its model/",
                     path_, name));
   }
@@ -104,7 +105,7 @@ void WeightsFolder::add_file(const std::string& name) {
     const auto [place, fresh] = file_of_.emplace(entry.name, name);
     if (!fresh) {
       throw DataError(
-          fmt::format("the model folder '{}' has tensor '{}' twice, in {} and {}; remove the files of the other "
+          base::say("the model folder '{}' has tensor '{}' twice, in {} and {}; remove the files of the other "
                       "model",
                       path_, entry.name, place->second, name));
     }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "checkpoint/listed.h"
 #include "shape/layout.h"
 #include "shape/published_names.h"
@@ -31,7 +32,7 @@ class Matcher {
     faults.insert(faults.end(), unknown_.begin(), unknown_.end());
     if (faults.empty()) return std::move(found_);
     throw base::DataError(
-        fmt::format("the weights in '{}' are not those of its config.json ({} of {} tensors missing, {} of another "
+        base::say("the weights in '{}' are not those of its config.json ({} of {} tensors missing, {} of another "
                     "shape or dtype, {} "
                     "unknown); take both files from one model:{}",
                     folder_.path(), missing_.size(), wanted_.size(), different_.size(), unknown_.size(),

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "checkpoint/part.h"
 #include "cpu/parallel.h"
 #include "tensor/tensor.h"
@@ -73,9 +74,9 @@ class Reader {
 
 const StoredTensor& tensor_of(const Assignment& tensors, const checkpoint::Slice& slice) {
   const auto place = tensors.find(slice.name);
-  if (place == tensors.end()) throw base::DataError(fmt::format("the model folder has no tensor '{}'", slice.name));
+  if (place == tensors.end()) throw base::DataError(base::say("the model folder has no tensor '{}'", slice.name));
   if (place->second.shape != slice.shape) {
-    throw base::DataError(fmt::format("tensor '{}' has shape [{}] in the model folder and [{}] in the model",
+    throw base::DataError(base::say("tensor '{}' has shape [{}] in the model folder and [{}] in the model",
                                       slice.name, fmt::join(place->second.shape, ", "), fmt::join(slice.shape, ", ")));
   }
   return place->second;

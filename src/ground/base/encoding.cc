@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdint>
 
-#include "base/json_texts.h"
 #include "base/say.h"
 #include "base/text.h"
 
@@ -135,9 +134,9 @@ std::string guessed_encoding(std::string_view text) {
 
 Text not_utf8(std::string_view text, std::size_t at) {
   const int byte = byte_at(text, at);
-  if (is_mostly_utf8(text)) return say(json_texts.damaged_utf8, byte);
+  if (is_mostly_utf8(text)) return say("the byte 0x{:02x} is not UTF-8", byte);
   const std::string encoding = guessed_encoding(text);
-  return encoding.empty() ? say(json_texts.unknown_encoding, byte) : say(json_texts.other_encoding, byte, encoding);
+  return encoding.empty() ? say("the byte 0x{:02x} is not UTF-8: convert the file from its encoding (iconv -f WINDOWS-1251 -t UTF-8 FILE > NEW, if that is it)", byte) : say("the byte 0x{0:02x} is not UTF-8, and the text looks like {1}: convert the file (iconv -f {1} -t UTF-8 FILE > NEW)", byte, encoding);
 }
 
 }  // namespace troika::base

@@ -58,21 +58,18 @@ class Error : public std::exception {
 // The user can fix it: a setting or a flag. Exit code 2.
 class ConfigError : public Error {
  public:
-  explicit ConfigError(const std::string& text, Cause cause = Cause{}) : Error(text, 2, cause) {}
   explicit ConfigError(const Text& text, Cause cause = Cause{}) : Error(text, 2, cause) {}
 };
 
 // A file is missing, empty, damaged or of the wrong kind. Exit code 3.
 class DataError : public Error {
  public:
-  explicit DataError(const std::string& text, Cause cause = Cause{}) : Error(text, 3, cause) {}
   explicit DataError(const Text& text, Cause cause = Cause{}) : Error(text, 3, cause) {}
 };
 
 // Another rank or the network failed. Exit code exit_peer_lost.
 class PeerError : public Error {
  public:
-  explicit PeerError(const std::string& text, Cause cause = Cause{}) : Error(text, exit_peer_lost, cause) {}
   explicit PeerError(const Text& text, Cause cause = Cause{}) : Error(text, exit_peer_lost, cause) {}
 };
 

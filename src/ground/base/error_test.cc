@@ -8,33 +8,33 @@ namespace troika::base {
 namespace {
 
 TEST(Error, KindsCarryTheirExitCodes) {
-  EXPECT_EQ(ConfigError("x").exit_code(), 2);
-  EXPECT_EQ(DataError("x").exit_code(), 3);
-  EXPECT_EQ(PeerError("x").exit_code(), 75);
+  EXPECT_EQ(ConfigError(verbatim("x")).exit_code(), 2);
+  EXPECT_EQ(DataError(verbatim("x")).exit_code(), 3);
+  EXPECT_EQ(PeerError(verbatim("x")).exit_code(), 75);
   EXPECT_EQ(BugError("x").exit_code(), 70);
   EXPECT_EQ(exit_interrupted, 130);
 }
 
-TEST(Error, SaysItsSentence) { EXPECT_STREQ(DataError("'a.txt' is empty").what(), "'a.txt' is empty"); }
+TEST(Error, SaysItsSentence) { EXPECT_STREQ(DataError(verbatim("'a.txt' is empty")).what(), "'a.txt' is empty"); }
 
 TEST(Error, AppendsContextInnermostFirst) {
-  DataError error("shard 3 is truncated");
+  DataError error(verbatim("shard 3 is truncated"));
   error.add_context("while reading 'train'");
   error.add_context("on rank 5");
   EXPECT_STREQ(error.what(), "shard 3 is truncated\n  while reading 'train'\n  on rank 5");
 }
 
 TEST(Error, ShowsContentOfFilesWithoutItsControlCharacters) {
-  DataError error("'\x1b[31m' is no name");
+  DataError error(verbatim("'\x1b[31m' is no name"));
   error.add_context("while reading '\xff'");
   EXPECT_STREQ(error.what(), "'\\x1b[31m' is no name\n  while reading '\\xff'");
-  EXPECT_LT(std::string(DataError(std::string(1 << 20, 'x')).what()).size(), 17000u);
+  EXPECT_LT(std::string(DataError(verbatim(std::string(1 << 20, 'x'))).what()).size(), 17000u);
 }
 
 TEST(Error, KeepsItsKindAndContextWhenRethrownThroughTheBase) {
   try {
     try {
-      throw PeerError("rank 2 is gone");
+      throw PeerError(verbatim("rank 2 is gone"));
     } catch (Error& error) {
       error.add_context("while running recv_act 1.2");
       throw;
@@ -51,7 +51,7 @@ TEST(Error, SpeaksTheLanguageOfItsReader) {
   EXPECT_STREQ(both.what(), "no such run\n  at /api/why");
   EXPECT_EQ(both.in(Language::chinese), "没有这个运行\n  at /api/why");
   EXPECT_EQ(both.in(Language::english), both.what());
-  EXPECT_EQ(ConfigError("no such run").in(Language::chinese), "no such run");
+  EXPECT_EQ(ConfigError(verbatim("no such run")).in(Language::chinese), "no such run");
 }
 
 TEST(Error, IsMadeAgainWithWhereItHappenedInBothLanguages) {

@@ -15,7 +15,6 @@
 #include "base/cause.h"
 #include "base/descriptor.h"
 #include "base/error.h"
-#include "base/file_texts.h"
 #include "base/mapping_guard.h"
 #include "base/say.h"
 #include "base/system_cause.h"
@@ -29,23 +28,23 @@ std::string without_end_slashes(const std::string& path) {
   return end == std::string::npos ? path : path.substr(0, end + 1);
 }
 
-[[noreturn]] static void fail(const Bilingual& what, const std::string& path, int code) {
+[[noreturn]] static void fail(Phrase what, const std::string& path, int code) {
   throw DataError(say(what, path, system_cause(code)), cause_of_errno(code));
 }
 
 static void write_all(int descriptor, std::string_view content, const std::string& path) {
-  if (const int cause = write_whole(descriptor, content); cause != 0) fail(file_texts.write, path, cause);
+  if (const int cause = write_whole(descriptor, content); cause != 0) fail(Phrase("cannot write '{}': {}"), path, cause);
 }
 
 std::string read_file(const std::string& path) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (!file) fail(file_texts.open, path, errno);
+  if (!file) fail(Phrase("cannot open '{}': {}"), path, errno);
   std::string content;
   char buffer[65536];
   for (;;) {
     const ssize_t got = ::read(file.number(), buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) fail(file_texts.read, path, errno);
+    if (got < 0) fail(Phrase("cannot read '{}': {}"), path, errno);
     if (got == 0) return content;
     content.append(buffer, static_cast<std::size_t>(got));
   }
@@ -53,8 +52,8 @@ std::string read_file(const std::string& path) {
 
 void sync_directory(const std::string& path) {
   const Descriptor directory{::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  if (!directory) fail(file_texts.open_folder, path, errno);
-  if (const int cause = sync_whole(directory.number()); cause != 0) fail(file_texts.sync_folder, path, cause);
+  if (!directory) fail(Phrase("cannot open folder '{}': {}"), path, errno);
+  if (const int cause = sync_whole(directory.number()); cause != 0) fail(Phrase("cannot sync folder '{}': {}"), path, cause);
 }
 
 static void sync_directory_of(const std::string& path) {
@@ -68,7 +67,7 @@ static Descriptor create_temporary(const std::string& path, std::string* tempora
     *temporary = fmt::format("{}.tmp.{}.{}", path, ::getpid(), attempt);
     const int descriptor = ::open(temporary->c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (descriptor >= 0) return Descriptor{descriptor};
-    if (errno != EEXIST) fail(file_texts.create, *temporary, errno);
+    if (errno != EEXIST) fail(Phrase("cannot create '{}': {}"), *temporary, errno);
   }
 }
 
@@ -77,8 +76,8 @@ void write_file_atomic(const std::string& path, std::string_view content) {
   const Descriptor file = create_temporary(path, &temporary);
   try {
     write_all(file.number(), content, temporary);
-    if (const int cause = sync_whole(file.number()); cause != 0) fail(file_texts.sync, temporary, cause);
-    if (::rename(temporary.c_str(), path.c_str()) != 0) fail(file_texts.rename_to, path, errno);
+    if (const int cause = sync_whole(file.number()); cause != 0) fail(Phrase("cannot sync '{}': {}"), temporary, cause);
+    if (::rename(temporary.c_str(), path.c_str()) != 0) fail(Phrase("cannot rename to '{}': {}"), path, errno);
   } catch (...) {
     ::unlink(temporary.c_str());
     throw;
@@ -88,14 +87,14 @@ void write_file_atomic(const std::string& path, std::string_view content) {
 
 void append_file(const std::string& path, std::string_view content) {
   const Descriptor file{::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)};
-  if (!file) fail(file_texts.open, path, errno);
+  if (!file) fail(Phrase("cannot open '{}': {}"), path, errno);
   write_all(file.number(), content, path);
 }
 
 void make_directories(const std::string& path) {
   std::error_code error;
   fs::create_directories(path, error);
-  if (error) fail(file_texts.create_folder, path, error.value());
+  if (error) fail(Phrase("cannot create folder '{}': {}"), path, error.value());
 }
 
 bool file_exists(const std::string& path) {
@@ -110,19 +109,19 @@ bool directory_exists(const std::string& path) {
 
 std::int64_t file_size(const std::string& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) fail(file_texts.read_size, path, errno);
+  if (::stat(path.c_str(), &status) != 0) fail(Phrase("cannot read the size of '{}': {}"), path, errno);
   return status.st_size;
 }
 
 void remove_tree(const std::string& path) {
   std::error_code error;
   fs::remove_all(path, error);
-  if (error) fail(file_texts.remove, path, error.value());
+  if (error) fail(Phrase("cannot remove '{}': {}"), path, error.value());
 }
 
 void replace_file(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) == 0) return;
-  throw DataError(say(file_texts.rename, from, to, system_cause(errno)), cause_of_errno(errno));
+  throw DataError(say("cannot rename '{}' to '{}': {}", from, to, system_cause(errno)), cause_of_errno(errno));
 }
 
 void rename_path(const std::string& from, const std::string& to) {
@@ -133,7 +132,7 @@ void rename_path(const std::string& from, const std::string& to) {
 bool exchange_paths(const std::string& a, const std::string& b) {
   if (::renameat2(AT_FDCWD, a.c_str(), AT_FDCWD, b.c_str(), RENAME_EXCHANGE) != 0) {
     if (errno == EINVAL || errno == ENOSYS || errno == ENOTSUP) return false;
-    throw DataError(say(file_texts.exchange, a, b, system_cause(errno)), cause_of_errno(errno));
+    throw DataError(say("cannot exchange '{}' with '{}': {}", a, b, system_cause(errno)), cause_of_errno(errno));
   }
   sync_directory_of(b);
   return true;
@@ -145,7 +144,7 @@ std::vector<std::string> list_directory(const std::string& path) {
   for (fs::directory_iterator entry(path, error); !error && entry != fs::directory_iterator(); entry.increment(error)) {
     names.push_back(entry->path().filename().string());
   }
-  if (error && error != std::errc::no_such_file_or_directory) fail(file_texts.list, path, error.value());
+  if (error && error != std::errc::no_such_file_or_directory) fail(Phrase("cannot list '{}': {}"), path, error.value());
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -156,7 +155,7 @@ std::string hash_bytes(std::string_view bytes) {
 
 std::string hash_file(const std::string& path) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (!file) fail(file_texts.open, path, errno);
+  if (!file) fail(Phrase("cannot open '{}': {}"), path, errno);
   XXH3_state_t* state = XXH3_createState();
   XXH3_64bits_reset(state);
   std::vector<char> buffer(1 << 17);  // stays in a cache of the core
@@ -169,13 +168,13 @@ std::string hash_file(const std::string& path) {
   const int code = errno;
   const std::uint64_t digest = XXH3_64bits_digest(state);
   XXH3_freeState(state);
-  if (got < 0) fail(file_texts.read, path, code);
+  if (got < 0) fail(Phrase("cannot read '{}': {}"), path, code);
   return fmt::format("{:016x}", digest);
 }
 
 static Descriptor open_to_read(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0) fail(file_texts.open, path, errno);
+  if (descriptor < 0) fail(Phrase("cannot open '{}': {}"), path, errno);
   return Descriptor{descriptor};
 }
 
@@ -183,12 +182,12 @@ MappedFile::MappedFile(const std::string& path) : MappedFile(open_to_read(path).
 
 MappedFile::MappedFile(int descriptor, const std::string& name) {
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0) fail(file_texts.read_size, name, errno);
-  if (!S_ISREG(status.st_mode)) throw DataError(say(file_texts.not_regular, name));
+  if (::fstat(descriptor, &status) != 0) fail(Phrase("cannot read the size of '{}': {}"), name, errno);
+  if (!S_ISREG(status.st_mode)) throw DataError(say("'{}' is not a regular file", name));
   size_ = static_cast<std::size_t>(status.st_size);
   if (size_ == 0) return;
   void* mapped = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  if (mapped == MAP_FAILED) fail(file_texts.map, name, errno);
+  if (mapped == MAP_FAILED) fail(Phrase("cannot map '{}': {}"), name, errno);
   data_ = static_cast<const std::byte*>(mapped);
   watch_mapping(*this, name);
 }

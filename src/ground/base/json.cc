@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/file_texts.h"
 #include "base/json_fault.h"
 #include "base/say.h"
 
@@ -20,7 +19,7 @@ static void refuse_depth(std::string_view text, Origin origin) {
     if (c == '"') in_string = !in_string;
     if (in_string) continue;
     if (c == ']' || c == '}') --depth;
-    if ((c == '[' || c == '{') && ++depth > 256) throw DataError(say(file_texts.deep, origin));
+    if ((c == '[' || c == '{') && ++depth > 256) throw DataError(say("{}: JSON is nested deeper than 256 levels", origin));
   }
 }
 
@@ -32,7 +31,7 @@ static Json guarded(std::string_view text, Origin origin, const Parse& parse) {
   } catch (const typename Json::parse_error& error) {
     throw json_fault(text, error.byte, origin);
   } catch (const typename Json::out_of_range&) {
-    throw DataError(say(file_texts.large_number, origin));
+    throw DataError(say("{}: a number is too large for a double", origin));
   }
 }
 
@@ -71,62 +70,62 @@ Ordered parse_ordered_json(std::string_view text, Origin origin) {
 Text kind_of(const json& value) {
   switch (value.type()) {
     case json::value_t::null:
-      return say(file_texts.null);
+      return say("null");
     case json::value_t::boolean:
-      return say(file_texts.boolean);
+      return say("boolean");
     case json::value_t::string:
-      return say(file_texts.string);
+      return say("string");
     case json::value_t::array:
-      return say(file_texts.array);
+      return say("array");
     case json::value_t::object:
-      return say(file_texts.object);
+      return say("object");
     case json::value_t::discarded:
-      return say(file_texts.discarded);
+      return say("discarded");
     default:
-      return say(file_texts.number);
+      return say("number");
   }
 }
 
 static const json& value_of(const json& object, const std::string& key, Origin origin) {
   const auto found = object.is_object() ? object.find(key) : object.end();
-  if (!object.is_object() || found == object.end()) throw DataError(say(file_texts.missing, origin, key));
+  if (!object.is_object() || found == object.end()) throw DataError(say("{}: '{}' is missing", origin, key));
   return *found;
 }
 
-[[noreturn]] static void wrong_type(const std::string& key, Origin origin, const Bilingual& wanted, const json& value) {
-  throw DataError(say(file_texts.wrong_type, origin, key, say(wanted), kind_of(value)));
+[[noreturn]] static void wrong_type(const std::string& key, Origin origin, Phrase wanted, const json& value) {
+  throw DataError(say("{}: '{}' must be {}, not {}", origin, key, say(wanted), kind_of(value)));
 }
 
 std::int64_t json_int(const json& object, const std::string& key, Origin origin) {
   const json& value = value_of(object, key, origin);
-  if (!value.is_number_integer()) wrong_type(key, origin, file_texts.whole_number, value);
+  if (!value.is_number_integer()) wrong_type(key, origin, Phrase("a whole number"), value);
   if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::uint64_t{INT64_MAX}) {
-    throw DataError(say(file_texts.beyond_64_bits, origin, key, value.dump()));
+    throw DataError(say("{}: '{}' is {}, which is too large for 64 bits", origin, key, value.dump()));
   }
   return value.get<std::int64_t>();
 }
 
 double json_double(const json& object, const std::string& key, Origin origin) {
   const json& value = value_of(object, key, origin);
-  if (!value.is_number()) wrong_type(key, origin, file_texts.a_number, value);
+  if (!value.is_number()) wrong_type(key, origin, Phrase("a number"), value);
   return value.get<double>();
 }
 
 std::string json_string(const json& object, const std::string& key, Origin origin) {
   const json& value = value_of(object, key, origin);
-  if (!value.is_string()) wrong_type(key, origin, file_texts.a_string, value);
+  if (!value.is_string()) wrong_type(key, origin, Phrase("a string"), value);
   return value.get<std::string>();
 }
 
 const json& json_array(const json& object, const std::string& key, Origin origin) {
   const json& value = value_of(object, key, origin);
-  if (!value.is_array()) wrong_type(key, origin, file_texts.an_array, value);
+  if (!value.is_array()) wrong_type(key, origin, Phrase("an array"), value);
   return value;
 }
 
 const json& json_object(const json& object, const std::string& key, Origin origin) {
   const json& value = value_of(object, key, origin);
-  if (!value.is_object()) wrong_type(key, origin, file_texts.an_object, value);
+  if (!value.is_object()) wrong_type(key, origin, Phrase("an object"), value);
   return value;
 }
 

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/encoding.h"
-#include "base/json_texts.h"
 #include "base/say.h"
 #include "base/text.h"
 
@@ -67,10 +66,10 @@ std::string shown(std::string_view text) {
 
 Text at_end(std::string_view text) {
   const Before found = before(text);
-  if (trim(text).empty()) return say(json_texts.empty);
-  if (found.in_string) return say(json_texts.ends_in_string);
-  if (found.open.empty()) return say(json_texts.ends);
-  return say(found.open.back() == '{' ? json_texts.ends_in_object : json_texts.ends_in_array);
+  if (trim(text).empty()) return say("there is nothing");
+  if (found.in_string) return say("it ends inside a string");
+  if (found.open.empty()) return say("it ends before a value is whole");
+  return say(found.open.back() == '{' ? Phrase("it ends inside an object") : Phrase("it ends inside an array"));
 }
 
 // From the last backslash shortly before `at` on.
@@ -95,27 +94,27 @@ bool is_open_escape(std::string_view text, std::size_t at) {
 // What is wrong within a string.
 Text of_string(std::string_view text, std::size_t at) {
   const int c = static_cast<unsigned char>(text[at]);
-  if (c == '\n' || c == '\r') return say(json_texts.line_break);
-  if (c < 0x20) return say(json_texts.control, c, c);
+  if (c == '\n' || c == '\r') return say("a line break inside a string must be written \\n");
+  if (c < 0x20) return say("the control character 0x{:02x} inside a string must be written \\u{:04x}", c, c);
   const std::string_view escape = escape_before(text, at + 1);
-  if (escape.empty()) return say(json_texts.unexpected, shown(text.substr(at)));
-  if (is_surrogate(escape)) return say(json_texts.surrogate, std::string(escape.substr(0, 6)));
+  if (escape.empty()) return say("'{}' has no place there", shown(text.substr(at)));
+  if (is_surrogate(escape)) return say("'{}' is half of a surrogate pair and no character by itself: remove it", std::string(escape.substr(0, 6)));
   const std::string_view one_before = escape_before(text, text.size() - escape.size());
-  if (is_surrogate(one_before, "89abAB")) return say(json_texts.surrogate, std::string(one_before.substr(0, 6)));
-  return say(json_texts.escape, printable(escape.substr(0, escape.substr(1, 1) == "u" ? 6 : 2), 40));
+  if (is_surrogate(one_before, "89abAB")) return say("'{}' is half of a surrogate pair and no character by itself: remove it", std::string(one_before.substr(0, 6)));
+  return say("'{}' is no escape of JSON (a backslash itself is written \\\\)", printable(escape.substr(0, escape.substr(1, 1) == "u" ? 6 : 2), 40));
 }
 
 Text of_word(std::string_view word) {
-  if (word == "True") return say(json_texts.python_word, "True", "true");
-  if (word == "False") return say(json_texts.python_word, "False", "false");
-  if (word == "None") return say(json_texts.python_word, "None", "null");
+  if (word == "True") return say("'{}' is Python's; JSON writes {}", "True", "true");
+  if (word == "False") return say("'{}' is Python's; JSON writes {}", "False", "false");
+  if (word == "None") return say("'{}' is Python's; JSON writes {}", "None", "null");
   std::string small(word.substr(0, 12));
   for (char& c : small) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const char* name : {"nan", "inf", "infinity", "-nan", "-inf", "-infinity", "+inf", "+infinity"})
-    if (small == name) return say(json_texts.no_number, std::string(word));
+    if (small == name) return say("'{}' is no number of JSON; write a finite number or null", std::string(word));
   if (word.empty() || is_letter(word[0]) || word[0] == '_') return {};
   const bool large = is_digit(word.back()) && word.find_first_of("eE") != std::string_view::npos;
-  return say(large ? json_texts.large_number : json_texts.number_form, std::string(word.substr(0, 40)));
+  return say(large ? Phrase("the number '{}' is too large") : Phrase("'{}' is no number of JSON, which has no leading zero, '+' or bare point"), std::string(word.substr(0, 40)));
 }
 
 bool ends_value(char c) { return c == '"' || c == '}' || c == ']' || is_letter(c) || is_digit(c); }
@@ -127,20 +126,20 @@ Text of_token(std::string_view text, std::size_t begin) {
   const bool in_object = !found.open.empty() && found.open.back() == '{';
   const bool wants_key = in_object && (found.last == '{' || found.last == ',');
   const bool after_key = in_object && found.last == '"' && (found.before_string == '{' || found.before_string == ',');
-  if (c == '/' || c == '#') return say(json_texts.comment);
-  if (c == '\'') return say(json_texts.single_quotes);
+  if (c == '/' || c == '#') return say("a comment, which JSON does not have");
+  if (c == '\'') return say("single quotes; JSON has double ones (Python's json.dumps writes them)");
   if (found.open.empty() && ends_value(found.last))
-    return say(c == '{' || c == '[' ? json_texts.two_values : json_texts.text_after);
-  if ((c == '}' || c == ']') && found.last == ',') return say(json_texts.trailing_comma);
-  if (c == ',' && (found.last == ',' || found.last == '[' || found.last == '{')) return say(json_texts.two_commas);
-  if (found.last == ':' && (c == ',' || c == '}')) return say(json_texts.no_value);
-  if (wants_key && (is_letter(c) || c == '_')) return say(json_texts.bare_key);
-  if (after_key && c != ':') return say(json_texts.no_colon);
+    return say(c == '{' || c == '[' ? Phrase("another value follows the first one: a comma or a line break is missing between them") : Phrase("text follows the value"));
+  if ((c == '}' || c == ']') && found.last == ',') return say("a comma with nothing after it: remove the comma");
+  if (c == ',' && (found.last == ',' || found.last == '[' || found.last == '{')) return say("a comma with nothing before it");
+  if (found.last == ':' && (c == ',' || c == '}')) return say("a value is missing");
+  if (wants_key && (is_letter(c) || c == '_')) return say("a key without double quotes");
+  if (after_key && c != ':') return say("a colon is missing after the key");
   if (const Text word = of_word(word_at(text, begin)); !word.english.empty()) return word;
   const bool begins_value = std::string_view("\"{[-").find(c) != std::string_view::npos || is_letter(c) || is_digit(c);
-  if (ends_value(found.last) && begins_value) return say(json_texts.no_comma);
-  if (found.last == '\0') return say(json_texts.text_before, shown(text.substr(begin)));
-  return say(json_texts.unexpected, shown(text.substr(begin)));
+  if (ends_value(found.last) && begins_value) return say("a comma is missing before it");
+  if (found.last == '\0') return say("it begins with '{}', which is no JSON", shown(text.substr(begin)));
+  return say("'{}' has no place there", shown(text.substr(begin)));
 }
 
 Text cause_of(std::string_view text, std::size_t byte) {
@@ -160,7 +159,7 @@ Text cause_of(std::string_view text, std::size_t byte) {
 }  // namespace
 
 DataError json_fault(std::string_view text, std::size_t byte, Origin origin) {
-  return DataError(say(json_texts.not_json, origin, byte, cause_of(text, byte)));
+  return DataError(say("{}: not valid JSON at byte {}: {}", origin, byte, cause_of(text, byte)));
 }
 
 }  // namespace troika::base

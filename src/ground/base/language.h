@@ -8,11 +8,17 @@ namespace troika::base {
 
 enum class Language { english, chinese };
 
-// One text in both, as format strings of fmt with the same arguments by position or by name.
-struct Bilingual {
-  std::string_view english, chinese;
+// A sentence as the code has it: in English, often a format string of fmt. src/texts/zh.po has its Chinese, found by these words and,
+// where one English word has several meanings, by the context as well. A sentence that is not there stays English; a test finds it.
+class Phrase {
+ public:
+  explicit constexpr Phrase(std::string_view english, std::string_view context = "") : english_(english), context_(context) {}
 
-  std::string_view in(Language language) const { return language == Language::english ? english : chinese; }
+  std::string_view in(Language language) const;
+  constexpr std::string_view english() const { return english_; }
+
+ private:
+  std::string_view english_, context_;
 };
 
 // A sentence in both, with its numbers filled in.
@@ -20,6 +26,7 @@ struct Text {
   std::string english, chinese;
 
   const std::string& in(Language language) const { return language == Language::english ? english : chinese; }
+  bool empty() const { return english.empty(); }
 };
 
 // The same in both: a flag, a command, what another program has said.
@@ -38,9 +45,5 @@ std::string locale_in(const Environment& environment) {
   }
   return "";
 }
-
-// What is wrong with a pair, in one sentence: an empty text, a Chinese one without a Chinese character, other arguments in one
-// than in the other. "" for a good one. For the tests of those who keep tables of texts.
-std::string fault_of(const Bilingual& text);
 
 }  // namespace troika::base

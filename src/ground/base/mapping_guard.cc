@@ -14,7 +14,6 @@
 #include <utility>
 
 #include "base/cause.h"
-#include "base/file_texts.h"
 #include "base/say.h"
 
 namespace troika::base {
@@ -100,8 +99,8 @@ std::size_t bytes_at(const std::string& path) {
 
 Text cause_of(const WatchedMapping& entry, std::size_t mapped_bytes) {
   const std::size_t now = bytes_at(entry.name);
-  if (entry.is_named_file && now < mapped_bytes) return say(file_texts.was_cut, now, mapped_bytes);
-  return say(file_texts.disk_fails, mapped_bytes);
+  if (entry.is_named_file && now < mapped_bytes) return say("it was cut to {} of its {} bytes while it was read; restore it", now, mapped_bytes);
+  return say("its disk or network file system fails, or it was changed while it was read ({} bytes); see the system's messages (dmesg), and restore it", mapped_bytes);
 }
 
 }  // namespace
@@ -153,7 +152,7 @@ void check_mapping(const MappedFile& file) {
   const std::lock_guard<std::mutex> lock(watch->mutex);
   const WatchedMapping* entry = entry_of(*watch, file);
   if (entry == nullptr || entry->failed_at < 0) return;
-  throw DataError(say(file_texts.unreadable, entry->name, entry->failed_at.load(), cause_of(*entry, file.size())),
+  throw DataError(say("'{}' cannot be read at byte {}: {}", entry->name, entry->failed_at.load(), cause_of(*entry, file.size())),
                   Cause::unreadable_file);
 }
 

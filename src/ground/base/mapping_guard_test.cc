@@ -59,7 +59,7 @@ TEST_F(GuardedMapping, IsTheErrorWhateverTheReaderMadeOfTheZeros) {
   const MappedFile file(path);
   cut(path, 0);
   const auto misled = [&] {
-    if (sum_of(file) == 0) throw DataError("this is no file of ours");
+    if (sum_of(file) == 0) throw DataError(verbatim("this is no file of ours"));
   };
   EXPECT_THAT(message_of<DataError>([&] { while_reading(file, misled); }), HasSubstr("cut to 0"));
 }

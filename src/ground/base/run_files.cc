@@ -9,8 +9,6 @@
 
 #include "base/cause.h"
 #include "base/error.h"
-#include "base/file_texts.h"
-#include "base/run_file_texts.h"
 #include "base/say.h"
 #include "base/system_cause.h"
 #include "base/text.h"
@@ -116,7 +114,7 @@ std::string RunFile::text(std::int64_t offset, std::int64_t bytes) const {
 
 static std::string whole_text(const RunFile& file, const std::string& path, std::int64_t most_bytes) {
   if (file.facts().bytes > most_bytes)
-    throw DataError(say(run_file_texts.large, path, format_bytes(file.facts().bytes), format_bytes(most_bytes)));
+    throw DataError(say("'{}' has {}, more than the {} that are read of such a file: it is damaged or not what it is named", path, format_bytes(file.facts().bytes), format_bytes(most_bytes)));
   return file.text(0, file.facts().bytes);
 }
 
@@ -128,20 +126,20 @@ std::optional<std::string> text_of_run(const std::string& folder, const std::str
 
 std::string read_regular_file(const std::string& path, std::int64_t most_bytes) {
   Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!descriptor) throw DataError(say(file_texts.open, path, system_cause(errno)), cause_of_errno(errno));
+  if (!descriptor) throw DataError(say("cannot open '{}': {}", path, system_cause(errno)), cause_of_errno(errno));
   const std::optional<RunFile> file = RunFile::of(descriptor.release());
-  if (!file) throw DataError(say(run_file_texts.irregular, path));
+  if (!file) throw DataError(say("'{}' is a pipe, a folder or a device, not a regular file: remove it or name another", path));
   return whole_text(*file, path, most_bytes);
 }
 
 Descriptor open_in_run(const std::string& folder, const std::string& name, int flags) {
   Opened opened = open_below(folder, name, flags);
   if (opened.last && is_regular(opened.last)) return std::move(opened.last);
-  if (opened.kind == S_IFLNK) throw DataError(say(run_file_texts.link, opened.failed));
+  if (opened.kind == S_IFLNK) throw DataError(say("'{}' is a link, and no link inside a run's folder is followed: remove it", opened.failed));
   const bool irregular = opened.kind != 0 && opened.kind != S_IFREG && opened.kind != S_IFDIR;
   if (opened.last || irregular || (opened.kind == S_IFDIR && opened.cause == EISDIR))
-    throw DataError(say(run_file_texts.irregular, opened.failed));
-  throw DataError(say(file_texts.open, opened.failed, system_cause(opened.cause)), cause_of_errno(opened.cause));
+    throw DataError(say("'{}' is a pipe, a folder or a device, not a regular file: remove it or name another", opened.failed));
+  throw DataError(say("cannot open '{}': {}", opened.failed, system_cause(opened.cause)), cause_of_errno(opened.cause));
 }
 
 Descriptor open_in_run(const std::string& path, int flags) {
@@ -152,7 +150,7 @@ Descriptor open_in_run(const std::string& path, int flags) {
 void append_in_run(const std::string& folder, const std::string& name, std::string_view content) {
   const Descriptor file = open_in_run(folder, name, O_WRONLY | O_CREAT | O_APPEND);
   if (const int cause = write_whole(file.number(), content); cause != 0)
-    throw DataError(say(file_texts.write, folder + "/" + name, system_cause(cause)), cause_of_errno(cause));
+    throw DataError(say("cannot write '{}': {}", folder + "/" + name, system_cause(cause)), cause_of_errno(cause));
 }
 
 void append_in_run(const std::string& path, std::string_view content) {

@@ -22,9 +22,13 @@ inline std::string_view part_in(Language language, const Origin& part) { return 
 
 // The arguments are equal in both, but for one that is a Text itself: of that each language takes its own.
 template <class... Arguments>
-Text say(const Bilingual& text, const Arguments&... arguments) {
-  return {fmt::format(fmt::runtime(text.english), part_in(Language::english, arguments)...),
-          fmt::format(fmt::runtime(text.chinese), part_in(Language::chinese, arguments)...)};
+Text say(Phrase text, const Arguments&... arguments) {
+  return {fmt::format(fmt::runtime(text.in(Language::english)), part_in(Language::english, arguments)...),
+          fmt::format(fmt::runtime(text.in(Language::chinese)), part_in(Language::chinese, arguments)...)};
+}
+template <class... Arguments>
+Text say(const char* english, const Arguments&... arguments) {
+  return say(Phrase(english), arguments...);
 }
 
 // The end of an English word that other languages do not have: {"s", ""}.
@@ -33,12 +37,6 @@ inline Text in_english_only(std::string_view ending) { return {std::string(endin
 // What an error says, as a part of another sentence.
 inline Text text_of(const Error& error) { return {error.what(), error.in(Language::chinese)}; }
 
-// The same error, of a kind that may be made of a Text, with where it happened below its sentence.
-template <class Kind>
-Kind with_context(const Kind& error, const Text& where) {
-  return Kind(say({"{}\n  {}", "{}\n  {}"}, text_of(error), where), error.cause());
-}
-
 // All of them in one language.
 inline std::vector<std::string> in(const std::vector<Text>& texts, Language language) {
   std::vector<std::string> chosen;
@@ -46,9 +44,15 @@ inline std::vector<std::string> in(const std::vector<Text>& texts, Language lang
   return chosen;
 }
 
-inline Text join(const std::vector<Text>& texts, const Bilingual& separator) {
-  return {join(in(texts, Language::english), separator.english), join(in(texts, Language::chinese), separator.chinese)};
+inline Text join(const std::vector<Text>& texts, std::string_view english, std::string_view chinese) {
+  return {join(in(texts, Language::english), english), join(in(texts, Language::chinese), chinese)};
 }
-inline Text lines(const std::vector<Text>& texts) { return join(texts, {"\n", "\n"}); }
+inline Text lines(const std::vector<Text>& texts) { return join(texts, "\n", "\n"); }
+
+// The same error, of a kind that may be made of a Text, with where it happened below its sentence.
+template <class Kind>
+Kind with_context(const Kind& error, const Text& where) {
+  return Kind(lines({text_of(error), {"  " + where.english, "  " + where.chinese}}), error.cause());
+}
 
 }  // namespace troika::base

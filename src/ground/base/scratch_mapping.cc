@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/file_texts.h"
 #include "base/say.h"
 #include "base/system_cause.h"
 #include "base/units.h"
@@ -29,7 +28,7 @@ ScratchMapping::ScratchMapping(const std::string& folder, std::int64_t bytes) : 
   make_directories(folder);
   const auto refuse = [&](int error) {
     if (file_ >= 0) close(file_);
-    throw DataError(say(file_texts.no_scratch, folder, format_bytes(bytes), system_cause(error)));
+    throw DataError(say("'{}' cannot hold a file of {} for optimizer state: {}; name another folder (parallel.offload_folder) or make room", folder, format_bytes(bytes), system_cause(error)));
   };
   file_ = open_nameless(folder);
   if (file_ < 0) refuse(errno);

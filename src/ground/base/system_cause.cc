@@ -23,7 +23,7 @@ Text system_cause(int code) {
   if (const std::int64_t most = most_file_bytes(); code == EFBIG && most >= 0)
     return say(beyond_file_limit, format_bytes(most));
   for (const SystemCause& cause : system_causes)
-    if (cause.code == code) return {std::string(cause.text.english), std::string(cause.text.chinese)};
+    if (cause.code == code) return say(cause.text);
   return verbatim(std::strerror(code));
 }
 

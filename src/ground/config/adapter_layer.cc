@@ -10,7 +10,6 @@
 #include "config/huggingface/adapter_settings.h"
 #include "config/lora.h"
 #include "config/model_layer.h"
-#include "config/texts.h"
 
 namespace troika::config {
 namespace {
@@ -45,8 +44,8 @@ void note_what_is_taken(const std::vector<Layer>& layers, MergedSettings* merged
   if (std::none_of(std::begin(adapter_keys), std::end(adapter_keys), taken)) return;
   base::Text more = base::verbatim(lora.rslora ? " (rsLoRA)" : "");
   for (const std::string& pattern : {lora.rank_pattern, lora.alpha_pattern})
-    if (!pattern.empty()) more = base::say({"{}, {}", "{}, {}"}, more, pattern);
-  merged->notes.push_back(base::say(texts.from_adapter, lora.path, lora.rank, usual_size(lora).alpha, more,
+    if (!pattern.empty()) more = base::say("{}, {}", more, pattern);
+  merged->notes.push_back(base::say("taken from lora.path '{}' where not stated: rank {}, alpha {:g}{}, targets {}, dropout {:g}", lora.path, lora.rank, usual_size(lora).alpha, more,
                                     lora.targets, lora.dropout));
 }
 
@@ -59,7 +58,7 @@ void refuse_contradictions_to(const AdapterSettings& adapter, const std::vector<
     const Assignment* stated = chosen(layers, key).assignment;
     const std::string value = get_text(field, merged->settings), right = get_text(field, own);
     if (stated == nullptr || value == right || field.key() == "lora.dropout") continue;
-    merged->errors.push_back(base::say(texts.contradicts, field.key(), value, stated->origin,
+    merged->errors.push_back(base::say("{0} {1} ({2}) contradicts {3} in {4}; leave it out", field.key(), value, stated->origin,
                                        right.empty() ? "\"\"" : right, adapter.file));
   }
 }

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/lora.h"
-#include "config/texts.h"
 
 namespace troika::config {
 namespace {
@@ -50,10 +49,10 @@ void check_pattern(const std::string& key, const std::string& pattern, const std
   const bool whole = key == "lora.rank_pattern";
   for (const auto& [name, value] : entries_of(pattern)) {
     const bool fits = value > 0 && value <= bounds.max && (!whole || value == std::floor(value));
-    if (!fits) errors->push_back(base::say(whole ? texts.pattern_rank : texts.pattern_alpha, key, name, bounds.max));
+    if (!fits) errors->push_back(base::say(whole ? base::Phrase("{}: the rank of {} must be a whole number from 1 to {:.0f}") : base::Phrase("{}: the alpha of {} must be above 0 and at most {:.0f}"), key, name, bounds.max));
     const bool names_one = std::any_of(modules.begin(), modules.end(),
                                        [one = name](const AdaptedModule& module) { return is_named(module, one); });
-    if (!names_one) errors->push_back(base::say(texts.pattern_of_none, key, name));
+    if (!names_one) errors->push_back(base::say("{}: '{}' names none of the adapters: give one of lora.targets, such as q_proj, or one of a layer, such as layers.0.q_proj", key, name));
   }
 }
 
@@ -83,7 +82,7 @@ std::vector<std::pair<std::string, double>> entries_of(const std::string& patter
     const std::string name = colon == std::string::npos ? "" : base::trim(part.substr(0, colon));
     double value = 0;
     if (name.empty() || !base::parse_double(base::trim(part.substr(colon + 1)), &value))
-      throw base::ConfigError(base::say(texts.pattern_entry, base::trim(part)));
+      throw base::ConfigError(base::say("'{}' is not NAME:NUMBER, such as q_proj:16 or layers.3.v_proj:4", base::trim(part)));
     entries.emplace_back(name, value);
   }
   return entries;
@@ -112,7 +111,7 @@ std::vector<base::Text> wrong_patterns(const LoraSettings& lora, std::int64_t la
     try {
       check_pattern(key, pattern, modules, &errors);
     } catch (const base::ConfigError& error) {
-      errors.push_back(base::say({"{}: {}", "{}：{}"}, key, base::text_of(error)));
+      errors.push_back(base::say("{}: {}", key, base::text_of(error)));
     }
   }
   return errors;

@@ -10,7 +10,6 @@
 
 #include "base/say.h"
 #include "config/batch_quantities.h"
-#include "config/texts.h"
 
 namespace troika::config {
 namespace {
@@ -108,8 +107,8 @@ class BatchSolver {
 
   void refuse(const StatedNumber& total, const std::vector<Factor>& unit) {
     const bool in_tokens = total.scale.size() > 1;
-    findings_->errors.push_back(base::say(texts.no_multiple, total.name, total.value,
-                                          in_tokens ? base::say(texts.tokens) : base::Text{}, spell_unit(unit),
+    findings_->errors.push_back(base::say("batch.{} {}{} is not a multiple of {}: {}", total.name, total.value,
+                                          in_tokens ? base::say(" tokens") : base::Text{}, spell_unit(unit),
                                           nearest_multiples(total.value, product_of(unit))));
   }
 
@@ -130,7 +129,7 @@ class BatchSolver {
     factors.insert(factors.end(), total.scale.begin(), total.scale.end());
     const std::int64_t rounds = stated_.rounds_of(total);
     if (times(total.value, rounds) == product_of(factors)) return;
-    findings_->errors.push_back(base::say(texts.not_equal, total.name, total.value,
+    findings_->errors.push_back(base::say("batch.{} {}{} is not {}: leave one of them out, and it is derived", total.name, total.value,
                                           rounds > 1 ? fmt::format(" x accumulation {}", rounds) : "",
                                           all_factors(factors)));
   }
@@ -158,7 +157,7 @@ Batch solve_batch(const BatchSettings& settings, std::int64_t dp, Findings* find
   batch.seq_len = settings.seq_len;
   if (times(batch.global, batch.seq_len) > most_tokens) {
     findings->errors.push_back(
-        base::say(texts.too_many_tokens, batch.micro, batch.microbatches_per_rank, dp, batch.seq_len));
+        base::say("batch: micro_batch_size {} x microbatches {} x dp {} x seq_len {} is more than 2^50 positions per step: give a smaller one", batch.micro, batch.microbatches_per_rank, dp, batch.seq_len));
   }
   return batch;
 }
@@ -182,7 +181,7 @@ Batch solve_batch_of_shares(const BatchSettings& settings, const std::vector<std
   const std::size_t before = findings->errors.size();
   const BatchQuantities stated = quantities_of(settings, 1, findings);
   for (const std::string& name : beside_shares(settings, stated)) {
-    findings->errors.push_back(base::say(texts.beside_shares, name));
+    findings->errors.push_back(base::say("{} and parallel.shares both say how many sequences a rank has: leave out one of them; micro_batch_size and global_batch_size go with shares", name));
   }
   Batch batch;
   batch.microbatches = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
@@ -195,7 +194,7 @@ Batch solve_batch_of_shares(const BatchSettings& settings, const std::vector<std
     if (stated.micro) unit.emplace_back("micro_batch_size", *stated.micro);
     const std::int64_t product = product_of(unit);
     if (stated.micro ? total.value != product : total.value % product != 0) {
-      findings->errors.push_back(base::say(stated.micro ? texts.not_equal_to_shares : texts.no_multiple_of_shares,
+      findings->errors.push_back(base::say(stated.micro ? base::Phrase("batch.{} {} is not {}") : base::Phrase("batch.{} {} is not a multiple of {}"),
                                            total.name, total.value, all_factors(unit)));
     } else if (!stated.micro) {
       batch.micro = total.value / product;
@@ -203,15 +202,15 @@ Batch solve_batch_of_shares(const BatchSettings& settings, const std::vector<std
   }
   batch.global = times(batch.microbatches, batch.micro);
   if (findings->errors.size() == before && times(batch.global, batch.seq_len) > most_tokens)
-    findings->errors.push_back(base::say(texts.shares_too_many));
+    findings->errors.push_back(base::say("batch: parallel.shares make more than 2^50 positions per step: give smaller ones"));
   return batch;
 }
 
 base::Text nearest_multiples(std::int64_t value, std::int64_t unit) {
   const std::int64_t below = value / unit * unit;
   const std::int64_t above = below > std::numeric_limits<std::int64_t>::max() - unit ? below : below + unit;
-  if (below == 0) return base::say(texts.nearest_multiple, above);
-  return base::say(texts.nearest_multiples, below, above);
+  if (below == 0) return base::say("{} is the nearest that is", above);
+  return base::say("{} and {} are the nearest that are", below, above);
 }
 
 }  // namespace troika::config

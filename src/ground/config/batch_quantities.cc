@@ -8,7 +8,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "config/batch.h"
-#include "config/texts.h"
 
 namespace troika::config {
 namespace {
@@ -24,9 +23,9 @@ void check_microbatches(const BatchQuantities& quantities, const BatchSettings& 
   const std::vector<Factor> by_rounds{{"num_microbatches", s.num_microbatches.value_or(1)},
                                       {"accumulation", s.accumulation}};
   if (s.microbatches && s.num_microbatches && *s.microbatches != product_of(by_rounds)) {
-    findings->errors.push_back(base::say(texts.two_microbatches, *s.microbatches, all_factors(by_rounds)));
+    findings->errors.push_back(base::say("batch.microbatches {} is not {}: leave one of them out", *s.microbatches, all_factors(by_rounds)));
   } else if (s.microbatches && *s.microbatches % s.accumulation != 0) {
-    findings->errors.push_back(base::say(texts.accumulation, *s.microbatches, s.accumulation,
+    findings->errors.push_back(base::say("batch.microbatches {} is not a multiple of accumulation {}: {}", *s.microbatches, s.accumulation,
                                          nearest_multiples(*s.microbatches, s.accumulation)));
   }
 }

@@ -12,7 +12,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "config/profile.h"
-#include "config/texts.h"
 
 namespace troika::config {
 namespace {
@@ -24,7 +23,7 @@ void resolve_learning_rate(OptimizerSettings* o, Findings* findings) {
     findings->notes.push_back(
         fmt::format("optimizer.min_lr is {:g}, a tenth of lr, because its default is above lr", o->min_lr));
   } else {
-    findings->errors.push_back(base::say(texts.min_lr, o->min_lr, o->lr, o->lr));
+    findings->errors.push_back(base::say("optimizer.min_lr {} is above optimizer.lr {}: it is where the decay ends, so at most {}", o->min_lr, o->lr, o->lr));
   }
 }
 
@@ -33,9 +32,9 @@ void check_decay(const OptimizerSettings& o, std::int64_t steps, Findings* findi
   const OptimizerSettings d;
   if (o.lr_schedule == LrSchedule::wsd) {
     if (steps > 0 && o.decay_steps > 0 && o.warmup_steps + o.decay_steps > steps)
-      findings->errors.push_back(base::say(texts.wsd, o.warmup_steps, o.decay_steps, steps));
+      findings->errors.push_back(base::say("optimizer.warmup_steps {} and optimizer.decay_steps {} are more than train.steps {}: make one of them smaller", o.warmup_steps, o.decay_steps, steps));
     if (o.decay_steps == 0 && o.warmup_steps == 0 && o.warmup_ratio + o.decay_ratio > 1)
-      findings->errors.push_back(base::say(texts.wsd_ratios, o.warmup_ratio, o.decay_ratio));
+      findings->errors.push_back(base::say("optimizer.warmup_ratio {} and optimizer.decay_ratio {} are more than 1 together: make one of them smaller", o.warmup_ratio, o.decay_ratio));
     return;
   }
   std::vector<std::string> unused;
@@ -52,9 +51,9 @@ bool evaluates(const DataSettings& d) { return !d.valid.empty() || d.valid_share
 
 void check_evaluations(const TrainSettings& t, const DataSettings& d, Findings* findings) {
   if (t.early_stopping_patience > 0 && !evaluates(d)) {
-    findings->errors.push_back(base::say(texts.stopping_without_data, t.early_stopping_patience));
+    findings->errors.push_back(base::say("train.early_stopping_patience {} needs a validation set: name one with data.valid, or keep one with data.valid_share", t.early_stopping_patience));
   } else if (t.early_stopping_patience > 0 && t.eval_every == 0) {
-    findings->errors.push_back(base::say(texts.stopping_without_evaluations, t.early_stopping_patience));
+    findings->errors.push_back(base::say("train.early_stopping_patience {} counts evaluations, but there is only one, at the end: set train.eval_every to the steps between them", t.early_stopping_patience));
   } else if (t.eval_every > 0 && !evaluates(d)) {
     findings->notes.push_back(fmt::format(
         "train.eval_every {} has no effect: there is nothing to evaluate on without data.valid or data.valid_share",
@@ -73,7 +72,7 @@ bool has_default_loss_scale(const PrecisionSettings& p) {
 
 void check_loss_scale(const PrecisionSettings& p, Findings* findings) {
   if (p.loss_scale < p.loss_scale_min) {
-    findings->errors.push_back(base::say(texts.loss_scale, p.loss_scale, p.loss_scale_min, p.loss_scale_min));
+    findings->errors.push_back(base::say("precision.loss_scale {} is below precision.loss_scale_min {}: at least {}", p.loss_scale, p.loss_scale_min, p.loss_scale_min));
   }
   if (p.compute == Precision::fp16 || has_default_loss_scale(p)) return;
   findings->notes.push_back(
@@ -89,26 +88,26 @@ bool is_device(const std::string& device) {
 // All families but gpt2.
 void check_rotary(const ModelSettings& m, Findings* findings) {
   if (m.heads % m.kv_heads != 0) {
-    findings->errors.push_back(base::say(texts.heads, m.heads, m.kv_heads, nearest_multiples(m.heads, m.kv_heads)));
+    findings->errors.push_back(base::say("model.heads {} is not a multiple of model.kv_heads {}: {}", m.heads, m.kv_heads, nearest_multiples(m.heads, m.kv_heads)));
   }
   if (m.head_dim % 2 != 0) {
-    findings->errors.push_back(base::say(texts.odd_head, m.head_dim, nearest_multiples(m.head_dim, 2)));
+    findings->errors.push_back(base::say("model.head_dim {} is odd, but RoPE rotates pairs: {}", m.head_dim, nearest_multiples(m.head_dim, 2)));
   }
   if (m.rope_scaling == RopeScaling::llama3 && m.rope_low_freq_factor >= m.rope_high_freq_factor) {
-    findings->errors.push_back(base::say(texts.rope_factors, m.rope_low_freq_factor, m.rope_high_freq_factor));
+    findings->errors.push_back(base::say("model.rope_low_freq_factor {} is not below model.rope_high_freq_factor {}: frequencies are interpolated between them", m.rope_low_freq_factor, m.rope_high_freq_factor));
   }
 }
 
 void check_gpt2(const ModelSettings& m, Findings* findings) {
   if (m.kv_heads != m.heads) {
-    findings->errors.push_back(base::say(texts.gpt2_kv, m.kv_heads, m.heads, m.heads));
+    findings->errors.push_back(base::say("model.kv_heads {} is not model.heads {}: gpt2 has a key and a value head for every query head, so set kv_heads to {}, or take a preset such as gpt2-124m", m.kv_heads, m.heads, m.heads));
   }
   if (m.heads * m.head_dim != m.hidden) {
     findings->errors.push_back(
-        base::say(texts.gpt2_hidden, m.heads, m.head_dim, m.heads * m.head_dim, m.hidden, m.heads * m.head_dim));
+        base::say("model.heads {} x model.head_dim {} is {}, but model.hidden is {}: the heads of gpt2 divide its hidden size, so set hidden to {}", m.heads, m.head_dim, m.heads * m.head_dim, m.hidden, m.heads * m.head_dim));
   }
   if (m.rope_scaling != RopeScaling::none) {
-    findings->errors.push_back(base::say(texts.gpt2_rope, word_of(m.rope_scaling)));
+    findings->errors.push_back(base::say("model.rope_scaling {} needs RoPE, and gpt2 learns an embedding for each position: set it to none", word_of(m.rope_scaling)));
   }
 }
 
@@ -117,19 +116,19 @@ void check_weights(const DataSettings& d, Findings* findings) {
   const auto sources = std::count(d.train.begin(), d.train.end(), ',') + 1;
   const auto weights = static_cast<std::ptrdiff_t>(d.weights.size());
   if (weights != sources && weights != 1) {  // one: a path with commas in it
-    findings->errors.push_back(base::say(texts.weights, weights, sources));
+    findings->errors.push_back(base::say("data.weights has {} numbers, but data.train names {} sources: one for each", weights, sources));
   }
   if (std::all_of(d.weights.begin(), d.weights.end(), [](double weight) { return weight == 0; }))
-    findings->errors.push_back(base::say(texts.no_weight));
+    findings->errors.push_back(base::say("data.weights are all 0, so nothing is left to train on: give one above 0"));
 }
 
 void check_data(const DataSettings& d, Findings* findings) {
   if (!d.valid.empty() && d.valid_share > 0) {
-    findings->errors.push_back(base::say(texts.two_valid, d.valid, d.valid_share));
+    findings->errors.push_back(base::say("data.valid '{}' and data.valid_share {} both say what to evaluate on: leave one of them out", d.valid, d.valid_share));
   }
   if (d.valid_share > 1 && d.valid_share != std::floor(d.valid_share)) {
     findings->errors.push_back(
-        base::say(texts.valid_share, d.valid_share, std::floor(d.valid_share), std::ceil(d.valid_share)));
+        base::say("data.valid_share {} is a number of samples, as it is above 1, but not whole: {} and {} are the nearest that are", d.valid_share, std::floor(d.valid_share), std::ceil(d.valid_share)));
   }
   check_weights(d, findings);
   if (d.packing && d.format == DataFormat::text)
@@ -145,7 +144,7 @@ void check_out(const std::string& out, const std::string& sources, const char* k
   words.push_back(sources);
   if (std::any_of(words.begin(), words.end(), [&](const std::string& word) { return plain(word) == plain(out); }) &&
       base::directory_exists(out) && !base::file_exists(out + "/index.json"))
-    findings->errors.push_back(base::say(texts.out_is_data, base::without_end_slashes(out), key));
+    findings->errors.push_back(base::say("train.out is '{0}', which is the folder of {1} too, and a run writes its own files there: name another --out, such as '{0}/run'", base::without_end_slashes(out), key));
 }
 
 // RoPE settings that are stated and that the model does not use.
@@ -179,7 +178,7 @@ void resolve_model(Settings* settings, Findings* findings) {
   auto& m = settings->model;
   if (m.middle_layers > m.layers) {
     findings->errors.push_back(
-        base::say(texts.middle_layers, m.middle_layers, base::counted_text(m.layers, "layer"), m.layers));
+        base::say("model.middle_layers {} is more than the model's {}: at most {} can be kept", m.middle_layers, base::counted_text(m.layers, "layer"), m.layers));
   } else if (m.middle_layers > 0) {
     m.layers = m.middle_layers;
     m.middle_layers = 0;
@@ -187,7 +186,7 @@ void resolve_model(Settings* settings, Findings* findings) {
   check_shape(m, findings);
   note_unused_rope_settings(m, findings);
   if (settings->batch.seq_len > m.max_positions) {
-    findings->errors.push_back(base::say(texts.seq_len, settings->batch.seq_len, m.max_positions, m.max_positions));
+    findings->errors.push_back(base::say("batch.seq_len {} is more than model.max_positions {}: at most {}, or raise max_positions", settings->batch.seq_len, m.max_positions, m.max_positions));
   }
 }
 
@@ -199,17 +198,17 @@ void resolve_run(Settings* settings, Findings* findings) {
   resolve_learning_rate(&settings->optimizer, findings);
   const std::int64_t warmup = settings->optimizer.warmup_steps;
   if (train.steps > 0 && warmup > train.steps) {
-    findings->errors.push_back(base::say(texts.warmup, warmup, train.steps, train.steps));
+    findings->errors.push_back(base::say("optimizer.warmup_steps {} is more than train.steps {}: at most {}", warmup, train.steps, train.steps));
   }
   check_decay(settings->optimizer, train.steps, findings);
   check_evaluations(train, settings->data, findings);
   if (!is_device(train.device)) {
-    findings->errors.push_back(base::say(texts.device, train.device));
+    findings->errors.push_back(base::say("train.device takes auto, cpu, cuda or cuda:N, not '{}'", train.device));
   }
   if (!is_profile(train.profile)) {
-    findings->errors.push_back(base::say(texts.profile, train.profile));
+    findings->errors.push_back(base::say("train.profile takes all, a step such as 3, or steps and ranges such as 2,5-7, not '{}'", train.profile));
   }
-  if (train.out.empty()) findings->errors.push_back(base::say(texts.no_out));
+  if (train.out.empty()) findings->errors.push_back(base::say("train.out is empty: name the run's folder"));
   check_loss_scale(settings->precision, findings);
 }
 

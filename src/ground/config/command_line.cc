@@ -8,12 +8,9 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "config/flag_texts.h"
 #include "config/import/deepspeed.h"
 #include "config/import/run_presets.h"
 #include "config/spellings.h"
-#include "config/texts.h"
-#include "config/yaml_texts.h"
 
 namespace troika::config {
 namespace {
@@ -24,7 +21,7 @@ bool starts_with(std::string_view text, std::string_view start) { return text.su
 
 Take file_taker(SettingsReading& reading) {
   return [&file = reading.line.file](const std::string& path, const std::string&, FlagReading* flags) {
-    if (!file.empty()) return flags->refuse(base::say(yaml_texts.second_file, path, file));
+    if (!file.empty()) return flags->refuse(base::say("'{}' is a second configuration file beside '{}'; one is read", path, file));
     file = path;
   };
 }
@@ -40,7 +37,7 @@ Take word_taker(SettingsReading& reading) {
                                                                         const std::string& shown, FlagReading* flags) {
     if (!base::directory_exists(path)) {
       if (flags->behind_truth.empty() || !is_no_file(path)) return take_file(path, shown, flags);
-      return flags->refuse(base::say(flag_texts.behind_truth, path, flags->behind_truth));
+      return flags->refuse(base::say("there is no place for '{}'; {} takes true or false", path, flags->behind_truth));
     }
     layer.assignments.push_back({&field_of("model.path"), path, base::verbatim(path)});
   };
@@ -83,7 +80,7 @@ Take setting_taker(const Field& field, SettingsReading& reading) {
 Take switch_taker(const Switch& row, SettingsReading& reading) {
   return [&layer = reading.line.layer, &row](const std::string& text, const std::string& shown, FlagReading* flags) {
     const auto on = parse_bool(text);
-    if (!on) return flags->refuse(base::say(yaml_texts.truth, shown));
+    if (!on) return flags->refuse(base::say("{} takes true or false", shown));
     if (*on) layer.assignments.push_back({&field_of(row.key), std::string(row.value), base::verbatim(shown)});
   };
 }
@@ -103,10 +100,10 @@ void read_variables_of(const Field& field, const Environment& environment, Layer
   for (const auto variable : field.variables) {
     const auto found = environment.find(std::string(variable));
     if (found == environment.end() || found->second.empty()) continue;
-    const base::Text origin = base::say(texts.in_environment, variable);
+    const base::Text origin = base::say("{} in the environment", variable);
     const bool is_interface = field.key() == "comm.interface";
     if (is_interface && found->second.front() == '^') {
-      layer->notes.push_back(base::say(texts.interfaces, origin));
+      layer->notes.push_back(base::say("{} is ignored: it names interfaces to avoid, and --comm.interface takes one to use", origin));
       continue;
     }
     layer->assignments.push_back({&field, is_interface ? first_interface(found->second) : found->second, origin});
@@ -121,7 +118,7 @@ void note_ignored(const Environment& environment, Layer* layer) {
       if (matches(name, row.name)) present.push_back(name);
     }
     if (present.empty()) continue;
-    layer->notes.push_back(base::say(texts.variables_ignored, base::join(present, ", "),
+    layer->notes.push_back(base::say("{} in the environment {} ignored: {}", base::join(present, ", "),
                                      base::in_english_only(present.size() > 1 ? "are" : "is"), base::say(row.why)));
   }
 }
@@ -135,9 +132,9 @@ void note_repeats(Layer* layer) {
     if (earlier == layer->assignments.rend()) continue;
     if (canonical_text(field, earlier->value) == canonical_text(field, later->value)) continue;
     if (field.key() == "model.path") {
-      layer->errors.push_back(base::say(texts.second_model, later->value, earlier->value));
+      layer->errors.push_back(base::say("'{}' is a second model beside '{}': keep one of them", later->value, earlier->value));
     } else {
-      layer->notes.push_back(base::say(texts.flag_twice, field.key(), earlier->origin, earlier->value, later->origin,
+      layer->notes.push_back(base::say("{0} is given twice: {1} {2}, then {3} {4}; the last one counts", field.key(), earlier->origin, earlier->value, later->origin,
                                        later->value));
     }
   }
@@ -155,7 +152,7 @@ FlagTable settings_table(SettingsReading& reading) {
   }
   for (const Switch& row : switches())
     table.add(row.name, reading.switched, row.key).taken_by(switch_taker(row, reading));
-  for (const Ignored& row : ignored_flags()) table.ignore(row.name, row.why.english);
+  for (const Ignored& row : ignored_flags()) table.ignore(row.name, row.why.english());
   table.on_word(word_taker(reading));
   return table;
 }

@@ -19,7 +19,6 @@
 #include "config/import/run_presets.h"
 #include "config/layers.h"
 #include "config/presets.h"
-#include "config/texts.h"
 #include "config/yaml.h"
 
 namespace troika::config {
@@ -33,7 +32,7 @@ bool ends_with(const std::string& text, std::string_view end) {
 Layer preset_layer(const std::string& path, const std::string& preset) {
   Layer layer;
   layer.assignments.push_back({&field_of("train.preset"), preset, base::verbatim(path)});
-  if (path != preset) layer.notes.push_back(base::say(texts.preset_by_name, path, preset));
+  if (path != preset) layer.notes.push_back(base::say("'{}' selects --preset {} by its name; the file is not read", path, preset));
   return layer;
 }
 
@@ -73,7 +72,7 @@ bool is_of_deepspeed(const std::string& path, const std::string& text) {
   return ending_of(path) == "json" && (has("\"zero_optimization\"") || has("\"train_micro_batch_size_per_gpu\""));
 }
 
-Layer refused(const base::Bilingual& text, const std::string& path) {
+Layer refused(base::Phrase text, const std::string& path) {
   Layer layer;
   layer.errors.push_back(base::say(text, path));
   return layer;
@@ -85,18 +84,18 @@ Layer read_file_layer(const std::string& path) {
   if (!preset.empty() && (is_python || !base::file_exists(path))) return preset_layer(path, preset);
   if (is_python) {
     Layer layer;
-    layer.errors.push_back(base::say(texts.python_file, path, base::join(preset_names(), ", ")));
+    layer.errors.push_back(base::say("'{}' is a Python file, which is not run here: give a YAML file, --preset conservative, balanced or aggressive, or --model.preset with one of {}", path, base::join(preset_names(), ", ")));
     return layer;
   }
   if (const auto other = other_than_settings(path)) throw base::DataError(*other);
   std::error_code unheard;
-  if (!std::filesystem::exists(path, unheard)) throw base::DataError(base::say(texts.no_file, path));
-  if (base::file_exists(path) && has_data_ending(path)) return refused(texts.data_as_settings, path);
+  if (!std::filesystem::exists(path, unheard)) throw base::DataError(base::say("cannot open '{}': there is no file of settings and no model's folder with this name", path));
+  if (base::file_exists(path) && has_data_ending(path)) return refused(base::Phrase("'{0}' holds data, not settings: name it with --data.train {0}, or to evaluate on it with --data.valid {0}"), path);
   constexpr std::int64_t far_too_many_bytes = std::int64_t{16} << 20;  // read_yaml says how many are
   const bool is_regular = base::file_exists(path);
   const std::string text = is_regular ? base::read_regular_file(path, far_too_many_bytes) : base::read_file(path);
-  if (holds_records(path, text)) return refused(texts.data_as_settings, path);
-  if (is_of_deepspeed(path, text)) return refused(texts.deepspeed_as_settings, path);
+  if (holds_records(path, text)) return refused(base::Phrase("'{0}' holds data, not settings: name it with --data.train {0}, or to evaluate on it with --data.valid {0}"), path);
+  if (is_of_deepspeed(path, text)) return refused(base::Phrase("'{0}' holds settings of DeepSpeed: name it with --deepspeed {0}"), path);
   return read_yaml(text, path);
 }
 
@@ -171,13 +170,13 @@ static bool computes_on_gpu(const ParsedSettings& parsed, int gpus) {
 void take_precision_of_device(ParsedSettings* parsed, int gpus) {
   if (!computes_on_gpu(*parsed, gpus) || parsed->any_place_states("precision.compute")) return;
   parsed->settings.precision.compute = Precision::bf16;
-  parsed->notes.emplace_back(texts.bf16_on_gpu.english);
+  parsed->notes.emplace_back(base::Phrase("computing in bf16, because the device is a GPU and no precision is stated; --fp32 asks for fp32").english());
 }
 
 void take_sums_of_device(ParsedSettings* parsed, int gpus) {
   if (!computes_on_gpu(*parsed, gpus) || parsed->any_place_states("parallel.reproducible")) return;
   parsed->settings.parallel.reproducible = Reproducible::layout;
-  parsed->notes.emplace_back(texts.sums_on_gpu.english);
+  parsed->notes.emplace_back(base::Phrase("the same layout gives the same bits, because the device is a GPU and reproducible is not stated; --reproducible run gives them in every layout").english());
 }
 
 std::string agreement_yaml(const Settings& settings) {

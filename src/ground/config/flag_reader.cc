@@ -9,7 +9,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "config/flag_table.h"
-#include "config/flag_texts.h"
 #include "config/hidden_values.h"
 
 namespace troika::config {
@@ -57,7 +56,7 @@ class FlagReader {
     } else if (begins(word, "--")) {
       read_flag(word);
     } else {
-      reading_.refuse(base::say(flag_texts.one_dash, word.substr(0, 2)));
+      reading_.refuse(base::say("unknown flag {}: flags begin with two dashes", word.substr(0, 2)));
       has_inline_ = false;
       skip_value();
     }
@@ -103,7 +102,7 @@ class FlagReader {
       return;
     }
     const auto text = text_of(row);
-    if (!text) return reading_.refuse(base::say(flag_texts.needs_value, shown_));
+    if (!text) return reading_.refuse(base::say("{} needs a value", shown_));
     reading_.stated.push_back(row.flag->key());
     if (!is_second(row, *text)) row.take(*text, shown_, &reading_);
   }
@@ -139,7 +138,7 @@ class FlagReader {
       return false;
     const auto [first, is_new] = own_.emplace(row.flag, std::pair{shown_, text});
     if (is_new || first->second.second == text) return false;
-    reading_.refuse(base::say(flag_texts.twice, first->second.first, first->second.second, shown_, text));
+    reading_.refuse(base::say("{} {} and {} {} contradict each other: keep one of them", first->second.first, first->second.second, shown_, text));
     return true;
   }
 
@@ -147,7 +146,7 @@ class FlagReader {
     reading_.unknown.push_back(shown_);
     const std::string near = nearest_flag(name);
     base::Text text =
-        near.empty() ? base::say(flag_texts.unknown, shown_) : base::say(flag_texts.unknown_near, shown_, near);
+        near.empty() ? base::say("unknown flag {}; --help lists all", shown_) : base::say("unknown flag {}; did you mean {}?", shown_, near);
     for (const FlagTable* table : tables_) {
       if (table->hint().empty()) continue;
       text.english += (near.empty() ? ". " : " ") + table->hint();
@@ -234,8 +233,8 @@ class FlagReader {
   bool is_behind_truth() const { return !truth_.empty() && next_ >= 2 && words_[next_ - 2] == truth_; }
 
   void refuse_word(const std::string& word) {
-    reading_.refuse(is_behind_truth() ? base::say(flag_texts.behind_truth, word, truth_)
-                                      : base::say(flag_texts.no_place, word));
+    reading_.refuse(is_behind_truth() ? base::say("there is no place for '{}'; {} takes true or false", word, truth_)
+                                      : base::say("there is no place for '{}'; --help lists what may come here", word));
   }
 
   void require(const FlagTable& table) {
@@ -243,7 +242,7 @@ class FlagReader {
       for (const FlagRow& row : *rows) {
         if (!row.flag->is_required || reading_.states(row.flag->key())) continue;
         const std::string name = rows == &table.words() ? std::string(row.flag->name) : row.flag->flag();
-        reading_.refuse(base::say(flag_texts.required, table.command(), name));
+        reading_.refuse(base::say("{0} needs {1}; see {0} --help", table.command(), name));
       }
     }
   }

@@ -25,7 +25,7 @@ FlagRow& FlagTable::bind(std::deque<FlagRow>& rows, std::string_view name, Targe
   const Flag* const columns = &flag;
   const Take take = [columns, target](const std::string& text, const std::string& shown, FlagReading* reading) {
     if (const auto wrong = set_text(*columns, text, target))
-      reading->refuse(base::say({"{} {}", "{} {}"}, shown, *wrong));
+      reading->refuse(base::say("{} {}", shown, *wrong));
   };
   return rows.emplace_back(FlagRow{columns, takes, target, take});
 }

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "config/texts.h"
 
 namespace troika::config {
 namespace {
@@ -26,10 +25,10 @@ bool parse_layers(const std::string& part, std::int64_t* first, std::int64_t* la
 void freeze_layers(const std::string& part, std::int64_t layers, std::vector<bool>* trained, Errors* errors) {
   std::int64_t first = 0, last = 0;
   if (!parse_layers(part, &first, &last) || first < 0) {
-    errors->push_back(base::say(texts.freeze_part, part));
+    errors->push_back(base::say("train.freeze takes embedding, head, and layers such as 7 or 0-3, not '{}'", part));
   } else if (last < first || last >= layers) {
-    errors->push_back(base::say(texts.freeze_range, part, layers - 1,
-                                last < first ? base::say(texts.is_below, last, first) : base::Text{}));
+    errors->push_back(base::say("train.freeze '{}' is not in the model's layers 0-{}{}", part, layers - 1,
+                                last < first ? base::say(": {} is below {}", last, first) : base::Text{}));
   } else {
     std::fill(trained->begin() + first + 1, trained->begin() + last + 2, false);
   }
@@ -51,7 +50,7 @@ void freeze_parts(const std::string& list, std::int64_t layers, std::vector<bool
 // The last N, or the first -N.
 void keep_layers(std::int64_t count, std::int64_t layers, std::vector<bool>* trained, Errors* errors) {
   if (std::abs(count) > layers) {
-    errors->push_back(base::say(texts.trainable_layers, count, base::counted_text(layers, "layer"), -layers, layers));
+    errors->push_back(base::say("train.trainable_layers is {}, but the model has {}: from {} to {}", count, base::counted_text(layers, "layer"), -layers, layers));
     return;
   }
   std::fill(trained->begin(), trained->end(), false);
@@ -61,7 +60,7 @@ void keep_layers(std::int64_t count, std::int64_t layers, std::vector<bool>* tra
 
 void refuse_half_a_table(const Settings& s, const std::vector<bool>& trained, Errors* errors) {
   if (!s.model.tie_embeddings || trained.front() == trained.back()) return;
-  errors->push_back(base::say(texts.half_a_table, s.train.freeze, trained.back() ? "embedding" : "head"));
+  errors->push_back(base::say("train.freeze '{}' names the {} alone, but the head of this model multiplies by the embedding's table (model.tie_embeddings): freeze both, as embedding,head, or neither", s.train.freeze, trained.back() ? "embedding" : "head"));
 }
 
 std::vector<bool> segments_of(const Settings& s, Errors* errors) {
@@ -70,13 +69,13 @@ std::vector<bool> segments_of(const Settings& s, Errors* errors) {
   if (s.lora.rank > 0) {
     if (frozen || chosen) {
       errors->push_back(
-          base::say(texts.freeze_and_lora, frozen ? "train.freeze" : "train.trainable_layers", s.lora.rank));
+          base::say("{} and lora.rank {} exclude each other: adapters freeze all other weights", frozen ? "train.freeze" : "train.trainable_layers", s.lora.rank));
     }
     trained.assign(trained.size(), false);
     return trained;
   }
   if (frozen && chosen) {
-    errors->push_back(base::say(texts.freeze_twice, s.train.freeze, s.train.trainable_layers));
+    errors->push_back(base::say("train.freeze '{}' and train.trainable_layers {} exclude each other: state what is frozen, or what is not", s.train.freeze, s.train.trainable_layers));
     return trained;
   }
   if (frozen) freeze_parts(s.train.freeze, s.model.layers, &trained, errors);
@@ -84,7 +83,7 @@ std::vector<bool> segments_of(const Settings& s, Errors* errors) {
   if (!errors->empty()) return trained;
   refuse_half_a_table(s, trained, errors);
   if (std::count(trained.begin(), trained.end(), true) == 0)
-    errors->push_back(base::say(texts.nothing_left, s.train.freeze));
+    errors->push_back(base::say("train.freeze '{}' leaves nothing to train: leave out a part", s.train.freeze));
   return trained;
 }
 

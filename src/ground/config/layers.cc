@@ -12,7 +12,6 @@
 #include "config/batch_quantities.h"
 #include "config/import/run_presets.h"
 #include "config/model_layer.h"
-#include "config/texts.h"
 
 namespace troika::config {
 namespace {
@@ -118,8 +117,8 @@ void lay(const Layer& layer, MergedSettings* merged) {
     const auto wrong = set_text(*field, value, &merged->settings);
     if (!wrong) continue;
     const bool named = normalised(origin.english) == field->flag();
-    merged->errors.push_back(named ? base::say({"{} {}", "{} {}"}, origin, *wrong)
-                                   : base::say({"{}: {} {}", "{}：{} {}"}, origin, field->key(), *wrong));
+    merged->errors.push_back(named ? base::say("{} {}", origin, *wrong)
+                                   : base::say("{}: {} {}", origin, field->key(), *wrong));
   }
   fit_schedule(stated, &merged->settings.parallel);
 }

@@ -8,7 +8,6 @@
 
 #include "base/say.h"
 #include "base/text.h"
-#include "config/texts.h"
 
 namespace troika::config {
 namespace {
@@ -43,17 +42,17 @@ void refuse_indivisible_world(const ParallelSettings& p, std::int64_t world, std
   shown.dp = 0;
   const std::int64_t below = world / fixed * fixed;
   const std::int64_t above = below + fixed;
-  const base::Text starts = below == 0 ? base::verbatim(fmt::to_string(above)) : base::say(texts.either, below, above);
+  const base::Text starts = below == 0 ? base::verbatim(fmt::to_string(above)) : base::say("{} or {}", below, above);
   const base::Text legal = legal_pipelines(p, world);
-  findings->errors.push_back(base::say(texts.indivisible, spell_axes(shown), world, plural(world), starts,
+  findings->errors.push_back(base::say("parallel: {} does not divide the world of {} process{}: start {} processes{}{}", spell_axes(shown), world, plural(world), starts,
                                        how_to_start(world, above),
-                                       legal.english.empty() ? legal : base::say(texts.or_pp, legal)));
+                                       legal.english.empty() ? legal : base::say(", or set pp to {}", legal)));
 }
 
 void refuse_other_world(const ParallelSettings& p, std::int64_t world, std::int64_t fixed, Findings* findings) {
   const std::int64_t asked = p.dp * fixed;
   const std::string product = fixed == 1 ? "" : fmt::format(" = {}", asked);
-  findings->errors.push_back(base::say(texts.other_world, spell_axes(p), product, world, plural(world), asked,
+  findings->errors.push_back(base::say("parallel: {}{}, but the world has {} process{}: start {}{}, or set dp to {}", spell_axes(p), product, world, plural(world), asked,
                                        how_to_start(world, asked), world / fixed));
 }
 
@@ -61,34 +60,34 @@ void refuse_other_world(const ParallelSettings& p, std::int64_t world, std::int6
 struct Splittable {
   std::int64_t size;
   std::string_view key;
-  const base::Bilingual& need;
+  base::Phrase need;
 };
 
 void check_tensor_parallel(const Settings& s, Findings* findings) {
-  std::vector<Splittable> dims = {{s.model.heads, "model.heads", texts.head}, {s.model.ffn, "model.ffn", texts.column}};
-  if (s.model.vocab > 0) dims.push_back({s.model.vocab, "model.vocab", texts.vocabulary});
+  std::vector<Splittable> dims = {{s.model.heads, "model.heads", base::Phrase("a query head")}, {s.model.ffn, "model.ffn", base::Phrase("a column of the feed-forward layer")}};
+  if (s.model.vocab > 0) dims.push_back({s.model.vocab, "model.vocab", base::Phrase("a row of the vocabulary")});
   const Splittable& least =
       *std::min_element(dims.begin(), dims.end(), [](const auto& a, const auto& b) { return a.size < b.size; });
   if (s.parallel.tp <= least.size) return;
   findings->errors.push_back(
-      base::say(texts.tp, s.parallel.tp, least.key, least.size, base::say(least.need), least.size));
+      base::say("parallel.tp {} is more than {} {}: each tensor-parallel rank needs {}, so tp is at most {}", s.parallel.tp, least.key, least.size, base::say(least.need), least.size));
 }
 
 void check_context_parallel(const Settings& s, Findings* findings) {
   const std::int64_t cp = s.parallel.cp;
   if (cp == 1 || s.batch.seq_len >= 2 * cp) return;
   findings->errors.push_back(
-      base::say(texts.cp, s.batch.seq_len, cp, 2 * cp, std::max<std::int64_t>(1, s.batch.seq_len / 2)));
+      base::say("batch.seq_len {} is too short for parallel.cp {}: each context-parallel rank takes 2 pieces of a sequence, so seq_len is at least {}, or cp at most {}", s.batch.seq_len, cp, 2 * cp, std::max<std::int64_t>(1, s.batch.seq_len / 2)));
 }
 
 void check_shares(const ParallelSettings& p, const Layout& layout, Findings* findings) {
   if (p.shares.empty()) return;
   if (static_cast<std::int64_t>(p.shares.size()) != layout.dp) {
     findings->errors.push_back(
-        base::say(texts.shares, p.shares.size(), base::in_english_only(p.shares.size() == 1 ? "y" : "ies"), layout.dp));
+        base::say("parallel.shares has {} entr{} for dp {}: give one number of microbatches per data-parallel rank", p.shares.size(), base::in_english_only(p.shares.size() == 1 ? "y" : "ies"), layout.dp));
   }
   if (p.zero >= 2 && layout.dp * layout.cp > 1) {
-    findings->errors.push_back(base::say(texts.shares_zero, p.zero));
+    findings->errors.push_back(base::say("parallel.shares needs zero 0 or 1, not {}: in ZeRO 2 and 3 all replicas meet at every microbatch", p.zero));
   }
 }
 
@@ -97,7 +96,7 @@ void check_reproducible(const ParallelSettings& p, Findings* findings) {
   ParallelSettings shown = p;
   shown.dp = 0;
   shown.pp = 1;
-  findings->errors.push_back(base::say(texts.bits, spell_axes(shown)));
+  findings->errors.push_back(base::say("parallel.reproducible=bits refuses {}: sums that are split over these ranks end in other bits; set tp and cp to 1, or reproducible to run", spell_axes(shown)));
 }
 
 void note_what_changes_nothing(const Settings& s, std::int64_t shards, Findings* findings) {

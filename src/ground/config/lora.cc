@@ -8,7 +8,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "config/adapter_sizes.h"
-#include "config/texts.h"
 
 namespace troika::config {
 namespace {
@@ -28,8 +27,8 @@ std::optional<base::Text> wrong_target(const LoraSettings& lora) {
   for (const std::string& word : listed_words(lora.targets)) {
     if (contains(adaptable_projections(), word)) continue;
     const std::string near = base::nearest(word, adaptable_projections());
-    return base::say(texts.lora_target, word, base::join(adaptable_projections(), ", "),
-                     near.empty() ? base::Text{} : base::say(texts.nearest, near));
+    return base::say("lora.targets names '{}', which is not a projection of a layer: all, or some of {}{}", word, base::join(adaptable_projections(), ", "),
+                     near.empty() ? base::Text{} : base::say("; nearest: {}", near));
   }
   return std::nullopt;
 }
@@ -62,10 +61,10 @@ std::vector<Projection> adapted_projections(const LoraSettings& lora) {
 void check_lora(const Settings& s, Findings* findings) {
   std::vector<base::Text>& errors = findings->errors;
   if (s.lora.rank == 0) {
-    if (!s.lora.path.empty()) errors.push_back(base::say(texts.lora_path, s.lora.path));
+    if (!s.lora.path.empty()) errors.push_back(base::say("lora.path is '{}', but model.path is not set: name the weights that the adapter belongs to with --model.path PATH", s.lora.path));
     for (const auto& [key, pattern] :
          {std::pair{"lora.rank_pattern", s.lora.rank_pattern}, {"lora.alpha_pattern", s.lora.alpha_pattern}}) {
-      if (!pattern.empty()) errors.push_back(base::say(texts.pattern_without_rank, key, pattern));
+      if (!pattern.empty()) errors.push_back(base::say("{} is '{}', but lora.rank is 0: adapters are trained with --lora.rank R; set it, or leave the pattern out", key, pattern));
     }
     return;
   }
@@ -75,10 +74,10 @@ void check_lora(const Settings& s, Findings* findings) {
     for (base::Text& wrong_pattern : wrong_patterns(s.lora, s.model.layers)) errors.push_back(std::move(wrong_pattern));
   }
   if (s.model.path.empty()) {
-    errors.push_back(base::say(texts.lora_base, s.lora.rank));
+    errors.push_back(base::say("lora.rank is {}, but model.path is not set: adapters need base weights, so name a model folder or a run with --model.path PATH", s.lora.rank));
   }
   if (s.model.architecture == Family::gpt2) {
-    errors.push_back(base::say(texts.lora_gpt2, s.lora.rank));
+    errors.push_back(base::say("lora.rank is {}, but adapters are not supported for model.architecture gpt2: freeze parts with --train.freeze, or take qwen3, qwen2, llama or mistral", s.lora.rank));
   }
 }
 

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "config/huggingface/model_folder.h"
 #include "config/presets.h"
-#include "config/texts.h"
 
 namespace troika::config {
 
@@ -32,7 +31,7 @@ void lay_preset(const std::vector<Layer>& layers, MergedSettings* merged) {
   try {
     merged->settings.model = find_preset(merged->settings.model.preset);
   } catch (const base::ConfigError& error) {
-    merged->errors.push_back(base::say({"{}: {}", "{}：{}"}, preset->origin, base::text_of(error)));
+    merged->errors.push_back(base::say("{}: {}", preset->origin, base::text_of(error)));
     return;
   }
   std::vector<base::Text> standing;
@@ -40,13 +39,13 @@ void lay_preset(const std::vector<Layer>& layers, MergedSettings* merged) {
     for (const auto& a : layers[i].assignments) {
       if (a.field->section == "model" && a.field->key() != "model.preset" &&
           get_text(*a.field, merged->settings) != a.value) {
-        standing.push_back(base::say({"{} {} ({})", "{} {}（{}）"}, a.field->key(), a.value, a.origin));
+        standing.push_back(base::say("{} {} ({})", a.field->key(), a.value, a.origin));
       }
     }
   }
   if (!standing.empty()) {
     merged->notes.push_back(
-        base::say(texts.preset_below, merged->settings.model.preset, base::join(standing, {", ", "、"})));
+        base::say("preset {} lies below single model settings, so these are kept: {}", merged->settings.model.preset, base::join(standing, ", ", "、")));
   }
 }
 
@@ -67,7 +66,7 @@ void check_against(const PathModel& model, const std::vector<Layer>& layers, Mer
     const bool first_layers =
         field.key() == "model.layers" && merged->settings.model.layers < model.settings.model.layers;
     if (value != own && !left_open && !first_layers) {
-      merged->errors.push_back(base::say(texts.contradicts, field.key(), value, stated->origin, own, model.file));
+      merged->errors.push_back(base::say("{0} {1} ({2}) contradicts {3} in {4}; leave it out", field.key(), value, stated->origin, own, model.file));
     }
   }
   merged->settings.model.vocab = model.settings.model.vocab;
@@ -80,9 +79,9 @@ static void choose_path(const std::vector<Layer>& layers, MergedSettings* merged
   if (preset == nullptr || preset->value == no_preset) return;
   if (preset_level >= level) {
     merged->errors.push_back(
-        base::say(texts.preset_and_path, preset->value, preset->origin, path->value, path->origin));
+        base::say("model.preset {} ({}) and model.path {} ({}) both say what the model is; take one", preset->value, preset->origin, path->value, path->origin));
   } else {
-    merged->notes.push_back(base::say(texts.preset_replaced, preset->value, preset->origin, path->value, path->origin));
+    merged->notes.push_back(base::say("model.preset {} ({}) is replaced by model.path {} ({})", preset->value, preset->origin, path->value, path->origin));
   }
 }
 
@@ -91,7 +90,7 @@ std::optional<PathModel> read_path_model(const std::vector<Layer>& layers, Merge
   const Assignment* stated_base = chosen(layers, "model.base").assignment;
   const std::string base = stated_base == nullptr ? "" : stated_base->value;
   if (path == nullptr || path->value.empty()) {
-    if (!base.empty()) merged->errors.push_back(base::say(texts.base_alone, base, stated_base->origin));
+    if (!base.empty()) merged->errors.push_back(base::say("model.base {} ({}) is the base of an adapter; name the adapter with model.path, or leave model.base out", base, stated_base->origin));
     return std::nullopt;
   }
   choose_path(layers, merged);

@@ -9,7 +9,6 @@
 #include "base/counted.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "config/texts.h"
 
 namespace troika::config {
 namespace {
@@ -18,8 +17,8 @@ void refuse_without_pipeline(const ParallelSettings& p, Findings* findings) {
   const std::string asked =
       p.virtual_stages > 1 ? fmt::format("virtual_stages {}", p.virtual_stages) : "schedule " + word_of(p.schedule);
   findings->errors.push_back(base::say(
-      texts.no_pipeline, asked,
-      p.schedule == Schedule::interleaved ? base::say(texts.plain_1f1b) : base::verbatim("virtual_stages 1")));
+      "parallel.{} needs a pipeline, but pp is 1: set pp to 2 or more, or take {}", asked,
+      p.schedule == Schedule::interleaved ? base::say("schedule 1f1b with virtual_stages 1") : base::verbatim("virtual_stages 1")));
 }
 
 void resolve_schedule(ParallelSettings* p, Findings* findings) {
@@ -34,7 +33,7 @@ void resolve_schedule(ParallelSettings* p, Findings* findings) {
     findings->notes.push_back(
         fmt::format("parallel.schedule is interleaved, because virtual_stages is {}", p->virtual_stages));
   } else {
-    findings->errors.push_back(base::say(texts.one_stage, word_of(p->schedule), p->virtual_stages));
+    findings->errors.push_back(base::say("parallel.schedule {} has one stage per rank, but virtual_stages is {}: set schedule to interleaved, or virtual_stages to 1", word_of(p->schedule), p->virtual_stages));
   }
 }
 
@@ -47,16 +46,16 @@ std::string spell_stages(const ParallelSettings& p) {
 base::Text fewer_stages(const ParallelSettings& p, std::int64_t layers) {
   const std::int64_t most = layers / p.pp;
   if (p.virtual_stages == 1 || most == 0) {
-    return base::say(p.virtual_stages == 1 ? texts.pp_at_most : texts.pp_at_most_without, layers);
+    return base::say(p.virtual_stages == 1 ? base::Phrase("pp is at most {}") : base::Phrase("pp is at most {}, with virtual_stages 1"), layers);
   }
-  if (most > 1) return base::say(texts.virtual_at_most, most);
-  return base::say(texts.set_1f1b);
+  if (most > 1) return base::say("virtual_stages is at most {}", most);
+  return base::say("set schedule to 1f1b and virtual_stages to 1");
 }
 
 void check_stage_count(const Settings& s, Findings* findings) {
   if (s.parallel.pp * s.parallel.virtual_stages <= s.model.layers) return;
   findings->errors.push_back(
-      base::say(texts.many_stages, spell_stages(s.parallel), s.model.layers, fewer_stages(s.parallel, s.model.layers)));
+      base::say("parallel.{} is more than the model's {} transformer layers: each stage needs one, so {}", spell_stages(s.parallel), s.model.layers, fewer_stages(s.parallel, s.model.layers)));
 }
 
 void check_stage_layers(const Settings& s, Findings* findings) {
@@ -66,12 +65,12 @@ void check_stage_layers(const Settings& s, Findings* findings) {
   const std::int64_t count = s.parallel.pp * s.parallel.virtual_stages;
   if (static_cast<std::int64_t>(stages.size()) != count) {
     findings->errors.push_back(
-        base::say(texts.stage_entries, base::counted_text(static_cast<std::int64_t>(stages.size()), "entry", "entries"),
+        base::say("parallel.stage_layers has {}, but there {} ({}): give one entry per stage, or leave it out", base::counted_text(static_cast<std::int64_t>(stages.size()), "entry", "entries"),
                   base::Text{fmt::format("{} {}", count == 1 ? "is" : "are", base::counted(count, "stage")),
                              std::to_string(count)},
                   spell_stages(s.parallel)));
   } else if (sum != s.model.layers) {
-    findings->errors.push_back(base::say(texts.stage_sum, fmt::join(stages, ","), sum,
+    findings->errors.push_back(base::say("parallel.stage_layers {} sums to {}, but the model has {}: give entries that sum to {}", fmt::join(stages, ","), sum,
                                          base::counted_text(s.model.layers, "layer"), s.model.layers));
   }
 }
@@ -81,9 +80,9 @@ void check_stage_costs(const Settings& s, Findings* findings) {
   if (costs.empty()) return;
   const std::int64_t segments = s.model.layers + 2;
   if (static_cast<std::int64_t>(costs.size()) != segments) {
-    findings->errors.push_back(base::say(texts.stage_costs, costs.size(), s.model.layers, segments, segments));
+    findings->errors.push_back(base::say("parallel.stage_costs has {} numbers, but embedding, {} transformer layers and head are {} segments: give {} numbers, or leave it out", costs.size(), s.model.layers, segments, segments));
   } else if (std::accumulate(costs.begin(), costs.end(), 0.0) == 0) {
-    findings->errors.push_back(base::say(texts.no_costs));
+    findings->errors.push_back(base::say("parallel.stage_costs are all 0: give the relative seconds of each segment, such as 1"));
   }
 }
 
@@ -94,7 +93,7 @@ void check_one_cut(const ParallelSettings& p, Findings* findings) {
   if (p.stage_balance == StageBalance::measured) stated.emplace_back("stage_balance measured");
   if (stated.size() < 2) return;
   findings->errors.push_back(base::say(
-      texts.two_cuts, base::Text{base::join(stated, texts.both.english), base::join(stated, texts.both.chinese)}));
+      "parallel: {} each decide where stages are cut: keep one of them", base::Text{base::join(stated, " and "), base::join(stated, "、")}));
 }
 
 }  // namespace

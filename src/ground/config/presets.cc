@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "config/texts.h"
 
 namespace troika::config {
 namespace {
@@ -145,8 +144,8 @@ ModelSettings find_preset(const std::string& name) {
   }
   std::string near = base::nearest(name, preset_names());
   if (near.empty()) near = base::nearest("qwen3-" + name, preset_names());
-  throw base::ConfigError(near.empty() ? base::say(texts.no_preset, name, base::join(preset_names(), ", "))
-                                       : base::say(texts.near_preset, name, near));
+  throw base::ConfigError(near.empty() ? base::say("model.preset '{}' is unknown: the presets are {}", name, base::join(preset_names(), ", "))
+                                       : base::say("model.preset '{}' is unknown: did you mean {}?", name, near));
 }
 
 std::vector<std::string> preset_names() {

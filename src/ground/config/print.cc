@@ -126,8 +126,8 @@ std::string settings_help() {
   }
   for (const auto& row : switches()) text += fmt::format("--{}: {} {}\n", row.name, row.key, row.value);
   for (const auto& row : ignored_flags())
-    text += fmt::format("--{}: accepted and ignored; {}\n", row.name, row.why.english);
-  for (const auto& row : ignored_variables()) text += fmt::format("{}: ignored; {}\n", row.name, row.why.english);
+    text += fmt::format("--{}: accepted and ignored; {}\n", row.name, row.why.english());
+  for (const auto& row : ignored_variables()) text += fmt::format("{}: ignored; {}\n", row.name, row.why.english());
   return text;
 }
 
@@ -164,9 +164,9 @@ std::string settings_markdown() {
   text += "\n## Accepted for familiarity\n\n| spelling | what happens |\n|---|---|\n";
   for (const auto& row : switches()) text += fmt::format("| `--{}` | sets {} to {} |\n", row.name, row.key, row.value);
   text += "| `--report-to` | tensorboard sets log.tensorboard to on; other names are ignored |\n";
-  for (const auto& row : ignored_flags()) text += fmt::format("| `--{}` | ignored: {} |\n", row.name, row.why.english);
+  for (const auto& row : ignored_flags()) text += fmt::format("| `--{}` | ignored: {} |\n", row.name, row.why.english());
   for (const auto& row : ignored_variables())
-    text += fmt::format("| `{}` | ignored: {} |\n", row.name, row.why.english);
+    text += fmt::format("| `{}` | ignored: {} |\n", row.name, row.why.english());
   return text;
 }
 

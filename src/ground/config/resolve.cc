@@ -13,7 +13,6 @@
 #include "config/lora.h"
 #include "config/micro_batch.h"
 #include "config/pipeline_checks.h"
-#include "config/texts.h"
 
 namespace troika::config {
 namespace {
@@ -26,7 +25,7 @@ std::vector<base::Text> single_violations(const Settings& settings) {
   std::vector<base::Text> errors;
   for (const auto& field : fields()) {
     if (const auto wrong = violation(field, settings))
-      errors.push_back(base::say({"{} {}", "{} {}"}, field.key(), *wrong));
+      errors.push_back(base::say("{} {}", field.key(), *wrong));
   }
   return errors;
 }
@@ -35,7 +34,7 @@ std::vector<base::Text> single_violations(const Settings& settings) {
 
 Resolved resolve(const Settings& settings, std::int64_t world_size) {
   if (world_size < 1) throw base::BugError(fmt::format("resolve was called for a world of {} processes", world_size));
-  if (settings.parallel.layout == LayoutChoice::automatic) throw base::ConfigError(base::say(texts.auto_layout));
+  if (settings.parallel.layout == LayoutChoice::automatic) throw base::ConfigError(base::say("parallel.layout is auto, but only train chooses a layout: state one (--dp, --pp)"));
   throw_if_any(single_violations(settings));  // the arithmetic below counts on the bounds of the table
   Resolved resolved;
   resolved.settings = settings;

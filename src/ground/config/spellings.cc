@@ -7,15 +7,15 @@ namespace troika::config {
 
 const std::vector<Ignored>& ignored_flags() {
   static const std::vector<Ignored> rows = {
-      {"sudo-pass", {"nothing here needs root, and the value was not kept", "这里不需要 root 权限，该值没有保留"}},
-      {"hf-hub-token", {"nothing is downloaded, and the value was not kept", "这里不会下载任何内容，该值没有保留"}},
-      {"ms-hub-token", {"nothing is downloaded, and the value was not kept", "这里不会下载任何内容，该值没有保留"}},
-      {"om-hub-token", {"nothing is downloaded, and the value was not kept", "这里不会下载任何内容，该值没有保留"}},
-      {"hub-token", {"nothing is uploaded, and the value was not kept", "这里不会上传任何内容，该值没有保留"}},
-      {"push-to-hub-token", {"nothing is uploaded, and the value was not kept", "这里不会上传任何内容，该值没有保留"}},
-      {"local-rank", {"ranks are read from the variables that the launcher sets", "rank 从启动器设置的变量中读取"}},
+      {"sudo-pass", base::Phrase("nothing here needs root, and the value was not kept")},
+      {"hf-hub-token", base::Phrase("nothing is downloaded, and the value was not kept")},
+      {"ms-hub-token", base::Phrase("nothing is downloaded, and the value was not kept")},
+      {"om-hub-token", base::Phrase("nothing is downloaded, and the value was not kept")},
+      {"hub-token", base::Phrase("nothing is uploaded, and the value was not kept")},
+      {"push-to-hub-token", base::Phrase("nothing is uploaded, and the value was not kept")},
+      {"local-rank", base::Phrase("ranks are read from the variables that the launcher sets")},
       {"world-size",
-       {"the number of processes is read from the variables that the launcher sets", "进程数从启动器设置的变量中读取"}},
+       base::Phrase("the number of processes is read from the variables that the launcher sets")},
   };
   return rows;
 }
@@ -23,13 +23,11 @@ const std::vector<Ignored>& ignored_flags() {
 const std::vector<Ignored>& ignored_variables() {
   static const std::vector<Ignored> rows = {
       {"WANDB_*",
-       {"metrics are written to the run's folder, and for TensorBoard with log.tensorboard",
-        "指标写入运行目录；用 log.tensorboard 可同时写给 TensorBoard"}},
-      {"USE_LIBUV", {"the store that ranks meet at does not use it", "各 rank 会合所用的存储不使用它"}},
-      {"TORCH_COMPILE", {"nothing is compiled at run time", "运行时不做编译"}},
+       base::Phrase("metrics are written to the run's folder, and for TensorBoard with log.tensorboard")},
+      {"USE_LIBUV", base::Phrase("the store that ranks meet at does not use it")},
+      {"TORCH_COMPILE", base::Phrase("nothing is compiled at run time")},
       {"FORCE_TORCHRUN",
-       {"torchrun is not needed, because train starts its ranks itself, as troika launch does",
-        "不需要 torchrun，train 会像 troika launch 那样自行启动各 rank"}},
+       base::Phrase("torchrun is not needed, because train starts its ranks itself, as troika launch does")},
   };
   return rows;
 }

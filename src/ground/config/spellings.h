@@ -12,7 +12,7 @@ namespace troika::config {
 // A flag (or flat YAML key) that is read and dropped. Its value is neither stored nor printed.
 struct Ignored {
   std::string_view name;  // with '-'; ends in '*' when a prefix (variables only)
-  base::Bilingual why;    // end of the sentence "NAME is ignored: ..."
+  base::Phrase why;    // end of the sentence "NAME is ignored: ..."
 };
 const std::vector<Ignored>& ignored_flags();
 const std::vector<Ignored>& ignored_variables();

@@ -9,7 +9,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "config/texts.h"
 
 namespace troika::config {
 namespace {
@@ -121,9 +120,9 @@ Wrong out_of_bounds(const Flag& flag, T value) {
   const auto number = static_cast<double>(value);
   if (number < flag.min) {
     const bool above_zero = flag.min > 0 && flag.min < 1e-300;
-    return above_zero ? say(texts.above_0, write(flag, value)) : say(texts.at_least, flag.min, write(flag, value));
+    return above_zero ? say("must be above 0, not {}", write(flag, value)) : say("must be at least {}, not {}", flag.min, write(flag, value));
   }
-  if (number > flag.max) return say(texts.at_most, flag.max, write(flag, value));
+  if (number > flag.max) return say("must be at most {}, not {}", flag.max, write(flag, value));
   return std::nullopt;
 }
 
@@ -144,37 +143,37 @@ template <class T>
 Wrong check(const Flag& flag, const std::vector<T>& values) {
   for (const T& value : values) {
     const Wrong wrong = check(flag, value);
-    if (wrong) return flag.repeated ? *wrong : say(texts.entry, *wrong);
+    if (wrong) return flag.repeated ? *wrong : say("has an entry that {}", *wrong);
   }
   return std::nullopt;
 }
 
 // --- what a value of this type looks like ---
-const base::Bilingual& expected(const Flag&, const bool*) { return texts.truth; }
-const base::Bilingual& expected(const Flag& flag, const std::int64_t*) {
-  return flag.unit == "bytes" ? texts.size : texts.whole;
+base::Phrase expected(const Flag&, const bool*) { return base::Phrase("true or false"); }
+base::Phrase expected(const Flag& flag, const std::int64_t*) {
+  return flag.unit == "bytes" ? base::Phrase("a size such as 500MB or 64MiB") : base::Phrase("a whole number");
 }
-const base::Bilingual& expected(const Flag&, const std::uint64_t*) { return texts.natural; }
-const base::Bilingual& expected(const Flag& flag, const double*) {
-  return flag.unit == "seconds" ? texts.time : texts.number;
+base::Phrase expected(const Flag&, const std::uint64_t*) { return base::Phrase("a whole number from 0 to 2^64 - 1"); }
+base::Phrase expected(const Flag& flag, const double*) {
+  return flag.unit == "seconds" ? base::Phrase("a time such as 30, 500ms or 2m") : base::Phrase("a number");
 }
-const base::Bilingual& expected(const Flag&, const std::string*) { return texts.text; }
+base::Phrase expected(const Flag&, const std::string*) { return base::Phrase("text in UTF-8"); }
 
 template <class T>
-const base::Bilingual& expected(const Flag& flag, const std::optional<T>*) {
+base::Phrase expected(const Flag& flag, const std::optional<T>*) {
   return expected(flag, static_cast<const T*>(nullptr));
 }
 
 template <class T>
-const base::Bilingual& expected(const Flag& flag, const std::vector<T>*) {
+base::Phrase expected(const Flag& flag, const std::vector<T>*) {
   if (flag.repeated || std::is_same_v<T, std::string>) return expected(flag, static_cast<const T*>(nullptr));
-  return std::is_same_v<T, double> ? texts.numbers : texts.wholes;
+  return std::is_same_v<T, double> ? base::Phrase("numbers such as 0.5,1,2") : base::Phrase("whole numbers such as 2,1,1");
 }
 
 template <class T>
 Wrong set(const Flag& flag, const std::string& text, T* variable) {
   T value = *variable;
-  if (!read(flag, text, &value)) return say(texts.takes, say(expected(flag, variable)), text);
+  if (!read(flag, text, &value)) return say("takes {}, not '{}'", say(expected(flag, variable)), text);
   Wrong wrong = check(flag, value);
   if (!wrong) *variable = std::move(value);
   return wrong;
@@ -186,8 +185,8 @@ Wrong set(const Flag& flag, const std::string& text, const WordTarget& choice) {
   if (found != flag.words.end()) return choice.write(choice.value, found - flag.words.begin()), std::nullopt;
   const std::vector<std::string> words(flag.words.begin(), flag.words.end());
   const std::string near = base::nearest(lower(text), words);
-  return say(texts.one_of, Text{base::join(words, " or "), base::join(words, "、")}, text,
-             near.empty() ? Text{} : say(texts.did_you_mean, near));
+  return say("takes {}, not '{}'{}", Text{base::join(words, " or "), base::join(words, "、")}, text,
+             near.empty() ? Text{} : say("; did you mean {}?", near));
 }
 
 template <class... Types>

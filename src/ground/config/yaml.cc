@@ -11,14 +11,12 @@
 #include "config/import/flat_keys.h"
 #include "config/import/llama_factory.h"
 #include "config/spellings.h"
-#include "config/texts.h"
-#include "config/yaml_texts.h"
 
 namespace troika::config {
 namespace {
 
 base::Text named(std::string_view name, const base::Text& section_clause, const std::string& near) {
-  return base::say(yaml_texts.unknown, name, section_clause, did_you_mean(near));
+  return base::say("unknown key '{}'{}{}", name, section_clause, did_you_mean(near));
 }
 
 class YamlReader {
@@ -27,7 +25,7 @@ class YamlReader {
 
   Layer read(const std::string& text) {
     if (text.size() > most_bytes) {
-      layer_.errors.push_back(base::say(yaml_texts.too_large, origin_, text.size(), most_bytes));
+      layer_.errors.push_back(base::say("{} has {} bytes, but settings have at most {}", origin_, text.size(), most_bytes));
       return std::move(layer_);
     }
     try {
@@ -37,7 +35,7 @@ class YamlReader {
       }
       read_root(documents.empty() ? YAML::Node() : documents.front());
     } catch (const YAML::Exception& error) {
-      layer_.errors.push_back(base::say(yaml_texts.not_yaml, at(error.mark), error.msg));
+      layer_.errors.push_back(base::say("{} is not valid YAML: {}", at(error.mark), error.msg));
     }
     return std::move(layer_);
   }
@@ -48,23 +46,23 @@ class YamlReader {
   bool gives_up() const { return layer_.errors.size() >= most_errors; }
 
   base::Text at(const YAML::Mark& mark) const {
-    return mark.is_null() ? origin_ : base::say(texts.line, origin_, mark.line + 1);
+    return mark.is_null() ? origin_ : base::say("{} line {}", origin_, mark.line + 1);
   }
 
   void fail(const YAML::Node& node, const base::Text& what) {
-    layer_.errors.push_back(base::say({"{}: {}", "{}：{}"}, at(node.Mark()), what));
+    layer_.errors.push_back(base::say("{}: {}", at(node.Mark()), what));
   }
 
   Layer refuse_document(const YAML::Node& document) {
-    fail(document, base::say(yaml_texts.second_document));
+    fail(document, base::say("a second YAML document begins behind '---', and settings are one document: remove that line, or keep one of them"));
     return std::move(layer_);
   }
 
   void read_root(const YAML::Node& root) {
     if (root.IsNull()) {
-      layer_.errors.push_back(base::say(yaml_texts.empty, origin_));
+      layer_.errors.push_back(base::say("{} is empty: it needs at least one section such as train:", origin_));
     } else if (!root.IsMap()) {
-      fail(root, base::say(yaml_texts.sections));
+      fail(root, base::say("expected sections such as model: and train:, each with keys below it"));
     } else if (const FlatKeys keys = flat_keys(root); is_llama_factory(keys)) {
       layer_ = read_llama_factory(keys);
       read_sections(root);
@@ -131,21 +129,21 @@ class YamlReader {
   }
 
   void read_top(const YAML::Node& key, const YAML::Node& value) {
-    if (!key.IsScalar()) return fail(key, base::say(yaml_texts.no_word));
+    if (!key.IsScalar()) return fail(key, base::say("a key must be a word"));
     const std::string name = key.Scalar();
     const bool names_section = name.find('.') == std::string::npos && section_exists(name);
     if (is_section(key, value)) {
       for (auto entry = value.begin(); entry != value.end() && !gives_up(); ++entry)
         read_key(name, entry->first, entry->second);
     } else if (names_section && !value.IsNull()) {
-      fail(value, base::say(yaml_texts.needs_keys, name));
+      fail(value, base::say("section {} needs keys below it", name));
     } else if (!names_section) {
       read_flat(key, value);
     }
   }
 
   void read_key(const std::string& section, const YAML::Node& key, const YAML::Node& value) {
-    if (!key.IsScalar()) return fail(key, base::say(yaml_texts.no_word));
+    if (!key.IsScalar()) return fail(key, base::say("a key must be a word"));
     const Field* field = find_field(section, key.Scalar());
     if (field != nullptr) return assign(*field, key, value);
     std::vector<std::string> names;
@@ -153,14 +151,14 @@ class YamlReader {
       if (row.section == section) names.emplace_back(row.name);
     }
     const Field* elsewhere = find_field(key.Scalar());
-    fail(key, named(key.Scalar(), base::say(yaml_texts.in_section, section),
+    fail(key, named(key.Scalar(), base::say(" in section {}", section),
                     elsewhere != nullptr ? elsewhere->key() : base::nearest(key.Scalar(), names)));
   }
 
   void read_flat(const YAML::Node& key, const YAML::Node& value) {
     const std::string name = key.Scalar();
     if (const Ignored* row = find_ignored(name)) {
-      layer_.notes.push_back(base::say(texts.ignored, name, base::say(row->why)));
+      layer_.notes.push_back(base::say("{} is ignored: {}", name, base::say(row->why)));
     } else if (const Switch* on = find_switch(name)) {
       read_switch(*on, key, value);
     } else if (const Field* field = find_field(name)) {
@@ -172,13 +170,13 @@ class YamlReader {
 
   void read_switch(const Switch& on, const YAML::Node& key, const YAML::Node& value) {
     const auto set = value.IsScalar() ? parse_bool(value.Scalar()) : std::nullopt;
-    if (!set) return fail(key, base::say(yaml_texts.truth, on.name));
+    if (!set) return fail(key, base::say("{} takes true or false", on.name));
     if (*set) layer_.assignments.push_back({&field_of(on.key), std::string(on.value), at(key.Mark())});
   }
 
   void assign(const Field& field, const YAML::Node& key, const YAML::Node& value) {
     const auto [first, is_new] = lines_.emplace(&field, key.Mark().line + 1);
-    if (!is_new) return fail(key, base::say(yaml_texts.twice, field.key(), first->second));
+    if (!is_new) return fail(key, base::say("{} is given twice, first on line {}", field.key(), first->second));
     std::string text;
     if (value.IsNull()) {
       const bool may_be_empty = field.is_text() || field.is_list();
@@ -189,7 +187,7 @@ class YamlReader {
       text = value.Scalar();
     } else {
       return fail(
-          key, base::say(value.IsMap() ? yaml_texts.one_value_no_section : yaml_texts.one_value_no_list, field.key()));
+          key, base::say(value.IsMap() ? base::Phrase("{} takes one value, not a section") : base::Phrase("{} takes one value, not a list"), field.key()));
     }
     layer_.assignments.push_back({&field, text, at(key.Mark())});
   }

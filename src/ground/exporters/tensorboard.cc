@@ -16,6 +16,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "config/fields.h"
@@ -232,7 +233,7 @@ std::string write_tensorboard(const records::RunReader& run, const TensorboardRu
   base::make_directories(to.folder);
   for (const std::string& name : base::list_directory(to.folder))
     if (name.find("tfevents") != std::string::npos)
-      throw base::ConfigError(fmt::format("'{}' has event files already ({}); name another folder", to.folder, name));
+      throw base::ConfigError(base::say("'{}' has event files already ({}); name another folder", to.folder, name));
   StepTimes times(run);
   const std::int64_t before = run.steps().empty() ? 0 : run.steps().front().step - 1;
   std::string all = opening_records(to, times.begin(), before);

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "base/file_texts.h"
 #include "base/host_name.h"
 #include "base/run_files.h"
 #include "base/say.h"
@@ -30,7 +29,7 @@ constexpr std::chrono::milliseconds between_looks{100};
 constexpr int looks_at_an_empty_claim = 100;  // whoever made it was killed before its first word
 constexpr std::int64_t most_claim_bytes = 4096;
 
-[[noreturn]] void refuse_lock(const base::Bilingual& what, const std::string& path, int cause) {
+[[noreturn]] void refuse_lock(base::Phrase what, const std::string& path, int cause) {
   throw base::DataError(base::say(what, path, base::system_cause(cause)));
 }
 
@@ -76,9 +75,9 @@ ClaimFile::ClaimFile(std::string path, const WhileWaiting& while_waiting) : path
       if (cause == 0) cause = base::sync_whole(file.number());
       if (cause == 0) return;
       ::unlink(path_.c_str());
-      refuse_lock(base::file_texts.write, path_, cause);
+      refuse_lock(base::Phrase("cannot write '{}': {}"), path_, cause);
     }
-    if (errno != EEXIST) refuse_lock(base::file_texts.create, path_, errno);
+    if (errno != EEXIST) refuse_lock(base::Phrase("cannot create '{}': {}"), path_, errno);
     const std::optional<base::RunFile> there = base::RunFile::open(path_);
     const std::string text = there ? there->text(0, most_claim_bytes) : "";
     const std::optional<Claimant> claimant = claimant_in(text);
@@ -96,13 +95,13 @@ ClaimFile::~ClaimFile() { ::unlink(path_.c_str()); }
 
 LockFile::LockFile(const std::string& path, const WhileWaiting& while_waiting)
     : file_(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644)) {
-  if (!file_) refuse_lock(base::file_texts.open, path, errno);
+  if (!file_) refuse_lock(base::Phrase("cannot open '{}': {}"), path, errno);
   while (::flock(file_.number(), LOCK_EX | LOCK_NB) != 0) {
     if (keeps_no_locks(errno)) {
       claim_ = std::make_unique<ClaimFile>(path + ".held", while_waiting);
       return;
     }
-    if (errno != EWOULDBLOCK && errno != EINTR) refuse_lock(base::file_texts.lock, path, errno);
+    if (errno != EWOULDBLOCK && errno != EINTR) refuse_lock(base::Phrase("cannot lock '{}': {}"), path, errno);
     if (while_waiting) while_waiting("");
     std::this_thread::sleep_for(between_looks);
   }

@@ -19,7 +19,6 @@
 #include "base/say.h"
 #include "base/system_cause.h"
 #include "base/text.h"
-#include "host/subprocess_texts.h"
 #include "host/thread_limit.h"
 
 namespace troika::host {
@@ -112,7 +111,7 @@ void close_others_at_exec() {
 
 StartError not_started(const std::string& file, int cause) {
   const base::Text why = cause == EAGAIN ? no_more_threads() : base::system_cause(cause);
-  return {base::say(subprocess_texts.no_start, file, why), cause};
+  return {base::say("cannot start '{}': {}", file, why), cause};
 }
 
 // One that closes at exec and lies above the standard streams, so that none of these is overwritten before it is taken.
@@ -135,7 +134,7 @@ base::Descriptor end_of(const Stream& stream, int number, const std::string& fil
       return {};
     case Stream::Kind::nothing: {
       const base::Descriptor nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
-      if (!nothing) throw StartError(base::say(subprocess_texts.no_null, file, base::system_cause(errno)), errno);
+      if (!nothing) throw StartError(base::say("cannot start '{}': /dev/null cannot be opened: {}; without it programs have no empty input", file, base::system_cause(errno)), errno);
       return above_standard(nothing.number(), file);
     }
     case Stream::Kind::pipe: {
@@ -208,7 +207,7 @@ Subprocess::Subprocess(const Command& command) : leads_(command.group != Command
   int status = 0;
   collect(child, &status);
   if (told.step == NotBecome::Step::program) throw not_started(name, told.cause);
-  throw StartError(base::say(subprocess_texts.no_folder, name, command.folder, base::system_cause(told.cause)),
+  throw StartError(base::say("cannot start '{0}' in the folder '{1}': {2}", name, command.folder, base::system_cause(told.cause)),
                    told.cause);
 }
 

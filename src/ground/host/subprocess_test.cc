@@ -13,9 +13,7 @@
 #include "base/clock.h"
 #include "base/temporary_folder_test_support.h"
 #include "base/text.h"
-#include "base/text_table_test_support.h"
 #include "host/process.h"
-#include "host/subprocess_texts.h"
 
 namespace troika::host {
 namespace {
@@ -113,10 +111,6 @@ TEST(Subprocess, AFolderThatIsNotThereIsNamed) {
   }
   command.folder = "/usr";
   EXPECT_EQ(said_by(command), "/usr\n");
-}
-
-TEST(Subprocess, TextsAreInBothLanguages) {
-  for (const base::Bilingual& text : base::every_text_of(subprocess_texts)) EXPECT_EQ(base::fault_of(text), "");
 }
 
 TEST(Subprocess, HasTheEnvironmentItIsGivenAndNoOther) {

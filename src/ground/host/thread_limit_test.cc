@@ -6,8 +6,6 @@
 
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
-#include "base/text_table_test_support.h"
-#include "host/thread_limit_texts.h"
 
 namespace troika::host {
 namespace {
@@ -33,10 +31,6 @@ TEST(ThreadLimit, NamesTheLimitThatStandsInTheWay) {
   const ThreadLimits small{std::int64_t{700} << 20, 400, std::int64_t{690} << 20};
   EXPECT_THAT(said_of("9000", "300", small), HasSubstr("may have 700.0 MiB of address space (ulimit -v)"));
   EXPECT_THAT(said_of("max", "300", {}), HasSubstr("threads-max"));
-}
-
-TEST(ThreadLimit, TextsAreInBothLanguages) {
-  for (const base::Bilingual& text : base::every_text_of(thread_limit_texts)) EXPECT_EQ(base::fault_of(text), "");
 }
 
 TEST(ThreadLimit, OnlyTheSystemsRefusalIsOne) {

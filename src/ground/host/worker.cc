@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/run_files.h"
+#include "base/say.h"
 #include "base/text.h"
 
 namespace troika::host {
@@ -20,7 +21,7 @@ base::Descriptor open_log(const std::string& path) {
   try {
     return base::open_in_run(path, O_WRONLY | O_CREAT | O_APPEND);
   } catch (const base::DataError& error) {
-    throw base::ConfigError(error.what());
+    throw base::ConfigError(base::text_of(error));
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/port_holder.h"
+#include "base/say.h"
 #include "host/socket_at.h"
 
 namespace troika::http {
@@ -33,7 +34,7 @@ int listen_on(const std::string& address, int port, const std::string& address_f
   const std::unique_ptr<addrinfo, FreeAddresses> addresses(found);
   if (status != 0)
     throw base::ConfigError(
-        fmt::format("{} is '{}' but that is no address: {}", address_flag, address, ::gai_strerror(status)));
+        base::say("{} is '{}' but that is no address: {}", address_flag, address, ::gai_strerror(status)));
   constexpr int waiting = 64;
   int code = 0;
   for (const addrinfo* at = addresses.get(); at != nullptr; at = at->ai_next) {
@@ -44,8 +45,8 @@ int listen_on(const std::string& address, int port, const std::string& address_f
   }
   if (code == EADDRINUSE)
     throw PortHeld(
-        fmt::format("port {} is held by {}: end it or choose another {}", port, base::port_holder(port), port_flag));
-  throw base::ConfigError(fmt::format("cannot listen on {} port {}: {}; choose another {}", address, port,
+        base::say("port {} is held by {}: end it or choose another {}", port, base::port_holder(port), port_flag));
+  throw base::ConfigError(base::say("cannot listen on {} port {}: {}; choose another {}", address, port,
                                       std::strerror(code), code == EACCES ? port_flag : address_flag));
 }
 

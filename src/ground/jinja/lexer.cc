@@ -11,12 +11,11 @@
 #include "base/text.h"
 #include "jinja/characters.h"
 #include "jinja/string_literal.h"
-#include "jinja/texts.h"
 
 namespace troika::jinja {
 
 void fail_at(const std::string& origin, int line, const std::string& text) {
-  throw base::DataError(base::say(template_texts.unusable, origin, line, text));
+  throw base::DataError(base::say("{} line {}: {}", origin, line, text));
 }
 
 namespace {
@@ -265,7 +264,7 @@ static std::string with_plain_newlines(std::string_view source) {
 }
 
 std::vector<Token> tokens_of(std::string_view source, const std::string& origin) {
-  if (!base::is_utf8(source)) throw base::DataError(base::say(template_texts.not_utf8, origin));
+  if (!base::is_utf8(source)) throw base::DataError(base::say("{} is not valid UTF-8", origin));
   const std::string text = with_plain_newlines(source);
   return Lexer(text, origin).run();
 }

@@ -8,7 +8,6 @@
 #include "jinja/evaluator.h"
 #include "jinja/lexer.h"
 #include "jinja/parser.h"
-#include "jinja/texts.h"
 
 namespace troika::jinja {
 
@@ -18,7 +17,7 @@ struct Template::Parsed {
 
 void Template::check_size(std::size_t source_bytes, const std::string& origin) {
   if (source_bytes <= most_source_bytes) return;
-  throw base::DataError(base::say(template_texts.too_large, origin, source_bytes, most_source_bytes));
+  throw base::DataError(base::say("{} has {} bytes; a template has at most {}: is it the right file?", origin, source_bytes, most_source_bytes));
 }
 
 Template::Template(const std::string& source, std::string origin) : origin_(std::move(origin)) {

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/run_files.h"
+#include "base/say.h"
 #include "base/text.h"
 
 namespace troika::metrics {
@@ -51,7 +52,7 @@ static double number(const json& object, const std::string& key, const std::stri
 
 static std::uint32_t hex_bits(const std::string& text, const std::string& origin) {
   if (text.size() != 8 || text.find_first_not_of("0123456789abcdef") != std::string::npos)
-    throw base::DataError(fmt::format("{}: loss_bits must be 8 hex digits, not '{}'", origin, text));
+    throw base::DataError(base::say("{}: loss_bits must be 8 hex digits, not '{}'", origin, text));
   return static_cast<std::uint32_t>(std::stoul(text, nullptr, 16));
 }
 

@@ -99,10 +99,10 @@ void take_old_text(Event& event) {
       event.incident = incident_in(event.text);
       break;
     case EventKind::rank_failed:
-      event.incident = failed({event.rank, -1, event.host, 0}, event.text, cause_in(event.text));
+      event.incident = failed({event.rank, -1, event.host, 0}, base::verbatim(event.text), cause_in(event.text));
       break;
     case EventKind::save_failed:
-      event.incident = told(event.text, cause_in(event.text));
+      event.incident = told(base::verbatim(event.text), cause_in(event.text));
       break;
     case EventKind::stop_requested:
       if (const int signal = signal_in(event.text); signal > 0) event.numbers.emplace("signal", signal);

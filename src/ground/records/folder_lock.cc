@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/run_files.h"
+#include "base/say.h"
 #include "base/system_cause.h"
 #include "base/text.h"
 #include "base/whole_write.h"
@@ -57,7 +58,7 @@ void write_holder(int descriptor, const std::string& path, const LockHolder& me)
   int cause = ::ftruncate(descriptor, 0) == 0 ? 0 : errno;
   if (cause == 0) cause = base::write_whole_at(descriptor, to_text(me), 0);
   if (cause == 0) cause = base::sync_whole(descriptor);  // other hosts read it
-  if (cause != 0) throw base::DataError(fmt::format("cannot write '{}': {}", path, base::system_cause(cause).english));
+  if (cause != 0) throw base::DataError(base::say("cannot write '{}': {}", path, base::system_cause(cause).english));
 }
 
 // The words of a rank that found the folder taken and says its last: it holds nothing.

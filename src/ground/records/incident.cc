@@ -36,7 +36,8 @@ void for_each_member(Of& of, Visit visit) {
   visit("stopped", of.stopped);
   visit("unheard", of.unheard);
   visit("address", of.address);
-  visit("words", of.words);
+  visit("words", of.words.english);
+  visit("words_zh", of.words.chinese);
 }
 
 template <class Value>
@@ -58,14 +59,14 @@ bool operator==(const Party& a, const Party& b) {
   return std::tie(a.rank, a.node, a.host, a.pid) == std::tie(b.rank, b.node, b.host, b.pid);
 }
 
-Incident told(std::string words, base::Cause cause) {
+Incident told(base::Text words, base::Cause cause) {
   Incident incident;
   incident.words = std::move(words);
   incident.cause = cause;
   return incident;
 }
 
-Incident failed(const Party& who, std::string words, base::Cause cause) {
+Incident failed(const Party& who, base::Text words, base::Cause cause) {
   Incident incident = told(std::move(words), cause);
   incident.kind = IncidentKind::rank_failed;
   incident.who = who;
@@ -107,6 +108,7 @@ nlohmann::ordered_json to_json_object(const Incident& incident) {
   for_each_member(incident, [&](const char* name, const auto& value) {
     if (usual[name] != value) json[name] = value;
   });
+  if (incident.words.chinese == incident.words.english) json.erase("words_zh");
   return json;
 }
 
@@ -121,6 +123,7 @@ Incident incident_of(const nlohmann::json& object) {
   incident.cause = base::cause_of_word(cause_word);
   incident.place.at = doing_of(at_word);
   for_each_member(incident, [&](const char* name, auto& value) { take_member(object, name, &value); });
+  if (incident.words.chinese.empty()) incident.words.chinese = incident.words.english;
   return incident;
 }
 
@@ -130,7 +133,7 @@ std::string to_json(const Incident& incident) {
 
 Incident parse_incident(const std::string& text) {
   const nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
-  return object.is_object() ? incident_of(object) : told(text);
+  return object.is_object() ? incident_of(object) : told(base::verbatim(text));
 }
 
 }  // namespace troika::records

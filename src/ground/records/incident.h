@@ -59,14 +59,14 @@ struct Incident {
   int waiting = 0, others = 0;   // ranks that wait for it; more that are as it is
   bool by_way_of_others = false, alike = false, stopped = false, unheard = false;
   std::string address;           // or a folder
-  std::string words;             // quoted: an error's sentence
+  base::Text words;              // quoted: an error's sentence
   base::Cause cause{};           // of the error
 };
 
 // What an error says.
-Incident told(std::string words, base::Cause cause = base::Cause::not_told);
+Incident told(base::Text words, base::Cause cause = base::Cause::not_told);
 // A rank that failed and said so itself.
-Incident failed(const Party& who, std::string words, base::Cause cause);
+Incident failed(const Party& who, base::Text words, base::Cause cause);
 
 // The sentence, in both languages; words that are quoted stay as they are.
 base::Text said(const Incident& incident);

@@ -118,8 +118,8 @@ void read_silent(Reader reader, Incident* i) {
 bool read_of_rank(Reader reader, Incident* i) {
   if (reader.take(" failed: ")) {
     i->kind = IncidentKind::rank_failed;
-    i->words = std::string(reader.rest());
-    i->cause = cause_in(i->words);
+    i->words = base::verbatim(std::string(reader.rest()));
+    i->cause = cause_in(i->words.english);
   } else if (reader.take(" ended with exit code ")) {
     i->kind = IncidentKind::rank_exited;
     i->exit_code = reader.whole();
@@ -317,7 +317,7 @@ Incident incident_in(const std::string& sentence) {
                      : reader.take("the launcher of host ") ? read_of_launcher(reader, &incident)
                      : reader.take("host ")                 ? read_of_host(reader, &incident)
                                                             : false;
-  return known ? incident : told(sentence, cause_in(sentence));
+  return known ? incident : told(base::verbatim(sentence), cause_in(sentence));
 }
 
 }  // namespace troika::records

@@ -11,35 +11,35 @@
 namespace troika::records {
 namespace {
 
-using NamedActivity = std::pair<Activity, base::Bilingual>;
+using NamedActivity = std::pair<Activity, base::Phrase>;
 
 // The English word is the form in records.
 constexpr std::array<NamedActivity, 18> activities = {
-    {{Activity::nothing, {"", "尚无消息"}},
-     {Activity::fitting_microbatch, {"finding the microbatch that fits", "寻找合适的微批次大小"}},
-     {Activity::preparing_data, {"preparing the data", "准备数据"}},
-     {Activity::agreeing, {"agreeing on settings", "核对设置"}},
-     {Activity::choosing_layout, {"choosing the layout", "选择布局"}},
-     {Activity::measuring_segments, {"measuring the segments", "测量各段用时"}},
-     {Activity::measuring_products, {"measuring products", "测量矩阵乘法"}},
-     {Activity::warming_device, {"warming the device", "预热设备"}},
-     {Activity::connecting, {"connecting", "建立连接"}},
-     {Activity::measuring_link, {"measuring the link", "测量链路"}},
-     {Activity::opening_model, {"opening the model", "打开模型"}},
-     {Activity::reading_weights, {"reading the weights", "读取权重"}},
-     {Activity::loading_weights, {"loading the weights", "载入权重"}},
-     {Activity::restoring, {"taking a checkpoint back", "恢复检查点"}},
-     {Activity::reporting, {"reporting the step", "汇报这一步"}},
-     {Activity::evaluating, {"evaluating", "评估"}},
-     {Activity::saving, {"saving a checkpoint", "保存检查点"}},
-     {Activity::finishing_save, {"finishing the last checkpoint", "完成最后一个检查点"}}}};
+    {{Activity::nothing, base::Phrase("no message yet")},
+     {Activity::fitting_microbatch, base::Phrase("finding the microbatch that fits")},
+     {Activity::preparing_data, base::Phrase("preparing the data")},
+     {Activity::agreeing, base::Phrase("agreeing on settings")},
+     {Activity::choosing_layout, base::Phrase("choosing the layout")},
+     {Activity::measuring_segments, base::Phrase("measuring the segments")},
+     {Activity::measuring_products, base::Phrase("measuring products")},
+     {Activity::warming_device, base::Phrase("warming the device")},
+     {Activity::connecting, base::Phrase("connecting")},
+     {Activity::measuring_link, base::Phrase("measuring the link")},
+     {Activity::opening_model, base::Phrase("opening the model")},
+     {Activity::reading_weights, base::Phrase("reading the weights")},
+     {Activity::loading_weights, base::Phrase("loading the weights")},
+     {Activity::restoring, base::Phrase("taking a checkpoint back")},
+     {Activity::reporting, base::Phrase("reporting the step")},
+     {Activity::evaluating, base::Phrase("evaluating")},
+     {Activity::saving, base::Phrase("saving a checkpoint")},
+     {Activity::finishing_save, base::Phrase("finishing the last checkpoint")}}};
 
-constexpr base::Bilingual in_milliseconds{"{} ms", "{} 毫秒"};
-constexpr base::Bilingual in_seconds{"{} s", "{} 秒"};
-constexpr base::Bilingual before_its_first_word{"before its first word", "尚无消息"};
-constexpr base::Bilingual step_and_place{"step {}, {}", "第 {} 步，{}"};
-constexpr base::Bilingual as_usual{" (usually {})", "（通常 {}）"};
-constexpr base::Bilingual place_and_seconds{"{} for {}{}", "{}，已 {}{}"};
+constexpr base::Phrase in_milliseconds{"{} ms"};
+constexpr base::Phrase in_seconds{"{} s"};
+constexpr base::Phrase before_its_first_word{"before its first word"};
+constexpr base::Phrase step_and_place{"step {}, {}"};
+constexpr base::Phrase as_usual{" (usually {})"};
+constexpr base::Phrase place_and_seconds{"{} for {}{}"};
 
 // As people say durations: "21 ms", "0.21 s", "12 s", "640 s".
 base::Text spoken(double seconds) {
@@ -67,13 +67,13 @@ bool operator==(const Doing& a, const Doing& b) {
 
 std::string word_of(const Doing& doing) {
   for (const auto& [activity, words] : activities)
-    if (activity == doing.activity) return std::string(words.english);
+    if (activity == doing.activity) return std::string(words.english());
   return doing.instruction;
 }
 
 Doing doing_of(const std::string& word) {
   for (const auto& [activity, words] : activities)
-    if (words.english == word) return activity;
+    if (words.english() == word) return activity;
   return Doing::instruction_of(word);
 }
 
@@ -95,13 +95,6 @@ base::Text usually(const Place& place) {
 
 base::Text said_with_seconds(const Place& place) {
   return base::say(place_and_seconds, said(place), spoken(place.seconds), usually(place));
-}
-
-std::vector<base::Bilingual> texts_of_places() {
-  std::vector<base::Bilingual> all = {before_its_first_word, step_and_place, as_usual, place_and_seconds};
-  for (const auto& [activity, words] : activities)
-    if (activity != Activity::nothing && activity != Activity::instruction) all.push_back(words);
-  return all;
 }
 
 }  // namespace troika::records

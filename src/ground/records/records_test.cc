@@ -67,7 +67,7 @@ TEST(Records, EventComesBackAsItWasWritten) {
   event.step = 17;
   event.numbers = {{"signal", 9}};
   event.words = {{"log", "runs/a/logs/rank-00002.log"}};
-  event.incident = told("killed", base::Cause::out_of_memory);
+  event.incident = told(base::verbatim("killed"), base::Cause::out_of_memory);
   const std::string line = to_json(event);
   EXPECT_EQ(line.find('\n'), std::string::npos);
   const auto read = parse_event(line);
@@ -378,7 +378,7 @@ TEST(Records, JobsOfTheDiskRunInOrderAndTheirErrorsEndNothing) {
   {
     BackgroundDisk disk;
     disk.post([order] { *order += "a"; });
-    disk.post([] { throw base::DataError("full"); });
+    disk.post([] { throw base::DataError(base::verbatim("full")); });
     disk.post([order] { *order += "b"; });
   }
   EXPECT_EQ(*order, "ab");

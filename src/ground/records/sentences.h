@@ -18,8 +18,4 @@ IncidentKind kind_of(std::string_view word);  // told where this version knows n
 // A sentence as it was written, and in Chinese where its values tell the same: one of before may hold more than they do.
 base::Text in_both(const std::string& written, const std::optional<Incident>& incident);
 
-// Of incidents and of places, for tests.
-std::vector<base::Bilingual> texts_of_incidents();
-std::vector<base::Bilingual> texts_of_places();
-
 }  // namespace troika::records

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "machine/texts.h"
 
 namespace troika::machine {
 namespace {
@@ -171,12 +170,12 @@ std::optional<base::Text> lack_of_cards(const std::vector<std::string>& models) 
 void refuse_accelerator(const std::string& text, base::Origin what, const std::vector<std::string>& names) {
   if (const auto capability = capability_called(text)) {
     if (const auto lack = lack_of_card(*capability))
-      throw base::ConfigError(base::say({"{} '{}': {}", "{}“{}”：{}"}, what, text, *lack));
+      throw base::ConfigError(base::say("{} '{}': {}", what, text, *lack));
   }
   const std::vector<std::string> near = near_names(text, names);
-  throw base::ConfigError(base::say(machine_texts.unknown_flag, what, text,
-                                    near.empty() ? base::say(machine_texts.names, base::join(names, ", "))
-                                                 : base::say(machine_texts.did_you_mean, base::join(near, ", "))));
+  throw base::ConfigError(base::say("{0} '{1}' is unknown ({2})", what, text,
+                                    near.empty() ? base::say("the names are {}", base::join(names, ", "))
+                                                 : base::say("did you mean {}?", base::join(near, ", "))));
 }
 
 const Accelerator& find_accelerator(const std::string& text, base::Origin what) {

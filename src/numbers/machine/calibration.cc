@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "machine/texts.h"
 
 namespace troika::machine {
 namespace {
@@ -91,7 +90,7 @@ Calibration read_calibration(const std::string& machine_file) {
     if (root["optimizer"]) calibration.optimizer = factor_of(root["optimizer"]);
     return calibration;
   } catch (const YAML::Exception& error) {
-    throw base::ConfigError(base::say(machine_texts.no_calibration, path, error.what()));
+    throw base::ConfigError(base::say("{} is no calibration file ({}); delete it, and the next runs write it anew", path, error.what()));
   }
 }
 

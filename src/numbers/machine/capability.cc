@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "base/say.h"
-#include "machine/texts.h"
 
 namespace troika::machine {
 
@@ -13,7 +12,7 @@ std::string to_text(Capability capability) { return fmt::format("{}.{}", capabil
 
 std::optional<base::Text> lack_of_card(Capability card) {
   if (std::tie(card.major, card.minor) >= std::tie(least_capability.major, least_capability.minor)) return std::nullopt;
-  return base::say(machine_texts.old_card, to_text(least_capability), to_text(card));
+  return base::say("Troika's kernels need compute capability {} or later, and this card has {}", to_text(least_capability), to_text(card));
 }
 
 // NVIDIA's "CUDA Toolkit Release Notes", the table of minor version compatibility.
@@ -29,7 +28,7 @@ std::optional<int> least_driver(int cuda) {
 std::optional<base::Text> lack_of_driver(int driver, int cuda) {
   const std::optional<int> least = least_driver(cuda);
   if (!least || driver >= *least) return std::nullopt;
-  return base::say(machine_texts.old_driver, driver, *least, cuda);
+  return base::say("driver {0} is older than {1}, which CUDA {2} needs; update it", driver, *least, cuda);
 }
 
 }  // namespace troika::machine

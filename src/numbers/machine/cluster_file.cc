@@ -14,7 +14,6 @@
 #include "base/units.h"
 #include "machine/profiles.h"
 #include "machine/quantities.h"
-#include "machine/texts.h"
 
 namespace troika::machine {
 namespace {
@@ -30,14 +29,14 @@ class Reader {
     Cluster cluster;
     try {
       if (text.size() > most_bytes)
-        throw base::ConfigError(base::say(machine_texts.too_large, origin_, text.size(), most_bytes));
+        throw base::ConfigError(base::say("{} has {} bytes, but a cluster has at most {}", origin_, text.size(), most_bytes));
       const std::vector<YAML::Node> documents = YAML::LoadAll(text);
       for (std::size_t i = 1; i < documents.size(); ++i) {
-        if (!documents[i].IsNull()) fail(documents[i], base::say(machine_texts.second_document));
+        if (!documents[i].IsNull()) fail(documents[i], base::say("a second YAML document begins behind '---', and a cluster is one document: remove that line, or keep one of them"));
       }
       read_root(documents.empty() ? YAML::Node() : documents.front(), cluster);
     } catch (const YAML::Exception& error) {
-      errors_.push_back(base::say(machine_texts.not_yaml, at(error.mark), error.msg));
+      errors_.push_back(base::say("{} is not valid YAML: {}", at(error.mark), error.msg));
     }
     if (!errors_.empty()) throw base::ConfigError(base::lines(errors_));
     return cluster;
@@ -47,14 +46,14 @@ class Reader {
   using Keys = std::map<std::string, std::function<void(const YAML::Node&)>>;
 
   base::Text at(const YAML::Mark& mark) const {
-    return mark.is_null() ? base::verbatim(origin_) : base::say(machine_texts.line, origin_, mark.line + 1);
+    return mark.is_null() ? base::verbatim(origin_) : base::say("{} line {}", origin_, mark.line + 1);
   }
   void fail(const YAML::Node& node, const base::Text& what) {
-    errors_.push_back(base::say({"{}: {}", "{}：{}"}, at(node.Mark()), what));
+    errors_.push_back(base::say("{}: {}", at(node.Mark()), what));
   }
 
   void read_map(const YAML::Node& node, base::Origin what, const Keys& keys) {
-    if (!node.IsMap()) return fail(node, base::say(machine_texts.needs_keys, what));
+    if (!node.IsMap()) return fail(node, base::say("{} has keys below it", what));
     std::vector<std::string> names;
     for (const auto& [name, take] : keys) names.push_back(name);
     for (const auto& entry : node) {
@@ -65,15 +64,15 @@ class Reader {
         continue;
       }
       const std::string near = base::nearest(key, names);
-      fail(entry.first, base::say(machine_texts.unknown_key, key, what,
-                                  near.empty() ? base::say(machine_texts.keys, base::join(names, ", "))
-                                               : base::say(machine_texts.did_you_mean, near)));
+      fail(entry.first, base::say("unknown key '{0}' of {1}; {2}", key, what,
+                                  near.empty() ? base::say("the keys are {}", base::join(names, ", "))
+                                               : base::say("did you mean {}?", near)));
     }
   }
 
   std::string text_of(const YAML::Node& node, base::Origin what) {
     if (node.IsScalar()) return base::trim(node.Scalar());
-    fail(node, base::say(machine_texts.one_value, what));
+    fail(node, base::say("{} is one value", what));
     return "";
   }
 
@@ -84,7 +83,7 @@ class Reader {
     if (base::parse_int(text_of(node, what), &count) && count >= least && count <= most_hosts)
       *value = static_cast<int>(count);
     else
-      fail(node, base::say(machine_texts.count, what, text_of(node, what), least, most_hosts));
+      fail(node, base::say("{} is '{}', but is a number from {} to {}", what, text_of(node, what), least, most_hosts));
   }
 
   void read_number(const YAML::Node& node, base::Origin what, double* value) {
@@ -92,13 +91,13 @@ class Reader {
     if (base::parse_double(text_of(node, what), &number) && number > 0 && number <= 1e6)
       *value = number;
     else
-      fail(node, base::say(machine_texts.above_0, what, text_of(node, what)));
+      fail(node, base::say("{} is '{}', but is a number above 0", what, text_of(node, what)));
   }
 
   void read_unit(const YAML::Node& node, base::Origin what, bool (*parse)(std::string_view, double*),
                  const std::string& like, double* value) {
     const std::string text = text_of(node, what);
-    if (!parse(text, value)) fail(node, base::say(machine_texts.with_unit, what, text, like));
+    if (!parse(text, value)) fail(node, base::say("{} is '{}', but is a number with its unit, such as {}", what, text, like));
   }
 
   void read_bytes(const YAML::Node& node, base::Origin what, std::int64_t* value) {
@@ -108,18 +107,18 @@ class Reader {
     if (base::parse_bytes(text, &bytes) && bytes > 0)
       *value = bytes;
     else
-      fail(node, base::say(machine_texts.with_unit, what, text, "3.5 GiB"));
+      fail(node, base::say("{} is '{}', but is a number with its unit, such as {}", what, text, "3.5 GiB"));
   }
 
   void read_products(const YAML::Node& node, base::Origin what, ProductRate* rate) {
     read_map(node, what,
              {{"products",
                [&](const auto& n) {
-                 read_unit(n, base::say(machine_texts.products_of, what), parse_flops, "480 GFLOP/s",
+                 read_unit(n, base::say("{}'s products", what), parse_flops, "480 GFLOP/s",
                            &rate->flops_per_second);
                }},
               {"bytes", [&](const auto& n) {
-                 read_unit(n, base::say(machine_texts.bytes_of, what), parse_byte_rate, "20 GB/s",
+                 read_unit(n, base::say("{}'s bytes", what), parse_byte_rate, "20 GB/s",
                            &rate->bytes_per_second);
                }}});
   }
@@ -160,19 +159,19 @@ class Reader {
     try {
       return find_profile(name);
     } catch (const base::ConfigError& error) {
-      fail(device, base::say(machine_texts.or_rates, base::text_of(error)));
+      fail(device, base::say("{}; or state the host's rates", base::text_of(error)));
     }
     return {};
   }
 
   void read_host(const YAML::Node& node, Cluster& cluster) {
-    if (!node.IsMap()) return fail(node, base::say(machine_texts.host_keys));
+    if (!node.IsMap()) return fail(node, base::say("a host has keys below it, such as device and count"));
     Profile profile = profile_of(node);
     Host& host = profile.host;
     if (node["device"]) host.name.clear();
     if (cluster.network.bytes_per_second == 0) cluster.network = profile.network;
     double speed = 1;
-    read_map(node, base::say(machine_texts.a_host),
+    read_map(node, base::say("a host"),
              {{"name", [&](const auto& n) { read_text(n, "name", &host.name); }},
               {"count", [&](const auto& n) { read_count(n, "count", 1, &host.count); }},
               {"device", [&](const auto& n) { read_text(n, "device", &host.device); }},
@@ -197,8 +196,8 @@ class Reader {
     if (!node["alone"] && node["rates"]) host.alone = host.rates.times(host.computes_on_cores() ? host.cores : 1);
     if (host.rates.fp32.flops_per_second == 0 && host.rates.bf16.flops_per_second == 0 &&
         host.rates.fp16.flops_per_second == 0)
-      fail(node, base::say(machine_texts.no_rates));
-    if (host.memory_bytes == 0) fail(node, base::say(machine_texts.no_memory));
+      fail(node, base::say("a host needs a device that has a profile, or rates with products"));
+    if (host.memory_bytes == 0) fail(node, base::say("a host needs memory, such as 3.5 GiB, or a device that has a profile"));
     if (host.name.empty()) host.name = host.device.empty() ? "host" : host.device;
     for (Rates* rates : {&host.rates, &host.alone}) {
       *rates = rates->times(speed);
@@ -214,25 +213,25 @@ class Reader {
     Keys keys = link_keys(&pair.link);
     keys["from"] = [&](const auto& n) { read_text(n, "from", &pair.from); };
     keys["to"] = [&](const auto& n) { read_text(n, "to", &pair.to); };
-    read_map(node, base::say(machine_texts.a_pair), keys);
+    read_map(node, base::say("a pair"), keys);
     cluster.pairs.push_back(pair);
   }
 
   void read_network(const YAML::Node& node, Cluster& cluster) {
     Keys keys = link_keys(&cluster.network);
     keys["pairs"] = [&](const auto& n) {
-      if (!n.IsSequence()) return fail(n, base::say(machine_texts.pairs));
+      if (!n.IsSequence()) return fail(n, base::say("pairs is a list of from, to, latency and bandwidth"));
       for (const auto& pair : n) read_pair(pair, cluster);
     };
     read_map(node, "network", keys);
   }
 
   void read_root(const YAML::Node& root, Cluster& cluster) {
-    if (!root.IsMap()) return errors_.push_back(base::say(machine_texts.no_cluster, origin_));
+    if (!root.IsMap()) return errors_.push_back(base::say("{} is no cluster: it needs hosts:, a list", origin_));
     const YAML::Node hosts = root["hosts"];
     if (!hosts || !hosts.IsSequence() || hosts.size() == 0)
-      errors_.push_back(base::say(machine_texts.no_hosts, origin_));
-    read_map(root, base::say(machine_texts.a_cluster),
+      errors_.push_back(base::say("{} names no hosts: it needs hosts:, a list with a device or rates each", origin_));
+    read_map(root, base::say("a cluster"),
              {{"name", [&](const auto& n) { read_text(n, "name", &cluster.name); }},
               {"hosts",
                [&](const auto& n) {
@@ -241,9 +240,9 @@ class Reader {
               {"network", [](const auto&) {}}});
     if (root["network"]) read_network(root["network"], cluster);
     if (cluster.host_count() > 1 && cluster.network.bytes_per_second == 0)
-      errors_.push_back(base::say(machine_texts.no_network, origin_));
+      errors_.push_back(base::say("{} has several hosts and no network: with latency and bandwidth", origin_));
     if (cluster.host_count() > most_hosts)
-      errors_.push_back(base::say(machine_texts.too_many_hosts, origin_, most_hosts));
+      errors_.push_back(base::say("{} has more than {} hosts", origin_, most_hosts));
   }
 
   const std::string origin_;
@@ -299,7 +298,7 @@ std::string host_text(const Host& host) {
 Cluster parse_cluster(const std::string& text, const std::string& origin) { return Reader(origin).read(text); }
 
 Cluster read_cluster(const std::string& path) {
-  if (!base::file_exists(path)) throw base::ConfigError(base::say(machine_texts.no_file, path));
+  if (!base::file_exists(path)) throw base::ConfigError(base::say("there is no cluster file '{}'", path));
   return parse_cluster(base::read_file(path), path);
 }
 

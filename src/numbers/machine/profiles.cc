@@ -1,7 +1,6 @@
 #include "machine/profiles.h"
 
 #include "base/say.h"
-#include "machine/texts.h"
 
 namespace troika::machine {
 namespace {
@@ -34,12 +33,12 @@ Host processor(const std::string& name, int cores, double memory_gib, double gfl
 
 const std::vector<Profile>& processors() {
   static const std::vector<Profile> rows = [] {
-    const std::string published = std::string(machine_texts.published.english);
+    const std::string published = std::string(base::Phrase("figures that others published; not measured with Troika").english());
     std::vector<Profile> all;
     all.push_back({processor("raspberry-pi-4", 4, 3.3, 22, 2.7, published), {0.2e-3, 939e6 / 8}});
     all.push_back({processor("raspberry-pi-5", 4, 7.3, 62, 4.8, published), {0.2e-3, 938e6 / 8}});
     // Two cores of a server with AVX-512 and bf16 units, as virtual machines have them: docs/benchmarks.md.
-    Host cloud = processor("cloud-2-cores", 2, 7.0, 420, 40, std::string(machine_texts.measured_there.english));
+    Host cloud = processor("cloud-2-cores", 2, 7.0, 420, 40, std::string(base::Phrase("measured by troika probe on such a machine").english()));
     cloud.alone.bf16 = {930e9, 40e9};
     cloud.rates.bf16 = {465e9, 20e9};
     cloud.alone.call_seconds = cloud.rates.call_seconds = 6e-6;
@@ -56,7 +55,7 @@ Reach fitted_reach() { return {0.8638, 0.1135, 0.7077}; }
 Host host_of(const Accelerator& a, int devices, const Reach& reach) {
   Host host;
   host.name = host.device = a.name;
-  host.source = machine_texts.data_sheets.english;
+  host.source = base::Phrase("data sheets and published rows of other programs; not measured with Troika").english();
   host.devices = devices;
   host.memory_bytes = static_cast<std::int64_t>(a.memory_gibibytes * gib);
   host.program_bytes = std::int64_t{1} << 30;  // context, cuBLAS and NCCL
@@ -84,10 +83,9 @@ std::vector<std::string> profile_names() {
 }
 
 base::Text source_of(const Host& host) {
-  const MachineTexts& t = machine_texts;
-  for (const base::Bilingual& known : {t.data_sheets, t.published, t.measured_there, t.probed})
-    if (host.source == known.english) return base::say(known);
-  const base::Text of_profile = base::say(t.of_profile, host.device);
+  for (base::Phrase known : {base::Phrase("data sheets and published rows of other programs; not measured with Troika"), base::Phrase("figures that others published; not measured with Troika"), base::Phrase("measured by troika probe on such a machine"), base::Phrase("measured by troika probe")})
+    if (host.source == known.english()) return base::say(known);
+  const base::Text of_profile = base::say("rates of the profile {}, for each core; `troika probe` measures this host's", host.device);
   return host.source == of_profile.english ? of_profile : base::verbatim(host.source);
 }
 
@@ -97,7 +95,7 @@ Profile find_profile(const std::string& name) {
   }
   if (const Accelerator* a = accelerator_called(name))
     return {host_of(*a, a->devices_per_host, fitted_reach()), network_of(*a, fitted_reach())};
-  refuse_accelerator(name, base::say(machine_texts.device), profile_names());
+  refuse_accelerator(name, base::say("device"), profile_names());
 }
 
 }  // namespace troika::machine

@@ -3,7 +3,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "plan/texts.h"
 
 namespace troika::plan {
 namespace {
@@ -14,35 +13,35 @@ using config::DeviceKind;
 base::Text plural(int devices) { return base::in_english_only(devices == 1 ? "" : "s"); }
 
 [[noreturn]] void refuse_device(const std::string& device, const base::Text& why) {
-  throw base::ConfigError(base::say(texts.device, device, why));
+  throw base::ConfigError(base::say("train.device is '{}', but {}", device, why));
 }
 
 void check_build(const std::string& device, const CudaHere& here) {
-  if (here.build == Build::without_cuda) refuse_device(device, base::say(texts.no_back_end));
+  if (here.build == Build::without_cuda) refuse_device(device, base::say("this build has no CUDA back end; use --device cpu"));
 }
 
 void check_presence(const std::string& device, const CudaHere& here) {
   if (here.devices && *here.devices > 0) return;
-  if (here.driver == host::NvidiaDriver::absent) refuse_device(device, base::say(texts.no_driver));
+  if (here.driver == host::NvidiaDriver::absent) refuse_device(device, base::say("this machine has no NVIDIA driver (/proc/driver/nvidia/version is not there); install it, or use --device cpu"));
   if (here.driver_version && here.cuda) {  // CUDA finds no device below a driver that is too old
     if (const auto lack = machine::lack_of_driver(*here.driver_version, *here.cuda)) refuse_device(device, *lack);
   }
   if (!here.missing.english.empty()) refuse_device(device, here.missing);
-  if (here.devices) refuse_device(device, base::say(texts.no_devices));
+  if (here.devices) refuse_device(device, base::say("the NVIDIA driver of this machine offers 0 devices; look at nvidia-smi and CUDA_VISIBLE_DEVICES, or use --device cpu"));
 }
 
 void check_number(const std::string& device, int devices) {
   std::int64_t number = 0;
   if (!base::parse_int(device.substr(device.find(':') + 1), &number) || number < devices) return;
-  refuse_device(device, base::say(texts.last_device, devices, plural(devices), devices - 1));
+  refuse_device(device, base::say("this host has {} CUDA device{}; the last is cuda:{}", devices, plural(devices), devices - 1));
 }
 
 void check_sharing(const std::string& device, const RanksOfHost& ranks, int devices) {
   if (ranks.backend == config::Backend::gloo) return;
   if (device.find(':') != std::string::npos && ranks.count > 1)
-    refuse_device(device, base::say(texts.shared_device, ranks.count));
+    refuse_device(device, base::say("{} ranks of this host would share it; use --device cuda, or let them share over gloo with --comm.backend gloo", ranks.count));
   if (ranks.count > devices)
-    throw base::ConfigError(base::say(texts.too_few_devices, devices, plural(devices), ranks.count, devices));
+    throw base::ConfigError(base::say("this host has {} CUDA device{} for {} ranks; use --nproc-per-node {}, or let ranks share a device over gloo with --comm.backend gloo, or --device cpu", devices, plural(devices), ranks.count, devices));
 }
 
 }  // namespace

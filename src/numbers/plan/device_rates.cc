@@ -6,7 +6,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "machine/profiles.h"
-#include "plan/texts.h"
 
 namespace troika::plan {
 
@@ -35,9 +34,9 @@ DeviceRates find_device_rates(const std::string& name) {
     if (rates.name == (known == nullptr ? name : known->name)) return rates;
   }
   const std::string near = base::nearest(name, device_rate_names());
-  throw base::ConfigError(base::say(texts.unknown_rates, name,
-                                    near.empty() ? base::say(texts.names, base::join(device_rate_names(), ", "))
-                                                 : base::say(texts.did_you_mean, near)));
+  throw base::ConfigError(base::say("--device-rates {} is unknown ({}); for another device give --tflops and --terabytes", name,
+                                    near.empty() ? base::say("the names are {}", base::join(device_rate_names(), ", "))
+                                                 : base::say("did you mean {}?", near)));
 }
 
 BoundTime bound_time(const shape::Work& work, const DeviceRates& rates) {

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "config/freeze.h"
-#include "plan/texts.h"
 #include "shape/adapter.h"
 
 namespace troika::plan {
@@ -19,12 +18,12 @@ config::Resolved with_vocabulary(config::Resolved resolved, std::int64_t tokeniz
   if (model.vocab == 0) model.vocab = shape::padded_vocabulary(tokenizer_vocab);
   if (model.vocab < tokenizer_vocab) {
     throw base::ConfigError(model.path.empty()
-                                ? base::say(texts.vocabulary, model.vocab, tokenizer_vocab, tokenizer_vocab)
-                                : base::say(texts.vocabulary_of_weights, model.path, model.vocab,
+                                ? base::say("model.vocab is {}, but the tokenizer has {} ids; use --model.vocab {} or more", model.vocab, tokenizer_vocab, tokenizer_vocab)
+                                : base::say("the model in '{0}' has a vocabulary of {1}, but the tokenizer '{2}' has {3} ids: give --data.tokenizer the one that belongs to the model, or leave tokens out that were added to it", model.path, model.vocab,
                                             resolved.settings.data.tokenizer, tokenizer_vocab));
   }
   if (model.vocab < resolved.layout.tp) {
-    throw base::ConfigError(base::say(texts.tp_of_vocabulary, resolved.layout.tp, model.vocab));
+    throw base::ConfigError(base::say("parallel.tp {} is more than the vocabulary of {}: each rank needs a part of it", resolved.layout.tp, model.vocab));
   }
   return resolved;
 }
@@ -41,7 +40,7 @@ std::int64_t warmup_of(const config::OptimizerSettings& optimizer, std::int64_t 
           ? optimizer.warmup_steps
           : static_cast<std::int64_t>(std::ceil(optimizer.warmup_ratio * static_cast<double>(steps)));
   if (warmup <= steps) return warmup;
-  throw base::ConfigError(base::say(texts.warmup, warmup, base::counted_text(steps, "step")));
+  throw base::ConfigError(base::say("optimizer.warmup_steps is {}, more than the {} of this run", warmup, base::counted_text(steps, "step")));
 }
 
 // The last steps of wsd, over which the rate falls.
@@ -52,7 +51,7 @@ std::int64_t decay_of(const config::OptimizerSettings& optimizer, std::int64_t s
           ? optimizer.decay_steps
           : static_cast<std::int64_t>(std::ceil(optimizer.decay_ratio * static_cast<double>(steps)));
   if (optimizer.warmup_steps + decay <= steps) return decay;
-  throw base::ConfigError(base::say(texts.wsd, optimizer.warmup_steps, decay, base::counted_text(steps, "step"),
+  throw base::ConfigError(base::say("lr_schedule wsd: {} steps of warm-up and {} of decay are more than the {} of this run; set optimizer.decay_steps to {} or less", optimizer.warmup_steps, decay, base::counted_text(steps, "step"),
                                     steps - optimizer.warmup_steps));
 }
 

@@ -68,12 +68,10 @@ bool took_more(const Memory& planned, std::int64_t allocated_peak) {
 
 base::Text text_of(const Memory& m) {
   const base::Text saving = m.snapshot > 0
-                                ? base::say({", {} once a checkpoint is saved while it trains (a copy of {})",
-                                             "，训练期间首次保存检查点后为 {}（副本 {}）"},
+                                ? base::say(", {} once a checkpoint is saved while it trains (a copy of {})",
                                             base::format_bytes(m.with_saving()), base::format_bytes(m.snapshot))
                                 : base::Text{};
-  return base::say({"{} (parameters {}, gradients {}, optimizer {}, activations {}, program {}){}",
-                    "{}（参数 {}，梯度 {}，优化器 {}，激活 {}，程序 {}）{}"},
+  return base::say("{} (parameters {}, gradients {}, optimizer {}, activations {}, program {}){}",
                    base::format_bytes(m.total()), base::format_bytes(m.parameters), base::format_bytes(m.gradients),
                    base::format_bytes(m.state), base::format_bytes(m.activations), base::format_bytes(m.program), saving);
 }

@@ -9,14 +9,13 @@
 #include "base/say.h"
 #include "base/units.h"
 #include "config/micro_batch.h"
-#include "plan/texts.h"
 
 namespace troika::plan {
 namespace {
 
 base::Text other_ways_to_fit(const Plan& plan) {
-  if (!plan.trains()) return base::say(texts.evaluated);
-  return base::say(texts.trained, plan.model().path.empty() ? base::say(texts.smaller_hidden) : base::Text{});
+  if (!plan.trains()) return base::say("use --zero 3 over more ranks, more stages (--pp), --tp, or --precision.compute bf16");
+  return base::say("use --zero 3 over more ranks, --recompute full, --offload file, fewer layers (--middle-layers){}, or more stages (--pp)", plan.model().path.empty() ? base::say(", a smaller --model.hidden") : base::Text{});
 }
 
 bool fits_as(const config::Resolved& resolved, const Plan& plan, int grid_rank, const Room& room) {
@@ -36,11 +35,11 @@ std::optional<base::Text> offload_that_fits(const Plan& plan, int grid_rank, con
     config::Resolved on_host = plan.resolved;
     on_host.settings.parallel.offload = config::Offload::host;
     if (now != config::Offload::none || !fits_as(on_host, plan, grid_rank, room)) return std::nullopt;
-    return base::say(texts.offload_host);
+    return base::say("--offload host would fit");
   }
   const Memory need = memory_in(plan, grid_rank, room.where);
   if (need.with_saving() - need.state > room.available_bytes / room.ranks) return std::nullopt;
-  return base::say(texts.offload_file);
+  return base::say("--offload file would fit, and be slower");
 }
 
 // The largest microbatch up to `most` with which the plan fits; 0: none.
@@ -82,7 +81,7 @@ bool fits(const Plan& plan, int grid_rank, const Room& room) {
 }
 
 base::Text describe_lack(const Plan& plan, int grid_rank, const Room& room) {
-  return base::say(room.where == Room::Where::gpu ? texts.lack_on_gpu : texts.lack_here,
+  return base::say(room.where == Room::Where::gpu ? base::Phrase("this rank needs about {}, but its share of its GPU's free memory is {} ({} on it)") : base::Phrase("this rank needs {}, but its share of this host's free memory is {} ({} here)"),
                    text_of(memory_in(plan, grid_rank, room.where)), base::format_bytes(room.available_bytes / room.ranks),
                    base::counted_text(room.ranks, "rank"));
 }
@@ -93,10 +92,10 @@ void check_memory(const Plan& plan, int grid_rank, const Room& room) {
   const std::int64_t share = room.available_bytes / room.ranks, fitting = fitting_micro(plan, grid_rank, room);
   const std::optional<base::Text> offload = offload_that_fits(plan, grid_rank, room);
   const bool without_snapshot = need.total() <= share;
-  const base::Text remedy = without_snapshot ? base::say(texts.no_snapshot)
-                            : fitting >= 1   ? base::say(texts.micro, fitting)
+  const base::Text remedy = without_snapshot ? base::say("--checkpoint.async off would fit")
+                            : fitting >= 1   ? base::say("--micro-batch-size {} would fit", fitting)
                                              : offload.value_or(other_ways_to_fit(plan));
-  throw base::ConfigError(base::say(texts.lack_and_remedy, describe_lack(plan, grid_rank, room), remedy),
+  throw base::ConfigError(base::say("{}; {}", describe_lack(plan, grid_rank, room), remedy),
       base::Cause::plan_exceeds_memory);
 }
 

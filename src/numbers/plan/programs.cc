@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "plan/schedule_file.h"
-#include "plan/texts.h"
 #include "schedule/check/checker.h"
 
 namespace troika::plan {
@@ -14,7 +13,7 @@ namespace {
 void refuse_unnumbered(const schedule::Program& program) {
   if (program.microbatches <= most_microbatches && program.stages() <= most_stages) return;
   throw base::ConfigError(
-      base::say(texts.too_large, program.microbatches, program.stages(), most_microbatches, most_stages));
+      base::say("a step of {} microbatches in {} stages is too large: at most {} microbatches (a larger --micro-batch-size makes fewer) and {} stages (a smaller --pp or --virtual-stages)", program.microbatches, program.stages(), most_microbatches, most_stages));
 }
 
 // So few microbatches that they fit the samples, so many that the stages of a pipeline are busy.
@@ -44,7 +43,7 @@ schedule::Program complete_step(const Job& job, const schedule::StepShape& shape
   try {
     schedule::check(written, {});
   } catch (const base::BugError& error) {
-    throw base::DataError(base::say(texts.file, job.settings().parallel.schedule_file, base::text_of(error)));
+    throw base::DataError(base::say("the schedule file '{}': {}", job.settings().parallel.schedule_file, base::text_of(error)));
   }
   return written;
 }

@@ -7,7 +7,6 @@
 
 #include "base/say.h"
 #include "base/text.h"
-#include "planner/reason_texts.h"
 
 namespace troika::planner {
 
@@ -20,23 +19,22 @@ bool operator==(const Layout& a, const Layout& b) {
 }
 
 static std::string name_in(base::Language language, const Layout& l) {
-  const ReasonTexts& t = reason_texts;
-  const auto said = [language](const base::Bilingual& text, const auto&... arguments) {
+  const auto said = [language](base::Phrase text, const auto&... arguments) {
     return fmt::format(fmt::runtime(text.in(language)), arguments...);
   };
   std::vector<std::string> axes;
   for (const auto& [name, extent] : {std::pair("dp", l.dp), {"pp", l.pp}, {"tp", l.tp}, {"cp", l.cp}}) {
     if (extent > 1) axes.push_back(fmt::format("{} {}", name, extent));
   }
-  std::vector<std::string> parts{axes.empty() ? said(t.one_rank) : base::join(axes, " x ")};
+  std::vector<std::string> parts{axes.empty() ? said(base::Phrase("one rank")) : base::join(axes, " x ")};
   if (l.zero > 0) parts.push_back(fmt::format("zero {}", l.zero));
   if (l.schedule == config::Schedule::interleaved)
-    parts.push_back(said(t.interleaved, l.virtual_stages));
+    parts.push_back(said(base::Phrase("interleaved with {} stages a rank"), l.virtual_stages));
   else if (l.pp > 1)
     parts.push_back(config::word_of(l.schedule));
-  parts.push_back(said(t.micro_batch, l.micro));
-  if (l.recompute != config::Recompute::none) parts.push_back(said(t.recompute, config::word_of(l.recompute)));
-  if (l.offload != config::Offload::none) parts.push_back(said(t.offload, config::word_of(l.offload)));
+  parts.push_back(said(base::Phrase("micro batch {}"), l.micro));
+  if (l.recompute != config::Recompute::none) parts.push_back(said(base::Phrase("recompute {}"), config::word_of(l.recompute)));
+  if (l.offload != config::Offload::none) parts.push_back(said(base::Phrase("offload {}"), config::word_of(l.offload)));
   parts.push_back(config::word_of(l.precision));
   return base::join(parts, language == base::Language::english ? ", " : "，");
 }

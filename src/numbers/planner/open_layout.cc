@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "config/config.h"
-#include "planner/reason_texts.h"
 #include "planner/reasons.h"
 
 namespace troika::planner {
@@ -26,7 +25,7 @@ void refuse_settings_of_a_layout(const config::Settings& settings) {
       {p.stage_balance == config::StageBalance::measured, "parallel.stage_balance measured"},
       {settings.batch.find_micro_batch_size, "batch.find_micro_batch_size"}};
   for (const auto& [is_set, name] : wrong) {
-    if (is_set) throw base::ConfigError(base::say(reason_texts.one_layout, name));
+    if (is_set) throw base::ConfigError(base::say("{} is for one layout, but parallel.layout auto chooses one: leave one of the two out", name));
   }
 }
 

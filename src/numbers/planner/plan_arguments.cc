@@ -10,7 +10,6 @@
 #include "machine/profiles.h"
 #include "machine/quantities.h"
 #include "planner/open_layout.h"
-#include "planner/plan_texts.h"
 #include "planner/this_machine.h"
 
 namespace troika::planner {
@@ -41,9 +40,6 @@ config::FlagTable plan_flags(PlanArguments& a) {
   table.add("tokens", a.tokens, "Tokens of the whole run, such as 300B, for its time.").unset("those of train.steps");
   table.add("top", a.top, "How many layouts to list.").range(1, 1000);
   table.add("json", a.json, "One JSON object.").alone();
-  table.add("lang", a.lang, "Language of the sentences: en, zh, or auto, which takes the locale's.")
-      .shown("en|zh|auto")
-      .words(std::vector<std::string_view>{"en", "zh", "auto"});
   table.add("write", a.write, "Write the settings with the best layout as YAML.")
       .shown("FILE")
       .unset("nothing is written");
@@ -73,8 +69,8 @@ PlanArguments parse_plan(const std::vector<std::string>& words, const config::En
     if (is_row_of(own, key) || is_of_layout(key)) continue;
     a.training.insert(a.training.end(), given.begin(), given.end());
   }
-  if (!a.cluster.empty() && !a.gpu.empty()) throw base::ConfigError(base::say(plan_texts.two_machines));
-  if (a.gpu.empty() && (a.gpus || a.gpus_per_node)) throw base::ConfigError(base::say(plan_texts.which_gpu));
+  if (!a.cluster.empty() && !a.gpu.empty()) throw base::ConfigError(base::say("--cluster and --gpu both name the machines: give one of them"));
+  if (a.gpu.empty() && (a.gpus || a.gpus_per_node)) throw base::ConfigError(base::say("--gpus says how many: give --gpu the name of the accelerator too, such as --gpu h100"));
   return a;
 }
 
@@ -92,7 +88,7 @@ double token_count(const std::string& text) {
   double count = 0;
   if (base::parse_double(number, &count) && std::isfinite(count) && count > 0 && count * factor < 1e18)
     return count * factor;
-  throw base::ConfigError(base::say(plan_texts.tokens, text));
+  throw base::ConfigError(base::say("--tokens is '{}', but is a number above 0 such as 300B, 20M or 1e9", text));
 }
 
 namespace {
@@ -103,7 +99,7 @@ machine::Cluster cluster_of_gpus(const PlanArguments& a) {
       a.gpus_per_node.value_or(std::min<std::int64_t>(kind.devices_per_host, a.gpus.value_or(1 << 20)));
   const std::int64_t gpus = a.gpus.value_or(per_node);
   if (gpus % per_node != 0 && gpus > per_node)
-    throw base::ConfigError(base::say(plan_texts.whole_hosts, gpus, per_node, gpus / per_node * per_node,
+    throw base::ConfigError(base::say("--gpus {} are not whole hosts of {}: use {} or {}, or --gpus-per-node", gpus, per_node, gpus / per_node * per_node,
                                       (gpus / per_node + 1) * per_node));
   machine::Cluster cluster;
   cluster.hosts.push_back(host_of(kind, static_cast<int>(std::min(gpus, per_node)), machine::fitted_reach()));
@@ -118,7 +114,7 @@ machine::Cluster cluster_of(const PlanArguments& a, const config::Environment& e
                                                 : this_machine(machine_file(environment)).cluster;
   if (a.network.empty()) return cluster;
   if (!machine::parse_byte_rate(a.network, &cluster.network.bytes_per_second))
-    throw base::ConfigError(base::say(plan_texts.network, a.network));
+    throw base::ConfigError(base::say("--network is '{}', but is a number with its unit, such as '1.6 Tbit/s' or '939 Mbit/s'", a.network));
   cluster.pairs.clear();
   return cluster;
 }
@@ -132,7 +128,7 @@ Question question_of(const PlanArguments& a, const config::Environment& environm
   q.cluster = cluster_of(a, environment);
   const bool on_cores = std::all_of(q.cluster.hosts.begin(), q.cluster.hosts.end(),
                                     [](const machine::Host& host) { return host.computes_on_cores(); });
-  if (a.nproc && !on_cores) throw base::ConfigError(base::say(plan_texts.nproc));
+  if (a.nproc && !on_cores) throw base::ConfigError(base::say("--nproc is for hosts that compute on their cores; a host with devices runs a rank on each"));
   q.ranks_per_host = static_cast<int>(a.nproc.value_or(0));
   q.world = on_cores ? q.cluster.host_count() * std::max(1, q.ranks_per_host) : q.cluster.device_count();
   const bool halves = std::all_of(q.cluster.hosts.begin(), q.cluster.hosts.end(),

@@ -20,7 +20,6 @@ struct PlanArguments {
   std::string tokens;   // of the whole run: "300B"
   std::int64_t top = 10;
   bool json = false;
-  std::string lang = "auto";
   std::string write;  // a YAML file for the best layout
   config::ParsedSettings parsed;
   std::vector<std::string> training;  // of the words those that say what is trained, not on what or in which layout

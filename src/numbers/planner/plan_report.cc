@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "machine/quantities.h"
-#include "planner/plan_texts.h"
 #include "planner/reasons.h"
 #include "shape/layout.h"
 
@@ -51,10 +50,9 @@ nlohmann::ordered_json json_of(const Question& question, const Estimate& e, base
 }
 
 std::string table(const Answer& answer, base::Language language) {
-  const PlanPageTexts& t = plan_texts;
   std::string text = fmt::format("{:>3} {:>10} {:>10} {:>9} {:>6} {:>10} {:>8} {:>7} {:>7}  {}\n", "", "positions/s",
-                                 t.step.in(language), "TFLOP/s", "MFU", t.memory.in(language), t.compute.in(language),
-                                 t.communication.in(language), t.bubble.in(language), t.layout.in(language));
+                                 base::Phrase("step").in(language), "TFLOP/s", "MFU", base::Phrase("memory").in(language), base::Phrase("compute").in(language),
+                                 base::Phrase("comm.").in(language), base::Phrase("bubble").in(language), base::Phrase("layout").in(language));
   int number = 0;
   for (const Estimate& e : answer.best) {
     const TimeSplit& time = e.time;
@@ -70,11 +68,11 @@ std::string table(const Answer& answer, base::Language language) {
 
 base::Text days(double seconds) {
   return seconds < 2 * 86400 ? base::verbatim(base::format_duration(seconds))
-                             : base::say(plan_texts.days, seconds / 86400);
+                             : base::say("{:.1f} days", seconds / 86400);
 }
 
 // Sentences behind a title, which stands before the first.
-std::string lines(const base::Bilingual& title, const std::vector<base::Text>& sentences, base::Language language) {
+std::string lines(base::Phrase title, const std::vector<base::Text>& sentences, base::Language language) {
   std::string text;
   for (const base::Text& sentence : sentences)
     text += fmt::format("{:<8}{}\n", text.empty() ? title.in(language) : "", sentence.in(language));
@@ -85,37 +83,36 @@ std::string lines(const base::Bilingual& title, const std::vector<base::Text>& s
 
 std::string plan_text(const Question& q, const Answer& answer, double run_tokens, const std::string& start,
                       base::Language language) {
-  const PlanPageTexts& t = plan_texts;
   const config::ModelSettings& model = q.settings.model;
-  const auto line = [&](const base::Bilingual& title, const base::Text& said) {
+  const auto line = [&](base::Phrase title, const base::Text& said) {
     return lines(title, {said}, language);
   };
-  std::string text = line(t.model, base::say(t.of_model, base::format_count(shape::parameter_count(model)),
+  std::string text = line(base::Phrase("model"), base::say("{} parameters, {}, width {}, vocabulary {}", base::format_count(shape::parameter_count(model)),
                                              base::counted_text(model.layers, "layer"), model.hidden, model.vocab));
-  text += line(t.batch, base::say(t.of_batch, base::counted_text(q.global, "sequence"), q.settings.batch.seq_len,
+  text += line(base::Phrase("batch"), base::say("{} of {}: {} positions per step, the same in every layout", base::counted_text(q.global, "sequence"), q.settings.batch.seq_len,
                                   base::format_count(q.global * q.settings.batch.seq_len)));
   const base::Text machines = describe(q);
-  text += line(t.on,
+  text += line(base::Phrase("on"),
                q.cluster.host_count() > 1
-                   ? base::say(t.between_hosts, machines, machine::format_bit_rate(q.cluster.network.bytes_per_second))
+                   ? base::say("{}; {} between hosts", machines, machine::format_bit_rate(q.cluster.network.bytes_per_second))
                    : machines);
   if (const base::Text sources = sources_of(q.cluster); !sources.english.empty())
     text += fmt::format("        {}\n", sources.in(language));
-  text += lines(t.fits, three_questions(q), language);
+  text += lines(base::Phrase("fits?"), three_questions(q), language);
   text += "\n" + table(answer, language) + "\n";
   const Estimate& best = answer.best.front();
-  text += lines(t.first, reasons_of(q, best), language);
+  text += lines(base::Phrase("first"), reasons_of(q, best), language);
   if (run_tokens > 0)
-    text += line(t.run,
-                 base::say(t.of_run, base::format_count(static_cast<std::int64_t>(run_tokens)),
+    text += line(base::Phrase("run"),
+                 base::say("{} tokens are {:.0f} steps and take {}", base::format_count(static_cast<std::int64_t>(run_tokens)),
                            run_tokens / static_cast<double>(best.tokens), days(run_tokens / best.tokens_per_second())));
-  text += lines(t.helps, what_would_help(q, best), language);
-  text += line(t.left,
-               base::say(t.of_left, base::counted_text(answer.considered, "layout"),
+  text += lines(base::Phrase("helps"), what_would_help(q, best), language);
+  text += line(base::Phrase("left"),
+               base::say("{} considered, {} not fit, {} followed, {} simulated; the rest is slower by a lower bound", base::counted_text(answer.considered, "layout"),
                          base::Text{base::counted(answer.too_large, "does", "do"), std::to_string(answer.too_large)},
                          answer.followed, answer.simulated));
-  text += line(t.start, base::verbatim(start));
-  return text + std::string(t.utilisation.in(language)) + "\n";
+  text += line(base::Phrase("start"), base::verbatim(start));
+  return text + std::string(base::Phrase("MFU: 6 FLOPs per token and weight, attention by the whole mask, nothing for recomputation, over the data sheet's rate").in(language)) + "\n";
 }
 
 std::string estimate_json(const Question& q, const Estimate& estimate, base::Language language) {

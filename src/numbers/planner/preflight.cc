@@ -16,7 +16,6 @@
 #include "plan/memory_check.h"
 #include "planner/nearest.h"
 #include "planner/open_layout.h"
-#include "planner/reason_texts.h"
 #include "planner/reasons.h"
 #include "planner/this_machine.h"
 
@@ -68,7 +67,7 @@ void refuse(const plan::Plan& plan, int grid_rank, const plan::Room& room, const
   const Layout asked = layout_of(plan.resolved);
   const auto nearest = nearest_that_fits(std::move(question), asked);
   if (!nearest) return plan::check_memory(plan, grid_rank, room);
-  throw base::ConfigError(base::say(reason_texts.nearest_that_fits, plan::describe_lack(plan, grid_rank, room),
+  throw base::ConfigError(base::say("{}; the nearest layout that fits is {} ({} a rank)", plan::describe_lack(plan, grid_rank, room),
                                     flags_to(nearest->layout, asked), base::format_bytes(nearest->memory.total())),
                           base::Cause::plan_exceeds_memory);
 }

@@ -14,7 +14,6 @@
 #include "machine/quantities.h"
 #include "planner/model_states.h"
 #include "planner/real.h"
-#include "planner/reason_texts.h"
 #include "shape/adapter.h"
 #include "shape/segment_costs.h"
 #include "shape/trained.h"
@@ -67,7 +66,7 @@ struct Help {
 void try_links(const Question& q, const Estimate& best, std::vector<Help>& helps) {
   if (q.world == 1 || best.time.communication() == 0) return;
   const auto faster = estimate_layout(with_links(q, 2), best.layout);
-  if (faster) helps.push_back({best.time.step / faster->time.step, say(reason_texts.links)});
+  if (faster) helps.push_back({best.time.step / faster->time.step, say("links twice as fast")});
 }
 
 void try_batch(const Question& q, const Estimate& best, std::vector<Help>& helps) {
@@ -77,7 +76,7 @@ void try_batch(const Question& q, const Estimate& best, std::vector<Help>& helps
   layout.global *= 2;
   const auto faster = estimate_layout(larger, layout);
   if (faster && faster->fits())
-    helps.push_back({faster->tokens_per_second() / best.tokens_per_second(), say(reason_texts.batch, layout.global)});
+    helps.push_back({faster->tokens_per_second() / best.tokens_per_second(), say("a batch twice as large (--global-batch-size {}, for other results)", layout.global)});
 }
 
 void try_memory(const Question& q, const Estimate& best, std::vector<Help>& helps) {
@@ -90,15 +89,15 @@ void try_memory(const Question& q, const Estimate& best, std::vector<Help>& help
   const auto lack = faster->memory.total() - faster->available_bytes;
   if (lack > 0)
     helps.push_back(
-        {best.time.step / faster->time.step, say(reason_texts.memory, base::format_bytes(lack),
-                                                 say(on_cores(q.cluster) ? reason_texts.host : reason_texts.device))});
+        {best.time.step / faster->time.step, say("{0} more memory on each {1}, which needs no recomputation and no offload then", base::format_bytes(lack),
+                                                 say(on_cores(q.cluster) ? base::Phrase("host") : base::Phrase("device")))});
 }
 
 void try_fewer_hosts(const Question& q, const Estimate& best, std::vector<Help>& helps) {
   if (const auto fewer = fastest_on_fewer_hosts(q, best.tokens_per_second()))
     helps.push_back(
         {fewer->estimate.tokens_per_second() / best.tokens_per_second(),
-         say(reason_texts.fewer_hosts, fewer->hosts, q.cluster.host_count(), text_of(fewer->estimate.layout))});
+         say("fewer hosts: {0} of the {1} do it as {2}", fewer->hosts, q.cluster.host_count(), text_of(fewer->estimate.layout))});
 }
 
 // In more replicas of the same.
@@ -111,7 +110,7 @@ void try_twice_as_many(const Question& q, const Estimate& best, std::vector<Help
   Layout layout = best.layout;
   layout.dp *= 2;
   const auto faster = estimate_layout(more, layout);
-  if (faster) helps.push_back({best.time.step / faster->time.step, say(reason_texts.more_hosts)});
+  if (faster) helps.push_back({best.time.step / faster->time.step, say("twice as many hosts, as more replicas of the same batch")});
 }
 
 }  // namespace
@@ -131,33 +130,32 @@ std::optional<OnFewerHosts> fastest_on_fewer_hosts(const Question& q, double tok
 }
 
 std::vector<Text> reasons_of(const Question& q, const Estimate& e) {
-  const ReasonTexts& texts = reason_texts;
   std::vector<Text> reasons;
   reasons.push_back(
-      say(e.fits() ? texts.fits : texts.does_not_fit, plan::text_of(e.memory), base::format_bytes(e.available_bytes)));
+      say(e.fits() ? base::Phrase("fits: {} of the {} that a rank has") : base::Phrase("does not fit: it needs {} of the {} that a rank has"), plan::text_of(e.memory), base::format_bytes(e.available_bytes)));
   const TimeSplit& t = e.time;
-  std::vector<Text> parts{say(texts.computing, percent(t.share(t.compute))),
-                          say(texts.optimizer, percent(t.share(t.optimizer)))};
-  const auto part = [&](double seconds, const base::Bilingual& what) {
+  std::vector<Text> parts{say("{} computing", percent(t.share(t.compute))),
+                          say("{} optimizer", percent(t.share(t.optimizer)))};
+  const auto part = [&](double seconds, base::Phrase what) {
     if (t.share(seconds) >= 0.005) parts.push_back(say(what, percent(t.share(seconds))));
   };
-  part(t.tensor, texts.tensor);
-  part(t.context, texts.context);
-  part(t.pipeline, texts.pipeline);
-  part(t.data, texts.data);
-  part(t.world, texts.world);
-  part(t.bubble, texts.bubble);
+  part(t.tensor, base::Phrase("{} messages of tensor parallelism"));
+  part(t.context, base::Phrase("{} messages of context parallelism"));
+  part(t.pipeline, base::Phrase("{} messages between stages"));
+  part(t.data, base::Phrase("{} gradients and parameters between replicas"));
+  part(t.world, base::Phrase("{} the norm over all ranks"));
+  part(t.bubble, base::Phrase("{} standing still for other ranks"));
   reasons.push_back(
-      say(texts.step, base::format_count(e.tokens), base::format_duration(t.step), base::join(parts, {", ", "，"})));
+      say("a step of {} tokens takes {}: {}", base::format_count(e.tokens), base::format_duration(t.step), base::join(parts, ", ", "，")));
   if (e.layout.pp > 1)
-    reasons.push_back(say(texts.stages, e.layout.pp * e.layout.virtual_stages,
+    reasons.push_back(say("{} stages of about {} layers with {} microbatches each: a bubble of {}", e.layout.pp * e.layout.virtual_stages,
                           q.settings.model.layers / (e.layout.pp * e.layout.virtual_stages), e.microbatches,
                           percent(t.share(t.bubble))));
-  if (e.layout.recompute == config::Recompute::full) reasons.push_back(say(texts.recomputation));
+  if (e.layout.recompute == config::Recompute::full) reasons.push_back(say("without full recomputation it would be faster, where it fits: each forward runs twice"));
   if (t.share(t.communication()) > talk)
-    reasons.push_back(say(texts.communication, percent(t.share(t.communication()))));
+    reasons.push_back(say("communication takes {}, more than a fifth of the step", percent(t.share(t.communication()))));
   else if (t.share(t.compute + t.optimizer) < busy)
-    reasons.push_back(say(texts.idle, percent(t.share(t.compute + t.optimizer))));
+    reasons.push_back(say("ranks compute {} of the time; four fifths are good", percent(t.share(t.compute + t.optimizer))));
   return reasons;
 }
 
@@ -183,8 +181,7 @@ static double bytes_kept(const config::Settings& settings, int begin, int end, c
 std::vector<Text> three_questions(const Question& q) {
   const config::ModelSettings& model = q.settings.model;
   const double have = real(available(q));
-  const ReasonTexts& texts = reason_texts;
-  const Text what = say(on_cores(q.cluster) ? texts.rank : texts.device);
+  const Text what = say(on_cores(q.cluster) ? base::Phrase("rank") : base::Phrase("device"));
   const BytesPerParameter bytes = bytes_of_training(q.settings.optimizer.name, q.fixed.precision.value_or(config::Precision::bf16));
   const double all = bytes_kept(q.settings, 0, shape::segment_count(model), bytes);
   shape::MicrobatchShape one{1, q.settings.batch.seq_len};
@@ -197,9 +194,9 @@ std::vector<Text> three_questions(const Question& q) {
   }
   const auto text = [](double size) { return base::format_bytes(static_cast<std::int64_t>(size)); };
   const bool whole = all <= have, one_layer = layer + activations <= have;
-  return {say(whole ? texts.holds_model : texts.holds_no_model, what, text(all), text(have)),
-          say(one_layer ? texts.holds_layer : texts.holds_no_layer, what, text(layer), text(activations)),
-          say(model.layers > 30 ? texts.deep : texts.shallow, model.layers)};
+  return {say(whole ? base::Phrase("one {} holds the model: parameters, gradients and optimizer take {} of {}") : base::Phrase("one {} does not hold the model: parameters, gradients and optimizer take {} of {}"), what, text(all), text(have)),
+          say(one_layer ? base::Phrase("one {} holds a layer: {} and {} of activations for a sequence") : base::Phrase("one {} does not hold a layer: {} and {} of activations for a sequence, so layers have to be split: tensor parallelism, or ZeRO 3"), what, text(layer), text(activations)),
+          say(model.layers > 30 ? base::Phrase("{} layers are deep enough for stages of a pipeline") : base::Phrase("{} layers give few layers to each stage of a long pipeline"), model.layers)};
 }
 
 std::vector<Text> what_would_help(const Question& q, const Estimate& best) {
@@ -212,14 +209,14 @@ std::vector<Text> what_would_help(const Question& q, const Estimate& best) {
   std::stable_sort(helps.begin(), helps.end(), [](const Help& a, const Help& b) { return a.gain > b.gain; });
   std::vector<Text> sentences;
   for (const Help& help : helps) {
-    if (help.gain >= notable) sentences.push_back(say(reason_texts.faster, help.gain, help.sentence));
+    if (help.gain >= notable) sentences.push_back(say("{:.2f} times as fast: {}", help.gain, help.sentence));
   }
   return sentences;
 }
 
 Text what_is_lacking(const Question& q, const Answer& answer) {
   const Nearest& nearest = *answer.nearest;
-  return say(reason_texts.nothing_fits, describe(q), text_of(nearest.layout), base::format_bytes(nearest.need_bytes),
+  return say("no layout fits {}: the nearest, {}, needs at least {} of the {} that a rank has", describe(q), text_of(nearest.layout), base::format_bytes(nearest.need_bytes),
              base::format_bytes(nearest.have_bytes));
 }
 
@@ -235,22 +232,21 @@ Text nothing_fits(const Question& q, const Answer& answer) {
     if (more.cluster.network.bytes_per_second == 0) more.cluster.network = more.cluster.hosts.front().inside;
     more.global = q.global * (q.global % more.world == 0 ? 1 : times);
     if (const auto fits = fastest_that_fits(more))
-      return say(reason_texts.hosts_would_do, text, more.cluster.host_count(), text_of(fits->layout));
+      return say("{}; {} of these hosts would do, as {}", text, more.cluster.host_count(), text_of(fits->layout));
   }
-  return say(reason_texts.smaller_would_do, text);
+  return say("{}; a smaller model, shorter sequences or machines with more memory would", text);
 }
 
 Text describe(const Question& q) {
-  const ReasonTexts& texts = reason_texts;
   std::vector<Text> parts;
   for (const machine::Host& host : q.cluster.hosts) {
-    const Text hosts = say(host.count == 1 ? texts.one_host : texts.hosts, host.count);
+    const Text hosts = say(host.count == 1 ? base::Phrase("one host") : base::Phrase("{} hosts"), host.count);
     const std::string memory = base::format_bytes(host.memory_bytes);
-    parts.push_back(host.computes_on_cores() ? say(host.cores == 1 ? texts.of_a_core : texts.of_cores, hosts,
+    parts.push_back(host.computes_on_cores() ? say(host.cores == 1 ? base::Phrase("{} of {} core ({}), {}") : base::Phrase("{} of {} cores ({}), {}"), hosts,
                                                    host.cores, host.device, memory)
-                                             : say(texts.with_devices, hosts, host.devices, host.device, memory));
+                                             : say("{} with {} x {}, {} each", hosts, host.devices, host.device, memory));
   }
-  return base::join(parts, {"; ", "；"});
+  return base::join(parts, "; ", "；");
 }
 
 base::Text sources_of(const machine::Cluster& cluster) {
@@ -261,7 +257,7 @@ base::Text sources_of(const machine::Cluster& cluster) {
     seen.push_back(host.source);
     all.push_back(machine::source_of(host));
   }
-  return base::join(all, {"; ", "；"});
+  return base::join(all, "; ", "；");
 }
 
 }  // namespace troika::planner

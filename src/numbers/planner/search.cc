@@ -15,7 +15,6 @@
 #include "host/cores.h"
 #include "planner/bound.h"
 #include "planner/column.h"
-#include "planner/reason_texts.h"
 
 namespace troika::planner {
 namespace {
@@ -367,7 +366,7 @@ class Searcher {
   void finish(Answer& answer, const base::Text& refusal) const {
     if (answer.best.size() > top_) answer.best.resize(top_);
     if (!answer.best.empty() || answer.too_large > 0) return;
-    throw base::ConfigError(refusal.english.empty() ? base::say(reason_texts.no_layout) : refusal);
+    throw base::ConfigError(refusal.english.empty() ? base::say("no layout of the world has the sizes that are asked for: the product of dp, pp, tp and cp must be the number of ranks, and dp must divide the batch") : refusal);
   }
 
   const Question& q_;

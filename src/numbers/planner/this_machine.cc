@@ -8,14 +8,13 @@
 #include "machine/calibration.h"
 #include "machine/cluster_file.h"
 #include "machine/profiles.h"
-#include "machine/texts.h"
 
 namespace troika::planner {
 namespace {
 
 machine::Host of_a_profile() {
   machine::Host host = machine::find_profile("cloud-2-cores").host;
-  host.source = base::say(machine::machine_texts.of_profile, host.device).english;
+  host.source = base::say("rates of the profile {}, for each core; `troika probe` measures this host's", host.device).english;
   const int cores = host::usable_cores();
   host.alone = host.alone.times(static_cast<double>(cores) / host.cores);
   host.cores = cores;
@@ -53,7 +52,7 @@ ThisMachine this_machine(const std::string& machine_file) {
 }
 
 ThisMachine accelerators_of_this_machine(const std::string& model, int devices) {
-  const machine::Accelerator& kind = machine::find_accelerator(model, base::say(machine::machine_texts.device));
+  const machine::Accelerator& kind = machine::find_accelerator(model, base::say("device"));
   ThisMachine here;
   here.cluster.hosts.push_back(host_of(kind, devices, machine::fitted_reach()));
   here.cluster.hosts.front().name = base::host_name();

@@ -11,7 +11,6 @@
 #include "config/lora.h"
 #include "shape/architecture.h"
 #include "shape/layout_builder.h"
-#include "shape/texts.h"
 
 namespace troika::shape {
 
@@ -39,7 +38,7 @@ std::vector<Target> targets_of(const config::ModelSettings& model, const config:
              info.name.compare(info.name.size() - ending.size(), ending.size(), ending) == 0;
     });
     if (found == infos.end())
-      throw base::ConfigError(base::say(shape_texts.no_projection, word_of(projection), word_of(model.architecture)));
+      throw base::ConfigError(base::say("lora.targets names {}, but layers of model.architecture {} have no such projection", word_of(projection), word_of(model.architecture)));
     const std::string stem = found->name.substr(0, found->name.size() - std::string("weight").size());
     const std::int64_t rank = config::adapter_size(lora, {segment - 1, projection}).rank;
     targets.push_back({stem, projection, found->shape[1], found->shape[0], rank});

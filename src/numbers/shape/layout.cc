@@ -9,7 +9,6 @@
 #include "base/say.h"
 #include "shape/architecture.h"
 #include "shape/layout_builder.h"
-#include "shape/texts.h"
 
 namespace troika::shape {
 
@@ -42,7 +41,7 @@ std::int64_t parameter_count(const config::ModelSettings& model) {
 
 LocalWidths local_widths(const config::ModelSettings& model, const TensorShare& share) {
   if (share.size > 1 && share.size > std::min({model.heads, model.ffn, model.vocab}))
-    throw base::ConfigError(base::say(shape_texts.too_many_parts, share.size, model.heads, model.ffn, model.vocab));
+    throw base::ConfigError(base::say("tensor parallelism of {} ranks needs as many query heads, feed-forward columns and tokens in the vocabulary; the model has {}, {} and {}", share.size, model.heads, model.ffn, model.vocab));
   LocalWidths widths;
   widths.heads = part_of(model.heads, share.rank, share.size);
   const std::int64_t group = model.heads / model.kv_heads, first = widths.heads.begin / group;

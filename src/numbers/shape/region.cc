@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 
 namespace troika::shape {
@@ -14,9 +15,9 @@ static constexpr std::int64_t largest_count = std::int64_t{1} << 62;
 std::int64_t element_count(const std::vector<std::int64_t>& shape) {
   std::int64_t count = 1;
   for (const std::int64_t dim : shape) {
-    if (dim < 0) throw DataError(fmt::format("a shape may not hold the negative dim {}", dim));
+    if (dim < 0) throw DataError(base::say("a shape may not hold the negative dim {}", dim));
     if (__builtin_mul_overflow(count, dim, &count) || count > largest_count)
-      throw DataError(fmt::format("the shape [{}] has more than 2^62 elements", fmt::join(shape, ", ")));
+      throw DataError(base::say("the shape [{}] has more than 2^62 elements", fmt::join(shape, ", ")));
   }
   return count;
 }
@@ -60,10 +61,10 @@ void region_from_text(const std::string& text, const std::string& origin, Region
   std::vector<std::int64_t> numbers, dims;
   if (at == std::string::npos || !parse_numbers(text.substr(0, at), &numbers) ||
       !parse_numbers(text.substr(at + mark.size()), &dims) || numbers.size() != 4)
-    throw DataError(fmt::format("{}: the region '{}' is not 'offset,run,stride,count;shape=...'", origin, text));
+    throw DataError(base::say("{}: the region '{}' is not 'offset,run,stride,count;shape=...'", origin, text));
   const Region parsed{numbers[0], numbers[1], numbers[2], numbers[3]};
   const std::string problem = region_problem(parsed, element_count(dims));
-  if (!problem.empty()) throw DataError(fmt::format("{}: the region '{}' is impossible: {}", origin, text, problem));
+  if (!problem.empty()) throw DataError(base::say("{}: the region '{}' is impossible: {}", origin, text, problem));
   *region = parsed;
   *shape = dims;
 }

@@ -10,7 +10,6 @@
 #include "base/run_files.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "config/huggingface/model_texts.h"
 
 namespace troika::config {
 namespace {
@@ -85,7 +84,7 @@ void check_model_file(const std::string& model_folder, const std::string& name) 
   for (const nlohmann::json& listed : base::json_array(manifest, "files", path)) {
     if (base::json_string(listed, "file", path) != "model/" + name) continue;
     if (base::hash_file(file) == base::json_string(listed, "xxh3", path)) return;
-    throw base::DataError(base::say(model_texts.other_file, file));
+    throw base::DataError(base::say("'{}' is not the file that was saved with the checkpoint: its hash is not that of the manifest; copy it from another checkpoint or host of the run, or remove it and name a tokenizer with --data.tokenizer", file));
   }
 }
 

@@ -11,7 +11,6 @@
 #include "base/text.h"
 #include "config/checks.h"
 #include "config/huggingface/json_keys.h"
-#include "config/huggingface/model_texts.h"
 #include "config/huggingface/unsupported_models.h"
 #include "config/presets.h"
 
@@ -35,7 +34,7 @@ Defaults defaults_of(Family family) {
 
 void read_llama3(JsonKeys& rope, ModelSettings* m) {
   for (const char* key : {"low_freq_factor", "high_freq_factor", "original_max_position_embeddings"}) {
-    if (rope.find(key) == nullptr) rope.fail(key, base::say(model_texts.llama3_needs));
+    if (rope.find(key) == nullptr) rope.fail(key, base::say("llama3 needs it"));
   }
   m->rope_low_freq_factor = rope.number("low_freq_factor", field_of("model.rope_low_freq_factor"), 1);
   m->rope_high_freq_factor = rope.number("high_freq_factor", field_of("model.rope_high_freq_factor"), 4);
@@ -49,9 +48,9 @@ void read_scaling(JsonKeys& rope, ModelSettings* m) {
   if (type == "default") return;
   m->rope_scaling = word_or(type, RopeScaling::none);
   if (m->rope_scaling == RopeScaling::none) {
-    return rope.fail(rope.find("rope_type") != nullptr ? "rope_type" : "type", base::say(model_texts.scalings));
+    return rope.fail(rope.find("rope_type") != nullptr ? "rope_type" : "type", base::say("only default, linear and llama3 are supported"));
   }
-  if (rope.find("factor") == nullptr) rope.fail("factor", base::say(model_texts.needs, type));
+  if (rope.find("factor") == nullptr) rope.fail("factor", base::say("{} needs it", type));
   m->rope_factor = rope.number("factor", field_of("model.rope_factor"), m->rope_factor);
   if (m->rope_scaling == RopeScaling::llama3) read_llama3(rope, m);
 }
@@ -61,13 +60,13 @@ void read_rope(JsonKeys& keys, Problems* problems, ModelSettings* m) {
   const Field& theta = field_of("model.rope_theta");
   m->rope_theta = keys.number("rope_theta", theta, 10000);
   if (keys.find("rope_scaling") != nullptr && keys.find("rope_parameters") != nullptr)
-    return keys.fail("rope_parameters", base::say(model_texts.two_scalings));
+    return keys.fail("rope_parameters", base::say("rope_scaling is given as well; one of them is needed"));
   const std::string key = keys.find("rope_parameters") != nullptr ? "rope_parameters" : "rope_scaling";
   const json* object = keys.find(key);
   if (object == nullptr) return;
   const auto nested = [](const json& value) { return value.is_structured(); };
   if (!object->is_object() || std::any_of(object->begin(), object->end(), nested))
-    return keys.fail(key, base::say(model_texts.numbers_and_words));
+    return keys.fail(key, base::say("an object of numbers and words is needed"));
   JsonKeys rope(*object, key + ".", problems);
   m->rope_theta = rope.number("rope_theta", theta, m->rope_theta);
   read_scaling(rope, m);
@@ -85,7 +84,7 @@ ModelSettings read_llama_family(Family family, const json& root, JsonKeys& keys,
   const bool grouped = defaults.kv_heads > 0 && !root.contains("num_key_value_heads");
   m.kv_heads = keys.whole("num_key_value_heads", field_of("model.kv_heads"), grouped ? defaults.kv_heads : m.heads);
   const bool derived = keys.find("head_dim") == nullptr && defaults.head_dim == 0;
-  if (derived && m.hidden % m.heads != 0) keys.fail("head_dim", base::say(model_texts.head_dim, m.hidden, m.heads));
+  if (derived && m.hidden % m.heads != 0) keys.fail("head_dim", base::say("hidden_size {} is not a multiple of num_attention_heads {}", m.hidden, m.heads));
   m.head_dim = keys.whole("head_dim", field_of("model.head_dim"),
                           derived ? std::max<std::int64_t>(1, m.hidden / m.heads) : defaults.head_dim);
   m.max_positions = keys.whole("max_position_embeddings", field_of("model.max_positions"), defaults.max_positions);
@@ -102,7 +101,7 @@ ModelSettings read_gpt2(JsonKeys& keys) {
   m.ffn = keys.whole("n_inner", field_of("model.ffn"), 4 * m.hidden);
   m.layers = keys.whole("n_layer", field_of("model.layers"), 12);
   m.heads = m.kv_heads = keys.whole("n_head", field_of("model.heads"), 12);
-  if (m.hidden % m.heads != 0) keys.fail("n_head", base::say(model_texts.divides, m.hidden));
+  if (m.hidden % m.heads != 0) keys.fail("n_head", base::say("it must divide n_embd {}", m.hidden));
   m.head_dim = std::max<std::int64_t>(1, m.hidden / m.heads);
   m.max_positions = keys.whole("n_positions", field_of("model.max_positions"), 1024);
   m.norm_eps = keys.number("layer_norm_epsilon", field_of("model.norm_eps"), 1e-5);
@@ -118,7 +117,7 @@ Problems broken_rules(const ModelSettings& m) {
   for (const Field& field : fields()) {
     const auto wrong = violation(field, settings);
     if (field.section == "model" && wrong)
-      findings.errors.push_back(base::say({"{} {}", "{} {}"}, field.key(), *wrong));
+      findings.errors.push_back(base::say("{} {}", field.key(), *wrong));
   }
   if (findings.errors.empty()) check_shape(m, &findings);
   return findings.errors;
@@ -126,7 +125,7 @@ Problems broken_rules(const ModelSettings& m) {
 
 void throw_if_any(const Problems& problems, const std::string& origin) {
   if (problems.empty()) return;
-  throw base::DataError(base::say(model_texts.not_supported, origin, base::join(problems, {"\n  ", "\n  "})));
+  throw base::DataError(base::say("{} describes a model that is not supported:\n  {}", origin, base::join(problems, "\n  ", "\n  ")));
 }
 
 }  // namespace
@@ -149,12 +148,12 @@ std::string_view hugging_face_class(Family family) {
 
 ModelSettings parse_hugging_face_config(std::string_view text, const std::string& origin) {
   const json root = base::parse_json(text, origin);
-  if (!root.is_object()) throw base::DataError(base::say(model_texts.no_object, origin));
+  if (!root.is_object()) throw base::DataError(base::say("{} is not a JSON object", origin));
   Problems problems;
   JsonKeys keys(root, "", &problems);
   const std::optional<Family> family = parse_word<Family>(keys.word("model_type", ""));
   if (!family) {
-    keys.fail("model_type", base::say(model_texts.families, fmt::format("{}", fmt::join(words_of(Family{}), ", "))));
+    keys.fail("model_type", base::say("the families are {}", fmt::format("{}", fmt::join(words_of(Family{}), ", "))));
     throw_if_any(problems, origin);
   }
   ModelSettings m = family == Family::gpt2 ? read_gpt2(keys) : read_llama_family(*family, root, keys, &problems);
@@ -176,7 +175,7 @@ std::vector<base::Text> notes_on_config(std::string_view text, const std::string
     if (nested == root.end() || !nested->is_object() || !nested->contains("rope_theta")) continue;
     const json& theta = (*nested)["rope_theta"];
     if (theta.is_number() && theta.get<double>() != root["rope_theta"].get<double>())
-      notes.push_back(base::say(model_texts.two_thetas, shown(root["rope_theta"]), origin, shown(theta), key));
+      notes.push_back(base::say("rope_theta is {0} at the top of {1} and {2} in its {3}; the latter is taken, as by transformers", shown(root["rope_theta"]), origin, shown(theta), key));
   }
   return notes;
 }

@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/say.h"
-#include "config/huggingface/model_texts.h"
 
 namespace troika::config {
 
@@ -27,8 +26,8 @@ const json* JsonKeys::find(const std::string& key) const {
 
 void JsonKeys::fail(const std::string& key, const base::Text& what) {
   const json* value = find(key);
-  problems_->push_back(value == nullptr ? base::say(model_texts.absent, where_, key, what)
-                                        : base::say(model_texts.key, where_, key, shown(*value), what));
+  problems_->push_back(value == nullptr ? base::say("{}{} is absent: {}", where_, key, what)
+                                        : base::say("{}{} is {}: {}", where_, key, shown(*value), what));
 }
 
 std::int64_t JsonKeys::whole(const std::string& key, const Field& field, std::int64_t fallback) {
@@ -37,7 +36,7 @@ std::int64_t JsonKeys::whole(const std::string& key, const Field& field, std::in
   const double least = std::max(1.0, field.min);
   const bool fits = value->is_number_integer() && value->get<double>() >= least && value->get<double>() <= field.max;
   if (fits) return value->get<std::int64_t>();
-  fail(key, base::say(model_texts.whole, least, field.max));
+  fail(key, base::say("a whole number from {:.0f} to {:.0f} is needed", least, field.max));
   return fallback;
 }
 
@@ -46,7 +45,7 @@ double JsonKeys::number(const std::string& key, const Field& field, double fallb
   if (value == nullptr) return fallback;
   const bool fits = value->is_number() && value->get<double>() >= field.min && value->get<double>() <= field.max;
   if (fits) return value->get<double>();
-  fail(key, base::say(model_texts.number, field.min, field.max));
+  fail(key, base::say("a number from {:g} to {:g} is needed", field.min, field.max));
   return fallback;
 }
 
@@ -54,7 +53,7 @@ bool JsonKeys::truth(const std::string& key, bool fallback) {
   const json* value = find(key);
   if (value == nullptr) return fallback;
   if (value->is_boolean()) return value->get<bool>();
-  fail(key, base::say(model_texts.truth));
+  fail(key, base::say("true or false is needed"));
   return fallback;
 }
 
@@ -62,7 +61,7 @@ std::string JsonKeys::word(const std::string& key, const std::string& fallback) 
   const json* value = find(key);
   if (value == nullptr) return fallback;
   if (value->is_string()) return value->get<std::string>();
-  fail(key, base::say(model_texts.word));
+  fail(key, base::say("a word is needed"));
   return fallback;
 }
 
@@ -71,8 +70,8 @@ void JsonKeys::allow(const std::string& key, const json& accepted) {
   if (value == nullptr || std::find(accepted.begin(), accepted.end(), *value) != accepted.end()) return;
   std::vector<base::Text> words;
   for (const json& one : accepted) words.push_back(base::verbatim(shown(one)));
-  fail(key, words.empty() ? base::say(model_texts.none_supported)
-                          : base::say(model_texts.only, base::join(words, model_texts.alternative)));
+  fail(key, words.empty() ? base::say("this is not supported")
+                          : base::say("only {} is supported", base::join(words, " or ", " 或 ")));
 }
 
 }  // namespace troika::config

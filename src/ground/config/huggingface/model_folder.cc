@@ -10,7 +10,6 @@
 #include "base/say.h"
 #include "config/huggingface/checkpoint_folder.h"
 #include "config/huggingface/hugging_face_config.h"
-#include "config/huggingface/model_texts.h"
 #include "config/huggingface/other_than_folder.h"
 
 namespace troika::config {
@@ -46,18 +45,18 @@ bool is_adapter_folder(const std::string& path) { return base::file_exists(path 
 std::string base_named_by(const std::string& path) {
   const std::string file = path + "/" + adapter_config_name;
   const nlohmann::json root = base::parse_json(base::read_file(file), file);
-  if (!root.is_object()) throw base::DataError(base::say(model_texts.no_object, file));
+  if (!root.is_object()) throw base::DataError(base::say("{} is not a JSON object", file));
   const auto place = root.find("base_model_name_or_path");
   return place != root.end() && place->is_string() ? place->get<std::string>() : "";
 }
 
 base::ConfigError without_base(const std::string& path, const std::string& named) {
-  if (named.empty()) return base::ConfigError(base::say(model_texts.no_base, path));
-  return base::ConfigError(base::say(model_texts.base_elsewhere, path, named));
+  if (named.empty()) return base::ConfigError(base::say("the adapter '{}' does not name its base model; give that model's folder with --base PATH", path));
+  return base::ConfigError(base::say("the base model of the adapter '{}' is '{}', which is not a folder here; give that model's folder with --base PATH", path, named));
 }
 
 base::DataError too_many_adapters(const std::string& path) {
-  return base::DataError(base::say(model_texts.too_many_adapters, path, most_adapters));
+  return base::DataError(base::say("'{}' is an adapter on an adapter, more than {} times over; does one name itself?", path, most_adapters));
 }
 
 std::string tokenizer_of(const std::string& path, const std::string& base) {
@@ -71,7 +70,7 @@ std::string tokenizer_of(const std::string& path, const std::string& base) {
 
 std::string model_folder_of(const std::string& given, const std::string& base) {
   const std::string path = without_adapters(base::without_end_slashes(given), base, [](const std::string&) {});
-  if (path.empty()) throw base::DataError(base::say(model_texts.no_path));
+  if (path.empty()) throw base::DataError(base::say("the path of a model is empty"));
   refuse_other_than_folder(path);
   if (has_config(path)) return path;
   if (has_config(path + "/model")) return path + "/model";
@@ -79,14 +78,14 @@ std::string model_folder_of(const std::string& given, const std::string& base) {
     const std::string folder = newest_checkpoint_model(checkpoints);
     if (!folder.empty()) return folder;
   }
-  if (!base::directory_exists(path)) throw base::DataError(base::say(model_texts.no_folder, path));
-  throw base::DataError(base::say(model_texts.no_model, path));
+  if (!base::directory_exists(path)) throw base::DataError(base::say("'{}' is not a folder here: nothing is downloaded, so copy the model's folder", path));
+  throw base::DataError(base::say("'{}' holds no model: neither config.json (a model's folder), nor model/config.json (a checkpoint), nor checkpoints/step-NNNNNNNN/model/config.json (a run)", path));
 }
 
 ModelSettings read_hugging_face_config(const std::string& path, const std::string& base) {
   const std::string file = model_folder_of(path, base) + "/config.json";
   const std::int64_t bytes = base::file_size(file);
-  if (bytes > most_bytes) throw base::DataError(base::say(model_texts.too_large, file, bytes, most_bytes));
+  if (bytes > most_bytes) throw base::DataError(base::say("{} has {} bytes; at most {} are read", file, bytes, most_bytes));
   ModelSettings model = parse_hugging_face_config(base::read_file(file), file);
   model.path = path;
   return model;

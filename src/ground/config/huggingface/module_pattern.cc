@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "config/huggingface/json_keys.h"
-#include "config/huggingface/peft_texts.h"
 
 namespace troika::config {
 namespace {
@@ -41,7 +40,7 @@ ModuleExpression::ModuleExpression(const std::string& expression, const std::str
   std::size_t place = 0;
   compiled->code.reset(
       pcre2_compile(units(expression), expression.size(), PCRE2_ANCHORED | PCRE2_ENDANCHORED, &error, &place, nullptr));
-  if (compiled->code == nullptr) throw base::DataError(base::say(peft_texts.no_expression, where, expression, place));
+  if (compiled->code == nullptr) throw base::DataError(base::say("{} '{}' is not a regular expression that PCRE2 reads (at byte {})", where, expression, place));
   pcre2_set_match_limit(compiled->limits.get(), most_steps);
   compiled_ = std::move(compiled);
 }
@@ -52,7 +51,7 @@ bool ModuleExpression::matches(const std::string& module) const {
   const int result = pcre2_match(compiled_->code.get(), units(module), module.size(), 0, 0, found.get(),
                                  compiled_->limits.get());
   if (result < 0 && result != PCRE2_ERROR_NOMATCH)
-    throw base::DataError(base::say(peft_texts.too_many_steps, compiled_->where, compiled_->text, most_steps, module));
+    throw base::DataError(base::say("{} '{}' takes more than {} steps on '{}'; name the modules in a list", compiled_->where, compiled_->text, most_steps, module));
   return result >= 0;
 }
 
@@ -66,7 +65,7 @@ ModulePattern::ModulePattern(const nlohmann::json& value, const std::string& key
   } else if (is_word(value)) {
     expression_.emplace_back(value.get<std::string>(), origin + ": " + key);
   } else {
-    throw base::DataError(base::say(peft_texts.no_modules, origin, key, shown(value)));
+    throw base::DataError(base::say("{}: {} is {}; names, a regular expression or \"all-linear\" belong there", origin, key, shown(value)));
   }
 }
 

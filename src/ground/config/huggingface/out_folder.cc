@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "config/huggingface/model_texts.h"
 
 namespace troika::config {
 namespace {
@@ -30,7 +29,7 @@ void refuse_out_of_model(const std::string& out) {
   const auto held = std::find_if(std::begin(names_of_models), std::end(names_of_models),
                                  [&](const char* name) { return base::file_exists(folder + "/" + name); });
   if (out.empty() || held == std::end(names_of_models)) return;
-  throw base::ConfigError(base::say(model_texts.out_of_model, out, *held, folder));
+  throw base::ConfigError(base::say("--out '{0}' holds {1}, which belongs to a model, an adapter, a tokenizer or a checkpoint: whoever gives '{2}' later would get that and not what was trained; give the run a folder of its own, such as {2}/run", out, *held, folder));
 }
 
 }  // namespace troika::config

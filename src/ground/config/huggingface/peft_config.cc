@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/huggingface/json_keys.h"
-#include "config/huggingface/peft_texts.h"
 #include "config/lora.h"
 
 namespace troika::config {
@@ -65,7 +64,7 @@ std::vector<std::string> notes_on(const json& root, const std::string& origin) {
   std::vector<std::string> notes;
   for (const auto& [key, value] : root.items()) {
     if (known.count(key) == 0 && !says_nothing(value))
-      notes.push_back(base::say(peft_texts.unknown, origin, base::printable(key, 60), shown(value)).english);
+      notes.push_back(base::say("{} has {}: {}, which is not known here and is ignored; check that the adapter does not depend on it", origin, base::printable(key, 60), shown(value)).english);
   }
   return notes;
 }
@@ -83,7 +82,7 @@ NumberPattern read_numbers(JsonKeys& members, const nlohmann::ordered_json& root
            (!whole || one.get<double>() == std::floor(one.get<double>()));
   };
   if (!found->is_object() || !std::all_of(found->begin(), found->end(), fits)) {
-    members.fail(key, base::say(whole ? peft_texts.ranks : peft_texts.alphas, most));
+    members.fail(key, base::say(whole ? base::Phrase("an object of whole numbers from 1 to {:.0f} by the names of modules is needed") : base::Phrase("an object of numbers above 0 and at most {:.0f} by the names of modules is needed"), most));
     return numbers;
   }
   for (const auto& [name, value] : root[key].items())
@@ -97,7 +96,7 @@ void refuse_gaps(JsonKeys& members) {
   if (layers == nullptr) return;
   json first = json::array();
   for (std::size_t i = 0; i < layers->size(); ++i) first.push_back(i);
-  if (*layers != first) members.fail("layers_to_transform", base::say(peft_texts.every_layer));
+  if (*layers != first) members.fail("layers_to_transform", base::say("adapters in every layer are supported"));
 }
 
 std::string limits_of(const JsonKeys& members) {
@@ -114,7 +113,7 @@ LoraSettings read_lora(JsonKeys& members) {
   LoraSettings lora;
   lora.rank = members.whole("r", field_of("lora.rank"), 8);
   lora.alpha = members.number("lora_alpha", field_of("lora.alpha"), 8);
-  if (lora.alpha <= 0) members.fail("lora_alpha", base::say(peft_texts.above_0));
+  if (lora.alpha <= 0) members.fail("lora_alpha", base::say("a number above 0 is needed"));
   lora.rslora = members.truth("use_rslora", false);
   lora.dropout = members.number("lora_dropout", field_of("lora.dropout"), 0);
   return lora;
@@ -138,7 +137,7 @@ std::string targets_of(const std::vector<AdaptedModule>& modules, const std::str
   for (const auto& [projection, there] : layers_of) {
     std::int64_t absent = 0;
     while (there.count(absent) != 0) ++absent;
-    if (absent < layers) throw base::DataError(base::say(peft_texts.some_layers, origin, word_of(projection), absent));
+    if (absent < layers) throw base::DataError(base::say("{}: {} has an adapter in some layers and none in others (layer {}); adapters in every layer are supported", origin, word_of(projection), absent));
     targets.push_back(word_of(projection));
   }
   const bool all = targets.size() == adaptable_projections().size();
@@ -160,11 +159,11 @@ nlohmann::ordered_json as_json(const std::string& pattern) {
 
 PeftConfig parse_peft_config(std::string_view text, const std::string& origin) {
   const json root = base::parse_json(text, origin);
-  if (!root.is_object()) throw base::DataError(base::say(peft_texts.no_object, origin));
+  if (!root.is_object()) throw base::DataError(base::say("{} is not a JSON object", origin));
   std::vector<base::Text> problems;
   JsonKeys members(root, "", &problems);
   const std::string kind = members.word("peft_type", "");
-  if (kind != "LORA") members.fail("peft_type", base::say(peft_texts.only_lora));
+  if (kind != "LORA") members.fail("peft_type", base::say("only \"LORA\" is supported"));
   const LoraSettings lora = read_lora(members);
   const nlohmann::ordered_json ordered = base::parse_ordered_json(text, origin);
   NumberPattern ranks = read_numbers(members, ordered, "rank_pattern", origin),
@@ -173,7 +172,7 @@ PeftConfig parse_peft_config(std::string_view text, const std::string& origin) {
   refuse_gaps(members);
   const std::string base = members.word("base_model_name_or_path", "");
   if (!problems.empty())
-    throw base::DataError(base::say(peft_texts.not_supported, origin, base::join(problems, {"\n  ", "\n  "})));
+    throw base::DataError(base::say("{} describes an adapter that is not supported:\n  {}", origin, base::join(problems, "\n  ", "\n  ")));
   const json *modules = members.find("target_modules"),
              *excluded = members.find("exclude_modules");
   PeftConfig config{lora,

@@ -5,7 +5,6 @@
 
 #include "base/say.h"
 #include "config/huggingface/hugging_face_config.h"
-#include "config/huggingface/model_texts.h"
 
 namespace troika::config {
 namespace {
@@ -63,10 +62,10 @@ void check_class(Family family, JsonKeys& keys) {
   const std::string name(hugging_face_class(family));
   const json* classes = keys.find("architectures");
   if (classes != nullptr && *classes != json::array() && *classes != json::array({name}))
-    keys.fail("architectures", base::say(model_texts.only_for, name, word_of(family)));
+    keys.fail("architectures", base::say("only [\"{0}\"] is supported for {1}", name, word_of(family)));
   const json* code = keys.find("auto_map");
   if (code != nullptr && code->is_object() && code->contains("AutoModelForCausalLM"))
-    keys.fail("auto_map", base::say(model_texts.own_code));
+    keys.fail("auto_map", base::say("the model computes with code of its own, which is not run here"));
 }
 
 void check_layer_types(JsonKeys& keys) {
@@ -74,7 +73,7 @@ void check_layer_types(JsonKeys& keys) {
   if (types == nullptr) return;
   const bool full = types->is_array() && std::all_of(types->begin(), types->end(),
                                                      [](const json& type) { return type == "full_attention"; });
-  if (!full) keys.fail("layer_types", base::say(model_texts.full_attention));
+  if (!full) keys.fail("layer_types", base::say("only \"full_attention\" is supported, for every layer"));
 }
 
 // Mistral's attention sees the last 4096 positions unless config.json says otherwise.
@@ -83,7 +82,7 @@ void check_window(const json& root, std::int64_t max_positions, JsonKeys& keys) 
   const json window = stated ? root["sliding_window"] : json(4096);
   if (window.is_null() || (window.is_number() && window >= max_positions)) return;
   keys.fail("sliding_window",
-            base::say(model_texts.window, stated ? base::Text{} : base::say(model_texts.usual_window), max_positions));
+            base::say("{}attention over a window is not supported, and max_position_embeddings is {}; set it to the window when no sequence is longer", stated ? base::Text{} : base::say("this means 4096; "), max_positions));
 }
 
 void check_activation(const ModelSettings& m, JsonKeys& keys) {

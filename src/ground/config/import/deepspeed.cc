@@ -9,7 +9,6 @@
 #include "base/json.h"
 #include "base/say.h"
 #include "config/import/deepspeed_json.h"
-#include "config/import/import_texts.h"
 
 namespace troika::config {
 namespace {
@@ -50,10 +49,10 @@ Layer read_by_name(const std::string& path, const base::Text& origin) {
     if (name_of(path) != usual.name) continue;
     layer.assignments.push_back({&field_of("parallel.zero"), std::string(usual.stage), origin});
     layer.assignments.push_back({&field_of("parallel.offload"), std::string(usual.offload), origin});
-    layer.notes.push_back(base::say(import_texts.known_by_name, path, usual.stage, usual.offload));
+    layer.notes.push_back(base::say("deepspeed '{}' is not there; by its name it means parallel.zero {}, offload {}", path, usual.stage, usual.offload));
     return layer;
   }
-  layer.errors.push_back(base::say(import_texts.absent, origin, path));
+  layer.errors.push_back(base::say("{}: deepspeed '{}' is not there, nor beside this file: copy it, or set parallel.zero instead", origin, path));
   return layer;
 }
 
@@ -65,7 +64,7 @@ nlohmann::json parse_without_repeats(const std::string& text, const base::Text& 
     if (event == nlohmann::json::parse_event_t::object_start) open.emplace_back();
     if (event == nlohmann::json::parse_event_t::object_end) open.pop_back();
     if (event == nlohmann::json::parse_event_t::key && !open.back().insert(parsed.get<std::string>()).second)
-      throw base::DataError(base::say(import_texts.given_twice, origin, parsed.get<std::string>()));
+      throw base::DataError(base::say("{}: {} is given twice: leave one of them out", origin, parsed.get<std::string>()));
     return true;
   };
   return nlohmann::json::parse(text, on_event);
@@ -94,12 +93,12 @@ std::vector<Assignment> take_deepspeed(DeepSpeed theirs, Layer* mine) {
     theirs.layer.assignments.push_back({&precision, word_of(Precision::fp32), theirs.ruled_out.front().origin});
   make_one_microbatch_a_round(*mine, &theirs.layer);
   std::vector<Assignment> taken;
-  const auto contradict = [&](const base::Bilingual& text, const Assignment& own, const Assignment& other) {
+  const auto contradict = [&](base::Phrase text, const Assignment& own, const Assignment& other) {
     mine->errors.push_back(base::say(text, own.origin, own.field->key(), own.value, other.value, other.origin));
   };
   for (const Assignment& out : theirs.ruled_out) {
     const Assignment* own = last_of(*mine, *out.field);
-    if (own != nullptr && own->value == out.value) contradict(import_texts.ruled_out, *own, out);
+    if (own != nullptr && own->value == out.value) contradict(base::Phrase("{0}: {1} is {2}, but not {3} in {4}; write \"auto\" there"), *own, out);
   }
   for (Assignment& assignment : theirs.layer.assignments) {
     const Field& field = *assignment.field;
@@ -108,7 +107,7 @@ std::vector<Assignment> take_deepspeed(DeepSpeed theirs, Layer* mine) {
       taken.push_back(assignment);
       mine->assignments.push_back(std::move(assignment));
     } else if (canonical_text(field, own->value) != canonical_text(field, assignment.value)) {
-      contradict(import_texts.contradiction, *own, assignment);
+      contradict(base::Phrase("{0}: {1} is {2}, but {3} in {4}; write \"auto\" there"), *own, assignment);
     }
   }
   mine->notes.insert(mine->notes.end(), theirs.layer.notes.begin(), theirs.layer.notes.end());
@@ -121,11 +120,11 @@ DeepSpeed read_deepspeed(const FlatKey& key, const std::string& yaml) {
   const std::string file = is_inline ? "" : find_file(key.text, yaml);
   if (!is_inline && file.empty()) return {read_by_name(key.text, key.origin), {}};
   const base::Text origin =
-      is_inline ? base::say(import_texts.deepspeed_inside, key.origin) : base::say(import_texts.deepspeed, file);
+      is_inline ? base::say("{} deepspeed", key.origin) : base::say("deepspeed '{}'", file);
   if (!is_inline && base::file_size(file) > most_deepspeed_bytes)
-    throw base::DataError(base::say(import_texts.too_large, origin, base::file_size(file), most_deepspeed_bytes));
+    throw base::DataError(base::say("{} has {} bytes, but DeepSpeed's settings have at most {}", origin, base::file_size(file), most_deepspeed_bytes));
   const nlohmann::json root = parse_without_repeats(is_inline ? key.text : base::read_file(file), origin);
-  if (!root.is_object()) throw base::DataError(base::say(import_texts.no_object, origin));
+  if (!root.is_object()) throw base::DataError(base::say("{} is not a JSON object: DeepSpeed's settings are one", origin));
   return read_deepspeed_json(root, origin);
 }
 

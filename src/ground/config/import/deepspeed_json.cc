@@ -11,7 +11,6 @@
 #include "base/table_lines.h"
 #include "base/text.h"
 #include "config/did_you_mean.h"
-#include "config/import/import_texts.h"
 #include "config/import/tables.h"
 
 namespace troika::config {
@@ -66,8 +65,8 @@ class DeepSpeedReader {
     read_batch();
     read_precision();
     read_optimizer(at(root_, "optimizer"));
-    refuse("scheduler", import_texts.scheduler);
-    refuse("amp", import_texts.amp);
+    refuse("scheduler", base::Phrase("give lr_scheduler_type and warmup_ratio or warmup_steps in the YAML instead"));
+    refuse("amp", base::Phrase("bf16 and fp16 say what is computed in"));
     copy(at(at(root_, "tensor_parallel"), "autotp_size"), "parallel.tp");
     note_rest();
     return {std::move(layer_), std::move(ruled_out_)};
@@ -82,13 +81,13 @@ class DeepSpeedReader {
     if (const auto text = stated(value)) assign(key, *text);
   }
 
-  void fail(const base::Text& what) { layer_.errors.push_back(base::say({"{}: {}", "{}：{}"}, origin_, what)); }
+  void fail(const base::Text& what) { layer_.errors.push_back(base::say("{}: {}", origin_, what)); }
 
   void check_section(const Section& section) {
     const Json* value = &root_;
     for (const std::string& name : base::split(section.path, '.')) value = &at(*value, name);
     if (value->is_null()) return;
-    if (!value->is_object()) return fail(base::say(import_texts.no_section, section.path, value->dump()));
+    if (!value->is_object()) return fail(base::say("{} is {}, but must be a section", section.path, value->dump()));
     for (const auto& [name, nested] : value->items()) {
       const auto has = [&, &named = name](const auto& names) {
         return std::find(names.begin(), names.end(), named) != names.end();
@@ -101,30 +100,30 @@ class DeepSpeedReader {
       std::vector<std::string> names = section.read;
       names.insert(names.end(), section.idle.begin(), section.idle.end());
       const std::string near = base::nearest(name, names);
-      fail(base::say(import_texts.unknown_in, name, section.path, did_you_mean(near)));
+      fail(base::say("unknown key '{0}' in {1}{2}", name, section.path, did_you_mean(near)));
     }
   }
 
   static bool is_object_with_content(const Json& value) { return value.is_object() && !value.empty(); }
 
-  void refuse(const std::string& name, const base::Bilingual& remedy) {
+  void refuse(const std::string& name, base::Phrase remedy) {
     const Json& value = at(root_, name);
     if (is_object_with_content(value) && truth(value, name, "enabled").value_or(true))
-      fail(base::say(import_texts.not_supported, name, base::say(remedy)));
+      fail(base::say("{} is not supported: {}", name, base::say(remedy)));
   }
 
   void read_zero(const Json& zero) {
     copy(at(zero, "stage"), "parallel.zero");
-    if (is_object_with_content(at(zero, "zenflow"))) fail(base::say(import_texts.zenflow));
+    if (is_object_with_content(at(zero, "zenflow"))) fail(base::say("zero_optimization.zenflow is not supported: every update uses the gradients of its own step"));
     const Json& offload = at(zero, "offload_optimizer");
     if (offload.is_null() && truth(zero, "zero_optimization", "cpu_offload").value_or(false))
       assign("parallel.offload", "cpu");  // its older name
     const std::string device = stated(at(offload, "device")).value_or("none");
     if (device == "cpu" || device == "nvme") assign("parallel.offload", device);
     if (device == "nvme") copy(at(offload, "nvme_path"), "parallel.offload_folder");
-    if (device != "cpu" && device != "nvme" && device != "none") fail(base::say(import_texts.offload_device, device));
+    if (device != "cpu" && device != "nvme" && device != "none") fail(base::say("zero_optimization.offload_optimizer.device is '{}' but must be cpu, nvme or none", device));
     if (stated(at(at(zero, "offload_param"), "device")).value_or("none") != "none")
-      idle_.push_back(base::say(import_texts.offload_param));
+      idle_.push_back(base::say("offload_param (parameters stay where they are computed with)"));
   }
 
   void read_batch() {
@@ -140,7 +139,7 @@ class DeepSpeedReader {
     const auto text = value.is_structured() ? std::optional(value.dump()) : stated(value);
     if (!text) return std::nullopt;
     const auto on = parse_bool(*text);
-    if (!on) fail(base::say(import_texts.truth, fmt::format("{}.{}", path, name), *text));
+    if (!on) fail(base::say("{} takes true or false, not '{}'", fmt::format("{}.{}", path, name), *text));
     return on;
   }
 
@@ -156,7 +155,7 @@ class DeepSpeedReader {
     const Json& fp16 = at(root_, "fp16");
     read_half("bf16");
     if (!read_half("fp16")) return;
-    if (stated(at(fp16, "loss_scale")).value_or("0") != "0") return fail(base::say(import_texts.fixed_scale));
+    if (stated(at(fp16, "loss_scale")).value_or("0") != "0") return fail(base::say("fp16.loss_scale fixes the loss scale, and here it adapts itself: set it to 0"));
     double power = 0;
     if (const auto text = stated(at(fp16, "initial_scale_power")); text && base::parse_double(*text, &power))
       assign("precision.loss_scale", fmt::format("{}", std::exp2(power)));
@@ -167,7 +166,7 @@ class DeepSpeedReader {
   void read_optimizer(const Json& optimizer) {
     if (!optimizer.is_object()) return;
     const std::string type = stated(at(optimizer, "type")).value_or("AdamW");
-    if (type != "AdamW" && type != "Adam") return fail(base::say(import_texts.other_optimizer, type));
+    if (type != "AdamW" && type != "Adam") return fail(base::say("optimizer {} is not AdamW: leave it out", type));
     const Json& params = at(optimizer, "params");
     copy(at(params, "lr"), "optimizer.lr");
     copy(at(params, "eps"), "optimizer.eps");
@@ -196,7 +195,7 @@ class DeepSpeedReader {
     }
     idle_.insert(idle_.end(), idle_nested_.begin(), idle_nested_.end());
     if (!idle_.empty())
-      layer_.notes.push_back(base::say(import_texts.idle_keys, origin_, base::join(idle_, {", ", "、"})));
+      layer_.notes.push_back(base::say("{} has keys without effect here: {}", origin_, base::join(idle_, ", ", "、")));
   }
 
   const Json& root_;

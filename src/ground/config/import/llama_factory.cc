@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "config/did_you_mean.h"
 #include "config/import/deepspeed.h"
-#include "config/import/import_texts.h"
 #include "config/import/llama_factory_combined.h"
 #include "config/import/llama_factory_keys.h"
 #include "config/spellings.h"
@@ -39,13 +38,13 @@ class LlamaFactoryReader {
   using Meaning = LlamaFactoryKey::Meaning;
 
   void fail(const FlatKey& key, const base::Text& what) {
-    layer_.errors.push_back(base::say({"{}: {}", "{}：{}"}, key.origin, what));
+    layer_.errors.push_back(base::say("{}: {}", key.origin, what));
   }
 
   void check_twice() {
     for (auto key = keys_.all().begin(); key != keys_.all().end(); ++key) {
       const auto first = std::find_if(keys_.all().begin(), key, [&](const FlatKey& k) { return k.name == key->name; });
-      if (first != key) fail(*key, base::say(import_texts.twice, key->name, first->origin));
+      if (first != key) fail(*key, base::say("{} is given twice, first in {}", key->name, first->origin));
     }
   }
 
@@ -57,7 +56,7 @@ class LlamaFactoryReader {
     if (row->meaning != Meaning::refused) {
       idle_.push_back(key.name);
     } else if (!key.asks_nothing()) {
-      fail(key, base::say(import_texts.not_supported, key.name, base::say({row->text, row->chinese})));
+      fail(key, base::say("{} is not supported: {}", key.name, base::say(base::Phrase(row->text))));
     }
   }
 
@@ -70,7 +69,7 @@ class LlamaFactoryReader {
     } else if (field == nullptr && on == nullptr) {
       fail_unknown(key);
     } else if (key.kind == FlatKey::Kind::object) {
-      fail(key, base::say(import_texts.one_value, key.name));
+      fail(key, base::say("{} takes one value, not a section", key.name));
     } else if (key.kind == FlatKey::Kind::nothing) {
       return;
     } else if (on != nullptr) {
@@ -82,7 +81,7 @@ class LlamaFactoryReader {
 
   void read_switch(const Switch& on, const FlatKey& key) {
     const auto set = parse_bool(key.text);
-    if (!set) return fail(key, base::say(import_texts.truth, key.name, key.text));
+    if (!set) return fail(key, base::say("{} takes true or false, not '{}'", key.name, key.text));
     if (*set) layer_.assignments.push_back({&field_of(on.key), std::string(on.value), key.origin});
   }
 
@@ -92,7 +91,7 @@ class LlamaFactoryReader {
     for (const auto& row : fields()) names.insert(names.end(), row.familiar.begin(), row.familiar.end());
     std::string near = base::nearest(normalised(key.name), names);
     std::replace(near.begin(), near.end(), '-', '_');
-    fail(key, base::say(import_texts.unknown, key.name, did_you_mean(near)));
+    fail(key, base::say("unknown key '{}'{}", key.name, did_you_mean(near)));
   }
 
   // What DeepSpeed's file states must agree with what this file states.
@@ -116,12 +115,12 @@ class LlamaFactoryReader {
       taken.push_back(fmt::format("{} {}", row.key, row.value));
     }
     if (taken.empty()) return;
-    layer_.notes.push_back(base::say(import_texts.defaults_hold, keys_.file(), base::join(taken, ", ")));
+    layer_.notes.push_back(base::say("'{}' is read as a file of LLaMA-Factory, whose defaults hold for what it leaves out: {}", keys_.file(), base::join(taken, ", ")));
   }
 
   void note_idle() {
     if (idle_.empty()) return;
-    layer_.notes.push_back(base::say(import_texts.idle, keys_.file(), base::join(idle_, ", ")));
+    layer_.notes.push_back(base::say("'{}' has keys without effect here (docs/llama-factory.md): {}", keys_.file(), base::join(idle_, ", ")));
   }
 
   const FlatKeys& keys_;
@@ -139,7 +138,7 @@ bool is_llama_factory(const FlatKeys& keys) {
   });
 }
 
-base::Text llama_factory_default() { return base::say(import_texts.default_origin); }
+base::Text llama_factory_default() { return base::say("LLaMA-Factory's default"); }
 
 Layer read_llama_factory(const FlatKeys& keys) { return LlamaFactoryReader(keys).read(); }
 
@@ -155,8 +154,8 @@ void refuse_contradictions(Layer* layer) {
     if (first == later || by_default(*later)) continue;
     if (canonical_text(field, first->value) == canonical_text(field, later->value)) continue;
     layer->errors.push_back(
-        base::say({"{}: {}", "{}：{}"}, later->origin,
-                  base::say(import_texts.twice_unlike, field.key(), later->value, first->value, first->origin)));
+        base::say("{}: {}", later->origin,
+                  base::say("{0} is given twice, as {1} here and first as {2} in {3}", field.key(), later->value, first->value, first->origin)));
   }
 }
 

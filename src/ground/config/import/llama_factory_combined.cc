@@ -5,7 +5,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "config/did_you_mean.h"
-#include "config/import/import_texts.h"
 #include "config/import/llama_factory.h"
 
 namespace troika::config {
@@ -27,7 +26,7 @@ bool CombinedKeys::is_on(std::string_view name) const {
   const FlatKey* key = keys.find(name);
   if (key == nullptr) return false;
   const auto on = parse_bool(key->text);
-  if (!on) fail(name, base::say(import_texts.truth, key->name, key->text));
+  if (!on) fail(name, base::say("{} takes true or false, not '{}'", key->name, key->text));
   return on.value_or(false);
 }
 
@@ -43,12 +42,12 @@ void CombinedKeys::set_aside(std::initializer_list<std::string_view> names) cons
 
 void CombinedKeys::fail(std::string_view name, const base::Text& what) const {
   const FlatKey* key = keys.find(name);
-  layer.errors.push_back(base::say({"{}: {}", "{}：{}"}, key == nullptr ? keys.file() : key->origin, what));
+  layer.errors.push_back(base::say("{}: {}", key == nullptr ? keys.file() : key->origin, what));
 }
 
 void CombinedKeys::fail_word(std::string_view name, const std::vector<std::string>& words) const {
   const std::string near = base::nearest(keys.text(name), words);
-  fail(name, base::say(import_texts.one_of, name, base::join(words, ", "), keys.text(name), did_you_mean(near)));
+  fail(name, base::say("{} takes {}, not '{}'{}", name, base::join(words, ", "), keys.text(name), did_you_mean(near)));
 }
 
 bool is_one_of(const std::string& text, const std::vector<std::string>& words) {

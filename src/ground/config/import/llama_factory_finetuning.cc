@@ -5,7 +5,6 @@
 
 #include "base/say.h"
 #include "base/text.h"
-#include "config/import/import_texts.h"
 #include "config/import/llama_factory_combined.h"
 
 namespace troika::config {
@@ -16,7 +15,7 @@ void read_stage(const CombinedKeys& t) {
   if (stage == "pt") return t.assign("data.format", "text", "stage");
   if (stage == "sft") return;
   if (!is_one_of(stage, {"rm", "ppo", "dpo", "kto"})) return t.fail_word("stage", {"sft", "pt"});
-  t.fail("stage", base::say(import_texts.preferences, stage));
+  t.fail("stage", base::say("stage {} learns from preferences, which is not supported: sft and pt are", stage));
 }
 
 void read_freeze(const CombinedKeys& t) {
@@ -24,11 +23,11 @@ void read_freeze(const CombinedKeys& t) {
   if (t.keys.find("freeze_trainable_layers") == nullptr) t.assign_default("train.trainable_layers", "2");
   t.copy("train.trainable_layers", "freeze_trainable_layers");
   if (base::parse_int(t.keys.text("freeze_trainable_layers", "2"), &layers) && layers == 0)
-    t.fail("freeze_trainable_layers", base::say(import_texts.no_layer));
+    t.fail("freeze_trainable_layers", base::say("freeze_trainable_layers takes N or -N, not 0; for all weights finetuning_type full"));
   if (t.keys.text("freeze_trainable_modules", "all") != "all")
-    t.fail("freeze_trainable_modules", base::say(import_texts.whole_layers));
+    t.fail("freeze_trainable_modules", base::say("freeze_trainable_modules takes all: whole layers are trained or frozen"));
   if (const FlatKey* extra = t.keys.find("freeze_extra_modules"); extra != nullptr && !extra->asks_nothing())
-    t.fail("freeze_extra_modules", base::say(import_texts.extra_modules));
+    t.fail("freeze_extra_modules", base::say("freeze_extra_modules is not supported: train.freeze names the parts that are not trained instead"));
 }
 
 bool states(const Layer& layer, std::string_view setting) {
@@ -39,7 +38,7 @@ bool states(const Layer& layer, std::string_view setting) {
 void read_lora(const CombinedKeys& t) {
   if (t.keys.find("adapter_name_or_path") != nullptr) {
     if (t.keys.text("adapter_name_or_path").find(',') != std::string::npos)
-      t.fail("adapter_name_or_path", base::say(import_texts.several_adapters));
+      t.fail("adapter_name_or_path", base::say("adapter_name_or_path names several folders, but one adapter is trained: merge the others first with troika export --merge"));
     t.copy("lora.path", "adapter_name_or_path");
   } else if (!states(t.layer, "lora.rank")) {  // with an adapter the rank is the adapter's
     t.assign_default("lora.rank", "8");
@@ -57,7 +56,7 @@ void read_method(const CombinedKeys& t) {
   if (type == "lora") {
     read_lora(t);
   } else if (t.keys.find("adapter_name_or_path") != nullptr) {
-    t.fail("adapter_name_or_path", base::say(import_texts.adapter_without_lora, type));
+    t.fail("adapter_name_or_path", base::say("adapter_name_or_path goes with finetuning_type lora, not {}: give the merged model's folder as model_name_or_path", type));
   }
 }
 
@@ -73,7 +72,7 @@ void read_datasets(const CombinedKeys& t) {
   }
   const std::string folder = t.keys.text("dataset_dir");
   if (folder == "ONLINE" || folder.rfind("REMOTE:", 0) == 0) {
-    t.fail("dataset_dir", base::say(import_texts.download, folder));
+    t.fail("dataset_dir", base::say("dataset_dir {} means a download, and nothing is downloaded: copy the data into a folder with dataset_info.json", folder));
   } else {
     t.copy("data.folder", "dataset_dir");
   }
@@ -84,10 +83,10 @@ void read_conversations(const CombinedKeys& t) {
   if (name == "alpaca" || name == "chatml") {
     t.assign("data.chat_template", name, "template");
   } else if (!name.empty() && !pretrains(t.keys)) {
-    t.layer.notes.push_back(base::say(import_texts.template_of_model, name));
+    t.layer.notes.push_back(base::say("template {}: the chat template in the model's own folder is used; data.chat_template names another", name));
   }
   const bool on_prompt = t.is_on("train_on_prompt"), on_last = t.is_on("mask_history");
-  if (on_prompt && on_last) t.fail("mask_history", base::say(import_texts.two_losses));
+  if (on_prompt && on_last) t.fail("mask_history", base::say("mask_history and train_on_prompt exclude each other: leave one of them out"));
   if (on_prompt) t.assign("data.loss_on", "all", "train_on_prompt");
   if (on_last) t.assign("data.loss_on", "last_answer", "mask_history");
   t.when_on("disable_shuffling", "data.shuffle", "false");

@@ -27,8 +27,7 @@ Meaning meaning_named(std::string_view word) {
 void read_keys(std::string_view line, Rows* rows) {
   const Meaning meaning = meaning_named(base::cut_at(": ", &line));
   std::string_view keys = base::cut_at(": ", &line);
-  const std::string_view text = base::cut_at(" | ", &line);
-  while (!keys.empty()) rows->push_back({base::cut_at(" ", &keys), meaning, text, line});
+  while (!keys.empty()) rows->push_back({base::cut_at(" ", &keys), meaning, line});
 }
 
 Rows read_table() {

@@ -18,8 +18,7 @@ struct LlamaFactoryKey {
   };
   std::string_view name;  // ends in '*' when a prefix
   Meaning meaning;
-  std::string_view text,
-      chinese = {};  // the latter of what is refused: the others are in docs/llama-factory.md alone
+  std::string_view text;
 };
 
 const std::vector<LlamaFactoryKey>& llama_factory_keys();

@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "config/import/import_texts.h"
 #include "config/import/llama_factory_combined.h"
 #include "config/spellings.h"
 
@@ -33,7 +32,7 @@ bool is_share(const std::string& text) {
 }
 
 void copy_steps(const CombinedKeys& t, std::string_view setting, std::string_view name) {
-  if (is_share(t.keys.text(name))) return t.fail(name, base::say(import_texts.share_of_steps, name, t.keys.text(name)));
+  if (is_share(t.keys.text(name))) return t.fail(name, base::say("{} {} is a share of all steps: give a number of steps", name, t.keys.text(name)));
   t.copy(setting, name);
 }
 
@@ -44,7 +43,7 @@ void read_saving(const CombinedKeys& t) {
     return t.set_aside({"save_steps"});
   }
   if (!is_one_of(strategy, {"steps", "epoch"})) return t.fail_word("save_strategy", {"steps", "epoch", "no"});
-  if (strategy == "epoch") t.layer.notes.push_back(base::say(import_texts.save_epoch));
+  if (strategy == "epoch") t.layer.notes.push_back(base::say("save_strategy epoch: checkpoints are saved by steps (checkpoint.every) and at the end of the run"));
   copy_steps(t, "checkpoint.every", "save_steps");
 }
 
@@ -53,7 +52,7 @@ void read_evaluation(const CombinedKeys& t) {
   const std::string name = t.keys.find("eval_strategy") != nullptr ? "eval_strategy" : "evaluation_strategy";
   const std::string strategy = t.keys.text(name, "no");
   if (!is_one_of(strategy, {"steps", "epoch", "no"})) return t.fail_word(name, {"steps", "epoch", "no"});
-  if (strategy == "epoch") t.layer.notes.push_back(base::say(import_texts.evaluate_epoch, name));
+  if (strategy == "epoch") t.layer.notes.push_back(base::say("{} epoch: the loss on data.valid is computed at the end; train.eval_every sets steps", name));
   if (strategy != "steps") return t.set_aside({"eval_steps", "logging_steps"});
   if (t.keys.find("eval_steps") != nullptr)
     return t.set_aside({"logging_steps"}), copy_steps(t, "train.eval_every", "eval_steps");
@@ -85,7 +84,7 @@ void read_schedule_numbers(const CombinedKeys& t, const std::string& type) {
   const FlatKey* key = t.keys.find("lr_scheduler_kwargs");
   if (key == nullptr || key->asks_nothing() || key->text == "{}") return;
   const auto numbers = base::parse_json(key->text, key->origin);
-  if (!numbers.is_object()) return t.fail(key->name, base::say(import_texts.scheduler_numbers));
+  if (!numbers.is_object()) return t.fail(key->name, base::say("lr_scheduler_kwargs takes names with numbers"));
   for (const auto& [name, value] : numbers.items()) {
     double rate = 0, lr = 0;
     if (type == "cosine_with_min_lr" && name == "min_lr") {
@@ -94,7 +93,7 @@ void read_schedule_numbers(const CombinedKeys& t, const std::string& type) {
                base::parse_double(t.keys.text("learning_rate", "5e-5"), &lr)) {
       t.assign("optimizer.min_lr", fmt::format("{}", rate * lr), key->name);
     } else {
-      t.fail(key->name, base::say(import_texts.scheduler_number, name, type));
+      t.fail(key->name, base::say("lr_scheduler_kwargs.{0} of lr_scheduler_type {1} is not supported: only min_lr and min_lr_rate of cosine_with_min_lr are", name, type));
     }
   }
 }
@@ -108,7 +107,7 @@ class WsdReader {
     t_.assign("optimizer.lr_schedule", "wsd", "lr_scheduler_type");
     if (key_ != nullptr && !key_->asks_nothing() && key_->text != "{}") {
       const auto numbers = base::parse_json(key_->text, key_->origin);
-      if (!numbers.is_object()) return t_.fail(key_->name, base::say(import_texts.scheduler_numbers));
+      if (!numbers.is_object()) return t_.fail(key_->name, base::say("lr_scheduler_kwargs takes names with numbers"));
       for (const auto& [name, value] : numbers.items()) read_number(name, scalar(value));
     }
     t_.assign("optimizer.decay", shape_, name());
@@ -132,7 +131,7 @@ class WsdReader {
     } else if ((number == "warmup_type" && text == "linear") || (number == "num_cycles" && is_number && value == 0.5)) {
       return;  // as here
     } else {
-      t_.fail(name(), base::say(import_texts.wsd_number, number, text));
+      t_.fail(name(), base::say("lr_scheduler_kwargs.{} of warmup_stable_decay is {}, which is not supported: num_stable_steps and num_decay_steps of at least 1, min_lr_ratio, decay_type linear, cosine or 1-sqrt, warmup_type linear and num_cycles 0.5 are", number, text));
     }
   }
 
@@ -162,14 +161,14 @@ class WsdReader {
     const std::int64_t left = all ? *all - warmup(*all) : 0;
     const std::int64_t usual = left - left / 3;  // LLaMA-Factory's num_decay_steps
     if (stable_ >= 0 && (!all || stable_ + (decay_ >= 0 ? decay_ : usual) != left))
-      return t_.fail(name(), base::say(import_texts.wsd_sum));
+      return t_.fail(name(), base::say("lr_scheduler_kwargs: warm-up, num_stable_steps and num_decay_steps must add up to max_steps, so state all of them, or leave num_stable_steps out"));
     if (decay_ >= 0) {
       t_.assign("optimizer.decay_steps", std::to_string(decay_), name());
-      if (stable_ < 0) t_.layer.notes.push_back(base::say(import_texts.wsd_decay_alone, decay_));
+      if (stable_ < 0) t_.layer.notes.push_back(base::say("num_decay_steps {0}: the rate falls over the last {0} steps, as in transformers; LLaMA-Factory without num_stable_steps lets it fall after a third of the steps", decay_));
     } else if (all) {
       t_.assign("optimizer.decay_steps", std::to_string(usual), name());
     } else if (warms_up()) {
-      t_.fail(name(), base::say(import_texts.wsd_open));
+      t_.fail(name(), base::say("warmup_stable_decay with a warm-up and without max_steps needs num_decay_steps in lr_scheduler_kwargs: add it, the last steps, over which the rate falls"));
     } else {
       t_.assign("optimizer.decay_ratio", fmt::format("{}", 2.0 / 3), name());
     }
@@ -196,7 +195,7 @@ void read_schedule(const CombinedKeys& t) {
 void read_optimizer(const CombinedKeys& t) {
   const std::vector<std::string> adamw = {"adamw_torch", "adamw_torch_fused", "adamw_hf", "adamw_apex_fused"};
   const std::string optimizer = t.keys.text("optim", "adamw_torch");
-  if (!is_one_of(optimizer, adamw)) t.fail("optim", base::say(import_texts.optimizer, optimizer));
+  if (!is_one_of(optimizer, adamw)) t.fail("optim", base::say("optim {} is not supported: the optimizer is AdamW, adamw_torch", optimizer));
 }
 
 void read_fsdp(const CombinedKeys& t) {
@@ -214,7 +213,7 @@ void read_fsdp(const CombinedKeys& t) {
     } else if (word == "offload") {
       t.assign("parallel.offload", "host", "fsdp");
     } else if (!word.empty() && word != "auto_wrap") {
-      t.fail("fsdp", base::say(import_texts.fsdp, word));
+      t.fail("fsdp", base::say("fsdp {} is not supported: full_shard, shard_grad_op, no_shard and offload are", word));
     }
   }
 }

@@ -6,7 +6,6 @@
 
 #include "base/say.h"
 #include "base/text.h"
-#include "config/import/import_texts.h"
 #include "config/presets.h"
 
 namespace troika::config {
@@ -72,7 +71,7 @@ Layer run_preset_layer(const std::vector<Layer>& layers) {
     if (other.empty()) {
       assign_model(&layer, std::clamp<std::int64_t>(depth, 1, 10000), origin);
     } else {
-      layer.notes.push_back(base::say(import_texts.batch_alone, origin, other));
+      layer.notes.push_back(base::say("{} gives the batch alone, because {} says what the model is", origin, other));
     }
     assign(&layer, "batch.seq_len", preset.seq_len, origin);
     assign(&layer, "batch.micro_batch_size", preset.micro_batch_size, origin);

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "schedule/build/build_texts.h"
 #include "schedule/build/rank_builder.h"
 #include "schedule/build/schedules.h"
 #include "schedule/check/well_formed.h"
@@ -30,25 +29,25 @@ ScheduleDefinition definition_of(config::Schedule schedule) {
 void refuse_unfit(config::Schedule schedule, const StepShape& shape) {
   const auto stages = definition_of(schedule).stages;
   if (stages == ScheduleDefinition::Stages::one_per_rank && shape.virtual_stages != 1) {
-    throw ConfigError(base::say(build_texts.one_stage, config::word_of(schedule), shape.virtual_stages));
+    throw ConfigError(base::say("schedule {} has one stage per pp rank, not {}; choose schedule interleaved or virtual_stages 1", config::word_of(schedule), shape.virtual_stages));
   }
   if (stages == ScheduleDefinition::Stages::several_per_rank && (shape.virtual_stages < 2 || shape.pp < 2)) {
-    throw ConfigError(base::say(build_texts.several_stages, config::word_of(schedule), shape.pp, shape.virtual_stages));
+    throw ConfigError(base::say("schedule {} needs pp 2 or more and virtual_stages 2 or more, not {} and {}; choose those or schedule 1f1b", config::word_of(schedule), shape.pp, shape.virtual_stages));
   }
 }
 
 void refuse_impossible(const StepShape& shape) {
   if (shape.pp < 1 || shape.dp < 1 || shape.virtual_stages < 1) {
-    throw ConfigError(base::say(build_texts.below_1, shape.pp, shape.dp, shape.virtual_stages));
+    throw ConfigError(base::say("pp {}, dp {} and virtual_stages {} must be at least 1", shape.pp, shape.dp, shape.virtual_stages));
   }
   if (shape.microbatches < shape.dp || shape.microbatches % shape.dp != 0) {
     const int nearest = std::max(1, (shape.microbatches + shape.dp / 2) / shape.dp) * shape.dp;
-    throw ConfigError(base::say(build_texts.uneven, shape.microbatches, shape.dp, nearest));
+    throw ConfigError(base::say("{} microbatches cannot be shared evenly by dp {}; nearest that works is {}", shape.microbatches, shape.dp, nearest));
   }
   const std::int64_t stages = shape.pp_rank_of_stage.empty()
                                   ? static_cast<std::int64_t>(shape.pp) * shape.virtual_stages
                                   : static_cast<std::int64_t>(shape.pp_rank_of_stage.size());
-  if (stages > max_stages) throw ConfigError(base::say(build_texts.too_many_stages, stages, max_stages));
+  if (stages > max_stages) throw ConfigError(base::say("{} stages are more than {}; lower pp", stages, max_stages));
 }
 
 }  // namespace
@@ -71,9 +70,9 @@ Program empty_program(const StepShape& shape) {
     for (int s = 0; s < shape.pp * shape.virtual_stages; ++s) program.pp_rank_of_stage.push_back(s % shape.pp);
   }
   const std::string wrong = wrong_sizes(program);
-  if (!wrong.empty()) throw ConfigError(base::say(build_texts.wrong_shape, wrong));
+  if (!wrong.empty()) throw ConfigError(base::say("shape of a step: {}", wrong));
   if (!shape.segments.empty() && shape.segments.size() != static_cast<std::size_t>(program.segments())) {
-    throw ConfigError(base::say(build_texts.other_segments, shape.segments.size(), program.segments()));
+    throw ConfigError(base::say("bytes are given for {} segments, but the stages have {}", shape.segments.size(), program.segments()));
   }
   program.ranks.resize(static_cast<std::size_t>(shape.pp) * static_cast<std::size_t>(shape.dp));
   return program;

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "schedule/build/build_texts.h"
 
 namespace troika::schedule {
 
@@ -82,7 +81,7 @@ class Search {
 void refuse_bad(const std::vector<double>& cost, int stages) {
   const auto blocks = std::max<std::int64_t>(static_cast<std::int64_t>(cost.size()) - 2, 0);
   if (stages < 1 || static_cast<std::size_t>(stages) > cost.size()) {
-    throw base::ConfigError(base::say(build_texts.uncut, blocks, stages, std::max<std::int64_t>(blocks, 1)));
+    throw base::ConfigError(base::say("a model of {} transformer layers cannot be cut into {} pipeline stages; choose pp from 1 to {}", blocks, stages, std::max<std::int64_t>(blocks, 1)));
   }
   for (std::size_t i = 0; i < cost.size(); ++i) {
     if (std::isfinite(cost[i]) && cost[i] >= 0) continue;
@@ -104,17 +103,17 @@ Ranges partition_by_layers(const std::vector<std::int64_t>& layers_per_stage, st
   const std::int64_t total = std::accumulate(layers_per_stage.begin(), layers_per_stage.end(), std::int64_t{0});
   for (std::size_t i = 0; i < layers_per_stage.size(); ++i) {
     if (layers_per_stage[i] >= 0) continue;
-    throw base::ConfigError(base::say(build_texts.negative_layers, i, layers_per_stage[i]));
+    throw base::ConfigError(base::say("stage {} is given {} transformer layers; give 0 or more", i, layers_per_stage[i]));
   }
   if (layers_per_stage.empty() || total != layers) {
-    throw base::ConfigError(base::say(build_texts.other_sum, total, layers));
+    throw base::ConfigError(base::say("the layers per stage add up to {}, but the model has {} transformer layers", total, layers));
   }
   Ranges result;
   int begin = 0;
   for (std::size_t s = 0; s < layers_per_stage.size(); ++s) {
     const bool first = s == 0, last = s + 1 == layers_per_stage.size();
     const int end = begin + static_cast<int>(layers_per_stage[s]) + (first ? 1 : 0) + (last ? 1 : 0);
-    if (end == begin) throw base::ConfigError(base::say(build_texts.empty_stage, s));
+    if (end == begin) throw base::ConfigError(base::say("stage {} would be empty; give it at least one transformer layer", s));
     result.emplace_back(begin, end);
     begin = end;
   }

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "schedule/instruction/texts.h"
 
 namespace troika::schedule {
 
@@ -35,14 +34,14 @@ std::string to_text(const Instruction& instruction) {
 }
 
 [[noreturn]] static void refuse(std::string_view text, std::size_t position, const base::Text& reason) {
-  throw base::ConfigError(base::say(program_texts.instruction, text, position + 1, reason));
+  throw base::ConfigError(base::say("instruction '{}', character {}: {}", text, position + 1, reason));
 }
 
 static int parse_index(std::string_view part, std::string_view whole, std::size_t position) {
   if (part == "*") return -1;
   std::int64_t value = 0;
   if (!base::parse_int(part, &value) || value < 0 || value > std::numeric_limits<int>::max()) {
-    refuse(whole, position, base::say(program_texts.no_index, part));
+    refuse(whole, position, base::say("'{}' is neither a whole number nor '*'; write it like 'fwd 4.1'", part));
   }
   return static_cast<int>(value);
 }
@@ -54,13 +53,13 @@ static Kind parse_kind_or_refuse(std::string_view word, std::string_view whole) 
   for (const Traits& row : kinds) names.emplace_back(row.name);
   const std::string near = base::nearest(word, names);
   refuse(whole, 0,
-         base::say(program_texts.no_kind, word,
-                   near.empty() ? base::Text{} : base::say(program_texts.nearest_kind, near)));
+         base::say("'{}' is no kind of instruction{}", word,
+                   near.empty() ? base::Text{} : base::say("; nearest is '{}'", near)));
 }
 
 Instruction parse_instruction(std::string_view text) {
   constexpr std::size_t longest = 60;  // a kind and three numbers are shorter
-  if (text.size() > longest) refuse(text.substr(0, longest), longest, base::say(program_texts.too_long));
+  if (text.size() > longest) refuse(text.substr(0, longest), longest, base::say("an instruction is never that long"));
   const std::size_t space = text.find(' ');
   Instruction instruction;
   instruction.kind = parse_kind_or_refuse(text.substr(0, space), text);
@@ -73,7 +72,7 @@ Instruction parse_instruction(std::string_view text) {
     if (dot == std::string_view::npos) return instruction;
     begin = dot + 1;
   }
-  refuse(text, begin, base::say(program_texts.too_many));
+  refuse(text, begin, base::say("more than microbatch.stage.segment"));
 }
 
 }  // namespace troika::schedule

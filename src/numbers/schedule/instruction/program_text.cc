@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "schedule/check/well_formed.h"
 #include "schedule/instruction/program.h"
-#include "schedule/instruction/texts.h"
 
 namespace troika::schedule {
 
@@ -76,7 +75,7 @@ class Header {
     if (next_ < words_.size() && words_[next_] == "trained_from") program.first_trained = number("trained_from");
     program.all_load = take("all_load");
     program.task = take("evaluation") ? Task::evaluation : Task::training;
-    if (words_.size() > next_) refuse(base::say(program_texts.behind, next_ + 1));
+    if (words_.size() > next_) refuse(base::say("word {}: only 'tied', 'trained_from', 'all_load' and 'evaluation' may follow the segments, in this order", next_ + 1));
     const std::string wrong = wrong_sizes(program);
     if (!wrong.empty()) refuse(base::verbatim(wrong));
     return program;
@@ -84,11 +83,11 @@ class Header {
 
  private:
   [[noreturn]] void refuse(const base::Text& reason) const {
-    throw base::ConfigError(base::say(program_texts.header, line_.substr(0, 200), reason));
+    throw base::ConfigError(base::say("program text, line 1 '{}': {}; it reads like 'pp 2 dp 1 replicas 1 zero 0 microbatches 4 stages 0,1 segments 0,3,6 tied'", line_.substr(0, 200), reason));
   }
 
   const std::string& value_of(const char* key) {
-    if (next_ + 1 >= words_.size() || words_[next_] != key) refuse(base::say(program_texts.key, next_ + 1, key));
+    if (next_ + 1 >= words_.size() || words_[next_] != key) refuse(base::say("word {} must be '{}', and a value must follow", next_ + 1, key));
     next_ += 2;
     return words_[next_ - 1];
   }
@@ -96,7 +95,7 @@ class Header {
   int parse(const char* key, const std::string& word) const {
     std::int64_t value = 0;
     if (!base::parse_int(word, &value) || value < 0 || value > max_microbatches) {
-      refuse(base::say(program_texts.number, next_, key, max_microbatches, word));
+      refuse(base::say("word {} ('{}') must hold whole numbers from 0 to {}, not '{}'", next_, key, max_microbatches, word));
     }
     return static_cast<int>(value);
   }
@@ -111,7 +110,7 @@ class Header {
 
   std::vector<int> list(const char* key, int most) {
     const auto words = base::split(value_of(key), ',');
-    if (words.size() > static_cast<std::size_t>(most)) refuse(base::say(program_texts.many_numbers, next_, key, most));
+    if (words.size() > static_cast<std::size_t>(most)) refuse(base::say("word {} ('{}') has more than {} numbers", next_, key, most));
     std::vector<int> numbers;
     for (const auto& word : words) numbers.push_back(parse(key, word));
     return numbers;
@@ -148,7 +147,7 @@ Program parse_program(std::string_view text) {
   Program program = Header(lines.empty() ? std::string_view() : std::string_view(lines[0])).read();
   const auto wanted = static_cast<std::size_t>(program.pp) * static_cast<std::size_t>(program.dp);
   if (lines.size() - 1 != wanted) {
-    throw base::ConfigError(base::say(program_texts.ranks, lines.size() - 1, program.pp, program.dp, wanted));
+    throw base::ConfigError(base::say("program text has {} rank lines, but pp {} x dp {} needs {}", lines.size() - 1, program.pp, program.dp, wanted));
   }
   for (std::size_t i = 1; i < lines.size(); ++i) program.ranks.push_back(parse_rank(lines[i], i + 1));
   return program;

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/say.h"
-#include "schedule/trace/texts.h"
 #include "schedule/trace/trace_fields.h"
 
 namespace troika::schedule {
@@ -106,7 +105,7 @@ StepTrace read_chrome(std::string_view text, const std::string& origin) {
   for (const json& event : base::json_array(document, "traceEvents", origin)) {
     if (base::json_string(event, "ph", origin) != "X") continue;
     const auto rank = index_of_rank.find(base::json_int(event, "tid", origin) / tracks_per_rank);
-    if (rank == index_of_rank.end()) throw base::DataError(base::say(trace_texts.no_rank, origin));
+    if (rank == index_of_rank.end()) throw base::DataError(base::say("{}: an event's tid belongs to no rank of otherData", origin));
     trace.ranks[rank->second].events.push_back(read_complete_event(event, origin));
   }
   return trace;

@@ -10,7 +10,6 @@
 #include "base/json.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "schedule/trace/texts.h"
 
 namespace troika::schedule {
 
@@ -32,34 +31,34 @@ Event::Activity read_activity(const std::string& text, const std::string& origin
   for (const auto activity : {Event::Activity::compute, Event::Activity::wait, Event::Activity::transfer}) {
     if (text == activity_name(activity)) return activity;
   }
-  throw base::DataError(base::say(trace_texts.activity, origin, text));
+  throw base::DataError(base::say("{}: '{}' is none of compute, wait, transfer", origin, text));
 }
 
 Instruction read_instruction(const std::string& text, const std::string& origin) {
   try {
     return parse_instruction(text);
   } catch (const base::ConfigError& error) {
-    throw base::DataError(base::say(trace_texts.instruction, origin, base::text_of(error)));
+    throw base::DataError(base::say("{}: {}", origin, base::text_of(error)));
   }
 }
 
 int read_index(const json& object, const std::string& key, const std::string& origin) {
   const std::int64_t value = base::json_int(object, key, origin);
   if (value >= 0 && value <= std::numeric_limits<int>::max()) return static_cast<int>(value);
-  throw base::DataError(base::say(trace_texts.index, origin, key, value, std::numeric_limits<int>::max()));
+  throw base::DataError(base::say("{}: '{}' is {}, but it must be from 0 to {}", origin, key, value, std::numeric_limits<int>::max()));
 }
 
 double read_seconds(const json& object, const std::string& key, double unit_seconds, const std::string& origin) {
   constexpr double longest = 3.2e13;  // differences and sums of such times are finite
   const double seconds = base::json_double(object, key, origin) * unit_seconds;
   if (std::abs(seconds) <= longest) return seconds;
-  throw base::DataError(base::say(trace_texts.seconds, origin, key, seconds));
+  throw base::DataError(base::say("{}: '{}' is {:g} s, which is no time", origin, key, seconds));
 }
 
 void refuse_backwards(const Event& event, const std::string& origin) {
   if (event.end_seconds >= event.begin_seconds) return;
   throw base::DataError(
-      base::say(trace_texts.backwards, origin, to_text(event.instruction), event.begin_seconds - event.end_seconds));
+      base::say("{}: '{}' ends {:.9f} s before it begins", origin, to_text(event.instruction), event.begin_seconds - event.end_seconds));
 }
 
 void write_link(const std::optional<Link>& link, json* object) {
@@ -73,7 +72,7 @@ std::optional<Link> read_link(const json& from, const std::string& origin) {
   const Link read{read_seconds(link, "latency_seconds", 1, origin),
                   base::json_double(link, "bytes_per_second", origin)};
   if (read.latency_seconds >= 0 && read.bytes_per_second > 0 && std::isfinite(read.bytes_per_second)) return read;
-  throw base::DataError(base::say(trace_texts.link, origin, read.latency_seconds, read.bytes_per_second));
+  throw base::DataError(base::say("{}: a link of {:g} s and {:g} bytes/s is none", origin, read.latency_seconds, read.bytes_per_second));
 }
 
 std::string read_host(const json& object, const std::string& origin) {

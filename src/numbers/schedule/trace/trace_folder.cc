@@ -10,7 +10,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "schedule/trace/chrome_trace.h"
-#include "schedule/trace/texts.h"
 #include "schedule/trace/trace_json.h"
 
 namespace troika::schedule {
@@ -58,14 +57,14 @@ static std::string missing_ranks(const StepFiles& files) {
 
 static FoundTrace merge_files(const std::string& folder, std::int64_t step, const StepFiles& files) {
   if (files.rank_files.empty()) {
-    throw base::DataError(base::say(trace_texts.nothing_to_merge, folder, step));
+    throw base::DataError(base::say("{} has no rank files of step {} to merge; leave --merge out to read the merged file", folder, step));
   }
   std::vector<RankTrace> ranks;
   for (const auto& [rank, name] : files.rank_files) {
     const std::string path = folder + "/" + name;
     ranks.push_back(read_rank_trace(base::read_regular_file(path, base::most_program_bytes), path));
     if (ranks.back().step == step && ranks.back().timeline.world_rank == rank) continue;
-    throw base::DataError(base::say(trace_texts.other_name, path, ranks.back().step, ranks.back().timeline.world_rank));
+    throw base::DataError(base::say("{} holds step {} of rank {}, not what its name says", path, ranks.back().step, ranks.back().timeline.world_rank));
   }
   FoundTrace found{merge(ranks), folder + "/" + merged_trace_name(step), {}};
   const std::string missing = missing_ranks(files);

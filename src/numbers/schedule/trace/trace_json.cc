@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/say.h"
-#include "schedule/trace/texts.h"
 #include "schedule/trace/trace_fields.h"
 
 namespace troika::schedule {
@@ -68,16 +67,16 @@ RankTrace read_rank_trace(std::string_view text, const std::string& origin) {
 }
 
 static void refuse_mixture(const std::vector<RankTrace>& traces) {
-  if (traces.empty()) throw base::DataError(base::say(trace_texts.no_trace));
+  if (traces.empty()) throw base::DataError(base::say("there is no rank trace to merge"));
   for (std::size_t i = 0; i < traces.size(); ++i) {
     const RankTimeline& timeline = traces[i].timeline;
     if (traces[i].step != traces[0].step) {
-      throw base::DataError(base::say(trace_texts.other_step, timeline.world_rank, traces[i].step,
+      throw base::DataError(base::say("rank {} traced step {}, but rank {} step {}: merge files of one step", timeline.world_rank, traces[i].step,
                                       traces[0].timeline.world_rank, traces[0].step));
     }
     for (std::size_t j = 0; j < i; ++j) {
       if (traces[j].timeline.world_rank != timeline.world_rank) continue;
-      throw base::DataError(base::say(trace_texts.twice, timeline.world_rank, traces[0].step));
+      throw base::DataError(base::say("rank {} comes twice in the traces of step {}", timeline.world_rank, traces[0].step));
     }
   }
 }
