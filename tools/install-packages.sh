@@ -19,7 +19,7 @@ fi
 [ "$kind" != arm64 ] || packages="g++-aarch64-linux-gnu qemu-user-static ninja-build cmake ccache pkg-config"
 [ "$kind" != clusters ] || packages="slurmctld slurmd slurm-client munge openmpi-bin mpich iproute2 util-linux jq procps"
 if [ "$kind" = test ]; then
-  packages="$packages libtorch-dev libopenblas0-pthread libgtest-dev libgmock-dev iproute2 util-linux jq openmpi-bin procps patch clang-14 libclang-rt-14-dev python3-torch
+  packages="$packages libtorch-dev libopenblas0-pthread libgtest-dev libgmock-dev gettext iproute2 util-linux jq openmpi-bin procps patch clang-14 libclang-rt-14-dev python3-torch
     chromium chromium-driver fonts-wqy-microhei man-db mandoc zsh fish python3"
   command -v node >/dev/null && command -v npm >/dev/null || packages="$packages nodejs npm"
 fi

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "commands/cli.h"
 #include "commands/plan/plan.h"
 
 namespace troika::commands {
@@ -17,10 +18,11 @@ std::string page_of_plan(Words words, config::Environment environment = {}) {
 }
 
 std::string refusal_of_plan(Words words, config::Environment environment = {}) {
+  const base::Language language = language_of_words(words, {});
   try {
     return page_of_plan(std::move(words), std::move(environment));
   } catch (const base::Error& error) {
-    return error.what();
+    return error.in(language);
   }
 }
 
@@ -48,7 +50,7 @@ TEST(PlanLanguage, RefusalsAreInItToo) {
   EXPECT_EQ(refusal_of_plan({"--gpu", "h1000", "--lang", "zh"}), "没有名为“h1000”的 --gpu（您是想写 h100 吗？）");
   EXPECT_THAT(refusal_of_plan({"--cluster", "no/such.yaml", "--lang", "zh"}), HasSubstr("没有集群文件“no/such.yaml”"));
   EXPECT_THAT(refusal_of_plan({"no/such.yaml", "--lang", "zh"}), HasSubstr("无法打开“no/such.yaml”：没有这个名称的设置文件"));
-  EXPECT_THAT(refusal_of_plan({"--lang", "fr"}), HasSubstr("--lang is en, zh or auto, not 'fr'"));
+  EXPECT_THROW(page_of_plan({"--lang", "fr"}), base::ConfigError);
 }
 
 }  // namespace

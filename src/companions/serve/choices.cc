@@ -36,8 +36,8 @@ constexpr std::array<std::string_view, 14> no_data = {
     "requirements.txt",  "sweep.json",        "tokenizer_config.json", "tokenizer.json",
     "tsconfig.json",     "vocab.json"};
 
-constexpr base::Phrase model_text{"{kind}, {layers} layers, width {width}, {size}"};
-constexpr base::Phrase adapter_text{"adapter, {size}"};
+constexpr base::Phrase model_text = base::Phrase("{kind}, {layers} layers, width {width}, {size}");
+constexpr base::Phrase adapter_text = base::Phrase("adapter, {size}");
 
 bool ends_in(std::string_view name, std::string_view ending) {
   return name.size() > ending.size() && name.substr(name.size() - ending.size()) == ending;

@@ -138,7 +138,7 @@ class LineReader final : public json::json_sax_t {
 
   // A value that is no number of the arrays.
   bool other(base::Phrase what) { return other(base::say(what)); }
-  bool other_number(const std::string& number) { return other(base::say("the number {}", number)); }
+  bool other_number(const std::string& number) { return other(base::say(base::Phrase("{}", "number"), number)); }
   bool other(const base::Text& what) {
     if (depth_ == 0) throw DataError(base::say("{}: a line must be an object with 'input_ids', not {}", origin_, what));
     const Column* column = filled_ != nullptr ? filled_ : depth_ == 1 ? wanted_ : nullptr;

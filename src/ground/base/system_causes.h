@@ -53,6 +53,6 @@ inline constexpr SystemCause system_causes[] = {
 };
 
 // EFBIG where a limit of this process is the reason.
-inline constexpr Phrase beyond_file_limit{"a file may have at most {} here (ulimit -f): raise that limit, or remove it with `ulimit -f unlimited`"};
+inline constexpr Phrase beyond_file_limit = Phrase("a file may have at most {} here (ulimit -f): raise that limit, or remove it with `ulimit -f unlimited`");
 
 }  // namespace troika::base

@@ -34,12 +34,12 @@ constexpr std::array<NamedActivity, 18> activities = {
      {Activity::saving, base::Phrase("saving a checkpoint")},
      {Activity::finishing_save, base::Phrase("finishing the last checkpoint")}}};
 
-constexpr base::Phrase in_milliseconds{"{} ms"};
-constexpr base::Phrase in_seconds{"{} s"};
-constexpr base::Phrase before_its_first_word{"before its first word"};
-constexpr base::Phrase step_and_place{"step {}, {}"};
-constexpr base::Phrase as_usual{" (usually {})"};
-constexpr base::Phrase place_and_seconds{"{} for {}{}"};
+constexpr base::Phrase in_milliseconds = base::Phrase("{} ms");
+constexpr base::Phrase in_seconds = base::Phrase("{} s");
+constexpr base::Phrase before_its_first_word = base::Phrase("before its first word");
+constexpr base::Phrase step_and_place = base::Phrase("step {}, {}");
+constexpr base::Phrase as_usual = base::Phrase(" (usually {})");
+constexpr base::Phrase place_and_seconds = base::Phrase("{} for {}{}");
 
 // As people say durations: "21 ms", "0.21 s", "12 s", "640 s".
 base::Text spoken(double seconds) {
