@@ -379,8 +379,9 @@ TEST(LlamaFactory, EveryKeyOfTheTableIsThereOnceAndLeadsSomewhere) {
     const bool is_spelling =
         row.meaning == LlamaFactoryKey::Meaning::spelling || row.meaning == LlamaFactoryKey::Meaning::lora;
     EXPECT_EQ(is_spelling, row.text.empty()) << row.name;
-    if (row.meaning == LlamaFactoryKey::Meaning::refused)
+    if (row.meaning == LlamaFactoryKey::Meaning::refused) {
       EXPECT_NE(base::Phrase(row.text).in(base::Language::chinese), row.text) << row.name << " has no Chinese reason";
+    }
     EXPECT_TRUE(!is_spelling || find_field(row.name) != nullptr || find_switch(row.name) != nullptr) << row.name;
   }
   for (const LlamaFactoryDefault& row : llama_factory_defaults()) {
