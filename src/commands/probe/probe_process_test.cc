@@ -83,7 +83,7 @@ TEST(Probe, RefusesAFolderThatIsNotThereBeforeItMeasures) {
 }
 
 // Its own processes and those that measure: of rank 0 one for each core and one for all of them.
-TEST(Probe, EndsWithItsProcessesWhenARankIsKilledAndNamesIt) {
+TEST(FullProbe, EndsWithItsProcessesWhenARankIsKilledAndNamesIt) {
   Program program(launch(2, {"probe", "--seconds", "60"}));
   const std::size_t measuring = 3 + static_cast<std::size_t>(host::usable_cores());
   const double until = base::monotonic_seconds() + patience_seconds;
