@@ -53,7 +53,7 @@ TEST(Probe, WritesAFileThatThePlannerReadsAndATableForPeopleAndKeepsItWherePlans
 }
 
 // Each with two ranks.
-TEST(Probe, OfTwoHostsMeasuresEachOnceHasTheNetworkBetweenThemAndPrintsTheFileWithoutOut) {
+TEST(FullProbe, OfTwoHostsMeasuresEachOnceHasTheNetworkBetweenThemAndPrintsTheFileWithoutOut) {
   const std::string port = std::to_string(free_port());
   const auto host = [&](const std::string& node) {
     return troika({"launch", "--nnodes", "2", "--node-rank", node, "--master-addr", "127.0.0.1", "--master-port", port,
