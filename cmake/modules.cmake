@@ -1,30 +1,32 @@
 # A module is a room: a folder in one of the buildings under src/, and one static library, troika_<module>. What uses it finds
 # its headers as "<module>/file.h".
 #
-#   troika_module(NAME [TORCH_TESTS] [OWN_FLAGS] [UNITY n] [SOURCES file ...] [DEPS lib ...] [TEST_SUPPORT module ...])
+#   troika_module(NAME [TORCH_TESTS] [OWN_FLAGS] [LIGHT] [UNITY n] [SOURCES file ...] [DEPS lib ...] [TEST_SUPPORT module ...])
 #
 # Every *.cc in the folder (and below) that is neither main.cc nor a test belongs to the library, and SOURCES do, which are made. Tests stand beside the code and the file
 # name tells the kind: x_test.cc (unit), x_contract_test.cc, x_parity_test.cc, x_golden_test.cc, x_fault_test.cc,
 # x_process_test.cc, x_timed_test.cc (measures time: has the machine to itself). All files of one kind in one
 # module make one program <module>_<kind>_test with that CTest label. TROIKA_SHARDS_<program>, set before the module, cuts it
-# into that many CTest entries, and TROIKA_FULL_SHARDS_<program> its part of the full tier. x_test_support.cc is compiled once for all of them; TEST_SUPPORT names other modules whose
-# support these tests use as well. x_test_library.cc becomes a shared library, lib<module>_x.so in the build folder, that tests
-# load while they run. Suites and instantiations named Full... make an entry of their own in the full tier
-# (./test.sh full).
+# into that many CTest entries, and TROIKA_FULL_SHARDS_<program> its part of the full tier; TROIKA_COST_<program>: seconds that it
+# takes, by which CTest starts the longest first. Unit, contract and golden tests are the quick tier (./test.sh quick).
+# x_test_support.cc is compiled once for all of them; TEST_SUPPORT names other modules whose support these tests use as well.
+# x_test_library.cc becomes a shared library, lib<module>_x.so in the build folder, that tests load while they run. Suites and
+# instantiations named Full... make an entry of their own in the full tier (./test.sh full).
 #
 # libtorch judges operations and gradients in the tests of modules with TORCH_TESTS. Nothing else is linked with it.
 #
-# Compile time: sources are compiled in batches of n files (UNITY, 16 by default; 1: each by itself), so names in anonymous
-# namespaces of one module must differ. Precompiled headers are shared: one for libraries, one for tests, one for tests with
-# libtorch; OWN_FLAGS: a library compiled with flags that these refuse. Tests are not optimised, which halves what they take to
-# compile, but for those that compute much themselves (TROIKA_OPTIMIZED_TESTS), which have a precompiled header of their own.
+# Compile time: sources are compiled in batches of n files (UNITY, 32 by default, tests 64; 1: each by itself), because a batch
+# instantiates a template once. So names in anonymous namespaces of one module must differ. LIGHT: nothing in the library computes for
+# long, and -O1 takes three quarters of the time to compile. Precompiled headers are shared: one for libraries, one for tests, one for
+# tests with libtorch; OWN_FLAGS: a library compiled with flags that these refuse. Tests are not optimised, which halves what they take
+# to compile, but for those that compute much themselves (TROIKA_OPTIMIZED_TESTS), which have a precompiled header of their own.
 set(TROIKA_TEST_KINDS contract parity golden fault process timed)
-set(TROIKA_OPTIMIZED_TESTS cpu cuda gpu tokenizer timed)
+set(TROIKA_OPTIMIZED_TESTS cpu cuda_support gpu tokenizer timed)
 set(TROIKA_TEST_LEVEL -O0)
 if(CMAKE_CROSSCOMPILING)  # an imitated processor runs them
   set(TROIKA_TEST_LEVEL -O1)
 endif()
-set(TROIKA_UNITY 16 CACHE STRING "source files of a module in one compilation; 1: each by itself")
+set(TROIKA_UNITY 32 CACHE STRING "source files of a module in one compilation, half as many as tests; 1: each by itself")
 
 set(TROIKA_STD_HEADERS <algorithm> <cmath> <cstdint> <cstring> <functional> <map> <memory> <optional> <set> <sstream> <string>
     <string_view> <utility> <vector> <fmt/format.h> <nlohmann/json.hpp>)
@@ -87,6 +89,9 @@ endfunction()
 function(troika_unity target batch)
   if(NOT batch)
     set(batch ${TROIKA_UNITY})
+    if(batch GREATER 1 AND NOT target MATCHES "^troika_")
+      math(EXPR batch "2 * ${batch}")
+    endif()
   endif()
   if(batch GREATER 1)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${batch})
@@ -96,7 +101,7 @@ function(troika_unity target batch)
 endfunction()
 
 function(troika_module name)
-  cmake_parse_arguments(MODULE "TORCH_TESTS;OWN_FLAGS" "UNITY" "SOURCES;DEPS;TEST_SUPPORT" ${ARGN})
+  cmake_parse_arguments(MODULE "TORCH_TESTS;OWN_FLAGS;LIGHT" "UNITY" "SOURCES;DEPS;TEST_SUPPORT" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "/main\\.cc$|_test\\.cc$|_test_support\\.cc$|_test_library\\.cc$")
@@ -111,6 +116,9 @@ function(troika_module name)
   target_include_directories(troika_${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/..)
   target_link_libraries(troika_${name} PUBLIC ${MODULE_DEPS} fmt::fmt nlohmann_json::nlohmann_json Threads::Threads)
   troika_unity(troika_${name} "${MODULE_UNITY}")
+  if(MODULE_LIGHT)
+    target_compile_options(troika_${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
   if(NOT MODULE_OWN_FLAGS)
     troika_reuse_precompiled(troika_${name} "" "")
   endif()
@@ -130,7 +138,7 @@ function(troika_module_tests name torch tests others)
       target_link_libraries(${name}_test_support PUBLIC troika_${other})
     endforeach()
     troika_unity(${name}_test_support "")
-    troika_test_options(${name}_test_support ${name} "${torch}")
+    troika_test_options(${name}_test_support "${name}_support" "${torch}")
   endif()
   set(libraries ${tests})
   list(FILTER libraries INCLUDE REGEX "_test_library\\.cc$")
@@ -180,9 +188,6 @@ function(troika_test_program module kind torch sources others)
   else()
     troika_test_options(${program} ${module} "${torch}")
   endif()
-  if(TROIKA_GOLD)
-    target_link_options(${program} PRIVATE -fuse-ld=gold)
-  endif()
   set(environment "OMP_NUM_THREADS=1")
   if(NOT kind STREQUAL "timed")  # threads that spin take the cores of the tests beside them
     list(APPEND environment "OMP_WAIT_POLICY=passive")
@@ -199,12 +204,23 @@ function(troika_test_program module kind torch sources others)
   if(kind MATCHES "process|fault")  # these take long: no core idles at the end
     set(cost 30)
   endif()
-  troika_entries(${program} ${program} "-Full*" "${TROIKA_SHARDS_${program}}" "${environment}" ${kind} 600 ${cost})
+  if(TROIKA_COST_${program})
+    set(cost ${TROIKA_COST_${program}})
+  endif()
+  set(labels ${kind})
+  if(kind MATCHES "unit|contract|golden")
+    list(APPEND labels quick)
+    add_dependencies(quick_tests ${program})
+  endif()
+  troika_entries(${program} ${program} "-Full*" "${TROIKA_SHARDS_${program}}" "${environment}" "${labels}" 600 ${cost})
   if(full)
     troika_entries(${program} ${program}_full "Full*" "${TROIKA_FULL_SHARDS_${program}}" "${environment}" "${kind};full" 900 0)
   endif()
   if(kind STREQUAL "timed")
     set_tests_properties(${program} PROPERTIES RUN_SERIAL ON)
+    if(full)
+      set_tests_properties(${program}_full PROPERTIES RUN_SERIAL ON)
+    endif()
   endif()
   if(kind STREQUAL "process" OR module STREQUAL "commands")  # these start the program
     add_dependencies(${program} troika)
@@ -215,13 +231,17 @@ function(troika_test_options target module torch)
   target_compile_definitions(${target} PRIVATE TROIKA_SOURCE_DIR="${CMAKE_SOURCE_DIR}" TROIKA_BINARY_DIR="${CMAKE_BINARY_DIR}")
   set(header test)
   set(level ${TROIKA_TEST_LEVEL})
-  if(module IN_LIST TROIKA_OPTIMIZED_TESTS AND NOT torch)
+  string(REPLACE "_support" "" tested ${module})
+  if((module IN_LIST TROIKA_OPTIMIZED_TESTS OR tested IN_LIST TROIKA_OPTIMIZED_TESTS) AND NOT torch)
     set(header optimized_test)
     set(level -O1)  # compiles in two thirds of the time that -O2 takes
   endif()
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:${level};-g0>)
   target_compile_options(${target} PRIVATE -Wno-shadow $<$<CXX_COMPILER_ID:GNU>:-Wshadow=local>)  # in a batch, names of other files stand outside
   target_link_libraries(${target} PRIVATE GTest::gmock GTest::gtest)  # the header has them
+  if(TROIKA_GOLD)
+    target_link_options(${target} PRIVATE -fuse-ld=gold)
+  endif()
   if(torch)
     target_link_libraries(${target} PUBLIC troika_torch)
   endif()

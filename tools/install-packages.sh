@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs the Debian packages that building, running and testing need; does nothing when all are there.
-#   tools/install-packages.sh [build|test|cuda|release|arm64|clusters]
-#       test adds what only the tests use; cuda: what cuda-tools.sh needs; release: what portable.sh, release.sh and release-check.sh need; arm64: what compiling for and
+#   tools/install-packages.sh [build|quick|test|cuda|release|arm64|clusters]
+#       quick adds what ./test.sh quick uses, test what all tests use; cuda: what cuda-tools.sh needs; release: what portable.sh, release.sh and release-check.sh need; arm64: what compiling for and
 #       imitating arm64 needs; clusters: what proofs/slurm.sh and proofs/mpi.sh start
 #   tools/install-packages.sh list MACHINE         prints what a build needs on a MACHINE as uname -m calls it, and GoogleTest
 set -eu
@@ -16,6 +16,7 @@ if [ "$kind" = list ]; then
   echo $packages libtorch-dev libopenblas0-pthread libgtest-dev libgmock-dev
   exit 0
 fi
+[ "$kind" != quick ] || packages="$packages libtorch-dev libopenblas0-pthread libgtest-dev libgmock-dev patch"
 [ "$kind" != arm64 ] || packages="g++-aarch64-linux-gnu qemu-user-static ninja-build cmake ccache pkg-config"
 [ "$kind" != clusters ] || packages="slurmctld slurmd slurm-client munge openmpi-bin mpich iproute2 util-linux jq procps"
 if [ "$kind" = test ]; then

@@ -16,9 +16,10 @@ train() { exec "$bin/troika" train "${small[@]}" --steps 3 --out "$work/run" "$@
 train --data.train "$work/disk/file" > "$work/first.txt" 2>&1 &
 first=$!
 locked() { [ -s "$work/run/run.lock" ]; }
+asks_the_disk() { grep -qs fuse /proc/$first/task/*/wchan || grep -qs request_wait_answer /proc/$first/task/*/stack; }
 waits() { cat /proc/$first/task/*/stat 2> /dev/null | sed 's/.*) //' | grep -q '^D'; }
 await 20 locked || cannot "the first run does not lock its folder: $(last_line "$work/first.txt")"
-sleep 2 # it opens the data
+await 20 asks_the_disk || cannot "the first run does not open its data: $(last_line "$work/first.txt")"
 kill -9 $first
 await 3 waits || cannot "the first run could be killed"
 (train) > "$work/second.txt" 2>&1 &

@@ -45,10 +45,11 @@ code_of one $one
   symptom "a link that was down for 15 s ends the run ($(since "$down") s; exit codes $zero, $one): $(last_line "$work/run.one.txt")"
 both stop
 (inside 0 ip link set lan down)
-sleep 2 # the launchers' connections stand still
+unanswered() { (inside 1 ss -Htn state established "( dport = :29500 )") | awk '$2 > 0 { held = 1 } END { exit !held }'; }
+await 20 unanswered || cannot "the launcher of host 1 has sent nothing over the link that is down"
 kill -INT $one
 await 5 holds 'stopping after this step' "$work/stop.one.txt" || symptom "a launcher whose store does not answer is deaf to Ctrl-C"
-sleep 0.5
+sleep 0.5 # two within 0.3 s count as one
 kill -INT $one
 await 5 ended $one || symptom "a launcher whose store does not answer does not end at the second Ctrl-C"
 passes

@@ -51,7 +51,7 @@ TEST(Bench, OfTheKernelsShowsEveryOperationOfAStep) {
   EXPECT_THAT(end.output, HasSubstr("all of a step: "));
 }
 
-TEST(Bench, OfTheKernelsOfGpt2HasItsOwn) {
+TEST(FullBench, OfTheKernelsOfGpt2HasItsOwn) {
   const End end = run(troika({"bench", "kernels", "--model.preset", "gpt2-tiny", "--seq-len", "16",
                               "--micro-batch-size", "1", "--train.threads", "1", "--seconds", "0"}));
   ASSERT_EQ(end.code, 0) << end.output;
@@ -60,7 +60,7 @@ TEST(Bench, OfTheKernelsOfGpt2HasItsOwn) {
   EXPECT_THAT(end.output, Not(HasSubstr("swiglu")));
 }
 
-TEST(Bench, OfTheKernelsInHalvesMeasuresTheSameOperations) {
+TEST(FullBench, OfTheKernelsInHalvesMeasuresTheSameOperations) {
   const Words gpt2 = {"--model.preset", "gpt2-tiny", "--seq-len", "16", "--micro-batch-size", "1"};
   for (const Words& model : {tiny, gpt2}) {
     const End end = run(troika(Words{"bench", "kernels", "--bf16", "--train.threads", "1", "--seconds", "0"} + model));
@@ -70,7 +70,7 @@ TEST(Bench, OfTheKernelsInHalvesMeasuresTheSameOperations) {
   }
 }
 
-TEST(Bench, OfTheKernelsOfQwen2TurnsHeadsWithoutANormAndHasOneBias) {
+TEST(FullBench, OfTheKernelsOfQwen2TurnsHeadsWithoutANormAndHasOneBias) {
   const End end = run(troika(Words{"bench", "kernels"} + tiny +
                              Words{"--model.architecture", "qwen2", "--train.threads", "1", "--seconds", "0"}));
   ASSERT_EQ(end.code, 0) << end.output;

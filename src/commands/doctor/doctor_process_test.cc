@@ -133,7 +133,7 @@ TEST(DoctorProgram, HasTwoHostsMeasureTheWayBetweenThem) {
     EXPECT_EQ(well.count(check), 1u) << check << "\n" << end.output;
 }
 
-TEST(DoctorProgram, NamesASilentHostAndOneThatEndsAndGoesOnWithTheOthers) {
+TEST(FullDoctorProgram, NamesASilentHostAndOneThatEndsAndGoesOnWithTheOthers) {
   const DoctorFolder folder;
   const DoctorEnd end = folder.look_at("pi1\nsilent\ndying\npi2\n", {"--quick", "--wait", "2"});
   EXPECT_EQ(end.code, 75) << end.output << end.errors;
@@ -144,7 +144,7 @@ TEST(DoctorProgram, NamesASilentHostAndOneThatEndsAndGoesOnWithTheOthers) {
   EXPECT_LT(end.seconds, 8);
 }
 
-TEST(DoctorProgram, IsNotHeldUpByAHostThatFreezesAfterItsFirstWord) {
+TEST(FullDoctorProgram, IsNotHeldUpByAHostThatFreezesAfterItsFirstWord) {
   const DoctorFolder folder;
   const DoctorEnd end = folder.look_at("pi1\nfrozen\n", {"--quick", "--wait", "2"});
   EXPECT_EQ(end.code, 75) << end.output << end.errors;
@@ -189,7 +189,7 @@ TEST(DoctorProgram, UnderALaunchMeetsAtTheStore) {
   EXPECT_THAT(base::list_directory(folder.path()), testing::Not(testing::Contains("logs")));
 }
 
-TEST(DoctorProgram, UnderALaunchTellsOfTheOthersThoughOneEndedAtOnce) {
+TEST(FullDoctorProgram, UnderALaunchTellsOfTheOthersThoughOneEndedAtOnce) {
   const DoctorFolder folder, other;
   const std::string port = std::to_string(free_port());
   const DoctorWords hosts = {"launch", "--nnodes", "2", "--master-addr", "127.0.0.1", "--master-port", port};
@@ -213,7 +213,7 @@ TEST(DoctorProgram, HostsTheStoreItselfUnderTorchrun) {
   EXPECT_EQ(second.wait().code, 0);
 }
 
-TEST(DoctorProgram, NamesARankThatIsStoppedOrNeverCame) {
+TEST(FullDoctorProgram, NamesARankThatIsStoppedOrNeverCame) {
   const DoctorFolder folder;
   const DoctorEnd end =
       DoctorProcess(folder.path(), {"doctor", "--quick", "--json", "--wait", "1.5"}, variables_of_rank(0, free_port()))

@@ -53,7 +53,7 @@ TEST(Probe, WritesAFileThatThePlannerReadsAndATableForPeopleAndKeepsItWherePlans
 }
 
 // Each with two ranks.
-TEST(Probe, OfTwoHostsMeasuresEachOnceHasTheNetworkBetweenThemAndPrintsTheFileWithoutOut) {
+TEST(FullProbe, OfTwoHostsMeasuresEachOnceHasTheNetworkBetweenThemAndPrintsTheFileWithoutOut) {
   const std::string port = std::to_string(free_port());
   const auto host = [&](const std::string& node) {
     return troika({"launch", "--nnodes", "2", "--node-rank", node, "--master-addr", "127.0.0.1", "--master-port", port,
@@ -83,7 +83,7 @@ TEST(Probe, RefusesAFolderThatIsNotThereBeforeItMeasures) {
 }
 
 // Its own processes and those that measure: of rank 0 one for each core and one for all of them.
-TEST(Probe, EndsWithItsProcessesWhenARankIsKilledAndNamesIt) {
+TEST(FullProbe, EndsWithItsProcessesWhenARankIsKilledAndNamesIt) {
   Program program(launch(2, {"probe", "--seconds", "60"}));
   const std::size_t measuring = 3 + static_cast<std::size_t>(host::usable_cores());
   const double until = base::monotonic_seconds() + patience_seconds;

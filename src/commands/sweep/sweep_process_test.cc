@@ -157,7 +157,9 @@ class SmallSweep : public testing::Test {
   pid_t sweep_ = -1;
 };
 
-TEST_F(SmallSweep, GoesOnAfterItWasKilledAndFailuresAreRows) {
+class FullSmallSweep : public SmallSweep {};
+
+TEST_F(FullSmallSweep, GoesOnAfterItWasKilledAndFailuresAreRows) {
   start();
   await_hanging();
   ::kill(sweep_, SIGKILL);

@@ -49,15 +49,20 @@ class GpuRuns : public ::testing::Test {
 
 TEST_F(GpuRuns, HaveTheLossesOfTheCpu) {
   expect_the_cpus_losses("fp32", {"--fp32", "--model.kv-heads", "1", "--recompute", "full"}, 1e-6);
-  expect_the_cpus_losses("gpt2", {"--fp32", "--model.architecture", "gpt2", "--data.packing", "true"}, 1e-6);
   EXPECT_EQ(rows_of("cuda", "unstated").back().loss, rows_of("cuda", "stated", {"--bf16", "--reproducible", "layout"}).back().loss)
       << "the defaults of GPUs";
+}
+
+class FullGpuRuns : public GpuRuns {};
+
+TEST_F(FullGpuRuns, HaveTheLossesOfTheCpu) {
+  expect_the_cpus_losses("gpt2", {"--fp32", "--model.architecture", "gpt2", "--data.packing", "true"}, 1e-6);
   expect_the_cpus_losses("bf16", {"--bf16", "--parallel.offload", "host"}, 1e-3);
 }
 
 TEST_F(GpuRuns, SayWhyTheirAttentionIsByProducts) {
   const auto said = [&](const Words& more, const Variables& variables = {}) {
-    const End end = run(train("cuda", "said", more + Words{"--train.resume", "never"}), stand_ins(variables));
+    const End end = run(train("cuda", "said", more + Words{"--train.resume", "never", "--train.steps", "1"}), stand_ins(variables));
     EXPECT_EQ(end.code, 0) << end.output;
     const std::size_t at = end.output.find("attention is computed by products in chunks: ");
     return at == std::string::npos ? "" : end.output.substr(at, end.output.find('\n', at) - at);
@@ -68,7 +73,8 @@ TEST_F(GpuRuns, SayWhyTheirAttentionIsByProducts) {
   std::string records;
   for (int i = 0; i < 40; ++i) records += R"({"instruction": "Say it", "output": "It is said."})" "\n";
   base::write_file_atomic(folder_ / "records.jsonl", records);
-  EXPECT_THAT(said({"--bf16", "--data.train", folder_ / "records.jsonl", "--chat-template", "alpaca", "--data.packing", "true", "--seq-len", "256"}),
+  EXPECT_THAT(said({"--bf16", "--data.train", folder_ / "records.jsonl", "--chat-template", "alpaca", "--data.packing", "true", "--seq-len", "256",
+                    "--micro-batch-size", "1", "--global-batch-size", "1"}),
               HasSubstr("documents that are apart"));
   EXPECT_THAT(said({"--bf16"}, {{"TROIKA_STAND_IN_CUDNN", "91001"}}), HasSubstr("is cuDNN 9.10.1, but 9.10.2 or later is needed"));
   EXPECT_THAT(said({"--bf16", "--seq-len", "33"}, {{"TROIKA_STAND_IN_CUDNN", "91002"}}), HasSubstr("multiples of 128 keys, not 33"));

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include "base/await_test_support.h"
 #include "commands/train/program_test_support.h"
 #include "records/run_reader.h"
 
@@ -36,14 +37,17 @@ TEST(RunRecords, HostZeroHasTheSamplesAndTheErrorsOfAllHosts) {
   };
   Program first(words(0, zero)), second(words(1, one));
   await_step(zero, 20);
-  ::sleep(2);  // two samples
+  records::RunReader of_zero(zero), of_one(one);
+  EXPECT_TRUE(base::await(patience_seconds, [&] {
+    of_zero.refresh();
+    return of_zero.samples().size() == 2 && of_zero.samples().at(1).size() > 1;
+  }));
   const pid_t killed = second.rank(1);
   ASSERT_GT(killed, 0);
   ::kill(killed, SIGKILL);
   EXPECT_NE(first.wait().code, 0);
   EXPECT_NE(second.wait().code, 0);
 
-  records::RunReader of_zero(zero), of_one(one);
   of_zero.refresh();
   of_one.refresh();
   ASSERT_TRUE(of_zero.state());

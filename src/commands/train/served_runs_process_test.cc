@@ -147,7 +147,7 @@ TEST(ServedRuns, AreStartedStoppedAfterASaveAndGoneOnWith) {
   for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i].step, static_cast<std::int64_t>(i) + 1);
 }
 
-TEST(ServedRuns, OutliveTheServer) {
+TEST(FullServedRuns, OutliveTheServer) {
   const Folder folder;
   make_ready(folder);
   const std::string out = folder / "runs/first";

@@ -11,7 +11,7 @@ namespace troika::doctor {
 namespace {
 
 constexpr int least_driver = 525;
-constexpr std::int64_t little_memory = std::int64_t{2} << 30;
+constexpr std::int64_t little_gpu_memory = std::int64_t{2} << 30;
 
 bool has_driver(const HostView& view) {
   return host::nvidia_driver_in(view.proc, view.dev) == host::NvidiaDriver::loaded;
@@ -48,7 +48,7 @@ std::vector<Finding> check_gpu_driver(const HostView& view) {
 }
 
 std::vector<Finding> check_gpu_cards(const HostView& view) {
-  const base::Text wanted = base::say("compute capability 8.0 or later and {} free, where there are NVIDIA GPUs", base::format_bytes(little_memory));
+  const base::Text wanted = base::say("compute capability 8.0 or later and {} free, where there are NVIDIA GPUs", base::format_bytes(little_gpu_memory));
   if (std::vector<Finding> none = nothing_to_look_at(view, wanted); !none.empty()) return none;
   const Gpus& gpus = *view.measured->gpus;
   if (gpus.cards.empty())
@@ -61,7 +61,7 @@ std::vector<Finding> check_gpu_cards(const HostView& view) {
       continue;
     }
     const base::Text measured = base::say("cuda:{}: {}, compute capability {}.{}, {} free", i, card.name, card.major, card.minor, base::format_bytes(card.free_bytes));
-    findings.push_back(card.free_bytes >= little_memory
+    findings.push_back(card.free_bytes >= little_gpu_memory
                            ? well(measured, wanted)
                            : found(Status::warn, measured, wanted, base::say("Other programs hold the memory of cuda:{}: see which with nvidia-smi.", i)));
   }

@@ -44,22 +44,23 @@ struct RunCatalog::Impl {
     std::vector<NamedFolder> sweeps;
   };
 
-  explicit Impl(std::string of) : folder(std::move(of)) {}
+  Impl(std::string of, std::function<double()> by) : folder(std::move(of)), clock(std::move(by)) {}
 
   const std::string folder;
+  const std::function<double()> clock;
 
   std::mutex reading;  // held while followers are read; taken before `lock`
   std::map<std::string, RunFollower> followers;
 
   std::mutex lock;  // of what follows; never held while a disk is asked
   std::shared_ptr<const Listed> listed = std::make_shared<Listed>();
-  double looked_at = -1e9, look_seconds = 0;  // by the monotonic clock
+  double looked_at = -1e9, look_seconds = 0;  // by `clock`
   bool was_looked = false;
 
   bool is_fresh(double most_age) {
     const std::lock_guard<std::mutex> guard(lock);
     const double age = std::max(most_age, look_seconds / share_of_looking);
-    return was_looked && base::monotonic_seconds() - looked_at < age;
+    return was_looked && clock() - looked_at < age;
   }
 
   std::shared_ptr<const Listed> last() {
@@ -69,7 +70,7 @@ struct RunCatalog::Impl {
 
   // With `reading` held.
   void look() {
-    const double begin = base::monotonic_seconds(), now = base::wall_seconds();
+    const double begin = clock(), now = base::wall_seconds();
     RunFolders found = run_folders_below(folder);
     std::map<std::string, RunFollower> kept;
     auto fresh = std::make_shared<Listed>();
@@ -84,7 +85,7 @@ struct RunCatalog::Impl {
     std::sort(fresh->runs.begin(), fresh->runs.end(), comes_before);
     const std::lock_guard<std::mutex> guard(lock);
     listed = std::move(fresh);
-    looked_at = base::monotonic_seconds();
+    looked_at = clock();
     look_seconds = looked_at - begin;
     was_looked = true;
   }
@@ -112,7 +113,8 @@ static const RunSummary* find_run(const std::vector<RunSummary>& runs, const std
   return found == runs.end() ? nullptr : &*found;
 }
 
-RunCatalog::RunCatalog(const Options& options) : impl_(std::make_unique<Impl>(options.folder)) {}
+RunCatalog::RunCatalog(const Options& options, std::function<double()> clock)
+    : impl_(std::make_unique<Impl>(options.folder, std::move(clock))) {}
 RunCatalog::~RunCatalog() = default;
 
 std::vector<RunSummary> RunCatalog::list() const { return impl_->now()->runs; }

@@ -1,11 +1,13 @@
 // The runs below the folder that is served, as they are now.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "exporters/exposition.h"
 #include "serve/options.h"
 #include "serve/run_summary.h"
@@ -16,7 +18,8 @@ namespace troika::serve {
 // what was read before meanwhile, so that a disk that does not answer keeps one of them.
 class RunCatalog {
  public:
-  explicit RunCatalog(const Options& options);  // whose folder need not be there yet
+  // The folder of `options` need not exist yet. `clock` gives seconds.
+  explicit RunCatalog(const Options& options, std::function<double()> clock = base::monotonic_seconds);
   ~RunCatalog();
   RunCatalog(const RunCatalog&) = delete;
   RunCatalog& operator=(const RunCatalog&) = delete;

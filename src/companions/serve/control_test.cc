@@ -110,9 +110,9 @@ TEST_F(Control, StartsNothingWhereTheFormIsWrong) {
   EXPECT_FALSE(base::directory_exists(served / "a"));
 }
 
-// A launcher of this host that counts the signals it gets, and ends at the second one.
+// A launcher of this host that counts the signals it gets, and ends at the second one. It answers SIGWINCH after signals sent earlier.
 constexpr const char* counting_launcher =
-    "trap 'echo term >> heard' TERM; exec 9> launch.lock; echo $$ > pid; "
+    "trap 'echo term >> heard' TERM; trap 'echo > answered' WINCH; exec 9> launch.lock; echo $$ > pid; "
     "while [ \"$(wc -l < heard)\" -lt 2 ]; do sleep 0.02; done";
 
 TEST_F(Control, AsksTheLauncherToSaveOnceHoweverOftenItIsAskedTo) {
@@ -130,7 +130,8 @@ TEST_F(Control, AsksTheLauncherToSaveOnceHoweverOftenItIsAskedTo) {
   RunStops of_another_server;
   served.add_event(served / "first", records::EventKind::stop_requested, base::wall_seconds());
   EXPECT_EQ(refusal_of([&] { of_another_server.stop(served.shop, "first", StopHow::save); }), "done");
-  ::usleep(100'000);
+  ::kill(static_cast<pid_t>(pid), SIGWINCH);
+  await_text(served / "first/answered");
   EXPECT_EQ(base::read_file(served / "first/heard"), "term\n");
   EXPECT_EQ(stopped("first", StopHow::now), "done");
   EXPECT_EQ(host::process_start(pid), 0);

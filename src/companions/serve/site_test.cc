@@ -8,8 +8,8 @@
 #include <future>
 #include <mutex>
 #include <nlohmann/json.hpp>
-#include <thread>
 
+#include "base/await_test_support.h"
 #include "serve/served_runs_test_support.h"
 
 namespace troika::serve {
@@ -153,7 +153,7 @@ TEST_F(SiteTest, WhatWaitsForProgramsKeepsNobodyElseAndEndsUnaskedWhereItsClient
             live};
   std::vector<std::shared_ptr<http::Later>> waiting;
   for (int i = 0; i < 3 * Desk::threads; ++i) waiting.push_back(busy.answer(asking(get_it, "/api/why")).later);
-  for (int i = 0; i < 2000 && begun < Desk::threads; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(base::await(20, [&] { return begun == Desk::threads; }));
   EXPECT_EQ(ask_of(busy, get_it, "/api/runs").body, "quick");
   EXPECT_EQ(ask_of(busy, post_it, "/api/stop", "{}").body, "quick");
   for (const auto& later : waiting) later->client_ends();
@@ -172,10 +172,10 @@ TEST_F(SiteTest, WhatHappensIsToldToThoseWhoFollow) {
   ASSERT_NE(followed.stream, nullptr);
   EXPECT_EQ(header_of(followed, "content-type"), "text/event-stream");
   std::string told;
-  for (int i = 0; i < 500 && told.find("event: view") == std::string::npos; ++i) {
+  EXPECT_TRUE(base::await(20, [&] {
     told += followed.stream->take();
-    std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  }
+    return told.find("event: view") != std::string::npos;
+  }));
   EXPECT_THAT(told, HasSubstr("event: runs\ndata: [{\"name\":\"first\""));
   EXPECT_THAT(told, HasSubstr("event: view\ndata: {\"name\":\"first\",\"view\":{"));
   EXPECT_TRUE(live.end());
@@ -187,10 +187,14 @@ TEST(Desk, ALateThreadIsLeftBehindAndSaidSo) {
   std::shared_future<void> until = goes_on.get_future().share();
   Desk desk(0.1);
   std::promise<int> answer;
+  std::promise<void> begun;
   ASSERT_TRUE(desk.post([&] { answer.set_value(5); }));
   EXPECT_EQ(answer.get_future().get(), 5);
-  ASSERT_TRUE(desk.post([until] { until.wait(); }));
-  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  ASSERT_TRUE(desk.post([&begun, until] {
+    begun.set_value();
+    until.wait();
+  }));
+  begun.get_future().wait();
   EXPECT_FALSE(desk.end());
   EXPECT_FALSE(desk.post([] {}));
   goes_on.set_value();

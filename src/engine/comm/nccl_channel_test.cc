@@ -3,9 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
-#include <chrono>
 #include <random>
-#include <thread>
 
 #include "base/error.h"
 #include "comm/channel_test_support.h"
@@ -183,24 +181,24 @@ TEST(NcclChannel, WithoutTheComputeLanesWaitForARecvItsBufferIsReadTooEarly) {
 TEST(NcclChannel, PostingNeverWaitsForAPeerThatHasNotUsedTheEdgeYet) {
   NcclRanks ranks = make_nccl_ranks(2);
   std::vector<Tensor> out, in;
-  std::vector<Transfer> transfers;
+  std::vector<std::vector<Transfer>> transfers(2);
+  const auto channel = [&](int rank) { return ranks.channels[static_cast<std::size_t>(rank)].get(); };
+  const auto of_rank = [&](int rank) -> auto& { return transfers[static_cast<std::size_t>(rank)]; };
   for (int i = 0; i < 3; ++i) {  // by one thread: a post that waited would wait for ever
     for (int rank = 0; rank < 2; ++rank) {
       out.push_back(longs(5, 10 * i + rank));
-      transfers.push_back(ranks.channels[static_cast<std::size_t>(rank)]->send(out.back(), 1 - rank, 1));
+      of_rank(rank).push_back(channel(rank)->send(out.back(), 1 - rank, 1));
     }
   }
   for (int i = 0; i < 3; ++i) {
     for (int rank = 0; rank < 2; ++rank) {
       in.push_back(longs(5, 0));
-      transfers.push_back(ranks.channels[static_cast<std::size_t>(rank)]->recv(in.back(), 1 - rank, 1));
+      of_rank(rank).push_back(channel(rank)->recv(in.back(), 1 - rank, 1));
     }
   }
-  for (int round = 0; round < 200; ++round) {  // both move on: their hosts would wait each in a thread of its own
-    for (auto& channel : ranks.channels) channel->check();
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  for (Transfer& transfer : transfers) transfer.wait();
+  run_nccl_ranks(ranks, [&](NcclChannel& mine) {
+    for (Transfer& transfer : of_rank(mine.rank())) transfer.wait();
+  });
   for (int i = 0; i < 6; ++i) {
     EXPECT_TRUE(tensor::equal(in[static_cast<std::size_t>(i)], longs(5, 10 * (i / 2) + 1 - i % 2))) << i;
   }

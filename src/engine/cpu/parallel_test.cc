@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <mutex>
 #include <set>
 #include <stdexcept>
@@ -14,23 +14,18 @@
 namespace troika::cpu {
 namespace {
 
-// How many threads work on one call, of which each piece leaves time for the others to come.
-std::size_t working_threads() {
+// How many threads work on one call, whose pieces wait until `expected` of them have come.
+std::size_t working_threads(std::size_t expected) {
   std::mutex mutex;
+  std::condition_variable came;
   std::set<std::thread::id> seen;
   parallel_for(24, [&](std::int64_t) {
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-    const std::lock_guard<std::mutex> lock(mutex);
+    std::unique_lock<std::mutex> lock(mutex);
     seen.insert(std::this_thread::get_id());
+    came.notify_all();
+    came.wait_for(lock, std::chrono::seconds(20), [&] { return seen.size() >= expected; });
   });
   return seen.size();
-}
-
-// Takes the most over several calls, because a thread may come too late to the work of one.
-std::size_t most_working_threads() {
-  std::size_t most = 0;
-  for (int call = 0; call < 20; ++call) most = std::max(most, working_threads());
-  return most;
 }
 
 TEST(Parallel, DoesEveryPieceOnce) {
@@ -50,7 +45,7 @@ TEST(Parallel, EveryCallingThreadHasItsOwnNumberOfThreads) {
   for (std::size_t rank = 0; rank < working.size(); ++rank) {
     ranks.emplace_back([&, rank] {
       set_threads(static_cast<int>(rank) + 1);
-      working[rank] = most_working_threads();
+      working[rank] = working_threads(rank + 1);
     });
   }
   for (auto& rank : ranks) rank.join();

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <chrono>
 #include <thread>
 
+#include "base/await_test_support.h"
 #include "base/text_files_test_support.h"
 
 namespace troika::data {
@@ -21,7 +21,7 @@ TEST(MadeOnce, OneMakesWhileTheOthersWaitAndSeeHowFarItIs) {
     const auto make = [&](const OnProgress& tell) {
       ++made;
       tell({40, 50, 3, 2});
-      for (int i = 0; i < 100 && waiting == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      EXPECT_TRUE(base::await(20, [&] { return waiting > 0; }));
       there = true;
     };
     const auto see = [&](const Progress& progress) {

@@ -87,21 +87,28 @@ class Product final : public FakeWork {
     return algorithm_ == 0 ? 3 : algorithm_ == number_of("TROIKA_STAND_IN_FASTEST", 1) ? 1 : 2;
   }
   bool try_to_do() override {
-    for (std::int64_t batch = 0; batch < of_d_.batches; ++batch)
+    const auto K = static_cast<std::size_t>(a_.columns());
+    for (std::int64_t batch = 0; batch < of_d_.batches; ++batch) {
+      // What is multiplied lies side by side, in the order in which the algorithm adds.
+      std::vector<float> a(static_cast<std::size_t>(of_d_.rows) * K), b(static_cast<std::size_t>(of_d_.columns) * K);
+      for (std::size_t i = 0; i < K; ++i) {
+        const auto k = static_cast<std::int64_t>(algorithm_ == 0 ? i : algorithm_ == 1 ? K - 1 - i : (i + K / 2) % K);
+        for (std::int64_t row = 0; row < of_d_.rows; ++row) a[static_cast<std::size_t>(row) * K + i] = a_.at(batch, row, k);
+        for (std::int64_t column = 0; column < of_d_.columns; ++column)
+          b[static_cast<std::size_t>(column) * K + i] = b_.at(batch, k, column);
+      }
       for (std::int64_t column = 0; column < of_d_.columns; ++column)
         for (std::int64_t row = 0; row < of_d_.rows; ++row) {
+          const float *x = a.data() + static_cast<std::size_t>(row) * K, *y = b.data() + static_cast<std::size_t>(column) * K;
           float sum = 0;
-          const std::int64_t K = a_.columns();
-          for (std::int64_t i = 0; i < K; ++i) {
-            const std::int64_t k = algorithm_ == 0 ? i : algorithm_ == 1 ? K - 1 - i : (i + K / 2) % K;
-            sum += a_.at(batch, row, k) * b_.at(batch, k, column);
-          }
+          for (std::size_t i = 0; i < K; ++i) sum += x[i] * y[i];
           sum *= alpha_;
           if (beta_ != 0) sum += beta_ * c_.at(batch, row, column);
           if (product_.epilogue == static_cast<int>(BlasEpilogue::bias))
             sum += read(static_cast<BlasType>(product_.bias_type), product_.bias, row);
           write(of_d_.type, d_, batch * of_d_.batch_stride + column * of_d_.stride + row, sum);
         }
+    }
     return true;
   }
 

@@ -3,12 +3,43 @@
 #include <map>
 
 #include "base/error.h"
+#include "cuda/each_element.h"
 #include "cuda/entry.h"
 #include "cuda/every_kernel.h"
 #include "cuda/host_grid_test_support.h"
+#include "cuda/stretches.h"
+#include "cuda/walk.h"
 
 namespace troika::gpu {
 namespace {
+
+// Threads that never meet need no stacks of their own (host_grid_test_support.h).
+struct LoneThread {
+  std::int64_t block;
+  int number;
+  std::int64_t index() const { return block; }
+  int thread() const { return number; }
+};
+
+template <class Kernel>
+inline constexpr bool threads_never_meet = false;
+template <class Of>
+inline constexpr bool threads_never_meet<cuda::EachPair<Of>> = true;
+template <class Of, int n>
+inline constexpr bool threads_never_meet<cuda::EachElement<Of, n>> = true;
+template <class Of, class Value, int n>
+inline constexpr bool threads_never_meet<cuda::EachOfStretches<Of, Value, n>> = true;
+
+template <class Kernel>
+void run_kernel(const Kernel& kernel, std::uint64_t seed) {
+  if constexpr (threads_never_meet<Kernel>) {
+    cuda::NoShared none;
+    for (std::int64_t block = 0, blocks = kernel.blocks(); block < blocks; ++block)
+      for (int thread = 0; thread < Kernel::threads; ++thread) kernel(LoneThread{block, thread}, none);
+  } else {
+    cuda::run_on_host(kernel, seed);
+  }
+}
 
 struct HostKernel {
   std::size_t argument_bytes;
@@ -33,7 +64,7 @@ class Table {
   struct Known {
     Known() {
       kernels()[cuda::entry_of<Kernel>()] = {sizeof(Kernel), [](const void* argument, std::uint64_t seed) {
-                                               cuda::run_on_host(*static_cast<const Kernel*>(argument), seed);
+                                               run_kernel(*static_cast<const Kernel*>(argument), seed);
                                              }};
     }
     void touch() const {}

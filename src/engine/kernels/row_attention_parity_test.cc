@@ -9,16 +9,16 @@
 namespace troika::kernels {
 namespace {
 
-struct Shape {
+struct RowShape {
   std::int64_t n, k, H;
   std::vector<std::int64_t> S;
 };
 
-const std::vector<Shape> shapes{{1, 1, 1, {1}},         {4, 2, 16, {1, 7, 40}}, {6, 1, 10, {33, 5}},
+const std::vector<RowShape> shapes{{1, 1, 1, {1}},         {4, 2, 16, {1, 7, 40}}, {6, 1, 10, {33, 5}},
                                 {12, 12, 64, {130, 1}}, {8, 2, 100, {17}},      {16, 8, 128, {70, 300, 2}}};
 
 // Heads of each cache stand apart, as in one that has room for more.
-std::vector<KeysAndValues> caches(const Shape& s, at::ScalarType dtype) {
+std::vector<KeysAndValues> caches(const RowShape& s, at::ScalarType dtype) {
   std::vector<KeysAndValues> all;
   for (const std::int64_t S : s.S) {
     const auto view = [&](const char* name) {
@@ -41,7 +41,7 @@ at::Tensor exact(const at::Tensor& q_nH, const KeysAndValues& cache) {
 
 void expect_exact(at::ScalarType dtype) {
   Parity parity(dtype);
-  for (const Shape& s : shapes) {
+  for (const RowShape& s : shapes) {
     const auto all = caches(s, dtype);
     const at::Tensor q = random_normal("q", {static_cast<std::int64_t>(s.S.size()), s.n, s.H}).mul_(2).to(dtype);
     const at::Tensor got = row_attention(q, all);
@@ -60,7 +60,7 @@ TEST(RowAttentionParity, AgreesWithDoubleOnEveryTarget) {
 }
 
 TEST(RowAttentionParity, BitsDependNeitherOnThreadsNorOnOtherSequences) {
-  for (const Shape& s : shapes) {
+  for (const RowShape& s : shapes) {
     const auto all = caches(s, at::kFloat);
     const at::Tensor q = random_normal("q", {static_cast<std::int64_t>(s.S.size()), s.n, s.H});
     const at::Tensor together = row_attention(q, all);

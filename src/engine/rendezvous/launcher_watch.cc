@@ -62,7 +62,7 @@ records::Incident LauncherWatch::Impl::notice_of(const LauncherSilence::Change& 
   return notice;
 }
 
-static records::Incident refused(const std::string& who) {
+static records::Incident refused_host(const std::string& who) {
   records::Incident notice = records::told(base::verbatim(who), base::Cause::wrong_secret);
   notice.kind = records::IncidentKind::stranger_refused;
   return notice;
@@ -91,7 +91,7 @@ bool LauncherWatch::Impl::tick() {
       for (const auto& [digits, unused] : client.entries(key_of(identity, what), 0).changed)
         silence.ended(number(digits));
     pass_on_stops();
-    for (const std::string& who : with_wrong_secret(client, &wrong_secrets)) say(refused(who));
+    for (const std::string& who : with_wrong_secret(client, &wrong_secrets)) say(refused_host(who));
     for (const LauncherSilence::Change& change : silence.changes(now)) say(notice_of(change));
     return true;
   } catch (const base::Error&) {  // the store has ended, and with it the attempt

@@ -118,8 +118,9 @@ TEST_P(RandomPrograms, AreProvedAndRunAndGiveTheLossBitsOfOneProcess) {
   EXPECT_LT(split, programs / 2);
 }
 
-INSTANTIATE_TEST_SUITE_P(Drawn, RandomPrograms, testing::Values(::troika::train::Drawn{"layouts", 60}));
-INSTANTIATE_TEST_SUITE_P(FullDrawn, RandomPrograms, testing::Values(::troika::train::Drawn{"other layouts", 200}));
+INSTANTIATE_TEST_SUITE_P(Drawn, RandomPrograms, testing::Values(::troika::train::Drawn{"layouts", 20}));
+INSTANTIATE_TEST_SUITE_P(FullDrawn, RandomPrograms,
+                         testing::Values(::troika::train::Drawn{"layouts", 60}, ::troika::train::Drawn{"other layouts", 200}));
 
 // The same on devices whose work and messages are done late and in any order that events allow.
 class LateDevices : public RandomPrograms {
@@ -160,8 +161,9 @@ TEST_P(LateDevices, GiveTheBitsOfProcessors) {
   EXPECT_EQ(longest_ring, 4);
 }
 
-INSTANTIATE_TEST_SUITE_P(Drawn, LateDevices, testing::Values(::troika::train::Drawn{"late devices", 30}));
-INSTANTIATE_TEST_SUITE_P(FullDrawn, LateDevices, testing::Values(::troika::train::Drawn{"other late devices", 500}));
+INSTANTIATE_TEST_SUITE_P(Drawn, LateDevices, testing::Values(::troika::train::Drawn{"some late devices", 12}));
+INSTANTIATE_TEST_SUITE_P(FullDrawn, LateDevices,
+                         testing::Values(::troika::train::Drawn{"late devices", 30}, ::troika::train::Drawn{"other late devices", 500}));
 
 }  // namespace
 }  // namespace troika::train

@@ -60,19 +60,21 @@ TEST_F(ThreadNumbers, ChangeNoBitOfLossesNormsAndCheckpoints) {
   expect_same_bits({"", "dp 2 zero 3", "pp 2 zb-h1 recompute full"});
 }
 
-TEST_F(ThreadNumbers, ChangeNoBitWhereTensorsAndSequencesAreSplit) {
+class FullThreadNumbers : public ThreadNumbers {};
+
+TEST_F(FullThreadNumbers, ChangeNoBitWhereTensorsAndSequencesAreSplit) {
   expect_same_bits({"tp 2", "tp 2 pp 2"});
   expect_same_bits({"tp 2 plain"});
   expect_same_bits({"cp 2", "cp 2 dp 2 zero 1"});
 }
 
-TEST_F(ThreadNumbers, ChangeNoBitOfHalves) {
+TEST_F(FullThreadNumbers, ChangeNoBitOfHalves) {
   runs_.settings.precision.loss_scale = 256;
   expect_same_bits({"bf16", "bf16 dp 2 zero 2"});
   expect_same_bits({"fp16"});
 }
 
-TEST_F(ThreadNumbers, ChangeNoBitOfGpt2AndOfAnUntiedHead) {
+TEST_F(FullThreadNumbers, ChangeNoBitOfGpt2AndOfAnUntiedHead) {
   runs_.settings.model.tie_embeddings = false;
   expect_same_bits({"", "dp 2 offload file"});
   use_gpt2(&runs_.settings);
