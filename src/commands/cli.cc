@@ -22,7 +22,7 @@ std::map<std::string, std::string> capture_environment(char** environment) {
 
 namespace {
 
-// Calls `other(word)` for each word but those of --lang, and `language(value)` for these.
+// Calls `other(index)` for each word but those of --lang, and `language(value)` for these.
 template <class Language, class Other>
 void each_word(const std::vector<std::string>& arguments, const Language& language, const Other& other) {
   bool ours = true;
@@ -34,7 +34,7 @@ void each_word(const std::vector<std::string>& arguments, const Language& langua
     else if (ours && word == "--lang" && at + 1 < arguments.size())
       language(arguments[++at]);
     else
-      other(word);
+      other(at);
   }
 }
 
@@ -43,14 +43,22 @@ void each_word(const std::vector<std::string>& arguments, const Language& langua
 base::Language language_of_words(const std::vector<std::string>& arguments,
                                  const std::map<std::string, std::string>& environment) {
   std::string chosen = "auto";
-  each_word(arguments, [&](const std::string& value) { chosen = value; }, [](const std::string&) {});
+  each_word(
+      arguments, [&](const std::string& value) { chosen = value; }, [](std::size_t) {});
   return base::language_of(chosen, base::locale_in(environment));
 }
 
 std::vector<std::string> without_language(const std::vector<std::string>& arguments) {
   std::vector<std::string> others;
-  each_word(arguments, [](const std::string&) {}, [&](const std::string& word) { others.push_back(word); });
+  for (const std::size_t at : places_without_language(arguments)) others.push_back(arguments[at]);
   return others;
+}
+
+std::vector<std::size_t> places_without_language(const std::vector<std::string>& arguments) {
+  std::vector<std::size_t> places;
+  each_word(
+      arguments, [](const std::string&) {}, [&](std::size_t at) { places.push_back(at); });
+  return places;
 }
 
 base::Text memory_remedy(std::string_view verb) {

@@ -20,8 +20,9 @@ base::Text memory_remedy(std::string_view verb);
 // zh and auto.
 base::Language language_of_words(const std::vector<std::string>& arguments,
                                  const std::map<std::string, std::string>& environment);
-// The words without it: it belongs to every verb.
+// The words without it: it belongs to every verb. And the indices of these words in `arguments`.
 std::vector<std::string> without_language(const std::vector<std::string>& arguments);
+std::vector<std::size_t> places_without_language(const std::vector<std::string>& arguments);
 
 // Runs `verb` and returns its exit code; an exception becomes its text on stderr, in `language`, and the code of its kind. `last_words`
 // gets the text too; empty: nobody does. `name`: of the verb.

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "commands/cli.h"
 #include "config/command_line.h"
 #include "config/hidden_values.h"
 #include "launch/flags.h"
@@ -43,9 +44,8 @@ bool names_a_secret(std::string_view flag) {
   });
 }
 
-}  // namespace
-
-Words without_hidden_values(const Words& arguments) {
+// `arguments`: without --lang.
+Words hidden_in(const Words& arguments) {
   const Call call = call_of(arguments);
   Words clean(arguments.begin(), arguments.end() - static_cast<std::ptrdiff_t>(call.words.size()));
   const Words words = without_values_of(call.last(), call.words);
@@ -56,6 +56,16 @@ Words without_hidden_values(const Words& arguments) {
   clean.resize(clean.size() - worker.size());
   const Words rest = without_hidden_values(worker);
   clean.insert(clean.end(), rest.begin(), rest.end());
+  return clean;
+}
+
+}  // namespace
+
+Words without_hidden_values(const Words& arguments) {
+  Words clean = arguments;
+  const Words hidden = hidden_in(without_language(arguments));
+  const std::vector<std::size_t> places = places_without_language(arguments);
+  for (std::size_t i = 0; i < places.size(); ++i) clean[places[i]] = hidden[i];
   return clean;
 }
 
@@ -76,8 +86,8 @@ void hide_in(char** argv, const Words& clean) {
   for (std::size_t i = 1; i < clean.size(); ++i) {  // the first is the verb
     char* const word = argv[i + 1];
     const std::size_t bytes = std::strlen(word);
-    const std::size_t same = static_cast<std::size_t>(
-        std::mismatch(word, word + bytes, clean[i].begin(), clean[i].end()).first - word);
+    const std::size_t same =
+        static_cast<std::size_t>(std::mismatch(word, word + bytes, clean[i].begin(), clean[i].end()).first - word);
     if (word != clean[i]) std::memset(word + same, '.', bytes - same);
   }
 }

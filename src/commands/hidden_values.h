@@ -5,7 +5,7 @@
 
 namespace troika::commands {
 
-// `arguments` begin with a verb that is there. What a verb drops is "..." in it, of `launch` also what its ranks drop.
+// `arguments` begin with an existing verb, or with --lang and one. What a verb drops is "..." in it, of `launch` also what its ranks drop.
 Words without_hidden_values(const Words& arguments);
 
 // Words of a program that is not ours, to be shown: "..." for the values of flags whose names say password, secret, token or key.

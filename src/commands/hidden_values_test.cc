@@ -16,6 +16,8 @@ TEST(HiddenValues, AreNotPassedOnByAVerbNorToTheRanksOfALaunch) {
               ElementsAre("launch", "--nnodes", "2", "--", "train", "--sudo_pass=...", "--hf_hub_token", "..."));
   EXPECT_THAT(without_hidden_values({"launch", "bench", "step", "--sudo-pass", "geheim", "--steps", "3"}),
               ElementsAre("launch", "bench", "step", "--sudo-pass", "...", "--steps", "3"));
+  EXPECT_THAT(without_hidden_values({"--lang", "zh", "train", "--sudo_pass", "geheim", "--lang=en", "--steps", "3"}),
+              ElementsAre("--lang", "zh", "train", "--sudo_pass", "...", "--lang=en", "--steps", "3"));
   EXPECT_THAT(without_hidden_values({"generate", "run", "--prompt", "password=1"}),
               ElementsAre("generate", "run", "--prompt", "password=1"));
 }

@@ -59,7 +59,8 @@ const Runs computing = {
     {"generate", [](const Call& call) { return run_generate(call.words); }},
     {"chat", [](const Call& call) { return run_chat(call.words); }},
     {"export", [](const Call& call) { return run_export(call.words); }},
-    {"bench", [](const Call& call) { return call.part->name == "roofline" ? print(roofline_report(call)) : run_bench(call); }},
+    {"bench",
+     [](const Call& call) { return call.part->name == "roofline" ? print(roofline_report(call)) : run_bench(call); }},
     {"probe", run_probe},
 };
 
@@ -75,7 +76,8 @@ const Runs quick = {
     {"why", [](const Call& call) { return print(why_report(call)); }},
     {"timeline", [](const Call& call) { return print(timeline_report(call.words)); }},
     {"metrics", [](const Call& call) { return print(metrics_report(call.words)); }},
-    {"completion", [](const Call& call) { return print(completion_report(parse_completion_arguments(call.words))); }},
+    {"completion",
+     [](const Call& call) { return print(completion_report(parse_completion_arguments(call.words), call.language)); }},
     {"demo", run_demo},
     {"manual", [](const Call& call) { return print(manual_report(call)); }},
     {"version",
@@ -116,15 +118,15 @@ troika::base::Language language_told(const Words& arguments, const Variables& va
   }
 }
 
-int run(Words arguments, const Variables& environment, char** argv) {
+int run(const Words& given, const Variables& environment, char** argv) {
   block_questions();
-  if (arguments.empty()) {
-    std::fputs(overview(language_told(arguments, environment)).c_str(), stderr);
+  const Words words = without_language(given);
+  if (words.empty()) {
+    std::fputs(overview(language_told(given, environment)).c_str(), stderr);
     return 2;
   }
-  if (asks_for_help(without_language(arguments))) return print(help_for(without_language(arguments), language_told(arguments, environment)));
-  if (arguments.front() == "--version") arguments.front() = "version";
-  arguments = without_hidden_values(arguments);
+  if (asks_for_help(words)) return print(help_for(words, language_told(given, environment)));
+  const Words arguments = without_hidden_values(given);
   hide_in(argv, arguments);
   const Call call = call_of(arguments, environment);
   if (call.verb->name == "train" && launches_itself(call.environment))
@@ -141,6 +143,8 @@ int main(int argc, char** argv, char** environment) {
   const Words arguments(argv + 1, argv + argc);
   const Variables variables = capture_environment(environment);
   const auto language = language_told(arguments, variables);
+  const Words words = without_language(arguments);
+  const std::string verb = words.empty() ? "" : words.front();
   const int code = guarded(
       [&] {
         settle_inherited();
@@ -151,7 +155,7 @@ int main(int argc, char** argv, char** environment) {
       [alone](const std::string& text) {
         if (alone) troika::host::leave_termination_message(text);
       },
-      argc > 1 ? argv[1] : "");
+      verb);
   if (code == 0) return 0;
   std::fflush(nullptr);
   ::_exit(code);  // what libraries do at the end of a process may wait for a device that never comes to rest

@@ -78,36 +78,31 @@ config::FlagTable version_flags() {
 }
 
 std::vector<Verb> bench_parts() {
-  return {{"kernels", "every operation of a step at the model's shapes, beside what this machine can do",
+  return {{"kernels", base::Phrase("every operation of a step at the model's shapes, beside what this machine can do"),
            unbound<bench::KernelsArguments, bench::bench_kernels_flags>},
-          {"step", "training steps, compared with an ideal step of this machine", unbound<bench::StepArguments, bench::bench_step_flags>},
-          {"comm", "messages between ranks by size, as training uses them", unbound<bench::CommArguments, bench::bench_comm_flags>},
-          {"roofline", "what every operation of a step cannot take less than on a GPU; by counting",
+          {"step", base::Phrase("training steps, compared with an ideal step of this machine"),
+           unbound<bench::StepArguments, bench::bench_step_flags>},
+          {"comm", base::Phrase("messages between ranks by size, as training uses them"),
+           unbound<bench::CommArguments, bench::bench_comm_flags>},
+          {"roofline", base::Phrase("what every operation of a step cannot take less than on a GPU; by counting"),
            unbound<RooflineArguments, roofline_flags>}};
 }
 
 std::vector<Verb> data_parts() {
   return {
-      {"prepare", "tokenize text into shards, exact duplicates once", unbound<PrepareArguments, prepare_flags>},
-      {"tokenizer", "train a byte-level BPE tokenizer on text", unbound<TokenizerArguments, tokenizer_flags>},
-      {"inspect", "show what a run would train on, or what shards hold", unbound<InspectArguments, inspect_flags>},
-      {"encode", "print token ids: one JSON array per document", unbound<EncodeArguments, encode_flags>},
-      {"decode", "print the text that token ids stand for", unbound<DecodeArguments, decode_flags>}};
+      {"prepare", base::Phrase("tokenize text into shards, exact duplicates once"),
+       unbound<PrepareArguments, prepare_flags>},
+      {"tokenizer", base::Phrase("train a byte-level BPE tokenizer on text"),
+       unbound<TokenizerArguments, tokenizer_flags>},
+      {"inspect", base::Phrase("show what a run would train on, or what shards hold"),
+       unbound<InspectArguments, inspect_flags>},
+      {"encode", base::Phrase("print token ids: one JSON array per document"), unbound<EncodeArguments, encode_flags>},
+      {"decode", base::Phrase("print the text that token ids stand for"), unbound<DecodeArguments, decode_flags>}};
 }
 
 const Verb* find(const std::vector<Verb>& among, std::string_view name) {
   const auto found = std::find_if(among.begin(), among.end(), [&](const Verb& verb) { return verb.name == name; });
   return found == among.end() ? nullptr : &*found;
-}
-
-base::Text flag_for_verb(const std::string& what, const std::string& flag) {
-  const std::string_view language = "--lang";
-  if (flag.substr(0, flag.find('=')) == language)
-    return base::say(
-        "{0} stands before a verb: the language is that of LC_ALL or LANG in the environment, or of {0} "
-        "behind a verb that has it, as in `troika plan --lang zh`. See {1} --help.",
-        language, what);
-  return base::say("the flag {} stands where a verb does: flags go behind it. See {} --help.", flag, what);
 }
 
 const Verb& verb_named(const std::vector<Verb>& among, const std::string& what, const std::string& name) {
@@ -116,72 +111,93 @@ const Verb& verb_named(const std::vector<Verb>& among, const std::string& what, 
   for (const Verb& verb : among) names.emplace_back(verb.name);
   if (name.empty())
     throw base::ConfigError(base::say("{} needs one of {}; see {} --help", what, base::join(names, ", "), what));
-  if (name.front() == '-') throw base::ConfigError(flag_for_verb(what, name));
+  if (name.front() == '-')
+    throw base::ConfigError(
+        base::say("the flag {} is in the place of a verb: flags follow the verb. See {} --help.", name, what));
   const std::string near = base::nearest(name, names);
-  throw base::ConfigError(base::say("there is no verb '{}'{} See {} --help.", name,
-                                      near.empty() ? "." : fmt::format("; did you mean '{}'?", near), what));
+  throw base::ConfigError(
+      near.empty() ? base::say("there is no verb '{}'. See {} --help.", name, what)
+                   : base::say("there is no verb '{}'; did you mean '{}'? See {} --help.", name, near, what));
 }
 
 std::string first_of(const Words& words) { return words.empty() ? "" : words.front(); }
 Words behind_first(const Words& words) { return {words.begin() + (words.empty() ? 0 : 1), words.end()}; }
 bool is_help_flag(const std::string& word) { return word == "--help" || word == "-h"; }
 
-std::string listed(const std::vector<Verb>& among) {
+std::string listed(const std::vector<Verb>& among, base::Language language) {
   std::string text;
-  for (const Verb& verb : among) text += fmt::format("  {:<10} {}\n", verb.name, verb.line);
+  for (const Verb& verb : among) text += fmt::format("  {:<10} {}\n", verb.name, verb.line.in(language));
   return text;
 }
 
 // "0 done, 2 settings, ...", on two lines.
-std::string listed_exit_codes() {
+std::string listed_exit_codes(base::Language language) {
   std::string text;
   for (const ExitCode& row : exit_codes())
-    text += fmt::format("{}{} {}", text.empty() ? "" : row.code == base::exit_peer_lost ? ",\n" : ", ",
-                        row.code, row.meaning);
+    text += fmt::format("{}{} {}",
+                        text.empty()                       ? ""
+                        : row.code == base::exit_peer_lost ? ",\n"
+                                                           : ", ",
+                        row.code, row.meaning.in(language));
   return text;
 }
 
-std::string page_of(const Verb& verb) {
+std::string page_of(const Verb& verb, base::Language language) {
   if (verb.parts.empty())
-    return verb.flags == train_flags ? config::settings_help() : config::help_page(verb.flags(), verb.line);
-  return fmt::format(
-      "troika {0}: {1}\n\nusage: troika {0} WHAT [arguments]\n\n{2}\n`troika {0} WHAT --help` explains one.\n",
-      verb.name, verb.line, listed(verb.parts));
+    return verb.flags == train_flags ? config::settings_help(language)
+                                     : config::help_page(verb.flags(), verb.line, language);
+  return base::say(
+             "troika {0}: {1}\n\nusage: troika {0} WHAT [arguments]\n\n{2}\n`troika {0} WHAT --help` explains one.\n",
+             verb.name, base::say(verb.line), listed(verb.parts, language))
+      .in(language);
 }
 
 }  // namespace
 
 const std::vector<Verb>& verbs() {
   static const std::vector<Verb> rows = {
-      {"demo", "train a small model on text of this machine, in two layouts, and look at it: troika demo",
+      {"demo", base::Phrase("train a small model on text of this machine, in two layouts, and look at it: troika demo"),
        unbound<DemoArguments, demo_flags>},
-      {"train", "train a model; alone, or as one rank of a launched run", train_flags},
-      {"launch", "start the ranks of a run on this host: troika launch --nproc-per-node 3 -- train ...",
+      {"train", base::Phrase("train a model; alone, or as one rank of a launched run"), train_flags},
+      {"launch", base::Phrase("start the ranks of a run on this host: troika launch --nproc-per-node 3 -- train ..."),
        unbound<launch::LaunchFlags, launch::launch_flags>},
-      {"plan", "which layout, its memory and its time: troika plan --gpu h100 --gpus 64, or on this host",
+      {"plan", base::Phrase("which layout, its memory and its time: troika plan --gpu h100 --gpus 64, or on this host"),
        unbound<planner::PlanArguments, planner::plan_flags>},
-      {"eval", "the loss of a model on data: troika eval RUN --data.valid FILE", unbound<EvalArguments, eval_flags>},
-      {"generate", "continue a text, or a file of prompts, with a model folder, a run or a checkpoint", unbound<GenerateArguments, generate_flags>},
-      {"chat", "talk with a model, or answer a file of conversations", unbound<ChatArguments, chat_flags>},
-      {"export", "write a model as a folder that Hugging Face's tools load: troika export RUN DIR", unbound<ExportArguments, export_flags>},
-      {"bench", "measure a training step, its operations or messages; or count what a step cannot take less than",
+      {"eval", base::Phrase("the loss of a model on data: troika eval RUN --data.valid FILE"),
+       unbound<EvalArguments, eval_flags>},
+      {"generate", base::Phrase("continue a text, or a file of prompts, with a model folder, a run or a checkpoint"),
+       unbound<GenerateArguments, generate_flags>},
+      {"chat", base::Phrase("talk with a model, or answer a file of conversations"),
+       unbound<ChatArguments, chat_flags>},
+      {"export", base::Phrase("write a model as a folder that Hugging Face's tools load: troika export RUN DIR"),
+       unbound<ExportArguments, export_flags>},
+      {"bench",
+       base::Phrase("measure a training step, its operations or messages; or count what a step cannot take less than"),
        nullptr, bench_parts()},
-      {"probe", "measure this host, or launched a cluster, into a machine file that plans are made with",
+      {"probe", base::Phrase("measure this host, or launched a cluster, into a machine file that plans are made with"),
        unbound<probe::ProbeArguments, probe::probe_flags>},
-      {"sweep", "run every layout that fits for a few steps: measured beside planned, and the best", unbound<SweepArguments, sweep_flags>},
-      {"data", "prepare token shards, train a tokenizer, look at what a run would train on", nullptr,
+      {"sweep", base::Phrase("run every layout that fits for a few steps: measured beside planned, and the best"),
+       unbound<SweepArguments, sweep_flags>},
+      {"data", base::Phrase("prepare token shards, train a tokenizer, look at what a run would train on"), nullptr,
        data_parts()},
-      {"monitor", "watch a run: progress, ranks, who waits for whom, hosts; on a screen, as lines or JSON",
+      {"monitor",
+       base::Phrase("watch a run: progress, ranks, who waits for whom, hosts; on a screen, as lines or JSON"),
        unbound<MonitorArguments, monitor_flags>},
-      {"serve", "a page to see runs, compare them, start, stop and resume them", unbound<ServeArguments, serve_flags>},
-      {"doctor", "what of this host, or of all hosts of a run, would make it fail or slow", unbound<DoctorArguments, doctor_flags>},
-      {"why", "why a run failed, is slow or does not learn, and what to change: troika why RUN", unbound<WhyArguments, why_flags>},
-      {"timeline", "merge, summarise and print what every rank did in a step", unbound<TimelineArguments, timeline_flags>},
-      {"metrics", "the numbers of a run's steps as CSV, for Prometheus or for TensorBoard", unbound<MetricsArguments, metrics_flags>},
-      {"completion", "print a completion script for bash, zsh or fish", unbound<CompletionArguments, completion_flags>},
-      {"manual", "print a page for man, or write all of them", unbound<ManualArguments, manual_flags>},
-      {"help", "this page; `troika help train` lists every setting", unbound<HelpArguments, help_flags>},
-      {"version", "the version", version_flags},
+      {"serve", base::Phrase("a page to see runs, compare them, start, stop and resume them"),
+       unbound<ServeArguments, serve_flags>},
+      {"doctor", base::Phrase("what of this host, or of all hosts of a run, would make it fail or slow"),
+       unbound<DoctorArguments, doctor_flags>},
+      {"why", base::Phrase("why a run failed, is slow or does not learn, and what to change: troika why RUN"),
+       unbound<WhyArguments, why_flags>},
+      {"timeline", base::Phrase("merge, summarise and print what every rank did in a step"),
+       unbound<TimelineArguments, timeline_flags>},
+      {"metrics", base::Phrase("the numbers of a run's steps as CSV, for Prometheus or for TensorBoard"),
+       unbound<MetricsArguments, metrics_flags>},
+      {"completion", base::Phrase("print a completion script for bash, zsh or fish"),
+       unbound<CompletionArguments, completion_flags>},
+      {"manual", base::Phrase("print a page for man, or write all of them"), unbound<ManualArguments, manual_flags>},
+      {"help", base::Phrase("this page; `troika help train` lists every setting"), unbound<HelpArguments, help_flags>},
+      {"version", base::Phrase("the version"), version_flags},
   };
   return rows;
 }
@@ -194,7 +210,8 @@ Call call_of(const Words& given, config::Environment environment) {
   const Words arguments = without_language(given);
   Call call;
   call.language = language_of_words(given, environment);
-  call.verb = &verb_named(verbs(), "troika", first_of(arguments));
+  const std::string first = first_of(arguments);
+  call.verb = &verb_named(verbs(), "troika", first == "--version" ? "version" : first);
   call.words = behind_first(arguments);
   call.environment = std::move(environment);
   if (call.verb->parts.empty()) return call;
@@ -222,29 +239,29 @@ std::string help_for(const Words& arguments, base::Language language) {
   const std::string part = first_of(behind_first(named));
   return page_of(verb.parts.empty() || part.empty() || is_help_flag(part)
                      ? verb
-                     : verb_named(verb.parts, fmt::format("troika {}", verb.name), part));
+                     : verb_named(verb.parts, fmt::format("troika {}", verb.name), part),
+                 language);
 }
 
 std::string overview(base::Language language) {
-  return base::say("troika - trains language models on the machines you have").in(language) + "\n"
-         "\n"
-         "usage: troika VERB [arguments]\n"
-         "\n" +
-         listed(verbs()) +
-         "\n"
-         "`troika VERB --help` explains a verb. Exit codes: " +
-         listed_exit_codes() + ".\n";
+  return base::say(
+             "troika - trains language models on the machines you have\n\nusage: troika VERB [arguments]\n\n{}\n"
+             "`troika VERB --help` explains a verb. Exit codes: {}.\n",
+             listed(verbs(), language), listed_exit_codes(language))
+      .in(language);
 }
 
 const std::vector<ExitCode>& exit_codes() {
+  using base::Phrase;
   static const std::vector<ExitCode> rows = {
-      {0, "done", "Done."},
-      {2, "settings", "A setting, a flag or the machine does not fit; the message says what to change."},
-      {3, "data", "A file is wrong or cannot be read or written; the message names it."},
-      {70, "a fault of Troika", "A fault of Troika itself."},
-      {base::exit_peer_lost, "another rank or the network",
-       "Another rank or the network failed; the same again may succeed."},
-      {130, "interrupted after saving", "Interrupted by Ctrl-C or SIGTERM; a training has saved."}};
+      {0, Phrase("done"), Phrase("Done.")},
+      {2, Phrase("settings"),
+       Phrase("A setting, a flag or the machine does not fit; the message says what to change.")},
+      {3, Phrase("data"), Phrase("A file is wrong or cannot be read or written; the message names it.")},
+      {70, Phrase("a fault of Troika"), Phrase("A fault of Troika itself.")},
+      {base::exit_peer_lost, Phrase("another rank or the network"),
+       Phrase("Another rank or the network failed; the same again may succeed.")},
+      {130, Phrase("interrupted after saving"), Phrase("Interrupted by Ctrl-C or SIGTERM; a training has saved.")}};
   return rows;
 }
 

@@ -16,7 +16,7 @@ using Words = std::vector<std::string>;
 
 struct Verb {
   std::string_view name;
-  std::string_view line;  // what it does
+  base::Phrase line;                       // what it does
   config::FlagTable (*flags)() = nullptr;  // with defaults, for help and completion; nullptr: the verb has parts
   std::vector<Verb> parts = {};            // "prepare" of "data prepare"
 };
@@ -35,19 +35,19 @@ struct Call {
   std::string name() const;                                             // "data prepare"
 };
 
-// `arguments` begin with the verb. ConfigError for a verb or part that is not there, with the nearest name.
+// `arguments` begin with the verb, or --lang and the verb. ConfigError for a verb or part that is not there, with the nearest name.
 Call call_of(const Words& arguments, config::Environment environment = {});
 
 // Whether `arguments` ask for a page instead of a run: help, --help and -h alone, with a verb's name, or among a verb's
 // flags. Errors in the flags do not count then.
 bool asks_for_help(const Words& arguments);
-std::string help_for(const Words& arguments, base::Language language = base::Language::english);
-std::string overview(base::Language language = base::Language::english);  // `troika help`
+std::string help_for(const Words& arguments, base::Language language);  // arguments: without --lang
+std::string overview(base::Language language);                          // `troika help`
 
 struct ExitCode {
   int code;
-  std::string_view meaning;      // in a word or a few
-  std::string_view explanation;  // a sentence
+  base::Phrase meaning;      // in a word or a few
+  base::Phrase explanation;  // a sentence
 };
 const std::vector<ExitCode>& exit_codes();  // of every verb
 

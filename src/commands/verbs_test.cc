@@ -14,6 +14,8 @@ using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
 
+constexpr auto english = base::Language::english;
+
 std::string refusal(const Words& arguments) {
   try {
     call_of(arguments);
@@ -46,14 +48,30 @@ TEST(Verbs, AreFoundWithTheirPartAndRefusedWithTheNearestName) {
   EXPECT_EQ(refusal({"trian"}), "there is no verb 'trian'; did you mean 'train'? See troika --help.");
   EXPECT_EQ(refusal({"qqqqqqqqq"}), "there is no verb 'qqqqqqqqq'. See troika --help.");
   EXPECT_EQ(refusal({"--zero", "plan"}),
-            "the flag --zero stands where a verb does: flags go behind it. See troika --help.");
-  for (const Words& words : {Words{"--lang", "zh"}, {"--lang=zh"}})
-    EXPECT_EQ(
-        refusal(words),
-        "--lang stands before a verb: the language is that of LC_ALL or LANG in the environment, or of --lang behind a "
-        "verb that has it, as in `troika plan --lang zh`. See troika --help.");
+            "the flag --zero is in the place of a verb: flags follow the verb. See troika --help.");
   EXPECT_EQ(refusal({"bench", "steps"}), "there is no verb 'steps'; did you mean 'step'? See troika bench --help.");
   EXPECT_EQ(refusal({"bench"}), "troika bench needs one of kernels, step, comm, roofline; see troika bench --help");
+}
+
+TEST(Verbs, TheLanguageIsAFlagOfEachWhereverItIs) {
+  for (const Words& words : {Words{"--lang", "zh", "plan", "--gpus", "2"},
+                             {"plan", "--lang=zh", "--gpus", "2"},
+                             {"plan", "--gpus", "2", "--lang", "zh"}}) {
+    const Call call = call_of(words);
+    EXPECT_EQ(call.language, base::Language::chinese);
+    EXPECT_EQ(call.words, (Words{"--gpus", "2"}));
+  }
+  EXPECT_EQ(call_of({"launch", "--", "train", "--lang", "zh"}).language, english);
+  for (const Words& command : commands()) {
+    if (command.front() == "help") continue;  // gives the overview
+    EXPECT_THAT(help_for(with(command, "--help"), english), HasSubstr("  --lang en|zh|auto\n"));
+  }
+}
+
+TEST(Verbs, HelpIsInTheLanguageOfTheCall) {
+  EXPECT_THAT(help_for({"train", "--help"}, base::Language::chinese),
+              AllOf(HasSubstr("transformer 层数。"), Not(HasSubstr("Transformer layers."))));
+  EXPECT_THAT(help_for({"help", "plan"}, english), Not(HasSubstr("。")));
 }
 
 TEST(Verbs, TheHelpOfEachNamesItsFlags) {
@@ -61,21 +79,22 @@ TEST(Verbs, TheHelpOfEachNamesItsFlags) {
     if (command.front() == "help") continue;  // gives the overview
     const Words asking = with(command, "--help");
     ASSERT_TRUE(asks_for_help(asking)) << command.front();
-    const std::string page = help_for(asking);
+    const std::string page = help_for(asking, english);
     EXPECT_THAT(page, AllOf(StartsWith("troika " + command.front()), HasSubstr("usage: troika"), HasSubstr("--help")));
     const config::FlagTable table = call_of(command).last().flags();
     for (const config::FlagRow& row : table.rows()) EXPECT_THAT(page, HasSubstr(row.flag->flag()));
     Words by_name{"help"};
     by_name.insert(by_name.end(), command.begin(), command.end());
-    EXPECT_EQ(help_for(by_name), page);
+    EXPECT_EQ(help_for(by_name, english), page);
   }
 }
 
 TEST(Verbs, TheOverviewNamesAll) {
-  for (const Verb& verb : verbs()) EXPECT_THAT(overview(), HasSubstr("\n  " + std::string(verb.name) + " "));
-  for (const Words& asking : {Words{"help"}, Words{"--help"}, Words{"-h"}}) EXPECT_EQ(help_for(asking), overview());
-  EXPECT_THAT(help_for({"data", "--help"}), AllOf(HasSubstr("  prepare "), HasSubstr("  decode ")));
-  EXPECT_THROW(help_for({"help", "trian"}), base::ConfigError);
+  for (const Verb& verb : verbs()) EXPECT_THAT(overview(english), HasSubstr("\n  " + std::string(verb.name) + " "));
+  for (const Words& asking : {Words{"help"}, Words{"--help"}, Words{"-h"}})
+    EXPECT_EQ(help_for(asking, english), overview(english));
+  EXPECT_THAT(help_for({"data", "--help"}, english), AllOf(HasSubstr("  prepare "), HasSubstr("  decode ")));
+  EXPECT_THROW(help_for({"help", "trian"}, english), base::ConfigError);
 }
 
 TEST(Verbs, HelpIsAskedForByAFlagAndNotByAValueOrARank) {

@@ -42,7 +42,8 @@ TEST(ChatArguments, WrongOnesAreToldWithARemedy) {
 
 TEST(ChatArguments, TheHelpNamesTheDefaultOfMaxNewTokens) {
   ChatArguments a;
-  EXPECT_THAT(config::help_page(chat_flags(a), "talks"), HasSubstr("The most tokens to draw. [2048]"));
+  EXPECT_THAT(config::help_page(chat_flags(a), base::Phrase("talks"), base::Language::english),
+              HasSubstr("The most tokens to draw. [2048]"));
 }
 
 }  // namespace

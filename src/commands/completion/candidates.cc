@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <array>
 
+#include "commands/cli.h"
 #include "config/command_line.h"
+#include "config/flag_help.h"
 #include "serve/form.h"
 
 namespace troika::commands {
@@ -89,9 +91,15 @@ void offer_value(Candidates* to, const FlagRow& row, std::string_view typed, con
 
 // ---- one verb
 
+void offer_common_flags(Candidates* to, std::string_view typed, base::Language language) {
+  offer(to, typed, "--help", config::common_flags()[0].help.in(language));
+  offer(to, typed, "--lang", config::common_flags()[1].help.in(language));
+}
+
 class FlagsAt {
  public:
-  explicit FlagsAt(const Verb& verb) : own_(verb.flags()), settings_(settings_table(scratch_)) {
+  FlagsAt(const Verb& verb, base::Language language)
+      : language_(language), own_(verb.flags()), settings_(settings_table(scratch_)) {
     tables_.push_back(&own_);
     if (own_.takes_settings()) tables_.push_back(&settings_);
   }
@@ -163,11 +171,11 @@ class FlagsAt {
           if (row.takes == Takes::dropped) continue;
           const config::Flag& flag = *row.flag;
           for (const std::string_view name : familiar ? flag.familiar : flag.flags)
-            offer_flag(found, typed, fmt::format("--{}", name), flag.help);
-          if (!familiar) offer_flag(found, typed, flag.flag(), flag.help);
+            offer_flag(found, typed, fmt::format("--{}", name), flag.help.in(language_));
+          if (!familiar) offer_flag(found, typed, flag.flag(), flag.help.in(language_));
         }
       }
-      if (!familiar) offer(found, typed, "--help", "Print help and end.");
+      if (!familiar) offer_common_flags(found, typed, language_);
       if (!found->words.empty()) return;
     }
   }
@@ -192,15 +200,16 @@ class FlagsAt {
   }
 
   // What each rank of a launch runs.
-  static Candidates rest(const Words& words) {
+  Candidates rest(const Words& words) const {
     static constexpr std::array<std::string_view, 5> of_ranks = {"train", "eval", "bench", "probe", "doctor"};
-    if (words.size() > 1) return candidates_for(words);
+    if (words.size() > 1) return candidates_for(words, language_);
     Candidates found;
     for (const std::string_view name : of_ranks)
-      offer(&found, words.front(), std::string(name), verb_among(verbs(), name)->line);
+      offer(&found, words.front(), std::string(name), verb_among(verbs(), name)->line.in(language_));
     return found;
   }
 
+  base::Language language_;
   config::SettingsReading scratch_;
   const FlagTable own_, settings_;
   std::vector<const FlagTable*> tables_;
@@ -209,31 +218,52 @@ class FlagsAt {
   bool flags_ended_ = false;
 };
 
-Candidates of_list(const std::vector<Verb>& among, const std::string& typed) {
+Candidates of_list(const std::vector<Verb>& among, const std::string& typed, base::Language language) {
   Candidates found;
-  for (const Verb& verb : among) offer(&found, typed, std::string(verb.name), verb.line);
-  if (begins(typed, "-")) offer(&found, typed, "--help", "Print help and end.");
+  for (const Verb& verb : among) offer(&found, typed, std::string(verb.name), verb.line.in(language));
+  if (begins(typed, "-")) offer_common_flags(&found, typed, language);
+  return found;
+}
+
+// The words up to the last one without --lang, and the last one.
+Words words_beside_language(const Words& words) {
+  if (words.empty()) return {""};
+  Words others = without_language({words.begin(), words.end() - 1});
+  others.push_back(words.back());
+  return others;
+}
+
+// Values of --lang, where the last word is one.
+Candidates of_language(const Words& words) {
+  constexpr std::string_view flag = "--lang", assigned = "--lang=";
+  Candidates found;
+  const bool inline_value = begins(words.back(), assigned);
+  if (!inline_value && (words.size() < 2 || words[words.size() - 2] != flag)) return found;
+  for (const std::string_view word : {"en", "zh", "auto"})
+    offer(&found, words.back(), std::string(inline_value ? assigned : "").append(word), "");
   return found;
 }
 
 }  // namespace
 
-Candidates candidates_for(const Words& words) {
+Candidates candidates_for(const Words& given, base::Language language) {
+  const Words words = words_beside_language(given);
+  if (Candidates found = of_language(words); !found.words.empty()) return found;
   if (words.size() < 2) {
-    Candidates found = of_list(verbs(), words.empty() ? "" : words.front());
-    if (!words.empty() && begins(words.front(), "-"))
-      offer(&found, words.front(), "--version", "Print the version and end.");
+    Candidates found = of_list(verbs(), words.front(), language);
+    if (begins(words.front(), "-"))
+      offer(&found, words.front(), "--version", base::Phrase("Print the version and end.").in(language));
     return found;
   }
   const Verb* verb = verb_among(verbs(), words.front());
   std::size_t behind = 1;
   if (verb != nullptr && !verb->parts.empty()) {
-    if (words.size() == 2) return of_list(verb->parts, words.back());
+    if (words.size() == 2) return of_list(verb->parts, words.back(), language);
     verb = verb_among(verb->parts, words[1]);
     behind = 2;
   }
   if (verb == nullptr) return {};
-  return FlagsAt(*verb).candidates({words.begin() + static_cast<long>(behind), words.end()});
+  return FlagsAt(*verb, language).candidates({words.begin() + static_cast<long>(behind), words.end()});
 }
 
 }  // namespace troika::commands

@@ -22,7 +22,7 @@ struct Candidates {
 
 // `words`: those behind "troika", the last one as far as it is typed, maybe "". Familiar spellings of a flag are candidates where
 // none of its own begins so; '-' and '_' stand as they were typed. Behind `launch ... --` the command of the ranks counts. Nothing for a command
-// line that cannot be.
-Candidates candidates_for(const Words& words);
+// line that cannot be. The help is in `language`.
+Candidates candidates_for(const Words& words, base::Language language);
 
 }  // namespace troika::commands

@@ -102,8 +102,8 @@ CompletionArguments parse_completion_arguments(const std::vector<std::string>& w
   return a;
 }
 
-std::string completion_report(const CompletionArguments& a) {
-  return a.words.empty() ? script_of(a.shell) : answer_for(a.shell, candidates_for(a.words));
+std::string completion_report(const CompletionArguments& a, base::Language language) {
+  return a.words.empty() ? script_of(a.shell) : answer_for(a.shell, candidates_for(a.words, language));
 }
 
 }  // namespace troika::commands

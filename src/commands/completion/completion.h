@@ -21,6 +21,6 @@ struct CompletionArguments {
 config::FlagTable completion_flags(CompletionArguments& a);
 CompletionArguments parse_completion_arguments(const std::vector<std::string>& words);  // ConfigError
 
-std::string completion_report(const CompletionArguments& a);
+std::string completion_report(const CompletionArguments& a, base::Language language);
 
 }  // namespace troika::commands

@@ -15,20 +15,29 @@ using testing::Not;
 
 std::vector<std::string> offered(const Words& words) {
   std::vector<std::string> found;
-  for (const Candidate& candidate : candidates_for(words).words) found.push_back(candidate.word);
+  for (const Candidate& candidate : candidates_for(words, base::Language::english).words) found.push_back(candidate.word);
   return found;
 }
 
-Paths paths(const Words& words) { return candidates_for(words).paths; }
+Paths paths(const Words& words) { return candidates_for(words, base::Language::english).paths; }
 
 TEST(Completion, OffersVerbsAndTheirParts) {
   EXPECT_THAT(offered({"t"}), ElementsAre("train", "timeline"));
   EXPECT_THAT(offered({""}), IsSupersetOf({"demo", "train", "manual"}));
-  EXPECT_THAT(offered({"--"}), ElementsAre("--help", "--version"));
+  EXPECT_THAT(offered({"--"}), ElementsAre("--help", "--lang", "--version"));
   EXPECT_THAT(offered({"data", ""}), IsSupersetOf({"prepare", "decode"}));
   EXPECT_THAT(offered({"bench", "k"}), ElementsAre("kernels"));
   EXPECT_THAT(offered({"help", "ge"}), ElementsAre("generate"));
   EXPECT_THAT(offered({"trian", "--"}), IsEmpty());
+}
+
+TEST(Completion, OffersTheLanguageWithEveryVerbAndReadsPastIt) {
+  EXPECT_THAT(offered({"why", "--la"}), ElementsAre("--lang"));
+  EXPECT_THAT(offered({"--lang", ""}), ElementsAre("en", "zh", "auto"));
+  EXPECT_THAT(offered({"plan", "--lang=z"}), ElementsAre("--lang=zh"));
+  EXPECT_THAT(offered({"--lang", "zh", "bench", "k"}), ElementsAre("kernels"));
+  EXPECT_EQ(candidates_for({"tim"}, base::Language::english).words.front().help,
+            "merge, summarise and print what every rank did in a step");
 }
 
 TEST(Completion, OffersFlagsOfTheVerbAndTheSettingsItTakes) {
@@ -104,7 +113,7 @@ TEST(Completion, KnowsTheCommandOfTheRanksBehindLaunch) {
 }
 
 TEST(Completion, AnswersEachShellInItsForm) {
-  const auto answer = [](const Words& words) { return completion_report(parse_completion_arguments(words)); };
+  const auto answer = [](const Words& words) { return completion_report(parse_completion_arguments(words), base::Language::english); };
   EXPECT_EQ(answer({"bash", "--", "train", "--schedule", "g"}), "gpipe\n:none\n");
   EXPECT_EQ(answer({"fish", "--", "ev"}),
             "eval\tthe loss of a model on data: troika eval RUN --data.valid FILE\n:none\n");

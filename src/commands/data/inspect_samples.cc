@@ -52,8 +52,8 @@ void inspect_samples(const std::vector<std::string>& arguments, const config::En
   const config::ParsedSettings parsed = config::parse_settings(arguments, environment, inspect_flags(a));
   const config::Settings& settings = parsed.settings;
   if (!a.tokenizer.empty()) throw base::ConfigError(base::say("--tokenizer is for prepared shards; that of a run is --data.tokenizer"));
-  for (const std::string& note : parsed.notes)
-    if (progress != nullptr) std::fputs(("note: " + note + "\n").c_str(), progress);
+  for (const base::Text& note : parsed.notes)
+    if (progress != nullptr) std::fputs(("note: " + note.in(language) + "\n").c_str(), progress);
   const SampleStyle style = style_of(a, out);
   const auto tokenizer = tokenizer::open_tokenizer(settings.data.tokenizer);
   const data::OpenedSamples opened = open_data(settings, *tokenizer, progress);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/counted.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "commands/eval/arguments.h"
 #include "commands/status_signal.h"
@@ -71,7 +72,7 @@ int run_eval(const std::vector<std::string>& arguments, const std::map<std::stri
     return 0;
   }
   if (!a.json) {
-    request.notes = parsed.notes;
+    request.notes = base::in(parsed.notes, base::Language::english);
     request.screen = stderr;
   }
   const train::EvaluationResult result = train::evaluate(request);

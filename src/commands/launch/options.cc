@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "commands/verbs.h"
 #include "config/config.h"
@@ -66,7 +67,7 @@ LaunchOptions options_of(const launch::LaunchFlags& f, const Environment& enviro
   options.program = f.program;
   options.worker = f.worker;
   options.orders_on_input = f.orders_on_input;
-  options.notes = reading->notes;
+  options.notes = base::in(reading->notes, base::Language::english);
   if (options.worker.empty() && reading->errors.empty()) {
     reading->refuse(
         "there is nothing to launch: end with what each rank runs, as in `troika launch --nproc-per-node 3 -- train "

@@ -20,6 +20,8 @@
 namespace troika::commands {
 namespace {
 
+constexpr auto english = base::Language::english;  // manual pages are in it
+
 using config::Flag;
 using config::FlagRow;
 using config::FlagTable;
@@ -40,18 +42,20 @@ std::string page_named(const std::string& name) {
   const std::vector<std::string> pages = manual_pages();
   if (std::find(pages.begin(), pages.end(), page) != pages.end()) return page;
   const std::string near = base::nearest(page, pages);
-  throw base::ConfigError(base::say(
-      "there is no page '{}'{}", name,
-      near.empty() ? "; there is one for each verb: troika help" : fmt::format("; did you mean '{}'?", near)));
+  throw base::ConfigError(near.empty() ? base::say("there is no page '{}'; each verb has one: troika help", name)
+                                       : base::say("there is no page '{}'; did you mean '{}'?", name, near));
 }
 
-std::string as_sentence(std::string text) {
+std::string as_sentence(base::Phrase phrase) {
+  std::string text(phrase.english());
   if (!text.empty() && text.back() != '.' && text.back() != '?' && text.back() != '!') text += '.';
   return text;
 }
 
 // Without the example that some end with.
-std::string_view without_example(std::string_view line) { return line.substr(0, line.find(": troika ")); }
+base::Phrase without_example(base::Phrase line) {
+  return base::Phrase(line.english().substr(0, line.english().find(": troika ")));
+}
 
 // ---- rows of tables
 
@@ -70,31 +74,34 @@ std::string facts_behind(const FlagRow& row) {
   const Flag& flag = *row.flag;
   std::string text;
   if (flag.offered != nullptr) text += " Known: " + roff_text(base::join(flag.offered(), ", ")) + ".";
-  const std::string value = row.takes == config::Takes::nothing ? "" : config::default_shown(flag, row.target);
+  const std::string value = row.takes == config::Takes::nothing ? "" : config::default_shown(flag, row.target, english);
   if (flag.is_required) {
     text += " Required.";
   } else if (!value.empty()) {
     text += " Default: " + roff_prose(value) + ".";
   }
-  const std::string others = config::also_shown(flag, "", "");
+  const std::string others = config::also_shown(flag, "", "", english);
   return others.empty() ? text : text + " Also: " + roff_text(others) + ".";
 }
 
 void add_row(RoffPage& page, const FlagRow& row) {
-  page.item(tag_of(row), roff_prose(as_sentence(std::string(row.flag->help))) + facts_behind(row));
+  page.item(tag_of(row), roff_prose(as_sentence(row.flag->help)) + facts_behind(row));
 }
 
 void add_word(RoffPage& page, const FlagRow& row) {
-  page.item(roff_italic(row.flag->name), roff_prose(as_sentence(std::string(row.flag->help))) + facts_behind(row));
+  page.item(roff_italic(row.flag->name), roff_prose(as_sentence(row.flag->help)) + facts_behind(row));
 }
 
-void add_help_row(RoffPage& page) { page.item(roff_bold("-h") + ", " + roff_bold("--help"), "Print help and end."); }
+void add_common_rows(RoffPage& page) {
+  for (const config::CommonFlag& row : config::common_flags())
+    page.item(roff_bold(row.names) + (row.value.empty() ? "" : " " + roff_italic(row.value)),
+              roff_prose(row.help.english()));
+}
 
 void add_ignored(RoffPage& page, const FlagTable& table) {
   for (const FlagRow& row : table.rows()) {
     if (row.takes == config::Takes::dropped)
-      page.item(roff_bold(row.flag->flag()),
-                roff_prose("Accepted and ignored: " + as_sentence(std::string(row.flag->help))));
+      page.item(roff_bold(row.flag->flag()), roff_prose("Accepted and ignored: " + as_sentence(row.flag->help)));
   }
 }
 
@@ -109,7 +116,7 @@ void add_rows(RoffPage& page, const FlagTable& table) {
     const config::Field& field = config::field_of(key);
     add_row(page, {&field, config::Takes::value, field.target(defaults), nullptr});
   }
-  add_help_row(page);
+  add_common_rows(page);
   add_ignored(page, table);
 }
 
@@ -133,8 +140,7 @@ void add_familiar(RoffPage& page) {
   for (const auto& row : config::switches())
     page.item(roff_bold(fmt::format("--{}", row.name)), roff_text(fmt::format("Sets {} to {}.", row.key, row.value)));
   for (const auto& row : config::ignored_flags())
-    page.item(roff_bold(fmt::format("--{}", row.name)),
-              roff_text("Ignored: " + as_sentence(std::string(row.why.english()))));
+    page.item(roff_bold(fmt::format("--{}", row.name)), roff_text("Ignored: " + as_sentence(row.why)));
 }
 
 void add_settings(RoffPage& page) {
@@ -148,10 +154,10 @@ void add_settings(RoffPage& page) {
     if (!row.flag->section.empty()) break;  // behind the table's own flags
     add_row(page, row);
   }
-  add_help_row(page);
+  add_common_rows(page);
   for (const auto& [section, title] : config::section_titles()) {
     page.subsection(fmt::format("Section {}", section));
-    page.paragraph(roff_text(as_sentence(std::string(title))));
+    page.paragraph(roff_text(as_sentence(title)));
     for (const FlagRow& row : table.rows()) {
       if (row.flag->section == section) add_row(page, row);
     }
@@ -163,9 +169,9 @@ void add_settings(RoffPage& page) {
 // ---- sections
 
 // A line that its writer broke before it was full stays a line; others are filled.
-void add_paragraph(RoffPage& page, const std::string& text) {
+void add_paragraph(RoffPage& page, base::Phrase text) {
   bool first = true, broken = false;
-  for (const std::string& line : base::split(text, '\n')) {
+  for (const std::string& line : base::split(text.english(), '\n')) {
     if (broken) page.break_line();
     if (first) {
       page.paragraph(roff_prose(line));
@@ -178,8 +184,8 @@ void add_paragraph(RoffPage& page, const std::string& text) {
 }
 
 void add_synopsis(RoffPage& page, const FlagTable& table) {
-  for (const std::string& usage : table.usages()) {
-    const std::string line = roff_bold(table.command()) + (usage.empty() ? "" : " " + roff_text(usage));
+  for (const config::Literal& usage : table.usages()) {
+    const std::string line = roff_bold(table.command()) + (usage.empty() ? "" : " " + roff_text(usage.english()));
     if (&usage == &table.usages().front()) {
       page.paragraph(line);
     } else {
@@ -198,12 +204,12 @@ std::vector<FlagTable> tables_of(const Verb& verb) {
 
 void add_description(RoffPage& page, const Verb& verb, const std::vector<FlagTable>& tables) {
   page.section("DESCRIPTION");
-  std::string line(without_example(verb.line));
+  std::string line = as_sentence(without_example(verb.line));
   line.front() = static_cast<char>(std::toupper(static_cast<unsigned char>(line.front())));
-  page.paragraph(roff_prose(as_sentence(line)));
-  for (const Verb& part : verb.parts) page.item(roff_bold(part.name), roff_prose(as_sentence(std::string(part.line))));
+  page.paragraph(roff_prose(line));
+  for (const Verb& part : verb.parts) page.item(roff_bold(part.name), roff_prose(as_sentence(part.line)));
   if (verb.parts.empty()) {
-    for (const std::string& paragraph : tables.front().paragraphs()) add_paragraph(page, paragraph);
+    for (const config::Literal& paragraph : tables.front().paragraphs()) add_paragraph(page, paragraph);
   }
 }
 
@@ -217,7 +223,7 @@ void add_options(RoffPage& page, const Verb& verb, const std::vector<FlagTable>&
   for (std::size_t i = 0; i < tables.size(); ++i) {
     if (!verb.parts.empty()) {
       page.subsection(fmt::format("Of {}", verb.parts[i].name));
-      for (const std::string& paragraph : tables[i].paragraphs()) add_paragraph(page, paragraph);
+      for (const config::Literal& paragraph : tables[i].paragraphs()) add_paragraph(page, paragraph);
     }
     add_rows(page, tables[i]);
     if (tables[i].takes_settings())
@@ -249,7 +255,7 @@ void add_environment(RoffPage& page, const Verb& verb, const std::vector<FlagTab
                                                    [](const FlagTable& table) { return table.takes_settings(); });
   if (settings) {
     for (const auto& row : config::ignored_variables())
-      rows.item(roff_bold(row.name), roff_text("Ignored: " + as_sentence(std::string(row.why.english()))));
+      rows.item(roff_bold(row.name), roff_text("Ignored: " + as_sentence(row.why)));
   }
   if (rows.text().empty() && !takes_them) return;
   page.section("ENVIRONMENT");
@@ -259,7 +265,8 @@ void add_environment(RoffPage& page, const Verb& verb, const std::vector<FlagTab
 
 void add_exit_status(RoffPage& page) {
   page.section("EXIT STATUS");
-  for (const ExitCode& row : exit_codes()) page.item(roff_bold(std::to_string(row.code)), roff_text(row.explanation));
+  for (const ExitCode& row : exit_codes())
+    page.item(roff_bold(std::to_string(row.code)), roff_text(row.explanation.english()));
 }
 
 void add_examples(RoffPage& page, const PageNotes& notes) {
@@ -280,8 +287,8 @@ void add_see_also(RoffPage& page, const std::string& name, const PageNotes& note
   }
   std::sort(others.begin(), others.end());
   page.paragraph(base::join(others, ", "));
-  page.paragraph("The guides are in " + roff_text("share/doc/troika/docs") + " of an installation, and in " + roff_text("docs") +
-                 " of a clone.");
+  page.paragraph("The guides are in " + roff_text("share/doc/troika/docs") + " of an installation, and in " +
+                 roff_text("docs") + " of a clone.");
 }
 
 RoffPage begun_page(const std::string& name, std::string_view line) {
@@ -296,7 +303,7 @@ RoffPage begun_page(const std::string& name, std::string_view line) {
 std::string page_of_verb(const std::string& name, const Verb& verb) {
   const std::vector<FlagTable> tables = tables_of(verb);
   const PageNotes& notes = notes_of(name);
-  RoffPage page = begun_page(name, without_example(verb.line));
+  RoffPage page = begun_page(name, without_example(verb.line).english());
   for (const FlagTable& table : tables) add_synopsis(page, table);
   add_description(page, verb, tables);
   add_options(page, verb, tables);
@@ -320,10 +327,9 @@ std::string page_of_program() {
       "pipeline parallelism, ZeRO, and any combination of them. The layout does not change the result.");
   page.section("COMMANDS");
   for (const Verb& verb : verbs())
-    page.item(roff_bold(fmt::format("troika {}", verb.name)),
-              roff_prose(as_sentence(std::string(without_example(verb.line)))));
+    page.item(roff_bold(fmt::format("troika {}", verb.name)), roff_prose(as_sentence(without_example(verb.line))));
   page.section("OPTIONS");
-  page.item(roff_bold("-h") + ", " + roff_bold("--help"), "Print the verbs and end; behind a verb, explain it.");
+  add_common_rows(page);
   page.item(roff_bold("--version"), "Print the version and end.");
   add_notes(page, "FILES", notes.files);
   add_notes(page, "ENVIRONMENT", notes.variables);

@@ -17,12 +17,12 @@ std::string page_of_plan(Words words, config::Environment environment = {}) {
   return plan_report(call_of(words, std::move(environment)));
 }
 
-std::string refusal_of_plan(Words words, config::Environment environment = {}) {
-  const base::Language language = language_of_words(words, {});
+std::string refusal_in_chinese(Words words) {
+  words.insert(words.end(), {"--lang", "zh"});
   try {
-    return page_of_plan(std::move(words), std::move(environment));
+    return page_of_plan(std::move(words));
   } catch (const base::Error& error) {
-    return error.in(language);
+    return error.in(base::Language::chinese);
   }
 }
 
@@ -45,11 +45,11 @@ TEST(PlanLanguage, ThePageIsChineseWhereThatIsAskedForOrTheLocaleIs) {
 }
 
 TEST(PlanLanguage, RefusalsAreInItToo) {
-  EXPECT_EQ(refusal_of_plan({"--gpus", "2", "--lang", "zh"}), "--gpus 只说明数量：请再用 --gpu 给出加速器名称，如 --gpu h100");
-  EXPECT_EQ(refusal_of_plan({"--gpsu", "2", "--lang", "zh"}), "未知的选项 --gpsu；您是想写 --gpu 吗？");
-  EXPECT_EQ(refusal_of_plan({"--gpu", "h1000", "--lang", "zh"}), "没有名为“h1000”的 --gpu（您是想写 h100 吗？）");
-  EXPECT_THAT(refusal_of_plan({"--cluster", "no/such.yaml", "--lang", "zh"}), HasSubstr("没有集群文件“no/such.yaml”"));
-  EXPECT_THAT(refusal_of_plan({"no/such.yaml", "--lang", "zh"}), HasSubstr("无法打开“no/such.yaml”：没有这个名称的设置文件"));
+  EXPECT_EQ(refusal_in_chinese({"--gpus", "2"}), "--gpus 只说明数量：请再用 --gpu 给出加速器名称，如 --gpu h100");
+  EXPECT_EQ(refusal_in_chinese({"--gpsu", "2"}), "未知的选项 --gpsu；您是想写 --gpu 吗？");
+  EXPECT_EQ(refusal_in_chinese({"--gpu", "h1000"}), "没有名为“h1000”的 --gpu（您是想写 h100 吗？）");
+  EXPECT_THAT(refusal_in_chinese({"--cluster", "no/such.yaml"}), HasSubstr("没有集群文件“no/such.yaml”"));
+  EXPECT_THAT(refusal_in_chinese({"no/such.yaml"}), HasSubstr("无法打开“no/such.yaml”：没有这个名称的设置文件"));
   EXPECT_THROW(page_of_plan({"--lang", "fr"}), base::ConfigError);
 }
 

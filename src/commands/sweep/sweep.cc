@@ -210,7 +210,7 @@ int plan_and_lead(const SweepArguments& a, const Call& call, const SweepHost& ho
 
 int run_sweep(const Call& call) {
   const SweepArguments a = parse_sweep(call.words, call.environment);
-  for (const std::string& note : a.parsed.notes) std::fprintf(stderr, "%s\n", note.c_str());
+  for (const base::Text& note : a.parsed.notes) std::fprintf(stderr, "%s\n", note.in(call.language).c_str());
   const SweepHost host = host_of(a, call.environment);
   try {
     if (a.hosts.leads() || a.dry_run) return plan_and_lead(a, call, host);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "commands/status_signal.h"
 #include "commands/stop_signals.h"
 #include "config/config.h"
@@ -51,7 +52,7 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
     return 0;
   }
   config::refuse_out_of_model(request.resolved.settings.train.out);
-  request.notes = parsed.notes;
+  request.notes = base::in(parsed.notes, base::Language::english);
   if (speaks(request.identity) && request.identity.world_size > 1)
     if (const auto note = rendezvous::note_about_secret_file(environment)) request.notes.push_back(*note);
   request.environment = environment;

@@ -7,12 +7,12 @@
 #include <set>
 
 #include "base/say.h"
+#include "base/translation_test_support.h"
 #include "config/fields.h"
 #include "serve/form_file.h"
 #include "serve/form_plan.h"
 #include "serve/served_runs_test_support.h"
 #include "serve/settings_json.h"
-#include "base/translation_test_support.h"
 
 namespace troika::serve {
 namespace {
@@ -114,9 +114,9 @@ TEST_F(RunForm, NamesFilesBelowTheRootAlone) {
 
 // A new setting with a text for its value is either a path of form_paths.cc or stands here.
 TEST_F(RunForm, KnowsOfEverySettingWhetherItNamesAFile) {
-  const std::set<std::string> no_paths = {
-      "model.preset", "lora.targets", "lora.rank_pattern", "lora.alpha_pattern", "data.text_key", "train.freeze",
-      "train.device", "train.profile", "comm.interface",   "train.out",          "log.on_event"};
+  const std::set<std::string> no_paths = {"model.preset",   "lora.targets", "lora.rank_pattern", "lora.alpha_pattern",
+                                          "data.text_key",  "train.freeze", "train.device",      "train.profile",
+                                          "comm.interface", "train.out",    "log.on_event"};
   for (const config::Field& field : config::fields()) {
     config::Settings defaults;
     const bool free_text = field.is_text() && !std::holds_alternative<config::WordTarget>(field.target(defaults));
@@ -133,10 +133,8 @@ TEST_F(RunForm, HasNamesThatAreNoPaths) {
 }
 
 TEST_F(RunForm, IsNotChangedByTheEnvironmentOfTheServer) {
-  const config::Environment left = environment_of_runs({{"BATCH_SIZE", "7"},
-                                                        {"CONFIG_FILE", "x"},
-                                                        {"OMP_NUM_THREADS", "1"},
-                                                        {"HOME", "/root"}});
+  const config::Environment left =
+      environment_of_runs({{"BATCH_SIZE", "7"}, {"CONFIG_FILE", "x"}, {"OMP_NUM_THREADS", "1"}, {"HOME", "/root"}});
   EXPECT_THAT(left, testing::UnorderedElementsAre(Pair("OMP_NUM_THREADS", "1"), Pair("HOME", "/root")));
 }
 
@@ -202,6 +200,9 @@ TEST_F(RunForm, HasTheTableOfSettings) {
   EXPECT_EQ(settings.count("train.out") + settings.count("log.on_event"), 0u);
   EXPECT_EQ(settings["train.steps"]["type"], "integer");
   EXPECT_EQ(settings["train.steps"]["min"], 0);
+  EXPECT_EQ(settings["model.layers"]["help"],
+            (nlohmann::json{{"en", "Transformer layers."}, {"zh", "transformer 层数。"}}));
+  EXPECT_EQ(settings["model.path"]["unset"]["en"], "none; new weights");
   EXPECT_THAT(settings["train.steps"]["familiar"], Contains("max-steps"));
   EXPECT_EQ(settings["optimizer.lr"]["type"], "number");
   EXPECT_EQ(settings["optimizer.lr"]["default"], "0.0003");

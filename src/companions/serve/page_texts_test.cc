@@ -1,4 +1,4 @@
-// The texts of the page: both languages have all of them, the settings' are those of the table, and the page's modules name no other
+// The texts of the page: both languages have all of them, and the page's modules name no other
 // text than there is and leave none unused.
 //
 // A module names a text by a literal, t('form.start'), or by a literal beginning: t(`state.${state}`) uses every text that begins with
@@ -16,8 +16,8 @@
 
 #include "base/file.h"
 #include "base/language.h"
-#include "config/fields.h"
 #include "base/translation_test_support.h"
+#include "config/fields.h"
 
 namespace troika::serve {
 namespace {
@@ -113,26 +113,6 @@ TEST(PageTexts, AreInBothLanguagesWithTheSamePlaces) {
   for (const auto& [key, text] : texts) {
     if (without_chinese.count(key) > 0) continue;
     EXPECT_EQ(fault_of_page_text(text), "") << key;
-  }
-}
-
-TEST(PageTexts, OfSettingsAreThoseOfTheTable) {
-  const auto texts = texts_of_page();
-  std::set<std::string> wanted;
-  const auto expect = [&](const std::string& key, std::string_view english) {
-    wanted.insert(key);
-    const auto found = texts.find(key);
-    ASSERT_NE(found, texts.end()) << "src/companions/serve/page/texts/settings.json lacks " << key << ": " << english;
-    EXPECT_EQ(found->second.english, english) << key << ": its Chinese needs a look, too";
-  };
-  for (const auto& [section, title] : config::section_titles()) expect("section." + std::string(section), title);
-  for (const config::Field& field : config::fields()) {
-    expect("setting." + field.key(), field.help);
-    if (!field.unset.empty()) expect("unset." + field.key(), field.unset);
-  }
-  for (const auto& [key, text] : texts) {
-    const bool of_settings = begins_with(key, "setting.") || begins_with(key, "unset.") || begins_with(key, "section.");
-    EXPECT_TRUE(!of_settings || wanted.count(key) > 0) << key << " is of no setting";
   }
 }
 

@@ -42,6 +42,10 @@ std::string_view word_of(PathKind kind) {
   return "";
 }
 
+Json both(base::Phrase phrase) {
+  return {{"en", phrase.in(base::Language::english)}, {"zh", phrase.in(base::Language::chinese)}};
+}
+
 Json json_of(const config::Field& field) {
   config::Settings defaults;
   std::vector<std::string_view> familiar = field.flags;
@@ -52,13 +56,13 @@ Json json_of(const config::Field& field) {
           {"flag", field.flag()},
           {"type", type_of(field.target(defaults))},
           {"default", config::get_text(field, defaults)},
-          {"help", field.help},
+          {"help", both(field.help)},
           {"unit", field.unit},
           {"words", field.words},
           {"min", bounded ? Json(field.min) : Json(nullptr)},
           {"max", bounded ? Json(field.max) : Json(nullptr)},
           {"offered", field.offered == nullptr ? std::vector<std::string>{} : field.offered()},
-          {"unset", field.unset},
+          {"unset", field.unset.empty() ? Json(nullptr) : both(field.unset)},
           {"familiar", familiar},
           {"path", path == PathKind::none ? Json(nullptr) : Json(word_of(path))}};
 }
@@ -71,7 +75,7 @@ std::string settings_json() {
     Json settings = Json::array();
     for (const config::Field& field : config::fields())
       if (field.section == section && !why_not_of_a_page(field.key())) settings.push_back(json_of(field));
-    sections.push_back({{"name", section}, {"title", title}, {"settings", std::move(settings)}});
+    sections.push_back({{"name", section}, {"title", both(title)}, {"settings", std::move(settings)}});
   }
   return Json{{"sections", std::move(sections)}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }

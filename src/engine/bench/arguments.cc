@@ -1,7 +1,5 @@
 #include "bench/arguments.h"
 
-#include <fmt/format.h>
-
 #include "plan/device_rates.h"
 
 namespace troika::bench {
@@ -9,7 +7,7 @@ namespace {
 
 constexpr double most_seconds = 60;
 
-void add_seconds(config::FlagTable& table, double& seconds, std::string_view help) {
+void add_seconds(config::FlagTable& table, double& seconds, config::Literal help) {
   table.add("seconds", seconds, help).unit("seconds").range(0, most_seconds);
 }
 
@@ -17,7 +15,7 @@ void add_csv(config::FlagTable& table, std::string& csv) {
   table.add("csv", csv, "Also write the rows as CSV.").shown("FILE").unset("none");
 }
 
-constexpr const char* of_the_numbers = "docs/benchmarks.md says what the numbers mean.";
+constexpr auto of_the_numbers = base::Phrase("docs/benchmarks.md explains the numbers.");
 
 }  // namespace
 
@@ -27,10 +25,10 @@ config::FlagTable bench_step_flags(StepArguments& a) {
   table.add("json", a.json, "Print one line of JSON.").alone();
   add_seconds(table, a.seconds, "How long each rate of the machine is measured.");
   table.settings({"train.steps", "train.out"});
+  static_assert(usual_bench_steps == 6);
   table.paragraph(
-      fmt::format("--steps counts the first, which warms up; without it, {}. Writes to --out when it is given, "
-                  "else nothing.\nMany ranks: troika launch --nproc-per-node 2 -- bench step ...",
-                  usual_bench_steps));
+      "--steps counts the first, which warms up; without it, 6. Writes to --out when it is given, "
+      "else nothing.\nMany ranks: troika launch --nproc-per-node 2 -- bench step ...");
   table.paragraph(of_the_numbers);
   return table;
 }
@@ -40,7 +38,9 @@ config::FlagTable bench_kernels_flags(KernelsArguments& a) {
   table.usage("[--csv FILE] [--seconds S] [--device-rates NAME] [settings of train]");
   add_csv(table, a.csv);
   add_seconds(table, a.seconds, "How long each operation is measured.");
-  table.add("device-rates", a.device_rates, "On a GPU: the device whose rates are the ideal, as bench roofline has them.")
+  table
+      .add("device-rates", a.device_rates,
+           "On a GPU: the device whose rates are the ideal, as bench roofline has them.")
       .offered(plan::device_rate_names)
       .shown("NAME")
       .unset("measured");

@@ -172,7 +172,7 @@ int run_bench_step(const std::vector<std::string>& arguments, const std::map<std
   request.resolved = resolve(a.parsed.settings, request.identity.world_size);
   request.resolved.settings = trial_settings(request.resolved.settings, a.parsed);
   if (!a.json) {
-    request.notes = a.parsed.notes;
+    request.notes = base::in(a.parsed.notes, base::Language::english);
     request.screen = stderr;
   }
   const config::Settings& s = request.resolved.settings;

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "rendezvous/address.h"
 #include "rendezvous/identity.h"
@@ -64,7 +65,7 @@ void ask_pod(HostFlags* f, const Environment& environment, FlagReading* reading)
   f->node_rank = node;
   if (f->nnodes.empty()) f->nnodes = size->second;
   reading->notes.push_back(
-      fmt::format("RANK without LOCAL_RANK in the environment: this is host {} of {}", node, f->nnodes));
+      base::say("RANK without LOCAL_RANK in the environment: this is host {} of {}", node, f->nnodes));
 }
 
 int count_hosts(const HostFlags& f, FlagReading* reading) {
@@ -99,7 +100,7 @@ void read_secret(const HostFlags& f, Environment environment, HostOptions* optio
   try {
     if (!f.secret_file.empty()) environment["TROIKA_SECRET_FILE"] = options->secret_file = f.secret_file;
     options->secret = rendezvous::secret_of(environment);
-    if (const auto note = rendezvous::note_about_secret_file(environment)) reading->notes.push_back(*note);
+    if (const auto note = rendezvous::note_about_secret_file(environment)) reading->notes.push_back(base::verbatim(*note));
   } catch (const base::ConfigError& error) {
     reading->refuse(error.what());
   }

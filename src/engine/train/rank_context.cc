@@ -229,7 +229,7 @@ static FailureCause end_badly(Session& session, RankVoice& voice, int exit_code,
 
 int in_session(const RankContext& context, const std::function<void(Session&)>& body) {
   for (const std::string& note : context.notes) say(context, "note: " + note);
-  for (const std::string& note : context.resolved.notes) say(context, "note: " + note);
+  for (const base::Text& note : context.resolved.notes) say(context, "note: " + note.english);
   if (!context.resolved.settings.train.out.empty()) base::make_directories(context.resolved.settings.train.out);
   RankVoice voice(context);
   Session session(context.identity, context.resolved.settings.comm,

@@ -119,7 +119,7 @@ class PeftFolder : public AdapterSource {
   const config::LoraSettings& lora() const override { return lora_; }
   const std::string& base() const override { return config_.base; }
   std::string fingerprint() const override { return fingerprint_; }
-  std::vector<std::string> notes() const override { return config_.notes; }
+  std::vector<std::string> notes() const override { return base::in(config_.notes, base::Language::english); }
   const std::vector<shape::ParameterInfo>& parameters() const override { return parameters_; }
 
   void check(const config::ModelSettings& model, const config::LoraSettings& lora) const override {

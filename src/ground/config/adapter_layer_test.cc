@@ -51,7 +51,7 @@ TEST_F(AdapterLayer, WhatIsNotStatedIsAsTheAdapterSays) {
   EXPECT_EQ(lora.rank_pattern, "v_proj:16");
   EXPECT_EQ(lora.alpha_pattern, "layers.2.self_attn.v_proj:6");
   EXPECT_EQ(lora.dropout, 0.05);
-  EXPECT_THAT(parsed_settings.notes, ElementsAre(AllOf(HasSubstr("rank 4, alpha 8 (rsLoRA)"), HasSubstr("v_proj:16"),
+  EXPECT_THAT(in_english(parsed_settings.notes), ElementsAre(AllOf(HasSubstr("rank 4, alpha 8 (rsLoRA)"), HasSubstr("v_proj:16"),
                                                        HasSubstr("targets q_proj,v_proj, dropout 0.05"))));
   EXPECT_EQ(parsed(with({"--lora.dropout", "0"})).lora.dropout, 0) << "dropout is free";
   EXPECT_EQ(to_yaml(parsed({temporary_file("adapter-layer.yaml", to_yaml(parsed(with({}))))})), to_yaml(parsed(with({}))));

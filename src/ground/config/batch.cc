@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/counted.h"
 #include "base/say.h"
 #include "config/batch_quantities.h"
 
@@ -27,8 +28,6 @@ std::string spell_unit(const std::vector<Factor>& factors) {
   if (named.size() > 1) return all_factors(named);
   return named.empty() ? "" : fmt::format("{} {}", named.front().first, named.front().second);
 }
-
-std::string sequences(std::int64_t count) { return fmt::format("{} sequence{}", count, count == 1 ? "" : "s"); }
 
 // From what is stated to sequences in one forward and microbatches per rank and step.
 class BatchSolver {
@@ -67,8 +66,8 @@ class BatchSolver {
     micro_ = std::max<std::int64_t>(1, default_batch_size / count);
     if (*micro_ * count != default_batch_size) {
       findings_->notes.push_back(
-          fmt::format("the default batch_size of {} does not divide into {} microbatches, so each has {}",
-                      default_batch_size, count, sequences(*micro_)));
+          base::say("the default batch_size of {} does not divide into {} microbatches, so each has {}", default_batch_size, count,
+                    base::counted_text(*micro_, "sequence")));
     }
   }
 
@@ -120,8 +119,8 @@ class BatchSolver {
     number_ = times(number, stated_.rounds);
     if (number == default_microbatches) return;
     findings_->notes.push_back(
-        fmt::format("batch.{} {} does not divide into the default of {} microbatches, so it is {} of {}", total.name,
-                    total.value, default_microbatches, number, sequences(*micro_)));
+        base::say("batch.{} {} does not divide into the default of {} microbatches, so it is {} of {}", total.name, total.value,
+                  default_microbatches, number, base::counted_text(*micro_, "sequence")));
   }
 
   void compare(const StatedNumber& total) {

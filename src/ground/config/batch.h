@@ -14,7 +14,7 @@ namespace troika::config {
 // What a check found, one sentence each.
 struct Findings {
   std::vector<base::Text> errors;
-  std::vector<std::string> notes;
+  std::vector<base::Text> notes;
 };
 
 // Solves the three quantities for `dp` ranks. On an error (in `findings`) the result is not meaningful.

@@ -46,7 +46,7 @@ TEST(Batch, BatchSizeIsPerRankAndAnyNumberWorks) {
   for (int size = 1; size <= 40; ++size) EXPECT_EQ(numbers({"--batch_size", std::to_string(size)}, 3)[2], 3 * size);
   const Resolved odd = resolved({"--batch_size", "3"}, 3);
   ASSERT_EQ(odd.notes.size(), 1u);
-  EXPECT_THAT(odd.notes[0], testing::HasSubstr("3 of 1 sequence"));
+  EXPECT_THAT(odd.notes[0].english, testing::HasSubstr("3 of 1 sequence"));
   EXPECT_TRUE(resolved({"--batch_size", "8"}, 3).notes.empty());
 }
 

@@ -21,7 +21,7 @@ void resolve_learning_rate(OptimizerSettings* o, Findings* findings) {
   if (o->min_lr == OptimizerSettings{}.min_lr) {
     o->min_lr = o->lr / 10;
     findings->notes.push_back(
-        fmt::format("optimizer.min_lr is {:g}, a tenth of lr, because its default is above lr", o->min_lr));
+        base::say("optimizer.min_lr is {:g}, a tenth of lr, because its default is above lr", o->min_lr));
   } else {
     findings->errors.push_back(base::say("optimizer.min_lr {} is above optimizer.lr {}: it is where the decay ends, so at most {}", o->min_lr, o->lr, o->lr));
   }
@@ -43,8 +43,10 @@ void check_decay(const OptimizerSettings& o, std::int64_t steps, Findings* findi
   if (o.decay != d.decay) unused.emplace_back("optimizer.decay");
   if (unused.empty()) return;
   findings->notes.push_back(
-      fmt::format("{} {} no effect with optimizer.lr_schedule {}: only wsd has a decay of its own",
-                  base::join(unused, ", "), unused.size() > 1 ? "have" : "has", word_of(o.lr_schedule)));
+      base::say(unused.size() == 1
+                    ? base::Phrase("{} has no effect with optimizer.lr_schedule {}: only wsd has a decay of its own")
+                    : base::Phrase("{} have no effect with optimizer.lr_schedule {}: only wsd has a decay of its own"),
+                base::join(unused, ", "), word_of(o.lr_schedule)));
 }
 
 bool evaluates(const DataSettings& d) { return !d.valid.empty() || d.valid_share > 0; }
@@ -55,12 +57,12 @@ void check_evaluations(const TrainSettings& t, const DataSettings& d, Findings* 
   } else if (t.early_stopping_patience > 0 && t.eval_every == 0) {
     findings->errors.push_back(base::say("train.early_stopping_patience {} counts evaluations, but there is only one, at the end: set train.eval_every to the steps between them", t.early_stopping_patience));
   } else if (t.eval_every > 0 && !evaluates(d)) {
-    findings->notes.push_back(fmt::format(
+    findings->notes.push_back(base::say(
         "train.eval_every {} has no effect: there is nothing to evaluate on without data.valid or data.valid_share",
         t.eval_every));
   }
   if (t.early_stopping_patience == 0 && t.early_stopping_threshold > 0)
-    findings->notes.emplace_back("train.early_stopping_threshold has no effect without train.early_stopping_patience");
+    findings->notes.push_back(base::say("train.early_stopping_threshold has no effect without train.early_stopping_patience"));
 }
 
 bool has_default_loss_scale(const PrecisionSettings& p) {
@@ -76,7 +78,7 @@ void check_loss_scale(const PrecisionSettings& p, Findings* findings) {
   }
   if (p.compute == Precision::fp16 || has_default_loss_scale(p)) return;
   findings->notes.push_back(
-      fmt::format("the loss scale is not used, because precision.compute is {}", word_of(p.compute)));
+      base::say("the loss scale is not used, because precision.compute is {}", word_of(p.compute)));
 }
 
 bool is_device(const std::string& device) {
@@ -132,7 +134,7 @@ void check_data(const DataSettings& d, Findings* findings) {
   }
   check_weights(d, findings);
   if (d.packing && d.format == DataFormat::text)
-    findings->notes.emplace_back("data.packing has no effect on data.format text, which fills every sequence");
+    findings->notes.push_back(base::say("data.packing has no effect on data.format text, which fills every sequence"));
 }
 
 // A run's records among its data would be data of the next start. Prepared token shards are known by their index.
@@ -159,9 +161,10 @@ void note_unused_rope_settings(const ModelSettings& m, Findings* findings) {
     if (m.rope_original_positions != d.rope_original_positions) unused.emplace_back("model.rope_original_positions");
   }
   if (unused.empty()) return;
-  findings->notes.push_back(fmt::format("{} {} no effect with model.architecture {} and model.rope_scaling {}",
-                                        base::join(unused, ", "), unused.size() > 1 ? "have" : "has",
-                                        word_of(m.architecture), word_of(m.rope_scaling)));
+  findings->notes.push_back(
+      base::say(unused.size() == 1 ? base::Phrase("{} has no effect with model.architecture {} and model.rope_scaling {}")
+                                   : base::Phrase("{} have no effect with model.architecture {} and model.rope_scaling {}"),
+                base::join(unused, ", "), word_of(m.architecture), word_of(m.rope_scaling)));
 }
 
 }  // namespace

@@ -21,7 +21,8 @@ bool starts_with(std::string_view text, std::string_view start) { return text.su
 
 Take file_taker(SettingsReading& reading) {
   return [&file = reading.line.file](const std::string& path, const std::string&, FlagReading* flags) {
-    if (!file.empty()) return flags->refuse(base::say("'{}' is a second configuration file beside '{}'; one is read", path, file));
+    if (!file.empty())
+      return flags->refuse(base::say("'{}' is a second configuration file beside '{}'; one is read", path, file));
     file = path;
   };
 }
@@ -48,7 +49,7 @@ Take reporters_taker(SettingsReading& reading) {
     const Reporters reporters = reporters_of(text);
     if (reporters.tensorboard) layer.assignments.push_back({&field_of("log.tensorboard"), "on", base::verbatim(shown)});
     if (!reporters.others.empty())
-      flags->notes.push_back(shown + " is ignored but for tensorboard: metrics are written to the run's folder");
+      flags->notes.push_back(base::say("{} is ignored but for tensorboard: metrics are written to the run's folder", shown));
   };
 }
 
@@ -103,7 +104,8 @@ void read_variables_of(const Field& field, const Environment& environment, Layer
     const base::Text origin = base::say("{} in the environment", variable);
     const bool is_interface = field.key() == "comm.interface";
     if (is_interface && found->second.front() == '^') {
-      layer->notes.push_back(base::say("{} is ignored: it names interfaces to avoid, and --comm.interface takes one to use", origin));
+      layer->notes.push_back(
+          base::say("{} is ignored: it names interfaces to avoid, and --comm.interface takes one to use", origin));
       continue;
     }
     layer->assignments.push_back({&field, is_interface ? first_interface(found->second) : found->second, origin});
@@ -132,10 +134,11 @@ void note_repeats(Layer* layer) {
     if (earlier == layer->assignments.rend()) continue;
     if (canonical_text(field, earlier->value) == canonical_text(field, later->value)) continue;
     if (field.key() == "model.path") {
-      layer->errors.push_back(base::say("'{}' is a second model beside '{}': keep one of them", later->value, earlier->value));
+      layer->errors.push_back(
+          base::say("'{}' is a second model beside '{}': keep one of them", later->value, earlier->value));
     } else {
-      layer->notes.push_back(base::say("{0} is given twice: {1} {2}, then {3} {4}; the last one counts", field.key(), earlier->origin, earlier->value, later->origin,
-                                       later->value));
+      layer->notes.push_back(base::say("{0} is given twice: {1} {2}, then {3} {4}; the last one counts", field.key(),
+                                       earlier->origin, earlier->value, later->origin, later->value));
     }
   }
 }
@@ -151,8 +154,8 @@ FlagTable settings_table(SettingsReading& reading) {
     table.add_row({&field, takes, target, setting_taker(field, reading)});
   }
   for (const Switch& row : switches())
-    table.add(row.name, reading.switched, row.key).taken_by(switch_taker(row, reading));
-  for (const Ignored& row : ignored_flags()) table.ignore(row.name, row.why.english());
+    table.add(row.name, reading.switched, base::Phrase(row.key)).taken_by(switch_taker(row, reading));
+  for (const Ignored& row : ignored_flags()) table.ignore(row.name, row.why);
   table.on_word(word_taker(reading));
   return table;
 }

@@ -11,7 +11,7 @@ namespace troika::config {
 
 struct CommandLine {
   Layer layer;
-  std::vector<std::string> notes;  // on flags that are ignored, never with their values
+  std::vector<base::Text> notes;  // on flags that are ignored, never with their values
   std::vector<FlagReading::Given>
       given;         // own flags of a verb among them; a file of --deepspeed as flags of its settings
   std::string file;  // the YAML file, "" when none is named

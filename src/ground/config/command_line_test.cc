@@ -126,11 +126,11 @@ TEST(CommandLine, ANumberMayHaveAPlus) {
 TEST(CommandLine, OfTwoValuesForOneSettingTheLastCountsWithANote) {
   const ParsedSettings both = parse_settings({"--lr", "1e-3", "--steps", "3", "--learning-rate", "2e-3"}, {});
   EXPECT_EQ(both.settings.optimizer.lr, 2e-3);
-  EXPECT_THAT(both.notes, testing::ElementsAre(
+  EXPECT_THAT(in_english(both.notes), testing::ElementsAre(
                               "optimizer.lr is given twice: --lr 1e-3, then --learning-rate 2e-3; the last one counts"));
-  EXPECT_THAT(parse_settings({"--bf16", "--fp32"}, {}).notes,
+  EXPECT_THAT(in_english(parse_settings({"--bf16", "--fp32"}, {}).notes),
               testing::ElementsAre(HasSubstr("precision.compute is given twice: --bf16 bf16, then --fp32 fp32")));
-  EXPECT_THAT(parse_settings({"--lr", "1e-3", "--learning_rate=0.001", "--bf16", "--precision", "bf16"}, {}).notes,
+  EXPECT_THAT(in_english(parse_settings({"--lr", "1e-3", "--learning_rate=0.001", "--bf16", "--precision", "bf16"}, {}).notes),
               testing::IsEmpty());
 }
 
@@ -219,13 +219,13 @@ TEST(CommandLine, APasswordIsNeitherKeptNorShown) {
        {std::vector<std::string>{"--sudo_pass", "geheim"}, {"--sudo-pass=geheim"}, {"--sudo_pass", "--geheim"}}) {
     const ParsedSettings result = parse_settings(arguments, {});
     ASSERT_EQ(result.notes.size(), 1u);
-    EXPECT_THAT(result.notes[0], HasSubstr("is ignored"));
-    EXPECT_THAT(result.notes[0] + to_yaml(result.settings), Not(HasSubstr("geheim")));
+    EXPECT_THAT(result.notes[0].english, HasSubstr("is ignored"));
+    EXPECT_THAT(result.notes[0].english + to_yaml(result.settings), Not(HasSubstr("geheim")));
   }
   EXPECT_THAT(parse_error({"--sudo_pas", "geheim"}), Not(HasSubstr("geheim")));
   EXPECT_THAT(parse_error({"--sudo_pas=geheim"}), Not(HasSubstr("geheim")));
   EXPECT_EQ(parsed({"--sudo_pass", "--steps", "3"}).train.steps, 3);
-  EXPECT_THAT(parse_settings({"--hf_hub_token", "geheim"}, {}).notes,
+  EXPECT_THAT(in_english(parse_settings({"--hf_hub_token", "geheim"}, {}).notes),
               ElementsAre(AllOf(HasSubstr("--hf_hub_token is ignored"), Not(HasSubstr("geheim")))));
   for (const char* word : {"password=geheim", "hf_token=geheim"})
     EXPECT_THAT(parse_error({word}), AllOf(HasSubstr("unknown flag --"), Not(HasSubstr("geheim")))) << word;
@@ -293,15 +293,15 @@ TEST(Environment, AnInterfaceListGivesItsFirstNameAndAnExclusionNothing) {
   const ParsedSettings result = parse_settings({}, {{"NCCL_SOCKET_IFNAME", "^docker"}, {"GLOO_SOCKET_IFNAME", "eth2"}});
   EXPECT_EQ(result.settings.comm.interface, "eth2");
   ASSERT_EQ(result.notes.size(), 1u);
-  EXPECT_THAT(result.notes[0], HasSubstr("names interfaces to avoid"));
+  EXPECT_THAT(result.notes[0].english, HasSubstr("names interfaces to avoid"));
 }
 
 TEST(Environment, VariablesOfOtherToolsAreNotedWithoutTheirValues) {
   const ParsedSettings result = parse_settings(
       {}, {{"WANDB_API_KEY", "geheim"}, {"WANDB_MODE", "geheim"}, {"USE_LIBUV", "0"}, {"TORCH_COMPILE", "1"}});
   ASSERT_EQ(result.notes.size(), 3u);
-  EXPECT_THAT(result.notes[0], HasSubstr("WANDB_API_KEY, WANDB_MODE in the environment are ignored"));
-  for (const auto& note : result.notes) EXPECT_THAT(note, Not(HasSubstr("geheim")));
+  EXPECT_THAT(result.notes[0].english, HasSubstr("WANDB_API_KEY, WANDB_MODE in the environment are ignored"));
+  for (const auto& note : result.notes) EXPECT_THAT(note.english, Not(HasSubstr("geheim")));
 }
 
 TEST(CommandLine, KnowsHowOtherProgramsAskForTensorboard) {
@@ -314,7 +314,7 @@ TEST(CommandLine, KnowsHowOtherProgramsAskForTensorboard) {
   const ParsedSettings both = parse_settings({"--report_to", "wandb,tensorboard"}, {});
   EXPECT_EQ(both.settings.log.tensorboard, "on");
   ASSERT_EQ(both.notes.size(), 1u);
-  EXPECT_THAT(both.notes[0], HasSubstr("--report_to is ignored but for tensorboard"));
+  EXPECT_THAT(both.notes[0].english, HasSubstr("--report_to is ignored but for tensorboard"));
 }
 
 TEST(ParseSettings, TakesUnderTwoMilliseconds) {

@@ -147,9 +147,10 @@ static ParsedSettings parse(CommandLine command_line, const Environment& environ
   if (!result.errors.empty()) throw base::ConfigError(base::lines(result.errors));
   parsed.settings = std::move(result.settings);
   parsed.stated_anywhere = std::move(result.stated);
-  std::vector<std::string> notes = base::in(result.notes, base::Language::english);
-  notes.insert(notes.end(), command_line.notes.begin(), command_line.notes.end());
-  for (const std::string& note : notes) parsed.notes.push_back(base::printable(note, 4096));  // they hold values
+  parsed.notes = std::move(result.notes);
+  parsed.notes.insert(parsed.notes.end(), command_line.notes.begin(), command_line.notes.end());
+  for (base::Text& note : parsed.notes)
+    note = {base::printable(note.english, 4096), base::printable(note.chinese, 4096)};  // they hold values
   return parsed;
 }
 
@@ -170,13 +171,13 @@ static bool computes_on_gpu(const ParsedSettings& parsed, int gpus) {
 void take_precision_of_device(ParsedSettings* parsed, int gpus) {
   if (!computes_on_gpu(*parsed, gpus) || parsed->any_place_states("precision.compute")) return;
   parsed->settings.precision.compute = Precision::bf16;
-  parsed->notes.emplace_back(base::Phrase("computing in bf16, because the device is a GPU and no precision is stated; --fp32 asks for fp32").english());
+  parsed->notes.push_back(base::say("computing in bf16, because the device is a GPU and no precision is stated; --fp32 asks for fp32"));
 }
 
 void take_sums_of_device(ParsedSettings* parsed, int gpus) {
   if (!computes_on_gpu(*parsed, gpus) || parsed->any_place_states("parallel.reproducible")) return;
   parsed->settings.parallel.reproducible = Reproducible::layout;
-  parsed->notes.emplace_back(base::Phrase("the same layout gives the same bits, because the device is a GPU and reproducible is not stated; --reproducible run gives them in every layout").english());
+  parsed->notes.push_back(base::say("the same layout gives the same bits, because the device is a GPU and reproducible is not stated; --reproducible run gives them in every layout"));
 }
 
 std::string agreement_yaml(const Settings& settings) {

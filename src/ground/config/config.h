@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "base/origin.h"
 #include "config/flag_table.h"
 #include "config/settings.h"
@@ -14,7 +15,7 @@ namespace troika::config {
 // What the command line asked for besides the settings.
 struct ParsedSettings {
   Settings settings;
-  std::vector<std::string> notes;   // spellings that are accepted and ignored, one sentence each; never their values
+  std::vector<base::Text> notes;          // spellings that are accepted and ignored, one sentence each; never their values
   std::vector<std::string> stated;  // keys that the command line itself states: "train.out"
   std::vector<FlagReading::Given> given;  // the command line in its words, a verb's own flags among them
   std::set<std::string> stated_anywhere;  // keys that a file, the environment, the command line or a preset states
@@ -49,7 +50,7 @@ std::string to_yaml(const Settings& settings, const std::vector<std::string>& ke
 Settings settings_from_yaml(const std::string& text, base::Origin origin);
 
 // Help of the settings, grouped by section, with defaults, units and familiar spellings.
-std::string settings_help();
+std::string settings_help(base::Language language);
 
 // The same table as Markdown, for docs/settings.md.
 std::string settings_markdown();

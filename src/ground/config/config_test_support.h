@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "config/config.h"
 #include "config/resolve.h"
 
@@ -37,6 +38,10 @@ inline Resolved resolved(const std::vector<std::string>& arguments, std::int64_t
 inline std::string resolve_error(const std::vector<std::string>& arguments, std::int64_t world,
                                  const Environment& environment = {}) {
   return config_error([&] { resolve(parsed(arguments, environment), world); });
+}
+
+inline std::vector<std::string> in_english(const std::vector<base::Text>& texts) {
+  return base::in(texts, base::Language::english);
 }
 
 // A file in the test's temporary folder; the path.

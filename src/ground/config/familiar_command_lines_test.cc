@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string notes_of(const std::vector<std::string>& arguments, const Environment& environment = {}) {
-  return base::join(parse_settings(arguments, environment).notes, "\n");
+  return base::join(in_english(parse_settings(arguments, environment).notes), "\n");
 }
 
 TEST(FamiliarCommandLines, APipelineOfThreeHosts) {
@@ -41,7 +41,7 @@ TEST(FamiliarCommandLines, VariablesAreDefaultsAndTheCommandLineWins) {
 TEST(FamiliarCommandLines, APasswordIsNeitherStoredNorPrinted) {
   const ParsedSettings run = parse_settings({"--sudo_pass", "geheim", "--train_steps", "5"}, {});
   EXPECT_EQ(run.settings.train.steps, 5);
-  EXPECT_THAT(run.notes.front(), AllOf(HasSubstr("--sudo_pass is ignored"), Not(HasSubstr("geheim"))));
+  EXPECT_THAT(run.notes.front().english, AllOf(HasSubstr("--sudo_pass is ignored"), Not(HasSubstr("geheim"))));
   EXPECT_THAT(to_yaml(run.settings), Not(HasSubstr("geheim")));
 }
 

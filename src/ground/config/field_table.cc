@@ -22,7 +22,7 @@ class SectionRows {
   explicit SectionRows(Section Settings::*section) : section_(section) {}
 
   template <class T>
-  FieldRow& add(std::string_view key, T Section::*member, std::string_view help) {
+  FieldRow& add(std::string_view key, T Section::*member, Literal help) {
     FieldRow& row = rows_.emplace_back();
     row.field.section = Section::section;
     row.field.name = key;

@@ -27,7 +27,8 @@ struct Field : Flag {
 const std::vector<Field>& fields();
 
 struct SectionTitle {
-  std::string_view section, title;
+  std::string_view section;
+  base::Phrase title;
 };
 const std::vector<SectionTitle>& section_titles();  // in the same order
 

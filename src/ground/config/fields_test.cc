@@ -32,7 +32,7 @@ TEST(Fields, EveryDefaultKeepsItsOwnRule) {
 
 TEST(Fields, EveryRowHasHelpAndEveryEmptyDefaultAMeaning) {
   for (const auto& field : fields()) {
-    EXPECT_EQ(field.help.back(), '.') << field.key();
+    EXPECT_EQ(field.help.english().back(), '.') << field.key();
     const std::string text = get_text(field, Settings{});
     EXPECT_TRUE((!text.empty() && text != "null") || !field.unset.empty()) << field.key();
   }

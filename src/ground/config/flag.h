@@ -8,13 +8,23 @@
 #include <utility>
 #include <vector>
 
+#include "base/language.h"
+
 namespace troika::config {
 
-// Names stand without dashes in front; '-' and '_' are equal in all of them. Texts must outlive the row: literals.
+// A text of a row from its literal: a base::Phrase. xgettext finds it by the name of the call that takes it: add, word, rest, ignore,
+// unset, usage, paragraph, hint.
+struct Literal : base::Phrase {
+  constexpr Literal(const char* english = "") : Phrase(english) {}
+  constexpr Literal(base::Phrase phrase) : Phrase(phrase) {}
+  constexpr bool empty() const { return english().empty(); }
+};
+
+// Names have no dashes in front; '-' and '_' are equal in all of them. Texts must outlive the row: literals.
 struct Flag {
   std::string_view section;             // of a setting; "": a verb's own flag
   std::string_view name;                // of a setting its YAML key; the flag is --section.name or --name
-  std::string_view help;                // one sentence
+  Literal help;                         // one sentence
   std::string_view unit;                // "seconds" also accepts 500ms, 30s, 2m, 1h; "bytes" 5GB, 64MiB; others: shown
   std::vector<std::string_view> flags;  // short flags of ours
   std::vector<std::string_view> familiar;   // spellings of other programs
@@ -22,7 +32,7 @@ struct Flag {
   std::vector<std::string_view> words;      // of an enum all values; of a text those that are no path or name
   std::vector<std::pair<std::string_view, std::string_view>> word_spellings;  // other spellings of values
   double min = 0, max = 0;                                                    // of numbers; min == max: no bounds
-  std::string_view unset;  // how help words an empty or underived value
+  Literal unset;           // how help words an empty or underived value
   std::string_view shown;  // what help shows for the value where N, X or TEXT says too little: "FILE"
   std::vector<std::string> (*offered)() = nullptr;  // names that completion offers where they are not `words`
   bool repeated = false;     // each mention adds a value to a list; else lists are comma-separated
@@ -49,7 +59,7 @@ class Columns {
   }
   Row& range(double min, double max) { return flag().min = min, flag().max = max, row(); }
   Row& unit(std::string_view unit) { return flag().unit = unit, row(); }
-  Row& unset(std::string_view meaning) { return flag().unset = meaning, row(); }
+  Row& unset(Literal meaning) { return flag().unset = meaning, row(); }
   Row& shown(std::string_view value) { return flag().shown = value, row(); }
   Row& offered(std::vector<std::string> (*names)()) { return flag().offered = names, row(); }
 

@@ -94,7 +94,7 @@ class FlagReader {
   void take_flag(const FlagRow& row) {
     key_ = row.flag->key();
     if (row.takes == Takes::dropped) {
-      reading_.notes.push_back(fmt::format("{} is ignored: {}", shown_, row.flag->help));
+      reading_.notes.push_back(base::say("{} is ignored: {}", shown_, base::say(row.flag->help)));
       if (has_inline_)
         clean_[next_ - 1].replace(clean_[next_ - 1].find('=') + 1, std::string::npos, hidden);
       else if (next_ < words_.size() && !is_known_flag(words_[next_]))
@@ -138,19 +138,20 @@ class FlagReader {
       return false;
     const auto [first, is_new] = own_.emplace(row.flag, std::pair{shown_, text});
     if (is_new || first->second.second == text) return false;
-    reading_.refuse(base::say("{} {} and {} {} contradict each other: keep one of them", first->second.first, first->second.second, shown_, text));
+    reading_.refuse(base::say("{} {} and {} {} contradict each other: keep one of them", first->second.first,
+                              first->second.second, shown_, text));
     return true;
   }
 
   void refuse_unknown(const std::string& name) {
     reading_.unknown.push_back(shown_);
     const std::string near = nearest_flag(name);
-    base::Text text =
-        near.empty() ? base::say("unknown flag {}; --help lists all", shown_) : base::say("unknown flag {}; did you mean {}?", shown_, near);
+    base::Text text = near.empty() ? base::say("unknown flag {}; --help lists all", shown_)
+                                   : base::say("unknown flag {}; did you mean {}?", shown_, near);
     for (const FlagTable* table : tables_) {
       if (table->hint().empty()) continue;
-      text.english += (near.empty() ? ". " : " ") + table->hint();
-      text.chinese += (near.empty() ? "。" : "") + table->hint();
+      text.english += (near.empty() ? ". " : " ") + std::string(table->hint().in(base::Language::english));
+      text.chinese += (near.empty() ? "。" : "") + std::string(table->hint().in(base::Language::chinese));
     }
     reading_.refuse(std::move(text));
   }
@@ -257,7 +258,8 @@ class FlagReader {
   std::string shown_;               // the flag at hand as typed, without its value
   std::string inline_;              // the text behind '='
   bool has_inline_ = false;
-  std::map<const Flag*, std::pair<std::string, std::string>> own_;  // as typed and the value, of flags without a section
+  std::map<const Flag*, std::pair<std::string, std::string>>
+      own_;  // as typed and the value, of flags without a section
   FlagReading reading_;
 };
 

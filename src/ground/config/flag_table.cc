@@ -17,25 +17,24 @@ void FlagReading::finish() const {
   if (!errors.empty()) throw base::ConfigError(base::lines(errors));
 }
 
-FlagRow& FlagTable::bind(std::deque<FlagRow>& rows, std::string_view name, Target target, std::string_view help) {
+FlagRow& FlagTable::bind(std::deque<FlagRow>& rows, std::string_view name, Target target, Literal help) {
   Flag& flag = own_.emplace_back();
   flag.name = name;
   flag.help = help;
   const Takes takes = is_truth(target) ? Takes::truth : Takes::value;
   const Flag* const columns = &flag;
   const Take take = [columns, target](const std::string& text, const std::string& shown, FlagReading* reading) {
-    if (const auto wrong = set_text(*columns, text, target))
-      reading->refuse(base::say("{} {}", shown, *wrong));
+    if (const auto wrong = set_text(*columns, text, target)) reading->refuse(base::say("{} {}", shown, *wrong));
   };
   return rows.emplace_back(FlagRow{columns, takes, target, take});
 }
 
-void FlagTable::rest(std::string_view name, std::vector<std::string>& variable, std::string_view help) {
+void FlagTable::rest(std::string_view name, std::vector<std::string>& variable, Literal help) {
   bind(rest_, name, &variable, help);
   own_.back().repeated = true;
 }
 
-void FlagTable::ignore(std::string_view name, std::string_view why) {
+void FlagTable::ignore(std::string_view name, Literal why) {
   Flag& flag = own_.emplace_back();
   flag.name = name;
   flag.help = why;

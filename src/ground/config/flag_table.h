@@ -35,7 +35,7 @@ struct FlagReading {
   std::vector<std::string> stated;   // keys of the rows that it states
   std::vector<std::string> unknown;  // flags that no table has, as typed, without their values
   std::vector<Given> given;          // all that is known, in order, with its words
-  std::vector<std::string> notes;    // one sentence each, never with the value of an ignored flag
+  std::vector<base::Text> notes;     // one sentence each, never with the value of an ignored flag
   std::vector<base::Text> errors;    // one sentence each, never with the value of an unknown flag
   std::string behind_truth;          // while a word is taken: the flag right before it, where that takes true or false
 
@@ -76,17 +76,17 @@ class FlagTable {
 
   // A flag whose value goes into `variable`, which must outlive the table; help shows its value of now as the default.
   template <class T>
-  Own add(std::string_view name, T& variable, std::string_view help);
+  Own add(std::string_view name, T& variable, Literal help);
 
   // What stands without a flag, in this order; a list takes all that remain. Its flags() and familiar() name it too.
   template <class T>
-  Own word(std::string_view name, T& variable, std::string_view help);
+  Own word(std::string_view name, T& variable, Literal help);
 
   // All from the first word that is no flag, or from behind `--`, goes into `variable`.
-  void rest(std::string_view name, std::vector<std::string>& variable, std::string_view help);
+  void rest(std::string_view name, std::vector<std::string>& variable, Literal help);
 
   // A flag of another program that is accepted with a note; why: the end of "--name is ignored: ...".
-  void ignore(std::string_view name, std::string_view why);
+  void ignore(std::string_view name, Literal why);
 
   // A row whose Flag is elsewhere and outlives the table.
   void add_row(FlagRow row) { rows_.push_back(std::move(row)); }
@@ -94,18 +94,18 @@ class FlagTable {
   void on_word(Take take) { on_word_ = std::move(take); }
 
   // Text of the help page: "PATH [flags]"; a paragraph below the flags; a sentence behind the error about an unknown flag.
-  void usage(std::string text) { usages_.push_back(std::move(text)); }
-  void paragraph(std::string text) { paragraphs_.push_back(std::move(text)); }
-  void hint(std::string text) { hint_ = std::move(text); }
+  void usage(Literal text) { usages_.push_back(text); }
+  void paragraph(Literal text) { paragraphs_.push_back(text); }
+  void hint(Literal text) { hint_ = text; }
   // The command takes the settings of train as well; these of them are explained on its page.
   void settings(std::vector<std::string_view> explained) { takes_settings_ = true, explained_ = std::move(explained); }
   // Keeps the owner of the rows' variables alive.
   void keep(std::shared_ptr<void> storage) { storage_ = std::move(storage); }
 
   const std::string& command() const { return command_; }
-  const std::vector<std::string>& usages() const { return usages_; }
-  const std::vector<std::string>& paragraphs() const { return paragraphs_; }
-  const std::string& hint() const { return hint_; }
+  const std::vector<Literal>& usages() const { return usages_; }
+  const std::vector<Literal>& paragraphs() const { return paragraphs_; }
+  const Literal& hint() const { return hint_; }
   bool takes_settings() const { return takes_settings_; }
   const std::vector<std::string_view>& explained() const { return explained_; }
   const std::deque<FlagRow>& rows() const { return rows_; }    // flags, ignored ones too
@@ -116,10 +116,11 @@ class FlagTable {
   const FlagRow* find(std::string_view name) const;  // the row that --name means, or nullptr
 
  private:
-  FlagRow& bind(std::deque<FlagRow>& rows, std::string_view name, Target target, std::string_view help);
+  FlagRow& bind(std::deque<FlagRow>& rows, std::string_view name, Target target, Literal help);
 
-  std::string command_, hint_;
-  std::vector<std::string> usages_, paragraphs_;
+  std::string command_;
+  Literal hint_;
+  std::vector<Literal> usages_, paragraphs_;
   bool takes_settings_ = false;
   std::vector<std::string_view> explained_;
   std::deque<Flag> own_;  // a deque: rows point into it
@@ -145,7 +146,7 @@ class FlagTable::Own : public Columns<Own> {
 };
 
 template <class T>
-FlagTable::Own FlagTable::add(std::string_view name, T& variable, std::string_view help) {
+FlagTable::Own FlagTable::add(std::string_view name, T& variable, Literal help) {
   FlagRow& row = bind(rows_, name, target_of(variable), help);
   Own own(&own_.back(), &row);
   if constexpr (std::is_enum_v<T>) own.words(words_of(T{}));
@@ -153,7 +154,7 @@ FlagTable::Own FlagTable::add(std::string_view name, T& variable, std::string_vi
 }
 
 template <class T>
-FlagTable::Own FlagTable::word(std::string_view name, T& variable, std::string_view help) {
+FlagTable::Own FlagTable::word(std::string_view name, T& variable, Literal help) {
   FlagRow& row = bind(words_, name, target_of(variable), help);
   own_.back().repeated = is_list(row.target);
   return {&own_.back(), &row};

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
+#include "config/config_test_support.h"
 #include "config/flag_help.h"
 
 namespace troika::config {
@@ -114,7 +115,7 @@ TEST(FlagTable, AllErrorsAreToldTogetherAndNoValueThatIsNotKnown) {
                           "--way takes there or back, not 'bak'; did you mean back?",
                           "unknown flag -x: flags begin with two dashes", "--loud takes true or false, not 'loudly'",
                           "--seconds needs a value", "troika go needs FROM; see troika go --help"));
-  EXPECT_THAT(reading.notes, ElementsAre("--pass_word is ignored: nothing here needs one"));
+  EXPECT_THAT(in_english(reading.notes), ElementsAre("--pass_word is ignored: nothing here needs one"));
   EXPECT_THAT(v.ids, IsEmpty());
   try {
     reading.finish();
@@ -155,7 +156,7 @@ TEST(FlagTable, TheRestGoesToAnotherCommandUntouched) {
 
 TEST(FlagTable, TheHelpPageShowsNamesValuesAndDefaults) {
   Values v;
-  const std::string page = help_page(table_of(v), "goes somewhere");
+  const std::string page = help_page(table_of(v), base::Phrase("goes somewhere"), base::Language::english);
   EXPECT_THAT(page, AllOf(HasSubstr("troika go: goes somewhere\n\nusage: troika go FROM TO... [flags]\n"),
                           HasSubstr("  FROM\n      Where it begins.\n      also: --model.path\n"),
                           HasSubstr("  --count N\n      How often. [3]\n      also: --number_of; environment COUNT\n"),

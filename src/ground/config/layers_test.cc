@@ -29,15 +29,15 @@ TEST(Layers, ThePresetOfTheHighestPlaceLiesBelowEverything) {
   EXPECT_EQ(result.settings.model.layers, 3);
   EXPECT_EQ(result.settings.model.ffn, 9);
   ASSERT_EQ(result.notes.size(), 1u);
-  EXPECT_THAT(result.notes[0], HasSubstr("model.layers 3"));
+  EXPECT_THAT(result.notes[0].english, HasSubstr("model.layers 3"));
 }
 
 TEST(Layers, AGpuComputesInBf16UnlessAPlaceStatesAPrecision) {
   const auto taken = [](const std::vector<std::string>& arguments, int gpus) {
     ParsedSettings result = parse_settings(arguments, {});
     take_precision_of_device(&result, gpus);
-    const bool is_told = std::any_of(result.notes.begin(), result.notes.end(), [](const std::string& note) {
-      return note.find("computing in bf16, because the device is a GPU") == 0;
+    const bool is_told = std::any_of(result.notes.begin(), result.notes.end(), [](const base::Text& note) {
+      return note.english.find("computing in bf16, because the device is a GPU") == 0;
     });
     EXPECT_EQ(is_told, !result.any_place_states("precision.compute") && result.settings.precision.compute == Precision::bf16);
     return result.settings.precision.compute;

@@ -102,16 +102,15 @@ void check_reproducible(const ParallelSettings& p, Findings* findings) {
 void note_what_changes_nothing(const Settings& s, std::int64_t shards, Findings* findings) {
   const auto& p = s.parallel;
   if (p.zero > 0 && shards == 1) {
-    findings->notes.push_back(fmt::format("parallel.zero {} splits nothing, because dp x cp is 1", p.zero));
+    findings->notes.push_back(base::say("parallel.zero {} splits nothing, because dp x cp is 1", p.zero));
   }
   if (p.offload == Offload::host && word_or(s.train.device, DeviceKind::numbered) == DeviceKind::cpu) {
     findings->notes.push_back(
-        "parallel.offload host changes nothing: on the device cpu the optimizer state lies in the host's memory "
-        "anyway");
+        base::say("parallel.offload host changes nothing: on the device cpu the optimizer state is in the host's memory anyway"));
   }
   if (!p.offload_folder.empty() && p.offload != Offload::file) {
     findings->notes.push_back(
-        fmt::format("parallel.offload_folder is not used, because offload is {}", word_of(p.offload)));
+        base::say("parallel.offload_folder is not used, because offload is {}", word_of(p.offload)));
   }
 }
 

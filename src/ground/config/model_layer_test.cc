@@ -77,7 +77,7 @@ TEST_F(ModelLayer, APresetOfALowerPlaceIsReplaced) {
   const ParsedSettings result = parse_settings({file, "--model.path", folder_}, {});
   EXPECT_EQ(result.settings.model.hidden, 64);
   ASSERT_EQ(result.notes.size(), 1U);
-  EXPECT_THAT(result.notes[0], HasSubstr("model.preset qwen3-small"));
+  EXPECT_THAT(result.notes[0].english, HasSubstr("model.preset qwen3-small"));
 }
 
 TEST_F(ModelLayer, AnEmptyPathOfAHigherPlaceIsNone) {

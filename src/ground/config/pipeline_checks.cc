@@ -27,11 +27,11 @@ void resolve_schedule(ParallelSettings* p, Findings* findings) {
   if (is_interleaved == has_many) return;
   if (is_interleaved) {
     p->virtual_stages = 2;
-    findings->notes.push_back("parallel.virtual_stages is 2, because the schedule interleaved needs 2 or more");
+    findings->notes.push_back(base::say("parallel.virtual_stages is 2, because the schedule interleaved needs 2 or more"));
   } else if (p->schedule == ParallelSettings{}.schedule) {
     p->schedule = Schedule::interleaved;
     findings->notes.push_back(
-        fmt::format("parallel.schedule is interleaved, because virtual_stages is {}", p->virtual_stages));
+        base::say("parallel.schedule is interleaved, because virtual_stages is {}", p->virtual_stages));
   } else {
     findings->errors.push_back(base::say("parallel.schedule {} has one stage per rank, but virtual_stages is {}: set schedule to interleaved, or virtual_stages to 1", word_of(p->schedule), p->virtual_stages));
   }

@@ -14,13 +14,13 @@ using testing::HasSubstr;
 TEST(Schedule, SeveralStagesPerRankMeanInterleaved) {
   const Resolved run = resolved({"--pp", "2", "--virtual-stages", "2"}, 2);
   EXPECT_EQ(run.settings.parallel.schedule, Schedule::interleaved);
-  EXPECT_THAT(run.notes, ElementsAre("parallel.schedule is interleaved, because virtual_stages is 2"));
+  EXPECT_THAT(in_english(run.notes), ElementsAre("parallel.schedule is interleaved, because virtual_stages is 2"));
 }
 
 TEST(Schedule, InterleavedMeansTwoStagesPerRank) {
   const Resolved run = resolved({"--pp", "2", "--pipeline_schedule", "interleaved"}, 2);
   EXPECT_EQ(run.settings.parallel.virtual_stages, 2);
-  EXPECT_THAT(run.notes, ElementsAre(HasSubstr("parallel.virtual_stages is 2")));
+  EXPECT_THAT(in_english(run.notes), ElementsAre(HasSubstr("parallel.virtual_stages is 2")));
 }
 
 TEST(Schedule, AgreeingWordsNeedNoNote) {

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <set>
 
+#include "base/say.h"
 #include "base/text.h"
 #include "config/command_line.h"
 #include "config/config.h"
@@ -59,8 +60,9 @@ std::string markdown_of(const Field& field) {
   for (const auto flag : field.flags) flags += fmt::format(" `--{}`", flag);
   std::string values = value_shown(field, target);
   std::replace(values.begin(), values.end(), '|', ' ');
-  return fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", field.name, flags, values, default_shown(field, target),
-                     field.help, also_shown(field, "`", "`"));
+  return fmt::format("| `{}` | {} | {} | {} | {} | {} |\n", field.name, flags, values,
+                     default_shown(field, target, base::Language::english), field.help.english(),
+                     also_shown(field, "`", "`", base::Language::english));
 }
 
 std::string run_presets_markdown() {
@@ -99,36 +101,47 @@ std::string to_yaml(const Settings& settings, const std::vector<std::string>& ke
                  [&](const Field& field) { return std::find(keys.begin(), keys.end(), field.key()) != keys.end(); });
 }
 
-std::string settings_help() {
-  SettingsReading scratch;
-  const FlagTable table = settings_table(scratch);
-  std::string text =
-      "troika train: train a model; alone, or as one rank of a launched run\n\n"
-      "usage: troika train [CONFIG.yaml] [flags]\n"
-      "       troika launch --nproc-per-node 3 -- train [CONFIG.yaml] [flags]\n\n"
-      "Settings, highest first: command line, environment, YAML file, preset, default.\n"
-      "'-' and '_' are equal in names. Defaults are in [ ].\n";
-  for (const FlagRow& row : table.rows()) {
-    if (!row.flag->section.empty()) break;  // behind the table's own flags
-    text += help_row(row);
-  }
-  text += help_row_of_help();
-  for (const auto& [section, title] : section_titles()) {
-    text += fmt::format("\n{}: {}\n", section, title);
-    for (const FlagRow& row : table.rows()) {
-      if (row.flag->section == section) text += help_row(row);
-    }
-  }
-  text += fmt::format("\nModel presets: {}\nRun presets:\n", base::join(preset_names(), ", "));
-  for (const RunPreset& p : run_presets()) {
-    text += fmt::format("  {}: {} layers, micro_batch_size {}, seq_len {}, total_batch_size {} tokens\n",
-                        word_of(p.preset), p.layers, p.micro_batch_size, p.seq_len, p.total_batch_size);
-  }
+static std::string run_presets_help(base::Language language) {
+  std::string text;
+  for (const RunPreset& p : run_presets())
+    text += base::say("  {}: {} layers, micro_batch_size {}, seq_len {}, total_batch_size {} tokens\n",
+                      word_of(p.preset), p.layers, p.micro_batch_size, p.seq_len, p.total_batch_size)
+                .in(language);
+  return text;
+}
+
+static std::string spellings_help(base::Language language) {
+  std::string text;
   for (const auto& row : switches()) text += fmt::format("--{}: {} {}\n", row.name, row.key, row.value);
   for (const auto& row : ignored_flags())
-    text += fmt::format("--{}: accepted and ignored; {}\n", row.name, row.why.english());
-  for (const auto& row : ignored_variables()) text += fmt::format("{}: ignored; {}\n", row.name, row.why.english());
+    text += base::say("--{}: accepted and ignored; {}\n", row.name, base::say(row.why)).in(language);
+  for (const auto& row : ignored_variables())
+    text += base::say("{}: ignored; {}\n", row.name, base::say(row.why)).in(language);
   return text;
+}
+
+std::string settings_help(base::Language language) {
+  SettingsReading scratch;
+  const FlagTable table = settings_table(scratch);
+  std::string text(base::Phrase("troika train: train a model; alone, or as one rank of a launched run\n\n"
+                                "usage: troika train [CONFIG.yaml] [flags]\n"
+                                "       troika launch --nproc-per-node 3 -- train [CONFIG.yaml] [flags]\n\n"
+                                "Settings, highest first: command line, environment, YAML file, preset, default.\n"
+                                "'-' and '_' are equal in names. Defaults are in [ ].\n")
+                       .in(language));
+  for (const FlagRow& row : table.rows()) {
+    if (!row.flag->section.empty()) break;  // behind the table's own flags
+    text += help_row(row, language);
+  }
+  text += help_of_common_flags(language);
+  for (const auto& [section, title] : section_titles()) {
+    text += fmt::format("\n{}: {}\n", section, title.in(language));
+    for (const FlagRow& row : table.rows()) {
+      if (row.flag->section == section) text += help_row(row, language);
+    }
+  }
+  text += "\n" + base::say("Model presets: {}\nRun presets:\n", base::join(preset_names(), ", ")).in(language);
+  return text + run_presets_help(language) + spellings_help(language);
 }
 
 std::string settings_markdown() {
@@ -145,7 +158,7 @@ std::string settings_markdown() {
   for (const auto& [section, title] : section_titles()) {
     text += fmt::format(
         "\n## {}\n\n{}.\n\n| key | flags | values | default | meaning | also understood |\n|---|---|---|---|---|---|\n",
-        section, title);
+        section, title.english());
     for (const auto& field : fields()) {
       if (field.section == section) text += markdown_of(field);
     }
@@ -164,7 +177,8 @@ std::string settings_markdown() {
   text += "\n## Accepted for familiarity\n\n| spelling | what happens |\n|---|---|\n";
   for (const auto& row : switches()) text += fmt::format("| `--{}` | sets {} to {} |\n", row.name, row.key, row.value);
   text += "| `--report-to` | tensorboard sets log.tensorboard to on; other names are ignored |\n";
-  for (const auto& row : ignored_flags()) text += fmt::format("| `--{}` | ignored: {} |\n", row.name, row.why.english());
+  for (const auto& row : ignored_flags())
+    text += fmt::format("| `--{}` | ignored: {} |\n", row.name, row.why.english());
   for (const auto& row : ignored_variables())
     text += fmt::format("| `{}` | ignored: {} |\n", row.name, row.why.english());
   return text;

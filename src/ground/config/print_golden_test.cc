@@ -20,7 +20,8 @@ void expect_file(const std::string& path, const std::string& text) {
 }
 
 TEST(SettingsText, TheHelpIsTheGoldenFile) {
-  expect_file(std::string(TROIKA_SOURCE_DIR) + "/src/ground/config/golden/help.txt", settings_help());
+  expect_file(std::string(TROIKA_SOURCE_DIR) + "/src/ground/config/golden/help.txt",
+              settings_help(base::Language::english));
 }
 
 TEST(SettingsText, TheSettingsPageIsPrintedFromTheTable) {
@@ -44,7 +45,7 @@ TEST(SettingsText, SomeKeysAreTheirLinesOfTheWhole) {
 }
 
 TEST(SettingsText, HelpAndPageNameEverySetting) {
-  const std::string help = settings_help();
+  const std::string help = settings_help(base::Language::english);
   const std::string page = settings_markdown();
   for (const auto& field : fields()) {
     EXPECT_NE(help.find(field.flag()), std::string::npos) << field.key();

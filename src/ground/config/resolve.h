@@ -27,6 +27,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "config/settings.h"
 
 namespace troika::config {
@@ -55,7 +56,7 @@ struct Resolved {
   Batch batch;
   int ranks_per_host = 0;               // as far as it is known and the same everywhere; 0: as if all were on one
   std::vector<Batch> batch_candidates;  // with find_micro_batch_size: what may take its place, ascending by micro
-  std::vector<std::string> notes;       // familiar spellings ignored and the like, one sentence each
+  std::vector<base::Text> notes;       // familiar spellings ignored and the like, one sentence each
 };
 
 // A parallel.layout that is auto is for those who choose one first (planner/open_layout.h), and refused here.

@@ -89,14 +89,14 @@ TEST(Layout, EqualBitsRefuseWhatSplitsSums) {
 }
 
 TEST(Layout, WhatChangesNothingIsNoted) {
-  EXPECT_THAT(resolved({"--zero_stage", "2"}, 1).notes,
+  EXPECT_THAT(in_english(resolved({"--zero_stage", "2"}, 1).notes),
               testing::ElementsAre("parallel.zero 2 splits nothing, because dp x cp is 1"));
   EXPECT_TRUE(resolved({"--zero", "2"}, 2).notes.empty());
   EXPECT_TRUE(resolved({"--zero", "2", "--cp", "2"}, 2).notes.empty());
-  EXPECT_THAT(resolved({"--offload", "host", "--device", "cpu"}, 1).notes,
+  EXPECT_THAT(in_english(resolved({"--offload", "host", "--device", "cpu"}, 1).notes),
               testing::ElementsAre(HasSubstr("offload host changes nothing")));
   EXPECT_TRUE(resolved({"--offload", "file", "--device", "cpu"}, 1).notes.empty());
-  EXPECT_THAT(resolved({"--parallel.offload-folder", "x"}, 1).notes,
+  EXPECT_THAT(in_english(resolved({"--parallel.offload-folder", "x"}, 1).notes),
               testing::ElementsAre("parallel.offload_folder is not used, because offload is none"));
   EXPECT_THAT(parse_error({"--zero", "4"}), HasSubstr("parallel.zero must be at most 3, not 4"));
 }
@@ -157,7 +157,7 @@ TEST(Model, StageLayersMatchTheStages) {
 TEST(Run, TheLossScaleBelongsToFp16) {
   EXPECT_TRUE(resolved({"--bf16"}, 1).notes.empty());
   EXPECT_TRUE(resolved({"--fp16", "--precision.loss-scale", "1024"}, 1).notes.empty());
-  EXPECT_THAT(resolved({"--bf16", "--precision.loss-scale", "1024"}, 1).notes,
+  EXPECT_THAT(in_english(resolved({"--bf16", "--precision.loss-scale", "1024"}, 1).notes),
               testing::ElementsAre("the loss scale is not used, because precision.compute is bf16"));
   EXPECT_EQ(resolve_error({"--fp16", "--precision.loss-scale", "2", "--precision.loss-scale-min", "4"}, 1),
             "precision.loss_scale 2 is below precision.loss_scale_min 4: at least 4");
@@ -210,7 +210,7 @@ TEST(Resolve, ScaledRotaryFrequenciesNeedRotaryPositionsAndBoundsInOrder) {
 
 TEST(Resolve, NotesSettingsOfRotaryPositionsThatAreNotLookedAt) {
   const auto notes = [](const std::vector<std::string>& arguments) {
-    return base::join(resolved(arguments, 1).notes, "; ");
+    return base::join(in_english(resolved(arguments, 1).notes), "; ");
   };
   EXPECT_EQ(notes({"--model.rope-factor", "4", "--model.rope-original-positions", "100"}),
             "model.rope_factor, model.rope_original_positions have no effect with model.architecture qwen3 and "
@@ -286,7 +286,7 @@ TEST(Resolve, EarlyStoppingNeedsEvaluations) {
 }
 
 TEST(Resolve, WhatHasNoEffectIsNoted) {
-  const auto notes = [](const std::vector<std::string>& words) { return base::join(resolved(words, 1).notes, "\n"); };
+  const auto notes = [](const std::vector<std::string>& words) { return base::join(in_english(resolved(words, 1).notes), "\n"); };
   EXPECT_THAT(notes({"--eval-every", "5"}), testing::HasSubstr("train.eval_every 5 has no effect: there is nothing"));
   EXPECT_THAT(notes({"--early-stopping-threshold", "1"}), HasSubstr("early_stopping_threshold has no effect"));
   EXPECT_THAT(notes({"--decay-steps", "5", "--optimizer.decay", "sqrt"}),

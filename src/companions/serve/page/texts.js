@@ -69,6 +69,9 @@ export function t(key, values = {}) {
   return key;
 }
 
+// A text that the server sent in both languages, in the reader's.
+export const inLanguage = (both) => both[current];
+
 // One text in all languages, for a search in them; none where it is missing.
 export function inEveryLanguage(key) {
   return Object.hasOwn(texts, key) ? Object.values(texts[key]) : [];

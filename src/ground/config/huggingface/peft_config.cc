@@ -58,13 +58,13 @@ bool says_nothing(const json& value) {
   return value.is_null() || value == false || (value.is_structured() && value.empty()) || value == "";
 }
 
-std::vector<std::string> notes_on(const json& root, const std::string& origin) {
+std::vector<base::Text> notes_on(const json& root, const std::string& origin) {
   std::set<std::string> known = passed_over_keys();
   for (const auto& condition : conditions()) known.insert(condition.first);
-  std::vector<std::string> notes;
+  std::vector<base::Text> notes;
   for (const auto& [key, value] : root.items()) {
     if (known.count(key) == 0 && !says_nothing(value))
-      notes.push_back(base::say("{} has {}: {}, which is not known here and is ignored; check that the adapter does not depend on it", origin, base::printable(key, 60), shown(value)).english);
+      notes.push_back(base::say("{} has {}: {}, which is not known here and is ignored; check that the adapter does not depend on it", origin, base::printable(key, 60), shown(value)));
   }
   return notes;
 }

@@ -25,7 +25,7 @@ struct PeftConfig {
   std::optional<ModulePattern> excluded;
   NumberPattern ranks, alphas;
   std::string limits;              // ", and layers_to_transform is [0]": what may keep layers without adapters
-  std::vector<std::string> notes;  // on members that nobody here knows
+  std::vector<base::Text> notes;   // on members that nobody here knows
 
   bool excludes(const std::string& module) const { return excluded && excluded->matches(module); }
   bool means(const std::string& module) const { return modules.matches(module) && !excludes(module); }

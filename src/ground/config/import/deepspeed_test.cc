@@ -44,7 +44,7 @@ TEST(DeepSpeed, ItsFileSaysTheZeroStageAndAutoLeavesTheRestToTheYaml) {
   EXPECT_EQ(s.precision.compute, Precision::bf16);
   EXPECT_EQ(s.precision.loss_scale, 65536);
   EXPECT_EQ(s.batch.micro_batch_size, 2);
-  EXPECT_THAT(base::join(parsed.notes, "\n"),
+  EXPECT_THAT(base::join(in_english(parsed.notes), "\n"),
               HasSubstr("keys without effect here: offload_param (parameters stay where they are computed with), "
                         "zero_allow_untested_optimizer"));
 }
@@ -152,7 +152,7 @@ TEST(DeepSpeed, AMisspelledKeyIsAnErrorAndOneWithoutEffectIsNoted) {
   EXPECT_THAT(deepspeed_error(R"({"bf16": {"enable": true}})"), HasSubstr("did you mean enabled?"));
   EXPECT_THAT(deepspeed_error(R"({"zero_optimization": 3})"),
               HasSubstr("zero_optimization is 3, but must be a section"));
-  EXPECT_THAT(base::join(with_file(published).notes, "\n"), HasSubstr("zero_optimization.overlap_comm"));
+  EXPECT_THAT(base::join(in_english(with_file(published).notes), "\n"), HasSubstr("zero_optimization.overlap_comm"));
 }
 
 TEST(DeepSpeed, APrecisionThatIsSwitchedOffContradictsTheYamlsOwn) {
@@ -174,7 +174,7 @@ TEST(DeepSpeed, AnAbsentFileIsKnownByItsUsualName) {
       read_deepspeed(deepspeed_head + "deepspeed: examples/deepspeed/ds_z3_offload_config.json\n");
   EXPECT_EQ(parsed.settings.parallel.zero, 3);
   EXPECT_EQ(parsed.settings.parallel.offload, Offload::host);
-  EXPECT_THAT(base::join(parsed.notes, "\n"), HasSubstr("is not there; by its name it means parallel.zero 3"));
+  EXPECT_THAT(base::join(in_english(parsed.notes), "\n"), HasSubstr("is not there; by its name it means parallel.zero 3"));
   EXPECT_THAT(config_error([] { read_deepspeed(deepspeed_head + "deepspeed: mine.json\n"); }),
               HasSubstr("deepspeed 'mine.json' is not there, nor beside this file"));
 }

@@ -34,7 +34,7 @@ std::string factory_error(const std::string& text) {
   return config_error([&] { read_factory(text); });
 }
 
-std::string factory_notes(const std::string& text) { return base::join(read_factory(text).notes, "\n"); }
+std::string factory_notes(const std::string& text) { return base::join(in_english(read_factory(text).notes), "\n"); }
 
 TEST(LlamaFactory, AFileOfItRunsAsItIs) {
   const Settings s =
@@ -88,9 +88,9 @@ TEST(LlamaFactory, WhatTheFileLeavesOutHasItsDefaultsAndOneNoteSaysSo) {
   EXPECT_FALSE(s.data.packing);
   EXPECT_FALSE(s.data.dedup);
   ASSERT_EQ(parsed.notes.size(), 2u);
-  EXPECT_THAT(parsed.notes[0], AllOf(HasSubstr("defaults hold"), HasSubstr("batch.seq_len 2048, "),
+  EXPECT_THAT(parsed.notes[0].english, AllOf(HasSubstr("defaults hold"), HasSubstr("batch.seq_len 2048, "),
                                      HasSubstr("checkpoint.keep 1000000"), Not(HasSubstr("train.out"))));
-  EXPECT_THAT(parsed.notes[1], HasSubstr("without effect here (docs/llama-factory.md): do_train"));
+  EXPECT_THAT(parsed.notes[1].english, HasSubstr("without effect here (docs/llama-factory.md): do_train"));
 }
 
 TEST(LlamaFactory, KeysWithoutEffectAreOneNote) {
@@ -149,7 +149,7 @@ TEST(LlamaFactory, PretrainingReadsDocumentsAndNeedsNoPacking) {
       read_factory("stage: pt\nfinetuning_type: full\ndataset: c4\npacking: true\ntemplate: qwen\n");
   EXPECT_EQ(parsed.settings.data.format, DataFormat::text);
   EXPECT_FALSE(parsed.settings.data.packing);
-  EXPECT_THAT(parsed.notes.back(), HasSubstr("packing"));
+  EXPECT_THAT(parsed.notes.back().english, HasSubstr("packing"));
 }
 
 TEST(LlamaFactory, LoraIsTheMethodOfAFileThatNamesNone) {
@@ -305,7 +305,7 @@ TEST(LlamaFactory, WarmupStableDecayIsThatOfTransformers) {
   EXPECT_EQ(alone.settings.optimizer.decay_steps, 20);
   EXPECT_EQ(alone.settings.optimizer.decay, LrDecay::sqrt);
   EXPECT_DOUBLE_EQ(alone.settings.optimizer.min_lr, 1e-4);
-  EXPECT_THAT(base::join(alone.notes, "\n"), HasSubstr("the rate falls over the last 20 steps, as in transformers"));
+  EXPECT_THAT(base::join(in_english(alone.notes), "\n"), HasSubstr("the rate falls over the last 20 steps, as in transformers"));
 
   const auto of = [&](const std::string& more) { return read_factory(wsd + more).settings.optimizer; };
   EXPECT_EQ(of("").decay, LrDecay::cosine);

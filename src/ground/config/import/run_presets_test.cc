@@ -57,7 +57,7 @@ TEST(RunPresets, AModelThatIsNamedKeepsItsShape) {
   const ParsedSettings run = parse_settings({"--preset", "balanced", "--model_size", "tiny"}, {});
   EXPECT_EQ(run.settings.model.hidden, 256);
   EXPECT_EQ(run.settings.batch.micro_batch_size, 12);
-  EXPECT_THAT(base::join(run.notes, "\n"),
+  EXPECT_THAT(base::join(in_english(run.notes), "\n"),
               HasSubstr("train.preset balanced gives the batch alone, because model.preset"));
 }
 
@@ -67,7 +67,7 @@ TEST(RunPresets, AConfigFileOfThatNameSelectsThem) {
     EXPECT_EQ(parsed({name, "--steps", "3"}).model.layers, 16) << name;
     EXPECT_EQ(parsed({}, {{"CONFIG_FILE", name}}).model.layers, 16) << name;
   }
-  EXPECT_THAT(parse_settings({"configs/dual_gpu/balanced.py"}, {}).notes.front(),
+  EXPECT_THAT(parse_settings({"configs/dual_gpu/balanced.py"}, {}).notes.front().english,
               HasSubstr("selects --preset balanced by its name; the file is not read"));
   EXPECT_TRUE(parse_settings({"balanced"}, {}).notes.empty());
   EXPECT_EQ(run_preset_named("configs/balanced"), "");

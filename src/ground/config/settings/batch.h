@@ -11,7 +11,8 @@
 namespace troika::config {
 
 struct BatchSettings {  // unset members are derived; resolve.h has the rules
-  static constexpr std::string_view section = "batch", title = "Sequences per step; what is left out is derived";
+  static constexpr std::string_view section = "batch";
+  static constexpr auto title = base::Phrase("Sequences per step; what is left out is derived");
 
   std::int64_t seq_len = 256;
   std::optional<std::int64_t> micro_batch_size;   // sequences in one forward

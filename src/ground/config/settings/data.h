@@ -12,7 +12,8 @@
 namespace troika::config {
 
 struct DataSettings {
-  static constexpr std::string_view section = "data", title = "Text to train on";
+  static constexpr std::string_view section = "data";
+  static constexpr auto title = base::Phrase("Text to train on");
 
   std::string train;       // sources, comma-separated: files, folders, token shards, or names in dataset_info.json
   std::string valid;       // the same, to evaluate on; empty: none
@@ -79,7 +80,8 @@ struct DataSettings {
     t.add("thinking", &M::thinking, "Passed to the chat template as enable_thinking.").familiar({"enable-thinking"});
     t.add("loss_on", &M::loss_on, "Which tokens of a conversation carry loss.");
     t.add("too_long", &M::too_long,
-          "A conversation of more than batch.seq_len tokens: cut, its end is left out; drop, all of it is; error, the run "
+          "A conversation of more than batch.seq_len tokens: cut, its end is left out; drop, all of it is; error, the "
+          "run "
           "is refused.")
         .familiar({"too-long"});
     t.add("control_tokens", &M::control_tokens,

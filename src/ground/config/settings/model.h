@@ -14,7 +14,8 @@ namespace troika::config {
 std::vector<std::string> preset_names();  // presets.h
 
 struct ModelSettings {
-  static constexpr std::string_view section = "model", title = "The network";
+  static constexpr std::string_view section = "model";
+  static constexpr auto title = base::Phrase("The network");
 
   std::string preset = "qwen3-tiny";
   std::string path;  // a model folder, an adapter, a checkpoint or a run; empty: new weights
@@ -108,7 +109,8 @@ struct ModelSettings {
 };
 
 struct LoraSettings {  // LoRA adapters beside frozen weights
-  static constexpr std::string_view section = "lora", title = "Low-rank adapters";
+  static constexpr std::string_view section = "lora";
+  static constexpr auto title = base::Phrase("Low-rank adapters");
 
   std::int64_t rank = 0;        // 0: none
   double alpha = 0;             // the adapter's output is multiplied by alpha / rank; 0: 2 x rank

@@ -10,7 +10,8 @@
 namespace troika::config {
 
 struct OptimizerSettings {
-  static constexpr std::string_view section = "optimizer", title = "The optimizer and the learning rate";
+  static constexpr std::string_view section = "optimizer";
+  static constexpr auto title = base::Phrase("The optimizer and the learning rate");
 
   Optimizer name = Optimizer::adamw;
   double lr = 3e-4;
@@ -22,7 +23,7 @@ struct OptimizerSettings {
   double clip_norm = 1.0;  // 0: no clipping
   LrSchedule lr_schedule = LrSchedule::cosine;
   std::int64_t warmup_steps = 0;
-  double warmup_ratio = 0;  // of all steps, used when warmup_steps is 0
+  double warmup_ratio = 0;       // of all steps, used when warmup_steps is 0
   std::int64_t decay_steps = 0;  // of wsd, its last ones
   double decay_ratio = 0.1;      // of all steps, used when decay_steps is 0
   LrDecay decay = LrDecay::linear;
@@ -69,7 +70,8 @@ struct OptimizerSettings {
 };
 
 struct PrecisionSettings {
-  static constexpr std::string_view section = "precision", title = "Number formats";
+  static constexpr std::string_view section = "precision";
+  static constexpr auto title = base::Phrase("Number formats");
 
   Precision compute = Precision::fp32;  // of activations and weights; the optimizer is fp32 in all three
   // The loss scale of fp16.
@@ -83,7 +85,8 @@ struct PrecisionSettings {
   static void add_rows(Rows& t) {
     using M = PrecisionSettings;
     t.add("compute", &M::compute,
-          "Type of activations and of the weights they are multiplied with; optimizer state is fp32. Unless it is stated, "
+          "Type of activations and of the weights they are multiplied with; optimizer state is fp32. Unless it is "
+          "stated, "
           "bf16 on GPUs.")
         .flags({"precision"})
         .spelled("float32", "fp32")

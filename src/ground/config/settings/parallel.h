@@ -12,7 +12,8 @@
 namespace troika::config {
 
 struct ParallelSettings {
-  static constexpr std::string_view section = "parallel", title = "Layout over processes";
+  static constexpr std::string_view section = "parallel";
+  static constexpr auto title = base::Phrase("Layout over processes");
 
   LayoutChoice layout = LayoutChoice::stated;
   std::int64_t dp = 0;  // 0: what remains of the world

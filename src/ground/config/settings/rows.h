@@ -11,6 +11,8 @@
 
 #include <limits>
 
+#include "base/language.h"
+
 namespace troika::config {
 
 // What ranks compare before they form groups.

@@ -11,7 +11,8 @@
 namespace troika::config {
 
 struct TrainSettings {
-  static constexpr std::string_view section = "train", title = "The run";
+  static constexpr std::string_view section = "train";
+  static constexpr auto title = base::Phrase("The run");
 
   TrainPreset preset = TrainPreset::none;  // model size and batch for two devices
   std::string freeze;                      // parts that are not trained: embedding, head, layers as 0-3 or 7
@@ -21,12 +22,12 @@ struct TrainSettings {
   std::uint64_t seed = 1234;
   std::string device = "auto";  // auto, cpu, cuda, or one device such as cuda:1
   std::string out = "runs/default";
-  std::string resume = "auto";  // auto, never, or a path
-  std::int64_t threads = 0;     // per rank; 0: cores of the host / ranks on it
-  std::string profile = "";     // steps to record: "", "all", "3", "2,5-7"
-  std::int64_t eval_every = 0;  // steps between evaluations on data.valid; 0: only at the end
-  std::int64_t early_stopping_patience = 0;  // evaluations without a lower loss after which the run ends; 0: never
-  double early_stopping_threshold = 0;       // by how much a loss must be lower to count
+  std::string resume = "auto";                // auto, never, or a path
+  std::int64_t threads = 0;                   // per rank; 0: cores of the host / ranks on it
+  std::string profile = "";                   // steps to record: "", "all", "3", "2,5-7"
+  std::int64_t eval_every = 0;                // steps between evaluations on data.valid; 0: only at the end
+  std::int64_t early_stopping_patience = 0;   // evaluations without a lower loss after which the run ends; 0: never
+  double early_stopping_threshold = 0;        // by how much a loss must be lower to count
   Loss loss = Loss::cross_entropy;            // of the logits
   Products products = Products::recommended;  // of matrices on a GPU
   OnNonfinite on_nonfinite = OnNonfinite::stop;
@@ -63,7 +64,8 @@ struct TrainSettings {
         .agree(Agreement::kind);
     t.add("loss", &M::loss, "What the logits are trained on.");
     t.add("products", &M::products,
-          "Algorithms of matrix products on GPUs; recommended: the first that cuBLASLt names, measured: the fastest of its "
+          "Algorithms of matrix products on GPUs; recommended: the first that cuBLASLt names, measured: the fastest of "
+          "its "
           "candidates, measured before the first step of a run and kept in its folder.");
     t.add("out", &M::out, "The run's folder.")
         .flags({"out"})
@@ -121,7 +123,8 @@ struct TrainSettings {
 };
 
 struct CheckpointSettings {
-  static constexpr std::string_view section = "checkpoint", title = "Saving";
+  static constexpr std::string_view section = "checkpoint";
+  static constexpr auto title = base::Phrase("Saving");
 
   std::int64_t every = 0;          // steps; 0: by time and at the end
   double every_minutes = 10;       // since the last one; 0: never by time
@@ -168,24 +171,26 @@ struct CheckpointSettings {
 };
 
 struct CommSettings {
-  static constexpr std::string_view section = "comm", title = "Messages between ranks";
+  static constexpr std::string_view section = "comm";
+  static constexpr auto title = base::Phrase("Messages between ranks");
 
   Backend backend = Backend::automatic;
   OnOff shared_memory = OnOff::automatic;  // between ranks of one host
   // Thread blocks that a GPU gives one operation of NCCL; 0: as NCCL likes.
   std::int64_t message_ctas = 4, exchange_ctas = 16;
-  std::string interface;                   // network interface name; empty: the one that reaches the master
-  double timeout_seconds = 1800;           // a rank that waits for longer, while others wait for it, has failed
-  double join_seconds = 120;               // waiting for all ranks at the start
-  double heartbeat_seconds = 10;           // a rank silent for longer is taken for dead
+  std::string interface;          // network interface name; empty: the one that reaches the master
+  double timeout_seconds = 1800;  // a rank that waits for longer, while others wait for it, has failed
+  double join_seconds = 120;      // waiting for all ranks at the start
+  double heartbeat_seconds = 10;  // a rank silent for longer is taken for dead
 
   template <class Rows>
   static void add_rows(Rows& t) {
     using M = CommSettings;
-    t.add(
-         "backend", &M::backend,
-         "What carries messages. gloo (PyTorch's word): TCP; tensors of a GPU pass through host memory. nccl: between NVIDIA "
-         "GPUs, with TCP beside it for what the processors say to each other. auto: nccl where every rank has a GPU of its own.")
+    t.add("backend", &M::backend,
+          "What carries messages. gloo (PyTorch's word): TCP; tensors of a GPU pass through host memory. nccl: between "
+          "NVIDIA "
+          "GPUs, with TCP beside it for what the processors say to each other. auto: nccl where every rank has a GPU "
+          "of its own.")
         .familiar({"backend"});
     t.add(
          "shared_memory", &M::shared_memory,
@@ -222,7 +227,8 @@ struct CommSettings {
 };
 
 struct LogSettings {
-  static constexpr std::string_view section = "log", title = "Messages to you";
+  static constexpr std::string_view section = "log";
+  static constexpr auto title = base::Phrase("Messages to you");
 
   LogLevel level = LogLevel::info;
   Progress progress = Progress::automatic;  // automatic: a bar on a terminal, lines elsewhere
@@ -237,9 +243,10 @@ struct LogSettings {
     t.add("level", &M::level, "Least severe messages shown.").spelled("warning", "warn").agree(Agreement::none);
     t.add("progress", &M::progress, "auto: a bar on a terminal, lines elsewhere; bar; lines; none.")
         .agree(Agreement::none);
-    t.add("time_stamps", &M::time_stamps,
-          "Lines of steps and notes on the screen begin with the time of day; OUT/run.log has all of them with date and "
-          "time.")
+    t.add(
+         "time_stamps", &M::time_stamps,
+         "Lines of steps and notes on the screen begin with the time of day; OUT/run.log has all of them with date and "
+         "time.")
         .agree(Agreement::none);
     t.add("tensorboard", &M::tensorboard,
           "Also write event files for TensorBoard. on: to OUT/tensorboard; or the folder.")

@@ -3,7 +3,7 @@
 
 import { el, freshId } from '../dom.js';
 import { bytes } from '../format.js';
-import { lookup, t } from '../texts.js';
+import { inLanguage, t } from '../texts.js';
 
 // "3." on the way to "3.5" is 3 already, and must stay as it is.
 const isTyping = (node) => node === document.activeElement;
@@ -42,7 +42,7 @@ function line(id, setting, changed, names) {
   const list = names.length === 0 ? null : el('datalist', { id: `${id}-names` }, names.map((name) => el('option', { value: name })));
   const node = el('input', {
     type: 'text', id, inputmode: numeric, autocomplete: 'off', spellcheck: 'false', autocapitalize: 'off', list: list?.id,
-    placeholder: setting.unset ? (lookup(`unset.${setting.key}`) ?? setting.unset) : null, oninput: changed,
+    placeholder: setting.unset === null ? null : inLanguage(setting.unset), oninput: changed,
   });
   const control = simple(node);
   return list === null ? control : { ...control, node: el('div', {}, node, list) };

@@ -1,13 +1,13 @@
 // One setting in the form: its name, its control, what it means, whether it was changed, and what is wrong with it.
 
 import { el, fill, freshId, setText } from '../dom.js';
-import { lookup, t } from '../texts.js';
+import { inLanguage, lookup, t } from '../texts.js';
 import { controlOf } from './controls.js';
 import { isChanged, isDecided, isOfFolder, offeredValue, valueOf } from './model.js';
 
 const unitOf = (setting) => (setting.unit ? (lookup(`unit.${setting.unit}`) ?? setting.unit) : '');
 
-export const helpOf = (setting) => lookup(`form.help.${setting.key}`) ?? lookup(`setting.${setting.key}`) ?? setting.help;
+export const helpOf = (setting) => lookup(`form.help.${setting.key}`) ?? inLanguage(setting.help);
 export const nameOf = (setting) => lookup(`form.label.${setting.key}`) ?? setting.key.slice(setting.key.indexOf('.') + 1);
 
 // changed(setting, text): somebody typed or chose. What is shown follows show(draft) and faults(sentences).
@@ -46,7 +46,7 @@ export function fieldOf(setting, choices, changed) {
       setText(help, !ofFolder ? about.help : isDecided(draft, setting.key) ? t('form.decided', about) : t('form.begun', about));
       aside.hidden = !isChanged(draft, setting);
       const offered = offeredValue(draft, setting);
-      const said = offered === '' ? (lookup(`unset.${setting.key}`) ?? t('form.nothing')) : offered;
+      const said = offered === '' ? (setting.unset === null ? t('form.nothing') : inLanguage(setting.unset)) : offered;
       setText(back, t('form.put_back', { value: said }));
       back.setAttribute('aria-label', t('form.put_back.label', { name: nameOf(setting), value: said }));
     },

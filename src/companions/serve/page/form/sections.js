@@ -1,7 +1,7 @@
 // All settings that are not among the few above, by section, with a search over names and texts in both languages.
 
 import { el, freshId, setText } from '../dom.js';
-import { inEveryLanguage, lookup, t } from '../texts.js';
+import { inEveryLanguage, inLanguage, t } from '../texts.js';
 import { isChanged, isInSection } from './model.js';
 
 const plain = (text) => text.toLowerCase().replaceAll('-', '_');
@@ -9,8 +9,8 @@ const plain = (text) => text.toLowerCase().replaceAll('-', '_');
 // All that somebody may look for to find this setting.
 function wordsOf(setting) {
   const { key } = setting;
-  const texts = [`setting.${key}`, `form.label.${key}`, `form.help.${key}`].flatMap(inEveryLanguage);
-  return plain([key, setting.flag, setting.help, ...(setting.familiar ?? []), ...(setting.words ?? []), ...texts].join(' '));
+  const texts = [`form.label.${key}`, `form.help.${key}`].flatMap(inEveryLanguage);
+  return plain([key, setting.flag, ...Object.values(setting.help), ...(setting.familiar ?? []), ...(setting.words ?? []), ...texts].join(' '));
 }
 
 // fields: of every setting, by key. The node of a field is here or among the essentials, never in both.
@@ -22,7 +22,7 @@ export function makeSections(catalog, fields) {
   const sections = catalog.sections.map((section) => {
     const count = el('span', { class: 'muted' });
     const place = el('div', { class: 'fields' });
-    const title = lookup(`section.${section.name}`) ?? section.title;
+    const title = inLanguage(section.title);
     const node = el('details', { class: 'settings', dataset: { section: section.name } },
       el('summary', {}, el('strong', {}, section.name), el('span', {}, title), count), place);
     return { section, node, count, place, wasOpen: null };
