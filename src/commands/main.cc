@@ -54,10 +54,10 @@ int print(const std::string& text) {
 
 // The verbs that compute with tensors.
 const Runs computing = {
-    {"train", [](const Call& call) { return run_train(call.words, call.environment); }},
-    {"eval", [](const Call& call) { return run_eval(call.words, call.environment); }},
-    {"generate", [](const Call& call) { return run_generate(call.words); }},
-    {"chat", [](const Call& call) { return run_chat(call.words); }},
+    {"train", run_train},
+    {"eval", run_eval},
+    {"generate", run_generate},
+    {"chat", run_chat},
     {"export", [](const Call& call) { return run_export(call.words); }},
     {"bench",
      [](const Call& call) { return call.part->name == "roofline" ? print(roofline_report(call)) : run_bench(call); }},

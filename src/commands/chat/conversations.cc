@@ -1,7 +1,5 @@
 #include "commands/chat/conversations.h"
 
-#include <fmt/format.h>
-
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -17,7 +15,7 @@ namespace troika::commands {
 namespace {
 using Json = nlohmann::ordered_json;
 
-void check_messages(const Json& object, const std::string& origin) {
+void check_messages(const Json& object, const base::Text& origin) {
   const auto found = object.is_object() ? object.find("messages") : object.end();
   if (!object.is_object() || found == object.end() || !found->is_array() || found->empty())
     throw base::DataError(base::say("{} has no key \"messages\" with at least one message", origin));
@@ -34,7 +32,7 @@ void put_system_first(const std::string& system, Json* messages) {
     messages->insert(messages->begin(), Json{{"role", "system"}, {"content", system}});
 }
 
-data::Conversation conversation_of(const Json& object, const std::string& origin) {
+data::Conversation conversation_of(const Json& object, const base::Text& origin) {
   data::Conversation conversation{object["messages"], object.contains("tools") ? object["tools"] : Json(nullptr)};
   for (Json& message : conversation.messages()) {
     if (message.contains("content") && message["content"].is_array())
@@ -45,7 +43,7 @@ data::Conversation conversation_of(const Json& object, const std::string& origin
 }
 
 ConversationLine parse_line(const std::string& line, int number, const std::string& path, const std::string& system) {
-  const std::string origin = fmt::format("line {} of '{}'", number, path);
+  const base::Text origin = base::say("line {} of '{}'", number, path);
   ConversationLine one{Json::parse(line, nullptr, false), {}, number};
   if (one.object.is_discarded()) throw base::DataError(base::say("{} is not valid JSON", origin));
   check_messages(one.object, origin);
@@ -69,19 +67,19 @@ std::vector<ConversationLine> read_conversations(const std::string& path, const 
   return lines;
 }
 
-void answer_conversations(const ChatArguments& a, const Speaker& speaker) {
+void answer_conversations(const ChatArguments& a, const Speaker& speaker, base::Language language) {
   std::vector<ConversationLine> lines = read_conversations(*a.input, a.system);
   inference::Batch batch;
   batch.options = speaker.options;
   batch.together = a.together;
   std::vector<std::string> opened;
   for (const ConversationLine& line : lines) {
-    Prompt prompt = prompt_of(line.conversation, speaker, fmt::format("the conversation of line {}", line.number));
+    Prompt prompt = prompt_of(line.conversation, speaker, base::say("the conversation of line {}", line.number));
     batch.prompts.push_back(std::move(prompt.ids));
     opened.push_back(std::move(prompt.opened));
   }
   OrderedLines output(*a.output);
-  BatchProgress progress(lines.size());
+  BatchProgress progress(lines.size(), language);
   std::size_t ended = 0;
   const auto on_end = [&](std::size_t i, inference::Text& text) {
     std::string content = base::valid_utf8(opened[i] + text.take());

@@ -22,6 +22,6 @@ std::vector<ConversationLine> read_conversations(const std::string& path, const 
 
 // Answers arguments.input into arguments.output; an answer ends with the file's line as inference::continue_all has it.
 // Errors name the line.
-void answer_conversations(const ChatArguments& arguments, const Speaker& speaker);
+void answer_conversations(const ChatArguments& arguments, const Speaker& speaker, base::Language language);
 
 }  // namespace troika::commands

@@ -14,7 +14,7 @@ namespace troika::commands {
 
 using Json = nlohmann::ordered_json;
 
-Prompt prompt_of(const data::Conversation& conversation, const Speaker& speaker, const std::string& what) {
+Prompt prompt_of(const data::Conversation& conversation, const Speaker& speaker, base::Origin what) {
   data::Conversation written = conversation;
   const std::string mark = data::mark_control_tokens(*speaker.tokenizer, data::Plain::all_but_answers, &written);
   const std::string text = speaker.chat_template->render(written, data::ChatTemplate::End::answer_begins);
@@ -75,7 +75,7 @@ Answer Dialogue::answer(const std::string& user, const OnBytes& on_bytes, const 
   const Json question = {{"role", "user"}, {"content", user}};
   Json asked = messages();
   asked.push_back(question);
-  const Prompt prompt = prompt_of({asked, nullptr}, speaker_, "the conversation");
+  const Prompt prompt = prompt_of({asked, nullptr}, speaker_, base::say("the conversation"));
   begin(prompt);
   Answer answer;
   answer.read = static_cast<std::int64_t>(prompt.ids.size());

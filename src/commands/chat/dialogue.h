@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/origin.h"
 #include "data/chat_template.h"
 #include "inference/generate.h"
 #include "tokenizer/tokenizer.h"
@@ -31,7 +32,7 @@ struct Prompt {
 // What stands in the messages, answers of the model apart, is text: none of it becomes a control token.
 // ConfigError when the model does not know one of the ids, or has no position left for another, with `what` as the
 // conversation's name; DataError of the template.
-Prompt prompt_of(const data::Conversation& conversation, const Speaker& speaker, const std::string& what);
+Prompt prompt_of(const data::Conversation& conversation, const Speaker& speaker, base::Origin what);
 
 struct Answer {
   enum class End { stop, length, interrupted };

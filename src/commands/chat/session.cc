@@ -5,13 +5,14 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
 
 namespace troika::commands {
 namespace {
 
-const char* const help =
+constexpr base::Phrase help(
     "/system TEXT  set the system message; alone: take it away\n"
     "/reset        begin a new conversation; the system message stays\n"
     "/undo         take back the last turn\n"
@@ -19,7 +20,7 @@ const char* const help =
     "/exit         end, like Ctrl-D\n"
     "Ctrl-C stops an answer, and ends the program at the prompt. A line that ends in \\ continues on the next line; a "
     "turn\n"
-    "that begins with / has a space in front.";
+    "that begins with / has a space in front.");
 
 // "/save  x.jsonl" -> {"/save", "x.jsonl"}
 std::pair<std::string, std::string> command_and_rest(const std::string& line) {
@@ -29,7 +30,7 @@ std::pair<std::string, std::string> command_and_rest(const std::string& line) {
 
 }  // namespace
 
-void Session::note(const std::string& text) const { fmt::print(console_.notes, "{}\n", text); }
+void Session::note(const base::Text& text) const { fmt::print(console_.notes, "{}\n", text.in(console_.language)); }
 
 std::optional<std::string> Session::read_line() const {
   std::string line;
@@ -70,9 +71,9 @@ bool Session::take_turn(const std::string& line) {
     if (line[0] == '/') return command(line);
     answer(line[0] == ' ' && base::trim(line)[0] == '/' ? base::trim(line) : line);
   } catch (const base::ConfigError& error) {
-    note(fmt::format("{}; /undo takes back a turn, /reset starts over", error.what()));
+    note(base::say("{}; /undo takes back a turn, /reset starts over", base::text_of(error)));
   } catch (const base::DataError& error) {
-    note(error.what());
+    note(base::text_of(error));
   }
   return true;
 }
@@ -81,28 +82,28 @@ bool Session::command(const std::string& line) {
   const auto [name, rest] = command_and_rest(line);
   if (name == "/exit") return false;
   if (name == "/help") {
-    note(help);
+    note(base::say(help));
   } else if (name == "/system") {
     dialogue_.set_system(rest);
   } else if (name == "/reset") {
     dialogue_.reset();
   } else if (name == "/undo") {
-    if (!dialogue_.undo()) note("there is no turn to take back");
+    if (!dialogue_.undo()) note(base::say("there is no turn to take back"));
   } else if (name == "/save") {
     save(rest);
   } else {
     const std::string near = base::nearest(name, {"/help", "/system", "/reset", "/undo", "/save", "/exit"});
-    note(fmt::format("there is no command '{}';{} /help lists them", name,
-                     near.empty() ? "" : " did you mean '" + near + "'?"));
+    note(near.empty() ? base::say("there is no command '{}'; /help lists them", name)
+                      : base::say("there is no command '{}'; did you mean '{}'? /help lists them", name, near));
   }
   return true;
 }
 
 void Session::save(const std::string& path) const {
-  if (path.empty()) return note("name the file: /save FILE");
+  if (path.empty()) return note(base::say("name the file: /save FILE"));
   const nlohmann::ordered_json object = {{"messages", dialogue_.messages()}};
   base::append_file(path, object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
-  note(fmt::format("appended {} messages to '{}'", object["messages"].size(), path));
+  note(base::say("appended {} messages to '{}'", object["messages"].size(), path));
 }
 
 void Session::answer(const std::string& user) {
@@ -126,16 +127,16 @@ void Session::answer(const std::string& user) {
 }
 
 void Session::tell(const Answer& answer) const {
-  if (answer.end == Answer::End::interrupted) note("stopped");
+  if (answer.end == Answer::End::interrupted) note(base::say("stopped"));
   if (answer.end == Answer::End::length && answer.read + answer.drawn >= context_)
-    note(fmt::format("note: the conversation fills all {} positions; /undo takes back a turn, /reset starts over",
-                     context_));
+    note(base::say("note: the conversation fills all {} positions; /undo takes back a turn, /reset starts over",
+                   context_));
   else if (answer.end == Answer::End::length)
-    note(fmt::format("note: the answer ended after {}; --max-new-tokens allows more",
-                     base::counted(answer.drawn, "token")));
+    note(base::say("note: the answer ended after {}; --max-new-tokens allows more",
+                   base::counted_text(answer.drawn, "token")));
   if (console_.stats == Console::Stats::each_answer)
-    note(fmt::format(
-        "read {}, {} of them known, in {}; then {:.1f} tokens/s", base::counted(answer.read, "token"), answer.kept,
+    note(base::say(
+        "read {}, {} of them known, in {}; then {:.1f} tokens/s", base::counted_text(answer.read, "token"), answer.kept,
         base::format_duration(answer.read_seconds),
         static_cast<double>(std::max<std::int64_t>(answer.drawn - 1, 0)) / std::max(answer.drawn_seconds, 1e-9)));
 }

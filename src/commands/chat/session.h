@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "base/language.h"
 #include "commands/chat/dialogue.h"
 #include "commands/chat/interrupt.h"
 #include "commands/chat/thinking.h"
@@ -17,6 +18,7 @@ struct Console {
   enum class Kind { terminal, pipe };
   Kind kind = Kind::pipe;
   std::FILE *in = nullptr, *out = nullptr, *notes = nullptr;
+  base::Language language = base::Language::english;  // of the notes
   ShowThinking thinking = ShowThinking::plain;
   enum class Stats { none, each_answer };
   Stats stats = Stats::none;
@@ -40,7 +42,7 @@ class Session {
   void save(const std::string& path) const;
   void answer(const std::string& user);
   void tell(const Answer& answer) const;
-  void note(const std::string& text) const;
+  void note(const base::Text& text) const;
 
   Dialogue& dialogue_;
   const Console console_;

@@ -1,5 +1,3 @@
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -28,7 +26,7 @@ static std::string read_all(const std::string& path) {
 }
 
 static std::vector<std::int32_t> ids_of_line(std::string_view line, const tokenizer::Tokenizer& tokenizer,
-                                             const std::string& origin) {
+                                             base::Origin origin) {
   static constexpr const char* separators = " \t\r,[]";
   std::vector<std::int32_t> ids;
   for (std::size_t at = line.find_first_not_of(separators); at != std::string_view::npos;) {
@@ -52,14 +50,15 @@ static std::string json_line(const std::string& text) {
 
 void decode_ids(const std::string& ids_path, const std::string& tokenizer_spec, DecodedForm form, std::FILE* out) {
   const auto tokenizer = tokenizer::open_tokenizer(tokenizer_spec);
-  const std::string all = read_all(ids_path), name = ids_path == "-" ? "standard input" : "'" + ids_path + "'";
+  const std::string all = read_all(ids_path);
+  const base::Text name = ids_path == "-" ? base::say("standard input") : base::verbatim("'" + ids_path + "'");
   std::size_t number = 1;
   for (std::size_t at = 0; at < all.size(); ++number) {
     const std::size_t end = std::min(all.find('\n', at), all.size());
     const std::string_view line = std::string_view(all).substr(at, end - at);
     at = end + 1;
     if (base::trim(line).empty()) continue;
-    std::string text = tokenizer->decode(ids_of_line(line, *tokenizer, fmt::format("line {} of {}", number, name)));
+    std::string text = tokenizer->decode(ids_of_line(line, *tokenizer, base::say("line {} of {}", number, name)));
     if (form == DecodedForm::json_lines) text = json_line(text);
     base::put(text, out);
     if (std::ferror(out) != 0) {

@@ -85,7 +85,7 @@ void encode_texts(const std::vector<std::string>& inputs, const EncodeOptions& o
   });
 }
 
-std::string encode_statistics(const std::vector<std::string>& inputs, const EncodeOptions& options) {
+base::Text encode_statistics(const std::vector<std::string>& inputs, const EncodeOptions& options) {
   const double start = base::monotonic_seconds();
   const auto tokenizer = tokenizer::open_tokenizer(options.tokenizer);
   const double loaded = base::monotonic_seconds();
@@ -99,15 +99,15 @@ std::string encode_statistics(const std::vector<std::string>& inputs, const Enco
     }
   });
   const double seconds = base::monotonic_seconds() - loaded;
-  const std::string dropped =
-      dropped_bytes == 0 ? ""
-                         : fmt::format("left out: {}, as the vocabulary has no token for {} of the 256\n",
-                                       base::counted(dropped_bytes, "byte"), tokenizer->lacking_bytes());
-  return fmt::format("{} in {} from {} in {}: {:.1f} MB/s on {}; the tokenizer was read in {}\n{}",
-                     base::counted(tokens, "token"), base::counted(documents, "document"), base::counted(bytes, "byte"),
-                     base::format_duration(seconds), static_cast<double>(bytes) / 1e6 / seconds,
-                     base::counted(data::worker_count(options.workers), "thread"),
-                     base::format_duration(loaded - start), dropped);
+  std::vector<base::Text> lines{base::say(
+      "{} in {} from {} in {}: {:.1f} MB/s on {}; the tokenizer was read in {}", base::counted_text(tokens, "token"),
+      base::counted_text(documents, "document"), base::counted_text(bytes, "byte"), base::format_duration(seconds),
+      static_cast<double>(bytes) / 1e6 / seconds, base::counted_text(data::worker_count(options.workers), "thread"),
+      base::format_duration(loaded - start))};
+  if (dropped_bytes > 0)
+    lines.push_back(base::say("left out: {}, as the vocabulary has no token for {} of the 256",
+                              base::counted_text(dropped_bytes, "byte"), tokenizer->lacking_bytes()));
+  return base::lines(lines);
 }
 
 }  // namespace troika::commands

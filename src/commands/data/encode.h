@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
+
 namespace troika::commands {
 
 struct EncodeOptions {
@@ -18,8 +20,8 @@ struct EncodeOptions {
 // without text are passed over. No begin or end marks are added. Throws DataError for bad input (data::find_corpus).
 void encode_texts(const std::vector<std::string>& inputs, const EncodeOptions& options, std::FILE* out);
 
-// Tokenizes the same and gives how much and how fast, as one line.
-std::string encode_statistics(const std::vector<std::string>& inputs, const EncodeOptions& options);
+// Tokenizes the same and gives how much and how fast, as lines.
+base::Text encode_statistics(const std::vector<std::string>& inputs, const EncodeOptions& options);
 
 enum class DecodedForm { bytes, json_lines };
 

@@ -1,7 +1,5 @@
 #include "commands/eval/eval.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <cstdio>
 #include <functional>
@@ -42,28 +40,30 @@ std::string to_json(const train::EvaluationResult& result) {
   return object.dump() + "\n";
 }
 
-std::string to_text(const train::EvaluationResult& result) {
+base::Text to_text(const train::EvaluationResult& result) {
   const inference::Evaluation& e = result.evaluation;
   const double rate = e.seconds > 0 ? static_cast<double>(e.tokens) / e.seconds : 0;
-  std::string text = fmt::format("loss {:.6f}, perplexity {:.6g}, over {} of {} in {} ({:.1f} tokens/s)\n", e.loss,
-                                 e.perplexity(), base::counted(e.tokens, "token"), base::counted(e.samples, "sample"),
-                                 base::format_duration(e.seconds), rate);
+  std::vector<base::Text> lines{base::say("loss {:.6f}, perplexity {:.6g}, over {} of {} in {} ({:.1f} tokens/s)",
+                                          e.loss, e.perplexity(), base::counted_text(e.tokens, "token"),
+                                          base::counted_text(e.samples, "sample"), base::format_duration(e.seconds),
+                                          rate)};
   for (const inference::SourceLoss& source : e.sources)
-    text += fmt::format("  {}: loss {:.6f}, perplexity {:.6g}, over {} of {}\n", source.name, source.loss,
-                        inference::perplexity_of(source.loss), base::counted(source.tokens, "token"),
-                        base::counted(source.samples, "sample"));
-  return text;
+    lines.push_back(base::say("  {}: loss {:.6f}, perplexity {:.6g}, over {} of {}", source.name, source.loss,
+                              inference::perplexity_of(source.loss), base::counted_text(source.tokens, "token"),
+                              base::counted_text(source.samples, "sample")));
+  return base::lines(lines);
 }
 
 }  // namespace
 
-int run_eval(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
-  EvalArguments a = parse_eval_arguments(arguments, environment);
+int run_eval(const Call& call) {
+  EvalArguments a = parse_eval_arguments(call.words, call.environment);
   config::take_precision_of_device(&a.parsed, train::usable_gpus(a.parsed.settings.train.device));
   const config::ParsedSettings& parsed = a.parsed;
   train::EvaluationRequest request;
   request.logits = a.logits;
-  request.identity = rendezvous::identify(environment);
+  request.identity = rendezvous::identify(call.environment);
+  request.language = call.language;
   StatusSignal status;
   request.answer_status = [&status](std::function<void()> answer) { status.set_answer(std::move(answer)); };
   request.resolved = config::resolve(parsed.settings, request.identity.world_size);
@@ -72,12 +72,12 @@ int run_eval(const std::vector<std::string>& arguments, const std::map<std::stri
     return 0;
   }
   if (!a.json) {
-    request.notes = base::in(parsed.notes, base::Language::english);
+    request.notes = parsed.notes;
     request.screen = stderr;
   }
   const train::EvaluationResult result = train::evaluate(request);
   if (result.exit_code == 0 && request.identity.world_rank == 0)
-    std::fputs((a.json ? to_json(result) : to_text(result)).c_str(), stdout);
+    std::fputs((a.json ? to_json(result) : to_text(result).in(call.language) + "\n").c_str(), stdout);
   return result.exit_code;
 }
 

@@ -1,13 +1,11 @@
 // The verb `eval`.
 #pragma once
 
-#include <map>
-#include <string>
-#include <vector>
+#include "commands/verbs.h"
 
 namespace troika::commands {
 
 // Returns the exit code.
-int run_eval(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment);
+int run_eval(const Call& call);
 
 }  // namespace troika::commands

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/counted.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "commands/generate/arguments.h"
 #include "commands/generate/batch_progress.h"
@@ -21,24 +22,21 @@
 namespace troika::commands {
 namespace {
 
-void note(const std::string& text) { fmt::print(stderr, "{}\n", text); }
+void note(const base::Text& text, base::Language language) { fmt::print(stderr, "{}\n", text.in(language)); }
 
 // The positions that a text of so many prompt tokens may need.
 std::int64_t context_of(const Prepared& prepared, std::size_t prompt) {
   return static_cast<std::int64_t>(prompt) + prepared.options.new_tokens;
 }
 
-std::string limit_note(const inference::TextModel& model, const std::string& what) {
-  return fmt::format("note: {} ended at position {}, the last that the model has", what, model.context());
-}
-
 bool cut_short(const inference::Text& text, const inference::TextOptions& options) {
   return text.finish() == inference::Finish::length && text.tokens() < options.new_tokens;
 }
 
-int run_one(const GenerateArguments& a, const Prepared& prepared) {
+int run_one(const GenerateArguments& a, const Prepared& prepared, base::Language language) {
   const std::string prompt = a.prompt_file ? base::read_file(*a.prompt_file) : a.prompt.value_or("");
-  const std::vector<std::int32_t> ids = ids_of(prompt, *prepared.tokenizer, prepared.source->model(), "the prompt");
+  const std::vector<std::int32_t> ids =
+      ids_of(prompt, *prepared.tokenizer, prepared.source->model(), base::say("the prompt"));
   const inference::TextModel model = open_text_model(a, prepared, context_of(prepared, ids.size()));
   inference::Text text(model, *prepared.tokenizer, ids, prepared.options);
   Printer printer(stdout, a.raw ? Printer::Form::raw : Printer::Form::text);
@@ -61,34 +59,39 @@ int run_one(const GenerateArguments& a, const Prepared& prepared) {
   } else {
     printer.finish();
   }
-  if (cut_short(text, prepared.options)) note(limit_note(model, "the text"));
+  if (cut_short(text, prepared.options))
+    note(base::say("note: the text ended at position {}, the last that the model has", model.context()), language);
   if (a.stats) {
     const auto later = static_cast<double>(text.positions()) - static_cast<double>(ids.size()) - 1;
-    note(fmt::format("prompt: {} in {}; then {:.1f} tokens/s; cache {}",
-                     base::counted(static_cast<std::int64_t>(ids.size()), "token"),
-                     base::format_duration(first - begin), later / seconds, base::format_bytes(text.cache_bytes())));
+    note(base::say("prompt: {} in {}; then {:.1f} tokens/s; cache {}",
+                   base::counted_text(static_cast<std::int64_t>(ids.size()), "token"),
+                   base::format_duration(first - begin), later / seconds, base::format_bytes(text.cache_bytes())),
+         language);
   }
   return 0;
 }
 
-int run_batch(const GenerateArguments& a, const Prepared& prepared) {
+int run_batch(const GenerateArguments& a, const Prepared& prepared, base::Language language) {
   std::vector<PromptLine> lines = read_prompts(*a.input);
   inference::Batch batch;
   batch.options = prepared.options;
   batch.together = a.together;
   std::size_t longest = 0, ended = 0;
   for (const PromptLine& line : lines) {
-    const std::string what = fmt::format("the prompt of line {}", line.number);
+    const base::Text what = base::say("the prompt of line {}", line.number);
     batch.prompts.push_back(ids_of(line.prompt, *prepared.tokenizer, prepared.source->model(), what));
     longest = std::max(longest, batch.prompts.back().size());
   }
   const inference::TextModel model = open_text_model(a, prepared, context_of(prepared, longest));
   OrderedLines output(*a.output);
-  BatchProgress progress(lines.size());
+  BatchProgress progress(lines.size(), language);
   const auto on_end = [&](std::size_t i, inference::Text& text) {
     describe(text, text.take(), &lines[i].object);
     output.add(i, to_line(lines[i].object));
-    if (cut_short(text, batch.options)) note(limit_note(model, fmt::format("the text of line {}", lines[i].number)));
+    if (cut_short(text, batch.options))
+      note(base::say("note: the text of line {} ended at position {}, the last that the model has", lines[i].number,
+                     model.context()),
+           language);
     ++ended;
   };
   continue_all(model, *prepared.tokenizer, batch, on_end, [&](std::size_t drawn) {
@@ -100,14 +103,14 @@ int run_batch(const GenerateArguments& a, const Prepared& prepared) {
 
 }  // namespace
 
-int run_generate(const std::vector<std::string>& arguments) {
-  const GenerateArguments a = parse_generate_arguments(arguments);
+int run_generate(const Call& call) {
+  const GenerateArguments a = parse_generate_arguments(call.words);
   if (a.threads > 0) tensor::set_threads(static_cast<int>(a.threads));
-  Prepared prepared = prepare(a);
+  Prepared prepared = prepare(a, call.language);
   add_end_marks_of_run(prepared.source->chat_template(), prepared.tokenizer_name, *prepared.tokenizer,
                        &prepared.options);
-  tell_advice(prepared);
-  return a.input ? run_batch(a, prepared) : run_one(a, prepared);
+  tell_advice(prepared, call.language);
+  return a.input ? run_batch(a, prepared, call.language) : run_one(a, prepared, call.language);
 }
 
 }  // namespace troika::commands

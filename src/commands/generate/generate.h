@@ -1,11 +1,10 @@
 // The verb `generate`: continues a text with a trained checkpoint.
 #pragma once
 
-#include <string>
-#include <vector>
+#include "commands/verbs.h"
 
 namespace troika::commands {
 
-int run_generate(const std::vector<std::string>& arguments);
+int run_generate(const Call& call);
 
 }  // namespace troika::commands

@@ -25,25 +25,27 @@ std::string tokenizer_name(const TextArguments& a, const weights::ModelSource& s
 
 }  // namespace
 
-Prepared prepare(const TextArguments& a) {
+Prepared prepare(const TextArguments& a, base::Language language) {
   Prepared prepared;
   const auto self = comm::make_self_channel("generate");
   prepared.source = weights::open_model(a.path, *self, a.base);
   prepared.tokenizer_name = tokenizer_name(a, *prepared.source);
   prepared.tokenizer = tokenizer::open_tokenizer(prepared.tokenizer_name);
-  std::vector<std::string> notes = prepared.source->notes();
+  std::vector<base::Text> notes;
+  for (const std::string& note : prepared.source->notes()) notes.push_back(base::verbatim(note));
   const inference::GenerationConfig recommendation = recommended(*prepared.source, a.advice, &prepared.advised_by);
   prepared.options = text_options(a, recommendation, *prepared.tokenizer);
-  const std::string foreign = inference::foreign_stop_ids(recommendation, prepared.source->model().vocab);
-  const std::string origin = prepared.advised_by.empty() ? "the model's config.json" : "'" + prepared.advised_by + "'";
-  if (!foreign.empty()) notes.push_back(origin + ": " + foreign);
-  for (const std::string& note : notes) fmt::print(stderr, "note: {}\n", note);
+  const base::Text foreign = inference::foreign_stop_ids(recommendation, prepared.source->model().vocab);
+  if (!foreign.empty())
+    notes.push_back(prepared.advised_by.empty() ? base::say("the model's config.json: {}", foreign)
+                                                : base::say("'{}': {}", prepared.advised_by, foreign));
+  for (const base::Text& note : notes) fmt::print(stderr, "{}\n", base::say("note: {}", note).in(language));
   return prepared;
 }
 
-void tell_advice(const Prepared& prepared) {
+void tell_advice(const Prepared& prepared, base::Language language) {
   if (prepared.advised_by.empty()) return;
-  fmt::print(stderr, "with {}: {}\n", prepared.advised_by, describe(prepared.options));
+  fmt::print(stderr, "{}\n", base::say("with {}: {}", prepared.advised_by, describe(prepared.options)).in(language));
 }
 
 inference::TextModel open_text_model(const TextArguments& a, const Prepared& prepared, std::int64_t context) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "base/language.h"
 #include "commands/generate/text_arguments.h"
 #include "inference/generate.h"
 #include "inference/text_model.h"
@@ -20,12 +21,12 @@ struct Prepared {
   inference::TextOptions options;
 };
 
-// Opens what the arguments name; notes on the model go to stderr. Errors as of weights::open_model; ConfigError when there is no
+// Opens what the arguments name; notes on the model go to stderr, in `language`. Errors as of weights::open_model; ConfigError when there is no
 // tokenizer.
-Prepared prepare(const TextArguments& arguments);
+Prepared prepare(const TextArguments& arguments, base::Language language);
 
 // Says on stderr how tokens are drawn, where the publisher recommends it.
-void tell_advice(const Prepared& prepared);
+void tell_advice(const Prepared& prepared, base::Language language);
 
 // Reads the weights. `context`: the most positions of a text, cut to what the model has.
 inference::TextModel open_text_model(const TextArguments& arguments, const Prepared& prepared, std::int64_t context);

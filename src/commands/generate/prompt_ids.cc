@@ -1,7 +1,5 @@
 #include "commands/generate/prompt_ids.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/error.h"
@@ -20,7 +18,7 @@ Ids with_begin(Ids ids, const Ids& begin) {
 }  // namespace
 
 Ids ids_of(const std::string& prompt, const tokenizer::Tokenizer& tokenizer, const config::ModelSettings& model,
-           const std::string& what) {
+           base::Origin what) {
   Ids ids = with_begin(tokenizer.encode(prompt), tokenizer.begin_ids());
   const std::int32_t end = tokenizer.end_of_document_id();
   if (ids.empty() && end >= 0) ids = {end};
@@ -32,7 +30,7 @@ Ids ids_of(const std::string& prompt, const tokenizer::Tokenizer& tokenizer, con
   return ids;
 }
 
-void check_ids(const Ids& ids, std::int64_t vocab, const std::string& what) {
+void check_ids(const Ids& ids, std::int64_t vocab, base::Origin what) {
   for (const std::int32_t id : ids) {
     if (id >= vocab)
       throw base::ConfigError(base::say(

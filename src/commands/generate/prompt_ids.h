@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/origin.h"
 #include "config/settings.h"
 #include "tokenizer/tokenizer.h"
 
@@ -14,9 +15,9 @@ namespace troika::commands {
 // empty prompt the begin ids alone, and without any the end-of-document mark. ConfigError, with `what` as the prompt's
 // name, when that is nothing, when the model does not know one of the ids, or when it has no position left for another.
 std::vector<std::int32_t> ids_of(const std::string& prompt, const tokenizer::Tokenizer& tokenizer,
-                                 const config::ModelSettings& model, const std::string& what);
+                                 const config::ModelSettings& model, base::Origin what);
 
 // ConfigError when the model, which knows `vocab` tokens, does not know one of the ids.
-void check_ids(const std::vector<std::int32_t>& ids, std::int64_t vocab, const std::string& what);
+void check_ids(const std::vector<std::int32_t>& ids, std::int64_t vocab, base::Origin what);
 
 }  // namespace troika::commands

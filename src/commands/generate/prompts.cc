@@ -1,7 +1,5 @@
 #include "commands/generate/prompts.h"
 
-#include <fmt/format.h>
-
 #include <cerrno>
 #include <cstring>
 
@@ -16,7 +14,7 @@ namespace troika::commands {
 namespace {
 
 PromptLine parse_line(const std::string& line, int number, const std::string& path) {
-  const std::string origin = fmt::format("line {} of '{}'", number, path);
+  const base::Text origin = base::say("line {} of '{}'", number, path);
   PromptLine one{base::parse_json(line, origin), "", number};
   if (!one.object.is_object()) throw base::DataError(base::say("{} holds no JSON object", origin));
   for (const char* key : {"prompt", "text"}) {

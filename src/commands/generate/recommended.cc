@@ -25,7 +25,7 @@ inference::GenerationConfig of_file(const std::string& path) {
     return inference::parse_generation_config(base::read_file(path), "'" + path + "'");
   } catch (const base::DataError& error) {
     throw base::DataError(
-        base::say("{}; mend the file, or pass it over with --generation-config none", error.what()));
+        base::say("{}; mend the file, or pass it over with --generation-config none", base::text_of(error)));
   }
 }
 
@@ -36,7 +36,8 @@ inference::GenerationConfig recommended(const weights::ModelSource& source, Advi
   if (!found->empty()) return of_file(*found);
   inference::GenerationConfig config;
   const std::string model = source.config_json();
-  if (!model.empty()) config.stop_ids = inference::parse_generation_config(model, "config.json of the model").stop_ids;
+  if (!model.empty())
+    config.stop_ids = inference::parse_generation_config(model, base::say("config.json of the model")).stop_ids;
   return config;
 }
 
@@ -61,14 +62,16 @@ inference::TextOptions text_options(const TextArguments& a, const inference::Gen
   return options;
 }
 
-std::string describe(const inference::TextOptions& options) {
+base::Text describe(const inference::TextOptions& options) {
   const inference::Sampling& s = options.sampling;
-  std::string text = s.temperature == 0 ? "always the likeliest token" : fmt::format("temperature {}", s.temperature);
-  if (s.temperature != 0 && s.top_k > 0) text += fmt::format(", top-k {}", s.top_k);
-  if (s.temperature != 0 && s.top_p < 1) text += fmt::format(", top-p {}", s.top_p);
-  if (s.temperature != 0 && s.min_p > 0) text += fmt::format(", min-p {}", s.min_p);
-  if (s.repetition_penalty != 1) text += fmt::format(", repetition penalty {}", s.repetition_penalty);
-  return text + fmt::format(", stop ids {}", fmt::join(options.stop_ids, " "));
+  std::vector<base::Text> parts{s.temperature == 0 ? base::say("always the likeliest token")
+                                                   : base::say("temperature {}", s.temperature)};
+  if (s.temperature != 0 && s.top_k > 0) parts.push_back(base::say("top-k {}", s.top_k));
+  if (s.temperature != 0 && s.top_p < 1) parts.push_back(base::say("top-p {}", s.top_p));
+  if (s.temperature != 0 && s.min_p > 0) parts.push_back(base::say("min-p {}", s.min_p));
+  if (s.repetition_penalty != 1) parts.push_back(base::say("repetition penalty {}", s.repetition_penalty));
+  parts.push_back(base::say("stop ids {}", fmt::join(options.stop_ids, " ")));
+  return base::join(parts, ", ", "，");
 }
 
 }  // namespace troika::commands

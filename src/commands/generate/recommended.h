@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/language.h"
 #include "commands/generate/text_arguments.h"
 #include "inference/generate.h"
 #include "inference/generation_config.h"
@@ -19,6 +20,6 @@ inference::TextOptions text_options(const TextArguments& arguments, const infere
                                     const tokenizer::Tokenizer& tokenizer);
 
 // "temperature 0.6, top-k 20, stop ids 151645 151643"
-std::string describe(const inference::TextOptions& options);
+base::Text describe(const inference::TextOptions& options);
 
 }  // namespace troika::commands

@@ -2,15 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <sstream>
-
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <sstream>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
+#include "base/say.h"
 #include "comm/collectives.h"
 #include "host/cores.h"
 #include "machine/cluster_file.h"
@@ -36,39 +36,41 @@ std::string disk_folder(const std::string& out) {
   return base::directory_exists(folder) ? folder : ".";
 }
 
-probe::MeasuredHost measure_all_of_host(const probe::ProbeArguments& a, const config::Environment& environment) {
+void note(const base::Text& text, base::Language language) { std::fputs((text.in(language) + "\n").c_str(), stderr); }
+
+probe::MeasuredHost measure_all_of_host(const probe::ProbeArguments& a, const Call& call) {
   if (const double load = probe::load_average(); load > 0.5)
-    std::fputs(
-        fmt::format("note: {} has other work (load {:.1f}): measured again without it, all cores together and its "
-                    "links would be faster\n",
-                    base::host_name(), load)
-            .c_str(),
-        stderr);
-  probe::MeasuredHost measured = probe::measure_host(a.seconds, disk_folder(a.out), environment);
-  measured.host.inside = probe::measure_inside(environment);
+    note(base::say("note: {} has other work (load {:.1f}): measured again without it, all cores together and its links "
+                   "would be "
+                   "faster",
+                   base::host_name(), load),
+         call.language);
+  probe::MeasuredHost measured = probe::measure_host(a.seconds, disk_folder(a.out), call.environment);
+  measured.host.inside = probe::measure_inside(call.environment);
   return measured;
 }
 
-void tell(const probe::ProbeArguments& a, const machine::Cluster& cluster, const probe::MeasuredHost& here) {
+void tell(const probe::ProbeArguments& a, const machine::Cluster& cluster, const probe::MeasuredHost& here,
+          base::Language language) {
   if (!a.csv.empty()) base::write_file_atomic(a.csv, to_csv(here));
   if (a.out.empty()) {
     std::fputs(machine::to_yaml(cluster).c_str(), stdout);
     return;
   }
   base::write_file_atomic(a.out, machine::to_yaml(cluster));
-  std::fputs((probe::to_table(cluster) + "predictions of single kernels on one core\n" + probe::describe_fit(here) +
-              fmt::format("written to {}\n", a.out))
+  std::fputs((probe::to_table(cluster, language) + base::say("predictions of single kernels on one core").in(language) +
+              "\n" + probe::describe_fit(here, language) + base::say("written to {}", a.out).in(language) + "\n")
                  .c_str(),
              stdout);
 }
 
 // Where plans, sweeps and runs on this host find it; nowhere without a home.
-void keep_own(const machine::Host& host, const config::Environment& environment) {
-  const std::string path = planner::machine_file(environment);
+void keep_own(const machine::Host& host, const Call& call) {
+  const std::string path = planner::machine_file(call.environment);
   if (path.empty()) return;
   base::make_directories(path.substr(0, path.rfind('/')));
   base::write_file_atomic(path, machine::to_yaml({"", {host}, {}, {}}));
-  std::fputs(fmt::format("note: {} plans with {} from now on\n", base::host_name(), path).c_str(), stderr);
+  note(base::say("note: {} plans with {} from now on", base::host_name(), path), call.language);
 }
 
 // The number of each host by the rank that measures it, in the order of ranks.
@@ -111,18 +113,18 @@ std::vector<probe::MeasuredPair> measure_network(comm::Channel& world, const std
 }
 
 void measure_cluster(train::Session& session, const rendezvous::Identity& me, const probe::ProbeArguments& a,
-                     const config::Environment& environment) {
+                     const Call& call) {
   comm::Channel& world = *session.channels().world;
   std::optional<probe::MeasuredHost> mine;
   const std::vector<int> ranks = measuring_ranks(world, me);
   if (me.local_rank == 0) {
     const host::CoresOfLauncher all_cores;
-    mine = measure_all_of_host(a, environment);
-    keep_own(mine->host, environment);
+    mine = measure_all_of_host(a, call);
+    keep_own(mine->host, call);
   }
   const std::vector<machine::Host> hosts = gather_hosts(world, mine);
   const std::vector<probe::MeasuredPair> pairs = measure_network(world, ranks);
-  if (me.world_rank == 0) tell(a, probe::assemble(hosts, pairs), *mine);
+  if (me.world_rank == 0) tell(a, probe::assemble(hosts, pairs), *mine, call.language);
 }
 
 }  // namespace
@@ -137,10 +139,10 @@ int run_probe(const Call& call) {
     for (const std::string& path : {a.out, a.csv}) probe::folder_of_file(path.empty() ? "." : path);
   if (me.world_size > 1)
     return probe::in_ranks(me, a.interface, call.environment,
-                    [&](train::Session& session) { measure_cluster(session, me, a, call.environment); });
-  const probe::MeasuredHost here = measure_all_of_host(a, call.environment);
-  keep_own(here.host, call.environment);
-  tell(a, probe::assemble({here.host}, {}), here);
+                           [&](train::Session& session) { measure_cluster(session, me, a, call); });
+  const probe::MeasuredHost here = measure_all_of_host(a, call);
+  keep_own(here.host, call);
+  tell(a, probe::assemble({here.host}, {}), here, call.language);
   return 0;
 }
 

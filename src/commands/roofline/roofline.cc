@@ -19,7 +19,7 @@ std::string roofline_report(const Call& call) {
         base::say("precision.compute is fp32, but bench roofline counts halves, as rates of devices are of halves: "
         "--precision.compute bf16"));
   resolved.settings.model.vocab = data::vocabulary_of(resolved.settings);
-  return roofline_table(resolved, rates);
+  return roofline_table(resolved, rates, call.language);
 }
 
 }  // namespace troika::commands

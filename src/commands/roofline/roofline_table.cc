@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/say.h"
 #include "plan/job.h"
 #include "shape/architecture.h"
 #include "shape/layout.h"
@@ -16,63 +17,63 @@ using shape::Operation;
 using shape::OperationCost;
 using shape::Pass;
 
-std::string name_of(Operation operation, const config::ModelSettings& model) {
+base::Text name_of(Operation operation, const config::ModelSettings& model) {
   const shape::Architecture& architecture = shape::architecture_of(model);
   const bool rms = architecture.norm == shape::Architecture::NormKind::rms;
   const shape::BlockKind kind = shape::block_kind(model, 1);
   switch (operation) {
     case Operation::add_norm:
-      return rms ? "add + RMSNorm, two" : "add + LayerNorm, two";
+      return rms ? base::say("add + RMSNorm, two") : base::say("add + LayerNorm, two");
     case Operation::qkv_product:
-      return "product q, k, v";
+      return base::say("product q, k, v");
     case Operation::rotation:
-      return kind.norms_heads() ? "QK norm + RoPE" : "RoPE";
+      return kind.norms_heads() ? base::say("QK norm + RoPE") : base::say("RoPE");
     case Operation::attention:
-      return "attention";
+      return base::say("attention");
     case Operation::o_product:
-      return "product o";
+      return base::say("product o");
     case Operation::up_product:
-      return kind.activation_inputs() == 2 ? "product gate, up" : "product up";
+      return kind.activation_inputs() == 2 ? base::say("product gate, up") : base::say("product up");
     case Operation::activation:
-      return kind.activation_inputs() == 2 ? "SwiGLU" : "GELU";
+      return kind.activation_inputs() == 2 ? base::say("SwiGLU") : base::say("GELU");
     case Operation::down_product:
-      return "product down";
+      return base::say("product down");
     case Operation::bias:
-      return "biases";
+      return base::say("biases");
     case Operation::embedding:
-      return "embedding";
+      return base::say("embedding");
     case Operation::final_norm:
-      return rms ? "RMSNorm" : "LayerNorm";
+      return rms ? base::say("RMSNorm") : base::say("LayerNorm");
     case Operation::output_product:
-      return "output product";
+      return base::say("output product");
     case Operation::cross_entropy:
-      return "cross-entropy";
+      return base::say("cross-entropy");
     case Operation::logits_dtype:
-      return "logits to and from bf16";
+      return base::say("logits to and from bf16");
     case Operation::gradient_sum:
-      return "gradient sum";
+      return base::say("gradient sum");
     case Operation::gradient_norm:
-      return "gradient norm";
+      return base::say("gradient norm");
     case Operation::adamw:
-      return "AdamW";
+      return base::say("AdamW");
   }
-  return "";
+  return {};
 }
 
-std::string name_of(Pass pass) {
+base::Text name_of(Pass pass) {
   switch (pass) {
     case Pass::forward:
-      return "forward";
+      return base::say("forward");
     case Pass::backward:
-      return "backward";
+      return base::say("backward");
     case Pass::input_gradient:
-      return "backward, dx";
+      return base::say("backward, dx");
     case Pass::weight_gradient:
-      return "backward, dw";
+      return base::say("backward, dw");
     case Pass::both:
-      return "";
+      return {};
   }
-  return "";
+  return {};
 }
 
 struct Sum {
@@ -91,25 +92,28 @@ std::string row_of(const std::string& name, const std::string& pass, const Sum& 
                      1e6 * sum.seconds, by);
 }
 
-std::string heading() {
+std::string heading(base::Language language) {
+  const auto word = [&](base::Phrase phrase) { return phrase.in(language); };
   return fmt::format(
       "| {:<24} | {:<12} | {:>9} | {:>9} | {:>9} | {:<8} |\n|{:-<26}|{:-<14}|{:->10}:|{:->10}:|{:->10}:|{:-<10}|\n",
-      "operation", "pass", "GFLOP", "MB", "us", "bound", "", "", "", "", "", "");
+      word(base::Phrase("operation")), word(base::Phrase("pass")), "GFLOP", "MB", "us", word(base::Phrase("bound")), "",
+      "", "", "", "", "");
 }
 
 // Appends a table and returns its sum.
-Sum section(const std::string& title, const config::ModelSettings& model, const std::vector<OperationCost>& rows,
-            const plan::DeviceRates& rates, std::string* text) {
-  *text += fmt::format("\n{}\n\n{}", title, heading());
+Sum section(const base::Text& title, const config::ModelSettings& model, const std::vector<OperationCost>& rows,
+            const plan::DeviceRates& rates, base::Language language, std::string* text) {
+  *text += fmt::format("\n{}\n\n{}", title.in(language), heading(language));
   Sum sum;
   for (const OperationCost& row : rows) {
     const auto bound = bound_time(row.work, rates);
     const Sum of_row{row.work.flops, row.work.bytes, bound.seconds};
-    *text += row_of(name_of(row.operation, model), name_of(row.pass), of_row,
-                    bound.by == plan::Bound::products ? "products" : "memory");
+    const base::Text by = bound.by == plan::Bound::products ? base::say("products") : base::say("memory");
+    *text +=
+        row_of(name_of(row.operation, model).in(language), name_of(row.pass).in(language), of_row, by.in(language));
     sum.add(of_row);
   }
-  *text += row_of("**sum**", "", sum, "");
+  *text += row_of(base::say("**sum**").in(language), "", sum, "");
   return sum;
 }
 
@@ -124,30 +128,39 @@ shape::MicrobatchShape microbatch_of(const config::Resolved& resolved) {
 
 }  // namespace
 
-std::string roofline_table(const config::Resolved& resolved, const plan::DeviceRates& rates) {
+std::string roofline_table(const config::Resolved& resolved, const plan::DeviceRates& rates, base::Language language) {
   const config::ModelSettings& model = resolved.settings.model;
   const config::Batch& batch = resolved.batch;
   const shape::MicrobatchShape microbatch = microbatch_of(resolved);
   const shape::Addition addition = plan::addition_of(resolved.settings.parallel.reproducible);
-  std::string text = fmt::format(
-      "{}, {}, {} x {} tokens in a micro-batch, {} micro-batches in a step, on {}: {:.0f} TFLOP/s, {:.3g} TB/s ({}).\n",
+  const base::Text what = base::say(
+      "{}, {}, {} x {} tokens in a micro-batch, {} micro-batches in a step, on {}: {:.0f} TFLOP/s, {:.3g} TB/s ({}).",
       model.preset, word_of(resolved.settings.precision.compute), batch.micro, batch.seq_len,
       batch.microbatches_per_rank, rates.name, rates.flops_per_second / 1e12, rates.bytes_per_second / 1e12,
       rates.source);
+  std::string text = what.in(language) + "\n";
   const double microbatches = static_cast<double>(batch.microbatches_per_rank);
   const Sum block =
-      section("One block, one micro-batch:", model, shape::block_operations(model, shape::block_kind(model, 1), microbatch), rates, &text);
-  const Sum outer =
-      section("Outside the blocks, one micro-batch:", model, shape::outer_operations(model, microbatch), rates, &text);
+      section(base::say("One block, one micro-batch:"), model,
+              shape::block_operations(model, shape::block_kind(model, 1), microbatch), rates, language, &text);
+  const Sum outer = section(base::say("Outside the blocks, one micro-batch:"), model,
+                            shape::outer_operations(model, microbatch), rates, language, &text);
   const auto elements = shape::summed_elements(model, batch.microbatches_per_rank, addition);
-  Sum step = section("Once per step:", model, shape::update_operations(elements, shape::shape_of(resolved.settings.optimizer.name).update_bytes(shape::bytes_of(microbatch.precision))), rates, &text);
+  Sum step = section(
+      base::say("Once per step:"), model,
+      shape::update_operations(
+          elements,
+          shape::shape_of(resolved.settings.optimizer.name).update_bytes(shape::bytes_of(microbatch.precision))),
+      rates, language, &text);
   step.add(block, microbatches * static_cast<double>(model.layers));
   step.add(outer, microbatches);
   const double tokens = microbatches * static_cast<double>(batch.micro * batch.seq_len);
-  text += fmt::format("\nA step of {} blocks, {:.1f} TFLOP in products:\n\n", model.layers, step.flops / 1e12);
-  text += fmt::format("- products and attention alone: {:.1f} ms\n", 1e3 * step.flops / rates.flops_per_second);
-  text += fmt::format("- these kernels: {:.1f} ms, {:.0f} positions/s\n", 1e3 * step.seconds, tokens / step.seconds);
-  return text;
+  const base::Text end = base::lines(
+      {base::say("A step of {} blocks, {:.1f} TFLOP in products:", model.layers, step.flops / 1e12),
+       {},
+       base::say("- products and attention alone: {:.1f} ms", 1e3 * step.flops / rates.flops_per_second),
+       base::say("- these kernels: {:.1f} ms, {:.0f} positions/s", 1e3 * step.seconds, tokens / step.seconds)});
+  return text + "\n" + end.in(language) + "\n";
 }
 
 }  // namespace troika::commands

@@ -118,7 +118,7 @@ TEST_F(BeforeTheFirstStep, AStopEndsDataPrepareAndTheSameCommandUsesItsParts) {
   const End end = program.wait();
   EXPECT_EQ(end.code, 130);
   EXPECT_LT(end.when - asked, 2);
-  EXPECT_THAT(end.output, HasSubstr("stopped; the same command continues where it stood"));
+  EXPECT_THAT(end.output, HasSubstr("stopped; the same command continues where it was"));
   EXPECT_FALSE(base::directory_exists(out));
   EXPECT_EQ(run(words).code, 0);
   EXPECT_TRUE(names(folder_.path(), ".parts.").empty() && names(folder_.path(), ".partial.").empty());

@@ -26,20 +26,25 @@ static bool speaks(const rendezvous::Identity& identity) {
   return identity.world_rank == 0 && identity.source != rendezvous::Identity::Source::troika_launch;
 }
 
-int run_train(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
-  config::ParsedSettings parsed = config::parse_settings(arguments, environment);
+int run_train(const Call& call) {
+  const config::Environment& environment = call.environment;
+  config::ParsedSettings parsed = config::parse_settings(call.words, environment);
   const int gpus = train::usable_gpus(parsed.settings.train.device);
   config::take_precision_of_device(&parsed, gpus);
   config::take_sums_of_device(&parsed, gpus);
   train::RunRequest request;
+  request.language = call.language;
   request.identity = rendezvous::identify(environment);
+  const auto line_of = [&](const base::Text& text) { return "troika: " + text.in(call.language) + "\n"; };
   const host::FirstUserSignal first = launch::first_user_signal(environment);
-  StopSignals signals(speaks(request.identity)
-                          ? StopSignals::Notices{"troika: stopped before the first step; the same command begins again "
-                                                 "and uses what was tokenized\n",
-                                                 "troika: stopping after this step; once more ends at once\n"}
-                          : StopSignals::Notices{},
-                      first);
+  StopSignals signals(
+      speaks(request.identity)
+          ? StopSignals::Notices{line_of(
+                                     base::say("stopped before the first step; the same command begins again and uses "
+                                               "what was tokenized")),
+                                 line_of(base::say("stopping after this step; once more ends at once"))}
+          : StopSignals::Notices{},
+      first);
   std::optional<StatusSignal> status;  // its thread leaves the signals above to theirs
   if (first == host::FirstUserSignal::asks_where) status.emplace();
   if (parsed.settings.parallel.layout == config::LayoutChoice::automatic)
@@ -52,9 +57,10 @@ int run_train(const std::vector<std::string>& arguments, const std::map<std::str
     return 0;
   }
   config::refuse_out_of_model(request.resolved.settings.train.out);
-  request.notes = base::in(parsed.notes, base::Language::english);
+  request.notes = parsed.notes;
   if (speaks(request.identity) && request.identity.world_size > 1)
-    if (const auto note = rendezvous::note_about_secret_file(environment)) request.notes.push_back(*note);
+    if (const auto note = rendezvous::note_about_secret_file(environment))
+      request.notes.push_back(base::verbatim(*note));
   request.environment = environment;
   request.device_variables = train::device_variables(environment);
   request.machine_file = planner::machine_file(environment);

@@ -57,9 +57,11 @@ std::vector<Row> measure_all(comm::Channel& world, const CommArguments& a) {
   return rows;
 }
 
-std::string to_table(const std::vector<Row>& rows, int ranks) {
-  std::string text = fmt::format("bench comm  {} rank{}\n{:<22} {:>10} {:>12} {:>14} {:>10}\n", ranks,
-                                 ranks == 1 ? "" : "s", "operation", "bytes", "us", "sent by a rank", "MB/s");
+std::string to_table(const std::vector<Row>& rows, int ranks, base::Language language) {
+  const auto word = [&](base::Phrase phrase) { return phrase.in(language); };
+  std::string text = base::say("bench comm  {} ranks", ranks).in(language) + "\n" +
+                     fmt::format("{:<22} {:>10} {:>12} {:>14} {:>10}\n", word(base::Phrase("operation")),
+                                 word(base::Phrase("bytes")), "us", word(base::Phrase("sent by a rank")), "MB/s");
   for (const Row& row : rows) {
     text += fmt::format("{:<22} {:>10} {:>12.1f} {:>14} {:>10.1f}\n", row.name, row.bytes, 1e6 * row.seconds,
                         row.sent_bytes, row.rate() / 1e6);
@@ -76,7 +78,7 @@ std::string to_csv(const std::vector<Row>& rows, int ranks) {
   return text;
 }
 
-void run_in(train::Session& session, const rendezvous::Identity& me, const CommArguments& a) {
+void run_in(train::Session& session, const rendezvous::Identity& me, const CommArguments& a, base::Language language) {
   session.join();
   rendezvous::Facts facts;
   facts.values = {{"--seconds", fmt::format("{:g}", a.seconds)}, {"--most", std::to_string(a.most_bytes)}};
@@ -86,7 +88,7 @@ void run_in(train::Session& session, const rendezvous::Identity& me, const CommA
   session.connect(shape, nullptr);
   const std::vector<Row> rows = measure_all(*session.channels().world, a);
   if (me.world_rank == 0) {
-    std::fputs(to_table(rows, me.world_size).c_str(), stdout);
+    std::fputs(to_table(rows, me.world_size, language).c_str(), stdout);
     if (!a.csv.empty()) base::write_file_atomic(a.csv, to_csv(rows, me.world_size));
   }
   session.finish();
@@ -94,14 +96,15 @@ void run_in(train::Session& session, const rendezvous::Identity& me, const CommA
 
 }  // namespace
 
-int run_bench_comm(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
+int run_bench_comm(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment,
+                   base::Language language) {
   const CommArguments a = parse_bench_comm(arguments, environment);
   const rendezvous::Identity me = rendezvous::identify(environment);
   if (me.world_size < 2)
     throw base::ConfigError(base::say("bench comm needs two ranks or more: troika launch --nproc-per-node 2 -- bench comm"));
   train::Session session(me, a.parsed.settings.comm);
   try {
-    run_in(session, me, a);
+    run_in(session, me, a, language);
     return 0;
   } catch (const base::Error& error) {
     if (session.fail({error.exit_code(), base::text_of(error), error.cause()}).launcher_tells) return error.exit_code();

@@ -4,8 +4,14 @@
 
 #include <algorithm>
 
+#include "base/say.h"
+
 namespace troika::bench {
 namespace {
+
+// Columns of both tables.
+constexpr base::Phrase operation_head("operation"), shape_head("shape"), calls_head("calls"), rate_head("rate"),
+    ideal_head("ideal us"), share_head("share"), step_head("ms in step");
 
 // Products are counted in operations, the rest in bytes.
 const char* unit_of(const MeasuredOperation& row) { return row.flops > 0 ? "GF/s" : "GB/s"; }
@@ -17,9 +23,10 @@ double MeasuredOperation::ideal_seconds(const MachineRates& rates) const {
   return std::max(flops / rates.gemm_flops_per_second, bytes / rates.triad_bytes_per_second);
 }
 
-std::string to_table(const std::vector<MeasuredOperation>& rows, const MachineRates& rates) {
-  std::string text = fmt::format("{:<33} {:<34} {:>6} {:>11} {:>12} {:>11} {:>6} {:>11}\n", "operation", "shape",
-                                 "calls", "us", "rate", "ideal us", "share", "ms in step");
+std::string to_table(const std::vector<MeasuredOperation>& rows, const MachineRates& rates, base::Language language) {
+  std::string text = fmt::format("{:<33} {:<34} {:>6} {:>11} {:>12} {:>11} {:>6} {:>11}\n", operation_head.in(language),
+                                 shape_head.in(language), calls_head.in(language), "us", rate_head.in(language),
+                                 ideal_head.in(language), share_head.in(language), step_head.in(language));
   double total = 0, ideal_total = 0;
   for (const MeasuredOperation& row : rows) {
     const double ideal = row.ideal_seconds(rates), calls = static_cast<double>(row.calls);
@@ -29,15 +36,20 @@ std::string to_table(const std::vector<MeasuredOperation>& rows, const MachineRa
     total += calls * row.seconds;
     ideal_total += calls * ideal;
   }
-  text += fmt::format("all of a step: {:.3f} ms, ideal {:.3f} ms ({:.0f} %) at {:.1f} GF/s and {:.1f} GB/s\n",
-                      1e3 * total, 1e3 * ideal_total, 100 * ideal_total / total, rates.gemm_flops_per_second / 1e9,
-                      rates.triad_bytes_per_second / 1e9);
-  return text;
+  return text +
+         base::say("all of a step: {:.3f} ms, ideal {:.3f} ms ({:.0f} %) at {:.1f} GF/s and {:.1f} GB/s", 1e3 * total,
+                   1e3 * ideal_total, 100 * ideal_total / total, rates.gemm_flops_per_second / 1e9,
+                   rates.triad_bytes_per_second / 1e9)
+             .in(language) +
+         "\n";
 }
 
-std::string to_device_table(const std::vector<MeasuredOperation>& rows, const MachineRates& rates, const std::string& of) {
-  std::string text = fmt::format("{:<33} {:<34} {:>6} {:>10} {:>8} {:>9} {:>9} {:>13} {:>10} {:>6} {:>10}\n", "operation",
-                                 "shape", "calls", "us", "host us", "MB", "GFLOP", "rate", "ideal us", "share", "ms in step");
+std::string to_device_table(const std::vector<MeasuredOperation>& rows, const MachineRates& rates, const base::Text& of,
+                            base::Language language) {
+  std::string text = fmt::format("{:<33} {:<34} {:>6} {:>10} {:>8} {:>9} {:>9} {:>13} {:>10} {:>6} {:>10}\n",
+                                 operation_head.in(language), shape_head.in(language), calls_head.in(language), "us",
+                                 base::Phrase("host us").in(language), "MB", "GFLOP", rate_head.in(language),
+                                 ideal_head.in(language), share_head.in(language), step_head.in(language));
   double total = 0, ideal_total = 0, host_total = 0;
   for (const MeasuredOperation& row : rows) {
     const double ideal = row.ideal_seconds(rates), calls = static_cast<double>(row.calls);
@@ -50,11 +62,14 @@ std::string to_device_table(const std::vector<MeasuredOperation>& rows, const Ma
     host_total += calls * row.host_seconds;
     ideal_total += calls * ideal;
   }
-  text += fmt::format("all of a step: {:.3f} ms, queued in {:.3f} ms, ideal {:.3f} ms ({:.0f} %)", 1e3 * total, 1e3 * host_total,
-                      1e3 * ideal_total, 100 * ideal_total / total);
-  text += fmt::format(" at {:.1f} TFLOP/s and {:.0f} GB/s ({})\n", rates.gemm_flops_per_second / 1e12,
-                      rates.triad_bytes_per_second / 1e9, of);
-  return text;
+  return text +
+         base::say(
+             "all of a step: {:.3f} ms, queued in {:.3f} ms, ideal {:.3f} ms ({:.0f} %) at {:.1f} TFLOP/s and {:.0f} "
+             "GB/s ({})",
+             1e3 * total, 1e3 * host_total, 1e3 * ideal_total, 100 * ideal_total / total,
+             rates.gemm_flops_per_second / 1e12, rates.triad_bytes_per_second / 1e9, of)
+             .in(language) +
+         "\n";
 }
 
 std::string to_device_csv(const std::vector<MeasuredOperation>& rows, const MachineRates& rates) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "bench/machine_rates.h"
 
 namespace troika::bench {
@@ -19,10 +20,12 @@ struct MeasuredOperation {
   double ideal_seconds(const MachineRates& rates) const;
 };
 
-std::string to_table(const std::vector<MeasuredOperation>& rows, const MachineRates& rates);  // with the sum of a step
+// With the sum of a step.
+std::string to_table(const std::vector<MeasuredOperation>& rows, const MachineRates& rates, base::Language language);
 std::string to_csv(const std::vector<MeasuredOperation>& rows, const MachineRates& rates);
 // Of a device: with the host's time and what each call moves and multiplies. `of` says whose rates they are.
-std::string to_device_table(const std::vector<MeasuredOperation>& rows, const MachineRates& rates, const std::string& of);
+std::string to_device_table(const std::vector<MeasuredOperation>& rows, const MachineRates& rates, const base::Text& of,
+                            base::Language language);
 std::string to_device_csv(const std::vector<MeasuredOperation>& rows, const MachineRates& rates);
 
 }  // namespace troika::bench

@@ -12,7 +12,7 @@ TEST(KernelTable, SetsOperationsBesideTheMachine) {
                                             {"copy", "M 2", 1, 0, 1e6, 0.002}};
   EXPECT_EQ(rows[0].ideal_seconds(rates), 0.002);
   EXPECT_EQ(rows[1].ideal_seconds(rates), 0.001);
-  const std::string table = to_table(rows, rates);
+  const std::string table = to_table(rows, rates, base::Language::english);
   EXPECT_THAT(table, HasSubstr("1.0 GF/s"));
   EXPECT_THAT(table, HasSubstr("0.5 GB/s"));
   EXPECT_THAT(table, HasSubstr("all of a step: 14.000 ms, ideal 7.000 ms (50 %)"));
@@ -23,7 +23,7 @@ TEST(KernelTable, OfADeviceSaysWhatIsMovedAndMultipliedAndHowLongTheHostTakes) {
   const MachineRates rates{2e14, 1e12};
   const std::vector<MeasuredOperation> rows{{"product", "M 1", 3, 4e11, 1e6, 0.004, 0.0005},
                                             {"copy", "M 2", 1, 0, 1e9, 0.002, 0.0001}};
-  const std::string table = to_device_table(rows, rates, "h100");
+  const std::string table = to_device_table(rows, rates, base::verbatim("h100"), base::Language::english);
   EXPECT_THAT(table, HasSubstr("4000.0    500.0       1.0     400.0 100.0 TFLOP/s     2000.0   50 %     12.000"));
   EXPECT_THAT(table, HasSubstr("500 GB/s"));
   EXPECT_THAT(table, HasSubstr("all of a step: 14.000 ms, queued in 1.600 ms, ideal 7.000 ms (50 %) at 200.0 TFLOP/s"));

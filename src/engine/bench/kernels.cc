@@ -74,7 +74,7 @@ MachineRates stated_rates(const std::string& name) {
 }
 
 // What the device has no memory for is told, and left out.
-Measured measure_on_device(const StepShapes& shapes, const KernelsArguments& a) {
+Measured measure_on_device(const StepShapes& shapes, const KernelsArguments& a, base::Language language) {
   const auto streams = tensor::make_streams(shapes.device);
   Measured measured;
   const auto rates = [&] {
@@ -85,7 +85,7 @@ Measured measure_on_device(const StepShapes& shapes, const KernelsArguments& a) 
     try {
       measured.rows.push_back(row_of(operation, time_on_device(*streams, operation.prepare(), a.seconds)));
     } catch (const tensor::OutOfMemory& error) {
-      fmt::print(stderr, "{} is left out: {}\n", operation.name, error.what());
+      fmt::print(stderr, "{}\n", base::say("{} is left out: {}", operation.name, error.what()).in(language));
     }
   }
   measured.rates = better(measured.rates, rates());
@@ -94,8 +94,8 @@ Measured measure_on_device(const StepShapes& shapes, const KernelsArguments& a) 
 
 }  // namespace
 
-int run_bench_kernels(const std::vector<std::string>& arguments,
-                      const std::map<std::string, std::string>& environment) {
+int run_bench_kernels(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment,
+                      base::Language language) {
   KernelsArguments a = parse_bench_kernels(arguments, environment);
   config::take_precision_of_device(&a.parsed, train::usable_gpus(a.parsed.settings.train.device));
   const config::Resolved resolved = config::resolve(a.parsed.settings, 1);
@@ -104,10 +104,12 @@ int run_bench_kernels(const std::vector<std::string>& arguments,
   check(s, device, a);
   set_threads(s);
   const StepShapes shapes = shapes_of(resolved, device);
-  const Measured m = device.is_cpu() ? measure_on_host(shapes, a.seconds) : measure_on_device(shapes, a);
+  const Measured m = device.is_cpu() ? measure_on_host(shapes, a.seconds) : measure_on_device(shapes, a, language);
   if (!device.is_cpu()) fmt::print("{}\n", tensor::describe(device));
-  const std::string of = a.device_rates.empty() ? "measured" : a.device_rates;
-  std::fputs((device.is_cpu() ? to_table(m.rows, m.rates) : to_device_table(m.rows, m.rates, of)).c_str(), stdout);
+  const base::Text of = a.device_rates.empty() ? base::say("measured") : base::verbatim(a.device_rates);
+  const std::string table =
+      device.is_cpu() ? to_table(m.rows, m.rates, language) : to_device_table(m.rows, m.rates, of, language);
+  std::fputs(table.c_str(), stdout);
   if (!a.csv.empty()) base::write_file_atomic(a.csv, device.is_cpu() ? to_csv(m.rows, m.rates) : to_device_csv(m.rows, m.rates));
   return 0;
 }

@@ -162,7 +162,8 @@ class Measurement {
 
 }  // namespace
 
-int run_bench_step(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment) {
+int run_bench_step(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment,
+                   base::Language language) {
   StepArguments a = parse_bench_step(arguments, environment);
   const int gpus = train::usable_gpus(a.parsed.settings.train.device);
   config::take_precision_of_device(&a.parsed, gpus);
@@ -172,7 +173,8 @@ int run_bench_step(const std::vector<std::string>& arguments, const std::map<std
   request.resolved = resolve(a.parsed.settings, request.identity.world_size);
   request.resolved.settings = trial_settings(request.resolved.settings, a.parsed);
   if (!a.json) {
-    request.notes = base::in(a.parsed.notes, base::Language::english);
+    request.notes = a.parsed.notes;
+    request.language = language;
     request.screen = stderr;
   }
   const config::Settings& s = request.resolved.settings;
@@ -191,7 +193,7 @@ int run_bench_step(const std::vector<std::string>& arguments, const std::map<std
   request.trial = &trial;
   const train::RunResult result = train::run(request);
   if (result.exit_code == 0 && request.identity.world_rank == 0)
-    std::fputs((a.json ? to_json(measurement.report()) : to_text(measurement.report())).c_str(), stdout);
+    std::fputs((a.json ? to_json(measurement.report()) : to_text(measurement.report(), language)).c_str(), stdout);
   return result.exit_code;
 }
 

@@ -5,10 +5,13 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
+
 namespace troika::bench {
 
 // Arguments: the settings of train, --json, and --seconds S for measuring each rate of the
 // machine. Alone or as one rank of a launched run.
-int run_bench_step(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment);
+int run_bench_step(const std::vector<std::string>& arguments, const std::map<std::string, std::string>& environment,
+                   base::Language language);
 
 }  // namespace troika::bench

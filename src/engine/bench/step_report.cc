@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
+#include "base/say.h"
 #include "base/statistics.h"
 #include "base/units.h"
 #include "bench/timing.h"
@@ -82,29 +84,32 @@ std::string to_json(const StepReport& r) {
   return json.dump() + "\n";
 }
 
-std::string to_text(const StepReport& r) {
+std::string to_text(const StepReport& r, base::Language language) {
   const auto [fastest, slowest] = std::minmax_element(r.step_seconds.begin() + 1, r.step_seconds.end());
-  std::string text = fmt::format("bench step  {}, {:.1f} M parameters in {}, {} {} of {} {}, {} x {} positions per step\n",
-                                 r.model, static_cast<double>(r.parameters) / 1e6, config::word_of(r.precision),
-                                 r.world, r.world == 1 ? "rank" : "ranks", r.threads,
-                                 r.threads == 1 ? "thread" : "threads", r.batch, r.seq_len);
-  text += fmt::format("  step        {:.4f} s, median of {} after one that warms up ({:.4f} to {:.4f})\n",
-                      r.median_seconds(), r.step_seconds.size() - 1, *fastest, *slowest);
-  text += fmt::format("  positions/s    {:.0f}\n", r.tokens_per_second());
-  text += fmt::format("  ideal step  {:.4f} s at {:.1f} GF/s and {:.1f} GB/s; the step reaches {:.0f} % of it\n",
-                      ideal_seconds(r.work, r.rates), r.rates.gemm_flops_per_second / 1e9,
-                      r.rates.triad_bytes_per_second / 1e9, 100 * r.share_of_ideal());
-  text += fmt::format("  first step  ended {:.2f} s after the process started\n", r.first_step_seconds);
-  const std::string planned = fmt::format(", {} planned", base::format_bytes(r.planned_bytes));
-  text += fmt::format("  memory      {} resident at most in one rank{}\n", base::format_bytes(r.peak_resident_bytes),
-                      r.device.empty() ? planned : "");
-  if (r.device.empty()) return text;
-  text += fmt::format("  host        {:.4f} s until a step is queued, then {:.4f} s until the device has done it\n",
-                      median_after_first(r.queued_seconds), median_after_first(r.awaited_seconds));
-  text += fmt::format("  device      {} allocated at most, {} reserved{}; {}\n",
-                      base::format_bytes(r.device_used_peak_bytes), base::format_bytes(r.device_reserved_peak_bytes),
-                      planned, r.device);
-  return text;
+  const std::string resident = base::format_bytes(r.peak_resident_bytes), planned = base::format_bytes(r.planned_bytes);
+  std::vector<base::Text> lines{
+      base::say("bench step  {}, {:.1f} M parameters in {}, {} of {}, {} x {} positions per step", r.model,
+                static_cast<double>(r.parameters) / 1e6, config::word_of(r.precision),
+                base::counted_text(r.world, "rank"), base::counted_text(r.threads, "thread"), r.batch, r.seq_len),
+      base::say("  step        {:.4f} s, median of {} after one that warms up ({:.4f} to {:.4f})", r.median_seconds(),
+                r.step_seconds.size() - 1, *fastest, *slowest),
+      base::say("  positions/s    {:.0f}", r.tokens_per_second()),
+      base::say("  ideal step  {:.4f} s at {:.1f} GF/s and {:.1f} GB/s; the step reaches {:.0f} % of it",
+                ideal_seconds(r.work, r.rates), r.rates.gemm_flops_per_second / 1e9,
+                r.rates.triad_bytes_per_second / 1e9, 100 * r.share_of_ideal()),
+      base::say("  first step  ended {:.2f} s after the process started", r.first_step_seconds)};
+  if (r.device.empty()) {
+    lines.push_back(base::say("  memory      {} resident at most in one rank, {} planned", resident, planned));
+  } else {
+    lines.push_back(base::say("  memory      {} resident at most in one rank", resident));
+    lines.push_back(
+        base::say("  host        {:.4f} s until a step is queued, then {:.4f} s until the device has done it",
+                  median_after_first(r.queued_seconds), median_after_first(r.awaited_seconds)));
+    lines.push_back(base::say("  device      {} allocated at most, {} reserved, {} planned; {}",
+                              base::format_bytes(r.device_used_peak_bytes),
+                              base::format_bytes(r.device_reserved_peak_bytes), planned, r.device));
+  }
+  return base::lines(lines).in(language) + "\n";
 }
 
 }  // namespace troika::bench

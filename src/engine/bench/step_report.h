@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "bench/machine_rates.h"
 #include "config/settings.h"
 #include "shape/trained.h"
@@ -52,6 +53,6 @@ struct StepReport {
 };
 
 std::string to_json(const StepReport& report);  // one line with its end
-std::string to_text(const StepReport& report);
+std::string to_text(const StepReport& report, base::Language language);
 
 }  // namespace troika::bench

@@ -14,8 +14,7 @@ namespace troika::inference {
 namespace {
 using Json = nlohmann::json;
 
-[[noreturn]] void refuse(const std::string& key, const Json& value, const std::string& must,
-                         const std::string& origin) {
+[[noreturn]] void refuse(const std::string& key, const Json& value, const base::Text& must, base::Origin origin) {
   throw base::DataError(base::say("{}: {} is {} but must be {}", origin, key,
                                     value.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 60), must));
 }
@@ -25,29 +24,28 @@ const Json* find(const Json& object, const std::string& key) {
   return found == object.end() || found->is_null() ? nullptr : &*found;
 }
 
-std::optional<double> number(const Json& object, const std::string& key, double low, double high,
-                             const std::string& origin) {
+std::optional<double> number(const Json& object, const std::string& key, double low, double high, base::Origin origin) {
   const Json* value = find(object, key);
   if (value == nullptr) return {};
   if (!value->is_number() || value->get<double>() < low || value->get<double>() > high)
-    refuse(key, *value, fmt::format("a number from {} to {}", low, high), origin);
+    refuse(key, *value, base::say("a number from {} to {}", low, high), origin);
   return value->get<double>();
 }
 
-std::int32_t id(const Json& value, const std::string& origin) {
+std::int32_t id(const Json& value, base::Origin origin) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > 0x7fffffff)
-    refuse("eos_token_id", value, "a token's id or several", origin);
+    refuse("eos_token_id", value, base::say("a token's id or several"), origin);
   return value.get<std::int32_t>();
 }
 
 }  // namespace
 
-GenerationConfig parse_generation_config(std::string_view json, const std::string& origin) {
+GenerationConfig parse_generation_config(std::string_view json, base::Origin origin) {
   const Json object = base::parse_json(json, origin);
   if (!object.is_object()) throw base::DataError(base::say("{} holds no JSON object", origin));
   GenerationConfig config;
   if (const Json* sample = find(object, "do_sample")) {
-    if (!sample->is_boolean()) refuse("do_sample", *sample, "true or false", origin);
+    if (!sample->is_boolean()) refuse("do_sample", *sample, base::say("true or false"), origin);
     config.do_sample = sample->get<bool>();
   }
   config.temperature = number(object, "temperature", 0, 100, origin);
@@ -62,13 +60,13 @@ GenerationConfig parse_generation_config(std::string_view json, const std::strin
   return config;
 }
 
-std::string foreign_stop_ids(const GenerationConfig& config, std::int64_t vocab) {
+base::Text foreign_stop_ids(const GenerationConfig& config, std::int64_t vocab) {
   std::vector<std::int32_t> foreign;
   for (const std::int32_t id : config.stop_ids)
     if (id >= vocab) foreign.push_back(id);
-  if (foreign.empty()) return "";
-  return fmt::format("eos_token_id has {}, but the vocabulary has {} tokens, so texts cannot end there",
-                     fmt::join(foreign, ", "), vocab);
+  if (foreign.empty()) return {};
+  return base::say("eos_token_id has {}, but the vocabulary has {} tokens, so texts cannot end there",
+                   fmt::join(foreign, ", "), vocab);
 }
 
 }  // namespace troika::inference

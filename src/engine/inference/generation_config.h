@@ -7,6 +7,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/language.h"
+#include "base/origin.h"
+
 namespace troika::inference {
 
 // Members that are absent or null are unset.
@@ -18,9 +21,9 @@ struct GenerationConfig {
 };
 
 // Other members are passed over. DataError when a member has another type or is out of range; `origin` is named.
-GenerationConfig parse_generation_config(std::string_view json, const std::string& origin);
+GenerationConfig parse_generation_config(std::string_view json, base::Origin origin);
 
 // That some of its stop ids are not in a vocabulary of so many tokens, and which; "" where all are.
-std::string foreign_stop_ids(const GenerationConfig& config, std::int64_t vocab);
+base::Text foreign_stop_ids(const GenerationConfig& config, std::int64_t vocab);
 
 }  // namespace troika::inference

@@ -37,8 +37,9 @@ TEST(GenerationConfig, AnyNumberOfLikeliestTokensIsTaken) {
 
 TEST(GenerationConfig, StopIdsOutsideTheVocabularyAreTold) {
   const auto config = parse_generation_config(R"({"eos_token_id": [7, 512, 99999]})", "x");
-  EXPECT_THAT(foreign_stop_ids(config, 512), HasSubstr("eos_token_id has 512, 99999, but the vocabulary has 512 tokens"));
-  EXPECT_EQ(foreign_stop_ids(config, 100000), "");
+  EXPECT_THAT(foreign_stop_ids(config, 512).english,
+              HasSubstr("eos_token_id has 512, 99999, but the vocabulary has 512 tokens"));
+  EXPECT_TRUE(foreign_stop_ids(config, 100000).empty());
 }
 
 TEST(GenerationConfig, RefusesOtherTypesAndValuesOutOfRange) {

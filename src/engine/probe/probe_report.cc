@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/counted.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "config/choices.h"
 #include "machine/quantities.h"
@@ -10,67 +12,76 @@
 namespace troika::probe {
 namespace {
 
-std::string link_shown(const machine::Link& link) {
-  return fmt::format("{} and {}", machine::format_latency(link.latency_seconds),
-                     machine::format_byte_rate(link.bytes_per_second));
+base::Text link_shown(const machine::Link& link) {
+  return base::say("{} and {}", machine::format_latency(link.latency_seconds),
+                   machine::format_byte_rate(link.bytes_per_second));
 }
 
-std::string host_title(const machine::Host& host) {
-  std::string text = fmt::format("{}{}  {}, {} core{}, {} of memory free", host.name,
-                                 host.count > 1 ? fmt::format(" x {}", host.count) : "", host.device, host.cores,
-                                 host.cores == 1 ? "" : "s", base::format_bytes(host.memory_bytes));
-  if (host.devices > 0) text += fmt::format(", {} device{}", host.devices, host.devices == 1 ? "" : "s");
+base::Text host_title(const machine::Host& host) {
+  const std::string name = host.count > 1 ? fmt::format("{} x {}", host.name, host.count) : host.name;
+  std::vector<base::Text> parts{base::say("{}  {}, {}, {} of memory free", name, host.device,
+                                          base::counted_text(host.cores, "core"),
+                                          base::format_bytes(host.memory_bytes))};
+  if (host.devices == 1) parts.push_back(base::say("1 device"));
+  if (host.devices > 1) parts.push_back(base::say("{} devices", host.devices));
   if (host.disk_bytes_per_second > 0)
-    text += fmt::format(", disk {}", machine::format_byte_rate(host.disk_bytes_per_second));
-  return text + "\n";
+    parts.push_back(base::say("disk {}", machine::format_byte_rate(host.disk_bytes_per_second)));
+  return base::join(parts, ", ", "，");
 }
 
-std::string host_rows(const machine::Host& host) {
-  const std::string of_all = host.devices > 0 ? "a device" : "all cores",
-                    of_one = host.devices > 0 ? "a device" : fmt::format("one of {}", host.cores);
-  std::string text = fmt::format("  {:<26}{:>16}{:>16}\n", "", of_all, of_one);
-  const auto row = [&](const char* name, const std::string& alone, const std::string& each) {
-    text += fmt::format("  {:<26}{:>16}{:>16}\n", name, alone, each);
+std::string host_rows(const machine::Host& host, base::Language language) {
+  const base::Text of_all = host.devices > 0 ? base::say("a device") : base::say("all cores"),
+                   of_one = host.devices > 0 ? base::say("a device") : base::say("one of {}", host.cores);
+  std::string text = fmt::format("  {:<26}{:>16}{:>16}\n", "", of_all.in(language), of_one.in(language));
+  const auto row = [&](base::Phrase name, const std::string& alone, const std::string& each) {
+    text += fmt::format("  {:<26}{:>16}{:>16}\n", name.in(language), alone, each);
   };
-  for (const auto& [name, precision] : {std::pair{"products in fp32", config::Precision::fp32},
-                                        {"products in bf16", config::Precision::bf16},
-                                        {"products in fp16", config::Precision::fp16}}) {
+  for (const auto& [name, precision] : {std::pair{base::Phrase("products in fp32"), config::Precision::fp32},
+                                        {base::Phrase("products in bf16"), config::Precision::bf16},
+                                        {base::Phrase("products in fp16"), config::Precision::fp16}}) {
     const double alone = host.alone.products(precision).flops_per_second,
                  each = host.rates.products(precision).flops_per_second;
     if (each > 0) row(name, machine::format_flops(alone), machine::format_flops(each));
   }
-  row("attention, of that", fmt::format("{:.2f}", host.alone.attention_share),
+  row(base::Phrase("attention, of that"), fmt::format("{:.2f}", host.alone.attention_share),
       fmt::format("{:.2f}", host.rates.attention_share));
-  row("between products", machine::format_byte_rate(host.alone.between_bytes_per_second),
+  row(base::Phrase("between products"), machine::format_byte_rate(host.alone.between_bytes_per_second),
       machine::format_byte_rate(host.rates.between_bytes_per_second));
-  row("gradients and optimizer", machine::format_byte_rate(host.alone.stream_bytes_per_second),
+  row(base::Phrase("gradients and optimizer"), machine::format_byte_rate(host.alone.stream_bytes_per_second),
       machine::format_byte_rate(host.rates.stream_bytes_per_second));
-  row("a call", machine::format_latency(host.alone.call_seconds), machine::format_latency(host.rates.call_seconds));
-  text += fmt::format("  between two processes     {}\n", link_shown(host.inside));
-  return text +
-         fmt::format("  a process                 {} beside its tensors\n", base::format_bytes(host.program_bytes));
+  row(base::Phrase("a call"), machine::format_latency(host.alone.call_seconds),
+      machine::format_latency(host.rates.call_seconds));
+  const auto fact = [&](base::Phrase name, const base::Text& value) {
+    text += fmt::format("  {:<26}{}\n", name.in(language), value.in(language));
+  };
+  fact(base::Phrase("between two processes"), link_shown(host.inside));
+  fact(base::Phrase("a process"), base::say("{} beside its tensors", base::format_bytes(host.program_bytes)));
+  return text;
 }
 
 }  // namespace
 
-std::string to_table(const machine::Cluster& cluster) {
+std::string to_table(const machine::Cluster& cluster, base::Language language) {
   std::string text;
-  for (const machine::Host& host : cluster.hosts) text += host_title(host) + host_rows(host);
-  if (cluster.network.bytes_per_second > 0) text += fmt::format("network  {}\n", link_shown(cluster.network));
+  for (const machine::Host& host : cluster.hosts)
+    text += host_title(host).in(language) + "\n" + host_rows(host, language);
+  if (cluster.network.bytes_per_second > 0)
+    text += base::say("network  {}", link_shown(cluster.network)).in(language) + "\n";
   for (const machine::PairLink& pair : cluster.pairs)
-    text += fmt::format("  {} and {}  {}\n", pair.from, pair.to, link_shown(pair.link));
+    text += base::say("  {} and {}  {}", pair.from, pair.to, link_shown(pair.link)).in(language) + "\n";
   return text;
 }
 
-std::string describe_fit(const MeasuredHost& measured) {
+std::string describe_fit(const MeasuredHost& measured, base::Language language) {
   std::string text;
-  for (const auto& [name, kind] : {std::pair{"products", KernelKind::product},
-                                   {"attention", KernelKind::attention},
-                                   {"between products", KernelKind::between},
-                                   {"gradients and optimizer", KernelKind::stream}}) {
+  for (const auto& [name, kind] : {std::pair{base::Phrase("products"), KernelKind::product},
+                                   {base::Phrase("attention"), KernelKind::attention},
+                                   {base::Phrase("between products"), KernelKind::between},
+                                   {base::Phrase("gradients and optimizer"), KernelKind::stream}}) {
     const FitErrors e = errors_of(measured.host.rates, measured.kernels, measured.seconds, kind);
-    text += fmt::format("  {:<26}{:.0f} % from what was timed in the median, {:.0f} % at most: {}\n", name,
-                        100 * e.median, 100 * e.largest, e.worst);
+    const base::Text off = base::say("{:.0f} % from what was timed in the median, {:.0f} % at most: {}", 100 * e.median,
+                                     100 * e.largest, e.worst);
+    text += fmt::format("  {:<26}{}\n", name.in(language), off.in(language));
   }
   return text;
 }

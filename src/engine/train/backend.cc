@@ -33,9 +33,10 @@ BackendChoice choose_backend(Backend asked_for, const tensor::Device& device, in
   if (asked_for == Backend::gloo) return {};
   if (asked_for == Backend::automatic && (ranks == 1 || device.is_cpu())) return {};
   const base::Text reason = reason_against_nccl(device, library);
-  if (reason.english.empty()) return {Backend::nccl, ""};
+  if (reason.english.empty()) return {Backend::nccl, {}};
   if (asked_for == Backend::nccl) throw base::ConfigError(reason);
-  return {Backend::gloo, "messages between GPUs go over TCP, through host memory, which is slower than NCCL: " + reason.english};
+  return {Backend::gloo,
+          base::say("messages between GPUs go over TCP, through host memory, which is slower than NCCL: {}", reason)};
 }
 
 std::vector<std::string> device_variables(const std::map<std::string, std::string>& environment) {

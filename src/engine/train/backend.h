@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "config/choices.h"
 #include "tensor/tensor.h"
 
@@ -12,7 +13,8 @@ namespace troika::train {
 
 struct BackendChoice {
   config::Backend backend = config::Backend::gloo;  // or nccl
-  std::string note;  // that messages between GPUs take the slower way though nobody asked for it, and why; "": they do not
+  base::Text
+      note;  // that messages between GPUs take the slower way though nobody asked for it, and why; empty: they do not
 };
 
 // NCCL's path or its name for the dynamic linker: it is looked for where the other libraries of GPUs are (gpu/library.h).

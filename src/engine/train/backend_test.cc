@@ -19,22 +19,23 @@ TEST(Backend, IsTcpOnProcessorsAndWhereItIsAskedForAndOfOneRank) {
   for (const BackendChoice& choice : {choose_backend(Backend::automatic, cpu, 4), choose_backend(Backend::gloo, card, 2),
                                       choose_backend(Backend::automatic, card, 1)}) {
     EXPECT_EQ(choice.backend, Backend::gloo);
-    EXPECT_EQ(choice.note, "");
+    EXPECT_TRUE(choice.note.empty());
   }
 }
 
 TEST(Backend, IsNcclBetweenGpusWhereTheLibraryIsHere) {
   const BackendChoice choice = choose_backend(Backend::automatic, card, 2, comm::nccl_stand_in());
   EXPECT_EQ(choice.backend, Backend::nccl);
-  EXPECT_EQ(choice.note, "");
+  EXPECT_TRUE(choice.note.empty());
 }
 
 TEST(Backend, WhyItIsTcpBetweenGpusIsSaid) {
   const BackendChoice old = choose_backend(Backend::automatic, card, 2, comm::nccl_too_old());
   EXPECT_EQ(old.backend, Backend::gloo);
-  EXPECT_THAT(old.note, AllOf(HasSubstr("messages between GPUs go over TCP"), HasSubstr("is NCCL 2.21.5"),
-                              HasSubstr("versions from 2.28.0 to 2.99 are needed: install NCCL 2.28 or later")));
-  EXPECT_THAT(choose_backend(Backend::automatic, card, 2, "/nowhere/libnccl.so.2").note,
+  EXPECT_THAT(old.note.english,
+              AllOf(HasSubstr("messages between GPUs go over TCP"), HasSubstr("is NCCL 2.21.5"),
+                    HasSubstr("versions from 2.28.0 to 2.99 are needed: install NCCL 2.28 or later")));
+  EXPECT_THAT(choose_backend(Backend::automatic, card, 2, "/nowhere/libnccl.so.2").note.english,
               HasSubstr("cannot load NCCL: /nowhere/libnccl.so.2"));
   EXPECT_THROW(choose_backend(Backend::nccl, card, 2, comm::nccl_too_old()), base::ConfigError);
 }

@@ -151,7 +151,7 @@ class Run {
     session_.at(0, records::Activity::opening_model);
     source_ = weights::open_model(settings_.model.path, world(), settings_.model.base);
     source_->check(settings_.model);
-    for (const std::string& note : source_->notes()) say(request_, "note: " + note);
+    for (const auto& note : source_->notes()) say(request_, base::say("note: {}", note));
     session_.at(0, records::Activity::preparing_data);
     const auto tokenizer = tokenizer::open_tokenizer(settings_.data.tokenizer);
     const std::string name = session_.collectives().broadcast_text("scratch folder", scratch_name);
@@ -177,7 +177,8 @@ class Run {
     check_free_memory(request_, plan_, machine_);
     check_messages(plan_, machine_);
     session_.agree("program", program_facts(plan_));
-    for (const std::string& line : plan::describe(plan_, place_of(machine_.device))) say(request_, line);
+    for (const std::string& line : plan::describe(plan_, place_of(machine_.device)))
+      say(request_, base::verbatim(line));
   }
 
   // Those of a microbatch, fp32, are made by the last stage and received by rank 0; tp ranks hold their parts beside the whole.
@@ -216,7 +217,7 @@ class Run {
     const std::int64_t samples = std::min(microbatches * plan_.resolved.batch.micro, data_.samples->samples());
     if (settings_.log.progress == config::Progress::none || base::monotonic_seconds() - told_seconds_ < 1) return;
     told_seconds_ = base::monotonic_seconds();
-    say(request_, fmt::format("evaluated {} of {}", samples, base::counted(data_.samples->samples(), "sample")));
+    say(request_, base::say("evaluated {} of {}", samples, base::counted_text(data_.samples->samples(), "sample")));
   }
 
   comm::Channel& world() { return *session_.channels().world; }

@@ -82,10 +82,10 @@ FailureCause exchange_failure(const rendezvous::Identity& identity, std::unique_
 }
 
 // By a connection of its own: the others may be in use.
-void leave_at_once(const rendezvous::Identity& identity, const std::string& why) {
+void leave_at_once(const rendezvous::Identity& identity, const base::Text& why) {
   try {
     rendezvous::StoreClient client(identity, 1);
-    const bool told = tell(client, identity, {base::exit_interrupted, base::verbatim(why)});
+    const bool told = tell(client, identity, {base::exit_interrupted, why});
     if (told && identity.hosts_store) rendezvous::await_all_done(client, identity, 1);
   } catch (const base::Error&) {  // nobody is left to tell
   }

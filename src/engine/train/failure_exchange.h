@@ -24,6 +24,6 @@ FailureCause exchange_failure(const rendezvous::Identity& identity, std::unique_
 
 // What a rank says that leaves at once because it was asked to, so that the others end with it (exit code 130). From any thread;
 // takes at most about 2 s.
-void leave_at_once(const rendezvous::Identity& identity, const std::string& why);
+void leave_at_once(const rendezvous::Identity& identity, const base::Text& why);
 
 }  // namespace troika::train

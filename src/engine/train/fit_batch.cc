@@ -1,7 +1,5 @@
 #include "train/fit_batch.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/error.h"
@@ -14,7 +12,8 @@
 namespace troika::train {
 namespace {
 
-// What a rank tells of a microbatch that it has tried; "" where its GPU had room, or where it has none.
+// What a rank tells of a microbatch that it has tried: the planned bytes that its GPU had no room for, for people; "" where it had, or
+// where the rank has no GPU.
 std::string lack_of_room(const RankContext& context, const config::Resolved& resolved, const plan::DataFacts& data,
                          const Machine& machine, ProvedMemory* proved) {
   if (machine.device.is_cpu()) return "";
@@ -23,8 +22,7 @@ std::string lack_of_room(const RankContext& context, const config::Resolved& res
   *proved = prove_microbatch(plan, mesh::coordinate_of(plan.shape, context.identity.world_rank), machine.device,
                              channels ? plan::gpu_channel_bytes : 0);
   if (proved->suffices) return "";
-  return fmt::format("rank {}'s GPU has no room for the {} that its tensors are planned to take",
-                     context.identity.world_rank, base::format_bytes(proved->planned));
+  return base::format_bytes(proved->planned);
 }
 
 // Collective: the largest candidate up to `index` with which every rank's GPU has computed a microbatch; the smallest is not tried.
@@ -38,12 +36,16 @@ std::size_t largest_proved(Session& session, const RankContext& context, const c
     const auto lack = std::find_if(lacks.begin(), lacks.end(), [](const std::string& text) { return !text.empty(); });
     if (lack == lacks.end()) {
       if (!machine.device.is_cpu())
-        say(context, fmt::format("batch   a microbatch of {} was computed: tensors take {} of the GPU at most, {} planned",
-                                 batch.micro, base::format_bytes(proved.peak), base::format_bytes(proved.planned)));
+        say(context,
+            base::say("batch   a microbatch of {} was computed: tensors take {} of the GPU at most, {} planned",
+                      batch.micro, base::format_bytes(proved.peak), base::format_bytes(proved.planned)));
       return index;
     }
-    say(context, fmt::format("batch   a microbatch of {} does not fit after all: {}; trying {}", batch.micro, *lack,
-                             resolved.batch_candidates[index - 1].micro));
+    say(context,
+        base::say(
+            "batch   a microbatch of {} does not fit after all: rank {}'s GPU has no room for the {} that its tensors "
+            "are planned to take; trying {}",
+            batch.micro, lack - lacks.begin(), *lack, resolved.batch_candidates[index - 1].micro));
   }
   return index;
 }
@@ -65,7 +67,7 @@ config::Resolved with_fitting_batch(Session& session, const RankContext& context
   std::vector<plan::RankNeeds> ranks;
   for (const std::string& text : session.collectives().all_gather_text("memory of batches", plan::to_text(mine)))
     ranks.push_back(plan::parse_rank_needs(text));
-  say(context, "batch   " + plan::describe_fit(candidates, ranks));
+  say(context, base::say("batch   {}", plan::describe_fit(candidates, ranks)));
   const auto planned = static_cast<std::size_t>(std::max(0, plan::largest_fitting(ranks)));
   return config::with_batch(resolved, candidates[largest_proved(session, context, resolved, data, machine, planned)]);
 }

@@ -1,11 +1,10 @@
 #include "train/forecaster.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "comm/collectives.h"
 #include "host/memory.h"
 #include "machine/calibration.h"
@@ -33,6 +32,12 @@ planner::RankTaken taken_of(const std::map<std::string, double>& phases) {
   return taken;
 }
 
+std::vector<base::Text> verbatim_lines(const std::vector<std::string>& lines) {
+  std::vector<base::Text> texts;
+  for (const std::string& line : lines) texts.push_back(base::verbatim(line));
+  return texts;
+}
+
 std::vector<double> gathered(comm::Channel& world, const std::vector<double>& mine) {
   const auto count = static_cast<std::int64_t>(mine.size());
   const tensor::Tensor own = tensor::of(mine), all = tensor::empty({world.size(), count}, tensor::Dtype::fp64);
@@ -46,20 +51,20 @@ std::vector<double> gathered(comm::Channel& world, const std::vector<double>& mi
 
 }  // namespace
 
-std::vector<std::string> Forecaster::before_training() {
+std::vector<base::Text> Forecaster::before_training() {
   if (world_.size() > 1) link_ = streams_.shares_host_memory() ? measure_link(world_) : measure_link(channels_, streams_);
   if (!here_) return {};
   const schedule::Link link = link_.value_or(schedule::Link{});
   planner::RunMachines machines = gather_machines(world_, *here_, plan_.model(), link);
   if (world_.rank() != 0) return {};
-  std::string why_none = machines.why_none;
+  base::Text why_none = base::verbatim(machines.why_none);
   try {
     if (why_none.empty()) forecast_ = std::make_unique<planner::Forecast>(plan_, std::move(machines), link);
-    if (forecast_ != nullptr) return forecast_->before();
+    if (forecast_ != nullptr) return verbatim_lines(forecast_->before());
   } catch (const base::ConfigError& error) {
-    why_none = error.what();
+    why_none = base::text_of(error);
   }
-  return {"note: what this run will take is not predicted: " + why_none};
+  return {base::say("note: what this run will take is not predicted: {}", why_none)};
 }
 
 void Forecaster::step_done(double seconds) {
@@ -113,36 +118,37 @@ std::vector<planner::Drift> Forecaster::spread(std::vector<planner::Drift> drift
 }
 
 // By the ranks of this host; what the file says now, as other runs may have written it.
-std::string Forecaster::learn(const std::vector<planner::Drift>& drifts) const {
-  if (here_->local_rank != 0 || !here_->probed() || steps_ < enough_steps || step_seconds_ < enough_seconds) return "";
+base::Text Forecaster::learn(const std::vector<planner::Drift>& drifts) const {
+  if (here_->local_rank != 0 || !here_->probed() || steps_ < enough_steps || step_seconds_ < enough_seconds) return {};
   planner::Drift mean;
   for (int rank = world_.rank(); rank < world_.rank() + here_->local_size; ++rank) {
     const planner::Drift& drift = drifts.at(static_cast<std::size_t>(rank));
     mean.compute += drift.compute / here_->local_size;
     mean.optimizer += drift.optimizer / here_->local_size;
   }
-  if (mean.compute == 0) return "";
+  if (mean.compute == 0) return {};
   try {
     machine::Calibration calibration = machine::read_calibration(here_->file);
     machine::Calibration::Factor& compute = calibration.compute[plan_.precision()];
     machine::learn(compute, mean.compute);
     machine::learn(calibration.optimizer, mean.optimizer);
     machine::write_calibration(here_->file, calibration);
-    return fmt::format(
+    return base::say(
         "learnt    {}: computing in {} takes {:.2f} times what the probe says, the optimizer {:.2f} times (run {})",
         machine::calibration_file(here_->file), config::word_of(plan_.precision()), compute.seconds,
         calibration.optimizer.seconds, calibration.runs());
   } catch (const base::Error& error) {
-    return fmt::format("note: nothing was learnt of this machine: {}", error.what());
+    return base::say("note: nothing was learnt of this machine: {}", base::text_of(error));
   }
 }
 
-std::vector<std::string> Forecaster::after_training(std::int64_t program_bytes, std::int64_t snapshot_bytes) {
+std::vector<base::Text> Forecaster::after_training(std::int64_t program_bytes, std::int64_t snapshot_bytes) {
   if (!here_ || steps_ == 0) return {};
   const planner::StepsTaken taken = gather(program_bytes, snapshot_bytes);
-  std::vector<std::string> lines = forecast_ == nullptr ? std::vector<std::string>{} : forecast_->after(taken);
+  std::vector<base::Text> lines;
+  if (forecast_ != nullptr) lines = verbatim_lines(forecast_->after(taken));
   const auto drifts = spread(forecast_ == nullptr ? std::vector<planner::Drift>{} : forecast_->drifts(taken));
-  if (const std::string line = learn(drifts); !line.empty() && world_.rank() == 0) lines.push_back(line);
+  if (const base::Text line = learn(drifts); !line.empty() && world_.rank() == 0) lines.push_back(line);
   return lines;
 }
 

@@ -32,7 +32,7 @@ class Forecaster {
 
   // Collective. Measures the link that carries a step's tensors, and a matrix product where nothing was measured here before;
   // on rank 0 the lines to print, elsewhere none.
-  std::vector<std::string> before_training();
+  std::vector<base::Text> before_training();
 
   // The link as before_training() measured it, alike on all ranks; none in a world of one.
   std::optional<schedule::Link> link() const { return link_; }
@@ -41,12 +41,12 @@ class Forecaster {
 
   // Collective. Predicted beside what the steps took; the first step is left out when there are more. Nothing when there was no
   // step. `program_bytes`: resident memory of the process before the first tensor.
-  std::vector<std::string> after_training(std::int64_t program_bytes, std::int64_t snapshot_bytes);
+  std::vector<base::Text> after_training(std::int64_t program_bytes, std::int64_t snapshot_bytes);
 
  private:
   planner::StepsTaken gather(std::int64_t program_bytes, std::int64_t snapshot_bytes) const;
   std::vector<planner::Drift> spread(std::vector<planner::Drift> drifts) const;
-  std::string learn(const std::vector<planner::Drift>& drifts) const;
+  base::Text learn(const std::vector<planner::Drift>& drifts) const;
 
   const plan::Plan& plan_;
   comm::RankChannels& channels_;

@@ -60,21 +60,22 @@ void remember_from_checkpoint(InitialState* initial) {
 }
 
 // What a run trains, in words.
-std::string parts_of(const config::Settings& s) {
+base::Text parts_of(const config::Settings& s) {
   if (shape::has_adapters(s.lora)) {
     const config::LoraSettings lora = config::with_plain_sizes(s.lora, s.model.layers);
-    std::string text = fmt::format("adapters of rank {}, scale {:g}, of {}", lora.rank, config::usual_size(lora).scale,
-                                   base::join(config::lora_targets(lora), ", "));
-    if (!lora.rank_pattern.empty()) text += ", with ranks " + lora.rank_pattern;
-    if (!lora.alpha_pattern.empty()) text += ", with alphas " + lora.alpha_pattern;
-    return text;
+    std::vector<base::Text> parts{base::say("adapters of rank {}, scale {:g}, of {}", lora.rank,
+                                            config::usual_size(lora).scale,
+                                            base::join(config::lora_targets(lora), ", "))};
+    if (!lora.rank_pattern.empty()) parts.push_back(base::say("with ranks {}", lora.rank_pattern));
+    if (!lora.alpha_pattern.empty()) parts.push_back(base::say("with alphas {}", lora.alpha_pattern));
+    return base::join(parts, ", ", "，");
   }
   std::vector<std::string> frozen;
   const std::vector<bool> trained = config::trained_segments(s);
   for (std::size_t segment = 0; segment < trained.size(); ++segment) {
     if (!trained[segment]) frozen.push_back(std::to_string(segment));
   }
-  return frozen.empty() ? "all weights" : "all but the segments " + base::join(frozen, ", ");
+  return frozen.empty() ? base::say("all weights") : base::say("all but the segments {}", base::join(frozen, ", "));
 }
 
 using Dimension = std::int64_t config::ModelSettings::*;
@@ -102,13 +103,13 @@ void refuse_other_shape(const checkpoint::Found& found, const config::ModelSetti
 
 // Their optimizer state is that of the parts which were trained.
 void refuse_other_parts(const checkpoint::Found& found, const config::Settings& now) {
-  std::string before;
+  base::Text before;
   try {
     before = parts_of(weights::settings_of(found));
   } catch (const base::ConfigError&) {  // settings of another version, which knew no parts
-    before = "all weights";
+    before = base::say("all weights");
   }
-  if (before == parts_of(now)) return;
+  if (before.english == parts_of(now).english) return;
   throw base::ConfigError(
       base::say("the run of the checkpoint '{0}' trains {1}, this one {2}: resume with lora and train.freeze as they "
                   "were, or start over from its weights with --model.path {0} and another --out",
@@ -151,27 +152,27 @@ void open_first_adapter(const plan::Plan& plan, comm::Channel& world, InitialSta
 }
 
 // Found now rather than by generate and chat after the training, which copies the file.
-void note_generation_config(const InitialState& initial, std::int64_t vocab, std::vector<std::string>* notes) {
+void note_generation_config(const InitialState& initial, std::int64_t vocab, std::vector<base::Text>* notes) {
   const std::string path = weights::generation_config_in(initial.source->auxiliary_files());
   if (path.empty()) return;
   try {
     const inference::GenerationConfig config =
         inference::parse_generation_config(base::read_file(path), "'" + path + "'");
-    const std::string foreign = inference::foreign_stop_ids(config, vocab);
-    if (!foreign.empty()) notes->push_back(fmt::format("'{}': {}", path, foreign));
+    const base::Text foreign = inference::foreign_stop_ids(config, vocab);
+    if (!foreign.empty()) notes->push_back(base::say("'{}': {}", path, foreign));
   } catch (const base::DataError& error) {
-    notes->push_back(fmt::format(
+    notes->push_back(base::say(
         "{}; the training does without the file, but generate and chat refuse it unless --generation-config none "
         "passes it over: mend or remove it",
-        error.what()));
+        base::text_of(error)));
   }
 }
 
 void gather_notes(const plan::Plan& plan, InitialState* initial) {
   if (initial->source == nullptr) return;
-  initial->notes = initial->source->notes();
+  for (const std::string& note : initial->source->notes()) initial->notes.push_back(base::verbatim(note));
   if (initial->adapter != nullptr) {
-    for (const std::string& note : initial->adapter->notes()) initial->notes.push_back(note);
+    for (const std::string& note : initial->adapter->notes()) initial->notes.push_back(base::verbatim(note));
   }
   note_generation_config(*initial, plan.model().vocab, &initial->notes);
 }

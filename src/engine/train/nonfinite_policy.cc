@@ -1,6 +1,6 @@
 #include "train/nonfinite_policy.h"
 
-#include <fmt/format.h>
+#include "base/say.h"
 
 namespace troika::train {
 
@@ -12,20 +12,20 @@ NonfinitePolicy::Verdict NonfinitePolicy::judge(const executor::StepResult& resu
     return result.finite ? Verdict{} : overflowed(state);
   }
   if (on_nonfinite_ == config::OnNonfinite::rollback)
-    return {state->progress.rolled_back < most_rollbacks ? Action::roll_back : Action::stop, "", {}};
-  if (on_nonfinite_ == config::OnNonfinite::stop || ++in_row_ > most_skipped_in_row) return {Action::stop, "", {}};
+    return {state->progress.rolled_back < most_rollbacks ? Action::roll_back : Action::stop, {}, {}};
+  if (on_nonfinite_ == config::OnNonfinite::stop || ++in_row_ > most_skipped_in_row) return {Action::stop, {}, {}};
   ++state->progress.skipped;
   return {Action::skip,
-          fmt::format("step {} is skipped: its loss ({}) or gradient norm ({}) is not a finite number",
-                      state->progress.step + 1, result.loss, result.gradient_norm),
+          base::say("step {} is skipped: its loss ({}) or gradient norm ({}) is not a finite number",
+                    state->progress.step + 1, result.loss, result.gradient_norm),
           {}};
 }
 
 NonfinitePolicy::Verdict NonfinitePolicy::overflowed(TrainState* state) const {
   ++state->progress.skipped;
   const double scale = state->loss_scale.scale();
-  const std::string text = fmt::format("step {} overflows fp16 and is skipped; the loss scale is now {}",
-                                       state->progress.step + 1, scale);
+  const base::Text text =
+      base::say("step {} overflows fp16 and is skipped; the loss scale is now {}", state->progress.step + 1, scale);
   return {Action::skip, text, {{"loss_scale", scale}}};
 }
 
@@ -36,9 +36,9 @@ RunProgress rolled_back(const RunProgress& saved, const RunProgress& now, std::i
   return to;
 }
 
-std::string rolled_back_text(const executor::StepResult& result, const RunProgress& saved, const RunProgress& now,
-                             const RunProgress& to) {
-  return fmt::format(
+base::Text rolled_back_text(const executor::StepResult& result, const RunProgress& saved, const RunProgress& now,
+                            const RunProgress& to) {
+  return base::say(
       "step {} has a loss ({}) or gradient norm ({}) that is not a finite number: back to step {}, and {} samples "
       "since then are left out (the {}. time of at most {})",
       now.step + 1, result.loss, result.gradient_norm, to.step, to.samples - saved.samples, to.rolled_back,
@@ -46,11 +46,12 @@ std::string rolled_back_text(const executor::StepResult& result, const RunProgre
 }
 
 base::Text stopped_text(const executor::StepResult& result, std::int64_t step, StateSaved saved) {
+  const base::Text what = base::say("after step {} the loss ({}) or the gradient norm ({}) is not a finite number",
+                                    step + 1, result.loss, result.gradient_norm);
   return base::say(
-      "after step {} the loss ({}) or the gradient norm ({}) is not a finite number{}; lower --lr, lengthen --warmup-steps or "
-      "clip harder (--max-grad-norm), and look at the data of this step, or --train.on-nonfinite skip",
-      step + 1, result.loss, result.gradient_norm,
-      saved == StateSaved::yes ? base::say(" (step {} is saved)", step) : base::Text{});
+      "{}; lower --lr, lengthen --warmup-steps or clip harder (--max-grad-norm), and look at the data of this step, or "
+      "--train.on-nonfinite skip",
+      saved == StateSaved::yes ? base::say("{} (step {} is saved)", what, step) : what);
 }
 
 }  // namespace troika::train

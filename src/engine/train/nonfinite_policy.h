@@ -22,7 +22,7 @@ class NonfinitePolicy {
   enum class Action { accept, skip, roll_back, stop };
   struct Verdict {
     Action action = Action::accept;
-    std::string text;                       // of a skipped step: what people and records are told
+    base::Text text;                        // of a skipped step: what people and records are told
     std::map<std::string, double> numbers;  // and the records besides
   };
   // Of the step behind `state`, whose loss scale follows it; a step that is skipped is counted there. ConfigError as of
@@ -40,8 +40,8 @@ class NonfinitePolicy {
 // was no number.
 RunProgress rolled_back(const RunProgress& saved, const RunProgress& now, std::int64_t global_batch);
 // `to`: rolled_back's.
-std::string rolled_back_text(const executor::StepResult& result, const RunProgress& saved, const RunProgress& now,
-                             const RunProgress& to);
+base::Text rolled_back_text(const executor::StepResult& result, const RunProgress& saved, const RunProgress& now,
+                            const RunProgress& to);
 
 // Why a run ends after `step` steps; `saved`: these are in a checkpoint.
 enum class StateSaved { no, yes };

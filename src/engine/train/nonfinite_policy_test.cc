@@ -32,7 +32,7 @@ TEST(NonfinitePolicy, WithFp16TheStepIsSkippedAndTheLossScaleShrinks) {
     state.progress.step = 6;
     const auto verdict = NonfinitePolicy(on).judge(bad, &state);
     EXPECT_EQ(verdict.action, Action::skip);
-    EXPECT_THAT(verdict.text, HasSubstr("step 7 overflows fp16"));
+    EXPECT_THAT(verdict.text.english, HasSubstr("step 7 overflows fp16"));
     EXPECT_LT(state.loss_scale.scale(), scale);
     EXPECT_EQ(verdict.numbers.at("loss_scale"), state.loss_scale.scale());
     EXPECT_EQ(state.progress.skipped, 1);
@@ -83,9 +83,10 @@ TEST(NonfinitePolicy, TheSentenceOfARollbackHasTheStepsAndTheSamplesLeftOut) {
   saved.samples = 40;
   now.step = 6;
   now.samples = 60;
-  EXPECT_EQ(rolled_back_text(bad, saved, now, rolled_back(saved, now, 10)),
-            "step 7 has a loss (inf) or gradient norm (0) that is not a finite number: back to step 4, and 30 samples since "
-            "then are left out (the 1. time of at most 10)");
+  EXPECT_EQ(
+      rolled_back_text(bad, saved, now, rolled_back(saved, now, 10)).english,
+      "step 7 has a loss (inf) or gradient norm (0) that is not a finite number: back to step 4, and 30 samples since "
+      "then are left out (the 1. time of at most 10)");
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace troika::train {
 void Notices::hear(const records::Incident& notice) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    last_ = english(notice);
+    last_ = said(notice);
   }
   {
     const std::lock_guard<std::mutex> lock(listening_);
@@ -23,7 +23,7 @@ void Notices::also_tell(Listener listener) {
   second_ = std::move(listener);
 }
 
-std::string Notices::last() const {
+base::Text Notices::last() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return last_;
 }

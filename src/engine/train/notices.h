@@ -21,12 +21,12 @@ class Notices {
   void hear(const records::Incident& notice);
   // From now on also called with each notice; {}: not any more, and none is under way.
   void also_tell(Listener listener);
-  std::string last() const;  // in English; "": nothing was heard
+  base::Text last() const;  // empty: nothing was heard
 
  private:
   const Listener first_;
   mutable std::mutex mutex_;  // guards the next
-  std::string last_;
+  base::Text last_;
   std::mutex listening_;  // guards the next
   Listener second_;
 };

@@ -15,7 +15,7 @@
 namespace troika::train {
 namespace {
 
-[[noreturn]] void refuse_link(const std::string& path, const std::string& instead) {
+[[noreturn]] void refuse_link(const std::string& path, const base::Text& instead) {
   std::error_code ignored;
   const std::string target = std::filesystem::read_symlink(path, ignored).string();
   throw base::ConfigError(
@@ -25,7 +25,7 @@ namespace {
 }
 
 void check_file(const std::string& path) {
-  if (base::is_link(path)) refuse_link(path, "");
+  if (base::is_link(path)) refuse_link(path, {});
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored) && !base::file_exists(path))
     throw base::ConfigError(base::say("'{}' is a pipe, a folder or a device where a run keeps a file: remove it, or "
@@ -33,7 +33,7 @@ void check_file(const std::string& path) {
                                         path));
 }
 
-void check_folder(const std::string& path, const std::string& instead) {
+void check_folder(const std::string& path, const base::Text& instead) {
   if (base::is_link(path)) refuse_link(path, instead);
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored) && !base::is_plain_folder(path))
@@ -47,10 +47,13 @@ void check_own_folder(const config::Settings& settings) {
   const std::string& folder = settings.train.out;
   for (const std::string_view name : records::own_files) check_file(fmt::format("{}/{}", folder, name));
   for (const std::string_view name : records::own_folders)
-    check_folder(fmt::format("{}/{}", folder, name), ", or have the whole run where it leads with --train.out");
-  if (settings.data.cache.empty()) check_folder(folder + "/data", ", or name where it leads with --data.cache");
+    check_folder(fmt::format("{}/{}", folder, name),
+                 base::say(", or have the whole run where it leads with --train.out"));
+  if (settings.data.cache.empty())
+    check_folder(folder + "/data", base::say(", or name where it leads with --data.cache"));
   const std::string events = exporters::tensorboard_folder(settings);
-  if (events == folder + "/tensorboard") check_folder(events, ", or name where it leads with --log.tensorboard");
+  if (events == folder + "/tensorboard")
+    check_folder(events, base::say(", or name where it leads with --log.tensorboard"));
   for (const char* lines : {"logs", "records"})
     for (const std::string& name : base::list_directory(folder + "/" + lines))
       check_file(folder + "/" + lines + "/" + name);

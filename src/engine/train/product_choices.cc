@@ -1,7 +1,5 @@
 #include "train/product_choices.h"
 
-#include <fmt/format.h>
-
 #include <string>
 
 #include "base/file.h"
@@ -40,9 +38,10 @@ void choose_products(Session& session, const RankContext& context, const tensor:
   ProductAlgorithms choices;
   add_products(kept, &choices);
   if (use(device, choices) == 0 && !choices.empty() && !device.is_cpu())
-    say(context, fmt::format("note: the algorithms that {}/{} keeps for products were chosen for others than {}; they are measured anew, "
-                             "and bits may differ from those of before",
-                             folder, file_name, tensor::describe(device)));
+    say(context, base::say("note: the algorithms that {}/{} keeps for products were chosen for others than {}; they "
+                           "are measured anew, "
+                           "and bits may differ from those of before",
+                           folder, file_name, tensor::describe(device)));
   for (const std::string& of_rank :
        session.collectives().all_gather_text("measured products", measured(device, passes)))
     add_products(of_rank, &choices);

@@ -32,8 +32,9 @@
 
 namespace troika::train {
 
-void say(const RankContext& context, const std::string& text) {
-  if (context.identity.world_rank == 0 && context.screen != nullptr) std::fprintf(context.screen, "%s\n", text.c_str());
+void say(const RankContext& context, const base::Text& text) {
+  if (context.identity.world_rank == 0 && context.screen != nullptr)
+    std::fprintf(context.screen, "%s\n", text.in(context.language).c_str());
 }
 
 namespace {
@@ -46,12 +47,13 @@ class TokenizingProgress {
 
   void show(const data::Progress& p) {
     const double now = base::monotonic_seconds();
-    const std::string what = p.maker.empty() ? "tokenizing" : p.maker + " tokenizes";
-    const metrics::JobState state{what, p.done_bytes, p.total_bytes, p.tokens, p.parts_reused};
+    const base::Text what = p.maker.empty() ? base::say("tokenizing") : base::say("{} tokenizes", p.maker);
+    metrics::JobState state{what.in(context_.language), p.done_bytes, p.total_bytes, p.tokens, p.parts_reused};
     shown_.show(state, now);
     if (now - logged_seconds_ < seconds_between_log_lines) return;
     logged_seconds_ = now;
     if (log_ == nullptr) log_ = open_log(context_);
+    state.what = what.english;
     if (log_ != nullptr) log_->info(metrics::format_job_line(state));
   }
 
@@ -84,7 +86,7 @@ data::OpenedSamples open_data(const RankContext& context, const DataRequest& req
       data::open_samples({request.stated, request.cache, s.batch.seq_len, s.model.vocab, request.reading, s.train.seed},
                          request.settings, tokenizer, [&](const data::Progress& p) { progress->show(p); });
   progress.reset();
-  for (const base::Text& line : opened.report) say(context, line.english);
+  for (const base::Text& line : opened.report) say(context, line);
   return opened;
 }
 
@@ -113,12 +115,12 @@ Machine prepare_machine(const RankContext& context) {
   tensor::set_threads(machine.threads);
   host::require_threads(machine.threads - 1);  // OpenMP, which starts them, would end the process
   machine.device = device_of(context);
-  if (const std::string why = why_on_processor(s.train.device).english; !why.empty())
-    say(context, "note: computing on the CPU: " + why);
+  if (const base::Text why = why_on_processor(s.train.device); !why.empty())
+    say(context, base::say("note: computing on the CPU: {}", why));
   machine.streams = tensor::make_streams(machine.device);
   const BackendChoice choice = choose_backend(s.comm.backend, machine.device, context.identity.world_size);
   machine.backend = choice.backend;
-  if (!choice.note.empty()) say(context, "note: " + choice.note);
+  if (!choice.note.empty()) say(context, base::say("note: {}", choice.note));
   return machine;
 }
 
@@ -181,9 +183,9 @@ std::optional<plan::Room> room_of_rank(const RankContext& context, const Machine
 
 void check_gpu_bits(const RankContext& context, const plan::Plan& plan, const Machine& machine) {
   if (machine.device.is_cpu()) return;
-  const std::string text =
-      note_or_refuse(plan.settings(), plan::unequal_operation(plan.settings()));
-  if (!text.empty()) say(context, "note: " + text);
+  const std::string operation = plan::unequal_operation(plan.settings());
+  const base::Text text = note_or_refuse(plan.settings(), base::verbatim(operation));
+  if (!text.empty()) say(context, base::say("note: {}", text));
 }
 
 void check_messages(const plan::Plan& plan, const Machine& machine) {
@@ -200,9 +202,9 @@ void connect(Session& session, const RankContext& context, const mesh::Shape& sh
   session.at(0, records::Activity::connecting);
   session.connect(shape, machine.backend == config::Backend::nccl ? machine.streams : nullptr);
   if (context.identity.world_size == 1) return;
-  const std::string difference = different_ranks(*session.channels().world, traits_of_this_rank(machine.device));
-  const std::string text = note_or_refuse(context.resolved.settings, difference);
-  if (!text.empty()) say(context, "note: " + text);
+  const base::Text difference = different_ranks(*session.channels().world, traits_of_this_rank(machine.device));
+  const base::Text text = note_or_refuse(context.resolved.settings, difference);
+  if (!text.empty()) say(context, base::say("note: {}", text));
 }
 
 base::Cause cause_of(const std::exception& error) {
@@ -212,7 +214,7 @@ base::Cause cause_of(const std::exception& error) {
   return lost ? base::Cause::connection_broke : ours->cause();
 }
 
-static base::Text text_of(const std::exception& error) {
+base::Text text_of(const std::exception& error) {
   const auto* ours = dynamic_cast<const base::Error*>(&error);
   return ours == nullptr ? base::verbatim(error.what()) : base::text_of(*ours);
 }
@@ -228,12 +230,12 @@ static FailureCause end_badly(Session& session, RankVoice& voice, int exit_code,
 }
 
 int in_session(const RankContext& context, const std::function<void(Session&)>& body) {
-  for (const std::string& note : context.notes) say(context, "note: " + note);
-  for (const base::Text& note : context.resolved.notes) say(context, "note: " + note.english);
+  for (const base::Text& note : context.notes) say(context, base::say("note: {}", note));
+  for (const auto& note : context.resolved.notes) say(context, base::say("note: {}", note));
   if (!context.resolved.settings.train.out.empty()) base::make_directories(context.resolved.settings.train.out);
   RankVoice voice(context);
   Session session(context.identity, context.resolved.settings.comm,
-                  [&voice](const records::Incident& notice) { voice.notice(english(notice)); });
+                  [&voice](const records::Incident& notice) { voice.notice(said(notice)); });
   if (context.answer_status) context.answer_status([&] { voice.answer(session.status()); });
   const base::ScopeExit answers([&context] {
     if (context.answer_status) context.answer_status({});

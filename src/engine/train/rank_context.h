@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/say.h"
 #include "config/resolve.h"
 #include "data/opened_samples.h"
 #include "metrics/run_log.h"
@@ -23,11 +24,12 @@ namespace troika::train {
 // What a rank brings along.
 struct RankContext {
   config::Resolved resolved;
-  std::vector<std::string> notes;  // of the command line, shown by rank 0
+  std::vector<base::Text> notes;  // of the command line, shown by rank 0
   rendezvous::Identity identity;
-  std::FILE* screen = nullptr;                // of this process; only rank 0 writes to it
-  std::vector<std::string> device_variables;  // backend.h
-  std::string machine_file;                   // planner::machine_file of this host; "": none
+  std::FILE* screen = nullptr;                        // of this process; only rank 0 writes to it
+  base::Language language = base::Language::english;  // of the screen; logs and records are in English
+  std::vector<std::string> device_variables;          // backend.h
+  std::string machine_file;                           // planner::machine_file of this host; "": none
   // Who asks where the rank is (SIGUSR1) gets `answer` called on another thread, until another one is given or {}; then none
   // is called any more. May be empty: nobody asks.
   std::function<void(std::function<void()> answer)> answer_status;
@@ -41,7 +43,7 @@ struct Machine {
   config::Backend backend = config::Backend::gloo;
 };
 
-void say(const RankContext& context, const std::string& text);          // rank 0, to its screen
+void say(const RankContext& context, const base::Text& text);           // rank 0, to its screen
 std::unique_ptr<metrics::RunLog> open_log(const RankContext& context);  // null without train.out
 
 struct DataRequest {
@@ -86,6 +88,7 @@ void connect(Session& session, const RankContext& context, const mesh::Shape& sh
 
 // Of what ends a rank. A PeerError that tells no cause is a connection that broke.
 base::Cause cause_of(const std::exception& error);
+base::Text text_of(const std::exception& error);
 
 // Runs `body` in a session of its own. Errors are the four kinds, one sentence each; the first cause is named when
 // another rank failed first. What else is known (context, the last messages) goes to the rank's log. Under our launcher, which

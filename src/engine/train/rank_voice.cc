@@ -20,23 +20,24 @@ RankVoice::RankVoice(const RankContext& context)
     : folder_(context.resolved.settings.train.out.empty() ? "" : context.resolved.settings.train.out + "/logs"),
       rank_(context.identity.world_rank),
       level_(context.resolved.settings.log.level),
+      language_(context.language),
       screen_of_notices_(rank_ == 0 ? context.screen : nullptr),
       screen_of_answers_(rank_ == 0 || context.identity.source != rendezvous::Identity::Source::troika_launch
                              ? context.screen
                              : nullptr) {}
 
 // What is said matters more than a log that cannot be written.
-void RankVoice::say(const std::string& text, std::FILE* screen) {
-  disk_.post([text, screen, folder = folder_, rank = rank_, level = level_] {
-    if (screen != nullptr) show(screen, text);
-    if (!folder.empty()) metrics::RunLog(folder, rank, level).info(text);
+void RankVoice::say(const base::Text& text, std::FILE* screen) {
+  disk_.post([text, screen, folder = folder_, rank = rank_, level = level_, language = language_] {
+    if (screen != nullptr) show(screen, text.in(language));
+    if (!folder.empty()) metrics::RunLog(folder, rank, level).info(text.english);
   });
 }
 
-void RankVoice::log(const std::string& text) { say(text, nullptr); }
+void RankVoice::log(const std::string& text) { say(base::verbatim(text), nullptr); }
 
-void RankVoice::notice(const std::string& text) { say(text, screen_of_notices_); }
+void RankVoice::notice(const base::Text& text) { say(text, screen_of_notices_); }
 
-void RankVoice::answer(const std::string& text) { say(text, screen_of_answers_); }
+void RankVoice::answer(const base::Text& text) { say(text, screen_of_answers_); }
 
 }  // namespace troika::train

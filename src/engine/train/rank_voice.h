@@ -17,16 +17,17 @@ class RankVoice {
   RankVoice(const RankVoice&) = delete;
   RankVoice& operator=(const RankVoice&) = delete;
 
-  void log(const std::string& text);     // to the log
-  void notice(const std::string& text);  // and to rank 0's screen
-  void answer(const std::string& text);  // and to stderr, unless that is the log because our launcher made it so
+  void log(const std::string& text);    // to the log, in English
+  void notice(const base::Text& text);  // and to rank 0's screen
+  void answer(const base::Text& text);  // and to stderr, unless that is the log because our launcher made it so
 
  private:
-  void say(const std::string& text, std::FILE* screen);  // null: to the log alone
+  void say(const base::Text& text, std::FILE* screen);  // null: to the log alone
 
   const std::string folder_;  // of the log; "": there is none
   const int rank_;
   const config::LogLevel level_;
+  const base::Language language_;  // of the screen
   std::FILE *const screen_of_notices_, *const screen_of_answers_;
   records::BackgroundDisk disk_;
 };

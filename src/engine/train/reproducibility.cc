@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "comm/collectives.h"
 #include "config/fields.h"
@@ -63,50 +64,51 @@ std::string processor_name() {
 }
 
 Traits traits_of_this_rank(const tensor::Device& device) {
-  Traits traits{{"the processor", processor_name()},
-                {"the device", tensor::describe(device)},
-                {"the library for matrices", cpu::product_library()}};
+  const auto name = [](base::Phrase phrase) { return std::string(phrase.english()); };
+  Traits traits{{name(base::Phrase("the processor")), processor_name()},
+                {name(base::Phrase("the device")), tensor::describe(device)},
+                {name(base::Phrase("the library for matrices")), cpu::product_library()}};
   try {
-    traits.emplace_back("the program's fingerprint", base::hash_file("/proc/self/exe"));
+    traits.emplace_back(name(base::Phrase("the program's fingerprint")), base::hash_file("/proc/self/exe"));
   } catch (const base::DataError&) {  // no /proc here
   }
   return traits;
 }
 
-std::string different_ranks(comm::Channel& world, const Traits& mine) {
-  if (world.size() == 1) return "";
+base::Text different_ranks(comm::Channel& world, const Traits& mine) {
+  if (world.size() == 1) return {};
   const std::vector<std::string> all = comm::all_gather_text(world, to_text(mine));
   const Traits first = parse(all[0]);
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     const Traits other = parse(all[rank]);
     for (std::size_t i = 0; i < first.size() && i < other.size(); ++i) {
       if (first[i] == other[i]) continue;
-      return fmt::format(
+      return base::say(
           "{} is '{}' on rank 0 but '{}' on rank {}; results may differ from those of equal ranks in the "
           "last bits",
-          first[i].first, first[i].second, other[i].second, rank);
+          base::say(base::Phrase(first[i].first)), first[i].second, other[i].second, rank);
     }
   }
-  return "";
+  return {};
 }
 
-std::string different_sums(const config::Settings& saved, const config::Settings& now) {
-  std::vector<std::string> found;
+base::Text different_sums(const config::Settings& saved, const config::Settings& now) {
+  std::vector<base::Text> found;
   for (const std::string& key : keys_of_sums(saved, now)) {
     const config::Field& field = config::field_of(key);
     const std::string before = config::get_text(field, saved), after = config::get_text(field, now);
-    if (before != after) found.push_back(fmt::format("{} was {} and is {}", key, before, after));
+    if (before != after) found.push_back(base::say("{} was {} and is {}", key, before, after));
   }
-  if (found.empty()) return "";
-  return fmt::format("since the checkpoint {}; the run resumes within rounding, not with equal bits",
-                     base::join(found, ", "));
+  if (found.empty()) return {};
+  return base::say("since the checkpoint {}; the run resumes within rounding, not with equal bits",
+                   base::join(found, ", ", "，"));
 }
 
-std::string note_or_refuse(const config::Settings& settings, const std::string& sentence) {
+base::Text note_or_refuse(const config::Settings& settings, const base::Text& sentence) {
   if (!sentence.empty() && settings.parallel.reproducible == config::Reproducible::bits) {
     throw base::ConfigError(base::say("{}: parallel.reproducible=bits refuses that; change it, or set reproducible to run", sentence));
   }
-  return settings.parallel.reproducible == config::Reproducible::off ? "" : sentence;
+  return settings.parallel.reproducible == config::Reproducible::off ? base::Text{} : sentence;
 }
 
 }  // namespace troika::train

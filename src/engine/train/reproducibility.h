@@ -20,13 +20,13 @@ Traits traits_of_this_rank(const tensor::Device& device);
 std::string processor_name();
 
 // Collective. Empty when all ranks are alike, else a sentence that names the first trait that differs, and two ranks.
-std::string different_ranks(comm::Channel& world, const Traits& mine);
+base::Text different_ranks(comm::Channel& world, const Traits& mine);
 
 // Empty when a run may resume from a checkpoint of `saved` with the bits of one that was not interrupted, as far as sums
 // are concerned; else a sentence with both values of what differs.
-std::string different_sums(const config::Settings& saved, const config::Settings& now);
+base::Text different_sums(const config::Settings& saved, const config::Settings& now);
 
 // What parallel.reproducible makes of such a sentence: `run` and `layout` a note, `off` nothing (""); `bits` throws ConfigError.
-std::string note_or_refuse(const config::Settings& settings, const std::string& sentence);
+base::Text note_or_refuse(const config::Settings& settings, const base::Text& sentence);
 
 }  // namespace troika::train

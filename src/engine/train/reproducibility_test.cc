@@ -23,7 +23,7 @@ std::vector<std::string> answers(const std::vector<Traits>& ranks) {
   std::vector<std::string> found(ranks.size());
   std::vector<std::thread> threads;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    threads.emplace_back([&, i] { found[i] = different_ranks(*channels[i], ranks[i]); });
+    threads.emplace_back([&, i] { found[i] = different_ranks(*channels[i], ranks[i]).english; });
   }
   for (auto& thread : threads) thread.join();
   return found;
@@ -72,19 +72,19 @@ TEST(EqualBits, ALayoutThatKeepsTheOrderOfSumsMayGoOnFromAnyOther) {
   now.parallel.recompute = config::Recompute::full;
   now.parallel.sequence_parallel = false;  // with tp 1 it does nothing
   now.train.threads = 2;                   // the other did not state any
-  EXPECT_EQ(different_sums(saved, now), "");
+  EXPECT_TRUE(different_sums(saved, now).empty());
 }
 
 TEST(EqualBits, WhatOrdersSumsAnewSinceTheCheckpointIsNamedWithBothValues) {
   config::Settings saved = settings(), now = settings();
   saved.parallel.tp = 2;
   now.batch.micro_batch_size = 2;
-  EXPECT_EQ(different_sums(saved, now),
+  EXPECT_EQ(different_sums(saved, now).english,
             "since the checkpoint parallel.tp was 2 and is 1, batch.micro_batch_size was 1 and is 2; the run resumes "
             "within rounding, not with equal bits");
   saved = now = settings();
   now.precision.compute = config::Precision::bf16;
-  EXPECT_THAT(different_sums(saved, now), HasSubstr("precision.compute was fp32 and is bf16"));
+  EXPECT_THAT(different_sums(saved, now).english, HasSubstr("precision.compute was fp32 and is bf16"));
 }
 
 TEST(EqualBits, ZeroAndSharesCutNoSumAnew) {
@@ -92,37 +92,41 @@ TEST(EqualBits, ZeroAndSharesCutNoSumAnew) {
   saved.parallel.cp = now.parallel.cp = 2;
   now.parallel.zero = 2;
   now.parallel.shares = {9, 3};
-  EXPECT_EQ(different_sums(saved, now), "");
+  EXPECT_TRUE(different_sums(saved, now).empty());
   saved.parallel.tp = now.parallel.tp = 2;
   saved.parallel.zero = 3;
   now.parallel.sequence_parallel = false;
-  EXPECT_THAT(different_sums(saved, now),
+  EXPECT_THAT(different_sums(saved, now).english,
               AllOf(HasSubstr("parallel.sequence_parallel was true and is false"), Not(HasSubstr("zero"))));
 }
 
 TEST(EqualBits, SumsInAnyOrderAreOtherSums) {
-  EXPECT_THAT(different_sums(settings("off"), settings("run")), HasSubstr("parallel.reproducible was off and is run"));
-  EXPECT_EQ(different_sums(settings("bits"), settings("run")), "");
+  EXPECT_THAT(different_sums(settings("off"), settings("run")).english,
+              HasSubstr("parallel.reproducible was off and is run"));
+  EXPECT_TRUE(different_sums(settings("bits"), settings("run")).empty());
 }
 
 TEST(EqualBits, SumsInTheOrderOfALayoutAreThoseOfThatLayoutAlone) {
   config::Settings saved = settings("layout"), now = saved;
   now.train.threads = 2;
   now.parallel.recompute = config::Recompute::full;
-  EXPECT_EQ(different_sums(saved, now), "");
+  EXPECT_TRUE(different_sums(saved, now).empty());
   saved.parallel.dp = 4;
   now.parallel.dp = now.parallel.zero = 1;
-  EXPECT_THAT(different_sums(saved, now), HasSubstr("parallel.dp was 4 and is 1, parallel.zero was 0 and is 1;"));
-  EXPECT_THAT(different_sums(settings("run"), settings("layout")), HasSubstr("parallel.reproducible was run and is layout"));
+  EXPECT_THAT(different_sums(saved, now).english,
+              HasSubstr("parallel.dp was 4 and is 1, parallel.zero was 0 and is 1;"));
+  EXPECT_THAT(different_sums(settings("run"), settings("layout")).english,
+              HasSubstr("parallel.reproducible was run and is layout"));
 }
 
 TEST(EqualBits, RunRemarksBitsRefusesAndOffSaysNothing) {
-  EXPECT_EQ(note_or_refuse(settings("layout"), "they differ"), "they differ");
-  EXPECT_EQ(note_or_refuse(settings("run"), "they differ"), "they differ");
-  EXPECT_EQ(note_or_refuse(settings("off"), "they differ"), "");
-  EXPECT_EQ(note_or_refuse(settings("bits"), ""), "");
+  const base::Text they_differ = base::verbatim("they differ");
+  EXPECT_EQ(note_or_refuse(settings("layout"), they_differ).english, "they differ");
+  EXPECT_EQ(note_or_refuse(settings("run"), they_differ).english, "they differ");
+  EXPECT_TRUE(note_or_refuse(settings("off"), they_differ).empty());
+  EXPECT_TRUE(note_or_refuse(settings("bits"), {}).empty());
   try {
-    note_or_refuse(settings("bits"), "they differ");
+    note_or_refuse(settings("bits"), they_differ);
     FAIL();
   } catch (const base::ConfigError& error) {
     EXPECT_THAT(error.what(), AllOf(HasSubstr("they differ: parallel.reproducible=bits refuses"), HasSubstr("to run")));

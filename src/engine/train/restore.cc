@@ -1,8 +1,7 @@
 #include "train/restore.h"
 
-#include <fmt/format.h>
-
 #include "base/error.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "shape/adapter.h"
 #include "train/reproducibility.h"
@@ -27,9 +26,9 @@ void load_weights(weights::ModelSource& source, const RestoreTarget& target) {
     weights::finish_access(target.units, Access::written);
   }
   if (plan.freezes()) weights::load_frozen(plan, target.units, fill, target.ledger);
-  target.note(fmt::format("weights: {} parameters ({}) from {}; this rank read {} of {}",
-                          base::format_count(shape::parameter_count(plan.model())), source.dtype(), plan.model().path,
-                          base::format_bytes(source.bytes_read()), base::format_bytes(source.bytes())));
+  target.note(base::say("weights: {} parameters ({}) from {}; this rank read {} of {}",
+                        base::format_count(shape::parameter_count(plan.model())), source.dtype(), plan.model().path,
+                        base::format_bytes(source.bytes_read()), base::format_bytes(source.bytes())));
 }
 
 void load_checkpoint(const InitialState& initial, const RestoreTarget& target) {
@@ -47,7 +46,7 @@ void load_checkpoint(const InitialState& initial, const RestoreTarget& target) {
 void load_adapters(weights::AdapterSource& adapter, const RestoreTarget& target) {
   adapter.load(weights::slices_of(target.units, Selection::held, target.place).weights, target.world);
   weights::finish_access(target.units, Access::written);
-  target.note(fmt::format("adapters from {}", target.plan.settings().lora.path));
+  target.note(base::say("adapters from {}", target.plan.settings().lora.path));
 }
 
 void start_over(const InitialState& initial, const RestoreTarget& target) {
@@ -58,17 +57,17 @@ void start_over(const InitialState& initial, const RestoreTarget& target) {
   if (initial.source != nullptr) return load_weights(*initial.source, target);
   weights::initialise_frozen(target.units, seed, init_std, target.ledger);
   if (target.plan.freezes())
-    target.note("what is frozen has random weights: --model.path PATH begins from those of a model");
+    target.note(base::say("what is frozen has random weights: --model.path PATH begins from those of a model"));
 }
 
 }  // namespace
 
-std::string differences_from(const checkpoint::Found& found, const config::Settings& now) {
-  std::string sentence;
+base::Text differences_from(const checkpoint::Found& found, const config::Settings& now) {
+  base::Text sentence;
   try {
     sentence = different_sums(weights::settings_of(found), now);
   } catch (const base::ConfigError& error) {  // settings of another version
-    sentence = fmt::format("the checkpoint's settings cannot be compared with this run's ({})", error.what());
+    sentence = base::say("the checkpoint's settings cannot be compared with this run's ({})", base::text_of(error));
   }
   return note_or_refuse(now, sentence);
 }

@@ -17,12 +17,12 @@ struct RestoreTarget {
   const executor::Units& units;
   tensor::Ledger& ledger;
   comm::Channel& world;
-  std::function<void(const std::string&)> note;  // for people
+  std::function<void(const base::Text&)> note;  // for people
 };
 
 // Empty when a resumed run has the bits of one that was not interrupted, as far as settings decide it, or when
 // parallel.reproducible is off; else a sentence that says what differs. ConfigError where `bits` is asked for.
-std::string differences_from(const checkpoint::Found& found, const config::Settings& now);
+base::Text differences_from(const checkpoint::Found& found, const config::Settings& now);
 
 // Collective: from the checkpoint that `initial` has, else from its weights and adapters, else random values by the seed.
 // Executor::publish_parameters makes them everybody's.

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/language.h"
 #include "config/settings.h"
 
 namespace troika::train {
@@ -19,13 +20,13 @@ struct DataPosition {
 // ConfigError where the samples come in another order from the middle of an epoch on: some of it would be seen twice, and some never.
 void refuse_other_order(const config::Settings& saved, const config::Settings& now, const DataPosition& at);
 
-// What of learning rate, optimizer, dropout and order is not as it was: a sentence with both values of each, or "". Steps of
+// What of learning rate, optimizer, dropout and order is not as it was: a sentence with both values of each, or nothing. Steps of
 // warm-up and decay count where train.steps is the same, which they follow from.
-std::string changed_settings(const config::Settings& saved, const config::Settings& now);
+base::Text changed_settings(const config::Settings& saved, const config::Settings& now);
 
-// "the global batch was 4 and is 8: 2 of 6 steps remain", or "".
-std::string changed_batch(const config::Settings& saved, const config::Settings& now, std::int64_t done,
-                          std::int64_t steps);
+// "the global batch was 4 and is 8: 2 of 6 steps remain", or nothing.
+base::Text changed_batch(const config::Settings& saved, const config::Settings& now, std::int64_t done,
+                         std::int64_t steps);
 
 // The steps of the whole run where its epochs decide, `done` of them made: what is left of the epochs is cut into steps of
 // today's global batch.

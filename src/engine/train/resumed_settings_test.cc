@@ -22,27 +22,27 @@ TEST(ResumedSettings, AnotherGlobalBatchIsSaidWithTheStepsThatRemain) {
   config::Settings saved, now;
   saved.batch.global_batch_size = 4;
   now.batch.global_batch_size = 8;
-  EXPECT_EQ(changed_batch(saved, now, 4, 6), "the global batch was 4 and is 8: 2 of 6 steps remain");
-  EXPECT_EQ(changed_batch(saved, now, 7, 6), "the global batch was 4 and is 8: 0 of 6 steps remain");
-  EXPECT_EQ(changed_batch(saved, saved, 4, 6), "");
+  EXPECT_EQ(changed_batch(saved, now, 4, 6).english, "the global batch was 4 and is 8: 2 of 6 steps remain");
+  EXPECT_EQ(changed_batch(saved, now, 7, 6).english, "the global batch was 4 and is 8: 0 of 6 steps remain");
+  EXPECT_TRUE(changed_batch(saved, saved, 4, 6).empty());
 }
 
 TEST(ResumedSettings, WhatIsNotAsItWasIsOneSentence) {
   config::Settings saved, now;
-  EXPECT_EQ(changed_settings(saved, now), "");
+  EXPECT_TRUE(changed_settings(saved, now).empty());
   now.optimizer.lr_schedule = config::LrSchedule::constant;
   now.optimizer.weight_decay = 0;
   now.lora.dropout = 0.1;
   now.optimizer.warmup_steps = 5;
   now.train.seed = 9;
-  EXPECT_EQ(changed_settings(saved, now),
+  EXPECT_EQ(changed_settings(saved, now).english,
             "since the checkpoint optimizer.lr_schedule was cosine and is constant, optimizer.weight_decay was 0.1 and "
             "is 0, lora.dropout was 0 and is 0.1, optimizer.warmup_steps was 0 and is 5, train.seed was 1234 and is 9: "
             "the run continues with the new values");
   config::Settings longer = saved;
   longer.train.steps = 100;
   longer.optimizer.warmup_steps = 10;
-  EXPECT_EQ(changed_settings(saved, longer), "");
+  EXPECT_TRUE(changed_settings(saved, longer).empty());
 }
 
 TEST(ResumedSettings, AnotherOrderIsRefusedInTheMiddleOfAnEpoch) {

@@ -47,7 +47,7 @@ void write_plan(const plan::Plan& plan) {
 auto say_last_words(const Session& session, const RunRequest& request, RunRecords* records) {
   const StopRequests& stop = request.stop;
   if (stop.before_leaving)
-    stop.before_leaving([&session] { session.leave("it was asked to stop before the first step"); });
+    stop.before_leaving([&session] { session.leave(base::say("it was asked to stop before the first step")); });
   const bool watched = request.identity.source == rendezvous::Identity::Source::troika_launch;
   if (stop.before_ending_at_once && records != nullptr && !watched)
     stop.before_ending_at_once([records] { records->ended_at_once(); });
@@ -77,13 +77,14 @@ RunData prepare_data(Session& session, const RunRequest& request) {
 void show_plan(const RunRequest& request, const plan::Plan& plan, const Saving& saving, const Machine& machine,
                RunRecords* records) {
   const int rank = request.identity.world_rank;
-  std::vector<std::string> lines = plan::describe(plan, place_of(machine.device));
-  const std::string note = attention_note(plan, mesh::coordinate_of(plan.shape, rank), machine.device).english;
+  std::vector<base::Text> lines;
+  for (const std::string& line : plan::describe(plan, place_of(machine.device))) lines.push_back(base::verbatim(line));
+  const base::Text note = attention_note(plan, mesh::coordinate_of(plan.shape, rank), machine.device);
   if (!note.empty()) lines.push_back(note);
   lines.insert(lines.end(), saving.remarks.begin(), saving.remarks.end());
-  for (const std::string& line : lines) {
+  for (const base::Text& line : lines) {
     say(request, line);
-    if (records != nullptr) records->told(line);
+    if (records != nullptr) records->told(line.english);
   }
   if (rank == 0 && !plan.settings().train.out.empty()) write_plan(plan);
   if (records != nullptr) records->planned(plan);
@@ -118,7 +119,7 @@ Checkpoints checkpoints_of(Session& session, const RunRequest& request, const Ru
   checkpoints.tokenizer = data.read.tokenizer;
   checkpoints.chat_template = data.read.chat_template;
   checkpoints.saving = saving;
-  checkpoints.look_at_folder = [lock] { return lock == nullptr ? std::string() : lock->look(); };
+  checkpoints.look_at_folder = [lock] { return lock == nullptr ? base::Text() : lock->look(); };
   return checkpoints;
 }
 
@@ -137,9 +138,9 @@ Hooks hooks_of(const RunRequest& request, metrics::RunLog* log) {
 
 void record_end(RunRecords& records, const Outcome& outcome) {
   const bool stopped = outcome.ending == Ending::interrupted;
-  const std::string text = stopped ? fmt::format("stopped after step {} of {}", outcome.step, outcome.steps)
-                           : outcome.early.empty() ? all_steps_are_done(outcome.steps)
-                                                   : outcome.early;
+  const base::Text text = stopped ? base::say("stopped after step {} of {}", outcome.step, outcome.steps)
+                          : outcome.early.empty() ? all_steps_are_done(outcome.steps)
+                                                  : outcome.early;
   records.event(stopped ? records::EventKind::stop : records::EventKind::finish, outcome.step, text);
   records.ends(stopped ? records::Life::stopped : records::Life::finished, "", stopped ? base::exit_interrupted : 0);
 }
@@ -164,7 +165,7 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
   const std::unique_ptr<metrics::RowSink> rows = tensorboard_of(request, plan);
   Surroundings surroundings;
   surroundings.streams = machine.streams;
-  surroundings.listeners = {request.screen, log.get(), records, rows.get(), &session.whereabouts()};
+  surroundings.listeners = {request.screen, log.get(), records, rows.get(), &session.whereabouts(), request.language};
   surroundings.hooks = hooks_of(request, log.get());
   surroundings.checkpoints.reset();
   if (request.trial == nullptr) surroundings.checkpoints = checkpoints_of(session, request, data, saving, lock.get());
@@ -216,7 +217,8 @@ records::Event as_told(records::Event event, const rendezvous::Identity& me) {
 // What is thrown ends the run, and says so in its records.
 Outcome run_recorded(Session& session, const RunRequest& request) {
   if (!keeps_records(request)) return run_in(session, request, nullptr);
-  exporters::EventCommands commands(event_command(request), [&](const std::string& note) { say(request, note); });
+  exporters::EventCommands commands(event_command(request),
+                                    [&](const std::string& note) { say(request, base::verbatim(note)); });
   RunRecords records(place_of_records(request), session.whereabouts(), session.traffic(),
                      [&session](const std::string& name, const std::string& text) { session.publish(name, text); });
   records.also_tell([&](const records::Event& event) { commands.tell(as_told(event, request.identity)); });
@@ -225,10 +227,10 @@ Outcome run_recorded(Session& session, const RunRequest& request) {
   try {
     return run_in(session, request, &records);
   } catch (const base::Error& error) {
-    records.failed(error.exit_code(), error.what(), cause_of(error));
+    records.failed(error.exit_code(), base::text_of(error), cause_of(error));
     throw;
   } catch (const std::exception& error) {
-    records.failed(base::BugError("").exit_code(), error.what(), cause_of(error));
+    records.failed(base::BugError("").exit_code(), text_of(error), cause_of(error));
     throw;
   }
 }

@@ -46,7 +46,8 @@ RunData open_run_data(const RankContext& context) {
   const config::Settings& s = context.resolved.settings;
   if (s.data.train.empty()) throw base::ConfigError(no_data(s));
   const config::DataSettings read = with_copies_of_run(s);
-  if (const std::string text = replaced_tokenizer(s.data, read); !text.empty()) say(context, "note: " + text);
+  if (const base::Text text = replaced_tokenizer(s.data, read); !text.empty())
+    say(context, base::say("note: {}", text));
   const auto tokenizer = tokenizer::open_tokenizer(read.tokenizer);
   data::OpenedSamples train =
       open_data(context, {s.data.train, data_cache(s), data::Reading::training, read}, *tokenizer);

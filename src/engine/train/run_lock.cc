@@ -47,21 +47,22 @@ bool any_thread_is(std::int64_t pid, const std::string& states) {
   });
 }
 
-std::string remedy(const LockHolder& holder) {
-  if (!holder.lives_here()) return "let it end, or end it there";
+base::Text remedy(const LockHolder& holder) {
+  if (!holder.lives_here()) return base::say("let it end, or end it there");
   if (any_thread_is(holder.pid, "Tt"))
-    return fmt::format("it is stopped: kill -CONT {0} lets it continue, kill -KILL {0} ends it", holder.pid);
+    return base::say("it is stopped: kill -CONT {0} lets it continue, kill -KILL {0} ends it", holder.pid);
   if (any_thread_is(holder.pid, "D"))
-    return "it waits in the kernel, as for a disk or driver that does not answer, and cannot be ended before that "
-           "does: see "
-           "that disk or restart the host";
-  return fmt::format("let it end, or end it (kill {})", holder.pid);
+    return base::say(
+        "it waits in the kernel, as for a disk or driver that does not answer, and cannot be ended before that does: "
+        "see that disk "
+        "or restart the host");
+  return base::say("let it end, or end it (kill {})", holder.pid);
 }
 
-std::string name_of(const LockHolder& holder) {
-  if (holder.host.empty()) return "another process";
-  return fmt::format("process {} on host {}, since {:%Y-%m-%d %H:%M:%S}", holder.pid, holder.host,
-                     fmt::localtime(static_cast<std::time_t>(holder.since)));
+base::Text name_of(const LockHolder& holder) {
+  if (holder.host.empty()) return base::say("another process");
+  return base::say("process {} on host {}, since {:%Y-%m-%d %H:%M:%S}", holder.pid, holder.host,
+                   fmt::localtime(static_cast<std::time_t>(holder.since)));
 }
 
 [[noreturn]] void refuse(const std::string& folder, const std::string& lock, const LockHolder& holder) {
@@ -107,27 +108,29 @@ RunLock::RunLock(const std::string& folder, const std::string& run, const std::s
   }
 }
 
-std::string RunLock::note_of_missing_locks() const {
+base::Text RunLock::note_of_missing_locks() const {
   const std::string why = lock_.missing_locks();
-  return why.empty() ? ""
-                     : fmt::format("the file system of '{}' keeps no locks ({}): a second run of another host in this "
-                                   "folder is seen at the next checkpoint only, and ends one of the two",
-                                   folder_, why);
+  return why.empty() ? base::Text{}
+                     : base::say(
+                           "the file system of '{}' keeps no locks ({}): a second run of another host in this "
+                           "folder is seen at the next checkpoint only, and ends one of the two",
+                           folder_, why);
 }
 
-std::string RunLock::look() {
-  if (!holds_) return "";
+base::Text RunLock::look() {
+  if (!holds_) return {};
   const std::string path = records::run_lock_path(folder_);
   try {
     const records::FolderLock::Look seen = lock_.look(me_);
     if (seen.other) refuse_to_share(folder_, path, *seen.other);
-    if (!seen.taken_again) return "";
+    if (!seen.taken_again) return {};
   } catch (const base::DataError&) {  // a disk that is full or fails; the checkpoint will say so
-    return "";
+    return {};
   }
-  return fmt::format("'{}' was removed under this run and is made again; if the whole folder was moved or removed, what "
-                     "follows is in a new one",
-                     path);
+  return base::say(
+      "'{}' was removed under this run and is made again; if the whole folder was moved or removed, what "
+      "follows is in a new one",
+      path);
 }
 
 }  // namespace troika::train

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "base/language.h"
 #include "records/folder_lock.h"
 
 namespace troika::train {
@@ -14,12 +15,12 @@ class RunLock {
   // rendezvous::Identity::launch. ConfigError when another run or launch has the folder, naming host and process.
   RunLock(const std::string& folder, const std::string& run, const std::string& launch);
 
-  // Why nobody can see from another host that it is held, as a note; "" where its file system keeps locks.
-  std::string note_of_missing_locks() const;
+  // Why nobody can see from another host that it is held, as a note; empty where its file system keeps locks.
+  base::Text note_of_missing_locks() const;
 
   // Looks whether the folder is still this run's. ConfigError naming the other run where one has, or had, written there since. A lock
-  // file that was removed is made again, which the sentence that is returned says; "" where all is well.
-  std::string look();
+  // file that was removed is made again, which the sentence that is returned says; empty where all is well.
+  base::Text look();
 
  private:
   const std::string folder_;

@@ -74,8 +74,8 @@ TEST(RunLock, OfAProcessThatIsStoppedSaysWhatLetsItContinue) {
 TEST(RunLock, SeesThatAnotherRunHasTakenTheFolderOver) {
   const base::TemporaryFolder folder;
   RunLock first(folder.path(), "a", "");
-  EXPECT_EQ(first.look(), "");
-  EXPECT_EQ(first.note_of_missing_locks(), "");
+  EXPECT_TRUE(first.look().empty());
+  EXPECT_TRUE(first.note_of_missing_locks().empty());
   base::remove_tree(folder.path() + "/run.lock");
   {
     const RunLock second(folder.path(), "b", "");
@@ -92,11 +92,11 @@ TEST(RunLock, WhoseFileIsRemovedIsMadeAgainAndSaysSo) {
   const std::string run = folder.path() + "/run";
   RunLock lock(run, "a", "");
   base::remove_tree(run + "/run.lock");
-  EXPECT_THAT(lock.look(), HasSubstr("run.lock' was removed under this run and is made again"));
-  EXPECT_EQ(lock.look(), "");
+  EXPECT_THAT(lock.look().english, HasSubstr("run.lock' was removed under this run and is made again"));
+  EXPECT_TRUE(lock.look().empty());
   EXPECT_THAT(error_of(run, "b"), HasSubstr("another run writes to"));
   base::rename_path(run, folder.path() + "/elsewhere");
-  EXPECT_THAT(lock.look(), HasSubstr("if the whole folder was moved"));
+  EXPECT_THAT(lock.look().english, HasSubstr("if the whole folder was moved"));
   EXPECT_THAT(error_of(run, "b"), HasSubstr("another run writes to"));
 }
 

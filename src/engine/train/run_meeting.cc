@@ -17,7 +17,7 @@ static std::unique_ptr<RunLock> lock_of(const RankContext& context, const std::s
   const config::Settings& s = context.resolved.settings;
   check_own_folder(s);
   auto lock = std::make_unique<RunLock>(s.train.out, run, context.identity.launch);
-  if (const std::string note = lock->note_of_missing_locks(); !note.empty()) say(context, "note: " + note);
+  if (const base::Text note = lock->note_of_missing_locks(); !note.empty()) say(context, base::say("note: {}", note));
   return lock;
 }
 

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/host_name.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "host/memory.h"
 #include "host/vitals.h"
@@ -77,8 +78,8 @@ static records::RunState state_of(const RunRecords::Place& place) {
   return state;
 }
 
-std::string all_steps_are_done(std::int64_t steps) {
-  return steps == 1 ? "the one step is done" : fmt::format("all {} steps are done", steps);
+base::Text all_steps_are_done(std::int64_t steps) {
+  return steps == 1 ? base::say("the one step is done") : base::say("all {} steps are done", steps);
 }
 
 RunRecords::RunRecords(const Place& place, const Whereabouts& whereabouts, std::shared_ptr<const comm::Traffic> traffic,
@@ -134,12 +135,12 @@ void RunRecords::write(const records::Event& event) {
   post([events = events_, line = to_json(event)] { events->append(line); });
 }
 
-void RunRecords::event(EventKind kind, std::int64_t step, const std::string& text,
+void RunRecords::event(EventKind kind, std::int64_t step, const base::Text& text,
                        const std::map<std::string, double>& numbers, base::Cause cause) {
   if (place_.rank != 0) return;
-  records::Event event = event_of(kind, step, text);
+  records::Event event = event_of(kind, step, text.english);
   event.numbers = numbers;
-  if (kind == EventKind::save_failed) event.incident = records::told(base::verbatim(text), cause);
+  if (kind == EventKind::save_failed) event.incident = records::told(text, cause);
   write(event);
 }
 
@@ -162,22 +163,22 @@ void RunRecords::leave_folder() {
   ticker_.reset();
 }
 
-void RunRecords::failed(int exit_code, const std::string& text, base::Cause cause) {
-  told("failed: " + text);
-  records::Event event = event_of(EventKind::rank_failed, whereabouts_.place().step, text);
+void RunRecords::failed(int exit_code, const base::Text& text, base::Cause cause) {
+  told("failed: " + text.english);
+  records::Event event = event_of(EventKind::rank_failed, whereabouts_.place().step, text.english);
   event.rank = place_.rank;
-  event.incident = records::failed({place_.rank, -1, host_, ::getpid()}, base::verbatim(text), cause);
+  event.incident = records::failed({place_.rank, -1, host_, ::getpid()}, text, cause);
   event.numbers["exit_code"] = exit_code;
   write(event);
   if (publish_) publish_(fmt::format("{}/{:06}-failed", rendezvous::event_key, place_.rank), to_json(event));
   if (!prepared_) return;
   state_.incident = event.incident;
-  ends(Life::failed, text, exit_code);
+  ends(Life::failed, text.english, exit_code);
 }
 
 // Of the state that is there, as the rank's thread may be about to change its own.
 void RunRecords::ended_at_once() {
-  event(EventKind::stop, whereabouts_.place().step, "ended at once because it was asked to twice");
+  event(EventKind::stop, whereabouts_.place().step, base::say("ended at once because it was asked to twice"));
   if (first_of_host())
     disk_.post([place = place_, now = base::wall_seconds()] {
       std::optional<records::RunState> state = records::read_run_state(place.folder);
@@ -311,7 +312,7 @@ void RunRecords::begins(std::int64_t first_step, std::int64_t steps) {
   state_.steps = steps;
   write_state(Life::training);
   event(EventKind::start, first_step,
-        first_step < state_.steps ? fmt::format("step {} of {} is next", first_step + 1, state_.steps)
+        first_step < state_.steps ? base::say("step {} of {} is next", first_step + 1, state_.steps)
                                   : all_steps_are_done(state_.steps),
         {{"steps", static_cast<double>(state_.steps)}, {"ranks", static_cast<double>(state_.ranks.size())}});
 }

@@ -53,13 +53,13 @@ class RunRecords {
   void also_tell(std::function<void(const records::Event&)> also) { also_ = std::move(also); }
 
   // Of the run as a whole: rank 0 writes it, the others nothing.
-  void event(records::EventKind kind, std::int64_t step, const std::string& text,
+  void event(records::EventKind kind, std::int64_t step, const base::Text& text,
              const std::map<std::string, double>& numbers = {}, base::Cause cause = base::Cause{});
   // Of the watch over ranks, which all ranks hear: the first rank of each host writes it.
   void notice(const records::Incident& notice);
   // This rank ends with an error: to its host's folder, and to that of the store's host. Before prepares() nothing is written where another
   // run or launch has the folder.
-  void failed(int exit_code, const std::string& text, base::Cause cause);
+  void failed(int exit_code, const base::Text& text, base::Cause cause);
 
   // The process ends at once, because it was asked to twice: what stands then is on the disk, where that answers within 2 s. Another
   // thread may be in any call of the others.
@@ -68,7 +68,7 @@ class RunRecords {
   // The folder is another run's now: nothing more is written there.
   void leave_folder();
 
-  // What rank 0 has shown its user: to RUN/run.log.
+  // What rank 0 has shown its user, in English: to RUN/run.log.
   void told(const std::string& text);
 
   // What is held now, for the samples.
@@ -114,6 +114,6 @@ class RunRecords {
   std::unique_ptr<rendezvous::Ticker> ticker_;  // last: its thread uses what stands above
 };
 
-std::string all_steps_are_done(std::int64_t steps);  // "all 60 steps are done"
+base::Text all_steps_are_done(std::int64_t steps);  // "all 60 steps are done"
 
 }  // namespace troika::train

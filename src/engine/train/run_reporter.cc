@@ -1,6 +1,7 @@
 #include "train/run_reporter.h"
 
 #include "base/clock.h"
+#include "base/say.h"
 
 namespace troika::train {
 
@@ -16,6 +17,7 @@ void RunReporter::begins(std::int64_t steps, double now_seconds) {
   if (!first_rank() || to_.screen == nullptr) return;
   metrics::Progress::Form form;
   form.style = metrics::progress_style(settings_.log.progress, to_.screen);
+  form.language = to_.language;
   form.stamps = settings_.log.time_stamps ? metrics::Stamps::time_of_day : metrics::Stamps::none;
   if (to_.records != nullptr) form.keep = [records = to_.records](const std::string& line) { records->told(line); };
   progress_ =
@@ -26,19 +28,19 @@ void RunReporter::ends() {
   if (progress_ != nullptr) progress_->finish();
 }
 
-void RunReporter::note(const std::string& text) {
-  if (to_.log != nullptr) to_.log->info(text);
+void RunReporter::note(const base::Text& text) {
+  if (to_.log != nullptr) to_.log->info(text.english);
   if (!first_rank() || to_.screen == nullptr) return;
   if (progress_ != nullptr) {
     progress_->note(text);
   } else {
-    std::fprintf(to_.screen, "%s\n", text.c_str());
-    if (to_.records != nullptr) to_.records->told(text);
+    std::fprintf(to_.screen, "%s\n", text.in(to_.language).c_str());
+    if (to_.records != nullptr) to_.records->told(text.english);
   }
 }
 
-void RunReporter::record(records::EventKind kind, const std::string& text,
-                         const std::map<std::string, double>& numbers, base::Cause cause) {
+void RunReporter::record(records::EventKind kind, const base::Text& text, const std::map<std::string, double>& numbers,
+                         base::Cause cause) {
   if (to_.records != nullptr) to_.records->event(kind, state_.progress.step, text, numbers, cause);
 }
 
@@ -57,9 +59,9 @@ void RunReporter::begin_rows_after(std::int64_t step) {
 
 void RunReporter::report(const metrics::StepMetrics& row) {
   const std::string trouble = writes() ? metrics_.append(row) : "";
-  if (!trouble.empty()) note("note: " + trouble);
+  if (!trouble.empty()) note(base::say("note: {}", trouble));
   const std::string other_trouble = to_.rows != nullptr ? to_.rows->append(row) : "";
-  if (!other_trouble.empty()) note("note: " + other_trouble);
+  if (!other_trouble.empty()) note(base::say("note: {}", other_trouble));
   if (progress_ != nullptr)
     progress_->step_done(row.step, row.loss, row.tokens_per_second, base::monotonic_seconds());
 }

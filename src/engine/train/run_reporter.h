@@ -25,8 +25,9 @@ struct Listeners {
   std::FILE* screen = nullptr;     // progress and notes of rank 0
   metrics::RunLog* log = nullptr;  // of the rank
   RunRecords* records = nullptr;
-  metrics::RowSink* rows = nullptr;    // of rank 0: gets the rows of metrics.jsonl too
-  Whereabouts* whereabouts = nullptr;  // of the rank
+  metrics::RowSink* rows = nullptr;                   // of rank 0: gets the rows of metrics.jsonl too
+  Whereabouts* whereabouts = nullptr;                 // of the rank
+  base::Language language = base::Language::english;  // of the screen; all else is in English
 };
 
 // One rank's thread. References must outlive it.
@@ -38,8 +39,8 @@ class RunReporter {
   void begins(std::int64_t steps, double now_seconds);  // from here on progress is shown
   void ends();
 
-  void note(const std::string& text);
-  void record(records::EventKind kind, const std::string& text, const std::map<std::string, double>& numbers = {},
+  void note(const base::Text& text);
+  void record(records::EventKind kind, const base::Text& text, const std::map<std::string, double>& numbers = {},
               base::Cause cause = base::Cause{});
   // Where the rank is.
   void tell(std::int64_t step, records::Activity activity) const;

@@ -23,7 +23,8 @@ Hardware find_hardware(const RankContext& context) {
   const auto stated_device = config::word_or(s.train.device, config::DeviceKind::numbered);
   if (s.parallel.offload == config::Offload::host && machine.device.is_cpu() &&
       stated_device == config::DeviceKind::automatic)
-    say(context, "note: parallel.offload host changes nothing on a CPU; 'file' takes the state out of memory");
+    say(context,
+        base::say("note: parallel.offload host changes nothing on a CPU; 'file' takes the state out of memory"));
   MachineHere here = find_machine(context.machine_file, me.local_rank, me.local_size, machine.device);
   return {std::move(machine), std::move(here)};
 }

@@ -1,7 +1,5 @@
 #include "train/save_policy.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/clock.h"
@@ -48,9 +46,8 @@ void SavePolicy::finish() {
   waited_seconds_ += base::monotonic_seconds() - begin;
   saved_step_ = outcome.step;
   last_failed_ = false;
-  for (const std::string& text : outcome.remarks)
-    reporter_.note(fmt::format("step {} is saved; {}", outcome.step, text));
-  reporter_.record(records::EventKind::save, fmt::format("step {} is saved", outcome.step),
+  for (const std::string& text : outcome.remarks) reporter_.note(base::say("step {} is saved; {}", outcome.step, text));
+  reporter_.record(records::EventKind::save, base::say("step {} is saved", outcome.step),
                    {{"saved_step", static_cast<double>(outcome.step)}, {"seconds", outcome.seconds}});
 }
 
@@ -74,7 +71,7 @@ bool SavePolicy::settle(const Position& at, NextTry next) {
   } catch (const base::DataError& error) {
     last_failed_ = true;
     last_try_ = base::monotonic_seconds();
-    const std::string text = failed_save(base::text_of(error), at, next).english;
+    const base::Text text = failed_save(base::text_of(error), at, next);
     reporter_.note(text);
     reporter_.record(records::EventKind::save_failed, text, {}, error.cause());
     return false;
@@ -113,9 +110,17 @@ base::Text SavePolicy::failed_save(const base::Text& cause, const Position& at, 
                    : base::say("the run continues and tries again in a minute");
   } else if (next == NextTry::now) {
     then = base::say("the run tries again now, with step {}", at.step);
+  } else if (saved_step_ < 0) {
+    then = base::say(
+        "the run ends without a checkpoint of this step: free room on that disk, or repair it, and start the same "
+        "command again, which "
+        "starts over");
   } else {
-    then = base::say("the run ends without a checkpoint of this step: free room on that disk, or repair it, and start the same command again, which {}",
-                     saved_step_ < 0 ? base::say("starts over") : base::say("resumes from step {}", saved_step_));
+    then = base::say(
+        "the run ends without a checkpoint of this step: free room on that disk, or repair it, and start the same "
+        "command again, which "
+        "resumes from step {}",
+        saved_step_);
   }
   return base::say("step {} could not be saved: {}; {}; {}", writer_.step(), cause, newest, then);
 }

@@ -148,9 +148,10 @@ TEST_F(SavePolicyTest, WhatCannotBeSavedAtTheEndIsAnError) {
   saving.begin(after(4), Until::complete);
   EXPECT_TRUE(saving.settle(after(4)));
   writer_.cause = "the disk is full";
-  EXPECT_THAT(base::message_of<base::DataError>([&] { saving.save_the_end(after(10)); }),
-              HasSubstr("step 10 could not be saved: the disk is full; the newest checkpoint is that of step 4; the run ends "
-                        "without a checkpoint of this step"));
+  EXPECT_THAT(
+      base::message_of<base::DataError>([&] { saving.save_the_end(after(10)); }),
+      HasSubstr("step 10 could not be saved: the disk is full; the newest checkpoint is that of step 4; the run ends "
+                "without a checkpoint of this step"));
   settings_.checkpoint.at_end = false;
   saving.save_the_end(after(10));
   EXPECT_THAT(writer_.saved, ElementsAre(4));

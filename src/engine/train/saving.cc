@@ -1,13 +1,12 @@
 #include "train/saving.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "checkpoint/disks.h"
 #include "checkpoint/gather.h"
@@ -62,7 +61,7 @@ void decide_copies(const plan::Plan& plan, const checkpoint::Disks& disks, const
   if (disk_count(disks) < 2) {
     if (settings.copies == 2)
       saving->remarks.push_back(
-          "saving  one copy of each part: all ranks share one disk, so there is no other to hold a second");
+          base::say("saving  one copy of each part: all ranks share one disk, so there is no other to hold a second"));
     return;
   }
   checkpoint::Copies copies = checkpoint::plan_copies(disks, twins_of(plan, bytes));
@@ -71,9 +70,9 @@ void decide_copies(const plan::Plan& plan, const checkpoint::Disks& disks, const
     if (copies.of[rank].by == checkpoint::SecondCopy::By::sending) most = std::max(most, bytes[rank].written.total());
   if (most > 0 && settings.copies == 0 && settings.every > 0) {
     saving->remarks.push_back(
-        "saving  one copy of each part, on the host that wrote it: how long the steps between two checkpoints take is "
-        "not "
-        "known; --checkpoint.copies 2 makes a second one, on another host");
+        base::say("saving  one copy of each part, on the host that wrote it: how long the steps between two "
+                  "checkpoints take is not known; "
+                  "--checkpoint.copies 2 makes a second one, on another host"));
     return;
   }
   if (most > 0) {
@@ -81,7 +80,7 @@ void decide_copies(const plan::Plan& plan, const checkpoint::Disks& disks, const
     const double interval = settings.every_minutes > 0 ? settings.every_minutes * 60 : usual_interval_seconds;
     const double seconds = static_cast<double>(most) / rate;
     if (settings.copies == 0 && seconds > interval) {
-      saving->remarks.push_back(fmt::format(
+      saving->remarks.push_back(base::say(
           "saving  one copy of each part, on the host that wrote it: to send {} with {:g} % of the link would take {}, "
           "longer than the {} between checkpoints; --checkpoint.copies 2 does it nevertheless",
           base::format_bytes(most), most_link_share * 100, base::format_duration(seconds),
@@ -114,8 +113,8 @@ void decide_way(const plan::Plan& plan, const tensor::Device& device, const std:
   if (stated == config::OnOff::automatic && no != answers.end()) {
     const auto rank = static_cast<std::size_t>(no - answers.begin());
     saving->remarks.push_back(
-        fmt::format("saving  training waits while a checkpoint is written: rank {} has not the memory for a copy of {}",
-                    rank, base::format_bytes(bytes[rank])));
+        base::say("saving  training waits while a checkpoint is written: rank {} has not the memory for a copy of {}",
+                  rank, base::format_bytes(bytes[rank])));
     return;
   }
   saving->way = Saving::Way::from_snapshot;
@@ -137,7 +136,7 @@ void check_room(const plan::Plan& plan, const checkpoint::Disks& disks, const st
   for (const std::string& text : checkpoint::gather(world, [&]() -> std::string {
          return disks.leads(world.rank()) ? checkpoint::missing_room(plan.settings().train.out, bytes) : "";
        })) {
-    if (!text.empty()) saving->remarks.push_back("saving  " + text);
+    if (!text.empty()) saving->remarks.push_back(base::say("saving  {}", text));
   }
 }
 

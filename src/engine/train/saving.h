@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "checkpoint/copies.h"
 #include "comm/channel.h"
 #include "plan/plan.h"
@@ -16,7 +17,7 @@ struct Saving {
   // from_snapshot: what is saved is copied in memory and written while training runs. in_place: training waits.
   enum class Way { in_place, from_snapshot } way = Way::in_place;
   checkpoint::Copies copies;
-  std::vector<std::string> remarks;          // for people: what is otherwise than they may expect
+  std::vector<base::Text> remarks;           // for people: what is otherwise than they may expect
   std::vector<std::int64_t> snapshot_bytes;  // per world rank; empty: in place
 };
 

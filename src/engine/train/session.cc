@@ -1,11 +1,10 @@
 #include "train/session.h"
 
-#include <fmt/format.h>
-
 #include <atomic>
 #include <mutex>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "comm/collectives.h"
 #include "rendezvous/failure_monitor.h"
 #include "rendezvous/join.h"
@@ -92,7 +91,7 @@ FailureCause Session::fail(const rendezvous::FailureReport& own) {
   return exchange_failure(identity_, links_->client, links_->heartbeat.get(), own);
 }
 
-void Session::leave(const std::string& why) const {
+void Session::leave(const base::Text& why) const {
   if (links_->announced) leave_at_once(identity_, why);
 }
 
@@ -111,19 +110,23 @@ void Session::publish(const std::string& name, const std::string& text) const {
   }
 }
 
-std::string Session::status() const {
+base::Text Session::status() const {
   const records::Place place = whereabouts_->place();
-  std::string text = fmt::format("rank {} is at {}", identity_.world_rank,
-                                 place.step < 0 ? "its start" : records::said_with_seconds(place).english);
-  if (place.waits_for != records::waits_for_nobody)
-    text += place.waits_for < 0 ? ", waiting for others" : fmt::format(", waiting for rank {}", place.waits_for);
+  base::Text at = place.step < 0
+                      ? base::say("rank {} is at its start", identity_.world_rank)
+                      : base::say("rank {} is at {}", identity_.world_rank, records::said_with_seconds(place));
+  if (place.waits_for >= 0)
+    at = base::say("{}, waiting for rank {}", at, place.waits_for);
+  else if (place.waits_for != records::waits_for_nobody)
+    at = base::say("{}, waiting for others", at);
+  std::vector<base::Text> clauses{at};
   if (const rendezvous::Save save = whereabouts_->save(); save.step >= 0)
-    text += fmt::format("; the checkpoint of step {} is being written to '{}', the last piece {:.0f} s ago", save.step,
-                        save.folder, save.seconds);
-  if (identity_.world_size == 1) return text;
-  const std::string notice = notices_.last();
-  text += notice.empty() ? "; no rank was behind so far" : "; last heard: " + notice;
-  return text + "\n" + last_operations();
+    clauses.push_back(base::say("the checkpoint of step {} is being written to '{}', the last piece {:.0f} s ago",
+                                save.step, save.folder, save.seconds));
+  if (identity_.world_size == 1) return base::join(clauses, "; ", "；");
+  const base::Text notice = notices_.last();
+  clauses.push_back(notice.empty() ? base::say("no rank was behind so far") : base::say("last heard: {}", notice));
+  return base::lines({base::join(clauses, "; ", "；"), base::verbatim(last_operations())});
 }
 
 }  // namespace troika::train

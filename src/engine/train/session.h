@@ -54,7 +54,7 @@ class Session {
   void at(std::int64_t step, records::Activity activity) { whereabouts_->at(step, activity); }
 
   // Where this rank is, whom it waits for, who is behind as far as it has heard, and its last messages. From any thread.
-  std::string status() const;
+  base::Text status() const;
 
   // As Notices::also_tell.
   void also_tell(Notices::Listener listener) { notices_.also_tell(std::move(listener)); }
@@ -67,7 +67,7 @@ class Session {
   void finish();
   // Ends with an error of this rank: exchange_failure, which says nothing before join() has made this process its rank.
   FailureCause fail(const rendezvous::FailureReport& own);
-  void leave(const std::string& why) const;  // leave_at_once, likewise; from any thread
+  void leave(const base::Text& why) const;  // leave_at_once, likewise; from any thread
 
  private:
   rendezvous::Heartbeats heartbeats();

@@ -1,12 +1,11 @@
 #include "train/tokenizer_copies.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/say.h"
 #include "checkpoint/disks.h"
 #include "checkpoint/gather.h"
 #include "comm/collectives.h"
@@ -100,15 +99,15 @@ config::DataSettings with_copies_of_run(const config::Settings& settings) {
   return data;
 }
 
-std::string replaced_tokenizer(const config::DataSettings& stated, const config::DataSettings& used) {
+base::Text replaced_tokenizer(const config::DataSettings& stated, const config::DataSettings& used) {
   const std::string file = tokenizer_file(stated.tokenizer);
-  if (used.tokenizer == stated.tokenizer) return "";
+  if (used.tokenizer == stated.tokenizer) return {};
   if (!base::file_exists(file)) {
-    return fmt::format("there is no tokenizer at data.tokenizer '{}'; the run's own copy in '{}' is used",
-                       stated.tokenizer, used.tokenizer);
+    return base::say("there is no tokenizer at data.tokenizer '{}'; the run's own copy in '{}' is used",
+                     stated.tokenizer, used.tokenizer);
   }
-  if (base::hash_file(file) == base::hash_file(tokenizer_file(used.tokenizer))) return "";
-  return fmt::format(
+  if (base::hash_file(file) == base::hash_file(tokenizer_file(used.tokenizer))) return {};
+  return base::say(
       "the run resumes with its own tokenizer in '{}', which is not the one at data.tokenizer '{}'; to train with that "
       "one, start over with --resume never or another --out",
       used.tokenizer, stated.tokenizer);

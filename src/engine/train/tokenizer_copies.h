@@ -19,8 +19,8 @@ namespace troika::train {
 // the run's folder. Words (bytes, chatml) and what has no copy stay. Not collective. DataError when a copy is damaged.
 config::DataSettings with_copies_of_run(const config::Settings& settings);
 
-// A sentence when the stated tokenizer is there but is not the one that is used; else "".
-std::string replaced_tokenizer(const config::DataSettings& stated, const config::DataSettings& used);
+// A sentence when the stated tokenizer is there but is not the one that is used; else an empty one.
+base::Text replaced_tokenizer(const config::DataSettings& stated, const config::DataSettings& used);
 
 // What there was when the run began; later changes in the folder change nothing. One rank's thread.
 class TokenizerCopies {

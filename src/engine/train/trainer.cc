@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/counted.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "checkpoint/gather.h"
 #include "checkpoint/manifest.h"
 #include "config/profile.h"
@@ -60,7 +61,7 @@ void Trainer::begin() {
   engine_.read_from(state_.progress);
   if (!over()) {
     reporter_.tell(state_.progress.step, records::Activity::measuring_link);
-    for (const std::string& line : forecaster_.before_training()) reporter_.note(line);
+    for (const base::Text& line : forecaster_.before_training()) reporter_.note(line);
   }
   totals_.begin_seconds = base::monotonic_seconds();
   if (saving_ != nullptr) saving_->begins(totals_.begin_seconds);
@@ -135,7 +136,7 @@ executor::StepResult Trainer::run_in_range(executor::StepSettings step, Engine::
     state_.exponents.raise(result.gradient_exponents);
     ++state_.progress.repeated;
     reporter_.record(records::EventKind::repeated_step,
-                     fmt::format("step {} runs again: a gradient is larger than its exponent allows", step.step));
+                     base::say("step {} runs again: a gradient is larger than its exponent allows", step.step));
     step.exponents = state_.exponents.values();
     result = engine_.run(step, Engine::Reading::again);
     if (!result.finite || !result.in_range)
@@ -158,12 +159,13 @@ bool Trainer::out_of_patience() const {
   return patience > 0 && engine_.evaluates() && state_.progress.best.stale >= patience;
 }
 
-std::string Trainer::early_end() const {
-  if (!out_of_patience() || state_.progress.step >= steps_) return "";
+base::Text Trainer::early_end() const {
+  if (!out_of_patience() || state_.progress.step >= steps_) return {};
   const Best& best = state_.progress.best;
-  return fmt::format("the run ended early after step {} of {}: the validation loss was not lower in {} in a row{}",
-                     state_.progress.step, steps_, base::counted(best.stale, "evaluation"),
-                     best.step == 0 ? "" : fmt::format(" (lowest {:.6f}, step {})", best.loss, best.step));
+  const base::Text ended =
+      base::say("the run ended early after step {} of {}: the validation loss was not lower in {} in a row",
+                state_.progress.step, steps_, base::counted_text(best.stale, "evaluation"));
+  return best.step == 0 ? ended : base::say("{} (lowest {:.6f}, step {})", ended, best.loss, best.step);
 }
 
 // Back to the last checkpoint, and on with the data behind this step's.
@@ -175,7 +177,7 @@ void Trainer::roll_back(const executor::StepResult& result) {
   const checkpoint::Found found = checkpoint::open_at(path, *channels_.world);
   const RunProgress saved = progress_of(found);
   const RunProgress to = rolled_back(saved, state_.progress, plan_.resolved.batch.global);
-  const std::string sentence = rolled_back_text(result, saved, state_.progress, to);
+  const base::Text sentence = rolled_back_text(result, saved, state_.progress, to);
   reporter_.note(sentence);
   reporter_.record(records::EventKind::rolled_back, sentence);
   reporter_.tell(to.step, records::Activity::restoring);
@@ -219,8 +221,9 @@ bool Trainer::save_due() const {
 void Trainer::before_checkpoint() {
   if (surroundings_.checkpoints->look_at_folder) {
     try {
-      for (const std::string& text : checkpoint::gather(*channels_.world, surroundings_.checkpoints->look_at_folder))
-        if (!text.empty()) reporter_.note(text);
+      const auto look = [this] { return records::to_json(records::told(surroundings_.checkpoints->look_at_folder())); };
+      for (const std::string& seen : checkpoint::gather(*channels_.world, look))
+        if (const base::Text text = said(records::parse_incident(seen)); !text.empty()) reporter_.note(text);
     } catch (const base::ConfigError&) {
       RunRecords* const records = surroundings_.listeners.records;
       if (records != nullptr) records->leave_folder();

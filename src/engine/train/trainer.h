@@ -36,7 +36,7 @@ struct Checkpoints {
   Saving saving;
   // Before each checkpoint, on every rank: throws where the folder is no longer this run's, and gives what is to be noted. May be
   // empty.
-  std::function<std::string()> look_at_folder;
+  std::function<base::Text()> look_at_folder;
 };
 
 // Called by the rank's thread, on every rank; each may be empty.
@@ -66,7 +66,7 @@ struct Outcome {
   executor::StepResult last_step;  // alike on all ranks
   std::int64_t step = 0;           // of the run, the last one done
   std::int64_t steps = 0;          // of the run, that there were to be
-  std::string early;               // why it finished before them, a sentence; "": it did not
+  base::Text early;                // why it finished before them, a sentence; empty: it did not
 };
 
 // Finds what the run starts with, then builds an engine from the plan: all ranks do it at once. References must outlive the
@@ -96,7 +96,7 @@ class Trainer {
   bool over() const { return state_.progress.step >= steps_ || stops() || out_of_patience(); }
   bool stops() const { return requests_.stop > 0; }
   bool out_of_patience() const;
-  std::string early_end() const;
+  base::Text early_end() const;
 
   void roll_back(const executor::StepResult& result);
   [[noreturn]] void stop_at_nonfinite(const executor::StepResult& result);

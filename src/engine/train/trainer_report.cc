@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/host_name.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "host/memory.h"
 #include "optimizer/learning_rate.h"
@@ -50,12 +51,14 @@ void Trainer::report(const executor::StepResult& result, double loss_scale, doub
 }
 
 void Trainer::report_evaluation() {
-  std::string text =
-      fmt::format("step {}: valid loss {:.6f}, perplexity {:.4g}, over {} tokens in {}{}", state_.progress.step,
-                  valid_->loss, valid_->perplexity(), valid_->tokens, base::format_duration(valid_->seconds),
-                  state_.progress.best.step == state_.progress.step ? "; the lowest so far" : "");
+  base::Text text =
+      base::say("step {}: valid loss {:.6f}, perplexity {:.4g}, over {} tokens in {}", state_.progress.step,
+                valid_->loss, valid_->perplexity(), valid_->tokens, base::format_duration(valid_->seconds));
+  if (state_.progress.best.step == state_.progress.step) text = base::say("{}; the lowest so far", text);
+  std::vector<std::string> sources;
   for (const inference::SourceLoss& source : valid_->sources)
-    text += fmt::format("{} {} {:.6f}", &source == &valid_->sources.front() ? "; of" : ",", source.name, source.loss);
+    sources.push_back(fmt::format("{} {:.6f}", source.name, source.loss));
+  if (!sources.empty()) text = base::say("{}; of {}", text, base::join(sources, ", "));
   reporter_.note(text);
   reporter_.record(records::EventKind::evaluation, text, {{"valid_loss", valid_->loss}});
 }
@@ -64,14 +67,14 @@ void Trainer::report_device_memory() {
   const auto memory = engine_.device_memory();
   if (!memory) return;
   const plan::Memory& planned = memory->planned;
-  const std::string text = fmt::format(
-      "memory of the GPU: {} allocated at most, {} reserved; planned: {}, of which {} are tensors",
-      base::format_bytes(memory->taken.used_peak), base::format_bytes(memory->taken.reserved_peak),
-      base::format_bytes(planned.total()), base::format_bytes(planned.total() - planned.program));
+  const base::Text text =
+      base::say("memory of the GPU: {} allocated at most, {} reserved; planned: {}, of which {} are tensors",
+                base::format_bytes(memory->taken.used_peak), base::format_bytes(memory->taken.reserved_peak),
+                base::format_bytes(planned.total()), base::format_bytes(planned.total() - planned.program));
   metrics::RunLog* const log = surroundings_.listeners.log;
-  if (log != nullptr) log->info(text);
+  if (log != nullptr) log->info(text.english);
   if (plan::took_more(planned, memory->taken.used_peak))
-    reporter_.note("note: the first step took more than was planned: " + text);
+    reporter_.note(base::say("note: the first step took more than was planned: {}", text));
 }
 
 void Trainer::record_timeline() {
@@ -84,16 +87,18 @@ void Trainer::record_timeline() {
 
 Outcome Trainer::finish() {
   const std::int64_t step = state_.progress.step;
-  const std::string early = early_end();
+  const base::Text early = early_end();
   if (step > totals_.first_step && !early.empty()) reporter_.note(early);
   if (saving_ != nullptr) saving_->save_the_end(position());
   reporter_.ends();
-  if (totals_.audits > 0)
-    reporter_.note(fmt::format("{} step{} computed twice, with equal bits (train.recompute-audit-every)",
-                               totals_.audits, totals_.audits == 1 ? " was" : "s were"));
+  if (totals_.audits == 1)
+    reporter_.note(base::say("1 step was computed twice, with equal bits (train.recompute-audit-every)"));
+  if (totals_.audits > 1)
+    reporter_.note(
+        base::say("{} steps were computed twice, with equal bits (train.recompute-audit-every)", totals_.audits));
   const std::int64_t copied = engine_.ledger().peak(tensor::MemoryUse::snapshot);
   engine_.await_device();
-  for (const std::string& line : forecaster_.after_training(program_resident_bytes_, copied)) reporter_.note(line);
+  for (const base::Text& line : forecaster_.after_training(program_resident_bytes_, copied)) reporter_.note(line);
   const bool interrupted = stops() && step < steps_ && !out_of_patience();
   return {interrupted ? Ending::interrupted : Ending::finished, summary(), totals_.last_step, step, steps_, early};
 }
@@ -111,7 +116,7 @@ metrics::RunSummary Trainer::summary() const {
   s.evaluation_seconds = totals_.evaluation_seconds;
   const Best& best = state_.progress.best;
   if (totals_.valid_step > 0) s.valid = {totals_.valid_step, totals_.valid_loss, best.step, best.loss};
-  s.early_end = early_end();
+  s.early_end = early_end().english;
   s.peak_memory_bytes = ledger.peak();
   using tensor::MemoryUse;
   for (const auto& [name, use] : {std::pair{"parameters", MemoryUse::parameters},

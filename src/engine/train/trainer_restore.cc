@@ -1,7 +1,6 @@
 // The part of Trainer that brings a run to where its first step begins.
-#include <fmt/format.h>
-
 #include "base/error.h"
+#include "base/say.h"
 #include "optimizer/learning_rate.h"
 #include "train/restore.h"
 #include "train/resumed_settings.h"
@@ -11,21 +10,18 @@
 namespace troika::train {
 
 RestoreTarget Trainer::restore_target() {
-  return {plan_,
-          engine_.place(),
-          engine_.units(),
-          engine_.ledger(),
-          *channels_.world,
-          [this](const std::string& text) { reporter_.note(text); }};
+  return {plan_, engine_.place(), engine_.units(), engine_.ledger(), *channels_.world, [this](const base::Text& text) {
+            reporter_.note(text);
+          }};
 }
 
 void Trainer::restore() {
-  for (const std::string& reason : initial_.rejected) reporter_.note("passed over " + reason);
-  for (const std::string& text : initial_.notes) reporter_.note("note: " + text);
+  for (const std::string& reason : initial_.rejected) reporter_.note(base::say("passed over {}", reason));
+  for (const base::Text& text : initial_.notes) reporter_.note(base::say("note: {}", text));
   RunProgress saved;
   if (initial_.found) {  // these two may refuse, so before anything is touched
     saved = progress_of(*initial_.found);
-    if (const std::string text = differences_from(*initial_.found, plan_.settings()); !text.empty())
+    if (const base::Text text = differences_from(*initial_.found, plan_.settings()); !text.empty())
       reporter_.note(text);
     check_changes(*initial_.found, saved);
   }
@@ -63,7 +59,7 @@ void Trainer::check_changes(const checkpoint::Found& found, const RunProgress& s
   }
   if (initial_.same_run && weights::fact_of(found, "data_fingerprint") == plan_.data.fingerprint)
     refuse_other_order(of_checkpoint, settings, at);
-  for (const std::string& text :
+  for (const base::Text& text :
        {changed_batch(of_checkpoint, settings, saved.step, steps_), changed_settings(of_checkpoint, settings)})
     if (!text.empty()) reporter_.note(text);
 }
@@ -78,24 +74,26 @@ void Trainer::resume_from(const checkpoint::Found& found, const RunProgress& sav
   const auto data = found.facts.extra.find("data_fingerprint");
   const bool data_differ = data != found.facts.extra.end() && data->second != plan_.data.fingerprint;
   if (data_differ)
-    reporter_.note("the data differ from those this checkpoint was trained on; the run resumes at the same position");
-  const std::string text = fmt::format("resumed from step {} ({})", saved.step, found.path);
+    reporter_.note(
+        base::say("the data differ from those this checkpoint was trained on; the run resumes at the same position"));
+  const base::Text text = base::say("resumed from step {} ({})", saved.step, found.path);
   reporter_.note(text);
   reporter_.record(records::EventKind::resume, text, {{"data_differ", data_differ ? 1 : 0}});
 }
 
 void Trainer::say_where_it_stands() {
   const std::int64_t step = state_.progress.step;
-  if (const std::string early = early_end(); !early.empty()) {
-    reporter_.note(early + "; a larger --train.early-stopping-patience resumes from here");
+  if (const base::Text early = early_end(); !early.empty()) {
+    reporter_.note(base::say("{}; a larger --train.early-stopping-patience resumes from here", early));
   } else if (step >= steps_) {
-    reporter_.note(all_steps_are_done(steps_) + "; a larger --steps resumes from here");
+    reporter_.note(base::say("{}; a larger --steps resumes from here", all_steps_are_done(steps_)));
   } else if (optimizer::changes_nothing(plan_.settings().optimizer, step + 1, steps_, steps_)) {
+    const base::Text where = steps_ - step == 1 ? base::say("step {}, the only one to do", steps_)
+                                                : base::say("all steps from {} to {}", step + 1, steps_);
     reporter_.note(
-        fmt::format("note: the learning rate is 0 in {}, so no weight changes: set --lr, --optimizer.min-lr or "
-                    "--optimizer.lr-at start",
-                    steps_ - step == 1 ? fmt::format("step {}, the only one to do", steps_)
-                                       : fmt::format("all steps from {} to {}", step + 1, steps_)));
+        base::say("note: the learning rate is 0 in {}, so no weight changes: set --lr, --optimizer.min-lr or "
+                  "--optimizer.lr-at start",
+                  where));
   }
 }
 

@@ -179,9 +179,9 @@ void Progress::step_done(std::int64_t step, double loss, double tokens_per_secon
   line_.print(stamped(form_.stamps, format_line(text)));
 }
 
-void Progress::note(const std::string& text) {
-  if (form_.keep) form_.keep(text);
-  line_.print(stamped(form_.stamps, text));
+void Progress::note(const base::Text& text) {
+  if (form_.keep) form_.keep(text.english);
+  line_.print(stamped(form_.stamps, text.in(form_.language)));
 }
 
 void Progress::finish() { line_.end(); }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "config/choices.h"
 
 namespace troika::metrics {
@@ -77,8 +78,9 @@ class Progress {
   struct Form {
     ProgressStyle style = ProgressStyle::lines;
     Stamps stamps = Stamps::none;
-    // Also told every note, and a line of the steps every 10 s, at the first and at the last, whatever the style. May be empty.
+    // Also told, in English, every note, and a line of the steps every 10 s, at the first and at the last, whatever the style. May be empty.
     std::function<void(const std::string& line)> keep{};
+    base::Language language = base::Language::english;  // of notes on the screen
   };
   // `done_steps` were finished before (a resume). `now_seconds` of all calls is one monotonic clock.
   Progress(std::FILE* out, Form form, std::int64_t done_steps, std::int64_t total_steps, double now_seconds);
@@ -87,7 +89,7 @@ class Progress {
   Progress& operator=(const Progress&) = delete;
 
   void step_done(std::int64_t step, double loss, double tokens_per_second, double now_seconds);
-  void note(const std::string& text);  // prints a line of other text without tearing the bar
+  void note(const base::Text& text);   // prints a line of other text without tearing the bar
   void finish();                       // ends a drawn bar with a newline; further calls do nothing
 
  private:

@@ -109,7 +109,7 @@ TEST(Progress, NoteStandsOnItsOwnLineAndTheBarComesBack) {
   Output out;
   Progress progress(out.file(), {ProgressStyle::bar}, 0, 2, 0.0);
   progress.step_done(1, 1.0, 100, 1.0);
-  progress.note("saved step 1");
+  progress.note(base::verbatim("saved step 1"));
   const auto draws = base::split(out.text(), '\r');
   EXPECT_EQ(draws[3], "saved step 1\n");
   EXPECT_EQ(draws[4], draws[1]);
@@ -123,7 +123,7 @@ TEST(Progress, LinesBeginWithTheTimeWhereTheyAreStamped) {
         out.file(), {ProgressStyle::lines, Stamps::time_of_day, [&](const std::string& line) { kept.push_back(line); }},
         0, 30, 0.0);
     for (int step = 1; step <= 30; ++step) progress.step_done(step, 1.0, 100, step);
-    progress.note("saved step 30");
+    progress.note(base::verbatim("saved step 30"));
   }
   for (const std::string& line : base::split(base::trim(out.text()), '\n'))
     EXPECT_THAT(line, testing::MatchesRegex("[0-9][0-9]:[0-9][0-9]:[0-9][0-9] (step|saved) .*"));
