@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "commands/cli.h"
 #include "config/command_line.h"
 #include "config/hidden_values.h"
 #include "launch/flags.h"
@@ -43,9 +44,8 @@ bool names_a_secret(std::string_view flag) {
   });
 }
 
-}  // namespace
-
-Words without_hidden_values(const Words& arguments) {
+// Of a command line without --lang.
+Words clean_words(const Words& arguments) {
   const Call call = call_of(arguments);
   Words clean(arguments.begin(), arguments.end() - static_cast<std::ptrdiff_t>(call.words.size()));
   const Words words = without_values_of(call.last(), call.words);
@@ -54,9 +54,20 @@ Words without_hidden_values(const Words& arguments) {
   const Words worker = worker_of(call.words);
   if (worker.empty() || !is_verb(worker.front())) return clean;
   clean.resize(clean.size() - worker.size());
-  const Words rest = without_hidden_values(worker);
+  const Words rest = clean_words(worker);
   clean.insert(clean.end(), rest.begin(), rest.end());
   return clean;
+}
+
+}  // namespace
+
+Words without_hidden_values(const Words& arguments) {
+  const Words others = without_language(arguments), clean = clean_words(others);
+  Words all;
+  std::size_t next = 0;  // of those that are not the language's
+  for (const std::string& word : arguments)
+    all.push_back(next < others.size() && word == others[next] ? clean[next++] : word);
+  return all;
 }
 
 Words with_secrets_hidden(const Words& words) {
