@@ -22,6 +22,13 @@ TEST(HiddenValues, AreNotPassedOnByAVerbNorToTheRanksOfALaunch) {
               ElementsAre("generate", "run", "--prompt", "password=1"));
 }
 
+TEST(HiddenValues, LeaveTheLanguageWhereItWasGiven) {
+  EXPECT_THAT(without_hidden_values({"why", "run", "--json", "--lang", "zh"}),
+              ElementsAre("why", "run", "--json", "--lang", "zh"));
+  EXPECT_THAT(without_hidden_values({"train", "--lang=zh", "--sudo_pass", "geheim", "--steps", "3"}),
+              ElementsAre("train", "--lang=zh", "--sudo_pass", "...", "--steps", "3"));
+}
+
 TEST(HiddenValues, OfAnotherProgramReachItButAreNotShown) {
   const Words words = {"launch", "--program",    "./mine",       "--", "--api-key",
                        "geheim", "token=geheim", "--max-tokens", "5"};

@@ -5,7 +5,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {Page, colours_in, tabs} from './page.mjs';
 import {in_room, processes_of} from './room.mjs';
-import {launch, rows_of, state_of, write_corpus} from './runs.mjs';
+import {launch, make_run, rows_of, state_of, write_corpus} from './runs.mjs';
 import {until} from './webdriver.mjs';
 
 await in_room(async (room) => {
@@ -89,6 +89,37 @@ await in_room(async (room) => {
     await page.act('stop-now');
     await page.say_yes();
     await page.state(['stopped', 'failed'], 30);
+  });
+  await room.check('a start that is refused is one box with its cause and the remedy, which the next change takes away', async () => {
+    await page.go('new');
+    await browser.click(await browser.find('.essentials input[type=radio][value=scratch]'));
+    for (const [key, value] of [['data.train', 'corpus.txt'], ['data.tokenizer', 'bytes'], ['train.steps', '5']]) await page.set(key, value);
+    await page.plan();
+    await browser.script(() => {
+      const real = window.fetch, why = {cause: 'data_refused', sentence: 'a file is wrong', evidence: ['data.train: line 1 is no JSON'], advice: [{flag: '--data.train FILE', reason: 'another file'}]};
+      window.fetch = (url, options) => {
+        if (options?.method !== 'POST' || !new URL(url).pathname.endsWith('/api/runs')) return real(url, options);
+        window.fetch = real;
+        return Promise.resolve(new Response(JSON.stringify({error: 'optimizer.lr\ndata.train\nand more', why}), {status: 400}));
+      };
+    });
+    await browser.click(await browser.find('.plan button.start'));
+    const box = await browser.find('main .note.error', {text: 'a file is wrong'});
+    assert((await browser.text(box)).includes('line 1 is no JSON') && (await browser.text(box)).includes('--data.train FILE'));
+    assert.equal((await browser.all('main .note.error')).length, 1);
+    assert.equal(await browser.script(() => document.activeElement.closest('.field')), null);
+    await page.set('train.steps', '6');
+    await browser.gone('main .note.error');
+  });
+  await room.check('the page of a run that failed begins with the cause, and offers its settings also where it has recorded none', async () => {
+    make_run(path.join(room.runs, 'failed'), {steps: 20, seed: 5, state: 'failed', text: 'rank 1 on pi1 was killed by signal 9'});
+    const {sentence} = await until('the server knows it', async () => { const {status, json} = await server.ask('/api/runs/failed/why'); return status === 200 && json; }, 20);
+    await page.to_run('failed');
+    const end = await browser.text(await browser.find('.run-end', {text: sentence, seconds: 20}));
+    assert(end.indexOf(sentence) < end.indexOf('killed by signal 9'), end);
+    await browser.click(await browser.find('.actions [data-action="again"]', {text: page.t('run.again')}));
+    await until('the form opens', async () => await page.heading() === page.t('form.title.like', {name: 'failed'}), 20);
+    assert(!await browser.has('main [role=alert]'));
   });
   await room.check('the page is in Chinese when it is asked for, every part of it', async () => {
     await page.go('runs');

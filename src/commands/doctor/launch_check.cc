@@ -25,8 +25,7 @@ struct Question {
   }
 };
 
-void say_alarms(const Question& question, const std::map<std::string, std::string>& environment) {
-  const base::Language language = base::language_of("auto", base::locale_in(environment));
+void say_alarms(const Question& question, const std::map<std::string, std::string>& environment, base::Language language) {
   const auto view = doctor::view_of_this_host(question.want, environment, doctor::PortState::of_this_launch);
   std::string text;
   for (const doctor::Finding& finding : doctor::quick_findings(view))
@@ -36,13 +35,14 @@ void say_alarms(const Question& question, const std::map<std::string, std::strin
 
 }  // namespace
 
-LaunchCheck::LaunchCheck(doctor::Want want, Names names, std::map<std::string, std::string> environment) {
+LaunchCheck::LaunchCheck(doctor::Want want, Names names, std::map<std::string, std::string> environment,
+                         base::Language language) {
   const auto promise = std::make_shared<std::promise<void>>();
   done_ = promise->get_future();
   host::start_thread([promise, question = Question{std::move(want), names == Names::matter},
-               environment = std::move(environment)] {
+               environment = std::move(environment), language] {
     try {
-      say_alarms(question, environment);
+      say_alarms(question, environment, language);
     } catch (const std::exception&) {  // the run itself will say what it lacks
     }
     promise->set_value();
@@ -52,7 +52,8 @@ LaunchCheck::LaunchCheck(doctor::Want want, Names names, std::map<std::string, s
 LaunchCheck::~LaunchCheck() { done_.wait_for(std::chrono::seconds(2)); }
 
 std::unique_ptr<LaunchCheck> check_beside(const LaunchOptions& options,
-                                          const std::map<std::string, std::string>& environment) {
+                                          const std::map<std::string, std::string>& environment,
+                                          base::Language language) {
   if (options.worker.empty() || options.worker.front() != "train" || !options.program.empty()) return nullptr;
   doctor::Want want;
   const std::string& master = options.hosts.master_address;
@@ -65,7 +66,7 @@ std::unique_ptr<LaunchCheck> check_beside(const LaunchOptions& options,
   want.threads = options.stated_threads;
   const auto names =
       rendezvous::is_numeric_address(master) ? LaunchCheck::Names::are_not_used : LaunchCheck::Names::matter;
-  return std::make_unique<LaunchCheck>(std::move(want), names, environment);
+  return std::make_unique<LaunchCheck>(std::move(want), names, environment, language);
 }
 
 }  // namespace troika::commands

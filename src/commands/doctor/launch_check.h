@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/language.h"
 #include "commands/launch/options.h"
 #include "doctor/host_view.h"
 
@@ -17,7 +18,7 @@ class LaunchCheck {
  public:
   // Whether ranks meet by the names of hosts, or by addresses alone.
   enum class Names { matter, are_not_used };
-  LaunchCheck(doctor::Want want, Names names, std::map<std::string, std::string> environment);
+  LaunchCheck(doctor::Want want, Names names, std::map<std::string, std::string> environment, base::Language language);
   ~LaunchCheck();  // waits 2 s at most
   LaunchCheck(const LaunchCheck&) = delete;
   LaunchCheck& operator=(const LaunchCheck&) = delete;
@@ -28,6 +29,7 @@ class LaunchCheck {
 
 // Of a launch that trains; null for another.
 std::unique_ptr<LaunchCheck> check_beside(const LaunchOptions& options,
-                                          const std::map<std::string, std::string>& environment);
+                                          const std::map<std::string, std::string>& environment,
+                                          base::Language language);
 
 }  // namespace troika::commands

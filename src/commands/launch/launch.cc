@@ -302,7 +302,7 @@ static Ending launch(const LaunchOptions& options, const Environment& environmen
   const host::ServiceManager manager = launch::service_manager(environment);
   manager.tell("READY=1\nSTATUS=waiting for all ranks");
   const launch::ServiceStatus status(manager, records.folder());
-  const std::unique_ptr<LaunchCheck> check = check_beside(options, environment);
+  const std::unique_ptr<LaunchCheck> check = check_beside(options, environment, base::language_of("auto", base::locale_in(environment)));
   launch::Hosts hosts(team_of(options), store.identity, signals);
   try {
     return run_attempts(options, hosts, environment, signals, records);
@@ -345,7 +345,8 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& giv
     return end_unstarted(hosts, error);
   }
   for (const std::string& note : options.notes) launch::launcher_says(note);
-  exporters::EventCommands commands(event_command(options, environment), launch::launcher_says);
+  exporters::EventCommands commands(event_command(options, environment),
+                                    [](const base::Text& note) { launch::launcher_says(note.english); });
   launch::LaunchRecords records(options.run_folder, options.hosts.node_rank,
                         [&commands](const records::Event& event) { commands.tell(event); });
   try {

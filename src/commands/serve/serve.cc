@@ -15,6 +15,7 @@
 #include "base/error.h"
 #include "base/host_name.h"
 #include "base/say.h"
+#include "base/system_cause.h"
 #include "commands/serve/arguments.h"
 #include "data/vocabulary.h"
 #include "host/interface_addresses.h"
@@ -42,8 +43,8 @@ constexpr std::size_t connections = 512;  // a page holds one for what happens, 
 std::string absolute_folder(const std::string& folder, const std::string& what) {
   std::error_code error;
   const std::filesystem::path path = std::filesystem::canonical(folder, error);
-  if (error || !std::filesystem::is_directory(path, error))
-    throw base::ConfigError(base::say("{} '{}' is no folder{}", what, folder, error ? ": " + error.message() : ""));
+  if (error) throw base::ConfigError(base::say("{} '{}' is not a folder: {}", what, folder, base::system_cause(error.value())));
+  if (!std::filesystem::is_directory(path, error)) throw base::ConfigError(base::say("{} '{}' is not a folder", what, folder));
   return path;
 }
 
@@ -91,34 +92,32 @@ http::ServerOptions at(const std::string& host, int port) {
   return options;
 }
 
+void note(const base::Text& text, base::Language language) {
+  fmt::print(stderr, "troika serve: {}\n", text.in(language));
+}
+
 // The same port of the other loopback, which browsers may try first for "localhost". Refused where that is the address and another
 // program has the port there.
-std::unique_ptr<http::Server> other_loopback(const std::string& host, int port, const http::Handler& handler) {
+std::unique_ptr<http::Server> other_loopback(const std::string& host, int port, const http::Handler& handler,
+                                             base::Language language) {
   if (host != "127.0.0.1" && host != "localhost") return nullptr;
   try {
     return std::make_unique<http::Server>(at("::1", port), handler);
   } catch (const http::PortHeld& held) {
     if (host == "localhost")
       throw http::PortHeld(base::say("on [::1], which localhost may lead to, {}", base::text_of(held)));
-    fmt::print(stderr,
-               "troika serve: http://localhost:{0} may lead to another program, which has [::1]:{0}: open the address as "
-               "it is printed, with 127.0.0.1,\nor choose another --port\n",
-               port);
+    note(base::say("http://localhost:{0} may lead to another program, which has [::1]:{0}: open the address as it is printed, with 127.0.0.1,\nor choose another --port", port), language);
   } catch (const base::ConfigError&) {  // a machine without IPv6
   }
   return nullptr;
 }
 
-void say_how_to_come(const ServeArguments& a, int port, const config::Environment& environment) {
+void say_how_to_come(const ServeArguments& a, int port, const Call& call) {
   const std::string tunnel = fmt::format("ssh -L {0}:127.0.0.1:{0} {1}", port, base::host_name());
   if (!is_loopback(a.host))
-    fmt::print(stderr,
-               "troika serve: other machines reach this address, and what they send is not encrypted. Without --host, "
-               "from another\n"
-               "machine: {}\n",
-               tunnel);
-  else if (environment.count("SSH_CONNECTION") > 0)
-    fmt::print(stderr, "troika serve: from your own machine: {}\n", tunnel);
+    note(base::say("other machines reach this address, and what they send is not encrypted. Without --host, from another\nmachine: {}", tunnel), call.language);
+  else if (call.environment.count("SSH_CONNECTION") > 0)
+    note(base::say("from your own machine: {}", tunnel), call.language);
 }
 
 int print_urls(const config::Environment& environment) {
@@ -172,7 +171,7 @@ int run_serve(const Call& call) {
     return there == nullptr ? error_response(503, "not yet") : there->answer(request);
   };
   std::optional<http::Server> server(std::in_place, at(a.host, static_cast<int>(a.port)), handler);
-  std::unique_ptr<http::Server> other = other_loopback(a.host, server->port(), handler);
+  std::unique_ptr<http::Server> other = other_loopback(a.host, server->port(), handler, call.language);
   site = std::make_unique<Site>(house.options, Gate(house.options, server->port(), token, session), house.routes(),
                                 house.live);
   open = site.get();
@@ -182,7 +181,7 @@ int run_serve(const Call& call) {
       fmt::format("{}{}/#token={}", everywhere ? fmt::format("http://127.0.0.1:{}", server->port()) : server->url(),
                   house.options.base_path, token);
   std::optional<TokenFile> kept(std::in_place, folder_of_tokens, server->port(), url);
-  say_how_to_come(a, server->port(), call.environment);
+  say_how_to_come(a, server->port(), call);
   fmt::print("{}\n", url);
   std::fflush(stdout);
 

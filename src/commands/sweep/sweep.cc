@@ -96,12 +96,12 @@ class SweepEnd {
 
   bool measured() const { return !best_.empty() && best_.front().measured; }
 
-  void write(const config::Settings& training) const {
+  void write(const config::Settings& training, base::Language language) const {
     const std::string& folder = plan_.host.folder;
     const auto plots = sweep::sweep_plots(outcome_.rows, step_of(plan_));
     if (!plots.empty()) base::make_directories(folder + "/plots");
     for (const auto& [name, svg] : plots) base::write_file_atomic(fmt::format("{}/plots/{}.svg", folder, name), svg);
-    print(sweep::sweep_table(outcome_.rows) + "\n" + sweep::sweep_conclusion(outcome_.rows, plan_.estimates.front().layout) + "\n");
+    print(sweep::sweep_table(outcome_.rows, language) + "\n" + sweep::sweep_conclusion(outcome_.rows, plan_.estimates.front().layout).in(language) + "\n");
     if (measured()) print("train it: " + keep_best(training) + "\n" + on_every_host());
     print(fmt::format("written: {0}/summary.csv{1}\n", folder, plots.empty() ? "" : fmt::format(", {}/plots", folder)));
   }
@@ -145,11 +145,11 @@ FailureReport end_of(const SweepOutcome& outcome) {
                   : FailureReport{base::exit_peer_lost, base::say("no layout was measured")};
 }
 
-int lead(const SweepPlan& plan, const config::Settings& training, host::Signals& signals) {
+int lead(const SweepPlan& plan, const config::Settings& training, host::Signals& signals, base::Language language) {
   SweepRounds rounds(plan.host, signals);
   SweepOutcome outcome;
   try {
-    sweep::SweepProgress progress(stderr, metrics::progress_style(training.log.progress, stderr), plan.estimates.size());
+    sweep::SweepProgress progress(stderr, metrics::progress_style(training.log.progress, stderr), plan.estimates.size(), language);
     outcome = run_layouts(plan, rounds, signals, progress);
   } catch (const base::Error& error) {
     rounds.end({error.exit_code(), base::text_of(error)});
@@ -157,7 +157,7 @@ int lead(const SweepPlan& plan, const config::Settings& training, host::Signals&
   }
   const FailureReport end = end_of(outcome);
   rounds.end(end);
-  if (!outcome.rows.empty()) SweepEnd(plan, outcome).write(training);
+  if (!outcome.rows.empty()) SweepEnd(plan, outcome).write(training, language);
   if (outcome.end.exit_code != 0)
     launch::says(sweep_command, fmt::format("{}; the same command resumes where it was", outcome.end.text()));
   return end.exit_code;
@@ -195,15 +195,15 @@ int plan_and_lead(const SweepArguments& a, const Call& call, const SweepHost& ho
   const planner::Question question = sweep_question(a, host.settings, call.environment);
   const SweepPlan plan{host, layouts_to_run(a, question)};
   if (a.dry_run) {
-    std::fputs(sweep::dry_run_table(plan.estimates, step_of(plan)).c_str(), stdout);
+    std::fputs(sweep::dry_run_table(plan.estimates, step_of(plan), call.language).c_str(), stdout);
     return 0;
   }
   constexpr std::size_t many = 50;
-  std::fprintf(stderr, "%s%s\n", sweep::sweep_size(plan.estimates, step_of(plan)).c_str(),
+  std::fprintf(stderr, "%s%s\n", sweep::sweep_size(plan.estimates, step_of(plan)).in(call.language).c_str(),
                plan.estimates.size() > many ? "; --best 20 runs the 20 that the plan finds fastest" : "");
   const SweepArguments training = parse_sweep(words_of_training(call.words), call.environment);
   host::Signals signals;
-  return lead(plan, training.parsed.settings, signals);
+  return lead(plan, training.parsed.settings, signals, call.language);
 }
 
 }  // namespace

@@ -106,7 +106,7 @@ class SmallSweep : public testing::Test {
     start([&] {
       host::Signals signals;
       SweepRounds rounds(plan_.host, signals);
-      sweep::SweepProgress progress(stderr, metrics::ProgressStyle::lines, plan_.estimates.size());
+      sweep::SweepProgress progress(stderr, metrics::ProgressStyle::lines, plan_.estimates.size(), base::Language::english);
       return run_layouts(plan_, rounds, signals, progress).end.exit_code;
     });
   }

@@ -66,14 +66,14 @@ TEST(Sweep, RunsAgainWhatWasInterruptedOrHadLessTime) {
 }
 
 TEST(Sweep, NamesTheBestAndHowFarThePlansFirstChoiceIsFromIt) {
-  EXPECT_THAT(sweep::sweep_conclusion(three_rows(), sweep::layout_with(4, 1)),
+  EXPECT_THAT(sweep::sweep_conclusion(three_rows(), sweep::layout_with(4, 1)).english,
               AllOf(HasSubstr("The best is " + planner::name_of(sweep::layout_with(4, 1)) + ": 5769 positions/s"),
                     HasSubstr("The plan named it first.")));
-  EXPECT_THAT(sweep::sweep_conclusion(three_rows(), sweep::layout_with(2, 2, 1)),
+  EXPECT_THAT(sweep::sweep_conclusion(three_rows(), sweep::layout_with(2, 2, 1)).english,
               HasSubstr(planner::name_of(sweep::layout_with(2, 2, 1)) + ": 5600 positions/s, 2.9 % less"));
-  EXPECT_THAT(sweep::sweep_conclusion(three_rows(), sweep::layout_with(1, 4)), HasSubstr("timeout: did not end"));
-  EXPECT_EQ(sweep::sweep_conclusion({three_rows()[0]}, sweep::layout_with(1, 4)), "No layout was measured.");
-  const std::string table = sweep::sweep_table(three_rows());
+  EXPECT_THAT(sweep::sweep_conclusion(three_rows(), sweep::layout_with(1, 4)).english, HasSubstr("timeout: did not end"));
+  EXPECT_EQ(sweep::sweep_conclusion({three_rows()[0]}, sweep::layout_with(1, 4)).english, "No layout was measured.");
+  const std::string table = sweep::sweep_table(three_rows(), base::Language::english);
   EXPECT_LT(table.find("5769"), table.find("5600"));
   EXPECT_LT(table.find("5600"), table.find("timeout: did not end"));
 }

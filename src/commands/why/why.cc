@@ -47,6 +47,8 @@ enum class Sent : char { report = 'r', refusal = 'e' };
   std::string text;
   try {
     text = static_cast<char>(Sent::report) + report_on(arguments, language);
+  } catch (const base::Error& error) {
+    text = static_cast<char>(Sent::refusal) + error.in(language);
   } catch (const std::exception& error) {
     text = static_cast<char>(Sent::refusal) + std::string(error.what());
   }

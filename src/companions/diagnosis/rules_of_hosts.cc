@@ -7,16 +7,16 @@
 #include "base/say.h"
 #include "diagnosis/rules.h"
 #include "diagnosis/step_speed.h"
+#include "records/health.h"
 
 namespace troika::diagnosis {
 namespace {
 
 std::optional<Finding> host_swapping(const Facts& f) {
-  constexpr double least_pages = 2560;  // 10 MiB
   for (const auto& [name, host] : f.hosts) {
-    if (host.swap_in_pages < least_pages) continue;
+    if (!records::is_swapping(host.swap_in_pages)) continue;
     const double slower = slowdown(f, 8);
-    if (slower < 2 && host.memory_pressure < 20) continue;
+    if (slower < 2 && host.memory_pressure < records::much_memory_pressure) continue;
     Finding found{"host_swapping", {say("{} swapped in {:.0f} pages since the attempt began", name, host.swap_in_pages)}, less_memory(f)};
     if (slower >= 2) found.evidence.push_back(say("steps take {:.1f} times as long as in the beginning", slower));
     if (host.memory_pressure >= 0) found.evidence.push_back(say("threads of {} stood for memory in {:.0f} % of the last seconds", name, host.memory_pressure));
@@ -29,7 +29,7 @@ std::optional<Finding> throttled(const Facts& f) {
   const double slower = slowdown(f, 40);
   if (!is_long_enough(f) || slower < 1.2) return std::nullopt;
   for (const auto& [name, host] : f.hosts) {
-    const bool clock_fell = host.clock_before > 0 && host.clock_after > 0 && host.clock_after < 0.8 * host.clock_before;
+    const bool clock_fell = host.clock_before > 0 && host.clock_after > 0 && host.clock_after < records::least_clock_share * host.clock_before;
     if (!clock_fell && host.throttles <= 0 && !host.under_voltage) continue;
     Finding found{"processor_throttled", {say("steps take {:.1f} times as long as in the beginning", slower)}, {}};
     if (clock_fell)

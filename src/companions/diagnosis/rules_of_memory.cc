@@ -7,12 +7,12 @@
 #include "base/say.h"
 #include "base/units.h"
 #include "diagnosis/rules.h"
+#include "records/health.h"
 
 namespace troika::diagnosis {
 namespace {
 
 constexpr int killed = 9;
-constexpr double nothing_left = 0.03;  // of the memory
 
 const HostFacts* host_of_death(const Facts& f) {
   if (!f.death) return nullptr;
@@ -34,7 +34,7 @@ double kills_of(const Facts& f) {
 
 bool had_nothing_left(const Facts& f) {
   const auto is_empty = [](const HostFacts& host) {
-    return host.available_share >= 0 && host.available_share < nothing_left;
+    return records::is_short_of_memory(host.available_share, 1);
   };
   if (const HostFacts* host = host_of_death(f)) return is_empty(*host);
   return f.ending == Ending::vanished &&

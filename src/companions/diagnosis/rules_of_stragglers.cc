@@ -5,13 +5,15 @@
 #include <algorithm>
 
 #include "base/say.h"
-#include "base/statistics.h"
 #include "diagnosis/rules.h"
 #include "diagnosis/samples.h"
 #include "diagnosis/step_speed.h"
+#include "records/health.h"
 
 namespace troika::diagnosis {
 namespace {
+
+constexpr double others_wait = 0.15;
 
 double waits_of_most(const Facts& f) {
   double most = 0;
@@ -28,17 +30,12 @@ int pp_of(const Facts& f, int rank) {
 
 // Computing in a step beside the median of the others that have the same stage, or of all others.
 double slowness_of(const Facts& f, int rank) {
-  std::vector<double> like, others;
-  const auto of_step = [](const RankFacts& facts) {
-    return facts.steps > 0 ? facts.computing / static_cast<double>(facts.steps) : 0;
-  };
-  for (const auto& [other, facts] : f.of_ranks) {
-    if (other == rank || of_step(facts) <= 0) continue;
-    others.push_back(of_step(facts));
-    if (pp_of(f, other) == pp_of(f, rank)) like.push_back(of_step(facts));
-  }
-  if (others.empty()) return 0;
-  return of_step(f.of_ranks.at(rank)) / base::median_or(like.empty() ? others : like, 0);
+  std::map<int, records::Pace> paces;
+  for (const auto& [other, facts] : f.of_ranks)
+    if (facts.steps > 0) paces[other] = {facts.computing / static_cast<double>(facts.steps), 1, pp_of(f, other)};
+  const auto all = records::slowness_of(paces);
+  const auto found = all.find(rank);
+  return found == all.end() ? 0 : found->second.ratio;
 }
 
 std::string shares_without(const Facts& f, int slow_rank, double ratio) {
@@ -62,7 +59,6 @@ std::string shares_without(const Facts& f, int slow_rank, double ratio) {
 }
 
 std::optional<Finding> slow_host(const Facts& f) {
-  constexpr double least_ratio = 1.3, others_wait = 0.15;
   const records::Event* notice = nullptr;
   for (const records::Event& event : f.standing)
     if (event.incident->kind == records::IncidentKind::host_slow) notice = &event;
@@ -72,16 +68,18 @@ std::optional<Finding> slow_host(const Facts& f) {
   const int rank = notice->incident->who.rank;
   const auto found_rank = f.of_ranks.find(rank);
   const double ratio = found_rank == f.of_ranks.end() ? 0 : slowness_of(f, rank);
-  if (ratio < least_ratio) return std::nullopt;
+  if (ratio < records::slow_ratio) return std::nullopt;
   Finding found{
       "straggler",
       {quoted({notice->text, *notice->incident}),
-       say("rank {0} on {1} computes {2:.1f} times as long as the others, which wait up to {3:.0f} % of their time", rank, found_rank->second.host, ratio, 100 * waits_of_most(f))},
+       say("rank {0} on {1} computes {2:.1f} times as long as the others, which wait up to {3:.0f} % of their time",
+           rank, found_rank->second.host, ratio, 100 * waits_of_most(f))},
       {}};
   if (const std::string shares = shares_without(f, rank, ratio); !shares.empty())
     found.advice.push_back(set("parallel.shares", shares, say("rank {} gets fewer microbatches of a step", rank)));
   if (settings_or_usual(f).parallel.pp > 1)
-    found.advice.push_back(set("parallel.stage_balance", "measured", say("stages are cut by seconds that are measured on the hosts")));
+    found.advice.push_back(
+        set("parallel.stage_balance", "measured", say("stages are cut by seconds that are measured on the hosts")));
   found.advice.push_back({say("leave that host out"), say("the others wait for it in every step")});
   found.advice.push_back(run_doctor());
   found.advice.resize(std::min<std::size_t>(found.advice.size(), 3));
@@ -90,28 +88,24 @@ std::optional<Finding> slow_host(const Facts& f) {
 
 std::optional<Finding> uneven_stages(const Facts& f) {
   const config::Settings s = settings_or_usual(f);
-  if (s.parallel.pp < 2 || s.parallel.stage_layers.empty() || !is_long_enough(f) || waits_of_most(f) < 0.15)
+  if (s.parallel.pp < 2 || s.parallel.stage_layers.empty() || !is_long_enough(f) || waits_of_most(f) < others_wait)
     return std::nullopt;
   const auto [fewest, most] = std::minmax_element(s.parallel.stage_layers.begin(), s.parallel.stage_layers.end());
   if (*most == *fewest) return std::nullopt;
+  std::map<int, records::Pace> paces;  // each stage has work of its own
+  for (const auto& [rank, facts] : f.of_ranks) paces[rank] = {share(facts.computing, facts), 1, rank};
   int slowest = -1;
   double ratio = 0;
-  for (const auto& [rank, facts] : f.of_ranks) {
-    std::vector<double> others;
-    for (const auto& [other, of_other] : f.of_ranks)
-      if (other != rank) others.push_back(share(of_other.computing, of_other));
-    const double middle = base::median_or(others, 0), here = share(facts.computing, facts);
-    if (middle > 0 && here / middle > ratio) {
-      ratio = here / middle;
-      slowest = rank;
-    }
-  }
-  if (ratio < 1.3) return std::nullopt;
-  return Finding{"straggler",
-                 {say("the stages have {} layers", fmt::format("{}", fmt::join(s.parallel.stage_layers, ","))),
-                  say("rank {0} on {1} computes {2:.1f} times as long as the others, which wait up to {3:.0f} % of their time", slowest, f.of_ranks.at(slowest).host, ratio, 100 * waits_of_most(f))},
-                 {set("parallel.stage_balance", "measured", say("in place of --stage-layers: stages are cut by measured seconds")),
-                  command("troika timeline", say("with --profile, it shows who waits for whom in a step"))}};
+  for (const auto& [rank, slowness] : records::slowness_of(paces))
+    if (slowness.ratio > ratio) slowest = rank, ratio = slowness.ratio;
+  if (ratio < records::slow_ratio) return std::nullopt;
+  return Finding{
+      "straggler",
+      {say("the stages have {} layers", fmt::format("{}", fmt::join(s.parallel.stage_layers, ","))),
+       say("rank {0} on {1} computes {2:.1f} times as long as the others, which wait up to {3:.0f} % of their time",
+           slowest, f.of_ranks.at(slowest).host, ratio, 100 * waits_of_most(f))},
+      {set("parallel.stage_balance", "measured", say("in place of --stage-layers: stages are cut by measured seconds")),
+       command("troika timeline", say("with --profile, it shows who waits for whom in a step"))}};
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "doctor/check.h"
 #include "host/cgroup.h"
+#include "records/health.h"
 
 namespace troika::doctor {
 namespace {
@@ -77,7 +78,8 @@ std::vector<Finding> check_file_system(const HostView& view) {
 
 std::vector<Finding> check_free_space(const HostView& view) {
   if (!view.disk) return {unchecked(base::say("there is no such folder"))};
-  const std::int64_t left = view.disk->free_bytes, needed = view.want.disk_bytes;
+  const std::int64_t left = view.disk->free_bytes, saved = view.want.disk_bytes;
+  const auto needed = saved > 0 ? static_cast<std::int64_t>(records::wanted_disk_bytes(static_cast<double>(saved))) : 0;
   const base::Text measured = base::say("{} free at {}", base::format_bytes(left), view.disk->folder);
   const base::Text wanted = needed > 0 ? base::say("{} for the checkpoints kept", base::format_bytes(needed))
                                  : base::say("at least {}", base::format_bytes(little_space));

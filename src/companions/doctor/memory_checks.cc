@@ -7,13 +7,12 @@
 #include "doctor/tree.h"
 #include "host/cgroup.h"
 #include "host/memory.h"
+#include "records/health.h"
 
 namespace troika::doctor {
 namespace {
 
 constexpr std::int64_t little_memory = std::int64_t{512} << 20;
-constexpr double few_pages = 256;      // swapped in while the doctor is there: daemons that wake
-constexpr double much_pressure = 10;   // percent of the last 10 s
 constexpr double much_reserved = 0.1;  // of the memory in huge pages
 
 double gained(double before, double after) { return before < 0 || after < 0 ? 0 : after - before; }
@@ -43,8 +42,8 @@ std::vector<Finding> check_swap(const HostView& view) {
   const double in = gained(before.swap_in_pages, after.swap_in_pages);
   const base::Text measured = base::say("{} pages swapped in and {} out within seconds", fmt::format("{:.0f}", in),
                              fmt::format("{:.0f}", gained(before.swap_out_pages, after.swap_out_pages)));
-  if (in > few_pages) return {found(Status::warn, measured, wanted, base::say("The host swaps, and a step will be 10 to 100 times slower: end other programs, lower the run's memory, or turn swap off."))};
-  if (after.pressure_memory > much_pressure)
+  if (records::is_swapping(in)) return {found(Status::warn, measured, wanted, base::say("The host swaps, and a step will be 10 to 100 times slower: end other programs, lower the run's memory, or turn swap off."))};
+  if (after.pressure_memory > records::much_memory_pressure)
     return {found(Status::warn, base::say("programs stood {} % of the last 10 s for memory", fmt::format("{:.0f}", after.pressure_memory)), wanted,
                   base::say("The host swaps, and a step will be 10 to 100 times slower: end other programs, lower the run's memory, or turn swap off."))};
   if (in > 0) return {found(Status::note, measured, wanted, base::say("A few pages came back from swap; more of it would slow training."))};

@@ -8,12 +8,10 @@
 #include "base/text.h"
 #include "doctor/check.h"
 #include "doctor/tree.h"
+#include "records/health.h"
 
 namespace troika::doctor {
 namespace {
-
-constexpr double enough_clock = 0.8;  // of the limit, while all cores work
-constexpr double hot_celsius = 80;
 
 // The clock that the maker names for all cores at work, in hertz; above it they may go, as heat allows. 0: not known.
 double nominal_hertz(const HostView& view) {
@@ -61,7 +59,7 @@ std::optional<unsigned long> throttled_bits(const HostView& view) {
 std::vector<Finding> check_governor(const HostView& view) {
   const std::string names = governors(view);
   if (names.empty()) return {unchecked(base::say("{} is not there or not readable", "scaling_governor"))};
-  const base::Text wanted = base::say("at least {:.0f} % of the clock while all cores work", 100 * enough_clock);
+  const base::Text wanted = base::say("at least {:.0f} % of the clock while all cores work", 100 * records::least_clock_share);
   if (holds_clock_down(view, names)) return {found(Status::warn, base::verbatim(names), wanted, base::say("The cores run below their clock: set the governor to performance, or look at cooling and power limits."))};
   if (!view.measured) return {well(base::verbatim(names), wanted)};
   const double clock = view.measured->loaded.clock_hertz, limit = view.measured->loaded.clock_limit_hertz;
@@ -70,13 +68,13 @@ std::vector<Finding> check_governor(const HostView& view) {
       base::say("{} % of the clock ({} GHz), governor {}", fmt::format("{:.0f}", 100 * clock / limit), fmt::format("{:.2f}", clock / 1e9), names);
   const double nominal = nominal_hertz(view);
   const bool as_named = nominal > 0 && clock >= 0.98 * nominal;
-  if (clock >= enough_clock * limit || as_named) return {well(measured, wanted)};
+  if (clock >= records::least_clock_share * limit || as_named) return {well(measured, wanted)};
   return {found(Status::warn, measured, wanted, base::say("The cores run below their clock: set the governor to performance, or look at cooling and power limits."))};
 }
 
 std::vector<Finding> check_throttling(const HostView& view) {
   const host::Vitals now = view.measured ? view.measured->after : host::read_vitals_in(view.proc, view.sys, "");
-  const base::Text wanted = base::say("not throttled, below {:.0f} degrees Celsius", hot_celsius);
+  const base::Text wanted = base::say("not throttled, below {:.0f} degrees Celsius", records::hot_celsius);
   if (view.measured && view.measured->before.throttles >= 0 && now.throttles > view.measured->before.throttles)
     return {found(Status::warn,
                   base::say("throttled {} within seconds",
@@ -85,7 +83,7 @@ std::vector<Finding> check_throttling(const HostView& view) {
   const double heat = view.measured ? std::max(view.measured->loaded.temperature_celsius, now.temperature_celsius)
                                     : now.temperature_celsius;
   const base::Text celsius = base::say("{} degrees Celsius", fmt::format("{:.0f}", heat));
-  if (heat >= hot_celsius) return {found(Status::warn, celsius, wanted, base::say("The host is too hot: look at its cooling, or use fewer train.threads."))};
+  if (heat >= records::hot_celsius) return {found(Status::warn, celsius, wanted, base::say("The host is too hot: look at its cooling, or use fewer train.threads."))};
   if (heat > 0) return {well(celsius, wanted)};
   if (now.throttles < 0) return {unchecked(base::say("the host tells neither temperature nor throttling"))};
   return {well(base::say("not throttled"), wanted)};

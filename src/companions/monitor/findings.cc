@@ -5,12 +5,13 @@
 #include <deque>
 #include <tuple>
 
+#include "records/health.h"
+
 namespace troika::monitor {
 namespace {
 
 constexpr double notice_seconds = 300;
-constexpr double hot_celsius = 80, quota_share = 0.05, memory_share = 0.05;
-constexpr double least_disk_bytes = 256.0 * 1024 * 1024;
+constexpr double quota_share = 0.05;
 constexpr std::int64_t recent_steps = 100, many_skipped = 10;
 
 Finding of_rank(Trouble trouble, const RankView& rank, double value, double reference = 0) {
@@ -108,14 +109,14 @@ void add_host(const HostView& host, const View& view, std::vector<Finding>* find
     if (applies) findings->push_back(of_host(trouble, host, value, reference));
   };
   add(host.memory_kills > 0, Trouble::memory_killed, host.memory_kills);
-  add(now.memory_bytes > 0 && now.available_bytes >= 0 && now.available_bytes < memory_share * now.memory_bytes,
-      Trouble::memory_low, now.available_bytes, now.memory_bytes);
-  add(host.swap_pages_per_second >= 1, Trouble::swapping, host.swap_pages_per_second);
-  const double needed = std::max(least_disk_bytes, 1.1 * saved_bytes(host, view.ranks));
+  add(records::is_short_of_memory(now.available_bytes, now.memory_bytes), Trouble::memory_low, now.available_bytes,
+      now.memory_bytes);
+  add(host.swaps(), Trouble::swapping, host.swap_pages_per_second);
+  const double needed = records::wanted_disk_bytes(1.1 * saved_bytes(host, view.ranks));
   add(now.disk_free_bytes >= 0 && now.disk_free_bytes < needed, Trouble::disk_low, now.disk_free_bytes, needed);
   add(now.under_voltage > 0, Trouble::under_voltage, now.under_voltage);
   add(host.throttles > 0, Trouble::throttled, host.throttles);
-  add(now.temperature_celsius >= hot_celsius, Trouble::hot, now.temperature_celsius);
+  add(now.temperature_celsius >= records::hot_celsius, Trouble::hot, now.temperature_celsius);
   add(host.quota_throttled_share > quota_share, Trouble::quota, host.quota_throttled_share);
   add(host.link_errors > 0, Trouble::link_errors, host.link_errors);
 }

@@ -53,18 +53,17 @@ std::vector<Cell> row_of_host(const HostView& host) {
     return value < 0 ? "" : fmt::format(fmt::runtime(format), value);
   };
   const auto counted = [](double count) { return Cell{count > 0 ? fmt::format("{:.0f}", count) : "", Style::warning}; };
-  const bool short_of_memory = v.memory_bytes > 0 && v.available_bytes >= 0 && v.available_bytes < v.memory_bytes / 20;
-  const bool swaps = host.swap_pages_per_second >= 1;
+  const bool short_of_memory = records::is_short_of_memory(v.available_bytes, v.memory_bytes);
   return {{base::printable(host.host, 100)},
           {std::to_string(host.ranks.size())},
           {known(v.cores, "{:g}")},
           {known(v.load, "{:.1f}"), v.cores > 0 && v.load > 1.5 * v.cores ? Style::warning : Style::plain},
           {v.clock_hertz <= 0 ? "" : fmt::format("{:.2f} GHz", v.clock_hertz / 1e9)},
-          {known(v.temperature_celsius, "{:.0f} C"), v.temperature_celsius >= 80 ? Style::warning : Style::plain},
+          {known(v.temperature_celsius, "{:.0f} C"), v.temperature_celsius >= records::hot_celsius ? Style::warning : Style::plain},
           counted(host.throttles),
           {free_of(v.available_bytes, v.memory_bytes), short_of_memory ? Style::bad : Style::plain},
           {v.swap_bytes > 0 ? bytes_or_nothing(v.swap_bytes - std::max(0.0, v.swap_free_bytes)) : "",
-           swaps ? Style::bad : Style::plain},
+           host.swaps() ? Style::bad : Style::plain},
           {pressure_words(v)},
           {bytes_or_nothing(v.disk_free_bytes)},
           counted(host.link_errors)};

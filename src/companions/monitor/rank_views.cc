@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <utility>
+
+#include "records/health.h"
 
 namespace troika::monitor {
 namespace {
@@ -66,13 +69,6 @@ void add_sample(const SampleWindow& window, const Observed& observed, Condition 
   rank->received_per_second = bytes_per_second(window, &records::PeerTraffic::received_bytes);
 }
 
-// The median of all but one of them, which is `without`, as the watch over the ranks takes it.
-double median_of_others(const std::vector<double>& sorted, double without) {
-  const auto own = static_cast<std::size_t>(std::lower_bound(sorted.begin(), sorted.end(), without) - sorted.begin());
-  const std::size_t middle = (sorted.size() - 1) / 2;
-  return sorted[middle < own ? middle : middle + 1];
-}
-
 }  // namespace
 
 void follow_chains(std::vector<RankView>* ranks, double circle_seconds) {
@@ -82,45 +78,37 @@ void follow_chains(std::vector<RankView>* ranks, double circle_seconds) {
     by_rank[rank.rank] = &rank;
     if (rank.standing == Standing::works || rank.standing == Standing::silent) moving.push_back(rank.rank);
   }
-  const auto next_of = [&](const RankView& rank) {
-    const int next = rank.place.waits_for;
-    if (next == records::waits_for_others) return moving.size() == 1 ? moving.front() : -1;
-    return next;
-  };
+  records::Waiting waiting;
+  for (const RankView& rank : *ranks) {
+    int& whom = waiting[rank.rank] =
+        rank.standing == Standing::waits ? rank.place.waits_for : records::waits_for_nobody;
+    if (whom == records::waits_for_others && moving.size() == 1) whom = moving.front();
+  }
+  const auto is_brief = [&](int other) { return by_rank.at(other)->place.seconds < circle_seconds; };
   for (RankView& rank : *ranks) {
     if (rank.standing != Standing::waits) continue;
-    for (const RankView* at = &rank; at->standing == Standing::waits;) {
-      const int next = next_of(*at);
-      const auto found = by_rank.find(next);
-      if (found == by_rank.end()) {
-        rank.chain.clear();  // nobody knows for whom
-        break;
-      }
-      rank.circle = next == rank.rank || std::count(rank.chain.begin(), rank.chain.end(), next) > 0;
-      rank.chain.push_back(next);
-      if (rank.circle) break;
-      at = found->second;
-    }
-    const auto is_brief = [&](int other) { return by_rank.at(other)->place.seconds < circle_seconds; };
-    if (rank.circle && std::any_of(rank.chain.begin(), rank.chain.end(), is_brief)) {
+    records::Chain chain = records::chain_from(rank.rank, waiting);
+    rank.circle = !chain.circle.empty();
+    if (!chain.known || (rank.circle && std::any_of(chain.ranks.begin(), chain.ranks.end(), is_brief))) {
       rank.circle = false;
-      rank.chain.clear();
+      continue;
     }
+    rank.chain = std::move(chain.ranks);
     if (rank.holder() >= 0) ++by_rank.at(rank.holder())->held;
   }
 }
 
 void compare_paces(std::vector<RankView>* ranks) {
-  constexpr double slow_ratio = 1.3;
-  std::map<int, std::vector<double>> paces;  // by stage
+  std::map<int, records::Pace> paces;
   for (const RankView& rank : *ranks)
-    if (std::isfinite(rank.pace_seconds)) paces[rank.pp].push_back(rank.pace_seconds);
-  for (auto& [stage, of_stage] : paces) std::sort(of_stage.begin(), of_stage.end());
+    if (std::isfinite(rank.pace_seconds)) paces[rank.rank] = {rank.pace_seconds, 1, rank.pp};
+  const std::map<int, records::Slowness> all = records::slowness_of(paces);
   for (RankView& rank : *ranks) {
-    if (!std::isfinite(rank.pace_seconds) || paces[rank.pp].size() < 2) continue;
-    rank.like_seconds = median_of_others(paces[rank.pp], rank.pace_seconds);
-    rank.slowness = rank.pace_seconds / rank.like_seconds;
-    rank.slow = rank.slowness > slow_ratio;
+    const auto found = all.find(rank.rank);
+    if (found == all.end() || !found->second.alike) continue;
+    rank.like_seconds = found->second.reference_seconds;
+    rank.slowness = found->second.ratio;
+    rank.slow = rank.slowness > found->second.limit();
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "host/vitals.h"
 #include "records/event.h"
+#include "records/health.h"
 #include "records/place.h"
 #include "records/run_state.h"
 
@@ -78,7 +79,7 @@ struct RankView {
   double pace_seconds = not_known;  // of computing in a step
   double slowness = not_known;      // its pace in paces of its like: the median of other ranks with the same work
   double like_seconds = not_known;  // that median
-  bool slow = false;                // above 1.3, or the watch over the ranks says so
+  bool slow = false;                // above records::slow_ratio, or the watch over the ranks says so
   std::map<std::string, std::int64_t> memory;                           // held now, by class; "resident" of the process
   double sent_per_second = not_known, received_per_second = not_known;  // bytes, to and from all ranks
 
@@ -91,6 +92,8 @@ struct HostView {
   std::optional<host::Vitals> vitals;  // as last heard
   double window_seconds = 0;           // that the following are of
   double throttles = 0, quota_throttled_share = 0, swap_pages_per_second = 0, link_errors = 0, memory_kills = 0;
+
+  bool swaps() const { return records::is_swapping(swap_pages_per_second * window_seconds); }
 };
 
 // Traffic between two ranks, one way.

@@ -52,7 +52,7 @@ struct Controls {
     const CheckedForm checked = checked_form(asked.body, shop.options);
     if (!checked.errors.empty()) throw Refused{400, base::lines(checked.errors)};
     const std::lock_guard<std::mutex> guard(starting);
-    return json_response(201, line_of_json({{"name", start_run(shop, checked.form)}}));
+    return json_response(201, line_of_json({{"name", start_run(shop, checked.form, asked)}}));
   }
 
   http::Response stop(const Asked& asked) {
@@ -63,7 +63,7 @@ struct Controls {
   http::Response resume(const Asked& asked) {
     const std::optional<std::int64_t> step = step_in(asked);
     const std::lock_guard<std::mutex> guard(starting);
-    resume_run(shop, asked.name("run"), step);
+    resume_run(shop, asked.name("run"), step, asked);
     return json_response(202, "{}\n");
   }
 

@@ -38,10 +38,10 @@ class Control : public testing::Test {
   }
   // One that ends is waited for.
   std::string started(const std::string& name, double patience_seconds = 20) const {
-    return refusal_of([&] { start_run(served.shop, form(name), patience_seconds); });
+    return refusal_of([&] { start_run(served.shop, form(name), {}, patience_seconds); });
   }
   std::string resumed(const std::string& name, std::optional<std::int64_t> step = {}) const {
-    return refusal_of([&] { resume_run(served.shop, name, step, 20); });
+    return refusal_of([&] { resume_run(served.shop, name, step, {}, 20); });
   }
   std::string stopped(const std::string& name, StopHow how) {
     return refusal_of([&] { stops.stop(served.shop, name, how); });
@@ -101,13 +101,29 @@ TEST_F(Control, StartsNothingWhereTheFormIsWrong) {
   EXPECT_THAT(started("texts"), AllOf(StartsWith("409"), HasSubstr("no run")));
   EXPECT_THAT(started("../out"), StartsWith("400"));
   EXPECT_THAT(refusal_of([&] {
-                start_run(served.shop, {"a", 2, {{"train.steps", "5"}}});
+                start_run(served.shop, {"a", 2, {{"train.steps", "5"}}}, {});
               }),
               AllOf(StartsWith("400"), HasSubstr("data.train")));
   Form impossible = form("a");
   impossible.settings.emplace_back("parallel.pp", "3");
-  EXPECT_THAT(refusal_of([&] { start_run(served.shop, impossible); }), StartsWith("error "));
+  EXPECT_THAT(refusal_of([&] { start_run(served.shop, impossible, {}); }), StartsWith("error "));
   EXPECT_FALSE(base::directory_exists(served / "a"));
+}
+
+TEST_F(Control, ARefusedStartHasTheCauseThatWhyFindsInTheLanguageOfWhoAsked) {
+  served.program_is(R"(if [ "$1" = why ]; then [ -e "$2/events.jsonl" ] || exit 2
+echo "{\"cause\": \"$5\", \"evidence\": [], \"advice\": []}"; exit 0; fi
+[ "$1 $2 $3" = "launch --lang zh" ] || exit 1
+for last; do :; done; echo '{}' > "$last/events.jsonl"; exit 3)");
+  Asked asked;
+  asked.language = base::Language::chinese;
+  try {
+    start_run(served.shop, form("first"), asked, 20);
+    FAIL();
+  } catch (const Refused& refused) {
+    EXPECT_THAT(refused.why, HasSubstr(R"("cause":"zh")"));
+    EXPECT_THAT(error_response(400, "said", refused.why).body, AllOf(HasSubstr("\"said\""), HasSubstr(R"("why":{"cause":"zh")")));
+  }
 }
 
 // A launcher of this host that counts the signals it gets, and ends at the second one. It answers SIGWINCH after signals sent earlier.

@@ -115,16 +115,18 @@ base::Language language_in(const Query& query) {
   return query.one("lang").value_or("") == "zh" ? base::Language::chinese : base::Language::english;
 }
 
-http::Response error_response(int status, const std::string& text) {
+http::Response error_response(int status, const std::string& text, const std::string& why) {
   using Json = nlohmann::ordered_json;
-  return json_response(status, Json{{"error", text}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  Json answer{{"error", text}};
+  if (!why.empty()) answer["why"] = Json::parse(why);
+  return json_response(status, answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 http::Response answered(const Route& route, const Asked& asked) {
   try {
     return route.answer(asked);
   } catch (const Refused& refused) {
-    return error_response(refused.status, refused.text.in(asked.language));
+    return error_response(refused.status, refused.text.in(asked.language), refused.why);
   } catch (const base::ConfigError& error) {
     return error_response(400, error.in(asked.language));
   } catch (const base::DataError& error) {

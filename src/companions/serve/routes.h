@@ -67,14 +67,16 @@ struct Route {
   ThreadPool threads = ThreadPool::reads;
 };
 
-// Thrown by an answer: {"error": text} with that status, in the language of who asked.
+// Thrown by an answer: {"error": text} with that status, in the language of who asked; of a program that ended with an error also
+// "why", what why_json gives.
 struct Refused {
   int status = 400;
   base::Text text;
+  std::string why{};  // JSON; "": nothing is known
 };
 
 http::Response json_response(int status, std::string json);
-http::Response error_response(int status, const std::string& text);
+http::Response error_response(int status, const std::string& text, const std::string& why = "");
 
 // What `answer` gives, or its error as a response: Refused, ConfigError and DataError 400, PeerError 503, anything else 500
 // without its text.

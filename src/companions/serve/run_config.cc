@@ -66,6 +66,7 @@ std::optional<RunSize> size_of_run(const std::optional<records::RunState>& state
 
 std::string config_json(const std::string& folder) {
   Json answer = {{"yaml", nullptr}, {"command", nullptr}, {"resume_command", nullptr}, {"launched", nullptr}};
+  if (const auto launched = text_of_run(folder, "launch.yaml", most_yaml_bytes)) answer["launched"] = *launched;
   if (const std::optional<ConfigFile> config = last_config(folder)) {
     const std::optional<std::string> state = text_of_run(folder, "state.json", 64 << 20);
     std::optional<RunSize> size = size_of_run(state ? records::parse_run_state(*state) : std::nullopt);
@@ -73,7 +74,6 @@ std::string config_json(const std::string& folder) {
     const std::string start = fmt::format("{} {} --out ", launch_words(*size), host::shell_word(folder + "/" + config->name));
     answer["yaml"] = config->yaml;
     answer["command"] = start + host::shell_word(folder + "-again");
-    if (const auto launched = text_of_run(folder, "launch.yaml", most_yaml_bytes)) answer["launched"] = *launched;
     answer["resume_command"] = start + host::shell_word(folder) + " --resume auto";
   }
   return answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -92,7 +92,7 @@ class ServedRuns {
     options.folder = folder + "/runs";
     options.program = folder + "/program";
     options.environment = {{"PATH", "/usr/bin:/bin"}};
-    options.vocabulary_of = [](const config::Settings& settings) { return settings.model.vocab > 0 ? settings.model.vocab : 320; };
+    options.vocabulary_of = [](const config::Settings& settings) { return settings.model.vocab > 0 ? settings.model.vocab : 259; };
     return options;
   }
 

@@ -15,6 +15,7 @@
 #include "serve/resumed_settings.h"
 #include "serve/run_folders.h"
 #include "serve/run_leader.h"
+#include "serve/why_of_run.h"
 
 namespace troika::serve {
 namespace {
@@ -58,9 +59,8 @@ void leave_folder(const std::string& folder) {
   ::rmdir(folder.c_str());
 }
 
-std::vector<std::string> words_of_start(const Shop& shop, const Form& form, const std::string& folder) {
-  std::vector<std::string> words = {shop.options.program,           "launch", "--nproc-per-node",
-                                    std::to_string(form.processes), "--",     "train"};
+std::vector<std::string> words_of_start(const Form& form, const std::string& folder) {
+  std::vector<std::string> words = {"launch", "--nproc-per-node", std::to_string(form.processes), "--", "train"};
   for (std::string& word : words_of_settings(form)) words.push_back(std::move(word));
   words.insert(words.end(), {"--train.out", folder});
   return words;
@@ -75,27 +75,31 @@ std::vector<std::string> flags_to_resume_with(const ResumeWords& resume, const s
   }
 }
 
-void refuse_end(const DetachedStart& start, int status) {
+// Starts it and throws Refused where it ends with an error meanwhile.
+void start_or_refuse(const Shop& shop, std::vector<std::string> words, const std::string& folder, const Asked& asked,
+                     double patience_seconds, int status) {
+  words.insert(words.begin(), shop.options.program);
+  if (asked.language == base::Language::chinese) words.insert(words.begin() + 2, {"--lang", "zh"});
+  const DetachedStart start = start_detached(
+      {words, environment_of_runs(shop.options.environment), shop.options.root, folder + launch_log}, patience_seconds);
   if (start.ended && start.exit_code != 0)
-    throw Refused{status, base::say("it ended at once, with exit code {}:\n{}", start.exit_code, start.last_words)};
+    throw Refused{status, base::say("it ended at once, with exit code {}:\n{}", start.exit_code, start.last_words),
+                  found_why(shop.options, folder, asked)};
 }
 
 }  // namespace
 
-std::string start_run(const Shop& shop, const Form& form, double patience_seconds) {
+std::string start_run(const Shop& shop, const Form& form, const Asked& asked, double patience_seconds) {
   const Options& options = shop.options;
   if (const auto fault = fault_of_run_name(form.name)) throw Refused{400, *fault};
-  const config::Environment environment = environment_of_runs(options.environment);
-  if (settled(form, environment).settings.data.train.empty()) throw Refused{400, base::say("data.train is not set: choose what to train on")};
+  if (settled(form, environment_of_runs(options.environment)).settings.data.train.empty()) throw Refused{400, base::say("data.train is not set: choose what to train on")};
   if (is_served_run(options.folder)) throw Refused{409, base::say("the folder that is served is itself a run: serve the folder above it to start others")};
   const std::string folder = options.folder + "/" + form.name;
   base::make_directories(options.folder);
   take_folder(folder, form.name);
   try {
     base::write_file_atomic(folder + launch_file, yaml_of(form, options.folder));
-    refuse_end(start_detached({words_of_start(shop, form, folder), environment, options.root, folder + launch_log},
-                              patience_seconds),
-               400);
+    start_or_refuse(shop, words_of_start(form, folder), folder, asked, patience_seconds, 400);
   } catch (...) {
     leave_folder(folder);
     shop.catalog.look_again();
@@ -105,7 +109,8 @@ std::string start_run(const Shop& shop, const Form& form, double patience_second
   return form.name;
 }
 
-void resume_run(const Shop& shop, const std::string& name, std::optional<std::int64_t> step, double patience_seconds) {
+void resume_run(const Shop& shop, const std::string& name, std::optional<std::int64_t> step, const Asked& asked,
+                double patience_seconds) {
   const std::string folder = shop.catalog.folder_of(name);
   if (is_at_work(folder)) throw Refused{409, base::say("'{}' is under way already", name)};
   const std::vector<std::int64_t> steps = complete_steps(folder);
@@ -115,12 +120,14 @@ void resume_run(const Shop& shop, const std::string& name, std::optional<std::in
   if (!resume) throw Refused{409, base::say("'{}' has no settings to resume with (config.yaml): start it from the form", name)};
   if (resume->hosts.size() > 1)
     throw Refused{409, base::say("'{}' ran on {} hosts, and this page starts processes on its own host alone. On each of them:\n{}", name, resume->hosts.size(), lines_of_hosts(*resume))};
-  std::vector<std::string> words = words_of(*resume, flags_to_resume_with(*resume, name, shop.options.root));
-  words.insert(words.begin(), shop.options.program);
-  const DetachedStart start = start_detached(
-      {words, environment_of_runs(shop.options.environment), shop.options.root, folder + launch_log}, patience_seconds);
+  try {
+    start_or_refuse(shop, words_of(*resume, flags_to_resume_with(*resume, name, shop.options.root)), folder, asked,
+                    patience_seconds, 409);
+  } catch (...) {
+    shop.catalog.look_again();
+    throw;
+  }
   shop.catalog.look_again();
-  refuse_end(start, 409);
 }
 
 }  // namespace troika::serve

@@ -22,8 +22,8 @@ std::string meaning_of(const Json& cause, base::Language language) {
   }
 }
 
-// "" where it fails.
-std::string said_by_why(const Options& options, const std::string& folder, const Asked& asked) {
+// No object where it fails.
+Json said_by_why(const Options& options, const std::string& folder, const Asked& asked) {
   const ScratchFolder scratch;
   ShortProgram why;
   why.words = {options.program, "why",    folder,
@@ -34,22 +34,31 @@ std::string said_by_why(const Options& options, const std::string& folder, const
   why.deadline_seconds = 15;
   why.abandoned = asked.abandoned;
   try {
-    if (run_short(why) == ShortEnd::well) return base::read_file(why.log);
+    if (run_short(why) != ShortEnd::well) return nullptr;
   } catch (const base::ConfigError&) {  // it is not there
+    return nullptr;
   }
-  return "";
+  const Json found = Json::parse(base::read_file(why.log), nullptr, false);
+  if (!found.is_object() || !found.contains("cause") || !found["cause"].is_string()) return nullptr;
+  Json answer = {{"cause", found["cause"]}, {"sentence", meaning_of(found["cause"], asked.language)}};
+  for (const auto& item : found.items())
+    if (item.key() != "cause") answer[item.key()] = item.value();
+  return answer;
 }
+
+std::string line_of(const Json& why) { return why.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 }  // namespace
 
 std::string why_json(const Options& options, const std::string& folder, const Asked& asked) {
-  const Json found = Json::parse(said_by_why(options, folder, asked), nullptr, false);
-  if (!found.is_object() || !found.contains("cause") || !found["cause"].is_string())
-    throw Refused{404, base::say("this run has no records yet that could tell why")};
-  Json answer = {{"cause", found["cause"]}, {"sentence", meaning_of(found["cause"], asked.language)}};
-  for (const auto& item : found.items())
-    if (item.key() != "cause") answer[item.key()] = item.value();
-  return answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const Json why = said_by_why(options, folder, asked);
+  if (why.is_null()) throw Refused{404, base::say("this run has no records yet that could tell why")};
+  return line_of(why);
+}
+
+std::string found_why(const Options& options, const std::string& folder, const Asked& asked) {
+  const Json why = said_by_why(options, folder, asked);
+  return why.is_null() || why["cause"] == "none" ? "" : line_of(why);
 }
 
 }  // namespace troika::serve

@@ -1,7 +1,5 @@
 #include "sweep/kept.h"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -13,7 +11,7 @@
 
 namespace troika::sweep {
 
-static void refuse_other(const std::string& folder, const std::string& what) {
+static void refuse_other(const std::string& folder, const base::Text& what) {
   throw base::ConfigError(
       base::say("{} holds a sweep of another training ({}): choose another --out, or delete it", folder, what));
 }
@@ -26,13 +24,13 @@ void keep_basis(const std::string& folder, const SweepBasis& basis) {
     return base::write_file_atomic(path, facts.dump(2) + "\n");
   }
   const nlohmann::json facts = base::parse_json(base::read_file(path), path);
-  if (base::json_int(facts, "format", path) != 1) refuse_other(folder, "of another version of Troika");
+  if (base::json_int(facts, "format", path) != 1) refuse_other(folder, base::say("of another version of Troika"));
   for (const auto& [name, now] : {std::pair{"nnodes", basis.nnodes}, std::pair{"nproc", basis.nproc}}) {
     const std::int64_t was = facts.contains(name) ? base::json_int(facts, name, path) : 1;
-    if (was != now) refuse_other(folder, fmt::format("--{} was {} and is {}", name, was, now));
+    if (was != now) refuse_other(folder, base::say("--{} was {} and is {}", name, was, now));
   }
   const std::string kept = base::json_string(facts, "settings", path);
-  if (kept != yaml) refuse_other(folder, fmt::format("{} differs", config::first_difference(kept, yaml)));
+  if (kept != yaml) refuse_other(folder, base::say("{} differs", config::first_difference(kept, yaml)));
 }
 
 SweepRows kept_rows(const std::string& folder) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/say.h"
 #include "base/units.h"
 #include "planner/layout.h"
 
@@ -43,20 +44,20 @@ void SweepProgress::preparing(const std::string& line) {
 void SweepProgress::running(std::size_t number, const std::string& name, double seconds_left) {
   if (style_ != metrics::ProgressStyle::bar) return;
   const double done = static_cast<double>(number - 1) / static_cast<double>(layouts_);
-  line_.draw({head(number, name), done, {base::format_duration(seconds_left) + " left"}});
+  line_.draw({head(number, name), done, {base::say("{} left", base::format_duration(seconds_left)).in(language_)}});
 }
 
 void SweepProgress::finished(std::size_t number, const SweepRow& row, double seconds_left) {
   const bool lines = style_ == metrics::ProgressStyle::lines;
   if (!lines && (row.measured || style_ == metrics::ProgressStyle::none)) return;
-  const std::string left =
-      lines && number < layouts_ ? fmt::format("; {} left", base::format_duration(seconds_left)) : "";
-  line_.print(fmt::format("{} {}{}", head(number, planner::name_of(row.layout)), outcome_of(row), left));
+  const std::string line = head(number, planner::name_of(row.layout)) + " " + outcome_of(row).in(language_);
+  const bool more = lines && number < layouts_;
+  line_.print(more ? base::say("{}; {} left", line, base::format_duration(seconds_left)).in(language_) : line);
 }
 
-std::string outcome_of(const SweepRow& row) {
-  if (!row.measured) return fmt::format("{}: {}", config::word_of(row.status), row.reason);
-  return fmt::format("{} a step, {} positions/s (plan {})", base::format_duration(row.measured->step_seconds),
+base::Text outcome_of(const SweepRow& row) {
+  if (!row.measured) return base::verbatim(fmt::format("{}: {}", config::word_of(row.status), row.reason));
+  return base::say("{} a step, {} positions/s (plan {})", base::format_duration(row.measured->step_seconds),
                      base::format_count(std::llround(row.measured->tokens_per_second)),
                      base::format_duration(row.predicted.step_seconds));
 }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "metrics/progress.h"
 #include "sweep/row.h"
 
@@ -35,8 +36,8 @@ class TimeLeft {
 class SweepProgress {
  public:
   // `out` outlives it.
-  SweepProgress(std::FILE* out, metrics::ProgressStyle style, std::size_t layouts)
-      : line_(out), style_(style), layouts_(layouts) {}
+  SweepProgress(std::FILE* out, metrics::ProgressStyle style, std::size_t layouts, base::Language language)
+      : line_(out), style_(style), layouts_(layouts), language_(language) {}
   ~SweepProgress() { line_.end(); }
   SweepProgress(const SweepProgress&) = delete;
   SweepProgress& operator=(const SweepProgress&) = delete;
@@ -52,10 +53,11 @@ class SweepProgress {
   metrics::BarLine line_;
   metrics::ProgressStyle style_;
   std::size_t layouts_;
+  base::Language language_;
   std::string prepared_;  // the last line
 };
 
 // "0.123 s a step, 5.8 K positions/s (plan 0.110 s)", or "failed: REASON".
-std::string outcome_of(const SweepRow& row);
+base::Text outcome_of(const SweepRow& row);
 
 }  // namespace troika::sweep

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/counted.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "sweep/progress.h"
 
@@ -35,35 +36,41 @@ std::string aligned(const std::vector<Line>& lines) {
 std::string tokens_per_second(double value) { return fmt::format("{:.0f}", value); }
 std::string percent(double share) { return fmt::format("{:.1f} %", 100 * share); }
 
-// "4.2 % more", "2.9 % less", "the same".
-std::string compared(double value, double with) {
+// "4.2 % more than the best", of `value` beside `with`.
+base::Text compared(base::Phrase more, base::Phrase less, base::Phrase same, double value, double with) {
   const double difference = 100 * (value / with - 1);
-  if (std::abs(difference) < 0.05) return "the same";
-  return fmt::format("{:.1f} % {}", std::abs(difference), difference > 0 ? "more" : "less");
+  if (std::abs(difference) < 0.05) return base::say(same);
+  return base::say(difference > 0 ? more : less, fmt::format("{:.1f}", std::abs(difference)));
 }
 
-std::string sentence_of_first(const SweepRow* row, const planner::Layout& first, const SweepRow& best) {
+base::Text sentence_of_first(const SweepRow* row, const planner::Layout& first, const SweepRow& best) {
   const std::string name = planner::name_of(first);
-  if (row == nullptr) return fmt::format("The plan's first choice, {}, was not run.", name);
-  if (!row->measured) return fmt::format("The plan's first choice was {}, {}", name, outcome_of(*row));
-  if (row->layout == best.layout) return "The plan named it first.";
-  return fmt::format("The plan's first choice was {}: {} positions/s, {} than the best.", name,
-                     tokens_per_second(row->measured->tokens_per_second),
-                     compared(row->measured->tokens_per_second, best.measured->tokens_per_second));
+  if (row == nullptr) return base::say("The plan's first choice, {}, was not run.", name);
+  if (!row->measured) return base::say("The plan's first choice was {}, {}", name, outcome_of(*row));
+  if (row->layout == best.layout) return base::say("The plan named it first.");
+  return base::say("The plan's first choice was {}: {} positions/s, {}.", name, tokens_per_second(row->measured->tokens_per_second),
+                   compared(base::Phrase("{} % more than the best"), base::Phrase("{} % less than the best"),
+                            base::Phrase("the same as the best"), row->measured->tokens_per_second,
+                            best.measured->tokens_per_second));
+}
+
+std::vector<std::string> heads(std::initializer_list<base::Phrase> names, base::Language language) {
+  std::vector<std::string> line = {""};
+  for (const base::Phrase& name : names) line.emplace_back(name.in(language));
+  return line;
 }
 
 }  // namespace
 
-std::string sweep_table(const SweepRows& rows) {
+std::string sweep_table(const SweepRows& rows, base::Language language) {
   constexpr std::size_t most_measured = 40, most_others = 20;
   std::size_t measured = 0, others = 0;
-  std::vector<Line> lines = {
-      {"", "positions/s", "step", "plan", "memory", "plan", "resident", "communication", "bubble"}};
+  std::vector<Line> lines = {heads({base::Phrase("positions/s"), base::Phrase("step"), base::Phrase("plan", "predicted"), base::Phrase("memory"), base::Phrase("plan", "predicted"), base::Phrase("resident"), base::Phrase("communication"), base::Phrase("bubble")}, language)};
   for (const SweepRow& row : best_first(rows)) {
     if (row.measured ? ++measured > most_measured : ++others > most_others) continue;
     const std::string name = planner::name_of(row.layout);
     if (!row.measured) {
-      lines.push_back({name, outcome_of(row)});
+      lines.push_back({name, outcome_of(row).in(language)});
       continue;
     }
     const SweepMeasured& m = *row.measured;
@@ -74,39 +81,40 @@ std::string sweep_table(const SweepRows& rows) {
                      percent(m.bubble_share)});
   }
   std::string text = aligned(lines);
-  if (measured > most_measured) text += fmt::format("{} slower ones are in summary.csv\n", measured - most_measured);
-  if (others > most_others) text += fmt::format("{} more without a measurement, too\n", others - most_others);
+  if (measured > most_measured) text += base::say("{} slower ones are in summary.csv", measured - most_measured).in(language) + "\n";
+  if (others > most_others) text += base::say("{} more without a measurement, too", others - most_others).in(language) + "\n";
   return text;
 }
 
-std::string dry_run_table(const std::vector<planner::Estimate>& estimates, const SweepStep& step) {
-  std::vector<Line> lines = {{"", "positions/s", "step", "memory", "with program", "communication", "bubble"}};
+std::string dry_run_table(const std::vector<planner::Estimate>& estimates, const SweepStep& step, base::Language language) {
+  std::vector<Line> lines = {heads({base::Phrase("positions/s"), base::Phrase("step"), base::Phrase("memory"), base::Phrase("with program"), base::Phrase("communication"), base::Phrase("bubble")}, language)};
   for (const planner::Estimate& e : estimates) {
     lines.push_back({planner::name_of(e.layout), tokens_per_second(e.tokens_per_second()),
                      base::format_duration(e.time.step), base::format_bytes(e.memory.at_once),
                      base::format_bytes(e.memory.total()), percent(e.time.share(e.time.communication())),
                      percent(e.time.share(e.time.bubble))});
   }
-  return aligned(lines) + sweep_size(estimates, step) + "\n";
+  return aligned(lines) + sweep_size(estimates, step).in(language) + "\n";
 }
 
-std::string sweep_size(const std::vector<planner::Estimate>& estimates, const SweepStep& step) {
+base::Text sweep_size(const std::vector<planner::Estimate>& estimates, const SweepStep& step) {
   TimeLeft left(step.steps);
   for (const planner::Estimate& estimate : estimates) left.add(estimate.time.step);
-  return fmt::format(
-      "{} of {} a step, {} each: about {}", base::counted(static_cast<std::int64_t>(estimates.size()), "layout"),
-      base::counted(step.samples, "sample"), base::counted(step.steps, "step"), base::format_duration(left.seconds(0)));
+  return base::say("{} of {} a step, {} each: about {}", base::counted_text(static_cast<std::int64_t>(estimates.size()), "layout"),
+                   base::counted_text(step.samples, "sample"), base::counted_text(step.steps, "step"),
+                   base::format_duration(left.seconds(0)));
 }
 
-std::string sweep_conclusion(const SweepRows& rows, const planner::Layout& first) {
+base::Text sweep_conclusion(const SweepRows& rows, const planner::Layout& first) {
   const SweepRows ordered = best_first(rows);
-  if (ordered.empty() || !ordered.front().measured) return "No layout was measured.";
+  if (ordered.empty() || !ordered.front().measured) return base::say("No layout was measured.");
   const SweepRow& best = ordered.front();
   const double step = best.measured->step_seconds, predicted = best.predicted.step_seconds;
-  return fmt::format("The best is {}: {} positions/s, a step in {}; the plan said {}, {}.\n{}",
-                     planner::name_of(best.layout), tokens_per_second(best.measured->tokens_per_second),
-                     base::format_duration(step), base::format_duration(predicted), compared(predicted, step),
-                     sentence_of_first(find_row(rows, first), first, best));
+  return base::say("The best is {}: {} positions/s, a step in {}; the plan said {}, {}.\n{}", planner::name_of(best.layout),
+                   tokens_per_second(best.measured->tokens_per_second), base::format_duration(step),
+                   base::format_duration(predicted),
+                   compared(base::Phrase("{} % more"), base::Phrase("{} % less"), base::Phrase("the same"), predicted, step),
+                   sentence_of_first(find_row(rows, first), first, best));
 }
 
 }  // namespace troika::sweep

@@ -22,9 +22,9 @@ using Cells = std::vector<std::string>;
 // As it is read; `place` for errors.
 struct CsvCell {
   const std::string& text;
-  const std::string& place;
+  const base::Text& place;
 
-  [[noreturn]] void refuse(const std::string& wanted) const {
+  [[noreturn]] void refuse(const base::Text& wanted) const {
     throw base::DataError(base::say("{} is '{}' but must be {}", place, text, wanted));
   }
 };
@@ -42,7 +42,7 @@ std::string cell_text(const T& value) {
 void read_cell(const CsvCell& cell, std::string& value) { value = cell.text; }
 
 void read_cell(const CsvCell& cell, double& value) {
-  if (!base::parse_double(cell.text, &value)) cell.refuse("a number");
+  if (!base::parse_double(cell.text, &value)) cell.refuse(base::say("a number"));
 }
 
 template <class T>
@@ -50,12 +50,12 @@ void read_cell(const CsvCell& cell, T& value) {
   if constexpr (std::is_enum_v<T>) {
     const auto words = words_of(T{});
     const auto found = std::find(words.begin(), words.end(), cell.text);
-    if (found == words.end()) cell.refuse(fmt::format("one of {}", fmt::join(words, ", ")));
+    if (found == words.end()) cell.refuse(base::say("one of {}", fmt::format("{}", fmt::join(words, ", "))));
     value = static_cast<T>(found - words.begin());
   } else {
     std::int64_t whole = 0;
     if (!base::parse_int(cell.text, &whole) || whole < 0 || whole > std::numeric_limits<T>::max())
-      cell.refuse("a whole number from 0");
+      cell.refuse(base::say("a whole number from 0"));
     value = static_cast<T>(whole);
   }
 }
@@ -151,13 +151,13 @@ class CsvReader {
   CsvReader(const std::string& text, const std::string& origin) : text_(text), origin_(origin) {}
 
   bool ended() const { return at_ == text_.size(); }
-  std::string place() const { return fmt::format("line {} of {}", line_, origin_); }
+  base::Text place() const { return base::say("line {} of {}", line_, origin_); }
 
   Cells record() {
     Cells cells;
     for (;;) {
       cells.push_back(cell());
-      if (ended()) refuse("is cut off");
+      if (ended()) refuse(base::Phrase("{} is cut off; delete the file to measure all layouts again"));
       const char end = text_[at_++];
       if (end == ',') continue;
       if (end == '\r' && !ended() && text_[at_] == '\n') ++at_;
@@ -167,9 +167,7 @@ class CsvReader {
   }
 
  private:
-  [[noreturn]] void refuse(const std::string& what) const {
-    throw base::DataError(base::say("{} {}; delete the file to measure all layouts again", place(), what));
-  }
+  [[noreturn]] void refuse(base::Phrase what) const { throw base::DataError(base::say(what, place())); }
 
   std::string cell() {
     if (ended() || text_[at_] != '"') {
@@ -180,7 +178,7 @@ class CsvReader {
     }
     std::string inside;
     for (++at_;; ++at_) {
-      if (ended()) refuse("is cut off inside a quoted text");
+      if (ended()) refuse(base::Phrase("{} is cut off inside a quoted text; delete the file to measure all layouts again"));
       if (text_[at_] != '"') {
         inside += text_[at_];
       } else if (at_ + 1 < text_.size() && text_[at_ + 1] == '"') {
@@ -190,7 +188,7 @@ class CsvReader {
       }
     }
     if (++at_ < text_.size() && std::string_view(",\r\n").find(text_[at_]) == std::string_view::npos)
-      refuse("has something behind a quoted text");
+      refuse(base::Phrase("{} has something behind a quoted text; delete the file to measure all layouts again"));
     return inside;
   }
 
@@ -200,7 +198,7 @@ class CsvReader {
 };
 
 // The known column of each cell, nullptr for others.
-std::vector<const Column*> columns_of(const Cells& names, const std::string& place) {
+std::vector<const Column*> columns_of(const Cells& names, const base::Text& place) {
   std::vector<const Column*> found;
   for (const std::string& name : names) {
     const auto column =
@@ -215,7 +213,7 @@ std::vector<const Column*> columns_of(const Cells& names, const std::string& pla
   return found;
 }
 
-SweepRow row_of(const Cells& cells, const std::vector<const Column*>& of, const std::string& place) {
+SweepRow row_of(const Cells& cells, const std::vector<const Column*>& of, const base::Text& place) {
   if (cells.size() != of.size())
     throw base::DataError(base::say("{} has {} values for {} columns; delete the file to measure all layouts again",
                                       place, cells.size(), of.size()));
@@ -225,7 +223,7 @@ SweepRow row_of(const Cells& cells, const std::vector<const Column*>& of, const 
   }
   for (std::size_t i = 0; i < cells.size(); ++i) {
     if (of[i] == nullptr || (of[i]->of == Column::Of::measured && !row.measured)) continue;
-    of[i]->take(row, {cells[i], fmt::format("{}, {},", place, of[i]->name)});
+    of[i]->take(row, {cells[i], base::say("{}, {},", place, of[i]->name)});
   }
   return row;
 }
@@ -256,7 +254,7 @@ std::vector<SweepCell> cells_of(const SweepRow& row) {
 
 SweepRows parse_csv(const std::string& text, const std::string& origin) {
   CsvReader reader(text, origin);
-  std::string place = reader.place();
+  base::Text place = reader.place();
   const std::vector<const Column*> of = columns_of(reader.record(), place);
   SweepRows rows;
   while (!reader.ended()) {

@@ -17,7 +17,7 @@ static std::string one_line(std::string text) {
 
 std::string to_text(const Heartbeat& heartbeat) {
   const records::Place& place = heartbeat.place;
-  const Pace& pace = heartbeat.pace;
+  const records::Pace& pace = heartbeat.pace;
   const Save& save = heartbeat.save;
   return fmt::format("{}\n{:g}\n{}\n{}\n{}\n{:.3f}\n{:.6g}\n{}\n{:g}\n{:.6g}\n{:.6g}\n{}\n{}\n{}\n{:.3f}\n{:.6g}\n{}",
                      heartbeat.count, heartbeat.limit_seconds, heartbeat.connection, place.step, word_of(place.at),

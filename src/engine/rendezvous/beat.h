@@ -4,16 +4,10 @@
 #include <cstdint>
 #include <string>
 
+#include "records/health.h"
 #include "records/place.h"
 
 namespace troika::rendezvous {
-
-// How fast a rank computes: the median over its last half minute of training, or longer where steps are long.
-struct Pace {
-  double seconds = 0;  // of computing in a step, without waiting; 0: not known yet
-  double work = 0;     // planned for it in a step, in any unit that all ranks share
-  int like = 0;        // ranks with the same number, not below 0, do the same work
-};
 
 // A checkpoint that is written beside training. Seconds are by the rank's own clock.
 struct Save {
@@ -30,7 +24,7 @@ struct Heartbeat {
   std::int64_t connection = 0;  // which one of this rank's it came over, from 1
   records::Place place{};
   double stand_limit_seconds = 1800;  // at one place for longer while others wait, the rank is taken for hung
-  Pace pace{};
+  records::Pace pace{};
   Save save{};
 };
 

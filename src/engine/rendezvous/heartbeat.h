@@ -18,7 +18,7 @@ struct Heartbeats {
   double limit_seconds = 10;          // silent for longer, the rank is taken for dead
   double stand_limit_seconds = 1800;  // at one place for longer while others wait, it is taken for hung
   std::function<records::Place()> place;       // before each
-  std::function<Pace()> pace;
+  std::function<records::Pace()> pace;
   std::function<Save()> save;
   std::function<void(const records::Incident& notice)> on_notice;  // who is behind or slow; each once
   // Once: a failure report is there, or the store has been gone for `limit_seconds`.

@@ -1,7 +1,6 @@
 #include "rendezvous/stall_judge.h"
 
 #include <algorithm>
-#include <set>
 #include <tuple>
 
 namespace troika::rendezvous {
@@ -57,41 +56,11 @@ int StallJudge::first_of_circle(const std::vector<int>& circle) const {
   });
 }
 
-int StallJudge::end_of_chain(int rank, double now, std::map<int, int>* known) const {
-  std::vector<int> path;
-  int at = rank, end = -1;
-  for (;;) {
-    const auto seen = known->find(at);
-    const auto state = ranks_.find(at);
-    const auto on_path = std::find(path.begin(), path.end(), at);
-    if (seen != known->end()) {
-      end = seen->second;
-    } else if (state == ranks_.end() || !lives(state->second)) {
-      end = -1;
-    } else if (on_path != path.end()) {
-      end = first_of_circle({on_path, path.end()});
-    } else if (is_silent(state->second, now) || state->second.beat.place.waits_for < 0) {
-      end = state->second.beat.place.waits_for == records::waits_for_others && !is_silent(state->second, now) ? -1 : at;
-    } else {
-      path.push_back(at);
-      at = state->second.beat.place.waits_for;
-      continue;
-    }
-    break;
-  }
-  for (const int passed : path) (*known)[passed] = end;
-  return end;
-}
-
-// `rank` waits, and so do all from whom it is held up, up to itself.
-bool StallJudge::circle_is_overdue(int rank) const {
-  std::set<int> passed;
-  for (int at = rank; passed.insert(at).second;) {
-    const auto state = ranks_.find(at);
-    if (state == ranks_.end() || !is_overdue(state->second) || state->second.beat.place.waits_for < 0) return false;
-    at = state->second.beat.place.waits_for;
-  }
-  return true;
+records::Waiting StallJudge::waiting(double now) const {
+  records::Waiting all;
+  for (const auto& [rank, state] : ranks_)
+    if (lives(state)) all[rank] = is_silent(state, now) ? records::waits_for_nobody : state.beat.place.waits_for;
+  return all;
 }
 
 // Who is behind, and how many wait for each.
@@ -103,7 +72,17 @@ StallJudge::Waiters StallJudge::find_waiters(double now) const {
     circles = circles || (is_overdue(state) && state.beat.place.waits_for >= 0);
   }
   if (waiters.empty() && !circles) return waiters;
-  std::map<int, int> known;
+  const records::Waiting all = waiting(now);
+  std::map<int, int> ends;  // by the rank at which a chain begins; -1: at a rank that is not behind, or nobody knows
+  const auto end_from = [&](int rank) {
+    if (const auto next = ends.find(all.at(rank)); next != ends.end()) return next->second;
+    const records::Chain chain = records::chain_from(rank, all);
+    if (!chain.known) return -1;
+    const auto waits_long = [&](int other) { return is_overdue(ranks_.at(other)); };
+    if (!chain.circle.empty())
+      return std::all_of(chain.circle.begin(), chain.circle.end(), waits_long) ? first_of_circle(chain.circle) : -1;
+    return waiters.count(chain.ranks.back()) > 0 ? chain.ranks.back() : -1;
+  };
   int for_some = 0;
   for (const auto& [rank, state] : ranks_) {
     if (!lives(state) || holds(state, now) || state.beat.place.waits_for == records::waits_for_nobody) continue;
@@ -111,10 +90,8 @@ StallJudge::Waiters StallJudge::find_waiters(double now) const {
       ++for_some;
       continue;
     }
-    const int end = end_of_chain(rank, now, &known);
-    if (end < 0) continue;
-    if (waiters.count(end) == 0 && !circle_is_overdue(end)) continue;
-    waiters[end] += end == rank ? 0 : 1;
+    const int end = ends[rank] = end_from(rank);
+    if (end >= 0) waiters[end] += end == rank ? 0 : 1;
   }
   for (auto& [rank, count] : waiters) count += for_some;
   for (auto at = waiters.begin(); at != waiters.end();)

@@ -40,9 +40,9 @@ class StallJudge {
   struct Rank {
     std::optional<Peer> peer;
     Heartbeat beat;
-    double since = 0;  // last heard
+    double since = 0;            // last heard
     records::Place paused_at{};  // where it stood in the last pause,
-    double paused_seconds = 0;  // of which so much does not count; 0: it has moved since
+    double paused_seconds = 0;   // of which so much does not count; 0: it has moved since
     StoppedRank::State stopped = StoppedRank::State::runs;
     bool beats = false, ended = false;
   };
@@ -59,11 +59,9 @@ class StallJudge {
   bool is_overdue(const Rank& state) const;
   // Works or is silent, for too long.
   bool holds(const Rank& state, double now) const;
-  // Where the chain of waiting that begins at `rank` ends: a rank that does not wait or is silent, or of a circle the one that
-  // is named for it; -1: with ranks unknown.
-  int end_of_chain(int rank, double now, std::map<int, int>* known) const;
+  // Of ranks that live; who is silent counts as one that does not wait.
+  records::Waiting waiting(double now) const;
   int first_of_circle(const std::vector<int>& circle) const;
-  bool circle_is_overdue(int rank) const;
   Waiters find_waiters(double now) const;
   bool is_said_by_others(int rank, double now, int waiting) const;
   int most_behind(const Waiters& waiters) const;

@@ -10,7 +10,7 @@ using ::testing::IsEmpty;
 class StragglerJudgeTest : public ::testing::Test {
  protected:
   // Rank r is alone on host r.
-  void start(const std::vector<Pace>& paces) {
+  void start(const std::vector<records::Pace>& paces) {
     for (std::size_t rank = 0; rank < paces.size(); ++rank) {
       judge_.joined(static_cast<int>(rank), {"host" + std::to_string(rank), "", 1, 0, 10});
       judge_.heard(static_cast<int>(rank), paces[rank]);

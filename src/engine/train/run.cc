@@ -217,8 +217,7 @@ records::Event as_told(records::Event event, const rendezvous::Identity& me) {
 // What is thrown ends the run, and says so in its records.
 Outcome run_recorded(Session& session, const RunRequest& request) {
   if (!keeps_records(request)) return run_in(session, request, nullptr);
-  exporters::EventCommands commands(event_command(request),
-                                    [&](const std::string& note) { say(request, base::verbatim(note)); });
+  exporters::EventCommands commands(event_command(request), [&](const base::Text& note) { say(request, note); });
   RunRecords records(place_of_records(request), session.whereabouts(), session.traffic(),
                      [&session](const std::string& name, const std::string& text) { session.publish(name, text); });
   records.also_tell([&](const records::Event& event) { commands.tell(as_told(event, request.identity)); });

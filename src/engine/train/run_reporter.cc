@@ -58,9 +58,9 @@ void RunReporter::begin_rows_after(std::int64_t step) {
 }
 
 void RunReporter::report(const metrics::StepMetrics& row) {
-  const std::string trouble = writes() ? metrics_.append(row) : "";
+  const base::Text trouble = writes() ? metrics_.append(row) : base::Text{};
   if (!trouble.empty()) note(base::say("note: {}", trouble));
-  const std::string other_trouble = to_.rows != nullptr ? to_.rows->append(row) : "";
+  const base::Text other_trouble = to_.rows != nullptr ? to_.rows->append(row) : base::Text{};
   if (!other_trouble.empty()) note(base::say("note: {}", other_trouble));
   if (progress_ != nullptr)
     progress_->step_done(row.step, row.loss, row.tokens_per_second, base::monotonic_seconds());

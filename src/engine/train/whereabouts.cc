@@ -173,7 +173,7 @@ Whereabouts::Totals Whereabouts::totals() const {
   return totals_;
 }
 
-rendezvous::Pace Whereabouts::pace() const {
+records::Pace Whereabouts::pace() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return {pace_.seconds(), work_, like_};
 }

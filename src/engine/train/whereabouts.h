@@ -67,7 +67,7 @@ class Whereabouts {
   Totals totals() const;
 
   records::Place place() const;
-  rendezvous::Pace pace() const;
+  records::Pace pace() const;
   rendezvous::Save save() const;
 
  private:

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <cstring>
 #include <mutex>
 #include <system_error>
 #include <thread>
@@ -18,6 +17,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/run_files.h"
+#include "base/say.h"
+#include "base/system_cause.h"
 #include "host/subprocess.h"
 
 namespace troika::exporters {
@@ -83,29 +84,29 @@ struct EventCommands::Impl {
   std::mutex mutex;  // guards what follows
   std::condition_variable ended;
   int running = 0;
-  std::function<void(const std::string&)> say;
+  std::function<void(const base::Text&)> tell;
 
-  void note(EventKind kind, const std::string& what) {
-    if (say) say(fmt::format("note: log.on_event at '{}' {}; the run is not touched", word_of(kind), what));
+  void note(EventKind kind, const base::Text& what) {
+    if (tell) tell(base::say("note: log.on_event at '{}' failed: {}; the run is not touched", word_of(kind), what));
   }
   void run(const records::Event& event);
 };
 
 void EventCommands::Impl::run(const records::Event& event) {
   const std::string log = command.run + "/logs/on-event.log";
-  std::string what;
+  base::Text what;
   try {
     const host::End end = started(command, event).wait();
     if (end.signal != 0)
-      what = fmt::format("was ended by signal {} (its output: {})", end.signal, log);
+      what = base::say("signal {} ended it (its output: {})", end.signal, log);
     else if (end.exit_code == timed_out)
-      what = fmt::format("did not end within {:g} s and was ended (its output: {})", command.limit_seconds, log);
+      what = base::say("it did not end within {:g} s and was ended (its output: {})", command.limit_seconds, log);
     else if (end.exit_code != 0)
-      what = fmt::format("ended with exit code {} (its output: {})", end.exit_code, log);
+      what = base::say("it ended with exit code {} (its output: {})", end.exit_code, log);
   } catch (const host::StartError& error) {
-    what = fmt::format("could not be started: {}", std::strerror(error.cause()));
+    what = base::say("it could not be started: {}", base::system_cause(error.cause()));
   } catch (const std::system_error& error) {
-    what = fmt::format("could not be started: {}", error.code().message());
+    what = base::say("it could not be started: {}", base::system_cause(error.code().value()));
   }
   const std::lock_guard<std::mutex> lock(mutex);
   --running;
@@ -113,16 +114,16 @@ void EventCommands::Impl::run(const records::Event& event) {
   ended.notify_all();
 }
 
-EventCommands::EventCommands(EventCommand command, std::function<void(const std::string&)> say)
+EventCommands::EventCommands(EventCommand command, std::function<void(const base::Text&)> tell)
     : impl_(std::make_shared<Impl>()) {
   impl_->command = std::move(command);
-  impl_->say = std::move(say);
+  impl_->tell = std::move(tell);
 }
 
 EventCommands::~EventCommands() {
   std::unique_lock<std::mutex> lock(impl_->mutex);
   impl_->ended.wait_for(lock, event_command_last_wait, [&] { return impl_->running == 0; });
-  impl_->say = {};
+  impl_->tell = {};
 }
 
 // The thread opens files too, on a disk that may not answer.
@@ -133,7 +134,7 @@ void EventCommands::tell(const records::Event& event) {
     std::thread([self = impl_, event] { self->run(event); }).detach();
     ++impl_->running;
   } catch (const std::system_error& error) {
-    impl_->note(event.kind, fmt::format("could not be started: {}", error.what()));
+    impl_->note(event.kind, base::say("it could not be started: {}", base::system_cause(error.code().value())));
   }
 }
 

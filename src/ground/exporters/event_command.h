@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "base/language.h"
 #include "records/event.h"
 
 namespace troika::exporters {
@@ -24,8 +25,9 @@ bool calls_command(records::EventKind kind);
 // none) and TROIKA_TEXT in its environment and the event as one line of JSON on its standard input. Threads: tell() from any.
 class EventCommands {
  public:
-  // `say` is told of a command that could not be started, did not end in time, or ended with another code than 0; from other threads.
-  EventCommands(EventCommand command, std::function<void(const std::string&)> say);
+  // `tell` gets a note about a command that could not be started, did not end in time, or ended with another code than 0; from other
+  // threads.
+  EventCommands(EventCommand command, std::function<void(const base::Text&)> tell);
   ~EventCommands();  // gives commands that run 2 s to end; they run on then, within their limit
   EventCommands(const EventCommands&) = delete;
   EventCommands& operator=(const EventCommands&) = delete;

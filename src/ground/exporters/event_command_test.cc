@@ -63,8 +63,8 @@ class Notes {
     const std::lock_guard<std::mutex> lock(mutex_);
     return notes_;
   }
-  std::function<void(const std::string&)> say() {
-    return [this](const std::string& note) { add(note); };
+  std::function<void(const base::Text&)> say() {
+    return [this](const base::Text& note) { add(note.english); };
   }
 
  private:
@@ -113,7 +113,7 @@ TEST(EventCommands, ACommandThatFailsIsANote) {
   commands.tell(event_of(records::EventKind::start));
   ASSERT_TRUE(await([&] { return !notes.all().empty(); }));
   EXPECT_THAT(notes.all().front(),
-              AllOf(HasSubstr("at 'start' ended with exit code 3"), HasSubstr(run + "/logs/on-event.log")));
+              AllOf(HasSubstr("at 'start' failed: it ended with exit code 3"), HasSubstr(run + "/logs/on-event.log")));
 }
 
 TEST(EventCommands, ACommandThatDoesNotEndIsEndedWithWhatItStarted) {

@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/say.h"
+#include "base/system_cause.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "config/fields.h"
@@ -53,11 +54,11 @@ class EventFile {
   void append(const std::string& records);
 
   // The next two from any thread. The first thing that went wrong counts.
-  void fail(const std::string& what) {
+  void fail(base::Text what) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!std::exchange(told_, true)) trouble_ = what;
+    if (!std::exchange(told_, true)) trouble_ = std::move(what);
   }
-  std::string trouble() {  // since the last call
+  base::Text trouble() {  // since the last call
     const std::lock_guard<std::mutex> lock(mutex_);
     return std::exchange(trouble_, {});
   }
@@ -68,7 +69,7 @@ class EventFile {
   int file_ = -1;
   std::int64_t bytes_ = 0;  // of whole records
   std::mutex mutex_;        // guards the next
-  std::string trouble_;
+  base::Text trouble_;
   bool told_ = false;
 };
 
@@ -76,12 +77,12 @@ void EventFile::open(double time) {
   try {
     base::make_directories(folder_);
   } catch (const base::DataError& error) {
-    return fail(error.what());
+    return fail(base::text_of(error));
   }
   const std::int64_t stamp = time_behind_others(folder_, static_cast<std::int64_t>(time));
   path_ = fmt::format("{}/{}", folder_, event_file_name(stamp, base::host_name(), ::getpid()));
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
-  if (file_ < 0) fail(fmt::format("cannot make '{}': {}", path_, std::strerror(errno)));
+  if (file_ < 0) fail(base::say("cannot make '{}': {}", path_, base::system_cause(errno)));
 }
 
 void EventFile::append(const std::string& records) {
@@ -93,7 +94,7 @@ void EventFile::append(const std::string& records) {
     bytes_ += count;
     return;
   }
-  fail(fmt::format("cannot write to '{}': {}", path_, std::strerror(count < 0 ? errno : ENOSPC)));
+  fail(base::say("cannot write to '{}': {}", path_, base::system_cause(count < 0 ? errno : ENOSPC)));
   if (count <= 0 || ::ftruncate(file_, bytes_) == 0) return;
   ::close(file_);
   file_ = -1;
@@ -120,10 +121,10 @@ class TensorboardSink : public metrics::RowSink {
     }
   }
 
-  std::string append(const metrics::StepMetrics& row) override {
+  base::Text append(const metrics::StepMetrics& row) override {
     post(scalars_record(base::wall_seconds(), row.step, scalars_of(as_written(row))));
-    const std::string trouble = file_->trouble();
-    return trouble.empty() ? "" : trouble + "; the run continues, and TensorBoard will not show every step";
+    const base::Text trouble = file_->trouble();
+    return trouble.empty() ? trouble : base::say("{}; the run continues, and TensorBoard will not show every step", trouble);
   }
 
   void finish() override { finish_as(SessionEnd::success); }
@@ -131,7 +132,7 @@ class TensorboardSink : public metrics::RowSink {
  private:
   void post(std::string records) {
     constexpr int most_waiting = 1000;
-    if (*waiting_ >= most_waiting) return file_->fail(fmt::format("the disk of '{}' does not answer", run_.folder));
+    if (*waiting_ >= most_waiting) return file_->fail(base::say("the disk of '{}' does not answer", run_.folder));
     ++*waiting_;
     disk_.post([file = file_, waiting = waiting_, records = std::move(records)] {
       --*waiting;

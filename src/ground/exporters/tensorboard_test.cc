@@ -88,9 +88,9 @@ TEST(Tensorboard, AnAttemptHasAFileThatSaysWhichStepsCount) {
   {
     const auto sink = make_tensorboard_sink({folder, "train: {}\n"});
     sink->begin_after(7);
-    EXPECT_EQ(sink->append(made_row(8, 4.5)), "");
+    EXPECT_EQ(sink->append(made_row(8, 4.5)).english, "");
     sink->begin_after(6);  // the run went back
-    EXPECT_EQ(sink->append(made_row(7, 4.25)), "");
+    EXPECT_EQ(sink->append(made_row(7, 4.25)).english, "");
     sink->finish();
   }
   const std::vector<std::string> events = events_of(only_file_in(folder));
@@ -118,7 +118,7 @@ TEST(Tensorboard, AResumesFileIsReadBehindTheFirst) {
 std::string trouble_of(metrics::RowSink& sink) {
   const double until = base::monotonic_seconds() + 5;
   for (std::int64_t step = 1; base::monotonic_seconds() < until; ++step) {
-    if (const std::string trouble = sink.append(made_row(step, 4.5)); !trouble.empty()) return trouble;
+    if (const std::string trouble = sink.append(made_row(step, 4.5)).english; !trouble.empty()) return trouble;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return "";
@@ -129,7 +129,7 @@ TEST(Tensorboard, AFolderThatCannotBeMadeIsOneNote) {
   const auto sink = make_tensorboard_sink({base::temporary_folder() + "/a-file/tb", ""});
   sink->begin_after(0);
   EXPECT_THAT(trouble_of(*sink), AllOf(HasSubstr("a-file/tb"), HasSubstr("the run continues")));
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(sink->append(made_row(i, 4.5)), "");
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(sink->append(made_row(i, 4.5)).english, "");
   sink->finish();
 }
 

@@ -1,12 +1,12 @@
 #include "metrics/metrics_log.h"
 
-#include <fmt/format.h>
-
 #include <filesystem>
 #include <system_error>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 
 namespace troika::metrics {
 
@@ -18,22 +18,21 @@ bool MetricsLog::write_first() const {
     file_.append(waiting_.front());
     return true;
   } catch (const base::DataError& error) {
-    cause_ = error.what();
+    cause_ = base::text_of(error);
     if (base::file_exists(path_)) std::filesystem::resize_file(path_, before, unheard);
     return false;
   }
 }
 
-std::string MetricsLog::append(const StepMetrics& row) {
+base::Text MetricsLog::append(const StepMetrics& row) {
   const std::size_t waited = waiting_.size();
   waiting_.push_back(row);
   while (!waiting_.empty() && write_first()) waiting_.pop_front();
   if (waited == 0 && !waiting_.empty())
-    return fmt::format("{}; the run continues, and the rows are written when the disk takes them", cause_);
+    return base::say("{}; the run continues, and the rows are written when the disk takes them", cause_);
   if (waited > 0 && waiting_.empty())
-    return waited == 1 ? fmt::format("a row that had waited stands in '{}'", path_)
-                       : fmt::format("{} rows that had waited stand in '{}'", waited, path_);
-  return "";
+    return base::say("'{}' has the rows that had waited: {}", path_, base::counted_text(static_cast<std::int64_t>(waited), "row"));
+  return {};
 }
 
 }  // namespace troika::metrics

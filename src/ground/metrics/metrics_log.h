@@ -5,6 +5,7 @@
 #include <deque>
 #include <string>
 
+#include "base/language.h"
 #include "metrics/step_metrics.h"
 
 namespace troika::metrics {
@@ -16,8 +17,8 @@ class MetricsLog {
   void cut_after(std::int64_t step) const { file_.cut_after(step); }
 
   // Writes the row, or keeps it until the disk takes it; rows stay in order. Returns what is to be told: a sentence when rows begin
-  // to wait and one when they have been written, else "".
-  std::string append(const StepMetrics& row);
+  // to wait and one when they have been written, else none.
+  base::Text append(const StepMetrics& row);
 
  private:
   bool write_first() const;
@@ -25,7 +26,7 @@ class MetricsLog {
   const std::string path_;
   const MetricsFile file_;
   std::deque<StepMetrics> waiting_;
-  mutable std::string cause_;
+  mutable base::Text cause_;
 };
 
 }  // namespace troika::metrics

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
+#include "base/language.h"
 #include "metrics/step_metrics.h"
 
 namespace troika::metrics {
@@ -18,8 +18,8 @@ class RowSink {
 
   // The row of `step` + 1 comes next: at the start, after a resume, and after the run has gone back.
   virtual void begin_after(std::int64_t step) = 0;
-  // Returns what is to be told to the user, once: a sentence when something is dropped, else "".
-  virtual std::string append(const StepMetrics& row) = 0;
+  // Returns what is to be told to the user, once: a sentence when something is dropped, else none.
+  virtual base::Text append(const StepMetrics& row) = 0;
   virtual void finish() = 0;  // after the last row of a run that ends well
 };
 

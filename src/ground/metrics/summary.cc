@@ -4,57 +4,79 @@
 
 #include <algorithm>
 
+#include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
 
 namespace troika::metrics {
 
-static std::string row(const std::string& name, const std::string& value, std::size_t width) {
-  return fmt::format("  {:<{}}  {}\n", name, width, value);
-}
+using Row = std::pair<base::Text, base::Text>;  // name, value
 
-static std::string phase_row(const std::string& name, double seconds, double total_seconds, std::size_t width) {
+static Row phase_row(const std::string& name, double seconds, double total_seconds) {
   const double share = total_seconds > 0 ? 100 * seconds / total_seconds : 0;
-  return fmt::format("  {:<{}}  {:>12}  {:5.1f} %\n", name, width, base::format_duration(seconds), share);
+  return {base::verbatim(name), base::verbatim(fmt::format("{:>12}  {:5.1f} %", base::format_duration(seconds), share))};
 }
 
-static std::string memory_row(const RunSummary& s, std::size_t width) {
+static base::Text memory_text(const RunSummary& s) {
   std::vector<std::string> uses;
   for (const auto& [name, bytes] : s.peak_bytes_by_use) uses.push_back(name + " " + base::format_bytes(bytes));
   std::string text = base::format_bytes(s.peak_memory_bytes);
   if (!uses.empty()) text += " (" + base::join(uses, ", ") + ")";
-  if (s.peak_resident_bytes > 0) text += ", resident " + base::format_bytes(s.peak_resident_bytes);
-  if (s.program_resident_bytes > 0) text += " (program " + base::format_bytes(s.program_resident_bytes) + ")";
-  return row("peak memory", text, width);
+  const std::string resident = base::format_bytes(s.peak_resident_bytes), program = base::format_bytes(s.program_resident_bytes);
+  if (s.peak_resident_bytes <= 0) return base::verbatim(text);
+  if (s.program_resident_bytes <= 0) return base::say("{}, resident {}", text, resident);
+  return base::say("{}, resident {} (program {})", text, resident, program);
 }
 
-static std::string valid_text(const ValidSummary& v) {
-  const std::string last = fmt::format("{:.6f} (step {})", v.last_loss, v.last_step);
-  return v.best_step == 0 ? last : fmt::format("{}, lowest {:.6f} (step {})", last, v.best_loss, v.best_step);
+static base::Text valid_text(const ValidSummary& v) {
+  const std::string last = fmt::format("{:.6f}", v.last_loss), best = fmt::format("{:.6f}", v.best_loss);
+  if (v.best_step == 0) return base::say("{} (step {})", last, v.last_step);
+  return base::say("{} (step {}), lowest {} (step {})", last, v.last_step, best, v.best_step);
 }
 
-std::string format_summary(const RunSummary& s) {
-  auto phases = s.phase_seconds;
-  double covered = 0;
-  for (const auto& [name, seconds] : phases) covered += seconds;
-  if (!phases.empty()) phases.emplace_back("other", std::max(0.0, s.total_seconds - covered));
-  std::size_t width = std::string("average loss").size();
-  for (const auto& [name, seconds] : phases) width = std::max(width, name.size());
+static std::vector<Row> rows_of(const RunSummary& s) {
   const double training_seconds = s.total_seconds - s.evaluation_seconds;
   const double rate = training_seconds > 0 ? static_cast<double>(s.tokens_seen) / training_seconds : 0;
-  std::string text = "summary\n";
-  text += row("rank", fmt::format("{} of {}", s.rank, s.world_size), width);
-  text += row("steps", fmt::format("{}", s.steps), width);
-  text += row("tokens seen", fmt::format("{} ({:.1f} tokens/s)", s.tokens_seen, rate), width);
-  text += row(
-      "average loss",
-      s.steps_with_loss > 0 ? fmt::format("{:.6f}", s.loss_sum / static_cast<double>(s.steps_with_loss)) : "no steps",
-      width);
-  if (s.valid.last_step > 0) text += row("valid loss", valid_text(s.valid), width);
-  if (!s.early_end.empty()) text += row("end", s.early_end, width);
-  text += memory_row(s, width);
-  text += row("time", base::format_duration(s.total_seconds), width);
-  for (const auto& [name, seconds] : phases) text += phase_row(name, seconds, s.total_seconds, width);
+  std::vector<Row> rows = {
+      {base::say("rank"), base::say("{} of {}", s.rank, s.world_size)},
+      {base::say("steps"), base::verbatim(std::to_string(s.steps))},
+      {base::say("tokens seen"), base::say("{} ({:.1f} tokens/s)", s.tokens_seen, rate)},
+      {base::say("average loss"),
+       s.steps_with_loss > 0 ? base::verbatim(fmt::format("{:.6f}", s.loss_sum / static_cast<double>(s.steps_with_loss)))
+                             : base::say("no steps")}};
+  if (s.valid.last_step > 0) rows.emplace_back(base::say("valid loss"), valid_text(s.valid));
+  if (!s.early_end.empty()) rows.emplace_back(base::say("end"), base::verbatim(s.early_end));
+  rows.emplace_back(base::say("peak memory"), memory_text(s));
+  rows.emplace_back(base::say("time"), base::verbatim(base::format_duration(s.total_seconds)));
+  double covered = 0;
+  for (const auto& [name, seconds] : s.phase_seconds) {
+    rows.push_back(phase_row(name, seconds, s.total_seconds));
+    covered += seconds;
+  }
+  if (!s.phase_seconds.empty())
+    rows.push_back(phase_row("other", std::max(0.0, s.total_seconds - covered), s.total_seconds));
+  return rows;
+}
+
+// A character beyond ASCII takes two: the names are words in English or Chinese.
+static std::size_t columns_of(const std::string& text) {
+  std::size_t columns = 0;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    columns += byte < 0x80 ? 1 : byte >= 0xc0 ? 2 : 0;
+  }
+  return columns;
+}
+
+std::string format_summary(const RunSummary& summary, base::Language language) {
+  const std::vector<Row> rows = rows_of(summary);
+  std::size_t width = 0;
+  for (const auto& [name, value] : rows) width = std::max(width, columns_of(name.in(language)));
+  std::string text = base::say("summary").in(language) + "\n";
+  for (const auto& [name, value] : rows) {
+    const std::string& shown = name.in(language);
+    text += fmt::format("  {}{}  {}\n", shown, std::string(width - columns_of(shown), ' '), value.in(language));
+  }
   return text;
 }
 

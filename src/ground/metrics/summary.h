@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/language.h"
+
 namespace troika::metrics {
 
 // Losses on the data that a run evaluates on.
@@ -36,6 +38,6 @@ struct RunSummary {
 
 // One field per line, then a line per phase with seconds and share of the total; what no phase covers is called
 // "other".
-std::string format_summary(const RunSummary& summary);
+std::string format_summary(const RunSummary& summary, base::Language language = base::Language::english);
 
 }  // namespace troika::metrics

@@ -8,10 +8,11 @@ const root = new URL('api/', import.meta.url);
 let loggedOut = () => {};
 
 export class ApiError extends Error {
-  constructor(status, message) {
+  constructor(status, message, why = null) {
     super(message);
     this.name = 'ApiError';
     this.status = status;  // 0: the server was not reached
+    this.why = why;        // of a program that ended with an error: as the path /why has it
   }
 }
 
@@ -27,14 +28,14 @@ function address(path, query = {}) {
   return url;
 }
 
-async function sentence(response) {
+async function errorOf(response) {
   try {
-    const { error } = await response.json();
-    if (typeof error === 'string' && error !== '') return error;
+    const { error, why } = await response.json();
+    if (typeof error === 'string' && error !== '') return new ApiError(response.status, error, why ?? null);
   } catch {
     // Not of our server: a proxy's page.
   }
-  return lookup(`error.${response.status}`) ?? t('error.status', { status: response.status });
+  return new ApiError(response.status, lookup(`error.${response.status}`) ?? t('error.status', { status: response.status }));
 }
 
 function options(headers = {}) {
@@ -51,7 +52,7 @@ async function ask(url, { headers, ...more }) {
     throw new ApiError(0, t('error.unreachable'));
   }
   if (response.status === 401) loggedOut();
-  if (!response.ok) throw new ApiError(response.status, await sentence(response));
+  if (!response.ok) throw await errorOf(response);
   if (response.status === 204) return null;
   const text = await response.text();
   return text === '' ? null : JSON.parse(text);

@@ -121,6 +121,15 @@ export function copyBox(text, label) {
   return box;
 }
 
+// A cause that `troika why` has found, with what shows it and what to do.
+export function reasons({ sentence, cause, evidence, advice }) {
+  return [
+    el('p', { class: 'why-sentence' }, el('strong', {}, sentence || cause)),
+    evidence.length === 0 ? null : el('ul', {}, evidence.map((text) => el('li', {}, text))),
+    advice.map(({ flag, reason }) => copyBox(flag, reason)),
+  ];
+}
+
 // For a shell of the reader: quoted where it must be.
 export function shellWord(text) {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;

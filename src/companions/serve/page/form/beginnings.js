@@ -45,7 +45,8 @@ export async function draftLikeRun(name, runs, { catalog, choices }, context, si
   const of = {
     name: freeName(base, runs.map((run) => run.name)), processes: Math.max(1, runs.find((run) => run.name === name)?.ranks ?? 1),
   };
-  const { settings } = await read(yaml, context, signal);
+  if (yaml === null && launched === null) return { ...freshDraft(choices, []), ...of };
+  const { settings } = await read(yaml ?? launched, context, signal);
   const given = launched ? (await read(launched, context, signal)).settings : null;
   return draftOfSettings(withoutFilledIn(settings, given), catalog, of, choices);
 }

@@ -2,7 +2,7 @@
 
 import { el, fill, freshId, setText } from '../dom.js';
 import { bytes, count, percent, seconds, short } from '../format.js';
-import { copyBox, fact, note, stackedBar } from '../parts.js';
+import { copyBox, fact, note, reasons, stackedBar } from '../parts.js';
 import { t } from '../texts.js';
 import { layoutName } from './layout_name.js';
 
@@ -127,8 +127,12 @@ export function makePlanPanel({ take, open, start }) {
       button.disabled = truth;
       fill(problem);
     },
-    cannotStart(sentences) {
-      fill(problem, sentences.map((sentence) => note('error', sentence)));
+    // One box, until the form changes.
+    cannotStart({ message, why }) {
+      fill(problem, note('error', why ? reasons(why) : message));
+    },
+    changed() {
+      fill(problem);
     },
   };
 }

@@ -117,6 +117,7 @@ class NewRun {
   // After every change: what is shown follows, what was typed is kept, the plan is asked for a little later.
   changed() {
     noteChoices(this.draft, this.choices);
+    this.plan.changed();
     this.show();
     keepDraft(this.source, this.draft);
     clearTimeout(this.timer);
@@ -194,13 +195,12 @@ class NewRun {
     }
   }
 
-  // Each beside the field that it names, in view or not; the rest on top. Returns the first of the fields.
+  // Each beside the field that it names, in view or not; the rest on top.
   showErrors(sentences) {
     const { byKey, others } = placeErrors(sentences, this.catalog);
     for (const [key, field] of this.fields) field.faults(byKey.get(key) ?? []);
     const hidden = [...byKey].filter(([key]) => !this.isInView(key)).flatMap(([, list]) => list);
     fill(this.top, [...others, ...hidden].map((sentence) => note('error', sentence)));
-    return [...byKey.keys()][0];
   }
 
   isInView(key) {
@@ -229,10 +229,7 @@ class NewRun {
       go(`#/run/${encodeURIComponent(name)}`);
     } catch (error) {
       this.plan.starting(false);
-      const sentences = error.message.split('\n').filter((line) => line.trim() !== '');
-      const first = this.showErrors(sentences);
-      this.plan.cannotStart(placeErrors(sentences, this.catalog).others);
-      if (first !== undefined) this.focusOn(first);
+      this.plan.cannotStart(error);
     }
   }
 

@@ -7,7 +7,7 @@ import { live } from '../live.js';
 import { makeLivePart } from '../live_table.js';
 import { busy, failed, note, progress, stateMark } from '../parts.js';
 import { hashOf } from '../routes.js';
-import { language, lookup, t } from '../texts.js';
+import { t } from '../texts.js';
 import { makeActions } from './run/actions.js';
 import { makeStanding } from './run/standing.js';
 
@@ -51,19 +51,12 @@ function makeProgress() {
   };
 }
 
-// What a run said at its end, in English as it says it, below the same in the page's language.
-function endWords(text, code) {
-  if (language() === 'en') return text;
-  const sentence = lookup(`run.end.${code}`) ?? (code > 128 ? t('run.end.signal', { signal: code - 128 }) : t('run.end.other', { code }));
-  return el('details', {}, el('summary', {}, sentence), el('span', { lang: 'en' }, text));
-}
-
-// What the run said at its end, with the way to the reasons; why one cannot be read.
+// Why a run failed, in a sentence, and behind it what it said at its end; why one cannot be read.
 function endPart(name) {
-  return makeLivePart({ class: 'run-end', 'aria-live': 'polite' }, ({ state, text, code }) => {
+  return makeLivePart({ class: 'run-end', 'aria-live': 'polite' }, ({ state, text, sentence }) => {
     if (text === '' || !['failed', 'stopped', 'unknown'].includes(state)) return null;
-    const more = state === 'failed' ? el('p', {}, el('a', { href: hashOf('run', name, 'why') }, t('run.why'))) : null;
-    const said = note(state === 'stopped' ? 'info' : 'error', state === 'failed' ? endWords(text, code) : text, more);
+    const said = state !== 'failed' ? note(state === 'stopped' ? 'info' : 'error', text)
+      : note('error', sentence === '' ? null : el('p', {}, el('strong', {}, sentence)), el('p', {}, text), el('p', {}, el('a', { href: hashOf('run', name, 'why') }, t('run.why'))));
     said.removeAttribute('role');
     return said;
   });
@@ -80,6 +73,7 @@ export function mount(parent, context) {
   let changes = 0;
   let renewal = 0;
   let waiting = 0;
+  let reason = { of: null, sentence: '' };  // as `why` has it
   const listeners = new Set();
 
   const state = makeLivePart({ class: 'run-state' }, ({ word, text }) => stateMark(word, text));
@@ -105,7 +99,24 @@ export function mount(parent, context) {
     actions.show(now);
     steps.show(view?.progress ?? summary, now.underWay);
     const told = now.state === 'unknown' ? summary : view?.run ?? summary;
-    end.show({ state: now.state, text: told?.text ?? '', code: told?.exit_code ?? 0 });
+    const text = told?.text ?? '';
+    if (now.state === 'failed') askWhy(text);
+    else reason = { of: null, sentence: '' };
+    end.show({ state: now.state, text, sentence: reason.sentence });
+  }
+
+  // Once for each failure.
+  async function askWhy(failure) {
+    if (failure === reason.of) return;
+    reason = { of: failure, sentence: '' };
+    try {
+      const { cause, sentence } = await api.get(api.run(name, 'why'), {}, { signal: stopping.signal });
+      if (failure !== reason.of || cause === 'none') return;
+      reason.sentence = sentence;
+      showHead();
+    } catch {
+      // What the run said is told.
+    }
   }
 
   // The summary, until it and the view say the same.

@@ -16,6 +16,8 @@ export function makeActions({ session, say, ask }, name, told) {
 
   const waits = (id) => id !== 'stop-now' && (sending || (id === 'stop-save' && state === 'stopping'));
 
+  const offersForm = () => state === 'finished' || state === 'failed';
+
   // The same one each time, so that a press that has begun ends on it. One that waits keeps the keyboard's place: it is marked, not
   // disabled.
   function button(id, kind, act) {
@@ -37,7 +39,7 @@ export function makeActions({ session, say, ask }, name, told) {
       can.includes('export') ? button('export', '', () => actions.exportStep(null)) : null,
       // What is finished goes on only from an earlier checkpoint, which is chosen where they are.
       can.includes('resume') && state !== 'finished' ? button('resume', 'primary', () => actions.resume(null)) : null,
-      state === 'finished' ? el('a', { class: 'button', href: hashOf('new', name), dataset: { action: 'again' } }, t('config.use')) : null,
+      offersForm() ? el('a', { class: 'button', href: hashOf('new', name), dataset: { action: 'again' } }, t(state === 'failed' ? 'run.again' : 'config.use')) : null,
     ].filter((one) => one !== null);
     if (wanted.length === node.children.length && wanted.every((one, at) => one === node.children[at])) return;
     fill(node, ...wanted);
