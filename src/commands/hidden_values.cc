@@ -54,7 +54,7 @@ Words hidden_in(const Words& arguments) {
   const Words worker = worker_of(call.words);
   if (worker.empty() || !is_verb(worker.front())) return clean;
   clean.resize(clean.size() - worker.size());
-  const Words rest = clean_words(worker);
+  const Words rest = hidden_in(worker);
   clean.insert(clean.end(), rest.begin(), rest.end());
   return clean;
 }

@@ -10,8 +10,13 @@ namespace troika::bench {
 namespace {
 
 // Columns of both tables.
-constexpr base::Phrase operation_head("operation"), shape_head("shape"), calls_head("calls"), rate_head("rate"),
-    ideal_head("ideal us"), share_head("share"), step_head("ms in step");
+constexpr base::Phrase operation_head = base::Phrase("operation");
+constexpr base::Phrase shape_head = base::Phrase("shape");
+constexpr base::Phrase calls_head = base::Phrase("calls");
+constexpr base::Phrase rate_head = base::Phrase("rate");
+constexpr base::Phrase ideal_head = base::Phrase("ideal us");
+constexpr base::Phrase share_head = base::Phrase("share");
+constexpr base::Phrase step_head = base::Phrase("ms in step");
 
 // Products are counted in operations, the rest in bytes.
 const char* unit_of(const MeasuredOperation& row) { return row.flops > 0 ? "GF/s" : "GB/s"; }
