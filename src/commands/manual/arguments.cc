@@ -1,5 +1,6 @@
 #include "commands/manual/arguments.h"
 
+#include "base/say.h"
 #include "commands/manual/page.h"
 
 namespace troika::commands {
@@ -18,7 +19,7 @@ ManualArguments parse_manual_arguments(const std::vector<std::string>& words) {
   ManualArguments a;
   const config::FlagTable table = manual_flags(a);
   config::FlagReading reading = config::read_flags({&table}, words);
-  if (!a.page.empty() && !a.out.empty()) reading.refuse("--out writes all pages; leave out '" + a.page + "'");
+  if (!a.page.empty() && !a.out.empty()) reading.refuse(base::say("--out writes all pages; leave out '{}'", a.page));
   reading.finish();
   return a;
 }

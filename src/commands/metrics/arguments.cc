@@ -1,5 +1,7 @@
 #include "commands/metrics/arguments.h"
 
+#include "base/say.h"
+
 namespace troika::commands {
 
 config::FlagTable metrics_flags(MetricsArguments& a) {
@@ -23,9 +25,10 @@ MetricsArguments parse_metrics_arguments(const std::vector<std::string>& words) 
   const config::FlagTable table = metrics_flags(a);
   config::FlagReading reading = config::read_flags({&table}, words);
   const int forms = (a.csv ? 1 : 0) + (a.openmetrics ? 1 : 0) + (a.tensorboard.empty() ? 0 : 1);
-  if (forms > 1) reading.refuse("--csv, --openmetrics and --tensorboard are three forms: ask for one at a time");
+  if (forms > 1)
+    reading.refuse(base::say("--csv, --openmetrics and --tensorboard are three forms: ask for one at a time"));
   if (!a.tensorboard.empty() && !a.out.empty())
-    reading.refuse("--out is for --csv and --openmetrics; --tensorboard names its folder itself");
+    reading.refuse(base::say("--out is for --csv and --openmetrics; --tensorboard names its folder itself"));
   reading.finish();
   return a;
 }

@@ -1,7 +1,5 @@
 #include "commands/timeline/timeline.h"
 
-#include <fmt/format.h>
-
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
@@ -13,7 +11,7 @@
 
 namespace troika::commands {
 
-static constexpr const char* grid_legend = "(F forward, B backward, ~ waiting for data under way, . idle)\n";
+static constexpr auto grid_legend = base::Phrase("(F forward, B backward, ~ waiting for data under way, . idle)\n");
 
 static std::int64_t choose_step(const TimelineArguments& arguments, const std::string& folder,
                                 const std::map<std::int64_t, schedule::StepFiles>& steps) {
@@ -29,7 +27,7 @@ static std::int64_t choose_step(const TimelineArguments& arguments, const std::s
       base::say("step {} was not recorded; recorded: {}", *arguments.step, base::join(recorded, ", ")));
 }
 
-std::string timeline_report(const std::vector<std::string>& words) {
+std::string timeline_report(const std::vector<std::string>& words, base::Language language) {
   const TimelineArguments arguments = parse_timeline_arguments(words);
   if (!base::directory_exists(arguments.run_dir)) {
     throw base::ConfigError(base::say("there is no run folder {}", arguments.run_dir));
@@ -41,12 +39,13 @@ std::string timeline_report(const std::vector<std::string>& words) {
   const schedule::FoundTrace found = schedule::load_trace(folder, step, steps.at(step), merged_file);
 
   const bool both = !arguments.grid && !arguments.summary;
-  std::string text = fmt::format("step {} of {}\n", step, arguments.run_dir);
-  if (both || arguments.grid) text += "\n" + schedule::grid(found.trace) + grid_legend;
+  std::string text = base::say("step {} of {}\n", step, arguments.run_dir).in(language);
+  if (both || arguments.grid) text += "\n" + schedule::grid(found.trace).append(grid_legend.in(language));
   if (both || arguments.summary) text += "\n" + schedule::to_text(schedule::summarize(found.trace));
   text += "\n";
-  for (const auto& note : found.notes) text += "note: " + note + "\n";
-  return text + fmt::format("timeline: {}\nOpen it at ui.perfetto.dev or in chrome://tracing.\n", found.merged_path);
+  for (const base::Text& note : found.notes) text += base::say("note: {}\n", note).in(language);
+  return text + base::say("timeline: {}\nOpen it at ui.perfetto.dev or in chrome://tracing.\n", found.merged_path)
+                    .in(language);
 }
 
 }  // namespace troika::commands

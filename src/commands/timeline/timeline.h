@@ -4,12 +4,14 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
+
 namespace troika::commands {
 
 // `arguments`: those after the verb (arguments.h). Returns the text to print.
 // Without --step the newest recorded step; without --grid and --summary both. Reads RUN_DIR/timeline; when the merged file of
 // the step is missing, or with --merge, merges the rank files onto rank 0's clock and writes it there.
 // ConfigError: malformed arguments, no such run folder, no such step. DataError: a damaged or missing trace file.
-std::string timeline_report(const std::vector<std::string>& arguments);
+std::string timeline_report(const std::vector<std::string>& arguments, base::Language language);
 
 }  // namespace troika::commands

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "comm/collectives.h"
 #include "host/memory.h"
 #include "machine/calibration.h"
@@ -52,14 +53,14 @@ std::vector<std::string> Forecaster::before_training() {
   const schedule::Link link = link_.value_or(schedule::Link{});
   planner::RunMachines machines = gather_machines(world_, *here_, plan_.model(), link);
   if (world_.rank() != 0) return {};
-  std::string why_none = machines.why_none;
+  base::Text why_none = machines.why_none;
   try {
     if (why_none.empty()) forecast_ = std::make_unique<planner::Forecast>(plan_, std::move(machines), link);
-    if (forecast_ != nullptr) return forecast_->before();
+    if (forecast_ != nullptr) return base::in(forecast_->before(), base::Language::english);
   } catch (const base::ConfigError& error) {
-    why_none = error.what();
+    why_none = base::text_of(error);
   }
-  return {"note: what this run will take is not predicted: " + why_none};
+  return {base::say("note: the time of this run is not predicted: {}", why_none).english};
 }
 
 void Forecaster::step_done(double seconds) {
@@ -140,7 +141,8 @@ std::string Forecaster::learn(const std::vector<planner::Drift>& drifts) const {
 std::vector<std::string> Forecaster::after_training(std::int64_t program_bytes, std::int64_t snapshot_bytes) {
   if (!here_ || steps_ == 0) return {};
   const planner::StepsTaken taken = gather(program_bytes, snapshot_bytes);
-  std::vector<std::string> lines = forecast_ == nullptr ? std::vector<std::string>{} : forecast_->after(taken);
+  std::vector<std::string> lines;
+  if (forecast_ != nullptr) lines = base::in(forecast_->after(taken), base::Language::english);
   const auto drifts = spread(forecast_ == nullptr ? std::vector<planner::Drift>{} : forecast_->drifts(taken));
   if (const std::string line = learn(drifts); !line.empty() && world_.rank() == 0) lines.push_back(line);
   return lines;
