@@ -16,7 +16,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "commands/demo/arguments.h"
 #include "commands/demo/corpus.h"
 #include "commands/demo/stages.h"
 #include "host/own_program.h"
@@ -208,6 +207,13 @@ void print_what_next(const std::string& folder, const std::filesystem::path& pro
 
 }  // namespace
 
+static DemoArguments parse_demo_arguments(const std::vector<std::string>& words) {
+  DemoArguments a;
+  const config::FlagTable table = demo_flags(a);
+  config::read_flags({&table}, words).finish();
+  return a;
+}
+
 int run_demo(const Call& call) {
   const std::string program = host::own_program();
   DemoArguments a = parse_demo_arguments(call.words);
@@ -243,6 +249,26 @@ int run_demo(const Call& call) {
   print_loss(metrics, before, call.language);
   print_what_next(a.folder, program, call.environment, call.language);
   return 0;
+}
+
+config::FlagTable demo_flags(DemoArguments& a) {
+  config::FlagTable table("troika demo");
+  table.usage("[DIR] [--steps N] [--text PATH] [--only-data]");
+  table.word("DIR", a.folder, "The folder of tokenizer, tokens and run; one that a demo began is continued.");
+  table.add("steps", a.steps, "Steps of the pipeline; the data-parallel run continues for a seventh of them.")
+      .range(21, 1e9);
+  table.add("text", a.texts, "Text to train on, a file or a folder; may be given several times.")
+      .shown("PATH")
+      .repeated()
+      .unset("the C and C++ headers of this machine, else its licences, else those of Troika's parts");
+  table.add("only-data", a.only_data, "End after tokenizer and tokens, for a training of your own.").alone();
+  table.paragraph(
+      "Trains a tokenizer, then a model of 3 layers with three processes as a pipeline, continues with two "
+      "data-parallel "
+      "from the\n"
+      "same checkpoint, shows what each rank did in a step, a sample and the loss. Ctrl-C saves; the same command goes "
+      "on.");
+  return table;
 }
 
 }  // namespace troika::commands
