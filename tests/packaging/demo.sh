@@ -43,7 +43,7 @@ grep -q "^== What next" "$folder/out" || fail "it does not say what next"
 
 mkdir strange && touch strange/letter.txt
 refused "'strange' holds something else than a demo" strange
-refused "'strange/letter.txt' is there and is no folder" strange/letter.txt
+refused "'strange/letter.txt' exists and is no folder" strange/letter.txt
 refused "there is no file or folder 'nowhere'" new --text nowhere
 refused "steps" new --steps 3
 refused "/proc/demo.*name a folder that can be written" /proc/demo

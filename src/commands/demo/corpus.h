@@ -4,11 +4,13 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
+
 namespace troika::commands {
 
 struct Corpus {
   std::vector<std::string> paths;
-  std::string what;    // "the C and C++ headers of this machine"
+  base::Text what;     // "the C and C++ headers of this machine"
   std::string prompt;  // that its texts begin with
 };
 

@@ -9,13 +9,13 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "commands/demo/arguments.h"
 #include "commands/demo/corpus.h"
 #include "commands/demo/stages.h"
 #include "host/own_program.h"
@@ -32,30 +32,30 @@ constexpr int exit_of_wrong_words = 2;  // base::ConfigError's
 
 void title(const std::string& text) { fmt::print("\n== {}\n", text); }
 
-constexpr const char* any_other_folder = "; name a folder that can be written: troika demo FOLDER";
-
-std::string another_folder(const std::string& folder) {
-  return fmt::format("; name another folder: troika demo {}", host::shell_word(folder + "-2"));
-}
+std::string another_folder(const std::string& folder) { return host::shell_word(folder + "-2"); }
 
 void check_contents(const std::string& folder) {
   if (std::filesystem::exists(folder) && !base::directory_exists(folder))
-    throw base::ConfigError(base::say("'{}' is there and is no folder{}", folder, another_folder(folder)));
+    throw base::ConfigError(
+        base::say("'{}' exists and is no folder; name another folder: troika demo {}", folder, another_folder(folder)));
   const auto names = base::list_directory(folder);
   if (names.empty() || base::directory_exists(folder + "/tokenizer")) return;
-  throw base::ConfigError(base::say("'{}' holds something else than a demo ('{}' and {} more){}", folder,
-                                      names.front(), names.size() - 1, another_folder(folder)));
+  throw base::ConfigError(
+      base::say("'{}' holds something else than a demo ('{}' and {} more); name another folder: troika demo {}", folder,
+                names.front(), names.size() - 1, another_folder(folder)));
 }
 
 void make_writable(const std::string& folder) {
   try {
     base::make_directories(folder);
   } catch (const base::Error& error) {
-    throw base::ConfigError(base::say("{}{}", base::text_of(error), any_other_folder));
+    throw base::ConfigError(
+        base::say("{}; name a folder that can be written: troika demo FOLDER", base::text_of(error)));
   }
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     throw base::ConfigError(
-        base::say("cannot write into '{}': {}{}", folder, std::strerror(errno), any_other_folder));
+        base::say("cannot write into '{}': {}; name a folder that can be written: troika demo FOLDER", folder,
+                  std::strerror(errno)));
 }
 
 void check_room(const std::string& folder, std::int64_t wanted) {
@@ -64,12 +64,12 @@ void check_room(const std::string& folder, std::int64_t wanted) {
   if (error || static_cast<std::int64_t>(space.available) >= wanted || base::directory_exists(folder + "/run")) return;
   throw base::ConfigError(
       base::say("the disk of '{}' has {} free, and the demo takes {}; free some space, or name a folder "
-                  "on another disk: troika demo FOLDER",
-                  folder, base::format_bytes(static_cast<std::int64_t>(space.available)), base::format_bytes(wanted)));
+                "on another disk: troika demo FOLDER",
+                folder, base::format_bytes(static_cast<std::int64_t>(space.available)), base::format_bytes(wanted)));
 }
 
 struct Step {
-  std::string title;
+  base::Text title;
   Words words;
   std::string needs = {};  // a file without which it is left out
 };
@@ -81,13 +81,15 @@ Words with_words(Words words, const Words& more) {
 
 std::vector<Step> data_steps(const std::string& folder, const Corpus& corpus) {
   std::vector<Step> steps;
-  const std::string heading = "Corpus and tokenizer: " + corpus.what, tokenizer = folder + "/tokenizer";
+  const base::Text heading = base::say("Corpus and tokenizer: {}", corpus.what);
+  const std::string tokenizer = folder + "/tokenizer";
   const bool trained = base::file_exists(tokenizer + "/tokenizer.json");
   if (!trained)
     steps.push_back(
         {heading, with_words(with_words({"data", "tokenizer"}, corpus.paths), {"--vocab", "512", "--out", tokenizer})});
-  steps.push_back({trained ? heading : "", with_words(with_words({"data", "prepare"}, corpus.paths),
-                                                      {"--tokenizer", tokenizer, "--out", folder + "/tokens"})});
+  steps.push_back(
+      {trained ? heading : base::Text{}, with_words(with_words({"data", "prepare"}, corpus.paths),
+                                                    {"--tokenizer", tokenizer, "--out", folder + "/tokens"})});
   return steps;
 }
 
@@ -137,21 +139,21 @@ std::string recorded(const std::string& run, const std::string& step) {
 std::vector<Step> run_steps(const std::string& folder, std::int64_t steps, const std::string& prompt) {
   const std::string run = folder + "/run";
   const std::string in_pipeline = std::to_string(steps / 7), in_data_parallel = std::to_string(steps + steps / 14);
-  return {{"Train: three processes, one pipeline of three stages",
+  return {{base::say("Train: three processes, one pipeline of three stages"),
            with_words({"launch", "--nproc-per-node", "3", "--", "train", "--pp", "3", "--steps", std::to_string(steps),
                        "--profile", in_pipeline},
                       training(folder))},
-          {"Continue the same checkpoint: two processes, data-parallel",
+          {base::say("Continue the same checkpoint: two processes, data-parallel"),
            with_words({"launch", "--nproc-per-node", "2", "--", "train", "--dp", "2", "--steps",
                        std::to_string(steps + steps / 7), "--profile", in_data_parallel},
                       training(folder))},
-          {fmt::format("What every rank did in step {} (pipeline)", in_pipeline),
+          {base::say("What every rank did in step {} (pipeline)", in_pipeline),
            {"timeline", run, "--step", in_pipeline},
            recorded(run, in_pipeline)},
-          {fmt::format("What every rank did in step {} (data-parallel)", in_data_parallel),
+          {base::say("What every rank did in step {} (data-parallel)", in_data_parallel),
            {"timeline", run, "--step", in_data_parallel},
            recorded(run, in_data_parallel)},
-          {"A sample",
+          {base::say("A sample"),
            {"generate", run, "--prompt", prompt, "--max-new-tokens", "400", "--temperature", "0.7", "--seed", "3"}}};
 }
 
@@ -160,14 +162,15 @@ std::vector<std::string> rows_of(const std::string& metrics) {
   return base::split(base::trim(base::read_file(metrics)), '\n');
 }
 
-void print_loss(const std::string& metrics, const std::vector<std::string>& before) {
+void print_loss(const std::string& metrics, const std::vector<std::string>& before, base::Language language) {
   const std::vector<std::string> lines = rows_of(metrics);
   const auto loss_in = [&](const std::string& line) { return base::parse_json(line, metrics).at("loss").dump(); };
-  title("Loss");
-  fmt::print("first step {}, last step {}\n", loss_in(lines.front()), loss_in(lines.back()));
+  title(base::say("Loss").in(language));
+  base::Text text = base::say("first step {}, last step {}\n", loss_in(lines.front()), loss_in(lines.back()));
   if (lines.size() == before.size())
-    fmt::print("nothing was trained: {} done before; more --steps go on\n",
-               lines.size() == 1 ? "the one step was" : fmt::format("all {} steps were", lines.size()));
+    text = base::say("{}nothing was trained, because the run has all of its {} already; more --steps continue it\n",
+                     text, base::counted_text(static_cast<std::int64_t>(lines.size()), "step"));
+  fmt::print("{}", text.in(language));
 }
 
 // The guides of a source tree or of an installation, seen from the program's folder; "": none is there.
@@ -188,18 +191,28 @@ std::string typed(const std::filesystem::path& program, const config::Environmen
 }
 
 void print_what_next(const std::string& folder, const std::filesystem::path& program,
-                     const config::Environment& environment) {
+                     const config::Environment& environment, base::Language language) {
   const std::string troika = typed(program, environment), run = host::shell_word(folder + "/run");
-  const auto line = [&](const std::string& words, const std::string& what) { fmt::print("{}\n    {}\n", what, words); };
-  title("What next");
-  line(fmt::format("{} generate {} --prompt '...'", troika, run), "More text:");
-  line(fmt::format("{} serve {}", troika, host::shell_word(folder)), "The run in a browser:");
-  line(fmt::format("{} demo {} --text FOLDER", troika, host::shell_word(folder + "-2")), "The same with texts of your own:");
+  const auto line = [&](const std::string& words, base::Phrase what) {
+    fmt::print("{}\n    {}\n", what.in(language), words);
+  };
+  title(base::say("What next").in(language));
+  line(fmt::format("{} generate {} --prompt '...'", troika, run), base::Phrase("More text:"));
+  line(fmt::format("{} serve {}", troika, host::shell_word(folder)), base::Phrase("The run in a browser:"));
+  line(fmt::format("{} demo {} --text FOLDER", troika, host::shell_word(folder + "-2")),
+       base::Phrase("The same with texts of your own:"));
   if (const std::string guides = guides_near(program.parent_path()); !guides.empty())
-    line(guides + "/text-to-chat.md", "From a folder of text to a chat:");
+    line(guides + "/text-to-chat.md", base::Phrase("From a folder of text to a chat:"));
 }
 
 }  // namespace
+
+static DemoArguments parse_demo_arguments(const std::vector<std::string>& words) {
+  DemoArguments a;
+  const config::FlagTable table = demo_flags(a);
+  config::read_flags({&table}, words).finish();
+  return a;
+}
 
 int run_demo(const Call& call) {
   const std::string program = host::own_program();
@@ -215,25 +228,47 @@ int run_demo(const Call& call) {
   std::vector<Step> steps = data_steps(a.folder, corpus);
   if (!a.only_data)
     for (Step& step : run_steps(a.folder, a.steps, corpus.prompt)) steps.push_back(std::move(step));
+  const auto complain = [&](const base::Text& text) {
+    fmt::print(stderr, "troika demo: {}\n", text.in(call.language));
+  };
   {
     Stages stages(program, call.environment);
     for (const Step& step : steps) {
       if (!step.needs.empty() && !base::file_exists(step.needs)) continue;
-      if (!step.title.empty()) title(step.title);
+      if (!step.title.empty()) title(step.title.in(call.language));
       const bool prepares_again = step.words[1] == "prepare" && base::directory_exists(a.folder + "/tokens");
       const int code = stages.run(step.words);
       if (code == exit_of_wrong_words && prepares_again)
-        fmt::print(stderr, "troika demo: '{}' is the demo of another text{} --text ...\n", a.folder,
-                   another_folder(a.folder));
-      if (code == base::exit_interrupted)
-        fmt::print(stderr, "troika demo: stopped; the same command continues from here\n");
+        complain(base::say("'{}' is the demo of another text; name another folder: troika demo {} --text ...", a.folder,
+                           another_folder(a.folder)));
+      if (code == base::exit_interrupted) complain(base::say("stopped; the same command continues from here"));
       if (code != 0) return code;
     }
   }
   if (a.only_data) return 0;
-  print_loss(metrics, before);
-  print_what_next(a.folder, program, call.environment);
+  print_loss(metrics, before, call.language);
+  print_what_next(a.folder, program, call.environment, call.language);
   return 0;
+}
+
+config::FlagTable demo_flags(DemoArguments& a) {
+  config::FlagTable table("troika demo");
+  table.usage("[DIR] [--steps N] [--text PATH] [--only-data]");
+  table.word("DIR", a.folder, "The folder of tokenizer, tokens and run; one that a demo began is continued.");
+  table.add("steps", a.steps, "Steps of the pipeline; the data-parallel run continues for a seventh of them.")
+      .range(21, 1e9);
+  table.add("text", a.texts, "Text to train on, a file or a folder; may be given several times.")
+      .shown("PATH")
+      .repeated()
+      .unset("the C and C++ headers of this machine, else its licences, else those of Troika's parts");
+  table.add("only-data", a.only_data, "End after tokenizer and tokens, for a training of your own.").alone();
+  table.paragraph(
+      "Trains a tokenizer, then a model of 3 layers with three processes as a pipeline, continues with two "
+      "data-parallel "
+      "from the\n"
+      "same checkpoint, shows what each rank did in a step, a sample and the loss. Ctrl-C saves; the same command goes "
+      "on.");
+  return table;
 }
 
 }  // namespace troika::commands

@@ -1,17 +1,38 @@
 #include "commands/manual/manual.h"
 
 #include "base/file.h"
-#include "commands/manual/arguments.h"
+#include "base/say.h"
 #include "commands/manual/page.h"
 
 namespace troika::commands {
+
+static ManualArguments parse_manual_arguments(const std::vector<std::string>& words) {
+  ManualArguments a;
+  const config::FlagTable table = manual_flags(a);
+  config::FlagReading reading = config::read_flags({&table}, words);
+  if (!a.page.empty() && !a.out.empty()) reading.refuse(base::say("--out writes all pages; leave out '{}'", a.page));
+  reading.finish();
+  return a;
+}
+
 std::string manual_report(const Call& call) {
   const ManualArguments a = parse_manual_arguments(call.words);
   if (a.out.empty()) return manual_page(a.page.empty() ? "troika" : a.page);
   const std::string folder = a.out + "/man1";
   base::make_directories(folder);
-  for (const std::string& page : manual_pages()) base::write_file_atomic(folder + "/" + manual_file(page), manual_page(page));
+  for (const std::string& page : manual_pages())
+    base::write_file_atomic(folder + "/" + manual_file(page), manual_page(page));
   return "";
+}
+
+config::FlagTable manual_flags(ManualArguments& a) {
+  config::FlagTable table("troika manual");
+  table.usage("[PAGE]");
+  table.usage("--out DIR");
+  table.word("PAGE", a.page, "A verb, or troika for the page of the program.").unset("troika").offered(manual_pages);
+  table.add("out", a.out, "Write all pages into DIR/man1 instead, where man finds them.").shown("DIR").unset("none");
+  table.paragraph("To read one that is not installed: troika manual train | man -l -");
+  return table;
 }
 
 }  // namespace troika::commands

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
-#include "commands/manual/arguments.h"
 #include "commands/manual/notes.h"
 #include "commands/manual/page.h"
 #include "commands/manual/roff.h"
@@ -81,7 +80,7 @@ TEST(Manual, PagesAreFoundByAnyOfTheirNamesAndRefusedWithTheNearest) {
   } catch (const base::ConfigError& error) {
     EXPECT_STREQ(error.what(), "there is no page 'trian'; did you mean 'train'?");
   }
-  EXPECT_THROW(parse_manual_arguments({"train", "--out", "x"}), base::ConfigError);
+  EXPECT_THROW(manual_report(call_of({"manual", "train", "--out", "x"})), base::ConfigError);
 }
 
 TEST(Manual, WritesAPageForEachVerb) {

@@ -1,7 +1,5 @@
 #include "commands/metrics/metrics.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -13,7 +11,6 @@
 #include "base/file.h"
 #include "base/run_files.h"
 #include "base/say.h"
-#include "commands/metrics/arguments.h"
 #include "exporters/csv.h"
 #include "exporters/openmetrics.h"
 #include "exporters/tensorboard.h"
@@ -29,12 +26,12 @@ std::string openmetrics_of(const records::RunReader& run) {
   return exporters::openmetrics(run, seconds, exporters::moment_of(run.folder()), exporters::TextFormat::open_metrics);
 }
 
-std::string tensorboard_of(const records::RunReader& run, const std::string& folder) {
-  exporters::TensorboardRun to{
-      folder, base::text_of_run(run.folder(), "config.yaml", base::most_settings_bytes).value_or("")};
+base::Text tensorboard_of(const records::RunReader& run, const std::string& folder) {
+  exporters::TensorboardRun to{folder,
+                               base::text_of_run(run.folder(), "config.yaml", base::most_settings_bytes).value_or("")};
   to.parameters = exporters::hyper_parameters_of(to.config);
   const std::string path = exporters::write_tensorboard(run, to);
-  return fmt::format("{} in {}\n", base::counted(static_cast<std::int64_t>(run.steps().size()), "step"), path);
+  return base::say("{} in {}\n", base::counted_text(static_cast<std::int64_t>(run.steps().size()), "step"), path);
 }
 
 // Where a run of that folder keeps something itself.
@@ -59,20 +56,38 @@ void refuse_own_place(const MetricsArguments& a) {
       base::say("--out {} is where the run keeps its own records, which would be lost: name another file", a.out));
 }
 
-// Rows that are damaged are in no table; one without any other says nothing of the run.
-void tell_of_rows_left_out(const records::RunReader& run) {
+// No table has damaged rows. DataError for a run that has no other.
+void tell_of_rows_left_out(const records::RunReader& run, base::Language language) {
   if (run.rows_left_out() == 0) return;
-  const std::string what = fmt::format("{} of '{}/metrics.jsonl' cannot be read",
-                                       base::counted(run.rows_left_out(), "row"), run.folder());
+  const base::Text rows = base::counted_text(run.rows_left_out(), "row");
   if (run.steps_read() == 0)
-    throw base::DataError(base::say("{}, and there is no other: the file is damaged or another program's", what));
-  fmt::print(stderr, "note: {} and {} left out; steps written: {}\n", what, run.rows_left_out() == 1 ? "is" : "are",
-             run.steps_read());
+    throw base::DataError(base::say(
+        "{} of '{}/metrics.jsonl' cannot be read, and there is no other: the file is damaged or another program's",
+        rows, run.folder()));
+  const base::Text note = base::say(
+      run.rows_left_out() == 1
+          ? base::Phrase("note: {} of '{}/metrics.jsonl' cannot be read and is left out; steps written: {}\n")
+          : base::Phrase("note: {} of '{}/metrics.jsonl' cannot be read and are left out; steps written: {}\n"),
+      rows, run.folder(), run.steps_read());
+  std::fputs(note.in(language).c_str(), stderr);
 }
 
 }  // namespace
 
-std::string metrics_report(const std::vector<std::string>& arguments) {
+static MetricsArguments parse_metrics_arguments(const std::vector<std::string>& words) {
+  MetricsArguments a;
+  const config::FlagTable table = metrics_flags(a);
+  config::FlagReading reading = config::read_flags({&table}, words);
+  const int forms = (a.csv ? 1 : 0) + (a.openmetrics ? 1 : 0) + (a.tensorboard.empty() ? 0 : 1);
+  if (forms > 1)
+    reading.refuse(base::say("--csv, --openmetrics and --tensorboard are three forms: ask for one at a time"));
+  if (!a.tensorboard.empty() && !a.out.empty())
+    reading.refuse(base::say("--out is for --csv and --openmetrics; --tensorboard names its folder itself"));
+  reading.finish();
+  return a;
+}
+
+std::string metrics_report(const std::vector<std::string>& arguments, base::Language language) {
   const MetricsArguments a = parse_metrics_arguments(arguments);
   if (!base::file_exists(a.run + "/metrics.jsonl") && !base::file_exists(records::state_path(a.run)))
     throw base::ConfigError(base::say("'{}' is no run: it has neither metrics.jsonl nor state.json", a.run));
@@ -80,12 +95,28 @@ std::string metrics_report(const std::vector<std::string>& arguments) {
   records::RunReader run(a.run);
   while (run.refresh()) {
   }
-  tell_of_rows_left_out(run);
-  if (!a.tensorboard.empty()) return tensorboard_of(run, a.tensorboard);
+  tell_of_rows_left_out(run, language);
+  if (!a.tensorboard.empty()) return tensorboard_of(run, a.tensorboard).in(language);
   const std::string text = a.openmetrics ? openmetrics_of(run) : exporters::csv(run);
   if (a.out.empty()) return text;
   base::write_file_atomic(a.out, text);
   return "";
+}
+
+config::FlagTable metrics_flags(MetricsArguments& a) {
+  config::FlagTable table("troika metrics");
+  table.usage("RUN [--csv | --openmetrics | --tensorboard DIR] [--out FILE]");
+  table.word("RUN", a.run, "The folder of a run, under way or ended.").required();
+  table
+      .add("csv", a.csv,
+           "A row for each step, a column for each number; this is what it prints where nothing is asked for.")
+      .alone();
+  table.add("openmetrics", a.openmetrics, "What `troika launch --metrics-port` serves, once.").alone();
+  table.add("tensorboard", a.tensorboard, "Write all steps as an event file for TensorBoard into this folder.")
+      .shown("DIR")
+      .unset("none");
+  table.add("out", a.out, "Write to this file instead of standard output.").shown("FILE").unset("none");
+  return table;
 }
 
 }  // namespace troika::commands

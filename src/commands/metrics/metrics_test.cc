@@ -10,6 +10,10 @@
 
 namespace troika::commands {
 namespace {
+
+std::string metrics_report(const std::vector<std::string>& words) {
+  return commands::metrics_report(words, base::Language::english);
+}
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -47,9 +51,9 @@ TEST(Metrics, AreNotWrittenOverWhatTheRunKeeps) {
   const std::string run = run_of_one_step("kept"), before = base::read_file(run + "/metrics.jsonl");
   base::make_directories(run + "/checkpoints/step-00000001");
   ASSERT_EQ(::symlink(run.c_str(), (base::temporary_folder() + "/other-name").c_str()), 0);
-  for (const std::string& out : {run + "/metrics.jsonl", run + "/./state.json", run + "/checkpoints/../config.yaml",
-                                 base::temporary_folder() + "/other-name/events.jsonl",
-                                 run + "/checkpoints/step-00000001/manifest.json"})
+  for (const std::string& out :
+       {run + "/metrics.jsonl", run + "/./state.json", run + "/checkpoints/../config.yaml",
+        base::temporary_folder() + "/other-name/events.jsonl", run + "/checkpoints/step-00000001/manifest.json"})
     EXPECT_THROW(metrics_report({run, "--csv", "--out", out}), base::ConfigError) << out;
   EXPECT_EQ(base::read_file(run + "/metrics.jsonl"), before);
 }
@@ -59,8 +63,9 @@ TEST(Metrics, SayWhichRowsAreLeftOut) {
   base::append_file(run + "/metrics.jsonl", "{\"step\": \n{}\n");
   testing::internal::CaptureStderr();
   const std::string table = metrics_report({run, "--csv"});
-  EXPECT_THAT(testing::internal::GetCapturedStderr(),
-              HasSubstr("note: 2 rows of '" + run + "/metrics.jsonl' cannot be read and are left out; steps written: 1"));
+  EXPECT_THAT(
+      testing::internal::GetCapturedStderr(),
+      HasSubstr("note: 2 rows of '" + run + "/metrics.jsonl' cannot be read and are left out; steps written: 1"));
   EXPECT_THAT(table, HasSubstr("\n1,4.5,"));
   base::write_file_atomic(run + "/metrics.jsonl", "step,loss\n1,4.5\n");
   EXPECT_THROW(metrics_report({run, "--csv"}), base::DataError);

@@ -1,6 +1,7 @@
 #include "commands/monitor/arguments.h"
 
 #include "base/error.h"
+#include "base/say.h"
 
 namespace troika::commands {
 

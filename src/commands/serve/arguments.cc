@@ -1,6 +1,7 @@
 #include "commands/serve/arguments.h"
 
 #include "base/error.h"
+#include "base/say.h"
 
 namespace troika::commands {
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/file.h"
 #include "base/units.h"
 #include "commands/sweep/one_run.h"

@@ -1,19 +1,16 @@
 #include "commands/timeline/timeline.h"
 
-#include <fmt/format.h>
-
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "commands/timeline/arguments.h"
 #include "schedule/trace/grid.h"
 #include "schedule/trace/summary.h"
 #include "schedule/trace/trace_folder.h"
 
 namespace troika::commands {
 
-static constexpr const char* grid_legend = "(F forward, B backward, ~ waiting for data under way, . idle)\n";
+static constexpr auto grid_legend = base::Phrase("(F forward, B backward, ~ waiting for data under way, . idle)\n");
 
 static std::int64_t choose_step(const TimelineArguments& arguments, const std::string& folder,
                                 const std::map<std::int64_t, schedule::StepFiles>& steps) {
@@ -29,7 +26,14 @@ static std::int64_t choose_step(const TimelineArguments& arguments, const std::s
       base::say("step {} was not recorded; recorded: {}", *arguments.step, base::join(recorded, ", ")));
 }
 
-std::string timeline_report(const std::vector<std::string>& words) {
+static TimelineArguments parse_timeline_arguments(const std::vector<std::string>& words) {
+  TimelineArguments a;
+  const config::FlagTable table = timeline_flags(a);
+  config::read_flags({&table}, words).finish();
+  return a;
+}
+
+std::string timeline_report(const std::vector<std::string>& words, base::Language language) {
   const TimelineArguments arguments = parse_timeline_arguments(words);
   if (!base::directory_exists(arguments.run_dir)) {
     throw base::ConfigError(base::say("there is no run folder {}", arguments.run_dir));
@@ -41,12 +45,30 @@ std::string timeline_report(const std::vector<std::string>& words) {
   const schedule::FoundTrace found = schedule::load_trace(folder, step, steps.at(step), merged_file);
 
   const bool both = !arguments.grid && !arguments.summary;
-  std::string text = fmt::format("step {} of {}\n", step, arguments.run_dir);
-  if (both || arguments.grid) text += "\n" + schedule::grid(found.trace) + grid_legend;
+  std::string text = base::say("step {} of {}\n", step, arguments.run_dir).in(language);
+  if (both || arguments.grid) text += "\n" + schedule::grid(found.trace).append(grid_legend.in(language));
   if (both || arguments.summary) text += "\n" + schedule::to_text(schedule::summarize(found.trace));
   text += "\n";
-  for (const auto& note : found.notes) text += "note: " + note + "\n";
-  return text + fmt::format("timeline: {}\nOpen it at ui.perfetto.dev or in chrome://tracing.\n", found.merged_path);
+  for (const base::Text& note : found.notes) text += base::say("note: {}\n", note).in(language);
+  return text + base::say("timeline: {}\nOpen it at ui.perfetto.dev or in chrome://tracing.\n", found.merged_path)
+                    .in(language);
+}
+
+config::FlagTable timeline_flags(TimelineArguments& a) {
+  config::FlagTable table("troika timeline");
+  table.usage("RUN_DIR [--step N] [--grid] [--summary] [--merge]");
+  table.word("RUN_DIR", a.run_dir, "The folder of a run that recorded steps, with --profile.").required();
+  table.add("step", a.step, "The step to show.").range(0, 1e15).unset("the newest recorded one");
+  table.add("grid", a.grid, "Only the grid: a row per rank, time from left to right.").alone();
+  table.add("summary", a.summary, "Only the table: seconds and shares of compute, communication and bubble.").alone();
+  table.add("merge", a.merge, "Merge the ranks' files again, although the merged file exists.").alone();
+  table.paragraph(
+      "In the grid: F forward, R forward again, B backward, I and W its two halves, each with the microbatch (and the\n"
+      "stage where a rank has several); L load, P parameters gathered, G gradients reduced, A their totals to all "
+      "ranks,\n"
+      "T tied embedding, N norm, O optimizer state copied, S optimizer step, ~ waiting for data under way, . idle.\n"
+      "In the table: communication is waiting for data that had been produced, bubble is all other standing still.");
+  return table;
 }
 
 }  // namespace troika::commands

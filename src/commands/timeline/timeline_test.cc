@@ -11,6 +11,10 @@
 namespace troika::commands {
 namespace {
 
+std::string timeline_report(const std::vector<std::string>& words) {
+  return commands::timeline_report(words, base::Language::english);
+}
+
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;

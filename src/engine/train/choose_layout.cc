@@ -18,7 +18,7 @@ std::string choose(const RankContext& context, const planner::Fixed& open_layout
   planner::Question question = planner::open_question(context.resolved, open_layout, machines);
   if (question.settings.model.vocab == 0) question.settings.model.vocab = vocab;
   const planner::Choice choice = planner::choose(question);
-  for (const std::string& reason : choice.reasons) say(context, base::verbatim(reason));
+  for (const base::Text& reason : choice.reasons) say(context, reason);
   return planner::to_text(choice.layout);
 }
 

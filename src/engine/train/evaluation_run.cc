@@ -177,8 +177,7 @@ class Run {
     check_free_memory(request_, plan_, machine_);
     check_messages(plan_, machine_);
     session_.agree("program", program_facts(plan_));
-    for (const std::string& line : plan::describe(plan_, place_of(machine_.device)))
-      say(request_, base::verbatim(line));
+    for (const base::Text& line : plan::describe(plan_, place_of(machine_.device))) say(request_, line);
   }
 
   // Those of a microbatch, fp32, are made by the last stage and received by rank 0; tp ranks hold their parts beside the whole.

@@ -57,14 +57,14 @@ std::vector<base::Text> Forecaster::before_training() {
   const schedule::Link link = link_.value_or(schedule::Link{});
   planner::RunMachines machines = gather_machines(world_, *here_, plan_.model(), link);
   if (world_.rank() != 0) return {};
-  base::Text why_none = base::verbatim(machines.why_none);
+  base::Text why_none = machines.why_none;
   try {
     if (why_none.empty()) forecast_ = std::make_unique<planner::Forecast>(plan_, std::move(machines), link);
-    if (forecast_ != nullptr) return verbatim_lines(forecast_->before());
+    if (forecast_ != nullptr) return forecast_->before();
   } catch (const base::ConfigError& error) {
     why_none = base::text_of(error);
   }
-  return {base::say("note: what this run will take is not predicted: {}", why_none)};
+  return {base::say("note: the time of this run is not predicted: {}", why_none)};
 }
 
 void Forecaster::step_done(double seconds) {
@@ -146,7 +146,7 @@ std::vector<base::Text> Forecaster::after_training(std::int64_t program_bytes, s
   if (!here_ || steps_ == 0) return {};
   const planner::StepsTaken taken = gather(program_bytes, snapshot_bytes);
   std::vector<base::Text> lines;
-  if (forecast_ != nullptr) lines = verbatim_lines(forecast_->after(taken));
+  if (forecast_ != nullptr) lines = forecast_->after(taken);
   const auto drifts = spread(forecast_ == nullptr ? std::vector<planner::Drift>{} : forecast_->drifts(taken));
   if (const base::Text line = learn(drifts); !line.empty() && world_.rank() == 0) lines.push_back(line);
   return lines;

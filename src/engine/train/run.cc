@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/run_files.h"
+#include "base/say.h"
 #include "base/scope_exit.h"
 #include "base/text.h"
 #include "config/config.h"
@@ -77,8 +78,7 @@ RunData prepare_data(Session& session, const RunRequest& request) {
 void show_plan(const RunRequest& request, const plan::Plan& plan, const Saving& saving, const Machine& machine,
                RunRecords* records) {
   const int rank = request.identity.world_rank;
-  std::vector<base::Text> lines;
-  for (const std::string& line : plan::describe(plan, place_of(machine.device))) lines.push_back(base::verbatim(line));
+  std::vector<base::Text> lines = plan::describe(plan, place_of(machine.device));
   const base::Text note = attention_note(plan, mesh::coordinate_of(plan.shape, rank), machine.device);
   if (!note.empty()) lines.push_back(note);
   lines.insert(lines.end(), saving.remarks.begin(), saving.remarks.end());

@@ -282,8 +282,8 @@ void RunRecords::gather(const rendezvous::Identity& identity) {
 
 void RunRecords::planned(const plan::Plan& plan) {
   const config::Settings& s = plan.settings();
-  state_.model = plan::model_line(plan);
-  state_.layout = plan::layout_line(plan);
+  state_.model = plan::model_line(plan).english;
+  state_.layout = plan::layout_line(plan).english;
   state_.parameters = shape::parameter_count(plan.model());
   state_.dp = plan.shape.dp;
   state_.pp = plan.shape.pp;

@@ -129,7 +129,7 @@ class BatchSolver {
     const std::int64_t rounds = stated_.rounds_of(total);
     if (times(total.value, rounds) == product_of(factors)) return;
     findings_->errors.push_back(base::say("batch.{} {}{} is not {}: leave one of them out, and it is derived", total.name, total.value,
-                                          rounds > 1 ? fmt::format(" x accumulation {}", rounds) : "",
+                                          rounds > 1 ? base::say(" x accumulation {}", rounds) : base::Text{},
                                           all_factors(factors)));
   }
 

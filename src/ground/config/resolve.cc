@@ -12,7 +12,6 @@
 #include "config/layout_checks.h"
 #include "config/lora.h"
 #include "config/micro_batch.h"
-#include "config/pipeline_checks.h"
 
 namespace troika::config {
 namespace {

@@ -57,7 +57,7 @@ TEST(Plan, StagesBelowTheTrainedLayersHaveNoBackward) {
   const Plan plan = small_plan(s, 4);
   EXPECT_EQ(plan.program.first_trained, 4);
   EXPECT_EQ(schedule::to_text(plan.program).find("bwd 0.0"), std::string::npos);
-  EXPECT_THAT(describe(plan, Room::Where::host)[1], HasSubstr("trains"));
+  EXPECT_THAT(describe(plan, Room::Where::host)[1].english, HasSubstr("trains"));
 }
 
 TEST(Plan, AnEvaluationHoldsParametersAndActivationsAlone) {

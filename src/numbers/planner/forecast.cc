@@ -1,12 +1,10 @@
 #include "planner/forecast.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "base/counted.h"
-#include "base/text.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "machine/calibration.h"
 #include "machine/quantities.h"
@@ -38,29 +36,32 @@ const plan::Memory& largest(const std::vector<plan::Memory>& memory) {
                            [](const auto& a, const auto& b) { return a.total() < b.total(); });
 }
 
-std::string describe_layouts(std::vector<Estimate> layouts, const Layout& own) {
+base::Text joined(const std::vector<base::Text>& parts) { return base::join(parts, "; ", "；"); }
+
+base::Text describe_layouts(std::vector<Estimate> layouts, const Layout& own) {
   std::stable_sort(layouts.begin(), layouts.end(),
                    [](const Estimate& a, const Estimate& b) { return a.time.step < b.time.step; });
-  std::vector<std::string> parts;
+  std::vector<base::Text> parts;
   double mine = 0;
   for (const Estimate& e : layouts) {
     const bool is_own = e.layout == own;
     if (is_own) mine = e.time.step;
-    parts.push_back(fmt::format("{} {:.0f} positions/s ({} a step{})", name_of(e.layout), e.tokens_per_second(),
-                                base::format_duration(e.time.step), is_own ? ", this run" : ""));
+    parts.push_back(base::say(is_own ? base::Phrase("{} {:.0f} positions/s ({} a step, this run)") : base::Phrase("{} {:.0f} positions/s ({} a step)"),
+                              text_of(e.layout), e.tokens_per_second(), base::format_duration(e.time.step)));
   }
-  std::string text = "layouts " + base::join(parts, "; ");
   const double gain = mine / layouts.front().time.step;
   if (gain > advisable)
-    text += fmt::format("; {} would be {:.2f} times as fast", flags_to(layouts.front().layout, own), gain);
-  return text;
+    parts.push_back(base::say("{} would be {:.2f} times as fast", flags_to(layouts.front().layout, own), gain));
+  return base::say("layouts {}", joined(parts));
 }
 
-std::string shares(double step, double compute, double optimizer, double inside) {
+base::Text shares(double step, double compute, double optimizer, double inside) {
   const auto percent = [&](double seconds) { return step > 0 ? 100 * std::max(seconds, 0.0) / step : 0; };
-  std::string text = fmt::format("computing {:.0f} %, optimizer {:.0f} %", percent(compute), percent(optimizer));
-  if (percent(inside) >= 0.5) text += fmt::format(", messages inside passes {:.0f} %", percent(inside));
-  return text + fmt::format(", waiting {:.0f} %", percent(step - compute - optimizer - inside));
+  const double waiting = percent(step - compute - optimizer - inside);
+  if (percent(inside) < 0.5)
+    return base::say("computing {:.0f} %, optimizer {:.0f} %, waiting {:.0f} %", percent(compute), percent(optimizer), waiting);
+  return base::say("computing {:.0f} %, optimizer {:.0f} %, messages inside passes {:.0f} %, waiting {:.0f} %", percent(compute),
+                   percent(optimizer), percent(inside), waiting);
 }
 
 RankTaken mean_of(const std::vector<RankTaken>& ranks) {
@@ -77,9 +78,9 @@ RankTaken mean_of(const std::vector<RankTaken>& ranks) {
   return mean;
 }
 
-std::string compared(double measured, double predicted, const char* more, const char* less) {
+base::Text compared(double measured, double predicted, base::Phrase more, base::Phrase less) {
   const double off = 100 * (measured / predicted - 1);
-  return fmt::format("{:.1f} % {}", std::abs(off), off < 0 ? less : more);
+  return base::say(off < 0 ? less : more, std::abs(off));
 }
 
 }  // namespace
@@ -116,27 +117,26 @@ std::vector<Estimate> Forecast::layouts(const machine::Cluster& cluster, const E
   return all;
 }
 
-std::string Forecast::describe_link(const std::vector<Estimate>& layouts) const {
-  std::vector<std::string> parts;
+base::Text Forecast::describe_link(const std::vector<Estimate>& layouts) const {
+  std::vector<base::Text> parts;
   for (const Estimate& e : layouts)
-    parts.push_back(fmt::format("{} {} ({})", name_of(e.layout), base::format_bytes(e.sent_bytes),
-                                base::format_duration(real(e.sent_bytes) / link_.bytes_per_second)));
-  return fmt::format("link    {} between neighbours; the most a rank sends in a step: {}",
-                     machine::format_link(link_.latency_seconds, link_.bytes_per_second), base::join(parts, ", "));
+    parts.push_back(base::say("{} {} ({})", text_of(e.layout), base::format_bytes(e.sent_bytes),
+                              base::format_duration(real(e.sent_bytes) / link_.bytes_per_second)));
+  return base::say("link    {} between neighbours; the most a rank sends in a step: {}",
+                   machine::format_link(link_.latency_seconds, link_.bytes_per_second), base::join(parts, ", ", "，"));
 }
 
-std::vector<std::string> Forecast::before() const {
-  std::vector<std::string> lines;
+std::vector<base::Text> Forecast::before() const {
+  std::vector<base::Text> lines;
   if (plan_.shape.world() == 1) return lines;
   if (const auto fewer = fastest_on_fewer_hosts(question(machines_.cluster), own_.tokens_per_second() * advisable))
     lines.push_back(
-        fmt::format("hosts   this run is slower on {} hosts than on {}: as {} it would be {:.2f} times as fast",
-                    machines_.cluster.host_count(), fewer->hosts, name_of(fewer->estimate.layout),
+        base::say("hosts   this run is slower on {} hosts than on {}: as {} it would be {:.2f} times as fast",
+                    machines_.cluster.host_count(), fewer->hosts, text_of(fewer->estimate.layout),
                     fewer->estimate.tokens_per_second() / own_.tokens_per_second()));
   const std::vector<Estimate> all = layouts(machines_.cluster, own_);
   lines.push_back(describe_link(all));
-  lines.push_back(describe_layouts(all, own_.layout) +
-                  fmt::format("\n        (simulated; {})", sources_of(machines_.cluster).english));
+  lines.push_back(base::say("{}\n        (simulated; {})", describe_layouts(all, own_.layout), sources_of(machines_.cluster)));
   return lines;
 }
 
@@ -158,36 +158,39 @@ std::vector<Drift> Forecast::drifts(const StepsTaken& taken) const {
 }
 
 // Every part that is apart by more than a twentieth of the step, and what to look at.
-std::vector<std::string> Forecast::causes(const StepsTaken& taken) const {
-  std::vector<std::string> lines;
+std::vector<base::Text> Forecast::causes(const StepsTaken& taken) const {
+  std::vector<base::Text> lines;
   const RankTaken mean = mean_of(taken.ranks);
-  const auto part = [&](double measured, double predicted, const std::string& what, const std::string& advice) {
+  const auto part = [&](double measured, double predicted, base::Phrase what, const base::Text& advice) {
     if (std::abs(measured - predicted) < notable_part * own_.time.step) return;
-    lines.push_back(fmt::format("why       {} took {} a step instead of {}{}", what, base::format_duration(measured),
-                                base::format_duration(predicted), advice));
+    lines.push_back(base::say(what, base::format_duration(measured), base::format_duration(predicted), advice));
   };
   const std::vector<Drift> all = drifts(taken);
   const auto slowest =
       std::max_element(all.begin(), all.end(), [](const Drift& a, const Drift& b) { return a.compute < b.compute; });
-  std::string advice = mean.compute > own_.time.compute
-                           ? ": other work on the machine, a lower clock, or a machine file of another time"
-                           : ": the machine is faster than its rates say; `troika probe` measures them anew";
+  base::Text advice = mean.compute > own_.time.compute
+                          ? base::say("other work on the machine, a lower clock, or an outdated machine file")
+                          : base::say("the machine is faster than its rates; `troika probe` measures them anew");
   if (all.size() > 1 && slowest->compute > 1.1 * mean.compute / own_.time.compute)
-    advice += fmt::format("; most on rank {}, {:.2f} times its prediction", slowest - all.begin(), slowest->compute);
-  part(mean.compute, own_.time.compute, "computing", advice);
-  part(mean.optimizer, own_.time.optimizer, "norm and optimizer", ": memory is slower or faster than its rate says");
-  part(mean.inside, own_.time.tensor + own_.time.context, "messages inside passes", "");
+    advice = base::say("{}; most on rank {}, {:.2f} times its prediction", advice, slowest - all.begin(), slowest->compute);
+  part(mean.compute, own_.time.compute, base::Phrase("why       computing took {} a step instead of {}: {}"), advice);
+  part(mean.optimizer, own_.time.optimizer, base::Phrase("why       norm and optimizer took {} a step instead of {}: {}"),
+       base::say("memory is slower or faster than its rate"));
+  part(mean.inside, own_.time.tensor + own_.time.context,
+       base::Phrase("why       messages inside passes took {} a step instead of {}"), {});
   const auto waiting = [](double step, double compute, double optimizer, double inside) {
     return std::max(0.0, step - compute - optimizer - inside);
   };
   part(waiting(taken.step_seconds, mean.compute, mean.optimizer, mean.inside),
-       waiting(own_.time.step, own_.time.compute, own_.time.optimizer, own_.time.tensor + own_.time.context), "waiting",
-       plan_.shape.world() == 1 ? "" : ": the link had another rate than before the steps, or a rank was late");
+       waiting(own_.time.step, own_.time.compute, own_.time.optimizer, own_.time.tensor + own_.time.context),
+       plan_.shape.world() == 1
+           ? base::Phrase("why       waiting took {} a step instead of {}")
+           : base::Phrase("why       waiting took {} a step instead of {}: the link had another rate than before the steps, or a rank was late"),
+       {});
   const double seconds = real(taken.steps) * taken.step_seconds;
   if (!lines.empty() && seconds < long_enough_seconds)
-    lines.push_back(fmt::format("          ({} in {}: what less than {:g} s show may be chance)",
-                                base::counted(taken.steps, "step"), base::format_duration(seconds),
-                                long_enough_seconds));
+    lines.push_back(base::say("          ({} in {}: the result of less than {:g} s may be chance)", base::counted_text(taken.steps, "step"),
+                              base::format_duration(seconds), long_enough_seconds));
   return lines;
 }
 
@@ -219,45 +222,45 @@ Estimate Forecast::estimate_on(const machine::Cluster& cluster) const {
   return planner::estimate(column_, placement, {own_.memory, own_.available_bytes});
 }
 
-// This run stands as measured, and what it took over its own simulation counts for the others too: rows that are compared.
-std::string Forecast::layouts_as_taken(const StepsTaken& taken) const {
+// This run counts as measured, and what it took over its own simulation counts for the others too: rows that are compared.
+base::Text Forecast::layouts_as_taken(const StepsTaken& taken) const {
   const machine::Cluster cluster = as_taken(taken);
   std::vector<Estimate> all = layouts(cluster, estimate_on(cluster));
   const double scale = taken.step_seconds / all.front().time.step;
   for (Estimate& e : all) e.time.step *= scale;
-  std::string how = "this run as measured";
-  if (all.size() > 1)
-    how += fmt::format(
-        "; the others simulated from the link and the seconds of {} step{}, times {:.2f}: measured over "
-        "simulated of this run",
-        taken.steps, taken.steps == 1 ? "" : "s", scale);
-  return describe_layouts(std::move(all), own_.layout) + fmt::format("\n        ({})", how);
+  const bool alone = all.size() == 1;
+  const base::Text layouts = describe_layouts(std::move(all), own_.layout);
+  if (alone) return base::say("{}\n        (this run as measured)", layouts);
+  return base::say(
+      "{}\n        (this run as measured; the others simulated from the link and the seconds of {}, times {:.2f}: measured over "
+      "simulated of this run)",
+      layouts, base::counted_text(taken.steps, "step"), scale);
 }
 
-std::vector<std::string> Forecast::after(const StepsTaken& taken) const {
-  std::vector<std::string> lines;
+std::vector<base::Text> Forecast::after(const StepsTaken& taken) const {
+  std::vector<base::Text> lines;
   const RankTaken mean = mean_of(taken.ranks);
   const TimeSplit& t = own_.time;
   const std::int64_t told = mean.snapshot_bytes > 0 ? own_.memory.with_saving() : own_.memory.total();
   const std::int64_t planned =
       told - own_.memory.program + mean.program_bytes + (mean.program_bytes > 0 ? touched_bytes : 0);
-  const std::string program =
+  const base::Text program =
       mean.program_bytes > 0
-          ? fmt::format("with {} instead of {} for the program", base::format_bytes(mean.program_bytes + touched_bytes),
-                        base::format_bytes(own_.memory.program))
-          : "without the program";
-  lines.push_back(fmt::format("predicted {} a step ({}), {} a rank (planned {}, {})", base::format_duration(t.step),
-                              shares(t.step, t.compute, t.optimizer, t.tensor + t.context), base::format_bytes(planned),
-                              base::format_bytes(told), program));
-  std::string measured =
-      fmt::format("measured  {} a step ({}), {} a rank: {}", base::format_duration(taken.step_seconds),
-                  shares(taken.step_seconds, mean.compute, mean.optimizer, mean.inside),
-                  base::format_bytes(mean.resident_bytes), compared(taken.step_seconds, t.step, "longer", "shorter"));
+          ? base::say("with {} instead of {} for the program", base::format_bytes(mean.program_bytes + touched_bytes),
+                      base::format_bytes(own_.memory.program))
+          : base::say("without the program");
+  lines.push_back(base::say("predicted {} a step ({}), {} a rank (planned {}, {})", base::format_duration(t.step),
+                            shares(t.step, t.compute, t.optimizer, t.tensor + t.context), base::format_bytes(planned),
+                            base::format_bytes(told), program));
+  base::Text off = compared(taken.step_seconds, t.step, base::Phrase("{:.1f} % longer"), base::Phrase("{:.1f} % shorter"));
   if (mean.resident_bytes > 0)
-    measured += ", memory " + compared(real(mean.resident_bytes), real(planned), "more", "less");
-  lines.push_back(measured);
+    off = base::say("{}, {}", off, compared(real(mean.resident_bytes), real(planned), base::Phrase("memory {:.1f} % more"),
+                                            base::Phrase("memory {:.1f} % less")));
+  lines.push_back(base::say("measured  {} a step ({}), {} a rank: {}", base::format_duration(taken.step_seconds),
+                            shares(taken.step_seconds, mean.compute, mean.optimizer, mean.inside),
+                            base::format_bytes(mean.resident_bytes), off));
   if (std::abs(taken.step_seconds / t.step - 1) > far_apart) {
-    for (const std::string& cause : causes(taken)) lines.push_back(cause);
+    for (const base::Text& cause : causes(taken)) lines.push_back(cause);
   }
   if (plan_.shape.world() == 1) return lines;
   lines.push_back(layouts_as_taken(taken));

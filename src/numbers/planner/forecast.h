@@ -1,10 +1,10 @@
-// What a run is predicted to take, said before its first step, and beside what it took after its last.
+// What a run is predicted to take, told before its first step, and beside what it took after its last.
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "plan/plan.h"
 #include "planner/estimate.h"
 #include "planner/run_machines.h"
@@ -37,11 +37,11 @@ class Forecast {
   Forecast(const plan::Plan& plan, RunMachines machines, const schedule::Link& link);
 
   // Whether fewer hosts would do it faster, the link, and other layouts of the same training; nothing of a run that is alone.
-  std::vector<std::string> before() const;
+  std::vector<base::Text> before() const;
 
   // Predicted beside measured, with the parts that explain it where they are more than 15 % apart; the layouts again, by what
   // was taken, this run as measured.
-  std::vector<std::string> after(const StepsTaken& taken) const;
+  std::vector<base::Text> after(const StepsTaken& taken) const;
 
   std::vector<Drift> drifts(const StepsTaken& taken) const;  // by world rank
 
@@ -50,11 +50,11 @@ class Forecast {
  private:
   Question question(const machine::Cluster& cluster) const;
   std::vector<Estimate> layouts(const machine::Cluster& cluster, const Estimate& own) const;
-  std::string describe_link(const std::vector<Estimate>& layouts) const;
+  base::Text describe_link(const std::vector<Estimate>& layouts) const;
   const TimeSplit& predicted_of(int world_rank) const;
-  std::vector<std::string> causes(const StepsTaken& taken) const;
+  std::vector<base::Text> causes(const StepsTaken& taken) const;
   machine::Cluster as_taken(const StepsTaken& taken) const;
-  std::string layouts_as_taken(const StepsTaken& taken) const;
+  base::Text layouts_as_taken(const StepsTaken& taken) const;
   Estimate estimate_on(const machine::Cluster& cluster) const;
 
   const plan::Plan& plan_;

@@ -1,7 +1,5 @@
 #include "planner/open_layout.h"
 
-#include <fmt/format.h>
-
 #include <optional>
 
 #include "base/cause.h"
@@ -92,16 +90,15 @@ Choice choose(const Question& question) {
   if (answer.best.empty()) throw base::ConfigError(nothing_fits(question, answer), base::Cause::plan_exceeds_memory);
   const Estimate& best = answer.best.front();
   Choice choice{best.layout, {}};
-  choice.reasons.push_back(fmt::format("layout  {}: {:.0f} positions/s predicted, the most of {} layouts on {}",
-                                       name_of(best.layout), best.tokens_per_second(), answer.considered,
-                                       describe(question).english));
-  for (const base::Text& reason : reasons_of(question, best)) choice.reasons.push_back("        " + reason.english);
+  choice.reasons.push_back(base::say("layout  {}: {:.0f} positions/s predicted, the most of {} layouts on {}", text_of(best.layout),
+                                     best.tokens_per_second(), answer.considered, describe(question)));
+  for (const base::Text& reason : reasons_of(question, best)) choice.reasons.push_back(base::say("        {}", reason));
   constexpr int few = 64;  // ranks, among which searching again takes a moment
   if (question.world > few) return choice;
   for (const Estimate& other : fastest_of_each_depth(question)) {
     if (other.layout.pp != best.layout.pp)
       choice.reasons.push_back(
-          fmt::format("        next: {}, {:.0f} positions/s", name_of(other.layout), other.tokens_per_second()));
+          base::say("        next: {}, {:.0f} positions/s", text_of(other.layout), other.tokens_per_second()));
   }
   return choice;
 }

@@ -27,7 +27,7 @@ Question open_question(const config::Resolved& open, const Fixed& fixed, const R
 
 struct Choice {
   Layout layout;
-  std::vector<std::string> reasons;  // lines for the screen
+  std::vector<base::Text> reasons;  // lines for the screen
 };
 // ConfigError when nothing fits: what would.
 Choice choose(const Question& question);

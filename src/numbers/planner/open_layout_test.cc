@@ -75,7 +75,7 @@ TEST(OpenLayout, ChoosesWhatPlanPutsFirstWithItsReasons) {
   const Question question = open_question(open, {}, cores(2, plan::gib * 8));
   const Choice choice = choose(question);
   EXPECT_EQ(choice.layout, search(question).best.front().layout);
-  EXPECT_THAT(choice.reasons.front(), AllOf(HasSubstr("layout  "), HasSubstr("positions/s predicted")));
+  EXPECT_THAT(choice.reasons.front().english, AllOf(HasSubstr("layout  "), HasSubstr("positions/s predicted")));
   const config::Resolved chosen = with_choice(open.settings, parse_layout(to_text(choice.layout)), 2);
   EXPECT_EQ(layout_of(chosen), choice.layout);
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "machine/cluster_file.h"
 
 namespace troika::planner {
@@ -49,7 +50,7 @@ RunMachines machines_of_run(const std::vector<std::string>& told, const schedule
   bool probed = false;     // the first host
   std::vector<int> ranks;  // of each host
   for (const std::string& text : told) {
-    if (text.rfind(no_machine, 0) == 0) return {{}, 0, text.substr(sizeof(no_machine) - 1)};
+    if (text.rfind(no_machine, 0) == 0) return {{}, 0, base::verbatim(text.substr(sizeof(no_machine) - 1))};
     if (!text.empty()) {
       const machine::Host host = machine::parse_cluster(text, "a host").hosts.front();
       if (ranks.empty()) probed = text.rfind("# probed", 0) == 0;
@@ -60,12 +61,12 @@ RunMachines machines_of_run(const std::vector<std::string>& told, const schedule
       if (again) ++entry.count;
       entry.memory_bytes = std::min(entry.memory_bytes, host.memory_bytes);
     }
-    if (ranks.empty()) return {{}, 0, "the first rank is not the first of its host"};
+    if (ranks.empty()) return {{}, 0, base::say("the first rank is not the first of its host")};
     ++ranks.back();
   }
   run.ranks_per_host = ranks.front();
   if (std::any_of(ranks.begin(), ranks.end(), [&](int count) { return count != run.ranks_per_host; }))
-    return {{}, 0, "the hosts have not equally many ranks, one after the other"};
+    return {{}, 0, base::say("the hosts do not have equally many ranks, one after the other")};
   // The run knows the way between its ranks better than a file or a profile, but for what a probe measured inside a host.
   const bool several = run.cluster.host_count() > 1;
   if (several || (!probed && run.cluster.hosts.front().computes_on_cores()))

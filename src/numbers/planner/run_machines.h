@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "machine/cluster.h"
 #include "planner/this_machine.h"
 #include "schedule/simulate/link.h"
@@ -24,7 +25,7 @@ std::string tell_no_machine(const std::string& why);
 struct RunMachines {
   machine::Cluster cluster;
   int ranks_per_host = 0;
-  std::string why_none;  // "": all is known; else why nothing can be predicted
+  base::Text why_none;  // empty: all is known; else why nothing can be predicted
 };
 
 // `told` by world rank. `link`: as the run measured it between neighbours, of ranks on one host where there is one. Hosts that

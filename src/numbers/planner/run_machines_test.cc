@@ -22,7 +22,7 @@ const schedule::Link slow{0.001, 1.25e6};
 TEST(RunMachines, AlikeHostsAreOneEntryWithTheLeastMemory) {
   const std::string a = tell_machine(pi(probed, "a"), 2, {}), b = tell_machine(pi(probed, "b", 3000000000), 2, {});
   const RunMachines run = machines_of_run({a, "", b, ""}, slow);
-  ASSERT_EQ(run.why_none, "");
+  ASSERT_EQ(run.why_none.english, "");
   ASSERT_EQ(run.cluster.hosts.size(), 1u);
   EXPECT_EQ(run.cluster.hosts[0].count, 2);
   EXPECT_NEAR(static_cast<double>(run.cluster.hosts[0].memory_bytes), 3e9, 1e6);
@@ -49,12 +49,12 @@ TEST(RunMachines, OfOneHostTheMeasuredLinkIsThatBetweenItsRanksUnlessItWasProbed
 
 TEST(RunMachines, SayWhyTheyAreNotKnown) {
   const std::string host = tell_machine(pi(probed), 2, {});
-  EXPECT_EQ(machines_of_run({host, "", tell_no_machine("no such file")}, slow).why_none, "no such file");
-  EXPECT_THAT(machines_of_run({host, "", host}, slow).why_none, HasSubstr("not equally many ranks"));
-  EXPECT_THAT(machines_of_run({"", host}, slow).why_none, HasSubstr("first rank"));
+  EXPECT_EQ(machines_of_run({host, "", tell_no_machine("no such file")}, slow).why_none.english, "no such file");
+  EXPECT_THAT(machines_of_run({host, "", host}, slow).why_none.english, HasSubstr("not have equally many ranks"));
+  EXPECT_THAT(machines_of_run({"", host}, slow).why_none.english, HasSubstr("first rank"));
   ThisMachine several = pi(probed);
   several.cluster.hosts.front().count = 3;
-  EXPECT_THAT(machines_of_run({tell_machine(several, 1, {})}, {}).why_none, HasSubstr("3 hosts"));
+  EXPECT_THAT(machines_of_run({tell_machine(several, 1, {})}, {}).why_none.english, HasSubstr("3 hosts"));
 }
 
 }  // namespace

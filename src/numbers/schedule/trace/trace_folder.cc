@@ -70,7 +70,7 @@ static FoundTrace merge_files(const std::string& folder, std::int64_t step, cons
   const std::string missing = missing_ranks(files);
   if (!missing.empty()) {
     found.notes.push_back(
-        fmt::format("no trace of rank {}; copy the file into {} and run again with --merge", missing, folder));
+        base::say("no trace of rank {}; copy the file into {} and run again with --merge", missing, folder));
   }
   base::write_file_atomic(found.merged_path, write_chrome(found.trace));
   return found;

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "schedule/trace/trace.h"
 
 namespace troika::schedule {
@@ -21,7 +22,7 @@ std::map<std::int64_t, StepFiles> list_traces(const std::string& folder);
 struct FoundTrace {
   StepTrace trace;
   std::string merged_path;
-  std::vector<std::string> notes;  // sentences, such as ranks whose file is missing
+  std::vector<base::Text> notes;   // sentences, such as ranks whose file is missing
 };
 
 enum class MergedFile { use_if_present, write_again };
