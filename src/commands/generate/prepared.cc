@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "comm/self_channel.h"
+#include "comm/channel.h"
 #include "commands/generate/recommended.h"
 #include "model/dtype_of.h"
 #include "train/rank_device.h"
@@ -31,7 +31,7 @@ Prepared prepare(const TextArguments& a) {
   prepared.source = weights::open_model(a.path, *self, a.base);
   prepared.tokenizer_name = tokenizer_name(a, *prepared.source);
   prepared.tokenizer = tokenizer::open_tokenizer(prepared.tokenizer_name);
-  std::vector<std::string> notes = prepared.source->notes();
+  std::vector<std::string> notes = base::in(prepared.source->notes(), base::Language::english);
   const inference::GenerationConfig recommendation = recommended(*prepared.source, a.advice, &prepared.advised_by);
   prepared.options = text_options(a, recommendation, *prepared.tokenizer);
   const std::string foreign = inference::foreign_stop_ids(recommendation, prepared.source->model().vocab);

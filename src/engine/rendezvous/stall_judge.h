@@ -10,7 +10,7 @@
 #include "rendezvous/beat.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"
-#include "rendezvous/stopped_rank.h"
+#include "rendezvous/launcher_peer.h"
 
 namespace troika::rendezvous {
 
@@ -40,9 +40,9 @@ class StallJudge {
   struct Rank {
     std::optional<Peer> peer;
     Heartbeat beat;
-    double since = 0;  // last heard
+    double since = 0;            // last heard
     records::Place paused_at{};  // where it stood in the last pause,
-    double paused_seconds = 0;  // of which so much does not count; 0: it has moved since
+    double paused_seconds = 0;   // of which so much does not count; 0: it has moved since
     StoppedRank::State stopped = StoppedRank::State::runs;
     bool beats = false, ended = false;
   };

@@ -48,8 +48,8 @@ void SavePolicy::finish() {
   waited_seconds_ += base::monotonic_seconds() - begin;
   saved_step_ = outcome.step;
   last_failed_ = false;
-  for (const std::string& text : outcome.remarks)
-    reporter_.note(fmt::format("step {} is saved; {}", outcome.step, text));
+  for (const base::Text& text : outcome.remarks)
+    reporter_.note(fmt::format("step {} is saved; {}", outcome.step, text.english));
   reporter_.record(records::EventKind::save, fmt::format("step {} is saved", outcome.step),
                    {{"saved_step", static_cast<double>(outcome.step)}, {"seconds", outcome.seconds}});
 }

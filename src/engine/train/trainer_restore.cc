@@ -6,7 +6,7 @@
 #include "train/restore.h"
 #include "train/resumed_settings.h"
 #include "train/trainer.h"
-#include "weights/checkpoint_metadata.h"
+#include "weights/checkpoint_source.h"
 
 namespace troika::train {
 
@@ -20,7 +20,7 @@ RestoreTarget Trainer::restore_target() {
 }
 
 void Trainer::restore() {
-  for (const std::string& reason : initial_.rejected) reporter_.note("passed over " + reason);
+  for (const base::Text& reason : initial_.rejected) reporter_.note("passed over " + reason.english);
   for (const std::string& text : initial_.notes) reporter_.note("note: " + text);
   RunProgress saved;
   if (initial_.found) {  // these two may refuse, so before anything is touched
