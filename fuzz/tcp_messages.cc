@@ -25,7 +25,7 @@ class Pair {
     peer_ = ends[1];
   }
   ~Pair() {
-    link_->end("the test is over");
+    link_->end(base::verbatim("the test is over"));
     for (const auto& message : messages_) require(message->done || !message->error.empty(), "every message has an end");
     ::close(peer_);
   }

@@ -58,7 +58,7 @@ const Runs computing = {
     {"eval", run_eval},
     {"generate", run_generate},
     {"chat", run_chat},
-    {"export", [](const Call& call) { return run_export(call.words); }},
+    {"export", [](const Call& call) { return run_export(call.words, call.language); }},
     {"bench",
      [](const Call& call) { return call.part->name == "roofline" ? print(roofline_report(call)) : run_bench(call); }},
     {"probe", run_probe},
@@ -66,7 +66,7 @@ const Runs computing = {
 
 // The others; help is printed before.
 const Runs quick = {
-    {"launch", [](const Call& call) { return run_launch(call.words, call.environment); }},
+    {"launch", [](const Call& call) { return run_launch(call.words, call.environment, call.language); }},
     {"data", [](const Call& call) { return run_data(call, stdout, stderr); }},
     {"plan", [](const Call& call) { return print(plan_report(call)); }},
     {"sweep", run_sweep},
@@ -130,7 +130,7 @@ int run(const Words& given, const Variables& environment, char** argv) {
   hide_in(argv, arguments);
   const Call call = call_of(arguments, environment);
   if (call.verb->name == "train" && launches_itself(call.environment))
-    return run_launch(implied_launch(without_language(arguments), call.environment), call.environment);
+    return run_launch(implied_launch(without_language(arguments), call.environment), call.environment, call.language);
   const auto quick_run = quick.find(call.verb->name);
   return quick_run != quick.end() ? quick_run->second(call) : compute(call, argv);
 }

@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "launch/user_signals.h"
+#include "launch/launcher.h"
 
 namespace troika::commands {
 

@@ -9,8 +9,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "checkpoint/listed.h"
-#include "comm/self_channel.h"
-#include "commands/export/adapter_folder.h"
+#include "comm/channel.h"
 #include "commands/export/arguments.h"
 #include "commands/export/model_folder.h"
 #include "tensor/device.h"
@@ -28,7 +27,7 @@ void refuse_without_adapter(const ExportArguments& a) {
 // The weights of a base keep its type, in which what an adapter adds is rounded.
 void note_rounding(const ExportArguments& a, ExportReport* report) {
   if (a.type != ExportType::automatic || dtype_of(report->dtype) == base::Dtype::fp32) return;
-  report->notes.push_back(fmt::format(
+  report->notes.push_back(base::say(
       "the sums of base and adapter are rounded to {}, the type of the base: the model differs a little from base and "
       "adapter side by side; --dtype fp32 keeps them",
       report->dtype));
@@ -49,15 +48,17 @@ ExportReport write(const ExportArguments& a, comm::Channel& self) {
 
 }  // namespace
 
-int run_export(const std::vector<std::string>& arguments) {
+int run_export(const std::vector<std::string>& arguments, base::Language language) {
   const ExportArguments a = parse_export_arguments(arguments);
   if (a.threads > 0) tensor::set_threads(static_cast<int>(a.threads));
   const auto self = comm::make_self_channel("export");
   const ExportReport report = write(a, *self);
-  if (!report.notes.empty()) std::fprintf(stderr, "note:%s\n", checkpoint::listed(report.notes).c_str());
-  std::fputs(fmt::format("wrote {}: {} tensors, {} parameters in {}, {}\nfiles: {}\n", a.to, report.tensors,
-                         base::format_count(report.parameters), report.dtype, base::format_bytes(report.bytes),
-                         base::join(report.files, ", "))
+  if (!report.notes.empty())
+    std::fprintf(stderr, "%s\n", base::say("note:{}", checkpoint::listed(report.notes)).in(language).c_str());
+  std::fputs(base::say("wrote {}: {} tensors, {} parameters in {}, {}\nfiles: {}\n", a.to, report.tensors,
+                       base::format_count(report.parameters), report.dtype, base::format_bytes(report.bytes),
+                       base::join(report.files, ", "))
+                 .in(language)
                  .c_str(),
              stdout);
   return 0;

@@ -4,8 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
+
 namespace troika::commands {
 
-int run_export(const std::vector<std::string>& arguments);
+int run_export(const std::vector<std::string>& arguments, base::Language language = base::Language::english);
 
 }  // namespace troika::commands

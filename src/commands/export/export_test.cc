@@ -11,10 +11,10 @@
 #include "base/random.h"
 #include "base/temporary_folder_test_support.h"
 #include "checkpoint/safetensors_writer.h"
-#include "comm/self_channel.h"
+#include "comm/channel.h"
 #include "commands/export/model_folder.h"
 #include "shape/layout.h"
-#include "weights/hugging_face_config.h"
+#include "weights/folder_writer.h"
 #include "weights/weights_folder.h"
 
 namespace troika::commands {
@@ -118,8 +118,8 @@ TEST_F(ExportVerb, NumbersTooLargeForFp16AreTold) {
   EXPECT_EQ(report.dtype, "fp16");
   EXPECT_EQ(report.bytes, report.parameters * 2);
   ASSERT_EQ(report.notes.size(), static_cast<std::size_t>(report.tensors) + 1);
-  EXPECT_THAT(report.notes[0], HasSubstr("the model reads bytes"));
-  EXPECT_THAT(report.notes[1], AllOf(HasSubstr(" of the 48 numbers of 'transformer.h.0.attn.c_attn.bias'"),
+  EXPECT_THAT(report.notes[0].english, HasSubstr("the model reads bytes"));
+  EXPECT_THAT(report.notes[1].english, AllOf(HasSubstr(" of the 48 numbers of 'transformer.h.0.attn.c_attn.bias'"),
                                      HasSubstr("are too large for fp16 and are infinite now")));
 }
 

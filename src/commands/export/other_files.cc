@@ -117,22 +117,22 @@ void add_template(const std::string& choice, std::map<std::string, std::string>*
   const bool made = make_end_mark(end_mark, texts);
   if (before == end_mark) return;
   report->notes.push_back(
-      made
-          ? fmt::format(
-                "answers in the run's chat template {} end with {}: that is the eos_token in tokenizer_config.json "
-                "here, instead of the base model's {}, so that chats stop there",
-                choice, end_mark, before)
-          : fmt::format(
-                "answers in the run's chat template {} end with {}, which is not the eos_token in "
-                "tokenizer_config.json, nor a token of its own in tokenizer.json: tell the program that chats to stop "
-                "at that text",
-                choice, end_mark));
+      made ? base::say(
+                 "answers in the run's chat template {} end with {}: that is the eos_token in tokenizer_config.json "
+                 "here, instead of the base model's {}, so that chats stop there",
+                 choice, end_mark, before)
+           : base::say(
+                 "answers in the run's chat template {} end with {}, which is not the eos_token in "
+                 "tokenizer_config.json, nor a token of its own in tokenizer.json: tell the program that chats to stop "
+                 "at that text",
+                 choice, end_mark));
 }
 
-std::string without_tokenizer(const std::string& spec) {
-  if (spec == config::bytes_tokenizer) return "the model reads bytes, for which there are no tokenizer files";
-  if (spec.empty()) return "no tokenizer was found beside the model; --tokenizer DIR takes one along";
-  return fmt::format(
+base::Text without_tokenizer(const std::string& spec) {
+  if (spec == config::bytes_tokenizer)
+    return base::say("the model reads bytes, for which there are no tokenizer files");
+  if (spec.empty()) return base::say("no tokenizer was found beside the model; --tokenizer DIR takes one along");
+  return base::say(
       "there is no tokenizer.json at '{}', where the model's tokenizer was; --tokenizer DIR takes one along", spec);
 }
 

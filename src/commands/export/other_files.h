@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "commands/export/arguments.h"
-#include "commands/export/report.h"
+#include "commands/export/tensors.h"
 
 namespace troika::commands {
 

@@ -1,3 +1,4 @@
+#include "base/say.h"
 #include "commands/export/other_files.h"
 
 #include <gmock/gmock.h>
@@ -44,7 +45,7 @@ TEST_F(ExportedTokenizer, StopsWhereAnswersOfItsTemplateEnd) {
   EXPECT_EQ(written("tokenizer_config.json")["model_max_length"], 9);
   EXPECT_EQ(written("generation_config.json"), json::object({{"eos_token_id", json::array({5, 7})}, {"top_k", 3}}));
   EXPECT_EQ(written("config.json"), json::object({{"model_type", "llama"}, {"eos_token_id", json::array({5, 7})}}));
-  EXPECT_THAT(report.notes, ElementsAre(HasSubstr("instead of the base model's <|endoftext|>")));
+  EXPECT_THAT(base::in(report.notes, base::Language::english), ElementsAre(HasSubstr("instead of the base model's <|endoftext|>")));
   exported("chatml", with_end_mark, json());
   EXPECT_EQ(written("config.json")["eos_token_id"], 7) << "generation_config.json is no object, and stays as it is";
   EXPECT_EQ(written("generation_config.json"), json());
@@ -59,7 +60,7 @@ TEST_F(ExportedTokenizer, GetsNoTokenThatItDoesNotHave) {
   const ExportReport report = exported("chatml", json::array({token(5, "<|endoftext|>")}), stops_at(5));
   EXPECT_EQ(written("tokenizer_config.json")["eos_token"], "<|endoftext|>");
   EXPECT_EQ(written("generation_config.json"), stops_at(5));
-  EXPECT_THAT(report.notes, ElementsAre(HasSubstr("nor a token of its own in tokenizer.json")));
+  EXPECT_THAT(base::in(report.notes, base::Language::english), ElementsAre(HasSubstr("nor a token of its own in tokenizer.json")));
 }
 
 TEST_F(ExportedTokenizer, OfABaseModelStaysAsItIs) {

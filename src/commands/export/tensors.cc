@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/say.h"
 #include "model/dtype_of.h"
 #include "tensor/tensor.h"
 #include "weights/conversion.h"
@@ -62,9 +63,9 @@ class TensorsExport {
     for (const auto& info : infos) {
       if (overflowed_[info.name] == 0) continue;
       report_.notes.push_back(
-          fmt::format("{} of the {} numbers of '{}' are too large for {} and are infinite now; --dtype "
-                      "fp32 keeps them",
-                      overflowed_[info.name], info.elements(), info.name, report_.dtype));
+          base::say("{} of the {} numbers of '{}' are too large for {} and are infinite now; --dtype "
+                    "fp32 keeps them",
+                    overflowed_[info.name], info.elements(), info.name, report_.dtype));
     }
   }
 

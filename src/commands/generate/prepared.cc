@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "comm/self_channel.h"
+#include "comm/channel.h"
 #include "commands/generate/recommended.h"
 #include "model/dtype_of.h"
 #include "train/rank_device.h"
@@ -31,8 +31,7 @@ Prepared prepare(const TextArguments& a, base::Language language) {
   prepared.source = weights::open_model(a.path, *self, a.base);
   prepared.tokenizer_name = tokenizer_name(a, *prepared.source);
   prepared.tokenizer = tokenizer::open_tokenizer(prepared.tokenizer_name);
-  std::vector<base::Text> notes;
-  for (const std::string& note : prepared.source->notes()) notes.push_back(base::verbatim(note));
+  std::vector<base::Text> notes = prepared.source->notes();
   const inference::GenerationConfig recommendation = recommended(*prepared.source, a.advice, &prepared.advised_by);
   prepared.options = text_options(a, recommendation, *prepared.tokenizer);
   const base::Text foreign = inference::foreign_stop_ids(recommendation, prepared.source->model().vocab);

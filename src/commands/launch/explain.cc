@@ -1,7 +1,5 @@
 #include "commands/launch/explain.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -10,11 +8,11 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/terminal_text.h"
 #include "diagnosis/diagnosis.h"
 #include "host/shell_word.h"
 #include "host/thread_limit.h"
-#include "launch/say.h"
 
 namespace troika::commands {
 namespace {
@@ -23,22 +21,20 @@ namespace {
 std::string explanation_of(const std::string& folder, base::Language language) {
   diagnosis::Diagnosis found = diagnosis::diagnose(folder);
   if (found.cause == "none") return "";
-  const auto is_quoted = [](const diagnosis::Evidence& one) {
-    return one.of == diagnosis::Evidence::Of::quotation;
-  };
+  const auto is_quoted = [](const diagnosis::Evidence& one) { return one.of == diagnosis::Evidence::Of::quotation; };
   found.evidence.erase(std::remove_if(found.evidence.begin(), found.evidence.end(), is_quoted), found.evidence.end());
   return diagnosis::describe(found, language);
 }
 
 }  // namespace
 
-std::string explain_failure(const std::string& folder, base::Language language) {
+std::string explain_failure(const std::string& folder, const launch::Speaker& speaker) {
   constexpr std::chrono::seconds patience(10);
   if (folder.empty()) return "";
   const auto promise = std::make_shared<std::promise<std::string>>();
   std::future<std::string> text = promise->get_future();
   try {
-    host::start_thread([promise, folder, language] {
+    host::start_thread([promise, folder, language = speaker.language] {
       try {
         promise->set_value(explanation_of(folder, language));
       } catch (...) {
@@ -49,7 +45,7 @@ std::string explain_failure(const std::string& folder, base::Language language) 
     promise->set_value("");
   }
   if (text.wait_for(patience) != std::future_status::ready) {
-    launch::launcher_says(fmt::format("troika why {} says more", host::shell_word(folder)));
+    speaker.say(base::say("`troika why {}` explains more", host::shell_word(folder)));
     return "";
   }
   const std::string explanation = text.get();

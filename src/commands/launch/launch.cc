@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/clock.h"
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
@@ -34,18 +35,12 @@
 #include "launch/host_store.h"
 #include "launch/hosts.h"
 #include "launch/launch_records.h"
-#include "launch/not_started.h"
 #include "launch/orders.h"
-#include "launch/own_address.h"
-#include "launch/restart_pause.h"
-#include "launch/say.h"
 #include "launch/service_status.h"
-#include "launch/user_signals.h"
 #include "planner/preflight.h"
 #include "rendezvous/address.h"
 #include "rendezvous/failure_monitor.h"
 #include "rendezvous/gatherer.h"
-#include "rendezvous/launcher_watch.h"
 
 namespace troika::commands {
 using Environment = std::map<std::string, std::string>;
@@ -56,32 +51,35 @@ namespace {
 // What is typed on the other hosts, where a person starts them, and who else could join.
 void say_how_to_join(const LaunchOptions& options) {
   if (options.hosts.nnodes == 1 || options.hosts.node_rank != 0 || options.orders_on_input) return;
-  if (const auto note = launch::note_about_strangers(options.hosts)) launch::launcher_says(*note);
+  const launch::Speaker& speaker = options.speaker;
+  if (const auto note = launch::note_about_strangers(options.hosts)) speaker.say(*note);
   if (options.hosts.numbered_by_cluster) return;
   const bool itself = !options.hosts.secret.empty() && options.hosts.secret_file.empty();
-  const auto scope = options.hosts.master_address.find('%');  // the interface of a link-local address is each host's own
+  const auto scope =
+      options.hosts.master_address.find('%');  // the interface of a link-local address is each host's own
   const bool local = scope != std::string::npos;
   const std::string address = options.hosts.master_address.substr(0, scope) + (local ? "%INTERFACE" : "");
   std::vector<std::string> worker;
   for (const std::string& word : options.program.empty() ? options.worker : with_secrets_hidden(options.worker))
     worker.push_back(host::shell_word(word));
-  launch::launcher_says(
-      fmt::format("on {}: {}troika launch --nnodes {} --node-rank {} --nproc-per-node {} --master-addr {} "
-                  "--master-port {}{} -- {}",
-                  options.hosts.nnodes == 2 ? "host 1" : fmt::format("hosts K = 1 to {}", options.hosts.nnodes - 1),
-                  itself ? "TROIKA_SECRET=... " : "", options.hosts.nnodes, options.hosts.nnodes == 2 ? "1" : "K",
-                  options.nproc_per_node, host::shell_word(address), options.hosts.master_port,
-                  options.hosts.secret_file.empty() ? "" : " --secret-file " + host::shell_word(options.hosts.secret_file),
-                  base::join(worker, " ")));
-  if (local) launch::launcher_says("INTERFACE stands for that host's own interface to this network; `ip link` lists them");
-  if (itself) launch::launcher_says("... stands for this host's TROIKA_SECRET, which is not printed");
+  const int nnodes = options.hosts.nnodes;
+  const std::string command = fmt::format(
+      "{}troika launch --nnodes {} --node-rank {} --nproc-per-node {} --master-addr {} --master-port {}{} -- {}",
+      itself ? "TROIKA_SECRET=... " : "", nnodes, nnodes == 2 ? "1" : "K", options.nproc_per_node,
+      host::shell_word(address), options.hosts.master_port,
+      options.hosts.secret_file.empty() ? "" : " --secret-file " + host::shell_word(options.hosts.secret_file),
+      base::join(worker, " "));
+  speaker.say(nnodes == 2 ? base::say("on host 1: {}", command)
+                          : base::say("on hosts K = 1 to {}: {}", nnodes - 1, command));
+  if (local) speaker.say(base::say("INTERFACE is that host's own interface to this network; `ip link` lists them"));
+  if (itself) speaker.say(base::say("... is this host's TROIKA_SECRET, which is not printed"));
 }
 
 launch::HostTeam team_of(const LaunchOptions& options) {
   launch::HostTeam team;
   team.nnodes = options.hosts.nnodes;
   team.node_rank = options.hosts.node_rank;
-  team.command = "troika launch";
+  team.speaker = options.speaker;
   team.flags = fmt::format("--nnodes {} --nproc-per-node {} --max-restarts {}", options.hosts.nnodes,
                            options.nproc_per_node, options.max_restarts);
   team.join_seconds = options.join_seconds;
@@ -96,17 +94,19 @@ void refuse_what_does_not_fit(const LaunchOptions& options) {
   const int ranks = options.nproc_per_node;
   const planner::HostRanks here{options.hosts.node_rank * ranks, ranks, available, options.hosts.nnodes};
   const auto vocabulary = data::vocabulary_here(options.training->settings);
-  if (options.open_layout) return planner::check_before_choice(*options.training, *options.open_layout, here, vocabulary);
+  if (options.open_layout)
+    return planner::check_before_choice(*options.training, *options.open_layout, here, vocabulary);
   planner::check_before_start(*options.training, here, vocabulary);
 }
 
 std::vector<host::WorkerPlan> plan_workers(const LaunchOptions& options, const Identity& identity,
-                                     const Environment& environment) {
+                                           const Environment& environment) {
   std::vector<host::WorkerPlan> plans;
   const int usable = host::usable_cores(), ranks = options.nproc_per_node;
   std::vector<std::vector<int>> near;
   for (const host::NvidiaNeighbours& gpu : options.gpus) near.push_back(gpu.cores);
-  const std::vector<launch::Share> shares = launch::share_cores(host::allowed_cores(), usable, ranks, options.bind, near);
+  const std::vector<launch::Share> shares =
+      launch::share_cores(host::allowed_cores(), usable, ranks, options.bind, near);
   // Ranks of one host meet at its loopback.
   const std::string& master = options.hosts.nnodes == 1 ? identity.master_address : options.hosts.master_address;
   for (int local = 0; local < ranks; ++local) {
@@ -143,16 +143,17 @@ std::vector<host::WorkerPlan> plan_workers(const LaunchOptions& options, const I
 
 void announce(const LaunchOptions& options, const std::vector<host::WorkerPlan>& plans) {
   for (std::size_t local = 0; local < options.gpus.size(); ++local)
-    launch::launcher_says(host::describe(plans[local].world_rank, options.gpus[local]));
+    options.speaker.say(base::say("rank {}: {}", plans[local].world_rank, host::describe(options.gpus[local])));
   const auto logged =
       std::find_if(plans.begin(), plans.end(), [](const host::WorkerPlan& plan) { return !plan.log_path.empty(); });
   if (logged == plans.end()) return;
   const bool of_run = !options.run_folder.empty() && options.log_folder == options.run_folder + "/logs";
   if (of_run && base::is_link(options.log_folder))
-    throw base::ConfigError(base::say("'{}' is a link, and no link inside a run's folder is followed: remove it", options.log_folder));
+    throw base::ConfigError(
+        base::say("'{}' is a link, and no link inside a run's folder is followed: remove it", options.log_folder));
   base::make_directories(options.log_folder);
   if (options.hosts.node_rank > 0)
-    launch::launcher_says(fmt::format("rank {} writes to {}", logged->world_rank, logged->log_path));
+    options.speaker.say(base::say("rank {} writes to {}", logged->world_rank, logged->log_path));
 }
 
 // A host that does not come back for a restart makes it a failure like another.
@@ -161,9 +162,9 @@ std::optional<Identity> meet(launch::Hosts& hosts, const LaunchOptions& options,
     return hosts.meet();
   } catch (const base::PeerError& error) {
     if (options.hosts.node_rank > 0 || hosts.attempt() == 0) throw;
-    launch::launcher_says(error.what());
     failure->exit_code = error.exit_code();
-    failure->text = error.what();
+    failure->text = base::text_of(error);
+    options.speaker.say(failure->text);
     return std::nullopt;
   }
 }
@@ -180,27 +181,28 @@ struct Watches {
   std::unique_ptr<rendezvous::LauncherWatch> launchers;
 };
 
-launch::Outcome attempt_once(const LaunchOptions& options, launch::Hosts& hosts, const Environment& environment, host::Signals& signals,
-                     Watches& watches, launch::LaunchRecords& records) {
+launch::Outcome attempt_once(const LaunchOptions& options, launch::Hosts& hosts, const Environment& environment,
+                             host::Signals& signals, Watches& watches, launch::LaunchRecords& records) {
   launch::Outcome failure;
   const std::optional<Identity> identity = meet(hosts, options, &failure);
   if (!identity) return failure;
   refuse_what_does_not_fit(options);
-  records.attempt_begins(static_cast<int>(hosts.attempt()), identity->launch,
-                         fmt::format("{} rank{} on {} host{}, {} of them on {}", identity->world_size,
-                                     identity->world_size == 1 ? "" : "s", options.hosts.nnodes,
-                                     options.hosts.nnodes == 1 ? "" : "s", options.nproc_per_node, base::host_name()));
+  records.attempt_begins(
+      static_cast<int>(hosts.attempt()), identity->launch,
+      fmt::format("{} on {}, {} of them on {}", base::counted(identity->world_size, "rank"),
+                  base::counted(options.hosts.nnodes, "host"), options.nproc_per_node, base::host_name()));
   if (options.hosts.node_rank == 0) {
     if (!records.folder().empty())
       watches.gatherer = std::make_unique<rendezvous::Gatherer>(*identity, records.folder(), records.claimed());
     watches.ranks = std::make_unique<rendezvous::FailureMonitor>(*identity);
-    watches.launchers =
-        std::make_unique<rendezvous::LauncherWatch>(*identity, options.heartbeat_seconds,
-                                                    [](const records::Incident& notice) { launch::launcher_says(english(notice)); });
+    watches.launchers = std::make_unique<rendezvous::LauncherWatch>(
+        *identity, options.heartbeat_seconds,
+        [speaker = options.speaker](const records::Incident& notice) { speaker.say(said(notice)); });
   }
   const auto plans = plan_workers(options, *identity, environment);
   announce(options, plans);
-  return launch::run_attempt(plans, *identity, options.heartbeat_seconds, signals, records, grace_of(options));
+  return launch::run_attempt(plans, *identity, options.heartbeat_seconds, signals, records, options.speaker,
+                             grace_of(options));
 }
 
 bool worth_another(const launch::Outcome& outcome) {
@@ -217,24 +219,25 @@ class Attempts {
 
   // What this host returns, or nothing: it takes part in another attempt, which may begin.
   std::optional<int> settle(const launch::Outcome& outcome, double attempt_seconds) {
-    std::fputs(outcome.details.c_str(), stderr);
+    std::fputs(outcome.details.in(options_.speaker.language).c_str(), stderr);
     restarts_ = std::max(restarts_, static_cast<int>(hosts_.attempt()));
     const bool wanted = worth_another(outcome) && restarts_ < options_.max_restarts;
-    const launch::Hosts::Next next = hosts_.part(wanted ? launch::Hosts::Next::another : launch::Hosts::Next::end, outcome);
+    const launch::Hosts::Next next =
+        hosts_.part(wanted ? launch::Hosts::Next::another : launch::Hosts::Next::end, outcome);
     if (outcome.stop_requested || next == launch::Hosts::Next::end || (next == launch::Hosts::Next::lost && !wanted))
       return outcome.exit_code;
     ++restarts_;
-    const std::string which = fmt::format("restart {} of {}", restarts_, options_.max_restarts);
+    const base::Text which = base::say("restart {} of {}", restarts_, options_.max_restarts);
     if (next == launch::Hosts::Next::lost) {
-      launch::launcher_says(fmt::format("{} when host 0 is there again, within {:g} s", which, options_.join_seconds));
+      options_.speaker.say(base::say("{} when host 0 is there again, within {:g} s", which, options_.join_seconds));
       hosts_.find_again();
     } else if (options_.hosts.node_rank == 0) {
       const double pause = pause_.after(attempt_seconds);
-      launch::launcher_says(fmt::format("{} in {:g} s", which, pause));
-      records_.said(records::EventKind::restart, which);
+      options_.speaker.say(base::say("{} in {:g} s", which, pause));
+      records_.said(records::EventKind::restart, which.english);
       launch::wait_or_stop(signals_, pause);
     } else {
-      launch::launcher_says(which);
+      options_.speaker.say(which);
     }
     return std::nullopt;
   }
@@ -251,11 +254,11 @@ class Attempts {
 // What a launch ends with.
 struct Ending {
   int exit_code = 0;
-  std::string text;  // the failure report; "": there is none
+  base::Text text;  // the failure report; empty: there is none
 };
 
-Ending run_attempts(const LaunchOptions& options, launch::Hosts& hosts, const Environment& environment, host::Signals& signals,
-                    launch::LaunchRecords& records) {
+Ending run_attempts(const LaunchOptions& options, launch::Hosts& hosts, const Environment& environment,
+                    host::Signals& signals, launch::LaunchRecords& records) {
   Attempts attempts(options, hosts, signals, records);
   for (;;) {
     const double began = base::monotonic_seconds();
@@ -270,7 +273,7 @@ Ending run_attempts(const LaunchOptions& options, launch::Hosts& hosts, const En
 std::unique_ptr<exporters::MetricsServer> serve_metrics(const LaunchOptions& options) {
   if (!options.metrics || options.run_folder.empty() || options.hosts.node_rank != 0) return nullptr;
   auto server = std::make_unique<exporters::MetricsServer>(options.run_folder, *options.metrics);
-  launch::launcher_says(fmt::format("metrics of the run are at {}", server->url()));
+  options.speaker.say(base::say("metrics of the run are at {}", server->url()));
   return server;
 }
 
@@ -280,24 +283,25 @@ exporters::EventCommand event_command(const LaunchOptions& options, const Enviro
 }
 
 // Once the records of all hosts are there. Another run's are not this launch's to explain.
-std::string explain(const launch::LaunchRecords& records, const Environment& environment) {
-  if (!records.claimed()()) return "";
-  return explain_failure(records.folder(), base::language_of("auto", base::locale_in(environment)));
+std::string explain(const launch::LaunchRecords& records, const launch::Speaker& speaker) {
+  return records.claimed()() ? explain_failure(records.folder(), speaker) : "";
 }
 
 }  // namespace
 
 static Ending launch(const LaunchOptions& options, const Environment& environment, launch::LaunchRecords& records) {
-  if (const int cores = host::usable_cores(); options.bind == launch::Bind::automatic && options.nproc_per_node > cores) {
-    launch::launcher_says(fmt::format("{} ranks share {} core{}, so none is bound to cores of its own", options.nproc_per_node,
-                              cores, cores == 1 ? "" : "s"));
+  if (const int cores = host::usable_cores();
+      options.bind == launch::Bind::automatic && options.nproc_per_node > cores) {
+    options.speaker.say(base::say("{} ranks share {}, so none is bound to cores of its own", options.nproc_per_node,
+                                  base::counted_text(cores, "core")));
   }
-  host::Signals signals(launch::first_user_signal(environment));  // before any thread starts, so that all of them block the same
+  host::Signals signals(
+      launch::first_user_signal(environment));  // before any thread starts, so that all of them block the same
   std::optional<launch::Orders> orders;
-  if (options.orders_on_input) orders.emplace();
+  if (options.orders_on_input) orders.emplace(options.speaker);
   const std::unique_ptr<exporters::MetricsServer> metrics = serve_metrics(options);
   const launch::HostStore store = launch::open_host_store(options.hosts, options.nproc_per_node);
-  launch::check_own_address(options.hosts, store.identity, options.join_seconds, signals);
+  launch::check_own_address(options.hosts, store.identity, options.join_seconds, signals, options.speaker);
   say_how_to_join(options);
   const host::ServiceManager manager = launch::service_manager(environment);
   manager.tell("READY=1\nSTATUS=waiting for all ranks");
@@ -307,28 +311,29 @@ static Ending launch(const LaunchOptions& options, const Environment& environmen
   try {
     return run_attempts(options, hosts, environment, signals, records);
   } catch (const launch::Stopped&) {
-    hosts.leave(base::exit_interrupted, "stopped by a signal to its launcher");
+    hosts.leave(base::exit_interrupted, base::say("stopped by a signal to its launcher"));
     throw;
   } catch (const base::Error& error) {
-    hosts.leave(error.exit_code(), error.what());
+    hosts.leave(error.exit_code(), base::text_of(error));
     throw;
   }
 }
 
 // What is refused before this launcher meets those of the other hosts, which wait for it.
-static int end_unstarted(const launch::HostOptions& hosts, const base::Error& error) {
-  std::fprintf(stderr, "troika: %s\n", error.what());
-  host::leave_termination_message(error.what());
-  launch::tell_not_started(hosts, error);
+static int end_unstarted(const launch::HostOptions& hosts, const base::Error& error, const launch::Speaker& speaker) {
+  const std::string& text = error.in(speaker.language);
+  std::fprintf(stderr, "troika: %s\n", text.c_str());
+  host::leave_termination_message(text);
+  launch::tell_not_started(hosts, error, speaker);
   return error.exit_code();
 }
 
-int run_launch(const std::vector<std::string>& arguments, const Environment& given) {
+int run_launch(const std::vector<std::string>& arguments, const Environment& given, base::Language language) {
   config::FlagReading reading;
   const launch::LaunchFlags flags = read_launch_flags(arguments, given, &reading);
   if (!flags.by_ssh.empty()) {
     reading.finish();
-    return spread_launch(flags, given);
+    return spread_launch(flags, given, language);
   }
   Environment environment = given;
   if (flags.orders_on_input) {
@@ -337,31 +342,31 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& giv
   }
   LaunchOptions options;
   try {
-    options = settle_launch(flags, std::move(reading), environment);
+    options = settle_launch(flags, std::move(reading), environment, language);
   } catch (const base::Error& error) {
     config::FlagReading of_hosts;
     const launch::HostOptions hosts = launch::settle_hosts(flags.hosts, environment, &of_hosts);
     if (!of_hosts.errors.empty() || hosts.nnodes == 1) throw;
-    return end_unstarted(hosts, error);
+    return end_unstarted(hosts, error, {"troika launch", language});
   }
-  for (const std::string& note : options.notes) launch::launcher_says(note);
+  for (const base::Text& note : options.notes) options.speaker.say(note);
   exporters::EventCommands commands(event_command(options, environment),
-                                    [](const base::Text& note) { launch::launcher_says(note.english); });
+                                    [speaker = options.speaker](const base::Text& note) { speaker.say(note); });
   launch::LaunchRecords records(options.run_folder, options.hosts.node_rank,
-                        [&commands](const records::Event& event) { commands.tell(event); });
+                                [&commands](const records::Event& event) { commands.tell(event); });
   try {
     const Ending ending = launch(options, environment, records);
     records.flush();
     if (ending.exit_code == 0 || ending.exit_code == base::exit_interrupted) return ending.exit_code;
-    const std::string explanation = options.hosts.node_rank == 0 ? explain(records, environment) : "";
-    host::leave_termination_message(ending.text + "\n" + explanation);
+    const std::string explanation = options.hosts.node_rank == 0 ? explain(records, options.speaker) : "";
+    host::leave_termination_message(ending.text.in(language) + "\n" + explanation);
     return ending.exit_code;
   } catch (const launch::Stopped&) {
     return base::exit_interrupted;
   } catch (const base::Error& error) {
     records.failed({error.exit_code(), base::text_of(error), error.cause()});
     records.flush();
-    explain(records, environment);
+    explain(records, options.speaker);
     throw;
   }
 }

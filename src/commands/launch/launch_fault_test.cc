@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "commands/launch/launch_test_support.h"
 #include "launch/host_store.h"
-#include "launch/not_started.h"
 #include "rendezvous/store.h"
 
 namespace troika::commands {
@@ -144,7 +143,8 @@ TEST(LaunchFaults, AnAddressThatDoesNotLeadToHostZeroIsNamedAtOnce) {
 TEST(LaunchFaults, HostsMeetAtAnAddressOfVersionSixInBrackets) {
   const std::string folder = fresh_folder("brackets"), port = std::to_string(free_port());
   const auto flags = [&](int node) {
-    return std::vector<std::string>{"--nnodes", "2", "--rdzv-endpoint", "[::1]:" + port, "--node-rank", std::to_string(node)};
+    return std::vector<std::string>{"--nnodes",      "2",           "--rdzv-endpoint",
+                                    "[::1]:" + port, "--node-rank", std::to_string(node)};
   };
   Launcher zero(flags(0), "echo $TROIKA_STORE > store.$RANK", folder), one(flags(1), "echo up", folder);
   EXPECT_EQ(one.wait(), 0);

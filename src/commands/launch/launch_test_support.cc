@@ -33,7 +33,7 @@ Launcher::Launcher(const std::vector<std::string>& flags, const std::string& scr
   arguments.insert(arguments.end(), {"--", "-c", script});
   std::map<std::string, std::string> all = environment;
   all["PATH"] = "/usr/bin:/bin";
-  start(folder, [&] { return guarded([&] { return run_launch(arguments, all); }); });
+  start(folder, [&] { return guarded([&] { return run_launch(arguments, all, base::Language::english); }); });
 }
 
 Launcher::Launcher(const std::vector<std::string>& words, const std::string& folder) {
@@ -83,8 +83,9 @@ int Launcher::wait() {
 std::string Launcher::output() const { return base::read_file(output_path_); }
 
 void Launcher::await_output(const std::string& part) const {
-  EXPECT_TRUE(base::await(20, [&] { return output().find(part) != std::string::npos; })) << "'" << part << "' did not come:\n"
-                                                                                   << output();
+  EXPECT_TRUE(base::await(20, [&] { return output().find(part) != std::string::npos; }))
+      << "'" << part << "' did not come:\n"
+      << output();
 }
 
 std::string fresh_folder(const std::string& name) {
@@ -117,6 +118,5 @@ void await_end(pid_t pid) {
 void await_stop(pid_t pid) {
   EXPECT_TRUE(base::await(10, [&] { return host::is_stopped(pid); })) << "process " << pid << " is not stopped";
 }
-
 
 }  // namespace troika::commands

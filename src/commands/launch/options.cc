@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "commands/cli.h"
 #include "commands/verbs.h"
 #include "config/config.h"
 #include "config/huggingface/out_folder.h"
@@ -44,13 +45,23 @@ std::optional<int> devices_of_ranks(const Environment& environment) {
 int processes(const std::string& text, const Environment& environment, FlagReading* reading) {
   const int gpus = devices_of_ranks(environment).value_or(0);
   if (text == "gpu" && gpus == 0)
-    reading->refuse("--nproc-per-node is gpu but this host has no NVIDIA device; give a number");
+    reading->refuse(base::say("--nproc-per-node is gpu but this host has no NVIDIA device; give a number"));
   if (text == "gpu" || (text == "auto" && gpus > 0)) return std::max(gpus, 1);
   if (text == "cpu" || text == "auto") return host::usable_cores();
-  return launch::positive_count("--nproc-per-node", text, 4096, reading, ", or cpu, gpu or auto");
+  return launch::positive_count("--nproc-per-node", text, 4096, reading, base::say("cpu, gpu or auto"));
 }
 
-LaunchOptions options_of(const launch::LaunchFlags& f, const Environment& environment, FlagReading* reading) {
+// A rank that is a verb of ours speaks the launcher's language also where its environment would give it another.
+Words in_language(Words worker, const Environment& environment, base::Language language) {
+  const bool stated = without_language(worker) != worker;
+  if (worker.empty() || stated || language == base::language_of("auto", base::locale_in(environment))) return worker;
+  const Words flag = launch::language_flag(language);
+  worker.insert(worker.begin() + 1, flag.begin(), flag.end());
+  return worker;
+}
+
+LaunchOptions options_of(const launch::LaunchFlags& f, const Environment& environment, base::Language language,
+                         FlagReading* reading) {
   LaunchOptions options;
   options.nproc_per_node = processes(f.nproc_per_node, environment, reading);
   options.hosts = launch::settle_hosts(f.hosts, environment, reading);
@@ -65,13 +76,14 @@ LaunchOptions options_of(const launch::LaunchFlags& f, const Environment& enviro
     options.metrics->port_flag = "--metrics-port";
   }
   options.program = f.program;
-  options.worker = f.worker;
+  options.worker = f.program.empty() ? in_language(f.worker, environment, language) : f.worker;
+  options.speaker.language = language;
   options.orders_on_input = f.orders_on_input;
   options.notes = base::in(reading->notes, base::Language::english);
   if (options.worker.empty() && reading->errors.empty()) {
     reading->refuse(
-        "there is nothing to launch: end with what each rank runs, as in `troika launch --nproc-per-node 3 -- train "
-        "...`");
+        base::say("there is nothing to launch: end with what each rank runs, as in `troika launch --nproc-per-node 3 "
+                  "-- train ...`"));
   }
   return options;
 }
@@ -86,7 +98,7 @@ bool refuses_own_flags_behind(const LaunchOptions& options, FlagReading* reading
   for (const std::string& flag : read_with_flags_of(call.last(), call.words).unknown) {
     if (own.find(config::normalised(flag.substr(2))) != nullptr)
       reading->refuse(
-          fmt::format("{0} is a flag of `troika launch`, not of `{1}`: put it before `-- {1}`", flag, call.name()));
+          base::say("{0} is a flag of `troika launch`, not of `{1}`: put it before `-- {1}`", flag, call.name()));
   }
   return reading->errors.size() > before;
 }
@@ -102,7 +114,8 @@ std::optional<config::ParsedSettings> settings_of(const LaunchOptions& options, 
 
 std::vector<host::NvidiaNeighbours> gpus_with(const Environment& environment) {
   const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
-  return visible == environment.end() ? host::nvidia_neighbours(std::nullopt) : host::nvidia_neighbours(visible->second);
+  return visible == environment.end() ? host::nvidia_neighbours(std::nullopt)
+                                      : host::nvidia_neighbours(visible->second);
 }
 
 // Where it may be a GPU without /dev/nvidia* (WSL, Jetson), only the ranks know.
@@ -210,19 +223,21 @@ std::vector<std::string> implied_launch(const std::vector<std::string>& worker, 
   return words;
 }
 
-LaunchOptions settle_launch(const launch::LaunchFlags& f, FlagReading reading, const Environment& environment) {
-  LaunchOptions options = options_of(f, environment, &reading);
+LaunchOptions settle_launch(const launch::LaunchFlags& f, FlagReading reading, const Environment& environment,
+                            base::Language language) {
+  LaunchOptions options = options_of(f, environment, language, &reading);
   try {
     if (!refuses_own_flags_behind(options, &reading)) read_settings(environment, reading, options);
   } catch (const base::ConfigError& error) {
-    reading.refuse(error.what());
+    reading.refuse(base::text_of(error));
   } catch (const base::DataError&) {
     reading.finish();  // a flag that is wrong comes before a file that is
     throw;
   }
   if (options.metrics && !options.worker.empty() && options.worker.front() != "train")
-    reading.refuse(fmt::format("--metrics-port serves what a training's folder tells, and '{}' has none; leave it out",
-                               options.worker.front()));
+    reading.refuse(
+        base::say("--metrics-port serves the records of a training's folder, and '{}' has none; leave it out",
+                  options.worker.front()));
   reading.finish();
   return options;
 }

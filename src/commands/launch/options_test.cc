@@ -14,10 +14,11 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Environment = std::map<std::string, std::string>;
 
-LaunchOptions parse_launch(const std::vector<std::string>& arguments, const Environment& environment) {
+LaunchOptions parse_launch(const std::vector<std::string>& arguments, const Environment& environment,
+                           base::Language language = base::Language::english) {
   config::FlagReading reading;
   const launch::LaunchFlags flags = read_launch_flags(arguments, environment, &reading);
-  return settle_launch(flags, std::move(reading), environment);
+  return settle_launch(flags, std::move(reading), environment, language);
 }
 
 std::string error_of(const std::vector<std::string>& arguments, const Environment& environment = {}) {
@@ -82,6 +83,20 @@ TEST(LaunchOptions, TheDoubleDashMayBeLeftOut) {
   EXPECT_EQ(options.hosts.nnodes, 1);
   EXPECT_THAT(options.worker, ElementsAre("run", "--nnodes", "7", "--", "y"));
   EXPECT_FALSE(options.hosts.port_is_given);
+}
+
+TEST(LaunchOptions, RanksThatAreVerbsSpeakTheLaunchersLanguageWhereTheirEnvironmentHasAnother) {
+  const std::vector<std::string> probe = {"--", "probe", "--out", "x.yaml"}, chinese = {"--", "probe", "--lang", "zh"},
+                                 other = {"--program", "x", "--", "run"};
+  const auto worker = [](const std::vector<std::string>& words, const std::string& locale, base::Language language) {
+    return parse_launch(words, {{"LANG", locale}}, language).worker;
+  };
+  EXPECT_THAT(worker(probe, "C", base::Language::chinese), ElementsAre("probe", "--lang", "zh", "--out", "x.yaml"));
+  EXPECT_THAT(worker(probe, "zh_CN.UTF-8", base::Language::english),
+              ElementsAre("probe", "--lang", "en", "--out", "x.yaml"));
+  EXPECT_THAT(worker(probe, "zh_CN.UTF-8", base::Language::chinese), ElementsAre("probe", "--out", "x.yaml"));
+  EXPECT_THAT(worker(chinese, "C", base::Language::english), ElementsAre("probe", "--lang", "zh"));
+  EXPECT_THAT(worker(other, "C", base::Language::chinese), ElementsAre("run"));
 }
 
 TEST(LaunchOptions, TakesWhatAPodIsGiven) {

@@ -20,11 +20,10 @@
 #include "host/shell_word.h"
 #include "host/signals.h"
 #include "launch/host_process.h"
+#include "launch/launcher.h"
 #include "launch/orders.h"
 #include "launch/roll_call.h"
-#include "launch/say.h"
 #include "launch/service_status.h"
-#include "launch/store_line.h"
 #include "rendezvous/access.h"
 #include "rendezvous/address.h"
 #include "rendezvous/identity.h"
@@ -47,11 +46,11 @@ void refuse_contradictions(const launch::LaunchFlags& f, std::size_t hosts) {
   if (!f.hosts.endpoint.empty())
     reading.refuse("--hosts and --rdzv-endpoint are both given; say --master-addr and --master-port where it matters");
   if (!f.hosts.nnodes.empty() && f.hosts.nnodes != std::to_string(hosts))
-    reading.refuse(fmt::format("--nnodes is {} but --hosts names {}; leave --nnodes out", f.hosts.nnodes, hosts));
+    reading.refuse(base::say("--nnodes is {} but --hosts names {}; leave --nnodes out", f.hosts.nnodes, hosts));
   if (f.orders_on_input) reading.refuse("--hosts and --orders-on-input are both given; leave --orders-on-input out");
   if (f.worker.empty())
-    reading.refuse(
-        "there is nothing to launch: end with what each rank runs, as in `troika launch --hosts a,b -- train ...`");
+    reading.refuse(base::say(
+        "there is nothing to launch: end with what each rank runs, as in `troika launch --hosts a,b -- train ...`"));
   reading.finish();
 }
 
@@ -62,9 +61,9 @@ std::vector<launch::LaunchHost> launch_hosts(const launch::LaunchFlags& f) {
   return hosts;
 }
 
-std::string secret_for(const launch::LaunchFlags& f, Environment environment) {
+std::string secret_for(const launch::LaunchFlags& f, Environment environment, const launch::Speaker& speaker) {
   if (!f.hosts.secret_file.empty()) environment["TROIKA_SECRET_FILE"] = f.hosts.secret_file;
-  if (const auto note = rendezvous::note_about_secret_file(environment)) launch::launcher_says("note: " + *note);
+  if (const auto note = rendezvous::note_about_secret_file(environment)) speaker.say(base::say("note: {}", *note));
   if (const std::string given = rendezvous::secret_of(environment); !given.empty()) return given;
   return rendezvous::new_token();
 }
@@ -76,8 +75,12 @@ bool is_loss(const launch::LaunchHost& host, int code) {
 
 class Spread {
  public:
-  Spread(const launch::LaunchFlags& f, const Environment& environment)
-      : f_(f), environment_(environment), secret_(secret_for(f, environment)), hosts_(launch_hosts(f)) {
+  Spread(const launch::LaunchFlags& f, const Environment& environment, base::Language language)
+      : f_(f),
+        environment_(environment),
+        speaker_{"troika launch", language},
+        secret_(secret_for(f, environment, speaker_)),
+        hosts_(launch_hosts(f)) {
     run_.folder = f.remote_folder.empty() ? std::filesystem::current_path().string() : f.remote_folder;
     run_.program = f.remote_program.empty() ? host::own_program() : f.remote_program;
   }
@@ -97,6 +100,7 @@ class Spread {
 
   const launch::LaunchFlags& f_;
   const Environment& environment_;
+  const launch::Speaker speaker_;
   const std::string secret_;
   std::vector<launch::LaunchHost> hosts_;
   launch::RemoteRun run_;
@@ -116,7 +120,8 @@ std::string Spread::meeting_address(const std::vector<launch::Greeting>& greetin
   if (!hosts_[0].here) address = greetings[0].host_address;
   for (std::size_t host = 1; host < hosts_.size() && hosts_[0].here && address.empty(); ++host)
     address = greetings[host].from;
-  const bool nobody_else = std::all_of(hosts_.begin(), hosts_.end(), [](const launch::LaunchHost& host) { return host.here; });
+  const bool nobody_else =
+      std::all_of(hosts_.begin(), hosts_.end(), [](const launch::LaunchHost& host) { return host.here; });
   if (address.empty() && !nobody_else)
     throw base::ConfigError(base::say("ssh does not say by which address host 0 is reached; give --master-addr"));
   return address.empty() ? "127.0.0.1" : address;
@@ -126,9 +131,11 @@ void Spread::start(const std::string& address) {
   ends_.resize(hosts_.size());
   for (std::size_t host = 0; host < hosts_.size(); ++host) {
     std::vector<std::string> words =
-        launch_words(f_, {static_cast<int>(hosts_.size()), static_cast<int>(host), address});
+        launch_words(f_, {static_cast<int>(hosts_.size()), static_cast<int>(host), address}, speaker_.language);
     words.insert(words.begin(), hosts_[host].here ? host::own_program() : run_.program);
-    if (!hosts_[host].here) words = launch::ssh_words(hosts_[host].ssh, launch::in_folder(run_.folder) + "exec " + launch::shell_words(words));
+    if (!hosts_[host].here)
+      words =
+          launch::ssh_words(hosts_[host].ssh, launch::in_folder(run_.folder) + "exec " + launch::shell_words(words));
     launchers_.emplace_back(words, environment_, launch::HostProcess::Output::inherited);
     launchers_.back().tell(secret_);
   }
@@ -163,10 +170,10 @@ bool Spread::take_ends() {
     if (first_end_ == 0) first_end_ = base::monotonic_seconds();
     if (!is_loss(hosts_[host], *ends_[host])) continue;
     lost_ = true;
-    launch::launcher_says(
-        fmt::format("host {} ({}): ssh has ended before the launcher there (exit code {}); that one stops by itself, "
-                    "and so does the run",
-                    host, hosts_[host].name(), *ends_[host]));
+    speaker_.say(base::say(
+        "host {} ({}): ssh has ended before the launcher there (exit code {}); that one stops by itself, and so "
+        "does the run",
+        host, hosts_[host].name(), *ends_[host]));
     if (stops_ == 0) stop_all();
   }
   return all;
@@ -176,16 +183,16 @@ bool Spread::take_ends() {
 void Spread::hurry() {
   const double now = base::monotonic_seconds();
   if (stops_ == 0 && first_end_ > 0 && now - first_end_ > end_together_seconds) {
-    launch::launcher_says(
-        fmt::format("not all hosts have ended {:g} s after the first: they are told to stop", end_together_seconds));
+    speaker_.say(
+        base::say("not all hosts have ended {:g} s after the first, so they are asked to stop", end_together_seconds));
     stop_all();
   } else if (stops_ == 1 && first_end_ > 0 && now - std::max(first_end_, last_order_) > end_together_seconds) {
     stop_all();
   } else if (stops_ > 1 && now - last_order_ > after_last_order_seconds) {
     for (std::size_t host = 0; host < launchers_.size(); ++host) {
       if (ends_[host]) continue;
-      launch::launcher_says(
-          fmt::format("host {} ({}) has not ended; look there for what is left of the run", host, hosts_[host].name()));
+      speaker_.say(
+          base::say("host {} ({}) has not ended; look there for what is left of the run", host, hosts_[host].name()));
       launchers_[host].kill();
     }
   }
@@ -200,19 +207,21 @@ int Spread::code() const {
 }
 
 // The launchers of the hosts are not reached by Ctrl-Z, and miss this one's word.
-void say_pause() {
-  launch::launcher_says(fmt::format("paused, but the run goes on: unless `fg`, `bg` or kill -CONT {} continues this launcher within "
-                            "{:g} s, its hosts save and stop",
-                            ::getpid(), launch::order_patience_seconds));
+base::Text about_pause() {
+  return base::say(
+      "paused, but the run goes on: unless `fg`, `bg` or kill -CONT {} continues this launcher within {:g} s, its "
+      "hosts "
+      "save and stop",
+      ::getpid(), launch::order_patience_seconds);
 }
 
 int Spread::run() {
-  signals_.around_pauses({say_pause, [] { launch::launcher_says("continues"); }});
+  signals_.around_pauses({[this] { speaker_.say(about_pause()); }, [this] { speaker_.say(base::say("continues")); }});
   const std::string address = meeting_address(launch::call_roll(hosts_, run_, environment_, signals_));
   if (hosts_.size() > 1)
-    launch::launcher_says(fmt::format("{} hosts meet at {} on host 0 ({})", hosts_.size(),
-                              rendezvous::endpoint_text(address, static_cast<int>(f_.hosts.master_port.value_or(29500))),
-                              hosts_[0].name()));
+    speaker_.say(base::say("{} hosts meet at {} on host 0 ({})", hosts_.size(),
+                           rendezvous::endpoint_text(address, static_cast<int>(f_.hosts.master_port.value_or(29500))),
+                           hosts_[0].name()));
   start(address);
   launch::service_manager(environment_).tell("READY=1");
   double said_here = 0;
@@ -227,8 +236,9 @@ int Spread::run() {
 
 }  // namespace
 
-std::vector<std::string> launch_words(const launch::LaunchFlags& f, const HostPlace& place) {
-  std::vector<std::string> words = {"launch", "--orders-on-input"};
+std::vector<std::string> launch_words(const launch::LaunchFlags& f, const HostPlace& place, base::Language language) {
+  std::vector<std::string> words = launch::language_flag(language);
+  words.insert(words.begin(), {"launch", "--orders-on-input"});
   const auto say = [&words](const std::string& flag, const std::string& value) {
     if (value.empty()) return;
     words.push_back("--" + flag);
@@ -253,8 +263,8 @@ std::vector<std::string> launch_words(const launch::LaunchFlags& f, const HostPl
   return words;
 }
 
-int spread_launch(const launch::LaunchFlags& f, const Environment& environment) {
-  Spread spread(f, environment);
+int spread_launch(const launch::LaunchFlags& f, const Environment& environment, base::Language language) {
+  Spread spread(f, environment, language);
   refuse_contradictions(f, spread.count());
   try {
     return spread.run();

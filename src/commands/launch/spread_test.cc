@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "commands/cli.h"
 #include "commands/launch/options.h"
 
 namespace troika::commands {
@@ -22,7 +23,7 @@ launch::LaunchFlags flags_of(const std::vector<std::string>& words) {
 
 std::string error_of_spread(const std::vector<std::string>& words) {
   try {
-    spread_launch(flags_of(words), {});
+    spread_launch(flags_of(words), {}, base::Language::english);
   } catch (const base::ConfigError& error) {
     return error.what();
   }
@@ -31,40 +32,41 @@ std::string error_of_spread(const std::vector<std::string>& words) {
 
 TEST(Spread, TellsAHostItsPlaceAndWhatTheRunIs) {
   const launch::LaunchFlags f = flags_of({"--hosts",
-                                  "pi1,pi2",
-                                  "--nproc-per-node",
-                                  "auto",
-                                  "--master-port",
-                                  "29555",
-                                  "--bind",
-                                  "none",
-                                  "--max-restarts",
-                                  "2",
-                                  "--join-timeout",
-                                  "7.5",
-                                  "--metrics-port",
-                                  "0",
-                                  "--log-dir",
-                                  "my logs",
-                                  "--secret-file",
-                                  "s",
-                                  "--",
-                                  "train",
-                                  "c.yaml",
-                                  "--steps",
-                                  "3"});
-  EXPECT_THAT(
-      launch_words(f, {2, 1, "10.0.0.1"}),
-      ElementsAre("launch", "--orders-on-input", "--nnodes", "2", "--node-rank", "1", "--master-addr", "10.0.0.1",
-                  "--master-port", "29555", "--nproc-per-node", "auto", "--join-timeout", "7.5", "--max-restarts", "2",
-                  "--log-dir", "my logs", "--bind", "none", "--", "train", "c.yaml", "--steps", "3"));
-  EXPECT_THAT(launch_words(f, {2, 0, "10.0.0.1"}), AllOf(Contains("--metrics-port"), Contains("--metrics-address")));
+                                          "pi1,pi2",
+                                          "--nproc-per-node",
+                                          "auto",
+                                          "--master-port",
+                                          "29555",
+                                          "--bind",
+                                          "none",
+                                          "--max-restarts",
+                                          "2",
+                                          "--join-timeout",
+                                          "7.5",
+                                          "--metrics-port",
+                                          "0",
+                                          "--log-dir",
+                                          "my logs",
+                                          "--secret-file",
+                                          "s",
+                                          "--",
+                                          "train",
+                                          "c.yaml",
+                                          "--steps",
+                                          "3"});
+  EXPECT_THAT(launch_words(f, {2, 1, "10.0.0.1"}, base::Language::chinese),
+              ElementsAre("launch", "--orders-on-input", "--lang", "zh", "--nnodes", "2", "--node-rank", "1",
+                          "--master-addr", "10.0.0.1", "--master-port", "29555", "--nproc-per-node", "auto",
+                          "--join-timeout", "7.5", "--max-restarts", "2", "--log-dir", "my logs", "--bind", "none",
+                          "--", "train", "c.yaml", "--steps", "3"));
+  EXPECT_THAT(launch_words(f, {2, 0, "10.0.0.1"}, base::Language::english),
+              AllOf(Contains("--metrics-port"), Contains("--metrics-address")));
 }
 
 TEST(Spread, ReadsItsOwnWordsBack) {
   const launch::LaunchFlags f = flags_of({"--hosts", "pi1", "--", "train", "--steps", "3"});
-  std::vector<std::string> words = launch_words(f, {1, 0, "127.0.0.1"});
-  words.erase(words.begin());
+  std::vector<std::string> words = launch_words(f, {1, 0, "127.0.0.1"}, base::Language::english);
+  words = without_language({words.begin() + 1, words.end()});
   const launch::LaunchFlags back = flags_of(words);
   EXPECT_TRUE(back.orders_on_input);
   EXPECT_EQ(back.hosts.node_rank, 0);

@@ -7,14 +7,14 @@
 #include <vector>
 
 #include "config/config.h"
-#include "launch/host_flags.h"
+#include "launch/flags.h"
 
 namespace troika::commands {
 
 struct SweepArguments {
   std::int64_t nproc = 1;  // on each host
   launch::HostFlags host_flags;
-  launch::HostOptions hosts;                 // what they come to
+  launch::HostOptions hosts;         // what they come to
   std::optional<std::int64_t> best;  // layouts that are run; unset: all that fit
   std::optional<double> deadline_seconds;
   std::string cluster;  // a file; empty: this machine

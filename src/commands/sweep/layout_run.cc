@@ -69,7 +69,7 @@ class EndsWithOthers {
 
 std::vector<std::string> launch_words(const SweepHost& host, const std::string& run_folder) {
   const launch::HostOptions& hosts = host.hosts;
-  std::vector<std::string> words = {"troika", "launch"};
+  std::vector<std::string> words = {"troika", "launch", "--lang", "en"};  // reason_of reads what it says
   if (hosts.nnodes == 1) words.emplace_back("--standalone");
   if (hosts.nnodes > 1) {
     words.insert(words.end(),
@@ -119,7 +119,8 @@ void judge(const OneRunEnd& end, const OneRun& run, const std::optional<FailureR
       row.reason = stop_reason.english();
       return;
     case OneRunEnd::Cause::asked:
-      row.status = over->exit_code == base::exit_interrupted ? sweep::SweepStatus::interrupted : sweep::SweepStatus::failed;
+      row.status =
+          over->exit_code == base::exit_interrupted ? sweep::SweepStatus::interrupted : sweep::SweepStatus::failed;
       row.reason = over->text();
       return;
     case OneRunEnd::Cause::deadline:
@@ -128,7 +129,8 @@ void judge(const OneRunEnd& end, const OneRun& run, const std::optional<FailureR
                                base::format_duration(run.deadline_seconds), run.log_path);
       return;
     case OneRunEnd::Cause::by_itself:  // its launcher may have heard first that another was asked to stop
-      row.status = end.exit_code == base::exit_interrupted ? sweep::SweepStatus::interrupted : sweep::SweepStatus::failed;
+      row.status =
+          end.exit_code == base::exit_interrupted ? sweep::SweepStatus::interrupted : sweep::SweepStatus::failed;
       row.reason = reason_of(end, base::read_file(run.log_path));
   }
 }
@@ -154,8 +156,9 @@ std::optional<FailureReport> HostPart::prepare_data(const std::function<void(con
   return problem;
 }
 
-sweep::SweepRow HostPart::run_layout(sweep::SweepRow row, const std::function<sweep::SweepMeasured(const std::string&)>& measure,
-                              const OnMoment& on_moment) const {
+sweep::SweepRow HostPart::run_layout(sweep::SweepRow row,
+                                     const std::function<sweep::SweepMeasured(const std::string&)>& measure,
+                                     const OnMoment& on_moment) const {
   const std::string run_folder = host_.folder + "/runs/" + folder_name_of(row.layout);
   const OneRun run = run_of(host_, row, run_folder);
   EndsWithOthers others(rounds_);
@@ -175,7 +178,8 @@ sweep::SweepRow HostPart::run_layout(sweep::SweepRow row, const std::function<sw
   } catch (const base::DataError& error) {
     row.reason = reason_of(end, std::string("troika: ") + error.what());
   }
-  rounds_.fail({row.status == sweep::SweepStatus::interrupted ? base::exit_interrupted : base::exit_peer_lost, base::verbatim(row.reason)});
+  rounds_.fail({row.status == sweep::SweepStatus::interrupted ? base::exit_interrupted : base::exit_peer_lost,
+                base::verbatim(row.reason)});
   return row;
 }
 

@@ -9,8 +9,7 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "config/config.h"
-#include "launch/say.h"
-#include "rendezvous/launcher_watch.h"
+#include "rendezvous/failure_monitor.h"
 
 namespace troika::commands {
 using rendezvous::FailureReport;
@@ -29,7 +28,7 @@ launch::HostTeam team_of(const SweepHost& host) {
   launch::HostTeam team;
   team.nnodes = host.hosts.nnodes;
   team.node_rank = host.hosts.node_rank;
-  team.command = sweep_command;
+  team.speaker = host.speaker;
   team.flags = fmt::format("--nnodes {} --nproc {} --steps {}{} and settings {}", host.hosts.nnodes, host.nproc,
                            host.settings.train.steps,
                            host.deadline_seconds ? fmt::format(" --deadline {:g}", *host.deadline_seconds) : "",
@@ -78,11 +77,10 @@ SweepRounds::SweepRounds(const SweepHost& host, host::Signals& signals) : host_(
   store_ = launch::open_host_store(host.hosts, static_cast<int>(host.nproc));
   if (host.hosts.leads()) {
     if (!host.hosts.numbered_by_cluster)
-      launch::says(sweep_command,
-           fmt::format("on {}: the same command with --node-rank {}",
-                       host.hosts.nnodes == 2 ? "host 1" : fmt::format("hosts K = 1 to {}", host.hosts.nnodes - 1),
-                       host.hosts.nnodes == 2 ? "1" : "K"));
-    if (const auto note = launch::note_about_strangers(host.hosts)) launch::says(sweep_command, *note);
+      host.speaker.say(host.hosts.nnodes == 2 ? base::say("on host 1: the same command with --node-rank 1")
+                                              : base::say("on hosts K = 1 to {}: the same command with --node-rank K",
+                                                          host.hosts.nnodes - 1));
+    if (const auto note = launch::note_about_strangers(host.hosts)) host.speaker.say(*note);
   }
   hosts_ = std::make_unique<launch::Hosts>(team_of(host), store_->identity, signals);
 }
@@ -110,7 +108,8 @@ std::optional<std::string> SweepRounds::next() {
       if (next == launch::Hosts::Next::lost) lose_host_0();
     }
     meet();
-    return hosts_->line().ask([&](StoreClient& store) { return store.get(in_round("task"), launch::StoreLine::call_seconds); });
+    return hosts_->line().ask(
+        [&](StoreClient& store) { return store.get(in_round("task"), launch::StoreLine::call_seconds); });
   } catch (const base::PeerError&) {
     if (hosts_->end()) return std::nullopt;
     throw;
@@ -120,8 +119,8 @@ std::optional<std::string> SweepRounds::next() {
 void SweepRounds::lose_host_0() const {
   throw base::PeerError(
       base::say("host 0 at {}:{} has ended or does not answer: the same command on every host resumes where the "
-                  "sweep was",
-                  host_.hosts.master_address, host_.hosts.master_port));
+                "sweep was",
+                host_.hosts.master_address, host_.hosts.master_port));
 }
 
 std::optional<FailureReport> SweepRounds::over() const {
@@ -184,10 +183,10 @@ void SweepRounds::end(const FailureReport& report) {
     listener_.reset();
     launch::Outcome outcome;
     outcome.exit_code = report.exit_code;
-    outcome.text = report.text();
+    outcome.text = report.said();
     hosts_->part(launch::Hosts::Next::end, outcome);
-  } catch (const launch::Stopped&) {      // at once, then
-  } catch (const base::Error&) {  // nobody is left to tell
+  } catch (const launch::Stopped&) {  // at once, then
+  } catch (const base::Error&) {      // nobody is left to tell
   }
 }
 

@@ -17,7 +17,6 @@
 
 namespace troika::commands {
 
-inline constexpr const char* sweep_command = "troika sweep";
 inline constexpr base::Phrase stop_reason = base::Phrase("a signal asked the sweep to stop");
 
 // Threads: one. Every wait ends with Stopped at a stop signal.

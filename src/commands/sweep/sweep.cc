@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
@@ -16,7 +17,6 @@
 #include "config/command_line.h"
 #include "data/vocabulary.h"
 #include "host/shell_word.h"
-#include "launch/say.h"
 #include "machine/cluster_file.h"
 #include "planner/plan_arguments.h"
 #include "planner/reasons.h"
@@ -54,10 +54,10 @@ machine::Cluster cluster_of(const SweepArguments& a, const config::Environment& 
   machine::Cluster cluster = machine::read_cluster(a.cluster);
   if (cluster.host_count() != a.hosts.nnodes)
     throw base::ConfigError(
-        base::say("--cluster {} has {} host{}, but --nnodes is {}: use the file that `troika launch --nnodes {} ... "
-                    "-- probe --out {}` writes, or --nnodes {}",
-                    a.cluster, cluster.host_count(), cluster.host_count() == 1 ? "" : "s", a.hosts.nnodes,
-                    a.hosts.nnodes, a.cluster, cluster.host_count()));
+        base::say("--cluster {0} has {1}, but --nnodes is {2}: use the file that `troika launch --nnodes {2} ... -- "
+                  "probe --out {0}` "
+                  "writes, or --nnodes {3}",
+                  a.cluster, base::counted_text(cluster.host_count(), "host"), a.hosts.nnodes, cluster.host_count()));
   return cluster;
 }
 
@@ -101,13 +101,18 @@ class SweepEnd {
     const auto plots = sweep::sweep_plots(outcome_.rows, step_of(plan_));
     if (!plots.empty()) base::make_directories(folder + "/plots");
     for (const auto& [name, svg] : plots) base::write_file_atomic(fmt::format("{}/plots/{}.svg", folder, name), svg);
-    print(sweep::sweep_table(outcome_.rows, language) + "\n" + sweep::sweep_conclusion(outcome_.rows, plan_.estimates.front().layout).in(language) + "\n");
-    if (measured()) print("train it: " + keep_best(training) + "\n" + on_every_host());
-    print(fmt::format("written: {0}/summary.csv{1}\n", folder, plots.empty() ? "" : fmt::format(", {}/plots", folder)));
+    const base::Language language = plan_.host.speaker.language;
+    print(base::verbatim(sweep::sweep_table(outcome_.rows, language) + "\n" +
+                         sweep::sweep_conclusion(outcome_.rows, plan_.estimates.front().layout).in(language) + "\n"));
+    if (measured()) print(base::say("train it: {}\n", keep_best(training)));
+    if (const int nnodes = plan_.host.hosts.nnodes; measured() && nnodes > 1)
+      print(base::say("(on every host, which needs a copy of that file; K is 0 to {})\n", nnodes - 1));
+    print(plots.empty() ? base::say("written: {0}/summary.csv\n", folder)
+                        : base::say("written: {0}/summary.csv, {0}/plots\n", folder));
   }
 
  private:
-  static void print(const std::string& text) { base::put(text, stdout); }
+  void print(const base::Text& text) const { base::put(text.in(plan_.host.speaker.language), stdout); }
 
   std::string keep_best(const config::Settings& training) const {
     const std::string path = plan_.host.folder + "/best.yaml";
@@ -123,12 +128,6 @@ class SweepEnd {
         "--nnodes {} --node-rank K --master-addr {} --master-port {} {}", hosts.nnodes,
         host::shell_word(hosts.master_address), hosts.master_port,
         hosts.secret_file.empty() ? "" : fmt::format("--secret-file {} ", host::shell_word(hosts.secret_file)));
-  }
-
-  std::string on_every_host() const {
-    const int nnodes = plan_.host.hosts.nnodes;
-    return nnodes == 1 ? ""
-                       : fmt::format("(on every host, which needs a copy of that file; K is 0 to {})\n", nnodes - 1);
   }
 
   const SweepPlan& plan_;
@@ -149,7 +148,8 @@ int lead(const SweepPlan& plan, const config::Settings& training, host::Signals&
   SweepRounds rounds(plan.host, signals);
   SweepOutcome outcome;
   try {
-    sweep::SweepProgress progress(stderr, metrics::progress_style(training.log.progress, stderr), plan.estimates.size(), language);
+    sweep::SweepProgress progress(stderr, metrics::progress_style(training.log.progress, stderr),
+                                  plan.estimates.size(), plan.host.speaker.language);
     outcome = run_layouts(plan, rounds, signals, progress);
   } catch (const base::Error& error) {
     rounds.end({error.exit_code(), base::text_of(error)});
@@ -159,7 +159,7 @@ int lead(const SweepPlan& plan, const config::Settings& training, host::Signals&
   rounds.end(end);
   if (!outcome.rows.empty()) SweepEnd(plan, outcome).write(training, language);
   if (outcome.end.exit_code != 0)
-    launch::says(sweep_command, fmt::format("{}; the same command resumes where it was", outcome.end.text()));
+    plan.host.speaker.say(base::say("{}; the same command resumes where it was", outcome.end.said()));
   return end.exit_code;
 }
 
@@ -167,7 +167,7 @@ int follow(const SweepHost& host, host::Signals& signals) {
   SweepRounds rounds(host, signals);
   try {
     const FailureReport end = follow_layouts(host, rounds, signals);
-    launch::says(sweep_command, fmt::format("host 0 has ended: {}", end.text()));
+    host.speaker.say(base::say("host 0 has ended: {}", end.said()));
     return end.exit_code;
   } catch (const launch::Stopped&) {
     rounds.call_off({base::exit_interrupted, base::say(stop_reason)});
@@ -178,14 +178,15 @@ int follow(const SweepHost& host, host::Signals& signals) {
   }
 }
 
-SweepHost host_of(const SweepArguments& a, const config::Environment& environment) {
+SweepHost host_of(const SweepArguments& a, const Call& call) {
   SweepHost host;
   host.settings = measuring_settings(a.parsed.settings, a.steps(), a.folder());
   host.nproc = a.nproc;
   host.hosts = a.hosts;
   host.folder = a.folder();
   host.deadline_seconds = a.deadline_seconds;
-  host.environment = environment;
+  host.environment = call.environment;
+  host.speaker.language = call.language;
   host.program = a.program;
   return host;
 }
@@ -199,8 +200,9 @@ int plan_and_lead(const SweepArguments& a, const Call& call, const SweepHost& ho
     return 0;
   }
   constexpr std::size_t many = 50;
-  std::fprintf(stderr, "%s%s\n", sweep::sweep_size(plan.estimates, step_of(plan)).in(call.language).c_str(),
-               plan.estimates.size() > many ? "; --best 20 runs the 20 that the plan finds fastest" : "");
+  base::Text size = sweep::sweep_size(plan.estimates, step_of(plan));
+  if (plan.estimates.size() > many) size = base::say("{}; --best 20 runs the 20 that the plan finds fastest", size);
+  std::fprintf(stderr, "%s\n", size.in(host.speaker.language).c_str());
   const SweepArguments training = parse_sweep(words_of_training(call.words), call.environment);
   host::Signals signals;
   return lead(plan, training.parsed.settings, signals, call.language);
@@ -211,7 +213,7 @@ int plan_and_lead(const SweepArguments& a, const Call& call, const SweepHost& ho
 int run_sweep(const Call& call) {
   const SweepArguments a = parse_sweep(call.words, call.environment);
   for (const base::Text& note : a.parsed.notes) std::fprintf(stderr, "%s\n", note.in(call.language).c_str());
-  const SweepHost host = host_of(a, call.environment);
+  const SweepHost host = host_of(a, call);
   try {
     if (a.hosts.leads() || a.dry_run) return plan_and_lead(a, call, host);
     host::Signals signals;

@@ -7,7 +7,8 @@
 
 #include "config/flag_table.h"
 #include "config/settings.h"
-#include "launch/host_flags.h"
+#include "launch/flags.h"
+#include "launch/launcher.h"
 
 namespace troika::commands {
 
@@ -20,6 +21,7 @@ struct SweepHost {
   config::Environment environment;         // of the processes
   std::string troika = "/proc/self/exe";
   std::string program;  // as SweepArguments
+  launch::Speaker speaker{"troika sweep"};
 
   std::int64_t world() const { return nproc * hosts.nnodes; }
 };

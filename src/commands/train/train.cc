@@ -59,8 +59,7 @@ int run_train(const Call& call) {
   config::refuse_out_of_model(request.resolved.settings.train.out);
   request.notes = parsed.notes;
   if (speaks(request.identity) && request.identity.world_size > 1)
-    if (const auto note = rendezvous::note_about_secret_file(environment))
-      request.notes.push_back(base::verbatim(*note));
+    if (const auto note = rendezvous::note_about_secret_file(environment)) request.notes.push_back(*note);
   request.environment = environment;
   request.device_variables = train::device_variables(environment);
   request.machine_file = planner::machine_file(environment);

@@ -76,10 +76,9 @@ std::vector<Finding> check_gpu_links(const HostView& view) {
   for (const host::NvidiaNeighbours& card : host::nvidia_neighbours_in(view.proc, view.sys, visible_devices(view))) {
     const std::string folder = view.sys + "/bus/pci/devices/" + card.address;
     const auto lanes = number_in(folder + "/current_link_width"), most = number_in(folder + "/max_link_width");
-    const std::string near = host::describe(static_cast<int>(findings.size()), card);
-    const std::string place = near.substr(near.find(": ") + 2);  // without the rank
+    const base::Text place = host::describe(card);
     if (!lanes || !most) {
-      findings.push_back(well(base::verbatim(place), wanted));
+      findings.push_back(well(place, wanted));
       continue;
     }
     const base::Text measured = base::say("{}, {} of {} PCIe lanes", place, *lanes, *most);

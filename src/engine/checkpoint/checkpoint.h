@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/language.h"
 #include "checkpoint/copies.h"
 #include "checkpoint/facts.h"
 #include "comm/channel.h"
@@ -59,7 +60,7 @@ struct SaveRequest {
 // What a save has to say to people, equal on all ranks: second copies that could not be made, disks without room for the
 // next one.
 struct Saved {
-  std::vector<std::string> remarks;
+  std::vector<base::Text> remarks;
 };
 
 // Collective over `world`. Returns after the manifest is on every disk and then the second copies are. Parts are read back from the disk before they are
@@ -76,7 +77,7 @@ struct Found {
   std::string path;
   Facts facts;
   std::vector<Part> parts;
-  std::vector<std::string>
+  std::vector<base::Text>
       rejected;  // newer ones passed over, one sentence each (damaged part, missing part, no manifest)
 };
 
@@ -84,7 +85,7 @@ struct Found {
 // somewhere with the right size and hash. nullopt when there is none; `rejected`, where given, is then set to what was
 // passed over, without saves that provably never finished. Same answer on all ranks.
 std::optional<Found> find_newest(const std::string& root, comm::Channel& world,
-                                 std::vector<std::string>* rejected = nullptr);
+                                 std::vector<base::Text>* rejected = nullptr);
 
 // Collective. The checkpoint folder the user named; DataError when absent, incomplete or damaged, naming the part.
 Found open_at(const std::string& path, comm::Channel& world);
@@ -99,8 +100,5 @@ void load(const Found& found, const std::vector<Slice>& wanted, comm::Channel& w
 // folder, on any of the hosts. DataError when there is none, or when it is incomplete, naming the part and the host
 // that wrote it.
 Found open_any(const std::string& path, comm::Channel& world);
-
-// A few lines for people: step, parts, bytes, hosts.
-std::string describe(const Found& found);
 
 }  // namespace troika::checkpoint

@@ -1,7 +1,23 @@
 #include "checkpoint/copies.h"
 
+#include <fmt/format.h>
+#include <xxhash.h>
+
 #include <algorithm>
+#include <cstring>
+#include <fstream>
+#include <memory>
+#include <optional>
 #include <set>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/host_name.h"
+#include "base/say.h"
+#include "checkpoint/gather.h"
+#include "checkpoint/new_file.h"
+#include "tensor/tensor.h"
 
 namespace troika::checkpoint {
 
@@ -42,6 +58,183 @@ Copies plan_copies(const Disks& disks, const std::vector<int>& twin_of) {
       copies.of[rank] = {SecondCopy::By::sending, rank_of_next_disk(disks, static_cast<int>(rank))};
   }
   return copies;
+}
+
+namespace {
+
+constexpr std::int64_t message_bytes = 256 << 10;
+constexpr std::uint32_t copy_tag = 0x434c;
+
+std::int64_t bytes_of(const std::vector<Part>& parts) {
+  std::int64_t bytes = 0;
+  for (const Part& part : parts) bytes += part.bytes;
+  return bytes;
+}
+
+// The files of one rank, one after the other, as one run of bytes.
+class Outgoing {
+ public:
+  Outgoing(const std::string& folder, const std::vector<Part>& parts, int to)
+      : folder_(folder), parts_(parts), to_(to), left_(bytes_of(parts)) {}
+
+  std::int64_t left() const { return left_; }
+
+  comm::Transfer send_next(comm::Channel& world) {
+    const std::int64_t bytes = std::min(message_bytes, left_);
+    buffer_ = tensor::zeros({bytes}, tensor::Dtype::uint8);
+    fill(reinterpret_cast<char*>(buffer_.data<std::uint8_t>()), bytes);
+    left_ -= bytes;
+    return world.send(buffer_, to_, copy_tag);
+  }
+
+ private:
+  // A file that cannot be read is sent as zeros, which the receiver's hash refuses.
+  void fill(char* out, std::int64_t bytes) {
+    while (bytes > 0) {
+      const Part& part = parts_[index_];
+      if (at_ == 0) file_ = std::ifstream(folder_ + "/" + part.file, std::ios::binary);
+      const std::int64_t now = std::min(bytes, part.bytes - at_);
+      file_.read(out, now);
+      out += now;
+      bytes -= now;
+      at_ += now;
+      if (at_ < part.bytes) continue;
+      ++index_;
+      at_ = 0;
+    }
+  }
+
+  const std::string& folder_;
+  const std::vector<Part>& parts_;
+  const int to_;
+  std::int64_t left_, at_ = 0;
+  std::size_t index_ = 0;
+  std::ifstream file_;
+  tensor::Tensor buffer_;
+};
+
+// The same run of bytes at its other end.
+class Incoming {
+ public:
+  Incoming(const std::string& folder, const std::vector<Part>& parts, int from)
+      : folder_(folder),
+        parts_(parts),
+        from_(from),
+        left_(bytes_of(parts)),
+        hash_(XXH3_createState(), XXH3_freeState) {}
+
+  std::int64_t left() const { return left_; }
+  const base::Text& problem() const { return problem_; }
+
+  comm::Transfer receive_next(comm::Channel& world) {
+    buffer_ = tensor::empty({std::min(message_bytes, left_)}, tensor::Dtype::uint8);
+    return world.recv(buffer_, from_, copy_tag);
+  }
+
+  void store() {
+    const char* in = reinterpret_cast<const char*>(buffer_.data<std::uint8_t>());
+    std::int64_t bytes = buffer_.elements();
+    left_ -= bytes;
+    while (bytes > 0) {
+      const Part& part = parts_[index_];
+      const std::int64_t now = std::min(bytes, part.bytes - at_);
+      write(part, in, now);
+      in += now;
+      bytes -= now;
+    }
+  }
+
+ private:
+  void write(const Part& part, const char* in, std::int64_t bytes) {
+    const bool first = at_ == 0;
+    at_ += bytes;
+    try {
+      if (first) begin(part);
+      XXH3_64bits_update(hash_.get(), in, static_cast<std::size_t>(bytes));
+      if (file_) file_->write({in, static_cast<std::size_t>(bytes)});
+      if (at_ == part.bytes) finish(part);
+    } catch (const base::DataError& error) {
+      fail(base::text_of(error));
+    }
+    if (at_ < part.bytes) return;
+    ++index_;
+    at_ = 0;
+  }
+
+  void begin(const Part& part) {
+    XXH3_64bits_reset(hash_.get());
+    file_ = std::make_unique<NewFile>(folder_ + "/" + part.file);
+  }
+
+  void finish(const Part& part) {
+    if (!file_) return;
+    if (fmt::format("{:016x}", XXH3_64bits_digest(hash_.get())) == part.hash) {
+      file_->finish();
+    } else {
+      fail(base::say("'{}/{}' did not arrive as it was written", folder_, part.file));
+    }
+    file_.reset();
+  }
+
+  void fail(const base::Text& problem) {
+    if (problem_.empty()) problem_ = problem;
+    file_.reset();
+  }
+
+  const std::string& folder_;
+  const std::vector<Part>& parts_;
+  const int from_;
+  std::int64_t left_, at_ = 0;
+  std::size_t index_ = 0;
+  std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash_;
+  std::unique_ptr<NewFile> file_;
+  base::Text problem_;
+  tensor::Tensor buffer_;
+};
+
+void wait_until(double seconds) {
+  const double left = seconds - base::monotonic_seconds();
+  if (left > 0) std::this_thread::sleep_for(std::chrono::duration<double>(left));
+}
+
+}  // namespace
+
+std::vector<base::Text> send_copies(const std::string& folder, const Copies& copies,
+                                    const std::vector<std::vector<Part>>& parts, comm::Channel& world) {
+  std::optional<Outgoing> outgoing;
+  std::vector<Incoming> incoming;
+  for (int rank = 0; rank < world.size(); ++rank) {
+    const SecondCopy& copy = copies.of[static_cast<std::size_t>(rank)];
+    const std::vector<Part>& own = parts[static_cast<std::size_t>(rank)];
+    if (copy.by != SecondCopy::By::sending || own.empty()) continue;
+    if (rank == world.rank()) outgoing.emplace(folder, own, copy.rank);
+    if (copy.rank == world.rank()) incoming.emplace_back(folder, own, rank);
+  }
+  // A message of every run of bytes per round: both its ends come to it after the same number of rounds.
+  for (bool more = true; more;) {
+    more = false;
+    const double begin = base::monotonic_seconds();
+    std::vector<std::pair<Incoming*, comm::Transfer>> arriving;
+    for (Incoming& one : incoming)
+      if (one.left() > 0) arriving.emplace_back(&one, one.receive_next(world));
+    comm::Transfer leaving;
+    const std::int64_t before = outgoing ? outgoing->left() : 0;
+    if (before > 0) leaving = outgoing->send_next(world);
+    for (auto& [one, transfer] : arriving) {
+      transfer.wait();
+      one->store();
+      more = more || one->left() > 0;
+    }
+    leaving.wait();
+    more = more || (outgoing && outgoing->left() > 0);
+    const std::int64_t sent = before - (outgoing ? outgoing->left() : 0);
+    if (copies.bytes_per_second > 0) wait_until(begin + static_cast<double>(sent) / copies.bytes_per_second);
+  }
+  return gather_words(world, [&] {
+    for (const Incoming& one : incoming)
+      if (!one.problem().empty()) return base::say("no second copy on {}: {}", base::host_name(), one.problem());
+    return base::Text{};
+  });
 }
 
 }  // namespace troika::checkpoint

@@ -4,7 +4,10 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "checkpoint/disks.h"
+#include "checkpoint/facts.h"
+#include "comm/channel.h"
 
 namespace troika::checkpoint {
 
@@ -27,5 +30,11 @@ struct Copies {
 // `twin_of`: per rank the one that writes what it holds as well, or itself. No copies where all ranks share one disk. What is
 // sent goes to the next disk, its ranks in turn.
 Copies plan_copies(const Disks& disks, const std::vector<int>& twin_of);
+
+// Sends the second copies of parts that no rank of another disk could write itself, at a bounded rate. Collective. `folder` is the checkpoint's on this host, complete with one copy of each part; `parts[rank]` those of each rank, which
+// are in its folder. A copy appears under its name when it has the part's hash. What fails is told and costs the copy alone: one
+// sentence each, equal on all ranks. PeerError as of the channel. Memory: 256 KiB for each rank that sends here.
+std::vector<base::Text> send_copies(const std::string& folder, const Copies& copies,
+                                    const std::vector<std::vector<Part>>& parts, comm::Channel& world);
 
 }  // namespace troika::checkpoint

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "checkpoint/layouts_test_support.h"
 #include "checkpoint/recorded_disk_test_support.h"
-#include "comm/self_channel.h"
+#include "comm/channel.h"
 
 namespace troika::checkpoint {
 using namespace testing_support;

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -11,10 +12,13 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/json.h"
+#include "base/say.h"
+#include "base/units.h"
 #include "checkpoint/gather.h"
 #include "comm/collectives.h"
 
 namespace troika::checkpoint {
+
 using nlohmann::json;
 
 static const char token_prefix[] = ".disk-";
@@ -93,6 +97,21 @@ Disks detect_disks(const std::string& folder, comm::Channel& world) {
     disks.leader.push_back(earlier ? disks.leader[static_cast<std::size_t>(rank)] : rank);
   }
   return disks;
+}
+
+std::int64_t free_bytes(const std::string& folder) {
+  struct statvfs disk {};
+  if (::statvfs(folder.c_str(), &disk) != 0) return -1;
+  return static_cast<std::int64_t>(disk.f_bavail) * static_cast<std::int64_t>(disk.f_frsize);
+}
+
+base::Text missing_room(const std::string& root, std::int64_t bytes) {
+  const std::int64_t free = free_bytes(root);
+  if (free < 0 || free >= bytes) return {};
+  return base::say(
+      "'{}' on {} has {} free and the next checkpoint needs {} there: free {}, lower --checkpoint.keep, or it cannot "
+      "be saved",
+      root, base::host_name(), base::format_bytes(free), base::format_bytes(bytes), base::format_bytes(bytes - free));
 }
 
 }  // namespace troika::checkpoint

@@ -1,9 +1,11 @@
-// Which ranks see the same folder. A shared disk is detected, never assumed.
+// Which ranks see the same folder, and whether it has room. A shared disk is detected, never assumed.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "comm/channel.h"
 
 namespace troika::checkpoint {
@@ -22,5 +24,11 @@ struct Disks {
 Disks detect_disks(const std::string& folder, comm::Channel& world);
 
 bool is_disk_token(const std::string& file_name);
+
+// Free bytes of the file system that holds `folder`, for this user; -1 where it does not say.
+std::int64_t free_bytes(const std::string& folder);
+
+// A sentence when fewer than `bytes` are free below `root` on this host; else nothing.
+base::Text missing_room(const std::string& root, std::int64_t bytes);
 
 }  // namespace troika::checkpoint

@@ -1,24 +1,19 @@
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/run_files.h"
 #include "base/say.h"
-#include "base/units.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/disks.h"
 #include "checkpoint/gather.h"
 #include "checkpoint/manifest.h"
+#include "comm/channel.h"
 #include "comm/collectives.h"
-#include "comm/self_channel.h"
 
 namespace troika::checkpoint {
 using base::DataError;
@@ -26,10 +21,12 @@ using nlohmann::json;
 
 namespace {
 
+constexpr const char* missing = "missing";  // of a part
+
 // The outcome of looking at one step's folder on all ranks.
 struct Examination {
   std::optional<Found> found;
-  std::string reason;  // why not
+  base::Text reason;  // why not
 };
 
 }  // namespace
@@ -40,7 +37,9 @@ static std::vector<std::string> manifests_of(const std::string& folder, const Di
   const std::string path = folder + "/" + manifest_name;
   std::vector<std::string> different;
   for (std::string& text : gather(world, [&]() -> std::string {
-         return disks.leads(world.rank()) && base::file_exists(path) ? base::read_regular_file(path, base::most_list_bytes) : "";
+         return disks.leads(world.rank()) && base::file_exists(path)
+                    ? base::read_regular_file(path, base::most_list_bytes)
+                    : "";
        })) {
     if (!text.empty() && std::find(different.begin(), different.end(), text) == different.end())
       different.push_back(std::move(text));
@@ -48,15 +47,15 @@ static std::vector<std::string> manifests_of(const std::string& folder, const Di
   return different;
 }
 
-// "" when the file is there, has the right size and, if this rank is to check it, the right hash.
+// As a result: "" when the file is there and has the right size and hash, `missing`, or the words of what is damaged.
 static std::string part_problem(const std::string& path, const Part& part) {
-  if (!base::file_exists(path)) return "missing";
+  if (!base::file_exists(path)) return missing;
   try {
     const std::int64_t bytes = base::file_size(path);
-    if (bytes != part.bytes) return fmt::format("damaged ({} bytes instead of {})", bytes, part.bytes);
-    if (base::hash_file(path) != part.hash) return "damaged (its hash differs)";
+    if (bytes != part.bytes) return result_of(base::say("damaged ({} bytes instead of {})", bytes, part.bytes));
+    if (base::hash_file(path) != part.hash) return result_of(base::say("damaged (its hash differs)"));
   } catch (const DataError& error) {
-    return fmt::format("damaged ({})", error.what());
+    return result_of(base::say("damaged ({})", base::text_of(error)));
   }
   return "";
 }
@@ -72,16 +71,17 @@ static std::string check_own_share(const std::string& folder, const std::vector<
   return problems.dump();
 }
 
-static std::string place_of(const Part& part, const std::string& problem, int rank) {
-  if (problem == "missing") return fmt::format("part {} is missing; it was written on {}", part.file, part.host);
-  return fmt::format("part {} is {} on rank {}'s disk; it was written on {}", part.file, problem, rank, part.host);
+static base::Text place_of(const Part& part, const std::string& problem, int rank) {
+  if (problem == missing) return base::say("part {} is missing; it was written on {}", part.file, part.host);
+  return base::say("part {} is {} on rank {}'s disk; it was written on {}", part.file, words_in(problem), rank,
+                   part.host);
 }
 
-// Fills the holders; returns the first part nobody holds, as a sentence, or "".
-static std::string find_holders(const std::string& folder, const Disks& disks, comm::Channel& world,
-                                std::vector<Part>* parts) {
+// Fills the holders; returns the first part nobody holds, as a sentence, or nothing.
+static base::Text find_holders(const std::string& folder, const Disks& disks, comm::Channel& world,
+                               std::vector<Part>* parts) {
   const auto texts = gather(world, [&] { return check_own_share(folder, *parts, disks, world.rank()); });
-  std::vector<std::string> problems(parts->size());
+  std::vector<base::Text> problems(parts->size());
   for (std::size_t rank = 0; rank < texts.size(); ++rank) {
     const json checks = base::parse_json(texts[rank], "the checks of a rank");
     for (const auto& item : checks.items()) {
@@ -91,7 +91,7 @@ static std::string find_holders(const std::string& folder, const Disks& disks, c
       if (problem.empty()) {
         const auto members = disks.members(static_cast<int>(rank));
         part.holders.insert(part.holders.end(), members.begin(), members.end());
-      } else if (problems[index].empty() || problem != "missing") {
+      } else if (problems[index].empty() || problem != missing) {
         problems[index] = place_of(part, problem, static_cast<int>(rank));
       }
     }
@@ -100,7 +100,7 @@ static std::string find_holders(const std::string& folder, const Disks& disks, c
     std::sort((*parts)[i].holders.begin(), (*parts)[i].holders.end());
     if ((*parts)[i].holders.empty()) return problems[i];
   }
-  return "";
+  return {};
 }
 
 static Examination try_manifest(const std::string& folder, const std::string& text, const Disks& disks,
@@ -109,24 +109,24 @@ static Examination try_manifest(const std::string& folder, const std::string& te
   try {
     manifest = manifest_from_text(text, manifest_name);
   } catch (const DataError& error) {  // the same on all ranks, which hold one text
-    return {std::nullopt, error.what()};
+    return {std::nullopt, base::text_of(error)};
   }
   Found found{folder, manifest.facts, manifest.parts, {}};
-  const std::string reason = find_holders(folder, disks, world, &found.parts);
+  const base::Text reason = find_holders(folder, disks, world, &found.parts);
   if (!reason.empty()) return {std::nullopt, reason};
-  return {std::move(found), ""};
+  return {std::move(found), {}};
 }
 
 static Examination examine(const std::string& folder, const Disks& disks, comm::Channel& world) {
   Examination result{std::nullopt,
-                     "there is no manifest, so its save never finished or the hosts that have one are away"};
+                     base::say("there is no manifest, so its save never finished or the hosts that have one are away")};
   try {
     for (const std::string& text : manifests_of(folder, disks, world)) {
       result = try_manifest(folder, text, disks, world);
       if (result.found) return result;
     }
   } catch (const DataError& error) {  // the same on all ranks: gather agrees on errors
-    result.reason = error.what();
+    result.reason = base::text_of(error);
   }
   return result;
 }
@@ -167,12 +167,11 @@ static bool never_finished(const std::string& root, std::int64_t step, const Ste
   return steps.partial.count(step) != 0 && manifests_of(root + "/" + step_folder_name(step), disks, world).empty();
 }
 
-std::optional<Found> find_newest(const std::string& root, comm::Channel& world,
-                                 std::vector<std::string>* all_rejected) {
+std::optional<Found> find_newest(const std::string& root, comm::Channel& world, std::vector<base::Text>* all_rejected) {
   const Steps steps = steps_of(root, world);
   if (steps.standing.empty()) return std::nullopt;
   const Disks disks = detect_disks(root, world);
-  std::vector<std::string> rejected;
+  std::vector<base::Text> rejected;
   for (auto step = steps.standing.rbegin(); step != steps.standing.rend(); ++step) {
     if (never_finished(root, *step, steps, disks, world)) continue;
     const std::string name = step_folder_name(*step);
@@ -181,7 +180,7 @@ std::optional<Found> find_newest(const std::string& root, comm::Channel& world,
       result.found->rejected = rejected;
       return result.found;
     }
-    rejected.push_back(fmt::format("{}: {}", name, result.reason));
+    rejected.push_back(base::say("{}: {}", name, result.reason));
   }
   if (all_rejected != nullptr) *all_rejected = rejected;
   return std::nullopt;
@@ -211,28 +210,12 @@ Found open_any(const std::string& path, comm::Channel& world) {
   const std::string root = is_run ? plain + "/checkpoints" : plain;
   if (!any_rank(world, [&] { return base::directory_exists(root); }))
     throw DataError(base::say("there is no run or checkpoint folder '{}'; check the path", path));
-  std::vector<std::string> rejected;
+  std::vector<base::Text> rejected;
   auto found = find_newest(root, world, &rejected);
-  if (!found)
-    throw DataError(base::say("there is no complete checkpoint in '{}'; name another folder or train first{}{}", root,
-                                rejected.empty() ? "" : "\n  ", fmt::join(rejected, "\n  ")));
-  return *found;
-}
-
-std::string describe(const Found& found) {
-  std::int64_t bytes = 0;
-  std::set<std::string> hosts;
-  for (const Part& part : found.parts) {
-    bytes += part.bytes;
-    hosts.insert(part.host);
-  }
-  std::string text =
-      fmt::format("checkpoint {}\n  step {}, {}, {}, written on", found.path, found.facts.step,
-                  base::counted(static_cast<std::int64_t>(found.parts.size()), "part"), base::format_bytes(bytes));
-  for (const std::string& host : hosts) text += " " + host;
-  for (const auto& [key, value] : found.facts.extra) text += fmt::format("\n  {}: {}", key, value);
-  for (const std::string& reason : found.rejected) text += "\n  passed over " + reason;
-  return text + "\n";
+  if (found) return *found;
+  rejected.insert(rejected.begin(),
+                  base::say("there is no complete checkpoint in '{}'; name another folder or train first", root));
+  throw DataError(base::join(rejected, "\n  ", "\n  "));
 }
 
 }  // namespace troika::checkpoint

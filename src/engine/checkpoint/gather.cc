@@ -39,7 +39,7 @@ static std::string outcome_of(const std::function<std::string()>& work) {
 
 // The same fault on all ranks (a name that does not exist, say) needs no list of ranks.
 static base::Text summary(const std::vector<std::string>& outcomes, const std::vector<std::size_t>& failed,
-                           const std::vector<std::string>& hosts) {
+                          const std::vector<std::string>& hosts) {
   const std::size_t first = failed.front();
   const base::Text cause = incident_in(outcomes[first]).words;
   bool same = failed.size() == outcomes.size();
@@ -69,6 +69,19 @@ std::vector<std::string> gather(comm::Channel& world, const std::function<std::s
     default:
       throw base::BugError(text.english);
   }
+}
+
+std::string result_of(const base::Text& words) { return words.empty() ? "" : records::to_json(records::told(words)); }
+
+base::Text words_in(const std::string& result) {
+  return result.empty() ? base::Text{} : records::parse_incident(result).words;
+}
+
+std::vector<base::Text> gather_words(comm::Channel& world, const std::function<base::Text()>& work) {
+  std::vector<base::Text> all;
+  for (const std::string& result : gather(world, [&] { return result_of(work()); }))
+    if (!result.empty()) all.push_back(words_in(result));
+  return all;
 }
 
 void agree(comm::Channel& world, const std::function<void()>& work) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "comm/channel.h"
 
 namespace troika::checkpoint {
@@ -13,6 +14,13 @@ namespace troika::checkpoint {
 // kind whose text names the rank, its host and the cause. `work` must not use the channel. It may take as long as the channel
 // lets the others wait.
 std::vector<std::string> gather(comm::Channel& world, const std::function<std::string()>& work);
+
+// A sentence as a rank's result, and back; no sentence is "".
+std::string result_of(const base::Text& words);
+base::Text words_in(const std::string& result);
+
+// The sentences of those ranks that have one, by rank.
+std::vector<base::Text> gather_words(comm::Channel& world, const std::function<base::Text()>& work);
 
 // The same for work without a result.
 void agree(comm::Channel& world, const std::function<void()>& work);

@@ -1,20 +1,19 @@
 // Faults in a list, for an error that names them all.
 #pragma once
 
-#include <fmt/format.h>
-
-#include <string>
 #include <vector>
+
+#include "base/say.h"
 
 namespace troika::checkpoint {
 
-// A line for each of the first ten, then how many more there are.
-inline std::string listed(const std::vector<std::string>& faults) {
+// A line for each of the first ten, below the sentence before it, then how many more there are.
+inline base::Text listed(const std::vector<base::Text>& faults) {
   constexpr std::size_t most = 10;
-  std::string text;
-  for (std::size_t i = 0; i < faults.size() && i < most; ++i) text += "\n  " + faults[i];
-  if (faults.size() > most) text += fmt::format("\n  and {} more", faults.size() - most);
-  return text;
+  std::vector<base::Text> lines{{}};
+  for (std::size_t i = 0; i < faults.size() && i < most; ++i) lines.push_back(faults[i]);
+  if (faults.size() > most) lines.push_back(base::say("and {} more", faults.size() - most));
+  return base::join(lines, "\n  ", "\n  ");
 }
 
 }  // namespace troika::checkpoint

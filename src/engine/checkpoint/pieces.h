@@ -1,7 +1,8 @@
-// Which bytes of which part go where: both ends of a transfer walk the same list, so nothing but the bytes has to
-// travel.
+// Which bytes of which part go where: both ends of a transfer walk the same list, so only the bytes have to travel. And whether the
+// slices of all ranks together hold every element exactly once.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -63,5 +64,20 @@ std::vector<Want> wants_from_text(const std::string& text);
 
 // DataError when a want's name is in no part, its shape is another, or some of its elements are in no part.
 void check_wants(const std::vector<Want>& wants, const std::vector<std::vector<PartEntry>>& parts);
+
+// A slice without its data, with the rank that holds it.
+struct Share {
+  int rank = 0;
+  std::vector<std::int64_t> shape;
+  Region region;
+};
+
+// Shares by tensor name, and the text form that travels between ranks (one JSON array).
+using Shares = std::map<std::string, std::vector<Share>>;
+std::string shares_to_text(const std::vector<Slice>& slices);
+void add_shares(const std::string& text, int rank, Shares* shares);
+
+// BugError naming tensor, ranks and counts when a shape differs between ranks, elements are missing or held twice.
+void check_coverage(const Shares& shares);
 
 }  // namespace troika::checkpoint

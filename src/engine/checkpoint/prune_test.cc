@@ -13,7 +13,7 @@
 #include "base/run_files.h"
 #include "base/text_files_test_support.h"
 #include "checkpoint/manifest.h"
-#include "comm/self_channel.h"
+#include "comm/channel.h"
 
 namespace troika::checkpoint {
 namespace {
@@ -25,7 +25,8 @@ void link_to(const std::string& target, const std::string& path) {
 
 std::vector<std::string> names_below(const std::string& folder) {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) names.push_back(entry.path().string());
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+    names.push_back(entry.path().string());
   std::sort(names.begin(), names.end());
   return names;
 }

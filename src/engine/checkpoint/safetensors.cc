@@ -37,15 +37,15 @@ std::int64_t StoredDtype::bytes() const {
   return base::bytes_of(static_cast<base::Dtype>(row_));
 }
 
-[[noreturn]] static void refuse(const std::string& origin, const std::string& why) {
+[[noreturn]] static void refuse(const std::string& origin, const base::Text& why) {
   throw DataError(base::say("'{}' is not a valid safetensors file: {}; restore it from another copy", origin, why));
 }
 
 static StoredDtype parse_dtype(const std::string& name, const std::string& origin, const std::string& tensor) {
   const std::optional<StoredDtype> dtype = StoredDtype::named(name);
   if (dtype) return *dtype;
-  refuse(origin, fmt::format("tensor '{}' has the unknown dtype '{}' (known: {})", tensor, name,
-                             fmt::join(dtype_names, ", ")));
+  refuse(origin,
+         base::say("tensor '{}' has the unknown dtype '{}' (known: {})", tensor, name, fmt::join(dtype_names, ", ")));
 }
 
 static std::vector<std::int64_t> whole_numbers(const json& array, const std::string& origin,
@@ -53,7 +53,7 @@ static std::vector<std::int64_t> whole_numbers(const json& array, const std::str
   std::vector<std::int64_t> numbers;
   for (const json& item : array) {
     if (!item.is_number_integer() || item.get<std::int64_t>() < 0)
-      refuse(origin, fmt::format("tensor '{}' has {} where a whole number of at least 0 belongs", tensor, item.dump()));
+      refuse(origin, base::say("tensor '{}' has {} where a whole number of at least 0 belongs", tensor, item.dump()));
     numbers.push_back(item.get<std::int64_t>());
   }
   return numbers;
@@ -64,7 +64,7 @@ static std::int64_t checked_count(const std::vector<std::int64_t>& shape, const 
   try {
     return shape::element_count(shape);
   } catch (const DataError& error) {
-    refuse(origin, fmt::format("tensor '{}': {}", tensor, error.what()));
+    refuse(origin, base::say("tensor '{}': {}", tensor, base::text_of(error)));
   }
 }
 
@@ -76,12 +76,12 @@ static TensorEntry parse_entry(const std::string& name, const json& value, std::
   entry.shape = whole_numbers(base::json_array(value, "shape", origin), origin, name);
   const auto offsets = whole_numbers(base::json_array(value, "data_offsets", origin), origin, name);
   if (offsets.size() != 2 || offsets[0] > offsets[1] || offsets[1] > data_bytes)
-    refuse(origin, fmt::format("tensor '{}' lies outside the file's {} data bytes", name, data_bytes));
+    refuse(origin, base::say("tensor '{}' lies outside the file's {} data bytes", name, data_bytes));
   entry.begin = data_begin + offsets[0];
   entry.bytes = offsets[1] - offsets[0];
   const std::int64_t count = checked_count(entry.shape, origin, name);
   if (entry.bytes % entry.dtype.bytes() != 0 || entry.bytes / entry.dtype.bytes() != count)
-    refuse(origin, fmt::format("tensor '{}' has {} elements but {} bytes of data", name, count, entry.bytes));
+    refuse(origin, base::say("tensor '{}' has {} elements but {} bytes of data", name, count, entry.bytes));
   return entry;
 }
 
@@ -89,19 +89,19 @@ static void check_no_gaps(const SafetensorsHeader& header, std::int64_t data_beg
                           const std::string& origin) {
   std::int64_t expected = data_begin;
   for (const TensorEntry& entry : header.entries) {
-    if (entry.begin < expected) refuse(origin, fmt::format("tensor '{}' overlaps the one before it", entry.name));
-    if (entry.begin > expected) refuse(origin, fmt::format("there are unused bytes before tensor '{}'", entry.name));
+    if (entry.begin < expected) refuse(origin, base::say("tensor '{}' overlaps the one before it", entry.name));
+    if (entry.begin > expected) refuse(origin, base::say("there are unused bytes before tensor '{}'", entry.name));
     expected += entry.bytes;
   }
   if (expected != file_bytes)
-    refuse(origin, fmt::format("it has {} bytes, its tensors end at byte {}", file_bytes, expected));
+    refuse(origin, base::say("it has {} bytes, its tensors end at byte {}", file_bytes, expected));
 }
 
 static std::map<std::string, std::string> parse_metadata(const json& object, const std::string& origin) {
   std::map<std::string, std::string> metadata;
-  if (!object.is_object()) refuse(origin, "__metadata__ is not an object");
+  if (!object.is_object()) refuse(origin, base::say("__metadata__ is not an object"));
   for (const auto& item : object.items()) {
-    if (!item.value().is_string()) refuse(origin, fmt::format("the metadata '{}' is not a string", item.key()));
+    if (!item.value().is_string()) refuse(origin, base::say("the metadata '{}' is not a string", item.key()));
     metadata[item.key()] = item.value().get<std::string>();
   }
   return metadata;
@@ -111,13 +111,13 @@ static json parse_header_json(std::string_view text, const std::string& origin) 
   try {
     return base::parse_json(text, origin);
   } catch (const json::exception& error) {  // a number no type can hold
-    refuse(origin, error.what());
+    refuse(origin, base::verbatim(error.what()));
   }
 }
 
 SafetensorsHeader parse_safetensors_header(std::string_view text, std::int64_t file_bytes, const std::string& origin) {
   const json object = parse_header_json(text, origin);
-  if (!object.is_object()) refuse(origin, "the header is not a JSON object");
+  if (!object.is_object()) refuse(origin, base::say("the header is not a JSON object"));
   const std::int64_t data_begin = 8 + static_cast<std::int64_t>(text.size());
   SafetensorsHeader header;
   for (const auto& item : object.items()) {
@@ -135,11 +135,11 @@ SafetensorsHeader parse_safetensors_header(std::string_view text, std::int64_t f
 }
 
 static std::string_view header_part(const base::MappedFile& file, const std::string& path) {
-  if (file.size() < 8) refuse(path, fmt::format("it has {} bytes, less than the 8 of the header length", file.size()));
+  if (file.size() < 8) refuse(path, base::say("it has {} bytes, less than the 8 of the header length", file.size()));
   std::uint64_t length = 0;
   for (int i = 7; i >= 0; --i) length = length << 8 | std::to_integer<std::uint64_t>(file.data()[i]);
   if (length > file.size() - 8 || length > static_cast<std::uint64_t>(largest_header_bytes))
-    refuse(path, fmt::format("its header should have {} bytes, the file has {}", length, file.size()));
+    refuse(path, base::say("its header should have {} bytes, the file has {}", length, file.size()));
   return file.text().substr(8, static_cast<std::size_t>(length));
 }
 

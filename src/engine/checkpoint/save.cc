@@ -11,14 +11,13 @@
 #include "base/run_files.h"
 #include "base/say.h"
 #include "checkpoint/checkpoint.h"
-#include "checkpoint/coverage.h"
+#include "checkpoint/copies.h"
 #include "checkpoint/disks.h"
 #include "checkpoint/gather.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/part.h"
+#include "checkpoint/pieces.h"
 #include "checkpoint/prune.h"
-#include "checkpoint/room.h"
-#include "checkpoint/send_copies.h"
 
 namespace troika::checkpoint {
 using base::DataError;
@@ -156,10 +155,11 @@ static void check_second_copies(const Copies& copies, const WrittenParts& writte
       const Part& first = written.first[static_cast<std::size_t>(of)][i];
       const Part& second = written.second[rank][i];
       if (first.hash == second.hash) continue;
-      throw DataError(base::say(
-          "{} as rank {} on {} wrote it differs from what rank {} on {} wrote: the two do not hold the same "
-          "parameters or optimizer state, so the memory or processor of one of these hosts is faulty",
-          first.file, of, first.host, rank, second.host), base::Cause::changed_bits);
+      throw DataError(
+          base::say("{} as rank {} on {} wrote it differs from what rank {} on {} wrote: the two do not hold the same "
+                    "parameters or optimizer state, so the memory or processor of one of these hosts is faulty",
+                    first.file, of, first.host, rank, second.host),
+          base::Cause::changed_bits);
     }
   }
 }
@@ -234,8 +234,7 @@ Saved save(const SaveRequest& request, comm::Channel& world) {
       empty_unfinished(request.root);  // they may have the room that this one needs
       prepare_folder(partial);
     });
-    written =
-        parse_written(gather(world, [&] { return write_own_files(request, layout, partial, disks, world); }));
+    written = parse_written(gather(world, [&] { return write_own_files(request, layout, partial, disks, world); }));
     if (request.copies.any()) check_second_copies(request.copies, written);
     agree(world, [&] {
       if (leads && world.rank() != 0) replace_folder(partial, folder);
@@ -258,12 +257,11 @@ Saved save(const SaveRequest& request, comm::Channel& world) {
   Saved saved;  // complete; until it has its second copies the one before it stays
   if (request.copies.any()) saved.remarks = send_copies(folder, request.copies, written.first, world);
   prune(request.root, request.facts.step, {request.keep, request.protect}, disks, world);
-  for (const std::string& text : gather(world, [&]() -> std::string {
-         if (!leads) return "";
+  for (const base::Text& lack : gather_words(world, [&] {
+         if (!leads) return base::Text{};
          return missing_room(request.root, bytes_on_disk(request.copies, written.first, disks, world.rank()));
-       })) {
-    if (!text.empty()) saved.remarks.push_back(text);
-  }
+       }))
+    saved.remarks.push_back(lack);
   return saved;
 }
 

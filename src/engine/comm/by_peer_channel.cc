@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "tensor/tensor.h"
 
 namespace troika::comm {
@@ -10,7 +11,7 @@ namespace {
 
 struct Both {
   std::unique_ptr<Channel> near, far;
-  void abort(const std::string& reason) {
+  void abort(const base::Text& reason) {
     near->abort(reason);
     far->abort(reason);
   }
@@ -24,7 +25,7 @@ class OfBoth final : public Transfer::Body {
     try {
       transfer_.wait();
     } catch (const base::PeerError&) {
-      if (const auto both = both_.lock(); both != nullptr) both->abort("an earlier transfer failed");
+      if (const auto both = both_.lock(); both != nullptr) both->abort(base::say("an earlier transfer failed"));
       throw;
     }
   }
@@ -55,7 +56,7 @@ class ByPeerChannel final : public Channel {
     both_->near->check();
     both_->far->check();
   }
-  void abort(const std::string& reason) override { both_->abort(reason); }
+  void abort(const base::Text& reason) override { both_->abort(reason); }
 
  private:
   Channel& of(int peer) { return is_near_(peer) ? *both_->near : *both_->far; }
@@ -70,6 +71,57 @@ class ByPeerChannel final : public Channel {
 std::unique_ptr<Channel> by_peer(std::unique_ptr<Channel> near, std::unique_ptr<Channel> far,
                                  std::function<bool(int rank)> is_near) {
   return std::make_unique<ByPeerChannel>(std::move(near), std::move(far), std::move(is_near));
+}
+
+namespace {
+
+class ByDeviceChannel final : public Channel {
+ public:
+  ByDeviceChannel(std::unique_ptr<Channel> host, std::unique_ptr<Channel> device)
+      : host_(std::move(host)), device_(std::move(device)) {
+    if (host_->rank() != device_->rank() || host_->size() != device_->size())
+      throw base::BugError("channels of two groups, '" + host_->name() + "' and '" + device_->name() + "'");
+  }
+
+  int rank() const override { return host_->rank(); }
+  int size() const override { return host_->size(); }
+  const std::string& name() const override { return host_->name(); }
+  Transfer send(const tensor::Tensor& tensor, int to, std::uint32_t tag) override {
+    return of(tensor).send(tensor, to, tag);
+  }
+  Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override {
+    return of(tensor).recv(tensor, from, tag);
+  }
+  std::vector<Transfer> exchange(const std::vector<Message>& in, const std::vector<Message>& out) override {
+    if (in.empty() && out.empty()) return {};
+    return of((in.empty() ? out : in).front().tensor).exchange(in, out);
+  }
+  std::vector<Transfer> gather(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override {
+    return of(parts.front()).gather(parts, tag);
+  }
+  Transfer reduce_scatter(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override {
+    return of(parts.front()).reduce_scatter(parts, tag);
+  }
+  void check() override {
+    host_->check();
+    device_->check();
+  }
+  void prove_order(Channel& world) override { device_->prove_order(world); }
+  void abort(const base::Text& reason) override {
+    host_->abort(reason);
+    device_->abort(reason);
+  }
+
+ private:
+  Channel& of(const tensor::Tensor& tensor) { return tensor.is_cpu() ? *host_ : *device_; }
+
+  std::unique_ptr<Channel> host_, device_;
+};
+
+}  // namespace
+
+std::unique_ptr<Channel> by_device(std::unique_ptr<Channel> host, std::unique_ptr<Channel> device) {
+  return std::make_unique<ByDeviceChannel>(std::move(host), std::move(device));
 }
 
 }  // namespace troika::comm

@@ -1,6 +1,8 @@
 #include "comm/channel.h"
 
+#include "base/error.h"
 #include "tensor/operations.h"
+#include "tensor/tensor.h"
 
 namespace troika::comm {
 
@@ -50,5 +52,29 @@ Transfer Channel::reduce_scatter(const std::vector<tensor::Tensor>& parts, std::
   }
   return Transfer(std::make_unique<DirectSum>(own, std::move(shares), exchange(in, out)));
 }
+
+namespace {
+
+class SelfChannel final : public Channel {
+ public:
+  explicit SelfChannel(std::string name) : name_(std::move(name)) {}
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  const std::string& name() const override { return name_; }
+  Transfer send(const tensor::Tensor&, int, std::uint32_t) override {
+    throw base::BugError("send on a group of one: " + name_);
+  }
+  Transfer recv(const tensor::Tensor&, int, std::uint32_t) override {
+    throw base::BugError("recv on a group of one: " + name_);
+  }
+  void abort(const base::Text&) override {}
+
+ private:
+  std::string name_;
+};
+
+}  // namespace
+
+std::unique_ptr<Channel> make_self_channel(const std::string& name) { return std::make_unique<SelfChannel>(name); }
 
 }  // namespace troika::comm

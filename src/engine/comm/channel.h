@@ -23,6 +23,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/language.h"
 #include "tensor/tensor.h"
 
 namespace troika::comm {
@@ -113,7 +114,10 @@ class Channel {
   // moment when that must hold: the end of a step. Other backends do nothing.
   virtual void prove_order(Channel& /*world*/) {}
   // Ends every wait, now and later, with PeerError(`reason`): the heartbeat client has learnt that a peer is dead.
-  virtual void abort(const std::string& reason) = 0;
+  virtual void abort(const base::Text& reason) = 0;
 };
+
+// The channel of a group of one. Any send or recv is a BugError.
+std::unique_ptr<Channel> make_self_channel(const std::string& name);
 
 }  // namespace troika::comm

@@ -5,9 +5,9 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "comm/channel.h"
 #include "comm/channel_test_support.h"
-#include "comm/clock.h"
 #include "comm/collectives.h"
 #include "tensor/operations.h"
 
@@ -117,7 +117,9 @@ TEST_P(ChannelContract, GathersPartsInPlaceInOneOrderWithExchanges) {
     auto channels = make(size);
     run_ranks(channels, [&](Channel& channel) {
       const int me = channel.rank(), right = (me + 1) % size, left = (me + size - 1) % size;
-      const auto count_of = [](std::int64_t round, int rank) { return (round + rank) % 4 * 50; };  // of one some are empty
+      const auto count_of = [](std::int64_t round, int rank) {
+        return (round + rank) % 4 * 50;
+      };  // of one some are empty
       for (std::int64_t round = 0; round < 6; ++round) {
         std::vector<Tensor> parts;
         for (int rank = 0; rank < size; ++rank)
@@ -129,8 +131,8 @@ TEST_P(ChannelContract, GathersPartsInPlaceInOneOrderWithExchanges) {
         for (Transfer& transfer : gathering) transfer.wait();
         EXPECT_TRUE(tensor::equal(in, filled(3, left)));
         for (int rank = 0; rank < size; ++rank)
-          EXPECT_TRUE(tensor::equal(parts[static_cast<std::size_t>(rank)],
-                                    filled(count_of(round, rank), 100 * round + rank)));
+          EXPECT_TRUE(
+              tensor::equal(parts[static_cast<std::size_t>(rank)], filled(count_of(round, rank), 100 * round + rank)));
       }
     });
   }
@@ -141,7 +143,9 @@ TEST_P(ChannelContract, AddsPartsUpInPlaceInOneOrderWithExchanges) {
     auto channels = make(size);
     run_ranks(channels, [&](Channel& channel) {
       const int me = channel.rank(), right = (me + 1) % size, left = (me + size - 1) % size;
-      const auto count_of = [](std::int64_t round, int rank) { return (round + rank) % 4 * 50; };  // of one some are empty
+      const auto count_of = [](std::int64_t round, int rank) {
+        return (round + rank) % 4 * 50;
+      };  // of one some are empty
       for (std::int64_t round = 0; round < 6; ++round) {
         std::vector<Tensor> parts;
         for (int rank = 0; rank < size; ++rank) parts.push_back(filled(count_of(round, rank), 1000 * me + rank));
@@ -156,8 +160,9 @@ TEST_P(ChannelContract, AddsPartsUpInPlaceInOneOrderWithExchanges) {
         for (int rank = 0; rank < size; ++rank)
           parts[static_cast<std::size_t>(rank)] = tensor::full({count_of(round, rank)}, 0.25 + me, Dtype::fp32);
         channel.reduce_scatter(parts, 5).wait();
-        EXPECT_TRUE(tensor::equal(parts[static_cast<std::size_t>(me)],
-                                  tensor::full({count_of(round, me)}, 0.25 * size + size * (size - 1) / 2, Dtype::fp32)));
+        EXPECT_TRUE(
+            tensor::equal(parts[static_cast<std::size_t>(me)],
+                          tensor::full({count_of(round, me)}, 0.25 * size + size * (size - 1) / 2, Dtype::fp32)));
       }
     });
   }
@@ -240,7 +245,7 @@ TEST_P(ChannelContract, AbortFromAnotherThreadEndsEveryWait) {
   std::atomic<bool> waiting{false};
   std::thread other([&] {
     while (!waiting) std::this_thread::yield();
-    channel.abort("rank 1 is dead, says the guard");
+    channel.abort(base::verbatim("rank 1 is dead, says the guard"));
   });
   waiting = true;
   double seconds = 0;

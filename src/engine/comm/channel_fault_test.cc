@@ -11,6 +11,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "comm/channel_test_support.h"
 #include "comm/collectives.h"
 #include "comm/faulty_channel.h"
@@ -175,7 +176,7 @@ TEST(FaultyChannel, AKilledRankIsNoticedAtOnceAndASilentOneByTheDeadlineOrAbort)
 
   channels = make_thread_channels(2, "world", 0.2);
   channels[0] = faulty(std::move(channels[0]), {{Fault::Kind::silent, 0, 0}}, 20);
-  std::thread guard([&] { channels[0]->abort("rank 0 is silent"); });
+  std::thread guard([&] { channels[0]->abort(base::verbatim("rank 0 is silent")); });
   const auto silent = failures(channels, ping);
   guard.join();
   EXPECT_THAT(silent[0], HasSubstr("rank 0 is silent"));
@@ -226,7 +227,7 @@ TEST(TcpChannel, BuildsSeveralGroupsOverOneDeviceAndNamesWorldRanks) {
       sum_integers(*again, sum);
       EXPECT_EQ(sum[0], 12);
       barrier(*world);
-      if (rank == 2) pair->abort("enough");
+      if (rank == 2) pair->abort(base::verbatim("enough"));
       const Tensor tensor = bytes(4);
       const std::string text = rank == 2 ? failure_of([&] { pair->recv(tensor, 1, 5).wait(); }) : "";
       if (rank == 2) {
@@ -280,7 +281,7 @@ TEST(TcpChannel, AWaitWithoutEndEndsWithAnAbortAndWithTheConnection) {
     barrier(world);
     const double before = monotonic_seconds();
     if (world.rank() == 1) {
-      std::thread other([&] { world.abort("rank 0 stands still"); });
+      std::thread other([&] { world.abort(base::verbatim("rank 0 stands still")); });
       EXPECT_THAT(failure_of([&] { world.recv(tensor, 0, 1).wait(); }), HasSubstr("rank 0 stands still"));
       other.join();
     } else {  // rank 1 goes, and its connections with it
@@ -306,9 +307,9 @@ TEST(TcpChannel, NamesBothSizesWhenTheyDiffer) {
 // Ways of one who is of no launch: noise, silence, a greeting with a proof of nothing, a greeting with another secret.
 void disturb(int port, const TcpCall& call, int way) {
   rendezvous::Socket socket;
-  std::string cause;
+  base::Text cause;
   const double until = monotonic_seconds() + 5;
-  ASSERT_TRUE(socket.connect("127.0.0.1", port, until, &cause)) << cause;
+  ASSERT_TRUE(socket.connect("127.0.0.1", port, until, &cause)) << cause.english;
   if (way == 0) {
     socket.send_all(std::string(300, '\x07'), until);
   } else if (way == 1) {
@@ -367,9 +368,9 @@ TEST(TcpChannel, ARankOfAnotherSecretIsNamed) {
   rendezvous::StoreClient client(zero, 5);
   const std::string at = client.get(rendezvous::key_of(zero, "tcp/0"), 5);
   rendezvous::Socket socket;
-  std::string cause;
+  base::Text cause;
   const double until = monotonic_seconds() + 5;
-  ASSERT_TRUE(socket.connect("127.0.0.1", std::stoi(at), until, &cause)) << cause;
+  ASSERT_TRUE(socket.connect("127.0.0.1", std::stoi(at), until, &cause)) << cause.english;
   EXPECT_EQ(greet(socket, "some secret of another", {"world", 1, 0}, until), Greeted::foreign);
 }
 
@@ -393,7 +394,8 @@ TEST(TcpChannel, AFailureReportEndsTheBuildingOfAGroup) {
   const rendezvous::StoreServer server(0);
   rendezvous::StoreClient client("127.0.0.1", server.port(), 5);
   TcpTransport transport(identity(0, 2, server.port()), {"", 30});
-  rendezvous::write_failure_report(client, identity(0, 2, server.port()), {2, base::verbatim("rank 1 failed: no such file")});
+  rendezvous::write_failure_report(client, identity(0, 2, server.port()),
+                                   {2, base::verbatim("rank 1 failed: no such file")});
   const double before = monotonic_seconds();
   EXPECT_THAT(failure_of([&] { transport.group("world", {0, 1}); }), HasSubstr("rank 1 failed: no such file"));
   EXPECT_LT(monotonic_seconds() - before, 3);

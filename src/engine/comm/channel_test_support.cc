@@ -10,10 +10,10 @@
 
 #include "comm/by_peer_channel.h"
 #include "comm/flight_log.h"
-#include "comm/tcp_channel.h"
 #include "comm/mailbox.h"
 #include "comm/memory_channel.h"
 #include "comm/nccl_test_support.h"
+#include "comm/tcp_channel.h"
 #include "comm/threads_channel.h"
 #include "rendezvous/store.h"
 
@@ -43,7 +43,7 @@ class WithServer : public Channel {
     return inner_->reduce_scatter(parts, tag);
   }
   void check() override { inner_->check(); }
-  void abort(const std::string& reason) override { inner_->abort(reason); }
+  void abort(const base::Text& reason) override { inner_->abort(reason); }
 
  private:
   std::shared_ptr<rendezvous::StoreServer> server_;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "comm/channel.h"
 #include "tensor/tensor.h"
 
@@ -25,5 +27,11 @@ void all_to_all(Channel& channel, const std::vector<tensor::Tensor>& to, const s
 // Strings of any length, one per rank.
 std::vector<std::string> all_gather_text(Channel& channel, const std::string& mine);
 void broadcast(Channel& channel, const tensor::Tensor& tensor, int root);
+
+// How far this rank's clock is from rank 0's, so that timelines of several hosts can be laid over each other.
+
+// Collective. Seconds to add to `now()` of this rank to get that of rank 0; 0 on rank 0. Of `rounds` question-and-answer
+// exchanges the one with the shortest round trip counts, so the error is at most half of that round trip.
+double clock_offset_seconds(Channel& world, int rounds, const std::function<double()>& now = base::monotonic_seconds);
 
 }  // namespace troika::comm

@@ -3,22 +3,30 @@
 #include <fmt/format.h>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "comm/channel.h"
 #include "tensor/tensor.h"
 
 namespace troika::comm {
 
-std::string failure_text(const Operation& operation, const std::string& group, const std::string& cause) {
-  if (operation.direction == Direction::exchange) {
-    return fmt::format("exchange of {} (tag {:#x}) in group '{}' failed: {}", base::format_bytes(operation.bytes),
+base::Text failure_text(const Operation& operation, const std::string& group, const base::Text& cause) {
+  const std::string bytes = base::format_bytes(operation.bytes);
+  switch (operation.direction) {
+    case Direction::exchange:
+      return base::say("exchange of {} (tag {:#x}) in group '{}' failed: {}", bytes, operation.tag, group, cause);
+    case Direction::send:
+      return base::say("send of {} to rank {} (tag {:#x}) in group '{}' failed: {}", bytes, operation.peer,
                        operation.tag, group, cause);
+    case Direction::recv:
+      break;
   }
-  const bool sends = operation.direction == Direction::send;
-  return fmt::format("{} of {} {} rank {} (tag {:#x}) in group '{}' failed: {}", sends ? "send" : "recv",
-                     base::format_bytes(operation.bytes), sends ? "to" : "from", operation.peer, operation.tag, group,
-                     cause);
+  return base::say("recv of {} from rank {} (tag {:#x}) in group '{}' failed: {}", bytes, operation.peer, operation.tag,
+                   group, cause);
 }
+
+base::Text after_failure(const base::Text& cause) { return base::say("an earlier transfer failed ({})", cause); }
+base::Text channel_closed() { return base::say("its channel was closed"); }
 
 void check_operation(const tensor::Tensor& tensor, int rank, int size, int peer, std::uint32_t tag) {
   if (!tensor.is_contiguous()) throw base::BugError("a channel was given a tensor that is not contiguous");
@@ -27,6 +35,16 @@ void check_operation(const tensor::Tensor& tensor, int rank, int size, int peer,
   if (tag >= tag_limit && (tag < first_collective_tag || tag >= first_collective_tag + 256)) {
     throw base::BugError(fmt::format("tag {:#x} is not below {:#x}", tag, tag_limit));
   }
+}
+
+HostCopy::HostCopy(const tensor::Tensor& tensor, Direction direction) : tensor_(tensor), local_(tensor) {
+  if (tensor.device().is_cpu()) return;
+  comes_back_ = direction == Direction::recv;
+  local_ = comes_back_ ? tensor::empty(tensor.sizes(), tensor.dtype()) : tensor.cpu();
+}
+
+void HostCopy::arrived() const {
+  if (comes_back_) tensor_.copy_from(local_);
 }
 
 }  // namespace troika::comm

@@ -1,9 +1,10 @@
-// The sentences of a transfer that failed, the same for every backend.
+// A message as backends see it: its operation, its memory, the sentences where it fails.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "base/language.h"
 #include "tensor/tensor.h"
 
 namespace troika::comm {
@@ -18,9 +19,25 @@ struct Operation {
 };
 
 // "recv of 64 B from rank 1 (tag 5) in group 'dp0' failed: CAUSE"
-std::string failure_text(const Operation& operation, const std::string& group, const std::string& cause);
+base::Text failure_text(const Operation& operation, const std::string& group, const base::Text& cause);
+// Why every later wait of a channel ends that has failed.
+base::Text after_failure(const base::Text& cause);
+base::Text channel_closed();
 
 // Throws BugError unless the tensor is contiguous, the peer another rank of the group and the tag legal.
 void check_operation(const tensor::Tensor& tensor, int rank, int size, int peer, std::uint32_t tag);
+
+// A message's tensor in host memory: itself, or a copy of one on a device.
+class HostCopy {
+ public:
+  HostCopy(const tensor::Tensor& tensor, Direction direction);
+
+  const tensor::Tensor& local() const { return local_; }
+  void arrived() const;  // what was received: where the tensor is on a device, there too
+
+ private:
+  tensor::Tensor tensor_, local_;
+  bool comes_back_ = false;
+};
 
 }  // namespace troika::comm

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "comm/failure.h"
 #include "tensor/tensor.h"
 
@@ -18,32 +19,35 @@ namespace {
 struct Void {
   std::mutex mutex;
   std::condition_variable changed;
-  std::string reason;
+  base::Text reason;
   double deadline_seconds = 0;
 };
 
 class Never : public Transfer::Body {
  public:
-  Never(std::shared_ptr<Void> nowhere, std::string text) : nowhere_(std::move(nowhere)), text_(std::move(text)) {}
+  Never(std::shared_ptr<Void> nowhere, const Operation& operation, std::string group)
+      : nowhere_(std::move(nowhere)), operation_(operation), group_(std::move(group)) {}
   void wait() override {
     std::unique_lock<std::mutex> lock(nowhere_->mutex);
     nowhere_->changed.wait_for(lock, std::chrono::duration<double>(nowhere_->deadline_seconds),
                                [this] { return !nowhere_->reason.empty(); });
-    throw base::PeerError(base::verbatim(text_ + (nowhere_->reason.empty() ? "the deadline passed" : nowhere_->reason)));
+    throw base::PeerError(failure_text(operation_, group_,
+                                       nowhere_->reason.empty() ? base::say("the deadline passed") : nowhere_->reason));
   }
 
  private:
   std::shared_ptr<Void> nowhere_;
-  std::string text_;
+  const Operation operation_;
+  const std::string group_;
 };
 
 class Failing : public Transfer::Body {
  public:
-  explicit Failing(std::string text) : text_(std::move(text)) {}
-  void wait() override { throw base::PeerError(base::verbatim(text_)); }
+  explicit Failing(base::Text text) : text_(std::move(text)) {}
+  void wait() override { throw base::PeerError(text_); }
 
  private:
-  std::string text_;
+  base::Text text_;
 };
 
 class Corrupting : public Transfer::Body {
@@ -84,7 +88,7 @@ class FaultyChannel : public Channel {
   void check() override {
     if (inner_ != nullptr) inner_->check();
   }
-  void abort(const std::string& reason) override {
+  void abort(const base::Text& reason) override {
     {
       const std::lock_guard<std::mutex> lock(void_->mutex);
       void_->reason = reason;
@@ -103,14 +107,15 @@ class FaultyChannel : public Channel {
       const std::lock_guard<std::mutex> lock(inner_mutex_);
       inner_.reset();
     }
-    if (inner_ == nullptr) throw base::PeerError(base::verbatim(failure_text(operation, name_, "this rank was killed by the test")));
+    if (inner_ == nullptr)
+      throw base::PeerError(failure_text(operation, name_, base::say("this rank was killed by the test")));
     if (fault == nullptr) return sends ? inner_->send(tensor, peer, tag) : inner_->recv(tensor, peer, tag);
     if (fault->kind == Fault::Kind::fail) {
-      return Transfer(std::make_unique<Failing>(failure_text(operation, name_, "the test wanted it")));
+      return Transfer(std::make_unique<Failing>(failure_text(operation, name_, base::say("the test wanted it"))));
     }
     if (fault->kind == Fault::Kind::drop && sends) return Transfer();
     if (fault->kind == Fault::Kind::drop || fault->kind == Fault::Kind::silent) {
-      return Transfer(std::make_unique<Never>(void_, failure_text(operation, name_, "")));
+      return Transfer(std::make_unique<Never>(void_, operation, name_));
     }
     if (fault->kind == Fault::Kind::corrupt) {
       if (sends) return inner_->send(tensor, peer, tag);

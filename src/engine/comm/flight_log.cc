@@ -125,7 +125,7 @@ class LoggedChannel : public Channel {
   }
   void check() override { inner_->check(); }
   void prove_order(Channel& world) override { inner_->prove_order(world); }
-  void abort(const std::string& reason) override { inner_->abort(reason); }
+  void abort(const base::Text& reason) override { inner_->abort(reason); }
 
  private:
   enum class Way { in, out };

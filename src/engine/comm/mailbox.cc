@@ -57,17 +57,21 @@ constexpr std::size_t front_bytes = 4096;
 // What others read to find out whether they may.
 const std::uint64_t sentinel = 0x6d61792d72656164;
 
-[[noreturn]] void fail_to(const std::string& what) {
-  throw base::PeerError(base::say("cannot {}: {}", what, std::strerror(errno)));
+// `sentence`: with a place for the system's word behind those of `arguments`.
+template <class... Arguments>
+[[noreturn]] void fail_to(base::Phrase sentence, const Arguments&... arguments) {
+  throw base::PeerError(base::say(sentence, arguments..., std::strerror(errno)));
 }
+
+constexpr base::Phrase cannot_make("cannot make memory to share with ranks of this host: {}");
 
 }  // namespace
 
 Mailboxes::Mailboxes() : owner_(getpid()) {
   descriptor_ = memfd_create("troika", MFD_CLOEXEC);
-  if (descriptor_ < 0) fail_to("make memory to share with ranks of this host");
+  if (descriptor_ < 0) fail_to(cannot_make);
   const std::size_t bytes = front_bytes + most_ranks * sizeof(Box);
-  if (ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) fail_to("make memory to share with ranks of this host");
+  if (ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) fail_to(cannot_make);
   map(descriptor_, bytes);
   new (front_) Front{Front::written, sentinel, reinterpret_cast<std::uint64_t>(&sentinel), {}};
   // Fresh pages are zero, which is a free line.
@@ -77,7 +81,7 @@ Mailboxes::Mailboxes() : owner_(getpid()) {
 
 void Mailboxes::map(int descriptor, std::size_t bytes) {
   void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  if (mapped == MAP_FAILED) fail_to("map memory that ranks of this host share");
+  if (mapped == MAP_FAILED) fail_to(base::Phrase("cannot map memory that ranks of this host share: {}"));
   bytes_ = bytes;
   front_ = static_cast<Front*>(mapped);
   bell_ = &front_->bell;
@@ -90,19 +94,21 @@ Mailboxes Mailboxes::of(const std::string& card) {
   const std::vector<std::string> words = base::split(card, ' ');
   std::int64_t owner = 0;
   if (words.size() != 2 || !base::parse_int(words[0], &owner))
-    throw base::PeerError(base::say("a rank gave '{}' as the place of its mailboxes: its process or the store is damaged", card));
+    throw base::PeerError(
+        base::say("a rank gave '{}' as the place of its mailboxes: its process or the store is damaged", card));
   Mailboxes other(static_cast<pid_t>(owner), -1);
   const std::string path = fmt::format("/proc/{}/fd/{}", words[0], words[1]);
   const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
-  if (descriptor < 0) fail_to("open " + path);
+  if (descriptor < 0) fail_to(base::Phrase("cannot open {}: {}"), path);
   struct stat status {};
   const bool known = fstat(descriptor, &status) == 0 && status.st_size > static_cast<off_t>(front_bytes);
   if (known) other.map(descriptor, static_cast<std::size_t>(status.st_size));
   close(descriptor);
-  if (!known || other.front_->magic != Front::written) throw base::PeerError(base::say("{} is no rank's mailboxes", path));
+  if (!known || other.front_->magic != Front::written)
+    throw base::PeerError(base::say("{} is no rank's mailboxes", path));
   std::uint64_t read = 0;
   if (!read_memory(other.owner_, other.front_->sentinel_address, sizeof read, &read) || read != other.front_->sentinel)
-    fail_to(fmt::format("read the memory of process {}", owner));
+    fail_to(base::Phrase("cannot read the memory of process {}: {}"), owner);
   return other;
 }
 

@@ -21,11 +21,11 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
+#include "comm/channel.h"
 #include "comm/failure.h"
-#include "comm/host_copy.h"
 #include "comm/mailbox.h"
-#include "comm/self_channel.h"
 #include "tensor/tensor.h"
 
 namespace troika::comm {
@@ -42,7 +42,7 @@ struct Parcel {
   tensor::Tensor local;  // on the host, alive until it has arrived
   Line* line = nullptr;  // the sender's, once there was a free one
   enum class State { under_way, done, failed } state = State::under_way;
-  std::string cause;  // of a failure
+  base::Text cause;  // of a failure
 };
 using SharedParcel = std::shared_ptr<Parcel>;
 
@@ -103,7 +103,7 @@ class MemoryLinks {
   SharedParcel send(std::uint64_t channel, const Operation& operation, tensor::Tensor local);
   SharedParcel recv(std::uint64_t channel, const Operation& operation, tensor::Tensor local);
   // Until the parcel has arrived or failed, or `failure` says something.
-  void await(Parcel& parcel, const std::function<std::string()>& failure);
+  void await(Parcel& parcel, const std::function<base::Text()>& failure);
   void drop(const SharedParcel& parcel);
   void close(std::uint64_t channel, const std::vector<int>& world_ranks);
   void ring_own_bell() { own_->bell().ring(); }
@@ -216,7 +216,7 @@ void MemoryLinks::collect(Peer& peer) {
     if (state != Line::received && state != Line::refused) return false;
     parcel->state = state == Line::received ? Parcel::State::done : Parcel::State::failed;
     if (state == Line::refused)
-      parcel->cause = fmt::format("rank {} has posted another size for it, or could not read it", peer.rank);
+      parcel->cause = base::say("rank {} has posted another size for it, or could not read it", peer.rank);
     if (parcel->line->sheet > 0) peer.in_use[parcel->line->sheet - 1] = false;
     parcel->line->state.store(Line::free, std::memory_order_release);
     return true;
@@ -260,19 +260,19 @@ void MemoryLinks::fetch(Peer& peer, Parcel& parcel, Line& line) {
   parcel.state = Parcel::State::failed;
   std::uint32_t expected = Line::posted;
   if (!line.state.compare_exchange_strong(expected, Line::reading)) {
-    parcel.cause = fmt::format("rank {} has given up", peer.rank);
+    parcel.cause = base::say("rank {} has given up", peer.rank);
     line.state.store(Line::refused, std::memory_order_release);
     return;
   }
   if (line.bytes != bytes) {
-    parcel.cause = fmt::format("rank {} sends {} bytes but rank {} receives {}", peer.rank, line.bytes, rank_, bytes);
+    parcel.cause = base::say("rank {} sends {} bytes but rank {} receives {}", peer.rank, line.bytes, rank_, bytes);
   } else if (bytes == 0 || line.sheet > 0) {
     if (bytes > 0) std::memcpy(parcel.local.data(), peer.in.sheet[line.sheet - 1].data(), bytes);
     parcel.state = Parcel::State::done;
   } else if (read_memory(peer.boxes.owner(), line.address, bytes, parcel.local.data())) {
     parcel.state = Parcel::State::done;
   } else {
-    parcel.cause = fmt::format("the memory of rank {} cannot be read: {}", peer.rank, std::strerror(errno));
+    parcel.cause = base::say("the memory of rank {} cannot be read: {}", peer.rank, std::strerror(errno));
   }
   line.state.store(parcel.state == Parcel::State::done ? Line::received : Line::refused, std::memory_order_release);
 }
@@ -307,18 +307,18 @@ bool MemoryLinks::spin(std::uint32_t count) const {
   return false;
 }
 
-void MemoryLinks::await(Parcel& parcel, const std::function<std::string()>& failure) {
+void MemoryLinks::await(Parcel& parcel, const std::function<base::Text()>& failure) {
   const Peer& peer = *peers_.at(parcel.operation.peer);
   const double begin = base::monotonic_seconds();
   while (true) {
     const std::uint32_t count = own_->bell().count();
     move();
     if (parcel.state != Parcel::State::under_way) return;
-    std::string cause = failure();
-    if (cause.empty() && peer.closed.count(parcel.channel) > 0) cause = fmt::format("rank {} has left", peer.rank);
-    if (cause.empty() && !peer.lives()) cause = fmt::format("the process of rank {} has ended", peer.rank);
+    base::Text cause = failure();
+    if (cause.empty() && peer.closed.count(parcel.channel) > 0) cause = base::say("rank {} has left", peer.rank);
+    if (cause.empty() && !peer.lives()) cause = base::say("the process of rank {} has ended", peer.rank);
     if (cause.empty() && base::monotonic_seconds() - begin >= settings_.wait_seconds)
-      cause = fmt::format("it was not done within {:g} s", settings_.wait_seconds);
+      cause = base::say("it was not done within {:g} s", settings_.wait_seconds);
     if (!cause.empty()) {
       parcel.state = Parcel::State::failed;
       parcel.cause = std::move(cause);
@@ -379,14 +379,14 @@ struct MemoryGroup {
   std::uint64_t channel = 0;
   std::shared_ptr<MemoryLinks> links;
 
-  std::mutex mutex;     // guards what follows: abort() comes from another thread
-  std::string failure;  // why every wait ends; "" while none does
+  std::mutex mutex;    // guards what follows: abort() comes from another thread
+  base::Text failure;  // why every wait ends; empty while none does
 
-  std::string why_failed() {
+  base::Text why_failed() {
     const std::lock_guard<std::mutex> lock(mutex);
     return failure;
   }
-  void set_failure(const std::string& text) {
+  void set_failure(const base::Text& text) {
     const std::lock_guard<std::mutex> lock(mutex);
     if (failure.empty()) failure = text;
   }
@@ -411,16 +411,16 @@ class MemoryTransfer final : public Transfer::Body {
 
   void wait() override {
     waited_ = true;
-    if (const std::string failure = group_->why_failed(); !failure.empty()) fail(failure);
+    if (const base::Text failure = group_->why_failed(); !failure.empty()) fail(failure);
     group_->links->await(*parcel_, [this] { return group_->why_failed(); });
     if (parcel_->state == Parcel::State::failed) fail(parcel_->cause);
     copy_.arrived();
   }
 
  private:
-  [[noreturn]] void fail(const std::string& cause) {
-    group_->set_failure("an earlier transfer failed (" + cause + ")");
-    throw base::PeerError(base::verbatim(failure_text(parcel_->operation, group_->name, cause)));
+  [[noreturn]] void fail(const base::Text& cause) {
+    group_->set_failure(after_failure(cause));
+    throw base::PeerError(failure_text(parcel_->operation, group_->name, cause));
   }
 
   std::shared_ptr<MemoryGroup> group_;
@@ -433,7 +433,7 @@ class MemoryChannel final : public Channel {
  public:
   explicit MemoryChannel(std::shared_ptr<MemoryGroup> group) : group_(std::move(group)) {}
   ~MemoryChannel() override {
-    group_->set_failure("its channel was closed");
+    group_->set_failure(channel_closed());
     group_->links->close(group_->channel, group_->world_ranks);
   }
 
@@ -446,7 +446,7 @@ class MemoryChannel final : public Channel {
   Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override {
     return post(Direction::recv, tensor, from, tag);
   }
-  void abort(const std::string& reason) override {
+  void abort(const base::Text& reason) override {
     group_->set_failure(reason);
     group_->links->ring_own_bell();
   }

@@ -46,7 +46,7 @@ class NcclTransfer final : public Transfer::Body {
 
  private:
   void throw_if_failed(const LinkTask& task) {
-    const std::string ended = group_->why_failed();
+    const base::Text ended = group_->why_failed();
     if (!ended.empty()) group_->fail(task.operation, ended);
   }
   // Once the edge is connected this is a matter of microseconds; before, of the peer's first use of it.
@@ -74,7 +74,7 @@ int NcclChannel::rank() const { return group_->rank; }
 int NcclChannel::size() const { return static_cast<int>(group_->world_ranks.size()); }
 const std::string& NcclChannel::name() const { return group_->name; }
 void NcclChannel::check() { group_->check(); }
-void NcclChannel::abort(const std::string& reason) { group_->all->end(reason); }
+void NcclChannel::abort(const base::Text& reason) { group_->all->end(reason); }
 
 Transfer NcclChannel::send(const tensor::Tensor& tensor, int to, std::uint32_t tag) {
   check_operation(tensor, rank(), size(), to, tag);
@@ -129,8 +129,8 @@ nccl::Result move(const nccl::Api& api, nccl::Comm* comm, nccl::Stream stream, c
 }
 
 // All of one task.
-std::vector<Transfer> transfers_of(const std::shared_ptr<NcclGroup>& group, NcclGroup::Edge edge, const LinkTaskPtr& task,
-                                   std::size_t count) {
+std::vector<Transfer> transfers_of(const std::shared_ptr<NcclGroup>& group, NcclGroup::Edge edge,
+                                   const LinkTaskPtr& task, std::size_t count) {
   std::vector<Transfer> transfers;
   for (std::size_t i = 0; i < count; ++i) transfers.emplace_back(std::make_unique<NcclTransfer>(group, edge, task));
   return transfers;
@@ -139,10 +139,12 @@ std::vector<Transfer> transfers_of(const std::shared_ptr<NcclGroup>& group, Nccl
 // The edge for a group's exchanges, gathers and sums.
 NcclGroup::Edge exchanges_of(const NcclGroup& group) { return {group.rank, Direction::exchange, 0}; }
 
-using OfRoot = std::function<nccl::Result(const nccl::Api& api, const Part& part, nccl::Comm* comm, nccl::Stream stream)>;
+using OfRoot =
+    std::function<nccl::Result(const nccl::Api& api, const Part& part, nccl::Comm* comm, nccl::Stream stream)>;
 
 // One operation of all ranks for each part, whose root is the part's rank, in the order of the roots.
-LinkTaskPtr post_by_root(NcclGroup& group, const std::vector<tensor::Tensor>& parts, std::uint32_t tag, const OfRoot& of_root) {
+LinkTaskPtr post_by_root(NcclGroup& group, const std::vector<tensor::Tensor>& parts, std::uint32_t tag,
+                         const OfRoot& of_root) {
   const NcclGroup::Edge edge = exchanges_of(group);
   const int size = static_cast<int>(parts.size());
   Operation operation{Direction::exchange, 0, 0, tag};
@@ -184,8 +186,8 @@ std::vector<Transfer> NcclChannel::exchange(const std::vector<Message>& in, cons
 }
 
 std::vector<Transfer> NcclChannel::gather(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) {
-  const LinkTaskPtr task =
-      post_by_root(*group_, parts, tag, [](const nccl::Api& api, const Part& part, nccl::Comm* comm, nccl::Stream stream) {
+  const LinkTaskPtr task = post_by_root(
+      *group_, parts, tag, [](const nccl::Api& api, const Part& part, nccl::Comm* comm, nccl::Stream stream) {
         return api.broadcast(part.data, part.data, part.bytes, nccl::DataType::uint8, part.peer, comm, stream);
       });
   const GatherMessages messages(parts, rank(), tag);
@@ -196,11 +198,12 @@ Transfer NcclChannel::reduce_scatter(const std::vector<tensor::Tensor>& parts, s
   const bool floats = parts.at(0).dtype() == tensor::Dtype::fp32;
   const auto type = floats ? nccl::DataType::fp32 : nccl::DataType::int64;
   const std::size_t of_each = floats ? sizeof(float) : sizeof(std::int64_t);
-  const LinkTaskPtr task = post_by_root(
-      *group_, parts, tag,
-      [type, of_each](const nccl::Api& api, const Part& part, nccl::Comm* comm, nccl::Stream stream) {
-        return api.reduce(part.data, part.data, part.bytes / of_each, type, nccl::Operator::sum, part.peer, comm, stream);
-      });
+  const LinkTaskPtr task =
+      post_by_root(*group_, parts, tag,
+                   [type, of_each](const nccl::Api& api, const Part& part, nccl::Comm* comm, nccl::Stream stream) {
+                     return api.reduce(part.data, part.data, part.bytes / of_each, type, nccl::Operator::sum, part.peer,
+                                       comm, stream);
+                   });
   return Transfer(std::make_unique<NcclTransfer>(group_, exchanges_of(*group_), task));
 }
 
@@ -224,7 +227,8 @@ void NcclChannel::prove_order(Channel& world) {
   for (int peer = 0; peer < size(); ++peer) {
     const std::int64_t* const sent = sent_to_me.data() + 2 * peer;
     const LinkOrder received = group_->order(peer, Direction::recv);
-    if (peer == rank() || (sent[0] == received.messages && sent[1] == static_cast<std::int64_t>(received.digest))) continue;
+    if (peer == rank() || (sent[0] == received.messages && sent[1] == static_cast<std::int64_t>(received.digest)))
+      continue;
     throw base::BugError(
         fmt::format("in group '{}' rank {} of {} sent {} messages to rank {}, which received {} {}; NCCL pairs them by "
                     "order, so the step programs must post both in one order",
@@ -274,7 +278,8 @@ NcclTransport::NcclTransport(const rendezvous::Identity& identity, const NcclSet
   impl_->api = nccl::load(settings.library);
   impl_->store = std::make_shared<rendezvous::StoreClient>(identity, settings.connect_seconds);
   impl_->streams = std::move(streams);
-  ::prctl(PR_SET_TIMERSLACK, 1);  // of this thread: its short sleeps are no longer than they say, instead of 50 us longer
+  ::prctl(PR_SET_TIMERSLACK,
+          1);  // of this thread: its short sleeps are no longer than they say, instead of 50 us longer
 }
 
 NcclTransport::~NcclTransport() = default;

@@ -66,7 +66,7 @@ class NcclChannel final : public Channel {
   Transfer reduce_scatter(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override;
   void check() override;
   void prove_order(Channel& world) override;
-  void abort(const std::string& reason) override;
+  void abort(const base::Text& reason) override;
 
  private:
   std::shared_ptr<NcclGroup> group_;

@@ -1,13 +1,13 @@
 #include "comm/nccl_communicator.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <chrono>
 #include <future>
 #include <system_error>
 #include <thread>
 #include <utility>
+
+#include "base/say.h"
 
 namespace troika::comm {
 using nccl::Result;
@@ -27,11 +27,11 @@ Communicator::~Communicator() {
 
 void Communicator::note(Result result) {
   if (result == Result::success || result == Result::in_progress || !failure_.empty()) return;
-  failure_ = fmt::format("NCCL {}: {} ({})", nccl::version_text(api_->version), api_->get_error_string(result),
-                         api_->get_last_error(comm_));
+  failure_ = base::say("NCCL {}: {} ({})", nccl::version_text(api_->version), api_->get_error_string(result),
+                       api_->get_last_error(comm_));
 }
 
-Communicator::State Communicator::state(std::string* failure) {
+Communicator::State Communicator::state(base::Text* failure) {
   const std::lock_guard<std::mutex> lock(mutex_);
   Result now = Result::success;
   if (failure_.empty()) note(api_->comm_get_async_error(comm_, &now));
@@ -50,7 +50,7 @@ void Communicator::ask(const Call& call) {
   note(api_->group_end());
 }
 
-nccl::Comm* Communicator::take(const std::string& why) {
+nccl::Comm* Communicator::take(const base::Text& why) {
   const std::lock_guard<std::mutex> lock(mutex_);
   if (failure_.empty()) failure_ = why;
   return std::exchange(comm_, nullptr);
@@ -58,7 +58,7 @@ nccl::Comm* Communicator::take(const std::string& why) {
 
 void Communicator::abort(const std::vector<std::shared_ptr<Communicator>>& communicators, double seconds) {
   std::vector<nccl::Comm*> comms;
-  for (const auto& communicator : communicators) comms.push_back(communicator->take("it was aborted"));
+  for (const auto& communicator : communicators) comms.push_back(communicator->take(base::say("it was aborted")));
   comms.erase(std::remove(comms.begin(), comms.end(), nullptr), comms.end());
   if (comms.empty()) return;
   std::packaged_task<void()> calls([api = communicators.front()->api_, comms] {
@@ -78,7 +78,7 @@ void Communicator::abort(const std::vector<std::shared_ptr<Communicator>>& commu
 }
 
 void Communicator::destroy() {
-  if (nccl::Comm* const comm = take("it was destroyed"); comm != nullptr) api_->comm_destroy(comm);
+  if (nccl::Comm* const comm = take(base::say("it was destroyed")); comm != nullptr) api_->comm_destroy(comm);
 }
 
 }  // namespace troika::comm

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "comm/nccl_api.h"
 
 namespace troika::comm {
@@ -38,9 +39,9 @@ class Communicator {
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
 
-  State state(std::string* failure);  // `failure` is set when failed
-  void ask(const Call& call);         // one operation; only when idle. How it went, state() tells.
-  void destroy();                     // only when everything has been done, on the other ranks too
+  State state(base::Text* failure);  // `failure` is set when failed
+  void ask(const Call& call);        // one operation; only when idle. How it went, state() tells.
+  void destroy();                    // only when everything has been done, on the other ranks too
 
   // Ends what is under way on this rank, as one group of calls: NCCL waits for the device before it takes a communicator apart,
   // and the device may be at a message of another one that is still to be aborted. Returns when NCCL has done it, and after
@@ -48,13 +49,13 @@ class Communicator {
   static void abort(const std::vector<std::shared_ptr<Communicator>>& communicators, double seconds);
 
  private:
-  nccl::Comm* take(const std::string& why);  // null: it was taken before
-  void note(nccl::Result result);  // under the lock
+  nccl::Comm* take(const base::Text& why);  // null: it was taken before
+  void note(nccl::Result result);           // under the lock
 
   const std::shared_ptr<const nccl::Api> api_;
   std::mutex mutex_;            // guards what follows
   nccl::Comm* comm_ = nullptr;  // null once aborted
-  std::string failure_;
+  base::Text failure_;
 };
 
 }  // namespace troika::comm

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "comm/nccl_test_support.h"
 #include "tensor/operations.h"
 
@@ -105,7 +106,7 @@ TEST(NcclChannelFault, AnAbortFromAnotherThreadEndsADeviceThatStandsAndAHostThat
     std::atomic<bool> waiting{false};
     std::thread guard([&] {
       while (!waiting) std::this_thread::yield();
-      ranks.channels[0]->abort("rank 1 is dead, says the guard");
+      ranks.channels[0]->abort(base::verbatim("rank 1 is dead, says the guard"));
     });
     waiting = true;
     const double before = monotonic_seconds();
@@ -138,7 +139,7 @@ TEST(NcclChannelFault, AnAbortWhileMessagesOfSeveralGroupsStandEndsThemTogether)
   const Tensor a = eight_bytes(), b = eight_bytes(), c = eight_bytes();
   Transfer one = others[0]->recv(a, 1, 7), two = third[0]->recv(b, 1, 7), three = third[0]->send(c, 1, 8);
   const double before = monotonic_seconds();
-  others[0]->abort("the guard wanted it");
+  others[0]->abort(base::verbatim("the guard wanted it"));
   EXPECT_LT(monotonic_seconds() - before, 5);
   for (Transfer* transfer : {&one, &two, &three})
     EXPECT_THAT(text_of<base::PeerError>([&] { transfer->wait(); }), HasSubstr("failed: the guard wanted it"));
@@ -148,7 +149,8 @@ TEST(NcclChannelFault, ADeadlineEndsAnAbortThatNcclDoesNotEndItself) {
   NcclRanksOptions options;
   options.abort_seconds = 0.2;
   NcclRanks ranks = make_nccl_ranks(2, options);
-  std::vector<std::unique_ptr<NcclTransport>> beside;  // of the same devices: what is there is not this transport's to abort
+  std::vector<std::unique_ptr<NcclTransport>>
+      beside;  // of the same devices: what is there is not this transport's to abort
   for (int rank = 0; rank < 2; ++rank)
     beside.push_back(make_nccl_transport(ranks, rank, ranks.devices[static_cast<std::size_t>(rank)], options));
   ranks.transports.swap(beside);
@@ -157,9 +159,9 @@ TEST(NcclChannelFault, ADeadlineEndsAnAbortThatNcclDoesNotEndItself) {
   const auto own = connected_pair(ranks, "own");
   const Tensor a = eight_bytes(), b = eight_bytes();
   Transfer one = others[0]->recv(a, 1, 7), two = own[0]->recv(b, 1, 7);
-  own[0]->abort("the guard wanted it");
+  own[0]->abort(base::verbatim("the guard wanted it"));
   EXPECT_THAT(text_of<base::PeerError>([&] { two.wait(); }), HasSubstr("failed: the guard wanted it"));
-  others[0]->abort("the guard wanted that, too");
+  others[0]->abort(base::verbatim("the guard wanted that, too"));
   EXPECT_THAT(text_of<base::PeerError>([&] { one.wait(); }), HasSubstr("failed: the guard wanted that, too"));
 }
 
@@ -169,7 +171,7 @@ TEST(NcclChannelFault, AbortsAtAnyMomentEndEveryRankWithoutAHang) {
     std::atomic<int> sent{0};
     std::thread guard([&] {
       while (sent < 2 * moment) std::this_thread::yield();
-      for (auto& channel : ranks.channels) channel->abort("the guard wanted it");
+      for (auto& channel : ranks.channels) channel->abort(base::verbatim("the guard wanted it"));
     });
     run_nccl_ranks(ranks, [&](NcclChannel& channel) {
       const std::string text = text_of<base::PeerError>([&] {

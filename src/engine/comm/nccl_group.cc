@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/say.h"
+#include "records/incident.h"
 #include "tensor/tensor.h"
 
 namespace troika::comm {
@@ -113,62 +114,62 @@ void NcclGroup::check() {
     if (task != nullptr && (oldest == nullptr || task->posted_at < oldest->posted_at)) oldest = task;
   }
   if (oldest != nullptr) return check(*oldest);
-  const std::string ended = why_failed();
+  const base::Text ended = why_failed();
   if (!ended.empty()) throw base::PeerError(base::say("group '{}' failed: {}", name, ended));
 }
 
 void NcclGroup::check(Link& link) {
-  std::string cause;
+  base::Text cause;
   Operation operation;
   if (link.failed(&cause, &operation) && why_failed().empty()) fail(operation, cause);
 }
 
 void NcclGroup::check(const LinkTask& oldest) {
-  const std::string ended = why_failed();
+  const base::Text ended = why_failed();
   if (!ended.empty()) fail(oldest.operation, ended);
   const double now = base::monotonic_seconds();
   if (now - oldest.posted_at > settings.timeout_seconds) {
-    fail(oldest.operation, fmt::format("it was not done within {:g} s", settings.timeout_seconds));
+    fail(oldest.operation, base::say("it was not done within {:g} s", settings.timeout_seconds));
   }
   if (now - std::max(looked_at_, oldest.posted_at) < look_seconds) return;
   looked_at_ = now;
-  const std::string left = who_left();
+  const base::Text left = who_left();
   if (!left.empty()) fail(oldest.operation, left);
 }
 
 // Asks the members, since the peer of one waits for the next.
-std::string NcclGroup::who_left() {
+base::Text NcclGroup::who_left() {
   try {
     const std::vector<std::string> gone = store->keys(key("left/"));
     std::string why;
-    return !gone.empty() && store->try_get(gone.front(), &why) ? why : "";
+    return !gone.empty() && store->try_get(gone.front(), &why) ? records::parse_incident(why).words : base::Text{};
   } catch (const base::PeerError& error) {
-    return error.what();
+    return base::text_of(error);
   }
 }
 
-void NcclGroup::leave(const std::string& why) {
+void NcclGroup::leave(const base::Text& why) {
   try {
-    store->set(key(fmt::format("left/{:06}", world_rank(rank))), fmt::format("rank {} {}", world_rank(rank), why));
+    store->set(key(fmt::format("left/{:06}", world_rank(rank))), to_json(records::told(why)));
   } catch (const base::Error&) {  // without a store nobody could read it
   }
 }
 
-void NcclGroup::fail(const Operation& operation, const std::string& cause) {
-  if (all->end("an earlier transfer failed (" + cause + ")").empty()) leave("has given up: " + cause);
-  throw base::PeerError(base::verbatim(failure_text(operation, name, cause)));
+void NcclGroup::fail(const Operation& operation, const base::Text& cause) {
+  if (all->end(after_failure(cause)).empty()) leave(base::say("rank {} has given up: {}", world_rank(rank), cause));
+  throw base::PeerError(failure_text(operation, name, cause));
 }
 
-std::string NcclGroup::why_failed() { return closed_ ? "its channel was closed" : all->why_failed(); }
+base::Text NcclGroup::why_failed() { return closed_ ? channel_closed() : all->why_failed(); }
 
 void NcclGroup::close() {
   closed_ = true;
   if (all->idle()) {
     for (const auto& communicator : all->take(this)) communicator->destroy();
   } else {
-    all->end("the channel of group '" + name + "' was closed");
+    all->end(base::say("the channel of group '{}' was closed", name));
   }
-  leave("has left");
+  leave(base::say("rank {} has left", world_rank(rank)));
 }
 
 void NcclGroups::progress() {
@@ -197,8 +198,8 @@ std::vector<std::shared_ptr<Communicator>> NcclGroups::take(const NcclGroup* own
   return std::exchange(communicators_[owner], {});
 }
 
-std::string NcclGroups::end(const std::string& reason) {
-  std::string before;
+base::Text NcclGroups::end(const base::Text& reason) {
+  base::Text before;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     before = failure_;
@@ -215,7 +216,7 @@ std::string NcclGroups::end(const std::string& reason) {
   return before;
 }
 
-std::string NcclGroups::why_failed() {
+base::Text NcclGroups::why_failed() {
   const std::lock_guard<std::mutex> lock(mutex_);
   return failure_;
 }

@@ -31,16 +31,17 @@ class NcclGroups {
   void keep(const NcclGroup* owner, const std::shared_ptr<Communicator>& communicator);  // aborts it after end()
   std::vector<std::shared_ptr<Communicator>> take(const NcclGroup* owner);
 
-  std::string end(const std::string& reason);  // aborts; returns why they had already ended, or ""
-  std::string why_failed();
+  base::Text end(const base::Text& reason);  // aborts; returns why they had already ended, or nothing
+  base::Text why_failed();
 
  private:
   std::vector<std::weak_ptr<NcclGroup>> open_;
   const double abort_seconds_;
-  std::mutex aborting_;  // who comes second waits: until the first has done, the device may use memory that he would free
+  std::mutex
+      aborting_;  // who comes second waits: until the first has done, the device may use memory that he would free
 
-  std::mutex mutex_;     // guards what follows
-  std::string failure_;  // why every wait ends; "" while none does
+  std::mutex mutex_;    // guards what follows
+  base::Text failure_;  // why every wait ends; empty while none does
   std::map<const NcclGroup*, std::vector<std::shared_ptr<Communicator>>> communicators_;
 };
 
@@ -81,8 +82,8 @@ class NcclGroup : public NcclGroupParts {
 
   void check();            // comm::Channel::check
   void check(Link& link);  // only what NCCL tells of it; does not ask the device
-  [[noreturn]] void fail(const Operation& operation, const std::string& cause);
-  std::string why_failed();
+  [[noreturn]] void fail(const Operation& operation, const base::Text& cause);
+  base::Text why_failed();
   void close();
 
   int world_rank(int member) const { return world_ranks[static_cast<std::size_t>(member)]; }
@@ -93,8 +94,8 @@ class NcclGroup : public NcclGroupParts {
   bool exchange_id(const std::string& at, const Seat& seat, nccl::UniqueId* id);
   std::shared_ptr<Communicator> open(const nccl::UniqueId& id, const Seat& seat, int max_ctas);
   void check(const LinkTask& oldest);
-  std::string who_left();
-  void leave(const std::string& why);
+  base::Text who_left();
+  void leave(const base::Text& why);
 
   std::map<Edge, std::unique_ptr<Link>> links_;
   double looked_at_ = 0;  // at the store

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 
 namespace troika::comm {
 
@@ -33,7 +34,7 @@ void Link::progress() {
     while (!settled() && failure_.empty() && take_a_step()) {
     }
   } catch (const base::PeerError& error) {  // of the store
-    failure_ = error.what();
+    failure_ = base::text_of(error);
   }
 }
 
@@ -79,7 +80,7 @@ LinkTaskPtr Link::oldest() {
   return queued_.empty() ? nullptr : queued_.front();
 }
 
-bool Link::failed(std::string* failure, Operation* operation) {
+bool Link::failed(base::Text* failure, Operation* operation) {
   if (failure_.empty() && communicator_ != nullptr) communicator_->state(&failure_);
   // The device passes what has failed, so of those that oldest() has not looked at yet the first is the likeliest.
   *operation = under_way_.empty() ? last_ : under_way_.front()->operation;

@@ -54,7 +54,7 @@ class Link {
 
   LinkTaskPtr oldest();  // that the device has not passed; null: none
   // Why the link is dead, with the message that it may have been; false while it lives.
-  bool failed(std::string* failure, Operation* operation);
+  bool failed(base::Text* failure, Operation* operation);
   const LinkOrder& order() const { return order_; }
   void* stream() { return streams_.handle(lane_); }  // for the task's call
 
@@ -70,7 +70,7 @@ class Link {
   bool connected_ = false;
   Operation last_;
   LinkOrder order_;
-  std::string failure_;
+  base::Text failure_;
 };
 
 }  // namespace troika::comm

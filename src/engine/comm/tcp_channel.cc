@@ -17,9 +17,8 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "comm/channel.h"
 #include "comm/failure.h"
-#include "comm/host_copy.h"
-#include "comm/self_channel.h"
 #include "comm/tcp_greeting.h"
 #include "comm/tcp_link.h"
 #include "comm/tcp_loop.h"
@@ -41,21 +40,21 @@ struct Group {
   std::shared_ptr<TcpLoop> loop;                // outlives the links
   std::vector<std::shared_ptr<TcpLink>> links;  // by rank; none to this one
 
-  std::mutex mutex;     // guards what follows: abort() comes from another thread
-  std::string failure;  // why every wait ends; "" while none does
+  std::mutex mutex;    // guards what follows: abort() comes from another thread
+  base::Text failure;  // why every wait ends; empty while none does
 
-  ~Group() { abort("its channel was closed"); }
-  std::string why_failed();
-  void abort(const std::string& reason);
-  [[noreturn]] void fail(const Operation& operation, const std::string& cause);
+  ~Group() { abort(channel_closed()); }
+  base::Text why_failed();
+  void abort(const base::Text& reason);
+  [[noreturn]] void fail(const Operation& operation, const base::Text& cause);
 };
 
-std::string Group::why_failed() {
+base::Text Group::why_failed() {
   const std::lock_guard<std::mutex> lock(mutex);
   return failure;
 }
 
-void Group::abort(const std::string& reason) {
+void Group::abort(const base::Text& reason) {
   {
     const std::lock_guard<std::mutex> lock(mutex);
     if (failure.empty()) failure = reason;
@@ -66,14 +65,15 @@ void Group::abort(const std::string& reason) {
 }
 
 // Ends all links: no later wait waits, and no message's memory is touched once its owner has heard of the failure.
-void Group::fail(const Operation& operation, const std::string& cause) {
-  abort("an earlier transfer failed (" + cause + ")");
-  throw base::PeerError(base::verbatim(failure_text(operation, name, cause)));
+void Group::fail(const Operation& operation, const base::Text& cause) {
+  abort(after_failure(cause));
+  throw base::PeerError(failure_text(operation, name, cause));
 }
 
 class TcpTransfer : public Transfer::Body {
  public:
-  TcpTransfer(std::shared_ptr<Group> group, Direction direction, const tensor::Tensor& tensor, int peer, std::uint32_t tag);
+  TcpTransfer(std::shared_ptr<Group> group, Direction direction, const tensor::Tensor& tensor, int peer,
+              std::uint32_t tag);
   ~TcpTransfer() override;
   void wait() override;
 
@@ -109,7 +109,7 @@ TcpTransfer::~TcpTransfer() {
     if (std::uncaught_exceptions() == 0)
       wait();
     else
-      group_->abort("a message was given up");
+      group_->abort(base::say("a message was given up"));
   } catch (const base::Error&) {  // the next wait on this channel tells
   }
 }
@@ -117,8 +117,8 @@ TcpTransfer::~TcpTransfer() {
 void TcpTransfer::wait() {
   waited_ = true;
   const bool ended = link().wait(*message_, group_->wait_seconds);
-  if (const std::string aborted = group_->why_failed(); !aborted.empty()) group_->fail(operation_, aborted);
-  if (!ended) group_->fail(operation_, fmt::format("it was not done within {:g} s", group_->wait_seconds));
+  if (const base::Text aborted = group_->why_failed(); !aborted.empty()) group_->fail(operation_, aborted);
+  if (!ended) group_->fail(operation_, base::say("it was not done within {:g} s", group_->wait_seconds));
   if (!message_->error.empty()) group_->fail(operation_, message_->error);
   copy_.arrived();
 }
@@ -126,7 +126,7 @@ void TcpTransfer::wait() {
 class TcpChannel : public Channel {
  public:
   explicit TcpChannel(std::shared_ptr<Group> group) : group_(std::move(group)) {}
-  ~TcpChannel() override { group_->abort("its channel was closed"); }
+  ~TcpChannel() override { group_->abort(channel_closed()); }
 
   int rank() const override { return group_->rank; }
   int size() const override { return static_cast<int>(group_->world_ranks.size()); }
@@ -137,7 +137,7 @@ class TcpChannel : public Channel {
   Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override {
     return post(Direction::recv, tensor, from, tag);
   }
-  void abort(const std::string& reason) override { group_->abort(reason); }
+  void abort(const base::Text& reason) override { group_->abort(reason); }
 
  private:
   Transfer post(Direction direction, const tensor::Tensor& tensor, int peer, std::uint32_t tag) {
@@ -149,8 +149,8 @@ class TcpChannel : public Channel {
 };
 
 // Why a pair was not connected.
-struct Unconnected : std::runtime_error {
-  Unconnected(const std::string& text, base::Cause of) : std::runtime_error(text), cause(of) {}
+struct Unconnected {
+  base::Text text;
   base::Cause cause;
 };
 
@@ -180,9 +180,10 @@ std::string address_to_listen_on(const TcpSettings& settings, const rendezvous::
   if (settings.interface.empty()) return store.local_address();
   const std::string found = address_of_interface(settings.interface);
   if (found.empty())
-    throw base::ConfigError(base::say("cannot listen on interface '{}': this host has none of that name with an address; set "
-                                        "comm.interface to the interface that reaches the other hosts",
-                                        settings.interface));
+    throw base::ConfigError(
+        base::say("cannot listen on interface '{}': this host has none of that name with an address; set "
+                  "comm.interface to the interface that reaches the other hosts",
+                  settings.interface));
   return found;
 }
 
@@ -226,35 +227,38 @@ std::string TcpTransport::address() const {
 
 void TcpTransport::Impl::check_failure() {
   rendezvous::FailureReport report;
-  if (rendezvous::read_failure_report(*store, identity, &report)) 
+  if (rendezvous::read_failure_report(*store, identity, &report))
     throw base::PeerError(report.said(), report.incident.cause);
 }
 
 static constexpr double between_looks_seconds = 0.3;  // at whether a failure was reported
 
 int TcpTransport::Impl::connect_to(const TcpCall& call, double until) {
-  const std::string at = rendezvous::await_key(*store, identity, fmt::format("tcp/{}", call.to), until - base::monotonic_seconds());
+  const std::string at =
+      rendezvous::await_key(*store, identity, fmt::format("tcp/{}", call.to), until - base::monotonic_seconds());
   const auto space = at.find(' ');
   std::int64_t port = 0;
   if (space == std::string::npos || !base::parse_int(at.substr(0, space), &port))
-    throw base::PeerError(base::say("rank {} has written '{}' to the store, which is no port and address", call.to, at));
+    throw base::PeerError(
+        base::say("rank {} has written '{}' to the store, which is no port and address", call.to, at));
   const std::string address = seen_from(here, at.substr(space + 1));
   for (;;) {
     rendezvous::Socket socket;
     constexpr double one_try_seconds = 5;
     const double now = base::monotonic_seconds(), this_one = std::min(until, now + one_try_seconds);
-    std::string cause;
+    base::Text cause;
     auto greeted = Greeted::no_answer;
     if (socket.connect(address, static_cast<int>(port), this_one, &cause)) {
       greeted = greet(socket, key, call, this_one);
       if (greeted == Greeted::taken) return socket.release();
-      cause = greeted == Greeted::foreign ? "what listens there is of another launch, or has another secret" : "it does not answer";
+      cause = greeted == Greeted::foreign ? base::say("what listens there is of another launch, or has another secret")
+                                          : base::say("it does not answer");
     }
     check_failure();
     if (greeted == Greeted::foreign || base::monotonic_seconds() + between_looks_seconds >= until)
-      throw Unconnected(
-          fmt::format("rank {} at {}: {}", call.to, rendezvous::endpoint_text(address, static_cast<int>(port)), cause),
-          cause_of_connection(address, socket.cause()));
+      throw Unconnected{
+          base::say("rank {} at {}: {}", call.to, rendezvous::endpoint_text(address, static_cast<int>(port)), cause),
+          cause_of_connection(address, socket.cause())};
     std::this_thread::sleep_for(std::chrono::duration<double>(between_looks_seconds));
   }
 }
@@ -265,15 +269,16 @@ int TcpTransport::Impl::await(const TcpCall& call, double until) {
     if (socket >= 0) return socket;
     check_failure();
     if (base::monotonic_seconds() >= until)
-      throw Unconnected(fmt::format("rank {} did not connect within {:g} s", call.from, settings.connect_seconds),
-                        base::Cause::group_not_connected);
+      throw Unconnected{base::say("rank {} did not connect within {:g} s", call.from, settings.connect_seconds),
+                        base::Cause::group_not_connected};
   }
 }
 
 std::unique_ptr<Channel> TcpTransport::group(const std::string& name, const std::vector<int>& world_ranks) {
   const int me = impl_->identity.world_rank;
   const auto mine = std::find(world_ranks.begin(), world_ranks.end(), me);
-  if (mine == world_ranks.end()) throw base::BugError(fmt::format("rank {} builds group '{}' without being in it", me, name));
+  if (mine == world_ranks.end())
+    throw base::BugError(fmt::format("rank {} builds group '{}' without being in it", me, name));
   if (world_ranks.size() == 1) return make_self_channel(name);
   auto group = std::make_shared<Group>();
   group->name = name;
@@ -283,7 +288,8 @@ std::unique_ptr<Channel> TcpTransport::group(const std::string& name, const std:
   group->loop = impl_->loop;
   group->links.resize(world_ranks.size());
   // Two groups of one name, built at one time by different ranks, have different keys, by their first ranks.
-  const std::string key = rendezvous::key_of(impl_->identity, fmt::format("{}/{}/{}", name, impl_->built[name]++, world_ranks.front()));
+  const std::string key =
+      rendezvous::key_of(impl_->identity, fmt::format("{}/{}/{}", name, impl_->built[name]++, world_ranks.front()));
   const double until = base::monotonic_seconds() + impl_->settings.connect_seconds;
   try {
     // Each rank calls those before it, so that all calls are under way at once.
@@ -296,10 +302,11 @@ std::unique_ptr<Channel> TcpTransport::group(const std::string& name, const std:
       group->links[i]->start(*impl_->loop);
     }
   } catch (const Unconnected& error) {
-    throw base::PeerError(base::say("rank {} could not connect group '{}' of {} ranks from {}: {}; if hosts have several networks, "
-                                      "set comm.interface",
-                                      me, name, world_ranks.size(), impl_->here, error.what()),
-                          error.cause);
+    throw base::PeerError(
+        base::say("rank {} could not connect group '{}' of {} ranks from {}: {}; if hosts have several networks, "
+                  "set comm.interface",
+                  me, name, world_ranks.size(), impl_->here, error.text),
+        error.cause);
   }
   return std::make_unique<TcpChannel>(std::move(group));
 }

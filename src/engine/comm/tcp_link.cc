@@ -16,6 +16,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/say.h"
 #include "rendezvous/socket.h"
 
 namespace troika::comm {
@@ -24,7 +25,11 @@ static constexpr std::size_t buffer_bytes = 4096;
 static constexpr std::size_t most_at_once = std::size_t{1} << 20;  // in one call, so that a lock is not held for long
 
 TcpLink::TcpLink(int socket, int rank, int peer_rank)
-    : rank_(rank), peer_rank_(peer_rank), address_(rendezvous::peer_address(socket)), socket_(socket), buffer_(buffer_bytes) {
+    : rank_(rank),
+      peer_rank_(peer_rank),
+      address_(rendezvous::peer_address(socket)),
+      socket_(socket),
+      buffer_(buffer_bytes) {
   // A peer that is stopped for a while takes nothing and comes back; heartbeats tell of one that does not.
   const unsigned without_end = 0;
   ::setsockopt(socket, IPPROTO_TCP, TCP_USER_TIMEOUT, &without_end, sizeof without_end);
@@ -60,7 +65,7 @@ void TcpLink::post(const std::shared_ptr<TcpMessage>& message) {
 
 void TcpLink::meet(const std::shared_ptr<TcpMessage>& send, std::uint64_t wanted) {
   if (send->bytes != wanted) {
-    send->error = fmt::format("rank {} sends {} bytes but rank {} receives {}", rank_, send->bytes, peer_rank_, wanted);
+    send->error = base::say("rank {} sends {} bytes but rank {} receives {}", rank_, send->bytes, peer_rank_, wanted);
     outgoing_.push_back({{Kind::refused, send->tag, send->bytes}, nullptr});
     changed_.notify_all();
   } else {
@@ -78,12 +83,12 @@ bool TcpLink::wait(const TcpMessage& message, double seconds) {
   return changed_.wait_for(lock, std::chrono::duration<double>(seconds), ended);
 }
 
-void TcpLink::end(const std::string& error) {
+void TcpLink::end(const base::Text& error) {
   const std::lock_guard<std::mutex> lock(mutex_);
   break_off(error);
 }
 
-void TcpLink::break_off(const std::string& error) {
+void TcpLink::break_off(const base::Text& error) {
   if (!error_.empty()) return;
   error_ = error;
   if (loop_ != nullptr) loop_->remove(id_, socket_);
@@ -137,7 +142,7 @@ void TcpLink::flush() {
     const ssize_t sent = ::sendmsg(socket_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-    if (sent < 0) return break_off(fmt::format("{} [{}]", std::strerror(errno), address_));
+    if (sent < 0) return break_off(base::say("{} [{}]", std::strerror(errno), address_));
     auto left = static_cast<std::size_t>(sent);
     while (left > 0) {
       Outgoing& one = outgoing_.front();
@@ -176,8 +181,8 @@ void TcpLink::receive() {
     const ssize_t got = ::recvmsg(socket_, &message, MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    if (got < 0) return break_off(fmt::format("{} [{}]", std::strerror(errno), address_));
-    if (got == 0) return break_off(fmt::format("Connection closed by peer [{}]", address_));
+    if (got < 0) return break_off(base::say("{} [{}]", std::strerror(errno), address_));
+    if (got == 0) return break_off(base::say("Connection closed by peer [{}]", address_));
     taken += static_cast<std::size_t>(got);
     const std::size_t given = std::min(direct, static_cast<std::size_t>(got));
     buffered_ += static_cast<std::size_t>(got) - given;
@@ -225,13 +230,14 @@ bool TcpLink::take(const Head& head) {
   auto& waiting = receives_[head.tag];
   const bool known = head.kind == Kind::data || head.kind == Kind::refused;
   if (!known || waiting.empty() || (head.kind == Kind::data && waiting.front()->bytes != head.bytes)) {
-    break_off(fmt::format("rank {} at [{}] sent what nobody asked for", peer_rank_, address_));
+    break_off(base::say("rank {} at [{}] sent what nobody asked for", peer_rank_, address_));
     return false;
   }
   const auto message = waiting.front();
   waiting.pop_front();
   if (head.kind == Kind::refused) {
-    message->error = fmt::format("rank {} sends {} bytes but rank {} receives {}", peer_rank_, head.bytes, rank_, message->bytes);
+    message->error =
+        base::say("rank {} sends {} bytes but rank {} receives {}", peer_rank_, head.bytes, rank_, message->bytes);
     changed_.notify_all();
     return true;
   }

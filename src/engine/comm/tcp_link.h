@@ -27,7 +27,7 @@ struct TcpMessage {
   std::uint64_t bytes = 0;
   std::uint32_t tag = 0;
   bool done = false;
-  std::string error;  // not "": it will never be done
+  base::Text error;  // not empty: it will never be done
 };
 
 class TcpLink : public TcpLoop::Watched, public std::enable_shared_from_this<TcpLink> {
@@ -41,7 +41,7 @@ class TcpLink : public TcpLoop::Watched, public std::enable_shared_from_this<Tcp
   // Until it is done or has its error, at most `seconds` (infinity: without end). False: neither.
   bool wait(const TcpMessage& message, double seconds);
   // Ends every message, now and later, with this error; memory of messages is not touched any more. The first error stays.
-  void end(const std::string& error);
+  void end(const base::Text& error);
 
   void on_events(std::uint32_t events) override;
 
@@ -67,7 +67,7 @@ class TcpLink : public TcpLoop::Watched, public std::enable_shared_from_this<Tcp
   bool take(const Head& head);
   void give(std::size_t bytes);  // so many bytes more have come for `incoming_`
   void finish(TcpMessage& message);
-  void break_off(const std::string& error);
+  void break_off(const base::Text& error);
   void watch();
 
   const int rank_, peer_rank_;
@@ -79,13 +79,13 @@ class TcpLink : public TcpLoop::Watched, public std::enable_shared_from_this<Tcp
   int socket_;
   TcpLoop::Id id_ = 0;
   std::uint32_t watched_ = 0;
-  std::string error_;
+  base::Text error_;
   std::deque<Outgoing> outgoing_;
   std::map<std::uint32_t, std::deque<std::shared_ptr<TcpMessage>>> sends_, receives_;  // by tag, in posting order
   std::map<std::uint32_t, std::deque<std::uint64_t>> ready_;                           // sizes that the peer waits for
   std::shared_ptr<TcpMessage> incoming_;                                               // whose bytes come now
   std::uint64_t arrived_ = 0;                                                          // of them
-  std::vector<std::byte> buffer_;                                                      // heads, and what came behind them
+  std::vector<std::byte> buffer_;  // heads, and what came behind them
   std::size_t buffered_ = 0;
 };
 

@@ -15,8 +15,8 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "comm/failure.h"
-#include "comm/host_copy.h"
 #include "tensor/tensor.h"
 
 namespace troika::comm {
@@ -30,7 +30,7 @@ struct Message {
   int owner = 0;
   bool done = false;
   Clock::time_point ready_at;  // when a pretended slow link has carried it; valid when done
-  std::string error;
+  base::Text error;
 };
 using MessagePtr = std::shared_ptr<Message>;
 
@@ -51,8 +51,8 @@ class Hub {
   void post(const MessagePtr& message);
   void wait(const MessagePtr& message);
   void drop(const MessagePtr& message);  // forgets one that nobody has matched
-  void end(int rank, const std::string& reason);
-  void leave(int rank, const std::string& reason);
+  void end(int rank, const base::Text& reason);
+  void leave(int rank, const base::Text& reason);
 
  private:
   struct Lane {  // of one (from, to, tag): at most one of the two queues is not empty
@@ -62,9 +62,9 @@ class Hub {
   static Key key_of(const Message& message);
   void move_data(std::unique_lock<std::mutex>& lock, const MessagePtr& send, const MessagePtr& recv);
   Clock::time_point carry(const Message& send);
-  void leave_locked(int rank, const std::string& reason);
+  void leave_locked(int rank, const base::Text& reason);
   void notify(int rank) { changed_[static_cast<std::size_t>(rank)].notify_all(); }
-  [[noreturn]] void fail(const Message& message, const std::string& cause);
+  [[noreturn]] void fail(const Message& message, const base::Text& cause);
 
   const std::string name_;
   const double deadline_seconds_;
@@ -73,8 +73,8 @@ class Hub {
   std::vector<std::condition_variable> changed_;  // by rank: something that its waits look at; others sleep on
   std::map<Key, Lane> lanes_;
   std::map<std::pair<int, int>, Clock::time_point> link_free_at_;
-  std::vector<std::string> ended_;  // by rank: why its waits end; "" while they do not
-  std::vector<std::string> left_;   // by rank: why its peers cannot reach it; "" while they can
+  std::vector<base::Text> ended_;  // by rank: why its waits end; empty while they do not
+  std::vector<base::Text> left_;   // by rank: why its peers cannot reach it; empty while they can
 };
 
 Hub::Key Hub::key_of(const Message& message) {
@@ -85,7 +85,7 @@ Hub::Key Hub::key_of(const Message& message) {
 
 void Hub::post(const MessagePtr& message) {
   std::unique_lock<std::mutex> lock(mutex_);
-  const std::string& left = left_[static_cast<std::size_t>(message->operation.peer)];
+  const base::Text& left = left_[static_cast<std::size_t>(message->operation.peer)];
   Lane& lane = lanes_[key_of(*message)];
   const bool sends = message->operation.direction == Direction::send;
   auto& mine = sends ? lane.sends : lane.recvs;
@@ -103,13 +103,14 @@ void Hub::post(const MessagePtr& message) {
 
 void Hub::move_data(std::unique_lock<std::mutex>& lock, const MessagePtr& send, const MessagePtr& recv) {
   if (send->operation.bytes != recv->operation.bytes) {
-    send->error = recv->error = fmt::format("rank {} sends {} bytes but rank {} receives {}", send->owner,
-                                            send->operation.bytes, recv->owner, recv->operation.bytes);
+    send->error = recv->error = base::say("rank {} sends {} bytes but rank {} receives {}", send->owner,
+                                          send->operation.bytes, recv->owner, recv->operation.bytes);
   } else {
     const Clock::time_point ready_at = carry(*send);
     lock.unlock();
     if (send->operation.bytes > 0) {
-      std::memcpy(recv->copy.local().data(), send->copy.local().data(), static_cast<std::size_t>(send->operation.bytes));
+      std::memcpy(recv->copy.local().data(), send->copy.local().data(),
+                  static_cast<std::size_t>(send->operation.bytes));
     }
     lock.lock();
     send->ready_at = recv->ready_at = ready_at;
@@ -132,17 +133,17 @@ Clock::time_point Hub::carry(const Message& send) {
   return free_at + span(rate_.latency_seconds);
 }
 
-void Hub::fail(const Message& message, const std::string& cause) {
+void Hub::fail(const Message& message, const base::Text& cause) {
   const auto owner = static_cast<std::size_t>(message.owner);
   const bool first = ended_[owner].empty();
-  if (first) ended_[owner] = "an earlier transfer failed (" + cause + ")";
-  leave_locked(message.owner, fmt::format("rank {} has given up: {}", message.owner, cause));
-  throw base::PeerError(base::verbatim(failure_text(message.operation, name_, first ? cause : ended_[owner])));
+  if (first) ended_[owner] = after_failure(cause);
+  leave_locked(message.owner, base::say("rank {} has given up: {}", message.owner, cause));
+  throw base::PeerError(failure_text(message.operation, name_, first ? cause : ended_[owner]));
 }
 
 void Hub::wait(const MessagePtr& message) {
   std::unique_lock<std::mutex> lock(mutex_);
-  const std::string& ended = ended_[static_cast<std::size_t>(message->owner)];
+  const base::Text& ended = ended_[static_cast<std::size_t>(message->owner)];
   const auto settled = [&] { return !ended.empty() || !message->error.empty() || message->done; };
   const auto limit = std::chrono::duration<double>(deadline_seconds_);
   std::condition_variable& changed = changed_[static_cast<std::size_t>(message->owner)];
@@ -150,7 +151,7 @@ void Hub::wait(const MessagePtr& message) {
   if (message->done && ended.empty()) changed.wait_until(lock, message->ready_at, [&] { return !ended.empty(); });
   if (!ended.empty()) fail(*message, ended);
   if (!message->error.empty()) fail(*message, message->error);
-  if (!in_time) fail(*message, fmt::format("it was not taken up by the peer within {:g} s", deadline_seconds_));
+  if (!in_time) fail(*message, base::say("it was not taken up by the peer within {:g} s", deadline_seconds_));
 }
 
 void Hub::drop(const MessagePtr& message) {
@@ -162,20 +163,20 @@ void Hub::drop(const MessagePtr& message) {
   }
 }
 
-void Hub::end(int rank, const std::string& reason) {
+void Hub::end(int rank, const base::Text& reason) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  std::string& ended = ended_[static_cast<std::size_t>(rank)];
+  base::Text& ended = ended_[static_cast<std::size_t>(rank)];
   if (ended.empty()) ended = reason;
   notify(rank);
 }
 
-void Hub::leave(int rank, const std::string& reason) {
+void Hub::leave(int rank, const base::Text& reason) {
   const std::lock_guard<std::mutex> lock(mutex_);
   leave_locked(rank, reason);
 }
 
-void Hub::leave_locked(int rank, const std::string& reason) {
-  std::string& left = left_[static_cast<std::size_t>(rank)];
+void Hub::leave_locked(int rank, const base::Text& reason) {
+  base::Text& left = left_[static_cast<std::size_t>(rank)];
   if (left.empty()) left = reason;
   for (auto& [key, lane] : lanes_) {
     if (std::get<0>(key) != rank && std::get<1>(key) != rank) continue;
@@ -218,8 +219,8 @@ class ThreadChannel : public Channel {
  public:
   ThreadChannel(std::shared_ptr<Hub> hub, int rank) : hub_(std::move(hub)), rank_(rank) {}
   ~ThreadChannel() override {
-    hub_->end(rank_, "its channel was closed");
-    hub_->leave(rank_, fmt::format("rank {} has left", rank_));
+    hub_->end(rank_, channel_closed());
+    hub_->leave(rank_, base::say("rank {} has left", rank_));
   }
 
   int rank() const override { return rank_; }
@@ -231,7 +232,7 @@ class ThreadChannel : public Channel {
   Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override {
     return post(Direction::recv, tensor, from, tag);
   }
-  void abort(const std::string& reason) override { hub_->end(rank_, reason); }
+  void abort(const base::Text& reason) override { hub_->end(rank_, reason); }
 
  private:
   Transfer post(Direction direction, const tensor::Tensor& tensor, int peer, std::uint32_t tag) {

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "sharding/range_exchange.h"
+#include "sharding/leaf_exchange.h"
 #include "tensor/booked.h"
 #include "tensor/tensor.h"
 
@@ -52,8 +52,8 @@ Bucket::Bucket(shape::SegmentLayout layout, Content content, const BucketSetting
   }
   own_ = shards_values() ? shard_ : stored.narrow(0, held_.begin, held_.count);
   if (content == Content::frozen) return;
-  optimizer_ = std::make_unique<optimizer::Optimizer>(stretches(layout_, held_), own_, settings.optimizer, settings.state,
-                                                      settings.checksums, *settings.streams, ledger);
+  optimizer_ = std::make_unique<optimizer::Optimizer>(stretches(layout_, held_), own_, settings.optimizer,
+                                                      settings.state, settings.checksums, *settings.streams, ledger);
 }
 
 std::vector<Bucket::HeldSlot> Bucket::held_slots() const { return slots_in(layout_, held_); }

@@ -94,23 +94,25 @@ void Executor::execute(const Instruction& instruction) {
   current_ = &instruction;
   observer_.begins(settings_.step, instruction);
   const double begin = base::monotonic_seconds();
-  const char* const less =
-      "; use a smaller --micro-batch-size or --seq-len, --recompute full, --zero 3, fewer layers, or more stages";
+  static constexpr base::Phrase less(
+      "use a smaller --micro-batch-size or --seq-len, --recompute full, --zero 3, fewer layers, or more stages");
   try {
     (this->*handlers().at(instruction.kind))(instruction);
     if (&instruction == &instructions_.back()) finish();
   } catch (const tensor::OutOfMemory& error) {
-    throw base::ConfigError(base::say("out of memory: {}{}", error.what(), less), base::Cause::out_of_memory);
+    throw base::ConfigError(base::say("out of memory: {}; {}", error.what(), base::say(less)),
+                            base::Cause::out_of_memory);
   } catch (const std::bad_alloc&) {
-    throw base::ConfigError(base::say("out of memory{}", less), base::Cause::out_of_memory);
+    throw base::ConfigError(base::say("out of memory; {}", base::say(less)), base::Cause::out_of_memory);
   }
   observer_.ended(instruction, begin, base::monotonic_seconds());
 }
 
 // At every run, because the groups may serve another executor in between.
 void Executor::listen_to_groups() {
-  const sharding::OnWait exchanged([this](double begin, double end) { observer_.exchanged_inside(*current_, begin, end); },
-                                   [this] { observer_.stands(); });
+  const sharding::OnWait exchanged(
+      [this](double begin, double end) { observer_.exchanged_inside(*current_, begin, end); },
+      [this] { observer_.stands(); });
   if (setup_.tensor_group != nullptr) setup_.tensor_group->set_on_wait(exchanged);
   if (setup_.context_group != nullptr) setup_.context_group->set_on_wait(exchanged);
 }

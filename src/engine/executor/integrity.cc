@@ -44,10 +44,6 @@ const std::string& name_of(const Bucket& bucket, std::size_t held_slot) {
   return bucket.layout().slots[bucket.held_slots()[held_slot].slot].info.name;
 }
 
-const char remedy[] =
-    "; nothing of it was saved: test this host's memory (memtester), or leave the host out, and resume from the last "
-    "checkpoint";
-
 std::string numbers_text(const std::vector<std::uint32_t>& numbers) {
   return fmt::format("{}", fmt::join(numbers, " "));
 }
@@ -83,8 +79,12 @@ void Integrity::begin_step(std::int64_t step) {
   }
 }
 
-void Integrity::fail(const std::string& what) const {
-  throw base::PeerError(base::say("{}, found in step {}{}", what, step_, remedy), base::Cause::changed_bits);
+void Integrity::fail(const base::Text& what) const {
+  throw base::PeerError(
+      base::say("{}, found in step {}; nothing of it was saved: test this host's memory (memtester), or leave the host "
+                "out, and resume from the last checkpoint",
+                what, step_),
+      base::Cause::changed_bits);
 }
 
 // An odd factor for each microbatch, so that two that change places are noticed and no bit is lost.
@@ -114,8 +114,8 @@ void Integrity::check_frozen(const Bucket& bucket) {
   const std::vector<std::uint32_t>& known = fixed_.try_emplace(&bucket, now).first->second;
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (now[i] == known[i]) continue;
-    fail(fmt::format("the values of {} on rank {} ({}) changed in memory by themselves", name_of(bucket, i),
-                     world_rank_, base::host_name()));
+    fail(base::say("the values of {} on rank {} ({}) changed in memory by themselves", name_of(bucket, i), world_rank_,
+                   base::host_name()));
   }
 }
 
@@ -161,11 +161,14 @@ void Integrity::compare_messages(const StepFacts& facts) const {
   for (int rank = 0; rank < shape_.world(); ++rank) {
     for (const int content : {activations, gradients}) {
       if (facts.checksum(rank, content) == 0) continue;
-      fail(fmt::format(
-          "{} that rank {} sent to the stage {} it did not arrive as they were sent: they changed on the way or "
-          "in the memory of one of the two hosts",
-          content == activations ? "activations" : "gradients of activations", rank,
-          content == activations ? "after" : "before"));
+      fail(content == activations ? base::say("activations that rank {} sent to the stage after it did not arrive as "
+                                              "they were sent: they changed on the "
+                                              "way or in the memory of one of the two hosts",
+                                              rank)
+                                  : base::say("gradients of activations that rank {} sent to the stage before it did "
+                                              "not arrive as they were sent: they "
+                                              "changed on the way or in the memory of one of the two hosts",
+                                              rank));
     }
   }
 }
@@ -204,14 +207,14 @@ void Integrity::name_different_state() const {
       });
       if (2 * fewest->second.size() == ranks.size())
         fail(
-            fmt::format("ranks {} hold other values of {} than each other, though both updated the same: the memory or "
-                        "processor of one of their hosts is faulty",
-                        fmt::join(ranks, " and "), name_of(*bucket, slot)));
-      fail(fmt::format("rank {} holds other values of {} than the {} other replicas: its memory or processor is faulty",
-                       fmt::join(fewest->second, ", "), name_of(*bucket, slot), ranks.size() - fewest->second.size()));
+            base::say("ranks {} hold other values of {} than each other, though both updated the same: the memory or "
+                      "processor of one of their hosts is faulty",
+                      fmt::join(ranks, " and "), name_of(*bucket, slot)));
+      fail(base::say("rank {} holds other values of {} than the {} other replicas: its memory or processor is faulty",
+                     fmt::join(fewest->second, ", "), name_of(*bucket, slot), ranks.size() - fewest->second.size()));
     }
   }
-  fail("replicas do not hold the same parameters");
+  fail(base::say("replicas do not hold the same parameters"));
 }
 
 // Every owner's sums of its slots beside every rank's own sums of all.
@@ -235,18 +238,18 @@ void Integrity::name_different_values() const {
     for (const auto& numbers : all) expected += numbers.at(slot);
     for (std::size_t replica = 0; replica < all.size(); ++replica) {
       if (all[replica].at(slots + slot) == expected) continue;
-      fail(fmt::format(
+      fail(base::say(
           "the values of {} that rank {} computes with are not those that their owners wrote: they changed in "
           "its memory or on the way to it",
           bucket.layout().slots[slot].info.name, ranks[replica]));
     }
   }
-  fail("replicas do not compute with the same parameters");
+  fail(base::say("replicas do not compute with the same parameters"));
 }
 
 void Integrity::report(const Bucket& bucket, const optimizer::StateFault& fault) const {
-  fail(fmt::format("{} of {} on rank {} ({}) changed in memory by itself", fault.what, name_of(bucket, fault.stretch),
-                   world_rank_, base::host_name()));
+  fail(base::say("{} of {} on rank {} ({}) changed in memory by itself", base::say(base::Phrase(fault.what)),
+                 name_of(bucket, fault.stretch), world_rank_, base::host_name()));
 }
 
 void Integrity::check_state() const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "comm/channel.h"
 #include "config/choices.h"
 #include "executor/message_tags.h"
@@ -55,7 +56,7 @@ class Integrity {
   void compare_messages(const StepFacts& facts) const;
   void compare_state(const StepFacts& facts) const;
   void compare_values(const StepFacts& facts) const;
-  [[noreturn]] void fail(const std::string& what) const;
+  [[noreturn]] void fail(const base::Text& what) const;
   [[noreturn]] void name_different_state() const;
   [[noreturn]] void name_different_values() const;
 

@@ -55,10 +55,22 @@ Line parse_line(const std::string& text) {
   return line;
 }
 
-const char advice[] =
-    "; nothing was updated with it: test the memory and the processor of these hosts, or leave one out, and resume "
-    "from the last "
-    "checkpoint";
+// A result's name, as ranks send it each other, in words: a letter and the number or the parameter behind it.
+constexpr char activations_behind = 'a', loss_of = 'l', gradients_before = 'd', gradient_of = 'g';
+
+base::Text in_words(const std::string& what) {
+  const std::string name = what.substr(1);
+  switch (what.front()) {
+    case activations_behind:
+      return base::say("the activations behind stage {}", name);
+    case loss_of:
+      return base::say("the loss of microbatch {}", name);
+    case gradients_before:
+      return base::say("the gradients of the activations before stage {}", name);
+    default:
+      return base::say("the gradient of {}", name);
+  }
+}
 
 }  // namespace
 
@@ -99,19 +111,18 @@ void RecomputeAudit::observe(const std::map<int, kernels::LossSum>& losses) {
   Trace& trace = pass_ == Pass::audit ? audit_ : now_;
   const int stages = program_.stages();
   for (const auto& [stage, bits] : trace.sent[static_cast<int>(StageMessage::activation)])
-    trace.results.push_back({stage, bits, fmt::format("the activations behind stage {}", stage)});
+    trace.results.push_back({stage, bits, activations_behind + std::to_string(stage)});
   for (const auto& [microbatch, loss] : losses)
-    trace.results.push_back({stages, bits_of_loss(loss), fmt::format("the loss of microbatch {}", microbatch)});
+    trace.results.push_back({stages, bits_of_loss(loss), loss_of + std::to_string(microbatch)});
   for (const auto& [stage, bits] : trace.sent[static_cast<int>(StageMessage::gradient)])
-    trace.results.push_back(
-        {2 * stages - stage, bits, fmt::format("the gradients of the activations before stage {}", stage)});
+    trace.results.push_back({2 * stages - stage, bits, gradients_before + std::to_string(stage)});
   for (auto at = units_.rbegin(); at != units_.rend(); ++at) {
     for (Bucket* bucket : at->second->trained()) {
       const std::vector<std::uint32_t>& shared = bucket->sum().shared_bits();
       const std::vector<std::uint32_t> sums = bucket->sum().sum_bits();
       const std::vector<shape::Slot>& slots = bucket->layout().slots;
       for (std::size_t slot = 0; slot < slots.size(); ++slot) {
-        const std::string what = "the gradient of " + slots[slot].info.name;
+        const std::string what = gradient_of + slots[slot].info.name;
         trace.results.push_back({2 * stages - stage_of(at->first), shared[slot], what});
         if (bucket->sum().same_in_every_order()) trace.sums.push_back({2 * stages + 1, sums[slot], what});
       }
@@ -155,9 +166,11 @@ void RecomputeAudit::compare(int first_checksum, const StepFacts& facts, bool fi
   const std::vector<std::string> audits = comm::all_gather_text(world_, lines_of(audit_));
   const std::vector<Difference> found = differences(audits, comm::all_gather_text(world_, lines_of(now_)));
   if (found.empty()) throw base::BugError(fmt::format("the audit of step {} differs, and nothing in it does", step_));
-  throw base::PeerError(
-      base::say("{}, found in step {} by computing it twice{}", sentence(found, hosts), step_, advice),
-          base::Cause::changed_bits);
+  throw base::PeerError(base::say("{}, found in step {} by computing it twice; nothing was updated with it: test the "
+                                  "memory and the processor of these "
+                                  "hosts, or leave one out, and resume from the last checkpoint",
+                                  sentence(found, hosts), step_),
+                        base::Cause::changed_bits);
 }
 
 std::string RecomputeAudit::lines_of(const Trace& trace) const {
@@ -193,8 +206,7 @@ std::vector<RecomputeAudit::Difference> RecomputeAudit::differences(const std::v
 }
 
 // Who takes part in every difference is to blame, where there is one such and another rank to tell it from.
-std::string RecomputeAudit::sentence(const std::vector<Difference>& found,
-                                     const std::vector<std::string>& hosts) const {
+base::Text RecomputeAudit::sentence(const std::vector<Difference>& found, const std::vector<std::string>& hosts) const {
   std::set<int> ranks, blamed;
   const auto dp_of = [this](int rank) { return mesh::coordinate_of(shape_, rank).dp; };
   std::map<int, int> taking_part;  // by dp rank, in how many of the differences
@@ -207,23 +219,23 @@ std::string RecomputeAudit::sentence(const std::vector<Difference>& found,
   const auto names = [&hosts](const std::set<int>& of) {
     std::vector<std::string> each;
     for (const int rank : of) each.push_back(fmt::format("{} ({})", rank, hosts[static_cast<std::size_t>(rank)]));
-    return fmt::format("{} {}", of.size() == 1 ? "rank" : "ranks", fmt::join(each, ", "));
+    return of.size() == 1 ? base::say("rank {}", each.front()) : base::say("ranks {}", fmt::join(each, ", "));
   };
-  const std::string& what = found.front().what;
+  const base::Text what = in_words(found.front().what);
   if (found.front().place == 2 * program_.stages() + 1)
-    return fmt::format(
+    return base::say(
         "{} added up {} to other bits, though every rank computed the same: they changed on the way between "
         "ranks or in its memory",
         names(ranks), what);
   if (ranks.size() == found.size() && found.front().by == found.front().by_other)
-    return fmt::format("{} computed {} again with other bits: its processor or memory is faulty", names(ranks), what);
+    return base::say("{} computed {} again with other bits: its processor or memory is faulty", names(ranks), what);
   if (!blamed.empty() && blamed.size() < ranks.size() && found.size() > 1)
-    return fmt::format(
+    return base::say(
         "{} computed {} with other bits than the other ranks that computed the same: its processor or "
         "memory is faulty",
         names(blamed), what);
-  return fmt::format("{} computed {} with other bits than each other: the processor or memory of one of them is faulty",
-                     names(ranks), what);
+  return base::say("{} computed {} with other bits than each other: the processor or memory of one of them is faulty",
+                   names(ranks), what);
 }
 
 }  // namespace troika::executor

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "comm/channel.h"
 #include "executor/message_tags.h"
 #include "executor/segment_unit.h"
@@ -69,7 +70,7 @@ class RecomputeAudit {
   std::string lines_of(const Trace& trace) const;
   std::vector<Difference> differences(const std::vector<std::string>& audits,
                                       const std::vector<std::string>& now) const;
-  std::string sentence(const std::vector<Difference>& found, const std::vector<std::string>& hosts) const;
+  base::Text sentence(const std::vector<Difference>& found, const std::vector<std::string>& hosts) const;
 
   const schedule::Program& program_;
   const mesh::Shape shape_;

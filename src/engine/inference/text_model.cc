@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "comm/self_channel.h"
+#include "comm/channel.h"
 #include "tensor/tensor.h"
 
 namespace troika::inference {

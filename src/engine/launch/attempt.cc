@@ -10,15 +10,13 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "host/memory.h"
 #include "host/signal_name.h"
-#include "launch/recent_kills.h"
-#include "launch/say.h"
-#include "launch/worker_end.h"
 #include "rendezvous/failure_listener.h"
 #include "rendezvous/gatherer.h"
-#include "rendezvous/stopped_rank.h"
+#include "rendezvous/launcher_peer.h"
 
 namespace troika::launch {
 using base::monotonic_seconds;
@@ -37,13 +35,14 @@ constexpr double same_signal_seconds =
 class Attempt {
  public:
   Attempt(const rendezvous::Identity& identity, double patience_seconds, host::Signals& signals, LaunchRecords& records,
-          const Grace& grace)
+          Speaker speaker, const Grace& grace)
       : identity_(identity),
         grace_(grace),
         patience_seconds_(patience_seconds),
         listener_(identity, patience_seconds),
         signals_(signals),
-        records_(records) {
+        records_(records),
+        speaker_(std::move(speaker)) {
     count_memory_kills(monotonic_seconds());
     signals_.around_pauses({[this] { pause(); }, [this] { go_on(); }});
   }
@@ -77,8 +76,8 @@ class Attempt {
   void send_all(int signal);
   void kill_all();
   bool gives_up() const;
-  std::string names_of_left() const;
-  std::string log_of_first_failed() const;
+  base::Text about_left() const;
+  base::Text log_of_first_failed() const;
 
   const rendezvous::Identity identity_;
   const Grace grace_;
@@ -87,12 +86,13 @@ class Attempt {
   rendezvous::FailureListener listener_;
   host::Signals& signals_;
   LaunchRecords& records_;
+  const Speaker speaker_;
   RecentKills memory_kills_;
   double memory_kills_at_ = 0;  // when they were counted
   std::vector<host::Worker> workers_;
-  std::map<int, double> stopped_;         // world ranks that were said to be stopped, since when
+  std::map<int, double> stopped_;               // world ranks that were said to be stopped, since when
   const host::Worker* first_failed_ = nullptr;  // the first local one that failed
-  double suspected_at_ = 0;               // when a rank ended because it lost its peer; 0: none
+  double suspected_at_ = 0;                     // when a rank ended because it lost its peer; 0: none
   bool has_report_ = false;
   FailureReport report_;
   double ending_since_ = 0;
@@ -117,7 +117,7 @@ void Attempt::hear(int signal) {
   if (stop_signals_ > 0 && now - first_stop_ < same_signal_seconds) return;
   if (++stop_signals_ == 1) {
     first_stop_ = now;
-    launcher_says("stopping after this step, or at once before the first one; once more ends at once");
+    speaker_.say(base::say("stopping after this step, or at once before the first one; once more ends at once"));
     records_.said(records::EventKind::stop_requested,
                   fmt::format("the launcher got signal {} (SIG{})", signal, host::signal_name(signal)),
                   {{"signal", signal}});
@@ -130,12 +130,14 @@ void Attempt::hear(int signal) {
 
 // Ranks lead groups of their own, which Ctrl-Z does not reach. They stop first, so that none misses its launcher.
 void Attempt::pause() {
-  const std::string goes_on = fmt::format("`fg`, `bg` or kill -CONT {} lets it continue", ::getpid());
   const bool alone = static_cast<int>(workers_.size()) == identity_.world_size;
-  launcher_says(alone ? fmt::format("paused with its ranks: {}, and the time does not count", goes_on)
-                      : fmt::format("paused with the ranks of this host: the other hosts wait {:g} s for them "
-                                    "(comm.heartbeat_seconds), then the run ends; {}",
-                                    patience_seconds_, goes_on));
+  speaker_.say(
+      alone ? base::say(
+                  "paused with its ranks: `fg`, `bg` or kill -CONT {} lets it continue, and the time does not count",
+                  ::getpid())
+            : base::say("paused with the ranks of this host: the other hosts wait {:g} s for them "
+                        "(comm.heartbeat_seconds), then the run ends; `fg`, `bg` or kill -CONT {} lets it continue",
+                        patience_seconds_, ::getpid()));
   paused_at_ = monotonic_seconds();
   for (host::Worker& worker : workers_) {
     host::see_stop(worker);
@@ -150,7 +152,7 @@ void Attempt::go_on() {
   const double seconds = monotonic_seconds() - paused_at_;
   for (double* since : {&ending_since_, &killed_at_, &suspected_at_})
     if (*since > 0) *since += seconds;
-  launcher_says(fmt::format("continues after {:.0f} s", seconds));
+  speaker_.say(base::say("continues after {:.0f} s", seconds));
 }
 
 void Attempt::settle(const FailureReport& report) {
@@ -158,14 +160,13 @@ void Attempt::settle(const FailureReport& report) {
   has_report_ = true;
   report_ = report;
   ending_since_ = monotonic_seconds();
-  launcher_says(report.text());
+  speaker_.say(report.said());
   records_.failed(report);
 }
 
 // Tells of a worker that failed, once; listen() hears what stands then.
 void Attempt::judge(const host::Worker& worker) {
-  listener_.tell(
-      {worker.signal != 0 ? base::exit_peer_lost : worker.exit_code, end_of(worker, memory_kills_.risen())});
+  listener_.tell({worker.signal != 0 ? base::exit_peer_lost : worker.exit_code, end_of(worker, memory_kills_.risen())});
 }
 
 void Attempt::record_end(const host::Worker& worker) {
@@ -210,15 +211,14 @@ void Attempt::watch_stops(host::Worker& worker, double now) {
     notice.who = party_of(worker);
     notice.signal = worker.stop;
     notice.seconds = seconds;
-    launcher_says(english(notice));
+    speaker_.say(records::said(notice));
     listener_.write(rendezvous::stopped_key(rank), to_text(StoppedRank{state, identity_.node_rank, notice}));
   };
   if (stands && said == stopped_.end() && now - worker.stopped_since > stop_seconds) {
     stopped_[rank] = worker.stopped_since;
     tell(StoppedRank::State::stopped, records::IncidentKind::rank_stopped, 0);
   } else if (!stands && said != stopped_.end()) {
-    if (!worker.ended)
-      tell(StoppedRank::State::runs, records::IncidentKind::rank_continues, now - said->second);
+    if (!worker.ended) tell(StoppedRank::State::runs, records::IncidentKind::rank_continues, now - said->second);
     stopped_.erase(said);
   }
 }
@@ -247,25 +247,22 @@ void Attempt::kill_all() {
   }
 }
 
-std::string Attempt::names_of_left() const {
-  std::vector<std::string> names;
+base::Text Attempt::about_left() const {
+  std::vector<base::Text> names;
   for (const host::Worker& worker : workers_)
-    if (!worker.ended) names.push_back(fmt::format("rank {} (pid {})", worker.plan.world_rank, worker.process.pid()));
-  return names.empty() ? ""
-                       : fmt::format(
-                             "{} did not end {:g} s after SIGKILL: the kernel waits for a disk or a driver; it "
-                             "is left behind\n",
-                             base::join(names, ", "), after_kill_seconds);
+    if (!worker.ended) names.push_back(base::say("rank {} (pid {})", worker.plan.world_rank, worker.process.pid()));
+  if (names.empty()) return {};
+  return base::say("{} did not end {:g} s after SIGKILL: the kernel waits for a disk or a driver; it is left behind\n",
+                   base::join(names, ", ", "、"), after_kill_seconds);
 }
 
-std::string Attempt::log_of_first_failed() const {
-  if (first_failed_ == nullptr || first_failed_->plan.log_path.empty()) return "";
-  if (!(report_.incident.who == party_of(*first_failed_))) return "";  // another host's rank failed before
+base::Text Attempt::log_of_first_failed() const {
+  if (first_failed_ == nullptr || first_failed_->plan.log_path.empty()) return {};
+  if (!(report_.incident.who == party_of(*first_failed_))) return {};  // another host's rank failed before
   const std::string& path = first_failed_->plan.log_path;
-  if (report_.incident.kind == records::IncidentKind::rank_failed) return fmt::format("more in its log {}\n", path);
+  if (report_.incident.kind == records::IncidentKind::rank_failed) return base::say("more in its log {}\n", path);
   const std::string lines = host::last_lines(path, first_failed_->log_start, 20);
-  return lines.empty() ? fmt::format("its log {} is empty\n", path)
-                       : fmt::format("last lines of {}:\n{}\n", path, lines);
+  return lines.empty() ? base::say("its log {} is empty\n", path) : base::say("last lines of {}:\n{}\n", path, lines);
 }
 
 Outcome Attempt::run() {
@@ -293,8 +290,8 @@ Outcome Attempt::run() {
   if (has_report_) {
     records_.has_failed(report_);
     outcome.exit_code = report_.exit_code;
-    outcome.text = report_.text();
-    outcome.details = log_of_first_failed() + names_of_left();
+    outcome.text = report_.said();
+    outcome.details = base::join({log_of_first_failed(), about_left()}, "", "");
   } else if (interrupted_) {
     outcome.exit_code = base::exit_interrupted;
     // After the first signal rank 0 says that it has stopped; what a second one kills says nothing.
@@ -308,9 +305,10 @@ Outcome Attempt::run() {
 
 }  // namespace
 
-Outcome run_attempt(const std::vector<host::WorkerPlan>& plans, const rendezvous::Identity& identity, double patience_seconds,
-                    host::Signals& signals, LaunchRecords& records, const Grace& grace) {
-  Attempt attempt(identity, patience_seconds, signals, records, grace);
+Outcome run_attempt(const std::vector<host::WorkerPlan>& plans, const rendezvous::Identity& identity,
+                    double patience_seconds, host::Signals& signals, LaunchRecords& records, const Speaker& speaker,
+                    const Grace& grace) {
+  Attempt attempt(identity, patience_seconds, signals, records, speaker, grace);
   attempt.start(plans);
   return attempt.run();
 }

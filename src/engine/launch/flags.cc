@@ -1,5 +1,16 @@
 #include "launch/flags.h"
 
+#include <fmt/format.h>
+
+#include <limits>
+
+#include "base/counted.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "rendezvous/address.h"
+#include "rendezvous/identity.h"
+#include "rendezvous/variables.h"
+
 namespace troika::launch {
 namespace {
 
@@ -35,8 +46,7 @@ void add_ssh_flags(config::FlagTable& table, LaunchFlags& f) {
   table.add("remote-folder", f.remote_folder, "The folder that the run starts in on those hosts.")
       .shown("DIR")
       .unset("as here");
-  table.add("orders-on-input", f.orders_on_input, "Internal: how --hosts starts a launcher on a host.")
-      .alone();
+  table.add("orders-on-input", f.orders_on_input, "Internal: how --hosts starts a launcher on a host.").alone();
 }
 
 void ignore_torchruns_flags(config::FlagTable& table) {
@@ -73,10 +83,172 @@ config::Environment without_launch(config::Environment environment) {
   const config::FlagTable flags = launch_flags(scratch);
   for (const config::FlagRow& row : flags.rows())
     for (const std::string_view name : row.flag->variables) environment.erase(std::string(name));
-  for (const char* name : {"FORCE_TORCHRUN", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK", "SLURM_STEP_ID",
-                           "SLURM_NODEID", "TROIKA_STORE", "TROIKA_GENERATION", "TROIKA_LAUNCH"})
+  for (const char* name : {"FORCE_TORCHRUN", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "GROUP_RANK",
+                           "SLURM_STEP_ID", "SLURM_NODEID", "TROIKA_STORE", "TROIKA_GENERATION", "TROIKA_LAUNCH"})
     environment.erase(name);
   return environment;
+}
+
+using config::Environment;
+using config::FlagReading;
+
+namespace {
+
+// --rdzv-endpoint, or --master-addr, which may hold a port and brackets too.
+void split_endpoint(HostFlags* f, FlagReading* reading) {
+  const bool is_endpoint = !f->endpoint.empty();
+  const std::string text = is_endpoint ? f->endpoint : f->master_address;
+  if (text.empty() || f->standalone) return;
+  try {
+    const rendezvous::Endpoint end =
+        rendezvous::parse_endpoint(is_endpoint ? "--rdzv-endpoint" : "--master-addr", text);
+    f->master_address = end.address;
+    if (!end.port) return;
+    if (!is_endpoint && f->master_port && *f->master_port != *end.port)
+      reading->refuse(base::say("--master-addr is '{}' but --master-port is {}: give one port", text, *f->master_port));
+    f->master_port = *end.port;
+  } catch (const base::ConfigError& error) {
+    reading->refuse(base::text_of(error));
+  }
+}
+
+// A step of SLURM with a launcher on each of its nodes numbers them and says where they meet.
+void ask_slurm(HostFlags* f, const Environment& environment, FlagReading* reading) {
+  if (f->standalone) return;
+  std::optional<rendezvous::SlurmStep> step;
+  try {
+    step = rendezvous::slurm_step(environment);
+  } catch (const base::ConfigError& error) {
+    return reading->refuse(base::text_of(error));
+  }
+  if (!step) return;
+  if (step->tasks != step->nodes)
+    return reading->refuse(
+        base::say("srun starts {} launchers on {}: start one on each (srun --ntasks-per-node=1 troika launch "
+                  "--nproc-per-node N ...), or the ranks themselves (srun troika train ...)",
+                  step->tasks, base::counted_text(step->nodes, "node")));
+  if (f->nnodes.empty()) f->nnodes = std::to_string(step->nodes);
+  if (!f->node_rank) f->node_rank = step->node;
+  if (step->nodes == 1 || !f->endpoint.empty()) return;
+  if (f->master_address.empty()) f->master_address = step->first_node;
+  if (!f->master_port) f->master_port = step->port();
+}
+
+// Where a cluster numbers pods or hosts with RANK and WORLD_SIZE, no launcher has set LOCAL_RANK.
+void ask_pod(HostFlags* f, const Environment& environment, FlagReading* reading) {
+  const auto rank = environment.find("RANK"), size = environment.find("WORLD_SIZE");
+  if (f->node_rank || f->standalone || f->master_address.empty() || environment.count("LOCAL_RANK") > 0) return;
+  std::int64_t node = 0;
+  if (rank == environment.end() || size == environment.end() || !base::parse_int(rank->second, &node)) return;
+  f->node_rank = node;
+  if (f->nnodes.empty()) f->nnodes = size->second;
+  reading->notes.push_back(
+      base::say("RANK without LOCAL_RANK in the environment: this is host {} of {}", node, f->nnodes).english);
+}
+
+int count_hosts(const HostFlags& f, FlagReading* reading) {
+  if (f.standalone) return 1;
+  const auto colon = f.nnodes.find(':');
+  if (colon != std::string::npos && f.nnodes.substr(0, colon) != f.nnodes.substr(colon + 1)) {
+    reading->refuse(
+        base::say("--nnodes is '{}' but a range of hosts is not supported; give one number (in a PyTorchJob without "
+                  "elasticPolicy)",
+                  f.nnodes));
+    return 1;
+  }
+  return positive_count("--nnodes", f.nnodes.substr(0, colon), 65536, reading);
+}
+
+void check_hosts(const HostFlags& f, const HostOptions& options, FlagReading* reading) {
+  if (options.nnodes > 1 && f.master_address.empty()) {
+    reading->refuse(base::say("--nnodes is {} but --master-addr is not given: every host needs the address of host 0",
+                              options.nnodes));
+  }
+  if (options.nnodes > 1 && !f.node_rank) {
+    reading->refuse(base::say("--nnodes is {} but --node-rank is not given: hosts are numbered from 0 to {}",
+                              options.nnodes, options.nnodes - 1));
+  }
+  if (options.node_rank >= options.nnodes) {
+    reading->refuse(
+        base::say("--node-rank is {} but must be below --nnodes, which is {}", options.node_rank, options.nnodes));
+  }
+}
+
+void read_secret(const HostFlags& f, Environment environment, HostOptions* options, FlagReading* reading) {
+  try {
+    if (!f.secret_file.empty()) environment["TROIKA_SECRET_FILE"] = options->secret_file = f.secret_file;
+    options->secret = rendezvous::secret_of(environment);
+    if (const auto note = rendezvous::note_about_secret_file(environment)) reading->notes.push_back(*note);
+  } catch (const base::ConfigError& error) {
+    reading->refuse(base::text_of(error));
+  }
+}
+
+}  // namespace
+
+void add_host_flags(config::FlagTable& table, HostFlags& f) {
+  table.add("nnodes", f.nnodes, "Hosts of the run.")
+      .variables({"NNODES", "PET_NNODES", "NUM_NODES"})
+      .shown("N")
+      .unset("1; in a step of SLURM its nodes");
+  table.add("node-rank", f.node_rank, "Which of them this is, from 0.")
+      .variables({"NODE_RANK", "PET_NODE_RANK"})
+      .range(0, 65535)
+      .unset("0; in a step of SLURM its node");
+  table.add("standalone", f.standalone, "One host; nothing else is needed.").alone();
+  table.add("master-addr", f.master_address, "Address of host 0, as the others reach it.")
+      .variables({"MASTER_ADDR", "PET_MASTER_ADDR"})
+      .shown("HOST")
+      .unset("127.0.0.1; in a step of SLURM its first node");
+  table.add("master-port", f.master_port, "Port of the store on host 0.")
+      .variables({"MASTER_PORT", "PET_MASTER_PORT"})
+      .range(1, 65535)
+      .unset("29500; on one host any free one; in a step of SLURM by its number");
+  table.add("rdzv-endpoint", f.endpoint, "The same as --master-addr and --master-port.")
+      .shown("HOST[:PORT]")
+      .unset("none");
+  table
+      .add("secret-file", f.secret_file,
+           "A file with a secret of at least 16 characters, the same on all hosts: who does not know it cannot join. "
+           "TROIKA_SECRET in the environment is the secret itself.")
+      .variables({"TROIKA_SECRET_FILE"})
+      .shown("FILE")
+      .unset("none: who reaches the port can join");
+  table.add("join-timeout", f.join_seconds, "How long to wait for all hosts.")
+      .unit("seconds")
+      .range(std::numeric_limits<double>::min(), 1e7)
+      .unset("comm.join_seconds");
+}
+
+HostOptions settle_hosts(HostFlags f, const Environment& environment, FlagReading* reading) {
+  const bool given = f.node_rank.has_value();
+  ask_slurm(&f, environment, reading);
+  ask_pod(&f, environment, reading);
+  split_endpoint(&f, reading);
+  HostOptions options;
+  options.numbered_by_cluster = (f.node_rank && !given) || environment.count("PET_NODE_RANK") > 0 ||
+                                environment.count("JOB_COMPLETION_INDEX") > 0;
+  options.nnodes = count_hosts(f, reading);
+  options.node_rank = static_cast<int>(f.node_rank.value_or(0));
+  options.port_is_given = f.master_port.has_value();
+  options.master_port = static_cast<int>(f.master_port.value_or(options.master_port));
+  if (!f.master_address.empty() && !f.standalone) options.master_address = f.master_address;
+  options.join_seconds = f.join_seconds;
+  check_hosts(f, options, reading);
+  read_secret(f, environment, &options, reading);
+  return options;
+}
+
+int positive_count(const std::string& flag, const std::string& text, int most, FlagReading* reading,
+                   const base::Text& words) {
+  std::int64_t value = 1;
+  if (!text.empty() && (!base::parse_int(text, &value) || value < 1 || value > most)) {
+    reading->refuse(words.empty() ? base::say("{} is '{}' but must be a whole number from 1 to {}", flag, text, most)
+                                  : base::say("{} is '{}' but must be a whole number from 1 to {}, or {}", flag, text,
+                                              most, words));
+    return 1;
+  }
+  return static_cast<int>(value);
 }
 
 }  // namespace troika::launch

@@ -1,4 +1,4 @@
-// The flags of `troika launch` as they are given: torchrun's names, then what each rank runs.
+// The flags of `troika launch`, torchrun's names, and those of them that `troika sweep` shares: which hosts take part and where they meet.
 #pragma once
 
 #include <cstdint>
@@ -6,11 +6,43 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "config/flag_table.h"
 #include "launch/binding.h"
-#include "launch/host_flags.h"
 
 namespace troika::launch {
+
+// As they are given.
+struct HostFlags {
+  std::string nnodes;  // a number; empty: 1
+  std::optional<std::int64_t> node_rank, master_port;
+  std::string master_address, endpoint, secret_file;
+  std::optional<double> join_seconds;
+  bool standalone = false;
+};
+
+void add_host_flags(config::FlagTable& table, HostFlags& f);
+
+struct HostOptions {
+  int nnodes = 1;
+  int node_rank = 0;
+  std::string master_address = "127.0.0.1";
+  int master_port = 29500;
+  bool numbered_by_cluster = false;      // which starts the other hosts' launchers as well
+  bool port_is_given = false;            // else, on one host, any free port will do
+  std::optional<double> join_seconds{};  // unset: comm.join_seconds
+  std::string secret{};                  // of the store; "": none
+  std::string secret_file{};             // where it was read; "": it was given itself
+
+  bool leads() const { return node_rank == 0; }
+};
+
+// `f` with its variables read, then what a step of SLURM says, then RANK as a pod's number, then defaults. What is wrong goes to `reading`.
+HostOptions settle_hosts(HostFlags f, const config::Environment& environment, config::FlagReading* reading);
+
+// A count given as text, from 1 to `most`; empty: 1.
+int positive_count(const std::string& flag, const std::string& text, int most, config::FlagReading* reading,
+                   const base::Text& words = {});
 
 struct LaunchFlags {
   std::string nproc_per_node;  // a number, cpu, gpu or auto; empty: 1
@@ -20,7 +52,7 @@ struct LaunchFlags {
   Bind bind = Bind::automatic;
   std::optional<std::int64_t> metrics_port;
   std::string metrics_address = "127.0.0.1";
-  std::string by_ssh;          // the hosts to start on (ssh/hosts.h); empty: this one
+  std::string by_ssh;          // the hosts to start on (ssh_hosts.h); empty: this one
   std::string remote_program;  // troika there; empty: the path it has here
   std::string remote_folder;   // the run's there; empty: the same as here
   bool orders_on_input = false;

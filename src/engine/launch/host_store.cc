@@ -3,11 +3,22 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/clock.h"
+#include "base/counted.h"
 #include "base/error.h"
 #include "base/say.h"
 #include "rendezvous/address.h"
+#include "rendezvous/socket.h"
+#include "rendezvous/store.h"
 
 namespace troika::launch {
+
 using rendezvous::StoreServer;
 
 namespace {
@@ -39,9 +50,9 @@ static void check_files(int ranks) {
   const auto wanted = static_cast<rlim_t>(of_launcher + of_rank * ranks);
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max == RLIM_INFINITY || limit.rlim_max >= wanted) return;
   throw base::ConfigError(
-      base::say("this launcher may have {} files open at once (ulimit -n), but needs {} for {} rank{}: raise the limit, "
-                  "as in `ulimit -n 4096`",
-                  limit.rlim_max, wanted, ranks, ranks == 1 ? "" : "s"));
+      base::say("this launcher may have {} files open at once (ulimit -n), but needs {} for {}: raise the limit, as in "
+                "`ulimit -n 4096`",
+                limit.rlim_max, wanted, base::counted_text(ranks, "rank")));
 }
 
 HostStore open_host_store(const HostOptions& hosts, int nproc) {
@@ -60,12 +71,106 @@ HostStore open_host_store(const HostOptions& hosts, int nproc) {
   return store;
 }
 
-std::optional<std::string> note_about_strangers(const HostOptions& hosts) {
+std::optional<base::Text> note_about_strangers(const HostOptions& hosts) {
   if (hosts.nnodes == 1 || !hosts.secret.empty()) return std::nullopt;
-  return fmt::format(
-      "note: who reaches port {} can join this run; on a network with strangers give every host the same "
+  return base::say(
+      "note: whoever reaches port {} can join this run; on a network with strangers give every host the same "
       "--secret-file",
       hosts.master_port);
+}
+
+using base::monotonic_seconds;
+
+namespace {
+
+bool is_store(const HostOptions& hosts, const rendezvous::Identity& store) {
+  constexpr double answer_seconds = 2;
+  try {
+    const rendezvous::StoreClient client(hosts.master_address, store.store_port, answer_seconds,
+                                         rendezvous::access_of(store));
+    return true;
+  } catch (const base::Error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+void check_own_address(const HostOptions& hosts, const rendezvous::Identity& store, double join_seconds,
+                       host::Signals& signals, const Speaker& speaker) {
+  if (hosts.nnodes == 1 || !hosts.leads()) return;
+  constexpr double at_once_seconds = 1.5, name_seconds = 30, one_try_seconds = 1, pause_seconds = 0.2;
+  const double began = monotonic_seconds();
+  bool said = false;
+  for (;;) {
+    base::Text cause;
+    rendezvous::Socket socket;
+    if (socket.connect(hosts.master_address, store.store_port, monotonic_seconds() + one_try_seconds, &cause)) {
+      if (is_store(hosts, store)) return;
+      cause = base::say("what answers there is not its store");
+    }
+    const bool may_come = hosts.numbered_by_cluster || socket.no_address();
+    const double patience = hosts.numbered_by_cluster ? join_seconds
+                            : socket.no_address()     ? std::min(name_seconds, join_seconds)
+                                                      : at_once_seconds;
+    const std::string where = rendezvous::endpoint_text(hosts.master_address, store.store_port);
+    if (monotonic_seconds() - began >= patience)
+      throw base::ConfigError(
+          base::say("host 0 does not reach itself at {}, its --master-addr and --master-port ({}): give an address of "
+                    "this host, by "
+                    "which the other hosts reach it too",
+                    where, cause));
+    if (may_come && !said) {
+      said = true;
+      speaker.say(base::say(
+          "host 0 does not reach itself at {}, its --master-addr and --master-port ({}) yet: waiting at most {:g} s",
+          where, cause, patience));
+    }
+    wait_or_stop(signals, pause_seconds);
+  }
+}
+
+namespace {
+
+constexpr double patience_seconds = 10, one_connection_seconds = 1;
+
+void tell_others(const HostOptions& hosts, const rendezvous::FailureReport& report, const Speaker& speaker) {
+  const HostStore store = open_host_store(hosts, 1);
+  rendezvous::StoreClient client(store.identity, one_connection_seconds);
+  const std::string launch = store.identity.launch + "/";
+  client.set(launch + not_started_key, to_text(report));
+  speaker.say(
+      base::say("not started; the other hosts hear why, for at most {:g} s (Ctrl-C ends that)", patience_seconds));
+  const double until = base::monotonic_seconds() + patience_seconds;
+  const auto others = static_cast<std::size_t>(hosts.nnodes - 1);
+  while (base::monotonic_seconds() < until && client.keys(launch + heard_it_key + "/").size() < others)
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+}
+
+void tell_host_0(const HostOptions& hosts, const rendezvous::FailureReport& report) {
+  rendezvous::Access access{std::nullopt, hosts.secret};
+  rendezvous::StoreClient client(hosts.master_address, hosts.master_port, one_connection_seconds, access);
+  client.set(fmt::format("{}/{}/{:06}", client.launch(), refused_host_key, hosts.node_rank), to_text(report));
+}
+
+}  // namespace
+
+void tell_not_started(const HostOptions& hosts, const base::Error& error, const Speaker& speaker) {
+  if (hosts.nnodes == 1) return;
+  const rendezvous::FailureReport report{error.exit_code(), base::text_of(error), error.cause()};
+  try {
+    hosts.leads() ? tell_others(hosts, report, speaker) : tell_host_0(hosts, report);
+  } catch (const base::Error&) {  // nobody is there, or somebody else is
+  }
+}
+
+void throw_not_started(const rendezvous::FailureReport& of_host_0) {
+  const base::Text text = base::say("host 0 did not start: {}", of_host_0.said());
+  if (of_host_0.exit_code == base::ConfigError(base::Text{}).exit_code())
+    throw base::ConfigError(text, of_host_0.incident.cause);
+  if (of_host_0.exit_code == base::DataError(base::Text{}).exit_code())
+    throw base::DataError(text, of_host_0.incident.cause);
+  throw base::PeerError(text, of_host_0.incident.cause);
 }
 
 }  // namespace troika::launch

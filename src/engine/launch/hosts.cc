@@ -11,8 +11,7 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "launch/not_started.h"
-#include "launch/say.h"
+#include "launch/host_store.h"
 #include "rendezvous/failure_report.h"
 
 namespace troika::launch {
@@ -26,7 +25,6 @@ namespace {
 constexpr double look_seconds = 0.1;
 constexpr double told_after_seconds = 3;  // who is missing
 constexpr const char* end_mark = "ended ";
-constexpr const char* same_secret = ": give every host the same --secret-file, or TROIKA_SECRET";
 
 std::string of_host(const std::string& what, int node) { return fmt::format("{}/{:06}", what, node); }
 
@@ -36,7 +34,7 @@ Hosts::Hosts(HostTeam team, const rendezvous::Identity& identity, host::Signals&
     : team_(std::move(team)),
       identity_(identity),
       signals_(signals),
-      line_(identity_, signals, team_.heartbeat_seconds, team_.command) {
+      line_(identity_, signals, team_.heartbeat_seconds, team_.speaker) {
   if (!leads()) {
     find_again();
   } else {
@@ -74,14 +72,14 @@ void Hosts::find_again() {
 // Of a launch that has ended before this host took part in it: what it ended with, and who had this launcher's number, is not to be
 // hidden by the silence that follows.
 void Hosts::find_another_launch() {
-  const std::string in_the_way = std::exchange(in_the_way_, ""), ended = std::exchange(ended_without_me_, "");
+  const base::Text in_the_way = std::exchange(in_the_way_, {}), ended = std::exchange(ended_without_me_, {});
   try {
     find_again();
   } catch (const base::PeerError& error) {
     if (!in_the_way.empty())
-      throw base::ConfigError(base::say("{}: give each host its own; then {}", in_the_way, error.what()),
+      throw base::ConfigError(base::say("{}: give each host its own; then {}", in_the_way, base::text_of(error)),
                               base::Cause::duplicate_rank);
-    if (!ended.empty()) throw base::PeerError(base::say("{}; then {}", ended, error.what()), error.cause());
+    if (!ended.empty()) throw base::PeerError(base::say("{}; then {}", ended, base::text_of(error)), error.cause());
     throw;
   }
 }
@@ -106,13 +104,16 @@ void Hosts::hear_host_0() {
   });
   if (which < 0) throw base::PeerError(base::say("host 0 answers, but has not told its flags yet"));
   if (which == 0) {
-    line_.ask([&](StoreClient& store) { return store.set(in_launch(of_host(heard_it_key, team_.node_rank)), "heard"); });
+    line_.ask(
+        [&](StoreClient& store) { return store.set(in_launch(of_host(heard_it_key, team_.node_rank)), "heard"); });
     throw_not_started(rendezvous::parse_failure_report(text));
   }
   if (text == team_.flags) return;
-  line_.ask([&](StoreClient& store) { return store.set(in_launch(of_host("turned-away", team_.node_rank)), team_.flags); });
+  line_.ask(
+      [&](StoreClient& store) { return store.set(in_launch(of_host("turned-away", team_.node_rank)), team_.flags); });
   throw base::ConfigError(base::say("host 0 was started with {} but host {} with {}: use the same flags on every host",
-                                      text, team_.node_rank, team_.flags), base::Cause::flags_differ);
+                                    text, team_.node_rank, team_.flags),
+                          base::Cause::flags_differ);
 }
 
 void Hosts::name_turned_away() {
@@ -122,24 +123,25 @@ void Hosts::name_turned_away() {
   for (const auto& [node, flags] : entries.changed) {
     std::int64_t number = 0;
     base::parse_int(node, &number);
-    says(team_.command,
-         fmt::format(
-             "host {} was started with {} but host 0 with {}, and was turned away: use the same flags on every host",
-             number, flags, team_.flags));
+    team_.speaker.say(
+        base::say("host {} was started with {} but host 0 with {}, and was rejected: use the same flags on every host",
+                  number, flags, team_.flags));
   }
-  const auto refused = line_.ask(
-      [&](StoreClient& store) { return store.entries(in_launch(std::string(refused_host_key) + "/"), refused_hosts_); });
+  const auto refused = line_.ask([&](StoreClient& store) {
+    return store.entries(in_launch(std::string(refused_host_key) + "/"), refused_hosts_);
+  });
   refused_hosts_ = refused.version;
   for (const auto& [node, why] : refused.changed) {
     std::int64_t number = 0;
     base::parse_int(node, &number);
-    says(team_.command, fmt::format("host {} did not start, and is waited for: {}", number, base::printable(why, 1024)));
+    const base::Text said = rendezvous::parse_failure_report(why).said();
+    team_.speaker.say(base::say("host {} did not start, and is waited for: {}", number,
+                                base::Text{base::printable(said.english, 1024), base::printable(said.chinese, 1024)}));
   }
 }
 
 void Hosts::name_wrong_secrets() {
-  const auto all = line_.ask([&](StoreClient& store) { return rendezvous::with_wrong_secret(store, &wrong_secrets_); });
-  for (const std::string& who : all) says(team_.command, who + same_secret);
+  for (const base::Text& who : wrong_secrets(&wrong_secrets_)) team_.speaker.say(who);
 }
 
 void Hosts::set_course(const std::string& text) {
@@ -202,24 +204,24 @@ rendezvous::Identity Hosts::meet() {
   return identity_;
 }
 
-// "" where each launcher that came has a number of its own.
-std::string Hosts::same_numbers() {
+// None where each launcher that came has a number of its own.
+std::vector<base::Text> Hosts::same_numbers() {
   const auto refused = line_.ask([&](StoreClient& store) { return store.entries(in_attempt("refused/"), 0); }).changed;
-  std::string text;
+  std::vector<base::Text> texts;
   for (const auto& [node, launchers] : refused)
-    if (!launchers.empty()) text += launchers + ": give each host its own; ";
-  return text;
+    if (!launchers.empty())
+      texts.push_back(base::say("{}: give each host its own", records::parse_incident(launchers).words));
+  return texts;
 }
 
-// "" where nobody came with a wrong one.
-std::string Hosts::wrong_secrets() {
-  std::uint64_t since = 0;
-  const auto all = line_.ask([&](StoreClient& store) { return rendezvous::with_wrong_secret(store, &since); });
-  return all.empty() ? "" : base::join(all, ", ") + same_secret + "; ";
+std::vector<base::Text> Hosts::wrong_secrets(std::uint64_t* since) {
+  auto all = line_.ask([&](StoreClient& store) { return rendezvous::with_wrong_secret(store, since); });
+  for (base::Text& who : all) who = base::say("{}: give every host the same --secret-file, or TROIKA_SECRET", who);
+  return all;
 }
 
 // Host 0's list of hosts whose launchers are not there, and the tokens of the others.
-std::vector<std::string> Hosts::missing(std::vector<std::string>* tokens) {
+std::vector<base::Text> Hosts::missing(std::vector<std::string>* tokens) {
   const auto all_of = [&](const std::string& what) {
     const std::string prefix = in_attempt(what + "/");
     const auto entries = line_.ask([&](StoreClient& store) { return store.entries(prefix, 0); }).changed;
@@ -228,12 +230,12 @@ std::vector<std::string> Hosts::missing(std::vector<std::string>* tokens) {
   auto there = all_of("host");
   for (const auto& [node, launcher] : all_of("host-left"))
     if (there.count(node) > 0 && there.at(node) == launcher) there.erase(node);
-  std::vector<std::string> names;
+  std::vector<base::Text> names;
   tokens->clear();
   for (int node = 0; node < team_.nnodes; ++node) {
     const auto found = there.find(fmt::format("{:06}", node));
     if (found == there.end())
-      names.push_back(fmt::format("host {}", node));
+      names.push_back(base::say("host {}", node));
     else
       tokens->push_back(rendezvous::parse_launcher(found->second).token);
   }
@@ -246,28 +248,36 @@ void Hosts::stop_if_called_off() {
     throw CalledOff{rendezvous::parse_failure_report(text)};
 }
 
+void Hosts::throw_missing(const std::vector<base::Text>& names) {
+  std::uint64_t since = 0;
+  std::vector<base::Text> why = wrong_secrets(&since);
+  const std::vector<base::Text> twins = same_numbers();
+  why.insert(why.end(), twins.begin(), twins.end());
+  why.push_back(
+      base::say("{} did not come within {:g} s: start {} there with its --node-rank and the same --master-addr and "
+                "--master-port, and "
+                "see that port {} of this host is open",
+                base::join(names, ", ", "、"), team_.join_seconds, team_.speaker.command, identity_.store_port));
+  throw base::PeerError(base::join(why, "; ", "；"),
+                        twins.empty() ? base::Cause::host_missing : base::Cause::duplicate_rank);
+}
+
 void Hosts::lead() {
   begin_attempt(attempt_);
   take_seat();
   const double since = monotonic_seconds();
   bool told = false;
-  std::vector<std::string> tokens, names;
+  std::vector<std::string> tokens;
+  std::vector<base::Text> names;
   while (!(names = missing(&tokens)).empty()) {
     name_turned_away();
     name_wrong_secrets();
     stop_if_called_off();
     const double passed = monotonic_seconds() - since;
-    if (passed >= team_.join_seconds)
-      throw base::PeerError(
-          base::say(
-          "{}{}{} did not come within {:g} s: start {} there with its --node-rank and the same --master-addr "
-          "and --master-port, and see that port {} of this host is open",
-          wrong_secrets(), same_numbers(), base::join(names, ", "), team_.join_seconds, team_.command,
-          identity_.store_port),
-          same_numbers().empty() ? base::Cause::host_missing : base::Cause::duplicate_rank);
+    if (passed >= team_.join_seconds) throw_missing(names);
     if (!told && passed > told_after_seconds) {
       told = true;
-      says(team_.command, fmt::format("waiting for {}, at most {:g} s", base::join(names, ", "), team_.join_seconds));
+      team_.speaker.say(base::say("waiting for {}, at most {:g} s", base::join(names, ", ", "、"), team_.join_seconds));
     }
     wait_or_stop(signals_, look_seconds);
   }
@@ -295,13 +305,13 @@ bool Hosts::wait_for_a_seat() {
   for (;;) {
     const Course now = course();
     if (now.end && !took_part_) {
-      ended_without_me_ = ended_text(*now.end).english;
+      ended_without_me_ = ended_text(*now.end);
       return false;
     }
     if (now.end) throw_ended(now);
     if (now.attempt != attempt_) {
       refused_since = 0;
-      in_the_way_.clear();
+      in_the_way_ = {};
       begin_attempt(now.attempt);
     }
     const auto holder = take_seat();
@@ -309,15 +319,15 @@ bool Hosts::wait_for_a_seat() {
     bool with_me = false;
     if (has_begun(holder ? look_seconds : wait_seconds, &with_me) && with_me) return true;
     if (!holder) continue;
-    const std::string who =
-        fmt::format("another launcher has --node-rank {} already ({})", team_.node_rank, holder->name());
+    const base::Text who =
+        base::say("another launcher has --node-rank {} already ({})", team_.node_rank, holder->name());
     if (refused_since == 0) {
       refused_since = monotonic_seconds();
       tell_of_refusal(*holder);
-      says(team_.command, fmt::format("{}: waiting for its end, at most {:g} s", who, patience));
+      team_.speaker.say(base::say("{}: waiting for its end, at most {:g} s", who, patience));
     }
     const bool ended = has_left(to_text(*holder));
-    in_the_way_ = ended ? "" : who;
+    in_the_way_ = ended ? base::Text{} : who;
     if (!ended && monotonic_seconds() - refused_since > patience)
       throw base::ConfigError(base::say("{}: give each host its own", who), base::Cause::duplicate_rank);
     wait_or_stop(signals_, wait_seconds);
@@ -328,13 +338,13 @@ std::string Hosts::refusal_key() const { return in_attempt(of_host("refused", te
 
 // For host 0, which will miss the number that this launcher was meant to have.
 void Hosts::tell_of_refusal(const LauncherPeer& holder) {
-  const std::string text = fmt::format("another launcher has --node-rank {} too ({}, beside {})", team_.node_rank,
-                                       me_.name(), holder.name());
-  line_.ask([&](StoreClient& store) { return store.set(refusal_key(), text); });
+  const records::Incident text = records::told(
+      base::say("another launcher has --node-rank {} too ({}, beside {})", team_.node_rank, me_.name(), holder.name()));
+  line_.ask([&](StoreClient& store) { return store.set(refusal_key(), to_json(text)); });
 }
 
 void Hosts::take_back_refusal() {
-  in_the_way_.clear();
+  in_the_way_ = {};
   line_.ask([&](StoreClient& store) { return store.erase(refusal_key()); });
 }
 
@@ -377,8 +387,8 @@ Hosts::Next Hosts::hear_next(double within_seconds) {
 }
 
 // The store goes with host 0, so it waits until the others have heard.
-void Hosts::end_all(int exit_code, const std::string& text, double patience_seconds) {
-  set_course(end_mark + to_text(FailureReport{exit_code, text.empty() ? base::say("the run has ended") : base::verbatim(text)}));
+void Hosts::end_all(int exit_code, const base::Text& text, double patience_seconds) {
+  set_course(end_mark + to_text(FailureReport{exit_code, text.empty() ? base::say("the run has ended") : text}));
   const auto count = [&](const std::string& what) {
     return line_.ask([&](StoreClient& store) { return store.keys(in_attempt(what + "/")); }).size();
   };
@@ -387,7 +397,7 @@ void Hosts::end_all(int exit_code, const std::string& text, double patience_seco
     wait_or_stop(signals_, look_seconds / 2);
 }
 
-void Hosts::leave(int exit_code, const std::string& text) {
+void Hosts::leave(int exit_code, const base::Text& text) {
   constexpr double patience = 2;
   try {
     if (!line_.is_open()) return;
@@ -404,7 +414,7 @@ void Hosts::leave(int exit_code, const std::string& text) {
 
 // Over the line itself: the signal that is the reason must not end it.
 void Hosts::call_off(const FailureReport& report) {
-  leave(report.exit_code, report.text());
+  leave(report.exit_code, report.said());
   try {
     if (!line_.is_open()) return;
     const FailureReport named{report.exit_code, base::say("host {}: {}", team_.node_rank, report.said())};

@@ -24,8 +24,8 @@ namespace troika::launch {
 struct HostTeam {
   int nnodes = 1;
   int node_rank = 0;
-  std::string command;  // "troika launch": what every host has started
-  std::string flags;    // that all of them must have been started with
+  Speaker speaker;    // whose command every host has started
+  std::string flags;  // that all of them must have been started with
   double join_seconds = 120, heartbeat_seconds = 10;
   double decided_within_seconds = 20;  // host 0's word after an attempt, which it gives when its own ranks have ended
 };
@@ -59,7 +59,7 @@ class Hosts {
 
   // This launcher ends in an error: the attempt under way ends on all hosts, and a launcher started in its place can join. Never
   // throws.
-  void leave(int exit_code, const std::string& text);
+  void leave(int exit_code, const base::Text& text);
 
   // On hosts other than 0: the same, and host 0 is to end all. Never throws.
   void call_off(const rendezvous::FailureReport& report);
@@ -82,6 +82,7 @@ class Hosts {
   void begin_attempt(std::int64_t attempt);
   void lead();
   bool follow();
+  [[noreturn]] void throw_missing(const std::vector<base::Text>& names);
   bool wait_for_a_seat();
   std::string refusal_key() const;
   void tell_of_refusal(const rendezvous::LauncherPeer& holder);
@@ -93,12 +94,12 @@ class Hosts {
   std::optional<rendezvous::LauncherPeer> take_seat();
   bool has_left(const std::string& holder);
   bool has_begun(double seconds, bool* with_me);
-  std::string same_numbers();
-  std::string wrong_secrets();
-  std::vector<std::string> missing(std::vector<std::string>* tokens);
+  std::vector<base::Text> same_numbers();
+  std::vector<base::Text> wrong_secrets(std::uint64_t* since);
+  std::vector<base::Text> missing(std::vector<std::string>* tokens);
   void name_turned_away();
   void name_wrong_secrets();
-  void end_all(int exit_code, const std::string& text, double patience_seconds);
+  void end_all(int exit_code, const base::Text& text, double patience_seconds);
   Next hear_next(double within_seconds);
 
   const HostTeam team_;
@@ -108,8 +109,8 @@ class Hosts {
   StoreLine line_;
   std::int64_t attempt_ = 0;
   std::optional<rendezvous::FailureReport> end_;
-  std::string in_the_way_;           // who has this launcher's number while it waits for a seat; "": nobody
-  std::string ended_without_me_;     // what the last launch of host 0 ended with, where this host took no part in it
+  base::Text in_the_way_;            // who has this launcher's number while it waits for a seat; empty: nobody
+  base::Text ended_without_me_;      // what the last launch of host 0 ended with, where this host took no part in it
   bool seated_ = false;              // this launcher is that of its host, in this attempt
   bool took_part_ = false;           // in an attempt of this launch
   bool begun_ = false;               // the attempt has, with this host

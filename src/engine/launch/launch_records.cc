@@ -14,7 +14,6 @@
 #include "base/host_name.h"
 #include "base/text.h"
 #include "host/process.h"
-#include "launch/worker_end.h"
 #include "records/folder_lock.h"
 #include "records/line_file.h"
 #include "records/run_in_use.h"
@@ -23,6 +22,20 @@
 
 namespace troika::launch {
 using records::EventKind;
+
+records::Party party_of(const host::Worker& worker) {
+  return {worker.plan.world_rank, -1, base::host_name(), worker.process.pid()};
+}
+
+records::Incident end_of(const host::Worker& worker, std::int64_t memory_kills) {
+  records::Incident end;
+  end.kind = worker.signal == 0 ? records::IncidentKind::rank_exited : records::IncidentKind::rank_killed;
+  end.who = party_of(worker);
+  end.exit_code = worker.exit_code;
+  end.signal = worker.signal;
+  end.count = memory_kills;
+  return end;
+}
 
 namespace {
 
@@ -39,10 +52,7 @@ void add_risen(records::Event& event, const char* name, double before, double no
 // Of the disk's thread, but for `claimed`.
 struct LaunchRecords::Lines {
   explicit Lines(const std::string& run)
-      : folder(run),
-        lock(records::launch_lock_path(run)),
-        events(run, "events.jsonl"),
-        log(run, "run.log") {}
+      : folder(run), lock(records::launch_lock_path(run)), events(run, "events.jsonl"), log(run, "run.log") {}
 
   // The first look decides, but where another launch was refused meanwhile and this one's ranks have the folder.
   void claim(const std::string& launch) {
@@ -173,9 +183,7 @@ void LaunchRecords::failed(const rendezvous::FailureReport& report) {
   has_failed(report);
 }
 
-void LaunchRecords::has_failed(const rendezvous::FailureReport& report) {
-  end_state(records::Life::failed, report);
-}
+void LaunchRecords::has_failed(const rendezvous::FailureReport& report) { end_state(records::Life::failed, report); }
 
 void LaunchRecords::ended_at_once(const std::string& text) {
   write(event_of(EventKind::stop, text));

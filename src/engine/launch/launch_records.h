@@ -18,6 +18,11 @@
 
 namespace troika::launch {
 
+// The rank of this host that a process is.
+records::Party party_of(const host::Worker& worker);
+// How it ended. `memory_kills`: by the out-of-memory killer, shortly before.
+records::Incident end_of(const host::Worker& worker, std::int64_t memory_kills);
+
 // Threads: one. Nobody waits for the disk, and one that is full or fails ends nothing.
 class LaunchRecords {
  public:

@@ -7,11 +7,11 @@
 
 #include <cerrno>
 #include <cstdint>
+#include <utility>
 
 #include "base/error.h"
 #include "base/say.h"
 #include "host/thread_limit.h"
-#include "launch/say.h"
 
 namespace troika::launch {
 
@@ -27,11 +27,14 @@ std::string read_secret() {
     if (byte == '\n') return line;
     line += byte;
   }
-  throw base::ConfigError(
-      base::say("--orders-on-input is given but no secret came on standard input; to start a run on several hosts use --hosts"));
+  throw base::ConfigError(base::say(
+      "--orders-on-input is given but no secret came on standard input; to start a run on several hosts use --hosts"));
 }
 
-Orders::Orders() : done_(::eventfd(0, EFD_CLOEXEC)), thread_(host::start_thread([this] { listen(); })) {}
+Orders::Orders(Speaker speaker)
+    : speaker_(std::move(speaker)),
+      done_(::eventfd(0, EFD_CLOEXEC)),
+      thread_(host::start_thread([this] { listen(); })) {}
 
 Orders::~Orders() {
   const std::uint64_t one = 1;
@@ -59,7 +62,7 @@ void Orders::listen() {
     if (line == "where") ::kill(::getpid(), SIGUSR1);
     line.clear();
   }
-  launcher_says("the terminal that started this launcher is gone, so the run stops");
+  speaker_.say(base::say("the terminal that started this launcher is gone, so the run stops"));
   ::kill(::getpid(), SIGTERM);
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <thread>
 
+#include "launch/launcher.h"
+
 namespace troika::launch {
 
 // The first line. ConfigError when the input ends before.
@@ -17,7 +19,7 @@ constexpr double order_patience_seconds = 60;  // without any, it counts as gone
 // of a connection that is lost: SIGTERM too.
 class Orders {
  public:
-  Orders();  // where the launcher's signals are blocked already
+  explicit Orders(Speaker speaker);  // where the launcher's signals are blocked already
   ~Orders();
   Orders(const Orders&) = delete;
   Orders& operator=(const Orders&) = delete;
@@ -25,6 +27,7 @@ class Orders {
  private:
   void listen();
 
+  const Speaker speaker_;
   int done_;  // an eventfd
   std::thread thread_;
 };

@@ -1,16 +1,16 @@
 #include "launch/roll_call.h"
 
-#include <fmt/format.h>
-
 #include <deque>
 #include <optional>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "base/version.h"
+#include "host/shell_word.h"
 #include "launch/host_process.h"
-#include "launch/store_line.h"
+#include "launch/launcher.h"
 
 namespace troika::launch {
 namespace {
@@ -36,22 +36,23 @@ bool all_answered(std::deque<Asked>& asked) {
 
 bool is_unreachable(Asked& asked) { return asked.process.end().value_or(ssh_failed) == ssh_failed; }
 
-// "": it is ready.
-std::string fault_of(Asked& asked, const Greeting& greeting, const std::string& program) {
+// Empty: it is ready.
+base::Text fault_of(Asked& asked, const Greeting& greeting, const std::string& program) {
   const std::optional<int> code = asked.process.end();
   if (is_unreachable(asked))
-    return fmt::format("{}; `{}` must work without a password",
-                       code ? asked.process.complaint() : fmt::format("no word within {:g} s", roll_call_seconds),
-                       shell_words(asked.words));
+    return base::say(
+        "{}; `{}` must work without a password",
+        code ? base::verbatim(asked.process.complaint()) : base::say("no word within {:g} s", roll_call_seconds),
+        shell_words(asked.words));
   if (*code != 0)
-    return fmt::format(
+    return base::say(
         "{} (exit code {}); --remote-folder and --remote-program say where the run's folder and troika are there",
         asked.process.complaint(), *code);
   const std::string here = "troika " + std::string(base::version);
   if (greeting.version != here)
-    return fmt::format("'{}' is {} there and {} here; install one version on all hosts", program,
-                       base::printable(greeting.version, 60), here);
-  return "";
+    return base::say("'{}' is {} there and {} here; install one version on all hosts", program,
+                     base::printable(greeting.version, 60), here);
+  return {};
 }
 
 }  // namespace
@@ -74,7 +75,7 @@ std::vector<Greeting> call_roll(const std::vector<LaunchHost>& hosts, const Remo
   bool any_unreachable = false;
   for (Asked& one : asked) {
     greetings[one.host] = read_greeting(one.said);
-    const std::string fault = fault_of(one, greetings[one.host], run.program);
+    const base::Text fault = fault_of(one, greetings[one.host], run.program);
     if (fault.empty()) continue;
     faults.push_back(base::say("host {} ({}): {}", one.host, hosts[one.host].name(), fault));
     any_unreachable = any_unreachable || is_unreachable(one);
@@ -82,6 +83,31 @@ std::vector<Greeting> call_roll(const std::vector<LaunchHost>& hosts, const Remo
   if (any_unreachable) throw base::PeerError(base::lines(faults));
   if (!faults.empty()) throw base::ConfigError(base::lines(faults));
   return greetings;
+}
+
+constexpr std::string_view connection_word = "troika-ssh";
+
+std::string in_folder(const std::string& folder) {
+  if (folder.empty() || folder == "~") return "";
+  const std::string below = folder.rfind("~/", 0) == 0 ? folder.substr(2) : folder;
+  return below.empty() ? "" : "cd " + host::shell_word(below) + " && ";
+}
+
+std::string greeting_command(const std::string& folder, const std::string& program) {
+  return in_folder(folder) + host::shell_word(program) + " version && echo " + std::string(connection_word) +
+         " $SSH_CONNECTION";
+}
+
+// SSH_CONNECTION: the client's address and port, the server's address and port.
+Greeting read_greeting(const std::string& text) {
+  Greeting greeting;
+  for (const std::string& whole : base::split(text, '\n')) {
+    const std::string line = base::trim(whole);
+    if (line.rfind("troika ", 0) == 0 && greeting.version.empty()) greeting.version = line;
+    const std::vector<std::string> words = base::split(line, ' ');
+    if (words.size() == 5 && words[0] == connection_word) greeting.from = words[1], greeting.host_address = words[3];
+  }
+  return greeting;
 }
 
 }  // namespace troika::launch

@@ -6,19 +6,28 @@
 #include <vector>
 
 #include "host/signals.h"
-#include "launch/greeting.h"
 #include "launch/ssh_hosts.h"
 
 namespace troika::launch {
 
-constexpr int ssh_failed = 255;  // what ssh ends with when it has no connection, or lost it
-
-struct LaunchHost {
-  SshHost ssh;
-  bool here = false;  // reached without ssh
-
-  std::string name() const { return here ? "this host" : ssh.destination; }
+// What a host says when ssh is first tried there: that the folder and the program are, which version it is, and by which addresses
+// the two machines reach each other.
+struct Greeting {
+  std::string version;       // "troika 1.2.3"
+  std::string from;          // the address of the machine that asked, as the host sees it; "": not said
+  std::string host_address;  // the host's own
 };
+
+// The command for the host's shell.
+std::string greeting_command(const std::string& folder, const std::string& program);
+
+// `text` is what it printed; a shell's own greeting may stand around it.
+Greeting read_greeting(const std::string& text);
+
+// `cd FOLDER && `; a folder below ~/ is one below where ssh begins.
+std::string in_folder(const std::string& folder);
+
+constexpr int ssh_failed = 255;  // what ssh ends with when it has no connection, or lost it
 
 // Where the run is on the other hosts.
 struct RemoteRun {

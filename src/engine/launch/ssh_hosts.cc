@@ -1,7 +1,5 @@
 #include "launch/ssh_hosts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <set>
@@ -9,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "host/interface_addresses.h"
 #include "host/shell_word.h"
@@ -23,32 +22,33 @@ bool is_host_text(const std::string& text) {
   });
 }
 
-// "" and the host, or what is wrong with the line.
-std::string parse_host_line(const std::string& line, SshHost* host) {
+// Empty and the host, or what is wrong with the line.
+base::Text parse_host_line(const std::string& line, SshHost* host) {
   if (line.find_first_of(" \t") != std::string::npos)
-    return "holds more than a host; one line has one [user@]host[:port]";
+    return base::say("holds more than a host; one line has one [user@]host[:port]");
   const auto at = line.find('@');
   const std::string user = at == std::string::npos ? "" : line.substr(0, at);
-  if (user.find(':') != std::string::npos) return "has a password before '@', which ssh does not take: use a key";
-  if (at != std::string::npos && !is_host_text(user)) return "has no user before '@' that ssh could take";
+  if (user.find(':') != std::string::npos)
+    return base::say("has a password before '@', which ssh does not take: use a key");
+  if (at != std::string::npos && !is_host_text(user)) return base::say("has no user before '@' that ssh could take");
   std::string rest = at == std::string::npos ? line : line.substr(at + 1), port;
   if (const auto bracket = rest.find(']'); !rest.empty() && rest.front() == '[' && bracket != std::string::npos) {
     port = rest.substr(bracket + 1);
     rest = rest.substr(1, bracket - 1);
-    if (!port.empty() && port.front() != ':') return "has something behind ']' that is no port";
+    if (!port.empty() && port.front() != ':') return base::say("has something behind ']' that is no port");
     if (!port.empty()) port = port.substr(1);
-    if (port.empty() && line.back() == ':') return "ends with ':' and no port";
+    if (port.empty() && line.back() == ':') return base::say("ends with ':' and no port");
   } else if (std::count(rest.begin(), rest.end(), ':') == 1) {
     port = rest.substr(rest.find(':') + 1);
-    if (port.empty()) return "ends with ':' and no port";
+    if (port.empty()) return base::say("ends with ':' and no port");
     rest = rest.substr(0, rest.find(':'));
   }
-  if (!is_host_text(rest)) return "has no host's name or address";
+  if (!is_host_text(rest)) return base::say("has no host's name or address");
   std::int64_t number = 0;
   if (!port.empty() && (!base::parse_int(port, &number) || number < 1 || number > 65535))
-    return fmt::format("has the port '{}', which is no number from 1 to 65535", port);
+    return base::say("has the port '{}', which is no number from 1 to 65535", port);
   *host = {user.empty() ? rest : user + "@" + rest, rest, static_cast<int>(number)};
-  return "";
+  return {};
 }
 
 // The line as it may be printed.
@@ -60,7 +60,8 @@ std::string without_password(const std::string& line) {
 
 // One line, or one of the hosts between commas.
 struct HostText {
-  std::string text, where;  // "hosts.txt line 2", "--hosts"
+  std::string text;
+  base::Text where;  // "hosts.txt line 2", "--hosts"
 };
 
 std::vector<SshHost> parse_all(const std::vector<HostText>& texts, const base::Text& none) {
@@ -69,8 +70,8 @@ std::vector<SshHost> parse_all(const std::vector<HostText>& texts, const base::T
   std::set<std::pair<std::string, int>> seen;
   for (const HostText& one : texts) {
     SshHost host;
-    std::string fault = parse_host_line(one.text, &host);
-    if (fault.empty() && !seen.insert({host.destination, host.port}).second) fault = "is there twice";
+    base::Text fault = parse_host_line(one.text, &host);
+    if (fault.empty() && !seen.insert({host.destination, host.port}).second) fault = base::say("is there twice");
     if (fault.empty())
       hosts.push_back(host);
     else
@@ -83,13 +84,15 @@ std::vector<SshHost> parse_all(const std::vector<HostText>& texts, const base::T
 
 }  // namespace
 
+base::Text LaunchHost::name() const { return here ? base::say("this host") : base::verbatim(ssh.destination); }
+
 std::vector<SshHost> parse_hosts(std::string_view text, const std::string& origin) {
   std::vector<HostText> lines;
   int number = 0;
   for (const std::string& whole : base::split(text, '\n')) {
     ++number;
     const std::string line = base::trim(whole.substr(0, whole.find('#')));
-    if (!line.empty()) lines.push_back({line, fmt::format("{} line {}", origin, number)});
+    if (!line.empty()) lines.push_back({line, base::say("{} line {}", origin, number)});
   }
   return parse_all(lines, base::say("{} holds no host: give a line [user@]host[:port] for each", origin));
 }
@@ -99,8 +102,9 @@ std::vector<SshHost> hosts_of(const std::string& value) {
     return parse_hosts(base::read_file(value), value);
   std::vector<HostText> texts;
   for (const std::string& one : base::split(value, ','))
-    if (const std::string text = base::trim(one); !text.empty()) texts.push_back({text, "--hosts"});
-  return parse_all(texts, base::say("--hosts names no host: give [user@]host[:port] with commas between, or a file of them"));
+    if (const std::string text = base::trim(one); !text.empty()) texts.push_back({text, base::verbatim("--hosts")});
+  return parse_all(texts,
+                   base::say("--hosts names no host: give [user@]host[:port] with commas between, or a file of them"));
 }
 
 bool is_this_host(const SshHost& host) {

@@ -5,12 +5,21 @@
 #include <string_view>
 #include <vector>
 
+#include "base/language.h"
+
 namespace troika::launch {
 
 struct SshHost {
   std::string destination;  // [user@]host, as ssh takes it
   std::string host;
   int port = 0;  // 0: as ssh's own settings say
+};
+
+struct LaunchHost {
+  SshHost ssh;
+  bool here = false;  // reached without ssh
+
+  base::Text name() const;  // "this host", or the destination
 };
 
 // The text of a file with a line [user@]host[:port] for each; # begins a comment. ConfigError that lists all that is wrong, with

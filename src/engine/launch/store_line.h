@@ -9,17 +9,11 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "host/signals.h"
+#include "launch/launcher.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/store.h"
 
 namespace troika::launch {
-
-struct Stopped {};  // thrown when a signal ends a wait
-
-// Waits so long; throws Stopped at a stop signal.
-void wait_or_stop(host::Signals& signals, double seconds);
-void stop_if_asked(host::Signals& signals);
 
 // Threads: one. Every wait ends with Stopped at a stop signal.
 class StoreLine {
@@ -27,9 +21,9 @@ class StoreLine {
   static constexpr double call_seconds = 2;  // one call to the store, during which no signal is heard
 
   // `identity` names the store, and its launch once that is known; it outlives the line, and may change. `patience_seconds`: for a
-  // store that does not answer. `command`: what serves it, "troika launch".
-  StoreLine(const rendezvous::Identity& identity, host::Signals& signals, double patience_seconds, std::string command)
-      : identity_(identity), signals_(signals), patience_seconds_(patience_seconds), command_(std::move(command)) {}
+  // store that does not answer. `speaker`: of this launcher, whose command serves the store, too.
+  StoreLine(const rendezvous::Identity& identity, host::Signals& signals, double patience_seconds, Speaker speaker)
+      : identity_(identity), signals_(signals), patience_seconds_(patience_seconds), speaker_(std::move(speaker)) {}
 
   // Like StoreClient's constructor, but a signal ends it. PeerError after `until`; `join_seconds` is what it says that it waited.
   void open(double until, double join_seconds);
@@ -55,7 +49,7 @@ class StoreLine {
   const rendezvous::Identity& identity_;
   host::Signals& signals_;
   double patience_seconds_;
-  const std::string command_;
+  const Speaker speaker_;
   std::optional<Left> left_;
   std::unique_ptr<rendezvous::StoreClient> store_;
 };

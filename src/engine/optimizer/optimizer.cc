@@ -26,8 +26,8 @@ Optimizer::Optimizer(const std::vector<Stretch>& stretches, const tensor::Tensor
       buffers_(shape::shape_of(settings.name).buffers),
       has_master_(values.dtype() != tensor::Dtype::fp32),
       checksums_(checksums),
-      state_(shape::shape_of(settings.name).tensors(static_cast<std::int64_t>(values.element_bytes())), values.elements(),
-             place, streams, ledger) {
+      state_(shape::shape_of(settings.name).tensors(static_cast<std::int64_t>(values.element_bytes())),
+             values.elements(), place, streams, ledger) {
   for (const Stretch& stretch : stretches)
     stretches_.push_back({stretch.count, stretch.decays ? settings.weight_decay : 0});
 }
@@ -42,9 +42,9 @@ std::optional<StateFault> Optimizer::difference(const Sums& found, const Sums& l
   const auto differs = std::mismatch(found.begin(), found.end(), left.begin()).first;
   if (differs == found.end()) return std::nullopt;
   const auto index = static_cast<std::size_t>(differs - found.begin());
-  if (index == 0) return StateFault{"the parameter", stretch};
+  if (index == 0) return StateFault{base::Phrase("the parameter").english(), stretch};
   if (index <= buffers_.size()) return StateFault{buffers_[index - 1].title, stretch};
-  return StateFault{"the values", stretch};
+  return StateFault{base::Phrase("the values").english(), stretch};
 }
 
 namespace {

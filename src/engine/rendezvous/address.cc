@@ -33,11 +33,11 @@ bool parse_version_6(const std::string& address, in6_addr* bytes) {
   return ::inet_pton(AF_INET6, address.substr(0, percent).c_str(), bytes) == 1;
 }
 
-std::string names_of_interfaces() {
+base::Text names_of_interfaces() {
   const std::unique_ptr<struct if_nameindex, decltype(&::if_freenameindex)> all(::if_nameindex(), &::if_freenameindex);
   std::vector<std::string> names;
   for (auto* at = all.get(); at != nullptr && at->if_index != 0; ++at) names.emplace_back(at->if_name);
-  return names.empty() ? "none" : base::join(names, ", ");
+  return names.empty() ? base::say("none") : base::verbatim(base::join(names, ", "));
 }
 
 bool is_interface(const std::string& scope) {
@@ -53,11 +53,11 @@ void check_scope(const std::string& what, const std::string& address, const in6_
   if (scope.empty() && IN6_IS_ADDR_LINKLOCAL(&bytes))
     throw ConfigError(
         base::say("{} is '{}', a link-local address, which needs an interface of this host, as in '{}%eth0'; this host "
-                    "has {}",
-                    what, address, address, names_of_interfaces()));
+                  "has {}",
+                  what, address, address, names_of_interfaces()));
   if (!scope.empty() && !is_interface(scope))
     throw ConfigError(base::say("{} is '{}', but this host has no interface '{}'; it has {}", what, address, scope,
-                                  names_of_interfaces()));
+                                names_of_interfaces()));
 }
 
 [[noreturn]] void refuse_address(const std::string& what, const std::string& text) {
@@ -69,9 +69,10 @@ void check_address(const std::string& what, const std::string& text, const std::
   in6_addr bytes{};
   if (address.find_first_of(":%") != std::string::npos) {
     if (!parse_version_6(address, &bytes))
-      throw ConfigError(base::say("{} is '{}', but '{}' is not an address of version 6; with a port it is written as "
-                                    "[ADDRESS]:PORT",
-                                    what, text, address));
+      throw ConfigError(
+          base::say("{} is '{}', but '{}' is not an address of version 6; with a port it is written as "
+                    "[ADDRESS]:PORT",
+                    what, text, address));
     return check_scope(what, address, bytes);
   }
   if (address.empty() || address.find_first_of("[]") != std::string::npos) refuse_address(what, text);
@@ -105,8 +106,8 @@ Endpoint parse_endpoint(const std::string& what, const std::string& text) {
     end.address = text.substr(1, close - 1);
     rest = text.substr(close + 1);
     if (end.address.find(':') == std::string::npos || (!rest.empty() && rest.front() != ':'))
-      throw ConfigError(base::say("{} is '{}', but brackets hold an address of version 6: write [ADDRESS]:PORT", what,
-                                    text));
+      throw ConfigError(
+          base::say("{} is '{}', but brackets hold an address of version 6: write [ADDRESS]:PORT", what, text));
   } else if (std::count(text.begin(), text.end(), ':') == 1) {
     end.address = text.substr(0, text.find(':'));
     rest = text.substr(text.find(':'));

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "records/incident.h"
 #include "rendezvous/join.h"
 #include "rendezvous/wire.h"
 
@@ -37,9 +38,9 @@ static const std::string* find(const Lines& lines, const std::string& name) {
   return nullptr;
 }
 
-static std::string shown(const std::string* value) {
-  if (value == nullptr) return "(absent)";
-  return value->size() > 80 ? value->substr(0, 77) + "..." : *value;
+static base::Text shown(const std::string* value) {
+  if (value == nullptr) return base::say("(absent)");
+  return base::verbatim(value->size() > 80 ? value->substr(0, 77) + "..." : *value);
 }
 
 // "optimizer:\n  lr: 0.1" -> {"optimizer.lr", "0.1"}.
@@ -61,8 +62,8 @@ static Lines fields_of(const std::string& yaml) {
   return fields;
 }
 
-static std::string differences_of(const Lines& first, const Lines& mine, int rank) {
-  std::vector<std::string> found;
+static base::Text differences_of(const Lines& first, const Lines& mine, int rank) {
+  std::vector<base::Text> found;
   Lines all = first;
   for (const auto& line : mine) {
     if (find(first, line.first) == nullptr) all.push_back(line);
@@ -71,20 +72,21 @@ static std::string differences_of(const Lines& first, const Lines& mine, int ran
     const std::string *a = find(first, name), *b = find(mine, name);
     if (a != nullptr && b != nullptr && *a == *b) continue;
     if (found.size() == 5) {
-      found.push_back("and more");
+      found.push_back(base::say("and more"));
       break;
     }
-    found.push_back(fmt::format("{} = {} on rank {} but {} on rank 0", name, shown(b), rank, shown(a)));
+    found.push_back(base::say("{} = {} on rank {} but {} on rank 0", name, shown(b), rank, shown(a)));
   }
-  return base::join(found, "; ");
+  return base::join(found, "; ", "；");
 }
 
-std::string difference(const Facts& first, const Facts& mine, int rank) {
+base::Text difference(const Facts& first, const Facts& mine, int rank) {
   const std::string *hash_a = find(first.values, "settings hash"), *hash_b = find(mine.values, "settings hash");
   const bool has_hash = hash_a != nullptr && hash_b != nullptr;
   if (!has_hash || *hash_a != *hash_b) {
     const std::string *a = find(first.values, "settings"), *b = find(mine.values, "settings");
-    const std::string fields = a == nullptr || b == nullptr ? "" : differences_of(fields_of(*a), fields_of(*b), rank);
+    const base::Text fields =
+        a == nullptr || b == nullptr ? base::Text{} : differences_of(fields_of(*a), fields_of(*b), rank);
     if (!fields.empty()) return fields;
   }
   const auto without_settings = [](const Facts& facts) {
@@ -121,17 +123,15 @@ void agree(StoreClient& client, const Identity& identity, const std::string& rou
     client.set(key_of(identity, base + "result"), first_found);
   } else {
     const Facts first = unpack(await_key(client, identity, base + "facts", seconds));
-    const std::string found = difference(first, mine, identity.world_rank);
+    const base::Text found = difference(first, mine, identity.world_rank);
     client.set(key_of(identity, answer_of(identity.world_rank)),
-               found.empty() ? "equal" : fmt::format("{}\n{}", base::word_of(cause_of_difference(first, mine)), found));
+               found.empty() ? "equal" : to_json(records::told(found, cause_of_difference(first, mine))));
   }
   const std::string result = await_key(client, identity, base + "result", seconds);
-  if (result != "equal") {
-    const std::size_t end = result.find('\n');
-    throw base::ConfigError(
-        base::say("the ranks were started differently: {}; start all of them alike", result.substr(end + 1)),
-        base::cause_of_word(result.substr(0, end)));
-  }
+  if (result == "equal") return;
+  const records::Incident found = records::parse_incident(result);
+  throw base::ConfigError(
+      base::say("the ranks were started differently: {}; start all of them in the same way", found.words), found.cause);
 }
 
 }  // namespace troika::rendezvous

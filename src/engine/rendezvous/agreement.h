@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/language.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/store.h"
 
@@ -22,7 +23,7 @@ struct Facts {
 // `seconds`.
 void agree(StoreClient& client, const Identity& identity, const std::string& round, const Facts& mine, double seconds);
 
-// "" when equal, else a sentence part: "optimizer.lr = 0.1 on rank 2 but 0.2 on rank 0".
-std::string difference(const Facts& first, const Facts& mine, int rank);
+// Empty when equal, else a sentence part: "optimizer.lr = 0.1 on rank 2 but 0.2 on rank 0".
+base::Text difference(const Facts& first, const Facts& mine, int rank);
 
 }  // namespace troika::rendezvous

@@ -54,20 +54,21 @@ TEST(Agreement, IgnoresFieldsThatTheHashLeavesOut) {
   std::string other = yaml;
   other.replace(other.find("out: a"), 6, "out: b");
   EXPECT_EQ(
-      difference({{{"settings", yaml}, {"settings hash", "1"}}}, {{{"settings", other}, {"settings hash", "1"}}}, 1),
+      difference({{{"settings", yaml}, {"settings hash", "1"}}}, {{{"settings", other}, {"settings hash", "1"}}}, 1)
+          .english,
       "");
 }
 
 TEST(Agreement, NamesAnyOtherFact) {
   EXPECT_THAT(outcomes({{{{"build", "1.0 abc"}}}, {{{"build", "1.0 abd"}}}}),
               Each(HasSubstr("build = 1.0 abd on rank 1 but 1.0 abc on rank 0")));
-  EXPECT_THAT(difference({{{"data", "x"}}}, {{}}, 4), HasSubstr("data = (absent) on rank 4 but x on rank 0"));
+  EXPECT_THAT(difference({{{"data", "x"}}}, {{}}, 4).english, HasSubstr("data = (absent) on rank 4 but x on rank 0"));
 }
 
 TEST(Agreement, ReadsListsBelowTheirName) {
   const Facts a{{{"settings", "parallel:\n  stage_layers:\n    - 1\n    - 2\n"}}};
   const Facts b{{{"settings", "parallel:\n  stage_layers:\n    - 2\n    - 1\n"}}};
-  EXPECT_EQ(difference(a, b, 1), "parallel.stage_layers = - 2 - 1 on rank 1 but - 1 - 2 on rank 0");
+  EXPECT_EQ(difference(a, b, 1).english, "parallel.stage_layers = - 2 - 1 on rank 1 but - 1 - 2 on rank 0");
 }
 
 }  // namespace

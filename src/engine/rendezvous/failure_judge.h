@@ -12,7 +12,7 @@
 #include "rendezvous/beat.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"
-#include "rendezvous/stopped_rank.h"
+#include "rendezvous/launcher_peer.h"
 
 namespace troika::rendezvous {
 

@@ -1,9 +1,10 @@
-// Why an attempt ends: one failure report, written to the store once by the launcher or the failure monitor. The first one
-// stands.
+// What all ranks of an attempt hear: why it ends, and before that who is behind.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/error.h"
 #include "base/say.h"
@@ -13,6 +14,7 @@
 
 namespace troika::rendezvous {
 
+// Why an attempt ends; written to the store once, by the launcher or the failure monitor: the first one counts.
 struct FailureReport {
   FailureReport() = default;
   FailureReport(int code, records::Incident what) : exit_code(code), incident(std::move(what)) {}
@@ -36,5 +38,23 @@ bool read_failure_report(StoreClient& client, const Identity& identity, FailureR
 // The form in the store: the code, a newline, the incident. Also used for failed/<rank>.
 std::string to_text(const FailureReport& report);
 FailureReport parse_failure_report(const std::string& text);
+
+inline constexpr const char* notices_key = "notices";
+
+// The last notices of the failure monitor to all ranks while a run continues, for every log and the screen. Numbers rise, so that a reader knows which are new.
+class Notices {
+ public:
+  void add(const records::Incident& notice);
+
+  // The form in the store.
+  std::string text() const;
+
+ private:
+  std::vector<std::string> lines_;
+  std::int64_t number_ = 0;
+};
+
+// Those with numbers above `*last`, oldest first; `*last` becomes the highest number. What is malformed is left out.
+std::vector<records::Incident> new_notices(const std::string& text, std::int64_t* last);
 
 }  // namespace troika::rendezvous

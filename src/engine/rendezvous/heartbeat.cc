@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "rendezvous/address.h"
-#include "rendezvous/notices.h"
-#include "rendezvous/stopped_rank.h"
+#include "rendezvous/failure_report.h"
+#include "rendezvous/launcher_peer.h"
 #include "rendezvous/ticker.h"
 
 namespace troika::rendezvous {
@@ -23,7 +23,7 @@ struct HeartbeatClient::Impl {
   std::int64_t count = 0, connection = 0, last_notice = 0;
 
   mutable std::mutex mutex;  // guards the report
-  std::string report;
+  base::Text report;
 
   std::unique_ptr<Ticker> ticker;
 
@@ -32,6 +32,7 @@ struct HeartbeatClient::Impl {
   void connect(double seconds);
   bool send_heartbeat();
   void notice(const std::string& text);
+  base::Text words_of_loss(bool gone) const;
   void conclude(const records::Incident& failure);
   void say_last(const std::string& name, const std::string& value);
 };
@@ -74,13 +75,21 @@ void HeartbeatClient::Impl::notice(const std::string& text) {
 void HeartbeatClient::Impl::conclude(const records::Incident& failure) {
   {
     const std::lock_guard<std::mutex> lock(mutex);
-    report = english(failure);
+    report = said(failure);
   }
   if (heartbeats.on_failure) heartbeats.on_failure(failure);
 }
 
-static records::Incident lost(std::string words) {
-  return records::told(base::verbatim(words), base::Cause::store_silent);
+base::Text HeartbeatClient::Impl::words_of_loss(bool gone) const {
+  const std::string where = endpoint_text(identity.master_address, identity.store_port);
+  if (gone) return base::say("the store at {} has ended, and with it the launcher or rank 0", where);
+  const base::Text stopped = stopped_launcher(identity);
+  if (stopped.empty())
+    return base::say(
+        "the store at {} has been gone for {:g} s: the launcher or rank 0's host ended, or the network is down", where,
+        heartbeats.limit_seconds);
+  return base::say("the store at {} has not answered for {:g} s, because {} (comm.heartbeat_seconds sets the limit)",
+                   where, heartbeats.limit_seconds, stopped);
 }
 
 bool HeartbeatClient::Impl::tick() {
@@ -88,19 +97,9 @@ bool HeartbeatClient::Impl::tick() {
     return send_heartbeat();
   } catch (const base::Error& error) {
     client.reset();
-    const std::string store = "the store at " + endpoint_text(identity.master_address, identity.store_port);
-    if (is_gone(error)) {
-      conclude(lost(store + " has ended, and with it the launcher or rank 0"));
-      return false;
-    }
-    if (base::monotonic_seconds() - last_contact < heartbeats.limit_seconds) return true;
-    const std::string stopped = stopped_launcher(identity);
-    conclude(lost(stopped.empty() ? fmt::format("{} has been gone for {:g} s: the launcher or rank 0's host ended, or the "
-                                           "network is down",
-                                           store, heartbeats.limit_seconds)
-                             : fmt::format("{} has not answered for {:g} s, because {} (comm.heartbeat_seconds sets the "
-                                           "limit)",
-                                           store, heartbeats.limit_seconds, stopped)));
+    const bool gone = is_gone(error);
+    if (!gone && base::monotonic_seconds() - last_contact < heartbeats.limit_seconds) return true;
+    conclude(records::told(words_of_loss(gone), base::Cause::store_silent));
     return false;
   }
 }
@@ -147,7 +146,7 @@ void HeartbeatClient::failed(const FailureReport& report) {
   impl_->ticker = std::make_unique<Ticker>(0.05, [state = impl_.get()] { return state->listen(); });
 }
 
-std::string HeartbeatClient::failure_report() const {
+base::Text HeartbeatClient::failure_report() const {
   const std::lock_guard<std::mutex> lock(impl_->mutex);
   return impl_->report;
 }

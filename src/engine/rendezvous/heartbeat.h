@@ -15,9 +15,9 @@ namespace troika::rendezvous {
 // What a rank says of itself, and does with what it hears. Called from the client's thread, or from that of the client's owner
 // in its constructor; none may call the client or wait for long, because meanwhile the rank is silent. Any may be empty.
 struct Heartbeats {
-  double limit_seconds = 10;          // silent for longer, the rank is taken for dead
-  double stand_limit_seconds = 1800;  // at one place for longer while others wait, it is taken for hung
-  std::function<records::Place()> place;       // before each
+  double limit_seconds = 10;              // silent for longer, the rank is taken for dead
+  double stand_limit_seconds = 1800;      // at one place for longer while others wait, it is taken for hung
+  std::function<records::Place()> place;  // before each
   std::function<records::Pace()> pace;
   std::function<Save()> save;
   std::function<void(const records::Incident& notice)> on_notice;  // who is behind or slow; each once
@@ -42,8 +42,8 @@ class HeartbeatClient {
   void done();
   void failed(const FailureReport& report);
 
-  // The text of the failure report, "" while there is none; from any thread.
-  std::string failure_report() const;
+  // The text of the failure report, empty while there is none; from any thread.
+  base::Text failure_report() const;
 
  private:
   struct Impl;

@@ -10,7 +10,6 @@
 #include "rendezvous/failure_report.h"
 #include "rendezvous/heartbeat.h"
 #include "rendezvous/join.h"
-#include "rendezvous/notices.h"
 
 namespace troika::rendezvous {
 namespace {
@@ -35,9 +34,9 @@ Heartbeats beats(double limit_seconds, std::function<void(const records::Inciden
 // A client whose failure report can be waited for.
 struct WatchedRank {
   WatchedRank(const Identity& me, double heartbeat_seconds)
-      : client(std::make_unique<HeartbeatClient>(
-            me,
-            beats(heartbeat_seconds, [this](const records::Incident& failure) { report.set_value(english(failure)); }))) {}
+      : client(std::make_unique<HeartbeatClient>(me, beats(heartbeat_seconds, [this](const records::Incident& failure) {
+                                                   report.set_value(english(failure));
+                                                 }))) {}
   std::string wait_for_report() {
     auto future = report.get_future();
     return future.wait_for(std::chrono::seconds(10)) == std::future_status::ready ? future.get()
@@ -77,7 +76,7 @@ TEST(FailureMonitor, ASilentRankIsNamedWithItsHostAndPlace) {
   EXPECT_THAT(
       text, HasSubstr("has been silent for 0.5 s; its last heartbeat came from step 12, recv_act 4.1 (usually 0.2 s)"));
   EXPECT_EQ(one.wait_for_report(), text);
-  EXPECT_EQ(one.client->failure_report(), text);
+  EXPECT_EQ(one.client->failure_report().english, text);
 }
 
 TEST(HeartbeatClient, SaysAtOnceWhereItIs) {
@@ -125,12 +124,12 @@ TEST(FailureMonitor, ARankThatBlocksIsNamedToAllAndEndsTheRunAfterItsLimit) {
   std::vector<std::unique_ptr<HeartbeatClient>> clients;
   for (int rank = 0; rank < 3; ++rank) {
     const auto i = static_cast<std::size_t>(rank);
-    Heartbeats heartbeats = beats(
-        2, [&reports, i](const records::Incident& failure) { reports[i].set_value(english(failure)); });
+    Heartbeats heartbeats =
+        beats(2, [&reports, i](const records::Incident& failure) { reports[i].set_value(english(failure)); });
     heartbeats.stand_limit_seconds = 7;
     heartbeats.place = [rank, stopped = base::monotonic_seconds() - 5] {
-      return records::Place{41, records::doing_of(rank == 2 ? "fwd 3.2" : "bwd 1.1"), base::monotonic_seconds() - stopped, 0.2,
-                   rank == 2 ? records::waits_for_nobody : rank + 1};
+      return records::Place{41, records::doing_of(rank == 2 ? "fwd 3.2" : "bwd 1.1"),
+                            base::monotonic_seconds() - stopped, 0.2, rank == 2 ? records::waits_for_nobody : rank + 1};
     };
     heartbeats.on_notice = [&notices, i](const records::Incident& notice) { notices[i].set_value(english(notice)); };
     clients.push_back(std::make_unique<HeartbeatClient>(rank_of(rank, 3, server.port()), heartbeats));
@@ -191,7 +190,7 @@ TEST(FailureMonitor, ARankThatFailedStillHearsTheReport) {
   zero.client->failed({75, base::verbatim("connection closed by peer")});
   one.failed({70, base::verbatim("an index is wrong")});
   EXPECT_EQ(zero.wait_for_report(), "rank 1 failed: an index is wrong");
-  EXPECT_EQ(zero.client->failure_report(), "rank 1 failed: an index is wrong");
+  EXPECT_EQ(zero.client->failure_report().english, "rank 1 failed: an index is wrong");
 }
 
 TEST(FailureReport, TheFirstOneStands) {

@@ -12,7 +12,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "rendezvous/address.h"
-#include "rendezvous/slurm.h"
 #include "rendezvous/variables.h"
 
 namespace troika::rendezvous {
@@ -57,7 +56,7 @@ static void take_master(Identity& me, const Environment& environment, const std:
   me.store_port = number_of(environment, "MASTER_PORT", master.port.value_or(otherwise), 1, most_port);
   if (master.port && *master.port != me.store_port)
     throw ConfigError(base::say("MASTER_ADDR is '{}' but MASTER_PORT is {}: give one port",
-                                  environment.at("MASTER_ADDR"), me.store_port));
+                                environment.at("MASTER_ADDR"), me.store_port));
 }
 
 static Identity from_rank_variables(const Environment& environment) {
@@ -140,18 +139,21 @@ static Identity from_srun(const Environment& environment, const SlurmStep& step)
   return me;
 }
 
-static constexpr const char* start_launch =
-    "start `troika launch -- train ...` in each pod, which starts its processes";
+static constexpr base::Phrase start_launch(
+    "start `troika launch -- train ...` in each pod, which starts its processes");
 
 // A pod of a PyTorchJob has RANK, but it counts pods; where each pod is to have one process, both counts agree.
 static void refuse_rank_of_pod(const Environment& environment) {
   if (has(environment, "TROIKA_STORE") || has(environment, "LOCAL_RANK") || !has(environment, "PET_NNODES")) return;
   const std::string pods = environment.at("PET_NNODES"), size = text_of(environment, "WORLD_SIZE", "");
   if (size == pods) return;
+  const auto shown = [&](const char* name) {
+    return has(environment, name) ? base::verbatim(environment.at(name)) : base::say("not set");
+  };
   throw ConfigError(
       base::say("RANK is {} and WORLD_SIZE {}, but PET_NNODES is {} and LOCAL_RANK is not set: RANK is the number of "
-                  "this pod, not of a process; {}",
-                  text_of(environment, "RANK", "not set"), size.empty() ? "not set" : size, pods, start_launch));
+                "this pod, not of a process; {}",
+                shown("RANK"), shown("WORLD_SIZE"), pods, base::say(start_launch)));
 }
 
 // PET_* are defaults of a launcher; a process that finds them and no rank would train for itself beside the others.
@@ -162,7 +164,7 @@ static void refuse_pod_without_launcher(const Environment& environment) {
   const bool several = base::parse_int(ranks, &number) && number > 1;
   if (pods == "1" && !several) return;
   throw ConfigError(base::say("PET_NNODES is {} and PET_NPROC_PER_NODE is {}, but this process was given no rank: {}",
-                                pods, ranks, start_launch));
+                              pods, ranks, base::say(start_launch)));
 }
 
 static Identity from_environment(const Environment& environment) {
@@ -180,8 +182,8 @@ static Identity from_environment(const Environment& environment) {
   if (has(environment, "PMIX_RANK"))
     throw ConfigError(
         base::say("PMIX_RANK is set, but nothing says how many ranks there are: set RANK, WORLD_SIZE, LOCAL_RANK, "
-        "LOCAL_WORLD_SIZE "
-        "and MASTER_ADDR for each process"));
+                  "LOCAL_WORLD_SIZE "
+                  "and MASTER_ADDR for each process"));
   refuse_pod_without_launcher(environment);
   return {};
 }
@@ -203,34 +205,36 @@ std::string secret_of(const Environment& environment) {
   std::string secret = text_of(environment, "TROIKA_SECRET", "");
   if (in_file && ::access(environment.at("TROIKA_SECRET_FILE").c_str(), F_OK) != 0)
     throw ConfigError(
-        base::say("the value of TROIKA_SECRET_FILE (--secret-file) names no file. It is not printed, because it may be the secret "
-        "itself: write that into a file, or set TROIKA_SECRET"));
+        base::say("the value of TROIKA_SECRET_FILE (--secret-file) names no file. It is not printed, because it may be "
+                  "the secret "
+                  "itself: write that into a file, or set TROIKA_SECRET"));
   if (in_file) {
     try {
       secret = base::trim(base::read_file(environment.at("TROIKA_SECRET_FILE")));
     } catch (const base::DataError& error) {
-      throw ConfigError(base::say("the secret of TROIKA_SECRET_FILE (--secret-file): {}", error.what()));
+      throw ConfigError(base::say("the secret of TROIKA_SECRET_FILE (--secret-file): {}", base::text_of(error)));
     }
   }
   if ((in_file || !secret.empty()) && secret.size() < fewest)
-    throw ConfigError(base::say(
-        "the secret in {} has {} characters, but needs at least {} ('head -c 24 /dev/urandom | base64' makes "
-        "one)",
-        in_file ? "the file of TROIKA_SECRET_FILE" : "TROIKA_SECRET", secret.size(), fewest));
+    throw ConfigError(
+        base::say("the secret in {} has {} characters, but needs at least {} ('head -c 24 /dev/urandom | base64' makes "
+                  "one)",
+                  in_file ? base::say("the file of TROIKA_SECRET_FILE") : base::verbatim("TROIKA_SECRET"),
+                  secret.size(), fewest));
   return secret;
 }
 
-std::optional<std::string> note_about_secret_file(const Environment& environment) {
+std::optional<base::Text> note_about_secret_file(const Environment& environment) {
   struct stat facts {};
   if (!has(environment, "TROIKA_SECRET_FILE")) return std::nullopt;
   const std::string& path = environment.at("TROIKA_SECRET_FILE");
   if (::stat(path.c_str(), &facts) != 0 || !S_ISREG(facts.st_mode)) return std::nullopt;
   const bool read = (facts.st_mode & S_IROTH) != 0, changed = (facts.st_mode & (S_IWGRP | S_IWOTH)) != 0;
   if (!read && !changed) return std::nullopt;
-  return fmt::format("the secret's file '{}' has mode {:04o}: other users of this host can {} it; `chmod 600 {}` keeps it "
-                     "from them",
-                     path, static_cast<unsigned>(facts.st_mode & 07777), !changed ? "read" : read ? "read and change" : "change",
-                     path);
+  const base::Text what = !changed ? base::say("read") : read ? base::say("read and change") : base::say("change");
+  return base::say(
+      "the secret's file '{0}' has mode {1}: other users of this host can {2} it; `chmod 600 {0}` keeps it from them",
+      path, fmt::format("{:04o}", static_cast<unsigned>(facts.st_mode & 07777)), what);
 }
 
 std::string key_of(const Identity& identity, const std::string& name) {

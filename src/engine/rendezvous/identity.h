@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include "base/language.h"
+
 namespace troika::rendezvous {
 
 struct Identity {
@@ -36,7 +38,7 @@ Identity identify(const std::map<std::string, std::string>& environment);
 std::string secret_of(const std::map<std::string, std::string>& environment);
 
 // Of a secret's file that others than its owner and its group can read, or others than its owner can change: whoever can knows the secret.
-std::optional<std::string> note_about_secret_file(const std::map<std::string, std::string>& environment);
+std::optional<base::Text> note_about_secret_file(const std::map<std::string, std::string>& environment);
 
 // The key `name` of this attempt: "<launch>/<generation>/" + name.
 std::string key_of(const Identity& identity, const std::string& name);

@@ -222,7 +222,7 @@ TEST(Identity, ASecretsFileThatOthersReadOrChangeIsNoted) {
   base::write_file_atomic(file, "correct horse battery\n");
   const auto note = [&](unsigned mode) {
     EXPECT_EQ(::chmod(file.c_str(), mode), 0);
-    return note_about_secret_file({{"TROIKA_SECRET_FILE", file}}).value_or("");
+    return note_about_secret_file({{"TROIKA_SECRET_FILE", file}}).value_or(base::Text{}).english;
   };
   EXPECT_EQ(note(0600), "");
   EXPECT_EQ(note(0640), "");

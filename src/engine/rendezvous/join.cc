@@ -49,8 +49,8 @@ Peer parse_peer(const std::string& text) {
       !base::parse_double(words[4], &limit)) {
     throw base::PeerError(
         base::say("the store holds '{}' where a rank registers itself: what answers there is not the store of this "
-                    "version of Troika, or it is damaged",
-                    text));
+                  "version of Troika, or it is damaged",
+                  text));
   }
   return {words[0], words[1], static_cast<int>(pid), static_cast<int>(node), limit};
 }
@@ -63,34 +63,42 @@ void announce(StoreClient& client, const Identity& identity, double heartbeat_se
   const std::string now = client.compare_set(join_key(identity, identity.world_rank), "", mine);
   if (now == mine) return;
   const Peer other = parse_peer(now);
-  const auto twins = [&](const base::Text& who) {
-    return base::say(
-        "two processes say that they are rank {}: {} (host {}, pid {}) and pid {} on host {}; "
-        "give each host its own --node-rank, and each launch a --master-port of its own",
-        identity.world_rank, who, base::host_name(), ::getpid(), other.pid, other.host);
-  };
-  client.set(twin_key(identity, identity.world_rank), twins(base::say("one")).english);
-  throw base::ConfigError(twins(base::say("this one")), base::Cause::duplicate_rank);
+  const int rank = identity.world_rank, pid = ::getpid();
+  const base::Text twins = base::say(
+      "two processes say that they are rank {}: one (host {}, pid {}) and pid {} on host {}; give each host its own "
+      "--node-rank, and each launch a --master-port of its own",
+      rank, base::host_name(), pid, other.pid, other.host);
+  client.set(twin_key(identity, rank), to_json(records::told(twins, base::Cause::duplicate_rank)));
+  throw base::ConfigError(base::say("two processes say that they are rank {}: this one (host {}, pid {}) and pid {} on "
+                                    "host {}; give each host its own "
+                                    "--node-rank, and each launch a --master-port of its own",
+                                    rank, base::host_name(), pid, other.pid, other.host),
+                          base::Cause::duplicate_rank);
 }
 
 namespace {
 
 base::Text name_missing(const std::set<int>& present, const Identity& identity, double seconds) {
-  std::vector<std::string> missing;
+  std::vector<base::Text> missing;
   for (int rank = 0; rank < identity.world_size; ++rank) {
     if (present.count(rank) > 0) continue;
     const bool even = identity.world_size % identity.local_size == 0;
-    missing.push_back(even ? fmt::format("rank {} (node {})", rank, rank / identity.local_size)
-                           : fmt::format("rank {}", rank));
+    missing.push_back(even ? base::say("rank {} (node {})", rank, rank / identity.local_size)
+                           : base::say("rank {}", rank));
   }
   const std::size_t count = missing.size();
   if (count > 8) missing.resize(8);
-  const std::string names = base::join(missing, ", ") + (count > 8 ? fmt::format(" (+{})", count - 8) : "");
-  return count == 1 ? base::say("{} did not come within {:g} s: start it with the same --master-addr and --master-port, or look at its log",
-                                names, seconds)
-                    : base::say("{} did not come within {:g} s: start them with the same --master-addr and --master-port, or look at "
-                                "their log",
-                                names, seconds);
+  base::Text names = base::join(missing, ", ", "、");
+  if (count > missing.size()) names = base::say("{} (+{})", names, count - missing.size());
+  return count == 1 ? base::say(
+                          "{} did not come within {:g} s: start it with the same --master-addr and --master-port, or "
+                          "look at its log",
+                          names, seconds)
+                    : base::say(
+                          "{} did not come within {:g} s: start them with the same --master-addr and --master-port, or "
+                          "look at "
+                          "their log",
+                          names, seconds);
 }
 
 base::Text different_addresses(const std::map<int, Peer>& peers) {
@@ -126,8 +134,9 @@ class Roll {
     if (peers_.size() < world_size) return std::nullopt;
     if (peers_.size() > world_size)
       return FailureReport{
-          2, base::say("{} ranks came though the world has {}: all hosts need the same --nnodes and --nproc-per-node",
-                         peers_.size(), world_size),
+          2,
+          base::say("{} ranks came though the world has {}: all hosts need the same --nnodes and --nproc-per-node",
+                    peers_.size(), world_size),
           base::Cause::flags_differ};
     const base::Text difference = different_addresses(peers_);
     return FailureReport{difference.empty() ? 0 : 2, difference, base::Cause::wrong_address};
@@ -144,8 +153,8 @@ class Roll {
     const auto twins = client_.entries(key_of(identity_, "twin/"), 0).changed;
     std::uint64_t since = 0;
     std::vector<base::Text> parts;
-    for (const std::string& who : with_wrong_secret(client_, &since)) parts.push_back(base::verbatim(who));
-    if (!twins.empty()) parts.push_back(base::verbatim(twins.front().second));
+    for (const base::Text& who : with_wrong_secret(client_, &since)) parts.push_back(who);
+    if (!twins.empty()) parts.push_back(records::parse_incident(twins.front().second).words);
     parts.push_back(missing);
     return base::join(parts, "; ", "；");
   }
@@ -216,7 +225,7 @@ std::string await_key(StoreClient& client, const Identity& identity, const std::
       return value;
   } while (monotonic_seconds() < until);
   throw base::PeerError(base::say("nobody wrote '{}' to the store within {:g} s: is a rank stopped?", name, seconds),
-      base::Cause::connection_broke);
+                        base::Cause::connection_broke);
 }
 
 }  // namespace troika::rendezvous

@@ -1,9 +1,10 @@
-// The launcher of a host, as it registers at the store of host 0.
+// What the launcher of a host writes into the store of host 0: who it is, and which of its ranks are stopped.
 #pragma once
 
 #include <string>
 
 #include "records/incident.h"
+#include "rendezvous/identity.h"
 
 namespace troika::rendezvous {
 
@@ -12,7 +13,7 @@ struct LauncherPeer {
   std::string host;   // its name
   int pid = 0;
 
-  std::string name() const;              // "host pi1, pid 99"
+  base::Text name() const;               // "host pi1, pid 99"
   records::Party party(int node) const;  // as the launcher of that host
 };
 
@@ -20,8 +21,24 @@ LauncherPeer this_launcher();
 
 std::string launcher_beat_key(int node);  // of an attempt: changes while the launcher of this host lives
 
-// How it stands in the store; malformed: an empty token.
+// Its form in the store; malformed: an empty token.
 std::string to_text(const LauncherPeer& launcher);
 LauncherPeer parse_launcher(const std::string& text);
+
+// A rank of its own that a signal has stopped: the launcher sees that in the system at once; the rank itself is not heard any more.
+struct StoppedRank {
+  enum class State { runs, stopped } state = State::runs;
+  int node_rank = 0;           // of its launcher, which has said it on its own screen
+  records::Incident notice{};  // that it is stopped, or continues
+};
+
+std::string stopped_key(int rank);  // below the attempt
+
+// The form in the store, and reading it; what is malformed is a rank that runs.
+std::string to_text(const StoppedRank& rank);
+StoppedRank parse_stopped_rank(const std::string& text);
+
+// Of a rank on host 0 whose launcher, which serves the store, is stopped by a signal: a part of a sentence that names it. Else empty.
+base::Text stopped_launcher(const Identity& identity);
 
 }  // namespace troika::rendezvous

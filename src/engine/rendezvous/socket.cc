@@ -1,8 +1,10 @@
 #include "rendezvous/socket.h"
 
 #include <fmt/format.h>
+#include <linux/errqueue.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <netinet/ip_icmp.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -22,11 +24,86 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/say.h"
 #include "host/thread_limit.h"
 #include "rendezvous/address.h"
-#include "rendezvous/connect_cause.h"
 
 namespace troika::rendezvous {
+
+namespace {
+
+constexpr unsigned char prohibited_v4[] = {ICMP_PORT_UNREACH, ICMP_NET_ANO, ICMP_HOST_ANO, ICMP_PKT_FILTERED};
+// Of RFC 4443: unreachable; prohibited, port unreachable, refused by policy, rejected route; no neighbour.
+constexpr unsigned char unreachable_v6 = 1, prohibited_v6[] = {1, 4, 5, 6}, no_neighbour_v6 = 3;
+
+template <std::size_t count>
+bool is_among(const unsigned char (&codes)[count], unsigned char code) {
+  return std::memchr(codes, code, count) != nullptr;
+}
+
+base::Cause cause_of(const sock_extended_err& error) {
+  if (error.ee_origin == SO_EE_ORIGIN_ICMP && error.ee_type == ICMP_DEST_UNREACH) {
+    if (is_among(prohibited_v4, error.ee_code)) return base::Cause::firewall;
+    if (error.ee_code == ICMP_HOST_UNREACH) return base::Cause::nothing_at_address;
+  }
+  if (error.ee_origin == SO_EE_ORIGIN_ICMP6 && error.ee_type == unreachable_v6) {
+    if (is_among(prohibited_v6, error.ee_code)) return base::Cause::firewall;
+    if (error.ee_code == no_neighbour_v6) return base::Cause::nothing_at_address;
+  }
+  return base::Cause::not_told;
+}
+
+// Whether the system keeps what ICMP tells. Of a connection that is made, what passes would end it.
+void keep_icmp(int socket, int family, int on) {
+  if (family == AF_INET6)
+    ::setsockopt(socket, SOL_IPV6, IPV6_RECVERR, &on, sizeof on);
+  else
+    ::setsockopt(socket, SOL_IP, IP_RECVERR, &on, sizeof on);
+}
+
+// Why a connection failed with this errno, where ICMP has told nothing.
+base::Cause cause_of_connecting(int code) {
+  if (code == ETIMEDOUT) return base::Cause::no_answer;
+  if (code == EPERM) return base::Cause::firewall;
+  return code == ECONNREFUSED ? base::Cause::rank_missing : base::cause_of_errno(code);
+}
+
+// What a connection that failed was told by ICMP (of version 4 or 6): firewall, nothing_at_address, or not_told.
+base::Cause icmp_cause(int socket) {
+  alignas(cmsghdr) char control[512];
+  char data[256];
+  iovec part{data, sizeof data};
+  msghdr message{};
+  message.msg_iov = &part;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  if (::recvmsg(socket, &message, MSG_ERRQUEUE | MSG_DONTWAIT) < 0) return base::Cause::not_told;
+  for (cmsghdr* at = CMSG_FIRSTHDR(&message); at != nullptr; at = CMSG_NXTHDR(&message, at)) {
+    const bool is_error = (at->cmsg_level == SOL_IP && at->cmsg_type == IP_RECVERR) ||
+                          (at->cmsg_level == SOL_IPV6 && at->cmsg_type == IPV6_RECVERR);
+    if (!is_error) continue;
+    sock_extended_err error{};
+    std::memcpy(&error, CMSG_DATA(at), sizeof error);
+    return cause_of(error);
+  }
+  return base::Cause::not_told;
+}
+
+}  // namespace
+
+void ConnectCause::hear(base::Text text, base::Cause cause) {
+  if (cause == base::Cause::no_answer && !text_.empty()) return;
+  text_ = std::move(text);
+  cause_ = cause;
+}
+
+base::Text connect_words(int code, base::Cause told) {
+  const std::string of_system = std::strerror(code);
+  if (told == base::Cause::firewall) return base::say("{}: a firewall forbids it", of_system);
+  if (told == base::Cause::nothing_at_address) return base::say("{}: nothing answers at that address", of_system);
+  return base::verbatim(of_system);
+}
 
 Socket::~Socket() {
   if (socket_ >= 0) ::close(socket_);
@@ -71,8 +148,8 @@ static std::string numeric(const std::string& end) {
   sockaddr_storage address{};
   std::memcpy(&address, end.data(), std::min(end.size(), sizeof address));
   char text[NI_MAXHOST] = {};  // with the interface of a link-local one
-  if (end.empty() || ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), static_cast<socklen_t>(end.size()), text,
-                                   sizeof text, nullptr, 0, NI_NUMERICHOST) != 0)
+  if (end.empty() || ::getnameinfo(reinterpret_cast<const sockaddr*>(&address), static_cast<socklen_t>(end.size()),
+                                   text, sizeof text, nullptr, 0, NI_NUMERICHOST) != 0)
     return "";
   const std::string mapped = "::ffff:";  // version 4 by a socket of version 6
   return std::string(text).rfind(mapped, 0) == 0 ? text + mapped.size() : text;
@@ -98,7 +175,7 @@ struct Found {
   std::condition_variable done_or_late;
   bool done = false;
   std::vector<Address> addresses;
-  std::string cause;
+  base::Text cause;
 };
 
 }  // namespace
@@ -111,7 +188,7 @@ static void look_up(const std::string& host, int port, const std::shared_ptr<Fou
   addrinfo* list = nullptr;
   const int status = ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &list);
   const std::lock_guard<std::mutex> lock(found->mutex);
-  if (status != 0) found->cause = ::gai_strerror(status);
+  if (status != 0) found->cause = base::verbatim(::gai_strerror(status));
   for (const addrinfo* at = list; at != nullptr; at = at->ai_next)
     found->addresses.push_back(
         {at->ai_family, std::string(reinterpret_cast<const char*>(at->ai_addr), at->ai_addrlen)});
@@ -121,7 +198,7 @@ static void look_up(const std::string& host, int port, const std::shared_ptr<Fou
 }
 
 // Empty: `cause` says why.
-static std::vector<Address> addresses_of(const std::string& address, int port, double until, std::string* cause) {
+static std::vector<Address> addresses_of(const std::string& address, int port, double until, base::Text* cause) {
   // This name means the loopback everywhere (RFC 6761), also where no /etc/hosts says so, as in a minimal container.
   const std::string host = address == "localhost" ? loopback_address() : address;
   const auto found = std::make_shared<Found>();
@@ -133,14 +210,14 @@ static std::vector<Address> addresses_of(const std::string& address, int port, d
   std::unique_lock<std::mutex> lock(found->mutex);
   const auto left = std::chrono::duration<double>(std::max(until - base::monotonic_seconds(), 0.0));
   if (!found->done_or_late.wait_for(lock, left, [&] { return found->done; })) {
-    *cause = "its name is not looked up in time";
+    *cause = base::say("its name is not looked up in time");
     return {};
   }
   *cause = found->cause;
   return found->addresses;
 }
 
-bool Socket::connect(const std::string& address, int port, double until, std::string* cause) {
+bool Socket::connect(const std::string& address, int port, double until, base::Text* cause) {
   const std::vector<Address> found = addresses_of(address, port, until, cause);
   nobody_listens_ = !found.empty();
   no_network_ = !found.empty();
@@ -150,16 +227,17 @@ bool Socket::connect(const std::string& address, int port, double until, std::st
     const double left = until - base::monotonic_seconds();
     const double this_one = until - left + left / static_cast<double>(found.size() - i);
     if (connect_to(found[i].family, found[i].bytes, this_one, cause)) return true;
-    if (!is_numeric_address(address) && !is_loopback(address)) *cause += " at " + numeric(found[i].bytes);
+    if (!is_numeric_address(address) && !is_loopback(address))
+      *cause = base::say("{} at {}", *cause, numeric(found[i].bytes));
   }
   return false;
 }
 
-bool Socket::connect_to(int family, const std::string& address, double until, std::string* cause) {
+bool Socket::connect_to(int family, const std::string& address, double until, base::Text* cause) {
   if (socket_ >= 0) ::close(socket_);
   socket_ = ::socket(family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   int code = socket_ < 0 ? errno : 0;
-  keep_icmp(socket_, family);
+  keep_icmp(socket_, family, 1);
   const auto* to = reinterpret_cast<const sockaddr*>(address.data());
   if (socket_ >= 0 && ::connect(socket_, to, static_cast<socklen_t>(address.size())) != 0) {
     code = errno;
@@ -174,17 +252,17 @@ bool Socket::connect_to(int family, const std::string& address, double until, st
   if (code != 0) {
     const base::Cause told = icmp_cause(socket_);
     cause_ = told != base::Cause::not_told ? told : cause_of_connecting(code);
-    *cause = std::strerror(code) + icmp_words(told);
+    *cause = connect_words(code, told);
     if (code != ECONNREFUSED || told != base::Cause::not_told) nobody_listens_ = false;
     if (code != ENETUNREACH && code != ENETDOWN) no_network_ = false;
     return false;
   }
   if (connected_to_itself(socket_)) {
-    *cause = "nobody listens there";
+    *cause = base::say("nobody listens there");
     cause_ = base::Cause::rank_missing;
     return false;
   }
-  drop_icmp(socket_, family);
+  keep_icmp(socket_, family, 0);
   set_options(socket_);
   return true;
 }

@@ -4,8 +4,10 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/cause.h"
+#include "base/language.h"
 
 namespace troika::rendezvous {
 
@@ -18,7 +20,7 @@ class Socket {
 
   // Connects again (an earlier connection is closed), to the first address of the name that answers, of version 4 or 6.
   // False: `cause` says why.
-  bool connect(const std::string& address, int port, double until, std::string* cause);
+  bool connect(const std::string& address, int port, double until, base::Text* cause);
   // Whether the last connect() failed because the host is there and nobody listens on that port.
   bool nobody_listens() const { return nobody_listens_; }
   // Whether it failed because the name has no address, or none yet.
@@ -41,7 +43,7 @@ class Socket {
 
  private:
   bool ready(short events, double until) const;
-  bool connect_to(int family, const std::string& address, double until, std::string* cause);
+  bool connect_to(int family, const std::string& address, double until, base::Text* cause);
   int socket_ = -1;
   base::Cause cause_{};
   bool nobody_listens_ = false, no_network_ = false, no_address_ = false;
@@ -52,5 +54,22 @@ class Socket {
 void set_options(int socket);
 
 std::string peer_address(int socket);  // of a connected one, numeric; "" where it is gone
+
+// Why connections are not made, over many tries. A firewall that rejects answers the first tries and, as systems limit how often
+// they do, none of the later ones: these only run out of time.
+class ConnectCause {
+ public:
+  // Of a try that had its time. The last that is more than a time-out stays.
+  void hear(base::Text text, base::Cause cause);
+  const base::Text& text() const { return text_; }  // empty: none was heard
+  base::Cause cause() const { return cause_; }
+
+ private:
+  base::Text text_;
+  base::Cause cause_{};
+};
+
+// The system's word for an errno, and what an ICMP message has told: "No route to host: a firewall forbids it".
+base::Text connect_words(int code, base::Cause told);
 
 }  // namespace troika::rendezvous

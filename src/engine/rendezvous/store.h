@@ -22,11 +22,23 @@ enum class Reach { this_host, networks };
 Access access_of(const Identity& identity);
 Reach reach_of(const Identity& identity);
 
+// A store that did not answer in time, and why, in the system's words: "Connection refused".
+class NoAnswer : public base::PeerError {
+ public:
+  explicit NoAnswer(const base::Text& text, base::Cause cause = base::Cause{}, base::Text reason = {})
+      : PeerError(text, cause), reason_(std::move(reason)) {}
+
+  const base::Text& reason() const { return reason_; }
+
+ private:
+  base::Text reason_;
+};
+
 // That store has ended for certain: its host is there, and nobody listens on the port. Whether a store that does not answer has
 // ended cannot be known.
-class StoreGone : public base::PeerError {
+class StoreGone : public NoAnswer {
  public:
-  using base::PeerError::PeerError;
+  using NoAnswer::NoAnswer;
 };
 
 // Whether the error of a call or a connection says that the store of this launch has ended: StoreGone, or another launch's is
@@ -59,7 +71,7 @@ class StoreClient;
 
 // Who came to this store without its secret, a sentence each: "somebody at 10.0.0.2 tried to join with another secret than ...". Those
 // since a version of the store, which is moved on.
-std::vector<std::string> with_wrong_secret(StoreClient& client, std::uint64_t* since);
+std::vector<base::Text> with_wrong_secret(StoreClient& client, std::uint64_t* since);
 
 // One connection. Threads: every call may come from any thread; calls on one client are serial, so a thread that must
 // not wait behind a blocking get() uses a client of its own. Every call throws PeerError when the server is gone or the

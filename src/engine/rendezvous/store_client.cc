@@ -13,7 +13,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "rendezvous/address.h"
-#include "rendezvous/connect_cause.h"
 #include "rendezvous/socket.h"
 #include "rendezvous/store.h"
 #include "rendezvous/wire.h"
@@ -23,12 +22,20 @@ using base::monotonic_seconds;
 using wire::Operation;
 using wire::Status;
 
-std::vector<std::string> with_wrong_secret(StoreClient& client, std::uint64_t* since) {
+static base::Text tried_to_join(const std::string& address, wire::Refusal why) {
+  if (why == wire::Refusal::secret_unwanted)
+    return base::say("somebody at {} tried to join with a secret, but this launch has none", address);
+  if (why == wire::Refusal::secret_missing)
+    return base::say("somebody at {} tried to join without the secret of this launch", address);
+  return base::say("somebody at {} tried to join with another secret than this launch has", address);
+}
+
+std::vector<base::Text> with_wrong_secret(StoreClient& client, std::uint64_t* since) {
   const StoreEntries entries = client.entries(std::string(wrong_secret_prefix), *since);
   *since = entries.version;
-  std::vector<std::string> sentences;
-  for (const auto& [address, what] : entries.changed)
-    sentences.push_back(fmt::format("somebody at {} tried to join {}", address, what));
+  std::vector<base::Text> sentences;
+  for (const auto& [address, why] : entries.changed)
+    sentences.push_back(tried_to_join(address, static_cast<wire::Refusal>(why.empty() ? '\0' : why.front())));
   return sentences;
 }
 
@@ -42,6 +49,9 @@ Reach reach_of(const Identity& identity) {
 bool is_gone(const base::Error& error) {
   return dynamic_cast<const StoreGone*>(&error) != nullptr || dynamic_cast<const base::ConfigError*>(&error) != nullptr;
 }
+
+static constexpr base::Phrase malformed("the store at {} sent something malformed"), gone("the store at {} is gone"),
+    left("this process has left the store at {}");
 
 struct StoreClient::Impl {
   std::string address;
@@ -57,16 +67,19 @@ struct StoreClient::Impl {
   bool broken = false;  // a request was cut off half-way
   bool leaves_behind = false;
 
-  std::string where() const { return "the store at " + endpoint_text(address, port); }
-  [[noreturn]] void fail(const std::string& what, const std::string& key, const std::string& cause) const {
-    throw base::PeerError(base::say("{} of '{}' failed: {} {}", what, key, where(), cause),
-        base::Cause::connection_broke);
+  std::string where() const { return endpoint_text(address, port); }
+  // `why`: a sentence of the store, whose place it is given.
+  template <class... Arguments>
+  [[noreturn]] void fail(const char* what, const std::string& key, base::Phrase why,
+                         const Arguments&... arguments) const {
+    throw base::PeerError(base::say("{} of '{}' failed: {}", what, key, base::say(why, where(), arguments...)),
+                          base::Cause::connection_broke);
   }
 
   // One try to meet the store.
   struct Meeting {
     enum class Result { met, nobody, silent, refused } result = Result::met;
-    std::string cause{};
+    base::Text cause{};
     base::Cause why{};
   };
   using Result = Meeting::Result;
@@ -81,7 +94,7 @@ struct StoreClient::Impl {
     std::string body;
   };
   void check_value(const char* what, const std::string& key, const std::string& value) const {
-    if (value.size() > wire::max_value_bytes) fail(what, key, "takes values up to 4 MiB");
+    if (value.size() > wire::max_value_bytes) fail(what, key, base::Phrase("the store at {} takes values up to 4 MiB"));
   }
   // An answer that does not come in time is came = false; must() makes it an error.
   Answer call(const char* what, Operation operation, const std::string& key, std::string_view rest, double seconds);
@@ -91,7 +104,7 @@ struct StoreClient::Impl {
   int which_of(const std::string& key, const std::vector<std::string>& keys, std::string_view body,
                std::string* value) const {
     std::uint32_t which = 0;
-    if (!wire::take_u32(body, &which) || which >= keys.size()) fail("get", key, "sent something malformed");
+    if (!wire::take_u32(body, &which) || which >= keys.size()) fail("get", key, malformed);
     *value = std::string(body);
     return static_cast<int>(which);
   }
@@ -109,7 +122,7 @@ static base::Text foreign(const std::string& address, int port, const base::Text
 
 // Throws ConfigError when something else answers.
 StoreClient::Impl::Meeting StoreClient::Impl::greet(const std::string& nonce, std::string* server_nonce, double until) {
-  const Meeting silent{Result::silent, "it accepts connections but does not answer as a Troika store"};
+  const Meeting silent{Result::silent, base::say("it accepts connections but does not answer as a Troika store")};
   if (!socket.send_all(std::string(wire::client_greeting) + nonce, until)) return silent;
   std::string answer;
   const std::size_t all = wire::server_greeting.size() + nonce_bytes;
@@ -118,19 +131,34 @@ StoreClient::Impl::Meeting StoreClient::Impl::greet(const std::string& nonce, st
     const std::string_view seen = std::string_view(answer).substr(0, wire::server_greeting.size());
     if (seen == wire::server_greeting.substr(0, seen.size())) continue;
     const bool other_version = seen.substr(0, wire::any_server_greeting.size()) == wire::any_server_greeting;
-    throw base::ConfigError(
-        foreign(address, port, other_version ? base::say("a Troika of another version") : base::say("something that is not a Troika store")),
-        base::Cause::port_in_use);
+    throw base::ConfigError(foreign(address, port,
+                                    other_version ? base::say("a Troika of another version")
+                                                  : base::say("something that is not a Troika store")),
+                            base::Cause::port_in_use);
   }
   *server_nonce = answer.substr(wire::server_greeting.size());
   return {};
 }
 
 StoreClient::Impl::Meeting StoreClient::Impl::refused_with(std::string_view answer) {
-  const bool of_secret = !answer.empty() && answer.front() == static_cast<char>(wire::Refusal::secret);
-  const std::string why(answer.substr(std::min<std::size_t>(1, answer.size())));
-  return {Result::refused, base::printable(why, wire::max_stranger_bytes),
-          of_secret ? base::Cause::wrong_secret : base::Cause::port_in_use};
+  const std::string id(answer.substr(std::min<std::size_t>(1, answer.size())));
+  const auto of_secret = [](base::Text why) {
+    return Meeting{Result::refused, std::move(why), base::Cause::wrong_secret};
+  };
+  switch (static_cast<wire::Refusal>(answer.empty() ? '\0' : answer.front())) {
+    case wire::Refusal::secret_unwanted:
+      return of_secret(base::say("it has no secret, but this process has one"));
+    case wire::Refusal::secret_missing:
+      return of_secret(base::say("it has a secret: set TROIKA_SECRET or TROIKA_SECRET_FILE as where it was started"));
+    case wire::Refusal::secret_differs:
+      return of_secret(base::say("its secret is another one"));
+    case wire::Refusal::another_launch:
+      break;
+  }
+  return {Result::refused,
+          id.empty() ? base::say("it belongs to ranks that no launcher started")
+                     : base::say("it belongs to another launch ({})", base::printable(id, wire::max_stranger_bytes)),
+          base::Cause::port_in_use};
 }
 
 StoreClient::Impl::Meeting StoreClient::Impl::join(const std::string& nonce, const std::string& server_nonce,
@@ -139,7 +167,7 @@ StoreClient::Impl::Meeting StoreClient::Impl::join(const std::string& nonce, con
   std::string body(1, static_cast<char>(access.launch ? wire::Claim::launch : wire::Claim::any_launch));
   wire::put_text(body, claimed);
   wire::put_text(body, proof(access.secret, Prover::client, nonce, server_nonce, claimed));
-  const Meeting silent{Result::silent, "it ends connections before it has answered"};
+  const Meeting silent{Result::silent, base::say("it ends connections before it has answered")};
   if (!socket.send_all(wire::frame(++request, static_cast<std::uint8_t>(Operation::join), body), until)) return silent;
   wire::Frame frame;
   std::size_t used = 0;
@@ -151,9 +179,9 @@ StoreClient::Impl::Meeting StoreClient::Impl::join(const std::string& nonce, con
   if (parse == wire::Parse::complete && static_cast<Status>(frame.kind) == Status::refused)
     return refused_with(frame.body);
   if (parse == wire::Parse::malformed || !wire::take_text(rest, &theirs) || !wire::take_text(rest, &given))
-    return {Result::refused, "its answer is malformed", base::Cause::port_in_use};
+    return {Result::refused, base::say("its answer is malformed"), base::Cause::port_in_use};
   if (!equal_proofs(given, proof(access.secret, Prover::server, nonce, server_nonce, theirs)))
-    return {Result::refused, "it does not know the secret of this process", base::Cause::wrong_secret};
+    return {Result::refused, base::say("it does not know the secret of this process"), base::Cause::wrong_secret};
   launch = theirs;
   in.erase(0, used);
   return {};
@@ -185,7 +213,7 @@ StoreClient::StoreClient(const std::string& address, int port, double deadline_s
   constexpr int silent_tries = 5;
   const double began = monotonic_seconds(), until = began + deadline_seconds;
   int silent = 0;
-  std::string refusal;
+  base::Text refusal;
   base::Cause refused_why{};
   ConnectCause cause;  // of the tries that had their time: one that the deadline cut off tells nothing
   for (double pause = 0.02;; pause = std::min(pause * 2, 0.3)) {
@@ -196,24 +224,29 @@ StoreClient::StoreClient(const std::string& address, int port, double deadline_s
       refusal = meeting.cause;
       refused_why = meeting.why;
     }
-    if (meeting.result == Impl::Result::nobody && monotonic_seconds() < until) refusal.clear();
+    if (meeting.result == Impl::Result::nobody && monotonic_seconds() < until) refusal = {};
     if (!refusal.empty() && monotonic_seconds() >= std::min(began + refused_seconds, until)) {
-      const std::string holder = is_loopback(address) ? fmt::format(", held by {}", base::port_holder(port)) : "";
-      throw base::ConfigError(base::say("{}{} does not take this process: {}", impl_->where(), holder, refusal), refused_why);
+      if (!is_loopback(address))
+        throw base::ConfigError(base::say("the store at {} does not take this process: {}", impl_->where(), refusal),
+                                refused_why);
+      throw base::ConfigError(base::say("the store at {}, held by {} does not take this process: {}", impl_->where(),
+                                        base::port_holder(port), refusal),
+                              refused_why);
     }
     if (meeting.result == Impl::Result::nobody && is_loopback(address) && impl_->socket.no_network())
-      throw base::ConfigError(base::say(
-          "the loopback interface of this host does not work ({}: {}): `ip link set lo up` turns it on", address,
-          meeting.cause));
+      throw base::ConfigError(
+          base::say("the loopback interface of this host does not work ({}: {}): `ip link set lo up` turns it on",
+                    address, meeting.cause));
     if (meeting.result == Impl::Result::silent && ++silent == silent_tries)
       throw base::ConfigError(foreign(address, port, base::say("something that is not a Troika store")));
     if (monotonic_seconds() >= until) {
       const base::Cause why = cause_at(address, cause.cause());
-      const base::Text text =
-          base::say("{} did not answer within {:g} s ({}): is rank 0's host started, and is the port open?",
-                      impl_->where(), deadline_seconds, cause.text());
-      if (meeting.result == Impl::Result::nobody && impl_->socket.nobody_listens()) throw StoreGone(text, why);
-      throw base::PeerError(text, why);
+      const base::Text text = base::say(
+          "the store at {} did not answer within {:g} s ({}): is rank 0's host started, and is the port open?",
+          impl_->where(), deadline_seconds, cause.text());
+      if (meeting.result == Impl::Result::nobody && impl_->socket.nobody_listens())
+        throw StoreGone(text, why, cause.text());
+      throw NoAnswer(text, why, cause.text());
     }
     std::this_thread::sleep_for(std::chrono::duration<double>(std::min(pause, until - monotonic_seconds())));
   }
@@ -234,7 +267,7 @@ StoreClient::Impl::Answer StoreClient::Impl::receive(const char* what, const std
     wire::Frame frame;
     std::size_t used = 0;
     const wire::Parse parse = wire::parse_frame(in, 2 * wire::max_answer_bytes, &frame, &used);
-    if (parse == wire::Parse::malformed) fail(what, key, "sent something malformed");
+    if (parse == wire::Parse::malformed) fail(what, key, malformed);
     if (parse == wire::Parse::complete) {
       const bool mine = frame.request == request;  // else a late answer to a call that gave up
       Answer answer{true, static_cast<Status>(frame.kind), mine ? std::string(frame.body) : ""};
@@ -243,11 +276,11 @@ StoreClient::Impl::Answer StoreClient::Impl::receive(const char* what, const std
       continue;
     }
     const auto received = socket.receive(in, 1 << 20, until);
-    if (closed) fail(what, key, "was left");
+    if (closed) fail(what, key, left);
     if (received == Socket::Received::late) return {};
     if (received == Socket::Received::gone) {
       broken = true;
-      fail(what, key, "is gone");
+      fail(what, key, gone);
     }
   }
 }
@@ -255,9 +288,10 @@ StoreClient::Impl::Answer StoreClient::Impl::receive(const char* what, const std
 StoreClient::Impl::Answer StoreClient::Impl::call(const char* what, Operation operation, const std::string& key,
                                                   std::string_view rest, double seconds) {
   const std::lock_guard<std::mutex> lock(mutex);
-  if (closed) fail(what, key, "was left");
-  if (broken) fail(what, key, "is gone");
-  if (key.size() > wire::max_key_bytes) fail(what, key.substr(0, 60) + "...", "takes keys up to 1 KiB");
+  if (closed) fail(what, key, left);
+  if (broken) fail(what, key, gone);
+  if (key.size() > wire::max_key_bytes)
+    fail(what, key.substr(0, 60) + "...", base::Phrase("the store at {} takes keys up to 1 KiB"));
   std::string body;
   body.reserve(4 + key.size() + rest.size());
   wire::put_text(body, key);
@@ -267,10 +301,11 @@ StoreClient::Impl::Answer StoreClient::Impl::call(const char* what, Operation op
       std::max(until, monotonic_seconds() + operation_seconds);  // a short wait must not cut a request
   if (!socket.send_all(wire::frame(++request, static_cast<std::uint8_t>(operation), body), sent_by)) {
     broken = true;
-    fail(what, key, closed ? "was left" : "is gone");
+    fail(what, key, closed ? left : gone);
   }
   Answer answer = receive(what, key, until);
-  if (answer.came && answer.status == Status::refused) fail(what, key, "refused it: " + answer.body);
+  if (answer.came && answer.status == Status::refused)
+    fail(what, key, base::Phrase("the store at {} refused it: {}"), answer.body);
   return answer;
 }
 
@@ -278,7 +313,7 @@ StoreClient::Impl::Answer StoreClient::Impl::must(const char* what, Operation op
                                                   std::string_view rest) {
   const double seconds = operation_seconds;
   Answer answer = call(what, operation, key, rest, seconds);
-  if (!answer.came) fail(what, key, fmt::format("did not answer within {:g} s", seconds));
+  if (!answer.came) fail(what, key, base::Phrase("the store at {} did not answer within {:g} s"), seconds);
   return answer;
 }
 
@@ -292,7 +327,8 @@ void StoreClient::set(const std::string& key, const std::string& value) {
 std::string StoreClient::get(const std::string& key, double deadline_seconds) {
   std::string value;
   if (!get_within(key, deadline_seconds, &value)) {
-    throw base::PeerError(base::say("nobody wrote '{}' to {} within {:g} s", key, impl_->where(), deadline_seconds),
+    throw base::PeerError(
+        base::say("nobody wrote '{}' to the store at {} within {:g} s", key, impl_->where(), deadline_seconds),
         base::Cause::connection_broke);
   }
   return value;
@@ -322,7 +358,7 @@ bool StoreClient::try_get(const std::string& key, std::string* value) {
 std::int64_t StoreClient::add(const std::string& key, std::int64_t amount) {
   std::int64_t sum = 0;
   const Impl::Answer answer = impl_->must("add", Operation::add, key, std::to_string(amount));
-  if (!base::parse_int(answer.body, &sum)) impl_->fail("add", key, "sent something malformed");
+  if (!base::parse_int(answer.body, &sum)) impl_->fail("add", key, malformed);
   return sum;
 }
 
@@ -353,7 +389,7 @@ StoreEntries StoreClient::entries(const std::string& prefix, std::uint64_t since
   const Impl::Answer answer = impl_->must("entries", Operation::entries, prefix, version);
   std::string_view rest = answer.body, key, value;
   StoreEntries entries;
-  if (!wire::take_u64(rest, &entries.version)) impl_->fail("entries", prefix, "sent something malformed");
+  if (!wire::take_u64(rest, &entries.version)) impl_->fail("entries", prefix, malformed);
   while (wire::take_text(rest, &key) && wire::take_text(rest, &value) && key.size() >= prefix.size())
     entries.changed.emplace_back(key.substr(prefix.size()), value);
   return entries;

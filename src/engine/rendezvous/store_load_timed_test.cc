@@ -23,7 +23,6 @@
 #include "rendezvous/failure_monitor.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"
-#include "rendezvous/notices.h"
 #include "rendezvous/store.h"
 #include "rendezvous/wire.h"
 
@@ -130,7 +129,11 @@ TEST(StoreLoad, FourThousandRanksJoinWithinTenSecondsAndBeatForATenthOfACore) {
       const Identity me = rank_of(rank, ranks, store.port());
       std::string report;
       const double standing = second == 0 ? 0.1 : 60;  // all for the first rank, each by way of the one before it
-      Heartbeat beat{second, 10, 1, {second, records::Doing::instruction_of("fwd 0.1"), standing, 0.2, rank == 0 ? records::waits_for_nobody : rank - 1}};
+      Heartbeat beat{second,
+                     10,
+                     1,
+                     {second, records::Doing::instruction_of("fwd 0.1"), standing, 0.2,
+                      rank == 0 ? records::waits_for_nobody : rank - 1}};
       beat.pace = {0.1 + 1e-6 * rank, 1, rank % 8};
       EXPECT_NE(clients[static_cast<std::size_t>(rank)]->set_and_read(
                     key_of(me, "beat/" + std::to_string(1000000 + rank).substr(1)), to_text(beat),

@@ -1,7 +1,5 @@
 #include "rendezvous/store_service.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -142,10 +140,11 @@ StoreService::Next StoreService::greet(State& state, std::string_view& rest) {
 }
 
 // Strangers fill no memory: of so many addresses, each once.
-void StoreService::note_wrong_secret(const State& state, std::string_view what) {
+void StoreService::note_wrong_secret(const State& state, wire::Refusal why) {
   constexpr std::size_t most_addresses = 16;
   if (with_wrong_secret_.size() == most_addresses || !with_wrong_secret_.insert(state.address).second) return;
-  table_.apply(Operation::set, std::string(wrong_secret_prefix) + state.address, what);
+  table_.apply(Operation::set, std::string(wrong_secret_prefix) + state.address,
+               std::string(1, static_cast<char>(why)));
 }
 
 // A secret is asked for before anything of this launch is told.
@@ -158,26 +157,16 @@ StoreService::Next StoreService::join(Client client, State& state, const wire::F
   const std::string own = access_.launch.value_or("");
   const std::string proves = proof(access_.secret, Prover::client, state.client_nonce, state.server_nonce, launch);
   constexpr int most_refusals = 3;
-  const auto refuse = [&](wire::Refusal of, std::string_view why) {
+  const auto refuse = [&](wire::Refusal why, const std::string& id = "") {
+    if (why != wire::Refusal::another_launch) note_wrong_secret(state, why);
     if (++state.refusals == most_refusals) return Next::drop;
-    reply(client, state, request.request, Status::refused, std::string(1, static_cast<char>(of)).append(why));
+    reply(client, state, request.request, Status::refused, static_cast<char>(why) + id);
     return Next::goes_on;  // it stays a stranger, whose time runs
   };
-  const auto refuse_secret = [&](std::string_view had, std::string_view why) {
-    note_wrong_secret(state, had);
-    return refuse(wire::Refusal::secret, why);
-  };
-  if (access_.secret.empty() && !given.empty())
-    return refuse_secret("with a secret, where this launch has none", "it has no secret, but this process has one");
-  if (!access_.secret.empty() && given.empty())
-    return refuse_secret("without the secret of this launch",
-                         "it has a secret: set TROIKA_SECRET or TROIKA_SECRET_FILE as where it was started");
-  if (!equal_proofs(given, proves))
-    return refuse_secret("with another secret than this launch has", "its secret is another one");
-  if (claim == wire::Claim::launch && launch != own)
-    return refuse(wire::Refusal::launch,
-                  own.empty() ? "it belongs to ranks that no launcher started"
-                              : fmt::format("it belongs to another launch ({})", own));
+  if (access_.secret.empty() && !given.empty()) return refuse(wire::Refusal::secret_unwanted);
+  if (!access_.secret.empty() && given.empty()) return refuse(wire::Refusal::secret_missing);
+  if (!equal_proofs(given, proves)) return refuse(wire::Refusal::secret_differs);
+  if (claim == wire::Claim::launch && launch != own) return refuse(wire::Refusal::another_launch, own);
   state.stage = State::Stage::joined;
   strangers_.erase(client);
   std::string body;

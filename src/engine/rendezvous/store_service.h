@@ -21,7 +21,7 @@
 
 namespace troika::rendezvous {
 
-// Below it a store notes who came without the right secret: by address, what they had instead. Never anything of a secret.
+// Below it a store notes who came without the right secret: by address, the wire::Refusal. Never anything of a secret.
 inline constexpr std::string_view wrong_secret_prefix = "wrong-secret/";
 
 struct StoreLimits {
@@ -76,7 +76,7 @@ class StoreService {
   Next consume(Client client, State& state);
   Next greet(State& state, std::string_view& rest);
   Next answer(Client client, State& state, const wire::Frame& request);
-  void note_wrong_secret(const State& state, std::string_view what);
+  void note_wrong_secret(const State& state, wire::Refusal why);
   Next join(Client client, State& state, const wire::Frame& request);
   Next await(Client client, State& state, const wire::Frame& request, std::string_view rest, const std::string& key);
   bool answer_awaited(Client client, State& state);

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 
 namespace troika::rendezvous {
 namespace {
@@ -206,7 +207,7 @@ TEST(Store, NamesOnceWhoCameWithAWrongSecret) {
   std::uint64_t since = 0;
   EXPECT_THAT(with_wrong_secret(client, &since), testing::IsEmpty());
   for (int i = 0; i < 3; ++i) refusal(server.port(), {"a1", "another one"});
-  EXPECT_THAT(with_wrong_secret(client, &since),
+  EXPECT_THAT(base::in(with_wrong_secret(client, &since), base::Language::english),
               testing::ElementsAre("somebody at 127.0.0.1 tried to join with another secret than this launch has"));
   EXPECT_THAT(with_wrong_secret(client, &since), testing::IsEmpty());
 }

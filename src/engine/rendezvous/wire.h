@@ -42,8 +42,9 @@ enum class Status : std::uint8_t { ok = 1, absent, refused };  // refused: the b
 // Whether a client that joins says its launch, or takes the store's.
 enum class Claim : std::uint8_t { launch = 1, any_launch };
 
-// The first byte of a refusal of who would join; why it is refused follows.
-enum class Refusal : char { secret = 's', launch = 'l' };
+// Why one is refused that would join: the first byte of the answer; behind another_launch stands its id, "" where it has none. The
+// first three are about the secret.
+enum class Refusal : char { secret_unwanted = 'u', secret_missing = 'm', secret_differs = 'd', another_launch = 'o' };
 
 struct Frame {
   std::uint32_t request = 0;

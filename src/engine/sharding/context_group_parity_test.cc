@@ -185,7 +185,7 @@ class Recorded : public comm::Channel {
     received[comm::message_class(tag)].push_back(tensor.bytes());
     return channel_.recv(tensor, from, tag);
   }
-  void abort(const std::string& reason) override { channel_.abort(reason); }
+  void abort(const base::Text& reason) override { channel_.abort(reason); }
   Posts sent, received;
 
  private:
@@ -223,7 +223,8 @@ TEST(ContextGroup, SaysWhyADeviceComputesItByProducts) {
       const ContextGroup group(channel);
       const std::int64_t t = static_cast<std::int64_t>(group.positions(T).size());
       const tensor::TensorType type{tensor::Dtype::bf16, device};
-      LocalAttention local{tensor::empty({s.B, t, s.n, s.H}, type), tensor::empty({s.B, t, s.k, s.H}, type), {}, {}, nullptr};
+      LocalAttention local{
+          tensor::empty({s.B, t, s.n, s.H}, type), tensor::empty({s.B, t, s.k, s.H}, type), {}, {}, nullptr};
       local.v_BtkH = local.k_BtkH;
       for (std::int64_t head = 0; head < s.n; ++head) local.kv_of_head.push_back(head * s.k / s.n);
       const std::vector<base::Text> reasons = group.why_products(local, T);

@@ -8,8 +8,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "kernels/flat.h"
-#include "sharding/grid_stretches.h"
-#include "sharding/range_exchange.h"
+#include "sharding/leaf_exchange.h"
+#include "sharding/own_leaves.h"
 #include "tensor/booked.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
@@ -56,7 +56,8 @@ NewIntegers GradientSum::new_integers() const {
 }
 
 static std::uint32_t bits_of_elements(const tensor::Tensor& elements) {
-  const tensor::Tensor words = elements.dtype() == tensor::Dtype::int64 ? elements.bits_as(tensor::Dtype::int32) : elements;
+  const tensor::Tensor words =
+      elements.dtype() == tensor::Dtype::int64 ? elements.bits_as(tensor::Dtype::int32) : elements;
   return static_cast<std::uint32_t>(tensor::value_of(kernels::bits_sum(words)));
 }
 
@@ -137,7 +138,8 @@ void GradientSum::share_out(std::vector<tensor::Tensor> integers, comm::Channel&
     note_shared(plan_.elements_of(static_cast<int>(replica)), integers[replica]);
   if (shape_.travel == Travel::packed) return pack(std::move(integers), replicas, tag);
   if (shape_.travel == Travel::added) {
-    incoming_.push_back({integers[static_cast<std::size_t>(shape_.place.index())], replicas.reduce_scatter(integers, tag)});
+    incoming_.push_back(
+        {integers[static_cast<std::size_t>(shape_.place.index())], replicas.reduce_scatter(integers, tag)});
     return;
   }
   const int count = shape_.place.count(), index = shape_.place.index();
@@ -235,7 +237,8 @@ void GradientSum::sum_in_place() {
     const kernels::GridStretches grid = grid_stretches(plan_, {mine().begin + begin, here}, shifts_);
     const tensor::Tensor sum = block.narrow(0, 0, here), own = range_.narrow(0, begin, here);
     kernels::add_on_grid(sum, own, grid, Into::fresh);
-    for (const Incoming& incoming : incoming_) kernels::add_on_grid(sum, incoming.range.narrow(0, begin, here), grid, Into::sum);
+    for (const Incoming& incoming : incoming_)
+      kernels::add_on_grid(sum, incoming.range.narrow(0, begin, here), grid, Into::sum);
     kernels::from_integers(sum, grid, own);
   }
 }

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/random.h"
-#include "comm/self_channel.h"
+#include "comm/channel.h"
 #include "comm/threads_channel.h"
 #include "kernels/flat.h"
 #include "shape/gradient_bytes.h"
@@ -339,7 +339,8 @@ TEST(GradientSum, OfSumsInFp32IsExactWhereItIsAddedOnTheWay) {
     at::Tensor exact = at::zeros({elements}, at::kDouble);
     for (int replica = 0; replica < 4; ++replica) {
       at::Tensor own = at::zeros({elements}, reduction == shape::Reduction::each_leaf ? at::kDouble : at::kFloat);
-      for (std::int64_t leaf = 0; leaf < 3; ++leaf) own.add_(leaf_of(of.first_leaf(replica) + leaf, elements + 64).narrow(0, 0, elements));
+      for (std::int64_t leaf = 0; leaf < 3; ++leaf)
+        own.add_(leaf_of(of.first_leaf(replica) + leaf, elements + 64).narrow(0, 0, elements));
       exact.add_(own.to(at::kDouble));
     }
     std::vector<at::Tensor> ranges;

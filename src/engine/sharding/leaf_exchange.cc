@@ -5,10 +5,11 @@
 #include "tensor/tensor.h"
 
 namespace troika::sharding {
+
 using shape::Range;
 
-LeafExchange::LeafExchange(tensor::Tensor leaf, const shape::ShardPlan& plan, comm::Channel& replicas, std::uint32_t tag,
-                           shape::Receives receives, const NewRange& new_range)
+LeafExchange::LeafExchange(tensor::Tensor leaf, const shape::ShardPlan& plan, comm::Channel& replicas,
+                           std::uint32_t tag, shape::Receives receives, const NewRange& new_range)
     : leaf_(std::move(leaf)),
       plan_(plan),
       replicas_(replicas),
@@ -44,6 +45,16 @@ void LeafExchange::finish(const std::function<void(const tensor::Tensor& range)>
   }
   for (comm::Transfer& send : sends_) send.wait();
   sends_.clear();
+}
+
+std::vector<comm::Transfer> exchange_ranges(comm::Channel& replicas, const shape::ShardPlan& plan,
+                                            const tensor::Tensor& whole, std::uint32_t tag) {
+  std::vector<tensor::Tensor> ranges;
+  for (int replica = 0; replica < replicas.size(); ++replica) {
+    const shape::Range elements = plan.elements_of(replica);
+    ranges.push_back(whole.narrow(0, elements.begin, elements.count));
+  }
+  return replicas.gather(ranges, tag);
 }
 
 }  // namespace troika::sharding

@@ -46,4 +46,9 @@ class LeafExchange {
   std::vector<comm::Transfer> sends_;
 };
 
+// Sends this replica's range of `whole`, a flat buffer of any dtype, to the others and receives theirs into it. Only starts
+// the messages; `whole` must stay as it is until they are done.
+std::vector<comm::Transfer> exchange_ranges(comm::Channel& replicas, const shape::ShardPlan& plan,
+                                            const tensor::Tensor& whole, std::uint32_t tag);
+
 }  // namespace troika::sharding

@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "kernels/flat.h"
-#include "sharding/grid_stretches.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 
@@ -25,7 +24,8 @@ OwnLeaves::OwnLeaves(const shape::ShardPlan& plan, const shape::SumShape& shape,
 
 void OwnLeaves::begin_step(const std::vector<int>& shifts) {
   shifts_ = shifts;
-  largest_ = tensor::zeros({static_cast<std::int64_t>(plan_.parts())}, tensor::TensorType(tensor::Dtype::int32, device_));
+  largest_ =
+      tensor::zeros({static_cast<std::int64_t>(plan_.parts())}, tensor::TensorType(tensor::Dtype::int32, device_));
 }
 
 bool OwnLeaves::add_in_floats() const { return shape_.adds_in_floats(shape_.place.index()); }
@@ -59,8 +59,8 @@ void OwnLeaves::begin_piece(const Range& range) {
 tensor::Tensor OwnLeaves::open(const Range& range) {
   begin_piece(range);
   if (writes_in_place() && !floats_.defined()) floats_ = allocate_(plan_.elements(), tensor::Dtype::fp32);
-  open_.push_back(
-      {range, writes_in_place() ? floats_.narrow(0, range.begin, range.count) : allocate_(range.count, tensor::Dtype::fp32)});
+  open_.push_back({range, writes_in_place() ? floats_.narrow(0, range.begin, range.count)
+                                            : allocate_(range.count, tensor::Dtype::fp32)});
   return open_.back().elements;
 }
 
@@ -127,7 +127,8 @@ void OwnLeaves::add_on_grid(const Piece& piece) {
   for (int replica = 0; replica < shape_.place.count(); ++replica) {
     const Range range = plan_.elements_of(replica), here = shape::common(range, piece.range);
     if (here.count == 0) continue;
-    const tensor::Tensor sum = integers_[static_cast<std::size_t>(replica)].narrow(0, here.begin - range.begin, here.count);
+    const tensor::Tensor sum =
+        integers_[static_cast<std::size_t>(replica)].narrow(0, here.begin - range.begin, here.count);
     const tensor::Tensor leaf = piece.elements.narrow(0, here.begin - piece.range.begin, here.count);
     kernels::add_on_grid(sum, leaf, grid_stretches(plan_, here, shifts_), into(here), largest_of(here));
   }

@@ -19,7 +19,8 @@ class OwnLeaves final : public LeafWriter {
  public:
   using Allocate = std::function<tensor::Tensor(std::int64_t elements, tensor::Dtype dtype)>;
   // plan outlives it
-  OwnLeaves(const shape::ShardPlan& plan, const shape::SumShape& shape, const tensor::Device& device, Allocate allocate);
+  OwnLeaves(const shape::ShardPlan& plan, const shape::SumShape& shape, const tensor::Device& device,
+            Allocate allocate);
 
   // Leaves become integers g * 2^shift, by part of the plan.
   void begin_step(const std::vector<int>& shifts);
@@ -70,8 +71,18 @@ class OwnLeaves final : public LeafWriter {
   std::vector<std::int64_t> opened_, in_sum_;
   std::int64_t pushed_ = 0;  // leaves of this step
   bool leaf_waits_ = false;  // each_leaf: to be taken
-  tensor::Tensor floats_;        // the leaf (each_leaf), or the sum that is taken in fp32
+  tensor::Tensor floats_;    // the leaf (each_leaf), or the sum that is taken in fp32
   std::vector<tensor::Tensor> integers_;
 };
+
+// The grids of the elements in a range of a sharded buffer. `shifts`: by part of the plan.
+inline kernels::GridStretches grid_stretches(const shape::ShardPlan& plan, const shape::Range& range,
+                                             const std::vector<int>& shifts) {
+  kernels::GridStretches stretches;
+  plan.visit_parts(range, [&](std::size_t part, std::int64_t, std::int64_t count) {
+    stretches.push_back({count, shifts[part]});
+  });
+  return stretches;
+}
 
 }  // namespace troika::sharding

@@ -5,7 +5,7 @@
 
 #include "base/file.h"
 #include "checkpoint/checkpoint.h"
-#include "comm/self_channel.h"
+#include "comm/channel.h"
 #include "inference/generate.h"
 #include "shape/layout.h"
 #include "tensor/libtorch_test_support.h"

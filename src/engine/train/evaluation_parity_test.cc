@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "checkpoint/checkpoint.h"
-#include "comm/self_channel.h"
+#include "comm/channel.h"
 #include "data/loader.h"
 #include "inference/logits_file.h"
 #include "model/reference_test_support.h"

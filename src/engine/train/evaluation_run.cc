@@ -151,7 +151,7 @@ class Run {
     session_.at(0, records::Activity::opening_model);
     source_ = weights::open_model(settings_.model.path, world(), settings_.model.base);
     source_->check(settings_.model);
-    for (const auto& note : source_->notes()) say(request_, base::say("note: {}", note));
+    for (const base::Text& note : source_->notes()) say(request_, base::say("note: {}", note));
     session_.at(0, records::Activity::preparing_data);
     const auto tokenizer = tokenizer::open_tokenizer(settings_.data.tokenizer);
     const std::string name = session_.collectives().broadcast_text("scratch folder", scratch_name);

@@ -9,7 +9,7 @@
 #include "rendezvous/address.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"
-#include "rendezvous/stopped_rank.h"
+#include "rendezvous/launcher_peer.h"
 
 namespace troika::train {
 
@@ -60,20 +60,20 @@ FailureCause exchange_failure(const rendezvous::Identity& identity, std::unique_
   cause.failure = failure_told_by(*client, identity);
   const bool told = tell_in_any_case(client, identity, own);
   if (!told && cause.failure.empty()) {
-    const std::string stopped = rendezvous::stopped_launcher(identity);
+    const base::Text stopped = rendezvous::stopped_launcher(identity);
     cause.failure = base::say(
         "{} at {} does not answer any more: {}",
         identity.source == rendezvous::Identity::Source::troika_launch ? base::say("the launcher of host 0") : base::say("rank 0"),
         rendezvous::endpoint_text(identity.master_address, identity.store_port),
-        stopped.empty() ? base::say("its process ended, or its host is gone or off the network") : base::verbatim(stopped));
+        stopped.empty() ? base::say("its process ended, or its host is gone or off the network") : stopped);
     return cause;
   }
   if (told && heartbeat != nullptr && cause.failure.empty()) {
     heartbeat->failed(own);
-    cause.failure = base::verbatim(heartbeat->failure_report());
+    cause.failure = heartbeat->failure_report();
     for (int i = 0; own.exit_code == base::exit_peer_lost && cause.failure.empty() && i < 50; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
-      cause.failure = base::verbatim(heartbeat->failure_report());
+      cause.failure = heartbeat->failure_report();
     }
   }
   cause.launcher_tells = told && identity.source == rendezvous::Identity::Source::troika_launch;

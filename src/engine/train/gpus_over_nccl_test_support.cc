@@ -118,7 +118,7 @@ class Watch {
  private:
   void abort(comm::RankChannels& channels) {
     for (auto* channel : {&channels.world, &channels.pp, &channels.tp, &channels.cp, &channels.replicas})
-      (*channel)->abort(reported_);
+      (*channel)->abort(base::verbatim(reported_));
   }
 
   std::mutex mutex_;

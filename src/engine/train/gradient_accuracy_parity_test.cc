@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "comm/self_channel.h"
+#include "comm/channel.h"
 #include "kernels/flat.h"
 #include "model/decoder.h"
 #include "optimizer/gradient_exponents.h"

@@ -14,9 +14,9 @@
 #include "config/lora.h"
 #include "inference/generation_config.h"
 #include "shape/adapter.h"
-#include "weights/adapter_parameters.h"
+#include "weights/adapter_source.h"
 #include "weights/auxiliary_files.h"
-#include "weights/checkpoint_metadata.h"
+#include "weights/checkpoint_source.h"
 
 namespace troika::train {
 namespace {
@@ -24,7 +24,7 @@ namespace {
 // A run that starts over and is restarted by its launcher: checkpoints of earlier launches are ignored.
 void find_of_launch(const Attempt& attempt, const std::string& root, comm::Channel& world, InitialState* initial) {
   if (!attempt.restarted || attempt.launch.empty()) return;
-  std::vector<std::string> rejected;
+  std::vector<base::Text> rejected;
   auto found = checkpoint::find_newest(root, world, &rejected);
   if (!found || weights::fact_of(*found, weights::launch_fact) != attempt.launch) return;
   initial->rejected = found->rejected;
@@ -44,7 +44,7 @@ void find_checkpoint(const config::TrainSettings& train, const Attempt& attempt,
     throw base::DataError(
         base::say("no checkpoint in '{}' can be used, so nothing was touched; repair one, or start "
                     "over with --resume never (or another --out)\n  {}",
-                    root, base::join(initial->rejected, "\n  ")));
+                    root, base::join(initial->rejected, "\n  ", "\n  ")));
   }
   if (initial->found) initial->rejected = initial->found->rejected;
 }
@@ -170,9 +170,9 @@ void note_generation_config(const InitialState& initial, std::int64_t vocab, std
 
 void gather_notes(const plan::Plan& plan, InitialState* initial) {
   if (initial->source == nullptr) return;
-  for (const std::string& note : initial->source->notes()) initial->notes.push_back(base::verbatim(note));
+  initial->notes = initial->source->notes();
   if (initial->adapter != nullptr) {
-    for (const std::string& note : initial->adapter->notes()) initial->notes.push_back(base::verbatim(note));
+    for (const base::Text& note : initial->adapter->notes()) initial->notes.push_back(note);
   }
   note_generation_config(*initial, plan.model().vocab, &initial->notes);
 }

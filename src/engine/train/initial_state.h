@@ -25,8 +25,8 @@ struct Attempt {
 struct InitialState {
   std::optional<checkpoint::Found> found;
   bool same_run = false;              // `found` was saved by this run in its own folder, not named by train.resume
-  std::vector<base::Text> notes;      // on the model and adapter that are opened, a sentence each
-  std::vector<std::string> rejected;  // newer checkpoints that are passed over, one sentence each
+  std::vector<base::Text> notes;     // on the model and adapter that are opened, a sentence each
+  std::vector<base::Text> rejected;  // newer checkpoints that are passed over, one sentence each
   // Only where nothing is found, and beside a checkpoint of adapters, which has no other weights; checked against the
   // plan's model. With adapters: where they begin; null: they are new.
   std::unique_ptr<weights::ModelSource> source;

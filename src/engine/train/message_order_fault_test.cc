@@ -42,7 +42,7 @@ class Relabelled final : public comm::Channel {
     ++*proofs_;
     inner_->prove_order(world);
   }
-  void abort(const std::string& reason) override { inner_->abort(reason); }
+  void abort(const base::Text& reason) override { inner_->abort(reason); }
 
  private:
   const std::unique_ptr<comm::Channel> inner_;

@@ -42,7 +42,7 @@ class MortalChannel final : public comm::Channel {
   }
   void check() override { inner_->check(); }
   void prove_order(comm::Channel& world) override { inner_->prove_order(world); }
-  void abort(const std::string& reason) override { inner_->abort(reason); }
+  void abort(const base::Text& reason) override { inner_->abort(reason); }
 
  private:
   std::unique_ptr<comm::Channel> inner_;

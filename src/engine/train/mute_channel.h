@@ -15,7 +15,7 @@ class MuteChannel final : public comm::Channel {
   const std::string& name() const override { return name_; }
   comm::Transfer send(const tensor::Tensor&, int, std::uint32_t) override { return {}; }
   comm::Transfer recv(const tensor::Tensor&, int, std::uint32_t) override { return {}; }
-  void abort(const std::string&) override {}
+  void abort(const base::Text&) override {}
 
  private:
   const int rank_, size_;

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "comm/self_channel.h"
+#include "comm/channel.h"
 #include "shape/adapter.h"
 #include "tensor/libtorch_test_support.h"
 #include "train/evaluation_test_support.h"

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "checkpoint/checkpoint.h"
-#include "comm/self_channel.h"
+#include "comm/channel.h"
 #include "model/decoder.h"
 #include "tensor/libtorch_test_support.h"
 #include "tensor/operations.h"

@@ -7,10 +7,9 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "comm/by_device_channel.h"
 #include "comm/by_peer_channel.h"
 #include "comm/mailbox.h"
-#include "comm/self_channel.h"
+#include "comm/channel.h"
 #include "executor/message_tags.h"
 #include "host/cores.h"
 #include "sharding/ring.h"
@@ -33,7 +32,7 @@ RankGroups::~RankGroups() {
   open_.clear();
 }
 
-void RankGroups::abort(const std::string& text) {
+void RankGroups::abort(const base::Text& text) {
   const std::lock_guard<std::mutex> lock(mutex_);
   failure_ = text;
   for (comm::Channel* channel : open_) channel->abort(text);

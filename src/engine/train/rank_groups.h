@@ -43,7 +43,7 @@ class RankGroups {
   std::string last_operations() const;
 
   // Ends waits on all channels, and on those that are opened later.
-  void abort(const std::string& text);
+  void abort(const base::Text& text);
 
  private:
   // The channel of a group; `edges`: what its messages between devices use, null: it has none.
@@ -65,7 +65,7 @@ class RankGroups {
 
   std::mutex mutex_;  // guards the next two
   std::vector<comm::Channel*> open_;
-  std::string failure_;
+  base::Text failure_;
 
   comm::RankChannels channels_;  // last: they use what stands above
 };

@@ -5,8 +5,7 @@
 #include "base/units.h"
 #include "shape/adapter.h"
 #include "train/reproducibility.h"
-#include "weights/bucket_slices.h"
-#include "weights/checkpoint_metadata.h"
+#include "weights/checkpoint_source.h"
 #include "weights/rank_units.h"
 
 namespace troika::train {

@@ -46,7 +46,7 @@ void SavePolicy::finish() {
   waited_seconds_ += base::monotonic_seconds() - begin;
   saved_step_ = outcome.step;
   last_failed_ = false;
-  for (const std::string& text : outcome.remarks) reporter_.note(base::say("step {} is saved; {}", outcome.step, text));
+  for (const base::Text& text : outcome.remarks) reporter_.note(base::say("step {} is saved; {}", outcome.step, text));
   reporter_.record(records::EventKind::save, base::say("step {} is saved", outcome.step),
                    {{"saved_step", static_cast<double>(outcome.step)}, {"seconds", outcome.seconds}});
 }

@@ -31,7 +31,7 @@ class CheckpointWriter {
   struct Outcome {
     std::int64_t step = 0;
     double seconds = 0;  // from begin() to the end of writing
-    std::vector<std::string> remarks;
+    std::vector<base::Text> remarks;
   };
   virtual Outcome finish() = 0;
 };

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/manifest.h"
 #include "config/config.h"
@@ -17,9 +18,8 @@
 #include "shape/adapter.h"
 #include "tensor/device.h"
 #include "weights/auxiliary_files.h"
-#include "weights/bucket_slices.h"
-#include "weights/checkpoint_metadata.h"
-#include "weights/hugging_face_config.h"
+#include "weights/checkpoint_source.h"
+#include "weights/folder_writer.h"
 #include "weights/rank_units.h"
 
 namespace troika::train {
@@ -60,7 +60,7 @@ Saver::Saver(const plan::Plan& plan, const InitialState& initial, const SavedRun
 
 Saver::~Saver() {
   if (!writer_.joinable()) return;
-  if (!complete()) channel_.abort("training ended before the checkpoint was complete");
+  if (!complete()) channel_.abort(base::say("training ended before the checkpoint was complete"));
   writer_.join();
 }
 

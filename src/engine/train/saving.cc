@@ -10,7 +10,6 @@
 #include "base/units.h"
 #include "checkpoint/disks.h"
 #include "checkpoint/gather.h"
-#include "checkpoint/room.h"
 #include "plan/memory_check.h"
 #include "plan/saved_bytes.h"
 #include "train/measure_link.h"
@@ -133,11 +132,10 @@ void check_room(const plan::Plan& plan, const checkpoint::Disks& disks, const st
     if (saving->copies.any() && saving->copies.of[index].rank >= 0 && is_here(saving->copies.of[index].rank))
       bytes += all[index].written.total();
   }
-  for (const std::string& text : checkpoint::gather(world, [&]() -> std::string {
-         return disks.leads(world.rank()) ? checkpoint::missing_room(plan.settings().train.out, bytes) : "";
-       })) {
-    if (!text.empty()) saving->remarks.push_back(base::say("saving  {}", text));
-  }
+  for (const base::Text& lack : checkpoint::gather_words(world, [&] {
+         return disks.leads(world.rank()) ? checkpoint::missing_room(plan.settings().train.out, bytes) : base::Text{};
+       }))
+    saving->remarks.push_back(base::say("saving  {}", lack));
 }
 
 }  // namespace

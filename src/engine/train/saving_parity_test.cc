@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "comm/self_channel.h"
+#include "comm/channel.h"
 #include "plan/saved_bytes.h"
 #include "tensor/fake_streams_test_support.h"
 #include "train/layout_runs_test_support.h"

@@ -67,7 +67,7 @@ rendezvous::Heartbeats Session::heartbeats() {
   heartbeats.stand_limit_seconds = settings_.timeout_seconds;
   heartbeats.place = [this] { return whereabouts_->place(); };
   heartbeats.pace = [this] { return whereabouts_->pace(); };
-  heartbeats.on_failure = [this](const records::Incident& failure) { groups_.abort(english(failure)); };
+  heartbeats.on_failure = [this](const records::Incident& failure) { groups_.abort(said(failure)); };
   heartbeats.save = [this] { return whereabouts_->save(); };
   heartbeats.on_notice = [this](const records::Incident& notice) { notices_.hear(notice); };
   return heartbeats;

@@ -1,7 +1,6 @@
 #include "train/timeline.h"
 
 #include "base/file.h"
-#include "comm/clock.h"
 #include "comm/collectives.h"
 #include "schedule/trace/chrome_trace.h"
 #include "schedule/trace/trace_json.h"

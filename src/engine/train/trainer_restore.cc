@@ -5,7 +5,7 @@
 #include "train/restore.h"
 #include "train/resumed_settings.h"
 #include "train/trainer.h"
-#include "weights/checkpoint_metadata.h"
+#include "weights/checkpoint_source.h"
 
 namespace troika::train {
 
@@ -16,7 +16,7 @@ RestoreTarget Trainer::restore_target() {
 }
 
 void Trainer::restore() {
-  for (const std::string& reason : initial_.rejected) reporter_.note(base::say("passed over {}", reason));
+  for (const base::Text& reason : initial_.rejected) reporter_.note(base::say("passed over {}", reason));
   for (const base::Text& text : initial_.notes) reporter_.note(base::say("note: {}", text));
   RunProgress saved;
   if (initial_.found) {  // these two may refuse, so before anything is touched

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "comm/self_channel.h"
+#include "comm/channel.h"
 #include "train/layout_runs_test_support.h"
 #include "weights/model_source.h"
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "checkpoint/checkpoint.h"
 #include "comm/channel.h"
 #include "config/settings.h"
@@ -20,10 +21,10 @@ class AdapterSource {
  public:
   virtual ~AdapterSource() = default;
   virtual const std::string& path() const = 0;
-  virtual const config::LoraSettings& lora() const = 0;  // all but the path
-  virtual const std::string& base() const = 0;           // where the weights beside it are: a model.path
-  virtual std::string fingerprint() const = 0;           // 16 hex digits
-  virtual std::vector<std::string> notes() const { return {}; }  // as of ModelSource
+  virtual const config::LoraSettings& lora() const = 0;         // all but the path
+  virtual const std::string& base() const = 0;                  // where the weights beside it are: a model.path
+  virtual std::string fingerprint() const = 0;                  // 16 hex digits
+  virtual std::vector<base::Text> notes() const { return {}; }  // as of ModelSource
   // Names, as shape::adapter_parameters has them, and shapes of all that it holds, sorted by name.
   virtual const std::vector<shape::ParameterInfo>& parameters() const = 0;
   // DataError naming every adapter parameter of (model, lora) that is missing or has another shape, and the products
@@ -46,5 +47,21 @@ class AdapterSource {
 
 // Collective over `world`. DataError when `path` is neither.
 std::unique_ptr<AdapterSource> open_adapter(const std::string& path, comm::Channel& world);
+
+// "model.layers.0.self_attn.q_proj" and "q_proj" of "model.layers.0.self_attn.q_proj.lora_A.weight".
+std::string module_of(const std::string& adapter_parameter);
+std::string target_of(const std::string& adapter_parameter);
+inline const char* const lora_a = ".lora_A.weight";  // [rank, inputs]
+inline const char* const lora_b = ".lora_B.weight";  // [outputs, rank]
+
+// The adapters of every segment, sorted by name. ConfigError like shape::adapter_parameters.
+std::vector<shape::ParameterInfo> all_adapter_parameters(const config::ModelSettings& model,
+                                                         const config::LoraSettings& lora);
+
+// As AdapterSource::check says, of an adapter at `path` that holds `held`. `also_missing`: names that are missing
+// besides, `remark`: what may explain it; may be empty.
+void check_adapter(const std::string& path, const std::vector<shape::ParameterInfo>& held,
+                   const config::ModelSettings& model, const config::LoraSettings& lora,
+                   const std::vector<std::string>& also_missing = {}, const base::Text& remark = {});
 
 }  // namespace troika::weights

@@ -1,3 +1,4 @@
+#include "base/say.h"
 #include "weights/adapter_source.h"
 
 #include <gmock/gmock.h>
@@ -9,11 +10,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
-#include "comm/self_channel.h"
+#include "comm/channel.h"
 #include "config/huggingface/peft_config.h"
 #include "config/lora.h"
 #include "tensor/libtorch_test_support.h"
-#include "weights/adapter_parameters.h"
 #include "weights/adapter_test_support.h"
 
 namespace troika::weights {
@@ -149,12 +149,12 @@ TEST_F(Adapter, WhatChangesNoNumberIsPassedOver) {
                      {"exclude_modules", json::array()},
                      {"a_member_that_is_off", false}}),
             "");
-  EXPECT_THAT(open(*this / "a")->notes(), IsEmpty());
+  EXPECT_THAT(base::in(open(*this / "a")->notes(), base::Language::english), IsEmpty());
 }
 
 TEST_F(Adapter, MembersThatNobodyKnowsAreNoted) {
   EXPECT_EQ(refusal({{"future_key", {{"scale", 2}}}, {"lora_scale", 0.5}}), "");
-  EXPECT_THAT(open(*this / "a")->notes(),
+  EXPECT_THAT(base::in(open(*this / "a")->notes(), base::Language::english),
               ElementsAre(HasSubstr("adapter_config.json has future_key: {\"scale\":2}, which is not known here"),
                           HasSubstr("lora_scale: 0.5")));
 }
@@ -164,8 +164,9 @@ TEST_F(Adapter, ModulesThatAreExcludedHaveNoAdapter) {
   for (const json& excluded : {json{"k_proj", "o_proj", "mlp.gate_proj", "up_proj", "lm_head"},
                                json(".*\\.([ko]|gate|up)_proj"), json(".*(k|o|gate|up)_proj")})
     EXPECT_EQ(refusal({{"target_modules", all}, {"exclude_modules", excluded}}), "") << excluded;
-  EXPECT_EQ(refusal({{"target_modules", "all-linear"}, {"exclude_modules", {"k_proj", "o_proj", "gate_proj", "up_proj"}}}),
-            "");
+  EXPECT_EQ(
+      refusal({{"target_modules", "all-linear"}, {"exclude_modules", {"k_proj", "o_proj", "gate_proj", "up_proj"}}}),
+      "");
   EXPECT_THAT(refusal({{"exclude_modules", {"q_proj"}}}),
               HasSubstr("in exclude_modules: base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"));
   EXPECT_THAT(refusal({{"exclude_modules", ".*layers\\.1\\..*"}}),
@@ -193,7 +194,8 @@ TEST_F(Adapter, RanksAndScalesOfPatternsAreThoseOfTheFirstKeyThatMatches) {
     base::write_file_atomic(*this / "p/adapter_config.json", whole + ", " + text + "}");  // keys in this order
     return refusal(*this / "p");
   };
-  EXPECT_EQ(refused(R"("rank_pattern": {"self_attn.v_proj": 5, "model.layers.1.self_attn.q_proj": 2, "q_proj": 3})"), "");
+  EXPECT_EQ(refused(R"("rank_pattern": {"self_attn.v_proj": 5, "model.layers.1.self_attn.q_proj": 2, "q_proj": 3})"),
+            "");
   EXPECT_EQ(open(*this / "p")->lora().rank_pattern, "layers.1.self_attn.q_proj:2,v_proj:5");
   EXPECT_EQ(refused(R"("rank_pattern": {".*v_proj": 5, "layers\\.[1-9].*q_proj": 2},
                        "alpha_pattern": {"v_proj": 10}, "use_rslora": true)"),
@@ -227,11 +229,12 @@ TEST_F(Adapter, WrittenConfigurationsReadBack) {
   const std::string text = config::peft_config_text(lora, 2, "b");
   EXPECT_THAT(text, AllOf(HasSubstr("\"use_rslora\": true"), HasSubstr("\"layers.1.self_attn.q_proj\": 2"),
                           HasSubstr("\"up_proj\": 1.5")));
-  const config::LoraSettings back =
-      config::lora_of(config::parse_peft_config(text, "text"),
-                      {{0, config::Projection::q}, {1, config::Projection::q}, {0, config::Projection::up},
-                       {1, config::Projection::up}},
-                      "text");
+  const config::LoraSettings back = config::lora_of(config::parse_peft_config(text, "text"),
+                                                    {{0, config::Projection::q},
+                                                     {1, config::Projection::q},
+                                                     {0, config::Projection::up},
+                                                     {1, config::Projection::up}},
+                                                    "text");
   EXPECT_EQ(back.rank_pattern, "layers.1.self_attn.q_proj:2,up_proj:8");
   EXPECT_EQ(back.alpha_pattern, "up_proj:1.5");
   EXPECT_TRUE(back.rslora);

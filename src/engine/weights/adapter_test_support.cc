@@ -1,6 +1,5 @@
 #include "weights/adapter_test_support.h"
 
-
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -10,16 +9,15 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "checkpoint/safetensors_writer.h"
-#include "comm/self_channel.h"
+#include "comm/channel.h"
 #include "comm/threads_channel.h"
 #include "config/config.h"
 #include "config/huggingface/model_folder.h"
 #include "config/lora.h"
 #include "tensor/libtorch_test_support.h"
-#include "weights/adapter_parameters.h"
 #include "weights/adapter_source.h"
 #include "weights/conversion.h"
-#include "weights/hugging_face_config.h"
+#include "weights/folder_writer.h"
 
 namespace troika::weights::testing_support {
 namespace {

@@ -169,14 +169,14 @@ void refuse_other_contents(const std::string& path, const Assignment& tensors, c
   const int odd = odd_copy(*where);
   const auto place = checkpoint::gather(world, [&] {
     const std::int64_t begin = part.tensor->begin + part.begin;
-    return fmt::format("host {}, between bytes {} and {} of '{}'", base::host_name(), begin, begin + part.bytes,
-                       part.tensor->file->path());
+    return checkpoint::result_of(base::say("host {}, between bytes {} and {} of '{}'", base::host_name(), begin,
+                                           begin + part.bytes, part.tensor->file->path()));
   });
-  const std::string others =
-      where->size() == 2 ? "the other host" : fmt::format("most of the {} others", where->size() - 1);
+  const base::Text others =
+      where->size() == 2 ? base::say("the other host") : base::say("most of the {} others", where->size() - 1);
   throw base::ConfigError(
-      base::say("tensor '{}' is another one on rank {}'s {}, than on {}: copy one folder to all hosts", part.name,
-                  odd, place[static_cast<std::size_t>(odd)], others));
+      base::say("tensor '{}' is another one on rank {}'s {}, than on {}: copy one folder to all hosts", part.name, odd,
+                checkpoint::words_in(place[static_cast<std::size_t>(odd)]), others));
 }
 
 }  // namespace troika::weights

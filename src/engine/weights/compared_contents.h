@@ -4,7 +4,7 @@
 #include <string>
 
 #include "comm/channel.h"
-#include "weights/weights_match.h"
+#include "weights/weights_read.h"
 
 namespace troika::weights {
 

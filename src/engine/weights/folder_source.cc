@@ -1,5 +1,11 @@
 #include "weights/folder_source.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
 #include "config/huggingface/hugging_face_config.h"
@@ -8,11 +14,10 @@
 #include "tensor/device.h"
 #include "tensor/tensor.h"
 #include "weights/auxiliary_files.h"
-#include "weights/checkpoint_metadata.h"
+#include "weights/checkpoint_source.h"
 #include "weights/compared_contents.h"
-#include "weights/other_head.h"
+#include "weights/conversion.h"
 #include "weights/replicated_folder.h"
-#include "weights/weights_match.h"
 #include "weights/weights_read.h"
 
 namespace troika::weights {
@@ -53,10 +58,9 @@ class FolderSource : public ModelSource {
     return {{weights_dtype_fact, dtype()}, {weights_from_fact, folder_.path()}};
   }
   std::string fingerprint() const override { return fingerprint_; }
-  std::vector<std::string> notes() const override {
-    std::vector<std::string> notes =
-        base::in(config::notes_on_config(config_json(), folder_.path() + "/config.json"), base::Language::english);
-    for (const std::string& note : folder_.notes()) notes.push_back(note);
+  std::vector<base::Text> notes() const override {
+    std::vector<base::Text> notes = config::notes_on_config(config_json(), folder_.path() + "/config.json");
+    for (const base::Text& note : folder_.notes()) notes.push_back(note);
     return notes;
   }
 
@@ -88,6 +92,50 @@ std::unique_ptr<ModelSource> open_folder_source(const std::string& path, comm::C
   auto source = open_replicated<FolderSource>(path, world);
   refuse_other_contents(path, source->tensors(), world);
   return source;
+}
+
+namespace {
+
+const std::string head_name = "lm_head.weight";
+
+constexpr std::int64_t piece_numbers = 1 << 20;
+
+std::int64_t numbers_of(const StoredTensor& tensor) { return tensor.bytes / tensor.dtype.bytes(); }
+
+// As fp32, which holds every bit of the dtypes of weights.
+std::vector<float> numbers_at(const StoredTensor& tensor, std::int64_t begin, std::int64_t count) {
+  std::vector<float> numbers(static_cast<std::size_t>(count));
+  const std::int64_t width = tensor.dtype.bytes(), at = tensor.begin + begin * width;
+  tensor.file->while_reading([&] { widen(tensor.dtype, tensor.file->at(at), count, numbers.data()); });
+  tensor.file->drop(at, count * width);
+  return numbers;
+}
+
+bool has_same_numbers(const StoredTensor& a, const StoredTensor& b) {
+  if (a.shape != b.shape || !is_weight_dtype(a.dtype) || !is_weight_dtype(b.dtype)) return false;
+  for (std::int64_t begin = 0; begin < numbers_of(a); begin += piece_numbers) {
+    const std::int64_t count = std::min(piece_numbers, numbers_of(a) - begin);
+    const std::vector<float> one = numbers_at(a, begin, count), other = numbers_at(b, begin, count);
+    if (std::memcmp(one.data(), other.data(), one.size() * sizeof(float)) != 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void refuse_other_head(const WeightsFolder& folder, const StoredTensor& table) {
+  for (const auto& [name, tensor] : folder.tensors()) {
+    const bool is_head = name.size() >= head_name.size() &&
+                         name.compare(name.size() - head_name.size(), head_name.size(), head_name) == 0;
+    if (!is_head || has_same_numbers(tensor, table)) continue;
+    const auto stored = std::find_if(folder.tensors().begin(), folder.tensors().end(), [&](const auto& one) {
+      return one.second.file == table.file && one.second.begin == table.begin;
+    });
+    throw base::DataError(base::say(
+        "the weights in '{0}' hold '{1}' with other numbers than '{2}', but its config.json ties the two to one "
+        "(tie_word_embeddings): set that to false to use '{1}', or remove that tensor to use '{2}' for both",
+        folder.path(), name, stored == folder.tensors().end() ? "the embedding" : stored->first));
+  }
 }
 
 }  // namespace troika::weights

@@ -1,4 +1,4 @@
-// Writes the weights of a Hugging Face model folder: model.safetensors, or several files with an index.
+// What a Hugging Face model folder is made of: model.safetensors, or several files with an index, and small JSON files.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "checkpoint/safetensors_writer.h"
+#include "config/settings.h"
 
 namespace troika::weights {
 
@@ -38,5 +39,13 @@ class FolderWriter {
   std::int64_t missing_bytes_ = 0;  // of the current file
   std::unique_ptr<checkpoint::SafetensorsWriter> writer_;
 };
+
+// config.json of `model` with weights in `dtype` ("fp32", "bf16", "fp16"). The ids of the tokens that begin, end and pad
+// (bos_token_id, eos_token_id, pad_token_id) are those of `source`, the text of another config.json; "": there is none.
+std::string hugging_face_config(const config::ModelSettings& model, const std::string& dtype,
+                                const std::string& source);
+
+// generation_config.json with those ids alone.
+std::string hugging_face_generation_config(const std::string& source);
 
 }  // namespace troika::weights

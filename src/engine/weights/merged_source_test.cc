@@ -1,4 +1,3 @@
-#include "tensor/device.h"
 #include "weights/merged_source.h"
 
 #include <gmock/gmock.h>
@@ -12,10 +11,11 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "base/temporary_folder_test_support.h"
-#include "comm/self_channel.h"
+#include "comm/channel.h"
+#include "tensor/device.h"
 #include "tensor/libtorch_test_support.h"
 #include "weights/adapter_test_support.h"
-#include "weights/checkpoint_metadata.h"
+#include "weights/checkpoint_source.h"
 
 namespace troika::weights {
 namespace {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "checkpoint/checkpoint.h"
 #include "comm/channel.h"
 #include "config/settings.h"
@@ -34,7 +35,7 @@ class ModelSource {
   // What the checkpoints of a run that begins here keep of it, in Facts::extra (docs/formats/checkpoint.md).
   virtual std::map<std::string, std::string> facts() const = 0;
   // What of it is taken otherwise than it may be meant, a sentence each.
-  virtual std::vector<std::string> notes() const { return {}; }
+  virtual std::vector<base::Text> notes() const { return {}; }
   // Equal on hosts that hold the same weights, as far as can be told without reading all of them; 16 hex digits.
   virtual std::string fingerprint() const = 0;
 

@@ -1,3 +1,4 @@
+#include "base/say.h"
 #include "weights/model_source.h"
 
 #include <gmock/gmock.h>
@@ -10,14 +11,14 @@
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
 #include "checkpoint/safetensors_writer.h"
-#include "comm/self_channel.h"
+#include "comm/channel.h"
 #include "config/config.h"
 #include "shape/layout.h"
 #include "tensor/libtorch_test_support.h"
 #include "weights/adapter_test_support.h"
-#include "weights/checkpoint_metadata.h"
+#include "weights/checkpoint_source.h"
 #include "weights/conversion.h"
-#include "weights/hugging_face_config.h"
+#include "weights/folder_writer.h"
 
 namespace troika::weights {
 namespace {
@@ -166,7 +167,8 @@ TEST_F(Source, AHeadBesideATiedTableIsTheSameOrRefused) {
     return std::vector<char>(begin, begin + table.bytes);
   }();
   const auto write_head = [&](const std::vector<std::int64_t>& shape, const std::vector<char>& bytes) {
-    checkpoint::SafetensorsWriter writer(*this / "m/head.safetensors", {{"lm_head.weight", Dtype::bf16, shape, 0, 0}}, {});
+    checkpoint::SafetensorsWriter writer(*this / "m/head.safetensors", {{"lm_head.weight", Dtype::bf16, shape, 0, 0}},
+                                         {});
     writer.write(bytes.data(), static_cast<std::int64_t>(bytes.size()));
     writer.finish();
     base::rename_path(path, *this / "m/rest.safetensors");
@@ -191,7 +193,7 @@ TEST_F(Source, AHeadBesideATiedTableIsTheSameOrRefused) {
 TEST_F(Source, WhatIsTakenOtherwiseThanItMayBeMeantIsNoted) {
   write_folder(*this / "m", tiny_qwen3(), Dtype::bf16);
   const auto self = comm::make_self_channel("self");
-  EXPECT_THAT(open_model(*this / "m", *self)->notes(), ElementsAre());
+  EXPECT_THAT(base::in(open_model(*this / "m", *self)->notes(), base::Language::english), ElementsAre());
   auto config = nlohmann::json::parse(base::read_file(*this / "m/config.json"));
   config["rope_theta"] = 10000.0;
   config.erase("rope_scaling");
@@ -199,10 +201,11 @@ TEST_F(Source, WhatIsTakenOtherwiseThanItMayBeMeantIsNoted) {
   base::write_file_atomic(*this / "m/config.json", config.dump());
   const std::string index = *this / "m/model.safetensors.index.json";
   base::write_file_atomic(index, R"({"weight_map": {"model.norm.weight": "model-00001-of-00002.safetensors"}})");
-  EXPECT_THAT(open_model(*this / "m", *self)->notes(),
-              ElementsAre(AllOf(HasSubstr("rope_theta is 10000.0 at the top"), HasSubstr("500000 in its rope_parameters")),
-                          AllOf(HasSubstr("model-00001-of-00002.safetensors"),
-                                HasSubstr("the weights in model.safetensors are taken"))));
+  EXPECT_THAT(
+      base::in(open_model(*this / "m", *self)->notes(), base::Language::english),
+      ElementsAre(AllOf(HasSubstr("rope_theta is 10000.0 at the top"), HasSubstr("500000 in its rope_parameters")),
+                  AllOf(HasSubstr("model-00001-of-00002.safetensors"),
+                        HasSubstr("the weights in model.safetensors are taken"))));
   EXPECT_EQ(open_model(*this / "m", *self)->model().rope_theta, 500000);
   base::write_file_atomic(index, R"({"weight_map": {"model.norm.weight": "model.safetensors"}})");
   EXPECT_EQ(open_model(*this / "m", *self)->notes().size(), 1u);

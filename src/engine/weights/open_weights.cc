@@ -15,7 +15,6 @@
 #include "config/huggingface/model_folder.h"
 #include "config/huggingface/other_than_folder.h"
 #include "shape/adapter.h"
-#include "weights/checkpoint_adapter.h"
 #include "weights/checkpoint_source.h"
 #include "weights/folder_source.h"
 #include "weights/merged_source.h"
@@ -42,7 +41,8 @@ std::string checkpoint_around(const std::string& path) {
 bool is_of_adapter(const std::string& path) {
   const std::string around = checkpoint_around(path), manifest = around + "/" + checkpoint::manifest_name;
   if (around.empty() || !base::file_exists(manifest)) return false;
-  const checkpoint::Facts facts = checkpoint::manifest_from_text(base::read_regular_file(manifest, base::most_list_bytes), manifest).facts;
+  const checkpoint::Facts facts =
+      checkpoint::manifest_from_text(base::read_regular_file(manifest, base::most_list_bytes), manifest).facts;
   return shape::has_adapters(config::settings_from_yaml(facts.settings_yaml, manifest).lora);
 }
 
@@ -84,10 +84,10 @@ void require_folder(const std::string& adapter, const std::string& named, bool b
 void refuse_changed_base(const AdapterSource& adapter, const ModelSource& base) {
   const std::string then = adapter.base_fingerprint();
   if (then.empty() || then == base.fingerprint()) return;
-  throw base::DataError(base::say(
-      "the adapter '{}' was trained beside weights in '{}' with fingerprint {}, and those there now have {}; "
-      "name the right ones with --base PATH, or these to take them all the same",
-      adapter.path(), adapter.base(), then, base.fingerprint()));
+  throw base::DataError(
+      base::say("the adapter '{}' was trained beside weights in '{}' with fingerprint {}, and those there now have {}; "
+                "name the right ones with --base PATH, or these to take them all the same",
+                adapter.path(), adapter.base(), then, base.fingerprint()));
 }
 
 }  // namespace
@@ -144,7 +144,8 @@ std::unique_ptr<ModelSource> open_model(const std::string& path, comm::Channel& 
 std::unique_ptr<AdapterSource> open_adapter(const std::string& path, comm::Channel& world) {
   Weights weights = open_weights(path, world);
   if (weights.adapter == nullptr)
-    throw base::DataError(base::say("'{}' is a whole model; name an adapter: a folder with adapter_config.json, or a run with lora.rank", path));
+    throw base::DataError(base::say(
+        "'{}' is a whole model; name an adapter: a folder with adapter_config.json, or a run with lora.rank", path));
   return std::move(weights.adapter);
 }
 

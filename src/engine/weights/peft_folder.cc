@@ -20,11 +20,10 @@
 #include "config/lora.h"
 #include "tensor/device.h"
 #include "tensor/tensor.h"
-#include "weights/adapter_parameters.h"
+#include "weights/adapter_source.h"
 #include "weights/auxiliary_files.h"
 #include "weights/conversion.h"
 #include "weights/replicated_folder.h"
-#include "weights/weights_match.h"
 #include "weights/weights_read.h"
 
 namespace troika::weights {
@@ -49,16 +48,16 @@ std::string parameter_name(const std::string& stored) {
   return "";
 }
 
-// "" when `entry` is the parameter `name`.
-std::string fault_of(const checkpoint::TensorEntry& entry, const std::string& name, const config::PeftConfig& config) {
+// Nothing when `entry` is the parameter `name`.
+base::Text fault_of(const checkpoint::TensorEntry& entry, const std::string& name, const config::PeftConfig& config) {
   const auto& products = config::adaptable_projections();
-  if (name.empty()) return fmt::format("unknown: {}", entry.name);
+  if (name.empty()) return base::say("unknown: {}", entry.name);
   if (std::find(products.begin(), products.end(), target_of(name)) == products.end())
-    return fmt::format("not beside a product of a layer ({}): {}", fmt::join(products, ", "), entry.name);
+    return base::say("not beside a product of a layer ({}): {}", fmt::join(products, ", "), entry.name);
   if (!is_weight_dtype(entry.dtype))
-    return fmt::format("dtype: {} is {} and should be F32, BF16 or F16", entry.name, entry.dtype.name());
-  if (config.excludes(module_of(name))) return fmt::format("in exclude_modules: {}", entry.name);
-  return config.modules.matches(module_of(name)) ? "" : fmt::format("not in target_modules: {}", entry.name);
+    return base::say("dtype: {} is {} and should be F32, BF16 or F16", entry.name, entry.dtype.name());
+  if (config.excludes(module_of(name))) return base::say("in exclude_modules: {}", entry.name);
+  return config.modules.matches(module_of(name)) ? base::Text{} : base::say("not in target_modules: {}", entry.name);
 }
 
 // DataError when the folder has none, also where it has one of PyTorch's own.
@@ -69,10 +68,13 @@ checkpoint::SafetensorsFile open_peft_weights(const std::string& folder) {
     return checkpoint::SafetensorsFile(path);
   }
   const bool pickled = base::file_exists(folder + "/adapter_model.bin");
-  throw base::DataError(base::say("the adapter's folder '{}' has no {}{}", folder, adapter_weights_name,
-                                    pickled ? "; adapter_model.bin is a program as well as data and is not read: save "
-                                              "the adapter as safetensors (safe_serialization=True)"
-                                            : "; complete the copy"));
+  if (!pickled)
+    throw base::DataError(
+        base::say("the adapter's folder '{}' has no {}; complete the copy", folder, adapter_weights_name));
+  throw base::DataError(
+      base::say("the adapter's folder '{}' has no {}; adapter_model.bin is a program as well as data and is not read: "
+                "save the adapter as safetensors (safe_serialization=True)",
+                folder, adapter_weights_name));
 }
 
 // By the names of shape::adapter_parameters; refers to `file`. DataError naming the folder that lists every tensor that
@@ -80,19 +82,20 @@ checkpoint::SafetensorsFile open_peft_weights(const std::string& folder) {
 Assignment match_peft_tensors(const checkpoint::SafetensorsFile& file, const config::PeftConfig& config,
                               const std::string& folder) {
   Assignment tensors;
-  std::vector<std::string> faults;
+  std::vector<base::Text> faults;
   for (const checkpoint::TensorEntry& entry : file.header().entries) {
-    const std::string name = parameter_name(entry.name), fault = fault_of(entry, name, config);
+    const std::string name = parameter_name(entry.name);
+    const base::Text fault = fault_of(entry, name, config);
     if (!fault.empty()) {
       faults.push_back(fault);
     } else if (!tensors.insert({name, {&file, entry.dtype, entry.shape, entry.begin, entry.bytes}}).second) {
-      faults.push_back(fmt::format("there twice, with and without 'default': {}", name));
+      faults.push_back(base::say("there twice, with and without 'default': {}", name));
     }
   }
-  if (tensors.empty()) faults.push_back("no tensor is an adapter's");
+  if (tensors.empty()) faults.push_back(base::say("no tensor is an adapter's"));
   if (faults.empty()) return tensors;
-  throw base::DataError(base::say("'{}/{}' holds what is no adapter that {} describes:{}", folder,
-                                    adapter_weights_name, config::adapter_config_name, checkpoint::listed(faults)));
+  throw base::DataError(base::say("'{}/{}' holds what is no adapter that {} describes:{}", folder, adapter_weights_name,
+                                  config::adapter_config_name, checkpoint::listed(faults)));
 }
 
 class PeftFolder : public AdapterSource {
@@ -119,11 +122,11 @@ class PeftFolder : public AdapterSource {
   const config::LoraSettings& lora() const override { return lora_; }
   const std::string& base() const override { return config_.base; }
   std::string fingerprint() const override { return fingerprint_; }
-  std::vector<std::string> notes() const override { return base::in(config_.notes, base::Language::english); }
+  std::vector<base::Text> notes() const override { return config_.notes; }
   const std::vector<shape::ParameterInfo>& parameters() const override { return parameters_; }
 
   void check(const config::ModelSettings& model, const config::LoraSettings& lora) const override {
-    check_adapter(path_, parameters_, model, lora, meant_and_missing(model), config_.limits);
+    check_adapter(path_, parameters_, model, lora, meant_and_missing(model), base::verbatim(config_.limits));
   }
 
   void load(const std::vector<checkpoint::Slice>& wanted, comm::Channel& world) override {
@@ -159,8 +162,7 @@ class PeftFolder : public AdapterSource {
     all.targets = config::LoraSettings{}.targets;
     std::vector<std::string> names;
     for (const auto& info : all_adapter_parameters(model, all))
-      if (targets_.count(target_of(info.name)) == 0 && config_.means(module_of(info.name)))
-        names.push_back(info.name);
+      if (targets_.count(target_of(info.name)) == 0 && config_.means(module_of(info.name))) names.push_back(info.name);
     return names;
   }
 

@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "executor/executor.h"
 #include "executor/replica_traffic.h"
 #include "plan/plan.h"
+#include "tensor/tensor.h"
 
 namespace troika::weights {
 
@@ -34,5 +36,26 @@ void load_frozen(const plan::Plan& plan, const executor::Units& units, const Fil
 // After the optimizers' tensors were read from outside, or written: state that is offloaded leaves the memory again.
 enum class Access { read, written };
 void finish_access(const executor::Units& units, Access access);
+
+// The tensors in a rank's buckets as slices that checkpoints save and load. Weights are the fp32 master copies, whatever is
+// computed with.
+struct Slices {
+  std::vector<checkpoint::Slice> weights, state;
+};
+
+// held: what this rank has a copy of. written: of that what this rank saves, so that all ranks together save every element
+// once: not the copy of a tied table, what another tp rank holds first, or what replica 0 holds as well. again: what replica
+// 0 writes that this rank, another replica, holds as well.
+enum class Selection { written, held, again };
+
+// The parameters of `flat`, fp32, which holds the bucket's range held().
+std::vector<checkpoint::Slice> weights_in(const executor::Bucket& bucket, const tensor::Tensor& flat);
+
+// The slices of trained parameters. Call finish_access when done with the slices' data.
+Slices slices_of(const executor::Units& units, Selection selection, const executor::Place& place);
+
+// What is frozen, in the dtype that is computed with, to be saved.
+std::vector<checkpoint::Slice> frozen_slices_of(const executor::Units& units, Selection selection,
+                                                const executor::Place& place);
 
 }  // namespace troika::weights

@@ -41,7 +41,7 @@ std::map<std::string, std::string> parse_weights_index(std::string_view text, co
     if (file.empty() || !is_weights_file_name(file)) {
       throw DataError(
           base::say("'{}' places tensor {} in {}; a name of a .safetensors file in the same folder belongs there",
-                      origin, json(item.key()).dump(), item.value().dump()));
+                    origin, json(item.key()).dump(), item.value().dump()));
     }
     files[item.key()] = file;
   }
@@ -54,40 +54,42 @@ bool has_weights(const std::string& path) {
 }
 
 static DataError no_weights(const std::string& path) {
-  if (!base::directory_exists(path))
-    return DataError(base::say("there is no model folder '{}'; check the path", path));
+  if (!base::directory_exists(path)) return DataError(base::say("there is no model folder '{}'; check the path", path));
   const bool pickled =
       base::file_exists(path + "/pytorch_model.bin") || base::file_exists(path + "/pytorch_model.bin.index.json");
-  return DataError(
-      base::say("the model folder '{}' has neither {} nor {}{}", path, weights_file_name, weights_index_name,
-                  pickled ? "; pytorch_model.bin is a program as well as data and is not read: convert it to "
-                            "safetensors, or take the safetensors files of the same model"
-                          : "; complete the download, or name the folder that has them"));
+  if (!pickled)
+    return DataError(base::say(
+        "the model folder '{}' has neither {} nor {}; complete the download, or name the folder that has them", path,
+        weights_file_name, weights_index_name));
+  return DataError(base::say(
+      "the model folder '{}' has neither {} nor {}; pytorch_model.bin is a program as well as data and is not "
+      "read: convert it to safetensors, or take the safetensors files of the same model",
+      path, weights_file_name, weights_index_name));
 }
 
 static void refuse_missing_files(const std::string& path, const std::set<std::string>& names) {
-  std::vector<std::string> missing;
+  std::vector<base::Text> missing;
   for (const std::string& name : names)
-    if (!base::file_exists(path + "/" + name)) missing.push_back(name);
+    if (!base::file_exists(path + "/" + name)) missing.push_back(base::verbatim(name));
   if (missing.empty()) return;
   throw DataError(base::say("the model folder '{}' lacks {} of the {} files that {} names; complete the download:{}",
-                              path, missing.size(), names.size(), weights_index_name, checkpoint::listed(missing)));
+                            path, missing.size(), names.size(), weights_index_name, checkpoint::listed(missing)));
 }
 
 static void refuse_misplaced(const std::string& path, const std::map<std::string, std::string>& index,
                              const std::map<std::string, std::string>& file_of) {
-  std::vector<std::string> faults;
+  std::vector<base::Text> faults;
   for (const auto& [tensor, file] : index) {
     const auto place = file_of.find(tensor);
     if (place == file_of.end()) {
-      faults.push_back(fmt::format("{}: not in {}, nor in any other file", tensor, file));
+      faults.push_back(base::say("{}: not in {}, nor in any other file", tensor, file));
     } else if (place->second != file) {
-      faults.push_back(fmt::format("{}: in {}, not in {}", tensor, place->second, file));
+      faults.push_back(base::say("{}: in {}, not in {}", tensor, place->second, file));
     }
   }
   if (faults.empty()) return;
   throw DataError(base::say("'{}/{}' does not fit the files beside it, which may be of another model:{}", path,
-                              weights_index_name, checkpoint::listed(faults)));
+                            weights_index_name, checkpoint::listed(faults)));
 }
 
 void WeightsFolder::add_file(const std::string& name) {
@@ -98,16 +100,16 @@ void WeightsFolder::add_file(const std::string& name) {
     if (key.rfind(checkpoint::region_prefix, 0) != 0) continue;
     throw DataError(
         base::say("'{}/{}' holds parts of tensors, as a checkpoint of several ranks does; name the checkpoint's "
-                    "folder (step-...) instead of its model/",
-                    path_, name));
+                  "folder (step-...) instead of its model/",
+                  path_, name));
   }
   for (const checkpoint::TensorEntry& entry : file.header().entries) {
     const auto [place, fresh] = file_of_.emplace(entry.name, name);
     if (!fresh) {
       throw DataError(
           base::say("the model folder '{}' has tensor '{}' twice, in {} and {}; remove the files of the other "
-                      "model",
-                      path_, entry.name, place->second, name));
+                    "model",
+                    path_, entry.name, place->second, name));
     }
     tensors_[entry.name] = {&file, entry.dtype, entry.shape, entry.begin, entry.bytes};
   }
@@ -118,10 +120,10 @@ void WeightsFolder::note_index() {
   const std::string index = path_ + "/" + weights_index_name;
   if (!base::file_exists(index)) return;
   const std::map<std::string, std::string> files = parse_weights_index(base::read_file(index), index);
-  const auto other = std::find_if(files.begin(), files.end(),
-                                  [](const auto& placed) { return placed.second != weights_file_name; });
+  const auto other =
+      std::find_if(files.begin(), files.end(), [](const auto& placed) { return placed.second != weights_file_name; });
   if (other == files.end()) return;
-  notes_.push_back(fmt::format(
+  notes_.push_back(base::say(
       "'{}' holds {} and {}, which names other files such as {}: the weights in {} are taken, as by transformers; "
       "remove the one that is out of date",
       path_, weights_file_name, weights_index_name, other->second, weights_file_name));

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/language.h"
 #include "checkpoint/safetensors.h"
 
 namespace troika::weights {
@@ -39,7 +40,7 @@ class WeightsFolder {
   const std::string& path() const { return path_; }
   const std::map<std::string, StoredTensor>& tensors() const { return tensors_; }  // by the names in the files
 
-  const std::vector<std::string>& notes() const { return notes_; }  // a sentence each: files that are not read
+  const std::vector<base::Text>& notes() const { return notes_; }  // a sentence each: files that are not read
 
   // Over names, dtypes, shapes and 64 bytes from the middle of each tensor, not over how they are cut into files; 16 hex
   // digits. Adapters keep it to know the weights they were trained beside; compared_contents.h compares every byte.
@@ -53,7 +54,7 @@ class WeightsFolder {
   std::vector<std::unique_ptr<checkpoint::SafetensorsFile>> files_;
   std::map<std::string, StoredTensor> tensors_;
   std::map<std::string, std::string> file_of_;  // of each tensor, by name
-  std::vector<std::string> notes_;
+  std::vector<base::Text> notes_;
 };
 
 // Whether a folder has files that WeightsFolder reads.

@@ -11,7 +11,6 @@
 #include "checkpoint/layouts_test_support.h"
 #include "tensor/libtorch_test_support.h"
 #include "weights/folder_test_support.h"
-#include "weights/weights_match.h"
 #include "weights/weights_read.h"
 
 namespace troika::weights {

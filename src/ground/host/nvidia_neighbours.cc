@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "host/cores.h"
@@ -144,10 +145,11 @@ std::vector<NvidiaNeighbours> nvidia_neighbours(const std::optional<std::string>
   return nvidia_neighbours_in("/proc", "/sys", visible);
 }
 
-std::string describe(int rank, const NvidiaNeighbours& device) {
-  return fmt::format("rank {}: GPU {}, {}, {}", rank, device.address,
-                     device.cores.empty() ? "of no cores in particular" : "cores " + format_cores(device.cores),
-                     device.nics.empty() ? "no network device near it" : "network " + base::join(device.nics, " "));
+base::Text describe(const NvidiaNeighbours& device) {
+  return base::say(
+      "GPU {}, {}, {}", device.address,
+      device.cores.empty() ? base::say("of no cores in particular") : base::say("cores {}", format_cores(device.cores)),
+      device.nics.empty() ? base::say("no network device near it") : base::say("network {}", base::join(device.nics, " ")));
 }
 
 }  // namespace troika::host

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
+
 namespace troika::host {
 
 struct NvidiaNeighbours {
@@ -19,8 +21,8 @@ struct NvidiaNeighbours {
 // it is not set). Empty if the machine does not report it (no driver, WSL, Jetson) or a MIG instance is named.
 std::vector<NvidiaNeighbours> nvidia_neighbours(const std::optional<std::string>& visible);
 
-// "rank 0: GPU 0000:1b:00.0, cores 0-27, network mlx5_0"
-std::string describe(int rank, const NvidiaNeighbours& device);
+// "GPU 0000:1b:00.0, cores 0-27, network mlx5_0"
+base::Text describe(const NvidiaNeighbours& device);
 
 // "0-3,6" as cores, ascending; empty when it is no such list.
 std::vector<int> parse_cores(const std::string& text);

@@ -76,7 +76,7 @@ TEST(NvidiaNeighbours, AreTheCoresOfTheNodeAndTheNicOfTheBranch) {
   EXPECT_THAT(found[0].nics, ElementsAre("mlx5_0"));
   EXPECT_THAT(found[1].cores, ElementsAre(4, 5, 6, 7, 12, 13, 14, 15));
   EXPECT_THAT(found[1].nics, ElementsAre("mlx5_2"));
-  EXPECT_EQ(describe(3, found[1]), "rank 3: GPU 0000:cb:00.0, cores 4-7,12-15, network mlx5_2");
+  EXPECT_EQ(describe(found[1]).english, "GPU 0000:cb:00.0, cores 4-7,12-15, network mlx5_2");
 }
 
 TEST(NvidiaNeighbours, WithoutInfiniBandAreInterfacesAndWithoutACommonRootThoseOfTheNode) {
@@ -112,7 +112,7 @@ TEST(NvidiaNeighbours, OfAMachineThatDoesNotTellAreNone) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_THAT(found[0].cores, IsEmpty());
   EXPECT_THAT(found[0].nics, IsEmpty());
-  EXPECT_EQ(describe(0, found[0]), "rank 0: GPU 0000:1b:00.0, of no cores in particular, no network device near it");
+  EXPECT_EQ(describe(found[0]).english, "GPU 0000:1b:00.0, of no cores in particular, no network device near it");
 }
 
 TEST(ParseCores, ReadsRangesAndRefusesTheRest) {

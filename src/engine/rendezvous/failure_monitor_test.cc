@@ -1,4 +1,4 @@
-#include "rendezvous/launcher_watch.h"
+#include "rendezvous/failure_monitor.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
-#include "commands/export/adapter_folder.h"
+#include "base/say.h"
+#include "commands/export/model_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
-#include "comm/self_channel.h"
+#include "comm/channel.h"
 #include "commands/export/export.h"
 #include "tensor/libtorch_test_support.h"
 #include "weights/adapter_test_support.h"
@@ -123,9 +124,9 @@ TEST_F(ExportOfAdapters, BringTheTemplateThatTheRunWasToldToUse) {
   settings_.data.chat_template = "chatml";
   save_adapter(*this / "run", settings_, adapter_, *self_, {{"tokenizer", *this / "m"}});
   const auto source = weights::open_adapter(*this / "run", *self_);
-  EXPECT_THAT(write_adapter_folder(*source, to(*this / "told")).notes, ElementsAre(HasSubstr("end with <|im_end|>")));
+  EXPECT_THAT(base::in(write_adapter_folder(*source, to(*this / "told")).notes, base::Language::english), ElementsAre(HasSubstr("end with <|im_end|>")));
   base::write_file_atomic(*this / "m/tokenizer_config.json", R"({"eos_token": {"content": "<|im_end|>"}})");
-  EXPECT_THAT(write_adapter_folder(*source, to(*this / "quiet")).notes, ElementsAre());
+  EXPECT_THAT(base::in(write_adapter_folder(*source, to(*this / "quiet")).notes, base::Language::english), ElementsAre());
 }
 
 TEST_F(ExportOfAdapters, OnABaseThatOnlyTroikaLoadsSaySo) {
@@ -136,13 +137,13 @@ TEST_F(ExportOfAdapters, OnABaseThatOnlyTroikaLoadsSaySo) {
     return AllOf(HasSubstr("the base of this adapter is '" + base + "'"), HasSubstr("which PEFT cannot load"),
                  HasSubstr("--merge"), HasSubstr("--base FOLDER"));
   };
-  EXPECT_THAT(write_adapter_folder(*source, to(*this / "a")).notes, ElementsAre(about_base(*this / "run")));
+  EXPECT_THAT(base::in(write_adapter_folder(*source, to(*this / "a")).notes, base::Language::english), ElementsAre(about_base(*this / "run")));
   ExportArguments named = to(*this / "b");
   named.base = *this / "a";
-  EXPECT_THAT(write_adapter_folder(*source, named).notes, ElementsAre(about_base(*this / "a")));
+  EXPECT_THAT(base::in(write_adapter_folder(*source, named).notes, base::Language::english), ElementsAre(about_base(*this / "a")));
   named = to(*this / "c");
   named.base = *this / "m";
-  EXPECT_THAT(write_adapter_folder(*source, named).notes, ElementsAre());
+  EXPECT_THAT(base::in(write_adapter_folder(*source, named).notes, base::Language::english), ElementsAre());
 }
 
 TEST_F(ExportOfAdapters, KeepRanksAndScalesOfTheirOwn) {

@@ -1,4 +1,4 @@
-#include "rendezvous/slurm.h"
+#include "rendezvous/variables.h"
 
 #include <gmock/gmock.h>
 

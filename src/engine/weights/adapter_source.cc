@@ -1,4 +1,4 @@
-#include "weights/adapter_parameters.h"
+#include "weights/adapter_source.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -35,27 +35,27 @@ std::vector<shape::ParameterInfo> all_adapter_parameters(const config::ModelSett
 
 void check_adapter(const std::string& path, const std::vector<shape::ParameterInfo>& held,
                    const config::ModelSettings& model, const config::LoraSettings& lora,
-                   const std::vector<std::string>& also_missing, const std::string& remark) {
+                   const std::vector<std::string>& also_missing, const base::Text& remark) {
   std::map<std::string, std::vector<std::int64_t>> shapes;
   for (const auto& info : held) shapes[info.name] = info.shape;
-  std::vector<std::string> faults;
+  std::vector<base::Text> faults;
   std::set<std::string> targets;
   for (const auto& info : all_adapter_parameters(model, lora)) {
     targets.insert(target_of(info.name));
     const auto place = shapes.find(info.name);
     if (place == shapes.end()) {
-      faults.push_back("missing: " + info.name);
+      faults.push_back(base::say("missing: {}", info.name));
     } else if (place->second != info.shape) {
-      faults.push_back(fmt::format("shape: {} is [{}] and should be [{}]", info.name, fmt::join(place->second, ", "),
-                                   fmt::join(info.shape, ", ")));
+      faults.push_back(base::say("shape: {} is [{}] and should be [{}]", info.name, fmt::join(place->second, ", "),
+                                 fmt::join(info.shape, ", ")));
     }
   }
-  for (const std::string& name : also_missing) faults.push_back("missing: " + name);
+  for (const std::string& name : also_missing) faults.push_back(base::say("missing: {}", name));
   for (const auto& info : held)
-    if (targets.count(target_of(info.name)) == 0) faults.push_back("not among the targets: " + info.name);
+    if (targets.count(target_of(info.name)) == 0) faults.push_back(base::say("not among the targets: {}", info.name));
   if (faults.empty()) return;
   throw base::DataError(base::say("the adapter '{}' is not one of rank {} for targets {} of this model{}:{}", path,
-                                    lora.rank, lora.targets, remark, checkpoint::listed(faults)));
+                                  lora.rank, lora.targets, remark, checkpoint::listed(faults)));
 }
 
 }  // namespace troika::weights

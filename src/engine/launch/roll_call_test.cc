@@ -1,4 +1,4 @@
-#include "launch/greeting.h"
+#include "launch/roll_call.h"
 
 #include <gmock/gmock.h>
 
