@@ -143,7 +143,7 @@ void ask_pod(HostFlags* f, const Environment& environment, FlagReading* reading)
   f->node_rank = node;
   if (f->nnodes.empty()) f->nnodes = size->second;
   reading->notes.push_back(
-      base::say("RANK without LOCAL_RANK in the environment: this is host {} of {}", node, f->nnodes).english);
+      base::say("RANK without LOCAL_RANK in the environment: this is host {} of {}", node, f->nnodes));
 }
 
 int count_hosts(const HostFlags& f, FlagReading* reading) {
