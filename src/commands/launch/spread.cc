@@ -239,25 +239,25 @@ int Spread::run() {
 std::vector<std::string> launch_words(const launch::LaunchFlags& f, const HostPlace& place, base::Language language) {
   std::vector<std::string> words = launch::language_flag(language);
   words.insert(words.begin(), {"launch", "--orders-on-input"});
-  const auto say = [&words](const std::string& flag, const std::string& value) {
+  const auto add = [&words](const std::string& flag, const std::string& value) {
     if (value.empty()) return;
     words.push_back("--" + flag);
     words.push_back(value);
   };
-  say("nnodes", std::to_string(place.nnodes));
-  say("node-rank", std::to_string(place.node_rank));
-  say("master-addr", place.master_address);
-  if (f.hosts.master_port) say("master-port", std::to_string(*f.hosts.master_port));
-  say("nproc-per-node", f.nproc_per_node);
-  if (f.hosts.join_seconds) say("join-timeout", fmt::format("{:g}", *f.hosts.join_seconds));
-  if (f.max_restarts > 0) say("max-restarts", std::to_string(f.max_restarts));
-  say("log-dir", f.log_folder);
-  if (f.bind == launch::Bind::none) say("bind", "none");
+  add("nnodes", std::to_string(place.nnodes));
+  add("node-rank", std::to_string(place.node_rank));
+  add("master-addr", place.master_address);
+  if (f.hosts.master_port) add("master-port", std::to_string(*f.hosts.master_port));
+  add("nproc-per-node", f.nproc_per_node);
+  if (f.hosts.join_seconds) add("join-timeout", fmt::format("{:g}", *f.hosts.join_seconds));
+  if (f.max_restarts > 0) add("max-restarts", std::to_string(f.max_restarts));
+  add("log-dir", f.log_folder);
+  if (f.bind == launch::Bind::none) add("bind", "none");
   if (f.metrics_port && place.node_rank == 0) {
-    say("metrics-port", std::to_string(*f.metrics_port));
-    say("metrics-address", f.metrics_address);
+    add("metrics-port", std::to_string(*f.metrics_port));
+    add("metrics-address", f.metrics_address);
   }
-  say("program", f.program);
+  add("program", f.program);
   words.emplace_back("--");
   words.insert(words.end(), f.worker.begin(), f.worker.end());
   return words;

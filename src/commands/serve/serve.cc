@@ -92,7 +92,7 @@ http::ServerOptions at(const std::string& host, int port) {
   return options;
 }
 
-void note(const base::Text& text, base::Language language) {
+void tell(const base::Text& text, base::Language language) {
   fmt::print(stderr, "troika serve: {}\n", text.in(language));
 }
 
@@ -106,7 +106,7 @@ std::unique_ptr<http::Server> other_loopback(const std::string& host, int port, 
   } catch (const http::PortHeld& held) {
     if (host == "localhost")
       throw http::PortHeld(base::say("on [::1], which localhost may lead to, {}", base::text_of(held)));
-    note(base::say("http://localhost:{0} may lead to another program, which has [::1]:{0}: open the address as it is printed, with 127.0.0.1,\nor choose another --port", port), language);
+    tell(base::say("http://localhost:{0} may lead to another program, which has [::1]:{0}: open the address as it is printed, with 127.0.0.1,\nor choose another --port", port), language);
   } catch (const base::ConfigError&) {  // a machine without IPv6
   }
   return nullptr;
@@ -115,9 +115,9 @@ std::unique_ptr<http::Server> other_loopback(const std::string& host, int port, 
 void say_how_to_come(const ServeArguments& a, int port, const Call& call) {
   const std::string tunnel = fmt::format("ssh -L {0}:127.0.0.1:{0} {1}", port, base::host_name());
   if (!is_loopback(a.host))
-    note(base::say("other machines reach this address, and what they send is not encrypted. Without --host, from another\nmachine: {}", tunnel), call.language);
+    tell(base::say("other machines reach this address, and what they send is not encrypted. Without --host, from another\nmachine: {}", tunnel), call.language);
   else if (call.environment.count("SSH_CONNECTION") > 0)
-    note(base::say("from your own machine: {}", tunnel), call.language);
+    tell(base::say("from your own machine: {}", tunnel), call.language);
 }
 
 int print_urls(const config::Environment& environment) {
