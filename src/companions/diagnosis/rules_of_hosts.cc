@@ -37,7 +37,7 @@ std::optional<Finding> throttled(const Facts& f) {
     if (host.throttles > 0)
       found.evidence.push_back(
           say("{} was throttled by heat {}", name, base::counted_text(static_cast<std::int64_t>(host.throttles), "time")));
-    if (host.temperature_celsius > 0) found.evidence.push_back(say("the highest temperature of {} was {:.0f} °C", name, host.temperature_celsius));
+    if (host.temperature_celsius > 0) found.evidence.push_back(say("the highest temperature of {} was {:.0f} degrees Celsius", name, host.temperature_celsius));
     if (host.under_voltage) {
       found.evidence.push_back(say("{} reports under-voltage", name));
       found.advice.push_back({say("use the official power supply"), say("below 4.63 V the processor is slowed down")});
