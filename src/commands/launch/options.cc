@@ -79,7 +79,7 @@ LaunchOptions options_of(const launch::LaunchFlags& f, const Environment& enviro
   options.worker = f.program.empty() ? in_language(f.worker, environment, language) : f.worker;
   options.speaker.language = language;
   options.orders_on_input = f.orders_on_input;
-  options.notes = base::in(reading->notes, base::Language::english);
+  options.notes = reading->notes;
   if (options.worker.empty() && reading->errors.empty()) {
     reading->refuse(
         base::say("there is nothing to launch: end with what each rank runs, as in `troika launch --nproc-per-node 3 "

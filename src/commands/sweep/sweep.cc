@@ -101,7 +101,6 @@ class SweepEnd {
     const auto plots = sweep::sweep_plots(outcome_.rows, step_of(plan_));
     if (!plots.empty()) base::make_directories(folder + "/plots");
     for (const auto& [name, svg] : plots) base::write_file_atomic(fmt::format("{}/plots/{}.svg", folder, name), svg);
-    const base::Language language = plan_.host.speaker.language;
     print(base::verbatim(sweep::sweep_table(outcome_.rows, language) + "\n" +
                          sweep::sweep_conclusion(outcome_.rows, plan_.estimates.front().layout).in(language) + "\n"));
     if (measured()) print(base::say("train it: {}\n", keep_best(training)));

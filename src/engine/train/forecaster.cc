@@ -32,12 +32,6 @@ planner::RankTaken taken_of(const std::map<std::string, double>& phases) {
   return taken;
 }
 
-std::vector<base::Text> verbatim_lines(const std::vector<std::string>& lines) {
-  std::vector<base::Text> texts;
-  for (const std::string& line : lines) texts.push_back(base::verbatim(line));
-  return texts;
-}
-
 std::vector<double> gathered(comm::Channel& world, const std::vector<double>& mine) {
   const auto count = static_cast<std::int64_t>(mine.size());
   const tensor::Tensor own = tensor::of(mine), all = tensor::empty({world.size(), count}, tensor::Dtype::fp64);
