@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "base/say.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
@@ -42,7 +43,7 @@ TEST(LaunchOptions, UnderstandsTorchrunsSpellings) {
   EXPECT_EQ(options.hosts.master_port, 29511);
   EXPECT_TRUE(options.hosts.port_is_given);
   EXPECT_EQ(options.max_restarts, 2);
-  EXPECT_THAT(options.notes, ElementsAre(HasSubstr("--rdzv_backend is ignored")));
+  EXPECT_THAT(base::in(options.notes, base::Language::english), ElementsAre(HasSubstr("--rdzv_backend is ignored")));
   EXPECT_THAT(options.worker, ElementsAre("--a", "b"));
 }
 
@@ -129,7 +130,7 @@ TEST(LaunchOptions, RankWithoutLocalRankNumbersHosts) {
   const auto options = parse_launch({"--nproc-per-node", "3", "--program", "x", "y"}, pods);
   EXPECT_EQ(options.hosts.nnodes, 2);
   EXPECT_EQ(options.hosts.node_rank, 1);
-  EXPECT_THAT(options.notes, ElementsAre(HasSubstr("this is host 1 of 2")));
+  EXPECT_THAT(base::in(options.notes, base::Language::english), ElementsAre(HasSubstr("this is host 1 of 2")));
   EXPECT_EQ(parse_launch({"--standalone", "--program", "x", "y"}, pods).hosts.nnodes, 1);
 }
 

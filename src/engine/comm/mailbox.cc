@@ -63,7 +63,7 @@ template <class... Arguments>
   throw base::PeerError(base::say(sentence, arguments..., std::strerror(errno)));
 }
 
-constexpr base::Phrase cannot_make("cannot make memory to share with ranks of this host: {}");
+constexpr base::Phrase cannot_make = base::Phrase("cannot make memory to share with ranks of this host: {}");
 
 }  // namespace
 

@@ -50,8 +50,9 @@ bool is_gone(const base::Error& error) {
   return dynamic_cast<const StoreGone*>(&error) != nullptr || dynamic_cast<const base::ConfigError*>(&error) != nullptr;
 }
 
-static constexpr base::Phrase malformed("the store at {} sent something malformed"), gone("the store at {} is gone"),
-    left("this process has left the store at {}");
+static constexpr base::Phrase malformed = base::Phrase("the store at {} sent something malformed");
+static constexpr base::Phrase gone = base::Phrase("the store at {} is gone");
+static constexpr base::Phrase left = base::Phrase("this process has left the store at {}");
 
 struct StoreClient::Impl {
   std::string address;
