@@ -87,8 +87,8 @@ data_parallel() {
   check "two of four layers were kept" holds '^model .* 2 layers' "$work/host0/data.text"
   check "the command line beat BATCH_SIZE: $(grep -E '^batch' "$work/host0/data.text")" \
     holds '^batch +global 9 = micro 1 x 3 microbatches x dp 3' "$work/host0/data.text"
-  check "the data began again: $(grep -oE '20 steps are [0-9.]+ epochs' "$work/host0/data.text")" \
-    holds '20 steps are 1\.[0-9]+ epochs' "$work/host0/data.text"
+  check "the data began again: $(grep -oE '20 steps = [0-9.]+ epochs' "$work/host0/data.text")" \
+    holds '20 steps = 1\.[0-9]+ epochs' "$work/host0/data.text"
   told data 'dp 3'
 }
 
