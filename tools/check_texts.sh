@@ -1,6 +1,7 @@
 #!/bin/sh
-# Checks that every sentence has its Chinese: what the code says (base::say, base::Phrase) is in src/texts/zh.po with a translation.
-# That an error or a note is made of such sentences at all is a matter of types: errors take a base::Text. Needs xgettext and msgcmp of Debian's gettext.
+# Checks that every sentence has its Chinese: what the code says (base::say, base::Phrase, rows of flags) is in src/texts/zh.po with a
+# translation, and nothing else is. That errors and notes are made of such sentences is a matter of types: they take a base::Text. Needs
+# xgettext, msgmerge and msgattrib of Debian's gettext.
 #
 #   tools/check_texts.sh [SOURCE_FOLDER]   default: src beside this script's folder
 #   tools/check_texts.sh --self-test       proves on a small tree that it can fail
@@ -18,15 +19,32 @@ check() {
   root=$1
   [ -f "$root/texts/zh.po" ] || { echo "check_texts: no $root/texts/zh.po" >&2; return 2; }
   folder=$(mktemp -d)
-  sentences "$root" "$folder/said.pot" -k -kPhrase:1 -kPhrase:1,2c -ksay:1 -ksaid:2
+  # The last eight are rows of flags and settings.
+  sentences "$root" "$folder/code.pot" -k -kPhrase:1 -kPhrase:1,2c -ksay:1 -ksaid:2 \
+    -kadd:3,3t -kword:3,3t -krest:3,3t -kignore:2,2t -kunset:1,1t -kusage:1,1t -kparagraph:1,1t -khint:1,1t
+  # The reasons in tables, which the code reads as text.
+  find "$root" -path '*/tables/*.txt' -exec sed -n 's/"/\\"/g; s/^refused: [^:]*: //p' {} + | LC_ALL=C sort -u |
+    sed 's/.*/\nmsgid "&"\nmsgstr ""/' >"$folder/tables.pot"
+  msgcat --no-wrap --use-first "$folder/code.pot" "$folder/tables.pot" -o "$folder/said.pot"
+  msgmerge -q --no-fuzzy-matching --no-wrap "$root/texts/zh.po" "$folder/said.pot" -o "$folder/merged.po"
   bad=0
-  msgcmp "$root/texts/zh.po" "$folder/said.pot" 2>"$folder/faults" || bad=1
-  grep -v 'warning: this message is not used' "$folder/faults" || true
+  msgattrib --untranslated --no-obsolete --no-wrap "$folder/merged.po" >"$folder/untranslated"
+  msgattrib --only-obsolete --no-wrap "$folder/merged.po" >"$folder/obsolete"
+  [ "$(sed -n '/^msgid/p' "$folder/untranslated" | wc -l)" -le 1 ] || {  # the first is the head of the file
+    bad=1
+    echo "without Chinese:"
+    cat "$folder/untranslated"
+  }
+  [ -z "$(sed -n '/^#~ msgid/p' "$folder/obsolete")" ] || {
+    bad=1
+    echo "said nowhere:"
+    cat "$folder/obsolete"
+  }
   # A constant is made by a call, which xgettext knows.
   grep -rnE --include='*.cc' --include='*.h' '\bPhrase [a-z_]+[({]"' "$root" && bad=1
-  count=$(grep -c '^msgid' "$folder/said.pot" || true)
+  count=$(sed -n '/^msgid/p' "$folder/said.pot" | wc -l)
   rm -r "$folder"
-  echo "check_texts: $count sentences, $([ $bad = 0 ] && echo all || echo not all) with their Chinese"
+  echo "check_texts: $count sentences, $([ $bad = 0 ] && echo all || echo not all) with their Chinese, and no other"
   return $bad
 }
 
@@ -36,6 +54,7 @@ self_test() {
   mkdir -p "$tree/texts" "$tree/ground/base"
   printf 'msgid ""\nmsgstr ""\n"Content-Type: text/plain; charset=UTF-8\\n"\n\nmsgid "one {}"\nmsgstr "一 {}"\n\nmsgctxt "event"\nmsgid "save"\nmsgstr "已保存"\n' \
     >"$tree/texts/zh.po"
+  printf 'base::say("one {}", 1);\nbase::Phrase("save", "event");\n' >"$tree/ground/base/b.cc"
   failures=0
   expect() {  # WHETHER TEXT
     printf '%s\n' "$2" >"$tree/ground/base/a.cc"
@@ -51,6 +70,8 @@ self_test() {
   expect fails 'line(base::Phrase("three"));'
   expect fails 'constexpr base::Phrase kept = base::Phrase("save");'
   expect fails 'constexpr base::Phrase kept("one {}");'
+  printf 'base::say("one {}", 1);\n' >"$tree/ground/base/b.cc"
+  expect fails 'nothing that says "save" of an event;'
   [ "$failures" -eq 0 ] || exit 1
   echo "check_texts: self-test passed"
 }

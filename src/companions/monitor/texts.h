@@ -1,11 +1,9 @@
-// Every text of `troika monitor`, in both languages.
+// What `troika monitor` shows, in the words of one language.
 #pragma once
 
 #include <fmt/format.h>
 
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include "base/language.h"
 #include "monitor/view.h"
@@ -27,7 +25,7 @@ std::string said(Language language, Condition condition);
 std::string said(Language language, const Finding& finding);
 // Of an event: "save", "rank ended".
 std::string said(Language language, records::EventKind kind);
-// What an event tells, in English as it was written.
+// What an event tells; in English as it was written.
 std::string said_text(Language language, const records::Event& event);
 // What a run ended with, likewise.
 std::string said_end(Language language, const records::RunState& state);
