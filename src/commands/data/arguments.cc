@@ -71,8 +71,8 @@ config::FlagTable inspect_flags(InspectArguments& a) {
   table.settings({"data.train", "data.tokenizer", "batch.seq_len"});
   table.paragraph(
       "Opens the data as `troika train` with the same settings does, into the same cache, and shows samples as text; "
-      "what\ncarries loss is green, or stands between \u27e6 and \u27e7. data.valid is shown where data.train is not "
-      "given. With\nprepared SHARDS: verifies them and shows documents.");
+      "what\ncarries loss is green, or in double brackets. data.valid is shown where data.train is not given. With "
+      "prepared\nSHARDS: verifies them and shows documents.");
   return table;
 }
 
