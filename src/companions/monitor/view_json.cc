@@ -38,6 +38,7 @@ Json run_json(const View& view) {
          {"began", s.began},
          {"since", s.since},
          {"sample_seconds", s.sample_seconds},
+         {"predicted_seconds", s.predicted_seconds},
          {"exit_code", s.exit_code},
          {"text", s.text}};
   return run;

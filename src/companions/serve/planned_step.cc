@@ -78,6 +78,18 @@ void refuse_large(const plan::Plan& plan) {
     throw Refused{404, base::say("a step has {} instructions, more than the {} that the page simulates", instructions, most_instructions)};
 }
 
+// The run knew its machines when it predicted the step.
+void scale_to(double predicted_seconds, PlannedStep* step) {
+  const double ratio = predicted_seconds / *step->seconds;
+  for (schedule::RankTimeline& lane : step->trace.ranks) {
+    for (schedule::Event& event : lane.events) {
+      event.begin_seconds *= ratio;
+      event.end_seconds *= ratio;
+    }
+  }
+  step->seconds = predicted_seconds;
+}
+
 void place_lanes(const planner::Column& column, const RunSize& size, int ranks_per_host, schedule::StepTrace* trace) {
   for (schedule::RankTimeline& lane : trace->ranks) {
     lane.world_rank = column.world_rank_of(lane.grid_rank);
@@ -116,6 +128,10 @@ PlannedStep planned_step(const plan::Plan& plan, const RunSize& size, const conf
     step.memory = planner::need_of(column, placement).memory;
     step.seconds = end_of(step.trace);
     place_lanes(column, size, ranks_per_host, &step.trace);
+    if (size.predicted_seconds > 0) {
+      scale_to(size.predicted_seconds, &step);
+      return step;
+    }
     const std::string own = base::host_name();
     if (here.rates == planner::ThisMachine::Rates::of_a_profile && trains_on_cores(plan.settings()))
       step.notes.push_back(said(language, base::Phrase("The seconds are predicted with usual rates, which may be off by a factor of two: `troika probe` measures this host's.")));

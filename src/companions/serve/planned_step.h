@@ -25,8 +25,8 @@ struct PlannedStep {
   std::vector<std::string> notes;
 };
 
-// On hosts like this one, by what `troika probe` and runs have learnt of it. Refused 404 for more instructions than can be simulated
-// while somebody waits.
+// On hosts like this one, by what `troika probe` and runs have learnt of it; where the run has predicted its step itself, from its own
+// machines, the seconds are its. Refused 404 for more instructions than can be simulated while somebody waits.
 PlannedStep planned_step(const plan::Plan& plan, const RunSize& size, const config::Environment& environment,
                          base::Language language);
 

@@ -61,6 +61,7 @@ std::optional<RunSize> size_of_run(const std::optional<records::RunState>& state
   for (const records::RankPlace& place : state->ranks)
     if (std::find(size.hosts.begin(), size.hosts.end(), place.host) == size.hosts.end())
       size.hosts.push_back(place.host);
+  size.predicted_seconds = state->predicted_seconds;
   return size;
 }
 

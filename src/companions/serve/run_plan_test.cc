@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "serve/planned_run_test_support.h"
+#include "serve/planned_step.h"
 #include "serve/run_config.h"
 
 namespace troika::serve {
@@ -38,6 +40,24 @@ TEST(PlanOfARun, StandsBesideWhatWasMeasured) {
   EXPECT_THAT(plan["notes"].dump(), HasSubstr("troika probe"));
   EXPECT_THAT(plan["notes"].dump(), HasSubstr("pi0, pi1"));
   EXPECT_THAT(plan_of(run.path(), Language::chinese)["notes"].dump(), HasSubstr("预测"));
+}
+
+// The run knew its machines: its own figure, in the plan and in the grid, without a word of how else it was predicted.
+TEST(PlanOfARun, ShowsWhatTheRunPredictedItself) {
+  const PlannedRun run;
+  run.write_samples(30);
+  std::optional<records::RunState> state = records::read_run_state(run.path());
+  ASSERT_TRUE(state);
+  state->predicted_seconds = 7.5;
+  records::write_run_state(run.path(), *state);
+  const auto plan = plan_of(run.path());
+  EXPECT_DOUBLE_EQ(plan["step_seconds"]["predicted"], 7.5);
+  EXPECT_EQ(plan["notes"], nlohmann::json::array());
+  const PlannedStep step = planned_step(plan_of_run(run.path(), 4), *size_of_run(state), {}, Language::english);
+  double end = 0;
+  for (const auto& lane : step.trace.ranks)
+    for (const auto& event : lane.events) end = std::max(end, event.end_seconds);
+  EXPECT_DOUBLE_EQ(end, 7.5);
 }
 
 TEST(PlanOfARun, SaysWhatIsNotKnown) {

@@ -37,6 +37,9 @@ class Forecaster {
   // The link as before_training() measured it, alike on all ranks; none in a world of one.
   std::optional<schedule::Link> link() const { return link_; }
 
+  // Of a step, after before_training(); 0 on other ranks than 0, and where nothing can be predicted.
+  double predicted_seconds() const { return forecast_ == nullptr ? 0 : forecast_->estimate().time.step; }
+
   void step_done(double seconds);
 
   // Collective. Predicted beside what the steps took; the first step is left out when there are more. Nothing when there was no

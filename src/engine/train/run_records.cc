@@ -307,7 +307,8 @@ void RunRecords::planned(const plan::Plan& plan) {
   write_state(Life::preparing);
 }
 
-void RunRecords::begins(std::int64_t first_step, std::int64_t steps) {
+void RunRecords::begins(std::int64_t first_step, std::int64_t steps, double predicted_seconds) {
+  state_.predicted_seconds = predicted_seconds;
   state_.first_step = first_step;
   state_.steps = steps;
   write_state(Life::training);

@@ -80,7 +80,8 @@ class RunRecords {
   // The state of the run, written by the first rank of each host.
   void prepares(const std::vector<records::RankPlace>& ranks);
   void planned(const plan::Plan& plan);
-  void begins(std::int64_t first_step, std::int64_t steps);  // of the whole run: may differ from the plan's after a resume
+  // `steps` of the whole run: they may differ from the plan's after a resume. `predicted_seconds` of a step; 0: not predicted.
+  void begins(std::int64_t first_step, std::int64_t steps, double predicted_seconds);
   void ends(records::Life life, const std::string& text, int exit_code);
 
  private:

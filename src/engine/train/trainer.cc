@@ -68,7 +68,7 @@ void Trainer::begin() {
   reporter_.begins(steps_, totals_.begin_seconds);
   if (surroundings_.hooks.on_begin) surroundings_.hooks.on_begin();
   RunRecords* const records = surroundings_.listeners.records;
-  if (records != nullptr) records->begins(state_.progress.step, steps_);
+  if (records != nullptr) records->begins(state_.progress.step, steps_, forecaster_.predicted_seconds());
 }
 
 void Trainer::train_step() {

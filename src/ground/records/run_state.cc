@@ -1,5 +1,6 @@
 #include "records/run_state.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -29,6 +30,46 @@ void take(const nlohmann::json& object, const char* key, Value* value) {
   }
 }
 
+// The members with their names in the file, for writing and for reading.
+template <class Of, class Visit>
+void for_each_field(Of& s, Visit visit) {
+  visit("since", s.since);
+  visit("began", s.began);
+  visit("launch", s.launch);
+  visit("attempt", s.attempt);
+  visit("slurm_job", s.slurm_job);
+  visit("folder", s.folder);
+  visit("model", s.model);
+  visit("parameters", s.parameters);
+  visit("layout", s.layout);
+  visit("dp", s.dp);
+  visit("pp", s.pp);
+  visit("tp", s.tp);
+  visit("cp", s.cp);
+  visit("zero", s.zero);
+  visit("schedule", s.schedule);
+  visit("precision", s.precision);
+  visit("device", s.device);
+  visit("steps", s.steps);
+  visit("first_step", s.first_step);
+  visit("tokens_per_step", s.tokens_per_step);
+  visit("flops_per_step", s.flops_per_step);
+  visit("sample_seconds", s.sample_seconds);
+  visit("predicted_seconds", s.predicted_seconds);
+  visit("text", s.text);
+}
+
+template <class Of, class Visit>
+void for_each_place_field(Of& r, Visit visit) {
+  visit("rank", r.rank);
+  visit("host", r.host);
+  visit("pid", r.pid);
+  visit("dp", r.dp);
+  visit("pp", r.pp);
+  visit("tp", r.tp);
+  visit("cp", r.cp);
+}
+
 }  // namespace
 
 std::string_view word_of(Life life) {
@@ -40,92 +81,37 @@ std::string_view word_of(Life life) {
 std::string to_json(const RunState& s) {
   nlohmann::ordered_json json;
   json["state"] = word_of(s.life);
-  json["since"] = s.since;
-  json["began"] = s.began;
-  json["launch"] = s.launch;
-  json["attempt"] = s.attempt;
-  json["slurm_job"] = s.slurm_job;
-  json["folder"] = s.folder;
-  json["model"] = s.model;
-  json["parameters"] = s.parameters;
-  json["layout"] = s.layout;
-  json["dp"] = s.dp;
-  json["pp"] = s.pp;
-  json["tp"] = s.tp;
-  json["cp"] = s.cp;
-  json["zero"] = s.zero;
-  json["schedule"] = s.schedule;
-  json["precision"] = s.precision;
-  json["device"] = s.device;
-  json["steps"] = s.steps;
-  json["first_step"] = s.first_step;
-  json["tokens_per_step"] = s.tokens_per_step;
-  json["flops_per_step"] = s.flops_per_step;
-  json["sample_seconds"] = s.sample_seconds;
-  json["text"] = s.text;
+  for_each_field(s, [&](const char* key, const auto& value) { json[key] = value; });
   if (s.incident) json["incident"] = to_json_object(*s.incident);
   json["exit_code"] = s.exit_code;
   json["ranks"] = nlohmann::ordered_json::array();
-  for (const RankPlace& r : s.ranks)
-    json["ranks"].push_back(
-        {{"rank", r.rank}, {"host", r.host}, {"pid", r.pid}, {"dp", r.dp}, {"pp", r.pp}, {"tp", r.tp}, {"cp", r.cp}});
+  for (const RankPlace& rank : s.ranks) {
+    nlohmann::ordered_json& of_rank = json["ranks"].emplace_back();
+    for_each_place_field(rank, [&](const char* key, const auto& value) { of_rank[key] = value; });
+  }
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 std::optional<RunState> parse_run_state(std::string_view text) {
   const nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
   if (!object.is_object()) return std::nullopt;
-  RunState s;
   std::string word;
   take(object, "state", &word);
-  bool known = false;
-  for (const auto& [life, name] : lives) {
-    if (name != word) continue;
-    s.life = life;
-    known = true;
-  }
-  if (!known) return std::nullopt;
-  take(object, "since", &s.since);
-  take(object, "began", &s.began);
-  take(object, "launch", &s.launch);
-  take(object, "attempt", &s.attempt);
-  take(object, "slurm_job", &s.slurm_job);
-  take(object, "folder", &s.folder);
-  take(object, "model", &s.model);
-  take(object, "parameters", &s.parameters);
-  take(object, "layout", &s.layout);
-  take(object, "dp", &s.dp);
-  take(object, "pp", &s.pp);
-  take(object, "tp", &s.tp);
-  take(object, "cp", &s.cp);
-  take(object, "zero", &s.zero);
-  take(object, "schedule", &s.schedule);
-  take(object, "precision", &s.precision);
-  take(object, "device", &s.device);
-  take(object, "steps", &s.steps);
-  take(object, "first_step", &s.first_step);
-  take(object, "tokens_per_step", &s.tokens_per_step);
-  take(object, "flops_per_step", &s.flops_per_step);
-  take(object, "sample_seconds", &s.sample_seconds);
-  take(object, "text", &s.text);
+  const auto life = std::find_if(lives.begin(), lives.end(), [&](const auto& known) { return known.second == word; });
+  if (life == lives.end()) return std::nullopt;
+  RunState s;
+  s.life = life->first;
+  for_each_field(s, [&](const char* key, auto& value) { take(object, key, &value); });
   if (const auto incident = object.find("incident"); incident != object.end())
     s.incident = incident_of(*incident);
   else if (!s.text.empty())
     s.incident = incident_in(s.text);
   take(object, "exit_code", &s.exit_code);
-  if (const auto ranks = object.find("ranks"); ranks != object.end() && ranks->is_array()) {
-    for (const nlohmann::json& of_rank : *ranks) {
-      if (!of_rank.is_object()) continue;
-      RankPlace r;
-      take(of_rank, "rank", &r.rank);
-      take(of_rank, "host", &r.host);
-      take(of_rank, "pid", &r.pid);
-      take(of_rank, "dp", &r.dp);
-      take(of_rank, "pp", &r.pp);
-      take(of_rank, "tp", &r.tp);
-      take(of_rank, "cp", &r.cp);
-      s.ranks.push_back(r);
-    }
+  const auto ranks = object.find("ranks");
+  if (ranks == object.end() || !ranks->is_array()) return s;
+  for (const nlohmann::json& of_rank : *ranks) {
+    if (!of_rank.is_object()) continue;
+    for_each_place_field(s.ranks.emplace_back(), [&](const char* key, auto& value) { take(of_rank, key, &value); });
   }
   return s;
 }

@@ -40,6 +40,7 @@ struct RunState {
   std::int64_t tokens_per_step = 0;
   double flops_per_step = 0;     // of the model, without recomputation; 0: not known
   double sample_seconds = 0;     // pace of the samples
+  double predicted_seconds = 0;  // of a step, by the run itself before its first; 0: not predicted
   std::string text;              // of the end: the failure report, or ""
   std::optional<Incident> incident{};  // the same as values
   int exit_code = 0;             // of the end
