@@ -11,7 +11,7 @@ set -eu
 
 # Whose errors a page can meet, and the verbs that speak both languages.
 rooms='ground/base/file.cc ground/base/run_files.cc ground/base/json.cc ground/base/language.cc ground/base/mapping_guard.cc ground/base/scratch_mapping.cc
-commands/data/inspect.cc commands/data/inspect_samples.cc commands/data/sample_text.cc commands/plan companions/serve ground/config engine/data
+commands/data/inspect.cc commands/plan companions/serve ground/config engine/data
 ground/host/subprocess.cc ground/jinja numbers/machine numbers/plan numbers/planner engine/checkpoint/manifest.cc numbers/schedule/build
 numbers/schedule/instruction numbers/schedule/trace numbers/shape/adapter.cc numbers/shape/layout.cc engine/tokenizer'
 # What only a command line meets: starting the server.

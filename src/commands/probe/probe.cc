@@ -23,8 +23,6 @@
 #include "probe/measure_pair.h"
 #include "probe/member.h"
 #include "probe/probe_report.h"
-#include "probe/ranks.h"
-#include "probe/tournament.h"
 
 namespace troika::commands {
 namespace {

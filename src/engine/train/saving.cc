@@ -13,7 +13,7 @@
 #include "checkpoint/room.h"
 #include "plan/memory_check.h"
 #include "plan/saved_bytes.h"
-#include "train/measure_link.h"
+#include "train/machine_here.h"
 
 namespace troika::train {
 namespace {
