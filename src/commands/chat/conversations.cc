@@ -7,7 +7,6 @@
 #include "base/terminal_text.h"
 #include "base/text.h"
 #include "commands/chat/thinking.h"
-#include "commands/generate/batch_progress.h"
 #include "commands/generate/prompts.h"
 #include "data/conversations.h"
 

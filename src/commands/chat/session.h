@@ -1,17 +1,42 @@
 // A person, or lines of a pipe, talking with a model.
 #pragma once
 
+#include <atomic>
 #include <cstdio>
 #include <functional>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "base/language.h"
 #include "commands/chat/dialogue.h"
-#include "commands/chat/interrupt.h"
 #include "commands/chat/thinking.h"
 
 namespace troika::commands {
+
+// Ctrl-C in a conversation: stops an answer while one is being given, and ends the process at any other time.
+// Made before any other thread of ours, so that all of them leave SIGINT to this one; threads that libraries start
+// while they are loaded got the mask from `troika`.
+class Interrupt {
+ public:
+  Interrupt();
+  ~Interrupt();
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+
+  // Between these two the first Ctrl-C stops the answer, and a second one ends the process.
+  void answer_begins();
+  void answer_ends();
+  bool requested() const { return requested_; }
+
+ private:
+  void listen();
+  void hear();
+
+  std::atomic<bool> answering_{false}, requested_{false}, end_{false};
+  double first_ = 0;  // when it came
+  std::thread thread_;
+};
 
 // Where a session reads and writes. A terminal gets a prompt and has commands; from a pipe each line is a turn.
 struct Console {

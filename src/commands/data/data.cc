@@ -10,7 +10,6 @@
 #include "commands/data/arguments.h"
 #include "commands/data/encode.h"
 #include "commands/data/inspect.h"
-#include "commands/data/inspect_samples.h"
 #include "commands/data/shown_progress.h"
 #include "commands/data/tokenizer_folder.h"
 #include "commands/stop_signals.h"

@@ -1,6 +1,7 @@
 #include "commands/data/inspect.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <memory>
@@ -11,7 +12,13 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/terminal_text.h"
+#include "base/text.h"
 #include "base/units.h"
+#include "commands/data/arguments.h"
+#include "commands/data/shown_progress.h"
+#include "data/loader.h"
+#include "data/opened_samples.h"
+#include "data/samples.h"
 #include "data/token_stream.h"
 #include "tokenizer/tokenizer.h"
 
@@ -76,6 +83,154 @@ std::string inspect_shards(const std::string& path, std::int64_t samples, const 
   for (std::int64_t i = 0; i < count; ++i)
     text += shown_document(stream, i * stream.documents() / count, tokenizer.get(), language);
   return text;
+}
+
+namespace {
+
+// A sample as people read it.
+enum class LossMarks { color, brackets };  // green, or between U+27E6 and U+27E7
+enum class TokenIds { hidden, shown };
+
+struct SampleStyle {
+  LossMarks marks = LossMarks::brackets;
+  TokenIds ids = TokenIds::hidden;
+};
+
+struct Token {
+  std::int32_t id = 0;
+  bool has_loss = false;  // a position before it is taught to say it
+};
+
+using Tokens = std::vector<Token>;
+
+// What fills a sample up is id 0 without loss at its end.
+Tokens tokens_of(const data::Samples& samples, std::int64_t number) {
+  const auto size = static_cast<std::size_t>(samples.seq_len());
+  std::vector<std::int32_t> inputs(size), targets(size);
+  samples.read(number, inputs.data(), targets.data());
+  Tokens tokens;
+  for (std::size_t t = 0; t < size; ++t) tokens.push_back({inputs[t], t > 0 && targets[t - 1] != data::ignore_index});
+  while (tokens.size() > 1 && tokens.back().id == 0 && !tokens.back().has_loss) tokens.pop_back();
+  return tokens;
+}
+
+struct Marks {
+  const char *begin, *end;
+};
+
+Marks marks_of(LossMarks marks) {
+  return marks == LossMarks::color ? Marks{"\033[32m", "\033[0m"} : Marks{"\u27e6", "\u27e7"};
+}
+
+// The same for text and ids: stretches with and without loss, as `show` puts them.
+template <class Show>
+std::string marked(const Tokens& tokens, std::size_t begin, std::size_t end, const SampleStyle& style, Show&& show) {
+  const Marks marks = marks_of(style.marks);
+  std::string text;
+  for (std::size_t at = begin; at < end;) {
+    std::size_t behind = at + 1;
+    while (behind < end && tokens[behind].has_loss == tokens[at].has_loss) ++behind;
+    const std::string shown = show(at, behind);
+    text += tokens[at].has_loss ? marks.begin + shown + marks.end : shown;
+    at = behind;
+  }
+  return text;
+}
+
+std::string text_of(const Tokens& tokens, std::size_t begin, std::size_t end, const tokenizer::Tokenizer& tokenizer,
+                    const SampleStyle& style) {
+  return marked(tokens, begin, end, style, [&](std::size_t from, std::size_t to) {
+    std::string bytes;
+    for (std::size_t i = from; i < to; ++i) bytes += tokenizer.id_to_bytes(tokens[i].id);
+    return base::printable(bytes, bytes.size());
+  });
+}
+
+std::string ids_of(const Tokens& tokens, std::size_t begin, std::size_t end, const SampleStyle& style) {
+  return "ids:" + marked(tokens, begin, end, style, [&](std::size_t from, std::size_t to) {
+           std::string ids;
+           for (std::size_t i = from; i < to; ++i) ids += fmt::format(" {}", tokens[i].id);
+           return ids;
+         });
+}
+
+std::int64_t with_loss(const Tokens& tokens) {
+  return std::count_if(tokens.begin(), tokens.end(), [](const Token& token) { return token.has_loss; });
+}
+
+// A line with numbers, then the text; what carries loss is marked, documents that a sample holds have a line between
+// them, and what fills the sample up is not shown. Control characters are escaped.
+std::string sample_text(const data::Samples& samples, std::int64_t number, const tokenizer::Tokenizer& tokenizer,
+                        const SampleStyle& style, base::Language language) {
+  const Tokens tokens = tokens_of(samples, number);
+  std::vector<std::size_t> starts{0};
+  for (const std::int64_t start : samples.document_starts(number))
+    if (start < static_cast<std::int64_t>(tokens.size())) starts.push_back(static_cast<std::size_t>(start));
+  std::string text =
+      base::say("sample {} of {}: {} of {}, {} with loss, {}", number, samples.samples(),
+                base::counted_text(static_cast<std::int64_t>(tokens.size()), "token"), samples.seq_len(),
+                with_loss(tokens), base::counted_text(static_cast<std::int64_t>(starts.size()), "document"))
+          .in(language) +
+      "\n";
+  for (std::size_t i = 0; i < starts.size(); ++i) {
+    const std::size_t end = i + 1 < starts.size() ? starts[i + 1] : tokens.size();
+    if (i > 0)
+      text += base::say("--- document {} of this sample, from position {} ---", i, starts[i]).in(language) + "\n";
+    text += text_of(tokens, starts[i], end, tokenizer, style) + "\n";
+    if (style.ids == TokenIds::shown) text += ids_of(tokens, starts[i], end, style) + "\n";
+  }
+  return text;
+}
+
+constexpr std::int64_t usual_samples = 3;
+
+SampleStyle style_of(const InspectArguments& a, std::FILE* out) {
+  SampleStyle style;
+  if (a.ids) style.ids = TokenIds::shown;
+  const bool colors = a.colors == Colors::automatic ? ::isatty(::fileno(out)) == 1 : a.colors == Colors::always;
+  style.marks = colors ? LossMarks::color : LossMarks::brackets;
+  return style;
+}
+
+data::OpenedSamples open_data(const config::Settings& s, const tokenizer::Tokenizer& tokenizer, base::Language language,
+                              std::FILE* progress) {
+  const bool training = !s.data.train.empty();
+  if (!training && s.data.valid.empty())
+    throw base::ConfigError(
+        base::say("data.train is not set; name text, JSON lines or a name of dataset_info.json with --data.train"));
+  const std::string cache = s.data.cache.empty() ? s.train.out + "/data" : s.data.cache;
+  return data::open_samples({training ? s.data.train : s.data.valid, cache, s.batch.seq_len, s.model.vocab,
+                             training ? data::Reading::training : data::Reading::evaluation, s.train.seed},
+                            s.data, tokenizer, shown_progress(base::say("tokenizing").in(language), progress));
+}
+
+std::vector<std::int64_t> numbers_of(const InspectArguments& a, std::int64_t samples) {
+  if (a.sample && *a.sample >= samples)
+    throw base::ConfigError(base::say("--sample {} is not there: the samples are 0 to {}", *a.sample, samples - 1));
+  if (a.sample) return {*a.sample};
+  std::vector<std::int64_t> numbers;
+  const std::int64_t count = std::min(a.samples.value_or(usual_samples), samples);
+  for (std::int64_t i = 0; i < count; ++i) numbers.push_back(i * samples / count);
+  return numbers;
+}
+
+}  // namespace
+
+void inspect_samples(const std::vector<std::string>& arguments, const config::Environment& environment,
+                     base::Language language, std::FILE* out, std::FILE* progress) {
+  InspectArguments a;
+  const config::ParsedSettings parsed = config::parse_settings(arguments, environment, inspect_flags(a));
+  const config::Settings& settings = parsed.settings;
+  if (!a.tokenizer.empty())
+    throw base::ConfigError(base::say("--tokenizer is for prepared shards; that of a run is --data.tokenizer"));
+  for (const auto& note : parsed.notes)
+    if (progress != nullptr) std::fputs((base::say("note: {}", note).in(language) + "\n").c_str(), progress);
+  const SampleStyle style = style_of(a, out);
+  const auto tokenizer = tokenizer::open_tokenizer(settings.data.tokenizer);
+  const data::OpenedSamples opened = open_data(settings, *tokenizer, language, progress);
+  for (const base::Text& line : opened.report) std::fputs((line.in(language) + "\n").c_str(), out);
+  for (const std::int64_t number : numbers_of(a, opened.samples->samples()))
+    std::fputs(("\n" + sample_text(*opened.samples, number, *tokenizer, style, language)).c_str(), out);
 }
 
 }  // namespace troika::commands

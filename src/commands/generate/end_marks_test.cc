@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
-#include "commands/generate/recommended.h"
+#include "commands/generate/prepared.h"
 #include "weights/drawn_weights_test_support.h"
 
 namespace troika::commands {

@@ -10,7 +10,6 @@
 #include "base/say.h"
 #include "base/units.h"
 #include "commands/generate/arguments.h"
-#include "commands/generate/batch_progress.h"
 #include "commands/generate/end_marks.h"
 #include "commands/generate/prepared.h"
 #include "commands/generate/printer.h"

@@ -7,6 +7,7 @@
 #include "base/language.h"
 #include "commands/generate/text_arguments.h"
 #include "inference/generate.h"
+#include "inference/generation_config.h"
 #include "inference/text_model.h"
 #include "tokenizer/tokenizer.h"
 #include "weights/model_source.h"
@@ -30,5 +31,16 @@ void tell_advice(const Prepared& prepared, base::Language language);
 
 // Reads the weights. `context`: the most positions of a text, cut to what the model has.
 inference::TextModel open_text_model(const TextArguments& arguments, const Prepared& prepared, std::int64_t context);
+
+// How texts are continued: what the command line says, else what the model's publisher recommends, else our defaults.
+// The generation_config.json among the source's files; without it, or where `advice` passes it over, the end marks of its
+// config.json. `found`: the path of the file, "" without it. DataError for a file that cannot be used, saying how to pass it over.
+inference::GenerationConfig recommended(const weights::ModelSource& source, Advice advice, std::string* found);
+
+inference::TextOptions text_options(const TextArguments& arguments, const inference::GenerationConfig& config,
+                                    const tokenizer::Tokenizer& tokenizer);
+
+// "temperature 0.6, top-k 20, stop ids 151645 151643"
+base::Text describe(const inference::TextOptions& options);
 
 }  // namespace troika::commands

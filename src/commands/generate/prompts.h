@@ -1,12 +1,14 @@
 // Files of prompts, and of what became of them: JSONL.
 #pragma once
 
+#include <cstddef>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "inference/generate.h"
 
 namespace troika::commands {
@@ -41,6 +43,22 @@ class OrderedLines {
   std::FILE* file_;
   std::size_t next_ = 0;
   std::map<std::size_t, std::string> waiting_;
+};
+
+// How far a file of texts has come: a line on stderr, at most one a second.
+class BatchProgress {
+ public:
+  BatchProgress(std::size_t total, base::Language language);
+
+  void add(std::size_t tokens) { tokens_ += tokens; }
+  void show(std::size_t done);
+
+ private:
+  const std::size_t total_;
+  const base::Language language_;
+  const double begin_;
+  double last_;
+  std::size_t tokens_ = 0;
 };
 
 }  // namespace troika::commands

@@ -15,7 +15,6 @@
 #include "planner/open_layout.h"
 #include "planner/this_machine.h"
 #include "rendezvous/identity.h"
-#include "train/backend.h"
 #include "train/rank_device.h"
 #include "train/run.h"
 

@@ -19,7 +19,6 @@
 #include "plan/device_rates.h"
 #include "plan/job.h"
 #include "tensor/device.h"
-#include "tensor/gpu_traits.h"
 #include "tensor/memory.h"
 #include "tensor/streams.h"
 #include "tensor/tensor.h"

@@ -27,7 +27,6 @@
 #include "shape/layout.h"
 #include "tensor/accelerator.h"
 #include "tensor/device.h"
-#include "tensor/gpu_traits.h"
 #include "tensor/operations.h"
 #include "tensor/streams.h"
 #include "tensor/tensor.h"

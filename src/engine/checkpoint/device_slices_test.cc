@@ -8,7 +8,6 @@
 #include "checkpoint/part.h"
 #include "gpu/nvidia_test_support.h"
 #include "tensor/device.h"
-#include "tensor/download.h"
 #include "tensor/operations.h"
 #include "tensor/upload.h"
 

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "base/error.h"
-#include "tensor/download.h"
 #include "tensor/tensor.h"
+#include "tensor/upload.h"
 
 namespace troika::checkpoint {
 using base::BugError;

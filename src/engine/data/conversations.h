@@ -56,4 +56,13 @@ std::string text_of_content(const nlohmann::ordered_json& content, const std::st
 //   templates print arguments as JSON; others stay as they are.
 void prepare_for_template(nlohmann::ordered_json* message);
 
+// The roles of messages.
+
+// Ours for one of the record's: system, developer, user, assistant, tool, ipython; "" if it is not one.
+std::string role_of(const std::string& word, const RecordShape& shape);
+
+// DataError naming `origin`, `name`, the word, the nearest role and those that there are.
+[[noreturn]] void refuse_role(const std::string& word, const std::string& name, const RecordShape& shape,
+                              base::Origin origin);
+
 }  // namespace troika::data

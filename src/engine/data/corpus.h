@@ -1,13 +1,39 @@
 // The raw data a run is made from: which files, in which order.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "data/left_out.h"
+#include "base/language.h"
 
 namespace troika::data {
+
+// What of a folder is not read.
+enum class Why { binary, encoding, empty, link_out, link_nowhere, linked_folder, special, run, shards, no_records };
+
+// Counted by reason, with the first name of each.
+class LeftOut {
+ public:
+  void add(Why why, const std::string& name);
+  std::int64_t count(Why why) const { return reasons_[static_cast<std::size_t>(why)].count; }
+  bool empty() const;
+  // "2 binary files ('a.png', ...), 1 link that leads out of the folder ('b')"; "" when there is nothing. Binary files
+  // apart, which `troika data prepare` always counts.
+  base::Text text() const;
+  base::Text text_beside_binary() const;
+
+ private:
+  struct Reason {
+    std::int64_t count = 0;
+    std::string first;
+  };
+  base::Text text_from(std::size_t reason) const;
+
+  std::array<Reason, 10> reasons_ = {};
+};
 
 // What a file holds: one document, or records: of JSON, an object a line or an array of objects; a row of a table each.
 enum class FileKind { text, json_lines, json_array, table };

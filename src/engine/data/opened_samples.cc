@@ -11,7 +11,6 @@
 #include "base/say.h"
 #include "data/mixture.h"
 #include "data/open_chat_template.h"
-#include "data/validation_split.h"
 
 namespace troika::data {
 namespace {

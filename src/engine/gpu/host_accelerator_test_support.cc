@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "gpu/host_kernels_test_support.h"
-#include "tensor/free_ranges.h"
+#include "tensor/page_cache.h"
 #include "tensor/streams.h"
 
 namespace troika::gpu {

@@ -15,7 +15,7 @@
 #include "gpu/driver.h"
 #include "machine/capability.h"
 #include "tensor/accelerator.h"
-#include "tensor/gpu_traits.h"
+#include "tensor/device.h"
 #include "tensor/streams.h"
 
 namespace troika::gpu {

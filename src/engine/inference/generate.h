@@ -8,7 +8,6 @@
 
 #include "base/random.h"
 #include "inference/sampling.h"
-#include "inference/stop_text.h"
 #include "inference/text_model.h"
 #include "tokenizer/tokenizer.h"
 

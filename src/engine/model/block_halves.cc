@@ -1,5 +1,7 @@
 #include "model/block_halves.h"
 
+#include "kernels/activation.h"
+
 namespace troika::model {
 
 BlockHalves::BlockHalves(const config::ModelSettings& model, const Positions& positions, const Groups& groups,
@@ -11,6 +13,12 @@ BlockHalves::BlockHalves(const config::ModelSettings& model, const Positions& po
   own_of_feed_forward = own.take(feed_forward.elements());
   adapters_of_attention = adapter.take(attention ? attention->adapter_elements() : 0);
   adapters_of_feed_forward = adapter.take(feed_forward.adapter_elements());
+}
+
+Activation activation_of(const shape::BlockKind& kind) {
+  if (kind.feed_forward == shape::BlockKind::FeedForward::swiglu)
+    return {kind.activation_inputs(), kernels::swiglu_forward, kernels::swiglu_backward};
+  return {kind.activation_inputs(), kernels::gelu_forward, kernels::gelu_backward};
 }
 
 }  // namespace troika::model

@@ -14,18 +14,27 @@
 
 #include "config/settings.h"
 #include "kernels/attention.h"
-#include "model/activation.h"
-#include "model/adapted_projection.h"
 #include "model/new_rows.h"
 #include "model/norm.h"
 #include "model/positions.h"
-#include "model/rotation.h"
+#include "model/projection.h"
 #include "model/segment.h"
 #include "model/segment_tools.h"
+#include "shape/block_kind.h"
 #include "shape/trained.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {
+
+// The activation between the two projections of a feed-forward: SwiGLU, which reads two inputs for an output, or GELU.
+// Shapes: M rows, F outputs, U = inputs_per_output * F inputs.
+struct Activation {
+  std::int64_t inputs_per_output;
+  tensor::Tensor (*forward)(const tensor::Tensor& x_MU);                                // y_MF
+  tensor::Tensor (*backward)(const tensor::Tensor& dy_MF, const tensor::Tensor& x_MU);  // dx_MU
+};
+
+Activation activation_of(const shape::BlockKind& kind);
 
 // A half's parts of a block's buffers (SegmentBuffer), and of their gradients.
 struct HalfBuffer {

@@ -6,6 +6,7 @@
 #include "config/settings.h"
 #include "kernels/rope.h"
 #include "model/segment.h"
+#include "shape/block_kind.h"
 #include "sharding/context_group.h"
 #include "tensor/tensor.h"
 
@@ -32,5 +33,39 @@ Positions make_positions(const config::ModelSettings& model, std::int64_t seq_le
 
 // BugError when the microbatch is longer than `positions` was made for.
 void check_positions(const Positions& positions, const Tokens& tokens, const sharding::ContextGroup& context);
+
+// What is done to queries and keys between their projection and attention where positions are rotary: in blocks of some kinds
+// the norm of each head, then the turn. The two norms' weights, q's first, are a flat piece of a segment's buffer.
+// Shapes: B sequences, T positions, n query and k key heads, H head width, W = elements(). Dtypes as in
+// kernels/cpu_operands.h.
+struct QueriesAndKeys {
+  tensor::Tensor q_BTnH, k_BTkH;  // may be strided views, last dim contiguous
+};
+
+struct RotationSaved {
+  kernels::QkNormRopeSaved q, k;
+  std::int64_t bytes() const { return q.bytes() + k.bytes(); }
+};
+
+class Rotation {
+ public:
+  Rotation(const config::ModelSettings& model, const shape::BlockKind& kind);
+  std::int64_t elements() const { return normed_ ? 2 * H : 0; }
+
+  QueriesAndKeys forward(const tensor::Tensor& w_W, const QueriesAndKeys& x, const kernels::RopeTable& rope,
+                         RotationSaved& saved) const;
+  // Writes dx and dw_W, fp32.
+  void backward(const tensor::Tensor& w_W, const QueriesAndKeys& dy, const QueriesAndKeys& x,
+                const kernels::RopeTable& rope, const RotationSaved& saved, const QueriesAndKeys& dx,
+                const tensor::Tensor& dw_W) const;
+
+ private:
+  tensor::Tensor of_q(const tensor::Tensor& w_W) const { return w_W.narrow(0, 0, H); }
+  tensor::Tensor of_k(const tensor::Tensor& w_W) const { return w_W.narrow(0, H, H); }
+
+  const std::int64_t H;
+  const bool normed_;
+  const double eps_;
+};
 
 }  // namespace troika::model

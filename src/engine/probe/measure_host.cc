@@ -21,7 +21,6 @@
 #include "probe/team.h"
 #include "tensor/accelerator.h"
 #include "tensor/device.h"
-#include "tensor/gpu_traits.h"
 #include "tensor/tensor.h"
 
 namespace troika::probe {

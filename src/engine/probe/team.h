@@ -2,15 +2,42 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "probe/child.h"
+#include "host/subprocess.h"
 #include "probe/member.h"
 
 namespace troika::probe {
+
+// A process that is asked on its standard input and answers on its standard output, line by line.
+// It may run where the calling thread may. When this object goes, its input ends, at which a child of ours ends; one that does
+// not within two seconds is killed. So does a child whose parent dies.
+class Child {
+ public:
+  // words[0] is the program's path. ConfigError when it cannot be started.
+  Child(std::vector<std::string> words, const std::map<std::string, std::string>& environment);
+  ~Child();
+  Child(const Child&) = delete;
+  Child& operator=(const Child&) = delete;
+
+  void say(const std::string& line);  // without its end; a child that is gone is found by hear()
+  std::string hear();                 // waits for a line, without its end; PeerError when the child ended instead
+  std::string hear_all();             // until it ends; what it has said since
+  int wait();                         // exit code, or 128 + the signal
+
+ private:
+  std::string name_;
+  host::Subprocess process_;
+  std::FILE* in_ = nullptr;   // it reads
+  std::FILE* out_ = nullptr;  // it writes
+};
+
+// Without what makes a process a rank of a launched run, or says how many threads it has.
+std::map<std::string, std::string> environment_of_nobody(std::map<std::string, std::string> environment);
 
 class Team {
  public:

@@ -13,7 +13,7 @@
 #include "base/dtype.h"
 #include "base/language.h"
 #include "base/repeatable.h"
-#include "tensor/gpu_traits.h"
+#include "tensor/device.h"
 #include "tensor/memory.h"
 
 namespace troika::tensor {

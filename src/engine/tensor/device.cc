@@ -1,5 +1,7 @@
 #include "tensor/device.h"
 
+#include <fmt/format.h>
+
 #include <set>
 
 #include "cpu/openmp.h"
@@ -33,5 +35,18 @@ void synchronize(const Device& device) {
 
 Tensor empty_float(const Sizes& sizes, const Device& device) { return empty(sizes, {Dtype::fp32, device}); }
 Tensor zeros_float(const Sizes& sizes, const Device& device) { return zeros(sizes, {Dtype::fp32, device}); }
+
+std::string describe(const GpuTraits& gpu) {
+  return fmt::format("{}, compute capability {}.{}, {} multiprocessors, driver for CUDA {}.{}, cuBLAS {}, {}", gpu.name,
+                     gpu.major, gpu.minor, gpu.multiprocessors, gpu.driver / 1000, gpu.driver % 1000 / 10,
+                     gpu.cublas.empty() ? "unknown" : gpu.cublas,
+                     gpu.cudnn.empty() ? "no cuDNN" : "cuDNN " + gpu.cudnn);
+}
+
+std::string describe(const Device& device) {
+  return device.is_cpu() ? name_of(device) : describe(device.accelerator().traits(device));
+}
+
+std::int64_t free_bytes(const Device& device) { return device.accelerator().free_bytes(device); }
 
 }  // namespace troika::tensor

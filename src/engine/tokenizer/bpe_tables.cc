@@ -1,7 +1,11 @@
 #include "tokenizer/bpe_tables.h"
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <xxhash.h>
+
+#include <algorithm>
+#include <new>
 
 #include "base/error.h"
 #include "base/say.h"
@@ -64,6 +68,24 @@ void MergeTable::set(std::int32_t left, std::int32_t right, std::int32_t rank, s
   if (!any_) first_result_ = result - rank;
   in_order_ = in_order_ && result - rank == first_result_;
   any_ = true;
+}
+
+static constexpr std::size_t huge_page = std::size_t{2} << 20;
+
+static std::align_val_t alignment_of(std::size_t bytes, std::size_t alignment) {
+  return std::align_val_t(bytes < huge_page ? std::max(alignment, sizeof(void*)) : huge_page);
+}
+
+void* allocate_table(std::size_t bytes, std::size_t alignment) {
+  void* memory = ::operator new(bytes, alignment_of(bytes, alignment));
+#ifdef MADV_HUGEPAGE
+  if (bytes >= huge_page) ::madvise(memory, bytes / huge_page * huge_page, MADV_HUGEPAGE);  // a hint
+#endif
+  return memory;
+}
+
+void free_table(void* memory, std::size_t bytes, std::size_t alignment) {
+  ::operator delete(memory, alignment_of(bytes, alignment));
 }
 
 }  // namespace troika::tokenizer

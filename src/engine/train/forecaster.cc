@@ -9,7 +9,7 @@
 #include "host/memory.h"
 #include "machine/calibration.h"
 #include "tensor/tensor.h"
-#include "train/measure_link.h"
+#include "train/machine_here.h"
 
 namespace troika::train {
 namespace {

@@ -12,7 +12,7 @@
 #include "machine/cluster_file.h"
 #include "tensor/libtorch_test_support.h"
 #include "train/fake_devices_test_support.h"
-#include "train/measure_link.h"
+#include "train/machine_here.h"
 #include "train/thread_ranks_test_support.h"
 
 namespace troika::train {

@@ -5,8 +5,11 @@
 #include <string>
 
 #include "comm/channel.h"
+#include "comm/rank_channels.h"
 #include "config/settings.h"
 #include "planner/run_machines.h"
+#include "schedule/simulate/simulator.h"
+#include "tensor/streams.h"
 #include "tensor/tensor.h"
 
 namespace troika::train {
@@ -26,5 +29,14 @@ MachineHere find_machine(const std::string& file, int local_rank, int local_size
 // know what all know; elsewhere nothing. `link`: between neighbours, as it was measured.
 planner::RunMachines gather_machines(comm::Channel& world, const MachineHere& here, const config::ModelSettings& model,
                                      const schedule::Link& link);
+
+// How fast messages travel. Collective over a channel of at least two ranks. Every rank sends to the next and receives from the one before, all at
+// once: small messages for the latency, 256 KiB for the rate. Returns the slowest, the same on every rank.
+schedule::Link measure_link(comm::Channel& world);
+
+// Collective over all ranks, at least two. The same by tensors of the streams' device, over the channels that carry a step's:
+// stages and context by messages, replicas and tensor groups by exchanges. By the device's clock; 4 MiB for the rate, of which
+// a link between devices takes longer than the start of a message.
+schedule::Link measure_link(comm::RankChannels& channels, tensor::Streams& streams);
 
 }  // namespace troika::train

@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/run_files.h"
 #include "tensor/accelerator.h"
-#include "tensor/gpu_traits.h"
+#include "tensor/device.h"
 #include "train/products_text.h"
 
 namespace troika::train {

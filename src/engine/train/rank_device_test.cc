@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
+#include "comm/nccl_test_support.h"
+#include "gpu/host_accelerator_test_support.h"
 #include "tensor/device.h"
 
 namespace troika::train {
@@ -32,4 +34,56 @@ TEST(RankDevice, CudaIsRefusedWithTheReasonOfThisBuildAndMachine) {
 TEST(RankDevice, TheCpuTakesAnyNumberOfRanks) { EXPECT_EQ(rank_device("cpu", 5, {100}), tensor::Device()); }
 
 }  // namespace
+
+namespace {
+using config::Backend;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+gpu::HostAccelerator some_accelerator(2);
+const tensor::Device cpu, card(some_accelerator, 1);
+
+TEST(Backend, IsTcpOnProcessorsAndWhereItIsAskedForAndOfOneRank) {
+  for (const BackendChoice& choice :
+       {choose_backend(Backend::automatic, cpu, 4), choose_backend(Backend::gloo, card, 2),
+        choose_backend(Backend::automatic, card, 1)}) {
+    EXPECT_EQ(choice.backend, Backend::gloo);
+    EXPECT_TRUE(choice.note.empty());
+  }
+}
+
+TEST(Backend, IsNcclBetweenGpusWhereTheLibraryIsHere) {
+  const BackendChoice choice = choose_backend(Backend::automatic, card, 2, comm::nccl_stand_in());
+  EXPECT_EQ(choice.backend, Backend::nccl);
+  EXPECT_TRUE(choice.note.empty());
+}
+
+TEST(Backend, WhyItIsTcpBetweenGpusIsSaid) {
+  const BackendChoice old = choose_backend(Backend::automatic, card, 2, comm::nccl_too_old());
+  EXPECT_EQ(old.backend, Backend::gloo);
+  EXPECT_THAT(old.note.english,
+              AllOf(HasSubstr("messages between GPUs go over TCP"), HasSubstr("is NCCL 2.21.5"),
+                    HasSubstr("versions from 2.28.0 to 2.99 are needed: install NCCL 2.28 or later")));
+  EXPECT_THAT(choose_backend(Backend::automatic, card, 2, "/nowhere/libnccl.so.2").note.english,
+              HasSubstr("cannot load NCCL: /nowhere/libnccl.so.2"));
+  EXPECT_THROW(choose_backend(Backend::nccl, card, 2, comm::nccl_too_old()), base::ConfigError);
+}
+
+TEST(Backend, IsDescribedWithTheVariablesThatItsLibrariesRead) {
+  const auto variables = device_variables({{"CUDA_VISIBLE_DEVICES", "1"}, {"HOME", "/"}, {"NCCL_DEBUG", "INFO"}});
+  EXPECT_EQ(describe_backend(Backend::gloo, variables),
+            "messages between devices: TCP, through host memory, with CUDA_VISIBLE_DEVICES=1, NCCL_DEBUG=INFO");
+}
+
+TEST(Backend, NcclIsRefusedOnAProcessor) {
+  try {
+    choose_backend(Backend::nccl, cpu, 2);
+    ADD_FAILURE() << "no refusal";
+  } catch (const base::ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("but this rank computes on cpu; use --comm.backend gloo"));
+  }
+}
+
+}  // namespace
+
 }  // namespace troika::train

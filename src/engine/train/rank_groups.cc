@@ -13,7 +13,7 @@
 #include "executor/message_tags.h"
 #include "host/cores.h"
 #include "sharding/ring.h"
-#include "train/backend.h"
+#include "train/rank_device.h"
 
 namespace troika::train {
 

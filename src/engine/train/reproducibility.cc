@@ -9,7 +9,7 @@
 #include "comm/collectives.h"
 #include "config/fields.h"
 #include "cpu/sgemm.h"
-#include "tensor/gpu_traits.h"
+#include "tensor/device.h"
 #include "tensor/tensor.h"
 
 namespace troika::train {

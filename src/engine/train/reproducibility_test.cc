@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "comm/threads_channel.h"
 #include "cpu/sgemm.h"
-#include "tensor/gpu_traits.h"
+#include "tensor/device.h"
 
 namespace troika::train {
 namespace {

@@ -14,12 +14,10 @@
 #include "exporters/event_command.h"
 #include "exporters/tensorboard.h"
 #include "plan/describe.h"
-#include "train/attention_note.h"
-#include "train/backend.h"
-#include "train/run_data.h"
-#include "train/run_meeting.h"
+#include "train/rank_device.h"
 #include "train/run_records.h"
 #include "train/run_start.h"
+#include "train/warm_up.h"
 
 namespace troika::train {
 namespace {

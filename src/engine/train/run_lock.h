@@ -1,9 +1,10 @@
-// One run at a time writes to a run folder.
+// One run at a time writes to a run folder, and nowhere else.
 #pragma once
 
 #include <string>
 
 #include "base/language.h"
+#include "config/settings.h"
 #include "records/folder_lock.h"
 
 namespace troika::train {
@@ -28,5 +29,10 @@ class RunLock {
   records::LockHolder me_;
   bool holds_ = false;
 };
+
+// ConfigError naming the first thing in train.out that such a run writes to and that is a link or of another kind than Troika makes:
+// what is written through a link, or removed behind it, is somebody else's. Links of other names, and to steps inside of checkpoints/,
+// are let be.
+void check_own_folder(const config::Settings& settings);
 
 }  // namespace troika::train

@@ -2,16 +2,21 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <unistd.h>
 
+#include <algorithm>
+
+#include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
+#include "base/host_name.h"
 #include "base/text.h"
 #include "plan/saved_bytes.h"
 #include "tensor/accelerator.h"
-#include "train/choose_layout.h"
-#include "train/fit_batch.h"
-#include "train/measure_segments.h"
+#include "train/open_settings.h"
 #include "train/product_choices.h"
-#include "train/run_meeting.h"
+#include "train/run_lock.h"
+#include "train/tokenizer_copies.h"
 #include "train/warm_up.h"
 
 namespace troika::train {
@@ -96,6 +101,112 @@ Saving connect_run(Session& session, const RankContext& context, plan::Plan* pla
   Saving saving = decide_saving(*plan, machine.device, free_host_bytes(context), *session.channels().saving);
   if (!saving.snapshot_bytes.empty()) plan::count_snapshots(plan, saving.snapshot_bytes);
   return saving;
+}
+
+static std::unique_ptr<RunLock> lock_of(const RankContext& context, const std::string& run) {
+  const config::Settings& s = context.resolved.settings;
+  check_own_folder(s);
+  auto lock = std::make_unique<RunLock>(s.train.out, run, context.identity.launch);
+  if (const base::Text note = lock->note_of_missing_locks(); !note.empty()) say(context, base::say("note: {}", note));
+  return lock;
+}
+
+// Rank 0 comes first, so that others of its run find it there.
+std::unique_ptr<RunLock> lock_folder(Session& session, const RankContext& context) {
+  const std::string& out = context.resolved.settings.train.out;
+  std::unique_ptr<RunLock> lock;
+  const std::string run = session.collectives().broadcast_text("run", [&] {
+    const std::string name =
+        base::hash_bytes(fmt::format("{} {} {:.9f}", base::host_name(), ::getpid(), base::wall_seconds()));
+    if (!out.empty()) lock = lock_of(context, name);
+    return name;
+  });
+  if (!out.empty() && lock == nullptr && context.identity.local_rank == 0) lock = lock_of(context, run);
+  return lock;
+}
+
+std::vector<records::RankPlace> places_of_ranks(Session& session) {
+  std::vector<records::RankPlace> places;
+  for (const std::string& text :
+       session.collectives().all_gather_text("places", fmt::format("{} {}", ::getpid(), base::host_name()))) {
+    const std::size_t space = text.find(' ');
+    std::int64_t pid = 0;
+    base::parse_int(text.substr(0, space), &pid);
+    records::RankPlace place;
+    place.rank = static_cast<int>(places.size());
+    place.host = text.substr(space + 1);
+    place.pid = static_cast<int>(pid);
+    places.push_back(place);
+  }
+  return places;
+}
+
+int ranks_of_each_host(Session& session, const rendezvous::Identity& me) {
+  const std::string here = std::to_string(me.local_size);
+  const std::vector<std::string> all = session.collectives().all_gather_text("ranks of hosts", here);
+  return std::count(all.begin(), all.end(), here) == me.world_size ? me.local_size : 0;
+}
+
+static std::string data_cache(const config::Settings& s) {
+  return s.data.cache.empty() ? s.train.out + "/data" : s.data.cache;
+}
+
+static base::Text no_data(const config::Settings& s) {
+  const std::string settings_of_run = s.model.path + "/config.yaml";
+  if (!s.model.path.empty() && base::file_exists(settings_of_run))
+    return base::say(
+        "data.train is not set: '{}' is the folder of a run, with whose weights a training begins where --data.train "
+        "PATH "
+        "names its data; to continue that run give its settings: troika train {}",
+        s.model.path, settings_of_run);
+  return base::say("data.train is not set; name a text file, a folder or token shards with --data.train PATH");
+}
+
+// Samples of both kinds, and what a plan must know of them.
+static RunData run_data(std::shared_ptr<const data::Samples> samples, std::shared_ptr<const data::Samples> valid,
+                        plan::DataFacts facts, config::DataSettings read) {
+  facts.samples = samples->samples();
+  facts.fingerprint = samples->fingerprint();
+  if (valid != nullptr) facts.valid_samples = valid->samples();
+  facts.documents = data::documents_of(*samples, valid.get());
+  return {std::move(samples), std::move(valid), {}, std::move(facts), std::move(read)};
+}
+
+RunData data_of(std::shared_ptr<const data::Samples> samples, std::int64_t vocab,
+                const config::DataSettings& settings) {
+  plan::DataFacts facts;
+  facts.vocab = vocab;
+  return run_data(std::move(samples), nullptr, facts, settings);
+}
+
+RunData open_run_data(const RankContext& context) {
+  const config::Settings& s = context.resolved.settings;
+  if (s.data.train.empty()) throw base::ConfigError(no_data(s));
+  const config::DataSettings read = with_copies_of_run(s);
+  if (const base::Text text = replaced_tokenizer(s.data, read); !text.empty())
+    say(context, base::say("note: {}", text));
+  const auto tokenizer = tokenizer::open_tokenizer(read.tokenizer);
+  data::OpenedSamples train =
+      open_data(context, {s.data.train, data_cache(s), data::Reading::training, read}, *tokenizer);
+  plan::DataFacts facts;
+  facts.vocab = train.vocab;
+  facts.tokens = train.tokens;
+  std::shared_ptr<const data::Samples> valid = train.validation;
+  std::vector<data::SourcePart> valid_sources = train.parts;
+  if (!s.data.valid.empty()) {
+    const data::OpenedSamples opened =
+        open_data(context, {s.data.valid, data_cache(s), data::Reading::evaluation, read}, *tokenizer);
+    valid = opened.samples;
+    valid_sources = opened.parts;
+    facts.vocab = std::max(facts.vocab, opened.vocab);
+  }
+  RunData data = run_data(train.samples, valid, facts, read);
+  data.valid_sources = valid_sources;
+  return data;
+}
+
+std::string RunData::fingerprint() const {
+  return facts.fingerprint + (valid == nullptr ? "" : " " + valid->fingerprint());
 }
 
 }  // namespace troika::train

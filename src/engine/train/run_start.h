@@ -1,18 +1,49 @@
-// The stages of a run between its meeting and its first step: hardware, settings, plan, warm-up, groups. All are collective but
+// The stages of a run before its first step: folder, data, hardware, settings, plan, warm-up, groups. All are collective but
 // find_hardware.
 #pragma once
 
+#include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "data/samples.h"
 #include "plan/plan.h"
 #include "planner/search.h"
+#include "records/run_state.h"
 #include "train/machine_here.h"
 #include "train/rank_context.h"
-#include "train/run_data.h"
+#include "train/run_lock.h"
 #include "train/saving.h"
 #include "train/session.h"
 
 namespace troika::train {
+
+// Collective. Locks the run's folder: the first rank of every host gets the lock, the others null, as do all without train.out.
+// ConfigError when another run has it.
+std::unique_ptr<RunLock> lock_folder(Session& session, const RankContext& context);
+
+// Collective: host and process of every rank.
+std::vector<records::RankPlace> places_of_ranks(Session& session);
+
+// Collective. 0 where hosts have unlike numbers.
+int ranks_of_each_host(Session& session, const rendezvous::Identity& me);
+
+// What a run trains and evaluates on.
+struct RunData {
+  std::shared_ptr<const data::Samples> samples, valid;  // valid: null without data.valid and data.valid_share
+  std::vector<data::SourcePart> valid_sources;
+  plan::DataFacts facts;
+  config::DataSettings read;  // as the settings say, with the run's own tokenizer and chat template
+
+  std::string fingerprint() const;
+};
+
+// Not collective; see open_data (rank_context.h). ConfigError without data.train.
+RunData open_run_data(const RankContext& context);
+
+// Of samples that are in memory, of a vocabulary of `vocab` tokens.
+RunData data_of(std::shared_ptr<const data::Samples> samples, std::int64_t vocab, const config::DataSettings& settings);
 
 // What this rank computes with, and what is known of its machine.
 struct Hardware {

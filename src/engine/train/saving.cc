@@ -12,7 +12,7 @@
 #include "checkpoint/gather.h"
 #include "plan/memory_check.h"
 #include "plan/saved_bytes.h"
-#include "train/measure_link.h"
+#include "train/machine_here.h"
 
 namespace troika::train {
 namespace {

@@ -3,21 +3,69 @@
 
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
 #include "comm/store_collectives.h"
 #include "config/settings.h"
+#include "records/incident.h"
 #include "rendezvous/agreement.h"
+#include "rendezvous/failure_report.h"
 #include "rendezvous/heartbeat.h"
 #include "rendezvous/identity.h"
+#include "rendezvous/save_judge.h"
 #include "rendezvous/store.h"
-#include "train/failure_exchange.h"
-#include "train/notices.h"
+#include "rendezvous/ticker.h"
 #include "train/rank_groups.h"
 #include "train/whereabouts.h"
 
 namespace troika::train {
+
+// What a rank hears of others that are behind or slow. Threads: any. Listeners must not wait.
+class Notices {
+ public:
+  using Listener = std::function<void(const records::Incident& notice)>;
+  explicit Notices(Listener first) : first_(std::move(first)) {}  // may be empty
+
+  void hear(const records::Incident& notice);
+  // From now on also called with each notice; {}: not any more, and none is under way.
+  void also_tell(Listener listener);
+  base::Text last() const;  // empty: nothing was heard
+
+ private:
+  const Listener first_;
+  mutable std::mutex mutex_;  // guards the next
+  base::Text last_;
+  std::mutex listening_;  // guards the next
+  Listener second_;
+};
+
+// Watches the saves of a rank that is alone, whom no monitor hears. Both outlive it.
+class OwnSaveWatch {
+ public:
+  OwnSaveWatch(const Whereabouts& whereabouts, Notices& notices, double heartbeat_seconds);
+
+ private:
+  rendezvous::SaveJudge judge_;  // of the ticker's thread
+  rendezvous::Ticker ticker_;    // last: its thread uses what stands above
+};
+
+// How a rank that ends badly tells the others, and learns whether another one failed first.
+struct FailureCause {
+  // The first cause, when another rank failed first or this one was found to have failed; else empty.
+  base::Text failure;
+  bool launcher_tells = false;  // our launcher has heard this error, or its cause, and shows it
+};
+
+// Of a rank that has announced itself. `client` is replaced where its connection is broken; `heartbeat` may be null. Takes some
+// seconds at most.
+FailureCause exchange_failure(const rendezvous::Identity& identity, std::unique_ptr<rendezvous::StoreClient>& client,
+                              rendezvous::HeartbeatClient* heartbeat, const rendezvous::FailureReport& own);
+
+// What a rank says that leaves at once because it was asked to, so that the others end with it (exit code 130). From any thread;
+// takes at most about 2 s.
+void leave_at_once(const rendezvous::Identity& identity, const base::Text& why);
 
 // One per process. Threads: the rank's thread; a failure report ends waits on the channels from the heartbeat's thread.
 class Session {

@@ -8,7 +8,7 @@
 #include "host/memory.h"
 #include "optimizer/learning_rate.h"
 #include "plan/memory_check.h"
-#include "train/timeline.h"
+#include "train/recorder.h"
 #include "train/trainer.h"
 
 namespace troika::train {

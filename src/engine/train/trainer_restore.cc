@@ -3,7 +3,6 @@
 #include "base/say.h"
 #include "optimizer/learning_rate.h"
 #include "train/restore.h"
-#include "train/resumed_settings.h"
 #include "train/trainer.h"
 #include "weights/checkpoint_source.h"
 

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "base/say.h"
+#include "comm/channel.h"
 #include "inference/batch_tokens.h"
 #include "kernels/flat.h"
 #include "kernels/grid.h"
@@ -14,13 +16,30 @@
 #include "model/dtype_of.h"
 #include "plan/memory_check.h"
 #include "plan/rank_memory.h"
+#include "shape/layout.h"
 #include "sharding/context_group.h"
 #include "sharding/tensor_group.h"
 #include "tensor/accelerator.h"
 #include "tensor/device.h"
-#include "train/mute_channel.h"
 
 namespace troika::train {
+
+// A group that nobody is in: what is received stays what it was.
+class MuteChannel final : public comm::Channel {
+ public:
+  MuteChannel(int rank, int size) : rank_(rank), size_(size) {}
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  const std::string& name() const override { return name_; }
+  comm::Transfer send(const tensor::Tensor&, int, std::uint32_t) override { return {}; }
+  comm::Transfer recv(const tensor::Tensor&, int, std::uint32_t) override { return {}; }
+  void abort(const base::Text&) override {}
+
+ private:
+  const int rank_, size_;
+  const std::string name_ = "mute";
+};
+
 namespace {
 
 // One of each kind: all blocks are alike.
@@ -175,6 +194,42 @@ ProvedMemory prove_microbatch(const plan::Plan& plan, const mesh::Coordinate& at
   proved.peak = device.accelerator().memory(device).used_peak - before - reserved;
   device.accelerator().begin_peaks(device);
   return proved;
+}
+
+namespace {
+
+sharding::LocalAttention attention_of(const plan::Plan& plan, const mesh::Coordinate& at, std::int64_t t,
+                                      const tensor::Device& device) {
+  const config::ModelSettings& model = plan.model();
+  const shape::LocalWidths widths = shape::local_widths(model, {at.tp, plan.shape.tp});
+  const tensor::TensorType type{model::dtype_of(plan.precision()), device};
+  const std::int64_t B = plan.resolved.batch.micro, n = widths.heads.count, k = widths.kv_heads.count,
+                     H = model.head_dim;
+  sharding::LocalAttention local;
+  local.q_BtnH = tensor::empty({B, t, n, H}, type);
+  local.k_BtkH = tensor::empty({B, t, k, H}, type);
+  local.v_BtkH = tensor::empty({B, t, n + 2 * k, H}, type).narrow(2, n + k, k);  // as the joint projection leaves it
+  local.kv_of_head = shape::kv_of_head(model, widths);
+  return local;
+}
+
+}  // namespace
+
+base::Text attention_note(const plan::Plan& plan, const mesh::Coordinate& at, const tensor::Device& device) {
+  if (device.is_cpu()) return {};
+  std::vector<base::Text> reasons;
+  if (plan.data.documents == shape::Documents::apart) {
+    reasons.push_back(base::say("the library is not asked for documents that are apart within a sequence"));
+  } else {
+    MuteChannel ranks(at.cp, plan.shape.cp);
+    const sharding::ContextGroup context = plan.shape.cp > 1 ? sharding::ContextGroup(ranks) : sharding::ContextGroup();
+    const std::int64_t T = plan.resolved.batch.seq_len, t = shape::sequence_chunks(T, at.cp, plan.shape.cp).count();
+    reasons = context.why_products(attention_of(plan, at, t, device), T);
+  }
+  if (reasons.empty()) return {};
+  base::Text all = reasons.front();
+  for (std::size_t i = 1; i < reasons.size(); ++i) all = base::say("{}; {}", all, reasons[i]);
+  return base::say("note: attention is computed by products in chunks: {}", all);
 }
 
 }  // namespace troika::train

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "base/language.h"
 #include "mesh/mesh.h"
 #include "plan/plan.h"
 #include "tensor/tensor.h"
@@ -26,5 +27,9 @@ struct ProvedMemory {
 // microbatch's operations run, and `reserved` bytes besides. The peaks of the device's pool count from its end on.
 ProvedMemory prove_microbatch(const plan::Plan& plan, const mesh::Coordinate& at, const tensor::Device& device,
                               std::int64_t reserved);
+
+// Why attention of the rank at `at` is by products in chunks, in any of its pieces; empty: its device's library computes it all, or the
+// device is the CPU. Known before the first step: it depends on sizes, types, documents and the device alone.
+base::Text attention_note(const plan::Plan& plan, const mesh::Coordinate& at, const tensor::Device& device);
 
 }  // namespace troika::train

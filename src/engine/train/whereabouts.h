@@ -2,7 +2,9 @@
 // its heartbeat and on request.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -13,10 +15,56 @@
 #include "comm/wait_mark.h"
 #include "rendezvous/beat.h"
 #include "schedule/instruction/instruction.h"
-#include "train/pace_meter.h"
-#include "train/recent_seconds.h"
 
 namespace troika::train {
+
+// How long something usually takes: the median of its last times. Fixed size, no allocation.
+class RecentSeconds {
+ public:
+  void add(double seconds) { seconds_[count_++ % seconds_.size()] = static_cast<float>(seconds); }
+  std::size_t count() const { return count_; }  // since the start
+
+  // 0 before there are `least` of them.
+  double median(std::size_t least) const {
+    const std::size_t known = std::min(count_, seconds_.size());
+    if (known == 0 || known < least) return 0;
+    std::array<float, 32> sorted = seconds_;
+    const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(known / 2);
+    std::nth_element(sorted.begin(), middle, sorted.begin() + static_cast<std::ptrdiff_t>(known));
+    return static_cast<double>(*middle);
+  }
+
+ private:
+  std::array<float, 32> seconds_{};
+  std::size_t count_ = 0;
+};
+
+// How long a rank computes in a step, for comparing it with others that do the same: the median of 20 to 32 samples, each of at least one step and 1.5 s: of the last half minute, or longer where steps are long.
+class PaceMeter {
+ public:
+  // A step begins; so much was computed in the one before it.
+  void step_begins(double now, double computed_seconds) {
+    if (began_ < 0) began_ = now;
+    sample_seconds_ += computed_seconds;
+    if (steps_ > 0 && now - began_ >= sample_least_seconds) {
+      samples_.add(sample_seconds_ / static_cast<double>(steps_));
+      sample_seconds_ = 0;
+      steps_ = 0;
+      began_ = now;
+    }
+    ++steps_;
+  }
+
+  double seconds() const { return samples_.median(least_samples); }  // 0: not known yet
+
+ private:
+  static constexpr double sample_least_seconds = 1.5;
+  static constexpr std::size_t least_samples = 20;
+
+  RecentSeconds samples_;
+  double sample_seconds_ = 0, began_ = -1;
+  std::int64_t steps_ = 0;
+};
 
 // Seconds are base::monotonic_seconds(). Threads: begins, ended, at and saves from the rank's, the rest from any. begins, ended
 // and save_moves take a free lock and no memory.

@@ -1,4 +1,4 @@
-#include "tokenizer/joints.h"
+#include "tokenizer/merger.h"
 
 #include <gtest/gtest.h>
 

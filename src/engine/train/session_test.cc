@@ -1,4 +1,4 @@
-#include "train/notices.h"
+#include "train/session.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "train/resumed_settings.h"
+#include "train/restore.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,9 +11,9 @@ namespace {
 using testing::HasSubstr;
 
 TEST(ResumedSettings, OfEpochsWhatIsLeftIsCutIntoTodaysBatches) {
-  EXPECT_EQ(steps_of_epochs(2, {16, 16}, 4, 8), 6);   // 16 of 32 samples are left
-  EXPECT_EQ(steps_of_epochs(2, {8, 16}, 2, 2), 14);   // 24 are
-  EXPECT_EQ(steps_of_epochs(2, {28, 16}, 7, 8), 7);   // less than a batch
+  EXPECT_EQ(steps_of_epochs(2, {16, 16}, 4, 8), 6);    // 16 of 32 samples are left
+  EXPECT_EQ(steps_of_epochs(2, {8, 16}, 2, 2), 14);    // 24 are
+  EXPECT_EQ(steps_of_epochs(2, {28, 16}, 7, 8), 7);    // less than a batch
   EXPECT_EQ(steps_of_epochs(1, {40, 16}, 10, 8), 10);  // more than all were seen
   EXPECT_EQ(steps_of_epochs(2, {16, 16}, 4, 4), 8);
 }

@@ -1,4 +1,4 @@
-#include "probe/tournament.h"
+#include "probe/measure_pair.h"
 
 #include <gtest/gtest.h>
 
