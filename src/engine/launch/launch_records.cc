@@ -17,8 +17,6 @@
 #include "launch/worker_end.h"
 #include "records/folder_lock.h"
 #include "records/line_file.h"
-#include "records/run_in_use.h"
-#include "records/run_log.h"
 #include "records/run_reader.h"
 
 namespace troika::launch {
