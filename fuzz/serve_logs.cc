@@ -9,7 +9,6 @@
 #include "fuzz/input.h"
 #include "fuzz/memory_file.h"
 #include "fuzz/outcome.h"
-#include "serve/log_text.h"
 #include "serve/logs.h"
 
 namespace troika::fuzz {

@@ -1,5 +1,5 @@
 // metrics.jsonl as the page's index of columns reads it, in two looks.
-#include "serve/step_columns.h"
+#include "serve/column_cache.h"
 
 #include <fcntl.h>
 
@@ -15,7 +15,7 @@
 #include "fuzz/outcome.h"
 #include "metrics/step_metrics.h"
 #include "serve/curves.h"
-#include "serve/rows.h"
+#include "serve/columns.h"
 
 namespace troika::fuzz {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/say.h"
 #include "commands/sweep/layout_run.h"
 #include "host/lock_file.h"
-#include "sweep/kept.h"
+#include "sweep/row.h"
 #include "sweep/summary_csv.h"
 
 namespace troika::commands {

@@ -13,7 +13,7 @@
 #include "diagnosis/folder.h"
 #include "diagnosis/samples.h"
 #include "records/old_sentences.h"
-#include "records/run_in_use.h"
+#include "records/folder_lock.h"
 #include "records/run_reader.h"
 
 namespace troika::diagnosis {

@@ -10,6 +10,7 @@
 
 #include "base/cause.h"
 #include "diagnosis/advice.h"
+#include "diagnosis/diagnosis.h"
 #include "diagnosis/facts.h"
 
 namespace troika::diagnosis {
@@ -49,5 +50,10 @@ const Told* told_or_logged(const Facts& facts, Causes causes);
 Evidence quoted(const Told& told);
 // Where and how the first to die was last seen; nothing where no rank is known.
 void add_place(const Facts& facts, std::vector<Evidence>* evidence);
+
+// From facts to a diagnosis.
+
+// The first rule that holds, in the order of docs/formats/causes.md; "none" where none does.
+Diagnosis judge(const Facts& facts);
 
 }  // namespace troika::diagnosis

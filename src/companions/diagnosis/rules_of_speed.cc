@@ -4,7 +4,7 @@
 #include "base/counted.h"
 #include "base/say.h"
 #include "diagnosis/rules.h"
-#include "diagnosis/step_speed.h"
+#include "diagnosis/samples.h"
 
 namespace troika::diagnosis {
 namespace {

@@ -7,7 +7,6 @@
 #include "base/say.h"
 #include "diagnosis/rules.h"
 #include "diagnosis/samples.h"
-#include "diagnosis/step_speed.h"
 #include "records/health.h"
 
 namespace troika::diagnosis {

@@ -16,7 +16,6 @@
 #include "doctor/host_report.h"
 #include "doctor/judge_hosts.h"
 #include "doctor/lines.h"
-#include "doctor/pair_report.h"
 
 namespace troika::doctor {
 

@@ -24,7 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/say.h"
-#include "doctor/echo.h"
+#include "doctor/echo_line.h"
 #include "host/socket_at.h"
 #include "host/thread_limit.h"
 

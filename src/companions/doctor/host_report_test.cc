@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "doctor/made_host_test_support.h"
-#include "doctor/pair_report.h"
 
 namespace troika::doctor {
 namespace {

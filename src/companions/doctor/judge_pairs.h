@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "doctor/host_report.h"
-#include "doctor/pair_report.h"
 
 namespace troika::doctor {
 

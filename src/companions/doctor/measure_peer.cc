@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 #include "doctor/echo_line.h"
-#include "doctor/resolve.h"
+#include "doctor/tree.h"
 
 namespace troika::doctor {
 namespace {

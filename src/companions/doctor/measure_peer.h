@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "doctor/interfaces.h"
-#include "doctor/pair_report.h"
+#include "doctor/tree.h"
+#include "doctor/host_report.h"
 
 namespace troika::doctor {
 

@@ -13,7 +13,7 @@
 #include "doctor/echo_server.h"
 #include "doctor/made_host_test_support.h"
 #include "doctor/measure_peer.h"
-#include "doctor/resolve.h"
+#include "doctor/tree.h"
 
 namespace troika::doctor {
 namespace {

@@ -12,7 +12,7 @@
 namespace troika::doctor {
 namespace {
 
-constexpr std::int64_t little_memory = std::int64_t{512} << 20;
+constexpr std::int64_t least_free_memory = std::int64_t{512} << 20;
 constexpr double much_reserved = 0.1;  // of the memory in huge pages
 
 double gained(double before, double after) { return before < 0 || after < 0 ? 0 : after - before; }
@@ -25,8 +25,8 @@ std::vector<Finding> check_free_memory(const HostView& view) {
   const std::int64_t needed = view.want.memory_bytes;
   const base::Text measured = base::say("{} available", base::format_bytes(available));
   const base::Text wanted = needed > 0 ? base::say("{} for this run", base::format_bytes(needed))
-                                 : base::say("at least {}", base::format_bytes(little_memory));
-  if (available >= std::max(needed, little_memory)) return {well(measured, wanted)};
+                                 : base::say("at least {}", base::format_bytes(least_free_memory));
+  if (available >= std::max(needed, least_free_memory)) return {well(measured, wanted)};
   return {found(available < needed ? Status::fail : Status::warn, measured, wanted, base::say("End other programs on this host, or lower batch.micro_batch_size."))};
 }
 

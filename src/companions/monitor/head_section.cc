@@ -5,9 +5,8 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "monitor/sections.h"
+#include "monitor/screen.h"
 #include "monitor/texts.h"
-#include "monitor/words.h"
 
 namespace troika::monitor {
 namespace {

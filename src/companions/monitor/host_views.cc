@@ -1,4 +1,4 @@
-#include "monitor/host_views.h"
+#include "monitor/view_parts.h"
 
 #include <algorithm>
 #include <utility>

@@ -8,7 +8,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "monitor/texts.h"
-#include "monitor/words.h"
 
 namespace troika::monitor {
 

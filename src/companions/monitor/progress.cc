@@ -1,4 +1,4 @@
-#include "monitor/progress.h"
+#include "monitor/view_parts.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "monitor/sections.h"
 #include "monitor/texts.h"
 
 namespace troika::monitor {

@@ -5,7 +5,6 @@
 #include "monitor/made_run_test_support.h"
 #include "monitor/plain_lines.h"
 #include "monitor/screen.h"
-#include "monitor/sections.h"
 
 namespace troika::monitor {
 namespace {

@@ -2,11 +2,8 @@
 
 #include <algorithm>
 
-#include "monitor/findings.h"
-#include "monitor/host_views.h"
-#include "monitor/progress.h"
-#include "monitor/rank_views.h"
-#include "monitor/windows.h"
+#include "monitor/view_parts.h"
+#include "monitor/watch.h"
 
 namespace troika::monitor {
 

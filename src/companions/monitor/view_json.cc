@@ -7,7 +7,6 @@
 
 #include "base/terminal_text.h"
 #include "monitor/texts.h"
-#include "monitor/words.h"
 
 namespace troika::monitor {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 #include "monitor/made_run_test_support.h"
-#include "monitor/rank_views.h"
+#include "monitor/view_parts.h"
 #include "monitor/texts.h"
 #include "monitor/view_json.h"
 

@@ -6,7 +6,7 @@
 #include "base/say.h"
 #include "serve/catalog.h"
 #include "serve/chat_turn.h"
-#include "serve/complete_steps.h"
+#include "serve/checkpoints.h"
 #include "serve/routes.h"
 
 namespace troika::serve {
@@ -65,7 +65,7 @@ http::Response chat_answer(const Shop& shop, std::mutex& answering, const Asked&
   if (!guard.owns_lock()) throw Refused{409, base::say("a model is answering already: wait for it")};
   const ChatAnswer answer = answer_of(turn, shop.options, chat_deadline, asked.abandoned);
   const Json json{{"text", answer.text}, {"finish", answer.finish}, {"tokens", answer.tokens}, {"step", step}};
-  return json_response(200, json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  return json_response(200, json_line(json));
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "host/worker.h"
 #include "serve/form.h"
-#include "serve/short_program.h"
+#include "serve/programs.h"
 
 namespace troika::serve {
 namespace {

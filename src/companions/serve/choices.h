@@ -29,4 +29,8 @@ Choices choices_below(const std::string& root, base::Language language);
 
 std::string to_json(const Choices& choices);
 
+// Lines that are not blank, of `name` in `folder`; takes the file's size off the `budget` of bytes. Nothing where the budget is smaller,
+// or there is no such file.
+std::optional<std::int64_t> lines_of(const std::string& folder, const std::string& name, std::int64_t* budget);
+
 }  // namespace troika::serve

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/run_files.h"
 #include "serve/row_scan.h"
 
 namespace troika::serve {
@@ -74,5 +76,12 @@ class Columns {
   std::int64_t rows_ = 0;
   bool seam_ = true;  // the next row does not stand behind the last one
 };
+
+// Rows of metrics.jsonl as they are in the file.
+inline constexpr std::int64_t most_rows = 10'000;
+
+// A JSON array of the rows from step `from` on, at most `limit` of them, each as its line has it. `file` is what `columns` were read
+// from.
+std::string rows_json(const Columns& columns, const base::RunFile& file, std::int64_t from, std::int64_t limit);
 
 }  // namespace troika::serve

@@ -4,18 +4,15 @@
 
 #include "base/say.h"
 #include "base/text.h"
-#include "serve/exports.h"
+#include "serve/checkpoints.h"
 #include "serve/form.h"
 #include "serve/routes.h"
-#include "serve/start_run.h"
-#include "serve/stop_run.h"
+#include "serve/run_control.h"
 
 namespace troika::serve {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string line_of_json(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
 
 Json object_in(const Asked& asked) {
   Json body = Json::parse(asked.body, nullptr, false);
@@ -52,7 +49,7 @@ struct Controls {
     const CheckedForm checked = checked_form(asked.body, shop.options);
     if (!checked.errors.empty()) throw Refused{400, base::lines(checked.errors)};
     const std::lock_guard<std::mutex> guard(starting);
-    return json_response(201, line_of_json({{"name", start_run(shop, checked.form, asked)}}));
+    return json_response(201, json_line({{"name", start_run(shop, checked.form, asked)}}));
   }
 
   http::Response stop(const Asked& asked) {
@@ -70,7 +67,7 @@ struct Controls {
   http::Response export_step(const Asked& asked) {
     const std::optional<std::int64_t> step = step_in(asked);
     const std::lock_guard<std::mutex> guard(starting);
-    return json_response(202, line_of_json({{"folder", export_checkpoint(shop, asked.name("run"), step)}}));
+    return json_response(202, json_line({{"folder", export_checkpoint(shop, asked.name("run"), step)}}));
   }
 };
 

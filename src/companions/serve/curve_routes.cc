@@ -10,7 +10,7 @@
 #include "serve/column_cache.h"
 #include "serve/curves.h"
 #include "serve/routes.h"
-#include "serve/rows.h"
+#include "serve/columns.h"
 
 namespace troika::serve {
 namespace {
@@ -43,7 +43,7 @@ std::string curves_json(const Asked& asked, const RunCatalog& catalog, ColumnCac
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i > 0) text += ",\n";
     cache.look(catalog.folder_of(names[i]),
-               [&](const Columns& columns, const RunFile*) { text += curve_json(names[i], columns, question); });
+               [&](const Columns& columns, const base::RunFile*) { text += curve_json(names[i], columns, question); });
   }
   return text + "]}\n";
 }
@@ -53,7 +53,7 @@ std::string rows_of_run(const Asked& asked, const RunCatalog& catalog, ColumnCac
   const std::int64_t limit = asked.query.integer("limit").value_or(most_rows);
   if (limit < 0) throw Refused{400, base::say("limit is below 0")};
   std::string text = "[]\n";
-  cache.look(catalog.folder_of(asked.name("run")), [&](const Columns& columns, const RunFile* file) {
+  cache.look(catalog.folder_of(asked.name("run")), [&](const Columns& columns, const base::RunFile* file) {
     if (file != nullptr) text = rows_json(columns, *file, from, limit);
   });
   return text;

@@ -6,8 +6,8 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "serve/log_text.h"
-#include "serve/short_program.h"
+#include "serve/logs.h"
+#include "serve/programs.h"
 
 namespace troika::serve {
 namespace {

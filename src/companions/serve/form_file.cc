@@ -39,7 +39,7 @@ std::string form_of_file(const std::string& body, base::Language language) {
   const Json answer = {{"settings", std::move(settings)},
                        {"errors", base::in(layer.errors, language)},
                        {"notes", base::in(layer.notes, language)}};
-  return answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_line(answer);
 }
 
 }  // namespace troika::serve

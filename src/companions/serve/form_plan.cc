@@ -1,7 +1,8 @@
 #include "serve/form_plan.h"
 
-#include <algorithm>
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
 
 #include "base/error.h"
 #include "base/say.h"
@@ -11,6 +12,7 @@
 #include "planner/plan_report.h"
 #include "planner/reasons.h"
 #include "planner/this_machine.h"
+#include "serve/routes.h"
 
 namespace troika::serve {
 namespace {
@@ -62,7 +64,36 @@ std::string plan_json(const CheckedForm& checked, const Options& options, base::
   json["errors"] = errors;
   json["yaml"] = yaml_of(checked.form, options.folder);
   json["command"] = command_of(checked.form, options.folder);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_line(json);
+}
+
+namespace {
+
+// Gives the turn to the next one, however the plan ends.
+template <class Leave>
+struct AtEndOfTurn {
+  Leave leave;
+  ~AtEndOfTurn() { leave(); }
+};
+
+}  // namespace
+
+std::string PlanQueue::make(const std::function<std::string()>& plan) {
+  {
+    std::unique_lock<std::mutex> lock(mutex_);
+    const std::int64_t mine = ++newest_;
+    changed_.notify_all();
+    changed_.wait(lock, [&] { return !busy_ || newest_ != mine; });
+    if (newest_ != mine) throw Refused{503, base::say("another form was sent while this one waited to be planned")};
+    busy_ = true;
+  }
+  const auto leave = [this] {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    busy_ = false;
+    changed_.notify_all();
+  };
+  const AtEndOfTurn<decltype(leave)> turn{leave};
+  return plan();
 }
 
 }  // namespace troika::serve

@@ -8,7 +8,6 @@
 #include "serve/form.h"
 #include "serve/form_file.h"
 #include "serve/form_plan.h"
-#include "serve/plan_queue.h"
 #include "serve/routes.h"
 #include "serve/settings_json.h"
 
@@ -20,7 +19,7 @@ using Json = nlohmann::ordered_json;
 constexpr double sample_deadline = 60;  // seconds
 
 std::string json_of_text(const std::string& text) {
-  return Json{{"text", text}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_line(Json{{"text", text}});
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "serve/run_file.h"
+#include "base/run_files.h"
 
 namespace troika::serve {
 
@@ -21,7 +21,7 @@ struct LinesRead {
 // Calls each(offset, line) for every whole line from `from` to `end`, without its newline; lines of more than chunk_bytes are left
 // out. each() returns false to end the reading behind that line.
 template <class Each>
-LinesRead each_line(const RunFile& file, LinesRead from, std::int64_t end, const Each& each) {
+LinesRead each_line(const base::RunFile& file, LinesRead from, std::int64_t end, const Each& each) {
   std::string buffer;
   buffer.resize(
       std::min<std::size_t>(chunk_bytes, static_cast<std::size_t>(std::max<std::int64_t>(end - from.next, 0))));

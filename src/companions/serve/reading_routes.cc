@@ -9,7 +9,6 @@
 #include "serve/logs.h"
 #include "serve/routes.h"
 #include "serve/run_config.h"
-#include "serve/run_events.h"
 #include "serve/run_plan.h"
 #include "serve/views.h"
 #include "serve/why_of_run.h"

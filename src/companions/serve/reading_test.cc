@@ -9,7 +9,7 @@
 #include "serve/column_cache.h"
 #include "serve/planned_run_test_support.h"
 #include "serve/routes.h"
-#include "serve/run_events.h"
+#include "serve/logs.h"
 #include "serve/views.h"
 #include "serve/why_of_run.h"
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -75,6 +76,7 @@ struct Refused {
   std::string why{};  // JSON; "": nothing is known
 };
 
+std::string json_line(const nlohmann::ordered_json& json);  // what is not UTF-8 is replaced
 http::Response json_response(int status, std::string json);
 http::Response error_response(int status, const std::string& text, const std::string& why = "");
 
@@ -96,12 +98,10 @@ struct Shop {
   ColumnCache& columns;
   const Options& options;
 };
-std::vector<Route> server_routes(const Shop& shop);   // what it is
-std::vector<Route> run_routes(const Shop& shop);      // the list, OpenMetrics
+std::vector<Route> server_routes(const Shop& shop);   // what it is, the lists of runs and sweeps, OpenMetrics
 std::vector<Route> form_routes(const Shop& shop);     // settings, choices, plan
 std::vector<Route> control_routes(const Shop& shop);  // start, stop, resume, export
 std::vector<Route> chat_routes(const Shop& shop);
-std::vector<Route> sweep_routes(const Shop& shop);
 std::vector<Route> reading_routes(const Shop& shop);  // what one run's folder tells
 std::vector<Route> curve_routes(const Shop& shop);
 

@@ -22,4 +22,12 @@ RunFolders run_folders_below(const std::string& folder);
 // Whether there is a run that may be read: its files of records are files and not links. Also one that is just being started.
 bool is_served_run(const std::string& folder);
 
+// Sweeps below the folder that is served, as what /api/sweeps answers.
+
+// One that cannot be read is in the list, without rows.
+std::string sweeps_json(const std::vector<NamedFolder>& sweeps);
+
+// DataError for damaged files.
+std::string sweep_json(const NamedFolder& sweep);
+
 }  // namespace troika::serve

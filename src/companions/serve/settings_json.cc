@@ -4,6 +4,7 @@
 
 #include "config/fields.h"
 #include "serve/form.h"
+#include "serve/routes.h"
 
 namespace troika::serve {
 namespace {
@@ -77,7 +78,7 @@ std::string settings_json() {
       if (field.section == section && !why_not_of_a_page(field.key())) settings.push_back(json_of(field));
     sections.push_back({{"name", section}, {"title", both(title)}, {"settings", std::move(settings)}});
   }
-  return Json{{"sections", std::move(sections)}}.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_line(Json{{"sections", std::move(sections)}});
 }
 
 }  // namespace troika::serve

@@ -1,12 +1,18 @@
 // What runs are doing, for everybody who asks: each run is read once, however many look.
 #pragma once
 
+#include <cstdint>
+#include <deque>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 
 #include "base/language.h"
+#include "monitor/step_history.h"
+#include "serve/column_cache.h"
+#include "base/run_files.h"
 
 namespace troika::serve {
 
@@ -32,6 +38,27 @@ class RunViews {
   ColumnCache& cache_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Followed>> runs_;  // by folder
+};
+
+// The course of all steps of a run, however many there are, while no more than its last rows are kept.
+
+// Threads: one.
+class WholeHistory {
+ public:
+  // `cache`, which must outlive it, reads the rows for whoever else asks for them, too.
+  WholeHistory(std::string folder, ColumnCache& cache) : folder_(std::move(folder)), cache_(cache) {}
+
+  void refresh();  // what is new in metrics.jsonl
+  const monitor::StepHistory& steps() const { return history_; }
+
+ private:
+  void follow(const Columns& columns);
+
+  const std::string folder_;
+  ColumnCache& cache_;
+  monitor::StepHistory history_;
+  std::optional<base::RunFile::Facts> facts_;  // of the file, as it was read
+  std::int64_t rows_ = 0;                // of it that are in the history
 };
 
 }  // namespace troika::serve

@@ -5,9 +5,9 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "diagnosis/causes.h"
+#include "diagnosis/diagnosis.h"
 #include "serve/routes.h"
-#include "serve/short_program.h"
+#include "serve/programs.h"
 
 namespace troika::serve {
 namespace {
@@ -46,19 +46,17 @@ Json said_by_why(const Options& options, const std::string& folder, const Asked&
   return answer;
 }
 
-std::string line_of(const Json& why) { return why.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
-
 }  // namespace
 
 std::string why_json(const Options& options, const std::string& folder, const Asked& asked) {
   const Json why = said_by_why(options, folder, asked);
   if (why.is_null()) throw Refused{404, base::say("this run has no records yet that could tell why")};
-  return line_of(why);
+  return json_line(why);
 }
 
 std::string found_why(const Options& options, const std::string& folder, const Asked& asked) {
   const Json why = said_by_why(options, folder, asked);
-  return why.is_null() || why["cause"] == "none" ? "" : line_of(why);
+  return why.is_null() || why["cause"] == "none" ? "" : json_line(why);
 }
 
 }  // namespace troika::serve

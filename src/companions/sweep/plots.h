@@ -4,7 +4,6 @@
 #include <map>
 #include <string>
 
-#include "sweep/measured.h"
 #include "sweep/row.h"
 
 namespace troika::sweep {

@@ -10,7 +10,7 @@
 #include "base/run_files.h"
 #include "base/say.h"
 #include "exporters/tensorboard.h"
-#include "records/own_names.h"
+#include "records/run_reader.h"
 
 namespace troika::train {
 namespace {

@@ -41,4 +41,7 @@ std::string event_file_name(std::int64_t time, std::string_view host, int proces
 // Seconds since 1970 for a new file's name that sorts behind all that are in the folder: `time`, or later.
 std::int64_t time_behind_others(const std::string& folder, std::int64_t time);
 
+// CRC-32C (Castagnoli, RFC 3720 B.4): of "123456789" 0xE3069283.
+std::uint32_t crc32c(std::string_view bytes);
+
 }  // namespace troika::exporters

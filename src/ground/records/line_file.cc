@@ -1,11 +1,16 @@
 #include "records/line_file.h"
 
+#include <fmt/chrono.h>
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <ctime>
 #include <optional>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/run_files.h"
+#include "base/text.h"
 
 namespace troika::records {
 
@@ -63,6 +68,11 @@ LineReader::News LineReader::read(std::int64_t most_bytes) {
   }
   rest_.erase(0, begin);
   return news;
+}
+
+std::string log_line(double wall_seconds, const std::string& text) {
+  return fmt::format("{:%Y-%m-%d %H:%M:%S} {}", fmt::localtime(static_cast<std::time_t>(wall_seconds)),
+                     base::join(base::split(base::trim(text), '\n'), "\n  "));
 }
 
 }  // namespace troika::records

@@ -49,4 +49,9 @@ class LineReader {
   bool in_long_line_ = false;
 };
 
+// RUN/run.log: the output of a run, in one file for all its attempts.
+
+// "2025-03-01 12:00:00 text", local time; further lines of the text are indented. Without newline at the end.
+std::string log_line(double wall_seconds, const std::string& text);
+
 }  // namespace troika::records

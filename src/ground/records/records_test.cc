@@ -15,7 +15,6 @@
 #include "records/background_disk.h"
 #include "records/folder_lock.h"
 #include "records/line_file.h"
-#include "records/run_in_use.h"
 #include "records/run_reader.h"
 
 namespace troika::records {

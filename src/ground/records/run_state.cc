@@ -1,5 +1,6 @@
 #include "records/run_state.h"
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 
@@ -35,6 +36,13 @@ std::string_view word_of(Life life) {
   for (const auto& [known, word] : lives)
     if (known == life) return word;
   return "";
+}
+
+std::vector<std::string> RunState::hosts() const {
+  std::vector<std::string> all;
+  for (const RankPlace& rank : ranks)
+    if (std::find(all.begin(), all.end(), rank.host) == all.end()) all.push_back(rank.host);
+  return all;
 }
 
 std::string to_json(const RunState& s) {

@@ -1,4 +1,4 @@
-#include "doctor/report_text.h"
+#include "doctor/finding.h"
 
 #include <gmock/gmock.h>
 

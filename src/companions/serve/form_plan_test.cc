@@ -1,4 +1,4 @@
-#include "serve/plan_queue.h"
+#include "serve/form_plan.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "serve/turn.h"
+#include "serve/desk.h"
 
 #include <gmock/gmock.h>
 

@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 
+#include "host/process.h"
 #include "serve/catalog.h"
 #include "serve/form.h"
 #include "serve/routes.h"
@@ -22,5 +25,28 @@ std::string start_run(const Shop& shop, const Form& form, const Asked& asked,
 // With the settings of its last attempt and as many processes; from the newest checkpoint, or that of `step`. Refused 404, 409.
 void resume_run(const Shop& shop, const std::string& name, std::optional<std::int64_t> step, const Asked& asked,
                 double patience_seconds = start_patience_seconds);
+
+// Runs that the page stops.
+enum class StopHow {
+  save,  // after this step, with a checkpoint; asked for again, nothing more happens
+  now,   // at once, without
+};
+
+// Remembers whom it has asked, as a second signal means something else. Threads: any, several at once.
+class RunStops {
+ public:
+  // So long `now` waits for an end after the second signal, before it kills.
+  explicit RunStops(double seconds_until_killed = 5) : seconds_until_killed_(seconds_until_killed) {}
+
+  // Only a process of this host that leads the run. `now` waits until it has ended, for some seconds. Refused 404, 409.
+  void stop(const Shop& shop, const std::string& name, StopHow how);
+
+ private:
+  bool is_first(const std::string& folder, const host::ProcessId& id);
+
+  const double seconds_until_killed_;
+  std::mutex mutex_;
+  std::map<std::string, host::ProcessId> asked_;  // by folder
+};
 
 }  // namespace troika::serve
