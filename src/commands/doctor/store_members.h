@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "doctor/lines.h"
+#include "doctor/member.h"
 #include "rendezvous/store.h"
 
 namespace troika::commands {

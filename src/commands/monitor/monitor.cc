@@ -14,10 +14,9 @@
 #include "base/say.h"
 #include "metrics/progress.h"
 #include "monitor/find_run.h"
-#include "monitor/plain_lines.h"
 #include "monitor/screen.h"
 #include "monitor/terminal.h"
-#include "monitor/view_json.h"
+#include "monitor/view.h"
 #include "monitor/watch.h"
 
 namespace troika::commands {

@@ -26,10 +26,8 @@
 #include "serve/catalog.h"
 #include "serve/column_cache.h"
 #include "serve/gate.h"
-#include "serve/live.h"
 #include "serve/routes.h"
 #include "serve/site.h"
-#include "serve/token_file.h"
 #include "serve/views.h"
 
 namespace troika::commands {

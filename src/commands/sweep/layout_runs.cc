@@ -11,7 +11,6 @@
 #include "commands/sweep/layout_run.h"
 #include "host/lock_file.h"
 #include "sweep/row.h"
-#include "sweep/summary_csv.h"
 
 namespace troika::commands {
 using rendezvous::FailureReport;

@@ -6,9 +6,7 @@
 #include "commands/sweep/arguments.h"
 #include "commands/sweep/one_run.h"
 #include "sweep/row.h"
-#include "sweep/plots.h"
 #include "sweep/report.h"
-#include "sweep/summary_csv.h"
 #include "sweep/sweep_test_support.h"
 
 namespace troika::commands {

@@ -1,4 +1,4 @@
-#include "diagnosis/samples.h"
+#include "diagnosis/facts.h"
 
 #include <algorithm>
 #include <numeric>

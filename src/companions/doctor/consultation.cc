@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "doctor/judge_pairs.h"
-#include "doctor/measure_peer.h"
+#include "doctor/judge.h"
+#include "doctor/measure.h"
 
 namespace troika::doctor {
 namespace {

@@ -1,4 +1,4 @@
-#include "doctor/echo_server.h"
+#include "doctor/echo.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>
@@ -24,7 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/say.h"
-#include "doctor/echo_line.h"
+#include "doctor/echo.h"
 #include "host/socket_at.h"
 #include "host/thread_limit.h"
 

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "doctor/judge_hosts.h"
+#include "doctor/judge.h"
 
 namespace troika::doctor {
 namespace {

@@ -14,9 +14,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "doctor/check.h"
-#include "doctor/echo_server.h"
+#include "doctor/echo.h"
 #include "doctor/host_report.h"
-#include "doctor/measure_peer.h"
+#include "doctor/measure.h"
 
 namespace troika::doctor {
 namespace {

@@ -1,4 +1,4 @@
-#include "monitor/view_parts.h"
+#include "monitor/watch.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "monitor/made_run_test_support.h"
-#include "monitor/plain_lines.h"
 #include "monitor/screen.h"
 
 namespace troika::monitor {

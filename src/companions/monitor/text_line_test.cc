@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "monitor/sparkline.h"
 #include "monitor/texts.h"
 
 namespace troika::monitor {

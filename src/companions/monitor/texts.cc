@@ -12,7 +12,7 @@
 #include "base/digits.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "records/sentences.h"
+#include "records/incident.h"
 
 namespace troika::monitor {
 namespace {

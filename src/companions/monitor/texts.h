@@ -6,7 +6,6 @@
 #include <string>
 
 #include "base/language.h"
-#include "monitor/sparkline.h"
 #include "monitor/text_line.h"
 #include "monitor/view.h"
 

@@ -15,7 +15,7 @@
 #include "base/run_files.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "diagnosis/folder.h"
+#include "diagnosis/facts.h"
 #include "host/worker.h"
 #include "serve/form.h"
 #include "serve/programs.h"

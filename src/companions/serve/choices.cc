@@ -1,4 +1,4 @@
-#include "serve/choices.h"
+#include "serve/form.h"
 #include "serve/routes.h"
 
 #include <fmt/format.h>
@@ -15,7 +15,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/run_files.h"
-#include "serve/run_folders.h"
+#include "serve/catalog.h"
 
 namespace troika::serve {
 namespace {

@@ -1,4 +1,4 @@
-#include "serve/choices.h"
+#include "serve/form.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

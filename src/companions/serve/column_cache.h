@@ -9,7 +9,6 @@
 #include <string>
 
 #include "serve/columns.h"
-#include "serve/line_chunks.h"
 #include "base/run_files.h"
 
 namespace troika::serve {

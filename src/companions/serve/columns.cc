@@ -7,8 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "serve/line_chunks.h"
-#include "serve/row_scan.h"
 
 namespace troika::serve {
 namespace {

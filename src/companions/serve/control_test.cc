@@ -13,7 +13,6 @@
 #include "serve/programs.h"
 #include "serve/checkpoints.h"
 #include "serve/run_config.h"
-#include "serve/run_leader.h"
 #include "serve/served_runs_test_support.h"
 #include "serve/run_control.h"
 

@@ -10,7 +10,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "serve/paths_below.h"
 #include "serve/routes.h"
 
 namespace troika::serve {

@@ -1,4 +1,4 @@
-#include "serve/grid.h"
+#include "serve/run_plan.h"
 
 #include <fmt/format.h>
 
@@ -14,7 +14,6 @@
 #include "schedule/trace/chrome_trace.h"
 #include "schedule/trace/trace_folder.h"
 #include "schedule/trace/trace_json.h"
-#include "serve/run_plan.h"
 #include "serve/routes.h"
 #include "base/run_files.h"
 

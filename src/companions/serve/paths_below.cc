@@ -1,4 +1,4 @@
-#include "serve/paths_below.h"
+#include "serve/form.h"
 
 #include <fmt/format.h>
 #include <limits.h>

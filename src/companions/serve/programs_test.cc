@@ -11,10 +11,9 @@
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
 #include "base/text.h"
-#include "serve/chat_turn.h"
-#include "serve/data_sample.h"
-#include "serve/token_file.h"
-#include "serve/why_of_run.h"
+#include "serve/chat.h"
+#include "serve/form_routes.h"
+#include "serve/gate.h"
 
 namespace troika::serve {
 namespace {

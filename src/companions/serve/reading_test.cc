@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "monitor/view_json.h"
+#include "monitor/view.h"
 #include "records/event.h"
 #include "serve/checkpoints.h"
 #include "serve/column_cache.h"
@@ -11,7 +11,7 @@
 #include "serve/routes.h"
 #include "serve/logs.h"
 #include "serve/views.h"
-#include "serve/why_of_run.h"
+#include "serve/programs.h"
 
 namespace troika::serve {
 namespace {

@@ -1,10 +1,11 @@
 // What the page and scripts may ask, as rooms offer it: a pattern of the path, who may ask, and what answers.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,10 +13,28 @@
 #include <vector>
 
 #include "base/language.h"
+#include "config/flag_table.h"
 #include "http/message.h"
-#include "serve/options.h"
+#include "planner/plan_arguments.h"
 
 namespace troika::serve {
+
+// What a server of the page was started with.
+enum class Access { see_and_change, view_only };
+enum class Proxy { none, in_front };
+
+struct Options {
+  std::string folder;   // with runs below it, or a run; absolute, without links
+  std::string root;     // below which data and models of new runs lie; absolute, without links
+  std::string program;  // that starts runs: troika
+  Access access = Access::see_and_change;
+  Proxy proxy = Proxy::none;
+  std::string base_path;  // "/troika" where a proxy gives the page below that; ""
+  std::vector<std::string>
+      other_hosts;                  // names besides the loopback's that clients may ask for, with or without a port
+  config::Environment environment;  // what started runs get
+  planner::VocabularyOf vocabulary_of;
+};
 
 class RunCatalog;
 class RunViews;

@@ -17,7 +17,6 @@
 #include "host/shell_word.h"
 #include "records/run_state.h"
 #include "serve/form.h"
-#include "serve/paths_below.h"
 #include "serve/routes.h"
 
 namespace troika::serve {
@@ -183,7 +182,7 @@ std::vector<std::string> flags_of_resumed(const ConfigFile& config, const std::s
       if (!why_not_of_a_page(key))
         form.settings.emplace_back(key, whole_path({key, value->second, names_data_sets, begin}, root));
       else if (!value->second.empty())
-        errors.push_back(base::say("{} names a command, and a page starts none", key));
+        throw base::ConfigError(base::say("names a command, and a page starts none"));
     } catch (const base::ConfigError& error) {
       errors.push_back(base::say("{} {}", key, base::text_of(error)));
     }

@@ -1,4 +1,4 @@
-#include "serve/run_folders.h"
+#include "serve/catalog.h"
 
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
@@ -14,7 +14,6 @@
 #include "monitor/find_run.h"
 #include "serve/routes.h"
 #include "sweep/row.h"
-#include "sweep/summary_csv.h"
 
 namespace troika::serve {
 namespace {

@@ -1,4 +1,4 @@
-#include "serve/run_folders.h"
+#include "serve/catalog.h"
 
 #include <gmock/gmock.h>
 #include <nlohmann/json.hpp>
@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/temporary_folder_test_support.h"
-#include "sweep/summary_csv.h"
+#include "sweep/row.h"
 #include "sweep/sweep_test_support.h"
 
 namespace troika::serve {

@@ -1,4 +1,4 @@
-#include "serve/run_leader.h"
+#include "serve/run_control.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "serve/run_summary.h"
+#include "serve/catalog.h"
 #include "serve/routes.h"
 
 #include <sys/stat.h>
@@ -10,12 +10,12 @@
 #include <utility>
 
 #include "base/file.h"
-#include "monitor/view_json.h"
+#include "monitor/view.h"
 #include "monitor/watch.h"
 #include "records/folder_lock.h"
-#include "records/sentences.h"
+#include "records/incident.h"
 #include "serve/checkpoints.h"
-#include "serve/run_leader.h"
+#include "serve/run_control.h"
 
 namespace troika::serve {
 namespace {

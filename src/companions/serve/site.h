@@ -11,7 +11,7 @@
 #include "http/message.h"
 #include "serve/desk.h"
 #include "serve/gate.h"
-#include "serve/live.h"
+#include "serve/views.h"
 #include "serve/routes.h"
 
 namespace troika::serve {

@@ -10,9 +10,12 @@
 #include <string>
 
 #include "base/language.h"
+#include "base/run_files.h"
+#include "http/message.h"
 #include "monitor/step_history.h"
 #include "serve/column_cache.h"
-#include "base/run_files.h"
+#include "serve/desk.h"
+#include "serve/routes.h"
 
 namespace troika::serve {
 
@@ -59,6 +62,29 @@ class WholeHistory {
   monitor::StepHistory history_;
   std::optional<base::RunFile::Facts> facts_;  // of the file, as it was read
   std::int64_t rows_ = 0;                // of it that are in the history
+};
+
+// Server-sent events: what happens in runs, to all pages that look at them. A run is looked at once, however many look.
+class RunViews;
+
+// A thread of its own. Threads: any.
+class Live {
+ public:
+  // What is passed must outlive it.
+  Live(RunCatalog& catalog, RunViews& views);
+  ~Live();  // end()
+  Live(const Live&) = delete;
+  Live& operator=(const Live&) = delete;
+
+  // /api/live?run=NAME&...; waits for no disk: a stream of events until the client leaves. At most 16 runs a stream; names that are none are left out.
+  http::Response follow(const Asked& asked);
+  bool end();  // open streams end; false where a run is still being looked at, on a disk that does not answer
+
+ private:
+  struct Impl;
+  struct Worker;
+  std::shared_ptr<Impl> impl_;
+  std::unique_ptr<Worker> worker_;
 };
 
 }  // namespace troika::serve

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -74,5 +75,11 @@ class SweepProgress {
 
 // "0.123 s a step, 5.8 K positions/s (plan 0.110 s)", or "failed: REASON".
 base::Text outcome_of(const SweepRow& row);
+
+// A sweep as pictures for papers and mail: FOLDER/plots, SVG files that show what the page of `troika serve` shows.
+
+// "throughput", "memory" and "shares" of the fastest 40 layouts that were measured, the fastest first; empty where none
+// was. A picture refers to no other file.
+std::map<std::string, std::string> sweep_plots(const SweepRows& rows, const SweepStep& step);
 
 }  // namespace troika::sweep

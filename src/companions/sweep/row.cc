@@ -14,7 +14,6 @@
 #include "metrics/step_metrics.h"
 #include "schedule/trace/summary.h"
 #include "schedule/trace/trace_folder.h"
-#include "sweep/summary_csv.h"
 
 namespace troika::sweep {
 

@@ -82,4 +82,19 @@ SweepRows kept_rows(const std::string& folder);  // of FOLDER/summary.csv; none 
 // Whether a layout with this row is to be run again: it was interrupted, or had less time than there is now.
 bool is_to_be_run_again(const SweepRow& row, double deadline_seconds);
 
+// DIR/summary.csv. Format: docs/formats/sweep.md.
+std::string to_csv(const SweepRows& rows);
+
+// A value of a row as it stands there; "" where nothing was measured.
+struct SweepCell {
+  std::string_view column;
+  std::string text;
+  bool is_number = false;
+};
+std::vector<SweepCell> cells_of(const SweepRow& row);
+
+// DataError that names `origin` and the line for what to_csv does not write: other columns in front, a row that is cut off, a
+// value of another kind. Columns that are not known are passed over.
+SweepRows parse_csv(const std::string& text, const std::string& origin);
+
 }  // namespace troika::sweep

@@ -9,7 +9,6 @@
 
 #include "base/cause.h"
 #include "config/settings.h"
-#include "metrics/metrics_log.h"
 #include "metrics/progress.h"
 #include "metrics/run_log.h"
 #include "records/event.h"

@@ -6,7 +6,6 @@
 #include <fstream>
 
 #include "base/temporary_folder_test_support.h"
-#include "exporters/protobuf.h"
 
 namespace troika::exporters {
 namespace {

@@ -1,4 +1,4 @@
-#include "serve/form_plan.h"
+#include "serve/form_routes.h"
 
 #include <gmock/gmock.h>
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "serve/options.h"
+#include "serve/routes.h"
 
 namespace troika::serve {
 
