@@ -1,8 +1,6 @@
 // What a check has found on a host, in both languages: one row of the report.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,10 +26,6 @@ struct Finding {
 inline bool is_alarm(const Finding& finding) {
   return finding.status == Status::warn || finding.status == Status::fail;
 }
-
-// Between hosts, with both languages. DataError for what is no finding.
-nlohmann::json to_json(const Finding& finding);
-Finding parse_finding(const nlohmann::json& json);
 
 // The doctor's findings as people and scripts read them.
 

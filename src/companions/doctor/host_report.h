@@ -29,9 +29,6 @@ struct HostReport {
   std::vector<Finding> findings;
 };
 
-nlohmann::json to_json(const HostReport& report);
-HostReport parse_host_report(const nlohmann::json& json);  // DataError
-
 // The facts of a view. `program`: the path of troika, whose build and neighbours are looked at.
 HostFacts facts_of(const HostView& view, const std::string& program);
 
@@ -48,9 +45,6 @@ struct PeerDoctor {
   int tcp_port = 0, udp_port = 0;
   int named_port = 0;  // where the ranks will meet, if that is there; 0: none
 };
-
-nlohmann::json to_json(const PeerDoctor& peer);
-PeerDoctor parse_peer_doctor(const nlohmann::json& json);  // DataError
 
 struct Connecting {
   std::string address;
@@ -74,7 +68,10 @@ struct PairReport {
   std::vector<std::string> addresses_of_name;  // what the host that measured takes the other's own name for
 };
 
-nlohmann::json to_json(const PairReport& report);
-PairReport parse_pair_report(const nlohmann::json& json);  // DataError
+// What doctors send each other: a Want, HostReport, PeerDoctor or PairReport.
+template <class Message>
+nlohmann::json to_json(const Message& message);
+template <class Message>
+Message parse(const nlohmann::json& json);  // DataError
 
 }  // namespace troika::doctor

@@ -1,7 +1,6 @@
 #include "doctor/host_view.h"
 
 #include <fcntl.h>
-#include <nlohmann/json.hpp>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/statfs.h>
@@ -20,7 +19,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
-#include "base/json.h"
 #include "base/port_holder.h"
 #include "base/text.h"
 #include "doctor/host_report.h"
@@ -174,33 +172,6 @@ HostFacts facts_of(const HostView& view, const std::string& program) {
   facts.interface = view.want.interface;
   facts.folder = view.disk ? view.disk->folder : view.want.folder;
   return facts;
-}
-
-std::string to_json(const Want& want) {
-  const nlohmann::json json = {{"hosts", want.hosts == Want::Hosts::one ? 1 : 2},
-                               {"folder", want.folder},
-                               {"interface", want.interface},
-                               {"port", want.port},
-                               {"ranks", want.ranks},
-                               {"threads", want.threads},
-                               {"memory_bytes", want.memory_bytes},
-                               {"disk_bytes", want.disk_bytes}};
-  return json.dump();
-}
-
-Want parse_want(const std::string& text) {
-  const std::string origin = "what a doctor is to look for";
-  const nlohmann::json json = base::parse_json(text, origin);
-  Want want;
-  want.hosts = base::json_int(json, "hosts", origin) == 1 ? Want::Hosts::one : Want::Hosts::several;
-  want.folder = base::json_string(json, "folder", origin);
-  want.interface = base::json_string(json, "interface", origin);
-  want.port = static_cast<int>(base::json_int(json, "port", origin));
-  want.ranks = static_cast<int>(base::json_int(json, "ranks", origin));
-  want.threads = static_cast<int>(base::json_int(json, "threads", origin));
-  want.memory_bytes = base::json_int(json, "memory_bytes", origin);
-  want.disk_bytes = base::json_int(json, "disk_bytes", origin);
-  return want;
 }
 
 }  // namespace troika::doctor

@@ -43,9 +43,6 @@ struct Want {
   std::int64_t disk_bytes = 0;    // of the checkpoints that are kept here
 };
 
-std::string to_json(const Want& want);
-Want parse_want(const std::string& text);  // DataError
-
 // A negative number: no limit.
 struct Limits {
   std::int64_t files_soft = -1, files_hard = -1, locked_bytes = -1, processes = -1;

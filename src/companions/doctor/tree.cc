@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <nlohmann/json.hpp>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -17,7 +16,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/text.h"
 #include "host/cgroup.h"
 #include "host/interface_addresses.h"
@@ -84,8 +82,6 @@ std::optional<std::vector<std::string>> resolve_within(const std::string& name, 
 
 namespace {
 
-constexpr const char* report_origin = "a host's interface";
-
 bool begins_with(const std::string& text, std::string_view beginning) {
   return text.compare(0, beginning.size(), beginning) == 0;
 }
@@ -144,29 +140,6 @@ std::string subnet_of(const Address& address) {
   char text[INET_ADDRSTRLEN] = {};
   ::inet_ntop(AF_INET, &bits, text, sizeof text);
   return fmt::format("{}/{}", text, address.prefix);
-}
-
-nlohmann::json to_json(const Interface& one) {
-  nlohmann::json addresses = nlohmann::json::array();
-  for (const Address& address : one.addresses)
-    addresses.push_back({{"text", address.text}, {"prefix", address.prefix}});
-  return {{"name", one.name},      {"up", one.up ? 1 : 0}, {"wireless", one.wireless ? 1 : 0},
-          {"mtu", one.mtu},        {"duplex", one.duplex}, {"megabits", one.megabits},
-          {"addresses", addresses}};
-}
-
-Interface parse_interface(const nlohmann::json& json) {
-  Interface one;
-  one.name = base::json_string(json, "name", report_origin);
-  one.up = base::json_int(json, "up", report_origin) != 0;
-  one.wireless = base::json_int(json, "wireless", report_origin) != 0;
-  one.mtu = base::json_int(json, "mtu", report_origin);
-  one.megabits = base::json_int(json, "megabits", report_origin);
-  one.duplex = base::json_string(json, "duplex", report_origin);
-  for (const nlohmann::json& address : base::json_array(json, "addresses", report_origin))
-    one.addresses.push_back({base::json_string(address, "text", report_origin),
-                             static_cast<int>(base::json_int(address, "prefix", report_origin))});
-  return one;
 }
 
 }  // namespace troika::doctor

@@ -1,8 +1,6 @@
 // Small files of /proc and /sys, and names of hosts as the system resolves them.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
-
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -54,8 +52,5 @@ const Interface* interface_with(const std::vector<Interface>& among, const std::
 
 // "192.168.1.0/24"; "" for an address that is none of version 4.
 std::string subnet_of(const Address& address);
-
-nlohmann::json to_json(const Interface& one);
-Interface parse_interface(const nlohmann::json& json);  // DataError
 
 }  // namespace troika::doctor
