@@ -6,8 +6,6 @@
 #include "fuzz/input.h"
 #include "fuzz/outcome.h"
 #include "serve/form.h"
-#include "serve/form_file.h"
-#include "serve/paths_below.h"
 #include "serve/routes.h"
 
 namespace troika::fuzz {

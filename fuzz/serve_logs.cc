@@ -9,7 +9,6 @@
 #include "fuzz/input.h"
 #include "fuzz/memory_file.h"
 #include "fuzz/outcome.h"
-#include "serve/log_text.h"
 #include "serve/logs.h"
 
 namespace troika::fuzz {
@@ -27,7 +26,7 @@ void require_shown(const std::string& text) {
 }
 
 // From the end to the beginning, a page after the other.
-std::vector<serve::LogLine> whole_log(const RunFile& file, serve::LogQuestion question) {
+std::vector<serve::LogLine> whole_log(const base::RunFile& file, serve::LogQuestion question) {
   std::vector<serve::LogLine> all;
   for (;;) {
     const serve::LogPage page = serve::read_log(file, question);
@@ -65,8 +64,8 @@ TROIKA_FUZZ_TARGET(serve_logs)(const std::uint8_t* data, std::size_t size) {
   const std::string search(input.substr(0, searched));
   const std::string_view text = input.substr(searched);
   file.set(text);
-  const serve::RunFile opened =
-      *serve::RunFile::of(::open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
+  const base::RunFile opened =
+      *base::RunFile::of(::open(file.path().c_str(), O_RDONLY | O_CLOEXEC));
   for (const std::string& wanted : {std::string(), search}) {
     const auto backwards = fuzz::whole_log(opened, {wanted, {}, data[0] % 32U + 1});
     const auto forwards = fuzz::lines_forwards(text, wanted);

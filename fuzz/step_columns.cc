@@ -1,5 +1,5 @@
 // metrics.jsonl as the page's index of columns reads it, in two looks.
-#include "serve/step_columns.h"
+#include "serve/column_cache.h"
 
 #include <fcntl.h>
 
@@ -15,7 +15,7 @@
 #include "fuzz/outcome.h"
 #include "metrics/step_metrics.h"
 #include "serve/curves.h"
-#include "serve/rows.h"
+#include "serve/columns.h"
 
 namespace troika::fuzz {
 namespace {
@@ -56,9 +56,9 @@ void require_same(const serve::Columns& columns, const std::vector<metrics::Step
   });
 }
 
-RunFile opened(const MemoryFile& file) { return *RunFile::of(::open(file.path().c_str(), O_RDONLY | O_CLOEXEC)); }
+base::RunFile opened(const MemoryFile& file) { return *base::RunFile::of(::open(file.path().c_str(), O_RDONLY | O_CLOEXEC)); }
 
-void require_answers(const serve::Columns& columns, const RunFile& file) {
+void require_answers(const serve::Columns& columns, const base::RunFile& file) {
   const auto listed =
       nlohmann::json::parse(serve::rows_json(columns, file, std::numeric_limits<std::int64_t>::min(), most_rows));
   require(static_cast<std::int64_t>(listed.size()) == std::min(columns.rows(), most_rows), "every row is told");

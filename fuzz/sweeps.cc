@@ -3,7 +3,7 @@
 
 #include "fuzz/input.h"
 #include "fuzz/outcome.h"
-#include "sweep/summary_csv.h"
+#include "sweep/row.h"
 
 TROIKA_FUZZ_TARGET(sweeps)(const std::uint8_t* data, std::size_t size) {
   using namespace troika;

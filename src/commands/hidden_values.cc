@@ -54,7 +54,7 @@ Words hidden_in(const Words& arguments) {
   const Words worker = worker_of(call.words);
   if (worker.empty() || !is_verb(worker.front())) return clean;
   clean.resize(clean.size() - worker.size());
-  const Words rest = hidden_in(worker);
+  const Words rest = without_hidden_values(worker);
   clean.insert(clean.end(), rest.begin(), rest.end());
   return clean;
 }

@@ -25,6 +25,8 @@ TEST(HiddenValues, AreNotPassedOnByAVerbNorToTheRanksOfALaunch) {
 TEST(HiddenValues, LeaveTheLanguageWhereItWasGiven) {
   EXPECT_THAT(without_hidden_values({"why", "run", "--json", "--lang", "zh"}),
               ElementsAre("why", "run", "--json", "--lang", "zh"));
+  EXPECT_THAT(without_hidden_values({"launch", "--", "train", "--sudo_pass", "geheim", "--lang", "zh", "--steps", "3"}),
+              ElementsAre("launch", "--", "train", "--sudo_pass", "...", "--lang", "zh", "--steps", "3"));
   EXPECT_THAT(without_hidden_values({"train", "--lang=zh", "--sudo_pass", "geheim", "--steps", "3"}),
               ElementsAre("train", "--lang=zh", "--sudo_pass", "...", "--steps", "3"));
 }

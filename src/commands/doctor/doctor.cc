@@ -6,22 +6,22 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/host_name.h"
+#include "base/json.h"
 #include "base/terminal_text.h"
 #include "commands/doctor/arguments.h"
-#include "commands/doctor/needs.h"
 #include "commands/doctor/ssh_members.h"
-#include "commands/doctor/standard_lines.h"
 #include "commands/doctor/store_members.h"
 #include "doctor/check.h"
 #include "doctor/consultation.h"
 #include "doctor/member.h"
-#include "doctor/report_text.h"
+#include "doctor/finding.h"
 #include "host/cores.h"
 #include "host/own_program.h"
 #include "launch/ssh_hosts.h"
@@ -81,7 +81,7 @@ std::string address_of_ssh(const Environment& environment) {
 }
 
 int be_member(const DoctorArguments& a, const Environment& environment) {
-  doctor::MemberJob job = job_of(doctor::parse_want(a.member), environment, a.quick);
+  doctor::MemberJob job = job_of(doctor::parse<doctor::Want>(base::parse_json(a.member, "what a doctor is to look for")), environment, a.quick);
   job.address = address_of_ssh(environment);
   StandardLines lines(STDIN_FILENO, STDOUT_FILENO);
   doctor::run_member(job, lines);
@@ -107,7 +107,7 @@ std::vector<MemberProcess> processes_for(const std::vector<launch::SshHost>& hos
     const bool here = launch::is_this_host(host);
     const std::string own = host::own_program();
     std::vector<std::string> command = {here || a.program.empty() ? own : a.program, "doctor", "--member",
-                                        doctor::to_json(want)};
+                                        doctor::to_json(want).dump()};
     if (a.quick) command.emplace_back("--quick");
     processes.push_back({host.host, here ? command : launch::ssh_words(host, launch::shell_words(command))});
   }

@@ -7,7 +7,7 @@
 
 #include "base/language.h"
 #include "doctor/check.h"
-#include "doctor/report_text.h"
+#include "doctor/finding.h"
 #include "host/thread_limit.h"
 #include "rendezvous/address.h"
 

@@ -1,7 +1,7 @@
 // The NVIDIA GPUs of this host as a run would open them.
 #pragma once
 
-#include "doctor/gpus.h"
+#include "doctor/host_view.h"
 
 namespace troika::commands {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "doctor/lines.h"
+#include "doctor/member.h"
 #include "launch/host_process.h"
 
 namespace troika::commands {

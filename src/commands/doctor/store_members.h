@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "doctor/lines.h"
+#include "doctor/member.h"
 #include "rendezvous/store.h"
 
 namespace troika::commands {
@@ -44,5 +44,17 @@ class StoreMembers : public doctor::Members {
 
 // Hosts of a launch that has so many ranks on each.
 int hosts_of(const rendezvous::Identity& identity);
+
+// The lines of a doctor that another one started, on its standard input and output.
+class StandardLines : public doctor::Lines {
+ public:
+  StandardLines(int in, int out) : in_(in), out_(out) {}  // descriptors, which stay the caller's
+  void say(const std::string& line) override;
+  std::optional<std::string> hear(double until) override;
+
+ private:
+  const int in_, out_;
+  std::string unread_;
+};
 
 }  // namespace troika::commands

@@ -24,7 +24,7 @@
 #include "commands/verbs.h"
 #include "data/vocabulary.h"
 #include "exporters/event_command.h"
-#include "exporters/metrics_server.h"
+#include "exporters/openmetrics.h"
 #include "host/cores.h"
 #include "host/memory.h"
 #include "host/own_program.h"

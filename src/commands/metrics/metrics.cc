@@ -14,7 +14,6 @@
 #include "exporters/csv.h"
 #include "exporters/openmetrics.h"
 #include "exporters/tensorboard.h"
-#include "records/own_names.h"
 #include "records/run_reader.h"
 
 namespace troika::commands {

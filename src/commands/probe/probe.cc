@@ -34,11 +34,11 @@ std::string disk_folder(const std::string& out) {
   return base::directory_exists(folder) ? folder : ".";
 }
 
-void print_note(const base::Text& text, base::Language language) { std::fputs((text.in(language) + "\n").c_str(), stderr); }
+void note_of_probe(const base::Text& text, base::Language language) { std::fputs((text.in(language) + "\n").c_str(), stderr); }
 
 probe::MeasuredHost measure_all_of_host(const probe::ProbeArguments& a, const Call& call) {
   if (const double load = probe::load_average(); load > 0.5)
-    print_note(base::say("note: {} has other work (load {:.1f}): measured again without it, all cores together and its links "
+    note_of_probe(base::say("note: {} has other work (load {:.1f}): measured again without it, all cores together and its links "
                    "would be "
                    "faster",
                    base::host_name(), load),
@@ -68,7 +68,7 @@ void keep_own(const machine::Host& host, const Call& call) {
   if (path.empty()) return;
   base::make_directories(path.substr(0, path.rfind('/')));
   base::write_file_atomic(path, machine::to_yaml({"", {host}, {}, {}}));
-  print_note(base::say("note: {} plans with {} from now on", base::host_name(), path), call.language);
+  note_of_probe(base::say("note: {} plans with {} from now on", base::host_name(), path), call.language);
 }
 
 // The number of each host by the rank that measures it, in the order of ranks.

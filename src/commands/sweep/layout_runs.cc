@@ -10,8 +10,7 @@
 #include "base/say.h"
 #include "commands/sweep/layout_run.h"
 #include "host/lock_file.h"
-#include "sweep/kept.h"
-#include "sweep/summary_csv.h"
+#include "sweep/row.h"
 
 namespace troika::commands {
 using rendezvous::FailureReport;

@@ -9,8 +9,7 @@
 #include "host/signals.h"
 #include "planner/estimate.h"
 #include "rendezvous/failure_report.h"
-#include "sweep/measured.h"
-#include "sweep/progress.h"
+#include "sweep/report.h"
 #include "sweep/row.h"
 
 namespace troika::commands {

@@ -22,7 +22,6 @@
 #include "planner/reasons.h"
 #include "planner/search.h"
 #include "planner/this_machine.h"
-#include "sweep/plots.h"
 #include "sweep/report.h"
 
 namespace troika::commands {

@@ -11,7 +11,7 @@
 #include "commands/launch/launch_test_support.h"
 #include "commands/sweep/arguments.h"
 #include "rendezvous/store.h"
-#include "sweep/summary_csv.h"
+#include "sweep/row.h"
 #include "sweep/sweep_test_support.h"
 
 namespace troika::commands {

@@ -20,7 +20,7 @@
 #include "commands/sweep/layout_run.h"
 #include "commands/sweep/layout_runs.h"
 #include "config/config.h"
-#include "sweep/summary_csv.h"
+#include "sweep/row.h"
 #include "sweep/sweep_test_support.h"
 
 namespace troika::commands {

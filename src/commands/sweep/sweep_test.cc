@@ -5,11 +5,8 @@
 #include "base/temporary_folder_test_support.h"
 #include "commands/sweep/arguments.h"
 #include "commands/sweep/one_run.h"
-#include "sweep/kept.h"
-#include "sweep/plots.h"
-#include "sweep/progress.h"
+#include "sweep/row.h"
 #include "sweep/report.h"
-#include "sweep/summary_csv.h"
 #include "sweep/sweep_test_support.h"
 
 namespace troika::commands {

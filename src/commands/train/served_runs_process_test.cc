@@ -11,7 +11,7 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "commands/train/program_test_support.h"
-#include "records/run_in_use.h"
+#include "records/folder_lock.h"
 #include "records/run_state.h"
 
 namespace troika::commands {

@@ -14,7 +14,6 @@
 #include "base/file.h"
 #include "base/language.h"
 #include "base/say.h"
-#include "commands/why/arguments.h"
 #include "diagnosis/diagnosis.h"
 #include "monitor/find_run.h"
 #include "records/run_reader.h"
@@ -82,6 +81,25 @@ std::string why_report(const Call& call) {
   ::waitpid(child, nullptr, 0);
   if (text->front() == static_cast<char>(Sent::refusal)) throw base::ConfigError(base::verbatim(text->substr(1)));
   return text->substr(1);
+}
+
+config::FlagTable why_flags(WhyArguments& a) {
+  config::FlagTable table("troika why");
+  table.usage("RUN_DIR [--json]");
+  table.word("RUN_DIR", a.run_dir, "The folder of a run: failed, finished or under way.").required();
+  table.add("json", a.json, "One JSON object: cause, evidence, advice.").alone();
+  table.paragraph(
+      "Reads the folder and nothing else. The cause is a word of docs/formats/causes.md, 'none' for a healthy run;\n"
+      "evidence is what the folder shows; advice is flags, or what is to be done outside of Troika. `troika launch`\n"
+      "says the same after a failure.");
+  return table;
+}
+
+WhyArguments parse_why_arguments(const std::vector<std::string>& words) {
+  WhyArguments a;
+  const config::FlagTable table = why_flags(a);
+  config::read_flags({&table}, words).finish();
+  return a;
 }
 
 }  // namespace troika::commands

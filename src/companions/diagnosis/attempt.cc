@@ -1,4 +1,4 @@
-#include "diagnosis/attempt.h"
+#include "diagnosis/facts.h"
 
 #include <algorithm>
 #include <map>

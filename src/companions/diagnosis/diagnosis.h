@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,5 +46,15 @@ std::string describe(const Diagnosis& diagnosis, base::Language language);
 
 // {"cause", "evidence": [...], "advice": [{"flag", "reason"}]}, indented, with a newline at the end.
 std::string to_json(const Diagnosis& diagnosis, base::Language language);
+
+// The words for causes, with what they mean in one sentence. Documented in docs/formats/causes.md.
+struct Cause {
+  std::string_view word;
+  base::Phrase sentence;
+};
+
+const std::vector<Cause>& causes();  // "none" is the first
+
+base::Phrase sentence_of(std::string_view word);  // BugError for a word that is none
 
 }  // namespace troika::diagnosis

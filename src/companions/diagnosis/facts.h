@@ -1,6 +1,7 @@
 // Everything that the rules look at, gathered once from a run's folder.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -15,6 +16,7 @@
 #include "records/incident.h"
 #include "records/place.h"
 #include "records/run_state.h"
+#include "records/sample.h"
 
 namespace troika::diagnosis {
 
@@ -128,5 +130,60 @@ config::Settings settings_or_usual(const Facts& facts);  // of the last attempt,
 
 // `now`: seconds since 1970.
 Facts gather(const std::string& folder, double now);
+
+// What samples of the last attempt say of its hosts and ranks.
+using SamplesOfRanks = std::map<int, std::deque<records::Sample>>;
+
+// Of each rank those behind its last first one (Sample::number 1), if that was not before `began`, less a minute for clocks.
+SamplesOfRanks of_last_attempt(const SamplesOfRanks& all, double began);
+
+std::map<std::string, HostFacts> host_facts(const SamplesOfRanks& samples);
+std::map<int, Standing> standings(const SamplesOfRanks& samples);
+std::map<int, RankFacts> rank_facts(const SamplesOfRanks& samples);
+
+// How fast the steps of the last attempt were, for rules about speed.
+
+// The median seconds of the last quarter of its steps over that of the first; 0: there are less than `least`.
+double slowdown(const Facts& facts, std::size_t least);
+
+// 20 steps, 10 seconds and three samples of every rank: what is shorter says nothing of speed.
+bool is_long_enough(const Facts& facts);
+
+double share(double seconds, const RankFacts& rank);  // of the rank's time
+
+// The last attempt of a run, cut out of its events: how it ended, who was first to die, what was told.
+
+// Those of the last attempt, in order. An attempt ends with a failure, a stop or a finish, and with another beginning.
+std::vector<records::Event> last_attempt(const std::deque<records::Event>& events);
+
+// Fills in what the events of an attempt tell: ending (unless they do not), death, report, told, last_lines, notices, standing,
+// saves, stop_signal.
+void tell_of_attempt(const std::vector<records::Event>& events, Facts* facts);
+
+// What lies in a run's folder beside its records: settings of its attempts, checkpoints, logs.
+struct SettingsFound {
+  std::optional<config::Settings> last,
+      before;  // of config.yaml, config-2.yaml, ... the last two; damaged ones are passed over
+};
+SettingsFound read_settings_in(const std::string& folder);
+
+// "data.train: b.txt, before: a.txt", of settings that can matter for the loss.
+std::vector<std::string> differing_settings(const config::Settings& now, const config::Settings& before);
+
+struct CheckpointsFound {
+  std::vector<std::int64_t> complete;  // steps, ascending
+  std::int64_t unfinished = -1;        // the last one of which parts alone are there
+};
+CheckpointsFound find_checkpoints(const std::string& folder);
+
+// What the end of each log says of the last attempt.
+struct LogsRead {
+  std::map<int, ThreadFacts> threads;
+  bool data_differ = false;
+};
+LogsRead read_logs(const std::string& folder);
+
+// The last 20 lines of a rank's log; "" where there is none.
+std::string last_lines_of_log(const std::string& folder, int rank);
 
 }  // namespace troika::diagnosis

@@ -1,4 +1,4 @@
-#include "diagnosis/folder.h"
+#include "diagnosis/facts.h"
 
 #include <fmt/format.h>
 

@@ -8,12 +8,9 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/text.h"
-#include "diagnosis/attempt.h"
 #include "diagnosis/facts.h"
-#include "diagnosis/folder.h"
-#include "diagnosis/samples.h"
 #include "records/old_sentences.h"
-#include "records/run_in_use.h"
+#include "records/folder_lock.h"
 #include "records/run_reader.h"
 
 namespace troika::diagnosis {

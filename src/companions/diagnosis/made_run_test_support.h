@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
 #include "config/config.h"
-#include "diagnosis/judge.h"
+#include "diagnosis/rules.h"
 #include "metrics/step_metrics.h"
 #include "records/event.h"
 #include "records/run_reader.h"

@@ -4,7 +4,7 @@
 
 #include "base/say.h"
 #include "base/text.h"
-#include "records/sentences.h"
+#include "records/incident.h"
 
 namespace troika::diagnosis {
 

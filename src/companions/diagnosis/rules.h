@@ -2,6 +2,7 @@
 // (docs/formats/causes.md), and the first that finds one gives the headline.
 #pragma once
 
+#include <cstddef>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "base/cause.h"
 #include "diagnosis/advice.h"
+#include "diagnosis/diagnosis.h"
 #include "diagnosis/facts.h"
 
 namespace troika::diagnosis {
@@ -49,5 +51,26 @@ const Told* told_or_logged(const Facts& facts, Causes causes);
 Evidence quoted(const Told& told);
 // Where and how the first to die was last seen; nothing where no rank is known.
 void add_place(const Facts& facts, std::vector<Evidence>* evidence);
+
+// From facts to a diagnosis.
+
+// The first rule that holds, in the order of docs/formats/causes.md; "none" where none does.
+Diagnosis judge(const Facts& facts);
+
+// The shape of a run's metrics: windows over its rows, and what several rules say of them.
+
+// Medians of the loss over windows of equal length, in order, rows whose loss is no number left out. The length is a tenth of the
+// rows, 5 at least and 50 at most.
+struct LossWindow {
+  std::int64_t last_step = 0;
+  double loss = 0;
+};
+std::vector<LossWindow> loss_windows(const Facts& facts);
+
+// Most rows have no token that carries loss.
+std::optional<Finding> no_tokens_in_rows(const Facts& facts);
+
+// Evidence of how the gradient norm rose before the end, and the checkpoint from before it.
+void add_rise(const Facts& facts, Finding* found);
 
 }  // namespace troika::diagnosis

@@ -6,7 +6,7 @@
 #include "base/counted.h"
 #include "base/say.h"
 #include "diagnosis/rules.h"
-#include "diagnosis/step_speed.h"
+#include "diagnosis/facts.h"
 #include "records/health.h"
 
 namespace troika::diagnosis {

@@ -1,5 +1,10 @@
 // Of what no other rule knows, the kind of error tells.
+#include <fmt/format.h>
+
+#include <cmath>
+
 #include "base/say.h"
+#include "base/units.h"
 #include "diagnosis/rules.h"
 
 namespace troika::diagnosis {
@@ -57,5 +62,83 @@ std::optional<Finding> by_exit_code(const Facts& f) {
 }  // namespace
 
 Rules rules_of_the_rest() { return {changed_bits, by_exit_code}; }
+
+namespace {
+
+AdviceList advice_of_overflow(const Facts& f) {
+  return {set("precision.compute", "bf16", say("bf16 has the range of fp32, and needs no loss scale")), lower_rate(f), longer_warmup(f)};
+}
+
+std::optional<Finding> told_of_overflow(const Facts& f) {
+  const Told* told = first_with(f.told, {base::Cause::fp16_overflow});
+  if (told == nullptr) return std::nullopt;
+  return Finding{"fp16_overflow", {quoted(*told)}, advice_of_overflow(f)};
+}
+
+std::optional<Finding> told_of_divergence(const Facts& f) {
+  const Told* told = first_with(f.told, {base::Cause::not_finite});
+  if (told == nullptr) return std::nullopt;
+  if (auto none = no_tokens_in_rows(f)) return none;
+  Finding found{"diverged", {quoted(*told)}, gentler_steps(f)};
+  add_rise(f, &found);
+  return found;
+}
+
+}  // namespace
+
+Rules rules_of_numbers() { return {told_of_overflow, told_of_divergence}; }
+
+namespace {
+
+std::optional<Finding> disk_full(const Facts& f) {
+  const Told* told = told_or_logged(f, {base::Cause::disk_full});
+  if (told == nullptr) return std::nullopt;
+  Finding found{"disk_full", {quoted(*told)}, roomier_disk(f)};
+  for (const auto& [name, host] : f.hosts)
+    if (host.disk_free_bytes >= 0)
+      found.evidence.push_back(
+          say("the last sample of {} shows {} free where the run's folder is; what a failed save had written is free again", name, base::format_bytes(static_cast<std::int64_t>(host.disk_free_bytes))));
+  if (!f.complete_saves.empty()) found.evidence.push_back(say("the last complete checkpoint is that of step {}; it stays", f.complete_saves.back()));
+  return found;
+}
+
+std::optional<Finding> too_many_open_files(const Facts& f) {
+  const Told* told = told_or_logged(f, {base::Cause::too_many_open_files});
+  if (told == nullptr) return std::nullopt;
+  return Finding{"too_many_open_files",
+                 {quoted(*told)},
+                 {command("ulimit -n 65536", say("every connection and every data file takes one, in the shell that starts the run")),
+                  command("LimitNOFILE=65536", say("the same for a unit of systemd"))}};
+}
+
+std::optional<Finding> infiniband(const Facts& f) {
+  const Told* told = told_or_logged(f, {base::Cause::infiniband});
+  if (told == nullptr) return std::nullopt;
+  return Finding{"infiniband",
+                 {quoted(*told)},
+                 {command("ulimit -l unlimited", say("the card needs memory that cannot be swapped; LimitMEMLOCK=infinity in a unit")),
+                  command("systemctl start opensm", say("a port that stays in INIT has no subnet manager")),
+                  set("comm.backend", "gloo", say("messages go over TCP meanwhile"))}};
+}
+
+std::optional<Finding> file_system_failed(const Facts& f) {
+  const Told* told = told_or_logged(f, {base::Cause::file_system_failed});
+  if (told == nullptr) return std::nullopt;
+  return Finding{"file_system_failed",
+                 {quoted(*told)},
+                 {other_disk(), {say("mount the shared folder with the option hard"), say("soft gives up when the server restarts, and writes are lost")}, same_again(f)}};
+}
+
+std::optional<Finding> nothing_to_learn_from(const Facts& f) {
+  const Told* told = first_with(f.told, {base::Cause::no_training_tokens});
+  if (told == nullptr) return std::nullopt;
+  return Finding{"no_training_tokens", {quoted(*told)}, more_tokens_with_loss(f)};
+}
+
+}  // namespace
+
+Rules rules_of_files() {
+  return {infiniband, disk_full, too_many_open_files, file_system_failed, nothing_to_learn_from};
+}
 
 }  // namespace troika::diagnosis

@@ -9,7 +9,7 @@
 
 #include "config/fields.h"
 #include "diagnosis/advice.h"
-#include "diagnosis/causes.h"
+#include "diagnosis/diagnosis.h"
 #include "diagnosis/made_run_test_support.h"
 
 namespace troika::diagnosis {

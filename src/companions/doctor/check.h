@@ -29,7 +29,7 @@ Finding found(Status status, base::Text measured, base::Text wanted, base::Text 
 Finding well(base::Text measured, base::Text wanted);
 Finding unchecked(base::Text why);
 
-// network_checks.cc
+// network_and_name_checks.cc
 std::vector<Finding> check_port(const HostView& view);
 std::vector<Finding> check_port_range(const HostView& view);
 std::vector<Finding> check_mtu(const HostView& view);
@@ -37,7 +37,6 @@ std::vector<Finding> check_nic_choice(const HostView& view);
 std::vector<Finding> check_subnets(const HostView& view);
 std::vector<Finding> check_speed(const HostView& view);
 std::vector<Finding> check_infiniband(const HostView& view);
-// name_checks.cc
 std::vector<Finding> check_clock(const HostView& view);
 std::vector<Finding> check_names(const HostView& view);
 std::vector<Finding> check_environment(const HostView& view);
@@ -46,7 +45,7 @@ std::vector<Finding> check_limits(const HostView& view);
 std::vector<Finding> check_cgroup_memory(const HostView& view);
 std::vector<Finding> check_cgroup_cpu(const HostView& view);
 std::vector<Finding> check_threads(const HostView& view);
-// memory_checks.cc
+// memory_and_disk_checks.cc
 std::vector<Finding> check_free_memory(const HostView& view);
 std::vector<Finding> check_swap(const HostView& view);
 std::vector<Finding> check_memory_policy(const HostView& view);
@@ -56,12 +55,10 @@ std::vector<Finding> check_governor(const HostView& view);
 std::vector<Finding> check_throttling(const HostView& view);
 std::vector<Finding> check_pi_voltage(const HostView& view);
 std::vector<Finding> check_pi_throttled(const HostView& view);
-// gpu_checks.cc
 std::vector<Finding> check_gpu_driver(const HostView& view);
 std::vector<Finding> check_gpu_cards(const HostView& view);
 std::vector<Finding> check_gpu_links(const HostView& view);
 std::vector<Finding> check_gpu_libraries(const HostView& view);
-// disk_checks.cc
 std::vector<Finding> check_fsync(const HostView& view);
 std::vector<Finding> check_file_system(const HostView& view);
 std::vector<Finding> check_free_space(const HostView& view);

@@ -5,7 +5,7 @@
 #include <set>
 
 #include "doctor/made_host_test_support.h"
-#include "doctor/report_text.h"
+#include "doctor/finding.h"
 
 namespace troika::doctor {
 namespace {

@@ -10,8 +10,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "doctor/judge_pairs.h"
-#include "doctor/measure_peer.h"
+#include "doctor/judge.h"
+#include "doctor/measure.h"
 
 namespace troika::doctor {
 namespace {
@@ -123,9 +123,9 @@ class Gathering {
   }
 
   void take_line(MemberState& state, const nlohmann::json& line) {
-    if (line.contains("here")) return take_here(state, parse_peer_doctor(line["here"]));
-    if (line.contains("report")) return take_report(state, parse_host_report(line["report"]));
-    if (line.contains("met")) take_meeting(state, parse_pair_report(line["met"]));
+    if (line.contains("here")) return take_here(state, parse<PeerDoctor>(line["here"]));
+    if (line.contains("report")) return take_report(state, parse<HostReport>(line["report"]));
+    if (line.contains("met")) take_meeting(state, parse<PairReport>(line["met"]));
     if (line.contains("written")) {
       shared_.emplace();
       shared_->writer = state.peer.host;

@@ -14,9 +14,8 @@
 #include <vector>
 
 #include "doctor/host_report.h"
-#include "doctor/judge_hosts.h"
-#include "doctor/lines.h"
-#include "doctor/pair_report.h"
+#include "doctor/judge.h"
+#include "doctor/member.h"
 
 namespace troika::doctor {
 

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "doctor/report_text.h"
+#include "doctor/finding.h"
 
 namespace troika::doctor {
 namespace {

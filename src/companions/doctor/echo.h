@@ -1,7 +1,13 @@
-// What one doctor asks another over TCP and UDP: the bytes of it.
+// What one doctor asks another over TCP and UDP, and a connection on which it does so, every call with a deadline.
 #pragma once
 
+#include <sys/socket.h>
+
+#include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
 
 namespace troika::doctor::echo {
 
@@ -20,3 +26,57 @@ inline constexpr std::uint32_t most_bytes = std::uint32_t{64} << 20;
 inline constexpr std::uint32_t datagram_bytes = 8;
 
 }  // namespace troika::doctor::echo
+
+namespace troika::doctor {
+
+struct NumericAddress {
+  sockaddr_storage bytes{};
+  socklen_t length = 0;
+};
+
+// Nothing for a name, or what is no address.
+std::optional<NumericAddress> numeric_address(const std::string& address, int port);
+
+// Deadlines are base::monotonic_seconds(). Threads: one.
+class EchoLine {
+ public:
+  EchoLine() = default;
+  ~EchoLine();
+  EchoLine(const EchoLine&) = delete;
+  EchoLine& operator=(const EchoLine&) = delete;
+
+  int connect(const std::string& address, int port, double until);  // errno; 0: it stands. Closes an earlier connection
+  std::string local_address() const;                                // numeric; "" without a connection
+
+  // False: late, or the connection has ended.
+  bool ask(echo::Ask what, std::uint32_t bytes, double until);
+  bool send(const char* bytes, std::size_t count, double until);
+  bool receive(char* bytes, std::size_t count, double until);
+
+ private:
+  void close();
+  bool ready(short events, double until) const;
+  int socket_ = -1;
+};
+
+// Answers other doctors while this one lives, so that they can measure the way to this host.
+// On every network. What is asked is bounded (echo above), a connection that is silent for some seconds is closed, and there are never
+// more than some tens of them. Threads: of its own; the object may be used by one.
+class EchoServer {
+ public:
+  // Also at `port`, where that is not 0 and free. PeerError where no socket can be had.
+  explicit EchoServer(int port);
+  ~EchoServer();
+  EchoServer(const EchoServer&) = delete;
+  EchoServer& operator=(const EchoServer&) = delete;
+
+  int tcp_port() const;
+  int udp_port() const;
+  int named_port() const;  // 0: it was not free, or none was named
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace troika::doctor

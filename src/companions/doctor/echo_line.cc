@@ -1,4 +1,4 @@
-#include "doctor/echo_line.h"
+#include "doctor/echo.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>

@@ -1,4 +1,4 @@
-#include "doctor/echo_server.h"
+#include "doctor/echo.h"
 
 #include <arpa/inet.h>
 #include <fmt/format.h>

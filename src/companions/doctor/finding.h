@@ -1,7 +1,6 @@
 // What a check has found on a host, in both languages: one row of the report.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,8 +27,20 @@ inline bool is_alarm(const Finding& finding) {
   return finding.status == Status::warn || finding.status == Status::fail;
 }
 
-// Between hosts, with both languages. DataError for what is no finding.
-nlohmann::json to_json(const Finding& finding);
-Finding parse_finding(const nlohmann::json& json);
+// The doctor's findings as people and scripts read them.
+
+// 0: well; 2: something would stop the run; 75: a host did not answer, whatever else was found.
+int exit_code_of(const std::vector<Finding>& findings);
+
+// An array of {"host", "check", "status", "measured", "wanted", "advice"}, one object a line.
+std::string json_report(const std::vector<Finding>& findings, base::Language language);
+
+// What is well first, then what was not checked, then notes, warnings and what would stop the run, and a line that sums up. What is the
+// same on several hosts stands once.
+std::string text_report(const std::vector<Finding>& findings, std::size_t hosts, double seconds,
+                        base::Language language);
+
+// "governor: powersave; wanted: at least 80 %. The cores run below their clock: ..."
+std::string one_line(const Finding& finding, base::Language language);
 
 }  // namespace troika::doctor

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "doctor/made_host_test_support.h"
-#include "doctor/pair_report.h"
 
 namespace troika::doctor {
 namespace {
@@ -17,7 +16,7 @@ TEST(HostReport, ComesBackFromItsJson) {
   host.measured();
   host.view.environment = {{"OMP_NUM_THREADS", "1"}};
   const HostReport report{"pi1", facts_of(host.view, "/nowhere/troika"), look_at(host.view)};
-  const HostReport again = parse_host_report(to_json(report));
+  const HostReport again = parse<HostReport>(to_json(report));
   EXPECT_EQ(to_json(again).dump(), to_json(report).dump());
   EXPECT_EQ(again.facts.memory_bytes_per_second, 12e9);
   EXPECT_EQ(again.facts.interfaces.size(), 1u);
@@ -26,11 +25,11 @@ TEST(HostReport, ComesBackFromItsJson) {
 
 TEST(HostReport, OfAnotherVersionIsADataError) {
   for (const char* text : {"{}", "[]", "{\"host\": 7}"})
-    EXPECT_THROW(parse_host_report(nlohmann::json::parse(text)), base::DataError) << text;
+    EXPECT_THROW(parse<HostReport>(nlohmann::json::parse(text)), base::DataError) << text;
   MadeHost host;
   nlohmann::json json = to_json(HostReport{"pi1", {}, look_at(host.view)});
   json["findings"][0]["status"] = "purple";
-  EXPECT_THROW(parse_host_report(json), base::DataError);
+  EXPECT_THROW(parse<HostReport>(json), base::DataError);
 }
 
 TEST(HostReport, WatchesVariablesThatMatterAndHidesProxies) {
@@ -64,11 +63,11 @@ TEST(PairReport, ComesBackFromItsJson) {
   report.full_datagrams = false;
   report.stuck_bytes = 4096;
   report.addresses_of_name = {"127.0.1.1"};
-  const PairReport again = parse_pair_report(to_json(report));
+  const PairReport again = parse<PairReport>(to_json(report));
   EXPECT_EQ(to_json(again).dump(), to_json(report).dump());
   EXPECT_FALSE(again.small_datagrams.has_value());
   EXPECT_EQ(again.named->port, 29500);
-  EXPECT_THROW(parse_pair_report(nlohmann::json::parse("{\"from\": \"a\"}")), base::DataError);
+  EXPECT_THROW(parse<PairReport>(nlohmann::json::parse("{\"from\": \"a\"}")), base::DataError);
 }
 
 TEST(DoctorsWant, ComesBackFromItsJson) {
@@ -77,8 +76,8 @@ TEST(DoctorsWant, ComesBackFromItsJson) {
   want.folder = "/runs/a b";
   want.port = 29500;
   want.disk_bytes = std::int64_t{1} << 40;
-  EXPECT_EQ(to_json(parse_want(to_json(want))), to_json(want));
-  EXPECT_THROW(parse_want("{\"hosts\": 1}"), base::DataError);
+  EXPECT_EQ(to_json(parse<Want>(to_json(want))), to_json(want));
+  EXPECT_THROW(parse<Want>(nlohmann::json{{"hosts", 1}}), base::DataError);
 }
 
 }  // namespace

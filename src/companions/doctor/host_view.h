@@ -8,11 +8,27 @@
 #include <string>
 #include <vector>
 
-#include "doctor/gpus.h"
-#include "doctor/interfaces.h"
+#include "doctor/tree.h"
 #include "host/vitals.h"
 
 namespace troika::doctor {
+
+// The NVIDIA GPUs of a host as a run would use them.
+struct Gpus {
+  struct Card {
+    std::string name;  // "NVIDIA H100 80GB HBM3"
+    int major = 0, minor = 0;
+    std::int64_t free_bytes = 0;
+    std::string trouble;  // why it cannot be used; "": it can
+  };
+  struct Library {
+    std::string file, version;
+    std::string trouble;  // why a run cannot load it; "": it can
+  };
+  std::vector<Card> cards;  // cuda:0 and on
+  std::string trouble;      // why there are none; "": there are some
+  Library driver, blas, cudnn, nccl;
+};
 
 // What the run will ask of a host. Zero and "": not known.
 struct Want {
@@ -26,9 +42,6 @@ struct Want {
   std::int64_t memory_bytes = 0;  // of all ranks on this host
   std::int64_t disk_bytes = 0;    // of the checkpoints that are kept here
 };
-
-std::string to_json(const Want& want);
-Want parse_want(const std::string& text);  // DataError
 
 // A negative number: no limit.
 struct Limits {
@@ -81,5 +94,8 @@ struct HostView {
 
 // Takes no time but that of system calls. `port`: of_this_launch where the ranks have met at it; else it is tried when there is one.
 HostView view_of_this_host(const Want& want, const std::map<std::string, std::string>& environment, PortState port);
+
+// The least quota of the processor of all control groups that hold this process, of both versions, in cores; nothing without one.
+std::optional<double> quota_cores(const HostView& view);
 
 }  // namespace troika::doctor

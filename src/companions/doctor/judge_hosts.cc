@@ -1,4 +1,4 @@
-#include "doctor/judge_hosts.h"
+#include "doctor/judge.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "doctor/judge_pairs.h"
+#include "doctor/judge.h"
 
 #include <fmt/format.h>
 #include <string.h>
@@ -12,7 +12,6 @@
 #include "base/statistics.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "doctor/judge_hosts.h"
 
 namespace troika::doctor {
 namespace {

@@ -1,4 +1,4 @@
-#include "doctor/judge_pairs.h"
+#include "doctor/judge.h"
 
 #include <errno.h>
 #include <gmock/gmock.h>

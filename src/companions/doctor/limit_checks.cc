@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "doctor/check.h"
-#include "doctor/quota.h"
 #include "doctor/tree.h"
 #include "host/cgroup.h"
 

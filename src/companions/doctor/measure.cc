@@ -16,7 +16,6 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "doctor/quota.h"
 #include "doctor/tree.h"
 #include "host/cores.h"
 #include "host/nvidia.h"

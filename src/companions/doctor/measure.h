@@ -2,8 +2,11 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "doctor/host_report.h"
 #include "doctor/host_view.h"
+#include "doctor/tree.h"
 
 namespace troika::doctor {
 
@@ -25,5 +28,15 @@ double memory_bandwidth(const HostView& view, int threads, double seconds);
 double sync_seconds(const std::string& folder, int count);
 // Whether a file of so many bytes can be had there. True where the file system cannot say.
 bool space_is_granted(const std::string& folder, std::int64_t bytes);
+
+// Measures the way to another doctor.
+
+// reach: whether connections, large messages and datagrams arrive, some round trips, the clock: a fraction of a second where all is
+// well. all: how fast messages of three sizes go there and back, too.
+enum class Depth { reach, all };
+
+// Never throws and never takes much longer than `seconds`, whatever the other does. `own`: this host's interfaces. Of `from` only the
+// name is filled in by the caller.
+PairReport measure_peer(const PeerDoctor& peer, Depth depth, double seconds, const std::vector<Interface>& own);
 
 }  // namespace troika::doctor

@@ -1,4 +1,4 @@
-#include "doctor/measure_peer.h"
+#include "doctor/measure.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -13,8 +13,8 @@
 #include <optional>
 
 #include "base/clock.h"
-#include "doctor/echo_line.h"
-#include "doctor/resolve.h"
+#include "doctor/echo.h"
+#include "doctor/tree.h"
 
 namespace troika::doctor {
 namespace {

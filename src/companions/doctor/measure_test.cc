@@ -10,10 +10,9 @@
 
 #include "base/clock.h"
 #include "base/host_name.h"
-#include "doctor/echo_server.h"
+#include "doctor/echo.h"
 #include "doctor/made_host_test_support.h"
-#include "doctor/measure_peer.h"
-#include "doctor/resolve.h"
+#include "doctor/tree.h"
 
 namespace troika::doctor {
 namespace {

@@ -14,9 +14,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "doctor/check.h"
-#include "doctor/echo_server.h"
+#include "doctor/echo.h"
 #include "doctor/host_report.h"
-#include "doctor/measure_peer.h"
+#include "doctor/measure.h"
 
 namespace troika::doctor {
 namespace {
@@ -101,7 +101,7 @@ class MemberRun {
   }
 
   void meet(const nlohmann::json& question) {
-    const PeerDoctor peer = parse_peer_doctor(base::json_object(question, "peer", question_origin));
+    const PeerDoctor peer = parse<PeerDoctor>(base::json_object(question, "peer", question_origin));
     const Depth depth = base::json_int(question, "rates", question_origin) != 0 ? Depth::all : Depth::reach;
     const PairReport met =
         measure_peer(peer, depth, base::json_double(question, "seconds", question_origin), job_.view.interfaces);

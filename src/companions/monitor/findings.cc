@@ -1,4 +1,4 @@
-#include "monitor/findings.h"
+#include "monitor/watch.h"
 
 #include <algorithm>
 #include <cmath>

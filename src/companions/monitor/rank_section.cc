@@ -6,10 +6,9 @@
 
 #include "base/text.h"
 #include "base/units.h"
-#include "monitor/sections.h"
-#include "monitor/table.h"
+#include "monitor/screen.h"
+#include "monitor/text_line.h"
 #include "monitor/texts.h"
-#include "monitor/words.h"
 
 namespace troika::monitor {
 namespace {

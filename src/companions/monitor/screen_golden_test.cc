@@ -3,9 +3,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "monitor/made_run_test_support.h"
-#include "monitor/plain_lines.h"
 #include "monitor/screen.h"
-#include "monitor/sections.h"
 
 namespace troika::monitor {
 namespace {

@@ -40,4 +40,46 @@ class TextLine {
   std::size_t columns_ = 0;
 };
 
+// Rows of cells under titles, as wide as what stands in them, with fewer columns where the width is short.
+struct Cell {
+  std::string text;
+  Style style = Style::plain;
+};
+
+class Table {
+ public:
+  enum class Align { left, right };
+  struct Column {
+    std::string title;
+    Align align = Align::right;
+    int weight = 0;         // where the width is short, columns of less weight are left out
+    std::size_t most = 24;  // columns of the terminal; longer cells are cut
+    std::size_t least = 0;  // so wide even where cells are shorter or empty: what changes often moves no other column
+  };
+
+  explicit Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
+
+  void add_row(std::vector<Cell> cells);  // a cell per column
+  // The titles and the rows. Columns in which nothing stands are left out, unless they have a least width.
+  std::vector<TextLine> lines(std::size_t width) const;
+
+ private:
+  std::vector<std::size_t> widths() const;  // 0: nothing stands there
+
+  std::vector<Column> columns_;
+  std::vector<std::vector<Cell>> rows_;
+};
+
+// A series as a small picture of characters.
+enum class Charset { ascii, utf8 };
+
+// Lines from above to below, `columns` wide and `rows` high. The series is spread over the width, its least value at the bottom and its
+// largest at the top; of a long series the top is the value that 95 % stay below, and more is cut off. Braille dots where there is UTF-8, two points in a column and four in a row; else " .:-=+*#". What is not
+// finite is left empty. A series that is shorter than the width takes only its part of it; an empty one gives no lines.
+std::vector<std::string> sparkline(const std::vector<double>& values, std::size_t columns, std::size_t rows,
+                                   Charset charset);
+
+// A bar of `columns`, `fraction` of it filled.
+std::string progress_bar(double fraction, std::size_t columns, Charset charset);
+
 }  // namespace troika::monitor

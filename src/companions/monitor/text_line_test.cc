@@ -4,9 +4,7 @@
 
 #include <cmath>
 
-#include "monitor/sparkline.h"
-#include "monitor/table.h"
-#include "monitor/words.h"
+#include "monitor/texts.h"
 
 namespace troika::monitor {
 namespace {

@@ -1,12 +1,15 @@
 #include "monitor/view.h"
 
-#include <algorithm>
+#include <nlohmann/json.hpp>
 
-#include "monitor/findings.h"
-#include "monitor/host_views.h"
-#include "monitor/progress.h"
-#include "monitor/rank_views.h"
-#include "monitor/windows.h"
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include "base/terminal_text.h"
+#include "monitor/texts.h"
+#include "monitor/watch.h"
 
 namespace troika::monitor {
 
@@ -91,6 +94,164 @@ View view_of(const Observed& observed) {
   view.events.assign(events.end() - static_cast<std::ptrdiff_t>(shown), events.end());
   view.findings = findings_of(observed, &view);
   return view;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::array<std::string_view, 9> conditions = {"no_record", "unknown",  "preparing", "training", "evaluating",
+                                                        "saving",    "finished", "failed",    "stopped"};
+constexpr std::array<std::string_view, 5> standings = {"unheard", "works", "waits", "silent", "ended"};
+constexpr std::array<std::string_view, 15> troubles = {
+    "run_silent", "slow_rank",  "silent_rank",   "circle",   "watch",       "throttled",     "hot",          "quota",
+    "swapping",   "memory_low", "memory_killed", "disk_low", "link_errors", "under_voltage", "skipped_steps"};
+
+Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
+
+Json run_json(const View& view) {
+  Json run = Json::object();
+  if (!view.state) return run;
+  const records::RunState& s = *view.state;
+  run = {{"model", s.model},
+         {"parameters", s.parameters},
+         {"layout", s.layout},
+         {"schedule", s.schedule},
+         {"precision", s.precision},
+         {"device", s.device},
+         {"launch", s.launch},
+         {"attempt", s.attempt},
+         {"began", s.began},
+         {"since", s.since},
+         {"sample_seconds", s.sample_seconds},
+         {"predicted_seconds", s.predicted_seconds},
+         {"exit_code", s.exit_code},
+         {"text", s.text}};
+  return run;
+}
+
+Json curve_json(const Curve& curve) {
+  Json points = Json::array();
+  for (const double value : curve.points) points.push_back(number(value));
+  return {{"first_step", curve.first_step}, {"last_step", curve.last_step}, {"points", points}};
+}
+
+Json progress_json(const Progress& p) {
+  return {{"step", p.step},
+          {"steps", p.steps > 0 ? Json(p.steps) : Json(nullptr)},
+          {"done", p.steps > 0 ? Json(done_share(p)) : Json(nullptr)},
+          {"tokens", p.tokens},
+          {"eta_seconds", number(p.eta_seconds)},
+          {"loss", number(p.loss)},
+          {"valid_loss", number(p.valid_loss)},
+          {"valid_step", p.valid_step > 0 ? Json(p.valid_step) : Json(nullptr)},
+          {"grad_norm", number(p.grad_norm)},
+          {"lr", number(p.lr)},
+          {"loss_scale", number(p.loss_scale)},
+          {"tokens_per_second", number(p.tokens_per_second)},
+          {"step_seconds", number(p.step_seconds)},
+          {"skipped_steps", p.skipped_steps},
+          {"repeated_steps", p.repeated_steps},
+          {"loss_curve", curve_json(p.loss_curve)},
+          {"valid_loss_curve", curve_json(p.valid_loss_curve)}};
+}
+
+Json rank_json(const RankView& rank, Language language) {
+  Json json = {{"rank", rank.rank},
+               {"host", rank.host},
+               {"dp", rank.dp},
+               {"pp", rank.pp},
+               {"tp", rank.tp},
+               {"cp", rank.cp},
+               {"standing", standings[static_cast<std::size_t>(rank.standing)]},
+               {"slow", rank.slow}};
+  if (rank.standing == Standing::silent) json["silent_seconds"] = rank.silent_seconds;
+  if (rank.standing == Standing::unheard) return json;
+  json["step"] = rank.place.step;
+  json["where"] = records::said(language, rank.place.at);
+  json["seconds"] = rank.place.seconds;
+  if (rank.place.usual_seconds > 0) json["usual_seconds"] = rank.place.usual_seconds;
+  if (rank.standing == Standing::waits) json["waits_for"] = rank.chain, json["circle"] = rank.circle;
+  json["held"] = rank.held;
+  if (rank.shares.known)
+    json["shares"] = {{"forward", rank.shares.forward}, {"backward", rank.shares.backward},
+                      {"wait", rank.shares.wait},       {"optimizer", rank.shares.optimizer},
+                      {"load", rank.shares.load},       {"save", rank.shares.save},
+                      {"other", rank.shares.other}};
+  json["pace_seconds"] = number(rank.pace_seconds);
+  json["slowness"] = number(rank.slowness);
+  json["memory"] = rank.memory;
+  json["sent_per_second"] = number(rank.sent_per_second);
+  json["received_per_second"] = number(rank.received_per_second);
+  return json;
+}
+
+Json host_json(const HostView& host) {
+  Json json = {{"host", host.host}, {"ranks", host.ranks}};
+  if (!host.vitals) return json;
+  Json vitals = Json::object();
+  for (const auto& [name, value] : host.vitals->numbers()) vitals[name] = value;
+  json["vitals"] = vitals;
+  json["window_seconds"] = host.window_seconds;
+  json["throttles"] = host.throttles;
+  json["quota_throttled_share"] = host.quota_throttled_share;
+  json["swap_pages_per_second"] = host.swap_pages_per_second;
+  json["link_errors"] = host.link_errors;
+  json["memory_kills"] = host.memory_kills;
+  return json;
+}
+
+Json event_json(const records::Event& event, Language language) {
+  Json json = {{"time", event.time}, {"event", records::word_of(event.kind)}, {"host", event.host}};
+  if (event.rank >= 0) json["rank"] = event.rank;
+  if (event.step >= 0) json["step"] = event.step;
+  json["text"] = said_text(language, event);
+  if (event.incident) json["incident"] = records::to_json_object(*event.incident);
+  return json;
+}
+
+Json finding_json(const Finding& finding, Language language) {
+  Json json = {{"trouble", troubles[static_cast<std::size_t>(finding.trouble)]}};
+  if (finding.rank >= 0) json["rank"] = finding.rank;
+  if (!finding.host.empty()) json["host"] = finding.host;
+  json["text"] = said(language, finding);
+  if (finding.notice) json["incident"] = records::to_json_object(*finding.notice);
+  return json;
+}
+
+template <class Values, class Convert>
+Json list(const Values& values, const Convert& convert) {
+  Json all = Json::array();
+  for (const auto& value : values) all.push_back(convert(value));
+  return all;
+}
+
+}  // namespace
+
+std::string_view word_of(Condition condition) { return conditions[static_cast<std::size_t>(condition)]; }
+
+std::string to_json(const View& view, Language language, int indent) {
+  const Json json = {
+      {"folder", view.folder},
+      {"time", view.now},
+      {"state", word_of(view.condition)},
+      {"state_text", state_words(view, language)},
+      {"silent_seconds", view.silent_seconds},
+      {"restart_follows", view.restart_follows},
+      {"run", run_json(view)},
+      {"progress", progress_json(view.progress)},
+      {"findings", list(view.findings, [&](const Finding& finding) { return finding_json(finding, language); })},
+      {"ranks", list(view.ranks, [&](const RankView& rank) { return rank_json(rank, language); })},
+      {"hosts", list(view.hosts, host_json)},
+      {"links", list(view.links,
+                     [](const LinkView& link) {
+                       return Json{{"from", link.from},
+                                   {"to", link.to},
+                                   {"bytes_per_second", link.bytes_per_second},
+                                   {"waited_share", link.waited_share}};
+                     })},
+      {"events", list(view.events, [&](const records::Event& event) { return event_json(event, language); })}};
+  return base::printable_json(json.dump(indent, ' ', false, Json::error_handler_t::replace));
 }
 
 }  // namespace troika::monitor

@@ -7,8 +7,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/language.h"
 #include "host/vitals.h"
 #include "records/event.h"
 #include "records/health.h"
@@ -145,5 +147,12 @@ struct View {
   std::vector<records::Event> events;  // the last ones, in order
   std::vector<Finding> findings;       // the weightiest first
 };
+
+// A view as one JSON object, for scripts and pages. Format: docs/guides/monitoring.md.
+std::string_view word_of(Condition condition);  // "no_record", "training"
+
+// `indent` below 0: one line. Keys are English words; texts are in `language`. A number that is not known is null, or its key is
+// left out where it belongs to one of several things.
+std::string to_json(const View& view, base::Language language, int indent);
 
 }  // namespace troika::monitor

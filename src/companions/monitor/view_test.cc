@@ -6,9 +6,8 @@
 
 #include "base/clock.h"
 #include "monitor/made_run_test_support.h"
-#include "monitor/rank_views.h"
+#include "monitor/watch.h"
 #include "monitor/texts.h"
-#include "monitor/view_json.h"
 
 namespace troika::monitor {
 namespace {

@@ -1,19 +1,25 @@
 #include "serve/checkpoints.h"
 
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "diagnosis/folder.h"
-#include "serve/complete_steps.h"
-#include "serve/run_file.h"
+#include "base/run_files.h"
+#include "base/say.h"
+#include "base/text.h"
+#include "diagnosis/facts.h"
+#include "host/worker.h"
+#include "serve/form.h"
+#include "serve/programs.h"
+#include "serve/routes.h"
 
 namespace troika::serve {
 namespace {
@@ -48,7 +54,7 @@ bool is_folder(const std::string& path) {
 }
 
 // Of the tensors of which a part has slices: NAME, NAME#1, NAME#2 are one.
-void take_names(const RunFile& part, std::set<std::string>* names) {
+void take_names(const base::RunFile& part, std::set<std::string>* names) {
   std::uint64_t length = 0;
   if (part.read(0, reinterpret_cast<char*>(&length), sizeof length) != sizeof length) return;
   if (length > static_cast<std::uint64_t>(std::min(most_header_bytes, part.facts().bytes))) return;
@@ -66,7 +72,7 @@ std::optional<std::size_t> tensors_of(const std::string& step_path) {
   for (const std::string& name : names_in(step_path + "/model")) {
     constexpr std::string_view ending = ".safetensors";
     if (name.size() < ending.size() || name.compare(name.size() - ending.size(), ending.size(), ending) != 0) continue;
-    const std::optional<RunFile> part = RunFile::open(step_path, "model/" + name);
+    const std::optional<base::RunFile> part = base::RunFile::open(step_path, "model/" + name);
     if (!part || ++opened > most_parts_opened) return std::nullopt;
     take_names(*part, &names);
   }
@@ -76,7 +82,7 @@ std::optional<std::size_t> tensors_of(const std::string& step_path) {
 
 Json world_size_in(const std::string& step_path) {
   try {
-    const std::optional<std::string> text = text_of_run(step_path, "manifest.json", most_manifest_bytes);
+    const std::optional<std::string> text = base::text_of_run(step_path, "manifest.json", most_manifest_bytes);
     const auto manifest = nlohmann::json::parse(text.value_or(""), nullptr, false);
     if (manifest.is_object() && manifest.contains("world_size") && manifest["world_size"].is_number_integer())
       return manifest["world_size"].get<std::int64_t>();
@@ -87,7 +93,7 @@ Json world_size_in(const std::string& step_path) {
 
 Json checkpoint_json(const std::string& folder, std::int64_t step) {
   const std::string path = step_folder(folder, step);
-  const std::optional<RunFile> manifest = RunFile::open(path, "manifest.json");
+  const std::optional<base::RunFile> manifest = base::RunFile::open(path, "manifest.json");
   const auto tensors = tensors_of(path);
   const std::string name = path.substr(path.rfind('/') + 1);
   return {{"step", step},
@@ -128,6 +134,112 @@ std::string checkpoints_json(const std::string& folder) {
     list.push_back(unfinished_json(folder, unfinished));
   for (const std::int64_t step : steps) list.push_back(checkpoint_json(folder, step));
   return list.dump() + "\n";
+}
+
+std::string name_of_step(std::int64_t step) { return fmt::format("step-{:08}", step); }
+
+std::optional<std::int64_t> step_of_name(const std::string& name) {
+  std::int64_t step = -1;
+  const std::size_t dash = name.find('-');
+  if (dash == std::string::npos || !base::parse_int(name.substr(dash + 1), &step) || step < 0) return std::nullopt;
+  return name == name_of_step(step) ? std::optional<std::int64_t>(step) : std::nullopt;
+}
+
+std::string step_folder(const std::string& run_folder, std::int64_t step) {
+  return run_folder + "/checkpoints/" + name_of_step(step);
+}
+
+std::vector<std::int64_t> complete_steps(const std::string& run_folder) {
+  std::vector<std::int64_t> steps;
+  for (const std::string& name : base::list_directory(run_folder + "/checkpoints")) {
+    const std::optional<std::int64_t> step = step_of_name(name);
+    struct stat facts {};
+    if (step && ::lstat((step_folder(run_folder, *step) + "/manifest.json").c_str(), &facts) == 0 &&
+        S_ISREG(facts.st_mode))
+      steps.push_back(*step);
+  }
+  std::sort(steps.begin(), steps.end());
+  return steps;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr double export_patience = 2;  // seconds
+constexpr int lines_of_export = 6;
+constexpr std::size_t most_export_text = 2048;
+
+bool is_plain_folder(const std::string& path) {
+  struct stat facts {};
+  return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+std::string exports_folder(const std::string& run_folder) { return run_folder + "/exports"; }
+std::string folder_of_export(const std::string& run_folder, std::int64_t step) {
+  return exports_folder(run_folder) + "/" + name_of_step(step);
+}
+
+bool is_exported(const std::string& folder) { return is_plain_folder(folder) && !base::list_directory(folder).empty(); }
+
+std::string_view word_of(ExportState::Is is) {
+  return is == ExportState::Is::running ? "running" : is == ExportState::Is::done ? "done" : "failed";
+}
+
+ExportState export_of(const std::string& run_folder, std::int64_t step) {
+  ExportState state;
+  state.step = step;
+  state.folder = folder_of_export(run_folder, step);
+  const std::string log = state.folder + ".log";
+  state.is = has_writer(log)             ? ExportState::Is::running
+             : is_exported(state.folder) ? ExportState::Is::done
+                                         : ExportState::Is::failed;
+  if (base::file_exists(log)) state.text = base::printable(host::last_lines(log, 0, lines_of_export), most_export_text);
+  return state;
+}
+
+}  // namespace
+
+std::vector<ExportState> exports_of(const std::string& run_folder) {
+  std::vector<std::int64_t> steps;
+  if (is_plain_folder(exports_folder(run_folder)))
+    for (const std::string& name : base::list_directory(exports_folder(run_folder)))
+      if (const std::optional<std::int64_t> step = step_of_name(name.substr(0, name.find('.'))))
+        if (steps.empty() || steps.back() != *step) steps.push_back(*step);
+  std::vector<ExportState> states;
+  for (const std::int64_t step : steps) states.push_back(export_of(run_folder, step));
+  return states;
+}
+
+std::string to_json(const std::vector<ExportState>& exports) {
+  Json list = Json::array();
+  for (const ExportState& one : exports)
+    list.push_back({{"step", one.step}, {"state", word_of(one.is)}, {"folder", one.folder}, {"text", one.text}});
+  return json_line(list);
+}
+
+std::string export_checkpoint(const Shop& shop, const std::string& name, std::optional<std::int64_t> step) {
+  const std::string folder = shop.catalog.folder_of(name);
+  const std::vector<std::int64_t> steps = complete_steps(folder);
+  if (steps.empty()) throw Refused{409, base::say("'{}' has no complete checkpoint yet", name)};
+  const std::int64_t of = step.value_or(steps.back());
+  if (std::find(steps.begin(), steps.end(), of) == steps.end())
+    throw Refused{409, base::say("'{}' has no complete checkpoint of step {}", name, of)};
+  const std::string to = folder_of_export(folder, of), log = to + ".log";
+  if (has_writer(log)) throw Refused{409, base::say("'{}' is exporting its checkpoint of step {} already", name, of)};
+  if (is_exported(to)) throw Refused{409, base::say("'{}' has exported its checkpoint of step {} already, to {}", name, of, to)};
+  base::make_directories(exports_folder(folder));
+  if (!is_plain_folder(exports_folder(folder)))
+    throw base::DataError(base::say("{} is a link", exports_folder(folder)));
+  base::remove_tree(to + ".partial");  // of an export that was killed
+  const DetachedStart start = start_detached({{shop.options.program, "export", step_folder(folder, of), to},
+                                              environment_of_runs(shop.options.environment),
+                                              shop.options.root,
+                                              log},
+                                             export_patience);
+  if (start.ended && start.exit_code != 0)
+    throw Refused{409, base::say("it ended at once, with exit code {}:\n{}", start.exit_code, start.last_words)};
+  return to;
 }
 
 }  // namespace troika::serve

@@ -1,19 +1,21 @@
-#include "serve/choices.h"
+#include "serve/form.h"
+#include "serve/routes.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
-#include <nlohmann/json.hpp>
 #include <string_view>
+#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "serve/line_count.h"
-#include "serve/run_folders.h"
+#include "base/run_files.h"
+#include "serve/catalog.h"
 
 namespace troika::serve {
 namespace {
@@ -196,7 +198,32 @@ Choices choices_below(const std::string& root, base::Language language) {
 
 std::string to_json(const Choices& choices) {
   const Json json = {{"models", list_of(choices.models)}, {"data", list_of(choices.data)}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_line(json);
+}
+
+std::optional<std::int64_t> lines_of(const std::string& folder, const std::string& name, std::int64_t* budget) {
+  constexpr std::size_t chunk = std::size_t{1} << 18;
+  constexpr std::string_view blank = " \t\r";
+  const std::optional<base::RunFile> file = base::RunFile::open(folder, name);
+  if (!file || file->facts().bytes > *budget) return std::nullopt;
+  *budget -= file->facts().bytes;
+  std::vector<char> buffer(chunk);
+  std::int64_t lines = 0, offset = 0;
+  bool has_text = false;
+  while (offset < file->facts().bytes) {
+    const std::size_t got = file->read(offset, buffer.data(), buffer.size());
+    if (got == 0) break;
+    for (const char c : std::string_view(buffer.data(), got)) {
+      if (c == '\n') {
+        lines += has_text ? 1 : 0;
+        has_text = false;
+      } else if (blank.find(c) == std::string_view::npos) {
+        has_text = true;
+      }
+    }
+    offset += static_cast<std::int64_t>(got);
+  }
+  return lines + (has_text ? 1 : 0);
 }
 
 }  // namespace troika::serve

@@ -10,14 +10,11 @@
 #include "base/text.h"
 #include "host/process.h"
 #include "records/folder_lock.h"
-#include "serve/detached.h"
-#include "serve/exports.h"
-#include "serve/resume_words.h"
-#include "serve/resumed_settings.h"
-#include "serve/run_writer.h"
+#include "serve/programs.h"
+#include "serve/checkpoints.h"
+#include "serve/run_config.h"
 #include "serve/served_runs_test_support.h"
-#include "serve/start_run.h"
-#include "serve/stop_run.h"
+#include "serve/run_control.h"
 
 namespace troika::serve {
 namespace {

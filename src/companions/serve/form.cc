@@ -10,7 +10,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "serve/form_paths.h"
 #include "serve/routes.h"
 
 namespace troika::serve {

@@ -1,6 +1,7 @@
 // The form of a new run: what a page sends, checked with the table of settings, and as what else can be copied.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,7 +10,7 @@
 
 #include "base/language.h"
 #include "config/config.h"
-#include "serve/options.h"
+#include "serve/routes.h"
 
 namespace troika::serve {
 
@@ -48,5 +49,65 @@ config::Environment environment_of_runs(const config::Environment& environment);
 
 // The settings as a run of `form.processes` would have them. ConfigError, DataError with all that is wrong, a line each.
 config::ParsedSettings settled(const Form& form, const config::Environment& environment);
+
+// A form out of a file of settings: what POST /api/form answers.
+
+// `body`: {"yaml": TEXT}, of Troika or LLaMA-Factory. Refused 400 where it is no such object.
+std::string form_of_file(const std::string& body, base::Language language);
+
+// The table of settings for a form: what /api/settings answers.
+
+// Without those that a page does not set.
+std::string settings_json();
+
+// What a form can offer to train and to train on: model folders and files of data below one folder.
+struct Choice {
+  std::string path;  // from the folder on
+  std::string text;  // a few words about it
+  std::int64_t bytes = 0;
+  std::optional<bool> has_chat_template = std::nullopt;  // of a model that brings its tokenizer
+  std::optional<std::int64_t> lines = std::nullopt;      // of a small file with a record on each
+};
+
+struct Choices {
+  std::vector<Choice> models, data;  // by path, at most `most` of each
+  static constexpr std::size_t most = 500;
+};
+
+// Four levels deep, without folders behind links, hidden ones, those of builds and packages, and runs, of which what they have exported
+// counts as well.
+Choices choices_below(const std::string& root, base::Language language);
+
+std::string to_json(const Choices& choices);
+
+// Lines that are not blank, of `name` in `folder`; takes the file's size off the `budget` of bytes. Nothing where the budget is smaller,
+// or there is no such file.
+std::optional<std::int64_t> lines_of(const std::string& folder, const std::string& name, std::int64_t* budget);
+
+// Paths that a page names: only what lies below one folder, by whatever links.
+
+// The path without links, where all of it lies below `root` (Options::root): absolute, or from `root` on. What need not be there yet
+// (`Missing::allowed`) lies in the last folder that is. ConfigError, as the end of a sentence: "is not below /data".
+enum class Missing { refused, allowed };
+std::string path_below(const std::string& root, const std::string& path, Missing missing);
+
+// ConfigError, as the end of a sentence, where `path` (without links) is a folder that holds a link which leads out of `root`,
+// at any depth.
+void check_links_below(const std::string& root, const std::string& path);
+
+// Whether an absolute path without links is `root` or below it.
+bool lies_below(const std::string& root, const std::string& real_path);
+
+// Values of settings that name files: as whole paths below the root of the page.
+struct FormValue {
+  std::string key;
+  std::string text;              // as the table has read it
+  bool names_data_sets = false;  // data.folder is given, so that data.train may hold names of dataset_info.json
+  std::string from = {};         // where paths without / in front begin; "": in the root
+};
+
+// What names no file stays as it is. ConfigError, as the end of a sentence, for what is not there or not below `root`, and for a folder
+// that is read and holds a link that leads out of it.
+std::string whole_path(const FormValue& value, const std::string& root);
 
 }  // namespace troika::serve

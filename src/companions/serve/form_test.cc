@@ -9,10 +9,8 @@
 #include "base/say.h"
 #include "base/translation_test_support.h"
 #include "config/fields.h"
-#include "serve/form_file.h"
-#include "serve/form_plan.h"
+#include "serve/form_routes.h"
 #include "serve/served_runs_test_support.h"
-#include "serve/settings_json.h"
 
 namespace troika::serve {
 namespace {

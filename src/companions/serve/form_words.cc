@@ -1,16 +1,21 @@
 // A form as a command line and as YAML, and as the settings that both come to.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/resolve.h"
+#include "config/yaml.h"
 #include "host/shell_word.h"
 #include "planner/open_layout.h"
 #include "serve/form.h"
+#include "serve/routes.h"
 
 namespace troika::serve {
 namespace {
@@ -73,6 +78,113 @@ config::ParsedSettings settled(const Form& form, const config::Environment& envi
   else
     config::resolve(parsed.settings, form.processes);
   return parsed;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// A run that goes on in its own folder is not made from a form.
+bool stays_out(const std::string& key) { return key == "train.resume" || why_not_of_a_page(key); }
+
+}  // namespace
+
+std::string form_of_file(const std::string& body, base::Language language) {
+  const Json asked = Json::parse(body, nullptr, false);
+  if (!asked.is_object() || !asked.contains("yaml") || !asked["yaml"].is_string())
+    throw Refused{400, base::say("the body is no JSON object with the text of the file as \"yaml\"")};
+  config::Layer layer = config::read_yaml(asked["yaml"].get<std::string>(), base::say("the file"));
+  std::map<const config::Field*, std::string> values;
+  for (const config::Assignment& assignment : layer.assignments) {
+    config::Settings scratch;
+    const auto wrong = config::set_text(*assignment.field, assignment.value, &scratch);
+    if (!wrong)
+      values[assignment.field] = config::get_text(*assignment.field, scratch);
+    else
+      layer.errors.push_back(base::say("{} {}", assignment.field->key(), *wrong));
+  }
+  Json settings = Json::object();
+  for (const config::Field& field : config::fields())
+    if (const auto value = values.find(&field); value != values.end() && !stays_out(field.key()))
+      settings[field.key()] = value->second;
+  const Json answer = {{"settings", std::move(settings)},
+                       {"errors", base::in(layer.errors, language)},
+                       {"notes", base::in(layer.notes, language)}};
+  return json_line(answer);
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string_view type_of(const config::Target& target) {
+  struct {
+    std::string_view operator()(const config::WordTarget&) const { return "word"; }
+    std::string_view operator()(const bool*) const { return "truth"; }
+    std::string_view operator()(const std::int64_t*) const { return "integer"; }
+    std::string_view operator()(const std::uint64_t*) const { return "integer"; }
+    std::string_view operator()(const std::optional<std::int64_t>*) const { return "integer"; }
+    std::string_view operator()(const double*) const { return "number"; }
+    std::string_view operator()(const std::optional<double>*) const { return "number"; }
+    std::string_view operator()(const std::string*) const { return "text"; }
+    std::string_view operator()(const std::optional<std::string>*) const { return "text"; }
+    std::string_view operator()(const std::vector<std::int64_t>*) const { return "list"; }
+    std::string_view operator()(const std::vector<double>*) const { return "list"; }
+    std::string_view operator()(const std::vector<std::string>*) const { return "list"; }
+  } type;
+  return std::visit(type, target);
+}
+
+std::string_view word_of(PathKind kind) {
+  switch (kind) {
+    case PathKind::input:
+      return "input";
+    case PathKind::input_list:
+      return "inputs";
+    case PathKind::output:
+      return "output";
+    case PathKind::none:
+      break;
+  }
+  return "";
+}
+
+Json both(base::Phrase phrase) {
+  return {{"en", phrase.in(base::Language::english)}, {"zh", phrase.in(base::Language::chinese)}};
+}
+
+Json json_of(const config::Field& field) {
+  config::Settings defaults;
+  std::vector<std::string_view> familiar = field.flags;
+  familiar.insert(familiar.end(), field.familiar.begin(), field.familiar.end());
+  const bool bounded = field.min != field.max;
+  const PathKind path = path_kind_of(field.key());
+  return {{"key", field.key()},
+          {"flag", field.flag()},
+          {"type", type_of(field.target(defaults))},
+          {"default", config::get_text(field, defaults)},
+          {"help", both(field.help)},
+          {"unit", field.unit},
+          {"words", field.words},
+          {"min", bounded ? Json(field.min) : Json(nullptr)},
+          {"max", bounded ? Json(field.max) : Json(nullptr)},
+          {"offered", field.offered == nullptr ? std::vector<std::string>{} : field.offered()},
+          {"unset", field.unset.empty() ? Json(nullptr) : both(field.unset)},
+          {"familiar", familiar},
+          {"path", path == PathKind::none ? Json(nullptr) : Json(word_of(path))}};
+}
+
+}  // namespace
+
+std::string settings_json() {
+  Json sections = Json::array();
+  for (const auto& [section, title] : config::section_titles()) {
+    Json settings = Json::array();
+    for (const config::Field& field : config::fields())
+      if (field.section == section && !why_not_of_a_page(field.key())) settings.push_back(json_of(field));
+    sections.push_back({{"name", section}, {"title", both(title)}, {"settings", std::move(settings)}});
+  }
+  return json_line(Json{{"sections", std::move(sections)}});
 }
 
 }  // namespace troika::serve

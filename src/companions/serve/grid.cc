@@ -1,4 +1,4 @@
-#include "serve/grid.h"
+#include "serve/run_plan.h"
 
 #include <fmt/format.h>
 
@@ -14,9 +14,8 @@
 #include "schedule/trace/chrome_trace.h"
 #include "schedule/trace/trace_folder.h"
 #include "schedule/trace/trace_json.h"
-#include "serve/planned_step.h"
 #include "serve/routes.h"
-#include "serve/run_file.h"
+#include "base/run_files.h"
 
 namespace troika::serve {
 namespace {
@@ -27,7 +26,7 @@ using Json = nlohmann::ordered_json;
 constexpr std::int64_t most_trace_bytes = 16 << 20;
 
 std::string trace_text(const std::string& folder, const std::string& name) {
-  std::optional<std::string> text = text_of_run(folder, "timeline/" + name, most_trace_bytes);
+  std::optional<std::string> text = base::text_of_run(folder, "timeline/" + name, most_trace_bytes);
   if (!text) throw base::DataError(base::say("timeline/{} cannot be read", name));
   return *std::move(text);
 }
@@ -81,7 +80,7 @@ std::pair<double, double> span_of(const schedule::StepTrace& trace) {
 }
 
 PlannedStep simulated_step(const std::string& folder, const config::Environment& environment, base::Language language) {
-  const std::optional<std::string> text = text_of_run(folder, "state.json", 64 << 20);
+  const std::optional<std::string> text = base::text_of_run(folder, "state.json", 64 << 20);
   const std::optional<RunSize> size = size_of_run(text ? records::parse_run_state(*text) : std::nullopt);
   if (!size || !last_config(folder)) throw Refused{404, base::say("no step of this run was recorded, and there is no plan of it yet; train.profile records steps")};
   return planned_step(plan_of_run(folder, size->ranks), *size, environment, language);
@@ -139,7 +138,7 @@ std::string grid_json(const std::string& folder, std::optional<std::int64_t> ste
                  {"lanes", lanes_json(shown.trace, begin)},
                  {"notes", shown.notes}};
   if (found == recorded.end()) answer["simulated"] = true;
-  return answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_line(answer);
 }
 
 }  // namespace troika::serve

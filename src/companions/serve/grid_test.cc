@@ -1,4 +1,4 @@
-#include "serve/grid.h"
+#include "serve/run_plan.h"
 
 #include <gmock/gmock.h>
 

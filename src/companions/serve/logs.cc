@@ -1,15 +1,16 @@
 #include "serve/logs.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
+#include "base/terminal_text.h"
 #include "base/text.h"
-#include "serve/log_text.h"
+#include "records/run_reader.h"
 #include "serve/routes.h"
 
 namespace troika::serve {
@@ -23,7 +24,7 @@ constexpr std::int64_t most_ranks_listed = 16384;
 // Takes lines from the end of a file towards its beginning.
 class BackwardsReader {
  public:
-  BackwardsReader(const RunFile& file, const LogQuestion& question)
+  BackwardsReader(const base::RunFile& file, const LogQuestion& question)
       : file_(file),
         search_(question.search),
         most_lines_(question.lines),
@@ -69,7 +70,7 @@ class BackwardsReader {
     page_.lines.push_back({offset, std::move(shown)});
   }
 
-  const RunFile& file_;
+  const base::RunFile& file_;
   const LineSearch search_;
   const std::size_t most_lines_;
   std::int64_t end_;  // before which nothing has been looked at
@@ -97,7 +98,7 @@ Json logs_in(const std::string& folder) {
   } catch (const base::DataError&) {  // it may not be read
   }
   for (const char* other : {"run", "launch"})
-    if (RunFile::open(folder, std::string(other) + ".log")) found.push_back(other);
+    if (base::RunFile::open(folder, std::string(other) + ".log")) found.push_back(other);
   return found;
 }
 
@@ -110,11 +111,11 @@ std::string file_of_log(const std::string& which) {
 
 }  // namespace
 
-LogPage read_log(const RunFile& file, const LogQuestion& question) { return BackwardsReader(file, question).read(); }
+LogPage read_log(const base::RunFile& file, const LogQuestion& question) { return BackwardsReader(file, question).read(); }
 
 std::string log_json(const std::string& folder, const std::string& which, const LogQuestion& question) {
   LogPage page;
-  if (const std::optional<RunFile> file = RunFile::open(folder, file_of_log(which))) page = read_log(*file, question);
+  if (const std::optional<base::RunFile> file = base::RunFile::open(folder, file_of_log(which))) page = read_log(*file, question);
   std::int64_t rank = 0;
   const Json told = base::parse_int(which, &rank) ? Json(rank) : Json(which);
   Json lines = Json::array();
@@ -124,6 +125,90 @@ std::string log_json(const std::string& folder, const std::string& which, const 
                        {"before", page.before ? Json(*page.before) : Json(nullptr)},
                        {"ranks", logs_in(folder)}};
   return answer.dump() + "\n";
+}
+
+std::string events_json(const std::string& folder) {
+  constexpr records::Kept kept{1, 1, 1000, 4 << 20};
+  records::RunReader run(folder, kept);
+  run.refresh();
+  std::string text = "[";
+  for (const records::Event& event : run.events()) text += (text.size() > 1 ? ",\n" : "") + to_json(event);
+  return text + "]\n";
+}
+
+namespace {
+
+constexpr char escape = '\x1b', bell = '\x07';
+constexpr std::string_view replacement = "\xef\xbf\xbd";
+
+bool is_plain(std::string_view line) {
+  return std::all_of(line.begin(), line.end(), [](unsigned char c) { return (c >= 0x20 && c < 0x7f) || c == '\t'; });
+}
+
+bool within(char c, unsigned char first, unsigned char last) {
+  const auto byte = static_cast<unsigned char>(c);
+  return byte >= first && byte <= last;
+}
+
+// Behind the sequence that an escape character at the front of `text` begins: ECMA-48, 5.3 to 5.6 and 8.3.
+std::size_t escape_bytes(std::string_view text) {
+  if (text.size() < 2) return 1;
+  std::size_t at = 2;
+  if (text[1] == '[') {
+    while (at < text.size() && within(text[at], 0x20, 0x3f)) ++at;
+    return at < text.size() && within(text[at], 0x40, 0x7e) ? at + 1 : at;
+  }
+  if (std::string_view("]PX^_").find(text[1]) != std::string_view::npos) {  // a string, to its end
+    for (; at < text.size(); ++at) {
+      if (text[at] == bell) return at + 1;
+      if (text[at] == escape) return at + 1 < text.size() && text[at + 1] == '\\' ? at + 2 : at;
+    }
+    return at;
+  }
+  at = 1;
+  while (at < text.size() && within(text[at], 0x20, 0x2f)) ++at;
+  return at < text.size() && within(text[at], 0x30, 0x7e) ? at + 1 : at;
+}
+
+std::string_view last_overwritten(std::string_view line) {
+  while (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  const std::size_t at = line.rfind('\r');
+  return at == std::string_view::npos ? line : line.substr(at + 1);
+}
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+}  // namespace
+
+std::string shown_line(std::string_view line, std::size_t most_bytes) {
+  constexpr std::string_view more = " ...";
+  line = last_overwritten(line);
+  if (line.size() <= most_bytes && is_plain(line)) return std::string(line);
+  std::string shown;
+  for (std::size_t at = 0; at < line.size();) {
+    const std::string_view rest = line.substr(at);
+    if (rest.front() == escape) {
+      at += escape_bytes(rest);
+      continue;
+    }
+    const std::size_t bytes = base::utf8_character_bytes(rest);
+    const std::string_view character = bytes == 0 ? replacement : rest.substr(0, bytes);
+    at += std::max<std::size_t>(bytes, 1);
+    if (character == "\n" || !base::is_printable(character)) continue;
+    if (shown.size() + character.size() > most_bytes) return shown.append(more);
+    shown += character;
+  }
+  return shown;
+}
+
+LineSearch::LineSearch(std::string_view wanted) : wanted_(wanted) {
+  std::transform(wanted_.begin(), wanted_.end(), wanted_.begin(), lower);
+}
+
+bool LineSearch::found_in(std::string_view line) const {
+  if (wanted_.empty()) return true;
+  const auto same = [](char a, char b) { return lower(a) == b; };
+  return std::search(line.begin(), line.end(), wanted_.begin(), wanted_.end(), same) != line.end();
 }
 
 }  // namespace troika::serve

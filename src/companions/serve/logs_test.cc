@@ -8,7 +8,6 @@
 
 #include "base/temporary_folder_test_support.h"
 #include "base/text.h"
-#include "serve/log_text.h"
 #include "serve/routes.h"
 
 namespace troika::serve {
@@ -63,7 +62,7 @@ class Logs : public testing::Test {
   LogPage page(const std::string& text, const LogQuestion& question) const {
     if (text != written_) base::write_file_atomic(folder.path() + "/run.log", text);
     written_ = text;
-    return read_log(*RunFile::open(folder.path(), "run.log"), question);
+    return read_log(*base::RunFile::open(folder.path(), "run.log"), question);
   }
   static std::vector<std::string> texts(const LogPage& page) {
     std::vector<std::string> all;
@@ -162,7 +161,7 @@ TEST_F(Logs, NothingBehindALinkOrAPipeIsRead) {
   ASSERT_EQ(::mkfifo((folder.path() + "/launch.log").c_str(), 0600), 0);
   for (const char* which : {"0", "run", "launch"})
     EXPECT_TRUE(nlohmann::json::parse(log_json(folder.path(), which, {}))["lines"].empty()) << which;
-  EXPECT_FALSE(RunFile::open(folder.path(), "elsewhere/../elsewhere/rank-00000.log"));
+  EXPECT_FALSE(base::RunFile::open(folder.path(), "elsewhere/../elsewhere/rank-00000.log"));
 }
 
 }  // namespace

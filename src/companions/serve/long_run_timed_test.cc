@@ -9,7 +9,7 @@
 #include "serve/column_cache.h"
 #include "serve/curves.h"
 #include "serve/long_run_test_support.h"
-#include "serve/rows.h"
+#include "serve/columns.h"
 #include "serve/views.h"
 
 namespace troika::serve {
@@ -31,7 +31,7 @@ class LongRunTimed : public testing::Test {
     std::vector<double> seconds;
     for (int i = 0; i < 9; ++i) {
       seconds.push_back(seconds_taken([&] {
-        cache.look(folder.path(), [&](const Columns& columns, const RunFile*) {
+        cache.look(folder.path(), [&](const Columns& columns, const base::RunFile*) {
           EXPECT_GT(curve_json("run", columns, question).size(), 10'000U);
         });
       }));
@@ -48,14 +48,14 @@ class LongRunTimed : public testing::Test {
 TEST_F(LongRunTimed, AMillionStepsAreReadOnceAndThenShownAtOnce) {
   std::int64_t rows = 0;
   const double first =
-      seconds_taken([&] { cache.look(folder.path(), [&](const Columns& c, const RunFile*) { rows = c.rows(); }); });
+      seconds_taken([&] { cache.look(folder.path(), [&](const Columns& c, const base::RunFile*) { rows = c.rows(); }); });
   EXPECT_EQ(rows, long_steps);
   const double whole = median_curve_seconds({Series::loss, Axis::step, {}, {}, 1000});
   const double zoomed = median_curve_seconds({Series::grad_norm, Axis::time, 1000, 100'000, 2000});
   std::string some_rows;
   const double of_rows = seconds_taken([&] {
     cache.look(folder.path(),
-               [&](const Columns& c, const RunFile* file) { some_rows = rows_json(c, *file, long_steps / 2, 1000); });
+               [&](const Columns& c, const base::RunFile* file) { some_rows = rows_json(c, *file, long_steps / 2, 1000); });
   });
   ColumnCache cache_of_views;
   RunViews views(cache_of_views);

@@ -1,4 +1,4 @@
-#include "serve/paths_below.h"
+#include "serve/form.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>

@@ -3,15 +3,15 @@
 
 #include <nlohmann/json.hpp>
 
-#include "monitor/view_json.h"
+#include "monitor/view.h"
 #include "records/event.h"
 #include "serve/checkpoints.h"
 #include "serve/column_cache.h"
 #include "serve/planned_run_test_support.h"
 #include "serve/routes.h"
-#include "serve/run_events.h"
+#include "serve/logs.h"
 #include "serve/views.h"
-#include "serve/why_of_run.h"
+#include "serve/programs.h"
 
 namespace troika::serve {
 namespace {

@@ -107,6 +107,10 @@ std::optional<std::int64_t> Query::integer(std::string_view name) const {
   return number_in<std::int64_t>(one(name), name);
 }
 
+std::string json_line(const nlohmann::ordered_json& json) {
+  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
 http::Response json_response(int status, std::string json) {
   return {status, {{"content-type", "application/json; charset=utf-8"}}, std::move(json)};
 }
@@ -119,7 +123,7 @@ http::Response error_response(int status, const std::string& text, const std::st
   using Json = nlohmann::ordered_json;
   Json answer{{"error", text}};
   if (!why.empty()) answer["why"] = Json::parse(why);
-  return json_response(status, answer.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  return json_response(status, json_line(answer));
 }
 
 http::Response answered(const Route& route, const Asked& asked) {

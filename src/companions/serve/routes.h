@@ -1,6 +1,8 @@
 // What the page and scripts may ask, as rooms offer it: a pattern of the path, who may ask, and what answers.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -11,10 +13,28 @@
 #include <vector>
 
 #include "base/language.h"
+#include "config/flag_table.h"
 #include "http/message.h"
-#include "serve/options.h"
+#include "planner/plan_arguments.h"
 
 namespace troika::serve {
+
+// What a server of the page was started with.
+enum class Access { see_and_change, view_only };
+enum class Proxy { none, in_front };
+
+struct Options {
+  std::string folder;   // with runs below it, or a run; absolute, without links
+  std::string root;     // below which data and models of new runs lie; absolute, without links
+  std::string program;  // that starts runs: troika
+  Access access = Access::see_and_change;
+  Proxy proxy = Proxy::none;
+  std::string base_path;  // "/troika" where a proxy gives the page below that; ""
+  std::vector<std::string>
+      other_hosts;                  // names besides the loopback's that clients may ask for, with or without a port
+  config::Environment environment;  // what started runs get
+  planner::VocabularyOf vocabulary_of;
+};
 
 class RunCatalog;
 class RunViews;
@@ -75,6 +95,7 @@ struct Refused {
   std::string why{};  // JSON; "": nothing is known
 };
 
+std::string json_line(const nlohmann::ordered_json& json);  // what is not UTF-8 is replaced
 http::Response json_response(int status, std::string json);
 http::Response error_response(int status, const std::string& text, const std::string& why = "");
 
@@ -96,12 +117,10 @@ struct Shop {
   ColumnCache& columns;
   const Options& options;
 };
-std::vector<Route> server_routes(const Shop& shop);   // what it is
-std::vector<Route> run_routes(const Shop& shop);      // the list, OpenMetrics
+std::vector<Route> server_routes(const Shop& shop);   // what it is, the lists of runs and sweeps, OpenMetrics
 std::vector<Route> form_routes(const Shop& shop);     // settings, choices, plan
 std::vector<Route> control_routes(const Shop& shop);  // start, stop, resume, export
 std::vector<Route> chat_routes(const Shop& shop);
-std::vector<Route> sweep_routes(const Shop& shop);
 std::vector<Route> reading_routes(const Shop& shop);  // what one run's folder tells
 std::vector<Route> curve_routes(const Shop& shop);
 

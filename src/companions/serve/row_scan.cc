@@ -1,4 +1,4 @@
-#include "serve/row_scan.h"
+#include "serve/columns.h"
 
 #include <charconv>
 #include <cstring>

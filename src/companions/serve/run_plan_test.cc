@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "serve/planned_run_test_support.h"
-#include "serve/planned_step.h"
 #include "serve/run_config.h"
 
 namespace troika::serve {

@@ -1,4 +1,5 @@
-#include "serve/run_summary.h"
+#include "serve/catalog.h"
+#include "serve/routes.h"
 
 #include <sys/stat.h>
 
@@ -9,13 +10,12 @@
 #include <utility>
 
 #include "base/file.h"
-#include "monitor/view_json.h"
+#include "monitor/view.h"
 #include "monitor/watch.h"
-#include "monitor/windows.h"
-#include "records/run_in_use.h"
-#include "records/sentences.h"
-#include "serve/complete_steps.h"
-#include "serve/run_leader.h"
+#include "records/folder_lock.h"
+#include "records/incident.h"
+#include "serve/checkpoints.h"
+#include "serve/run_control.h"
 
 namespace troika::serve {
 namespace {
@@ -46,8 +46,6 @@ bool is_launched_again(const records::RunReader& run) {
   return false;
 }
 
-std::string printable_in_json(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
-
 Json known(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
 Json json_of(const RunSummary& run, base::Language language) {
@@ -77,13 +75,13 @@ Json json_of(const RunSummary& run, base::Language language) {
 }  // namespace
 
 std::string to_json(const RunSummary& run, base::Language language) {
-  return printable_in_json(json_of(run, language)) + "\n";
+  return json_line(json_of(run, language));
 }
 
 std::string to_json(const std::vector<RunSummary>& runs, base::Language language) {
   Json list = Json::array();
   for (const RunSummary& run : runs) list.push_back(json_of(run, language));
-  return printable_in_json(list) + "\n";
+  return json_line(list);
 }
 
 struct RunFollower::Impl {
@@ -134,9 +132,7 @@ struct RunFollower::Impl {
     summary.text = records::in_both(state.text, state.incident);
     summary.exit_code = state.exit_code;
     summary.ranks = static_cast<int>(state.ranks.size());
-    for (const records::RankPlace& rank : state.ranks)
-      if (std::find(summary.hosts.begin(), summary.hosts.end(), rank.host) == summary.hosts.end())
-        summary.hosts.push_back(rank.host);
+    summary.hosts = state.hosts();
   }
 
   void take_progress(const monitor::Progress& progress) {

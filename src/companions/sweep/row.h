@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "config/settings.h"
 #include "planner/estimate.h"
 
 namespace troika::sweep {
@@ -48,5 +49,52 @@ using SweepRows = std::vector<SweepRow>;
 // Those that were measured, the most positions per second first; then the others, in their order.
 SweepRows best_first(SweepRows rows);
 const SweepRow* find_row(const SweepRows& rows, const planner::Layout& layout);  // nullptr: none
+
+// What a run left in its folder, as numbers.
+
+// The same for every layout of a sweep.
+struct SweepStep {
+  std::int64_t steps = 0;    // of a run
+  std::int64_t samples = 0;  // of a step
+  std::int64_t tokens = 0;
+};
+
+// The most that a rank's process of this host took; 0: the system does not tell.
+std::int64_t most_resident(const std::string& run_folder);
+
+// Of a run whose last step was recorded. DataError when metrics or timeline are missing or short.
+SweepMeasured measured_in(const std::string& run_folder, const SweepStep& step);
+
+// What an earlier call left in a sweep's folder, so that the next one resumes.
+
+// What rows of one table have in common.
+struct SweepBasis {
+  config::Settings settings;  // with one layout for all: whichever is run next, rows stay comparable
+  std::int64_t nnodes = 1, nproc = 1;
+};
+
+// Writes FOLDER/sweep.json, or compares with it. ConfigError that names the first difference: rows of two trainings do not go
+// into one table.
+void keep_basis(const std::string& folder, const SweepBasis& basis);
+
+SweepRows kept_rows(const std::string& folder);  // of FOLDER/summary.csv; none without it
+
+// Whether a layout with this row is to be run again: it was interrupted, or had less time than there is now.
+bool is_to_be_run_again(const SweepRow& row, double deadline_seconds);
+
+// DIR/summary.csv. Format: docs/formats/sweep.md.
+std::string to_csv(const SweepRows& rows);
+
+// A value of a row as it stands there; "" where nothing was measured.
+struct SweepCell {
+  std::string_view column;
+  std::string text;
+  bool is_number = false;
+};
+std::vector<SweepCell> cells_of(const SweepRow& row);
+
+// DataError that names `origin` and the line for what to_csv does not write: other columns in front, a row that is cut off, a
+// value of another kind. Columns that are not known are passed over.
+SweepRows parse_csv(const std::string& text, const std::string& origin);
 
 }  // namespace troika::sweep

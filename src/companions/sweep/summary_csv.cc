@@ -1,4 +1,4 @@
-#include "sweep/summary_csv.h"
+#include "sweep/row.h"
 
 #include <fmt/format.h>
 

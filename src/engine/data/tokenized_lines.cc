@@ -88,7 +88,7 @@ class LineReader final : public json::json_sax_t {
     return take_mark(value) || other_number(text.substr(0, 40));
   }
   bool string(string_t& text) override { return take_mark(text) || other(base::Phrase("a string")); }
-  bool binary(binary_t&) override { return other(base::Phrase("bytes")); }
+  bool binary(binary_t&) override { return other(base::Phrase("binary data")); }
   bool parse_error(std::size_t byte, const std::string&, const nlohmann::detail::exception&) override {
     throw base::json_fault(text_, byte, origin_);
   }

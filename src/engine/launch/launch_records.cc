@@ -16,8 +16,6 @@
 #include "host/process.h"
 #include "records/folder_lock.h"
 #include "records/line_file.h"
-#include "records/run_in_use.h"
-#include "records/run_log.h"
 #include "records/run_reader.h"
 
 namespace troika::launch {

@@ -11,7 +11,7 @@
 
 #include "host/vitals.h"
 #include "host/worker.h"
-#include "records/background_disk.h"
+#include "records/line_file.h"
 #include "records/event.h"
 #include "records/run_state.h"
 #include "rendezvous/failure_report.h"

@@ -31,7 +31,7 @@ base::Text host_title(const machine::Host& host) {
 
 std::string host_rows(const machine::Host& host, base::Language language) {
   const base::Text of_all = host.devices > 0 ? base::say("a device") : base::say("all cores"),
-                   of_one = host.devices > 0 ? base::say("a device") : base::say("one of {}", host.cores);
+                   of_one = host.devices > 0 ? base::say("a device") : base::say("one of {} cores", host.cores);
   std::string text = fmt::format("  {:<26}{:>16}{:>16}\n", "", of_all.in(language), of_one.in(language));
   const auto row = [&](base::Phrase name, const std::string& alone, const std::string& each) {
     text += fmt::format("  {:<26}{:>16}{:>16}\n", name.in(language), alone, each);

@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <string>
 
-#include "records/background_disk.h"
+#include "records/line_file.h"
 #include "train/rank_context.h"
 
 namespace troika::train {

@@ -21,7 +21,7 @@
 #include "base/text.h"
 #include "exporters/tensorboard.h"
 #include "records/folder_lock.h"
-#include "records/own_names.h"
+#include "records/run_reader.h"
 
 namespace troika::train {
 namespace {

@@ -18,7 +18,7 @@
 #include "plan/describe.h"
 #include "planner/estimate.h"
 #include "records/folder_lock.h"
-#include "records/run_log.h"
+#include "records/line_file.h"
 #include "records/run_reader.h"
 
 namespace troika::train {

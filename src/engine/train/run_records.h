@@ -14,7 +14,6 @@
 
 #include "comm/traffic.h"
 #include "plan/plan.h"
-#include "records/background_disk.h"
 #include "records/event.h"
 #include "rendezvous/gatherer.h"
 #include "records/line_file.h"

@@ -9,9 +9,7 @@
 
 #include "base/cause.h"
 #include "config/settings.h"
-#include "metrics/metrics_log.h"
 #include "metrics/progress.h"
-#include "metrics/row_sink.h"
 #include "metrics/run_log.h"
 #include "records/event.h"
 #include "train/run_records.h"

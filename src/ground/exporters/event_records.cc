@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cstring>
 
 #include "base/file.h"
 #include "base/text.h"
-#include "exporters/crc32c.h"
-#include "exporters/protobuf.h"
 
 namespace troika::exporters {
 namespace {
@@ -154,6 +154,68 @@ std::int64_t time_behind_others(const std::string& folder, std::int64_t time) {
     if (parts.size() > 3 && base::parse_int(parts[3], &other)) time = std::max(time, other + 1);
   }
   return time;
+}
+
+static constexpr std::array<std::uint32_t, 256> make_crc_table() {
+  constexpr std::uint32_t reflected_polynomial = 0x82F63B78;
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t byte = 0; byte < 256; ++byte) {
+    std::uint32_t crc = byte;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc >> 1) ^ ((crc & 1) != 0 ? reflected_polynomial : 0);
+    table[byte] = crc;
+  }
+  return table;
+}
+
+std::uint32_t crc32c(std::string_view bytes) {
+  static constexpr std::array<std::uint32_t, 256> table = make_crc_table();
+  std::uint32_t crc = ~std::uint32_t{0};
+  for (const char c : bytes) crc = table[(crc ^ static_cast<unsigned char>(c)) & 0xff] ^ (crc >> 8);
+  return ~crc;
+}
+
+std::string little_endian(std::uint64_t value, int bytes) {
+  std::string text;
+  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i) & 0xff);
+  return text;
+}
+
+void ProtobufMessage::variable(std::uint64_t value) {
+  for (; value >= 0x80; value >>= 7) bytes_ += static_cast<char>((value & 0x7f) | 0x80);
+  bytes_ += static_cast<char>(value);
+}
+
+void ProtobufMessage::tag(int field, int wire_type) {
+  variable(static_cast<std::uint64_t>(field) << 3 | static_cast<std::uint64_t>(wire_type));
+}
+
+ProtobufMessage& ProtobufMessage::integer(int field, std::int64_t value) {
+  tag(field, 0);
+  variable(static_cast<std::uint64_t>(value));
+  return *this;
+}
+
+ProtobufMessage& ProtobufMessage::real(int field, double value) {
+  std::uint64_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  tag(field, 1);
+  bytes_ += little_endian(bits, 8);
+  return *this;
+}
+
+ProtobufMessage& ProtobufMessage::single(int field, float value) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  tag(field, 5);
+  bytes_ += little_endian(bits, 4);
+  return *this;
+}
+
+ProtobufMessage& ProtobufMessage::text(int field, std::string_view value) {
+  tag(field, 2);
+  variable(value.size());
+  bytes_ += value;
+  return *this;
 }
 
 }  // namespace troika::exporters

@@ -41,4 +41,30 @@ std::string event_file_name(std::int64_t time, std::string_view host, int proces
 // Seconds since 1970 for a new file's name that sorts behind all that are in the folder: `time`, or later.
 std::int64_t time_behind_others(const std::string& folder, std::int64_t time);
 
+// CRC-32C (Castagnoli, RFC 3720 B.4): of "123456789" 0xE3069283.
+std::uint32_t crc32c(std::string_view bytes);
+
+// Messages of protocol buffers as bytes, as much as TensorBoard's events need (https://protobuf.dev/programming-guides/encoding).
+
+// Each call appends a field; zeros are written too.
+class ProtobufMessage {
+ public:
+  ProtobufMessage& integer(int field, std::int64_t value);
+  ProtobufMessage& real(int field, double value);
+  ProtobufMessage& single(int field, float value);
+  ProtobufMessage& text(int field, std::string_view value);  // of a string, or bytes
+  ProtobufMessage& message(int field, const ProtobufMessage& value) { return text(field, value.bytes()); }
+
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  void tag(int field, int wire_type);
+  void variable(std::uint64_t value);
+
+  std::string bytes_;
+};
+
+// Low byte first.
+std::string little_endian(std::uint64_t value, int bytes);
+
 }  // namespace troika::exporters

@@ -6,8 +6,6 @@
 #include <fstream>
 
 #include "base/temporary_folder_test_support.h"
-#include "exporters/crc32c.h"
-#include "exporters/protobuf.h"
 
 namespace troika::exporters {
 namespace {

@@ -4,10 +4,12 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "exporters/exposition.h"
+#include "http/server.h"
 #include "records/run_reader.h"
 
 namespace troika::exporters {
@@ -47,5 +49,25 @@ struct NamedRun {
   Moment moment;
 };
 std::string openmetrics(const std::vector<NamedRun>& runs, TextFormat format);
+
+// The metrics that each rank and each host of a run has of its own.
+
+// `now` in seconds since 1970.
+void add_rank_families(Exposition& to, const records::RunReader& run, double now);
+
+// The page /metrics of a run, for Prometheus.
+
+// Reads the folder when asked, and only what is new; it need not be there yet. Serves from a thread of its own until destroyed. Errors
+// as http::Server's.
+class MetricsServer {
+ public:
+  MetricsServer(const std::string& run_folder, const http::ServerOptions& options);
+  ~MetricsServer();
+  std::string url() const;  // "http://127.0.0.1:9400/metrics"
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 }  // namespace troika::exporters

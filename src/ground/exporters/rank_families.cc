@@ -1,4 +1,4 @@
-#include "exporters/rank_families.h"
+#include "exporters/openmetrics.h"
 
 #include <algorithm>
 #include <functional>

@@ -21,7 +21,7 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "config/fields.h"
-#include "records/background_disk.h"
+#include "records/line_file.h"
 
 namespace troika::exporters {
 namespace {

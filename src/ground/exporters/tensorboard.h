@@ -8,7 +8,7 @@
 
 #include "config/settings.h"
 #include "exporters/event_records.h"
-#include "metrics/row_sink.h"
+#include "metrics/run_log.h"
 #include "records/run_reader.h"
 
 namespace troika::exporters {

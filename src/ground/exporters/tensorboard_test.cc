@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/temporary_folder_test_support.h"
 #include "config/config.h"
-#include "exporters/crc32c.h"
+#include "exporters/event_records.h"
 #include "exporters/made_run_test_support.h"
 
 namespace troika::exporters {

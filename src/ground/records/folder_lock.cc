@@ -156,4 +156,6 @@ std::optional<LockHolder> held_by_another(const std::string& path, const std::st
   }
 }
 
+bool in_use(const std::string& folder) { return lock_holder(run_lock_path(folder)).has_value(); }
+
 }  // namespace troika::records

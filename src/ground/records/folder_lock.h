@@ -64,4 +64,8 @@ std::optional<LockHolder> lock_holder(const std::string& path);
 // late what was written.
 std::optional<LockHolder> held_by_another(const std::string& path, const std::string& launch);
 
+// A process, of whatever host where the file system tells that, holds RUN/run.lock; on a file system without locks one of this host.
+// True, too, where that may not be asked.
+bool in_use(const std::string& folder);
+
 }  // namespace troika::records

@@ -4,7 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include "records/sentences.h"
 
 namespace troika::records {
 namespace {

@@ -2,11 +2,13 @@
 // through the store, launchers and records; the sentence is made where it is shown (said), in the language of whoever reads.
 #pragma once
 
-#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/cause.h"
 #include "base/language.h"
@@ -82,5 +84,13 @@ Incident incident_of(const nlohmann::json& object);  // what is damaged or of an
 std::string to_json(const Incident& incident);       // one line
 // Of text that is no such object: told in those words.
 Incident parse_incident(const std::string& text);
+
+// The words of incidents: their kinds in records, and every sentence. A new kind is an enumerator (incident.h) with a row, a sentence and
+// a case in sentences.cc.
+std::string_view word_of(IncidentKind kind);
+IncidentKind kind_of(std::string_view word);  // told where this version knows no such word
+
+// A sentence as it was written, and in Chinese where its values tell the same: one of before may hold more than they do.
+base::Text in_both(const std::string& written, const std::optional<Incident>& incident);
 
 }  // namespace troika::records

@@ -8,7 +8,6 @@
 
 #include "records/event.h"
 #include "records/old_sentences.h"
-#include "records/sentences.h"
 
 namespace troika::records {
 namespace {

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -47,6 +49,31 @@ class LineReader {
   std::int64_t offset_ = 0;
   std::string rest_;
   bool in_long_line_ = false;
+};
+
+// RUN/run.log: the output of a run, in one file for all its attempts.
+
+// "2025-03-01 12:00:00 text", local time; further lines of the text are indented. Without newline at the end.
+std::string log_line(double wall_seconds, const std::string& text);
+
+// Writes to a disk that may hang, from a background thread: the caller never waits.
+
+// Jobs run in order. Threads: post() from any.
+class BackgroundDisk {
+ public:
+  explicit BackgroundDisk(std::size_t most_waiting = 10000);
+  ~BackgroundDisk();  // waits 2 s at most; a job that the disk keeps is left behind then
+  BackgroundDisk(const BackgroundDisk&) = delete;
+  BackgroundDisk& operator=(const BackgroundDisk&) = delete;
+
+  void flush();  // waits until all that was posted has been done, 2 s at most
+
+  // A job owns all that it uses, and throws nothing but base::Error, which is dropped. Where too many wait it is not taken.
+  void post(std::function<void()> job);
+
+ private:
+  struct Impl;
+  std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace troika::records

@@ -6,7 +6,7 @@
 
 #include "base/digits.h"
 #include "base/say.h"
-#include "records/sentences.h"
+#include "records/incident.h"
 
 namespace troika::records {
 namespace {

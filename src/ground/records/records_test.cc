@@ -12,10 +12,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text_files_test_support.h"
-#include "records/background_disk.h"
 #include "records/folder_lock.h"
 #include "records/line_file.h"
-#include "records/run_in_use.h"
 #include "records/run_reader.h"
 
 namespace troika::records {

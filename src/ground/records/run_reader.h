@@ -2,6 +2,7 @@
 // writes, so that it cannot disturb a run.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "metrics/step_metrics.h"
@@ -58,5 +60,12 @@ class RunReader {
 
 // The last sample of each rank in the newest attempt that has samples.
 std::map<int, Sample> newest(const RunReader& run);
+
+// The files that Troika maintains in a run's folder (docs/guides/checkpoints.md), which no other output may overwrite
+// or redirect.
+inline constexpr std::array<std::string_view, 8> own_files = {"config.yaml",  "events.jsonl", "launch.lock", "metrics.jsonl",
+                                                              "products.txt", "run.lock",     "run.log",     "state.json"};
+inline constexpr std::array<std::string_view, 5> own_folders = {"checkpoints", "logs", "records", "timeline",
+                                                                "tokenizer"};
 
 }  // namespace troika::records

@@ -78,6 +78,13 @@ std::string_view word_of(Life life) {
   return "";
 }
 
+std::vector<std::string> RunState::hosts() const {
+  std::vector<std::string> all;
+  for (const RankPlace& rank : ranks)
+    if (std::find(all.begin(), all.end(), rank.host) == all.end()) all.push_back(rank.host);
+  return all;
+}
+
 std::string to_json(const RunState& s) {
   nlohmann::ordered_json json;
   json["state"] = word_of(s.life);

@@ -45,6 +45,8 @@ struct RunState {
   std::optional<Incident> incident{};  // the same as values
   int exit_code = 0;             // of the end
   std::vector<RankPlace> ranks;  // by rank
+
+  std::vector<std::string> hosts() const;  // each once, by their first rank
 };
 
 std::string to_json(const RunState& state);  // indented, with a newline

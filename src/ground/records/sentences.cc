@@ -1,4 +1,4 @@
-#include "records/sentences.h"
+#include "records/incident.h"
 
 #include <array>
 #include <cstring>

@@ -1,0 +1,253 @@
+#include "serve/run_control.h"
+
+#include <nlohmann/json.hpp>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <mutex>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/host_name.h"
+#include "base/say.h"
+#include "base/text.h"
+#include "serve/checkpoints.h"
+#include "serve/form.h"
+#include "serve/programs.h"
+#include "serve/routes.h"
+#include "serve/run_config.h"
+#include "serve/catalog.h"
+
+namespace troika::serve {
+namespace {
+
+constexpr const char* launch_log = "/launch.log";
+constexpr const char* launch_file = "/launch.yaml";
+
+bool is_own_folder(const std::string& path) {
+  struct stat facts {};
+  return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
+}
+
+bool is_at_work(const std::string& folder) {
+  return leader_of(folder, last_events(folder)).has_value() || has_writer(folder + launch_log);
+}
+
+// What is there already: a run that has come to nothing may be started again.
+void refuse_taken(const std::string& folder, const std::string& name) {
+  const bool usable = is_own_folder(folder) && (is_served_run(folder) || base::list_directory(folder).empty());
+  if (!usable) throw Refused{409, base::say("there is something called '{}' already that is no run: choose another name", name)};
+  if (is_at_work(folder)) throw Refused{409, base::say("'{}' is under way already", name)};
+  if (base::file_exists(folder + "/metrics.jsonl") || !complete_steps(folder).empty())
+    throw Refused{409, base::say("there is a run called '{}' that has trained: resume it, or choose another name", name)};
+}
+
+void take_folder(const std::string& folder, const std::string& name) {
+  if (::mkdir(folder.c_str(), 0755) == 0) return;
+  if (errno != EEXIST) base::make_directories(folder);  // for its error
+  refuse_taken(folder, name);
+}
+
+// Where the program has left nothing, the name is free again.
+void leave_folder(const std::string& folder) {
+  const std::vector<std::string> names = base::list_directory(folder);
+  const bool only_ours = std::all_of(names.begin(), names.end(), [](const std::string& name) {
+    return "/" + name == launch_log || "/" + name == launch_file;
+  });
+  if (!only_ours) return;
+  ::unlink((folder + launch_log).c_str());
+  ::unlink((folder + launch_file).c_str());
+  ::rmdir(folder.c_str());
+}
+
+std::vector<std::string> words_of_start(const Form& form, const std::string& folder) {
+  std::vector<std::string> words = {"launch", "--nproc-per-node", std::to_string(form.processes), "--", "train"};
+  for (std::string& word : words_of_settings(form)) words.push_back(std::move(word));
+  words.insert(words.end(), {"--train.out", folder});
+  return words;
+}
+
+std::vector<std::string> flags_to_resume_with(const ResumeWords& resume, const std::string& name,
+                                              const std::string& root) {
+  try {
+    return flags_of_resumed(resume.settings, resume.works_in, root);
+  } catch (const base::ConfigError& error) {
+    throw Refused{409, base::say("'{}' is not resumed by this page: in its {}, {}. Where you trust that folder, type: {}", name, resume.settings.name, base::text_of(error), line_of(resume))};
+  }
+}
+
+// Starts it and throws Refused where it ends with an error meanwhile.
+void start_or_refuse(const Shop& shop, std::vector<std::string> words, const std::string& folder, const Asked& asked,
+                     double patience_seconds, int status) {
+  words.insert(words.begin(), shop.options.program);
+  if (asked.language == base::Language::chinese) words.insert(words.begin() + 2, {"--lang", "zh"});
+  const DetachedStart start = start_detached(
+      {words, environment_of_runs(shop.options.environment), shop.options.root, folder + launch_log}, patience_seconds);
+  if (start.ended && start.exit_code != 0)
+    throw Refused{status, base::say("it ended at once, with exit code {}:\n{}", start.exit_code, start.last_words),
+                  found_why(shop.options, folder, asked)};
+}
+
+}  // namespace
+
+std::string start_run(const Shop& shop, const Form& form, const Asked& asked, double patience_seconds) {
+  const Options& options = shop.options;
+  if (const auto fault = fault_of_run_name(form.name)) throw Refused{400, *fault};
+  if (settled(form, environment_of_runs(options.environment)).settings.data.train.empty()) throw Refused{400, base::say("data.train is not set: choose what to train on")};
+  if (is_served_run(options.folder)) throw Refused{409, base::say("the folder that is served is itself a run: serve the folder above it to start others")};
+  const std::string folder = options.folder + "/" + form.name;
+  base::make_directories(options.folder);
+  take_folder(folder, form.name);
+  try {
+    base::write_file_atomic(folder + launch_file, yaml_of(form, options.folder));
+    start_or_refuse(shop, words_of_start(form, folder), folder, asked, patience_seconds, 400);
+  } catch (...) {
+    leave_folder(folder);
+    shop.catalog.look_again();
+    throw;
+  }
+  shop.catalog.look_again();
+  return form.name;
+}
+
+void resume_run(const Shop& shop, const std::string& name, std::optional<std::int64_t> step, const Asked& asked,
+                double patience_seconds) {
+  const std::string folder = shop.catalog.folder_of(name);
+  if (is_at_work(folder)) throw Refused{409, base::say("'{}' is under way already", name)};
+  const std::vector<std::int64_t> steps = complete_steps(folder);
+  if (step && std::find(steps.begin(), steps.end(), *step) == steps.end())
+    throw Refused{409, base::say("'{}' has no complete checkpoint of step {}", name, *step)};
+  const std::optional<ResumeWords> resume = resume_words(folder, step ? step_folder(folder, *step) : "auto");
+  if (!resume) throw Refused{409, base::say("'{}' has no settings to resume with (config.yaml): start it from the form", name)};
+  if (resume->hosts.size() > 1)
+    throw Refused{409, base::say("'{}' ran on {} hosts, and this page starts processes on its own host alone. On each of them:\n{}", name, resume->hosts.size(), lines_of_hosts(*resume))};
+  try {
+    start_or_refuse(shop, words_of(*resume, flags_to_resume_with(*resume, name, shop.options.root)), folder, asked,
+                    patience_seconds, 409);
+  } catch (...) {
+    shop.catalog.look_again();
+    throw;
+  }
+  shop.catalog.look_again();
+}
+
+namespace {
+
+constexpr double apart_seconds = 0.5;  // what comes sooner counts as the same signal (launch/attempt.cc)
+
+}  // namespace
+
+bool RunStops::is_first(const std::string& folder, const host::ProcessId& id) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  host::ProcessId& asked = asked_[folder];
+  if (asked.pid == id.pid && asked.start == id.start) return false;
+  asked = id;
+  return true;
+}
+
+void RunStops::stop(const Shop& shop, const std::string& name, StopHow how) {
+  const std::string folder = shop.catalog.folder_of(name);
+  const std::optional<RunLeader> leader = leader_of(folder, last_events(folder));
+  if (!leader) throw Refused{409, base::say("'{}' is not under way", name)};
+  if (!leader->is_here && leader->host == base::host_name())
+    throw Refused{409, base::say("'{}' cannot be stopped from here: its process {} belongs to another user, does not "
+              "write this run's folder, or has just ended", name, leader->id.pid)};
+  if (!leader->is_here) throw Refused{409, base::say("'{}' is led from the host {}, which this page does not reach: stop it there", name, leader->host.empty() ? "?" : leader->host)};
+  const host::HeldProcess process(leader->id);
+  if (!process.found()) throw Refused{409, base::say("'{}' is not under way", name)};
+  const bool first = is_first(folder, leader->id) && !leader->asked_to_stop;
+  if (first || how == StopHow::now)
+    if (!process.send(SIGTERM) && !process.ends_within(0))
+      throw Refused{409, base::say("'{}' cannot be stopped from here: its process {} belongs to another user, does not "
+              "write this run's folder, or has just ended", name, leader->id.pid)};
+  if (how == StopHow::now && !process.ends_within(apart_seconds)) {
+    process.send(SIGTERM);
+    if (!process.ends_within(seconds_until_killed_)) process.send(SIGKILL);
+  }
+  shop.catalog.look_again();
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json object_in(const Asked& asked) {
+  Json body = Json::parse(asked.body, nullptr, false);
+  if (!body.is_object()) throw Refused{400, base::say("the body is no JSON object")};
+  return body;
+}
+
+// Nothing: the newest checkpoint.
+std::optional<std::int64_t> step_in(const Asked& asked) {
+  const Json body = object_in(asked);
+  const auto step = body.find("step");
+  if (step == body.end() || step->is_null()) return std::nullopt;
+  if (!step->is_number_integer()) throw Refused{400, base::say("the step is a whole number, or null for the newest checkpoint")};
+  return step->get<std::int64_t>();
+}
+
+StopHow how_in(const Asked& asked) {
+  const Json body = object_in(asked);
+  const auto how = body.find("how");
+  if (how != body.end() && *how == "save") return StopHow::save;
+  if (how != body.end() && *how == "now") return StopHow::now;
+  throw Refused{400, base::say("say how: {{\"how\": \"save\"}} or {{\"how\": \"now\"}}")};
+}
+
+// What acts on runs. One start at a time, so that a name or a folder is taken once.
+struct Controls {
+  explicit Controls(const Shop& of) : shop(of) {}
+
+  const Shop shop;
+  std::mutex starting;
+  RunStops stops;
+
+  http::Response start(const Asked& asked) {
+    const CheckedForm checked = checked_form(asked.body, shop.options);
+    if (!checked.errors.empty()) throw Refused{400, base::lines(checked.errors)};
+    const std::lock_guard<std::mutex> guard(starting);
+    return json_response(201, json_line({{"name", start_run(shop, checked.form, asked)}}));
+  }
+
+  http::Response stop(const Asked& asked) {
+    stops.stop(shop, asked.name("run"), how_in(asked));
+    return json_response(202, "{}\n");
+  }
+
+  http::Response resume(const Asked& asked) {
+    const std::optional<std::int64_t> step = step_in(asked);
+    const std::lock_guard<std::mutex> guard(starting);
+    resume_run(shop, asked.name("run"), step, asked);
+    return json_response(202, "{}\n");
+  }
+
+  http::Response export_step(const Asked& asked) {
+    const std::optional<std::int64_t> step = step_in(asked);
+    const std::lock_guard<std::mutex> guard(starting);
+    return json_response(202, json_line({{"folder", export_checkpoint(shop, asked.name("run"), step)}}));
+  }
+};
+
+}  // namespace
+
+std::vector<Route> control_routes(const Shop& shop) {
+  using http::Method;
+  const auto controls = std::make_shared<Controls>(shop);
+  return {{Method::post, "/api/runs", Right::change, [controls](const Asked& asked) { return controls->start(asked); },
+           ThreadPool::acts},
+          {Method::post, "/api/runs/{run}/stop", Right::change,
+           [controls](const Asked& asked) { return controls->stop(asked); }, ThreadPool::acts},
+          {Method::post, "/api/runs/{run}/resume", Right::change,
+           [controls](const Asked& asked) { return controls->resume(asked); }, ThreadPool::acts},
+          {Method::post, "/api/runs/{run}/export", Right::change,
+           [controls](const Asked& asked) { return controls->export_step(asked); }, ThreadPool::acts},
+          {Method::get, "/api/runs/{run}/exports", Right::see, [controls](const Asked& asked) {
+             return json_response(200, to_json(exports_of(controls->shop.catalog.folder_of(asked.name("run")))));
+           }}};
+}
+
+}  // namespace troika::serve
