@@ -82,7 +82,7 @@ int guarded(const std::function<int()>& verb, base::Language language,
   } catch (const base::Error& error) {
     return end(base::text_of(error), error.exit_code());
   } catch (const std::bad_alloc&) {
-    if (const std::string limit = host::address_limit_text(); !limit.empty())
+    if (const base::Text limit = host::address_limit_text(); !limit.empty())
       return end(base::say("out of memory: {}; raise it, or remove the limit (ulimit -v unlimited)", limit), 2);
     return end(base::say("out of memory; {}", memory_remedy(name)), 70);
   } catch (const std::exception& error) {

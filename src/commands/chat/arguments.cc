@@ -1,5 +1,7 @@
 #include "commands/chat/arguments.h"
 
+#include "base/say.h"
+
 namespace troika::commands {
 namespace {
 
@@ -51,7 +53,7 @@ ChatArguments parse_chat_arguments(const std::vector<std::string>& words) {
   const config::FlagTable table = chat_flags(a);
   config::FlagReading reading = config::read_flags({&table}, words);
   check_text_arguments(a, &reading);
-  if (a.input.has_value() != a.output.has_value()) reading.refuse("--input and --output belong together: give both");
+  if (a.input.has_value() != a.output.has_value()) reading.refuse(base::say("--input and --output belong together: give both"));
   reading.finish();
   return a;
 }

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/say.h"
+#include "base/system_cause.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "commands/demo/corpus.h"
@@ -55,7 +56,7 @@ void make_writable(const std::string& folder) {
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     throw base::ConfigError(
         base::say("cannot write into '{}': {}; name a folder that can be written: troika demo FOLDER", folder,
-                  std::strerror(errno)));
+                  base::system_cause(errno)));
 }
 
 void check_room(const std::string& folder, std::int64_t wanted) {

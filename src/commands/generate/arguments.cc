@@ -1,5 +1,6 @@
 #include "commands/generate/arguments.h"
 
+#include "base/say.h"
 #include "base/same_file.h"
 
 namespace troika::commands {
@@ -39,15 +40,15 @@ void add_prompt_flags(config::FlagTable& table, GenerateArguments& a) {
 }
 
 void refuse_contradictions(const GenerateArguments& a, config::FlagReading* reading) {
-  if (a.prompt && a.prompt_file) reading->refuse("--prompt and --prompt-file: give one of them");
+  if (a.prompt && a.prompt_file) reading->refuse(base::say("--prompt and --prompt-file: give one of them"));
   if (a.input && (a.prompt || a.prompt_file))
-    reading->refuse("--input brings its own prompts; leave --prompt and --prompt-file out");
-  if (a.input.has_value() != a.output.has_value()) reading->refuse("--input and --output belong together: give both");
+    reading->refuse(base::say("--input brings its own prompts; leave --prompt and --prompt-file out"));
+  if (a.input.has_value() != a.output.has_value()) reading->refuse(base::say("--input and --output belong together: give both"));
   if (a.input && a.output && base::same_regular_file(*a.input, *a.output))
-    reading->refuse("--output names the file of --input, whose prompts would be lost: name another file with --output");
-  if (a.input && a.json) reading->refuse("--json is for one prompt; --output is JSONL already");
+    reading->refuse(base::say("--output names the file of --input, whose prompts would be lost: name another file with --output"));
+  if (a.input && a.json) reading->refuse(base::say("--json is for one prompt; --output is JSONL already"));
   if (a.raw && (a.json || a.input))
-    reading->refuse("--raw is for plain output; JSON holds text: leave one of them out");
+    reading->refuse(base::say("--raw is for plain output; JSON holds text: leave one of them out"));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/say.h"
+#include "base/system_cause.h"
 #include "base/terminal_text.h"
 #include "base/text.h"
 
@@ -57,7 +58,7 @@ std::string to_line(const nlohmann::json& object) {
 }
 
 OrderedLines::OrderedLines(const std::string& path) : path_(path), file_(std::fopen(path.c_str(), "w")) {
-  if (file_ == nullptr) throw base::DataError(base::say("cannot write '{}': {}", path, std::strerror(errno)));
+  if (file_ == nullptr) throw base::DataError(base::say("cannot write '{}': {}", path, base::system_cause(errno)));
 }
 
 OrderedLines::~OrderedLines() { std::fclose(file_); }
@@ -67,7 +68,7 @@ void OrderedLines::add(std::size_t index, std::string line) {
   for (auto first = waiting_.begin(); first != waiting_.end() && first->first == next_; first = waiting_.erase(first)) {
     const std::string& text = first->second;
     if (std::fwrite(text.data(), 1, text.size(), file_) != text.size() || std::fflush(file_) != 0)
-      throw base::DataError(base::say("cannot write '{}': {}", path_, std::strerror(errno)));
+      throw base::DataError(base::say("cannot write '{}': {}", path_, base::system_cause(errno)));
     ++next_;
   }
 }

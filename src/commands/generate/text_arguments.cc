@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/say.h"
+
 namespace troika::commands {
 namespace {
 
@@ -77,7 +79,7 @@ void add_text_flags(config::FlagTable& table, TextArguments& a) {
 
 void check_text_arguments(const TextArguments& a, config::FlagReading* reading) {
   if (std::count(a.stop_texts.begin(), a.stop_texts.end(), "") > 0)
-    reading->refuse("--stop: the text to stop at is empty; give it at least one character");
+    reading->refuse(base::say("--stop: the text to stop at is empty; give it at least one character"));
 }
 
 }  // namespace troika::commands

@@ -189,8 +189,8 @@ launch::Outcome attempt_once(const LaunchOptions& options, launch::Hosts& hosts,
   refuse_what_does_not_fit(options);
   records.attempt_begins(
       static_cast<int>(hosts.attempt()), identity->launch,
-      fmt::format("{} on {}, {} of them on {}", base::counted(identity->world_size, "rank"),
-                  base::counted(options.hosts.nnodes, "host"), options.nproc_per_node, base::host_name()));
+      base::say("{} on {}, {} of them on {}", base::counted_text(identity->world_size, "rank"),
+                base::counted_text(options.hosts.nnodes, "host"), options.nproc_per_node, base::host_name()));
   if (options.hosts.node_rank == 0) {
     if (!records.folder().empty())
       watches.gatherer = std::make_unique<rendezvous::Gatherer>(*identity, records.folder(), records.claimed());
@@ -234,7 +234,7 @@ class Attempts {
     } else if (options_.hosts.node_rank == 0) {
       const double pause = pause_.after(attempt_seconds);
       options_.speaker.say(base::say("{} in {:g} s", which, pause));
-      records_.said(records::EventKind::restart, which.english);
+      records_.said(records::EventKind::restart, which);
       launch::wait_or_stop(signals_, pause);
     } else {
       options_.speaker.say(which);

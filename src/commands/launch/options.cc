@@ -16,6 +16,7 @@
 #include "gpu/code.h"
 #include "host/cores.h"
 #include "host/nvidia.h"
+#include "host/worker.h"
 #include "machine/accelerators.h"
 #include "plan/device_check.h"
 #include "planner/open_layout.h"
@@ -55,7 +56,7 @@ int processes(const std::string& text, const Environment& environment, FlagReadi
 Words in_language(Words worker, const Environment& environment, base::Language language) {
   const bool stated = without_language(worker) != worker;
   if (worker.empty() || stated || language == base::language_of("auto", base::locale_in(environment))) return worker;
-  const Words flag = launch::language_flag(language);
+  const Words flag = host::language_flag(language);
   worker.insert(worker.begin() + 1, flag.begin(), flag.end());
   return worker;
 }

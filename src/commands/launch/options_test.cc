@@ -282,7 +282,7 @@ TEST(LaunchOptions, ErrorsOfTheLaunchAndOfTheSettingsComeTogether) {
 
 TEST(LaunchOptions, AVariableOfTheEnvironmentIsNamedWhereItIsWrong) {
   EXPECT_THAT(error_of({"--program", "x", "y"}, {{"MASTER_PORT", "many"}}),
-              HasSubstr("MASTER_PORT in the environment: --master-port takes a whole number, not 'many'"));
+              HasSubstr("--master-port (MASTER_PORT) takes a whole number, not 'many'"));
   EXPECT_EQ(error_of({"--master-port", "5", "--program", "x", "y"}, {{"MASTER_PORT", "many"}}), "no error");
 }
 

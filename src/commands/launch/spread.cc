@@ -19,6 +19,7 @@
 #include "host/own_program.h"
 #include "host/shell_word.h"
 #include "host/signals.h"
+#include "host/worker.h"
 #include "launch/host_process.h"
 #include "launch/launcher.h"
 #include "launch/orders.h"
@@ -41,13 +42,13 @@ constexpr double same_press_seconds = 0.3;       // `timeout` and some terminals
 void refuse_contradictions(const launch::LaunchFlags& f, std::size_t hosts) {
   config::FlagReading reading;
   if (f.hosts.node_rank)
-    reading.refuse("--hosts and --node-rank are both given: --hosts numbers the hosts itself; leave --node-rank out");
-  if (f.hosts.standalone) reading.refuse("--hosts and --standalone are both given; leave one of them out");
+    reading.refuse(base::say("--hosts and --node-rank are both given: --hosts numbers the hosts itself; leave --node-rank out"));
+  if (f.hosts.standalone) reading.refuse(base::say("--hosts and --standalone are both given; leave one of them out"));
   if (!f.hosts.endpoint.empty())
-    reading.refuse("--hosts and --rdzv-endpoint are both given; say --master-addr and --master-port where it matters");
+    reading.refuse(base::say("--hosts and --rdzv-endpoint are both given; say --master-addr and --master-port where it matters"));
   if (!f.hosts.nnodes.empty() && f.hosts.nnodes != std::to_string(hosts))
     reading.refuse(base::say("--nnodes is {} but --hosts names {}; leave --nnodes out", f.hosts.nnodes, hosts));
-  if (f.orders_on_input) reading.refuse("--hosts and --orders-on-input are both given; leave --orders-on-input out");
+  if (f.orders_on_input) reading.refuse(base::say("--hosts and --orders-on-input are both given; leave --orders-on-input out"));
   if (f.worker.empty())
     reading.refuse(base::say(
         "there is nothing to launch: end with what each rank runs, as in `troika launch --hosts a,b -- train ...`"));
@@ -237,7 +238,7 @@ int Spread::run() {
 }  // namespace
 
 std::vector<std::string> launch_words(const launch::LaunchFlags& f, const HostPlace& place, base::Language language) {
-  std::vector<std::string> words = launch::language_flag(language);
+  std::vector<std::string> words = host::language_flag(language);
   words.insert(words.begin(), {"launch", "--orders-on-input"});
   const auto add = [&words](const std::string& flag, const std::string& value) {
     if (value.empty()) return;

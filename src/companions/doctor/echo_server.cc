@@ -24,6 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/say.h"
+#include "base/system_cause.h"
 #include "doctor/echo.h"
 #include "host/socket_at.h"
 #include "host/thread_limit.h"
@@ -200,7 +201,7 @@ EchoServer::EchoServer(int port) : impl_(std::make_unique<Impl>()) {
   if (port > 0) impl_->named = bind_everywhere(SOCK_STREAM, port);
   impl_->wake = ::eventfd(0, EFD_CLOEXEC);
   if (impl_->tcp.socket < 0 || impl_->udp.socket < 0 || impl_->wake < 0)
-    throw base::PeerError(base::say("cannot open a socket for other doctors: {}", ::strerror(errno)));
+    throw base::PeerError(base::say("cannot open a socket for other doctors: {}", base::system_cause(errno)));
   impl_->thread = std::thread([impl = impl_.get()] { impl->serve(); });
 }
 

@@ -10,6 +10,7 @@
 
 #include "base/digits.h"
 #include "base/statistics.h"
+#include "base/system_cause.h"
 #include "base/text.h"
 #include "base/units.h"
 
@@ -127,7 +128,7 @@ class Judgement {
       case ETIMEDOUT:
         return base::say("nothing came back from {} at {}", to, place);
       default:
-        return base::say("no connection to {} at {}: {}", to, place, ::strerror(way.code));
+        return base::say("no connection to {} at {}: {}", to, place, base::system_cause(way.code));
     }
   }
   static base::Text advice_for(const std::string& to, const Connecting& way) {

@@ -58,6 +58,7 @@ ChatAnswer answer_of(const ChatTurn& turn, const Options& options, double deadli
                 std::to_string(turn.seed),
                 "--max-new-tokens",
                 std::to_string(turn.most_tokens)};
+  for (std::string& word : host::language_flag(turn.language)) chat.words.push_back(std::move(word));
   if (turn.temperature) chat.words.insert(chat.words.end(), {"--temperature", fmt::format("{}", *turn.temperature)});
   chat.environment = environment_of_runs(options.environment);
   chat.log = log;
@@ -118,6 +119,7 @@ http::Response chat_answer(const Shop& shop, std::mutex& answering, const Asked&
   const std::int64_t step = integer_of_chat(body, "step", steps.back(), steps.back());
   if (!std::binary_search(steps.begin(), steps.end(), step))
     throw Refused{409, base::say("'{}' has no complete checkpoint of step {}", name, step)};
+  turn.language = asked.language;
   turn.model = step_folder(folder, step);
   turn.temperature = temperature_in(body);
   turn.messages = messages_in(body).dump();

@@ -16,6 +16,7 @@ struct ChatTurn {
   std::int64_t most_tokens = 256;
   std::int64_t seed = 1;
   std::optional<double> temperature = {};  // unset: the model's own
+  base::Language language = base::Language::english;  // of what goes wrong
 };
 
 struct ChatAnswer {

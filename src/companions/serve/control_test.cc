@@ -311,7 +311,7 @@ TEST(ResumeWords, BeginWhereTheRunWasStarted) {
 
 TEST_F(Control, ExportsACheckpointBesideThePage) {
   const auto exported = [&](std::optional<std::int64_t> step = {}) {
-    return refusal_of([&] { export_checkpoint(served.shop, "a", step); });
+    return refusal_of([&] { export_checkpoint(served.shop, "a", step, base::Language::english); });
   };
   served.program_is("[ \"$1\" = export ] || exit 9; echo \"from $2\"; mkdir \"$3\"; echo '{}' > \"$3/config.json\"");
   const std::string folder = served.make_run("a");

@@ -11,6 +11,7 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "config/resolve.h"
+#include "host/worker.h"
 #include "planner/plan_arguments.h"
 #include "planner/plan_report.h"
 #include "planner/reasons.h"
@@ -120,9 +121,8 @@ std::string readable(const std::string& text) {
 std::string data_sample(const Form& form, const Options& options, const Asked& asked, double deadline_seconds) {
   const ScratchFolder folder;
   ShortProgram inspect;
-  inspect.words = {options.program, "data",        "inspect",
-                   "--samples",     samples_shown, "--color",
-                   "never",         "--lang",      asked.language == base::Language::english ? "en" : "zh"};
+  inspect.words = {options.program, "data", "inspect", "--samples", samples_shown, "--color", "never"};
+  for (std::string& word : host::language_flag(asked.language)) inspect.words.push_back(std::move(word));
   for (std::string& word : words_of_settings(form)) inspect.words.push_back(std::move(word));
   inspect.words.insert(inspect.words.end(), {"--train.out", folder.file("run")});
   inspect.environment = environment_of_runs(options.environment);

@@ -180,7 +180,7 @@ std::string value_in(const config::Environment& environment, const std::string& 
 // Makes the folder where it is missing. A folder of somebody else, or one that others may write into, keeps no secret.
 void settle_private_folder(const std::string& folder) {
   if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-    throw base::ConfigError(base::say("cannot make the folder '{}' for the token: {}", folder, std::strerror(errno)));
+    throw base::ConfigError(base::say("cannot make the folder '{}' for the token: {}", folder, base::system_cause(errno)));
   struct stat facts {};
   if (::lstat(folder.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != ::geteuid() ||
       (facts.st_mode & 077) != 0)
@@ -209,7 +209,7 @@ TokenFile::TokenFile(const std::string& folder, int port, const std::string& url
   const int cause = file < 0 ? errno : base::write_whole(file, text);
   if (file >= 0) ::close(file);
   if (cause != 0)
-    throw base::ConfigError(base::say("cannot write the token to '{}': {}", path_, std::strerror(cause)));
+    throw base::ConfigError(base::say("cannot write the token to '{}': {}", path_, base::system_cause(cause)));
 }
 
 TokenFile::~TokenFile() { ::unlink(path_.c_str()); }

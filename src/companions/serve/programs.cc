@@ -148,8 +148,8 @@ std::string meaning_of(const Json& cause, base::Language language) {
 Json said_by_why(const Options& options, const std::string& folder, const Asked& asked) {
   const ScratchFolder scratch;
   ShortProgram why;
-  why.words = {options.program, "why",    folder,
-               "--json",        "--lang", asked.language == base::Language::chinese ? "zh" : "en"};
+  why.words = {options.program, "why", folder, "--json"};
+  for (std::string& word : host::language_flag(asked.language)) why.words.push_back(std::move(word));
   why.environment = options.environment;
   why.log = scratch.file("said");
   why.errors = ShortProgram::Errors::dropped;

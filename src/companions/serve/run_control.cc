@@ -15,6 +15,7 @@
 #include "base/host_name.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "host/worker.h"
 #include "serve/checkpoints.h"
 #include "serve/form.h"
 #include "serve/programs.h"
@@ -84,7 +85,8 @@ std::vector<std::string> flags_to_resume_with(const ResumeWords& resume, const s
 void start_or_refuse(const Shop& shop, std::vector<std::string> words, const std::string& folder, const Asked& asked,
                      double patience_seconds, int status) {
   words.insert(words.begin(), shop.options.program);
-  if (asked.language == base::Language::chinese) words.insert(words.begin() + 2, {"--lang", "zh"});
+  const std::vector<std::string> language = host::language_flag(asked.language);
+  words.insert(words.begin() + 2, language.begin(), language.end());
   const DetachedStart start = start_detached(
       {words, environment_of_runs(shop.options.environment), shop.options.root, folder + launch_log}, patience_seconds);
   if (start.ended && start.exit_code != 0)
@@ -228,7 +230,7 @@ struct Controls {
   http::Response export_step(const Asked& asked) {
     const std::optional<std::int64_t> step = step_in(asked);
     const std::lock_guard<std::mutex> guard(starting);
-    return json_response(202, json_line({{"folder", export_checkpoint(shop, asked.name("run"), step)}}));
+    return json_response(202, json_line({{"folder", export_checkpoint(shop, asked.name("run"), step, asked.language)}}));
   }
 };
 

@@ -27,7 +27,7 @@ struct NewFile::Output {
     descriptor = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
     if (descriptor < 0) {
       XXH3_freeState(state);
-      fail("create", errno);
+      fail(base::Phrase("cannot create '{}': {}"), errno);
     }
   }
   ~Output() {
@@ -38,15 +38,15 @@ struct NewFile::Output {
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  [[noreturn]] void fail(const char* action, int cause) const {
-    throw DataError(base::say("cannot {} '{}': {}", action, temporary, base::system_cause(cause).english),
-                    base::cause_of_errno(cause));
+  // `what`: "cannot write '{}': {}".
+  [[noreturn]] void fail(base::Phrase what, int cause) const {
+    throw DataError(base::say(what, temporary, base::system_cause(cause)), base::cause_of_errno(cause));
   }
 
   void write_out(const char* data, std::size_t size) {
     XXH3_64bits_update(state, data, size);
     total += static_cast<std::int64_t>(size);
-    if (const int cause = base::write_whole(descriptor, {data, size}); cause != 0) fail("write", cause);
+    if (const int cause = base::write_whole(descriptor, {data, size}); cause != 0) fail(base::Phrase("cannot write '{}': {}"), cause);
   }
 
   void flush() {
@@ -73,7 +73,7 @@ struct NewFile::Output {
     for (std::int64_t at = 0; at < total;) {
       const ssize_t got = ::pread(descriptor, buffer.data(), buffer.size(), at);
       if (got < 0 && errno == EINTR) continue;
-      if (got < 0) fail("read back", errno);
+      if (got < 0) fail(base::Phrase("cannot read back '{}': {}"), errno);
       if (got == 0) break;
       XXH3_64bits_update(state, buffer.data(), static_cast<std::size_t>(got));
       at += got;
@@ -98,14 +98,14 @@ void NewFile::write(std::string_view bytes) { output_->append(bytes.data(), byte
 
 WrittenFile NewFile::finish() {
   output_->flush();
-  if (const int cause = base::sync_whole(output_->descriptor); cause != 0) output_->fail("sync", cause);
+  if (const int cause = base::sync_whole(output_->descriptor); cause != 0) output_->fail(base::Phrase("cannot sync '{}': {}"), cause);
   const WrittenFile written{output_->total, output_->hash()};
   if (output_->read_back() != written.hash) {
     throw DataError(
         base::say("'{}' reads back otherwise than it was written: the disk or the memory of this host is faulty",
                     output_->temporary), base::Cause::changed_bits);
   }
-  if (::close(std::exchange(output_->descriptor, -1)) != 0) output_->fail("close", errno);
+  if (::close(std::exchange(output_->descriptor, -1)) != 0) output_->fail(base::Phrase("cannot close '{}': {}"), errno);
   base::rename_path(output_->temporary, path_);
   output_->temporary.clear();
   return written;

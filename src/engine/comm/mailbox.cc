@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
+#include "base/system_cause.h"
 #include "base/text.h"
 
 namespace troika::comm {
@@ -60,7 +61,7 @@ const std::uint64_t sentinel = 0x6d61792d72656164;
 // `sentence`: with a place for the system's word behind those of `arguments`.
 template <class... Arguments>
 [[noreturn]] void fail_to(base::Phrase sentence, const Arguments&... arguments) {
-  throw base::PeerError(base::say(sentence, arguments..., std::strerror(errno)));
+  throw base::PeerError(base::say(sentence, arguments..., base::system_cause(errno)));
 }
 
 constexpr base::Phrase cannot_make = base::Phrase("cannot make memory to share with ranks of this host: {}");

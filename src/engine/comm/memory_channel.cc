@@ -22,6 +22,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/say.h"
+#include "base/system_cause.h"
 #include "base/text.h"
 #include "comm/channel.h"
 #include "comm/failure.h"
@@ -272,7 +273,7 @@ void MemoryLinks::fetch(Peer& peer, Parcel& parcel, Line& line) {
   } else if (read_memory(peer.boxes.owner(), line.address, bytes, parcel.local.data())) {
     parcel.state = Parcel::State::done;
   } else {
-    parcel.cause = base::say("the memory of rank {} cannot be read: {}", peer.rank, std::strerror(errno));
+    parcel.cause = base::say("the memory of rank {} cannot be read: {}", peer.rank, base::system_cause(errno));
   }
   line.state.store(parcel.state == Parcel::State::done ? Line::received : Line::refused, std::memory_order_release);
 }

@@ -15,6 +15,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/say.h"
+#include "base/system_cause.h"
 #include "host/socket_at.h"
 #include "rendezvous/access.h"
 #include "rendezvous/wire.h"
@@ -155,7 +156,7 @@ TcpListener::TcpListener(const std::string& address, std::string key) : key_(std
   if (!listener)
     throw base::ConfigError(
         base::say("cannot listen on {}: {}; set comm.interface to the interface that reaches the other hosts", address,
-                    std::strerror(errno)),
+                    base::system_cause(errno)),
         base::Cause::wrong_address);
   listener_ = listener.release();
   port_ = host::port_of(listener_);

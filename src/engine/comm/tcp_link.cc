@@ -17,6 +17,7 @@
 #include <utility>
 
 #include "base/say.h"
+#include "base/system_cause.h"
 #include "rendezvous/socket.h"
 
 namespace troika::comm {
@@ -142,7 +143,7 @@ void TcpLink::flush() {
     const ssize_t sent = ::sendmsg(socket_, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) break;
-    if (sent < 0) return break_off(base::say("{} [{}]", std::strerror(errno), address_));
+    if (sent < 0) return break_off(base::say("{} [{}]", base::system_cause(errno), address_));
     auto left = static_cast<std::size_t>(sent);
     while (left > 0) {
       Outgoing& one = outgoing_.front();
@@ -181,7 +182,7 @@ void TcpLink::receive() {
     const ssize_t got = ::recvmsg(socket_, &message, MSG_DONTWAIT);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return;
-    if (got < 0) return break_off(base::say("{} [{}]", std::strerror(errno), address_));
+    if (got < 0) return break_off(base::say("{} [{}]", base::system_cause(errno), address_));
     if (got == 0) return break_off(base::say("Connection closed by peer [{}]", address_));
     taken += static_cast<std::size_t>(got);
     const std::size_t given = std::min(direct, static_cast<std::size_t>(got));

@@ -147,7 +147,7 @@ static Findings control_tokens_of(const Conversation& conversation, const Encodi
   Findings findings;
   for_each_control_token(conversation, encoding.tokenizer, [&](const std::string& token, const std::string& place) {
     if (encoding.control_tokens == config::ControlTokens::refuse)
-      throw base::DataError(base::say("{}: the {} holds the control token {}, and data.control_tokens is refuse: change the text, or set it to text, which spells such tokens out", origin, place, token));
+      throw base::DataError(base::say("{}: {} holds the control token {}, and data.control_tokens is refuse: change the text, or set it to text, which spells such tokens out", origin, place, token));
     if (findings.none()) findings.add(Findings::with_control);
     findings.add(Findings::control, token);
   });

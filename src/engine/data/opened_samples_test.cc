@@ -169,7 +169,7 @@ TEST_F(Opened, ControlTokensInMessagesAreCountedSpelledOutOrRefused) {
   settings_.control_tokens = config::ControlTokens::refuse;
   EXPECT_THAT(
       base::message_of<base::DataError>(open_it),
-      HasSubstr("line 1 of '" + path + "': the content of messages[0] (user) holds the control token <|im_end|>"));
+      HasSubstr("line 1 of '" + path + "': messages[0].content (user) holds the control token <|im_end|>"));
 }
 
 TEST_F(Opened, FormatsAndCompressionAreFoundOut) {

@@ -63,9 +63,8 @@ void PartsOfJob::keep_after(base::Error& error) {
   keeps_ = dynamic_cast<const DiskError*>(&error) != nullptr && !base::list_directory(store_.folder()).empty();
   if (keeps_)
     error.add_context(
-        fmt::format("what is tokenized stays in '{}', and the same command continues there; delete that "
-                    "folder to have its room instead",
-                    store_.folder()));
+        base::say("what is tokenized stays in '{}', and the same command continues there; delete that folder to have its room instead",
+                  store_.folder()));
 }
 
 }  // namespace troika::data

@@ -26,7 +26,7 @@ void for_each_written(Conversation* conversation, Plain which, const OnString& u
     if (which == Plain::all_but_answers && messages[i]["role"] == "assistant") continue;
     const std::string role = messages[i]["role"].get<std::string>();
     for (auto& [name, member] : messages[i].items())
-      if (name != "role") for_each_string(&member, fmt::format("{} of messages[{}] ({})", name, i, role), use);
+      if (name != "role") for_each_string(&member, fmt::format("messages[{}].{} ({})", i, name, role), use);
   }
   for_each_string(&conversation->tools(), "tools", use);
 }

@@ -15,7 +15,7 @@
 namespace troika::data {
 
 // Calls back for each control token in the strings of messages, their roles apart, and of tools, in order. `place`: the key,
-// "content of messages[1] (user)".
+// "messages[1].content (user)".
 using OnControlToken = std::function<void(const std::string& token, const std::string& place)>;
 void for_each_control_token(const Conversation& conversation, const tokenizer::Tokenizer& tokenizer,
                             const OnControlToken& use);

@@ -82,7 +82,7 @@ StepResult Executor::run(const StepSettings& settings) {
     try {
       execute(instruction);
     } catch (base::Error& error) {
-      error.add_context(fmt::format("while running {} of step {} on rank {}", to_text(instruction), settings.step,
+      error.add_context(base::say("while running {} of step {} on rank {}", to_text(instruction), settings.step,
                                     setup_.place.world_rank));
       throw;
     }

@@ -209,7 +209,7 @@ void Integrity::name_different_state() const {
         fail(
             base::say("ranks {} hold other values of {} than each other, though both updated the same: the memory or "
                       "processor of one of their hosts is faulty",
-                      fmt::join(ranks, " and "), name_of(*bucket, slot)));
+                      fmt::join(ranks, ", "), name_of(*bucket, slot)));
       fail(base::say("rank {} holds other values of {} than the {} other replicas: its memory or processor is faulty",
                      fmt::join(fewest->second, ", "), name_of(*bucket, slot), ranks.size() - fewest->second.size()));
     }

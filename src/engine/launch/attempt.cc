@@ -119,7 +119,7 @@ void Attempt::hear(int signal) {
     first_stop_ = now;
     speaker_.say(base::say("stopping after this step, or at once before the first one; once more ends at once"));
     records_.said(records::EventKind::stop_requested,
-                  fmt::format("the launcher got signal {} (SIG{})", signal, host::signal_name(signal)),
+                  base::say("the launcher got signal {} (SIG{})", signal, host::signal_name(signal)),
                   {{"signal", signal}});
     send_all(signal == SIGINT ? SIGINT : SIGTERM);
   } else {
@@ -296,7 +296,7 @@ Outcome Attempt::run() {
     outcome.exit_code = base::exit_interrupted;
     // After the first signal rank 0 says that it has stopped; what a second one kills says nothing.
     if (stop_signals_ > 1)
-      records_.ended_at_once("ended at once because it was asked to twice");
+      records_.ended_at_once(base::say("ended at once because it was asked to twice"));
     else
       records_.stopped();
   }

@@ -98,18 +98,13 @@ LaunchRecords::LaunchRecords(std::string folder, int node_rank, Also also)
       before_(host::read_vitals("")),
       lines_(std::make_shared<Lines>(folder_)) {}
 
-records::Event LaunchRecords::event_of(EventKind kind, const std::string& text) const {
+records::Event LaunchRecords::event_of(EventKind kind, const records::Incident& incident) const {
   records::Event event;
   event.time = base::wall_seconds();
   event.kind = kind;
   event.host = host_;
   event.attempt = attempt_;
-  event.text = text;
-  return event;
-}
-
-records::Event LaunchRecords::event_of(EventKind kind, const records::Incident& incident) const {
-  records::Event event = event_of(kind, english(incident));
+  event.text = english(incident);
   event.incident = incident;
   return event;
 }
@@ -139,18 +134,18 @@ void LaunchRecords::flush() {
   disk_.flush();
 }
 
-void LaunchRecords::attempt_begins(int attempt, const std::string& launch, const std::string& text) {
+void LaunchRecords::attempt_begins(int attempt, const std::string& launch, const base::Text& text) {
   attempt_ = attempt;
   launch_ = launch;
   before_ = host::read_vitals("");
   if (node_rank_ != 0) return post([](Lines&) {});
-  records::Event event = event_of(EventKind::launch, text);
+  records::Event event = event_of(EventKind::launch, records::told(text));
   event.numbers = {{"pid", ::getpid()}, {"process_start", static_cast<double>(host::process_start(::getpid()))}};
   write(event);
 }
 
-void LaunchRecords::said(EventKind kind, const std::string& text, const std::map<std::string, double>& numbers) {
-  records::Event event = event_of(kind, text);
+void LaunchRecords::said(EventKind kind, const base::Text& text, const std::map<std::string, double>& numbers) {
+  records::Event event = event_of(kind, records::told(text));
   event.numbers = numbers;
   write(event);
 }
@@ -183,8 +178,8 @@ void LaunchRecords::failed(const rendezvous::FailureReport& report) {
 
 void LaunchRecords::has_failed(const rendezvous::FailureReport& report) { end_state(records::Life::failed, report); }
 
-void LaunchRecords::ended_at_once(const std::string& text) {
-  write(event_of(EventKind::stop, text));
+void LaunchRecords::ended_at_once(const base::Text& text) {
+  write(event_of(EventKind::stop, records::told(text)));
   stopped();
 }
 

@@ -36,7 +36,7 @@ class LaunchRecords {
   LaunchRecords& operator=(const LaunchRecords&) = delete;
 
   // An attempt of this launch begins: counters of the host count from here. The event says which process launches.
-  void attempt_begins(int attempt, const std::string& launch, const std::string& text);
+  void attempt_begins(int attempt, const std::string& launch, const base::Text& text);
   // A rank of this host has ended badly; `memory_kills` by the out-of-memory killer shortly before, negative where nobody counts.
   // Returns the event, for the other hosts; "" without a folder.
   std::string rank_ended(const host::Worker& worker, std::int64_t memory_kills);
@@ -45,10 +45,10 @@ class LaunchRecords {
   // The same, once the ranks have ended: one that failed on its own meanwhile has written its own words over the report's.
   void has_failed(const rendezvous::FailureReport& report);
   // The ranks were killed because somebody asked twice: none of them could say that the run has stopped.
-  void ended_at_once(const std::string& text);
+  void ended_at_once(const base::Text& text);
   // The ranks have ended because somebody asked: where none has said so, as before the first step, the state says it now.
   void stopped();
-  void said(records::EventKind kind, const std::string& text, const std::map<std::string, double>& numbers = {});
+  void said(records::EventKind kind, const base::Text& text, const std::map<std::string, double>& numbers = {});
 
   const std::string& folder() const { return folder_; }
   // The record in the folder is this launch's. Threads: any.
@@ -61,7 +61,6 @@ class LaunchRecords {
   void write(const records::Event& event);
   void post(std::function<void(Lines&)> job);
   void end_state(records::Life life, const rendezvous::FailureReport& report);
-  records::Event event_of(records::EventKind kind, const std::string& text) const;
   records::Event event_of(records::EventKind kind, const records::Incident& incident) const;
 
   const std::string folder_;

@@ -28,7 +28,7 @@ TEST(LaunchRecords, SayWhichProcessLaunches) {
   const base::TemporaryFolder folder;
   for (const int node : {1, 0}) {
     LaunchRecords records(folder.path(), node);
-    records.attempt_begins(0, "abc", "2 ranks");
+    records.attempt_begins(0, "abc", base::verbatim("2 ranks"));
     records.flush();
   }
   records::RunReader run(folder.path());
@@ -51,11 +51,11 @@ TEST(LaunchRecords, OfALaunchWhoseFolderIsAnothersAreNeverWritten) {
   const base::TemporaryFolder folder;
   {
     LaunchRecords first(folder.path(), 0);
-    first.attempt_begins(0, "first", "2 ranks");
+    first.attempt_begins(0, "first", base::verbatim("2 ranks"));
     first.flush();
     ASSERT_TRUE(first.claimed()());
     LaunchRecords second(folder.path(), 1);  // of another host that shares the disk, as well
-    second.attempt_begins(0, "second", "2 ranks");
+    second.attempt_begins(0, "second", base::verbatim("2 ranks"));
     second.failed({2, base::verbatim("another run writes to the folder")});
     second.flush();
     EXPECT_FALSE(second.claimed()());
@@ -64,7 +64,7 @@ TEST(LaunchRecords, OfALaunchWhoseFolderIsAnothersAreNeverWritten) {
       LaunchRecords host(folder.path() + "/", 1);
       EXPECT_EQ(host.folder(), "") << "a run is under way";
     }
-    second.said(records::EventKind::stop, "x");
+    second.said(records::EventKind::stop, base::verbatim("x"));
     second.flush();
     EXPECT_EQ(events_in(folder.path()), 1u);
   }
@@ -74,10 +74,10 @@ TEST(LaunchRecords, OfALaunchWhoseFolderIsAnothersAreNeverWritten) {
 TEST(LaunchRecords, AreClaimedByAllHostsOfALaunchThatShareTheFolder) {
   const base::TemporaryFolder folder;
   LaunchRecords host0(folder.path(), 0), host1(folder.path(), 1);
-  host0.attempt_begins(0, "abc", "2 ranks");
+  host0.attempt_begins(0, "abc", base::verbatim("2 ranks"));
   host0.flush();
   const Lock of_its_ranks(folder.path(), "abc");
-  host1.attempt_begins(0, "abc", "2 ranks");
+  host1.attempt_begins(0, "abc", base::verbatim("2 ranks"));
   host1.failed({75, base::verbatim("x")});
   host1.flush();
   EXPECT_EQ(events_in(folder.path()), 2u);
@@ -89,9 +89,9 @@ TEST(LaunchRecords, OfALaunchWhoseRanksHoldTheFolderInTheEndAreWritten) {
   LaunchRecords first(folder.path(), 1);
   {
     LaunchRecords other(folder.path(), 1);
-    other.attempt_begins(0, "other", "2 ranks");
+    other.attempt_begins(0, "other", base::verbatim("2 ranks"));
     other.flush();
-    first.attempt_begins(0, "first", "2 ranks");
+    first.attempt_begins(0, "first", base::verbatim("2 ranks"));
     first.failed({75, base::verbatim("x")});
     first.flush();
     EXPECT_FALSE(first.claimed()());
@@ -109,7 +109,7 @@ TEST(LaunchRecords, OfALauncherThatJoinsAnotherLaunchAreOfThatOne) {
   const base::TemporaryFolder folder;
   LaunchRecords host1(folder.path(), 1);
   for (const char* launch : {"first", "next"}) {
-    host1.attempt_begins(0, launch, "2 ranks");
+    host1.attempt_begins(0, launch, base::verbatim("2 ranks"));
     host1.failed({75, base::verbatim(launch)});
     host1.flush();
     EXPECT_TRUE(records::lock_holder(records::launch_lock_path(folder.path()))->is_of(launch));
@@ -133,7 +133,7 @@ TEST(LaunchRecords, HaveTheReportAndNotTheWordsOfARankThatFailedMeanwhile) {
     records.flush();
     return records::read_run_state(folder.path())->text;
   };
-  records.attempt_begins(2, "abc", "2 ranks");
+  records.attempt_begins(2, "abc", base::verbatim("2 ranks"));
   EXPECT_EQ(text_after(2), "rank 1 was killed");
   EXPECT_EQ(text_after(3), "rank 1 does not answer") << "which is of the next attempt";
 }
@@ -143,7 +143,7 @@ TEST(LaunchRecords, OfALaunchThatFindsARunAreNotWritten) {
   const base::TemporaryFolder folder;
   LaunchRecords records(folder.path(), 0);
   const Lock of_others(folder.path(), "");
-  records.attempt_begins(0, "abc", "2 ranks");
+  records.attempt_begins(0, "abc", base::verbatim("2 ranks"));
   records.flush();
   EXPECT_FALSE(records.claimed()());
   EXPECT_EQ(events_in(folder.path()), 0u);
@@ -157,7 +157,7 @@ TEST(LaunchRecords, SayThatARunHasStoppedWhoseRanksCouldNot) {
   records::write_run_state(folder.path(), state);
   for (const char* launch : {"other", "abc"}) {
     LaunchRecords records(folder.path(), 0);
-    records.attempt_begins(0, launch, "2 ranks");
+    records.attempt_begins(0, launch, base::verbatim("2 ranks"));
     records.ended_at_once("ended at once");
     records.flush();
     const auto now = records::read_run_state(folder.path());
@@ -170,7 +170,7 @@ TEST(LaunchRecords, EndTheStateOfRanksThatCouldNotSaySo) {
   using records::Life;
   const base::TemporaryFolder folder;
   LaunchRecords records(folder.path(), 0);
-  records.attempt_begins(0, "abc", "2 ranks");
+  records.attempt_begins(0, "abc", base::verbatim("2 ranks"));
   const auto after_a_stop = [&](Life life, const std::string& launch) {
     records::RunState state;
     state.life = life;

@@ -21,11 +21,6 @@ struct Speaker {
   void say(const base::Text& text) const;  // one line on standard error: "troika launch: ...". Threads: any
 };
 
-// --lang for a process that is to speak the same.
-inline std::vector<std::string> language_flag(base::Language language) {
-  return {"--lang", language == base::Language::chinese ? "zh" : "en"};
-}
-
 struct Stopped {};  // thrown when a signal ends a wait
 
 // Waits so long; throws Stopped at a stop signal.

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
+#include "base/system_cause.h"
 #include "base/text.h"
 
 namespace troika::probe {
@@ -22,7 +23,7 @@ class ScratchFile {
  public:
   explicit ScratchFile(const std::string& folder) : path_(folder + "/.troika-probe-XXXXXX") {
     descriptor_ = ::mkstemp(path_.data());
-    if (descriptor_ < 0) fail("cannot make a file");
+    if (descriptor_ < 0) fail(base::Phrase("cannot make a file in the folder of '{}': {}"));
     ::unlink(path_.c_str());
   }
   ~ScratchFile() { ::close(descriptor_); }
@@ -32,15 +33,15 @@ class ScratchFile {
   void write(const std::vector<char>& bytes) {
     for (std::size_t done = 0; done < bytes.size();) {
       const ssize_t count = ::write(descriptor_, bytes.data() + done, bytes.size() - done);
-      if (count < 0 && errno != EINTR) fail("cannot write");
+      if (count < 0 && errno != EINTR) fail(base::Phrase("cannot write in the folder of '{}': {}"));
       if (count > 0) done += static_cast<std::size_t>(count);
     }
-    if (::fsync(descriptor_) != 0) fail("cannot write");
+    if (::fsync(descriptor_) != 0) fail(base::Phrase("cannot write in the folder of '{}': {}"));
   }
 
  private:
-  [[noreturn]] void fail(const char* what) const {
-    throw base::DataError(base::say("{} in the folder of '{}': {}", what, path_, ::strerror(errno)));
+  [[noreturn]] void fail(base::Phrase what) const {
+    throw base::DataError(base::say(what, path_, base::system_cause(errno)));
   }
   std::string path_;
   int descriptor_ = -1;

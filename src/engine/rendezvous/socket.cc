@@ -25,6 +25,7 @@
 
 #include "base/clock.h"
 #include "base/say.h"
+#include "base/system_cause.h"
 #include "host/thread_limit.h"
 #include "rendezvous/address.h"
 
@@ -99,10 +100,10 @@ void ConnectCause::hear(base::Text text, base::Cause cause) {
 }
 
 base::Text connect_words(int code, base::Cause told) {
-  const std::string of_system = std::strerror(code);
+  const base::Text of_system = base::system_cause(code);
   if (told == base::Cause::firewall) return base::say("{}: a firewall forbids it", of_system);
   if (told == base::Cause::nothing_at_address) return base::say("{}: nothing answers at that address", of_system);
-  return base::verbatim(of_system);
+  return of_system;
 }
 
 Socket::~Socket() {

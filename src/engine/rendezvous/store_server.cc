@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/port_holder.h"
 #include "base/say.h"
+#include "base/system_cause.h"
 #include "host/socket_at.h"
 #include "host/thread_limit.h"
 #include "rendezvous/address.h"
@@ -39,7 +40,7 @@ int listen_on(int port, Reach reach) {
             base::Cause::port_in_use);
   }
   throw base::ConfigError(
-      base::say("cannot listen on port {}: {}; choose another --master-port", port, std::strerror(code)),
+      base::say("cannot listen on port {}: {}; choose another --master-port", port, base::system_cause(code)),
       base::Cause::port_in_use);
 }
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <memory>
 #include <utility>
 
@@ -14,9 +15,10 @@
 namespace troika::tensor {
 namespace {
 
-const char* name(MemoryUse use) {
-  const char* names[] = {"parameters", "gradients", "optimizer state", "activations", "what is saved"};
-  return names[static_cast<std::size_t>(use)];
+base::Text name(MemoryUse use) {
+  constexpr std::array names = {base::Phrase("parameters"), base::Phrase("gradients"), base::Phrase("optimizer state"),
+                                base::Phrase("activations"), base::Phrase("what is saved")};
+  return base::say(names[static_cast<std::size_t>(use)]);
 }
 
 class BookedMemory : public Memory {

@@ -114,7 +114,7 @@ RunLock::RunLock(const std::string& folder, const std::string& run, const std::s
 }
 
 base::Text RunLock::note_of_missing_locks() const {
-  const std::string why = lock_.missing_locks();
+  const base::Text why = lock_.missing_locks();
   return why.empty() ? base::Text{}
                      : base::say(
                            "the file system of '{}' keeps no locks ({}): a second run of another host in this "

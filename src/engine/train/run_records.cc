@@ -140,7 +140,7 @@ void RunRecords::event(EventKind kind, std::int64_t step, const base::Text& text
   if (place_.rank != 0) return;
   records::Event event = event_of(kind, step, text.english);
   event.numbers = numbers;
-  if (kind == EventKind::save_failed) event.incident = records::told(text, cause);
+  event.incident = records::told(text, cause);
   write(event);
 }
 

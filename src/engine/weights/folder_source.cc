@@ -134,7 +134,7 @@ void refuse_other_head(const WeightsFolder& folder, const StoredTensor& table) {
     throw base::DataError(base::say(
         "the weights in '{0}' hold '{1}' with other numbers than '{2}', but its config.json ties the two to one "
         "(tie_word_embeddings): set that to false to use '{1}', or remove that tensor to use '{2}' for both",
-        folder.path(), name, stored == folder.tensors().end() ? "the embedding" : stored->first));
+        folder.path(), name, stored == folder.tensors().end() ? base::say("the embedding") : base::verbatim(stored->first)));
   }
 }
 

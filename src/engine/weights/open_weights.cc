@@ -96,12 +96,12 @@ Weights open_weights(const std::string& path, comm::Channel& world) {
   const auto kinds = checkpoint::gather(world, [&] { return kind_here(path); });
   const auto any = [&](const char* kind) { return std::find(kinds.begin(), kinds.end(), kind) != kinds.end(); };
   if (any(adapter_kind)) {
-    refuse_missing_copies("adapter's folder", path, those_of(kinds, adapter_kind), world);
+    refuse_missing_copies(base::Phrase("adapter's folder"), path, those_of(kinds, adapter_kind), world);
     return {nullptr, open_peft_folder(path, world)};
   }
   if (any(model_of_adapter_kind)) return of_checkpoint(checkpoint::open_at(checkpoint_around(path), world));
   if (any(folder_kind)) {
-    refuse_missing_copies("model folder", path, those_of(kinds, folder_kind), world);
+    refuse_missing_copies(base::Phrase("model folder"), path, those_of(kinds, folder_kind), world);
     return {open_folder_source(path, world), nullptr};
   }
   if (!any(checkpoint_kind)) {

@@ -8,7 +8,7 @@
 
 namespace troika::weights {
 
-void refuse_missing_copies(const std::string& what, const std::string& path, const std::vector<bool>& present,
+void refuse_missing_copies(base::Phrase what, const std::string& path, const std::vector<bool>& present,
                            comm::Channel& world) {
   const auto hosts = checkpoint::gather(world, [] { return base::host_name(); });
   for (std::size_t rank = 0; rank < present.size(); ++rank) {
@@ -16,7 +16,7 @@ void refuse_missing_copies(const std::string& what, const std::string& path, con
     throw base::ConfigError(
         base::say("there is no {} '{}' on rank {}'s host {}, but on others; copy it there, or use a disk that all "
                     "share",
-                    what, path, rank, hosts[rank]));
+                    base::say(what), path, rank, hosts[rank]));
   }
 }
 

@@ -12,7 +12,7 @@ namespace troika::weights {
 
 // Collective over `world`. ConfigError naming the first rank, and its host, that has no copy of `what` ("model folder")
 // at `path`; `present`: which ranks have one.
-void refuse_missing_copies(const std::string& what, const std::string& path, const std::vector<bool>& present,
+void refuse_missing_copies(base::Phrase what, const std::string& path, const std::vector<bool>& present,
                            comm::Channel& world);
 
 // Collective over `world`. ConfigError naming the first rank whose copy is not that of rank 0.

@@ -21,7 +21,7 @@ class Error : public std::exception {
  public:
   const char* what() const noexcept override { return text_.c_str(); }
 
-  // The same for a reader of `language`; English where the error was made of an English sentence alone. Context stays English.
+  // The same for a reader of `language`; English where the error was made of an English sentence alone.
   const std::string& in(Language language) const {
     return language == Language::chinese && !chinese_.empty() ? chinese_ : text_;
   }
@@ -32,11 +32,10 @@ class Error : public std::exception {
   // What failed, for programs that advise: nobody searches the sentence for it.
   Cause cause() const { return cause_; }
 
-  // Appends where it happened, innermost first: `catch (Error& e) { e.add_context("while running fwd 2.1 on rank 5"); throw; }`.
-  void add_context(const std::string& where) {
-    const std::string line = "\n  " + printable(where, most_bytes);
-    text_ += line;
-    if (!chinese_.empty()) chinese_ += line;
+  // Appends where it happened, innermost first: `catch (Error& e) { e.add_context(say("while running {} on rank {}", ...)); throw; }`.
+  void add_context(const Text& where) {
+    text_ += "\n  " + printable(where.english, most_bytes);
+    if (!chinese_.empty()) chinese_ += "\n  " + printable(where.chinese, most_bytes);
   }
 
  protected:

@@ -19,14 +19,14 @@ TEST(Error, SaysItsSentence) { EXPECT_STREQ(DataError(verbatim("'a.txt' is empty
 
 TEST(Error, AppendsContextInnermostFirst) {
   DataError error(verbatim("shard 3 is truncated"));
-  error.add_context("while reading 'train'");
-  error.add_context("on rank 5");
+  error.add_context(verbatim("while reading 'train'"));
+  error.add_context(verbatim("on rank 5"));
   EXPECT_STREQ(error.what(), "shard 3 is truncated\n  while reading 'train'\n  on rank 5");
 }
 
 TEST(Error, ShowsContentOfFilesWithoutItsControlCharacters) {
   DataError error(verbatim("'\x1b[31m' is no name"));
-  error.add_context("while reading '\xff'");
+  error.add_context(verbatim("while reading '\xff'"));
   EXPECT_STREQ(error.what(), "'\\x1b[31m' is no name\n  while reading '\\xff'");
   EXPECT_LT(std::string(DataError(verbatim(std::string(1 << 20, 'x'))).what()).size(), 17000u);
 }
@@ -36,7 +36,7 @@ TEST(Error, KeepsItsKindAndContextWhenRethrownThroughTheBase) {
     try {
       throw PeerError(verbatim("rank 2 is gone"));
     } catch (Error& error) {
-      error.add_context("while running recv_act 1.2");
+      error.add_context(verbatim("while running recv_act 1.2"));
       throw;
     }
   } catch (const PeerError& error) {
@@ -47,7 +47,7 @@ TEST(Error, KeepsItsKindAndContextWhenRethrownThroughTheBase) {
 
 TEST(Error, SpeaksTheLanguageOfItsReader) {
   DataError both(Text{"no such run", "没有这个运行"});
-  both.add_context("at /api/why");
+  both.add_context(verbatim("at /api/why"));
   EXPECT_STREQ(both.what(), "no such run\n  at /api/why");
   EXPECT_EQ(both.in(Language::chinese), "没有这个运行\n  at /api/why");
   EXPECT_EQ(both.in(Language::english), both.what());

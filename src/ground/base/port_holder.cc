@@ -9,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 
 namespace troika::base {
@@ -39,7 +40,7 @@ static bool holds(const std::string& process, const std::set<std::string>& inode
   return false;
 }
 
-std::string port_holder(int port) {
+Text port_holder(int port) {
   std::set<std::string> inodes;
   for (const char* table : {"/proc/net/tcp", "/proc/net/tcp6"}) {
     try {
@@ -51,12 +52,12 @@ std::string port_holder(int port) {
     if (inodes.empty() || process.find_first_not_of("0123456789") != std::string::npos) continue;
     try {
       if (holds(process, inodes)) {
-        return fmt::format("'{}' (pid {})", trim(read_file("/proc/" + process + "/comm")), process);
+        return verbatim(fmt::format("'{}' (pid {})", trim(read_file("/proc/" + process + "/comm")), process));
       }
     } catch (const DataError&) {  // another user's process, or one that has just ended
     }
   }
-  return "another program";
+  return say("another program");
 }
 
 }  // namespace troika::base

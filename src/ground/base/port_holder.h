@@ -1,11 +1,11 @@
 // Which program listens on a local TCP port, as far as /proc may be read.
 #pragma once
 
-#include <string>
+#include "base/language.h"
 
 namespace troika::base {
 
 // "'python3' (pid 4711)", or "another program" if /proc does not name it.
-std::string port_holder(int port);
+Text port_holder(int port);
 
 }  // namespace troika::base

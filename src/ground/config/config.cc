@@ -106,7 +106,7 @@ Layer read_named_file(const std::string& file, const Environment& environment) {
   try {
     return read_file_layer(found->second);
   } catch (base::Error& error) {
-    error.add_context("while reading the file that CONFIG_FILE in the environment names");
+    error.add_context(base::say("while reading the file that CONFIG_FILE in the environment names"));
     throw;
   }
 }

@@ -57,7 +57,7 @@ void read_variables(const FlagTable& table, const Environment& environment, Flag
     for (const std::string_view variable : row.flag->variables) {
       const auto found = environment.find(std::string(variable));
       if (found == environment.end() || found->second.empty()) continue;
-      row.take(found->second, fmt::format("{} in the environment: {}", variable, row.flag->flag()), reading);
+      row.take(found->second, fmt::format("{} ({})", row.flag->flag(), variable), reading);
       break;
     }
   }

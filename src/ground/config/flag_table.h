@@ -41,9 +41,6 @@ struct FlagReading {
 
   bool states(std::string_view key) const;
   void refuse(base::Text error) { errors.push_back(std::move(error)); }
-  void refuse(const std::string& english) {
-    errors.push_back({english, english});
-  }                     // of verbs that speak English alone
   void finish() const;  // throws one ConfigError with all errors, a line each; does nothing without any
 };
 

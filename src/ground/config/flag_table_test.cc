@@ -132,7 +132,7 @@ TEST(FlagTable, VariablesCountWhereNoFlagStandsAndAreNamedWhenWrong) {
   read_variables(table, {{"COUNT", "many"}, {"WAY", "there"}}, &reading);
   EXPECT_EQ(v.way, Way::back);
   EXPECT_THAT(base::in(reading.errors, base::Language::english),
-              ElementsAre("COUNT in the environment: --count takes a whole number, not 'many'"));
+              ElementsAre("--count (COUNT) takes a whole number, not 'many'"));
   FlagReading good = read_flags({&table}, {"a"});
   read_variables(table, {{"COUNT", "7"}, {"WAY", ""}}, &good);
   EXPECT_EQ(v.count, 7);

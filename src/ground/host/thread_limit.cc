@@ -72,11 +72,11 @@ base::Text no_more_threads_in(const std::string& proc, const std::string& cgroup
 
 base::Text no_more_threads() { return no_more_threads_in("/proc", "/sys/fs/cgroup", limits_here()); }
 
-std::string address_limit_text() {
+base::Text address_limit_text() {
   const ThreadLimits limits = limits_here();
-  if (limits.address_bytes < 0) return "";
-  return fmt::format("this process may have {} of address space (ulimit -v), and {} are in use",
-                     base::format_bytes(limits.address_bytes), base::format_bytes(limits.used_address_bytes));
+  if (limits.address_bytes < 0) return {};
+  return base::say("this process may have {} of address space (ulimit -v), and {} are in use",
+                   base::format_bytes(limits.address_bytes), base::format_bytes(limits.used_address_bytes));
 }
 
 void require_threads(int count) {

@@ -33,7 +33,7 @@ struct ThreadLimits {
 base::Text no_more_threads_in(const std::string& proc, const std::string& cgroup, const ThreadLimits& limits);
 
 // The limit of a process's addresses (ulimit -v), and what is taken of it; "" where there is none.
-std::string address_limit_text();
+base::Text address_limit_text();
 
 template <class Function>
 std::thread start_thread(Function&& function) {

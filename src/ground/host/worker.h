@@ -6,9 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "host/subprocess.h"
 
 namespace troika::host {
+
+// --lang for a process that is to speak the same.
+inline std::vector<std::string> language_flag(base::Language language) {
+  return {"--lang", language == base::Language::chinese ? "zh" : "en"};
+}
 
 struct WorkerPlan {
   int world_rank = 0;

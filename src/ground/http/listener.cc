@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/port_holder.h"
 #include "base/say.h"
+#include "base/system_cause.h"
 #include "host/socket_at.h"
 
 namespace troika::http {
@@ -47,7 +48,7 @@ int listen_on(const std::string& address, int port, const std::string& address_f
     throw PortHeld(
         base::say("port {} is held by {}: end it or choose another {}", port, base::port_holder(port), port_flag));
   throw base::ConfigError(base::say("cannot listen on {} port {}: {}; choose another {}", address, port,
-                                      std::strerror(code), code == EACCES ? port_flag : address_flag));
+                                      base::system_cause(code), code == EACCES ? port_flag : address_flag));
 }
 
 }  // namespace troika::http

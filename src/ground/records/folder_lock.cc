@@ -58,7 +58,7 @@ void write_holder(int descriptor, const std::string& path, const LockHolder& me)
   int cause = ::ftruncate(descriptor, 0) == 0 ? 0 : errno;
   if (cause == 0) cause = base::write_whole_at(descriptor, to_text(me), 0);
   if (cause == 0) cause = base::sync_whole(descriptor);  // other hosts read it
-  if (cause != 0) throw base::DataError(base::say("cannot write '{}': {}", path, base::system_cause(cause).english));
+  if (cause != 0) throw base::DataError(base::say("cannot write '{}': {}", path, base::system_cause(cause)));
 }
 
 // The words of a rank that found the folder taken and says its last: it holds nothing.
@@ -111,8 +111,8 @@ bool FolderLock::take(const LockHolder& me) {
   return !held;
 }
 
-std::string FolderLock::missing_locks() const {
-  return descriptor_ < 0 || refusal_ == 0 ? "" : base::system_cause(refusal_).english;
+base::Text FolderLock::missing_locks() const {
+  return descriptor_ < 0 || refusal_ == 0 ? base::Text{} : base::system_cause(refusal_);
 }
 
 FolderLock::Look FolderLock::look(const LockHolder& me) {

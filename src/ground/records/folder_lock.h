@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "base/language.h"
+
 namespace troika::records {
 
 std::string run_lock_path(const std::string& folder);
@@ -40,7 +42,7 @@ class FolderLock {
   void release();
 
   // Why the file system of a held lock keeps no locks; "" if it does.
-  std::string missing_locks() const;
+  base::Text missing_locks() const;
 
   // For a held lock with `me` in it: whether the file of that name is still this one and names this process. A removed
   // file is taken again.

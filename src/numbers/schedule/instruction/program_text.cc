@@ -132,7 +132,7 @@ static std::vector<Instruction> parse_rank(const std::string& line, std::size_t 
       rank.push_back(
           parse_instruction(std::string_view(line).substr(begin, end == std::string::npos ? end : end - begin)));
     } catch (base::Error& error) {
-      error.add_context(fmt::format("in line {} of the program text, column {}, instruction {} of grid rank {}",
+      error.add_context(base::say("in line {} of the program text, column {}, instruction {} of grid rank {}",
                                     line_number, begin + 1, rank.size(), line_number - 2));
       throw;
     }
