@@ -84,6 +84,11 @@ std::string to_json(const Choices& choices);
 // or there is no such file.
 std::optional<std::int64_t> lines_of(const std::string& folder, const std::string& name, std::int64_t* budget);
 
+// A link is none of the two.
+enum class FileKind { none, file, folder, other };
+FileKind kind_of(const std::string& path);
+std::vector<std::string> names_in(const std::string& folder);  // by name; none where it may not be read
+
 // Paths that a page names: only what lies below one folder, by whatever links.
 
 // The path without links, where all of it lies below `root` (Options::root): absolute, or from `root` on. What need not be there yet

@@ -11,7 +11,7 @@
 #include "base/terminal_text.h"
 #include "base/text.h"
 #include "records/run_reader.h"
-#include "serve/routes.h"
+#include "serve/form.h"
 
 namespace troika::serve {
 namespace {
@@ -90,12 +90,9 @@ std::int64_t rank_of_log_file(const std::string& name) {
 // Of which there are logs.
 Json logs_in(const std::string& folder) {
   Json found = Json::array();
-  try {
-    for (const std::string& name : base::list_directory(folder + "/logs")) {
-      const std::int64_t rank = rank_of_log_file(name);
-      if (rank >= 0 && static_cast<std::int64_t>(found.size()) < most_ranks_listed) found.push_back(rank);
-    }
-  } catch (const base::DataError&) {  // it may not be read
+  for (const std::string& name : names_in(folder + "/logs")) {
+    const std::int64_t rank = rank_of_log_file(name);
+    if (rank >= 0 && static_cast<std::int64_t>(found.size()) < most_ranks_listed) found.push_back(rank);
   }
   for (const char* other : {"run", "launch"})
     if (base::RunFile::open(folder, std::string(other) + ".log")) found.push_back(other);

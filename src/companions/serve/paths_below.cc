@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
 
@@ -187,6 +188,20 @@ std::string whole_path(const FormValue& value, const std::string& root) {
       return output_below(root, value);
     default:
       return input_below(root, value, value.text);
+  }
+}
+
+FileKind kind_of(const std::string& path) {
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) != 0) return FileKind::none;
+  return S_ISREG(facts.st_mode) ? FileKind::file : S_ISDIR(facts.st_mode) ? FileKind::folder : FileKind::other;
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  try {
+    return base::list_directory(folder);
+  } catch (const base::DataError&) {
+    return {};
   }
 }
 
