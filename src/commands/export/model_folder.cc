@@ -11,8 +11,6 @@
 #include "base/say.h"
 #include "checkpoint/safetensors_writer.h"
 #include "comm/channel.h"
-#include "commands/export/other_files.h"
-#include "commands/export/tensors.h"
 #include "config/adapter_sizes.h"
 #include "config/huggingface/model_folder.h"
 #include "config/huggingface/peft_config.h"

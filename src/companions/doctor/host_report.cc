@@ -1,5 +1,6 @@
 #include "doctor/host_report.h"
 
+#include <nlohmann/json.hpp>
 #include <type_traits>
 
 #include "base/error.h"

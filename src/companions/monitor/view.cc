@@ -1,5 +1,6 @@
 #include "monitor/view.h"
 
+#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>

@@ -1,7 +1,7 @@
-// The members of a struct with their names, listed once for writing and for reading. For .cc files.
+// The members of a struct with their names, listed once for writing and for reading.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <type_traits>
 
@@ -15,16 +15,16 @@ void each_member(Visit&& visit, const char* name, Member& member, More&... more)
 }
 
 // An object of these, in this order. A number that is not finite is printed as null.
-template <class... Members>
-nlohmann::ordered_json json_of_members(const Members&... members) {
-  nlohmann::ordered_json json = nlohmann::ordered_json::object();
+template <class Json = nlohmann::ordered_json, class... Members>
+Json json_of_members(const Members&... members) {
+  Json json = Json::object();
   each_member([&](const char* name, const auto& value) { json[name] = value; }, members...);
   return json;
 }
 
 // What is damaged or of another version leaves `value` as it is.
-template <class Value>
-void take_member(const nlohmann::json& object, const char* name, Value* value) {
+template <class Json, class Value>
+void take_member(const Json& object, const char* name, Value* value) {
   const auto found = object.find(name);
   if (found == object.end()) return;
   if constexpr (std::is_same_v<Value, std::string>) {

@@ -1,5 +1,6 @@
 #include "records/incident.h"
 
+#include <nlohmann/json.hpp>
 #include <tuple>
 #include <utility>
 
