@@ -46,6 +46,51 @@ void each_word(const std::vector<std::string>& arguments, const Language& langua
   }
 }
 
+Words without_values_of(const Verb& verb, const Words& words) {
+  const config::FlagTable own = verb.flags();
+  if (!own.takes_settings()) return config::without_hidden_values({&own}, words);
+  config::SettingsReading scratch;
+  const config::FlagTable settings = config::settings_table(scratch);
+  return config::without_hidden_values({&own, &settings}, words);
+}
+
+// What the ranks of a launch run; nothing where that is another program's.
+Words worker_of(const Words& words) {
+  launch::LaunchFlags f;
+  const config::FlagTable table = launch::launch_flags(f);
+  config::read_flags({&table}, words);
+  return f.program.empty() ? f.worker : Words{};
+}
+
+bool is_verb(const std::string& name) {
+  return std::any_of(verbs().begin(), verbs().end(), [&](const Verb& verb) { return verb.name == name; });
+}
+
+bool names_a_secret(std::string_view flag) {
+  static constexpr std::array<std::string_view, 7> ends = {"pass",   "password", "passwd", "passphrase",
+                                                           "secret", "token",    "key"};
+  const std::string name = config::normalised(flag.substr(std::min(flag.find_first_not_of('-'), flag.size())));
+  return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) {
+    const std::size_t before = name.size() - std::min(name.size(), end.size());
+    return name.compare(before, std::string::npos, end) == 0 && (before == 0 || name[before - 1] == '-');
+  });
+}
+
+// `arguments`: without --lang.
+Words hidden_in(const Words& arguments) {
+  const Call call = call_of(arguments);
+  Words clean(arguments.begin(), arguments.end() - static_cast<std::ptrdiff_t>(call.words.size()));
+  const Words words = without_values_of(call.last(), call.words);
+  clean.insert(clean.end(), words.begin(), words.end());
+  if (call.verb->name != "launch") return clean;
+  const Words worker = worker_of(call.words);
+  if (worker.empty() || !is_verb(worker.front())) return clean;
+  clean.resize(clean.size() - worker.size());
+  const Words rest = hidden_in(worker);
+  clean.insert(clean.end(), rest.begin(), rest.end());
+  return clean;
+}
+
 }  // namespace
 
 base::Language language_of_words(const std::vector<std::string>& arguments,
@@ -101,55 +146,6 @@ int guarded(const std::function<int()>& verb, base::Language language,
     return end(base::say("a fault of Troika itself: {}", error.what()), 70);
   }
 }
-
-namespace {
-
-Words without_values_of(const Verb& verb, const Words& words) {
-  const config::FlagTable own = verb.flags();
-  if (!own.takes_settings()) return config::without_hidden_values({&own}, words);
-  config::SettingsReading scratch;
-  const config::FlagTable settings = config::settings_table(scratch);
-  return config::without_hidden_values({&own, &settings}, words);
-}
-
-// What the ranks of a launch run; nothing where that is another program's.
-Words worker_of(const Words& words) {
-  launch::LaunchFlags f;
-  const config::FlagTable table = launch::launch_flags(f);
-  config::read_flags({&table}, words);
-  return f.program.empty() ? f.worker : Words{};
-}
-
-bool is_verb(const std::string& name) {
-  return std::any_of(verbs().begin(), verbs().end(), [&](const Verb& verb) { return verb.name == name; });
-}
-
-bool names_a_secret(std::string_view flag) {
-  static constexpr std::array<std::string_view, 7> ends = {"pass",   "password", "passwd", "passphrase",
-                                                           "secret", "token",    "key"};
-  const std::string name = config::normalised(flag.substr(std::min(flag.find_first_not_of('-'), flag.size())));
-  return std::any_of(ends.begin(), ends.end(), [&](std::string_view end) {
-    const std::size_t before = name.size() - std::min(name.size(), end.size());
-    return name.compare(before, std::string::npos, end) == 0 && (before == 0 || name[before - 1] == '-');
-  });
-}
-
-// `arguments`: without --lang.
-Words hidden_in(const Words& arguments) {
-  const Call call = call_of(arguments);
-  Words clean(arguments.begin(), arguments.end() - static_cast<std::ptrdiff_t>(call.words.size()));
-  const Words words = without_values_of(call.last(), call.words);
-  clean.insert(clean.end(), words.begin(), words.end());
-  if (call.verb->name != "launch") return clean;
-  const Words worker = worker_of(call.words);
-  if (worker.empty() || !is_verb(worker.front())) return clean;
-  clean.resize(clean.size() - worker.size());
-  const Words rest = hidden_in(worker);
-  clean.insert(clean.end(), rest.begin(), rest.end());
-  return clean;
-}
-
-}  // namespace
 
 Words without_hidden_values(const Words& arguments) {
   Words clean = arguments;

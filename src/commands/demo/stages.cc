@@ -15,6 +15,21 @@ namespace {
 // The terminal sends Ctrl-C to all processes of a command line; what another process sends reaches this one alone.
 bool came_from_the_terminal(const siginfo_t& info) { return info.si_code == SI_KERNEL; }
 
+constexpr const char* first_words_of_licences = "Permission is ";
+
+std::vector<std::string> headers_below(const std::string& root) {
+  std::vector<std::string> found;
+  for (const char* folder : {"/usr/include/c++", "/usr/include/linux", "/usr/include/asm-generic"})
+    if (base::directory_exists(root + folder)) found.push_back(root + folder);
+  return found;
+}
+
+void must_be_there(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts)
+    if (!std::filesystem::exists(text))
+      throw base::ConfigError(base::say("--text: there is no file or folder '{}'", text));
+}
+
 }  // namespace
 
 Stages::Stages(std::string program, std::map<std::string, std::string> environment)
@@ -42,25 +57,6 @@ int Stages::run(const std::vector<std::string>& words) {
     if (!came_from_the_terminal(info)) stage.send(signal);
   }
 }
-
-namespace {
-
-constexpr const char* first_words_of_licences = "Permission is ";
-
-std::vector<std::string> headers_below(const std::string& root) {
-  std::vector<std::string> found;
-  for (const char* folder : {"/usr/include/c++", "/usr/include/linux", "/usr/include/asm-generic"})
-    if (base::directory_exists(root + folder)) found.push_back(root + folder);
-  return found;
-}
-
-void must_be_there(const std::vector<std::string>& texts) {
-  for (const std::string& text : texts)
-    if (!std::filesystem::exists(text))
-      throw base::ConfigError(base::say("--text: there is no file or folder '{}'", text));
-}
-
-}  // namespace
 
 Corpus corpus_of(const std::vector<std::string>& given, const std::string& programs, const std::string& root) {
   must_be_there(given);

@@ -22,6 +22,18 @@ const std::string said_prefix = "doctor/said/";
 std::string said_key(int node, int number) { return fmt::format("{}{:05}/{:05}", said_prefix, node, number); }
 std::string told_key(int node, int number) { return fmt::format("doctor/told/{:05}/{:05}", node, number); }
 
+constexpr std::size_t most_unread_of_member = std::size_t{4} << 20;
+constexpr double member_end_seconds = 0.5;
+
+// Why there are no more lines of it.
+std::string end_of_member(launch::HostProcess& process) {
+  const std::optional<int> code = process.end(member_end_seconds);
+  process.read_complaints();
+  if (const std::string complaint = process.complaint(); !complaint.empty()) return complaint;
+  if (!code) return "its output ended";
+  return *code > 128 ? fmt::format("signal {}", *code - 128) : fmt::format("exit code {}", *code);
+}
+
 }  // namespace
 
 StoreLines::StoreLines(rendezvous::StoreClient& client, const rendezvous::Identity& identity, int node)
@@ -94,22 +106,6 @@ std::optional<std::string> StandardLines::hear(double until) {
     unread_.append(bytes.data(), static_cast<std::size_t>(std::max<ssize_t>(0, count)));
   }
 }
-
-namespace {
-
-constexpr std::size_t most_unread_of_member = std::size_t{4} << 20;
-constexpr double member_end_seconds = 0.5;
-
-// Why there are no more lines of it.
-std::string end_of_member(launch::HostProcess& process) {
-  const std::optional<int> code = process.end(member_end_seconds);
-  process.read_complaints();
-  if (const std::string complaint = process.complaint(); !complaint.empty()) return complaint;
-  if (!code) return "its output ended";
-  return *code > 128 ? fmt::format("signal {}", *code - 128) : fmt::format("exit code {}", *code);
-}
-
-}  // namespace
 
 ProcessMembers::ProcessMembers(const std::vector<MemberProcess>& processes,
                                const std::map<std::string, std::string>& environment) {

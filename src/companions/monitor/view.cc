@@ -72,32 +72,6 @@ bool restart_follows(const std::deque<records::Event>& events) {
   return false;
 }
 
-}  // namespace
-
-View view_of(const Observed& observed) {
-  const auto windows = windows_of(observed);
-  const records::RunReader& run = observed.run;
-  View view;
-  view.folder = run.folder();
-  view.now = observed.now;
-  view.state = run.state();
-  view.condition = condition_of(run, windows);
-  view.silent_seconds = silence_of(observed, windows, view.condition);
-  view.restarts = run.state() ? run.state()->attempt : 0;
-  view.restart_follows = view.condition == Condition::failed && restart_follows(run.events());
-  view.progress = progress_of(observed, windows, view);
-  view.ranks = rank_views(observed, windows, view.condition);
-  view.hosts = host_views(view.ranks, windows);
-  view.links = link_views(windows);
-  const auto& events = run.events();
-  const std::size_t shown = std::min(events.size(), events_in_view);
-  view.events.assign(events.end() - static_cast<std::ptrdiff_t>(shown), events.end());
-  view.findings = findings_of(observed, &view);
-  return view;
-}
-
-namespace {
-
 using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 9> conditions = {"no_record", "unknown",  "preparing", "training", "evaluating",
@@ -196,6 +170,28 @@ Json list(const Values& values, const Convert& convert) {
 }
 
 }  // namespace
+
+View view_of(const Observed& observed) {
+  const auto windows = windows_of(observed);
+  const records::RunReader& run = observed.run;
+  View view;
+  view.folder = run.folder();
+  view.now = observed.now;
+  view.state = run.state();
+  view.condition = condition_of(run, windows);
+  view.silent_seconds = silence_of(observed, windows, view.condition);
+  view.restarts = run.state() ? run.state()->attempt : 0;
+  view.restart_follows = view.condition == Condition::failed && restart_follows(run.events());
+  view.progress = progress_of(observed, windows, view);
+  view.ranks = rank_views(observed, windows, view.condition);
+  view.hosts = host_views(view.ranks, windows);
+  view.links = link_views(windows);
+  const auto& events = run.events();
+  const std::size_t shown = std::min(events.size(), events_in_view);
+  view.events.assign(events.end() - static_cast<std::ptrdiff_t>(shown), events.end());
+  view.findings = findings_of(observed, &view);
+  return view;
+}
 
 std::string_view word_of(Condition condition) { return conditions[static_cast<std::size_t>(condition)]; }
 

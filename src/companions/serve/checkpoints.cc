@@ -105,6 +105,33 @@ Json unfinished_json(const std::string& folder, std::int64_t step) {
           {"exported", false}};
 }
 
+constexpr double export_patience = 2;  // seconds
+constexpr int lines_of_export = 6;
+constexpr std::size_t most_export_text = 2048;
+
+std::string exports_folder(const std::string& run_folder) { return run_folder + "/exports"; }
+std::string folder_of_export(const std::string& run_folder, std::int64_t step) {
+  return exports_folder(run_folder) + "/" + name_of_step(step);
+}
+
+bool is_exported(const std::string& folder) { return kind_of(folder) == FileKind::folder && !base::list_directory(folder).empty(); }
+
+std::string_view word_of(ExportState::Is is) {
+  return is == ExportState::Is::running ? "running" : is == ExportState::Is::done ? "done" : "failed";
+}
+
+ExportState export_of(const std::string& run_folder, std::int64_t step) {
+  ExportState state;
+  state.step = step;
+  state.folder = folder_of_export(run_folder, step);
+  const std::string log = state.folder + ".log";
+  state.is = has_writer(log)             ? ExportState::Is::running
+             : is_exported(state.folder) ? ExportState::Is::done
+                                         : ExportState::Is::failed;
+  if (base::file_exists(log)) state.text = base::printable(host::last_lines(log, 0, lines_of_export), most_export_text);
+  return state;
+}
+
 }  // namespace
 
 std::string checkpoints_json(const std::string& folder) {
@@ -145,37 +172,6 @@ std::vector<std::int64_t> complete_steps(const std::string& run_folder) {
   std::sort(steps.begin(), steps.end());
   return steps;
 }
-
-namespace {
-
-constexpr double export_patience = 2;  // seconds
-constexpr int lines_of_export = 6;
-constexpr std::size_t most_export_text = 2048;
-
-std::string exports_folder(const std::string& run_folder) { return run_folder + "/exports"; }
-std::string folder_of_export(const std::string& run_folder, std::int64_t step) {
-  return exports_folder(run_folder) + "/" + name_of_step(step);
-}
-
-bool is_exported(const std::string& folder) { return kind_of(folder) == FileKind::folder && !base::list_directory(folder).empty(); }
-
-std::string_view word_of(ExportState::Is is) {
-  return is == ExportState::Is::running ? "running" : is == ExportState::Is::done ? "done" : "failed";
-}
-
-ExportState export_of(const std::string& run_folder, std::int64_t step) {
-  ExportState state;
-  state.step = step;
-  state.folder = folder_of_export(run_folder, step);
-  const std::string log = state.folder + ".log";
-  state.is = has_writer(log)             ? ExportState::Is::running
-             : is_exported(state.folder) ? ExportState::Is::done
-                                         : ExportState::Is::failed;
-  if (base::file_exists(log)) state.text = base::printable(host::last_lines(log, 0, lines_of_export), most_export_text);
-  return state;
-}
-
-}  // namespace
 
 std::vector<ExportState> exports_of(const std::string& run_folder) {
   std::vector<std::int64_t> steps;

@@ -51,12 +51,10 @@ config::Environment environment_of_runs(const config::Environment& environment);
 config::ParsedSettings settled(const Form& form, const config::Environment& environment);
 
 // A form out of a file of settings: what POST /api/form answers.
-
 // `body`: {"yaml": TEXT}, of Troika or LLaMA-Factory. Refused 400 where it is no such object.
 std::string form_of_file(const std::string& body, base::Language language);
 
 // The table of settings for a form: what /api/settings answers.
-
 // Without those that a page does not set.
 std::string settings_json();
 

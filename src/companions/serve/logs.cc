@@ -106,35 +106,6 @@ std::string file_of_log(const std::string& which) {
   return fmt::format("logs/rank-{:05}.log", rank);
 }
 
-}  // namespace
-
-LogPage read_log(const base::RunFile& file, const LogQuestion& question) { return BackwardsReader(file, question).read(); }
-
-std::string log_json(const std::string& folder, const std::string& which, const LogQuestion& question) {
-  LogPage page;
-  if (const std::optional<base::RunFile> file = base::RunFile::open(folder, file_of_log(which))) page = read_log(*file, question);
-  std::int64_t rank = 0;
-  const Json told = base::parse_int(which, &rank) ? Json(rank) : Json(which);
-  Json lines = Json::array();
-  for (LogLine& line : page.lines)
-    lines.push_back({{"offset", line.offset}, {"rank", told}, {"text", std::move(line.text)}});
-  const Json answer = {{"lines", std::move(lines)},
-                       {"before", page.before ? Json(*page.before) : Json(nullptr)},
-                       {"ranks", logs_in(folder)}};
-  return answer.dump() + "\n";
-}
-
-std::string events_json(const std::string& folder) {
-  constexpr records::Kept kept{1, 1, 1000, 4 << 20};
-  records::RunReader run(folder, kept);
-  run.refresh();
-  std::string text = "[";
-  for (const records::Event& event : run.events()) text += (text.size() > 1 ? ",\n" : "") + to_json(event);
-  return text + "]\n";
-}
-
-namespace {
-
 constexpr char escape = '\x1b', bell = '\x07';
 constexpr std::string_view replacement = "\xef\xbf\xbd";
 
@@ -176,6 +147,31 @@ std::string_view last_overwritten(std::string_view line) {
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 }  // namespace
+
+LogPage read_log(const base::RunFile& file, const LogQuestion& question) { return BackwardsReader(file, question).read(); }
+
+std::string log_json(const std::string& folder, const std::string& which, const LogQuestion& question) {
+  LogPage page;
+  if (const std::optional<base::RunFile> file = base::RunFile::open(folder, file_of_log(which))) page = read_log(*file, question);
+  std::int64_t rank = 0;
+  const Json told = base::parse_int(which, &rank) ? Json(rank) : Json(which);
+  Json lines = Json::array();
+  for (LogLine& line : page.lines)
+    lines.push_back({{"offset", line.offset}, {"rank", told}, {"text", std::move(line.text)}});
+  const Json answer = {{"lines", std::move(lines)},
+                       {"before", page.before ? Json(*page.before) : Json(nullptr)},
+                       {"ranks", logs_in(folder)}};
+  return answer.dump() + "\n";
+}
+
+std::string events_json(const std::string& folder) {
+  constexpr records::Kept kept{1, 1, 1000, 4 << 20};
+  records::RunReader run(folder, kept);
+  run.refresh();
+  std::string text = "[";
+  for (const records::Event& event : run.events()) text += (text.size() > 1 ? ",\n" : "") + to_json(event);
+  return text + "]\n";
+}
 
 std::string shown_line(std::string_view line, std::size_t most_bytes) {
   constexpr std::string_view more = " ...";

@@ -55,26 +55,6 @@ class RunWalk {
   int left_ = most_folders_walked;
 };
 
-}  // namespace
-
-bool is_served_run(const std::string& folder) {
-  for (const char* file : {"state.json", "metrics.jsonl", "events.jsonl", "run.log", "run.lock"})
-    if (const FileKind kind = kind_of(folder + "/" + file); kind != FileKind::file && kind != FileKind::none) return false;
-  if (const FileKind kind = kind_of(folder + "/records"); kind != FileKind::folder && kind != FileKind::none) return false;
-  return monitor::is_run(folder) || kind_of(folder + "/launch.yaml") == FileKind::file;
-}
-
-RunFolders run_folders_below(const std::string& folder) {
-  RunWalk walk;
-  if (!walk.take(folder.substr(folder.rfind('/') + 1), folder)) walk.look_into("", folder, deepest_run);
-  const auto by_name = [](const NamedFolder& a, const NamedFolder& b) { return a.name < b.name; };
-  std::sort(walk.found.runs.begin(), walk.found.runs.end(), by_name);
-  std::sort(walk.found.sweeps.begin(), walk.found.sweeps.end(), by_name);
-  return std::move(walk.found);
-}
-
-namespace {
-
 using Json = nlohmann::ordered_json;
 
 constexpr std::int64_t most_sweep_bytes = 16 << 20;
@@ -137,6 +117,22 @@ Json json_in_list(const NamedFolder& sweep) {
 }
 
 }  // namespace
+
+bool is_served_run(const std::string& folder) {
+  for (const char* file : {"state.json", "metrics.jsonl", "events.jsonl", "run.log", "run.lock"})
+    if (const FileKind kind = kind_of(folder + "/" + file); kind != FileKind::file && kind != FileKind::none) return false;
+  if (const FileKind kind = kind_of(folder + "/records"); kind != FileKind::folder && kind != FileKind::none) return false;
+  return monitor::is_run(folder) || kind_of(folder + "/launch.yaml") == FileKind::file;
+}
+
+RunFolders run_folders_below(const std::string& folder) {
+  RunWalk walk;
+  if (!walk.take(folder.substr(folder.rfind('/') + 1), folder)) walk.look_into("", folder, deepest_run);
+  const auto by_name = [](const NamedFolder& a, const NamedFolder& b) { return a.name < b.name; };
+  std::sort(walk.found.runs.begin(), walk.found.runs.end(), by_name);
+  std::sort(walk.found.sweeps.begin(), walk.found.sweeps.end(), by_name);
+  return std::move(walk.found);
+}
 
 std::string sweeps_json(const std::vector<NamedFolder>& sweeps) {
   Json list = Json::array();
