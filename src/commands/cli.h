@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/language.h"
+#include "commands/verbs.h"
 
 namespace troika::commands {
 
@@ -28,5 +29,16 @@ std::vector<std::size_t> places_without_language(const std::vector<std::string>&
 // gets the text too; empty: nobody does. `name`: of the verb.
 int guarded(const std::function<int()>& verb, base::Language language = base::Language::english,
             const std::function<void(const std::string& text)>& last_words = {}, std::string_view name = "");
+
+// Command lines without the passwords and tokens that stand in them, before anybody passes them on, shows or keeps them.
+
+// `arguments` begin with an existing verb, or with --lang and one. What a verb drops is "..." in it, of `launch` also what its ranks drop.
+Words without_hidden_values(const Words& arguments);
+
+// Words of a program that is not ours, to be shown: "..." for the values of flags whose names say password, secret, token or key.
+Words with_secrets_hidden(const Words& words);
+
+// Takes out of `argv`, which `ps` shows, what `clean` (the words behind the program's name) has not.
+void hide_in(char** argv, const Words& clean);
 
 }  // namespace troika::commands

@@ -4,12 +4,16 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string>
 
 #include "base/error.h"
 #include "base/say.h"
 #include "base/units.h"
+#include "host/own_program.h"
 
 namespace troika::commands {
 namespace {
@@ -54,6 +58,16 @@ void settle_stack() {
 void settle_inherited() {
   settle_signals();
   settle_stack();
+}
+
+void start_with_a_whole_heap(char** argv) {
+#ifdef __GLIBC__
+  const char* const name = "GLIBC_TUNABLES";
+  const std::string key = "glibc.malloc.tcache_count", set = ::getenv(name) == nullptr ? "" : ::getenv(name);
+  if (set.find(key) != std::string::npos) return;
+  ::setenv(name, (set + (set.empty() ? "" : ":") + key + "=0").c_str(), 1);
+  ::execv(host::running_program().c_str(), argv);
+#endif
 }
 
 }  // namespace troika::commands

@@ -21,23 +21,17 @@
 #include "commands/eval/eval.h"
 #include "commands/export/export.h"
 #include "commands/generate/generate.h"
-#include "commands/hidden_values.h"
 #include "commands/inherited.h"
 #include "commands/launch/launch.h"
 #include "commands/launch/options.h"
 #include "commands/manual/manual.h"
-#include "commands/metrics/metrics.h"
-#include "commands/monitor/monitor.h"
+#include "commands/of_runs.h"
 #include "commands/plan/plan.h"
 #include "commands/probe/probe.h"
 #include "commands/roofline/roofline.h"
-#include "commands/serve/serve.h"
 #include "commands/sweep/sweep.h"
-#include "commands/timeline/timeline.h"
 #include "commands/train/train.h"
 #include "commands/verbs.h"
-#include "commands/whole_heap.h"
-#include "commands/why/why.h"
 #include "host/cores.h"
 #include "host/termination_message.h"
 #include "tensor/device.h"
@@ -76,8 +70,7 @@ const Runs quick = {
     {"why", [](const Call& call) { return print(why_report(call)); }},
     {"timeline", [](const Call& call) { return print(timeline_report(call.words, call.language)); }},
     {"metrics", [](const Call& call) { return print(metrics_report(call.words, call.language)); }},
-    {"completion",
-     [](const Call& call) { return print(completion_report(parse_completion_arguments(call.words), call.language)); }},
+    {"completion", [](const Call& call) { return print(completion_report(call.words, call.language)); }},
     {"demo", run_demo},
     {"manual", [](const Call& call) { return print(manual_report(call)); }},
     {"version",

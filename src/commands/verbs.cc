@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
 
 #include "base/error.h"
 #include "base/say.h"
@@ -14,18 +13,14 @@
 #include "commands/completion/completion.h"
 #include "commands/data/arguments.h"
 #include "commands/demo/demo.h"
-#include "commands/doctor/arguments.h"
+#include "commands/doctor/doctor.h"
 #include "commands/eval/arguments.h"
-#include "commands/export/arguments.h"
+#include "commands/export/export.h"
 #include "commands/generate/arguments.h"
 #include "commands/manual/manual.h"
-#include "commands/metrics/metrics.h"
-#include "commands/monitor/monitor.h"
+#include "commands/of_runs.h"
 #include "commands/roofline/arguments.h"
-#include "commands/serve/serve.h"
-#include "commands/sweep/arguments.h"
-#include "commands/timeline/timeline.h"
-#include "commands/why/why.h"
+#include "commands/sweep/sweep.h"
 #include "config/command_line.h"
 #include "config/config.h"
 #include "config/flag_help.h"
@@ -35,15 +30,6 @@
 
 namespace troika::commands {
 namespace {
-
-// The table of a verb over variables of its own.
-template <class Arguments, config::FlagTable (*declare)(Arguments&)>
-config::FlagTable unbound() {
-  const auto arguments = std::make_shared<Arguments>();
-  config::FlagTable table = declare(*arguments);
-  table.keep(arguments);
-  return table;
-}
 
 config::FlagTable train_flags() {
   config::FlagTable table("troika train");
@@ -182,19 +168,19 @@ const std::vector<Verb>& verbs() {
        data_parts()},
       {"monitor",
        base::Phrase("watch a run: progress, ranks, who waits for whom, hosts; on a screen, as lines or JSON"),
-       unbound<MonitorArguments, monitor_flags>},
+       monitor_flags},
       {"serve", base::Phrase("a page to see runs, compare them, start, stop and resume them"),
-       unbound<ServeArguments, serve_flags>},
+       serve_flags},
       {"doctor", base::Phrase("what of this host, or of all hosts of a run, would make it fail or slow"),
        unbound<DoctorArguments, doctor_flags>},
       {"why", base::Phrase("why a run failed, is slow or does not learn, and what to change: troika why RUN"),
-       unbound<WhyArguments, why_flags>},
+       why_flags},
       {"timeline", base::Phrase("merge, summarise and print what every rank did in a step"),
-       unbound<TimelineArguments, timeline_flags>},
+       timeline_flags},
       {"metrics", base::Phrase("the numbers of a run's steps as CSV, for Prometheus or for TensorBoard"),
-       unbound<MetricsArguments, metrics_flags>},
+       metrics_flags},
       {"completion", base::Phrase("print a completion script for bash, zsh or fish"),
-       unbound<CompletionArguments, completion_flags>},
+       completion_flags},
       {"manual", base::Phrase("print a page for man, or write all of them"), unbound<ManualArguments, manual_flags>},
       {"help", base::Phrase("this page; `troika help train` lists every setting"), unbound<HelpArguments, help_flags>},
       {"version", base::Phrase("the version"), version_flags},

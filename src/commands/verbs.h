@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,24 @@ const std::vector<ExitCode>& exit_codes();  // of every verb
 
 // Reads words with the flags of a verb, and those of train where it takes them; for its errors and notes.
 config::FlagReading read_with_flags_of(const Verb& verb, const Words& words);
+
+// What `words` give by the flags of a verb. ConfigError.
+template <class Arguments>
+Arguments read_arguments(const Words& words, config::FlagTable (*flags)(Arguments&)) {
+  Arguments arguments;
+  const config::FlagTable table = flags(arguments);
+  config::read_flags({&table}, words).finish();
+  return arguments;
+}
+
+// The flags of a verb over arguments of their own.
+template <class Arguments, config::FlagTable (*flags)(Arguments&)>
+config::FlagTable unbound() {
+  const auto arguments = std::make_shared<Arguments>();
+  config::FlagTable table = flags(*arguments);
+  table.keep(arguments);
+  return table;
+}
 
 // What runs verbs, by name.
 using Runs = std::map<std::string_view, std::function<int(const Call&)>>;

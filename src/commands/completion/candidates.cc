@@ -1,4 +1,4 @@
-#include "commands/completion/candidates.h"
+#include "commands/completion/completion.h"
 
 #include <fmt/format.h>
 

@@ -2,25 +2,33 @@
 #pragma once
 
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "config/flag_table.h"
+#include "commands/verbs.h"
 
 namespace troika::commands {
 
-enum class Shell { bash, zsh, fish };
-constexpr config::Words<3> words_of(Shell) { return {"bash", "zsh", "fish"}; }
+// `words`: those after the verb. ConfigError.
+std::string completion_report(const Words& words, base::Language language);
+config::FlagTable completion_flags();
 
-struct CompletionArguments {
-  Shell shell = Shell::bash;
-  std::vector<std::string>
-      words;  // of a command line behind "troika", up to the cursor; empty: the script is asked for
+// What may stand for the last word of a command line of troika, from the tables.
+
+// Which paths may stand there as well.
+enum class Paths { none, files, folders, settings_files };
+
+struct Candidate {
+  std::string word, help;  // help: "" or one sentence
 };
 
-config::FlagTable completion_flags(CompletionArguments& a);
-CompletionArguments parse_completion_arguments(const std::vector<std::string>& words);  // ConfigError
+struct Candidates {
+  std::vector<Candidate> words;  // whole, so that the last word is the beginning of each: "--schedule=1f1b"
+  Paths paths = Paths::none;     // behind the "=" where the last word has one
+};
 
-std::string completion_report(const CompletionArguments& a, base::Language language);
+// `words`: those behind "troika", the last one as far as it is typed, maybe "". Familiar spellings of a flag are candidates where
+// none of its own begins so; '-' and '_' stand as they were typed. Behind `launch ... --` the command of the ranks counts. Nothing for a command
+// line that cannot be. The help is in `language`.
+Candidates candidates_for(const Words& words, base::Language language);
 
 }  // namespace troika::commands

@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "commands/completion/candidates.h"
-
 namespace troika::commands {
 namespace {
 using testing::ElementsAre;
@@ -113,7 +111,7 @@ TEST(Completion, KnowsTheCommandOfTheRanksBehindLaunch) {
 }
 
 TEST(Completion, AnswersEachShellInItsForm) {
-  const auto answer = [](const Words& words) { return completion_report(parse_completion_arguments(words), base::Language::english); };
+  const auto answer = [](const Words& words) { return completion_report(words, base::Language::english); };
   EXPECT_EQ(answer({"bash", "--", "train", "--schedule", "g"}), "gpipe\n:none\n");
   EXPECT_EQ(answer({"fish", "--", "ev"}),
             "eval\tthe loss of a model on data: troika eval RUN --data.valid FILE\n:none\n");

@@ -12,7 +12,7 @@
 #include "commands/data/inspect.h"
 #include "commands/data/shown_progress.h"
 #include "commands/data/tokenizer_folder.h"
-#include "commands/stop_signals.h"
+#include "commands/signals.h"
 #include "data/corpus_bpe.h"
 #include "data/prepare.h"
 #include "data/shard_index.h"

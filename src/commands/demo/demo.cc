@@ -17,8 +17,6 @@
 #include "base/system_cause.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "commands/demo/corpus.h"
-#include "commands/demo/stages.h"
 #include "host/own_program.h"
 #include "host/shell_word.h"
 #include "host/subprocess.h"
@@ -208,16 +206,9 @@ void print_what_next(const std::string& folder, const std::filesystem::path& pro
 
 }  // namespace
 
-static DemoArguments parse_demo_arguments(const std::vector<std::string>& words) {
-  DemoArguments a;
-  const config::FlagTable table = demo_flags(a);
-  config::read_flags({&table}, words).finish();
-  return a;
-}
-
 int run_demo(const Call& call) {
   const std::string program = host::own_program();
-  DemoArguments a = parse_demo_arguments(call.words);
+  DemoArguments a = read_arguments(call.words, demo_flags);
   a.folder = base::without_end_slashes(a.folder);
   const Corpus corpus = corpus_of(a.texts, std::filesystem::path(program).parent_path().string(), "");
   check_contents(a.folder);

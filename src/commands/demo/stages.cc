@@ -1,9 +1,12 @@
-#include "commands/demo/stages.h"
-
 #include <cstdio>
+#include <filesystem>
 #include <utility>
 
 #include "base/error.h"
+#include "base/file.h"
+#include "base/say.h"
+#include "base/text.h"
+#include "commands/demo/demo.h"
 #include "host/subprocess.h"
 
 namespace troika::commands {
@@ -11,6 +14,21 @@ namespace {
 
 // The terminal sends Ctrl-C to all processes of a command line; what another process sends reaches this one alone.
 bool came_from_the_terminal(const siginfo_t& info) { return info.si_code == SI_KERNEL; }
+
+constexpr const char* first_words_of_licences = "Permission is ";
+
+std::vector<std::string> headers_below(const std::string& root) {
+  std::vector<std::string> found;
+  for (const char* folder : {"/usr/include/c++", "/usr/include/linux", "/usr/include/asm-generic"})
+    if (base::directory_exists(root + folder)) found.push_back(root + folder);
+  return found;
+}
+
+void must_be_there(const std::vector<std::string>& texts) {
+  for (const std::string& text : texts)
+    if (!std::filesystem::exists(text))
+      throw base::ConfigError(base::say("--text: there is no file or folder '{}'", text));
+}
 
 }  // namespace
 
@@ -38,6 +56,23 @@ int Stages::run(const std::vector<std::string>& words) {
     stopped = true;
     if (!came_from_the_terminal(info)) stage.send(signal);
   }
+}
+
+Corpus corpus_of(const std::vector<std::string>& given, const std::string& programs, const std::string& root) {
+  must_be_there(given);
+  if (!given.empty()) return {given, base::verbatim(base::join(given, ", ")), "The "};
+  if (const auto headers = headers_below(root); !headers.empty())
+    return {headers, base::say("the C and C++ headers of this machine"), "#ifndef _"};
+  for (const char* place : {"/usr/share/common-licenses", "/usr/share/licenses"}) {  // Debian's, Red Hat's
+    if (base::directory_exists(root + place))
+      return {{root + place}, base::say("the licences of this machine"), first_words_of_licences};
+  }
+  const std::string own =
+      (std::filesystem::path(programs) / "../share/doc/troika/licenses").lexically_normal().string();
+  if (base::directory_exists(own)) return {{own}, base::say("the licences of Troika's parts"), first_words_of_licences};
+  throw base::ConfigError(
+      base::say("there are neither headers (/usr/include) nor licences (/usr/share/common-licenses) to train on; name "
+                "a text: --text FOLDER"));
 }
 
 }  // namespace troika::commands

@@ -1,12 +1,13 @@
 #include "commands/doctor/doctor.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
+#include <limits>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <thread>
 
@@ -15,17 +16,21 @@
 #include "base/host_name.h"
 #include "base/json.h"
 #include "base/terminal_text.h"
-#include "commands/doctor/arguments.h"
-#include "commands/doctor/ssh_members.h"
-#include "commands/doctor/store_members.h"
+#include "commands/doctor/members.h"
+#include "config/resolve.h"
+#include "data/vocabulary.h"
 #include "doctor/check.h"
 #include "doctor/consultation.h"
-#include "doctor/member.h"
 #include "doctor/finding.h"
+#include "doctor/member.h"
 #include "host/cores.h"
+#include "host/nvidia.h"
 #include "host/own_program.h"
 #include "launch/ssh_hosts.h"
+#include "mesh/mesh.h"
+#include "plan/plan.h"
 #include "rendezvous/identity.h"
+#include "shape/layout.h"
 
 namespace troika::commands {
 namespace {
@@ -63,10 +68,16 @@ doctor::Deadlines deadlines_of(const DoctorArguments& a) {
   return deadlines;
 }
 
+doctor::HostView view_of(const doctor::Want& want, const Environment& environment, doctor::PortState port) {
+  doctor::HostView view = doctor::view_of_this_host(want, environment, port);
+  view.open_gpus = open_gpus;
+  return view;
+}
+
 doctor::MemberJob job_of(const doctor::Want& want, const Environment& environment, bool quick,
                          doctor::PortState port = doctor::PortState::not_asked) {
   doctor::MemberJob job;
-  job.view = doctor::view_of_this_host(want, environment, port);
+  job.view = view_of(want, environment, port);
   job.program = host::own_program();
   job.quick = quick;
   return job;
@@ -91,7 +102,7 @@ int be_member(const DoctorArguments& a, const Environment& environment) {
 int look_at_this_host(const DoctorArguments& a, const Environment& environment, const doctor::Want& want,
                       doctor::PortState port, base::Language language) {
   const double began = base::monotonic_seconds();
-  doctor::HostView view = doctor::view_of_this_host(want, environment, port);
+  doctor::HostView view = view_of(want, environment, port);
   if (!a.quick) view.measured = doctor::measure(view, {});
   if (a.quick) view.resolve = nullptr;
   return print_findings(doctor::look_at(view), 1, began, a, language);
@@ -166,6 +177,50 @@ int look_at_launch(const DoctorArguments& a, const Environment& environment, con
   return print_findings(consultation, static_cast<std::size_t>(hosts), began, a, language);
 }
 
+// Whether anything says what is trained, besides where it is saved and how ranks talk.
+bool say_what_is_trained(const config::Settings& settings) {
+  config::Settings others;
+  others.train.out = settings.train.out;
+  others.train.threads = settings.train.threads;
+  others.checkpoint = settings.checkpoint;
+  others.comm = settings.comm;
+  others.log = settings.log;
+  return config::to_yaml(others) != config::to_yaml(settings);
+}
+
+bool runs_on_processors(const config::Settings& settings) {
+  const auto kind = config::word_or(settings.train.device, config::DeviceKind::numbered);
+  if (kind == config::DeviceKind::automatic) return host::nvidia_devices().value_or(0) == 0;
+  return kind == config::DeviceKind::cpu;
+}
+
+// Of the host whose ranks need most.
+std::int64_t memory_on_a_host(const config::Resolved& resolved, std::int64_t vocab, const RunHosts& on) {
+  plan::DataFacts data;
+  data.vocab = vocab;
+  data.samples = std::numeric_limits<std::int32_t>::max();  // not known; memory does not depend on it
+  const plan::Plan plan = plan::make_plan(resolved, data);
+  std::int64_t most = 0;
+  for (int host = 0; host < on.hosts; ++host) {
+    std::int64_t sum = 0;
+    for (int rank = host * on.ranks_per_host; rank < (host + 1) * on.ranks_per_host; ++rank)
+      sum += plan.memory[static_cast<std::size_t>(mesh::grid_rank_of(plan.shape, rank))].total();
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+// fp32 parameters and the optimizer's state, the checkpoints that are kept, one that is being written, and the best one.
+std::int64_t disk_on_a_host(const config::Settings& settings, const config::ModelSettings& model, int hosts) {
+  constexpr double margin = 1.1;
+  const auto bytes_per_parameter = static_cast<double>(shape::shape_of(settings.optimizer.name).saved_bytes());
+  const bool evaluates = !settings.data.valid.empty() || settings.data.valid_share > 0;
+  const std::int64_t checkpoints = settings.checkpoint.keep + 1 + (settings.checkpoint.keep_best && evaluates ? 1 : 0);
+  const auto copies = static_cast<double>(std::max<std::int64_t>(1, settings.checkpoint.copies));
+  return static_cast<std::int64_t>(bytes_per_parameter * margin * static_cast<double>(shape::parameter_count(model)) *
+                                   copies * static_cast<double>(checkpoints) / hosts);
+}
+
 }  // namespace
 
 int run_doctor(const Call& call) {
@@ -185,6 +240,72 @@ int run_doctor(const Call& call) {
   const host::CoresOfLauncher all_cores;
   return look_at_this_host(a, call.environment, want,
                            met ? doctor::PortState::of_this_launch : doctor::PortState::not_asked, language);
+}
+
+config::FlagTable doctor_flags(DoctorArguments& a) {
+  config::FlagTable table("troika doctor");
+  table.usage("[CONFIG] [settings of train] [--quick] [--json]");
+  table.usage("--hosts A,B,C|FILE ...   every one of these hosts, by ssh");
+  table
+      .add("hosts", a.hosts,
+           "Hosts to look at by ssh: [user@]host[:port] with commas between, or a file with a line for each.")
+      .shown("A,B,C|FILE")
+      .unset("this host, or those of the launch");
+  table.add("quick", a.quick, "Only what takes no time: nothing is measured.").alone();
+  table.add("json", a.json, "One JSON array; an object with host, check, status, measured, wanted, advice a line.")
+      .alone();
+  table.add("wait", a.wait_seconds, "How long a host has for its first word; then it is named and left out.")
+      .unit("seconds")
+      .range(0.1, 600);
+  table.add("nproc", a.nproc, "Ranks that a run will have on each host.").familiar({"nproc-per-node"}).range(1, 4096);
+  table.add("master-port", a.master_port, "The port at which ranks will meet on the first host.")
+      .range(1, 65535)
+      .unset("29500 of several hosts, none of one");
+  table.add("program", a.program, "Where troika is on the other hosts.").shown("FILE").unset("as here");
+  table.add("member", a.member, "Internal: how a doctor starts one on another host.")
+      .any_word()
+      .shown("JSON")
+      .unset("none");
+  table.settings({"train.out", "train.threads", "comm.interface", "checkpoint.keep", "model.preset",
+                  "batch.micro_batch_size", "parallel.zero"});
+  table.paragraph(
+      "Looks at what makes a run fail or slow: clocks, ports, MTU, links, limits, memory, processors, disks, names, "
+      "and "
+      "what\n"
+      "differs between hosts. With CONFIG or settings it compares with what that run needs. It needs no root, changes "
+      "nothing,\n"
+      "and is done within a minute; a host that does not answer holds nobody up.");
+  table.paragraph("Under a launcher: troika launch --nnodes 3 ... -- doctor on every host, or srun, mpirun, torchrun.");
+  table.paragraph(
+      "Exit codes: 0 well, 2 something would stop the run, 75 a host did not answer. docs/guides/doctor.md");
+  return table;
+}
+
+DoctorArguments parse_doctor(const std::vector<std::string>& words, const config::Environment& environment) {
+  DoctorArguments a;
+  a.parsed = config::parse_settings(words, environment, doctor_flags(a));
+  return a;
+}
+
+doctor::Want want_of(const config::Settings& settings, const RunHosts& on, int port) {
+  doctor::Want want;
+  want.hosts = on.hosts > 1 ? doctor::Want::Hosts::several : doctor::Want::Hosts::one;
+  want.folder = settings.train.out;
+  want.interface = settings.comm.interface;
+  want.port = port;
+  want.ranks = on.ranks_per_host;
+  want.threads = static_cast<int>(settings.train.threads);
+  if (!say_what_is_trained(settings)) return want;
+  const auto vocab = data::vocabulary_here(settings);
+  if (!vocab) return want;
+  config::ModelSettings model = settings.model;
+  model.vocab = *vocab;
+  want.disk_bytes = disk_on_a_host(settings, model, on.hosts);
+  const bool open = settings.parallel.layout == config::LayoutChoice::automatic ||
+                    settings.parallel.stage_balance == config::StageBalance::measured;
+  if (!open && runs_on_processors(settings))
+    want.memory_bytes = memory_on_a_host(config::resolve(settings, on.hosts * on.ranks_per_host), *vocab, on);
+  return want;
 }
 
 }  // namespace troika::commands

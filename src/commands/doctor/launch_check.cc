@@ -1,4 +1,4 @@
-#include "commands/doctor/launch_check.h"
+#include "commands/doctor/doctor.h"
 
 #include <chrono>
 #include <cstdio>

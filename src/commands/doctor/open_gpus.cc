@@ -1,4 +1,4 @@
-#include "commands/doctor/open_gpus.h"
+#include "commands/doctor/doctor.h"
 
 #include "base/error.h"
 #include "comm/nccl_api.h"

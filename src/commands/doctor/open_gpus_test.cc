@@ -1,4 +1,4 @@
-#include "commands/doctor/open_gpus.h"
+#include "commands/doctor/doctor.h"
 
 #include <gtest/gtest.h>
 

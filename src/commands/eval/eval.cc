@@ -10,7 +10,7 @@
 #include "base/say.h"
 #include "base/units.h"
 #include "commands/eval/arguments.h"
-#include "commands/status_signal.h"
+#include "commands/signals.h"
 #include "config/config.h"
 #include "config/resolve.h"
 #include "rendezvous/identity.h"

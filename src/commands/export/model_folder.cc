@@ -11,8 +11,6 @@
 #include "base/say.h"
 #include "checkpoint/safetensors_writer.h"
 #include "comm/channel.h"
-#include "commands/export/other_files.h"
-#include "commands/export/tensors.h"
 #include "config/adapter_sizes.h"
 #include "config/huggingface/model_folder.h"
 #include "config/huggingface/peft_config.h"
@@ -55,26 +53,6 @@ void write_weights(weights::ModelSource& source, const ExportArguments& request,
                  report);
   for (const std::string& name : writer.finish()) report->files.push_back(name);
 }
-
-}  // namespace
-
-ExportReport write_model_folder(weights::ModelSource& source, const ExportArguments& request) {
-  check_tokenizer(request);
-  ExportReport report;
-  report.dtype = request.type == ExportType::automatic ? source.dtype() : config::word_of(request.type);
-  PartialFolder partial(request.to);
-  const std::string config = source.config_json();
-  write_other_files({source.tokenizer(), source.auxiliary_files(), source.chat_template()}, request,
-                    {{"config.json", weights::hugging_face_config(source.model(), report.dtype, config)},
-                     {"generation_config.json", weights::hugging_face_generation_config(config)}},
-                    partial.path(), &report);
-  for (const base::Text& note : source.notes()) report.notes.push_back(note);
-  write_weights(source, request, partial.path(), &report);
-  partial.keep();
-  return report;
-}
-
-namespace {
 
 // An adapter's folder states no number of layers: the base would be taken whole.
 void refuse_fewer_layers(const weights::AdapterSource& source, const std::string& base) {
@@ -128,6 +106,22 @@ void note_base(const std::string& adapter, const std::string& base, ExportReport
 }
 
 }  // namespace
+
+ExportReport write_model_folder(weights::ModelSource& source, const ExportArguments& request) {
+  check_tokenizer(request);
+  ExportReport report;
+  report.dtype = request.type == ExportType::automatic ? source.dtype() : config::word_of(request.type);
+  PartialFolder partial(request.to);
+  const std::string config = source.config_json();
+  write_other_files({source.tokenizer(), source.auxiliary_files(), source.chat_template()}, request,
+                    {{"config.json", weights::hugging_face_config(source.model(), report.dtype, config)},
+                     {"generation_config.json", weights::hugging_face_generation_config(config)}},
+                    partial.path(), &report);
+  for (const base::Text& note : source.notes()) report.notes.push_back(note);
+  write_weights(source, request, partial.path(), &report);
+  partial.keep();
+  return report;
+}
 
 ExportReport write_adapter_folder(weights::AdapterSource& source, const ExportArguments& request) {
   check_tokenizer(request);

@@ -1,4 +1,4 @@
-#include "commands/export/other_files.h"
+#include "commands/export/model_folder.h"
 
 #include <fmt/format.h>
 

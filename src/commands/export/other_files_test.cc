@@ -1,5 +1,5 @@
 #include "base/say.h"
-#include "commands/export/other_files.h"
+#include "commands/export/model_folder.h"
 
 #include <gmock/gmock.h>
 

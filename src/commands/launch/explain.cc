@@ -1,4 +1,4 @@
-#include "commands/launch/explain.h"
+#include "commands/launch/launch.h"
 
 #include <algorithm>
 #include <chrono>

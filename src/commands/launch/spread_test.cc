@@ -1,4 +1,4 @@
-#include "commands/launch/spread.h"
+#include "commands/launch/launch.h"
 
 #include <gmock/gmock.h>
 

@@ -1,8 +1,13 @@
 #include "commands/manual/manual.h"
 
+#include <algorithm>
+#include <map>
+#include <string>
+
+#include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "commands/manual/page.h"
+#include "base/table_lines.h"
 
 namespace troika::commands {
 
@@ -33,6 +38,37 @@ config::FlagTable manual_flags(ManualArguments& a) {
   table.add("out", a.out, "Write all pages into DIR/man1 instead, where man finds them.").shown("DIR").unset("none");
   table.paragraph("To read one that is not installed: troika manual train | man -l -");
   return table;
+}
+
+namespace {
+
+std::vector<PageNotes> read_pages() {
+  std::map<std::string_view, std::string_view> shared;
+  std::vector<PageNotes> pages;
+  for (std::string_view line : base::table_lines(manual_tables().front().bytes)) {
+    const std::string_view kind = base::cut_at(": ", &line), what = base::cut_at(": ", &line);
+    const std::string_view text = line.empty() && shared.count(what) > 0 ? shared[what] : line;
+    if (kind == "shared") {
+      shared[what] = text;
+    } else if (kind == "page") {
+      pages.push_back({what, {}, {}, {}, {}});
+      while (!line.empty()) pages.back().related.push_back(base::cut_at(" ", &line));
+    } else {
+      PageNotes& page = pages.back();
+      (kind == "example" ? page.examples : kind == "file" ? page.files : page.variables).push_back({what, text});
+    }
+  }
+  return pages;
+}
+
+}  // namespace
+
+const PageNotes& notes_of(std::string_view page) {
+  static const std::vector<PageNotes> pages = read_pages();
+  const auto found = std::find_if(pages.begin(), pages.end(), [&](const PageNotes& row) { return row.page == page; });
+  if (found == pages.end())
+    throw base::BugError("commands/manual/tables/notes.txt has no page '" + std::string(page) + "'");
+  return *found;
 }
 
 }  // namespace troika::commands

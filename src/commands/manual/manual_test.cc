@@ -5,9 +5,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
-#include "commands/manual/notes.h"
-#include "commands/manual/page.h"
-#include "commands/manual/roff.h"
 #include "config/fields.h"
 
 namespace troika::commands {

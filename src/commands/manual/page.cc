@@ -1,4 +1,4 @@
-#include "commands/manual/page.h"
+#include "commands/manual/manual.h"
 
 #include <fmt/format.h>
 
@@ -8,8 +8,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "base/version.h"
-#include "commands/manual/notes.h"
-#include "commands/manual/roff.h"
 #include "config/command_line.h"
 #include "config/fields.h"
 #include "config/flag_help.h"

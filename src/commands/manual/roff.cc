@@ -1,4 +1,4 @@
-#include "commands/manual/roff.h"
+#include "commands/manual/manual.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "commands/metrics/metrics.h"
+#include "commands/of_runs.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -18,6 +18,43 @@
 
 namespace troika::commands {
 namespace {
+
+struct MetricsArguments {
+  std::string run;
+  bool csv = false;  // also without another form
+  bool openmetrics = false;
+  std::string tensorboard;  // a folder; "": not asked for
+  std::string out;          // a file; "": standard output
+};
+
+config::FlagTable declare_metrics(MetricsArguments& a) {
+  config::FlagTable table("troika metrics");
+  table.usage("RUN [--csv | --openmetrics | --tensorboard DIR] [--out FILE]");
+  table.word("RUN", a.run, "The folder of a run, under way or ended.").required();
+  table
+      .add("csv", a.csv,
+           "A row for each step, a column for each number; this is what it prints where nothing is asked for.")
+      .alone();
+  table.add("openmetrics", a.openmetrics, "What `troika launch --metrics-port` serves, once.").alone();
+  table.add("tensorboard", a.tensorboard, "Write all steps as an event file for TensorBoard into this folder.")
+      .shown("DIR")
+      .unset("none");
+  table.add("out", a.out, "Write to this file instead of standard output.").shown("FILE").unset("none");
+  return table;
+}
+
+MetricsArguments parse_metrics_arguments(const Words& words) {
+  MetricsArguments a;
+  const config::FlagTable table = declare_metrics(a);
+  config::FlagReading reading = config::read_flags({&table}, words);
+  const int forms = (a.csv ? 1 : 0) + (a.openmetrics ? 1 : 0) + (a.tensorboard.empty() ? 0 : 1);
+  if (forms > 1)
+    reading.refuse(base::say("--csv, --openmetrics and --tensorboard are three forms: ask for one at a time"));
+  if (!a.tensorboard.empty() && !a.out.empty())
+    reading.refuse(base::say("--out is for --csv and --openmetrics; --tensorboard names its folder itself"));
+  reading.finish();
+  return a;
+}
 
 std::string openmetrics_of(const records::RunReader& run) {
   exporters::StepSeconds seconds;
@@ -73,19 +110,6 @@ void tell_of_rows_left_out(const records::RunReader& run, base::Language languag
 
 }  // namespace
 
-static MetricsArguments parse_metrics_arguments(const std::vector<std::string>& words) {
-  MetricsArguments a;
-  const config::FlagTable table = metrics_flags(a);
-  config::FlagReading reading = config::read_flags({&table}, words);
-  const int forms = (a.csv ? 1 : 0) + (a.openmetrics ? 1 : 0) + (a.tensorboard.empty() ? 0 : 1);
-  if (forms > 1)
-    reading.refuse(base::say("--csv, --openmetrics and --tensorboard are three forms: ask for one at a time"));
-  if (!a.tensorboard.empty() && !a.out.empty())
-    reading.refuse(base::say("--out is for --csv and --openmetrics; --tensorboard names its folder itself"));
-  reading.finish();
-  return a;
-}
-
 std::string metrics_report(const std::vector<std::string>& arguments, base::Language language) {
   const MetricsArguments a = parse_metrics_arguments(arguments);
   if (!base::file_exists(a.run + "/metrics.jsonl") && !base::file_exists(records::state_path(a.run)))
@@ -102,20 +126,6 @@ std::string metrics_report(const std::vector<std::string>& arguments, base::Lang
   return "";
 }
 
-config::FlagTable metrics_flags(MetricsArguments& a) {
-  config::FlagTable table("troika metrics");
-  table.usage("RUN [--csv | --openmetrics | --tensorboard DIR] [--out FILE]");
-  table.word("RUN", a.run, "The folder of a run, under way or ended.").required();
-  table
-      .add("csv", a.csv,
-           "A row for each step, a column for each number; this is what it prints where nothing is asked for.")
-      .alone();
-  table.add("openmetrics", a.openmetrics, "What `troika launch --metrics-port` serves, once.").alone();
-  table.add("tensorboard", a.tensorboard, "Write all steps as an event file for TensorBoard into this folder.")
-      .shown("DIR")
-      .unset("none");
-  table.add("out", a.out, "Write to this file instead of standard output.").shown("FILE").unset("none");
-  return table;
-}
+config::FlagTable metrics_flags() { return unbound<MetricsArguments, declare_metrics>(); }
 
 }  // namespace troika::commands

@@ -1,4 +1,4 @@
-#include "commands/metrics/metrics.h"
+#include "commands/of_runs.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>

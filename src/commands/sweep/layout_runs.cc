@@ -1,4 +1,4 @@
-#include "commands/sweep/layout_runs.h"
+#include "commands/sweep/layout_run.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "commands/sweep/layout_run.h"
 #include "host/lock_file.h"
 #include "sweep/row.h"
 

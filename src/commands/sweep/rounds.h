@@ -8,14 +8,32 @@
 #include <optional>
 #include <string>
 
-#include "commands/sweep/sweep_host.h"
+#include "config/flag_table.h"
+#include "config/settings.h"
 #include "host/signals.h"
+#include "launch/flags.h"
 #include "launch/host_store.h"
 #include "launch/hosts.h"
+#include "launch/launcher.h"
 #include "rendezvous/failure_listener.h"
 #include "rendezvous/failure_report.h"
 
 namespace troika::commands {
+
+// What a host of a sweep needs to run any layout.
+struct SweepHost {
+  config::Settings settings;  // measuring_settings
+  std::int64_t nproc = 1;     // on each host
+  launch::HostOptions hosts;
+  std::string folder;                      // of this host
+  std::optional<double> deadline_seconds;  // unset: by what is predicted
+  config::Environment environment;         // of the processes
+  std::string troika = "/proc/self/exe";
+  std::string program;  // as SweepArguments
+  launch::Speaker speaker{"troika sweep"};
+
+  std::int64_t world() const { return nproc * hosts.nnodes; }
+};
 
 inline constexpr base::Phrase stop_reason = base::Phrase("a signal asked the sweep to stop");
 

@@ -9,7 +9,7 @@
 #include "base/temporary_folder_test_support.h"
 #include "base/text.h"
 #include "commands/launch/launch_test_support.h"
-#include "commands/sweep/arguments.h"
+#include "commands/sweep/sweep.h"
 #include "rendezvous/store.h"
 #include "sweep/row.h"
 #include "sweep/sweep_test_support.h"

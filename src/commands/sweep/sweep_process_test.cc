@@ -18,7 +18,6 @@
 #include "base/text.h"
 #include "commands/cli.h"
 #include "commands/sweep/layout_run.h"
-#include "commands/sweep/layout_runs.h"
 #include "config/config.h"
 #include "sweep/row.h"
 #include "sweep/sweep_test_support.h"

@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
-#include "commands/sweep/arguments.h"
+#include "commands/sweep/sweep.h"
 #include "commands/sweep/one_run.h"
 #include "sweep/row.h"
 #include "sweep/report.h"

@@ -1,4 +1,4 @@
-#include "commands/timeline/timeline.h"
+#include "commands/of_runs.h"
 
 #include "base/error.h"
 #include "base/file.h"
@@ -9,6 +9,34 @@
 #include "schedule/trace/trace_folder.h"
 
 namespace troika::commands {
+namespace {
+
+struct TimelineArguments {
+  std::string run_dir;
+  std::optional<std::int64_t> step;  // unset: the newest
+  bool grid = false;
+  bool summary = false;
+  bool merge = false;
+};
+
+config::FlagTable declare_timeline(TimelineArguments& a) {
+  config::FlagTable table("troika timeline");
+  table.usage("RUN_DIR [--step N] [--grid] [--summary] [--merge]");
+  table.word("RUN_DIR", a.run_dir, "The folder of a run that recorded steps, with --profile.").required();
+  table.add("step", a.step, "The step to show.").range(0, 1e15).unset("the newest recorded one");
+  table.add("grid", a.grid, "Only the grid: a row per rank, time from left to right.").alone();
+  table.add("summary", a.summary, "Only the table: seconds and shares of compute, communication and bubble.").alone();
+  table.add("merge", a.merge, "Merge the ranks' files again, although the merged file exists.").alone();
+  table.paragraph(
+      "In the grid: F forward, R forward again, B backward, I and W its two halves, each with the microbatch (and the\n"
+      "stage where a rank has several); L load, P parameters gathered, G gradients reduced, A their totals to all "
+      "ranks,\n"
+      "T tied embedding, N norm, O optimizer state copied, S optimizer step, ~ waiting for data under way, . idle.\n"
+      "In the table: communication is waiting for data that had been produced, bubble is all other standing still.");
+  return table;
+}
+
+}  // namespace
 
 static constexpr auto grid_legend = base::Phrase("(F forward, B backward, ~ waiting for data under way, . idle)\n");
 
@@ -26,15 +54,8 @@ static std::int64_t choose_step(const TimelineArguments& arguments, const std::s
       base::say("step {} was not recorded; recorded: {}", *arguments.step, base::join(recorded, ", ")));
 }
 
-static TimelineArguments parse_timeline_arguments(const std::vector<std::string>& words) {
-  TimelineArguments a;
-  const config::FlagTable table = timeline_flags(a);
-  config::read_flags({&table}, words).finish();
-  return a;
-}
-
 std::string timeline_report(const std::vector<std::string>& words, base::Language language) {
-  const TimelineArguments arguments = parse_timeline_arguments(words);
+  const TimelineArguments arguments = read_arguments(words, declare_timeline);
   if (!base::directory_exists(arguments.run_dir)) {
     throw base::ConfigError(base::say("there is no run folder {}", arguments.run_dir));
   }
@@ -54,21 +75,6 @@ std::string timeline_report(const std::vector<std::string>& words, base::Languag
                     .in(language);
 }
 
-config::FlagTable timeline_flags(TimelineArguments& a) {
-  config::FlagTable table("troika timeline");
-  table.usage("RUN_DIR [--step N] [--grid] [--summary] [--merge]");
-  table.word("RUN_DIR", a.run_dir, "The folder of a run that recorded steps, with --profile.").required();
-  table.add("step", a.step, "The step to show.").range(0, 1e15).unset("the newest recorded one");
-  table.add("grid", a.grid, "Only the grid: a row per rank, time from left to right.").alone();
-  table.add("summary", a.summary, "Only the table: seconds and shares of compute, communication and bubble.").alone();
-  table.add("merge", a.merge, "Merge the ranks' files again, although the merged file exists.").alone();
-  table.paragraph(
-      "In the grid: F forward, R forward again, B backward, I and W its two halves, each with the microbatch (and the\n"
-      "stage where a rank has several); L load, P parameters gathered, G gradients reduced, A their totals to all "
-      "ranks,\n"
-      "T tied embedding, N norm, O optimizer state copied, S optimizer step, ~ waiting for data under way, . idle.\n"
-      "In the table: communication is waiting for data that had been produced, bubble is all other standing still.");
-  return table;
-}
+config::FlagTable timeline_flags() { return unbound<TimelineArguments, declare_timeline>(); }
 
 }  // namespace troika::commands

@@ -1,4 +1,4 @@
-#include "commands/timeline/timeline.h"
+#include "commands/of_runs.h"
 
 #include <gmock/gmock.h>
 

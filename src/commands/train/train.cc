@@ -7,8 +7,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "commands/status_signal.h"
-#include "commands/stop_signals.h"
+#include "commands/signals.h"
 #include "config/config.h"
 #include "config/huggingface/out_folder.h"
 #include "config/resolve.h"

@@ -1,4 +1,4 @@
-#include "commands/why/why.h"
+#include "commands/of_runs.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -20,6 +20,23 @@
 
 namespace troika::commands {
 namespace {
+
+struct WhyArguments {
+  std::string run_dir;
+  bool json = false;
+};
+
+config::FlagTable declare_why(WhyArguments& a) {
+  config::FlagTable table("troika why");
+  table.usage("RUN_DIR [--json]");
+  table.word("RUN_DIR", a.run_dir, "The folder of a run: failed, finished or under way.").required();
+  table.add("json", a.json, "One JSON object: cause, evidence, advice.").alone();
+  table.paragraph(
+      "Reads the folder and nothing else. The cause is a word of docs/formats/causes.md, 'none' for a healthy run;\n"
+      "evidence is what the folder shows; advice is flags, or what is to be done outside of Troika. `troika launch`\n"
+      "says the same after a failure.");
+  return table;
+}
 
 void check_run(const std::string& folder) {
   if (!base::directory_exists(folder)) throw base::ConfigError(base::say("there is no run folder {}", folder));
@@ -63,7 +80,7 @@ enum class Sent : char { report = 'r', refusal = 'e' };
 
 // The folder is read by a child: a disk that does not answer keeps the process that asks it, which is left behind then.
 std::string why_report(const Call& call) {
-  const WhyArguments arguments = parse_why_arguments(call.words);
+  const WhyArguments arguments = read_arguments(call.words, declare_why);
   const base::Language language = call.language;
   constexpr double patience_seconds = 10;
   base::Pipe pipe = base::make_pipe();
@@ -83,23 +100,6 @@ std::string why_report(const Call& call) {
   return text->substr(1);
 }
 
-config::FlagTable why_flags(WhyArguments& a) {
-  config::FlagTable table("troika why");
-  table.usage("RUN_DIR [--json]");
-  table.word("RUN_DIR", a.run_dir, "The folder of a run: failed, finished or under way.").required();
-  table.add("json", a.json, "One JSON object: cause, evidence, advice.").alone();
-  table.paragraph(
-      "Reads the folder and nothing else. The cause is a word of docs/formats/causes.md, 'none' for a healthy run;\n"
-      "evidence is what the folder shows; advice is flags, or what is to be done outside of Troika. `troika launch`\n"
-      "says the same after a failure.");
-  return table;
-}
-
-WhyArguments parse_why_arguments(const std::vector<std::string>& words) {
-  WhyArguments a;
-  const config::FlagTable table = why_flags(a);
-  config::read_flags({&table}, words).finish();
-  return a;
-}
+config::FlagTable why_flags() { return unbound<WhyArguments, declare_why>(); }
 
 }  // namespace troika::commands

@@ -1,4 +1,4 @@
-#include "commands/why/why.h"
+#include "commands/of_runs.h"
 
 #include <gmock/gmock.h>
 

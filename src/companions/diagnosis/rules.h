@@ -52,8 +52,6 @@ Evidence quoted(const Told& told);
 // Where and how the first to die was last seen; nothing where no rank is known.
 void add_place(const Facts& facts, std::vector<Evidence>* evidence);
 
-// From facts to a diagnosis.
-
 // The first rule that holds, in the order of docs/formats/causes.md; "none" where none does.
 Diagnosis judge(const Facts& facts);
 

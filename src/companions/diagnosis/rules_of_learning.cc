@@ -173,6 +173,22 @@ std::optional<Finding> overfitting(const Facts& f) {
                   lower_rate(f), set("checkpoint.keep_best", "true", say("the checkpoint of step {} is the one to use", lowest->first))}};
 }
 
+// The last step before norms of the gradient stayed ten times above what was usual; -1: there was no such rise.
+std::int64_t last_quiet_step(const Facts& facts) {
+  const auto& rows = facts.rows;
+  if (rows.size() < 6) return -1;
+  std::vector<double> norms;
+  for (const StepMetrics& row : rows)
+    if (std::isfinite(row.grad_norm)) norms.push_back(row.grad_norm);
+  if (norms.size() < 3) return -1;
+  norms.resize(std::max<std::size_t>(norms.size() / 2, 3));
+  const double usual = base::median_or(norms, 0);
+  std::int64_t quiet = -1;
+  for (const StepMetrics& row : rows)
+    if (std::isfinite(row.grad_norm) && row.grad_norm < 10 * usual) quiet = row.step;
+  return quiet == rows.back().step ? -1 : quiet;
+}
+
 }  // namespace
 
 Rules rules_of_learning() {
@@ -203,26 +219,6 @@ std::optional<Finding> no_tokens_in_rows(const Facts& facts) {
   return Finding{
       "no_training_tokens", {say("{0} of {1} steps had no token that carries loss", empty, rows.size())}, more_tokens_with_loss(facts)};
 }
-
-namespace {
-
-// The last step before norms of the gradient stayed ten times above what was usual; -1: there was no such rise.
-std::int64_t last_quiet_step(const Facts& facts) {
-  const auto& rows = facts.rows;
-  if (rows.size() < 6) return -1;
-  std::vector<double> norms;
-  for (const StepMetrics& row : rows)
-    if (std::isfinite(row.grad_norm)) norms.push_back(row.grad_norm);
-  if (norms.size() < 3) return -1;
-  norms.resize(std::max<std::size_t>(norms.size() / 2, 3));
-  const double usual = base::median_or(norms, 0);
-  std::int64_t quiet = -1;
-  for (const StepMetrics& row : rows)
-    if (std::isfinite(row.grad_norm) && row.grad_norm < 10 * usual) quiet = row.step;
-  return quiet == rows.back().step ? -1 : quiet;
-}
-
-}  // namespace
 
 void add_rise(const Facts& facts, Finding* found) {
   std::vector<std::string> norms;

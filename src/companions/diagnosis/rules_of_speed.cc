@@ -113,12 +113,6 @@ std::optional<Finding> pipeline_bubble(const Facts& f) {
   return found;
 }
 
-}  // namespace
-
-Rules rules_of_speed() { return {data_bound, saving_takes_long, communication_bound, pipeline_bubble}; }
-
-namespace {
-
 constexpr double others_wait = 0.15;
 
 double waits_of_most(const Facts& f) {
@@ -215,6 +209,8 @@ std::optional<Finding> uneven_stages(const Facts& f) {
 }
 
 }  // namespace
+
+Rules rules_of_speed() { return {data_bound, saving_takes_long, communication_bound, pipeline_bubble}; }
 
 Rules rules_of_stragglers() { return {slow_host, uneven_stages}; }
 

@@ -59,12 +59,6 @@ std::optional<Finding> by_exit_code(const Facts& f) {
   }
 }
 
-}  // namespace
-
-Rules rules_of_the_rest() { return {changed_bits, by_exit_code}; }
-
-namespace {
-
 AdviceList advice_of_overflow(const Facts& f) {
   return {set("precision.compute", "bf16", say("bf16 has the range of fp32, and needs no loss scale")), lower_rate(f), longer_warmup(f)};
 }
@@ -83,12 +77,6 @@ std::optional<Finding> told_of_divergence(const Facts& f) {
   add_rise(f, &found);
   return found;
 }
-
-}  // namespace
-
-Rules rules_of_numbers() { return {told_of_overflow, told_of_divergence}; }
-
-namespace {
 
 std::optional<Finding> disk_full(const Facts& f) {
   const Told* told = told_or_logged(f, {base::Cause::disk_full});
@@ -136,6 +124,10 @@ std::optional<Finding> nothing_to_learn_from(const Facts& f) {
 }
 
 }  // namespace
+
+Rules rules_of_the_rest() { return {changed_bits, by_exit_code}; }
+
+Rules rules_of_numbers() { return {told_of_overflow, told_of_divergence}; }
 
 Rules rules_of_files() {
   return {infiniband, disk_full, too_many_open_files, file_system_failed, nothing_to_learn_from};

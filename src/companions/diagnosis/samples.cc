@@ -98,6 +98,13 @@ RankFacts facts_of_rank(const std::deque<Sample>& samples) {
   return facts;
 }
 
+std::vector<double> step_seconds(const Facts& f) {
+  std::vector<double> seconds;
+  for (const metrics::StepMetrics& row : f.rows)
+    if (row.step > f.first_step + 1) seconds.push_back(row.step_seconds);  // the first one finds nothing warm
+  return seconds;
+}
+
 }  // namespace
 
 SamplesOfRanks of_last_attempt(const SamplesOfRanks& all, double began) {
@@ -138,17 +145,6 @@ std::map<int, RankFacts> rank_facts(const SamplesOfRanks& samples) {
     if (!of_rank.empty()) facts[rank] = facts_of_rank(of_rank);
   return facts;
 }
-
-namespace {
-
-std::vector<double> step_seconds(const Facts& f) {
-  std::vector<double> seconds;
-  for (const metrics::StepMetrics& row : f.rows)
-    if (row.step > f.first_step + 1) seconds.push_back(row.step_seconds);  // the first one finds nothing warm
-  return seconds;
-}
-
-}  // namespace
 
 double slowdown(const Facts& facts, std::size_t least) {
   const std::vector<double> seconds = step_seconds(facts);

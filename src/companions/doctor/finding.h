@@ -27,8 +27,6 @@ inline bool is_alarm(const Finding& finding) {
   return finding.status == Status::warn || finding.status == Status::fail;
 }
 
-// The doctor's findings as people and scripts read them.
-
 // 0: well; 2: something would stop the run; 75: a host did not answer, whatever else was found.
 int exit_code_of(const std::vector<Finding>& findings);
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/json_members.h"
 
 namespace troika::doctor {
 namespace {
@@ -13,50 +14,44 @@ using Json = nlohmann::json;
 
 const std::string report_origin = "a host's report";
 
-template <class Visit, class Member, class... More>
-void each(Visit& visit, const char* name, Member& member, More&... more) {
-  visit(name, member);
-  if constexpr (sizeof...(more) > 0) each(visit, more...);
-}
-
 // The members of each message with their names, for writing and for reading.
 template <class Visit>
 void for_members(Visit& visit, Address& a) {
-  each(visit, "text", a.text, "prefix", a.prefix);
+  base::each_member(visit, "text", a.text, "prefix", a.prefix);
 }
 template <class Visit>
 void for_members(Visit& visit, Interface& one) {
-  each(visit, "name", one.name, "up", one.up, "wireless", one.wireless, "mtu", one.mtu, "duplex", one.duplex,
+  base::each_member(visit, "name", one.name, "up", one.up, "wireless", one.wireless, "mtu", one.mtu, "duplex", one.duplex,
        "megabits", one.megabits, "addresses", one.addresses);
 }
 template <class Visit>
 void for_members(Visit& visit, Finding& one) {
-  each(visit, "host", one.host, "check", one.check, "status", one.status, "measured", one.measured, "wanted",
+  base::each_member(visit, "host", one.host, "check", one.check, "status", one.status, "measured", one.measured, "wanted",
        one.wanted, "advice", one.advice);
 }
 template <class Visit>
 void for_members(Visit& visit, Want& want) {
-  each(visit, "hosts", want.hosts, "folder", want.folder, "interface", want.interface, "port", want.port, "ranks",
+  base::each_member(visit, "hosts", want.hosts, "folder", want.folder, "interface", want.interface, "port", want.port, "ranks",
        want.ranks, "threads", want.threads, "memory_bytes", want.memory_bytes, "disk_bytes", want.disk_bytes);
 }
 template <class Visit>
 void for_members(Visit& visit, HostReport& r) {
-  each(visit, "host", r.host, "interfaces", r.facts.interfaces, "environment", r.facts.environment, "versions",
+  base::each_member(visit, "host", r.host, "interfaces", r.facts.interfaces, "environment", r.facts.environment, "versions",
        r.facts.versions, "memory_bytes_per_second", r.facts.memory_bytes_per_second, "interface", r.facts.interface,
        "folder", r.facts.folder, "findings", r.findings);
 }
 template <class Visit>
 void for_members(Visit& visit, PeerDoctor& peer) {
-  each(visit, "host", peer.host, "own_name", peer.own_name, "addresses", peer.addresses, "tcp_port", peer.tcp_port,
+  base::each_member(visit, "host", peer.host, "own_name", peer.own_name, "addresses", peer.addresses, "tcp_port", peer.tcp_port,
        "udp_port", peer.udp_port, "named_port", peer.named_port);
 }
 template <class Visit>
 void for_members(Visit& visit, Connecting& one) {
-  each(visit, "address", one.address, "port", one.port, "code", one.code);
+  base::each_member(visit, "address", one.address, "port", one.port, "code", one.code);
 }
 template <class Visit>
 void for_members(Visit& visit, PairReport& r) {
-  each(visit, "from", r.from, "to", r.to, "connecting", r.connecting, "named", r.named, "answered", r.answered,
+  base::each_member(visit, "from", r.from, "to", r.to, "connecting", r.connecting, "named", r.named, "answered", r.answered,
        "interface", r.interface, "round_trip_seconds", r.round_trip_seconds, "late_round_trip_seconds",
        r.late_round_trip_seconds, "clock_seconds", r.clock_seconds, "clock_error_seconds", r.clock_error_seconds,
        "there_bytes_per_second", r.there_bytes_per_second, "back_bytes_per_second", r.back_bytes_per_second,

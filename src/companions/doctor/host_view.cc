@@ -81,29 +81,6 @@ std::optional<Disk> read_disk(const std::string& folder) {
   return disk;
 }
 
-}  // namespace
-
-HostView view_of_this_host(const Want& want, const std::map<std::string, std::string>& environment, PortState port) {
-  HostView view;
-  view.environment = environment;
-  view.name = base::host_name();
-  view.want = want;
-  view.limits = read_limits();
-  view.clock = read_clock();
-  view.interfaces = read_interfaces(view.sys);
-  view.port = port;
-  if (port == PortState::not_asked && want.port > 0) view.port = try_port(want.port);
-  if (view.port == PortState::taken) view.port_holder = base::port_holder(want.port).english;
-  view.disk = read_disk(want.folder);
-  view.cores = std::max<int>(1, static_cast<int>(host::allowed_cores().size()));
-  if (word_in(view.proc + "/device-tree/model").find("Raspberry Pi") != std::string::npos)
-    view.vcgencmd = host::output_of({"vcgencmd", "get_throttled"}, environment, 1.0);
-  view.resolve = [](const std::string& name) { return resolve_within(name, 2.0); };
-  return view;
-}
-
-namespace {
-
 bool starts(const std::string& text, std::string_view beginning) {
   return text.compare(0, beginning.size(), beginning) == 0;
 }
@@ -140,6 +117,25 @@ std::string instructions_of(const std::string& flags) {
 }
 
 }  // namespace
+
+HostView view_of_this_host(const Want& want, const std::map<std::string, std::string>& environment, PortState port) {
+  HostView view;
+  view.environment = environment;
+  view.name = base::host_name();
+  view.want = want;
+  view.limits = read_limits();
+  view.clock = read_clock();
+  view.interfaces = read_interfaces(view.sys);
+  view.port = port;
+  if (port == PortState::not_asked && want.port > 0) view.port = try_port(want.port);
+  if (view.port == PortState::taken) view.port_holder = base::port_holder(want.port).english;
+  view.disk = read_disk(want.folder);
+  view.cores = std::max<int>(1, static_cast<int>(host::allowed_cores().size()));
+  if (word_in(view.proc + "/device-tree/model").find("Raspberry Pi") != std::string::npos)
+    view.vcgencmd = host::output_of({"vcgencmd", "get_throttled"}, environment, 1.0);
+  view.resolve = [](const std::string& name) { return resolve_within(name, 2.0); };
+  return view;
+}
 
 std::map<std::string, std::string> watched_variables(const std::map<std::string, std::string>& environment) {
   static const std::set<std::string> names = {"GLOO_SOCKET_IFNAME", "TP_SOCKET_IFNAME",     "OMP_NUM_THREADS",

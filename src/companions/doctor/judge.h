@@ -28,7 +28,6 @@ std::vector<Finding> judge_shared_folder(const SharedFolder& folder, const std::
 base::Text list_hosts(const std::vector<std::string>& hosts, std::size_t all);
 
 // What the measurements between hosts say: ports, MTU, clocks, names, the interfaces used, links slower than others.
-
 // A pure function. `silent`: hosts that fell silent, of whom something else tells; what was measured of them counts for nothing.
 // At least one finding of each of its checks where any pair was measured.
 std::vector<Finding> judge_pairs(const std::vector<HostReport>& reports, const std::vector<PairReport>& pairs,

@@ -30,7 +30,6 @@ double sync_seconds(const std::string& folder, int count);
 bool space_is_granted(const std::string& folder, std::int64_t bytes);
 
 // Measures the way to another doctor.
-
 // reach: whether connections, large messages and datagrams arrive, some round trips, the clock: a fraction of a second where all is
 // well. all: how fast messages of three sizes go there and back, too.
 enum class Depth { reach, all };

@@ -20,6 +20,42 @@ constexpr double much_reserved = 0.1;  // of the memory in huge pages
 
 double gained(double before, double after) { return before < 0 || after < 0 ? 0 : after - before; }
 
+constexpr double suspiciously_fast = 0.1e-3, slow_sync = 50e-3;  // seconds
+constexpr std::int64_t little_space = std::int64_t{1} << 30, hardly_space = std::int64_t{64} << 20;
+
+constexpr std::uint64_t nfs = 0x6969, tmpfs = 0x1021994, ramfs = 0x858458f6, overlay = 0x794c7630;
+
+std::string name_of_type(std::uint64_t type) {
+  static const std::map<std::uint64_t, std::string> names = {
+      {nfs, "NFS"},          {tmpfs, "tmpfs"},    {ramfs, "ramfs"},    {overlay, "overlay"},  {0x65735546, "FUSE"},
+      {0xBD00BD0, "Lustre"}, {0xEF53, "ext4"},    {0x58465342, "XFS"}, {0x9123683E, "Btrfs"}, {0x2FC12FC1, "ZFS"},
+      {0xFF534D42, "CIFS"},  {0xFE534D42, "SMB"}, {0x01021997, "9p"},  {0x6A656A63, "FUSE"},  {0xF2F52010, "F2FS"}};
+  const auto found = names.find(type);
+  return found == names.end() ? fmt::format("0x{:X}", type) : found->second;
+}
+
+bool is_below(const std::string& path, const std::string& folder) {
+  if (folder == "/" || path == folder) return true;
+  return path.size() > folder.size() && path.compare(0, folder.size(), folder) == 0 && path[folder.size()] == '/';
+}
+
+// Options of the mount that holds `path`, of both halves of its line: the longest mount point above it, of equal ones the last.
+std::vector<std::string> mount_options(const HostView& view, const std::string& path) {
+  std::string longest, options;
+  std::istringstream lines(host::content_or_empty(view.proc + "/self/mountinfo"));
+  for (std::string line; std::getline(lines, line);) {
+    const std::vector<std::string> words = base::split(line, ' ');
+    if (words.size() < 6 || !is_below(path, words[4]) || words[4].size() < longest.size()) continue;
+    longest = words[4];
+    options = words[5] + "," + words.back();
+  }
+  return base::split(options, ',');
+}
+
+bool holds(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
 }  // namespace
 
 std::vector<Finding> check_free_memory(const HostView& view) {
@@ -77,46 +113,6 @@ std::vector<Finding> check_memory_bandwidth(const HostView& view) {
   return {well(base::verbatim(fmt::format("{:.1f} GB/s", view.measured->memory_bytes_per_second / 1e9)),
                base::say("as on the other hosts"))};
 }
-
-namespace {
-
-constexpr double suspiciously_fast = 0.1e-3, slow_sync = 50e-3;  // seconds
-constexpr std::int64_t little_space = std::int64_t{1} << 30, hardly_space = std::int64_t{64} << 20;
-
-constexpr std::uint64_t nfs = 0x6969, tmpfs = 0x1021994, ramfs = 0x858458f6, overlay = 0x794c7630;
-
-std::string name_of_type(std::uint64_t type) {
-  static const std::map<std::uint64_t, std::string> names = {
-      {nfs, "NFS"},          {tmpfs, "tmpfs"},    {ramfs, "ramfs"},    {overlay, "overlay"},  {0x65735546, "FUSE"},
-      {0xBD00BD0, "Lustre"}, {0xEF53, "ext4"},    {0x58465342, "XFS"}, {0x9123683E, "Btrfs"}, {0x2FC12FC1, "ZFS"},
-      {0xFF534D42, "CIFS"},  {0xFE534D42, "SMB"}, {0x01021997, "9p"},  {0x6A656A63, "FUSE"},  {0xF2F52010, "F2FS"}};
-  const auto found = names.find(type);
-  return found == names.end() ? fmt::format("0x{:X}", type) : found->second;
-}
-
-bool is_below(const std::string& path, const std::string& folder) {
-  if (folder == "/" || path == folder) return true;
-  return path.size() > folder.size() && path.compare(0, folder.size(), folder) == 0 && path[folder.size()] == '/';
-}
-
-// Options of the mount that holds `path`, of both halves of its line: the longest mount point above it, of equal ones the last.
-std::vector<std::string> mount_options(const HostView& view, const std::string& path) {
-  std::string longest, options;
-  std::istringstream lines(host::content_or_empty(view.proc + "/self/mountinfo"));
-  for (std::string line; std::getline(lines, line);) {
-    const std::vector<std::string> words = base::split(line, ' ');
-    if (words.size() < 6 || !is_below(path, words[4]) || words[4].size() < longest.size()) continue;
-    longest = words[4];
-    options = words[5] + "," + words.back();
-  }
-  return base::split(options, ',');
-}
-
-bool holds(const std::vector<std::string>& words, const std::string& word) {
-  return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-}  // namespace
 
 std::vector<Finding> check_fsync(const HostView& view) {
   if (!view.measured || view.measured->sync_seconds < 0) return {unchecked(base::say("not measured"))};

@@ -37,6 +37,55 @@ std::string default_interface(const HostView& view) {
 
 std::string list(const std::vector<std::string>& names) { return base::join(names, ", "); }
 
+// Of one interface while the doctor measured.
+void add_link_faults(const HostView& view, const Interface& one, std::vector<Finding>& findings) {
+  if (one.duplex == "half")
+    findings.push_back(found(Status::warn, base::say("{} runs at half duplex", one.name), base::say("full duplex, no errors"),
+                             base::say("Let {} and its switch port both negotiate: a fixed setting on one end gives half duplex.", one.name)));
+  if (!view.measured) return;
+  const auto& before = view.measured->before.link_errors;
+  const auto& after = view.measured->after.link_errors;
+  if (before.count(one.name) != 0 && after.count(one.name) != 0) {
+    const std::int64_t errors = after.at(one.name) - before.at(one.name);
+    if (errors >= few_errors)
+      findings.push_back(found(Status::warn, base::say("{}: {} within seconds", one.name, base::counted_text(errors, "error")),
+                               base::say("no errors"), base::say("Change the cable of {}, or the port it is plugged into.", one.name)));
+  }
+  const auto changes = view.measured->carrier_changes.find(one.name);
+  if (changes != view.measured->carrier_changes.end() && changes->second > 0)
+    findings.push_back(found(Status::warn, base::say("{} lost or found its link {} within seconds", one.name, base::counted_text(changes->second, "time")),
+                             base::say("a link that stays"), base::say("Change the cable of {}, or the port it is plugged into.", one.name)));
+}
+
+bool begins(const std::string& text, std::string_view with) { return text.compare(0, with.size(), with) == 0; }
+
+// What /etc/hosts says of a name, as far as that file goes.
+std::vector<std::string> addresses_in_hosts_file(const HostView& view, const std::string& name) {
+  std::vector<std::string> addresses;
+  std::istringstream lines(host::content_or_empty(view.etc + "/hosts"));
+  for (std::string line; std::getline(lines, line);) {
+    std::istringstream words(line.substr(0, line.find('#')));
+    std::string address, word;
+    words >> address;
+    while (words >> word)
+      if (word == name) addresses.push_back(address);
+  }
+  return addresses;
+}
+
+// Whether a variable of NCCL's or Gloo's names an interface of this host. NCCL's are beginnings of names, "=" before them says
+// whole names, "^" says which not.
+bool names_an_interface(const HostView& view, const std::string& value, bool beginnings) {
+  const bool whole = !beginnings || begins(value, "=");
+  if (begins(value, "^")) return true;
+  for (const std::string& word : base::split(begins(value, "=") ? value.substr(1) : value, ',')) {
+    const std::string name = word.substr(0, word.find(':'));
+    for (const Interface& one : view.interfaces)
+      if (whole ? one.name == name : begins(one.name, name)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<Finding> check_port(const HostView& view) {
@@ -136,30 +185,6 @@ std::vector<Finding> check_subnets(const HostView& view) {
   return findings;
 }
 
-namespace {
-
-// Of one interface while the doctor measured.
-void add_link_faults(const HostView& view, const Interface& one, std::vector<Finding>& findings) {
-  if (one.duplex == "half")
-    findings.push_back(found(Status::warn, base::say("{} runs at half duplex", one.name), base::say("full duplex, no errors"),
-                             base::say("Let {} and its switch port both negotiate: a fixed setting on one end gives half duplex.", one.name)));
-  if (!view.measured) return;
-  const auto& before = view.measured->before.link_errors;
-  const auto& after = view.measured->after.link_errors;
-  if (before.count(one.name) != 0 && after.count(one.name) != 0) {
-    const std::int64_t errors = after.at(one.name) - before.at(one.name);
-    if (errors >= few_errors)
-      findings.push_back(found(Status::warn, base::say("{}: {} within seconds", one.name, base::counted_text(errors, "error")),
-                               base::say("no errors"), base::say("Change the cable of {}, or the port it is plugged into.", one.name)));
-  }
-  const auto changes = view.measured->carrier_changes.find(one.name);
-  if (changes != view.measured->carrier_changes.end() && changes->second > 0)
-    findings.push_back(found(Status::warn, base::say("{} lost or found its link {} within seconds", one.name, base::counted_text(changes->second, "time")),
-                             base::say("a link that stays"), base::say("Change the cable of {}, or the port it is plugged into.", one.name)));
-}
-
-}  // namespace
-
 std::vector<Finding> check_speed(const HostView& view) {
   std::vector<Finding> findings;
   std::vector<std::string> known;
@@ -196,39 +221,6 @@ std::vector<Finding> check_infiniband(const HostView& view) {
   if (active.empty()) return {well(base::say("no InfiniBand"), base::say("ports active, where there are any"))};
   return {well(base::verbatim(list(active)), base::say("ports active, where there are any"))};
 }
-
-namespace {
-
-bool begins(const std::string& text, std::string_view with) { return text.compare(0, with.size(), with) == 0; }
-
-// What /etc/hosts says of a name, as far as that file goes.
-std::vector<std::string> addresses_in_hosts_file(const HostView& view, const std::string& name) {
-  std::vector<std::string> addresses;
-  std::istringstream lines(host::content_or_empty(view.etc + "/hosts"));
-  for (std::string line; std::getline(lines, line);) {
-    std::istringstream words(line.substr(0, line.find('#')));
-    std::string address, word;
-    words >> address;
-    while (words >> word)
-      if (word == name) addresses.push_back(address);
-  }
-  return addresses;
-}
-
-// Whether a variable of NCCL's or Gloo's names an interface of this host. NCCL's are beginnings of names, "=" before them says
-// whole names, "^" says which not.
-bool names_an_interface(const HostView& view, const std::string& value, bool beginnings) {
-  const bool whole = !beginnings || begins(value, "=");
-  if (begins(value, "^")) return true;
-  for (const std::string& word : base::split(begins(value, "=") ? value.substr(1) : value, ',')) {
-    const std::string name = word.substr(0, word.find(':'));
-    for (const Interface& one : view.interfaces)
-      if (whole ? one.name == name : begins(one.name, name)) return true;
-  }
-  return false;
-}
-
-}  // namespace
 
 std::vector<Finding> check_clock(const HostView& view) {
   if (!view.clock) return {unchecked(base::say("the system does not tell"))};

@@ -57,6 +57,31 @@ std::optional<unsigned long> throttled_bits(const HostView& view) {
   return std::stoul(text, nullptr, 16);
 }
 
+constexpr int least_driver = 525;
+constexpr std::int64_t little_gpu_memory = std::int64_t{2} << 30;
+
+bool has_driver(const HostView& view) {
+  return host::nvidia_driver_in(view.proc, view.dev) == host::NvidiaDriver::loaded;
+}
+
+std::optional<std::string> visible_devices(const HostView& view) {
+  const auto found = view.environment.find("CUDA_VISIBLE_DEVICES");
+  return found == view.environment.end() ? std::nullopt : std::optional<std::string>(found->second);
+}
+
+// What stands for a check whose subject a host without a driver has not, or that nobody measured; none: look.
+std::vector<Finding> nothing_to_look_at(const HostView& view, const base::Text& wanted) {
+  if (!has_driver(view)) return {well(base::say("no NVIDIA driver"), wanted)};
+  if (!view.measured || !view.measured->gpus) return {unchecked(base::say("not measured"))};
+  return {};
+}
+
+Finding library_found(const std::string& name, const Gpus::Library& library, Status status, base::Phrase advice) {
+  const base::Text wanted = base::say("CUDA 12.0, cuBLASLt 12.4 and NCCL 2.28 or later, where there are NVIDIA GPUs");
+  if (library.trouble.empty()) return well(base::verbatim(fmt::format("{} {} ({})", name, library.version, library.file)), wanted);
+  return found(status, base::say("{} cannot be used: {}", name, library.trouble), wanted, base::say(advice));
+}
+
 }  // namespace
 
 std::vector<Finding> check_governor(const HostView& view) {
@@ -120,35 +145,6 @@ std::vector<Finding> check_pi_throttled(const HostView& view) {
                   (*bits & 0x10000) != 0 ? base::say("There was under-voltage since it was started: use the official supply, and a short cable.") : base::say("It was throttled since it was started: give it a heat sink and a fan."))};
   return {well(measured, wanted)};
 }
-
-namespace {
-
-constexpr int least_driver = 525;
-constexpr std::int64_t little_gpu_memory = std::int64_t{2} << 30;
-
-bool has_driver(const HostView& view) {
-  return host::nvidia_driver_in(view.proc, view.dev) == host::NvidiaDriver::loaded;
-}
-
-std::optional<std::string> visible_devices(const HostView& view) {
-  const auto found = view.environment.find("CUDA_VISIBLE_DEVICES");
-  return found == view.environment.end() ? std::nullopt : std::optional<std::string>(found->second);
-}
-
-// What stands for a check whose subject a host without a driver has not, or that nobody measured; none: look.
-std::vector<Finding> nothing_to_look_at(const HostView& view, const base::Text& wanted) {
-  if (!has_driver(view)) return {well(base::say("no NVIDIA driver"), wanted)};
-  if (!view.measured || !view.measured->gpus) return {unchecked(base::say("not measured"))};
-  return {};
-}
-
-Finding library_found(const std::string& name, const Gpus::Library& library, Status status, base::Phrase advice) {
-  const base::Text wanted = base::say("CUDA 12.0, cuBLASLt 12.4 and NCCL 2.28 or later, where there are NVIDIA GPUs");
-  if (library.trouble.empty()) return well(base::verbatim(fmt::format("{} {} ({})", name, library.version, library.file)), wanted);
-  return found(status, base::say("{} cannot be used: {}", name, library.trouble), wanted, base::say(advice));
-}
-
-}  // namespace
 
 std::vector<Finding> check_gpu_driver(const HostView& view) {
   const base::Text wanted = base::say("{} or later, where there are NVIDIA GPUs", least_driver);

@@ -70,6 +70,10 @@ std::vector<std::string> resolve_now(const std::string& name) {
   return addresses;
 }
 
+bool begins_with(const std::string& text, std::string_view beginning) {
+  return text.compare(0, beginning.size(), beginning) == 0;
+}
+
 }  // namespace
 
 std::optional<std::vector<std::string>> resolve_within(const std::string& name, double seconds) {
@@ -79,14 +83,6 @@ std::optional<std::vector<std::string>> resolve_within(const std::string& name, 
   if (answer.wait_for(std::chrono::duration<double>(seconds)) != std::future_status::ready) return std::nullopt;
   return answer.get();
 }
-
-namespace {
-
-bool begins_with(const std::string& text, std::string_view beginning) {
-  return text.compare(0, beginning.size(), beginning) == 0;
-}
-
-}  // namespace
 
 bool carries_runs(const Interface& one) {
   for (const char* beginning : {"docker", "br-", "veth", "virbr"})

@@ -68,6 +68,41 @@ void add_sample(const SampleWindow& window, const Observed& observed, Condition 
   rank->received_per_second = bytes_per_second(window, &records::PeerTraffic::received_bytes);
 }
 
+// How much a counter has risen; 0 where one of the two is not known.
+double rise(double before, double now) { return before < 0 || now < before ? 0 : now - before; }
+
+double errors_since(const host::Vitals& before, const host::Vitals& now) {
+  double errors = 0;
+  for (const auto& [interface, count] : now.link_errors) {
+    const auto known = before.link_errors.find(interface);
+    if (known != before.link_errors.end())
+      errors += rise(static_cast<double>(known->second), static_cast<double>(count));
+  }
+  return errors;
+}
+
+void add_vitals(const SampleWindow& window, HostView* host) {
+  const host::Vitals& now = *window.last->vitals;
+  host->vitals = now;
+  if (window.first == nullptr || !window.first->vitals || window.seconds() <= 0) return;
+  const host::Vitals& before = *window.first->vitals;
+  host->window_seconds = window.seconds();
+  host->throttles = rise(before.throttles, now.throttles);
+  host->quota_throttled_share = rise(before.quota_throttled_seconds, now.quota_throttled_seconds) / window.seconds();
+  host->swap_pages_per_second = rise(before.swap_in_pages, now.swap_in_pages) / window.seconds();
+  host->memory_kills = rise(before.memory_kills, now.memory_kills);
+  host->link_errors = errors_since(before, now);
+}
+
+using Pair = std::pair<int, int>;  // from, to
+
+const records::PeerTraffic* traffic_with(const records::Sample* sample, int peer) {
+  if (sample == nullptr) return nullptr;
+  const auto found = std::find_if(sample->traffic.begin(), sample->traffic.end(),
+                                  [&](const records::PeerTraffic& traffic) { return traffic.peer == peer; });
+  return found == sample->traffic.end() ? nullptr : &*found;
+}
+
 }  // namespace
 
 void follow_chains(std::vector<RankView>* ranks, double circle_seconds) {
@@ -132,45 +167,6 @@ std::vector<RankView> rank_views(const Observed& observed, const std::map<int, S
   compare_paces(&ranks);
   return ranks;
 }
-
-namespace {
-
-// How much a counter has risen; 0 where one of the two is not known.
-double rise(double before, double now) { return before < 0 || now < before ? 0 : now - before; }
-
-double errors_since(const host::Vitals& before, const host::Vitals& now) {
-  double errors = 0;
-  for (const auto& [interface, count] : now.link_errors) {
-    const auto known = before.link_errors.find(interface);
-    if (known != before.link_errors.end())
-      errors += rise(static_cast<double>(known->second), static_cast<double>(count));
-  }
-  return errors;
-}
-
-void add_vitals(const SampleWindow& window, HostView* host) {
-  const host::Vitals& now = *window.last->vitals;
-  host->vitals = now;
-  if (window.first == nullptr || !window.first->vitals || window.seconds() <= 0) return;
-  const host::Vitals& before = *window.first->vitals;
-  host->window_seconds = window.seconds();
-  host->throttles = rise(before.throttles, now.throttles);
-  host->quota_throttled_share = rise(before.quota_throttled_seconds, now.quota_throttled_seconds) / window.seconds();
-  host->swap_pages_per_second = rise(before.swap_in_pages, now.swap_in_pages) / window.seconds();
-  host->memory_kills = rise(before.memory_kills, now.memory_kills);
-  host->link_errors = errors_since(before, now);
-}
-
-using Pair = std::pair<int, int>;  // from, to
-
-const records::PeerTraffic* traffic_with(const records::Sample* sample, int peer) {
-  if (sample == nullptr) return nullptr;
-  const auto found = std::find_if(sample->traffic.begin(), sample->traffic.end(),
-                                  [&](const records::PeerTraffic& traffic) { return traffic.peer == peer; });
-  return found == sample->traffic.end() ? nullptr : &*found;
-}
-
-}  // namespace
 
 std::vector<HostView> host_views(const std::vector<RankView>& ranks, const std::map<int, SampleWindow>& windows) {
   std::vector<HostView> hosts;

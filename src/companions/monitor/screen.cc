@@ -50,6 +50,21 @@ void add_part(std::vector<TextLine> part, std::size_t blank, std::vector<TextLin
   lines->insert(lines->end(), std::make_move_iterator(part.begin()), std::make_move_iterator(part.end()));
 }
 
+bool same_event(const records::Event& a, const records::Event& b) {
+  return a.time == b.time && a.kind == b.kind && a.rank == b.rank && a.text == b.text;
+}
+
+std::string identity_of(const Finding& finding) {
+  return fmt::format("{} {} {} {}", static_cast<int>(finding.trouble), finding.rank, finding.host, finding.text);
+}
+
+std::string indented(const std::string& text) {
+  std::string lines = base::printable(text, 16384);
+  for (std::size_t at = lines.find('\n'); at != std::string::npos; at = lines.find('\n', at + 1))
+    lines.insert(at + 1, "    ");
+  return "  " + lines;
+}
+
 }  // namespace
 
 std::vector<TextLine> screen_of(const View& view, const Frame& frame) {
@@ -97,25 +112,6 @@ std::string progress_words(const View& view, base::Language language) {
     words.push_back(said(language, "ETA {}", said_seconds(p.eta_seconds)));
   return base::join(words, "  ");
 }
-
-namespace {
-
-bool same_event(const records::Event& a, const records::Event& b) {
-  return a.time == b.time && a.kind == b.kind && a.rank == b.rank && a.text == b.text;
-}
-
-std::string identity_of(const Finding& finding) {
-  return fmt::format("{} {} {} {}", static_cast<int>(finding.trouble), finding.rank, finding.host, finding.text);
-}
-
-std::string indented(const std::string& text) {
-  std::string lines = base::printable(text, 16384);
-  for (std::size_t at = lines.find('\n'); at != std::string::npos; at = lines.find('\n', at + 1))
-    lines.insert(at + 1, "    ");
-  return "  " + lines;
-}
-
-}  // namespace
 
 std::vector<std::string> PlainLines::new_events(const View& view) {
   std::vector<std::string> lines;

@@ -102,21 +102,6 @@ void add_curves(const View& view, const Frame& frame, std::size_t loss_rows, std
       frame, lines);
 }
 
-}  // namespace
-
-std::vector<TextLine> head_section(const View& view, const Frame& frame, std::size_t loss_rows) {
-  std::vector<TextLine> lines = {name_line(view, frame)};
-  if (view.condition == Condition::no_record) {
-    lines.emplace_back(said(frame.language, "there is no record of a run in '{}' yet; waiting for one", view.folder), Style::dim);
-    return lines;
-  }
-  lines.push_back(progress_line(view, frame));
-  if (view.progress.loss_curve.last_step > 0) add_curves(view, frame, loss_rows, &lines);
-  return lines;
-}
-
-namespace {
-
 Style style_of(Trouble trouble) {
   const bool bad = trouble == Trouble::run_silent || trouble == Trouble::silent_rank || trouble == Trouble::slow_rank ||
                    trouble == Trouble::circle || trouble == Trouble::memory_killed;
@@ -174,6 +159,17 @@ std::vector<Cell> row_of_host(const HostView& host) {
 }
 
 }  // namespace
+
+std::vector<TextLine> head_section(const View& view, const Frame& frame, std::size_t loss_rows) {
+  std::vector<TextLine> lines = {name_line(view, frame)};
+  if (view.condition == Condition::no_record) {
+    lines.emplace_back(said(frame.language, "there is no record of a run in '{}' yet; waiting for one", view.folder), Style::dim);
+    return lines;
+  }
+  lines.push_back(progress_line(view, frame));
+  if (view.progress.loss_curve.last_step > 0) add_curves(view, frame, loss_rows, &lines);
+  return lines;
+}
 
 std::vector<TextLine> finding_section(const View& view, const Frame& frame, std::size_t most) {
   std::vector<TextLine> lines;

@@ -73,77 +73,6 @@ std::string_view escape_of(Style style) {
   return "";
 }
 
-}  // namespace
-
-std::size_t columns_of(std::string_view text) {
-  std::size_t columns = 0;
-  while (!text.empty()) {
-    const Character character = first_character(text);
-    columns += character.columns;
-    text.remove_prefix(character.bytes);
-  }
-  return columns;
-}
-
-std::string cut_to(std::string_view text, std::size_t columns) {
-  std::size_t used = 0, bytes = 0;
-  while (bytes < text.size()) {
-    const Character character = first_character(text.substr(bytes));
-    if (used + character.columns > columns) break;
-    used += character.columns;
-    bytes += character.bytes;
-  }
-  return std::string(text.substr(0, bytes));
-}
-
-std::string shortened_to(const std::string& text, std::size_t columns) {
-  if (columns_of(text) <= columns) return text;
-  return columns <= 2 ? cut_to(text, columns) : cut_to(text, columns - 2) + "..";
-}
-
-std::string padded(const std::string& text, std::size_t columns) {
-  const std::size_t used = columns_of(text);
-  return used >= columns ? text : text + std::string(columns - used, ' ');
-}
-
-std::string padded_left(const std::string& text, std::size_t columns) {
-  const std::size_t used = columns_of(text);
-  return used >= columns ? text : std::string(columns - used, ' ') + text;
-}
-
-TextLine& TextLine::add(std::string text, Style style) {
-  columns_ += columns_of(text);
-  parts_.push_back({std::move(text), style});
-  return *this;
-}
-
-TextLine& TextLine::pad_to(std::size_t columns) {
-  if (columns > columns_) add(std::string(columns - columns_, ' '));
-  return *this;
-}
-
-std::string TextLine::plain(std::size_t width) const {
-  std::string text;
-  for (const Part& part : parts_) text += part.text;
-  text = cut_to(text, width);
-  text.erase(text.find_last_not_of(' ') + 1);
-  return text;
-}
-
-std::string TextLine::coloured(std::size_t width) const {
-  std::string text;
-  for (const Part& part : parts_) {
-    const std::string cut = cut_to(part.text, width);
-    width -= columns_of(cut);
-    const std::string_view escape = escape_of(part.style);
-    text += escape.empty() ? cut : std::string(escape) + cut + "\x1b[0m";
-    if (cut.size() < part.text.size()) break;
-  }
-  return text;
-}
-
-namespace {
-
 constexpr std::size_t gap = 2;
 
 std::size_t whole_width(const std::vector<std::size_t>& widths) {
@@ -151,47 +80,6 @@ std::size_t whole_width(const std::vector<std::size_t>& widths) {
   for (const std::size_t width : widths) all += width == 0 ? 0 : width + gap;
   return all == 0 ? 0 : all - gap;
 }
-
-}  // namespace
-
-void Table::add_row(std::vector<Cell> cells) { rows_.push_back(std::move(cells)); }
-
-std::vector<std::size_t> Table::widths() const {
-  std::vector<std::size_t> widths(columns_.size(), 0);
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    for (const auto& row : rows_) widths[i] = std::max(widths[i], columns_of(row[i].text));
-    if (widths[i] > 0 || columns_[i].least > 0)
-      widths[i] = std::clamp(std::max(widths[i], columns_of(columns_[i].title)), columns_[i].least, columns_[i].most);
-  }
-  return widths;
-}
-
-std::vector<TextLine> Table::lines(std::size_t width) const {
-  std::vector<std::size_t> all = widths();
-  while (whole_width(all) > width) {
-    std::size_t least = columns_.size();
-    for (std::size_t i = 0; i < columns_.size(); ++i)
-      if (all[i] > 0 && (least == columns_.size() || columns_[i].weight < columns_[least].weight)) least = i;
-    if (std::count(all.begin(), all.end(), 0u) + 1 == static_cast<std::ptrdiff_t>(all.size())) break;
-    all[least] = 0;
-  }
-  const auto line_of = [&](const auto& cell_at) {
-    TextLine line;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      if (all[i] == 0) continue;
-      const Cell cell = cell_at(i);
-      const std::string cut = shortened_to(cell.text, all[i]);
-      if (line.columns() > 0) line.add(std::string(gap, ' '));
-      line.add(columns_[i].align == Align::left ? padded(cut, all[i]) : padded_left(cut, all[i]), cell.style);
-    }
-    return line;
-  };
-  std::vector<TextLine> lines = {line_of([&](std::size_t i) { return Cell{columns_[i].title, Style::dim}; })};
-  for (const auto& row : rows_) lines.push_back(line_of([&](std::size_t i) { return row[i]; }));
-  return lines;
-}
-
-namespace {
 
 constexpr std::string_view steps_of_ascii = " .:-=+*#";
 constexpr double nothing = std::numeric_limits<double>::quiet_NaN();
@@ -274,6 +162,110 @@ std::vector<std::string> in_ascii(const std::vector<double>& values, std::size_t
 }
 
 }  // namespace
+
+std::size_t columns_of(std::string_view text) {
+  std::size_t columns = 0;
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    columns += character.columns;
+    text.remove_prefix(character.bytes);
+  }
+  return columns;
+}
+
+std::string cut_to(std::string_view text, std::size_t columns) {
+  std::size_t used = 0, bytes = 0;
+  while (bytes < text.size()) {
+    const Character character = first_character(text.substr(bytes));
+    if (used + character.columns > columns) break;
+    used += character.columns;
+    bytes += character.bytes;
+  }
+  return std::string(text.substr(0, bytes));
+}
+
+std::string shortened_to(const std::string& text, std::size_t columns) {
+  if (columns_of(text) <= columns) return text;
+  return columns <= 2 ? cut_to(text, columns) : cut_to(text, columns - 2) + "..";
+}
+
+std::string padded(const std::string& text, std::size_t columns) {
+  const std::size_t used = columns_of(text);
+  return used >= columns ? text : text + std::string(columns - used, ' ');
+}
+
+std::string padded_left(const std::string& text, std::size_t columns) {
+  const std::size_t used = columns_of(text);
+  return used >= columns ? text : std::string(columns - used, ' ') + text;
+}
+
+TextLine& TextLine::add(std::string text, Style style) {
+  columns_ += columns_of(text);
+  parts_.push_back({std::move(text), style});
+  return *this;
+}
+
+TextLine& TextLine::pad_to(std::size_t columns) {
+  if (columns > columns_) add(std::string(columns - columns_, ' '));
+  return *this;
+}
+
+std::string TextLine::plain(std::size_t width) const {
+  std::string text;
+  for (const Part& part : parts_) text += part.text;
+  text = cut_to(text, width);
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text;
+}
+
+std::string TextLine::coloured(std::size_t width) const {
+  std::string text;
+  for (const Part& part : parts_) {
+    const std::string cut = cut_to(part.text, width);
+    width -= columns_of(cut);
+    const std::string_view escape = escape_of(part.style);
+    text += escape.empty() ? cut : std::string(escape) + cut + "\x1b[0m";
+    if (cut.size() < part.text.size()) break;
+  }
+  return text;
+}
+
+void Table::add_row(std::vector<Cell> cells) { rows_.push_back(std::move(cells)); }
+
+std::vector<std::size_t> Table::widths() const {
+  std::vector<std::size_t> widths(columns_.size(), 0);
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    for (const auto& row : rows_) widths[i] = std::max(widths[i], columns_of(row[i].text));
+    if (widths[i] > 0 || columns_[i].least > 0)
+      widths[i] = std::clamp(std::max(widths[i], columns_of(columns_[i].title)), columns_[i].least, columns_[i].most);
+  }
+  return widths;
+}
+
+std::vector<TextLine> Table::lines(std::size_t width) const {
+  std::vector<std::size_t> all = widths();
+  while (whole_width(all) > width) {
+    std::size_t least = columns_.size();
+    for (std::size_t i = 0; i < columns_.size(); ++i)
+      if (all[i] > 0 && (least == columns_.size() || columns_[i].weight < columns_[least].weight)) least = i;
+    if (std::count(all.begin(), all.end(), 0u) + 1 == static_cast<std::ptrdiff_t>(all.size())) break;
+    all[least] = 0;
+  }
+  const auto line_of = [&](const auto& cell_at) {
+    TextLine line;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (all[i] == 0) continue;
+      const Cell cell = cell_at(i);
+      const std::string cut = shortened_to(cell.text, all[i]);
+      if (line.columns() > 0) line.add(std::string(gap, ' '));
+      line.add(columns_[i].align == Align::left ? padded(cut, all[i]) : padded_left(cut, all[i]), cell.style);
+    }
+    return line;
+  };
+  std::vector<TextLine> lines = {line_of([&](std::size_t i) { return Cell{columns_[i].title, Style::dim}; })};
+  for (const auto& row : rows_) lines.push_back(line_of([&](std::size_t i) { return row[i]; }));
+  return lines;
+}
 
 std::vector<std::string> sparkline(const std::vector<double>& values, std::size_t columns, std::size_t rows,
                                    Charset charset) {

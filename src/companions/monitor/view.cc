@@ -1,12 +1,12 @@
 #include "monitor/view.h"
 
 #include <nlohmann/json.hpp>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <string_view>
 
+#include "base/json_members.h"
 #include "base/terminal_text.h"
 #include "monitor/texts.h"
 #include "monitor/watch.h"
@@ -72,32 +72,6 @@ bool restart_follows(const std::deque<records::Event>& events) {
   return false;
 }
 
-}  // namespace
-
-View view_of(const Observed& observed) {
-  const auto windows = windows_of(observed);
-  const records::RunReader& run = observed.run;
-  View view;
-  view.folder = run.folder();
-  view.now = observed.now;
-  view.state = run.state();
-  view.condition = condition_of(run, windows);
-  view.silent_seconds = silence_of(observed, windows, view.condition);
-  view.restarts = run.state() ? run.state()->attempt : 0;
-  view.restart_follows = view.condition == Condition::failed && restart_follows(run.events());
-  view.progress = progress_of(observed, windows, view);
-  view.ranks = rank_views(observed, windows, view.condition);
-  view.hosts = host_views(view.ranks, windows);
-  view.links = link_views(windows);
-  const auto& events = run.events();
-  const std::size_t shown = std::min(events.size(), events_in_view);
-  view.events.assign(events.end() - static_cast<std::ptrdiff_t>(shown), events.end());
-  view.findings = findings_of(observed, &view);
-  return view;
-}
-
-namespace {
-
 using Json = nlohmann::ordered_json;
 
 constexpr std::array<std::string_view, 9> conditions = {"no_record", "unknown",  "preparing", "training", "evaluating",
@@ -107,64 +81,34 @@ constexpr std::array<std::string_view, 15> troubles = {
     "run_silent", "slow_rank",  "silent_rank",   "circle",   "watch",       "throttled",     "hot",          "quota",
     "swapping",   "memory_low", "memory_killed", "disk_low", "link_errors", "under_voltage", "skipped_steps"};
 
-Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 Json run_json(const View& view) {
-  Json run = Json::object();
-  if (!view.state) return run;
+  if (!view.state) return Json::object();
   const records::RunState& s = *view.state;
-  run = {{"model", s.model},
-         {"parameters", s.parameters},
-         {"layout", s.layout},
-         {"schedule", s.schedule},
-         {"precision", s.precision},
-         {"device", s.device},
-         {"launch", s.launch},
-         {"attempt", s.attempt},
-         {"began", s.began},
-         {"since", s.since},
-         {"sample_seconds", s.sample_seconds},
-         {"predicted_seconds", s.predicted_seconds},
-         {"exit_code", s.exit_code},
-         {"text", s.text}};
-  return run;
+  return base::json_of_members("model", s.model, "parameters", s.parameters, "layout", s.layout, "schedule", s.schedule,
+                               "precision", s.precision, "device", s.device, "launch", s.launch, "attempt", s.attempt,
+                               "began", s.began, "since", s.since, "sample_seconds", s.sample_seconds, "predicted_seconds",
+                               s.predicted_seconds, "exit_code",
+                               s.exit_code, "text", s.text);
 }
 
 Json curve_json(const Curve& curve) {
-  Json points = Json::array();
-  for (const double value : curve.points) points.push_back(number(value));
-  return {{"first_step", curve.first_step}, {"last_step", curve.last_step}, {"points", points}};
+  return {{"first_step", curve.first_step}, {"last_step", curve.last_step}, {"points", curve.points}};
 }
 
 Json progress_json(const Progress& p) {
-  return {{"step", p.step},
-          {"steps", p.steps > 0 ? Json(p.steps) : Json(nullptr)},
-          {"done", p.steps > 0 ? Json(done_share(p)) : Json(nullptr)},
-          {"tokens", p.tokens},
-          {"eta_seconds", number(p.eta_seconds)},
-          {"loss", number(p.loss)},
-          {"valid_loss", number(p.valid_loss)},
-          {"valid_step", p.valid_step > 0 ? Json(p.valid_step) : Json(nullptr)},
-          {"grad_norm", number(p.grad_norm)},
-          {"lr", number(p.lr)},
-          {"loss_scale", number(p.loss_scale)},
-          {"tokens_per_second", number(p.tokens_per_second)},
-          {"step_seconds", number(p.step_seconds)},
-          {"skipped_steps", p.skipped_steps},
-          {"repeated_steps", p.repeated_steps},
-          {"loss_curve", curve_json(p.loss_curve)},
-          {"valid_loss_curve", curve_json(p.valid_loss_curve)}};
+  const auto above_0 = [](std::int64_t count) { return count > 0 ? Json(count) : Json(nullptr); };
+  return base::json_of_members(
+      "step", p.step, "steps", above_0(p.steps), "done", p.steps > 0 ? Json(done_share(p)) : Json(nullptr), "tokens",
+      p.tokens, "eta_seconds", p.eta_seconds, "loss", p.loss, "valid_loss", p.valid_loss, "valid_step",
+      above_0(p.valid_step), "grad_norm", p.grad_norm, "lr", p.lr, "loss_scale", p.loss_scale, "tokens_per_second",
+      p.tokens_per_second, "step_seconds", p.step_seconds, "skipped_steps", p.skipped_steps, "repeated_steps",
+      p.repeated_steps, "loss_curve", curve_json(p.loss_curve), "valid_loss_curve", curve_json(p.valid_loss_curve));
 }
 
 Json rank_json(const RankView& rank, Language language) {
-  Json json = {{"rank", rank.rank},
-               {"host", rank.host},
-               {"dp", rank.dp},
-               {"pp", rank.pp},
-               {"tp", rank.tp},
-               {"cp", rank.cp},
-               {"standing", standings[static_cast<std::size_t>(rank.standing)]},
-               {"slow", rank.slow}};
+  Json json = base::json_of_members("rank", rank.rank, "host", rank.host, "dp", rank.dp, "pp", rank.pp, "tp", rank.tp,
+                                    "cp", rank.cp, "standing", standings[static_cast<std::size_t>(rank.standing)],
+                                    "slow", rank.slow);
   if (rank.standing == Standing::silent) json["silent_seconds"] = rank.silent_seconds;
   if (rank.standing == Standing::unheard) return json;
   json["step"] = rank.place.step;
@@ -173,32 +117,32 @@ Json rank_json(const RankView& rank, Language language) {
   if (rank.place.usual_seconds > 0) json["usual_seconds"] = rank.place.usual_seconds;
   if (rank.standing == Standing::waits) json["waits_for"] = rank.chain, json["circle"] = rank.circle;
   json["held"] = rank.held;
-  if (rank.shares.known)
-    json["shares"] = {{"forward", rank.shares.forward}, {"backward", rank.shares.backward},
-                      {"wait", rank.shares.wait},       {"optimizer", rank.shares.optimizer},
-                      {"load", rank.shares.load},       {"save", rank.shares.save},
-                      {"other", rank.shares.other}};
-  json["pace_seconds"] = number(rank.pace_seconds);
-  json["slowness"] = number(rank.slowness);
-  json["memory"] = rank.memory;
-  json["sent_per_second"] = number(rank.sent_per_second);
-  json["received_per_second"] = number(rank.received_per_second);
+  const Shares& s = rank.shares;
+  if (s.known)
+    json["shares"] =
+        base::json_of_members("forward", s.forward, "backward", s.backward, "wait", s.wait, "optimizer", s.optimizer,
+                              "load", s.load, "save", s.save, "other", s.other);
+  json.update(base::json_of_members("pace_seconds", rank.pace_seconds, "slowness", rank.slowness, "memory", rank.memory,
+                                    "sent_per_second", rank.sent_per_second, "received_per_second",
+                                    rank.received_per_second));
   return json;
 }
 
 Json host_json(const HostView& host) {
   Json json = {{"host", host.host}, {"ranks", host.ranks}};
   if (!host.vitals) return json;
-  Json vitals = Json::object();
+  Json& vitals = json["vitals"] = Json::object();
   for (const auto& [name, value] : host.vitals->numbers()) vitals[name] = value;
-  json["vitals"] = vitals;
-  json["window_seconds"] = host.window_seconds;
-  json["throttles"] = host.throttles;
-  json["quota_throttled_share"] = host.quota_throttled_share;
-  json["swap_pages_per_second"] = host.swap_pages_per_second;
-  json["link_errors"] = host.link_errors;
-  json["memory_kills"] = host.memory_kills;
+  json.update(base::json_of_members("window_seconds", host.window_seconds, "throttles", host.throttles,
+                                    "quota_throttled_share", host.quota_throttled_share, "swap_pages_per_second",
+                                    host.swap_pages_per_second, "link_errors", host.link_errors, "memory_kills",
+                                    host.memory_kills));
   return json;
+}
+
+Json link_json(const LinkView& link) {
+  return base::json_of_members("from", link.from, "to", link.to, "bytes_per_second", link.bytes_per_second,
+                               "waited_share", link.waited_share);
 }
 
 Json event_json(const records::Event& event, Language language) {
@@ -228,6 +172,28 @@ Json list(const Values& values, const Convert& convert) {
 
 }  // namespace
 
+View view_of(const Observed& observed) {
+  const auto windows = windows_of(observed);
+  const records::RunReader& run = observed.run;
+  View view;
+  view.folder = run.folder();
+  view.now = observed.now;
+  view.state = run.state();
+  view.condition = condition_of(run, windows);
+  view.silent_seconds = silence_of(observed, windows, view.condition);
+  view.restarts = run.state() ? run.state()->attempt : 0;
+  view.restart_follows = view.condition == Condition::failed && restart_follows(run.events());
+  view.progress = progress_of(observed, windows, view);
+  view.ranks = rank_views(observed, windows, view.condition);
+  view.hosts = host_views(view.ranks, windows);
+  view.links = link_views(windows);
+  const auto& events = run.events();
+  const std::size_t shown = std::min(events.size(), events_in_view);
+  view.events.assign(events.end() - static_cast<std::ptrdiff_t>(shown), events.end());
+  view.findings = findings_of(observed, &view);
+  return view;
+}
+
 std::string_view word_of(Condition condition) { return conditions[static_cast<std::size_t>(condition)]; }
 
 std::string to_json(const View& view, Language language, int indent) {
@@ -243,13 +209,7 @@ std::string to_json(const View& view, Language language, int indent) {
       {"findings", list(view.findings, [&](const Finding& finding) { return finding_json(finding, language); })},
       {"ranks", list(view.ranks, [&](const RankView& rank) { return rank_json(rank, language); })},
       {"hosts", list(view.hosts, host_json)},
-      {"links", list(view.links,
-                     [](const LinkView& link) {
-                       return Json{{"from", link.from},
-                                   {"to", link.to},
-                                   {"bytes_per_second", link.bytes_per_second},
-                                   {"waited_share", link.waited_share}};
-                     })},
+      {"links", list(view.links, link_json)},
       {"events", list(view.events, [&](const records::Event& event) { return event_json(event, language); })}};
   return base::printable_json(json.dump(indent, ' ', false, Json::error_handler_t::replace));
 }

@@ -43,6 +43,30 @@ bool comes_before(const RunSummary& a, const RunSummary& b) {
   return key(a) != key(b) ? key(a) > key(b) : a.name < b.name;
 }
 
+nlohmann::ordered_json memory_of_this_host() {
+  const long pages = ::sysconf(_SC_PHYS_PAGES), bytes_of_page = ::sysconf(_SC_PAGESIZE);
+  if (pages <= 0 || bytes_of_page <= 0) return nullptr;
+  return static_cast<std::int64_t>(pages) * bytes_of_page;
+}
+
+std::string facts_json(const Options& options) {
+  const nlohmann::ordered_json facts = {{"version", base::version},
+                                        {"folder", options.folder},
+                                        {"root", options.root},
+                                        {"view_only", options.access == Access::view_only},
+                                        {"host", base::host_name()},
+                                        {"cores", host::usable_cores()},
+                                        {"memory_bytes", memory_of_this_host()}};
+  return json_line(facts);
+}
+
+http::Response answer_of_sweep(const std::vector<NamedFolder>& sweeps, const std::string& name) {
+  const auto found =
+      std::find_if(sweeps.begin(), sweeps.end(), [&](const NamedFolder& sweep) { return sweep.name == name; });
+  if (found == sweeps.end()) throw Refused{404, base::say("there is no sweep '{}'", name)};
+  return json_response(200, sweep_json(*found));
+}
+
 }  // namespace
 
 struct RunCatalog::Impl {
@@ -160,34 +184,6 @@ void RunCatalog::look_again() const {
   impl_->looked_at = -1e9;
   impl_->look_seconds = 0;
 }
-
-namespace {
-
-nlohmann::ordered_json memory_of_this_host() {
-  const long pages = ::sysconf(_SC_PHYS_PAGES), bytes_of_page = ::sysconf(_SC_PAGESIZE);
-  if (pages <= 0 || bytes_of_page <= 0) return nullptr;
-  return static_cast<std::int64_t>(pages) * bytes_of_page;
-}
-
-std::string facts_json(const Options& options) {
-  const nlohmann::ordered_json facts = {{"version", base::version},
-                                        {"folder", options.folder},
-                                        {"root", options.root},
-                                        {"view_only", options.access == Access::view_only},
-                                        {"host", base::host_name()},
-                                        {"cores", host::usable_cores()},
-                                        {"memory_bytes", memory_of_this_host()}};
-  return json_line(facts);
-}
-
-http::Response answer_of_sweep(const std::vector<NamedFolder>& sweeps, const std::string& name) {
-  const auto found =
-      std::find_if(sweeps.begin(), sweeps.end(), [&](const NamedFolder& sweep) { return sweep.name == name; });
-  if (found == sweeps.end()) throw Refused{404, base::say("there is no sweep '{}'", name)};
-  return json_response(200, sweep_json(*found));
-}
-
-}  // namespace
 
 std::vector<Route> server_routes(const Shop& shop) {
   using http::Method;

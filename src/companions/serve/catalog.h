@@ -43,7 +43,6 @@ std::string sweeps_json(const std::vector<NamedFolder>& sweeps);
 std::string sweep_json(const NamedFolder& sweep);
 
 // A run in a line of the list: what /api/runs says of it.
-
 // Numbers that are not known are NaN, or 0 where they count from 1. Times in seconds since 1970.
 struct RunSummary {
   std::string name, folder;

@@ -39,44 +39,6 @@ ChatAnswer read_answer(const std::string& path) {
   return answer;
 }
 
-}  // namespace
-
-ChatAnswer answer_of(const ChatTurn& turn, const Options& options, double deadline_seconds,
-                     const std::function<bool()>& abandoned) {
-  const ScratchFolder folder;
-  const std::string asked = folder.file("asked.jsonl"), told = folder.file("told.jsonl"), log = folder.file("log");
-  base::write_file_atomic(asked, fmt::format("{{\"messages\": {}}}\n", turn.messages));
-  ShortProgram chat;
-  chat.words = {options.program,
-                "chat",
-                turn.model,
-                "--input",
-                asked,
-                "--output",
-                told,
-                "--seed",
-                std::to_string(turn.seed),
-                "--max-new-tokens",
-                std::to_string(turn.most_tokens)};
-  for (std::string& word : host::language_flag(turn.language)) chat.words.push_back(std::move(word));
-  if (turn.temperature) chat.words.insert(chat.words.end(), {"--temperature", fmt::format("{}", *turn.temperature)});
-  chat.environment = environment_of_runs(options.environment);
-  chat.log = log;
-  chat.deadline_seconds = deadline_seconds;
-  chat.abandoned = abandoned;
-  const ShortEnd end = run_short(chat);
-  if (end == ShortEnd::too_late) throw base::DataError(base::say("no answer within {:.0f} s", deadline_seconds));
-  if (end == ShortEnd::abandoned) throw base::DataError(base::say("the model gave no answer"));
-  if (end == ShortEnd::badly)
-    throw base::DataError(
-        base::say("the model gave no answer; the program printed:\n{}", base::printable(host::last_lines(log, 0, lines_of_chat), most_chat_words)));
-  return read_answer(told);
-}
-
-namespace {
-
-using Json = nlohmann::ordered_json;
-
 constexpr double chat_deadline = 300;  // seconds
 constexpr std::int64_t most_chat_tokens = 4096;
 
@@ -133,6 +95,38 @@ http::Response chat_answer(const Shop& shop, std::mutex& answering, const Asked&
 }
 
 }  // namespace
+
+ChatAnswer answer_of(const ChatTurn& turn, const Options& options, double deadline_seconds,
+                     const std::function<bool()>& abandoned) {
+  const ScratchFolder folder;
+  const std::string asked = folder.file("asked.jsonl"), told = folder.file("told.jsonl"), log = folder.file("log");
+  base::write_file_atomic(asked, fmt::format("{{\"messages\": {}}}\n", turn.messages));
+  ShortProgram chat;
+  chat.words = {options.program,
+                "chat",
+                turn.model,
+                "--input",
+                asked,
+                "--output",
+                told,
+                "--seed",
+                std::to_string(turn.seed),
+                "--max-new-tokens",
+                std::to_string(turn.most_tokens)};
+  for (std::string& word : host::language_flag(turn.language)) chat.words.push_back(std::move(word));
+  if (turn.temperature) chat.words.insert(chat.words.end(), {"--temperature", fmt::format("{}", *turn.temperature)});
+  chat.environment = environment_of_runs(options.environment);
+  chat.log = log;
+  chat.deadline_seconds = deadline_seconds;
+  chat.abandoned = abandoned;
+  const ShortEnd end = run_short(chat);
+  if (end == ShortEnd::too_late) throw base::DataError(base::say("no answer within {:.0f} s", deadline_seconds));
+  if (end == ShortEnd::abandoned) throw base::DataError(base::say("the model gave no answer"));
+  if (end == ShortEnd::badly)
+    throw base::DataError(
+        base::say("the model gave no answer; the program printed:\n{}", base::printable(host::last_lines(log, 0, lines_of_chat), most_chat_words)));
+  return read_answer(told);
+}
 
 std::vector<Route> chat_routes(const Shop& shop) {
   const auto answering = std::make_shared<std::mutex>();

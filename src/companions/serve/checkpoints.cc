@@ -29,14 +29,6 @@ using Json = nlohmann::ordered_json;
 constexpr std::int64_t most_manifest_bytes = 8 << 20, most_header_bytes = 4 << 20;
 constexpr std::size_t most_checkpoints = 1000, most_parts_opened = 256;
 
-std::vector<std::string> names_in(const std::string& folder) {
-  try {
-    return base::list_directory(folder);
-  } catch (const base::DataError&) {  // it may not be read
-    return {};
-  }
-}
-
 std::int64_t bytes_below(const std::string& folder) {
   std::int64_t bytes = 0;
   for (const char* part : {"", "/model", "/state"}) {
@@ -46,11 +38,6 @@ std::int64_t bytes_below(const std::string& folder) {
     }
   }
   return bytes;
-}
-
-bool is_folder(const std::string& path) {
-  struct stat facts {};
-  return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
 }
 
 // Of the tensors of which a part has slices: NAME, NAME#1, NAME#2 are one.
@@ -102,7 +89,7 @@ Json checkpoint_json(const std::string& folder, std::int64_t step) {
           {"complete", true},
           {"tensors", tensors ? Json(*tensors) : Json(nullptr)},
           {"world_size", world_size_in(path)},
-          {"exported", is_folder(folder + "/exports/" + name)}};
+          {"exported", kind_of(folder + "/exports/" + name) == FileKind::folder}};
 }
 
 Json unfinished_json(const std::string& folder, std::int64_t step) {
@@ -116,6 +103,33 @@ Json unfinished_json(const std::string& folder, std::int64_t step) {
           {"tensors", nullptr},
           {"world_size", nullptr},
           {"exported", false}};
+}
+
+constexpr double export_patience = 2;  // seconds
+constexpr int lines_of_export = 6;
+constexpr std::size_t most_export_text = 2048;
+
+std::string exports_folder(const std::string& run_folder) { return run_folder + "/exports"; }
+std::string folder_of_export(const std::string& run_folder, std::int64_t step) {
+  return exports_folder(run_folder) + "/" + name_of_step(step);
+}
+
+bool is_exported(const std::string& folder) { return kind_of(folder) == FileKind::folder && !base::list_directory(folder).empty(); }
+
+std::string_view word_of(ExportState::Is is) {
+  return is == ExportState::Is::running ? "running" : is == ExportState::Is::done ? "done" : "failed";
+}
+
+ExportState export_of(const std::string& run_folder, std::int64_t step) {
+  ExportState state;
+  state.step = step;
+  state.folder = folder_of_export(run_folder, step);
+  const std::string log = state.folder + ".log";
+  state.is = has_writer(log)             ? ExportState::Is::running
+             : is_exported(state.folder) ? ExportState::Is::done
+                                         : ExportState::Is::failed;
+  if (base::file_exists(log)) state.text = base::printable(host::last_lines(log, 0, lines_of_export), most_export_text);
+  return state;
 }
 
 }  // namespace
@@ -153,56 +167,15 @@ std::vector<std::int64_t> complete_steps(const std::string& run_folder) {
   std::vector<std::int64_t> steps;
   for (const std::string& name : base::list_directory(run_folder + "/checkpoints")) {
     const std::optional<std::int64_t> step = step_of_name(name);
-    struct stat facts {};
-    if (step && ::lstat((step_folder(run_folder, *step) + "/manifest.json").c_str(), &facts) == 0 &&
-        S_ISREG(facts.st_mode))
-      steps.push_back(*step);
+    if (step && kind_of(step_folder(run_folder, *step) + "/manifest.json") == FileKind::file) steps.push_back(*step);
   }
   std::sort(steps.begin(), steps.end());
   return steps;
 }
 
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-constexpr double export_patience = 2;  // seconds
-constexpr int lines_of_export = 6;
-constexpr std::size_t most_export_text = 2048;
-
-bool is_plain_folder(const std::string& path) {
-  struct stat facts {};
-  return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
-}
-
-std::string exports_folder(const std::string& run_folder) { return run_folder + "/exports"; }
-std::string folder_of_export(const std::string& run_folder, std::int64_t step) {
-  return exports_folder(run_folder) + "/" + name_of_step(step);
-}
-
-bool is_exported(const std::string& folder) { return is_plain_folder(folder) && !base::list_directory(folder).empty(); }
-
-std::string_view word_of(ExportState::Is is) {
-  return is == ExportState::Is::running ? "running" : is == ExportState::Is::done ? "done" : "failed";
-}
-
-ExportState export_of(const std::string& run_folder, std::int64_t step) {
-  ExportState state;
-  state.step = step;
-  state.folder = folder_of_export(run_folder, step);
-  const std::string log = state.folder + ".log";
-  state.is = has_writer(log)             ? ExportState::Is::running
-             : is_exported(state.folder) ? ExportState::Is::done
-                                         : ExportState::Is::failed;
-  if (base::file_exists(log)) state.text = base::printable(host::last_lines(log, 0, lines_of_export), most_export_text);
-  return state;
-}
-
-}  // namespace
-
 std::vector<ExportState> exports_of(const std::string& run_folder) {
   std::vector<std::int64_t> steps;
-  if (is_plain_folder(exports_folder(run_folder)))
+  if (kind_of(exports_folder(run_folder)) == FileKind::folder)
     for (const std::string& name : base::list_directory(exports_folder(run_folder)))
       if (const std::optional<std::int64_t> step = step_of_name(name.substr(0, name.find('.'))))
         if (steps.empty() || steps.back() != *step) steps.push_back(*step);
@@ -230,7 +203,7 @@ std::string export_checkpoint(const Shop& shop, const std::string& name, std::op
   if (has_writer(log)) throw Refused{409, base::say("'{}' is exporting its checkpoint of step {} already", name, of)};
   if (is_exported(to)) throw Refused{409, base::say("'{}' has exported its checkpoint of step {} already, to {}", name, of, to)};
   base::make_directories(exports_folder(folder));
-  if (!is_plain_folder(exports_folder(folder)))
+  if (kind_of(exports_folder(folder)) != FileKind::folder)
     throw base::DataError(base::say("{} is a link", exports_folder(folder)));
   base::remove_tree(to + ".partial");  // of an export that was killed
   std::vector<std::string> words = {shop.options.program, "export", step_folder(folder, of), to};

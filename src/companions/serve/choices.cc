@@ -1,5 +1,4 @@
 #include "serve/form.h"
-#include "serve/routes.h"
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -58,26 +57,6 @@ bool is_data_file(std::string_view name) {
                      [&](std::string_view ending) { return ends_in(name, ending); });
 }
 
-// Nothing where there is none, or a link.
-struct FileFacts {
-  bool is_file = false, is_folder = false;
-  std::int64_t bytes = 0;
-};
-
-FileFacts facts_of(const std::string& path) {
-  struct stat facts {};
-  if (::lstat(path.c_str(), &facts) != 0) return {};
-  return {S_ISREG(facts.st_mode), S_ISDIR(facts.st_mode), facts.st_size};
-}
-
-std::vector<std::string> names_below(const std::string& folder) {
-  try {
-    return base::list_directory(folder);
-  } catch (const base::DataError&) {
-    return {};
-  }
-}
-
 // Weights may be links, as in a cache of downloads.
 std::int64_t bytes_of_weights(const std::string& folder, const std::vector<std::string>& names) {
   std::int64_t bytes = 0;
@@ -119,33 +98,34 @@ class ChoiceWalk {
   Choices found;
 
   void look_into(const std::string& name, const std::string& path, int depth) {
-    const std::vector<std::string> names = names_below(path);
+    const std::vector<std::string> names = names_in(path);
     if (!name.empty() && take_model(name, path, names)) return;
     for (const std::string& part : names) {
       if (--left_ < 0) return;
       if (part.front() == '.' || !base::is_utf8(part) || base::printable(part, part.size()) != part) continue;
       const std::string below = path + "/" + part, full = name.empty() ? part : name + "/" + part;
-      const FileFacts facts = facts_of(below);
-      if (facts.is_file && facts.bytes > 0 && is_data_file(part) && found.data.size() < Choices::most)
-        found.data.push_back(
-            {full, base::format_bytes(facts.bytes), facts.bytes, std::nullopt, records_of(path, part)});
-      if (facts.is_folder && !holds(passed_folders, part)) look_below(full, below, depth - 1);
+      const FileKind kind = kind_of(below);
+      if (kind == FileKind::file && is_data_file(part) && found.data.size() < Choices::most) take_data(full, path, part);
+      if (kind == FileKind::folder && !holds(passed_folders, part)) look_below(full, below, depth - 1);
     }
   }
 
  private:
-  std::optional<std::int64_t> records_of(const std::string& folder, const std::string& name) {
+  void take_data(const std::string& full, const std::string& folder, const std::string& name) {
+    struct stat facts {};
+    if (::lstat((folder + "/" + name).c_str(), &facts) != 0 || facts.st_size == 0) return;
     const bool of_lines = std::any_of(line_endings.begin(), line_endings.end(),
                                       [&](std::string_view ending) { return ends_in(name, ending); });
-    return of_lines ? lines_of(folder, name, &bytes_to_count_) : std::nullopt;
+    const auto lines = of_lines ? lines_of(folder, name, &bytes_to_count_) : std::nullopt;
+    found.data.push_back({full, base::format_bytes(facts.st_size), facts.st_size, std::nullopt, lines});
   }
 
   void look_below(const std::string& name, const std::string& path, int depth) {
     if (is_served_run(path)) {
-      if (facts_of(path + "/exports").is_folder)
-        for (const std::string& step : names_below(path + "/exports"))
-          if (facts_of(path + "/exports/" + step).is_folder)
-            take_model(name + "/exports/" + step, path + "/exports/" + step, names_below(path + "/exports/" + step));
+      if (kind_of(path + "/exports") != FileKind::folder) return;
+      for (const std::string& step : names_in(path + "/exports"))
+        if (const std::string at = path + "/exports/" + step; kind_of(at) == FileKind::folder)
+          take_model(name + "/exports/" + step, at, names_in(at));
     } else if (depth > 0) {
       look_into(name, path, depth);
     }

@@ -42,7 +42,6 @@ class ColumnCache {
 };
 
 // A metrics.jsonl in columns, read again and again while it grows.
-
 // The rows are those of records::RunReader, each step once. Threads: one at a time; refresh() starts some of its own for a file of
 // which much is new.
 class StepColumns {

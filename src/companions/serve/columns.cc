@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-
 namespace troika::serve {
 namespace {
 
@@ -38,6 +37,24 @@ double counted(float step_seconds) { return std::isfinite(step_seconds) && step_
 double x_in(const Columns::Block& block, Axis axis, std::size_t place) {
   if (axis == Axis::time) return block.seconds[place];
   return static_cast<double>(axis == Axis::step ? block.steps[place] : block.tokens[place]);
+}
+
+std::int64_t first_row_from(const Columns& columns, std::int64_t step) {
+  std::int64_t low = 0, high = columns.rows();
+  while (low < high) {
+    const std::int64_t middle = low + (high - low) / 2;
+    if (columns.step(middle) < step)
+      low = middle + 1;
+    else
+      high = middle;
+  }
+  return low;
+}
+
+// A line that the full parser alone takes may hold more than JSON, such as what stands behind a zero byte.
+std::string as_json(std::string_view line) {
+  if (is_plain_row(line)) return std::string(line);
+  return nlohmann::ordered_json::parse(line.begin(), line.end()).dump();
 }
 
 }  // namespace
@@ -144,28 +161,6 @@ void Columns::append(Columns&& later) {
   seam_ = false;
   later.clear();
 }
-
-namespace {
-
-std::int64_t first_row_from(const Columns& columns, std::int64_t step) {
-  std::int64_t low = 0, high = columns.rows();
-  while (low < high) {
-    const std::int64_t middle = low + (high - low) / 2;
-    if (columns.step(middle) < step)
-      low = middle + 1;
-    else
-      high = middle;
-  }
-  return low;
-}
-
-// A line that the full parser alone takes may hold more than JSON, such as what stands behind a zero byte.
-std::string as_json(std::string_view line) {
-  if (is_plain_row(line)) return std::string(line);
-  return nlohmann::ordered_json::parse(line.begin(), line.end()).dump();
-}
-
-}  // namespace
 
 std::string rows_json(const Columns& columns, const base::RunFile& file, std::int64_t from, std::int64_t limit) {
   const std::int64_t first = first_row_from(columns, from);

@@ -39,7 +39,6 @@ class Desk {
 };
 
 // One after the other, for those who do not wait for ever: whoever has the turn may stand in a disk that does not answer.
-
 // Threads: any.
 class Turn {
  public:

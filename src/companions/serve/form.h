@@ -51,12 +51,10 @@ config::Environment environment_of_runs(const config::Environment& environment);
 config::ParsedSettings settled(const Form& form, const config::Environment& environment);
 
 // A form out of a file of settings: what POST /api/form answers.
-
 // `body`: {"yaml": TEXT}, of Troika or LLaMA-Factory. Refused 400 where it is no such object.
 std::string form_of_file(const std::string& body, base::Language language);
 
 // The table of settings for a form: what /api/settings answers.
-
 // Without those that a page does not set.
 std::string settings_json();
 
@@ -83,6 +81,11 @@ std::string to_json(const Choices& choices);
 // Lines that are not blank, of `name` in `folder`; takes the file's size off the `budget` of bytes. Nothing where the budget is smaller,
 // or there is no such file.
 std::optional<std::int64_t> lines_of(const std::string& folder, const std::string& name, std::int64_t* budget);
+
+// A link is none of the two.
+enum class FileKind { none, file, folder, other };
+FileKind kind_of(const std::string& path);
+std::vector<std::string> names_in(const std::string& folder);  // by name; none where it may not be read
 
 // Paths that a page names: only what lies below one folder, by whatever links.
 

@@ -54,6 +54,30 @@ Json planned(const Form& form, const Options& options, base::Language language) 
   return json;
 }
 
+// Gives the turn to the next one, however the plan ends.
+template <class Leave>
+struct AtEndOfTurn {
+  Leave leave;
+  ~AtEndOfTurn() { leave(); }
+};
+
+constexpr std::size_t most_sample_bytes = 64 << 10;
+constexpr const char* samples_shown = "3";
+
+// Lines stay lines.
+std::string readable(const std::string& text) {
+  std::string lines;
+  for (const std::string& line : base::split(text.substr(0, most_sample_bytes), '\n'))
+    lines += shown_line(line, most_sample_bytes) + "\n";
+  return lines;
+}
+
+constexpr double sample_deadline = 60;  // seconds
+
+std::string json_of_text(const std::string& text) {
+  return json_line(Json{{"text", text}});
+}
+
 }  // namespace
 
 std::string plan_json(const CheckedForm& checked, const Options& options, base::Language language) {
@@ -74,17 +98,6 @@ std::string plan_json(const CheckedForm& checked, const Options& options, base::
   return json_line(json);
 }
 
-namespace {
-
-// Gives the turn to the next one, however the plan ends.
-template <class Leave>
-struct AtEndOfTurn {
-  Leave leave;
-  ~AtEndOfTurn() { leave(); }
-};
-
-}  // namespace
-
 std::string PlanQueue::make(const std::function<std::string()>& plan) {
   {
     std::unique_lock<std::mutex> lock(mutex_);
@@ -102,21 +115,6 @@ std::string PlanQueue::make(const std::function<std::string()>& plan) {
   const AtEndOfTurn<decltype(leave)> turn{leave};
   return plan();
 }
-
-namespace {
-
-constexpr std::size_t most_sample_bytes = 64 << 10;
-constexpr const char* samples_shown = "3";
-
-// Lines stay lines.
-std::string readable(const std::string& text) {
-  std::string lines;
-  for (const std::string& line : base::split(text.substr(0, most_sample_bytes), '\n'))
-    lines += shown_line(line, most_sample_bytes) + "\n";
-  return lines;
-}
-
-}  // namespace
 
 std::string data_sample(const Form& form, const Options& options, const Asked& asked, double deadline_seconds) {
   const ScratchFolder folder;
@@ -136,18 +134,6 @@ std::string data_sample(const Form& form, const Options& options, const Asked& a
   throw base::DataError(end == ShortEnd::too_late ? base::say("the data were not read within {:.0f} s", deadline_seconds)
                                                   : base::say("the data could not be read; the program printed:\n{}", text));
 }
-
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-constexpr double sample_deadline = 60;  // seconds
-
-std::string json_of_text(const std::string& text) {
-  return json_line(Json{{"text", text}});
-}
-
-}  // namespace
 
 std::vector<Route> form_routes(const Shop& shop) {
   const Options& options = shop.options;

@@ -33,89 +33,10 @@ void erase_all(const std::vector<std::string_view>& names, config::Environment* 
   for (const std::string_view name : names) environment->erase(std::string(name));
 }
 
-}  // namespace
-
-std::vector<std::string> words_of_settings(const Form& form) {
-  std::vector<std::string> words;
-  for (const auto& [key, value] : form.settings) add_flag(config::field_of(key).flag(), value, &words);
-  return words;
-}
-
-std::string yaml_of(const Form& form, const std::string& folder) {
-  config::Settings settings;
-  std::vector<std::string> keys;
-  if (!form.name.empty()) {
-    settings.train.out = folder + "/" + form.name;
-    keys.emplace_back("train.out");
-  }
-  for (const auto& [key, value] : form.settings) {
-    config::set_text(config::field_of(key), value, &settings);
-    keys.push_back(key);
-  }
-  return config::to_yaml(settings, keys);
-}
-
-std::string command_of(const Form& form, const std::string& folder) {
-  std::vector<std::string> words = {"troika", "launch", "--nproc-per-node", std::to_string(form.processes),
-                                    "--",     "train"};
-  for (const std::string& word : words_of_settings(form)) words.push_back(host::shell_word(word));
-  if (!form.name.empty()) words.insert(words.end(), {"--train.out", host::shell_word(folder + "/" + form.name)});
-  return base::join(words, " ");
-}
-
-config::Environment environment_of_runs(const config::Environment& environment) {
-  config::Environment left = environment;
-  for (const config::Field& field : config::fields())
-    if (field.agreement != config::Agreement::none) erase_all(field.variables, &left);
-  left.erase("CONFIG_FILE");
-  return left;
-}
-
-config::ParsedSettings settled(const Form& form, const config::Environment& environment) {
-  config::ParsedSettings parsed = config::parse_settings(words_of_settings(form), environment);
-  if (parsed.settings.parallel.layout == config::LayoutChoice::automatic)
-    planner::resolve_open(parsed.settings, planner::kept_by_choice(parsed.stated, parsed.settings), form.processes);
-  else
-    config::resolve(parsed.settings, form.processes);
-  return parsed;
-}
-
-namespace {
-
 using Json = nlohmann::ordered_json;
 
 // A run that goes on in its own folder is not made from a form.
 bool stays_out(const std::string& key) { return key == "train.resume" || why_not_of_a_page(key); }
-
-}  // namespace
-
-std::string form_of_file(const std::string& body, base::Language language) {
-  const Json asked = Json::parse(body, nullptr, false);
-  if (!asked.is_object() || !asked.contains("yaml") || !asked["yaml"].is_string())
-    throw Refused{400, base::say("the body is no JSON object with the text of the file as \"yaml\"")};
-  config::Layer layer = config::read_yaml(asked["yaml"].get<std::string>(), base::say("the file"));
-  std::map<const config::Field*, std::string> values;
-  for (const config::Assignment& assignment : layer.assignments) {
-    config::Settings scratch;
-    const auto wrong = config::set_text(*assignment.field, assignment.value, &scratch);
-    if (!wrong)
-      values[assignment.field] = config::get_text(*assignment.field, scratch);
-    else
-      layer.errors.push_back(base::say("{} {}", assignment.field->key(), *wrong));
-  }
-  Json settings = Json::object();
-  for (const config::Field& field : config::fields())
-    if (const auto value = values.find(&field); value != values.end() && !stays_out(field.key()))
-      settings[field.key()] = value->second;
-  const Json answer = {{"settings", std::move(settings)},
-                       {"errors", base::in(layer.errors, language)},
-                       {"notes", base::in(layer.notes, language)}};
-  return json_line(answer);
-}
-
-namespace {
-
-using Json = nlohmann::ordered_json;
 
 std::string_view type_of(const config::Target& target) {
   struct {
@@ -175,6 +96,75 @@ Json json_of(const config::Field& field) {
 }
 
 }  // namespace
+
+std::vector<std::string> words_of_settings(const Form& form) {
+  std::vector<std::string> words;
+  for (const auto& [key, value] : form.settings) add_flag(config::field_of(key).flag(), value, &words);
+  return words;
+}
+
+std::string yaml_of(const Form& form, const std::string& folder) {
+  config::Settings settings;
+  std::vector<std::string> keys;
+  if (!form.name.empty()) {
+    settings.train.out = folder + "/" + form.name;
+    keys.emplace_back("train.out");
+  }
+  for (const auto& [key, value] : form.settings) {
+    config::set_text(config::field_of(key), value, &settings);
+    keys.push_back(key);
+  }
+  return config::to_yaml(settings, keys);
+}
+
+std::string command_of(const Form& form, const std::string& folder) {
+  std::vector<std::string> words = {"troika", "launch", "--nproc-per-node", std::to_string(form.processes),
+                                    "--",     "train"};
+  for (const std::string& word : words_of_settings(form)) words.push_back(host::shell_word(word));
+  if (!form.name.empty()) words.insert(words.end(), {"--train.out", host::shell_word(folder + "/" + form.name)});
+  return base::join(words, " ");
+}
+
+config::Environment environment_of_runs(const config::Environment& environment) {
+  config::Environment left = environment;
+  for (const config::Field& field : config::fields())
+    if (field.agreement != config::Agreement::none) erase_all(field.variables, &left);
+  left.erase("CONFIG_FILE");
+  return left;
+}
+
+config::ParsedSettings settled(const Form& form, const config::Environment& environment) {
+  config::ParsedSettings parsed = config::parse_settings(words_of_settings(form), environment);
+  if (parsed.settings.parallel.layout == config::LayoutChoice::automatic)
+    planner::resolve_open(parsed.settings, planner::kept_by_choice(parsed.stated, parsed.settings), form.processes);
+  else
+    config::resolve(parsed.settings, form.processes);
+  return parsed;
+}
+
+std::string form_of_file(const std::string& body, base::Language language) {
+  const Json asked = Json::parse(body, nullptr, false);
+  if (!asked.is_object() || !asked.contains("yaml") || !asked["yaml"].is_string())
+    throw Refused{400, base::say("the body is no JSON object with the text of the file as \"yaml\"")};
+  config::Layer layer = config::read_yaml(asked["yaml"].get<std::string>(), base::say("the file"));
+  std::map<const config::Field*, std::string> values;
+  for (const config::Assignment& assignment : layer.assignments) {
+    config::Settings scratch;
+    const auto wrong = config::set_text(*assignment.field, assignment.value, &scratch);
+    if (!wrong)
+      values[assignment.field] = config::get_text(*assignment.field, scratch);
+    else
+      layer.errors.push_back(base::say("{} {}", assignment.field->key(), *wrong));
+  }
+  Json settings = Json::object();
+  for (const config::Field& field : config::fields())
+    if (const auto value = values.find(&field); value != values.end() && !stays_out(field.key()))
+      settings[field.key()] = value->second;
+  const Json answer = {{"settings", std::move(settings)},
+                       {"errors", base::in(layer.errors, language)},
+                       {"notes", base::in(layer.notes, language)}};
+  return json_line(answer);
+}
 
 std::string settings_json() {
   Json sections = Json::array();

@@ -64,6 +64,25 @@ bool is_json(std::string_view content_type) {
   return type.substr(0, type.find_last_not_of(" \t") + 1) == "application/json";
 }
 
+constexpr std::string_view prefix = "serve-";
+
+std::string value_in(const config::Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? "" : found->second;
+}
+
+// Makes the folder where it is missing. A folder of somebody else, or one that others may write into, keeps no secret.
+void settle_private_folder(const std::string& folder) {
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
+    throw base::ConfigError(base::say("cannot make the folder '{}' for the token: {}", folder, base::system_cause(errno)));
+  struct stat facts {};
+  if (::lstat(folder.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != ::geteuid() ||
+      (facts.st_mode & 077) != 0)
+    throw base::ConfigError(base::say(
+        "the folder '{0}' for the token is not this user's alone; try `chmod 700 {0}`, or set XDG_RUNTIME_DIR",
+        folder));
+}
+
 }  // namespace
 
 Gate::Gate(const Options& options, int port, std::string token, std::string session)
@@ -167,29 +186,6 @@ std::string new_secret() {
   for (const unsigned char byte : bytes) text += fmt::format("{:02x}", byte);
   return text;
 }
-
-namespace {
-
-constexpr std::string_view prefix = "serve-";
-
-std::string value_in(const config::Environment& environment, const std::string& name) {
-  const auto found = environment.find(name);
-  return found == environment.end() ? "" : found->second;
-}
-
-// Makes the folder where it is missing. A folder of somebody else, or one that others may write into, keeps no secret.
-void settle_private_folder(const std::string& folder) {
-  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST)
-    throw base::ConfigError(base::say("cannot make the folder '{}' for the token: {}", folder, base::system_cause(errno)));
-  struct stat facts {};
-  if (::lstat(folder.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != ::geteuid() ||
-      (facts.st_mode & 077) != 0)
-    throw base::ConfigError(base::say(
-        "the folder '{0}' for the token is not this user's alone; try `chmod 700 {0}`, or set XDG_RUNTIME_DIR",
-        folder));
-}
-
-}  // namespace
 
 std::string token_folder(const config::Environment& environment) {
   const std::string runtime = value_in(environment, "XDG_RUNTIME_DIR"), home = value_in(environment, "HOME");

@@ -46,7 +46,6 @@ void add_guards(http::Response& response);
 std::string new_secret();
 
 // Where a server keeps the address that lets people in, so that `troika serve --url` can print it again.
-
 // $XDG_RUNTIME_DIR/troika, else .troika in the home folder, else troika-UID in the folder for temporary files. Only for this user: ConfigError
 // where others could write or read there.
 std::string token_folder(const config::Environment& environment);

@@ -11,7 +11,7 @@
 #include "base/terminal_text.h"
 #include "base/text.h"
 #include "records/run_reader.h"
-#include "serve/routes.h"
+#include "serve/form.h"
 
 namespace troika::serve {
 namespace {
@@ -90,12 +90,9 @@ std::int64_t rank_of_log_file(const std::string& name) {
 // Of which there are logs.
 Json logs_in(const std::string& folder) {
   Json found = Json::array();
-  try {
-    for (const std::string& name : base::list_directory(folder + "/logs")) {
-      const std::int64_t rank = rank_of_log_file(name);
-      if (rank >= 0 && static_cast<std::int64_t>(found.size()) < most_ranks_listed) found.push_back(rank);
-    }
-  } catch (const base::DataError&) {  // it may not be read
+  for (const std::string& name : names_in(folder + "/logs")) {
+    const std::int64_t rank = rank_of_log_file(name);
+    if (rank >= 0 && static_cast<std::int64_t>(found.size()) < most_ranks_listed) found.push_back(rank);
   }
   for (const char* other : {"run", "launch"})
     if (base::RunFile::open(folder, std::string(other) + ".log")) found.push_back(other);
@@ -108,35 +105,6 @@ std::string file_of_log(const std::string& which) {
   if (!base::parse_int(which, &rank) || rank < 0) throw Refused{400, base::say("rank is the number of a rank, run or launch, not '{}'", which)};
   return fmt::format("logs/rank-{:05}.log", rank);
 }
-
-}  // namespace
-
-LogPage read_log(const base::RunFile& file, const LogQuestion& question) { return BackwardsReader(file, question).read(); }
-
-std::string log_json(const std::string& folder, const std::string& which, const LogQuestion& question) {
-  LogPage page;
-  if (const std::optional<base::RunFile> file = base::RunFile::open(folder, file_of_log(which))) page = read_log(*file, question);
-  std::int64_t rank = 0;
-  const Json told = base::parse_int(which, &rank) ? Json(rank) : Json(which);
-  Json lines = Json::array();
-  for (LogLine& line : page.lines)
-    lines.push_back({{"offset", line.offset}, {"rank", told}, {"text", std::move(line.text)}});
-  const Json answer = {{"lines", std::move(lines)},
-                       {"before", page.before ? Json(*page.before) : Json(nullptr)},
-                       {"ranks", logs_in(folder)}};
-  return answer.dump() + "\n";
-}
-
-std::string events_json(const std::string& folder) {
-  constexpr records::Kept kept{1, 1, 1000, 4 << 20};
-  records::RunReader run(folder, kept);
-  run.refresh();
-  std::string text = "[";
-  for (const records::Event& event : run.events()) text += (text.size() > 1 ? ",\n" : "") + to_json(event);
-  return text + "]\n";
-}
-
-namespace {
 
 constexpr char escape = '\x1b', bell = '\x07';
 constexpr std::string_view replacement = "\xef\xbf\xbd";
@@ -179,6 +147,31 @@ std::string_view last_overwritten(std::string_view line) {
 char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 }  // namespace
+
+LogPage read_log(const base::RunFile& file, const LogQuestion& question) { return BackwardsReader(file, question).read(); }
+
+std::string log_json(const std::string& folder, const std::string& which, const LogQuestion& question) {
+  LogPage page;
+  if (const std::optional<base::RunFile> file = base::RunFile::open(folder, file_of_log(which))) page = read_log(*file, question);
+  std::int64_t rank = 0;
+  const Json told = base::parse_int(which, &rank) ? Json(rank) : Json(which);
+  Json lines = Json::array();
+  for (LogLine& line : page.lines)
+    lines.push_back({{"offset", line.offset}, {"rank", told}, {"text", std::move(line.text)}});
+  const Json answer = {{"lines", std::move(lines)},
+                       {"before", page.before ? Json(*page.before) : Json(nullptr)},
+                       {"ranks", logs_in(folder)}};
+  return answer.dump() + "\n";
+}
+
+std::string events_json(const std::string& folder) {
+  constexpr records::Kept kept{1, 1, 1000, 4 << 20};
+  records::RunReader run(folder, kept);
+  run.refresh();
+  std::string text = "[";
+  for (const records::Event& event : run.events()) text += (text.size() > 1 ? ",\n" : "") + to_json(event);
+  return text + "]\n";
+}
 
 std::string shown_line(std::string_view line, std::size_t most_bytes) {
   constexpr std::string_view more = " ...";

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
 
@@ -46,45 +47,6 @@ std::optional<std::string> real_path_to_be(const std::string& path) {
     before.erase(slash);
   }
 }
-
-}  // namespace
-
-bool lies_below(const std::string& root, const std::string& real_path) {
-  if (root == "/" || real_path == root) return true;
-  return real_path.size() > root.size() && real_path.compare(0, root.size(), root) == 0 &&
-         real_path[root.size()] == '/';
-}
-
-std::string path_below(const std::string& root, const std::string& path, Missing missing) {
-  if (path.empty()) throw base::ConfigError(base::say("is empty"));
-  if (path.size() >= PATH_MAX) throw base::ConfigError(base::say("is too long for a path"));
-  const std::string full = path.front() == '/' ? path : root + "/" + path;
-  if (const std::optional<std::string> real = real_path_of(full); real && lies_below(root, *real)) return *real;
-  // Of what is elsewhere nothing is told, not even whether it is there.
-  const std::string plain = std::filesystem::path(full).lexically_normal().string();
-  const std::optional<std::string> to_be = real_path_to_be(full);
-  const bool would_be_below = to_be && lies_below(root, *to_be) && lies_below(root, plain);
-  if (!would_be_below || (missing == Missing::allowed && goes_up(path)))
-    throw base::ConfigError(base::say("is not below {}, the folder that this page may name files of", root));
-  if (missing == Missing::refused) throw base::ConfigError(base::say("is not there"));
-  return *to_be;
-}
-
-void check_links_below(const std::string& root, const std::string& path) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  fs::recursive_directory_iterator at(path, fs::directory_options::skip_permission_denied, error);
-  for (const fs::recursive_directory_iterator end; !error && at != end; at.increment(error)) {
-    std::error_code unknown;
-    if (!at->is_symlink(unknown)) continue;
-    const std::optional<std::string> real = real_path_of(at->path().string());
-    if (real && !lies_below(root, *real))
-      throw base::ConfigError(
-          base::say("holds the link {}, which leads out of {}: take it away, or put the file itself there", base::printable(at->path().string().substr(path.size() + 1), 300), root));
-  }
-}
-
-namespace {
 
 struct PathSetting {
   std::string_view key;
@@ -165,6 +127,41 @@ std::string output_below(const std::string& root, const FormValue& value) {
 
 }  // namespace
 
+bool lies_below(const std::string& root, const std::string& real_path) {
+  if (root == "/" || real_path == root) return true;
+  return real_path.size() > root.size() && real_path.compare(0, root.size(), root) == 0 &&
+         real_path[root.size()] == '/';
+}
+
+std::string path_below(const std::string& root, const std::string& path, Missing missing) {
+  if (path.empty()) throw base::ConfigError(base::say("is empty"));
+  if (path.size() >= PATH_MAX) throw base::ConfigError(base::say("is too long for a path"));
+  const std::string full = path.front() == '/' ? path : root + "/" + path;
+  if (const std::optional<std::string> real = real_path_of(full); real && lies_below(root, *real)) return *real;
+  // Of what is elsewhere nothing is told, not even whether it is there.
+  const std::string plain = std::filesystem::path(full).lexically_normal().string();
+  const std::optional<std::string> to_be = real_path_to_be(full);
+  const bool would_be_below = to_be && lies_below(root, *to_be) && lies_below(root, plain);
+  if (!would_be_below || (missing == Missing::allowed && goes_up(path)))
+    throw base::ConfigError(base::say("is not below {}, the folder that this page may name files of", root));
+  if (missing == Missing::refused) throw base::ConfigError(base::say("is not there"));
+  return *to_be;
+}
+
+void check_links_below(const std::string& root, const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  fs::recursive_directory_iterator at(path, fs::directory_options::skip_permission_denied, error);
+  for (const fs::recursive_directory_iterator end; !error && at != end; at.increment(error)) {
+    std::error_code unknown;
+    if (!at->is_symlink(unknown)) continue;
+    const std::optional<std::string> real = real_path_of(at->path().string());
+    if (real && !lies_below(root, *real))
+      throw base::ConfigError(
+          base::say("holds the link {}, which leads out of {}: take it away, or put the file itself there", base::printable(at->path().string().substr(path.size() + 1), 300), root));
+  }
+}
+
 PathKind path_kind_of(std::string_view key) {
   const PathSetting* setting = path_setting(key);
   return setting == nullptr ? PathKind::none : setting->kind;
@@ -187,6 +184,20 @@ std::string whole_path(const FormValue& value, const std::string& root) {
       return output_below(root, value);
     default:
       return input_below(root, value, value.text);
+  }
+}
+
+FileKind kind_of(const std::string& path) {
+  struct stat facts {};
+  if (::lstat(path.c_str(), &facts) != 0) return FileKind::none;
+  return S_ISREG(facts.st_mode) ? FileKind::file : S_ISDIR(facts.st_mode) ? FileKind::folder : FileKind::other;
+}
+
+std::vector<std::string> names_in(const std::string& folder) {
+  try {
+    return base::list_directory(folder);
+  } catch (const base::DataError&) {
+    return {};
   }
 }
 

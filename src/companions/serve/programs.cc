@@ -66,31 +66,6 @@ void leave_alone(host::Subprocess process) {
   }
 }
 
-}  // namespace
-
-bool has_writer(const std::string& log) {
-  const base::Descriptor file(::open(log.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  return file && ::flock(file.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-}
-
-DetachedStart start_detached(const DetachedProgram& program, double patience_seconds) {
-  std::int64_t before = 0;
-  base::Descriptor log = locked_log(program.log, &before);
-  host::Subprocess process = started(program, log);
-  log.close();
-  DetachedStart start;
-  start.ended = process.ends_within(patience_seconds);
-  if (!start.ended) {
-    leave_alone(std::move(process));
-    return start;
-  }
-  start.exit_code = process.wait().code();
-  start.last_words = base::printable(host::last_lines(program.log, before, lines_of_last_words), most_last_words);
-  return start;
-}
-
-namespace {
-
 host::Subprocess started(const ShortProgram& program) {
   const base::Descriptor log(::open(program.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!log) throw base::ConfigError(base::say("cannot write to '{}': {}", program.log, base::system_cause(errno)));
@@ -113,26 +88,6 @@ ShortEnd awaited(const host::Subprocess& process, const ShortProgram& program) {
   }
   return ShortEnd::too_late;
 }
-
-}  // namespace
-
-ShortEnd run_short(const ShortProgram& program) {
-  host::Subprocess process = started(program);
-  const ShortEnd end = awaited(process, program);
-  process.send(SIGKILL);  // in time too: what it has left behind
-  const bool well = process.wait().well();
-  return end != ShortEnd::well || well ? end : ShortEnd::badly;
-}
-
-ScratchFolder::ScratchFolder() {
-  char path[] = "/tmp/troika-page-XXXXXX";
-  if (::mkdtemp(path) == nullptr)
-    throw base::ConfigError(base::say("cannot make a folder below /tmp: {}", base::system_cause(errno)));
-  path_ = path;
-}
-ScratchFolder::~ScratchFolder() { base::remove_tree(path_); }
-
-namespace {
 
 using Json = nlohmann::ordered_json;
 
@@ -169,6 +124,43 @@ Json said_by_why(const Options& options, const std::string& folder, const Asked&
 }
 
 }  // namespace
+
+bool has_writer(const std::string& log) {
+  const base::Descriptor file(::open(log.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  return file && ::flock(file.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+}
+
+DetachedStart start_detached(const DetachedProgram& program, double patience_seconds) {
+  std::int64_t before = 0;
+  base::Descriptor log = locked_log(program.log, &before);
+  host::Subprocess process = started(program, log);
+  log.close();
+  DetachedStart start;
+  start.ended = process.ends_within(patience_seconds);
+  if (!start.ended) {
+    leave_alone(std::move(process));
+    return start;
+  }
+  start.exit_code = process.wait().code();
+  start.last_words = base::printable(host::last_lines(program.log, before, lines_of_last_words), most_last_words);
+  return start;
+}
+
+ShortEnd run_short(const ShortProgram& program) {
+  host::Subprocess process = started(program);
+  const ShortEnd end = awaited(process, program);
+  process.send(SIGKILL);  // in time too: what it has left behind
+  const bool well = process.wait().well();
+  return end != ShortEnd::well || well ? end : ShortEnd::badly;
+}
+
+ScratchFolder::ScratchFolder() {
+  char path[] = "/tmp/troika-page-XXXXXX";
+  if (::mkdtemp(path) == nullptr)
+    throw base::ConfigError(base::say("cannot make a folder below /tmp: {}", base::system_cause(errno)));
+  path_ = path;
+}
+ScratchFolder::~ScratchFolder() { base::remove_tree(path_); }
 
 std::string why_json(const Options& options, const std::string& folder, const Asked& asked) {
   const Json why = said_by_why(options, folder, asked);

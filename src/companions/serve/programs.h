@@ -62,7 +62,6 @@ class ScratchFolder {
 };
 
 // Why a run failed, is slow or does not learn, found by a process of its own.
-
 // What `troika why FOLDER --json` prints, with the sentence of its cause. That program gives up a disk that does not answer after
 // 10 s, and is ended where nobody waits any more. Refused 404 for a folder that holds no records yet.
 std::string why_json(const Options& options, const std::string& folder, const Asked& asked);

@@ -35,48 +35,6 @@ LogQuestion log_question(const Query& query) {
   return question;
 }
 
-}  // namespace
-
-std::vector<Route> reading_routes(const Shop& shop) {
-  std::vector<Route> routes;
-  // `make` gets the run's folder and what was asked.
-  const auto add = [&](const char* what, auto make, ThreadPool threads = ThreadPool::reads) {
-    routes.push_back({http::Method::get, std::string("/api/runs/{run}/") + what, Right::see,
-                      [&catalog = shop.catalog, make](const Asked& asked) {
-                        return json_response(200, make(catalog.folder_of(asked.name("run")), asked));
-                      },
-                      threads});
-  };
-  const Options& options = shop.options;
-  add("view", [&views = shop.views](const std::string& folder, const Asked& asked) {
-    return views.view_json(folder, asked.language);
-  });
-  add("events", [](const std::string& folder, const Asked&) { return events_json(folder); });
-  add(
-      "why", [&options](const std::string& folder, const Asked& asked) { return why_json(options, folder, asked); },
-      ThreadPool::waits);
-  add("config", [](const std::string& folder, const Asked&) { return config_json(folder); });
-  add("checkpoints", [](const std::string& folder, const Asked&) { return checkpoints_json(folder); });
-  add("log", [](const std::string& folder, const Asked& asked) {
-    return log_json(folder, asked.query.one("rank").value_or("0"), log_question(asked.query));
-  });
-  add(
-      "grid",
-      [&options](const std::string& folder, const Asked& asked) {
-        return grid_json(folder, asked.query.integer("step"), options.environment, asked.language);
-      },
-      ThreadPool::waits);
-  add(
-      "plan",
-      [&options](const std::string& folder, const Asked& asked) {
-        return plan_json_of_run(folder, options.environment, asked.language);
-      },
-      ThreadPool::waits);
-  return routes;
-}
-
-namespace {
-
 constexpr std::size_t most_curves = 64;
 constexpr std::int64_t most_points = 10'000;
 
@@ -122,6 +80,44 @@ std::string rows_of_run(const Asked& asked, const RunCatalog& catalog, ColumnCac
 }
 
 }  // namespace
+
+std::vector<Route> reading_routes(const Shop& shop) {
+  std::vector<Route> routes;
+  // `make` gets the run's folder and what was asked.
+  const auto add = [&](const char* what, auto make, ThreadPool threads = ThreadPool::reads) {
+    routes.push_back({http::Method::get, std::string("/api/runs/{run}/") + what, Right::see,
+                      [&catalog = shop.catalog, make](const Asked& asked) {
+                        return json_response(200, make(catalog.folder_of(asked.name("run")), asked));
+                      },
+                      threads});
+  };
+  const Options& options = shop.options;
+  add("view", [&views = shop.views](const std::string& folder, const Asked& asked) {
+    return views.view_json(folder, asked.language);
+  });
+  add("events", [](const std::string& folder, const Asked&) { return events_json(folder); });
+  add(
+      "why", [&options](const std::string& folder, const Asked& asked) { return why_json(options, folder, asked); },
+      ThreadPool::waits);
+  add("config", [](const std::string& folder, const Asked&) { return config_json(folder); });
+  add("checkpoints", [](const std::string& folder, const Asked&) { return checkpoints_json(folder); });
+  add("log", [](const std::string& folder, const Asked& asked) {
+    return log_json(folder, asked.query.one("rank").value_or("0"), log_question(asked.query));
+  });
+  add(
+      "grid",
+      [&options](const std::string& folder, const Asked& asked) {
+        return grid_json(folder, asked.query.integer("step"), options.environment, asked.language);
+      },
+      ThreadPool::waits);
+  add(
+      "plan",
+      [&options](const std::string& folder, const Asked& asked) {
+        return plan_json_of_run(folder, options.environment, asked.language);
+      },
+      ThreadPool::waits);
+  return routes;
+}
 
 std::vector<Route> curve_routes(const Shop& shop) {
   const auto answer = [&catalog = shop.catalog, &cache = shop.columns](auto make) {

@@ -51,6 +51,43 @@ RunSize size_by_settings(const ConfigFile& config) {
   return size;
 }
 
+// "/home/me/runs/a" that called itself "runs/a" was started in "/home/me".
+std::string folder_before(const std::string& path, const std::string& own_name) {
+  std::string name = base::without_end_slashes(own_name);
+  if (name.rfind("./", 0) == 0) name.erase(0, 2);
+  if (name.empty() || name.front() == '/' || path.size() <= name.size() + 1) return "";
+  const std::size_t begin = path.size() - name.size();
+  const bool ends_so = path.compare(begin, name.size(), name) == 0 && path[begin - 1] == '/';
+  return ends_so ? path.substr(0, std::max<std::size_t>(1, begin - 1)) : "";
+}
+
+std::string typed(const std::vector<std::string>& words) {
+  std::vector<std::string> all;
+  for (const std::string& word : words) all.push_back(host::shell_word(word));
+  return base::join(all, " ");
+}
+
+using Values = std::map<const config::Field*, std::string>;
+
+Values values_of(const ConfigFile& config) {
+  config::Layer layer = config::read_yaml(config.yaml, base::verbatim(config.name));
+  Values values;
+  for (const config::Assignment& assignment : layer.assignments) {
+    config::Settings scratch;
+    if (const auto wrong = config::set_text(*assignment.field, assignment.value, &scratch))
+      layer.errors.push_back(base::say("{} {}", assignment.field->key(), *wrong));
+    values[assignment.field] = config::get_text(*assignment.field, scratch);
+  }
+  if (!layer.errors.empty()) throw base::ConfigError(base::lines(layer.errors));
+  return values;
+}
+
+std::string beginning_of_paths(const std::string& from, const std::string& root) {
+  std::error_code error;
+  const std::string real = from.empty() ? "" : std::filesystem::canonical(from, error).string();
+  return !real.empty() && !error && lies_below(root, real) ? real : root;
+}
+
 }  // namespace
 
 std::optional<ConfigFile> last_config(const std::string& folder) {
@@ -82,26 +119,6 @@ std::string config_json(const std::string& folder) {
   }
   return json_line(answer);
 }
-
-namespace {
-
-// "/home/me/runs/a" that called itself "runs/a" was started in "/home/me".
-std::string folder_before(const std::string& path, const std::string& own_name) {
-  std::string name = base::without_end_slashes(own_name);
-  if (name.rfind("./", 0) == 0) name.erase(0, 2);
-  if (name.empty() || name.front() == '/' || path.size() <= name.size() + 1) return "";
-  const std::size_t begin = path.size() - name.size();
-  const bool ends_so = path.compare(begin, name.size(), name) == 0 && path[begin - 1] == '/';
-  return ends_so ? path.substr(0, std::max<std::size_t>(1, begin - 1)) : "";
-}
-
-std::string typed(const std::vector<std::string>& words) {
-  std::vector<std::string> all;
-  for (const std::string& word : words) all.push_back(host::shell_word(word));
-  return base::join(all, " ");
-}
-
-}  // namespace
 
 std::vector<std::string> words_of(const ResumeWords& resume, const std::vector<std::string>& settings) {
   std::vector<std::string> words = resume.launch;
@@ -141,31 +158,6 @@ base::Text lines_of_hosts(const ResumeWords& resume) {
   }
   return base::lines(lines);
 }
-
-namespace {
-
-using Values = std::map<const config::Field*, std::string>;
-
-Values values_of(const ConfigFile& config) {
-  config::Layer layer = config::read_yaml(config.yaml, base::verbatim(config.name));
-  Values values;
-  for (const config::Assignment& assignment : layer.assignments) {
-    config::Settings scratch;
-    if (const auto wrong = config::set_text(*assignment.field, assignment.value, &scratch))
-      layer.errors.push_back(base::say("{} {}", assignment.field->key(), *wrong));
-    values[assignment.field] = config::get_text(*assignment.field, scratch);
-  }
-  if (!layer.errors.empty()) throw base::ConfigError(base::lines(layer.errors));
-  return values;
-}
-
-std::string beginning_of_paths(const std::string& from, const std::string& root) {
-  std::error_code error;
-  const std::string real = from.empty() ? "" : std::filesystem::canonical(from, error).string();
-  return !real.empty() && !error && lies_below(root, real) ? real : root;
-}
-
-}  // namespace
 
 std::vector<std::string> flags_of_resumed(const ConfigFile& config, const std::string& from, const std::string& root) {
   const Values values = values_of(config);

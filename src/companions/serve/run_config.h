@@ -50,7 +50,6 @@ base::Text lines_of_hosts(const ResumeWords& resume);
 std::string line_of(const ResumeWords& resume);
 
 // What of a run's last settings the page goes on with. The folder may come from anybody, so they are read as a form is.
-
 // The flags of train for them, without train.out and train.resume; paths whole, and below `root`. `from`: where relative ones
 // begin, as far as that is below `root`; else they begin there. ConfigError with all that only a person may start: a command, a path that leads elsewhere.
 std::vector<std::string> flags_of_resumed(const ConfigFile& config, const std::string& from, const std::string& root);

@@ -94,86 +94,7 @@ void start_or_refuse(const Shop& shop, std::vector<std::string> words, const std
                   found_why(shop.options, folder, asked)};
 }
 
-}  // namespace
-
-std::string start_run(const Shop& shop, const Form& form, const Asked& asked, double patience_seconds) {
-  const Options& options = shop.options;
-  if (const auto fault = fault_of_run_name(form.name)) throw Refused{400, *fault};
-  if (settled(form, environment_of_runs(options.environment)).settings.data.train.empty()) throw Refused{400, base::say("data.train is not set: choose what to train on")};
-  if (is_served_run(options.folder)) throw Refused{409, base::say("the folder that is served is itself a run: serve the folder above it to start others")};
-  const std::string folder = options.folder + "/" + form.name;
-  base::make_directories(options.folder);
-  take_folder(folder, form.name);
-  try {
-    base::write_file_atomic(folder + launch_file, yaml_of(form, options.folder));
-    start_or_refuse(shop, words_of_start(form, folder), folder, asked, patience_seconds, 400);
-  } catch (...) {
-    leave_folder(folder);
-    shop.catalog.look_again();
-    throw;
-  }
-  shop.catalog.look_again();
-  return form.name;
-}
-
-void resume_run(const Shop& shop, const std::string& name, std::optional<std::int64_t> step, const Asked& asked,
-                double patience_seconds) {
-  const std::string folder = shop.catalog.folder_of(name);
-  if (is_at_work(folder)) throw Refused{409, base::say("'{}' is under way already", name)};
-  const std::vector<std::int64_t> steps = complete_steps(folder);
-  if (step && std::find(steps.begin(), steps.end(), *step) == steps.end())
-    throw Refused{409, base::say("'{}' has no complete checkpoint of step {}", name, *step)};
-  const std::optional<ResumeWords> resume = resume_words(folder, step ? step_folder(folder, *step) : "auto");
-  if (!resume) throw Refused{409, base::say("'{}' has no settings to resume with (config.yaml): start it from the form", name)};
-  if (resume->hosts.size() > 1)
-    throw Refused{409, base::say("'{}' ran on {} hosts, and this page starts processes on its own host alone. On each of them:\n{}", name, resume->hosts.size(), lines_of_hosts(*resume))};
-  try {
-    start_or_refuse(shop, words_of(*resume, flags_to_resume_with(*resume, name, shop.options.root)), folder, asked,
-                    patience_seconds, 409);
-  } catch (...) {
-    shop.catalog.look_again();
-    throw;
-  }
-  shop.catalog.look_again();
-}
-
-namespace {
-
 constexpr double apart_seconds = 0.5;  // what comes sooner counts as the same signal (launch/attempt.cc)
-
-}  // namespace
-
-bool RunStops::is_first(const std::string& folder, const host::ProcessId& id) {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  host::ProcessId& asked = asked_[folder];
-  if (asked.pid == id.pid && asked.start == id.start) return false;
-  asked = id;
-  return true;
-}
-
-void RunStops::stop(const Shop& shop, const std::string& name, StopHow how) {
-  const std::string folder = shop.catalog.folder_of(name);
-  const std::optional<RunLeader> leader = leader_of(folder, last_events(folder));
-  if (!leader) throw Refused{409, base::say("'{}' is not under way", name)};
-  if (!leader->is_here && leader->host == base::host_name())
-    throw Refused{409, base::say("'{}' cannot be stopped from here: its process {} belongs to another user, does not "
-              "write this run's folder, or has just ended", name, leader->id.pid)};
-  if (!leader->is_here) throw Refused{409, base::say("'{}' is led from the host {}, which this page does not reach: stop it there", name, leader->host.empty() ? "?" : leader->host)};
-  const host::HeldProcess process(leader->id);
-  if (!process.found()) throw Refused{409, base::say("'{}' is not under way", name)};
-  const bool first = is_first(folder, leader->id) && !leader->asked_to_stop;
-  if (first || how == StopHow::now)
-    if (!process.send(SIGTERM) && !process.ends_within(0))
-      throw Refused{409, base::say("'{}' cannot be stopped from here: its process {} belongs to another user, does not "
-              "write this run's folder, or has just ended", name, leader->id.pid)};
-  if (how == StopHow::now && !process.ends_within(apart_seconds)) {
-    process.send(SIGTERM);
-    if (!process.ends_within(seconds_until_killed_)) process.send(SIGKILL);
-  }
-  shop.catalog.look_again();
-}
-
-namespace {
 
 using Json = nlohmann::ordered_json;
 
@@ -235,6 +156,77 @@ struct Controls {
 };
 
 }  // namespace
+
+std::string start_run(const Shop& shop, const Form& form, const Asked& asked, double patience_seconds) {
+  const Options& options = shop.options;
+  if (const auto fault = fault_of_run_name(form.name)) throw Refused{400, *fault};
+  if (settled(form, environment_of_runs(options.environment)).settings.data.train.empty()) throw Refused{400, base::say("data.train is not set: choose what to train on")};
+  if (is_served_run(options.folder)) throw Refused{409, base::say("the folder that is served is itself a run: serve the folder above it to start others")};
+  const std::string folder = options.folder + "/" + form.name;
+  base::make_directories(options.folder);
+  take_folder(folder, form.name);
+  try {
+    base::write_file_atomic(folder + launch_file, yaml_of(form, options.folder));
+    start_or_refuse(shop, words_of_start(form, folder), folder, asked, patience_seconds, 400);
+  } catch (...) {
+    leave_folder(folder);
+    shop.catalog.look_again();
+    throw;
+  }
+  shop.catalog.look_again();
+  return form.name;
+}
+
+void resume_run(const Shop& shop, const std::string& name, std::optional<std::int64_t> step, const Asked& asked,
+                double patience_seconds) {
+  const std::string folder = shop.catalog.folder_of(name);
+  if (is_at_work(folder)) throw Refused{409, base::say("'{}' is under way already", name)};
+  const std::vector<std::int64_t> steps = complete_steps(folder);
+  if (step && std::find(steps.begin(), steps.end(), *step) == steps.end())
+    throw Refused{409, base::say("'{}' has no complete checkpoint of step {}", name, *step)};
+  const std::optional<ResumeWords> resume = resume_words(folder, step ? step_folder(folder, *step) : "auto");
+  if (!resume) throw Refused{409, base::say("'{}' has no settings to resume with (config.yaml): start it from the form", name)};
+  if (resume->hosts.size() > 1)
+    throw Refused{409, base::say("'{}' ran on {} hosts, and this page starts processes on its own host alone. On each of them:\n{}", name, resume->hosts.size(), lines_of_hosts(*resume))};
+  try {
+    start_or_refuse(shop, words_of(*resume, flags_to_resume_with(*resume, name, shop.options.root)), folder, asked,
+                    patience_seconds, 409);
+  } catch (...) {
+    shop.catalog.look_again();
+    throw;
+  }
+  shop.catalog.look_again();
+}
+
+bool RunStops::is_first(const std::string& folder, const host::ProcessId& id) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  host::ProcessId& asked = asked_[folder];
+  if (asked.pid == id.pid && asked.start == id.start) return false;
+  asked = id;
+  return true;
+}
+
+void RunStops::stop(const Shop& shop, const std::string& name, StopHow how) {
+  const std::string folder = shop.catalog.folder_of(name);
+  const std::optional<RunLeader> leader = leader_of(folder, last_events(folder));
+  if (!leader) throw Refused{409, base::say("'{}' is not under way", name)};
+  if (!leader->is_here && leader->host == base::host_name())
+    throw Refused{409, base::say("'{}' cannot be stopped from here: its process {} belongs to another user, does not "
+              "write this run's folder, or has just ended", name, leader->id.pid)};
+  if (!leader->is_here) throw Refused{409, base::say("'{}' is led from the host {}, which this page does not reach: stop it there", name, leader->host.empty() ? "?" : leader->host)};
+  const host::HeldProcess process(leader->id);
+  if (!process.found()) throw Refused{409, base::say("'{}' is not under way", name)};
+  const bool first = is_first(folder, leader->id) && !leader->asked_to_stop;
+  if (first || how == StopHow::now)
+    if (!process.send(SIGTERM) && !process.ends_within(0))
+      throw Refused{409, base::say("'{}' cannot be stopped from here: its process {} belongs to another user, does not "
+              "write this run's folder, or has just ended", name, leader->id.pid)};
+  if (how == StopHow::now && !process.ends_within(apart_seconds)) {
+    process.send(SIGTERM);
+    if (!process.ends_within(seconds_until_killed_)) process.send(SIGKILL);
+  }
+  shop.catalog.look_again();
+}
 
 std::vector<Route> control_routes(const Shop& shop) {
   using http::Method;

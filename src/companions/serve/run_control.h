@@ -68,7 +68,6 @@ std::optional<RunLeader> leader_of(const std::string& run_folder, const std::deq
 std::deque<records::Event> last_events(const std::string& run_folder);
 
 // Whether a process writes a run: what a folder says of processes is believed only where the kernel says so too.
-
 // A process of Troika that has the folder's launch.lock, run.lock or a log of its ranks open, or that has started one which has. False for
 // what /proc does not tell, as of other users' processes.
 bool writes_run(std::int64_t pid, const std::string& run_folder);

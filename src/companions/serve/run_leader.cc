@@ -52,32 +52,6 @@ std::optional<RunLeader> holder_of_lock(const std::string& run_folder) {
   return leader;
 }
 
-}  // namespace
-
-std::optional<RunLeader> leader_of(const std::string& run_folder, const std::deque<records::Event>& events) {
-  using records::EventKind;
-  RunLeader leader;
-  for (auto event = events.rbegin(); event != events.rend() && leader.host.empty(); ++event) {
-    if (event->kind == EventKind::stop_requested) leader.asked_to_stop = true;
-    if (event->kind != EventKind::launch) continue;
-    leader.host = event->host;
-    leader.id = {static_cast<std::int64_t>(event->number("pid")),
-                 static_cast<std::int64_t>(event->number("process_start"))};
-  }
-  leader.is_here = is_here(leader, run_folder);
-  if (leader.is_here) return leader;
-  return holder_of_lock(run_folder);
-}
-
-std::deque<records::Event> last_events(const std::string& run_folder) {
-  std::deque<records::Event> events;
-  for (const std::string& line : records::LineReader(records::events_path(run_folder), tail_of_events).read().lines)
-    if (auto event = records::parse_event(line)) events.push_back(std::move(*event));
-  return events;
-}
-
-namespace {
-
 namespace fs = std::filesystem;
 
 std::string target_of(const std::string& link) {
@@ -124,6 +98,28 @@ std::vector<std::int64_t> children_of(std::int64_t pid) {
 }
 
 }  // namespace
+
+std::optional<RunLeader> leader_of(const std::string& run_folder, const std::deque<records::Event>& events) {
+  using records::EventKind;
+  RunLeader leader;
+  for (auto event = events.rbegin(); event != events.rend() && leader.host.empty(); ++event) {
+    if (event->kind == EventKind::stop_requested) leader.asked_to_stop = true;
+    if (event->kind != EventKind::launch) continue;
+    leader.host = event->host;
+    leader.id = {static_cast<std::int64_t>(event->number("pid")),
+                 static_cast<std::int64_t>(event->number("process_start"))};
+  }
+  leader.is_here = is_here(leader, run_folder);
+  if (leader.is_here) return leader;
+  return holder_of_lock(run_folder);
+}
+
+std::deque<records::Event> last_events(const std::string& run_folder) {
+  std::deque<records::Event> events;
+  for (const std::string& line : records::LineReader(records::events_path(run_folder), tail_of_events).read().lines)
+    if (auto event = records::parse_event(line)) events.push_back(std::move(*event));
+  return events;
+}
 
 bool writes_run(std::int64_t pid, const std::string& run_folder) {
   std::error_code error;

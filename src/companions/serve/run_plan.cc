@@ -117,23 +117,6 @@ Predicted predicted(const std::string& folder, const records::RunReader& run, co
   return result;
 }
 
-}  // namespace
-
-std::string plan_json_of_run(const std::string& folder, const config::Environment& environment,
-                             base::Language language) {
-  records::RunReader run(folder, kept_for_plan);
-  run.refresh();
-  Predicted plan = predicted(folder, run, environment, language);
-  Json measured = measured_memory(run);
-  if (measured.empty()) plan.notes.emplace_back(base::Phrase("Nothing has been measured yet: no rank has told of itself.").in(language));
-  const Json answer = {{"memory", {{"predicted", std::move(plan.memory)}, {"measured", std::move(measured)}}},
-                       {"step_seconds", {{"predicted", std::move(plan.seconds)}, {"measured", measured_seconds(run)}}},
-                       {"notes", plan.notes}};
-  return json_line(answer);
-}
-
-namespace {
-
 constexpr std::size_t most_lanes = 256, most_instructions = 400'000;
 
 template <class... Arguments>
@@ -212,6 +195,19 @@ void place_lanes(const planner::Column& column, const RunSize& size, int ranks_p
 }
 
 }  // namespace
+
+std::string plan_json_of_run(const std::string& folder, const config::Environment& environment,
+                             base::Language language) {
+  records::RunReader run(folder, kept_for_plan);
+  run.refresh();
+  Predicted plan = predicted(folder, run, environment, language);
+  Json measured = measured_memory(run);
+  if (measured.empty()) plan.notes.emplace_back(base::Phrase("Nothing has been measured yet: no rank has told of itself.").in(language));
+  const Json answer = {{"memory", {{"predicted", std::move(plan.memory)}, {"measured", std::move(measured)}}},
+                       {"step_seconds", {{"predicted", std::move(plan.seconds)}, {"measured", measured_seconds(run)}}},
+                       {"notes", plan.notes}};
+  return json_line(answer);
+}
 
 plan::Plan plan_of_run(const std::string& folder, int ranks) {
   const std::optional<ConfigFile> config = last_config(folder);

@@ -1,20 +1,21 @@
 #include "serve/catalog.h"
-#include "serve/routes.h"
 
 #include <sys/stat.h>
 
+#include <nlohmann/json.hpp>
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/file.h"
+#include "base/json_members.h"
 #include "monitor/view.h"
 #include "monitor/watch.h"
 #include "records/folder_lock.h"
 #include "records/incident.h"
 #include "serve/checkpoints.h"
+#include "serve/routes.h"
 #include "serve/run_control.h"
 
 namespace troika::serve {
@@ -46,30 +47,14 @@ bool is_launched_again(const records::RunReader& run) {
   return false;
 }
 
-Json known(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
 Json json_of(const RunSummary& run, base::Language language) {
-  const auto time = [](double seconds) { return seconds > 0 ? Json(seconds) : Json(nullptr); };
-  return {{"name", run.name},
-          {"folder", run.folder},
-          {"state", run.state},
-          {"step", run.step},
-          {"steps", run.steps > 0 ? Json(run.steps) : Json(nullptr)},
-          {"loss", known(run.loss)},
-          {"valid_loss", known(run.valid_loss)},
-          {"tokens_per_second", known(run.tokens_per_second)},
-          {"eta_seconds", known(run.eta_seconds)},
-          {"tokens", run.tokens},
-          {"model", run.model},
-          {"layout", run.layout},
-          {"precision", run.precision},
-          {"ranks", run.ranks},
-          {"hosts", run.hosts},
-          {"began", time(run.began)},
-          {"changed", time(run.changed)},
-          {"text", run.text.in(language)},
-          {"exit_code", run.exit_code},
-          {"can", run.can}};
+  const auto above_0 = [](auto number) { return number > 0 ? Json(number) : Json(nullptr); };
+  return base::json_of_members(
+      "name", run.name, "folder", run.folder, "state", run.state, "step", run.step, "steps", above_0(run.steps), "loss",
+      run.loss, "valid_loss", run.valid_loss, "tokens_per_second", run.tokens_per_second, "eta_seconds",
+      run.eta_seconds, "tokens", run.tokens, "model", run.model, "layout", run.layout, "precision", run.precision,
+      "ranks", run.ranks, "hosts", run.hosts, "began", above_0(run.began), "changed", above_0(run.changed), "text",
+      run.text.in(language), "exit_code", run.exit_code, "can", run.can);
 }
 
 }  // namespace

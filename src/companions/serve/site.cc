@@ -19,6 +19,39 @@ http::Response error_of(const http::Request& request, int status, base::Phrase t
   return error_response(status, std::string(text.in(language_in(Query(request.query)))));
 }
 
+std::string_view type_of_asset(std::string_view path) {
+  static constexpr std::pair<std::string_view, std::string_view> types[] = {
+      {".html", "text/html; charset=utf-8"},    {".js", "text/javascript; charset=utf-8"},
+      {".css", "text/css; charset=utf-8"},      {".json", "application/json; charset=utf-8"},
+      {".svg", "image/svg+xml; charset=utf-8"}, {".png", "image/png"}};
+  for (const auto& [ending, type] : types)
+    if (path.size() > ending.size() && path.substr(path.size() - ending.size()) == ending) return type;
+  return "text/plain; charset=utf-8";
+}
+
+std::string gzip(std::string_view bytes) {
+  z_stream stream{};
+  constexpr int window_with_gzip_head = 15 + 16, memory_level = 9;
+  if (::deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, window_with_gzip_head, memory_level,
+                     Z_DEFAULT_STRATEGY) != Z_OK)
+    throw base::BugError("zlib does not start");
+  std::string packed(::deflateBound(&stream, bytes.size()), '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(bytes.size());
+  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_out = static_cast<uInt>(packed.size());
+  const int end = ::deflate(&stream, Z_FINISH);
+  packed.resize(stream.total_out);
+  ::deflateEnd(&stream);
+  if (end != Z_STREAM_END) throw base::BugError("zlib does not come to its end");
+  return packed;
+}
+
+std::string_view key_of(std::string_view path) {
+  path.remove_prefix(path.substr(0, 1) == "/" ? 1 : 0);
+  return path.empty() ? "index.html" : path;
+}
+
 }  // namespace
 
 Site::Site(const Options& options, Gate gate, std::vector<Route> routes, Live& live)
@@ -104,43 +137,6 @@ http::Response Site::asked_of(const http::Request& request, const std::string& p
   });
   return taken ? std::move(response) : error_of(request, 503, base::Phrase("too many requests wait; a disk may not answer"));
 }
-
-namespace {
-
-std::string_view type_of_asset(std::string_view path) {
-  static constexpr std::pair<std::string_view, std::string_view> types[] = {
-      {".html", "text/html; charset=utf-8"},    {".js", "text/javascript; charset=utf-8"},
-      {".css", "text/css; charset=utf-8"},      {".json", "application/json; charset=utf-8"},
-      {".svg", "image/svg+xml; charset=utf-8"}, {".png", "image/png"}};
-  for (const auto& [ending, type] : types)
-    if (path.size() > ending.size() && path.substr(path.size() - ending.size()) == ending) return type;
-  return "text/plain; charset=utf-8";
-}
-
-std::string gzip(std::string_view bytes) {
-  z_stream stream{};
-  constexpr int window_with_gzip_head = 15 + 16, memory_level = 9;
-  if (::deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, window_with_gzip_head, memory_level,
-                     Z_DEFAULT_STRATEGY) != Z_OK)
-    throw base::BugError("zlib does not start");
-  std::string packed(::deflateBound(&stream, bytes.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(packed.data());
-  stream.avail_out = static_cast<uInt>(packed.size());
-  const int end = ::deflate(&stream, Z_FINISH);
-  packed.resize(stream.total_out);
-  ::deflateEnd(&stream);
-  if (end != Z_STREAM_END) throw base::BugError("zlib does not come to its end");
-  return packed;
-}
-
-std::string_view key_of(std::string_view path) {
-  path.remove_prefix(path.substr(0, 1) == "/" ? 1 : 0);
-  return path.empty() ? "index.html" : path;
-}
-
-}  // namespace
 
 std::string merged_texts(const std::vector<Asset>& assets) {
   using Json = nlohmann::ordered_json;

@@ -29,6 +29,34 @@ namespace {
 constexpr double kept_seconds = 60, fresh_seconds = 0.5;
 constexpr records::Kept kept_of_view{2000, 16, 500, 1 << 20};
 
+metrics::StepMetrics for_history(const Columns::Block& block, std::size_t row) {
+  metrics::StepMetrics metrics;
+  metrics.step = block.steps[row];
+  metrics.loss = block.of(Series::loss)[row];
+  metrics.grad_norm = block.of(Series::grad_norm)[row];
+  metrics.tokens_per_second = block.of(Series::tokens_per_second)[row];
+  if (const double valid = block.of(Series::valid_loss)[row]; std::isfinite(valid)) metrics.extra["valid_loss"] = valid;
+  return metrics;
+}
+
+bool is_same(const base::RunFile::Facts& a, const base::RunFile::Facts& b) {
+  return a.device == b.device && a.inode == b.inode && a.bytes == b.bytes && a.changed == b.changed;
+}
+
+using Json = nlohmann::ordered_json;
+
+constexpr int ticks_between_lists = 2, ticks_between_comments = 15;  // a tick is a second
+constexpr std::size_t most_followed = 16;
+
+std::string event_text(std::string_view event, const std::string& data) {
+  return fmt::format("event: {}\ndata: {}\n\n", event, data);
+}
+
+std::string without_line_ends(std::string json) {
+  json.erase(std::remove(json.begin(), json.end(), '\n'), json.end());
+  return json;
+}
+
 }  // namespace
 
 struct RunViews::Followed {
@@ -73,24 +101,6 @@ std::string RunViews::view_json(const std::string& folder, base::Language langua
   return monitor::to_json(run->look(), language, -1);
 }
 
-namespace {
-
-metrics::StepMetrics for_history(const Columns::Block& block, std::size_t row) {
-  metrics::StepMetrics metrics;
-  metrics.step = block.steps[row];
-  metrics.loss = block.of(Series::loss)[row];
-  metrics.grad_norm = block.of(Series::grad_norm)[row];
-  metrics.tokens_per_second = block.of(Series::tokens_per_second)[row];
-  if (const double valid = block.of(Series::valid_loss)[row]; std::isfinite(valid)) metrics.extra["valid_loss"] = valid;
-  return metrics;
-}
-
-bool is_same(const base::RunFile::Facts& a, const base::RunFile::Facts& b) {
-  return a.device == b.device && a.inode == b.inode && a.bytes == b.bytes && a.changed == b.changed;
-}
-
-}  // namespace
-
 void WholeHistory::follow(const Columns& columns) {
   const bool goes_on = rows_ <= columns.rows() && (rows_ == 0 || columns.step(rows_ - 1) == history_.last_step);
   if (!goes_on) history_ = {}, rows_ = 0;
@@ -110,24 +120,6 @@ void WholeHistory::refresh() {
     facts_ = file == nullptr ? std::nullopt : std::optional(file->facts());
   });
 }
-
-namespace {
-
-using Json = nlohmann::ordered_json;
-
-constexpr int ticks_between_lists = 2, ticks_between_comments = 15;  // a tick is a second
-constexpr std::size_t most_followed = 16;
-
-std::string event_text(std::string_view event, const std::string& data) {
-  return fmt::format("event: {}\ndata: {}\n\n", event, data);
-}
-
-std::string without_line_ends(std::string json) {
-  json.erase(std::remove(json.begin(), json.end(), '\n'), json.end());
-  return json;
-}
-
-}  // namespace
 
 struct Live::Impl {
   struct Looked {

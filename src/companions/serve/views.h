@@ -44,7 +44,6 @@ class RunViews {
 };
 
 // The course of all steps of a run, however many there are, while no more than its last rows are kept.
-
 // Threads: one.
 class WholeHistory {
  public:

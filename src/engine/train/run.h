@@ -25,7 +25,7 @@ struct Trial {
       at_end;  // collective, after the last step; may be empty
 };
 
-// How a run is asked to stop (commands/stop_signals.h). All may be empty.
+// How a run is asked to stop (commands/signals.h). All may be empty.
 struct StopRequests {
   std::function<bool()> requested;  // asked after each step
   // Until the first step a request ends the process at once, after the words given here, from another thread.

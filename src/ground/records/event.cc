@@ -29,47 +29,6 @@ constexpr std::array<std::pair<EventKind, std::string_view>, 17> kinds = {
      {EventKind::stop, "stop"},
      {EventKind::finish, "finish"}}};
 
-}  // namespace
-
-std::string_view word_of(EventKind kind) {
-  for (const auto& [known, word] : kinds)
-    if (known == kind) return word;
-  return "";
-}
-
-std::optional<EventKind> event_kind_of(std::string_view word) {
-  for (const auto& [kind, known] : kinds)
-    if (known == word) return kind;
-  return std::nullopt;
-}
-
-double Event::number(const std::string& name, double otherwise) const {
-  const auto found = numbers.find(name);
-  return found == numbers.end() ? otherwise : found->second;
-}
-
-std::string Event::word(const std::string& name) const {
-  const auto found = words.find(name);
-  return found == words.end() ? "" : found->second;
-}
-
-std::string to_json(const Event& event) {
-  nlohmann::ordered_json line;
-  line["time"] = std::round(event.time * 1000) / 1000;
-  line["event"] = word_of(event.kind);
-  line["host"] = event.host;
-  line["attempt"] = event.attempt;
-  if (event.rank >= 0) line["rank"] = event.rank;
-  if (event.step >= 0) line["step"] = event.step;
-  line["text"] = event.text;
-  if (event.incident) line["incident"] = to_json_object(*event.incident);
-  for (const auto& [name, value] : event.numbers) line[name] = value;  // one that is not finite becomes null
-  for (const auto& [name, value] : event.words) line[name] = value;
-  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-namespace {
-
 void take_number(Event& event, const std::string& key, double value) {
   if (key == "time")
     event.time = value;
@@ -113,6 +72,43 @@ void take_old_text(Event& event) {
 }
 
 }  // namespace
+
+std::string_view word_of(EventKind kind) {
+  for (const auto& [known, word] : kinds)
+    if (known == kind) return word;
+  return "";
+}
+
+std::optional<EventKind> event_kind_of(std::string_view word) {
+  for (const auto& [kind, known] : kinds)
+    if (known == word) return kind;
+  return std::nullopt;
+}
+
+double Event::number(const std::string& name, double otherwise) const {
+  const auto found = numbers.find(name);
+  return found == numbers.end() ? otherwise : found->second;
+}
+
+std::string Event::word(const std::string& name) const {
+  const auto found = words.find(name);
+  return found == words.end() ? "" : found->second;
+}
+
+std::string to_json(const Event& event) {
+  nlohmann::ordered_json line;
+  line["time"] = std::round(event.time * 1000) / 1000;
+  line["event"] = word_of(event.kind);
+  line["host"] = event.host;
+  line["attempt"] = event.attempt;
+  if (event.rank >= 0) line["rank"] = event.rank;
+  if (event.step >= 0) line["step"] = event.step;
+  line["text"] = event.text;
+  if (event.incident) line["incident"] = to_json_object(*event.incident);
+  for (const auto& [name, value] : event.numbers) line[name] = value;  // one that is not finite becomes null
+  for (const auto& [name, value] : event.words) line[name] = value;
+  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
 
 std::optional<Event> parse_event(std::string_view line) {
   nlohmann::json object = nlohmann::json::parse(line, nullptr, false);

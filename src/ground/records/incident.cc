@@ -4,52 +4,22 @@
 #include <tuple>
 #include <utility>
 
+#include "base/json_members.h"
 
 namespace troika::records {
 namespace {
 
 // Every member with its name in records, for writing and for reading.
 template <class Of, class Visit>
-void for_each_member(Of& of, Visit visit) {
-  visit("rank", of.who.rank);
-  visit("node", of.who.node);
-  visit("host", of.who.host);
-  visit("pid", of.who.pid);
-  visit("peer", of.peer.rank);
-  visit("peer_host", of.peer.host);
-  visit("peer_pid", of.peer.pid);
-  visit("step", of.place.step);
-  visit("at_seconds", of.place.seconds);
-  visit("usual_seconds", of.place.usual_seconds);
-  visit("waits_for", of.place.waits_for);
-  visit("seconds", of.seconds);
-  visit("limit_seconds", of.limit_seconds);
-  visit("reference_seconds", of.reference_seconds);
-  visit("exit_code", of.exit_code);
-  visit("signal", of.signal);
-  visit("count", of.count);
-  visit("waiting", of.waiting);
-  visit("others", of.others);
-  visit("by_way_of_others", of.by_way_of_others);
-  visit("alike", of.alike);
-  visit("stopped", of.stopped);
-  visit("unheard", of.unheard);
-  visit("address", of.address);
-  visit("words", of.words.english);
-  visit("words_zh", of.words.chinese);
-}
-
-template <class Value>
-void take_member(const nlohmann::json& object, const char* name, Value* value) {
-  const auto found = object.find(name);
-  if (found == object.end()) return;
-  if constexpr (std::is_same_v<Value, std::string>) {
-    if (found->is_string()) *value = found->get<std::string>();
-  } else if constexpr (std::is_same_v<Value, bool>) {
-    if (found->is_boolean()) *value = found->get<bool>();
-  } else {
-    if (found->is_number()) *value = found->get<Value>();
-  }
+void for_each_member(Of& of, const Visit& visit) {
+  base::each_member(visit, "rank", of.who.rank, "node", of.who.node, "host", of.who.host, "pid", of.who.pid, "peer",
+                    of.peer.rank, "peer_host", of.peer.host, "peer_pid", of.peer.pid, "step", of.place.step,
+                    "at_seconds", of.place.seconds, "usual_seconds", of.place.usual_seconds, "waits_for",
+                    of.place.waits_for, "seconds", of.seconds, "limit_seconds", of.limit_seconds, "reference_seconds",
+                    of.reference_seconds, "exit_code", of.exit_code, "signal", of.signal, "count", of.count, "waiting",
+                    of.waiting, "others", of.others, "by_way_of_others", of.by_way_of_others, "alike", of.alike,
+                    "stopped", of.stopped, "unheard", of.unheard, "address", of.address, "words", of.words.english,
+                    "words_zh", of.words.chinese);
 }
 
 }  // namespace
@@ -115,13 +85,13 @@ Incident incident_of(const nlohmann::json& object) {
   Incident incident;
   if (!object.is_object()) return incident;
   std::string kind_word, cause_word, at_word;
-  take_member(object, "kind", &kind_word);
-  take_member(object, "cause", &cause_word);
-  take_member(object, "at", &at_word);
+  base::take_member(object, "kind", &kind_word);
+  base::take_member(object, "cause", &cause_word);
+  base::take_member(object, "at", &at_word);
   incident.kind = kind_of(kind_word);
   incident.cause = base::cause_of_word(cause_word);
   incident.place.at = doing_of(at_word);
-  for_each_member(incident, [&](const char* name, auto& value) { take_member(object, name, &value); });
+  for_each_member(incident, [&](const char* name, auto& value) { base::take_member(object, name, &value); });
   if (incident.words.chinese.empty()) incident.words.chinese = incident.words.english;
   return incident;
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json_members.h"
 #include "base/run_files.h"
 #include "records/old_sentences.h"
 #include "records/run_reader.h"
@@ -19,55 +20,21 @@ constexpr std::array<std::pair<Life, std::string_view>, 5> lives = {{{Life::prep
                                                                      {Life::failed, "failed"},
                                                                      {Life::stopped, "stopped"}}};
 
-template <class Value>
-void take(const nlohmann::json& object, const char* key, Value* value) {
-  const auto found = object.find(key);
-  if (found == object.end()) return;
-  if constexpr (std::is_same_v<Value, std::string>) {
-    if (found->is_string()) *value = found->get<std::string>();
-  } else {
-    if (found->is_number()) *value = found->get<Value>();
-  }
-}
-
-// The members with their names in the file, for writing and for reading.
+// Every member with its name in the file, for writing and for reading, but state, incident and ranks.
 template <class Of, class Visit>
-void for_each_field(Of& s, Visit visit) {
-  visit("since", s.since);
-  visit("began", s.began);
-  visit("launch", s.launch);
-  visit("attempt", s.attempt);
-  visit("slurm_job", s.slurm_job);
-  visit("folder", s.folder);
-  visit("model", s.model);
-  visit("parameters", s.parameters);
-  visit("layout", s.layout);
-  visit("dp", s.dp);
-  visit("pp", s.pp);
-  visit("tp", s.tp);
-  visit("cp", s.cp);
-  visit("zero", s.zero);
-  visit("schedule", s.schedule);
-  visit("precision", s.precision);
-  visit("device", s.device);
-  visit("steps", s.steps);
-  visit("first_step", s.first_step);
-  visit("tokens_per_step", s.tokens_per_step);
-  visit("flops_per_step", s.flops_per_step);
-  visit("sample_seconds", s.sample_seconds);
-  visit("predicted_seconds", s.predicted_seconds);
-  visit("text", s.text);
+void for_each_member_of_state(Of& s, const Visit& visit) {
+  base::each_member(visit, "since", s.since, "began", s.began, "launch", s.launch, "attempt", s.attempt, "slurm_job",
+                    s.slurm_job, "folder", s.folder, "model", s.model, "parameters", s.parameters, "layout", s.layout,
+                    "dp", s.dp, "pp", s.pp, "tp", s.tp, "cp", s.cp, "zero", s.zero, "schedule", s.schedule,
+                    "precision", s.precision, "device", s.device, "steps", s.steps, "first_step", s.first_step,
+                    "tokens_per_step", s.tokens_per_step, "flops_per_step", s.flops_per_step, "sample_seconds",
+                    s.sample_seconds, "predicted_seconds", s.predicted_seconds, "text", s.text, "exit_code", s.exit_code);
 }
 
 template <class Of, class Visit>
-void for_each_place_field(Of& r, Visit visit) {
-  visit("rank", r.rank);
-  visit("host", r.host);
-  visit("pid", r.pid);
-  visit("dp", r.dp);
-  visit("pp", r.pp);
-  visit("tp", r.tp);
-  visit("cp", r.cp);
+void for_each_member_of_rank(Of& r, const Visit& visit) {
+  base::each_member(visit, "rank", r.rank, "host", r.host, "pid", r.pid, "dp", r.dp, "pp", r.pp, "tp", r.tp, "cp",
+                    r.cp);
 }
 
 }  // namespace
@@ -88,13 +55,12 @@ std::vector<std::string> RunState::hosts() const {
 std::string to_json(const RunState& s) {
   nlohmann::ordered_json json;
   json["state"] = word_of(s.life);
-  for_each_field(s, [&](const char* key, const auto& value) { json[key] = value; });
+  for_each_member_of_state(s, [&](const char* name, const auto& value) { json[name] = value; });
   if (s.incident) json["incident"] = to_json_object(*s.incident);
-  json["exit_code"] = s.exit_code;
   json["ranks"] = nlohmann::ordered_json::array();
-  for (const RankPlace& rank : s.ranks) {
+  for (const RankPlace& r : s.ranks) {
     nlohmann::ordered_json& of_rank = json["ranks"].emplace_back();
-    for_each_place_field(rank, [&](const char* key, const auto& value) { of_rank[key] = value; });
+    for_each_member_of_rank(r, [&](const char* name, const auto& value) { of_rank[name] = value; });
   }
   return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
@@ -102,23 +68,23 @@ std::string to_json(const RunState& s) {
 std::optional<RunState> parse_run_state(std::string_view text) {
   const nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
   if (!object.is_object()) return std::nullopt;
-  std::string word;
-  take(object, "state", &word);
-  const auto life = std::find_if(lives.begin(), lives.end(), [&](const auto& known) { return known.second == word; });
-  if (life == lives.end()) return std::nullopt;
   RunState s;
+  std::string word;
+  base::take_member(object, "state", &word);
+  const auto life = std::find_if(lives.begin(), lives.end(), [&](const auto& row) { return row.second == word; });
+  if (life == lives.end()) return std::nullopt;
   s.life = life->first;
-  for_each_field(s, [&](const char* key, auto& value) { take(object, key, &value); });
+  for_each_member_of_state(s, [&](const char* name, auto& value) { base::take_member(object, name, &value); });
   if (const auto incident = object.find("incident"); incident != object.end())
     s.incident = incident_of(*incident);
   else if (!s.text.empty())
     s.incident = incident_in(s.text);
-  take(object, "exit_code", &s.exit_code);
-  const auto ranks = object.find("ranks");
-  if (ranks == object.end() || !ranks->is_array()) return s;
-  for (const nlohmann::json& of_rank : *ranks) {
-    if (!of_rank.is_object()) continue;
-    for_each_place_field(s.ranks.emplace_back(), [&](const char* key, auto& value) { take(of_rank, key, &value); });
+  if (const auto ranks = object.find("ranks"); ranks != object.end() && ranks->is_array()) {
+    for (const nlohmann::json& of_rank : *ranks) {
+      if (!of_rank.is_object()) continue;
+      RankPlace& r = s.ranks.emplace_back();
+      for_each_member_of_rank(r, [&](const char* name, auto& value) { base::take_member(of_rank, name, &value); });
+    }
   }
   return s;
 }

@@ -1,0 +1,37 @@
+// The verbs that take the folder of a run, or one with runs below it, with their flags for help and completion.
+#pragma once
+
+#include <string>
+
+#include "commands/verbs.h"
+
+namespace troika::commands {
+
+// `troika metrics RUN`: the numbers of a run's steps for other programs: a table, Prometheus, TensorBoard. `words`: those after the
+// verb. Returns the text to print. ConfigError: malformed arguments, no such run.
+std::string metrics_report(const Words& words, base::Language language);
+config::FlagTable metrics_flags();
+
+// `troika monitor`: a run as it goes, on a screen, as lines, as text or as JSON. Only reads: whatever becomes of it, the run continues.
+// On a terminal until q or Ctrl-C, elsewhere until the run is over. 0. ConfigError: malformed arguments, no run where they say.
+int run_monitor(const Call& call);
+config::FlagTable monitor_flags();
+
+// `troika serve`: a page to see runs, compare them, start, stop and resume them. Prints the address and serves until a signal asks to
+// stop. Runs outlive it. 0. ConfigError: malformed arguments, no such folder, the port is taken.
+int run_serve(const Call& call);
+config::FlagTable serve_flags();
+
+// `troika timeline RUN_DIR`: what every rank did in a recorded step, as a grid, a table and a file for a trace viewer. Returns the text
+// to print. Without --step the newest recorded step; without --grid and --summary both. Reads RUN_DIR/timeline; when the merged file of
+// the step is missing, or with --merge, merges the rank files onto rank 0's clock and writes it there.
+// ConfigError: malformed arguments, no such run folder, no such step. DataError: a damaged or missing trace file.
+std::string timeline_report(const Words& words, base::Language language);
+config::FlagTable timeline_flags();
+
+// `troika why RUN_DIR`: why a run failed, is slow or does not learn, and what to change. Returns the text to print. ConfigError:
+// malformed arguments, no such folder, or one without anything of a run.
+std::string why_report(const Call& call);
+config::FlagTable why_flags();
+
+}  // namespace troika::commands
