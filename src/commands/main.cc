@@ -39,7 +39,7 @@
 #include "commands/whole_heap.h"
 #include "commands/why/why.h"
 #include "host/cores.h"
-#include "host/termination_message.h"
+#include "host/process.h"
 #include "tensor/device.h"
 #include "tensor/memory.h"
 

@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "host/own_program.h"
+#include "host/process.h"
 
 namespace troika::commands {
 

@@ -18,8 +18,7 @@
 #include "base/units.h"
 #include "commands/demo/corpus.h"
 #include "commands/demo/stages.h"
-#include "host/own_program.h"
-#include "host/shell_word.h"
+#include "host/process.h"
 #include "host/subprocess.h"
 
 namespace troika::commands {

@@ -23,7 +23,7 @@
 #include "doctor/member.h"
 #include "doctor/report_text.h"
 #include "host/cores.h"
-#include "host/own_program.h"
+#include "host/process.h"
 #include "launch/ssh_hosts.h"
 #include "rendezvous/identity.h"
 

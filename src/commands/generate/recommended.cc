@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "weights/auxiliary_files.h"
+#include "weights/weights_folder.h"
 
 namespace troika::commands {
 namespace {

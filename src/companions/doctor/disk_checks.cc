@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "doctor/check.h"
-#include "host/cgroup.h"
+#include "host/memory.h"
 #include "records/health.h"
 
 namespace troika::doctor {

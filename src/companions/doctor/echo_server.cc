@@ -25,7 +25,7 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "doctor/echo.h"
-#include "host/socket_at.h"
+#include "host/network.h"
 #include "host/thread_limit.h"
 
 namespace troika::doctor {

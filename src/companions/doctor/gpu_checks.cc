@@ -5,7 +5,6 @@
 #include "doctor/check.h"
 #include "doctor/tree.h"
 #include "host/nvidia.h"
-#include "host/nvidia_neighbours.h"
 
 namespace troika::doctor {
 namespace {
@@ -14,7 +13,7 @@ constexpr int least_driver = 525;
 constexpr std::int64_t little_gpu_memory = std::int64_t{2} << 30;
 
 bool has_driver(const HostView& view) {
-  return host::nvidia_driver_in(view.proc, view.dev) == host::NvidiaDriver::loaded;
+  return host::nvidia_driver(view.proc, view.dev) == host::NvidiaDriver::loaded;
 }
 
 std::optional<std::string> visible_devices(const HostView& view) {
@@ -40,7 +39,7 @@ Finding library_found(const std::string& name, const Gpus::Library& library, Sta
 std::vector<Finding> check_gpu_driver(const HostView& view) {
   const base::Text wanted = base::say("{} or later, where there are NVIDIA GPUs", least_driver);
   if (!has_driver(view)) return {well(base::say("no NVIDIA driver"), wanted)};
-  const std::optional<int> version = host::nvidia_driver_version_in(view.proc);
+  const std::optional<int> version = host::nvidia_driver_version(view.proc);
   if (!version) return {well(base::say("a driver that does not tell its version"), wanted)};
   const base::Text measured = base::say("driver {}", *version);
   if (*version >= least_driver) return {well(measured, wanted)};
@@ -73,7 +72,7 @@ std::vector<Finding> check_gpu_links(const HostView& view) {
   const base::Text wanted = base::say("all PCIe lanes of each NVIDIA GPU in use");
   if (!has_driver(view)) return {well(base::say("no NVIDIA driver"), wanted)};
   std::vector<Finding> findings;
-  for (const host::NvidiaNeighbours& card : host::nvidia_neighbours_in(view.proc, view.sys, visible_devices(view))) {
+  for (const host::NvidiaNeighbours& card : host::nvidia_neighbours(visible_devices(view), view.proc, view.sys)) {
     const std::string folder = view.sys + "/bus/pci/devices/" + card.address;
     const auto lanes = number_in(folder + "/current_link_width"), most = number_in(folder + "/max_link_width");
     const base::Text place = host::describe(card);

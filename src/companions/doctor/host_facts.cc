@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "doctor/host_report.h"
 #include "doctor/tree.h"
-#include "host/cgroup.h"
+#include "host/memory.h"
 
 namespace troika::doctor {
 namespace {

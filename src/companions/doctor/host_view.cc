@@ -18,7 +18,7 @@
 #include "doctor/resolve.h"
 #include "doctor/tree.h"
 #include "host/cores.h"
-#include "host/socket_at.h"
+#include "host/network.h"
 #include "host/subprocess.h"
 
 namespace troika::doctor {

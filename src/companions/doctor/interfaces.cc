@@ -11,7 +11,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "doctor/tree.h"
-#include "host/interface_addresses.h"
+#include "host/network.h"
 
 namespace troika::doctor {
 namespace {

@@ -12,7 +12,7 @@
 #include "doctor/check.h"
 #include "doctor/quota.h"
 #include "doctor/tree.h"
-#include "host/cgroup.h"
+#include "host/memory.h"
 
 namespace troika::doctor {
 namespace {

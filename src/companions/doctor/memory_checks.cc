@@ -5,7 +5,6 @@
 #include "base/units.h"
 #include "doctor/check.h"
 #include "doctor/tree.h"
-#include "host/cgroup.h"
 #include "host/memory.h"
 #include "records/health.h"
 
@@ -20,7 +19,7 @@ double gained(double before, double after) { return before < 0 || after < 0 ? 0 
 }  // namespace
 
 std::vector<Finding> check_free_memory(const HostView& view) {
-  const std::int64_t available = host::available_bytes_in(view.proc, view.sys + "/fs/cgroup");
+  const std::int64_t available = host::available_bytes(view.proc, view.sys + "/fs/cgroup");
   if (available < 0) return {unchecked(base::say("{} is not there or not readable", "/proc/meminfo"))};
   const std::int64_t needed = view.want.memory_bytes;
   const base::Text measured = base::say("{} available", base::format_bytes(available));

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "doctor/check.h"
-#include "host/cgroup.h"
+#include "host/memory.h"
 
 namespace troika::doctor {
 namespace {

@@ -7,7 +7,7 @@
 #include "base/text.h"
 #include "doctor/check.h"
 #include "doctor/tree.h"
-#include "host/cgroup.h"
+#include "host/memory.h"
 
 namespace troika::doctor {
 namespace {

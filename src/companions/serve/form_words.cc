@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/resolve.h"
-#include "host/shell_word.h"
+#include "host/subprocess.h"
 #include "planner/open_layout.h"
 #include "serve/form.h"
 

@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "config/config.h"
-#include "host/shell_word.h"
+#include "host/subprocess.h"
 #include "records/run_state.h"
 
 namespace troika::serve {

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "config/config.h"
-#include "host/shell_word.h"
+#include "host/subprocess.h"
 #include "serve/run_file.h"
 
 namespace troika::serve {

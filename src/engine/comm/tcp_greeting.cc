@@ -15,8 +15,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/say.h"
-#include "host/socket_at.h"
-#include "rendezvous/access.h"
+#include "host/network.h"
+#include "rendezvous/identity.h"
 #include "rendezvous/wire.h"
 
 namespace troika::comm {

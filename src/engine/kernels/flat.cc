@@ -7,8 +7,6 @@
 
 #include "cpu/flat.h"
 #include "cpu/parallel.h"
-#include "cpu/rounding.h"
-#include "kernels/adamw_numbers.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "tensor/operations.h"

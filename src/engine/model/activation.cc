@@ -1,6 +1,6 @@
 #include "model/activation.h"
 
-#include "kernels/activation.h"
+#include "kernels/rows.h"
 
 namespace troika::model {
 

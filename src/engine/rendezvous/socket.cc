@@ -26,7 +26,6 @@
 #include "base/clock.h"
 #include "base/say.h"
 #include "host/thread_limit.h"
-#include "rendezvous/address.h"
 
 namespace troika::rendezvous {
 

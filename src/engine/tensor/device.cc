@@ -2,7 +2,6 @@
 
 #include <set>
 
-#include "cpu/openmp.h"
 #include "cpu/parallel.h"
 #include "tensor/accelerator.h"
 #include "tensor/tensor.h"

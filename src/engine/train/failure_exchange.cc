@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/error.h"
-#include "rendezvous/address.h"
+#include "rendezvous/socket.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"
 #include "rendezvous/launcher_peer.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gpu/code.h"
+#include "gpu/library.h"
 #include "gpu/device.h"
 #include "tensor/tensor.h"
 

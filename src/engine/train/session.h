@@ -8,7 +8,7 @@
 
 #include "comm/store_collectives.h"
 #include "config/settings.h"
-#include "rendezvous/agreement.h"
+#include "rendezvous/join.h"
 #include "rendezvous/heartbeat.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/store.h"

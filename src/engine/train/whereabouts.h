@@ -11,7 +11,7 @@
 #include <string>
 
 #include "comm/wait_mark.h"
-#include "rendezvous/beat.h"
+#include "rendezvous/heartbeat.h"
 #include "schedule/instruction/instruction.h"
 #include "train/pace_meter.h"
 #include "train/recent_seconds.h"

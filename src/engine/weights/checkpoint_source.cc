@@ -15,7 +15,7 @@
 #include "shape/adapter.h"
 #include "shape/layout.h"
 #include "weights/adapter_source.h"
-#include "weights/auxiliary_files.h"
+#include "weights/weights_folder.h"
 
 namespace troika::weights {
 namespace {

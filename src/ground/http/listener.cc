@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/port_holder.h"
 #include "base/say.h"
-#include "host/socket_at.h"
+#include "host/network.h"
 
 namespace troika::http {
 namespace {
