@@ -42,9 +42,6 @@ void adamw(const AdamW& settings, const std::vector<DecayStretch>& stretches, co
 // The same step; returns the sums of the bits that it found and left (bits_sum) in every stretch, on the tensors' device:
 // int64, stretches x 2 (found, left) x 4 (parameter, m, v, rounded); of `rounded` 0 where there is none.
 tensor::Tensor adamw_summed(const AdamW& settings, const std::vector<DecayStretch>& stretches, const AdamWTensors& tensors);
-// The sums of the bits of one-dimensional tensors (bits_sum) in every stretch, on their device: int64, stretches x 1 x tensors; of
-// undefined ones 0.
-tensor::Tensor bits_sums(const std::vector<DecayStretch>& stretches, const std::vector<tensor::Tensor>& tensors);
 // The sum of the bits of a contiguous tensor's elements, of 32 or 16 each, modulo 2^32: whatever the order, one flipped bit
 // changes it, and sums of parts add up to that of the whole. int64 of one element, on its device.
 tensor::Tensor bits_sum(const tensor::Tensor& tensor);

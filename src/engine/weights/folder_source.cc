@@ -31,6 +31,11 @@ std::string common_dtype(const Assignment& tensors) {
   return common == Dtype::bf16 ? "bf16" : common == Dtype::fp16 ? "fp16" : "fp32";
 }
 
+// Of a folder whose config.json ties the head to the embedding and whose files contain a head nevertheless: DataError naming
+// both tensors where the folder holds an lm_head.weight with other numbers than `table`, the embedding's. Reads both; one that is equal is
+// fine.
+void refuse_other_head(const WeightsFolder& folder, const StoredTensor& table);
+
 class FolderSource : public ModelSource {
  public:
   explicit FolderSource(const std::string& path)
@@ -119,8 +124,6 @@ bool has_same_numbers(const StoredTensor& a, const StoredTensor& b) {
   return true;
 }
 
-}  // namespace
-
 void refuse_other_head(const WeightsFolder& folder, const StoredTensor& table) {
   for (const auto& [name, tensor] : folder.tensors()) {
     const bool is_head = name.size() >= head_name.size() &&
@@ -135,6 +138,8 @@ void refuse_other_head(const WeightsFolder& folder, const StoredTensor& table) {
         folder.path(), name, stored == folder.tensors().end() ? "the embedding" : stored->first));
   }
 }
+
+}  // namespace
 
 void refuse_missing_copies(const std::string& what, const std::string& path, const std::vector<bool>& present,
                            comm::Channel& world) {

@@ -16,11 +16,6 @@ namespace troika::weights {
 // Collective over `world`; see open_model.
 std::unique_ptr<ModelSource> open_folder_source(const std::string& path, comm::Channel& world);
 
-// Of a folder whose config.json ties the head to the embedding and whose files contain a head nevertheless: DataError naming
-// both tensors where the folder holds an lm_head.weight with other numbers than `table`, the embedding's. Reads both; one that is equal is
-// fine.
-void refuse_other_head(const WeightsFolder& folder, const StoredTensor& table);
-
 // Collective over `world`. ConfigError naming the first rank, and its host, that has no copy of `what` ("model folder")
 // at `path`; `present`: which ranks have one.
 void refuse_missing_copies(const std::string& what, const std::string& path, const std::vector<bool>& present,

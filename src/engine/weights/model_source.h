@@ -78,4 +78,9 @@ Weights open_weights(const std::string& path, comm::Channel& world);
 std::unique_ptr<ModelSource> merge_with_base(std::unique_ptr<AdapterSource> adapter, const std::string& base,
                                              comm::Channel& world);
 
+// An adapter added to the weights beside it: W + alpha / rank * B A, in fp32, while they are loaded. Any part of any tensor has the same bits, however the ranks cut it. Memory while loading: 64 MiB of the adapter, or
+// one product's, in fp32. DataError when the adapter is not one of its base.
+std::unique_ptr<ModelSource> make_merged_source(std::unique_ptr<ModelSource> base,
+                                                std::unique_ptr<AdapterSource> adapter);
+
 }  // namespace troika::weights

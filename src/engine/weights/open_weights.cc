@@ -18,7 +18,6 @@
 #include "weights/checkpoint_source.h"
 #include "weights/folder_source.h"
 #include "weights/adapter_source.h"
-#include "weights/merged_source.h"
 #include "weights/weights_folder.h"
 
 namespace troika::weights {
