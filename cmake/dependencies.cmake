@@ -24,7 +24,7 @@ if(NOT TROIKA_FUZZ)
   find_package(hwy REQUIRED)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     find_library(TROIKA_GEMM dnnl REQUIRED)  # its CMake package asks for OpenCL, which nothing here needs
-    find_library(TROIKA_OPENMP libgomp.so.1 REQUIRED)  # which Debian's oneDNN computes with: it is told not to (cpu/openmp.h)
+    find_library(TROIKA_OPENMP libgomp.so.1 REQUIRED)  # which Debian's oneDNN computes with: it is told not to (cpu/parallel.h)
     list(APPEND TROIKA_GEMM ${TROIKA_OPENMP})
     set(TROIKA_GEMM_DEFINITIONS TROIKA_WITH_DNNL TROIKA_WITH_OPENMP)
   endif()

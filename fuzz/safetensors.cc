@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "checkpoint/part_entry.h"
 #include "fuzz/input.h"
 #include "fuzz/memory_file.h"
 #include "fuzz/outcome.h"

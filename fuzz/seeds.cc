@@ -4,7 +4,7 @@
 #include "base/file.h"
 #include "checkpoint/safetensors_writer.h"
 #include "data/shards.h"
-#include "rendezvous/access.h"
+#include "rendezvous/identity.h"
 #include "rendezvous/wire.h"
 #include "schedule/schedule.h"
 

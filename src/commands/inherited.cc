@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/units.h"
-#include "host/own_program.h"
+#include "host/process.h"
 
 namespace troika::commands {
 namespace {

@@ -33,7 +33,7 @@
 #include "commands/train/train.h"
 #include "commands/verbs.h"
 #include "host/cores.h"
-#include "host/termination_message.h"
+#include "host/process.h"
 #include "tensor/device.h"
 #include "tensor/memory.h"
 

@@ -99,7 +99,7 @@ ask_for_plans() {
   build troika_base
   mkdir -p "$libraries"
   gcc -shared -fPIC "$root/tools/proofs/gpu/no_driver.c" -o "$libraries/libcuda.so.1" || die "the stand-in for the driver does not compile"
-  g++ -std=c++17 -O1 -I"$root/src/engine" -I"$root/src/numbers" -I"$root/src/ground" "$root/tools/proofs/gpu/plans.cc" "$root"/src/engine/gpu/{cudnn_api,flash_graph,flash_table,library}.cc "$root/build/release/src/ground/base/libtroika_base.a" -lfmt -lxxhash -ldl -lpthread -o "$work/plans" || die "the questions do not compile"
+  g++ -std=c++17 -O1 -I"$root/src/engine" -I"$root/src/numbers" -I"$root/src/ground" "$root/tools/proofs/gpu/plans.cc" "$root"/src/engine/gpu/{cudnn_api,flash_graph,library}.cc "$root/build/release/src/ground/base/libtroika_base.a" -lfmt -lxxhash -ldl -lpthread -o "$work/plans" || die "the questions do not compile"
   LD_LIBRARY_PATH=$libraries:$packages/cudnn/lib:$packages/cublas/lib:$packages/cuda_nvrtc/lib:$packages/cuda_runtime/lib \
     "$work/plans" "$packages/cudnn/lib/libcudnn.so.9" || die "the table and cuDNN differ"
 }

@@ -17,8 +17,7 @@
 #include "base/system_cause.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "host/own_program.h"
-#include "host/shell_word.h"
+#include "host/process.h"
 #include "host/subprocess.h"
 
 namespace troika::commands {

@@ -25,7 +25,7 @@
 #include "doctor/member.h"
 #include "host/cores.h"
 #include "host/nvidia.h"
-#include "host/own_program.h"
+#include "host/process.h"
 #include "launch/ssh_hosts.h"
 #include "mesh/mesh.h"
 #include "plan/plan.h"

@@ -9,7 +9,7 @@
 #include "doctor/check.h"
 #include "doctor/finding.h"
 #include "host/thread_limit.h"
-#include "rendezvous/address.h"
+#include "rendezvous/socket.h"
 
 namespace troika::commands {
 namespace {

@@ -8,11 +8,11 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "checkpoint/listed.h"
+#include "weights/weights_folder.h"
 #include "comm/channel.h"
 #include "commands/export/model_folder.h"
 #include "tensor/device.h"
-#include "weights/open_weights.h"
+#include "weights/model_source.h"
 
 namespace troika::commands {
 namespace {
@@ -53,7 +53,7 @@ int run_export(const std::vector<std::string>& arguments, base::Language languag
   const auto self = comm::make_self_channel("export");
   const ExportReport report = write(a, *self);
   if (!report.notes.empty())
-    std::fprintf(stderr, "%s\n", base::say("note:{}", checkpoint::listed(report.notes)).in(language).c_str());
+    std::fprintf(stderr, "%s\n", base::say("note:{}", weights::listed(report.notes)).in(language).c_str());
   std::fputs(base::say("wrote {}: {} tensors, {} parameters in {}, {}\nfiles: {}\n", a.to, report.tensors,
                        base::format_count(report.parameters), report.dtype, base::format_bytes(report.bytes),
                        base::join(report.files, ", "))

@@ -17,7 +17,6 @@
 #include "shape/layout.h"
 #include "weights/adapter_source.h"
 #include "weights/folder_writer.h"
-#include "weights/peft_folder.h"
 
 namespace troika::commands {
 namespace {

@@ -10,7 +10,7 @@
 #include "base/say.h"
 #include "config/choices.h"
 #include "data/open_chat_template.h"
-#include "weights/auxiliary_files.h"
+#include "weights/weights_folder.h"
 
 namespace troika::commands {
 namespace {

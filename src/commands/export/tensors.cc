@@ -8,7 +8,7 @@
 #include "base/say.h"
 #include "model/dtype_of.h"
 #include "tensor/tensor.h"
-#include "weights/conversion.h"
+#include "weights/weights_read.h"
 
 namespace troika::commands {
 namespace {

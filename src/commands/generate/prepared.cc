@@ -11,7 +11,7 @@
 #include "comm/channel.h"
 #include "model/dtype_of.h"
 #include "train/rank_device.h"
-#include "weights/auxiliary_files.h"
+#include "weights/weights_folder.h"
 
 namespace troika::commands {
 namespace {

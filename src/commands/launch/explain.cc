@@ -11,7 +11,7 @@
 #include "base/say.h"
 #include "base/terminal_text.h"
 #include "diagnosis/diagnosis.h"
-#include "host/shell_word.h"
+#include "host/subprocess.h"
 #include "host/thread_limit.h"
 
 namespace troika::commands {

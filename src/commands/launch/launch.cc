@@ -25,18 +25,16 @@
 #include "exporters/openmetrics.h"
 #include "host/cores.h"
 #include "host/memory.h"
-#include "host/own_program.h"
-#include "host/shell_word.h"
-#include "host/termination_message.h"
-#include "launch/attempt.h"
-#include "launch/binding.h"
+#include "host/process.h"
+#include "host/subprocess.h"
+#include "launch/launcher.h"
+#include "launch/flags.h"
 #include "launch/host_store.h"
 #include "launch/hosts.h"
 #include "launch/launch_records.h"
-#include "launch/orders.h"
-#include "launch/service_status.h"
+#include "launch/starter.h"
 #include "planner/preflight.h"
-#include "rendezvous/address.h"
+#include "rendezvous/socket.h"
 #include "rendezvous/failure_monitor.h"
 #include "rendezvous/gatherer.h"
 
@@ -301,7 +299,7 @@ static Ending launch(const LaunchOptions& options, const Environment& environmen
   const launch::HostStore store = launch::open_host_store(options.hosts, options.nproc_per_node);
   launch::check_own_address(options.hosts, store.identity, options.join_seconds, signals, options.speaker);
   say_how_to_join(options);
-  const host::ServiceManager manager = launch::service_manager(environment);
+  const launch::ServiceManager manager = launch::service_manager(environment);
   manager.tell("READY=1\nSTATUS=waiting for all ranks");
   const launch::ServiceStatus status(manager, records.folder());
   const std::unique_ptr<LaunchCheck> check = check_beside(options, environment, base::language_of("auto", base::locale_in(environment)));

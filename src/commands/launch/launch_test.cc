@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "commands/launch/launch_test_support.h"
 #include "host/cores.h"
-#include "launch/binding.h"
+#include "launch/flags.h"
 #include "rendezvous/store.h"
 
 namespace troika::commands {

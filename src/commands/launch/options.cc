@@ -13,7 +13,7 @@
 #include "config/config.h"
 #include "config/huggingface/out_folder.h"
 #include "config/resolve.h"
-#include "gpu/code.h"
+#include "gpu/library.h"
 #include "host/cores.h"
 #include "host/nvidia.h"
 #include "host/worker.h"

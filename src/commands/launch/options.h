@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "config/resolve.h"
-#include "host/nvidia_neighbours.h"
+#include "host/nvidia.h"
 #include "http/server.h"
-#include "launch/binding.h"
 #include "launch/flags.h"
 #include "launch/launcher.h"
 #include "planner/search.h"

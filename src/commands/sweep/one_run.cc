@@ -14,7 +14,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "host/signal_name.h"
+#include "host/signals.h"
 #include "host/worker.h"
 
 namespace troika::commands {

@@ -15,7 +15,7 @@
 #include "commands/sweep/layout_run.h"
 #include "config/command_line.h"
 #include "data/vocabulary.h"
-#include "host/shell_word.h"
+#include "host/subprocess.h"
 #include "machine/cluster_file.h"
 #include "planner/plan_arguments.h"
 #include "planner/reasons.h"

@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "config/fields.h"
-#include "host/nvidia_neighbours.h"
+#include "host/nvidia.h"
 #include "records/old_sentences.h"
 
 namespace troika::diagnosis {

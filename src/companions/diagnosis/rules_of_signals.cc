@@ -8,7 +8,7 @@
 #include "base/say.h"
 #include "base/units.h"
 #include "diagnosis/rules.h"
-#include "host/signal_name.h"
+#include "host/signals.h"
 #include "records/old_sentences.h"
 
 namespace troika::diagnosis {

@@ -26,7 +26,7 @@
 #include "base/say.h"
 #include "base/system_cause.h"
 #include "doctor/echo.h"
-#include "host/socket_at.h"
+#include "host/network.h"
 #include "host/thread_limit.h"
 
 namespace troika::doctor {

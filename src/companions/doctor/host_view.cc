@@ -23,9 +23,9 @@
 #include "base/text.h"
 #include "doctor/host_report.h"
 #include "doctor/tree.h"
-#include "host/cgroup.h"
+#include "host/memory.h"
 #include "host/cores.h"
-#include "host/socket_at.h"
+#include "host/network.h"
 #include "host/subprocess.h"
 
 namespace troika::doctor {

@@ -11,7 +11,7 @@
 #include "base/units.h"
 #include "doctor/check.h"
 #include "doctor/tree.h"
-#include "host/cgroup.h"
+#include "host/memory.h"
 
 namespace troika::doctor {
 namespace {

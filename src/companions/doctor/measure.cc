@@ -56,7 +56,7 @@ std::int64_t last_cache_bytes(const HostView& view) {
 
 std::int64_t stream_bytes(const HostView& view) {
   constexpr std::int64_t least = std::int64_t{48} << 20, most = std::int64_t{768} << 20;
-  const auto available = static_cast<std::int64_t>(host::read_vitals_in(view.proc, view.sys, "").available_bytes);
+  const auto available = static_cast<std::int64_t>(host::read_vitals("", view.proc, view.sys).available_bytes);
   std::int64_t bytes = std::clamp(4 * last_cache_bytes(view), least, most);
   if (available > 0) bytes = std::min(bytes, available / 8);
   return bytes;
@@ -96,7 +96,7 @@ host::Vitals vitals_under_load(const HostView& view, double seconds) {
   host::require_threads(view.cores);
   for (int i = 0; i < view.cores; ++i) threads.emplace_back(compute_until, std::cref(done));
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-  host::Vitals vitals = host::read_vitals_in(view.proc, view.sys, "");
+  host::Vitals vitals = host::read_vitals("", view.proc, view.sys);
   done = true;
   for (std::thread& thread : threads) thread.join();
   return vitals;
@@ -158,7 +158,7 @@ bool space_is_granted(const std::string& folder, std::int64_t bytes) {
 
 Measured measure(const HostView& view, const Pace& pace) {
   Measured measured;
-  measured.before = host::read_vitals_in(view.proc, view.sys, "");
+  measured.before = host::read_vitals("", view.proc, view.sys);
   const auto changes_before = carrier_changes(view);
   if (view.disk && view.disk->writable) {
     measured.sync_seconds = sync_seconds(view.disk->folder, pace.syncs);
@@ -166,11 +166,11 @@ Measured measure(const HostView& view, const Pace& pace) {
     const std::int64_t bytes = view.want.disk_bytes > 0 ? view.want.disk_bytes : some_bytes;
     if (bytes <= view.disk->free_bytes) measured.space_is_granted = space_is_granted(view.disk->folder, bytes);
   }
-  if (view.open_gpus && host::nvidia_driver_in(view.proc, view.dev) == host::NvidiaDriver::loaded) measured.gpus = view.open_gpus();
+  if (view.open_gpus && host::nvidia_driver(view.proc, view.dev) == host::NvidiaDriver::loaded) measured.gpus = view.open_gpus();
   const int threads = std::min(view.cores, 256);
   measured.memory_bytes_per_second = memory_bandwidth(view, threads, pace.stream_seconds);
   measured.loaded = vitals_under_load(view, pace.load_seconds);
-  measured.after = host::read_vitals_in(view.proc, view.sys, "");
+  measured.after = host::read_vitals("", view.proc, view.sys);
   for (const auto& [name, count] : carrier_changes(view))
     if (const auto before = changes_before.find(name); before != changes_before.end())
       measured.carrier_changes[name] = count - before->second;

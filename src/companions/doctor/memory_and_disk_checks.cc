@@ -8,7 +8,6 @@
 #include "base/units.h"
 #include "doctor/check.h"
 #include "doctor/tree.h"
-#include "host/cgroup.h"
 #include "host/memory.h"
 #include "records/health.h"
 

@@ -10,7 +10,6 @@
 #include "doctor/check.h"
 #include "doctor/tree.h"
 #include "host/nvidia.h"
-#include "host/nvidia_neighbours.h"
 #include "records/health.h"
 
 namespace troika::doctor {
@@ -101,7 +100,7 @@ std::vector<Finding> check_governor(const HostView& view) {
 }
 
 std::vector<Finding> check_throttling(const HostView& view) {
-  const host::Vitals now = view.measured ? view.measured->after : host::read_vitals_in(view.proc, view.sys, "");
+  const host::Vitals now = view.measured ? view.measured->after : host::read_vitals("", view.proc, view.sys);
   const base::Text wanted = base::say("not throttled, below {:.0f} degrees Celsius", records::hot_celsius);
   if (view.measured && view.measured->before.throttles >= 0 && now.throttles > view.measured->before.throttles)
     return {found(Status::warn,

@@ -17,8 +17,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "host/cgroup.h"
-#include "host/interface_addresses.h"
+#include "host/memory.h"
 
 namespace troika::doctor {
 

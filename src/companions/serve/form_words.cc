@@ -12,7 +12,7 @@
 #include "config/fields.h"
 #include "config/resolve.h"
 #include "config/yaml.h"
-#include "host/shell_word.h"
+#include "host/subprocess.h"
 #include "planner/open_layout.h"
 #include "serve/form.h"
 #include "serve/routes.h"

@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "config/yaml.h"
-#include "host/shell_word.h"
+#include "host/subprocess.h"
 #include "records/run_state.h"
 #include "serve/form.h"
 #include "serve/routes.h"

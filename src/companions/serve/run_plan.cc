@@ -13,7 +13,7 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "config/config.h"
-#include "host/nvidia_neighbours.h"
+#include "host/nvidia.h"
 #include "mesh/mesh.h"
 #include "planner/column.h"
 #include "planner/estimate.h"

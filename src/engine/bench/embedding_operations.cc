@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "bench/operations.h"
-#include "kernels/embedding.h"
+#include "kernels/vocabulary.h"
 #include "tensor/tensor.h"
 
 namespace troika::bench {

@@ -1,7 +1,7 @@
 #include <fmt/format.h>
 
 #include "bench/operations.h"
-#include "kernels/norm.h"
+#include "kernels/rows.h"
 #include "tensor/tensor.h"
 
 namespace troika::bench {

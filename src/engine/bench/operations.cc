@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/random.h"
-#include "cpu/random_normal.h"
+#include "cpu/flat.h"
 #include "tensor/tensor.h"
 
 namespace troika::bench {

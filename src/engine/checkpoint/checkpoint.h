@@ -18,7 +18,7 @@
 
 #include "base/language.h"
 #include "checkpoint/copies.h"
-#include "checkpoint/facts.h"
+#include "checkpoint/manifest.h"
 #include "comm/channel.h"
 #include "shape/region.h"
 #include "tensor/tensor.h"

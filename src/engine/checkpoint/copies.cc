@@ -16,7 +16,7 @@
 #include "base/host_name.h"
 #include "base/say.h"
 #include "checkpoint/gather.h"
-#include "checkpoint/new_file.h"
+#include "checkpoint/safetensors_writer.h"
 #include "tensor/tensor.h"
 
 namespace troika::checkpoint {

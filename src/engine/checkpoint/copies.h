@@ -6,7 +6,7 @@
 
 #include "base/language.h"
 #include "checkpoint/disks.h"
-#include "checkpoint/facts.h"
+#include "checkpoint/manifest.h"
 #include "comm/channel.h"
 
 namespace troika::checkpoint {

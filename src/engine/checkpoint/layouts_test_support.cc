@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/random.h"
 #include "base/temporary_folder_test_support.h"
-#include "comm/threads_channel.h"
+#include "comm/threads_channel_test_support.h"
 #include "tensor/libtorch_test_support.h"
 
 namespace troika::checkpoint::testing_support {

@@ -12,7 +12,6 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/gather.h"
 #include "checkpoint/part.h"
-#include "checkpoint/pieces.h"
 #include "tensor/tensor.h"
 #include "tensor/upload.h"
 

@@ -1,4 +1,4 @@
-#include "checkpoint/prune.h"
+#include "checkpoint/disks.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>

@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <tuple>
 
 #include "base/error.h"
@@ -14,6 +14,7 @@
 #include "shape/region.h"
 
 namespace troika::checkpoint {
+
 using base::DataError;
 using nlohmann::json;
 
@@ -160,6 +161,29 @@ void ReadPages::add(std::int64_t position, std::int64_t bytes) {
 void ReadPages::drop() {
   if (read_ > 0) file_.drop(begin_, end_ - begin_);
   begin_ = end_ = read_ = 0;
+}
+
+using base::DataError;
+
+std::vector<PartEntry> part_entries(const SafetensorsHeader& header, const std::string& origin) {
+  std::vector<PartEntry> entries;
+  for (const TensorEntry& entry : header.entries) {
+    if (entry.dtype != base::Dtype::fp32)
+      throw DataError(base::say("'{}': tensor '{}' is {}, a checkpoint holds F32", origin, entry.name, entry.dtype.name()));
+    PartEntry part{entry.name.substr(0, entry.name.find('#')), entry.shape, {}, entry.begin};
+    const std::int64_t elements = entry.bytes / 4;
+    const auto region = header.metadata.find(region_prefix + entry.name);
+    if (region == header.metadata.end()) {
+      part.region = {0, elements, elements, 1};
+    } else {
+      shape::region_from_text(region->second, origin, &part.region, &part.shape);
+    }
+    if (part.region.elements() != elements)
+      throw DataError(base::say("'{}': the region of '{}' has {} elements, its data {}", origin, entry.name,
+                                  part.region.elements(), elements));
+    entries.push_back(part);
+  }
+  return entries;
 }
 
 }  // namespace troika::checkpoint

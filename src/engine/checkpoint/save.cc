@@ -16,8 +16,6 @@
 #include "checkpoint/gather.h"
 #include "checkpoint/manifest.h"
 #include "checkpoint/part.h"
-#include "checkpoint/pieces.h"
-#include "checkpoint/prune.h"
 
 namespace troika::checkpoint {
 using base::DataError;

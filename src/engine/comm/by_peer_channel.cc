@@ -1,4 +1,4 @@
-#include "comm/by_peer_channel.h"
+#include "comm/rank_channels.h"
 
 #include <utility>
 

@@ -8,13 +8,13 @@
 #include <mutex>
 #include <thread>
 
-#include "comm/by_peer_channel.h"
+#include "comm/rank_channels.h"
 #include "comm/flight_log.h"
 #include "comm/mailbox.h"
 #include "comm/memory_channel.h"
 #include "comm/nccl_test_support.h"
 #include "comm/tcp_channel.h"
-#include "comm/threads_channel.h"
+#include "comm/threads_channel_test_support.h"
 #include "rendezvous/store.h"
 
 namespace troika::comm {

@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "comm/channel_test_support.h"
 #include "comm/nccl_test_support.h"
-#include "comm/threads_channel.h"
+#include "comm/threads_channel_test_support.h"
 #include "tensor/operations.h"
 
 namespace troika::comm {

@@ -16,8 +16,8 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/system_cause.h"
-#include "host/socket_at.h"
-#include "rendezvous/access.h"
+#include "host/network.h"
+#include "rendezvous/identity.h"
 #include "rendezvous/wire.h"
 
 namespace troika::comm {

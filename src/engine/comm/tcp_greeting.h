@@ -14,7 +14,7 @@
 #include <string>
 #include <tuple>
 
-#include "comm/tcp_loop.h"
+#include "comm/tcp_link.h"
 #include "rendezvous/socket.h"
 
 namespace troika::comm {

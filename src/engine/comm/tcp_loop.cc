@@ -1,4 +1,4 @@
-#include "comm/tcp_loop.h"
+#include "comm/tcp_link.h"
 
 #include <sys/epoll.h>
 #include <sys/eventfd.h>

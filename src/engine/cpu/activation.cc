@@ -1,9 +1,8 @@
-#include "cpu/activation.h"
+#include "cpu/rows.h"
 
 #include <algorithm>
 
 #include "cpu/parallel.h"
-#include "cpu/row_sums.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/activation.cc"
@@ -162,28 +161,28 @@ HWY_EXPORT(gelu_backward_rows);
 
 constexpr std::int64_t piece = 16384;  // elements, about 20 us
 
-void swiglu_forward(const ActivationRows& rows, const void* gate_up, void* h) {
-  parallel_pieces(rows.M, rows_per_block(rows.F), [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(swiglu_forward_rows)(rows.dtype, begin, end, rows.F, gate_up, h);
+void swiglu_forward(const Rows& rows, const void* gate_up, void* h) {
+  parallel_pieces(rows.M, rows_per_block(rows.D), [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(swiglu_forward_rows)(rows.dtype, begin, end, rows.D, gate_up, h);
   });
 }
 
-void swiglu_backward(const ActivationRows& rows, const void* dh, const void* gate_up, void* dgate_up,
+void swiglu_backward(const Rows& rows, const void* dh, const void* gate_up, void* dgate_up,
                      std::int64_t stride) {
-  parallel_pieces(rows.M, rows_per_block(rows.F), [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(swiglu_backward_rows)(rows.dtype, begin, end, rows.F, dh, gate_up, dgate_up, stride);
+  parallel_pieces(rows.M, rows_per_block(rows.D), [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(swiglu_backward_rows)(rows.dtype, begin, end, rows.D, dh, gate_up, dgate_up, stride);
   });
 }
 
-void gelu_forward(const ActivationRows& rows, const void* x, void* y) {
-  parallel_pieces(rows.M * rows.F, piece, [&](std::int64_t begin, std::int64_t end) {
+void gelu_forward(const Rows& rows, const void* x, void* y) {
+  parallel_pieces(rows.M * rows.D, piece, [&](std::int64_t begin, std::int64_t end) {
     HWY_DYNAMIC_DISPATCH(gelu_forward_elements)(rows.dtype, begin, end, x, y);
   });
 }
 
-void gelu_backward(const ActivationRows& rows, const void* dy, const void* x, void* dx, std::int64_t stride) {
-  parallel_pieces(rows.M, rows_per_block(rows.F), [&](std::int64_t begin, std::int64_t end) {
-    HWY_DYNAMIC_DISPATCH(gelu_backward_rows)(rows.dtype, begin, end, rows.F, dy, x, dx, stride);
+void gelu_backward(const Rows& rows, const void* dy, const void* x, void* dx, std::int64_t stride) {
+  parallel_pieces(rows.M, rows_per_block(rows.D), [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(gelu_backward_rows)(rows.dtype, begin, end, rows.D, dy, x, dx, stride);
   });
 }
 

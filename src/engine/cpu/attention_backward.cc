@@ -1,10 +1,236 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/attention_backward.cc"
+
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
 #include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <vector>
 
 #include "cpu/attention.h"
-#include "cpu/attention_backward_task.h"
+#include "cpu/attention_packing-inl.h"
+#include "cpu/attention_products-inl.h"
+#include "cpu/attention_softmax-inl.h"
+#include "cpu/attention_view.h"
+#include "cpu/lanes16-inl.h"
 #include "cpu/parallel.h"
 
+#ifndef TROIKA_CPU_ATTENTION_BACKWARD_ONCE
+#define TROIKA_CPU_ATTENTION_BACKWARD_ONCE
 namespace troika::cpu {
+
+// Queries, and keys, of a task. Sums over more of them are made from sums over chunks, so bits depend on it.
+constexpr std::int64_t attention_chunk = 4 * attention_block;
+
+struct BackwardCall {
+  Attention op;
+  Heads q, k, v;
+  AttentionResult result;
+  MutableFloatHeads dq, dk, dv;
+  std::vector<std::vector<std::int64_t>> readers_of_kv;
+  Operands operands;
+  std::vector<float> dot_BnT;  // sum over h of dout * out
+};
+// The first task that may reach some queries, or some keys, writes their gradients; later ones add.
+enum class Onto { nothing, earlier };
+struct BackwardTask {
+  std::int64_t b, kv;
+  Run queries, keys;
+  Onto dq, dkv;
+};
+
+}  // namespace troika::cpu
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace troika::cpu::HWY_NAMESPACE {
+namespace {
+
+// Dense copies for a chunk of keys and a block of queries. What two products read with words along different indices is
+// held twice, for floats once.
+template <class Kind>
+struct BackwardBlocks {
+  using Word = typename Kind::Word;
+  static constexpr bool kOnce = Kind::kPerWord == 1;
+  BackwardBlocks(std::int64_t H, std::int64_t keys)
+      : width(dense_width(H)),
+        memory(4 * keys * width + attention_block * (2 * H + 4 * width + 3 * attention_block)),
+        k_SH(memory.take<Word>(keys * width / Kind::kPerWord)),
+        k_columns_SH(kOnce ? k_SH : memory.take<Word>(keys * width / Kind::kPerWord)),
+        v_SH(memory.take<Word>(keys * width / Kind::kPerWord)),
+        dk_SH(memory.take(keys * width)),
+        dv_SH(memory.take(keys * width)),
+        q_HT(memory.take<Word>(attention_block * words<Kind>(H))),
+        dout_HT(memory.take<Word>(attention_block * words<Kind>(H))),
+        q_TH(memory.take<Word>(attention_block * width / Kind::kPerWord)),
+        dout_TH(memory.take<Word>(attention_block * width / Kind::kPerWord)),
+        dq_TH(memory.take(attention_block * width)),
+        scores_ST(memory.take(attention_block * attention_block)),
+        dp_ST(memory.take(attention_block * attention_block)),
+        weighed{reinterpret_cast<Word*>(scores_ST), reinterpret_cast<Word*>(dp_ST), reinterpret_cast<Word*>(dp_ST)} {
+    if (kOnce) return;
+    weighed.ds_columns = memory.take<Word>(attention_block * attention_block / Kind::kPerWord);
+    rows_TH = memory.take<Word>(attention_block * width / Kind::kPerWord);
+  }
+  std::int64_t width;
+  Scratch memory;
+  Word *k_SH, *k_columns_SH, *v_SH;  // words along h, along s, along h
+  float *dk_SH, *dv_SH;
+  Word *q_HT, *dout_HT, *q_TH, *dout_TH;  // words along the first
+  Word* rows_TH = nullptr;                // while queries are packed; words along h
+  float *dq_TH, *scores_ST, *dp_ST;
+  Weighed<Kind> weighed;
+  alignas(64) float lse[attention_block], dot[attention_block];
+  AttentionBounds bounds;
+};
+
+template <class X, class Y>
+HWY_INLINE float dot_product(const X* x, const Y* y, std::int64_t count) {
+  F16 sums = set16(0);
+  std::int64_t i = 0;
+  for (; i + 16 <= count; i += 16) sums = mul_add(load16(x + i), load16(y + i), sums);
+  float total = sum(sums);
+  for (; i < count; ++i) total += to_float(x[i]) * to_float(y[i]);
+  return total;
+}
+
+// Sums over h of dout * out for rows [begin, end) of B x n x T.
+void dot_rows_of_target(const BackwardCall& call, std::int64_t begin_row, std::int64_t end_row, float* dot_BnT) {
+  const Attention& op = call.op;
+  const Heads &dout = call.result.dout, &out = call.result.out;
+  for (std::int64_t i = begin_row; i < end_row; ++i) {
+    const std::int64_t t = i % op.T, head = i / op.T % op.n, b = i / op.T / op.n;
+    with_rows<Floats>(dout, dout.first(b, t, head), 1, op.H, [&](auto x) HWY_ATTR {
+      with_rows<Floats>(out, out.first(b, t, head), 1, op.H,
+                        [&](auto y) HWY_ATTR { dot_BnT[i] = dot_product(x.data, y.data, op.H); });
+    });
+  }
+}
+
+template <class Kind>
+void pack_queries(const BackwardCall& call, std::int64_t b, std::int64_t head, Run queries, BackwardBlocks<Kind>& x) {
+  const Attention& op = call.op;
+  const std::int64_t count = queries.count, row = (b * op.n + head) * op.T + queries.begin;
+  const auto pack = [&](const Heads& from, typename Kind::Word* columns_TH,
+                        typename Kind::Word* transposed_HT) HWY_ATTR {
+    with_rows<Kind>(from, from.first(b, queries.begin, head), count, op.H, [&](auto rows) HWY_ATTR {
+      typename Kind::Word* const rows_TH = x.kOnce ? columns_TH : x.rows_TH;
+      pack_both<Kind>(rows, rows_TH, transposed_HT);
+      if constexpr (!BackwardBlocks<Kind>::kOnce) pack_columns(copy_of<Kind>(rows, rows_TH), columns_TH);
+    });
+  };
+  pack(call.q, x.q_TH, x.q_HT);
+  pack(call.result.dout, x.dout_TH, x.dout_HT);
+  // Where nothing is seen, and beyond the last query, the weights are exp(score - inf) = 0.
+  std::fill_n(x.lse, attention_block, std::numeric_limits<float>::infinity());
+  std::fill_n(x.dot, attention_block, 0.0f);
+  for (std::int64_t t = 0; t < count; ++t) {
+    const float lse = call.result.lse[row + t];
+    if (lse != -std::numeric_limits<float>::infinity()) x.lse[t] = lse;
+    x.dot[t] = call.dot_BnT[static_cast<std::size_t>(row + t)];
+  }
+}
+
+// p and ds of one block of keys, which begins at row `row` of the chunk's copies.
+template <class Kind>
+void weigh_keys(const BackwardCall& call, std::int64_t b, Run queries, Run keys, std::int64_t row,
+                const AttentionView& view, BackwardBlocks<Kind>& x) {
+  const std::int64_t T = padded_rows(queries.count), S = padded_rows(keys.count), width = x.width / Kind::kPerWord;
+  const auto span_of = [&](std::int64_t s, std::int64_t t, std::int64_t vectors) {
+    return Span{0, s < t + vectors + view.reach ? words<Kind>(call.op.H) : 0};
+  };
+  multiply<Kind>(S, T, ByRow<Kind>{x.k_SH + row * width, width}, x.q_HT, attention_block,
+                 {x.scores_ST, attention_block}, Store{}, span_of);
+  multiply<Kind>(S, T, ByRow<Kind>{x.v_SH + row * width, width}, x.dout_HT, attention_block, {x.dp_ST, attention_block},
+                 Store{}, span_of);
+  if (!view.everything) fill_bounds(call.op, b, queries, keys, x.bounds);
+  weights_and_their_gradients<Kind>({x.scores_ST, keys.count, T, view.reach, view.everything ? nullptr : &x.bounds},
+                                    static_cast<float>(call.op.scale), x.lse, x.dot, x.dp_ST, x.weighed);
+}
+
+template <class Kind>
+void add_gradients(Run queries, Run keys, std::int64_t row, std::int64_t reach, BackwardBlocks<Kind>& x) {
+  const std::int64_t T = padded_rows(queries.count), S = padded_rows(keys.count), width = x.width;
+  const auto queries_of = [&](std::int64_t s, std::int64_t, std::int64_t) {
+    return Span{std::max<std::int64_t>(s - reach, 0) / Kind::kPerWord, words<Kind>(queries.count)};
+  };
+  const auto keys_of = [&](std::int64_t t, std::int64_t, std::int64_t) {
+    return Span{0, words<Kind>(std::min(t + kTileRows + reach, keys.count))};
+  };
+  multiply<Kind>(S, width, ByRow<Kind>{x.weighed.p, attention_block}, x.dout_TH, width, {x.dv_SH + row * width, width},
+                 Add{}, queries_of);
+  multiply<Kind>(S, width, ByRow<Kind>{x.weighed.ds, attention_block}, x.q_TH, width, {x.dk_SH + row * width, width},
+                 Add{}, queries_of);
+  multiply<Kind>(T, width, ByColumn<Kind>{x.weighed.ds_columns, attention_block},
+                 x.k_columns_SH + row / Kind::kPerWord * width, width, {x.dq_TH, width}, Add{}, keys_of);
+}
+
+void put_rows(const float* dense, double scale, Onto onto, HeadRows<float> y) {
+  const auto factor = static_cast<float>(scale);
+  if (onto == Onto::earlier) return add_rows(dense, factor, y);
+  write_rows(
+      dense, [=](std::int64_t) { return factor; }, y);
+}
+
+template <class Kind>
+void add_query_block(const BackwardCall& call, const BackwardTask& task, std::int64_t head, Run queries,
+                     BackwardBlocks<Kind>& x) {
+  const Attention& op = call.op;
+  const bool sees = view_of(op, task.b, queries, task.keys).anything;
+  if (!sees && task.dq == Onto::earlier) return;
+  if (sees) pack_queries(call, task.b, head, queries, x);
+  std::fill_n(x.dq_TH, attention_block * x.width, 0.0f);
+  for (std::int64_t row = 0; sees && row < task.keys.count; row += attention_block) {
+    const Run keys{task.keys.begin + row, std::min(attention_block, task.keys.count - row)};
+    const AttentionView view = view_of(op, task.b, queries, keys);
+    if (!view.anything) continue;
+    weigh_keys(call, task.b, queries, keys, row, view, x);
+    add_gradients(queries, keys, row, view.reach, x);
+  }
+  put_rows(x.dq_TH, op.scale, task.dq,
+           {call.dq.at(task.b, queries.begin, head), call.dq.row_stride, queries.count, op.H});
+}
+
+template <class Kind>
+void backward_task_in(const BackwardCall& call, const BackwardTask& task) {
+  const auto& [b, kv, queries, keys, dq, dkv] = task;
+  const std::int64_t H = call.op.H;
+  if (!view_of(call.op, b, queries, keys).anything && dq == Onto::earlier && dkv == Onto::earlier) return;
+  BackwardBlocks<Kind> x(H, padded(keys.count, attention_block));
+  with_rows<Kind>(call.k, call.k.first(b, keys.begin, kv), keys.count, H, [&](auto rows) HWY_ATTR {
+    pack_rows(rows, x.k_SH);
+    if constexpr (!BackwardBlocks<Kind>::kOnce) pack_columns(rows, x.k_columns_SH);
+  });
+  with_rows<Kind>(call.v, call.v.first(b, keys.begin, kv), keys.count, H,
+                  [&](auto rows) HWY_ATTR { pack_rows(rows, x.v_SH); });
+  std::fill_n(x.dk_SH, padded_rows(keys.count) * x.width, 0.0f);
+  std::fill_n(x.dv_SH, padded_rows(keys.count) * x.width, 0.0f);
+  for (const std::int64_t head : call.readers_of_kv[static_cast<std::size_t>(kv)])
+    for (std::int64_t t = 0; t < queries.count; t += attention_block)
+      add_query_block(call, task, head, {queries.begin + t, std::min(attention_block, queries.count - t)}, x);
+  put_rows(x.dk_SH, call.op.scale, dkv, {call.dk.at(b, keys.begin, kv), call.dk.row_stride, keys.count, H});
+  put_rows(x.dv_SH, 1, dkv, {call.dv.at(b, keys.begin, kv), call.dv.row_stride, keys.count, H});
+}
+
+// What these queries and these keys give to dq, dk and dv.
+void backward_task_of_target(const BackwardCall& call, const BackwardTask& task) {
+#if TROIKA_CPU_HALF_PAIRS
+  if (call.operands == Operands::halves) return backward_task_in<HalfPairs>(call, task);
+#endif
+  backward_task_in<Floats>(call, task);
+}
+
+}  // namespace
+}  // namespace troika::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace troika::cpu {
+HWY_EXPORT(backward_task_of_target);
+HWY_EXPORT(dot_rows_of_target);
+
 namespace {
 
 std::int64_t chunks(std::int64_t count) { return (count + attention_chunk - 1) / attention_chunk; }
@@ -41,9 +267,10 @@ void add_diagonal(const BackwardCall& call, std::int64_t shift, std::int64_t fir
     const std::int64_t j = first + task % count, i = j + shift;
     const bool reaches_queries = j == std::min(chunks(op.S) - 1, i - first_shift);
     const bool reaches_keys = i == std::max<std::int64_t>(0, j + first_shift);
-    backward_task(call, {task / count / op.k, task / count % op.k, run_of(i, attention_chunk, op.T),
-                         run_of(j, attention_chunk, op.S), reaches_queries ? Onto::nothing : Onto::earlier,
-                         reaches_keys ? Onto::nothing : Onto::earlier});
+    HWY_DYNAMIC_DISPATCH(backward_task_of_target)
+    (call,
+     {task / count / op.k, task / count % op.k, run_of(i, attention_chunk, op.T), run_of(j, attention_chunk, op.S),
+      reaches_queries ? Onto::nothing : Onto::earlier, reaches_keys ? Onto::nothing : Onto::earlier});
   });
 }
 
@@ -65,11 +292,13 @@ void attention_backward(const Attention& op, const Heads& q, const Heads& k, con
                     {}};
   const std::int64_t rows = op.B * op.n * op.T;
   call.dot_BnT.resize(static_cast<std::size_t>(rows));
-  parallel_pieces(rows, 1024,
-                  [&](std::int64_t begin, std::int64_t end) { dot_rows(call, begin, end, call.dot_BnT.data()); });
+  parallel_pieces(rows, 1024, [&](std::int64_t begin, std::int64_t end) {
+    HWY_DYNAMIC_DISPATCH(dot_rows_of_target)(call, begin, end, call.dot_BnT.data());
+  });
   const Run shifts = visible_shifts(op);
   clear_unseen(call, shifts.begin);
   for (std::int64_t i = 0; i < shifts.count; ++i) add_diagonal(call, shifts.begin + i, shifts.begin);
 }
 
 }  // namespace troika::cpu
+#endif

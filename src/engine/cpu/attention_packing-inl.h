@@ -11,10 +11,8 @@
 
 #include "cpu/attention_products-inl.h"
 #include "cpu/attention_view.h"
-#include "cpu/dtype.h"
-#include "cpu/halves-inl.h"
-#include "cpu/heads.h"
-#include "cpu/prefetch.h"
+#include "cpu/arrays.h"
+#include "cpu/lanes16-inl.h"
 
 #if defined(TROIKA_CPU_ATTENTION_PACKING_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TROIKA_CPU_ATTENTION_PACKING_INL_H_

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "cpu/dtype.h"
+#include "cpu/arrays.h"
 
 #if defined(TROIKA_CPU_ATTENTION_PRODUCTS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TROIKA_CPU_ATTENTION_PRODUCTS_INL_H_

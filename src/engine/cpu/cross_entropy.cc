@@ -1,4 +1,4 @@
-#include "cpu/cross_entropy.h"
+#include "cpu/rows.h"
 
 #include <algorithm>
 #include <cmath>

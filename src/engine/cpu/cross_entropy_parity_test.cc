@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/random.h"
-#include "cpu/cross_entropy.h"
+#include "cpu/rows.h"
 #include "cpu/parallel.h"
-#include "cpu/rounding.h"
+#include "cpu/flat.h"
 #include "cpu/targets_test_support.h"
 
 namespace troika::cpu {

@@ -1,4 +1,4 @@
-#include "cpu/embedding.h"
+#include "cpu/rows.h"
 
 #include <algorithm>
 #include <utility>

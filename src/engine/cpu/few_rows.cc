@@ -2,7 +2,7 @@
 // [I, O] one for every inputs_per_piece. How many rows and outputs are in registers at a time changes nothing about that.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/few_rows.cc"
-#include "cpu/few_rows.h"
+#include "cpu/gemm.h"
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -11,9 +11,8 @@
 #include <cstring>
 #include <vector>
 
-#include "cpu/dtype.h"
+#include "cpu/arrays.h"
 #include "cpu/lanes16-inl.h"
-#include "cpu/padded_row.h"
 #include "cpu/parallel.h"
 
 #ifndef TROIKA_CPU_FEW_ROWS_ONCE

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "cpu/few_rows.h"
+#include "cpu/gemm.h"
 #include "cpu/parallel.h"
 #include "cpu/targets_test_support.h"
 

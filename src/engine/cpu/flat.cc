@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "cpu/parallel.h"
-#include "cpu/rounding.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/flat.cc"

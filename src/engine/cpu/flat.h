@@ -5,7 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/dtype.h"
+#include "base/random.h"
+#include "cpu/arrays.h"
 
 namespace troika::cpu {
 
@@ -44,5 +45,14 @@ StepSums adamw_summed(const AdamWNumbers& a, std::int64_t count, float* paramete
 // The sum of `count` numbers of 32 or 16 bits, modulo 2^32.
 std::uint32_t bits_sum(std::int64_t count, const std::uint32_t* data);
 std::uint32_t bits_sum(std::int64_t count, const std::uint16_t* data);
+
+// Arrays of floats rounded to halves: to nearest, ties to even; NaN becomes a quiet NaN, 0x7fc0 in bf16, 0x7e00 with its sign in fp16.
+// On the calling thread.
+void round_to_halves(std::int64_t count, const float* x, Bf16* y);
+void round_to_halves(std::int64_t count, const float* x, base::Fp16* y);
+
+// out[i] = standard normal number first + i of the stream, times scale: the numbers of base::Philox::fill_normal, several at a time, with
+// the same bits on every machine. Runs on the calling thread.
+void random_normal(const base::Philox& random, std::uint64_t first, std::int64_t count, float scale, float* out);
 
 }  // namespace troika::cpu

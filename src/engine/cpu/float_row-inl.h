@@ -12,9 +12,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/dtype.h"
+#include "cpu/arrays.h"
 #include "cpu/lanes16-inl.h"
-#include "cpu/padded_row.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace troika::cpu {

@@ -10,8 +10,8 @@
 
 #include "base/error.h"
 #include "cpu/parallel.h"
-#include "cpu/rounding.h"
-#include "cpu/sgemm.h"
+#include "cpu/flat.h"
+#include "cpu/product.h"
 
 namespace troika::cpu {
 namespace {

@@ -3,8 +3,9 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
-#include "cpu/dtype.h"
+#include "cpu/arrays.h"
 
 namespace troika::cpu {
 
@@ -40,5 +41,27 @@ void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, c
           std::int64_t c_stride, const Addend& addend = {});
 void gemm(std::int64_t M, std::int64_t N, std::int64_t K, const HalfMatrix& a, const HalfMatrix& b, Bf16* c,
           std::int64_t c_stride, const Addend& addend = {});
+
+// The library that multiplies, with its version: other libraries, and other versions of one, may cut sums otherwise.
+std::string product_library();
+
+// Products of a few rows with a large weight, which is what decoding computes: bound by reading the weight, so halves are
+// read as they are. A row's result has the same bits whatever the other rows are, and for any number of threads.
+// Shapes: M rows, I inputs, O outputs.
+
+// Above this many rows gemm() is faster.
+inline constexpr std::int64_t few_rows = 16;
+
+struct Weight {
+  Dtype element = Dtype::fp32;  // or bf16, fp16
+  enum class Order { out_in, in_out } order = Order::out_in;  // [O, I], or [I, O]; dense
+  std::int64_t I = 0, O = 0;
+  const void* data = nullptr;
+};
+
+// y = x w^T + bias, in fp32. x: M x I, dense; y: M x O, rows y_stride apart; `bias_O` may be null. y must not overlap the
+// inputs.
+void multiply_few_rows(std::int64_t M, const float* x_MI, const Weight& w, const float* bias_O, float* y_MO,
+                       std::int64_t y_stride);
 
 }  // namespace troika::cpu

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "cpu/parallel.h"
-#include "cpu/rounding.h"
+#include "cpu/flat.h"
 
 namespace troika::cpu {
 namespace {

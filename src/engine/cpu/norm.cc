@@ -1,10 +1,9 @@
-#include "cpu/norm.h"
+#include "cpu/rows.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "cpu/parallel.h"
-#include "cpu/row_sums.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/norm.cc"

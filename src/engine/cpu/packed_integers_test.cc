@@ -1,4 +1,4 @@
-#include "cpu/packed_integers.h"
+#include "cpu/grid.h"
 
 #include <gtest/gtest.h>
 

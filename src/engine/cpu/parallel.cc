@@ -15,8 +15,6 @@
 #include <thread>
 #include <vector>
 
-#include "cpu/openmp.h"
-
 namespace troika::cpu {
 namespace {
 

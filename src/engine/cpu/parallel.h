@@ -5,6 +5,20 @@
 
 #include <cstdint>
 #include <functional>
+#include <vector>
+
+#include "cpu/arrays.h"
+
+#ifdef TROIKA_WITH_OPENMP
+// The functions of libgomp that control the threads of Debian's oneDNN. Declared here, so that a compiler with another OpenMP, or with
+// none, asks the same library.
+extern "C" {
+void omp_set_num_threads(int threads);
+int omp_get_num_places();
+int omp_get_place_num_procs(int place);
+void omp_get_place_proc_ids(int place, int* numbers);
+}
+#endif
 
 namespace troika::cpu {
 
@@ -20,5 +34,19 @@ void parallel_for(std::int64_t count, const std::function<void(std::int64_t)>& b
 // [0, total) in pieces of `piece`, the last may be shorter: body(begin, end).
 void parallel_pieces(std::int64_t total, std::int64_t piece,
                      const std::function<void(std::int64_t begin, std::int64_t end)>& body);
+
+// Sums over rows in one order for every number of threads: blocks of rows, cut by shape, add up partial sums in fp32;
+// these are added in the order of the blocks in double (row_sums.cc).
+
+// Rows in one piece of work, from the elements of a row.
+std::int64_t rows_per_block(std::int64_t row_elements);
+
+// Blocks of block_rows or more. body(begin, end, partial) adds rows [begin, end) to the `width` values of partial, which are 0 before.
+// Blocks run in parallel. Returns the `width` sums.
+std::vector<float> sum_over_rows(std::int64_t M, std::int64_t block_rows, std::int64_t width,
+                                 const std::function<void(std::int64_t begin, std::int64_t end, float* partial)>& body);
+
+// sum[j] = sum over i of x[i * stride + j], of M rows of D. In pieces of columns.
+void column_sums(std::int64_t M, std::int64_t D, const void* x, Dtype dtype, std::int64_t stride, float* sum);
 
 }  // namespace troika::cpu

@@ -1,4 +1,4 @@
-#include "cpu/random_normal.h"
+#include "cpu/flat.h"
 
 #include <algorithm>
 #include <array>

@@ -4,8 +4,7 @@
 #include <cmath>
 
 #include "cpu/parallel.h"
-#include "cpu/prefetch.h"
-#include "cpu/row_sums.h"
+#include "cpu/arrays.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/rope.cc"

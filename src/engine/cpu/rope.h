@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "cpu/heads.h"
+#include "cpu/arrays.h"
 
 namespace troika::cpu {
 

@@ -1,4 +1,4 @@
-#include "cpu/rounding.h"
+#include "cpu/flat.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/rounding.cc"

@@ -1,4 +1,4 @@
-#include "cpu/rounding.h"
+#include "cpu/flat.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/row_attention.cc"
-#include "cpu/row_attention.h"
+#include "cpu/attention.h"
 
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
@@ -10,7 +10,7 @@
 
 #include "cpu/exp-inl.h"
 #include "cpu/lanes16-inl.h"
-#include "cpu/padded_row.h"
+#include "cpu/arrays.h"
 #include "cpu/parallel.h"
 
 HWY_BEFORE_NAMESPACE();

@@ -1,4 +1,3 @@
-#include "cpu/row_sums.h"
 
 #include <algorithm>
 

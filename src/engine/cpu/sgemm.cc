@@ -1,4 +1,4 @@
-#include "cpu/sgemm.h"
+#include "cpu/product.h"
 
 #ifdef TROIKA_WITH_DNNL
 #include <cpuid.h>
@@ -66,8 +66,6 @@ std::string product_library() {
 
 }  // namespace troika::cpu
 #else
-#include "cpu/product.h"
-
 namespace troika::cpu {
 
 int sgemm(std::int64_t M, std::int64_t N, std::int64_t K, const Matrix& a, const Matrix& b, float beta, float* c,

@@ -1,59 +1,68 @@
-// Which kernels run for activation.h.
+// Which kernels run for activations and dropout (kernels/rows.h). Arrays are on the device and of the call's dtype.
 #pragma once
 
 #include <cstdint>
 
-#include "cuda/activation.h"
 #include "cuda/activation_kernels.h"
 #include "cuda/dispatch.h"
+#include "cuda/dropout_kernels.h"
 
 namespace troika::cuda::dispatch {
 
-// gate_up: M x 2F, gate first; h: M x F.
+// gate_up: M x 2D, gate first; h: M x D.
 template <class Run>
-void swiglu_forward(const Run& run, const ActivationRows& rows, const void* gate_up, void* h) {
+void swiglu_forward(const Run& run, const Rows& rows, const void* gate_up, void* h) {
   with_number(rows.dtype, [&](auto type) {
     using T = decltype(type);
-    with_width<T>({gate_up, h}, {rows.F}, [&](auto n) {
-      run(SwigluForward<T, n()>{static_cast<const T*>(gate_up), static_cast<T*>(h), rows.M, rows.F});
+    with_width<T>({gate_up, h}, {rows.D}, [&](auto n) {
+      run(SwigluForward<T, n()>{static_cast<const T*>(gate_up), static_cast<T*>(h), rows.M, rows.D});
     });
   });
 }
 
-// Rows of dgate_up (2F) begin `stride` elements apart. It may be gate_up itself.
+// Rows of dgate_up (2D) begin `stride` elements apart. It may be gate_up itself.
 template <class Run>
-void swiglu_backward(const Run& run, const ActivationRows& rows, const void* dh, const void* gate_up, void* dgate_up,
+void swiglu_backward(const Run& run, const Rows& rows, const void* dh, const void* gate_up, void* dgate_up,
                      std::int64_t stride) {
   with_number(rows.dtype, [&](auto type) {
     using T = decltype(type);
-    with_width<T>({dh, gate_up, dgate_up}, {rows.F, stride}, [&](auto n) {
+    with_width<T>({dh, gate_up, dgate_up}, {rows.D, stride}, [&](auto n) {
       run(SwigluBackward<T, n()>{static_cast<const T*>(dh), static_cast<const T*>(gate_up), static_cast<T*>(dgate_up),
-                                 rows.M, rows.F, stride});
+                                 rows.M, rows.D, stride});
     });
   });
 }
 
-// x, y: M x F; y may be x.
+// x, y: M x D; y may be x.
 template <class Run>
-void gelu_forward(const Run& run, const ActivationRows& rows, const void* x, void* y) {
+void gelu_forward(const Run& run, const Rows& rows, const void* x, void* y) {
   with_number(rows.dtype, [&](auto type) {
     using T = decltype(type);
-    with_width<T>({x, y}, {rows.F}, [&](auto n) {
-      run(GeluForward<T, n()>{static_cast<const T*>(x), static_cast<T*>(y), rows.M, rows.F});
+    with_width<T>({x, y}, {rows.D}, [&](auto n) {
+      run(GeluForward<T, n()>{static_cast<const T*>(x), static_cast<T*>(y), rows.M, rows.D});
     });
   });
 }
 
-// dy, x: M x F. Rows of dx begin `stride` elements apart. It may be dy or x itself.
+// dy, x: M x D. Rows of dx begin `stride` elements apart. It may be dy or x itself.
 template <class Run>
-void gelu_backward(const Run& run, const ActivationRows& rows, const void* dy, const void* x, void* dx,
+void gelu_backward(const Run& run, const Rows& rows, const void* dy, const void* x, void* dx,
                    std::int64_t stride) {
   with_number(rows.dtype, [&](auto type) {
     using T = decltype(type);
-    with_width<T>({dy, x, dx}, {rows.F, stride}, [&](auto n) {
-      run(GeluBackward<T, n()>{static_cast<const T*>(dy), static_cast<const T*>(x), static_cast<T*>(dx), rows.M, rows.F,
+    with_width<T>({dy, x, dx}, {rows.D, stride}, [&](auto n) {
+      run(GeluBackward<T, n()>{static_cast<const T*>(dy), static_cast<const T*>(x), static_cast<T*>(dx), rows.M, rows.D,
                                stride});
     });
+  });
+}
+
+// x, y: B T x I, contiguous, may be the same.
+template <class Run>
+void dropout(const Run& run, const DropoutRows& rows, const DropoutDraw& draw, const void* x, void* y) {
+  with_number(rows.dtype, [&](auto type) {
+    using T = decltype(type);
+    run(Dropout<T>{rows, draw, static_cast<const T*>(x), static_cast<T*>(y)});
   });
 }
 

@@ -1,4 +1,4 @@
-// Kernels of activation.h.
+// Kernels of the activations of feed-forward layers; formulas and their sources in kernels/rows.h.
 #pragma once
 
 #include <cmath>
@@ -6,7 +6,7 @@
 
 #include "cuda/block.h"
 #include "cuda/number.h"
-#include "cuda/row_packs.h"
+#include "cuda/walk.h"
 
 namespace troika::cuda {
 

@@ -23,7 +23,7 @@ struct ActivationCase {
         dx(s.M * (s.F + s.gap), s.offset) {
     for (std::int64_t i = 0; i < x.size(); i += 5) x[i] = rounded<T>(4 * to_float(x[i]));  // beyond what is linear
   }
-  ActivationRows rows() const { return {dtype_of<T>(), shape.M, shape.F}; }
+  Rows rows() const { return {dtype_of<T>(), shape.M, shape.F}; }
 
   ActivationShape shape;
   Guarded<T> gate_up, x, dy, y, dgate_up, dx;

@@ -1,11 +1,11 @@
-// Which kernels run for attention.h.
+// Which kernels run for attention (kernels/attention.h).
 #pragma once
 
 #include <cstdint>
 
 #include "cuda/attention_kernels.h"
 #include "cuda/dispatch.h"
-#include "cuda/each_element.h"
+#include "cuda/walk.h"
 
 namespace troika::cuda::dispatch {
 

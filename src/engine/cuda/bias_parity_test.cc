@@ -17,7 +17,7 @@ struct BiasCase {
         dy(normal<T>("dy", s.M * s.O, s.offset)),
         dbias(s.O),
         workspace(dispatch::linear_backward_bias_floats(rows())) {}
-  BiasRows rows() const { return {dtype_of<T>(), shape.M, shape.O}; }
+  Rows rows() const { return {dtype_of<T>(), shape.M, shape.O}; }
 
   BiasShape shape;
   Guarded<T> dy;

@@ -1,10 +1,9 @@
-// Which kernels run for cross_entropy.h.
+// Which kernels run for rows of logits (kernels/vocabulary.h).
 #pragma once
 
-#include "cuda/cross_entropy.h"
 #include "cuda/cross_entropy_kernels.h"
 #include "cuda/dispatch.h"
-#include "cuda/each_element.h"
+#include "cuda/walk.h"
 
 namespace troika::cuda::dispatch {
 

@@ -1,4 +1,4 @@
-// Kernels of cross_entropy.h.
+// Kernels for rows of logits: log-sum-exp and its gradient; contracts in kernels/vocabulary.h.
 #pragma once
 
 #include <cmath>
@@ -7,7 +7,7 @@
 #include "cuda/block.h"
 #include "cuda/number.h"
 #include "cuda/own_row.h"
-#include "cuda/row_packs.h"
+#include "cuda/walk.h"
 
 namespace troika::cuda {
 
@@ -153,7 +153,7 @@ struct NarrowedGradient {
   }
 };
 
-// Bodies of each_element.h, over rows.
+// Bodies of walk.h, over rows.
 
 // The logit in the row's column, 0 where the column is none.
 struct LogitOfColumn {
@@ -236,6 +236,18 @@ struct LossSum {
     sum[0] = loss;
     sum[1] = rows;
   }
+};
+
+// M rows of v logits; row i begins at i * stride.
+struct LogitRows {
+  std::int64_t M = 0, v = 0, stride = 0;
+};
+
+// For each row: its log-sum-exp, its target column, and how much its loss counts.
+struct RowTargets {
+  const float* lse = nullptr;
+  const std::int64_t* column = nullptr;
+  const float* weight = nullptr;
 };
 
 }  // namespace troika::cuda

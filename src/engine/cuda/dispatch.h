@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "base/error.h"
-#include "cuda/dtype.h"
 #include "cuda/number.h"
 
 namespace troika::cuda::dispatch {

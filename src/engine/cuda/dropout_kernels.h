@@ -1,14 +1,47 @@
-// The kernel of dropout.h.
+// Dropout on the device, with the mask of kernels/rows.h.
 #pragma once
 
 #include <cstdint>
 
 #include "cuda/block.h"
-#include "cuda/dropout.h"
 #include "cuda/number.h"
-#include "cuda/philox.h"
 
 namespace troika::cuda {
+
+// base::philox4x32 in kernels.
+struct PhiloxWords {
+  std::uint32_t at[4];
+};
+
+TROIKA_HOST_DEVICE PhiloxWords philox4x32(PhiloxWords x, std::uint32_t key_0, std::uint32_t key_1) {
+  TROIKA_UNROLL
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t p_0 = std::uint64_t{0xD2511F53} * x.at[0], p_1 = std::uint64_t{0xCD9E8D57} * x.at[2];
+    x = {{static_cast<std::uint32_t>(p_1 >> 32) ^ x.at[1] ^ key_0, static_cast<std::uint32_t>(p_1),
+          static_cast<std::uint32_t>(p_0 >> 32) ^ x.at[3] ^ key_1, static_cast<std::uint32_t>(p_0)}};
+    key_0 += 0x9E3779B9;
+    key_1 += 0xBB67AE85;
+  }
+  return x;
+}
+
+// What the mask is drawn from, and how. Element e of a row is kept where its 16 bits, number e % 8 of block e / 8 of the row,
+// are at least `threshold`, and multiplied with `kept`.
+struct DropoutDraw {
+  std::uint32_t key[2] = {0, 0};
+  std::uint32_t first_sample = 0, step = 0;
+  std::uint32_t threshold = 0;
+  float kept = 1;
+};
+
+// Row b T + t is of sample first_sample + b; its columns are elements first_column + i. Its position: those of a rank are two
+// runs at most, `first_count` positions from `first` on, then others from `second` on.
+struct DropoutRows {
+  Dtype dtype = Dtype::fp32;
+  std::int64_t B = 0, T = 0, I = 0;
+  std::int64_t first_column = 0;
+  std::int64_t first = 0, first_count = 0, second = 0;
+};
 
 // A thread has the eight elements of one block of random bits, those at a row's ends fewer.
 template <class T>

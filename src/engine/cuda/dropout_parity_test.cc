@@ -1,4 +1,4 @@
-#include "cuda/dropout_dispatch.h"
+#include "cuda/activation_dispatch.h"
 #include "cuda/kernel_test_support.h"
 
 namespace troika::cuda {

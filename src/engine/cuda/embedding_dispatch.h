@@ -1,10 +1,9 @@
-// Which kernels run for embedding.h.
+// Which kernels run for the embedding (kernels/vocabulary.h).
 #pragma once
 
 #include <cstdint>
 
 #include "cuda/dispatch.h"
-#include "cuda/embedding.h"
 #include "cuda/embedding_kernels.h"
 
 namespace troika::cuda::dispatch {

@@ -5,7 +5,6 @@
 #include "cuda/attention_dispatch.h"
 #include "cuda/bias_dispatch.h"
 #include "cuda/cross_entropy_dispatch.h"
-#include "cuda/dropout_dispatch.h"
 #include "cuda/elements_dispatch.h"
 #include "cuda/embedding_dispatch.h"
 #include "cuda/flat_dispatch.h"

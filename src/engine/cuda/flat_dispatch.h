@@ -1,12 +1,11 @@
-// Which kernels run for flat.h.
+// Which kernels run for flat arrays (kernels/flat.h).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "cuda/dispatch.h"
-#include "cuda/each_element.h"
-#include "cuda/flat.h"
+#include "cuda/walk.h"
 #include "cuda/flat_kernels.h"
 
 namespace troika::cuda::dispatch {

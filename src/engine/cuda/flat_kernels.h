@@ -1,15 +1,26 @@
-// Kernels of flat.h; those over elements are bodies of each_element.h or stretches.h.
+// Kernels of flat arrays; contracts in kernels/flat.h: an element's result depends on its own inputs alone, with one rounding per
+// arithmetic operation, and has the bits that module cpu gives. Those over elements are bodies of walk.h or stretches.h.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
 
 #include "cuda/block.h"
-#include "cuda/flat.h"
 #include "cuda/number.h"
 #include "cuda/stretches.h"
 
 namespace troika::cuda {
+
+struct AdamWNumbers {
+  float lr = 0, beta1 = 0, beta2 = 0, one_minus_beta1 = 0, one_minus_beta2 = 0, eps = 0;
+  float m_correction = 1, v_correction = 1;  // 1 / (1 - beta^step)
+  float gradient_scale = 1;
+};
+struct AdamWState {
+  float* parameter = nullptr;
+  const float* gradient = nullptr;
+  float *m = nullptr, *v = nullptr;
+};
 
 struct AddInto {
   float* sum;

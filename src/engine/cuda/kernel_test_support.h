@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "base/random.h"
-#include "cuda/dtype.h"
 #include "cuda/number.h"
 #include "cuda/test_runner_test_support.h"
 

@@ -1,4 +1,4 @@
-// Which kernels run for norm.h.
+// Which kernels run for norms (kernels/rows.h).
 #pragma once
 
 #include <algorithm>
@@ -6,14 +6,14 @@
 
 #include "cuda/dispatch.h"
 #include "cuda/layer_norm_kernels.h"
-#include "cuda/norm.h"
+#include "cuda/norm_rows.h"
 #include "cuda/rms_norm_kernels.h"
 
 namespace troika::cuda::dispatch {
 
 // Blocks for each of the 132 multiprocessors of an H100 or H200: four of short rows, two of long ones, which have more
 // threads. The partial sums are a small part of what the rows of a microbatch are.
-inline std::int64_t row_shares(const NormRows& rows) {
+inline std::int64_t row_shares(const Rows& rows) {
   return std::min<std::int64_t>(rows.M, rows.D > 2048 ? 264 : 528);
 }
 
@@ -39,7 +39,7 @@ NormedRows<T, n> normed_rows(const NormInput& input) {
 
 // w: D; y: M x D, no other array of the call; rstd: M, may be null.
 template <class Run>
-void rms_norm_forward(const Run& run, const NormRows& rows, const NormInput& input, const void* w, double eps, void* y,
+void rms_norm_forward(const Run& run, const Rows& rows, const NormInput& input, const void* w, double eps, void* y,
                       float* rstd) {
   with_number(rows.dtype, [&](auto type) {
     using T = decltype(type);
@@ -53,7 +53,7 @@ void rms_norm_forward(const Run& run, const NormRows& rows, const NormInput& inp
 
 // dx (M x D) = gradient + plus (M x D, may be null); it may be dy or plus. x: what was normed. Writes dw, D.
 template <class Run>
-void rms_norm_backward(const Run& run, const NormRows& rows, const void* dy, const void* x, const void* w,
+void rms_norm_backward(const Run& run, const Rows& rows, const void* dy, const void* x, const void* w,
                        const float* rstd, const void* plus, void* dx, float* dw, float* workspace) {
   const std::int64_t shares = row_shares(rows);
   with_number(rows.dtype, [&](auto type) {
@@ -69,7 +69,7 @@ void rms_norm_backward(const Run& run, const NormRows& rows, const void* dy, con
 
 // w, bias: D; mean, rstd: M each, may both be null.
 template <class Run>
-void layer_norm_forward(const Run& run, const NormRows& rows, const NormInput& input, const void* w, const void* bias,
+void layer_norm_forward(const Run& run, const Rows& rows, const NormInput& input, const void* w, const void* bias,
                         double eps, void* y, float* mean, float* rstd) {
   with_number(rows.dtype, [&](auto type) {
     using T = decltype(type);
@@ -83,7 +83,7 @@ void layer_norm_forward(const Run& run, const NormRows& rows, const NormInput& i
 
 // As rms_norm_backward; writes dw and dbias, D each.
 template <class Run>
-void layer_norm_backward(const Run& run, const NormRows& rows, const void* dy, const void* x, const void* w,
+void layer_norm_backward(const Run& run, const Rows& rows, const void* dy, const void* x, const void* w,
                          const float* mean, const float* rstd, const void* plus, void* dx, float* dw, float* dbias,
                          float* workspace) {
   const std::int64_t shares = row_shares(rows);
@@ -101,7 +101,7 @@ void layer_norm_backward(const Run& run, const NormRows& rows, const void* dy, c
 }
 
 // Elements of fp32 that a backward needs as memory until its work is done.
-inline std::int64_t rms_norm_backward_floats(const NormRows& rows) { return row_shares(rows) * rows.D; }
-inline std::int64_t layer_norm_backward_floats(const NormRows& rows) { return 2 * row_shares(rows) * rows.D; }
+inline std::int64_t rms_norm_backward_floats(const Rows& rows) { return row_shares(rows) * rows.D; }
+inline std::int64_t layer_norm_backward_floats(const Rows& rows) { return 2 * row_shares(rows) * rows.D; }
 
 }  // namespace troika::cuda::dispatch

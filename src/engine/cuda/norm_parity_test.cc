@@ -32,7 +32,7 @@ struct NormCase {
         dbias(s.D),
         workspace(dispatch::layer_norm_backward_floats(rows())) {}
 
-  NormRows rows() const { return {dtype_of<T>(), shape.M, shape.D}; }
+  Rows rows() const { return {dtype_of<T>(), shape.M, shape.D}; }
   NormInput input(bool with_delta) {
     return {x.data(), with_delta ? delta.data() : nullptr, with_delta ? sum.data() : nullptr};
   }

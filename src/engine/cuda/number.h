@@ -4,9 +4,18 @@
 #include <cstdint>
 #include <cstring>
 
+#include "base/dtype.h"
 #include "cuda/block.h"
 
 namespace troika::cuda {
+
+using base::Dtype;  // what activations and weights are stored in: fp32, bf16 or fp16
+
+// Of a matrix with M contiguous rows of width D.
+struct Rows {
+  Dtype dtype = Dtype::fp32;
+  std::int64_t M = 0, D = 0;
+};
 
 struct Bf16 {
   std::uint16_t bits;

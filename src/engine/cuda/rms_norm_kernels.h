@@ -1,4 +1,4 @@
-// Kernels of norm.h: RMSNorm. Forward: a block per row. Backward: a block per share of the rows, which leaves
+// Kernels of RMSNorm. Forward: a block per row. Backward: a block per share of the rows, which leaves
 // their part of the weights' gradients as a row of partial sums. What the template arguments mean: row_columns.h.
 #pragma once
 
@@ -6,8 +6,7 @@
 #include <cstdint>
 
 #include "cuda/block.h"
-#include "cuda/gradient_row.h"
-#include "cuda/normed_rows.h"
+#include "cuda/norm_rows.h"
 #include "cuda/number.h"
 #include "cuda/row_columns.h"
 #include "cuda/row_sums_kernels.h"

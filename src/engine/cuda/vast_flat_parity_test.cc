@@ -150,7 +150,7 @@ TEST(CudaVastParity, GradientOfABias) {
   constexpr std::int64_t M = 80000000, O = 32;
   const ThreeRows rows(M, O);
   Both<Bf16> dy(rows, O, "dy");
-  const BiasRows all{Dtype::bf16, M, O};
+  const Rows all{Dtype::bf16, M, O};
   Guarded<float> dbias(O), workspace(dispatch::linear_backward_bias_floats(all));
   for (std::int64_t i = 0; i < workspace.size(); ++i) workspace[i] = 0;
   dispatch::linear_backward_bias(rows.run(), all, dy.vast.data(), dbias.data(), workspace.data());

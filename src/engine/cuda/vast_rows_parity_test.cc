@@ -3,7 +3,6 @@
 #include "cuda/activation_dispatch.h"
 #include "cuda/attention_dispatch.h"
 #include "cuda/cross_entropy_dispatch.h"
-#include "cuda/dropout_dispatch.h"
 #include "cuda/embedding_dispatch.h"
 #include "cuda/norm_dispatch.h"
 #include "cuda/rope_dispatch.h"
@@ -16,7 +15,7 @@ TEST(CudaVastParity, Activations) {
   TROIKA_NEEDS_BYTES(33 * gigabyte);
   constexpr std::int64_t M = 160000, F = 16384;
   const ThreeRows rows(M, F);
-  const ActivationRows all{Dtype::bf16, M, F}, three{Dtype::bf16, 3, F};
+  const Rows all{Dtype::bf16, M, F}, three{Dtype::bf16, 3, F};
   Both<Bf16> gate_up(rows, 2 * F, "gate_up"), h(rows, F), dh(rows, F, "dh"), dgate_up(rows, 2 * F);
   dispatch::swiglu_forward(rows.run(), all, gate_up.vast.data(), h.vast.data());
   dispatch::swiglu_forward(TestRun(1), three, gate_up.small.data(), h.small.data());
@@ -36,7 +35,7 @@ TEST(CudaVastParity, Norms) {
   TROIKA_NEEDS_BYTES(33 * gigabyte);
   constexpr std::int64_t M = 160000, D = 16384;
   const ThreeRows rows(M, D);
-  const NormRows all{Dtype::bf16, M, D}, three{Dtype::bf16, 3, D};
+  const Rows all{Dtype::bf16, M, D}, three{Dtype::bf16, 3, D};
   const Guarded<Bf16> w = normal<Bf16>("w", D), bias = normal<Bf16>("bias", D);
   Both<Bf16> x(rows, D, "x"), delta(rows, D, "delta"), sum(rows, D), y(rows, D), dx(rows, D);
   Both<float> mean(rows, 1), rstd(rows, 1);

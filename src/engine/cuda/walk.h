@@ -1,4 +1,4 @@
-// Two arrays on the device that are walked together, element by element.
+// How the threads of blocks go over arrays: two that are walked together, a flat one, and rows.
 #pragma once
 
 #include <cstdint>
@@ -6,6 +6,8 @@
 #include "cuda/block.h"
 
 namespace troika::cuda {
+
+// Two arrays that are walked together, element by element.
 
 inline constexpr int most_walked_dims = 6;
 
@@ -47,6 +49,45 @@ struct EachPair {
     }
     of(a, b);
   }
+};
+
+// Work over flat arrays of any length: a thread has n neighbouring elements, those at the end fewer.
+// of.template at<n>(i) does elements [i, i + n).
+template <class Of, int n>
+struct EachElement {
+  static constexpr int threads = 256;
+  using Shared = NoShared;
+
+  Of of;
+  std::int64_t count;
+
+  TROIKA_HOST_DEVICE std::int64_t blocks() const { return blocks_for(count, threads * n); }
+
+  template <class Block>
+  TROIKA_DEVICE void operator()(const Block& block, Shared& /*shared*/) const {
+    std::int64_t i = (block.index() * threads + block.thread()) * n;
+    if (i + n <= count) {
+      of.template at<n>(i);
+    } else {
+      for (; i < count; ++i) of.template at<1>(i);
+    }
+  }
+};
+
+// Element-wise work over M rows of D elements, with a stride between rows: a block has 128 packs of n elements of
+// one row.
+inline constexpr int row_pack_threads = 128;
+
+template <int n>
+struct RowPack {
+  // The pack of a block's thread. `i` may be D or more: then there is none.
+  template <class Block>
+  TROIKA_DEVICE RowPack(const Block& block, std::int64_t D)
+      : row(block.index() / blocks_of_row(D)),
+        i((block.index() % blocks_of_row(D) * row_pack_threads + block.thread()) * n) {}
+  static TROIKA_HOST_DEVICE std::int64_t blocks_of_row(std::int64_t D) { return blocks_for(D, row_pack_threads * n); }
+
+  std::int64_t row, i;
 };
 
 }  // namespace troika::cuda

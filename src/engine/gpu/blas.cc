@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "gpu/blas_api.h"
-#include "gpu/blas_operand.h"
 #include "gpu/library.h"
 
 namespace troika::gpu {

@@ -1,4 +1,4 @@
-#include "gpu/blas_operand.h"
+#include "gpu/blas.h"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,9 @@
-#include "gpu/code.h"
-
 #include <zstd.h>
 
 #include <cstdlib>
 
 #include "base/error.h"
-#include "gpu/code_assets.h"
+#include "gpu/library.h"
 
 namespace troika::gpu {
 

@@ -11,7 +11,6 @@
 #include "base/say.h"
 #include "gpu/cudnn_api.h"
 #include "gpu/flash_graph.h"
-#include "gpu/flash_table.h"
 
 namespace troika::gpu {
 using tensor::AttentionOperands;

@@ -1,4 +1,4 @@
-#include "gpu/flash_table.h"
+#include "gpu/cudnn_api.h"
 
 #include <gmock/gmock.h>
 

@@ -3,7 +3,6 @@
 #include <map>
 
 #include "base/error.h"
-#include "cuda/each_element.h"
 #include "cuda/entry.h"
 #include "cuda/every_kernel.h"
 #include "cuda/host_grid_test_support.h"

@@ -1,7 +1,9 @@
-// Libraries of others that are looked for when the program runs.
+// What is loaded when the program runs: libraries of others, and the device code of this build.
 #pragma once
 
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace troika::gpu {
@@ -36,5 +38,29 @@ std::vector<std::string> library_folders();
 
 // The path of `name` in library_folders(); where it is in none of them `name` itself, for the dynamic linker.
 std::string path_or_name(const std::string& name);
+
+// Device code for the kernels of module cuda, as this build has it: for kinds of GPUs by their compute capability, and as text that
+// a driver compiles for others.
+inline constexpr int cuda_of_code = 12;  // whose drivers take it, and all later ones
+
+struct DeviceCode {
+  int capability = 0;                  // 86: for 8.6, and where the major number is the same for later minor ones
+  bool is_text = false;                // PTX: for that capability and all later ones
+  std::function<std::string()> image;  // as cuModuleLoadData takes it
+};
+
+// Empty: this build has none.
+std::vector<DeviceCode> device_code();
+bool has_device_code();
+
+// The best for a GPU: code of its capability before code of the same major number before text. Null: none fits.
+const DeviceCode* code_for(const std::vector<DeviceCode>& all, int capability);
+
+// The device code that is part of this program, as the build made it (cmake/cuda.cmake).
+struct Asset {
+  std::string_view path;   // "code_86.zst", "text_80.zst"
+  std::string_view bytes;  // compressed by zstd
+};
+std::vector<Asset> code_assets();  // by path
 
 }  // namespace troika::gpu

@@ -10,7 +10,6 @@
 #include "base/say.h"
 #include "gpu/library.h"
 #include "gpu/nvidia_device.h"
-#include "gpu/nvidia_streams.h"
 
 namespace troika::gpu {
 using tensor::Device;

@@ -13,7 +13,7 @@
 
 #include "shape/gpu_chunks.h"
 #include "gpu/blas.h"
-#include "gpu/code.h"
+#include "gpu/library.h"
 #include "gpu/driver.h"
 #include "gpu/operations.h"
 #include "machine/capability.h"

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "gpu/blas.h"
-#include "gpu/code.h"
 #include "gpu/cudnn.h"
 #include "gpu/driver.h"
+#include "gpu/library.h"
 #include "machine/capability.h"
 #include "tensor/accelerator.h"
 #include "tensor/device.h"
@@ -91,5 +91,11 @@ class NvidiaDevice {
   std::unique_ptr<Cudnn> cudnn_;
   std::multimap<std::size_t, FreeHostMemory> free_host_;
 };
+
+// The lanes of a GPU, as one rank's thread uses them.
+class NvidiaDevice;
+
+// The compute lane is the device's own, also of other ranks' streams. `device` outlives them. The calling thread gets its context.
+std::unique_ptr<tensor::Streams> make_nvidia_streams(NvidiaDevice& device);
 
 }  // namespace troika::gpu

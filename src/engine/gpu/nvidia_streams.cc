@@ -1,4 +1,3 @@
-#include "gpu/nvidia_streams.h"
 
 #include <fmt/format.h>
 

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "cuda/elements_dispatch.h"
-#include "gpu/on_device.h"
 #include "tensor/copy.h"
 
 namespace troika::gpu {

@@ -1,6 +1,7 @@
 // The small operations on tensors of a device, by the kernels of module cuda.
 #pragma once
 
+#include "cuda/entry.h"
 #include "tensor/accelerator.h"
 #include "tensor/tensor.h"
 
@@ -21,6 +22,21 @@ class DeviceOperations : public tensor::Accelerator {
   // Copies between contiguous tensors of one dtype and size; at least one is on a device. A copy to the host returns
   // when it is done.
   virtual void copy_bytes(const tensor::Tensor& to, const tensor::Tensor& from) = 0;
+};
+
+// Gives kernels of module cuda to the device of a tensor: the argument `run` of the functions in cuda/*_dispatch.h.
+class OnDevice {
+ public:
+  explicit OnDevice(const tensor::Tensor& x) : device_(x.device()) {}
+  template <class Kernel>
+  void operator()(const Kernel& kernel) const {
+    static_assert(sizeof(Kernel) <= 4096, "what the argument of a kernel may have");
+    if (kernel.blocks() > 0)
+      device_.accelerator().launch(device_, {cuda::entry_of<Kernel>(), kernel.blocks(), Kernel::threads, &kernel});
+  }
+
+ private:
+  const tensor::Device device_;
 };
 
 }  // namespace troika::gpu

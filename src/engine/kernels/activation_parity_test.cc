@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/activation.h"
+#include "kernels/rows.h"
 #include "kernels/parity_test_support.h"
 #include "kernels/reference/reference_test_support.h"
 #include "tensor/libtorch_test_support.h"

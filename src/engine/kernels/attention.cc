@@ -7,10 +7,10 @@
 #include "base/exact_math.h"
 #include "cpu/attention.h"
 #include "cpu/parallel.h"
-#include "cpu/row_attention.h"
 #include "kernels/cpu_operands.h"
-#include "kernels/cross_entropy.h"
 #include "kernels/on_cuda/on_cuda.h"
+#include "kernels/vocabulary.h"
+#include "tensor/device.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 
@@ -159,6 +159,17 @@ tensor::Tensor row_attention(const tensor::Tensor& q_BnH, const std::vector<Keys
   for (std::size_t b = 0; b < sequences.size(); ++b)
     out_nH.push_back(attend(q_BnH[static_cast<std::int64_t>(b)], sequences[b]));
   return tensor::stack(out_nH);
+}
+
+Sight sight_of(const CausalWindow& w) {
+  const std::int64_t first = w.q_offset - w.k_offset;  // the key at which the first query stands
+  if (w.T == 0 || w.S == 0 || first + w.T <= 0) return Sight::nothing;
+  if (first >= w.S - 1) return Sight::everything;
+  return first + w.T == w.S ? Sight::diagonal : Sight::other;
+}
+
+DocumentBounds document_bounds(const tensor::Tensor& first_key_BT, const tensor::Device& device) {
+  return {tensor::to_device(first_key_BT, device)};
 }
 
 }  // namespace troika::kernels

@@ -3,8 +3,7 @@
 
 #include <cstdint>
 
-#include "cpu/dtype.h"
-#include "cpu/heads.h"
+#include "cpu/arrays.h"
 #include "cpu/rope.h"
 #include "kernels/rope.h"
 #include "tensor/tensor.h"
@@ -20,7 +19,6 @@ namespace troika::kernels {
 inline tensor::Tensor to_float(const tensor::Tensor& x) { return x.to(tensor::Dtype::fp32); }
 inline tensor::Tensor to_dtype_of(const tensor::Tensor& like, const tensor::Tensor& x) { return x.to(like.dtype()); }
 inline tensor::Tensor cpu_operand(const tensor::Tensor& x) { return x.dtype() == tensor::Dtype::fp16 ? to_float(x) : x; }
-
 
 // Uninitialised, of cpu_operand's dtype.
 inline tensor::Tensor empty_operand(const tensor::Tensor& like, const tensor::Sizes& sizes) {

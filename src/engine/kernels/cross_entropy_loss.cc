@@ -1,6 +1,6 @@
 // A row's term is log sum_V exp(logit) - the target's logit, its weight 1; rows with target -100 carry no loss. Divided by how many
 // do.
-#include "kernels/cross_entropy.h"
+#include "kernels/vocabulary.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/row_loss.h"
 #include "tensor/operations.h"

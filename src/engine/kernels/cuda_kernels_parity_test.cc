@@ -8,15 +8,15 @@
 #include <string>
 #include <vector>
 
-#include "cpu/embedding.h"
+#include "cpu/rows.h"
 #include "cpu/flat.h"
 #include "cpu/grid.h"
-#include "cuda/dropout_dispatch.h"
+#include "cuda/activation_dispatch.h"
 #include "cuda/embedding_dispatch.h"
 #include "cuda/flat_dispatch.h"
 #include "cuda/grid_dispatch.h"
 #include "cuda/kernel_test_support.h"
-#include "kernels/dropout.h"
+#include "kernels/rows.h"
 #include "tensor/libtorch_test_support.h"
 
 namespace troika::kernels {

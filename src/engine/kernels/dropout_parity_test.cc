@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "kernels/dropout.h"
+#include "kernels/rows.h"
 #include "tensor/device.h"
 #include "tensor/libtorch_test_support.h"
 

@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "kernels/embedding.h"
+#include "kernels/vocabulary.h"
 #include "kernels/parity_test_support.h"
 #include "kernels/reference/reference_test_support.h"
 #include "tensor/device.h"

@@ -7,8 +7,6 @@
 
 #include "cpu/flat.h"
 #include "cpu/parallel.h"
-#include "cpu/rounding.h"
-#include "kernels/adamw_numbers.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "tensor/operations.h"
@@ -136,8 +134,8 @@ tensor::Tensor adamw_summed_on_cpu(const std::vector<CpuStretch>& stretches, con
   return result;
 }
 
-}  // namespace
-
+// The sums of the bits of one-dimensional tensors (bits_sum) in every stretch, on their device: int64, stretches x 1 x tensors; of
+// undefined ones 0.
 tensor::Tensor bits_sums(const std::vector<DecayStretch>& stretches, const std::vector<tensor::Tensor>& tensors) {
   const tensor::Tensor none = tensor::zeros({1}, tensors.front().type().of(tensor::Dtype::int64));
   std::vector<tensor::Tensor> sums{none.narrow(0, 0, 0)};
@@ -149,6 +147,8 @@ tensor::Tensor bits_sums(const std::vector<DecayStretch>& stretches, const std::
   }
   return tensor::cat(sums).view({static_cast<std::int64_t>(stretches.size()), 1, static_cast<std::int64_t>(tensors.size())});
 }
+
+}  // namespace
 
 void adamw(const AdamW& settings, const std::vector<DecayStretch>& stretches, const AdamWTensors& tensors) {
   if (tensors.parameter.is_cpu()) return adamw_on_cpu(on_cpu(settings, stretches), tensors);

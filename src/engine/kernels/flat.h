@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/exact_math.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels {
@@ -41,13 +42,30 @@ void adamw(const AdamW& settings, const std::vector<DecayStretch>& stretches, co
 // The same step; returns the sums of the bits that it found and left (bits_sum) in every stretch, on the tensors' device:
 // int64, stretches x 2 (found, left) x 4 (parameter, m, v, rounded); of `rounded` 0 where there is none.
 tensor::Tensor adamw_summed(const AdamW& settings, const std::vector<DecayStretch>& stretches, const AdamWTensors& tensors);
-// The sums of the bits of one-dimensional tensors (bits_sum) in every stretch, on their device: int64, stretches x 1 x tensors; of
-// undefined ones 0.
-tensor::Tensor bits_sums(const std::vector<DecayStretch>& stretches, const std::vector<tensor::Tensor>& tensors);
 // The sum of the bits of a contiguous tensor's elements, of 32 or 16 each, modulo 2^32: whatever the order, one flipped bit
 // changes it, and sums of parts add up to that of the whole. int64 of one element, on its device.
 tensor::Tensor bits_sum(const tensor::Tensor& tensor);
 // The same rounding without a step: rounded = master in rounded's dtype, to nearest, ties to even.
 void round_into(const tensor::Tensor& master, const tensor::Tensor& rounded);
+
+// The factors of an AdamW step in the precision in which the reference multiplies: each is rounded to float once. cpu::AdamWNumbers or cuda::AdamWNumbers.
+template <class Numbers>
+Numbers adamw_numbers(const AdamW& a) {
+  const auto steps = static_cast<double>(a.step);
+  Numbers n;
+  n.lr = static_cast<float>(a.lr);
+  n.beta1 = static_cast<float>(a.beta1);
+  n.beta2 = static_cast<float>(a.beta2);
+  n.one_minus_beta1 = static_cast<float>(1 - a.beta1);
+  n.one_minus_beta2 = static_cast<float>(1 - a.beta2);
+  n.eps = static_cast<float>(a.eps);
+  n.m_correction = static_cast<float>(1 / (1 - base::pow(a.beta1, steps)));
+  n.v_correction = static_cast<float>(1 / (1 - base::pow(a.beta2, steps)));
+  n.gradient_scale = static_cast<float>(a.gradient_scale);
+  return n;
+}
+
+// What parameters are multiplied by.
+inline float decay_factor(const AdamW& a, double weight_decay) { return static_cast<float>(1 - a.lr * weight_decay); }
 
 }  // namespace troika::kernels

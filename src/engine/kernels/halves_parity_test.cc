@@ -5,12 +5,10 @@
 #include <array>
 #include <functional>
 
-#include "kernels/activation.h"
 #include "kernels/attention.h"
-#include "kernels/cross_entropy.h"
-#include "kernels/embedding.h"
+#include "kernels/vocabulary.h"
 #include "kernels/linear.h"
-#include "kernels/norm.h"
+#include "kernels/rows.h"
 #include "kernels/parity_test_support.h"
 #include "kernels/rope.h"
 #include "tensor/libtorch_test_support.h"

@@ -1,7 +1,7 @@
 // M rows, D width.
 #include <gtest/gtest.h>
 
-#include "kernels/norm.h"
+#include "kernels/rows.h"
 #include "kernels/parity_test_support.h"
 #include "tensor/libtorch_test_support.h"
 

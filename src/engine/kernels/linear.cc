@@ -2,9 +2,8 @@
 
 #include <optional>
 
-#include "cpu/few_rows.h"
 #include "cpu/gemm.h"
-#include "cpu/row_sums.h"
+#include "cpu/parallel.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/flat.h"
 #include "kernels/on_cuda/on_cuda.h"

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "kernels/norm.h"
+#include "kernels/rows.h"
 #include "kernels/parity_test_support.h"
 #include "kernels/reference/reference_test_support.h"
 #include "kernels/rope.h"

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 
-#include "shape/gpu_chunks.h"
+#include "base/error.h"
 #include "kernels/cpu_operands.h"
-#include "kernels/cross_entropy.h"
 #include "kernels/linear.h"
 #include "kernels/on_cuda/on_cuda.h"
+#include "kernels/row_loss.h"
+#include "kernels/vocabulary.h"
+#include "shape/gpu_chunks.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 
@@ -158,6 +160,17 @@ void output_loss_backward_weight(const tensor::Tensor& x_MD, const OutputLossSav
     const tensor::Destination dw_cD = open(first, count);
     linear_backward_weight(saved.logits_Mv.narrow(1, first, count), x, dw_cD.elements, dw_cD.sum);
   }
+}
+
+// Each loss is in a file of its name.
+std::unique_ptr<const RowLoss> cross_entropy_loss();
+
+std::unique_ptr<const RowLoss> row_loss(config::Loss loss) {
+  switch (loss) {
+    case config::Loss::cross_entropy:
+      return cross_entropy_loss();
+  }
+  throw base::BugError("a loss without its rows");
 }
 
 }  // namespace troika::kernels

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/packed_integers.h"
+#include "cpu/grid.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels {

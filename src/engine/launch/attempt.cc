@@ -1,4 +1,4 @@
-#include "launch/attempt.h"
+#include "launch/launcher.h"
 
 #include <fmt/format.h>
 #include <string.h>
@@ -13,7 +13,7 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "host/memory.h"
-#include "host/signal_name.h"
+#include "host/signals.h"
 #include "rendezvous/failure_listener.h"
 #include "rendezvous/gatherer.h"
 #include "rendezvous/launcher_peer.h"

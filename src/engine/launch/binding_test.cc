@@ -1,4 +1,4 @@
-#include "launch/binding.h"
+#include "launch/flags.h"
 
 #include <gmock/gmock.h>
 

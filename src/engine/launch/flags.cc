@@ -7,7 +7,7 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "rendezvous/address.h"
+#include "rendezvous/socket.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/variables.h"
 

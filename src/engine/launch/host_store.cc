@@ -13,7 +13,6 @@
 #include "base/counted.h"
 #include "base/error.h"
 #include "base/say.h"
-#include "rendezvous/address.h"
 #include "rendezvous/socket.h"
 #include "rendezvous/store.h"
 

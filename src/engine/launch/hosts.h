@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "host/signals.h"
-#include "launch/attempt.h"
+#include "launch/launcher.h"
 #include "launch/store_line.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/identity.h"

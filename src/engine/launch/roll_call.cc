@@ -8,7 +8,7 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "base/version.h"
-#include "host/shell_word.h"
+#include "host/subprocess.h"
 #include "launch/host_process.h"
 #include "launch/launcher.h"
 

@@ -9,8 +9,8 @@
 #include "base/host_name.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "host/interface_addresses.h"
-#include "host/shell_word.h"
+#include "host/network.h"
+#include "host/subprocess.h"
 
 namespace troika::launch {
 namespace {

@@ -2,7 +2,6 @@
 
 #include "base/cause.h"
 #include "base/say.h"
-#include "rendezvous/address.h"
 #include "rendezvous/socket.h"
 
 namespace troika::launch {

@@ -6,8 +6,8 @@
 #include <exception>
 #include <thread>
 
-#include "comm/threads_channel.h"
-#include "kernels/dropout.h"
+#include "comm/threads_channel_test_support.h"
+#include "kernels/rows.h"
 #include "model/decoder_test_support.h"
 #include "model/low_rank.h"
 #include "model/reference_test_support.h"

@@ -1,6 +1,6 @@
 #include "model/block_halves.h"
 
-#include "kernels/activation.h"
+#include "kernels/rows.h"
 
 namespace troika::model {
 

@@ -6,7 +6,7 @@
 #include <exception>
 #include <thread>
 
-#include "comm/threads_channel.h"
+#include "comm/threads_channel_test_support.h"
 #include "model/decoder_test_support.h"
 #include "model/dtype_of.h"
 #include "tensor/libtorch_test_support.h"

@@ -1,7 +1,7 @@
 // Shapes: M rows, m those that this rank keeps, v its part of the vocabulary, D width, P learned positions.
 #include "model/embedding_segment.h"
 
-#include "kernels/embedding.h"
+#include "kernels/vocabulary.h"
 #include "shape/architecture.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"

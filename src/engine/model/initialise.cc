@@ -4,7 +4,7 @@
 
 #include "base/random.h"
 #include "cpu/parallel.h"
-#include "cpu/random_normal.h"
+#include "cpu/flat.h"
 #include "kernels/cpu_operands.h"
 #include "model/decoder.h"
 #include "tensor/tensor.h"

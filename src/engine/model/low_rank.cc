@@ -6,7 +6,7 @@
 
 #include "config/adapter_sizes.h"
 #include "config/lora.h"
-#include "kernels/dropout.h"
+#include "kernels/rows.h"
 #include "kernels/linear.h"
 #include "tensor/accelerator.h"
 #include "tensor/operations.h"

@@ -1,6 +1,6 @@
 #include "model/norm.h"
 
-#include "kernels/norm.h"
+#include "kernels/rows.h"
 #include "model/segment_tools.h"
 #include "shape/architecture.h"
 #include "tensor/tensor.h"

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <memory>
 
-#include "kernels/embedding.h"
+#include "kernels/vocabulary.h"
 #include "model/decoder.h"
 #include "tensor/tensor.h"
 

@@ -2,11 +2,10 @@
 
 #include <numeric>
 
-#include "kernels/activation.h"
 #include "kernels/attention.h"
-#include "kernels/cross_entropy.h"
+#include "kernels/vocabulary.h"
 #include "kernels/linear.h"
-#include "kernels/norm.h"
+#include "kernels/rows.h"
 #include "kernels/rope.h"
 #include "model/dtype_of.h"
 #include "probe/operands.h"

@@ -14,7 +14,7 @@
 #include "gpu/device.h"
 #include "host/cores.h"
 #include "host/memory.h"
-#include "host/own_program.h"
+#include "host/process.h"
 #include "probe/fit.h"
 #include "probe/host_facts.h"
 #include "probe/inside_link.h"

@@ -1,7 +1,7 @@
 #include "probe/operands.h"
 
 #include "base/random.h"
-#include "cpu/random_normal.h"
+#include "cpu/flat.h"
 #include "model/dtype_of.h"
 #include "tensor/device.h"
 #include "tensor/operations.h"

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "host/own_program.h"
+#include "host/process.h"
 
 namespace troika::probe {
 

@@ -1,4 +1,4 @@
-#include "rendezvous/access.h"
+#include "rendezvous/identity.h"
 
 #include <sodium.h>
 

@@ -1,4 +1,4 @@
-#include "rendezvous/address.h"
+#include "rendezvous/socket.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,3 @@
-#include "rendezvous/agreement.h"
 
 #include <fmt/format.h>
 

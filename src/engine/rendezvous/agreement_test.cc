@@ -1,4 +1,4 @@
-#include "rendezvous/agreement.h"
+#include "rendezvous/join.h"
 
 #include <gmock/gmock.h>
 

@@ -1,16 +1,40 @@
 // The heartbeat of a rank: says that it lives and where it is, and hears who is behind and when the attempt has failed.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 
-#include "rendezvous/beat.h"
+#include "records/health.h"
+#include "records/place.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/store.h"
 
 namespace troika::rendezvous {
+
+// A checkpoint that is written beside training. Seconds are by the rank's own clock.
+struct Save {
+  std::int64_t step = -1;    // of the checkpoint; -1: none is being written, or its writing waits for other ranks
+  std::string folder;        // as this rank names it
+  double seconds = 0;        // nothing has been written, nor has a wait for another rank ended
+  double usual_seconds = 0;  // the median of the longest such time of the last saves; 0: not known
+  bool awaited = false;      // the rank does nothing else meanwhile: its place tells
+};
+
+struct Heartbeat {
+  std::int64_t count = 0;
+  double limit_seconds = 10;    // silent for longer, the rank is taken for dead
+  std::int64_t connection = 0;  // which one of this rank's it came over, from 1
+  records::Place place{};
+  double stand_limit_seconds = 1800;  // at one place for longer while others wait, the rank is taken for hung
+  records::Pace pace{};
+  Save save{};
+};
+
+std::string to_text(const Heartbeat& heartbeat);
+Heartbeat parse_heartbeat(const std::string& text);  // malformed: the defaults' limits, and no place
 
 // What a rank says of itself, and does with what it hears. Called from the client's thread, or from that of the client's owner
 // in its constructor; none may call the client or wait for long, because meanwhile the rank is silent. Any may be empty.

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "rendezvous/address.h"
+#include "rendezvous/socket.h"
 #include "rendezvous/variables.h"
 
 namespace troika::rendezvous {

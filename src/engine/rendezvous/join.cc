@@ -17,7 +17,7 @@
 #include "base/host_name.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "rendezvous/address.h"
+#include "rendezvous/socket.h"
 #include "rendezvous/failure_report.h"
 
 namespace troika::rendezvous {

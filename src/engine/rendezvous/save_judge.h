@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "rendezvous/beat.h"
+#include "rendezvous/heartbeat.h"
 #include "rendezvous/join.h"
 
 namespace troika::rendezvous {

@@ -27,7 +27,6 @@
 #include "base/say.h"
 #include "base/system_cause.h"
 #include "host/thread_limit.h"
-#include "rendezvous/address.h"
 
 namespace troika::rendezvous {
 

@@ -1,7 +1,8 @@
-// A connected TCP socket with deadlines. Times are base::monotonic_seconds(). Threads: one, except shut().
+// Connected TCP sockets, and addresses of hosts as people write them: names, and numbers of version 4 and 6.
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 
 namespace troika::rendezvous {
 
+// With deadlines. Times are base::monotonic_seconds(). Threads: one, except shut().
 class Socket {
  public:
   Socket() = default;
@@ -71,5 +73,23 @@ class ConnectCause {
 
 // The system's word for an errno, and what an ICMP message has told: "No route to host: a firewall forbids it".
 base::Text connect_words(int code, base::Cause told);
+
+struct Endpoint {
+  std::string address;  // without brackets
+  std::optional<int> port;
+};
+
+// "host", "host:29500", "10.0.0.1", "::1", "[::1]:29500", "fe80::1%eth0". ConfigError names `what`, a flag or variable: for text that is
+// no address or port, and for a link-local one without an interface of this host.
+Endpoint parse_endpoint(const std::string& what, const std::string& text);
+
+// "10.0.0.1:29500", "[::1]:29500".
+std::string endpoint_text(const std::string& address, int port);
+
+bool is_numeric_address(const std::string& address);  // not a name
+bool is_loopback(const std::string& address);         // of this host alone, whatever names mean elsewhere
+
+// Where the processes of this host meet: 127.0.0.1, or ::1 on a host that has only that.
+std::string loopback_address();
 
 }  // namespace troika::rendezvous

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "rendezvous/beat.h"
+#include "rendezvous/heartbeat.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"
 #include "rendezvous/launcher_peer.h"

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "base/error.h"
-#include "rendezvous/access.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/store_service.h"
 

@@ -12,7 +12,6 @@
 #include "base/port_holder.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "rendezvous/address.h"
 #include "rendezvous/socket.h"
 #include "rendezvous/store.h"
 #include "rendezvous/wire.h"

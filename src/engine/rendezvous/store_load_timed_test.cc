@@ -19,7 +19,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "rendezvous/beat.h"
+#include "rendezvous/heartbeat.h"
 #include "rendezvous/failure_monitor.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"

@@ -19,9 +19,8 @@
 #include "base/port_holder.h"
 #include "base/say.h"
 #include "base/system_cause.h"
-#include "host/socket_at.h"
+#include "host/network.h"
 #include "host/thread_limit.h"
-#include "rendezvous/address.h"
 #include "rendezvous/socket.h"
 #include "rendezvous/store.h"
 

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "rendezvous/access.h"
+#include "rendezvous/identity.h"
 #include "rendezvous/store_table.h"
 #include "rendezvous/wire.h"
 

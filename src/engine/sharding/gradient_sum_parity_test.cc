@@ -8,7 +8,7 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "comm/channel.h"
-#include "comm/threads_channel.h"
+#include "comm/threads_channel_test_support.h"
 #include "kernels/flat.h"
 #include "shape/gradient_bytes.h"
 #include "sharding/gradient_sum.h"

@@ -7,7 +7,7 @@
 
 #include "base/random.h"
 #include "comm/nccl_test_support.h"
-#include "comm/threads_channel.h"
+#include "comm/threads_channel_test_support.h"
 #include "tensor/libtorch_test_support.h"
 
 namespace troika::sharding {

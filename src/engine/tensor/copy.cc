@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "cpu/parallel.h"
-#include "cpu/rounding.h"
+#include "cpu/flat.h"
 
 namespace troika::tensor {
 namespace {

@@ -4,7 +4,6 @@
 
 #include <set>
 
-#include "cpu/openmp.h"
 #include "cpu/parallel.h"
 #include "tensor/accelerator.h"
 #include "tensor/tensor.h"

@@ -15,7 +15,7 @@
 #include "inference/generation_config.h"
 #include "shape/adapter.h"
 #include "weights/adapter_source.h"
-#include "weights/auxiliary_files.h"
+#include "weights/weights_folder.h"
 #include "weights/checkpoint_source.h"
 
 namespace troika::train {

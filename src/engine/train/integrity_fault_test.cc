@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "comm/faulty_channel.h"
+#include "comm/faulty_channel_test_support.h"
 #include "tensor/libtorch_test_support.h"
 #include "train/layout_runs_test_support.h"
 

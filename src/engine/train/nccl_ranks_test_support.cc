@@ -1,6 +1,6 @@
 #include "train/nccl_ranks_test_support.h"
 
-#include "comm/by_peer_channel.h"
+#include "comm/rank_channels.h"
 #include "comm/nccl_test_support.h"
 
 namespace troika::train {

@@ -13,7 +13,7 @@
 #include "data/opened_samples.h"
 #include "metrics/run_log.h"
 #include "plan/memory_check.h"
-#include "rendezvous/agreement.h"
+#include "rendezvous/join.h"
 #include "rendezvous/identity.h"
 #include "tensor/streams.h"
 #include "tensor/tensor.h"

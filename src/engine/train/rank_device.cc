@@ -4,14 +4,12 @@
 
 #include <algorithm>
 #include <string>
-
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "comm/nccl_api.h"
-#include "gpu/code.h"
-#include "gpu/device.h"
 #include "gpu/library.h"
+#include "gpu/device.h"
 #include "tensor/tensor.h"
 
 namespace troika::train {

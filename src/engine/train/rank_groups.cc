@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "comm/by_peer_channel.h"
+#include "comm/rank_channels.h"
 #include "comm/mailbox.h"
 #include "comm/channel.h"
 #include "executor/message_tags.h"

@@ -7,7 +7,7 @@
 #include <atomic>
 
 #include "base/error.h"
-#include "comm/faulty_channel.h"
+#include "comm/faulty_channel_test_support.h"
 #include "tensor/libtorch_test_support.h"
 #include "train/heard_segments_test_support.h"
 #include "train/layout_runs_test_support.h"

@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "comm/collectives.h"
 #include "config/fields.h"
-#include "cpu/sgemm.h"
+#include "cpu/gemm.h"
 #include "tensor/device.h"
 #include "tensor/tensor.h"
 

@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "base/error.h"
-#include "comm/threads_channel.h"
-#include "cpu/sgemm.h"
+#include "comm/threads_channel_test_support.h"
+#include "cpu/product.h"
 #include "tensor/device.h"
 
 namespace troika::train {

@@ -17,7 +17,7 @@
 #include "host/thread_limit.h"
 #include "shape/adapter.h"
 #include "tensor/device.h"
-#include "weights/auxiliary_files.h"
+#include "weights/weights_folder.h"
 #include "weights/checkpoint_source.h"
 #include "weights/folder_writer.h"
 #include "weights/rank_units.h"

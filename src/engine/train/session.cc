@@ -12,7 +12,7 @@
 #include "base/host_name.h"
 #include "base/say.h"
 #include "comm/collectives.h"
-#include "rendezvous/address.h"
+#include "rendezvous/socket.h"
 #include "rendezvous/failure_monitor.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/temporary_folder_test_support.h"
-#include "comm/threads_channel.h"
+#include "comm/threads_channel_test_support.h"
 #include "data/token_stream.h"
 #include "plan/plan.h"
 #include "train/trainer.h"

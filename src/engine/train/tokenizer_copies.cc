@@ -11,7 +11,7 @@
 #include "comm/collectives.h"
 #include "config/huggingface/checkpoint_folder.h"
 #include "data/open_chat_template.h"
-#include "weights/auxiliary_files.h"
+#include "weights/weights_folder.h"
 
 namespace troika::train {
 namespace {

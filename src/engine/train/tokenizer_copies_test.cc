@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
-#include "comm/threads_channel.h"
+#include "comm/threads_channel_test_support.h"
 
 namespace troika::train {
 namespace {

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "comm/wait_mark.h"
-#include "rendezvous/beat.h"
+#include "rendezvous/heartbeat.h"
 #include "schedule/instruction/instruction.h"
 
 namespace troika::train {

@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "checkpoint/listed.h"
+#include "weights/weights_folder.h"
 #include "shape/adapter.h"
 
 namespace troika::weights {
@@ -55,7 +55,7 @@ void check_adapter(const std::string& path, const std::vector<shape::ParameterIn
     if (targets.count(target_of(info.name)) == 0) faults.push_back(base::say("not among the targets: {}", info.name));
   if (faults.empty()) return;
   throw base::DataError(base::say("the adapter '{}' is not one of rank {} for targets {} of this model{}:{}", path,
-                                  lora.rank, lora.targets, remark, checkpoint::listed(faults)));
+                                  lora.rank, lora.targets, remark, listed(faults)));
 }
 
 }  // namespace troika::weights

@@ -10,13 +10,13 @@
 #include "base/random.h"
 #include "checkpoint/safetensors_writer.h"
 #include "comm/channel.h"
-#include "comm/threads_channel.h"
+#include "comm/threads_channel_test_support.h"
 #include "config/config.h"
 #include "config/huggingface/model_folder.h"
 #include "config/lora.h"
 #include "tensor/libtorch_test_support.h"
 #include "weights/adapter_source.h"
-#include "weights/conversion.h"
+#include "weights/weights_read.h"
 #include "weights/folder_writer.h"
 
 namespace troika::weights::testing_support {

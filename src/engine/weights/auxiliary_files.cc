@@ -1,4 +1,4 @@
-#include "weights/auxiliary_files.h"
+#include "weights/weights_folder.h"
 
 #include <algorithm>
 

@@ -32,14 +32,9 @@ config::Settings settings_of(const checkpoint::Found& found);
 // "" when it is not there.
 std::string fact_of(const checkpoint::Found& found, const std::string& name);
 
-// The three below, as of ModelSource: the checkpoint's own copies in model/ on this host; where it has none (an older
+// As of ModelSource: the checkpoint's own copies in model/ on this host; where it has none (an older
 // checkpoint, or one whose files lie on other hosts), what is at the paths that the run was given. DataError when a
 // copy is not what the manifest says.
-std::string tokenizer_of(const checkpoint::Found& found);
-std::string chat_template_of(const checkpoint::Found& found);
 std::vector<std::string> auxiliary_files_of(const checkpoint::Found& found);
-
-// Over its parts; 16 hex digits.
-std::string fingerprint_of(const checkpoint::Found& found);
 
 }  // namespace troika::weights

@@ -1,4 +1,4 @@
-#include "weights/compared_contents.h"
+#include "weights/folder_source.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -5,7 +5,7 @@
 #include "base/mapping_guard.h"
 #include "base/temporary_folder_test_support.h"
 #include "weights/adapter_test_support.h"
-#include "weights/compared_contents.h"
+#include "weights/folder_source.h"
 #include "weights/weights_folder.h"
 
 namespace troika::weights {

@@ -1,4 +1,4 @@
-#include "weights/conversion.h"
+#include "weights/weights_read.h"
 
 #include <cstring>
 

@@ -7,17 +7,15 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/host_name.h"
 #include "base/say.h"
 #include "config/huggingface/hugging_face_config.h"
 #include "config/huggingface/model_folder.h"
 #include "shape/layout.h"
 #include "tensor/device.h"
 #include "tensor/tensor.h"
-#include "weights/auxiliary_files.h"
+#include "weights/weights_folder.h"
 #include "weights/checkpoint_source.h"
-#include "weights/compared_contents.h"
-#include "weights/conversion.h"
-#include "weights/replicated_folder.h"
 #include "weights/weights_read.h"
 
 namespace troika::weights {
@@ -32,6 +30,11 @@ std::string common_dtype(const Assignment& tensors) {
     if (tensor.dtype != common) common = Dtype::fp32;
   return common == Dtype::bf16 ? "bf16" : common == Dtype::fp16 ? "fp16" : "fp32";
 }
+
+// Of a folder whose config.json ties the head to the embedding and whose files contain a head nevertheless: DataError naming
+// both tensors where the folder holds an lm_head.weight with other numbers than `table`, the embedding's. Reads both; one that is equal is
+// fine.
+void refuse_other_head(const WeightsFolder& folder, const StoredTensor& table);
 
 class FolderSource : public ModelSource {
  public:
@@ -121,8 +124,6 @@ bool has_same_numbers(const StoredTensor& a, const StoredTensor& b) {
   return true;
 }
 
-}  // namespace
-
 void refuse_other_head(const WeightsFolder& folder, const StoredTensor& table) {
   for (const auto& [name, tensor] : folder.tensors()) {
     const bool is_head = name.size() >= head_name.size() &&
@@ -135,6 +136,32 @@ void refuse_other_head(const WeightsFolder& folder, const StoredTensor& table) {
         "the weights in '{0}' hold '{1}' with other numbers than '{2}', but its config.json ties the two to one "
         "(tie_word_embeddings): set that to false to use '{1}', or remove that tensor to use '{2}' for both",
         folder.path(), name, stored == folder.tensors().end() ? base::say("the embedding") : base::verbatim(stored->first)));
+  }
+}
+
+}  // namespace
+
+void refuse_missing_copies(base::Phrase what, const std::string& path, const std::vector<bool>& present,
+                           comm::Channel& world) {
+  const auto hosts = checkpoint::gather(world, [] { return base::host_name(); });
+  for (std::size_t rank = 0; rank < present.size(); ++rank) {
+    if (present[rank]) continue;
+    throw base::ConfigError(
+        base::say("there is no {} '{}' on rank {}'s host {}, but on others; copy it there, or use a disk that all "
+                    "share",
+                    base::say(what), path, rank, hosts[rank]));
+  }
+}
+
+void refuse_different_copies(const std::string& path, const std::vector<std::string>& fingerprints,
+                             comm::Channel& world) {
+  const auto hosts = checkpoint::gather(world, [] { return base::host_name(); });
+  for (std::size_t rank = 1; rank < fingerprints.size(); ++rank) {
+    if (fingerprints[rank] == fingerprints[0]) continue;
+    throw base::ConfigError(base::say(
+        "the weights in '{}' on rank {}'s host {} (fingerprint {}) are not those on rank 0's host {} ({}); copy one "
+        "folder to all hosts",
+        path, rank, hosts[rank], fingerprints[rank], hosts[0], fingerprints[0]));
   }
 }
 

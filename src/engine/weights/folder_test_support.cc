@@ -4,7 +4,7 @@
 #include "checkpoint/safetensors_writer.h"
 #include "shape/layout.h"
 #include "shape/region.h"
-#include "weights/conversion.h"
+#include "weights/weights_read.h"
 
 namespace troika::weights::testing_support {
 

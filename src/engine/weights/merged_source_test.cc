@@ -1,4 +1,4 @@
-#include "weights/merged_source.h"
+#include "weights/model_source.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -11,6 +11,7 @@
 #include "checkpoint/checkpoint.h"
 #include "comm/channel.h"
 #include "config/settings.h"
+#include "weights/adapter_source.h"
 
 namespace troika::weights {
 
@@ -60,5 +61,26 @@ class ModelSource {
 // the rank whose copy of a folder is missing or differs, when the base is not there, or when one is given and `path` is
 // no adapter.
 std::unique_ptr<ModelSource> open_model(const std::string& path, comm::Channel& world, const std::string& base = "");
+
+// The weights at a path: a whole model, or an adapter with its base.
+struct Weights {
+  std::unique_ptr<ModelSource> model;
+  std::unique_ptr<AdapterSource> adapter;
+};
+
+// Collective over `world`; errors as of open_model. The folder `model` of a checkpoint with an adapter is that
+// checkpoint.
+Weights open_weights(const std::string& path, comm::Channel& world);
+
+// Collective over `world`. `base`: as of open_model. Opens what the adapter is on, which may be adapters again, and
+// adds them up. ConfigError when the base is not there; DataError when the adapter is not one of its base, or its base
+// is not that of its training and was not named by `base`.
+std::unique_ptr<ModelSource> merge_with_base(std::unique_ptr<AdapterSource> adapter, const std::string& base,
+                                             comm::Channel& world);
+
+// An adapter added to the weights beside it: W + alpha / rank * B A, in fp32, while they are loaded. Any part of any tensor has the same bits, however the ranks cut it. Memory while loading: 64 MiB of the adapter, or
+// one product's, in fp32. DataError when the adapter is not one of its base.
+std::unique_ptr<ModelSource> make_merged_source(std::unique_ptr<ModelSource> base,
+                                                std::unique_ptr<AdapterSource> adapter);
 
 }  // namespace troika::weights

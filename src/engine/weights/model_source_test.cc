@@ -17,7 +17,7 @@
 #include "tensor/libtorch_test_support.h"
 #include "weights/adapter_test_support.h"
 #include "weights/checkpoint_source.h"
-#include "weights/conversion.h"
+#include "weights/weights_read.h"
 #include "weights/folder_writer.h"
 
 namespace troika::weights {

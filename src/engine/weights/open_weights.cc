@@ -1,4 +1,4 @@
-#include "weights/open_weights.h"
+#include "weights/model_source.h"
 
 #include <fmt/format.h>
 
@@ -17,9 +17,7 @@
 #include "shape/adapter.h"
 #include "weights/checkpoint_source.h"
 #include "weights/folder_source.h"
-#include "weights/merged_source.h"
-#include "weights/peft_folder.h"
-#include "weights/replicated_folder.h"
+#include "weights/adapter_source.h"
 #include "weights/weights_folder.h"
 
 namespace troika::weights {

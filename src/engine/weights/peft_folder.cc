@@ -1,4 +1,3 @@
-#include "weights/peft_folder.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,7 +11,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "checkpoint/gather.h"
-#include "checkpoint/listed.h"
 #include "config/adapter_sizes.h"
 #include "config/huggingface/model_folder.h"
 #include "config/huggingface/other_than_folder.h"
@@ -21,9 +19,8 @@
 #include "tensor/device.h"
 #include "tensor/tensor.h"
 #include "weights/adapter_source.h"
-#include "weights/auxiliary_files.h"
-#include "weights/conversion.h"
-#include "weights/replicated_folder.h"
+#include "weights/weights_folder.h"
+#include "weights/folder_source.h"
 #include "weights/weights_read.h"
 
 namespace troika::weights {
@@ -95,7 +92,7 @@ Assignment match_peft_tensors(const checkpoint::SafetensorsFile& file, const con
   if (tensors.empty()) faults.push_back(base::say("no tensor is an adapter's"));
   if (faults.empty()) return tensors;
   throw base::DataError(base::say("'{}/{}' holds what is no adapter that {} describes:{}", folder, adapter_weights_name,
-                                  config::adapter_config_name, checkpoint::listed(faults)));
+                                  config::adapter_config_name, listed(faults)));
 }
 
 class PeftFolder : public AdapterSource {

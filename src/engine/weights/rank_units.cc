@@ -16,6 +16,9 @@ using executor::SegmentUnit;
 
 namespace {
 
+// The parameters of `flat`, fp32, which holds the bucket's range held().
+std::vector<checkpoint::Slice> weights_in(const Bucket& bucket, const tensor::Tensor& flat);
+
 std::unique_ptr<Bucket>& place_of(plan::BucketShape::Part part, SegmentUnit& unit) {
   if (part == plan::BucketShape::Part::table) return unit.table_copy;
   return part == plan::BucketShape::Part::adapter ? unit.adapter : unit.bucket;
@@ -197,6 +200,12 @@ void add_weight(const Bucket& bucket, const shape::Slot& slot, const tensor::Ten
   });
 }
 
+std::vector<checkpoint::Slice> weights_in(const Bucket& bucket, const tensor::Tensor& flat) {
+  std::vector<checkpoint::Slice> weights;
+  for (const shape::Slot& slot : bucket.layout().slots) add_weight(bucket, slot, flat, &weights);
+  return weights;
+}
+
 // Each slot of the selection.
 template <class Visit>
 void each_selected(const executor::SegmentUnit& unit, Bucket& bucket, Selection selection, const executor::Place& place,
@@ -214,12 +223,6 @@ void each_selected(const executor::SegmentUnit& unit, Bucket& bucket, Selection 
 }
 
 }  // namespace
-
-std::vector<checkpoint::Slice> weights_in(const Bucket& bucket, const tensor::Tensor& flat) {
-  std::vector<checkpoint::Slice> weights;
-  for (const shape::Slot& slot : bucket.layout().slots) add_weight(bucket, slot, flat, &weights);
-  return weights;
-}
 
 Slices slices_of(const executor::Units& units, Selection selection, const executor::Place& place) {
   Slices slices;

@@ -48,9 +48,6 @@ struct Slices {
 // 0 writes that this rank, another replica, holds as well.
 enum class Selection { written, held, again };
 
-// The parameters of `flat`, fp32, which holds the bucket's range held().
-std::vector<checkpoint::Slice> weights_in(const executor::Bucket& bucket, const tensor::Tensor& flat);
-
 // The slices of trained parameters. Call finish_access when done with the slices' data.
 Slices slices_of(const executor::Units& units, Selection selection, const executor::Place& place);
 

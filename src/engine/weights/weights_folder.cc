@@ -11,8 +11,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/say.h"
-#include "checkpoint/listed.h"
-#include "checkpoint/part_entry.h"
+#include "checkpoint/safetensors.h"
 #include "config/huggingface/other_than_folder.h"
 
 namespace troika::weights {
@@ -73,7 +72,7 @@ static void refuse_missing_files(const std::string& path, const std::set<std::st
     if (!base::file_exists(path + "/" + name)) missing.push_back(base::verbatim(name));
   if (missing.empty()) return;
   throw DataError(base::say("the model folder '{}' lacks {} of the {} files that {} names; complete the download:{}",
-                            path, missing.size(), names.size(), weights_index_name, checkpoint::listed(missing)));
+                            path, missing.size(), names.size(), weights_index_name, listed(missing)));
 }
 
 static void refuse_misplaced(const std::string& path, const std::map<std::string, std::string>& index,
@@ -89,7 +88,7 @@ static void refuse_misplaced(const std::string& path, const std::map<std::string
   }
   if (faults.empty()) return;
   throw DataError(base::say("'{}/{}' does not fit the files beside it, which may be of another model:{}", path,
-                            weights_index_name, checkpoint::listed(faults)));
+                            weights_index_name, listed(faults)));
 }
 
 void WeightsFolder::add_file(const std::string& name) {

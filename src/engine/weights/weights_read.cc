@@ -8,14 +8,13 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "checkpoint/listed.h"
+#include "weights/weights_folder.h"
 #include "checkpoint/part.h"
 #include "cpu/parallel.h"
 #include "shape/layout.h"
 #include "shape/published_names.h"
 #include "tensor/tensor.h"
 #include "tensor/upload.h"
-#include "weights/conversion.h"
 
 namespace troika::weights {
 namespace {
@@ -145,7 +144,7 @@ class Matcher {
                   "shape or dtype, {} "
                   "unknown); take both files from one model:{}",
                   folder_.path(), missing_.size(), wanted_.size(), different_.size(), unknown_.size(),
-                  checkpoint::listed(faults)));
+                  listed(faults)));
   }
 
  private:

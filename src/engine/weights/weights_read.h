@@ -1,12 +1,14 @@
 // Which tensor of a model folder is which parameter, and reading parts of them out of a model folder's mapped files.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/safetensors.h"
 #include "config/settings.h"
 #include "weights/weights_folder.h"
 
@@ -26,5 +28,15 @@ Assignment match_weights(const WeightsFolder& folder, const config::ModelSetting
 // memory grows by one piece of 16 MiB, and by 16 MiB for slices on a device. Works on as many threads as tensor::set_threads
 // allows. DataError when a name is not in `tensors` or a shape differs; BugError when a slice is not what `Slice` promises.
 std::int64_t read_weights(const Assignment& tensors, const std::vector<checkpoint::Slice>& wanted);
+
+// Numbers between fp32 and the dtypes that weights are stored in. Every bit pattern of bf16 and fp16 becomes fp32 and comes
+// back the same, infinities, subnormals and NaNs included.
+bool is_weight_dtype(checkpoint::StoredDtype dtype);  // F32, BF16, F16
+
+// `count` numbers of `from` at `source` (any alignment), exactly. `to` does not overlap.
+void widen(checkpoint::StoredDtype from, const std::byte* source, std::int64_t count, float* to);
+
+// Rounds to nearest, ties to even. Returns how many finite numbers became infinite. `to` does not overlap.
+std::int64_t narrow(const float* source, std::int64_t count, checkpoint::StoredDtype to, std::byte* target);
 
 }  // namespace troika::weights

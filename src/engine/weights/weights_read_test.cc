@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "checkpoint/layouts_test_support.h"
 #include "tensor/libtorch_test_support.h"
-#include "weights/conversion.h"
 #include "weights/folder_test_support.h"
 #include "weights/folder_writer.h"
 

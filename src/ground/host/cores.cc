@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/text.h"
-#include "host/cgroup.h"
+#include "host/memory.h"
 
 namespace troika::host {
 
@@ -86,7 +86,7 @@ static int cores_of(const std::string& quota, const std::string& period) {
   return static_cast<int>((per_period + length - 1) / length);
 }
 
-int quota_cores_in(const std::string& proc, const std::string& cgroup) {
+int quota_cores(const std::string& proc, const std::string& cgroup) {
   int least = 0;
   for (const std::string& folder : cgroup_folders(proc, cgroup, "cpu")) {
     const auto words = base::split(base::trim(content_or_empty(folder + "/cpu.max")), ' ');
@@ -108,7 +108,7 @@ int usable_cores_of_rank(int ranks) {
   const auto allowed = static_cast<int>(allowed_cores().size());
   const int own = allowed > 0 ? allowed : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const auto all = static_cast<int>(allowed_cores_of(::getppid()).size());
-  return share_of_cores(own, all, quota_cores_in("/proc", "/sys/fs/cgroup"), ranks);
+  return share_of_cores(own, all, quota_cores(), ranks);
 }
 
 int usable_cores() { return usable_cores_of_rank(1); }

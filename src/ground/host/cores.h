@@ -41,7 +41,7 @@ class CoresOfLauncher {
 // "0-3,6".
 std::string format_cores(const std::vector<int>& cores);
 
-// The least quota below other roots than /proc and /sys/fs/cgroup, in cores; 0: none. For tests.
-int quota_cores_in(const std::string& proc, const std::string& cgroup);
+// The least quota, in cores; 0: none. `proc` and `cgroup` are other roots in tests.
+int quota_cores(const std::string& proc = "/proc", const std::string& cgroup = "/sys/fs/cgroup");
 
 }  // namespace troika::host

@@ -103,7 +103,7 @@ class Quota : public testing::Test {
     base::make_directories(folder_.path() + "/" + path.substr(0, path.rfind('/')));
     base::write_file_atomic(folder_.path() + "/" + path, text);
   }
-  int cores() const { return quota_cores_in(folder_.path() + "/proc", folder_.path() + "/cgroup"); }
+  int cores() const { return quota_cores(folder_.path() + "/proc", folder_.path() + "/cgroup"); }
 
   const base::TemporaryFolder folder_;
 };

@@ -1,4 +1,4 @@
-#include "host/interface_addresses.h"
+#include "host/network.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

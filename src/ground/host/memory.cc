@@ -4,8 +4,9 @@
 #include <sstream>
 #include <string>
 
+#include "base/error.h"
+#include "base/file.h"
 #include "base/text.h"
-#include "host/cgroup.h"
 
 namespace troika::host {
 
@@ -35,7 +36,7 @@ static std::int64_t number_file(const std::string& path) {
   return base::parse_int(base::trim(content_or_empty(path)), &value) ? value : -1;
 }
 
-ProcessMemory process_memory_in(const std::string& proc) {
+ProcessMemory process_memory(const std::string& proc) {
   const std::string status = content_or_empty(proc + "/self/status");
   return {std::max<std::int64_t>(kilobytes_line(status, "VmRSS"), 0),
           std::max<std::int64_t>(kilobytes_line(status, "VmHWM"), 0),
@@ -54,7 +55,7 @@ static std::int64_t room(const std::string& folder, const char* limit_name, cons
 
 static std::int64_t lesser(std::int64_t a, std::int64_t b) { return a < 0 ? b : b < 0 ? a : std::min(a, b); }
 
-std::int64_t available_bytes_in(const std::string& proc, const std::string& cgroup) {
+std::int64_t available_bytes(const std::string& proc, const std::string& cgroup) {
   std::int64_t least = kilobytes_line(content_or_empty(proc + "/meminfo"), "MemAvailable");
   for (const std::string& folder : cgroup_folders(proc, cgroup, "memory")) {
     least = lesser(least, room(folder, "/memory.max", "/memory.current", ""));
@@ -64,7 +65,7 @@ std::int64_t available_bytes_in(const std::string& proc, const std::string& cgro
 }
 
 // The innermost group that counts: version 2 adds up what is below, version 1 does not, and the root of version 2 has no such file.
-std::int64_t memory_kills_in(const std::string& proc, const std::string& cgroup) {
+std::int64_t memory_kills(const std::string& proc, const std::string& cgroup) {
   for (const std::string& folder : cgroup_folders(proc, cgroup, "memory")) {
     for (const char* file : {"/memory.events", "/memory.oom_control"}) {
       const std::int64_t kills = counter(content_or_empty(folder + file), "oom_kill", -1);
@@ -74,8 +75,38 @@ std::int64_t memory_kills_in(const std::string& proc, const std::string& cgroup)
   return counter(content_or_empty(proc + "/vmstat"), "oom_kill", -1);
 }
 
-ProcessMemory process_memory() { return process_memory_in("/proc"); }
-std::int64_t available_bytes() { return available_bytes_in("/proc", "/sys/fs/cgroup"); }
-std::int64_t memory_kills() { return memory_kills_in("/proc", "/sys/fs/cgroup"); }
+
+std::string content_or_empty(const std::string& path) {
+  try {
+    return base::file_exists(path) ? base::read_file(path) : "";
+  } catch (const base::DataError&) {  // not readable for this user: as if absent
+    return "";
+  }
+}
+
+// `path` is "/a/b" below `root`.
+static void add_with_parents(const std::string& root, std::string path, std::vector<std::string>& folders) {
+  for (;;) {
+    while (!path.empty() && path.back() == '/') path.pop_back();
+    folders.push_back(root + path);
+    if (path.empty()) return;
+    path.erase(path.find_last_of('/') == std::string::npos ? 0 : path.find_last_of('/'));
+  }
+}
+
+std::vector<std::string> cgroup_folders(const std::string& proc, const std::string& cgroup,
+                                        const std::string& controller) {
+  std::vector<std::string> folders;
+  for (const std::string& line : base::split(content_or_empty(proc + "/self/cgroup"), '\n')) {
+    const std::size_t first = line.find(':'), second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const std::string path = line.substr(second + 1);
+    const auto controllers = base::split(line.substr(first + 1, second - first - 1), ',');
+    if (controllers.empty()) add_with_parents(cgroup, path, folders);
+    if (std::find(controllers.begin(), controllers.end(), controller) != controllers.end())
+      add_with_parents(cgroup + "/" + controller, path, folders);
+  }
+  return folders;
+}
 
 }  // namespace troika::host

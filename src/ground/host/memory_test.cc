@@ -19,7 +19,7 @@ struct FakeSystem {
     base::make_directories(root + "/" + path.substr(0, path.find_last_of('/')));
     base::write_file_atomic(root + "/" + path, content);
   }
-  std::int64_t available() const { return available_bytes_in(root + "/proc", root + "/cgroup"); }
+  std::int64_t available() const { return available_bytes(root + "/proc", root + "/cgroup"); }
   std::string root;
 };
 
@@ -37,7 +37,7 @@ TEST(Memory, ThisMachineHasSomeAvailable) { EXPECT_GT(available_bytes(), 0); }
 
 TEST(Memory, KillsAreThoseOfTheProcesssGroupAndNotOfOthersOnTheHost) {
   const FakeSystem system("kills");
-  const auto kills = [&] { return memory_kills_in(system.root + "/proc", system.root + "/cgroup"); };
+  const auto kills = [&] { return memory_kills(system.root + "/proc", system.root + "/cgroup"); };
   EXPECT_EQ(kills(), -1);
   system.put("proc/vmstat", "pswpin 7\noom_kill 5\n");
   EXPECT_EQ(kills(), 5);
@@ -51,7 +51,7 @@ TEST(Memory, KillsAreThoseOfTheProcesssGroupAndNotOfOthersOnTheHost) {
 
 TEST(Memory, KillsOfAGroupOfVersionOneAreItsOwn) {
   const FakeSystem system("kills-v1");
-  const auto kills = [&] { return memory_kills_in(system.root + "/proc", system.root + "/cgroup"); };
+  const auto kills = [&] { return memory_kills(system.root + "/proc", system.root + "/cgroup"); };
   system.put("proc/vmstat", "oom_kill 5\n");
   system.put("proc/self/cgroup", "4:memory:/box/job\n0::/\n");
   system.put("cgroup/memory/box/memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 4\n");
@@ -101,15 +101,15 @@ TEST(Memory, OfAProcessTellsPagesOfFilesFromOthers) {
   const FakeSystem system("status");
   system.put("proc/self/status",
              "VmHWM:\t    120 kB\nVmRSS:\t     100 kB\nRssAnon:\t      40 kB\nRssFile:\t      60 kB\n");
-  const ProcessMemory memory = process_memory_in(system.root + "/proc");
+  const ProcessMemory memory = process_memory(system.root + "/proc");
   EXPECT_EQ(memory.resident_bytes, 100 * 1024);
   EXPECT_EQ(memory.peak_resident_bytes, 120 * 1024);
   EXPECT_EQ(memory.anonymous_bytes, 40 * 1024);
 }
 
 TEST(Memory, AbsentFilesGiveMinusOneAndZeros) {
-  EXPECT_EQ(available_bytes_in("/nonexistent", "/nonexistent"), -1);
-  EXPECT_EQ(process_memory_in("/nonexistent").resident_bytes, 0);
+  EXPECT_EQ(available_bytes("/nonexistent", "/nonexistent"), -1);
+  EXPECT_EQ(process_memory("/nonexistent").resident_bytes, 0);
 }
 
 }  // namespace troika::host

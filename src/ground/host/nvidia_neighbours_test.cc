@@ -1,4 +1,4 @@
-#include "host/nvidia_neighbours.h"
+#include "host/nvidia.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>
@@ -38,7 +38,7 @@ class FakeMachine {
   }
 
   std::vector<NvidiaNeighbours> neighbours(const std::optional<std::string>& visible = std::nullopt) const {
-    return nvidia_neighbours_in(root_ + "/proc", root_ + "/sys", visible);
+    return nvidia_neighbours(visible, root_ + "/proc", root_ + "/sys");
   }
 
  private:

@@ -17,9 +17,9 @@ struct FakeDevices {
     base::make_directories(root + "/dev");
     for (const std::string& file : files) base::write_file_atomic(root + "/" + file, "");
   }
-  NvidiaDriver driver() const { return nvidia_driver_in(root + "/proc", root + "/dev"); }
+  NvidiaDriver driver() const { return nvidia_driver(root + "/proc", root + "/dev"); }
   std::optional<int> devices(const std::optional<std::string>& visible = std::nullopt) const {
-    return nvidia_devices_in(root + "/dev", visible);
+    return nvidia_devices(visible, root + "/dev");
   }
   std::string root;
 };
@@ -41,14 +41,14 @@ TEST(Nvidia, DevicesAreTheirNumberedFiles) {
 
 TEST(Nvidia, TheDriverTellsItsVersion) {
   const FakeDevices machine("version", {"proc/driver/nvidia/version"});
-  EXPECT_EQ(nvidia_driver_version_in(machine.root + "/proc"), std::nullopt);
+  EXPECT_EQ(nvidia_driver_version(machine.root + "/proc"), std::nullopt);
   for (const char* module : {"x86_64 Kernel Module  ", "Open Kernel Module for x86_64  "}) {
     base::write_file_atomic(machine.root + "/proc/driver/nvidia/version",
                             std::string("NVRM version: NVIDIA UNIX ") + module +
                                 "535.104.05  Sat Aug 19 01:15:15 UTC 2023\nGCC version:  gcc version 12.2.0 (Debian)\n");
-    EXPECT_EQ(nvidia_driver_version_in(machine.root + "/proc"), 535);
+    EXPECT_EQ(nvidia_driver_version(machine.root + "/proc"), 535);
   }
-  EXPECT_EQ(nvidia_driver_version_in(machine.root + "/nowhere"), std::nullopt);
+  EXPECT_EQ(nvidia_driver_version(machine.root + "/nowhere"), std::nullopt);
 }
 
 TEST(Nvidia, ADriverMayShowNoDevice) {

@@ -1,15 +1,22 @@
 #include "host/process.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/auxv.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -17,6 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
 
 namespace troika::host {
@@ -87,6 +95,45 @@ bool HeldProcess::ends_within(double seconds) const {
     if (ready > 0) return true;
     if (ready == 0 || errno != EINTR) return false;
   }
+}
+
+static constexpr const char* by_the_system = "/proc/self/exe";
+
+std::string own_program() {
+  std::error_code error;
+  const std::filesystem::path path = std::filesystem::read_symlink(by_the_system, error);
+  if (!error) return path.string();
+  const auto* started_as = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));  // where there is no /proc
+  const std::filesystem::path found = std::filesystem::canonical(started_as == nullptr ? "" : started_as, error);
+  if (!error) return found.string();
+  throw base::ConfigError(base::say("this program does not find itself, because /proc is not there: mount it, as in "
+                          "`mount -t proc proc /proc`, or start troika by its whole path"));
+}
+
+std::string running_program() {
+  return ::access(by_the_system, X_OK) == 0 ? by_the_system : own_program();
+}
+
+// Up to the end of the last whole character.
+static std::string first_bytes(const std::string& text, std::size_t most) {
+  if (text.size() <= most) return text;
+  std::size_t end = 0;
+  for (std::size_t next = 0; next <= most;
+       next += std::max<std::size_t>(1, base::utf8_character_bytes(std::string_view(text).substr(next))))
+    end = next;
+  return text.substr(0, end);
+}
+
+void leave_termination_message(const std::string& text, const std::string& path) {
+  constexpr std::size_t shown_bytes = 4096;
+  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (file < 0) return;
+  struct stat status {};
+  if (::fstat(file, &status) == 0 && S_ISREG(status.st_mode) && ::ftruncate(file, 0) == 0) {
+    const std::string message = first_bytes(text, shown_bytes);
+    [[maybe_unused]] const ssize_t written = ::write(file, message.data(), message.size());
+  }
+  ::close(file);
 }
 
 }  // namespace troika::host

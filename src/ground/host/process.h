@@ -1,7 +1,8 @@
-// Processes of this host, distinguished from earlier ones with the same id.
+// Processes of this host, distinguished from earlier ones with the same id; this program's file and its last word.
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace troika::host {
 
@@ -36,5 +37,16 @@ class HeldProcess {
   int descriptor_ = -1;
   ProcessId by_number_;  // where the kernel (before 5.3) gives no descriptors of processes
 };
+
+// Where this program is.
+std::string own_program();      // its path; ConfigError where it is not found
+std::string running_program();  // the same, also where its file was replaced meanwhile
+
+// The word that a container of Kubernetes leaves behind: the kubelet shows it as the container's last state.
+inline constexpr const char* termination_file = "/dev/termination-log";  // a pod's default terminationMessagePath
+
+// Puts `text` into the file in place of what it holds, where it is there and regular; cut at 4096 bytes, of which the kubelet shows no
+// more. Elsewhere nothing is made. Never throws.
+void leave_termination_message(const std::string& text, const std::string& path = termination_file);
 
 }  // namespace troika::host

@@ -1,4 +1,4 @@
-#include "host/signal_name.h"
+#include "host/signals.h"
 
 #include <gtest/gtest.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "host/socket_at.h"
+#include "host/network.h"
 
 #include <gtest/gtest.h>
 

@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -279,6 +281,16 @@ std::string output_of(const std::vector<std::string>& words, const std::map<std:
   } catch (const base::ConfigError&) {  // it is not there
   }
   return "";
+}
+
+std::string shell_word(const std::string& word) {
+  const auto is_plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || std::strchr("_-./:=,+@%", c) != nullptr;
+  };
+  if (!word.empty() && std::all_of(word.begin(), word.end(), is_plain)) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
 }
 
 }  // namespace troika::host

@@ -123,4 +123,7 @@ std::string find_program(const std::string& name, const std::map<std::string, st
 std::string output_of(const std::vector<std::string>& words, const std::map<std::string, std::string>& environment,
                       double seconds);
 
+// Words of a command line that a user is told to type.
+std::string shell_word(const std::string& word);  // as a shell takes it: quoted where it has to be
+
 }  // namespace troika::host

@@ -1,4 +1,4 @@
-#include "host/termination_message.h"
+#include "host/process.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>

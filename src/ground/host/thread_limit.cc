@@ -12,7 +12,7 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "host/cgroup.h"
+#include "host/memory.h"
 
 namespace troika::host {
 namespace {

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "host/cgroup.h"
 #include "host/cores.h"
 #include "host/memory.h"
 
@@ -123,11 +122,11 @@ void read_memory(const std::string& proc, const std::string& sys, Vitals& v) {
   v.memory_bytes = bytes("MemTotal");
   v.swap_bytes = bytes("SwapTotal");
   v.swap_free_bytes = bytes("SwapFree");
-  v.available_bytes = static_cast<double>(available_bytes_in(proc, cgroup));
+  v.available_bytes = static_cast<double>(available_bytes(proc, cgroup));
   const std::string vmstat = content_or_empty(proc + "/vmstat");
   v.swap_in_pages = number_behind(vmstat, "pswpin");
   v.swap_out_pages = number_behind(vmstat, "pswpout");
-  v.memory_kills = static_cast<double>(memory_kills_in(proc, cgroup));
+  v.memory_kills = static_cast<double>(memory_kills(proc, cgroup));
   for (const std::string& folder : cgroup_folders(proc, cgroup, "memory")) {
     for (const char* limit : {"/memory.max", "/memory.limit_in_bytes"}) {
       const double most = number_in(folder + limit);
@@ -185,7 +184,7 @@ void Vitals::set(const std::string& name, double value) {
     if (known == name) this->*member = value;
 }
 
-Vitals read_vitals_in(const std::string& proc, const std::string& sys, const std::string& folder) {
+Vitals read_vitals(const std::string& folder, const std::string& proc, const std::string& sys) {
   Vitals v;
   v.cores = usable_cores();
   read_load(proc, v);
@@ -200,7 +199,5 @@ Vitals read_vitals_in(const std::string& proc, const std::string& sys, const std
   v.disk_free_bytes = free_disk_bytes(folder);
   return v;
 }
-
-Vitals read_vitals(const std::string& folder) { return read_vitals_in("/proc", "/sys", folder); }
 
 }  // namespace troika::host

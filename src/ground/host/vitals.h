@@ -37,9 +37,6 @@ struct Vitals {
 // What a user without rights may still write where `folder` is; -1 where that cannot be told. May wait for a disk.
 double free_disk_bytes(const std::string& folder);
 
-// `folder`: whose disk is looked at; "": none.
-Vitals read_vitals(const std::string& folder);
-// The same below other roots than /proc, /sys, for tests (/sys/fs/cgroup is looked for below `sys`).
-Vitals read_vitals_in(const std::string& proc, const std::string& sys, const std::string& folder);
-
+// `folder`: whose disk is looked at; "": none. `proc` and `sys`: /proc and /sys, or other roots in tests.
+Vitals read_vitals(const std::string& folder, const std::string& proc = "/proc", const std::string& sys = "/sys");
 }  // namespace troika::host

@@ -35,7 +35,7 @@ TEST(Vitals, AreReadFromTheFilesOfLinux) {
     file(sys + "/class/net/" + link + "/statistics/rx_errors", "5\n");
     file(sys + "/class/net/" + link + "/statistics/tx_errors", "1\n");
   }
-  const Vitals v = read_vitals_in(proc, sys, root.path());
+  const Vitals v = read_vitals(root.path(), proc, sys);
   EXPECT_EQ(v.load, 1.5);
   EXPECT_EQ(v.runnable, 3);
   EXPECT_EQ(v.clock_hertz, 1.2e9);
@@ -56,7 +56,7 @@ TEST(Vitals, AreReadFromTheFilesOfLinux) {
 
 TEST(Vitals, WhatAHostDoesNotTellIsLeftOut) {
   const base::TemporaryFolder root;
-  const Vitals v = read_vitals_in(root.path(), root.path(), "");
+  const Vitals v = read_vitals("", root.path(), root.path());
   for (const auto& [name, value] : v.numbers()) EXPECT_EQ(name, "cores");
 }
 

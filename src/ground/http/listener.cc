@@ -12,7 +12,7 @@
 #include "base/port_holder.h"
 #include "base/say.h"
 #include "base/system_cause.h"
-#include "host/socket_at.h"
+#include "host/network.h"
 
 namespace troika::http {
 namespace {

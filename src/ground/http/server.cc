@@ -19,7 +19,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "host/socket_at.h"
+#include "host/network.h"
 #include "http/listener.h"
 
 namespace troika::http {

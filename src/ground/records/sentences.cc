@@ -6,7 +6,7 @@
 
 #include "base/digits.h"
 #include "base/say.h"
-#include "host/signal_name.h"
+#include "host/signals.h"
 
 namespace troika::records {
 namespace {

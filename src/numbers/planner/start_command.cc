@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "host/shell_word.h"
+#include "host/subprocess.h"
 
 namespace troika::planner {
 

@@ -1,4 +1,4 @@
-// Whether cuDNN has a kernel for what src/engine/gpu/flash_table.cc says that it takes and for nothing that it says it does not, and takes the
+// Whether cuDNN has a kernel for what src/engine/gpu/cudnn_api.cc says that it takes and for nothing that it says it does not, and takes the
 // memory that src/numbers/shape/gpu_chunks.h counts: asked without a device, by the properties of one (tools/proofs/gpu.sh 5).
 #include <fmt/format.h>
 
@@ -10,7 +10,6 @@
 #include "shape/gpu_chunks.h"
 #include "gpu/cudnn_api.h"
 #include "gpu/flash_graph.h"
-#include "gpu/flash_table.h"
 
 namespace {
 using namespace troika;

@@ -2,7 +2,7 @@
 #include "cuda/bias_dispatch.h"
 #include "cuda/flat_dispatch.h"
 #include "cuda/grid_dispatch.h"
-#include "kernels/adamw_numbers.h"
+#include "kernels/flat.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/on_cuda/operands.h"
 #include "tensor/tensor.h"
@@ -22,7 +22,7 @@ dispatch::GridStretches shifts_of(const GridStretches& stretches) {
 
 void linear_backward_bias(const tensor::Tensor& dy_MO, const tensor::Tensor& dbias_O) {
   const tensor::Tensor dy = dy_MO.contiguous();
-  const cuda::BiasRows rows{dtype_of(dy), dy.size(0), dy.size(1)};
+  const cuda::Rows rows = rows_of(dy);
   const tensor::Tensor room = workspace(dy, dispatch::linear_backward_bias_floats(rows));
   dispatch::linear_backward_bias(OnDevice(dy), rows, dy.data(), dbias_O.data<float>(), room.data<float>());
 }

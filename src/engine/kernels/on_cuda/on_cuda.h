@@ -5,14 +5,11 @@
 #include <cstdint>
 
 #include "shape/gpu_chunks.h"
-#include "kernels/activation.h"
 #include "kernels/attention.h"
-#include "kernels/cross_entropy.h"
-#include "kernels/dropout.h"
-#include "kernels/embedding.h"
+#include "kernels/vocabulary.h"
 #include "kernels/flat.h"
 #include "kernels/grid.h"
-#include "kernels/norm.h"
+#include "kernels/rows.h"
 #include "kernels/rope.h"
 #include "tensor/tensor.h"
 

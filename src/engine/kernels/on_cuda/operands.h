@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include "cuda/dtype.h"
-#include "cuda/heads.h"
-#include "gpu/on_device.h"
+#include "cuda/number.h"
+#include "cuda/rope.h"
+#include "gpu/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels::on_cuda {
@@ -17,6 +17,10 @@ inline cuda::Dtype dtype_of(const tensor::Tensor& x) { return x.dtype(); }
 
 // Null of an undefined tensor.
 inline void* data_of(const tensor::Tensor& x) { return x.defined() ? x.data() : nullptr; }
+
+inline cuda::Rows rows_of(const tensor::Tensor& x_MD) {
+  return {dtype_of(x_MD), x_MD.elements() / x_MD.size(-1), x_MD.size(-1)};
+}
 
 inline tensor::Tensor contiguous(const tensor::Tensor& x) { return x.defined() ? x.contiguous() : x; }
 

@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "kernels/cpu_operands.h"
-#include "kernels/cross_entropy.h"
+#include "kernels/vocabulary.h"
 #include "kernels/reference/reference_test_support.h"
 #include "tensor/libtorch_test_support.h"
 

@@ -5,15 +5,13 @@
 #include <cstdint>
 #include <vector>
 
-#include "cpu/packed_integers.h"
-#include "kernels/activation.h"
+#include "cpu/grid.h"
 #include "kernels/attention.h"
-#include "kernels/cross_entropy.h"
-#include "kernels/embedding.h"
+#include "kernels/vocabulary.h"
 #include "kernels/flat.h"
 #include "kernels/grid.h"
 #include "kernels/linear.h"
-#include "kernels/norm.h"
+#include "kernels/rows.h"
 #include "kernels/rope.h"
 #include "tensor/libtorch_test_support.h"
 
