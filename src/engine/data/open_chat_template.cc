@@ -1,7 +1,5 @@
 #include "data/open_chat_template.h"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -143,7 +141,7 @@ ChatTemplate open_chat_template(const std::string& choice, const std::string& to
   if (options.eos.empty()) options.eos = end_text;
   if (const BuiltInTemplate* built_in = find_built_in_template(choice); built_in != nullptr) {
     if (!built_in->end_mark.empty()) options.eos = built_in->end_mark;
-    return ChatTemplate(std::string(built_in->source), fmt::format("the template {}", choice), std::move(options));
+    return ChatTemplate(std::string(built_in->source), "data.chat_template " + choice, std::move(options));
   }
   if (choice == config::tokenizers_template) return of_tokenizer(tokenizer, folder, config, std::move(options));
   if (!base::file_exists(choice)) {

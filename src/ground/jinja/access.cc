@@ -1,9 +1,8 @@
 #include "jinja/access.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/say.h"
 #include "base/text.h"
 #include "jinja/characters.h"
 #include "jinja/methods.h"
@@ -11,7 +10,8 @@
 namespace troika::jinja {
 
 static Value missing(const Value& object, const std::string& name) {
-  return Value(Undefined{fmt::format("{} has no '{}'", type_name(object), name)});
+  return Value(
+      Undefined{[type = type_of(object), name] { return base::say("{} has no '{}'", type_name(type), name); }});
 }
 
 static Value bound_method(const Value& object, const Routine& method) {
@@ -23,20 +23,17 @@ static Value bound_method(const Value& object, const Routine& method) {
 
 static Value cycle(const LoopState& loop) {
   const auto body = [at = loop.at](Rendering&, const Arguments& arguments) {
-    if (arguments.positional.empty()) throw Failure{"loop.cycle needs at least one argument"};
+    if (arguments.positional.empty()) throw Failure(base::say("loop.cycle needs at least one argument"));
     return arguments.positional[at % arguments.positional.size()];
   };
   return Value(std::make_shared<const Callable>(Callable{body}));
 }
 
-static Value missing_in_loop(const std::string& name) {
-  return Value(Undefined{fmt::format("the loop has no '{}'", name)});
-}
-
-static Value attribute_of_loop(const LoopState& loop, const std::string& name) {
+static Value attribute_of_loop(const Value& object, const std::string& name) {
+  const LoopState& loop = *object.loop();
   const auto at = static_cast<std::int64_t>(loop.at), count = static_cast<std::int64_t>(loop.items->size());
   const auto item = [&](std::int64_t i) {
-    return i < 0 || i >= count ? Value(Undefined{"the loop has no item there"})
+    return i < 0 || i >= count ? Value(Undefined{[] { return base::say("the loop has no item there"); }})
                                : (*loop.items)[static_cast<std::size_t>(i)];
   };
   if (name == "index") return Value(at + 1);
@@ -51,17 +48,13 @@ static Value attribute_of_loop(const LoopState& loop, const std::string& name) {
   if (name == "depth") return Value(std::int64_t{1});
   if (name == "depth0") return Value(std::int64_t{0});
   if (name == "cycle") return cycle(loop);
-  if (name == "changed") throw Failure{"'loop.changed' is not supported"};
-  return missing_in_loop(name);
-}
-
-static void refuse_undefined(const Value& object) {
-  if (object.undefined() != nullptr) throw Failure{object.undefined()->reason};
+  if (name == "changed") throw Failure(base::say("'loop.changed' is not supported"));
+  return missing(object, name);
 }
 
 // A method, or what is no element of `object`.
 static Value own_attribute(const Value& object, const std::string& name) {
-  if (object.loop() != nullptr) return attribute_of_loop(*object.loop(), name);
+  if (object.loop() != nullptr) return attribute_of_loop(object, name);
   if (object.name_space() != nullptr) {
     for (const auto& [key, value] : object.name_space()->entries)
       if (key == name) return value;
@@ -81,14 +74,16 @@ static Value item_of_text(const std::string& text, std::int64_t at, Rendering& r
   const auto all = characters(text);
   const auto count = static_cast<std::int64_t>(all.size());
   if (at < -count || at >= count)
-    return Value(Undefined{fmt::format("a string of {} characters has no [{}]", count, at)});
+    return Value(Undefined{[=] { return base::say("a string of {} characters has no [{}]", count, at); }});
   return Value(all[static_cast<std::size_t>(at < 0 ? at + count : at)]);
 }
 
 static Value item_of_sequence(const Sequence& sequence, std::int64_t at) {
   const auto count = static_cast<std::int64_t>(sequence.items.size());
-  if (sequence.kind == Sequence::Kind::generator) return Value(Undefined{"a generator has no elements by number"});
-  if (at < -count || at >= count) return Value(Undefined{fmt::format("a list of {} has no [{}]", count, at)});
+  if (sequence.kind == Sequence::Kind::generator)
+    return Value(Undefined{[] { return base::say("a generator has no elements by number"); }});
+  if (at < -count || at >= count)
+    return Value(Undefined{[=] { return base::say("a list of {} has no [{}]", count, at); }});
   return sequence.items[static_cast<std::size_t>(at < 0 ? at + count : at)];
 }
 
@@ -102,7 +97,9 @@ Value item_of(const Value& object, const Value& key, Rendering& rendering) {
   if (object.text() != nullptr && key.is_whole()) return item_of_text(*object.text(), key.as_integer(), rendering);
   if (object.sequence() != nullptr && key.is_whole()) return item_of_sequence(*object.sequence(), key.as_integer());
   if (key.text() != nullptr) return own_attribute(object, *key.text());
-  return Value(Undefined{fmt::format("{} has no element by {}", type_name(object), type_name(key))});
+  return Value(Undefined{[type = type_of(object), by = type_of(key)] {
+    return base::say("{} has no element by {}", type_name(type), type_name(by));
+  }});
 }
 
 static Value item_or(const Value& object, const Value& key, Rendering& rendering, const Value* when_missing) {
@@ -132,14 +129,14 @@ struct Range {
 static std::int64_t bound_of(const Value& value, std::int64_t when_none) {
   if (value.is_none()) return when_none;
   refuse_undefined(value);
-  if (!value.is_whole()) throw Failure{fmt::format("{} cannot bound a slice; an integer can", type_name(value))};
+  if (!value.is_whole()) throw Failure(base::say("{} cannot bound a slice; an integer can", type_name(value)));
   return value.as_integer();
 }
 
 static Range range_of(const Value& begin, const Value& end, const Value& step, std::int64_t count) {
   Range range;
   range.step = bound_of(step, 1);
-  if (range.step == 0) throw Failure{"the step of a slice is 0"};
+  if (range.step == 0) throw Failure(base::say("the step of a slice is 0"));
   const bool down = range.step < 0;
   const std::int64_t low = down ? -1 : 0, high = down ? count - 1 : count;
   const auto place = [&](const Value& value, std::int64_t when_none) {
@@ -171,7 +168,7 @@ Value slice_of(const Value& object, const Value& begin, const Value& end, const 
   }
   const Sequence* sequence = object.sequence();
   if (sequence == nullptr || sequence->kind == Sequence::Kind::generator)
-    throw Failure{fmt::format("{} has no slices", type_name(object))};
+    throw Failure(base::say("{} has no slices", type_name(object)));
   std::vector<Value> items;
   const Range range = range_of(begin, end, step, static_cast<std::int64_t>(sequence->items.size()));
   take_range(sequence->items, range, [&](const Value& item) { items.push_back(item); });

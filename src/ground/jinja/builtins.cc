@@ -1,9 +1,8 @@
 #include "jinja/builtins.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/say.h"
 #include "jinja/characters.h"
 #include "jinja/filters.h"
 #include "jinja/operators.h"
@@ -18,10 +17,10 @@ static Value range(Call& call) {
   const bool has_begin = call.argument(1) != nullptr;
   const std::int64_t begin = has_begin ? call.integer(0, 0) : 0, end = call.integer(has_begin ? 1 : 0, 0);
   const std::int64_t step = call.integer(2, 1);
-  if (step == 0) throw Failure{"the step of range is 0"};
+  if (step == 0) throw Failure(base::say("the step of range is 0"));
   std::vector<Value> numbers;
   for (std::int64_t i = begin; step > 0 ? i < end : i > end;) {
-    if (numbers.size() == longest_range) throw Failure{fmt::format("range gives at most {} numbers", longest_range)};
+    if (numbers.size() == longest_range) throw Failure(base::say("range gives at most {} numbers", longest_range));
     numbers.emplace_back(i);
     if (__builtin_add_overflow(i, step, &i)) break;
   }
@@ -32,7 +31,7 @@ static Value make_dict(Call& call) {
   std::vector<std::pair<Value, Value>> entries;
   if (call.given.positional.size() > 1 ||
       (!call.given.positional.empty() && call.given.positional[0].dict() == nullptr))
-    throw Failure{"dict takes a dict and named values"};
+    throw Failure(base::say("dict takes a dict and named values"));
   if (!call.given.positional.empty()) entries = call.given.positional[0].dict()->entries;
   for (const auto& [name, value] : call.given.named) {
     const auto same = std::find_if(entries.begin(), entries.end(), [key = &name](const auto& entry) {
@@ -51,21 +50,20 @@ static Value make_namespace(Call& call) {
   const Value given = make_dict(call);
   std::vector<std::pair<std::string, Value>> entries;
   for (const auto& [name, value] : given.dict()->entries) {
-    if (name.text() == nullptr)
-      throw Failure{fmt::format("{} cannot name an attribute of a namespace", type_name(name))};
+    if (name.text() == nullptr) throw Failure(base::say("{} cannot name an attribute of a namespace", type_name(name)));
     entries.emplace_back(*name.text(), value);
   }
   return call.rendering.name_space(std::move(entries));
 }
 
-static Value raise_exception(Call& call) { throw Failure{str(*call.argument(0), call.rendering)}; }
+static Value raise_exception(Call& call) { throw Failure(base::verbatim(str(*call.argument(0), call.rendering))); }
 
 static void check_date_format(const std::string& format) {
   static constexpr std::string_view letters = "aAbBcCdDeFgGhHIjklmMnpPrRStTuUVwWxXyYzZ%";
   for (std::size_t at = format.find('%'); at != std::string::npos; at = format.find('%', at + 1)) {
     at += at + 1 < format.size() && format[at + 1] == '-' ? 2 : 1;
     if (at < format.size() && letters.find(format[at]) != std::string_view::npos) continue;
-    throw Failure{fmt::format("strftime_now does not know '%{}'", at < format.size() ? format.substr(at, 1) : "")};
+    throw Failure(base::say("strftime_now does not know '%{}'", at < format.size() ? format.substr(at, 1) : ""));
   }
 }
 
@@ -73,7 +71,7 @@ static Value strftime_now(Call& call) {
   constexpr std::size_t longest_format = 1000, longest_field = 64;
   const std::string& format = call.text(0);
   check_date_format(format);
-  if (format.size() > longest_format) throw Failure{fmt::format("strftime_now takes at most {} bytes", longest_format)};
+  if (format.size() > longest_format) throw Failure(base::say("strftime_now takes at most {} bytes", longest_format));
   std::string text(longest_field * (format.size() + 1), '\0');
   text.resize(std::strftime(text.data(), text.size(), format.c_str(), &call.rendering.now()));
   return call.rendering.text(std::move(text));
@@ -99,8 +97,8 @@ static Value answer(const Kept& kept) {
 }
 
 static std::int64_t whole(const Call& call) {
-  if (call.self.undefined() != nullptr) throw Failure{call.self.undefined()->reason};
-  if (!call.self.is_whole()) throw Failure{fmt::format("{} is not an integer", type_name(call.self))};
+  refuse_undefined(call.self);
+  if (!call.self.is_whole()) throw Failure(base::say("{} is not an integer", type_name(call.self)));
   return call.self.as_integer();
 }
 
@@ -141,7 +139,7 @@ static Value is_same_as(Call& call) {
   const Value &a = call.self, &b = *call.argument(0);
   if (a.sequence() != nullptr || a.dict() != nullptr)
     return answer(a.sequence() == b.sequence() && a.dict() == b.dict());
-  return answer(type_name(a) == type_name(b) && equal(a, b, call.rendering));
+  return answer(type_of(a) == type_of(b) && equal(a, b, call.rendering));
 }
 
 template <class Change>

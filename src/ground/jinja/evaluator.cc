@@ -1,10 +1,9 @@
 #include "jinja/evaluator.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/say.h"
 #include "jinja/access.h"
 #include "jinja/builtins.h"
 #include "jinja/operators.h"
@@ -29,7 +28,7 @@ std::string Evaluator::run(const Body& body) {
 
 void Evaluator::go_deeper() {
   if (++depth_ <= rendering_.limits().depth) return;
-  throw Failure{fmt::format("blocks and macros are nested more than {} levels deep", rendering_.limits().depth)};
+  throw Failure(base::say("blocks and macros are nested more than {} levels deep", rendering_.limits().depth));
 }
 
 // Where something fails, the whole rendering ends, so that nothing is restored then: line_ says where.
@@ -104,7 +103,8 @@ std::vector<Value> Evaluator::evaluate_all(const std::vector<Expression>& expres
 Value Evaluator::name(const Expression& expression) {
   if (const Value* found = find_name(expression.name)) return *found;
   const Routine* function = find_function(expression.name);
-  if (function == nullptr) return Value(Undefined{fmt::format("'{}' is undefined", expression.name)});
+  if (function == nullptr)
+    return Value(Undefined{[name = expression.name] { return base::say("'{}' is undefined", name); }});
   const auto body = [function](Rendering& rendering, const Arguments& arguments) {
     return call(*function, Value(None{}), arguments, rendering);
   };
@@ -115,7 +115,7 @@ Value Evaluator::dict(const Expression& expression) {
   std::vector<std::pair<Value, Value>> entries;
   for (std::size_t i = 0; i + 1 < expression.parts.size(); i += 2) {
     Value key = evaluate(expression.parts[i]), value = evaluate(expression.parts[i + 1]);
-    if (!is_hashable(key)) throw Failure{fmt::format("{} cannot be a key", type_name(key))};
+    if (!is_hashable(key)) throw Failure(base::say("{} cannot be a key", type_name(key)));
     const auto same = std::find_if(entries.begin(), entries.end(),
                                    [&](const auto& entry) { return equal(entry.first, key, rendering_); });
     if (same != entries.end()) {
@@ -152,7 +152,7 @@ Value Evaluator::either(const Expression& expression) {
 Value Evaluator::conditional(const Expression& expression) {
   if (is_true(evaluate(expression.parts[0]))) return evaluate(expression.parts[1]);
   if (expression.parts.size() > 2) return evaluate(expression.parts[2]);
-  return Value(Undefined{"an 'if' without 'else' has no value here"});
+  return Value(Undefined{[] { return base::say("an 'if' without 'else' has no value here"); }});
 }
 
 Arguments Evaluator::arguments(const Expression& expression) {
@@ -165,8 +165,8 @@ Arguments Evaluator::arguments(const Expression& expression) {
 Value Evaluator::called(const Expression& expression) {
   const Value callee = evaluate(expression.parts[0]);
   const Arguments given = arguments(expression);
-  if (callee.undefined() != nullptr) throw Failure{callee.undefined()->reason};
-  if (callee.callable() == nullptr) throw Failure{fmt::format("{} cannot be called", type_name(callee))};
+  refuse_undefined(callee);
+  if (callee.callable() == nullptr) throw Failure(base::say("{} cannot be called", type_name(callee)));
   return callee.callable()->body(rendering_, given);
 }
 

@@ -1,8 +1,7 @@
 // The part of the evaluator that runs statements.
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/say.h"
 #include "jinja/evaluator.h"
 #include "jinja/value_text.h"
 
@@ -57,7 +56,7 @@ void Evaluator::append(const std::string& text, std::string* out) {
   rendering_.charge(text.size());
   const std::size_t most = rendering_.limits().text_bytes;
   if (text.size() > most || out->size() > most - text.size())
-    throw Failure{fmt::format("the template gives more than {} bytes of text", most)};
+    throw Failure(base::say("the template gives more than {} bytes of text", most));
   *out += text;
 }
 
@@ -173,16 +172,20 @@ Value Evaluator::call_macro(const Statement& macro, const std::shared_ptr<Scope>
   return Value(std::move(text));
 }
 
+static Value not_given(const std::string& parameter) {
+  return Value(Undefined{[parameter] { return base::say("the parameter '{}' was not given", parameter); }});
+}
+
 void Evaluator::bind(const Statement& macro, const Arguments& arguments) {
   const std::vector<std::string>& parameters = macro.parameters;
   const std::size_t given = arguments.positional.size(), count = parameters.size();
   if (given > count)
-    throw Failure{fmt::format("the macro '{}' takes at most {} arguments, not {}", macro.text, count, given)};
+    throw Failure(base::say("the macro '{}' takes at most {} arguments, not {}", macro.text, count, given));
   for (const auto& [name, value] : arguments.named) {
     const auto at =
         static_cast<std::size_t>(std::find(parameters.begin(), parameters.end(), name) - parameters.begin());
     if (at < given || at == count)
-      throw Failure{fmt::format("the macro '{}' does not take the argument '{}'", macro.text, name)};
+      throw Failure(base::say("the macro '{}' does not take the argument '{}'", macro.text, name));
   }
   const std::size_t required = count - macro.expressions.size();
   for (std::size_t i = 0; i < count; ++i) {
@@ -194,9 +197,7 @@ void Evaluator::bind(const Statement& macro, const Arguments& arguments) {
       declare(parameters[i], named->second);
     } else {
       const bool has_default = i >= required;
-      declare(parameters[i], has_default
-                                 ? evaluate(macro.expressions[i - required])
-                                 : Value(Undefined{fmt::format("the parameter '{}' was not given", parameters[i])}));
+      declare(parameters[i], has_default ? evaluate(macro.expressions[i - required]) : not_given(parameters[i]));
     }
   }
 }
@@ -214,7 +215,7 @@ void Evaluator::declare(const std::string& name, Value value) {
 void Evaluator::assign_attribute(const Target& target, Value value) {
   const Value* object = find_name(target.name);
   if (object == nullptr || object->name_space() == nullptr)
-    throw Failure{fmt::format("'{}' is not a namespace, so its '{}' cannot be set", target.name, target.attribute)};
+    throw Failure(base::say("'{}' is not a namespace, so its '{}' cannot be set", target.name, target.attribute));
   auto& entries = object->name_space()->entries;
   const auto old =
       std::find_if(entries.begin(), entries.end(), [&](const auto& one) { return one.first == target.attribute; });
@@ -229,10 +230,10 @@ void Evaluator::assign_attribute(const Target& target, Value value) {
 void Evaluator::assign(const Target& target, Value value) {
   if (!target.attribute.empty()) return assign_attribute(target, std::move(value));
   if (target.parts.empty()) return declare(target.name, std::move(value));
-  if (value.undefined() != nullptr) throw Failure{value.undefined()->reason};
+  refuse_undefined(value);
   std::vector<Value> items = elements(value, rendering_);
   if (items.size() != target.parts.size())
-    throw Failure{fmt::format("{} values cannot be assigned to {} names", items.size(), target.parts.size())};
+    throw Failure(base::say("{} values cannot be assigned to {} names", items.size(), target.parts.size()));
   for (std::size_t i = 0; i < items.size(); ++i) assign(target.parts[i], std::move(items[i]));
 }
 

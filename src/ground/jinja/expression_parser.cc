@@ -1,9 +1,8 @@
 #include "jinja/expression_parser.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/say.h"
 #include "base/text.h"
 
 namespace troika::jinja {
@@ -15,7 +14,7 @@ void ExpressionParser::set_depth(Expression* expression) const {
   for (const Expression& part : expression->parts) expression->depth = std::max(expression->depth, part.depth + 1);
   for (const auto& [name, part] : expression->named) expression->depth = std::max(expression->depth, part.depth + 1);
   if (expression->depth > deepest_expression)
-    tokens_.fail(expression->line, fmt::format("expressions are nested more than {} levels deep", deepest_expression));
+    tokens_.fail(expression->line, base::say("expressions are nested more than {} levels deep", deepest_expression));
 }
 
 Expression ExpressionParser::make(Kind kind, int line, std::vector<Expression> parts, std::string name) {
@@ -171,7 +170,7 @@ Expression ExpressionParser::literal() {
     if (token.kind == Token::Kind::integer && base::parse_int(token.text, &integer))
       return constant(Value(integer), line);
     if (token.kind == Token::Kind::real && base::parse_double(token.text, &real)) return constant(Value(real), line);
-    tokens_.fail(line, fmt::format("the number {} is too large", token.text));
+    tokens_.fail(line, base::say("the number {} is too large", token.text));
   }
   tokens_.expect_any_name();  // says what is there
   return {};

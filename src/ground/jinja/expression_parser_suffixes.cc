@@ -1,9 +1,8 @@
 // The part of the expression parser that reads what is after a value: attributes, elements, calls, filters, tests.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
+#include "base/say.h"
 #include "base/text.h"
 #include "jinja/builtins.h"
 #include "jinja/expression_parser.h"
@@ -36,7 +35,7 @@ Expression ExpressionParser::dot(Expression object) {
 Expression ExpressionParser::subscript(Expression object) {
   tokens_.expect_sign("[");
   Expression result = index(std::move(object));
-  if (tokens_.sees_sign(",")) tokens_.fail("a tuple as index is not supported");
+  if (tokens_.sees_sign(",")) tokens_.fail(base::say("a tuple as index is not supported"));
   tokens_.expect_sign("]");
   return result;
 }
@@ -58,20 +57,21 @@ std::vector<Expression> ExpressionParser::arguments(std::vector<std::pair<std::s
   std::vector<Expression> positional;
   tokens_.expect_sign("(");
   while (!tokens_.sees_sign(")")) {
-    if (tokens_.sees_sign("*") || tokens_.sees_sign("**")) tokens_.fail("'*' in front of an argument is not supported");
+    if (tokens_.sees_sign("*") || tokens_.sees_sign("**"))
+      tokens_.fail(base::say("'*' in front of an argument is not supported"));
     const bool has_name =
         tokens_.sees(Token::Kind::name) && tokens_.peek(1).kind == Token::Kind::sign && tokens_.peek(1).text == "=";
     if (has_name) {
       std::string name = tokens_.take().text;
       tokens_.take();
       for (const auto& one : *named)
-        if (one.first == name) tokens_.fail(fmt::format("the argument '{}' is given twice", name));
+        if (one.first == name) tokens_.fail(base::say("the argument '{}' is given twice", name));
       Expression value = single();
       named->emplace_back(std::move(name), std::move(value));
     } else if (named->empty()) {
       positional.push_back(single());
     } else {
-      tokens_.fail("an argument without a name follows one with a name");
+      tokens_.fail(base::say("an argument without a name follows one with a name"));
     }
     if (!tokens_.take_sign(",")) break;
   }
@@ -115,19 +115,18 @@ Expression ExpressionParser::filters_only() {
   return value;
 }
 
-static std::string supported_near(const std::string& name, const std::vector<std::string>& names) {
-  const std::string near = base::nearest(name, names);
-  return near.empty() ? "" : fmt::format(" ('{}' is)", near);
-}
-
 void ExpressionParser::check_filter(const std::string& name, int line) const {
-  if (find_filter(name) == nullptr)
-    tokens_.fail(line, fmt::format("the filter '{}' is not supported{}", name, supported_near(name, filter_names())));
+  if (find_filter(name) != nullptr) return;
+  const std::string near = base::nearest(name, filter_names());
+  tokens_.fail(line, near.empty() ? base::say("the filter '{}' is not supported", name)
+                                  : base::say("the filter '{}' is not supported ('{}' is)", name, near));
 }
 
 void ExpressionParser::check_test(const std::string& name, int line) const {
-  if (find_test(name) == nullptr)
-    tokens_.fail(line, fmt::format("the test '{}' is not supported{}", name, supported_near(name, test_names())));
+  if (find_test(name) != nullptr) return;
+  const std::string near = base::nearest(name, test_names());
+  tokens_.fail(line, near.empty() ? base::say("the test '{}' is not supported", name)
+                                  : base::say("the test '{}' is not supported ('{}' is)", name, near));
 }
 
 // Filters and tests that a filter takes by their names.

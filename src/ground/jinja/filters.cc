@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/say.h"
 #include "base/text.h"
 #include "jinja/access.h"
 #include "jinja/characters.h"
@@ -102,7 +103,7 @@ static void read_separators(const Call& call, std::size_t i, JsonStyle* style) {
   if (call.argument(i) == nullptr || call.argument(i)->is_none()) return;
   const std::vector<Value> both = elements(*call.argument(i), call.rendering);
   if (both.size() != 2 || both[0].text() == nullptr || both[1].text() == nullptr)
-    throw Failure{"tojson takes two strings as separators"};
+    throw Failure(base::say("tojson takes two strings as separators"));
   style->between = *both[0].text();
   style->behind_key = *both[1].text();
 }
@@ -120,7 +121,7 @@ static Value tojson(Call& call) {
 }
 
 static Value format_filter(Call& call) {
-  if (!call.given.named.empty()) throw Failure{"format takes no named values"};
+  if (!call.given.named.empty()) throw Failure(base::say("format takes no named values"));
   const Value values = call.rendering.list(call.given.positional, Sequence::Kind::tuple);
   return call.rendering.text(printf_text(text_of(call), values, call.rendering));
 }
@@ -132,8 +133,8 @@ static Value count_items(Call& call) {
   if (const std::string* text = call.self.text()) return Value(static_cast<std::int64_t>(length(*text)));
   if (const Dict* dict = call.self.dict()) return Value(static_cast<std::int64_t>(dict->entries.size()));
   const Sequence* sequence = call.self.sequence();
-  if (sequence == nullptr || sequence->kind == Sequence::Kind::generator)
-    throw Failure{fmt::format("{} has no length{}", type_name(call.self), sequence == nullptr ? "" : "; a list has")};
+  if (sequence == nullptr) throw Failure(base::say("{} has no length", type_name(call.self)));
+  if (sequence->kind == Sequence::Kind::generator) throw Failure(base::say("a generator has no length; a list has"));
   return Value(static_cast<std::int64_t>(sequence->items.size()));
 }
 
@@ -144,7 +145,7 @@ static bool truncated(double number, std::int64_t* result) {
 }
 
 static Value make_int(Call& call) {
-  if (call.integer(1, 10) != 10) throw Failure{"int of another base than 10 is not supported"};
+  if (call.integer(1, 10) != 10) throw Failure(base::say("int of another base than 10 is not supported"));
   std::int64_t whole = 0;
   double real = 0;
   if (call.self.is_whole()) return Value(call.self.as_integer());
@@ -172,7 +173,7 @@ static Value make_float(Call& call) {
 }
 
 static Value absolute(Call& call) {
-  if (!call.self.is_number()) throw Failure{fmt::format("{} has no absolute value", type_name(call.self))};
+  if (!call.self.is_number()) throw Failure(base::say("{} has no absolute value", type_name(call.self)));
   if (call.self.real() != nullptr) return Value(std::fabs(*call.self.real()));
   return call.self.as_integer() < 0 ? negated(call.self) : Value(call.self.as_integer());
 }
@@ -186,14 +187,14 @@ static double rounded(double number, int digits) {
 }
 
 static Value round(Call& call) {
-  if (!call.self.is_number()) throw Failure{fmt::format("{} cannot be rounded", type_name(call.self))};
+  if (!call.self.is_number()) throw Failure(base::say("{} cannot be rounded", type_name(call.self)));
   const std::int64_t digits = call.integer(0, 0);
-  if (digits < -300 || digits > 300) throw Failure{"round takes -300 to 300 digits"};
+  if (digits < -300 || digits > 300) throw Failure(base::say("round takes -300 to 300 digits"));
   const std::string method = call.argument(1) == nullptr ? "common" : call.text(1);
   const double scale = std::pow(10.0, static_cast<double>(digits)), number = call.self.as_real();
   if (method == "ceil") return Value(std::ceil(number * scale) / scale);
   if (method == "floor") return Value(std::floor(number * scale) / scale);
-  if (method != "common") throw Failure{fmt::format("round knows common, ceil and floor, not '{}'", method)};
+  if (method != "common") throw Failure(base::say("round knows common, ceil and floor, not '{}'", method));
   if (call.self.is_whole() && digits >= 0) return Value(call.self.as_integer());
   const double result = rounded(number, static_cast<int>(digits));
   std::int64_t whole = 0;

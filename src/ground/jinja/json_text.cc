@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/say.h"
 #include "jinja/characters.h"
 #include "jinja/rendering.h"
 #include "jinja/value_text.h"
@@ -77,8 +78,8 @@ class Writer {
     if (value.boolean() != nullptr) return *value.boolean() ? "true" : "false";
     if (value.integer() != nullptr) return std::to_string(*value.integer());
     if (value.long_integer() != nullptr) return value.long_integer()->digits;
-    if (value.undefined() != nullptr) throw Failure{value.undefined()->reason};
-    if (value.real() == nullptr) throw Failure{fmt::format("tojson: {} has no form in JSON", type_name(value))};
+    refuse_undefined(value);
+    if (value.real() == nullptr) throw Failure(base::say("tojson: {} has no form in JSON", type_name(value)));
     const double number = *value.real();
     if (std::isnan(number)) return "NaN";
     if (std::isinf(number)) return number < 0 ? "-Infinity" : "Infinity";
@@ -88,7 +89,7 @@ class Writer {
   static std::string key_text(const Value& key) {
     if (key.text() != nullptr) return *key.text();
     if (key.is_none() || key.is_number()) return scalar(key);
-    throw Failure{fmt::format("tojson: {} cannot be a key", type_name(key))};
+    throw Failure(base::say("tojson: {} cannot be a key", type_name(key)));
   }
 
   void new_line() {

@@ -1,7 +1,5 @@
 #include "jinja/lexer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -14,7 +12,7 @@
 
 namespace troika::jinja {
 
-void fail_at(const std::string& origin, int line, const std::string& text) {
+void fail_at(const std::string& origin, int line, const base::Text& text) {
   throw base::DataError(base::say("{} line {}: {}", origin, line, text));
 }
 
@@ -36,7 +34,7 @@ class Lexer {
   std::string_view rest() const { return source_.substr(at_); }
   bool sees(std::string_view text) const { return rest().substr(0, text.size()) == text; }
   char peek() const { return at_ < source_.size() ? source_[at_] : '\0'; }
-  [[noreturn]] void fail(const std::string& text) const { fail_at(origin_, line_, text); }
+  [[noreturn]] void fail(const base::Text& text) const { fail_at(origin_, line_, text); }
   void add(Token::Kind kind, std::string text) { tokens_.push_back({kind, std::move(text), line_}); }
 
   void advance(std::size_t bytes) {
@@ -102,7 +100,7 @@ class Lexer {
 
   void lex_comment() {
     const std::size_t end = rest().find("#}");
-    if (end == npos) fail("a comment has no end '#}'");
+    if (end == npos) fail(base::say("a comment has no end '#}}'"));
     const char sign = end > 0 ? rest()[end - 1] : '\0';
     advance(end + 2);
     after_tag(sign, false);
@@ -136,14 +134,14 @@ class Lexer {
       after_tag(sign, false);
       return true;
     }
-    fail("a raw block has no end '{% endraw %}'");
+    fail(base::say("a raw block has no end '{{% endraw %}}'"));
   }
 
   void lex_tag(bool prints) {
     add(prints ? Token::Kind::print_begin : Token::Kind::block_begin, "");
     std::string open;  // brackets
     for (skip_space(); !lex_end_of_tag(prints, open); skip_space()) {
-      if (at_ >= source_.size()) fail(fmt::format("a tag has no end '{}'", prints ? "}}" : "%}"));
+      if (at_ >= source_.size()) fail(base::say("a tag has no end '{}'", prints ? "}}" : "%}"));
       lex_token(&open);
     }
   }
@@ -203,7 +201,7 @@ class Lexer {
     }
     std::string text(source_.substr(at_, end - at_));
     text.erase(std::remove(text.begin(), text.end(), '_'), text.end());
-    if (end < source_.size() && is_word(source_[end])) fail(fmt::format("'{}{}' is not a number", text, source_[end]));
+    if (end < source_.size() && is_word(source_[end])) fail(base::say("'{}{}' is not a number", text, source_[end]));
     add(is_real ? Token::Kind::real : Token::Kind::integer, std::move(text));
     advance(end - at_);
   }
@@ -212,8 +210,9 @@ class Lexer {
     const char quote = peek();
     std::size_t end = at_ + 1;
     while (end < source_.size() && source_[end] != quote) end += source_[end] == '\\' ? 2 : 1;
-    if (end >= source_.size()) fail("a string has no end");
-    std::string text, problem;
+    if (end >= source_.size()) fail(base::say("a string has no end"));
+    std::string text;
+    base::Text problem;
     if (!read_escapes(source_.substr(at_ + 1, end - at_ - 1), &text, &problem)) fail(problem);
     add(Token::Kind::string, std::move(text));
     advance(end + 1 - at_);
@@ -226,7 +225,7 @@ class Lexer {
     const auto sign = std::find_if(signs.begin(), signs.end(), [&](std::string_view one) { return sees(one); });
     if (sign == signs.end()) {
       const std::size_t bytes = std::max<std::size_t>(base::utf8_character_bytes(rest()), 1);
-      fail(fmt::format("the character '{}' is not expected", rest().substr(0, bytes)));
+      fail(base::say("the character '{}' is not expected", rest().substr(0, bytes)));
     }
     keep_brackets((*sign)[0], open);
     add(Token::Kind::sign, std::string(*sign));
@@ -238,7 +237,7 @@ class Lexer {
     if (sign == '[') open->push_back(']');
     if (sign == '{') open->push_back('}');
     if (sign != ')' && sign != ']' && sign != '}') return;
-    if (open->empty() || open->back() != sign) fail(fmt::format("'{}' closes nothing", sign));
+    if (open->empty() || open->back() != sign) fail(base::say("'{}' closes nothing", sign));
     open->pop_back();
   }
 

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/language.h"
+
 namespace troika::jinja {
 
 struct Token {
@@ -19,6 +21,6 @@ struct Token {
 std::vector<Token> tokens_of(std::string_view source, const std::string& origin);
 
 // "ORIGIN line N: TEXT".
-[[noreturn]] void fail_at(const std::string& origin, int line, const std::string& text);
+[[noreturn]] void fail_at(const std::string& origin, int line, const base::Text& text);
 
 }  // namespace troika::jinja

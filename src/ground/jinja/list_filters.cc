@@ -1,8 +1,7 @@
 // Filters that choose from lists and dicts.
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/say.h"
 #include "base/text.h"
 #include "jinja/access.h"
 #include "jinja/builtins.h"
@@ -22,26 +21,30 @@ static Value use_default(Call& call) {
   return call.argument(0) == nullptr ? Value("") : *call.argument(0);
 }
 
+static Value no_first() {
+  return Value(Undefined{[] { return base::say("there is no first item"); }});
+}
+
 static Value first(Call& call) {
   const Sequence* sequence = call.self.sequence();
   if (sequence == nullptr || sequence->kind != Sequence::Kind::generator) {
     const std::vector<Value> all = elements(call.self, call.rendering);
-    return all.empty() ? Value(Undefined{"there is no first item"}) : all.front();
+    return all.empty() ? no_first() : all.front();
   }
-  if (sequence->taken == sequence->items.size()) return Value(Undefined{"there is no first item"});
+  if (sequence->taken == sequence->items.size()) return no_first();
   return sequence->items[sequence->taken++];
 }
 
 static Value last(Call& call) {
   const std::vector<Value> all = elements(call.self, call.rendering);
-  return all.empty() ? Value(Undefined{"there is no last item"}) : all.back();
+  return all.empty() ? Value(Undefined{[] { return base::say("there is no last item"); }}) : all.back();
 }
 
 static Value make_list(Call& call) { return call.rendering.list(elements(call.self, call.rendering)); }
 
 static Value items_filter(Call& call) {
   if (call.self.undefined() != nullptr) return generator(call, {});
-  if (call.self.dict() == nullptr) throw Failure{fmt::format("{} has no items; a dict has", type_name(call.self))};
+  if (call.self.dict() == nullptr) throw Failure(base::say("{} has no items; a dict has", type_name(call.self)));
   std::vector<Value> pairs;
   for (const auto& [key, value] : call.self.dict()->entries)
     pairs.push_back(call.rendering.list({key, value}, Sequence::Kind::tuple));
@@ -60,7 +63,7 @@ static Value reverse(Call& call) {
 
 static Value batch(Call& call) {
   const std::int64_t size = call.integer(0, 1);
-  if (size < 1) throw Failure{fmt::format("batch takes a size of at least 1, not {}", size)};
+  if (size < 1) throw Failure(base::say("batch takes a size of at least 1, not {}", size));
   std::vector<Value> rows, row;
   for (const Value& item : elements(call.self, call.rendering)) {
     row.push_back(item);
@@ -87,22 +90,26 @@ static const Value* named(const Arguments& arguments, std::string_view name) {
   return nullptr;
 }
 
-static const Routine& routine_named(const Value& name, const Routine* (*find_one)(std::string_view), const char* kind) {
-  const Routine* found = name.text() == nullptr ? nullptr : find_one(*name.text());
-  if (found != nullptr) return *found;
-  throw Failure{fmt::format("there is no {} '{}'", kind, name.text() == nullptr ? type_name(name) : *name.text())};
+static const Routine& filter_named(const std::string& name) {
+  if (const Routine* found = find_filter(name)) return *found;
+  throw Failure(base::say("there is no filter '{}'", name));
+}
+
+static const Routine& test_named(const std::string& name) {
+  if (const Routine* found = find_test(name)) return *found;
+  throw Failure(base::say("there is no test '{}'", name));
 }
 
 static Value map(Call& call) {
   std::vector<Value> results;
   const Value* path = named(call.given, "attribute");
-  if (path == nullptr && call.given.positional.empty()) throw Failure{"map needs a filter or an attribute"};
+  if (path == nullptr && call.given.positional.empty()) throw Failure(base::say("map needs a filter or an attribute"));
   const Arguments rest = from(call.given, 1);
   for (const Value& item : elements(call.self, call.rendering)) {
     if (path != nullptr) {
       results.push_back(path_of(item, *path, call.rendering, named(call.given, "default")));
     } else {
-      const Routine& filter = routine_named(call.given.positional[0], find_filter, "filter");
+      const Routine& filter = filter_named(text_in(call.given.positional[0]));
       results.push_back(jinja::call(filter, item, rest, call.rendering));
     }
   }
@@ -113,14 +120,14 @@ static Value map(Call& call) {
 static Value chosen(const Call& call, std::size_t test_at, bool wanted) {
   const std::vector<Value>& given = call.given.positional;
   const bool by_attribute = test_at == 1;
-  if (by_attribute && given.empty()) throw Failure{"selectattr and rejectattr need an attribute"};
+  if (by_attribute && given.empty()) throw Failure(base::say("selectattr and rejectattr need an attribute"));
   const Arguments rest = from(call.given, test_at + 1);
   std::vector<Value> results;
   for (const Value& item : elements(call.self, call.rendering)) {
     Value value = by_attribute ? path_of(item, given[0], call.rendering) : item;
     bool holds = is_true(value);
     if (test_at < given.size()) {
-      const Routine& test = routine_named(given[test_at], find_test, "test");
+      const Routine& test = test_named(text_in(given[test_at]));
       holds = is_true(jinja::call(test, std::move(value), rest, call.rendering));
     }
     if (holds == wanted) results.push_back(item);
@@ -200,7 +207,7 @@ static Value unique(Call& call) {
 
 static Value extreme(const Call& call, bool largest) {
   std::vector<Keyed> all = keyed(call, call.argument(1), call.flag(0, false));
-  if (all.empty()) return Value(Undefined{"there is no item in an empty list"});
+  if (all.empty()) return Value(Undefined{[] { return base::say("there is no item in an empty list"); }});
   const Keyed* best = &all.front();
   for (const Keyed& one : all) {
     const bool better = largest ? less(best->key, one.key, call.rendering) : less(one.key, best->key, call.rendering);
@@ -213,9 +220,9 @@ static Value smallest(Call& call) { return extreme(call, false); }
 static Value largest(Call& call) { return extreme(call, true); }
 
 static Value sort_dict(Call& call) {
-  if (call.self.dict() == nullptr) throw Failure{fmt::format("dictsort takes a dict, not {}", type_name(call.self))};
+  if (call.self.dict() == nullptr) throw Failure(base::say("dictsort takes a dict, not {}", type_name(call.self)));
   const std::string by = call.argument(1) == nullptr ? "key" : call.text(1);
-  if (by != "key" && by != "value") throw Failure{fmt::format("dictsort sorts by key or value, not by '{}'", by)};
+  if (by != "key" && by != "value") throw Failure(base::say("dictsort sorts by key or value, not by '{}'", by));
   std::vector<Keyed> all;
   for (const auto& [key, value] : call.self.dict()->entries) {
     all.push_back({key_of(by == "key" ? key : value, call.flag(0, false), call.rendering),

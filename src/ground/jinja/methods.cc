@@ -1,9 +1,8 @@
 #include "jinja/methods.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/say.h"
 #include "jinja/characters.h"
 
 namespace troika::jinja {
@@ -20,9 +19,9 @@ static Value has_end(const Call& call, bool front) {
   if (wanted.sequence() == nullptr || wanted.sequence()->kind != Sequence::Kind::tuple) call.text(0);
   bool found = false;
   for (const Value& one : elements(wanted, call.rendering)) {
-    if (one.text() == nullptr) throw Failure{fmt::format("a string is needed, not {}", type_name(one))};
-    call.rendering.charge(one.text()->size());
-    found = found || has_at_end(call.self_text(), *one.text(), front);
+    const std::string& part = text_in(one);
+    call.rendering.charge(part.size());
+    found = found || has_at_end(call.self_text(), part, front);
   }
   return Value(found);
 }
@@ -40,7 +39,7 @@ static Value find_first(Call& call) { return place(call.self_text(), call.self_t
 static Value find_last(Call& call) { return place(call.self_text(), call.self_text().rfind(call.text(0))); }
 
 static Value present(const Call& call, Value found) {
-  if (*found.integer() < 0) throw Failure{"index: the string does not hold what is looked for"};
+  if (*found.integer() < 0) throw Failure(base::say("index: the string does not hold what is looked for"));
   call.rendering.charge(1);
   return found;
 }
@@ -102,7 +101,7 @@ const Routine* find_search_method(std::string_view name) { return find(search_me
 // Methods of dict and of list and tuple. Those that would change one are refused, as the sandbox of transformers does.
 
 static Value refuse_change(Call& call) {
-  throw Failure{fmt::format("{} cannot be changed; a namespace can", type_name(call.self))};
+  throw Failure(base::say("{} cannot be changed; a namespace can", type_name(call.self)));
 }
 
 static Value get(Call& call) {
@@ -143,7 +142,7 @@ static Value index(Call& call) {
   const std::vector<Value>& all = call.self.sequence()->items;
   for (std::size_t i = 0; i < all.size(); ++i)
     if (equal(all[i], *call.argument(0), call.rendering)) return Value(static_cast<std::int64_t>(i));
-  throw Failure{"index: the list does not hold what is looked for"};
+  throw Failure(base::say("index: the list does not hold what is looked for"));
 }
 
 static Value count_equal(Call& call) {

@@ -1,28 +1,26 @@
 #include "jinja/operators.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <limits>
 
+#include "base/say.h"
 #include "jinja/value_text.h"
 
 namespace troika::jinja {
 
 [[noreturn]] static void refuse_operands(std::string_view sign, const Value& left, const Value& right) {
-  for (const Value* value : {&left, &right})
-    if (value->undefined() != nullptr) throw Failure{value->undefined()->reason};
-  throw Failure{fmt::format("'{}' does not work between {} and {}", sign, type_name(left), type_name(right))};
+  for (const Value* value : {&left, &right}) refuse_undefined(*value);
+  throw Failure(base::say("'{}' does not work between {} and {}", sign, type_name(left), type_name(right)));
 }
 
 static Value checked(bool overflows, std::int64_t result) {
-  if (overflows) throw Failure{"an integer is beyond 64 bits"};
+  if (overflows) throw Failure(base::say("an integer is beyond 64 bits"));
   return Value(result);
 }
 
 static Value whole_power(std::int64_t base, std::int64_t exponent) {
   if (exponent < 0) {
-    if (base == 0) throw Failure{"0 cannot be raised to a negative power"};
+    if (base == 0) throw Failure(base::say("0 cannot be raised to a negative power"));
     return Value(std::pow(static_cast<double>(base), static_cast<double>(exponent)));
   }
   if (base == 1 || base == 0) return Value(exponent == 0 ? std::int64_t{1} : base);
@@ -51,7 +49,7 @@ static std::int64_t floor_quotient(std::int64_t a, std::int64_t b) {
 static Value whole_arithmetic(std::string_view sign, std::int64_t a, std::int64_t b) {
   if (sign == "+" || sign == "-" || sign == "*") return whole_result(sign[0], a, b);
   if (sign == "**") return whole_power(a, b);
-  if (b == 0) throw Failure{fmt::format("{} {} 0 has no result", a, sign)};
+  if (b == 0) throw Failure(base::say("{} {} 0 has no result", a, sign));
   if (sign == "/") return Value(static_cast<double>(a) / static_cast<double>(b));
   const bool overflows = b == -1 && a == std::numeric_limits<std::int64_t>::min();
   if (sign == "%") return Value(b == -1 ? std::int64_t{0} : a - floor_quotient(a, b) * b);
@@ -69,7 +67,7 @@ static Value real_arithmetic(std::string_view sign, double a, double b) {
   if (sign == "-") return Value(a - b);
   if (sign == "*") return Value(a * b);
   if (sign == "**") return Value(std::pow(a, b));
-  if (b == 0) throw Failure{fmt::format("{} {} 0 has no result", a, sign)};
+  if (b == 0) throw Failure(base::say("{} {} 0 has no result", a, sign));
   if (sign == "/") return Value(a / b);
   return Value(sign == "%" ? floor_remainder(a, b) : std::floor(a / b));
 }

@@ -1,10 +1,9 @@
 #include "jinja/parser.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 
+#include "base/say.h"
 #include "base/text.h"
 #include "jinja/builtins.h"
 #include "jinja/expression_parser.h"
@@ -21,7 +20,7 @@ class Parser {
 
   Body run() {
     Body body = statements({});
-    if (!tokens_.sees(Token::Kind::end)) tokens_.fail(fmt::format("'{}' ends nothing", tokens_.peek(1).text));
+    if (!tokens_.sees(Token::Kind::end)) tokens_.fail(base::say("'{}' ends nothing", tokens_.peek(1).text));
     check_called();
     return body;
   }
@@ -54,7 +53,7 @@ class Parser {
     const auto is_word = [&](std::string_view end) { return word.kind == Token::Kind::name && word.text == end; };
     if (std::any_of(ends.begin(), ends.end(), is_word)) return true;
     if (std::any_of(all.begin(), all.end(), is_word))
-      tokens_.fail(word.line, fmt::format("'{}' ends nothing that is open here", word.text));
+      tokens_.fail(word.line, base::say("'{}' ends nothing that is open here", word.text));
     return false;
   }
 
@@ -89,13 +88,13 @@ class Parser {
     const std::string word = tokens_.expect_any_name();
     for (const Block& one : blocks)
       if (one.word == word) return (this->*one.read)();
-    tokens_.fail(line, fmt::format("the statement '{}' is not supported", word));
+    tokens_.fail(line, base::say("the statement '{}' is not supported", word));
   }
 
   void end_tag() { tokens_.expect(Token::Kind::block_end); }
 
   void end_block(std::string_view word) {
-    if (tokens_.sees(Token::Kind::end)) tokens_.fail(fmt::format("'{{% {} %}}' is missing", word));
+    if (tokens_.sees(Token::Kind::end)) tokens_.fail(base::say("'{{% {} %}}' is missing", word));
     tokens_.expect(Token::Kind::block_begin);
     tokens_.expect_name(word);
     end_tag();
@@ -133,7 +132,7 @@ class Parser {
     target.name = tokens_.expect_any_name();
     static constexpr std::array<std::string_view, 6> constants = {"true", "True", "false", "False", "none", "None"};
     if (std::find(constants.begin(), constants.end(), target.name) != constants.end())
-      tokens_.fail(fmt::format("'{}' cannot be assigned to", target.name));
+      tokens_.fail(base::say("'{}' cannot be assigned to", target.name));
     if (tokens_.take_sign(".")) {
       target.attribute = tokens_.expect_any_name();
     } else {
@@ -166,7 +165,7 @@ class Parser {
     tokens_.expect_name("in");
     result.expressions.push_back(expressions_.condition_or_tuple());
     if (tokens_.take_name("if")) result.expressions.push_back(expressions_.single());
-    if (tokens_.sees_name("recursive")) tokens_.fail("a recursive loop is not supported");
+    if (tokens_.sees_name("recursive")) tokens_.fail(base::say("a recursive loop is not supported"));
     end_tag();
     ++loops_;
     result.bodies.push_back(statements({"else", "endfor"}));
@@ -180,7 +179,7 @@ class Parser {
   Statement continue_loop() { return jump(Statement::Kind::continue_loop, "continue"); }
 
   Statement jump(Statement::Kind kind, std::string_view word) {
-    if (loops_ == 0) tokens_.fail(fmt::format("'{}' is outside of a loop", word));
+    if (loops_ == 0) tokens_.fail(base::say("'{}' is outside of a loop", word));
     const Statement result = statement(kind);
     end_tag();
     return result;
@@ -221,7 +220,7 @@ class Parser {
         result.expressions.push_back(expressions_.single());
       } else if (!result.expressions.empty()) {
         tokens_.fail(
-            fmt::format("the parameter '{}' without a default follows one with a default", result.parameters.back()));
+            base::say("the parameter '{}' without a default follows one with a default", result.parameters.back()));
       }
       if (!tokens_.take_sign(",")) break;
     }
@@ -268,8 +267,8 @@ class Parser {
       if (find_function(name) != nullptr || std::find(assigned_.begin(), assigned_.end(), name) != assigned_.end())
         continue;
       const std::string near = base::nearest(name, function_names());
-      tokens_.fail(line, fmt::format("the function '{}' is not supported{}", name,
-                                     near.empty() ? "" : fmt::format(" ('{}' is)", near)));
+      tokens_.fail(line, near.empty() ? base::say("the function '{}' is not supported", name)
+                                      : base::say("the function '{}' is not supported ('{}' is)", name, near));
     }
   }
 

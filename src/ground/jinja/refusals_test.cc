@@ -1,5 +1,7 @@
 #include <gmock/gmock.h>
 
+#include <algorithm>
+
 #include "jinja/template_test_support.h"
 
 namespace troika::jinja {
@@ -55,6 +57,30 @@ TEST(Refusals, NameTheLineOfWhatIsMalformed) {
       {"{{ '\\ud800' }}", "t.jinja line 1: a string has an escape of U+D800, which is not a character"},
       {"\xff", "t.jinja is not valid UTF-8"}};
   for (const Case& one : cases) EXPECT_EQ(parse_refusal(one.source), one.text);
+}
+
+// What is behind the place, for a reader of Chinese.
+std::string chinese_reason(const std::string& source) {
+  try {
+    render(source);
+  } catch (const base::DataError& error) {
+    const std::string &text = error.in(base::Language::chinese), colon = "：";
+    return text.substr(text.find(colon) + colon.size());
+  }
+  return "";
+}
+
+bool has_han(const std::string& text) {
+  return std::any_of(text.begin(), text.end(), [](char c) { return c >= '\xE4' && c <= '\xE9'; });
+}
+
+TEST(Refusals, GiveReadersOfChineseTheirReasonInChinese) {
+  for (const char* source : {"{{ a b }}", "{{ }}", "{# x", "{% raw %}", "{{ 'x }}", "{{ s | foo }}", "{{ s | lenght }}",
+                             "{{ '\\ud800' }}", "{{ 'a' + 1 }}", "{{ 5 | length }}", "{{ s | replace('a') }}",
+                             "{{ '%d' % s }}", "{{ missing.y }}", "{{ d.q.y }}", "{{ ([] | first).y }}"})
+    EXPECT_TRUE(has_han(chinese_reason(source))) << source << " gives " << chinese_reason(source);
+  EXPECT_THAT(chinese_reason("{% raw %}"), HasSubstr("{% endraw %}”"));
+  EXPECT_EQ(chinese_reason("{{ raise_exception('No ' ~ n) }}"), "No -7");
 }
 
 TEST(Refusals, EndWhatWouldTakeTooMuch) {

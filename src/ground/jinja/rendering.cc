@@ -1,11 +1,10 @@
 #include "jinja/rendering.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <limits>
 #include <nlohmann/json.hpp>
 
+#include "base/say.h"
 #include "base/units.h"
 
 namespace troika::jinja {
@@ -15,8 +14,8 @@ static constexpr int deepest_value = 256;
 void Rendering::charge(std::size_t bytes) {
   const std::size_t most = options_.limits.total_bytes;
   if (bytes > most || used_bytes_ > most - bytes) {
-    throw Failure{fmt::format("the template makes or reads more than {} of values",
-                              base::format_bytes(static_cast<std::int64_t>(most)))};
+    throw Failure(base::say("the template makes or reads more than {} of values",
+                            base::format_bytes(static_cast<std::int64_t>(most))));
   }
   used_bytes_ += bytes;
 }
@@ -33,7 +32,7 @@ Value Rendering::text(std::string text) {
 
 static int one_deeper(int depth) {
   if (depth < deepest_value) return depth + 1;
-  throw Failure{fmt::format("lists and dicts are nested more than {} levels deep", deepest_value)};
+  throw Failure(base::say("lists and dicts are nested more than {} levels deep", deepest_value));
 }
 
 Value Rendering::list(std::vector<Value> items, Sequence::Kind kind) {
@@ -76,7 +75,7 @@ static Value long_integer_of(const ordered_json& json) {
 }
 
 static Value converted(const ordered_json& json, int levels, Rendering& rendering) {
-  if (levels == 0) throw Failure{fmt::format("JSON is nested more than {} levels deep", deepest)};
+  if (levels == 0) throw Failure(base::say("JSON is nested more than {} levels deep", deepest));
   if (json.is_boolean()) return Value(json.get<bool>());
   if (json.is_number_integer()) return integer_of(json);
   if (json.is_number_float()) return Value(json.get<double>());

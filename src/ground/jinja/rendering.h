@@ -17,7 +17,9 @@ namespace troika::jinja {
 
 // Thrown below Template::render, which adds the place.
 struct Failure {
-  std::string text;
+  explicit Failure(base::Text sentence) : text(std::move(sentence)) {}
+
+  base::Text text;
 };
 
 class Rendering {

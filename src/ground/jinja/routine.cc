@@ -1,36 +1,30 @@
 #include "jinja/routine.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/say.h"
 #include "base/text.h"
 
 namespace troika::jinja {
 
-[[noreturn]] static void refuse(const Value& value, const char* wanted) {
-  if (value.undefined() != nullptr) throw Failure{value.undefined()->reason};
-  throw Failure{fmt::format("{1} is needed, not {0}", type_name(value), wanted)};
+[[noreturn]] static void refuse(const Value& value, Type wanted) {
+  refuse_undefined(value);
+  throw Failure(base::say("{1} is needed, not {0}", type_name(value), type_name(wanted)));
 }
 
-const std::string& Call::text(std::size_t i) const {
-  if (bound.at(i)->text() == nullptr) refuse(*bound[i], "a string");
-  return *bound[i]->text();
+const std::string& text_in(const Value& value) {
+  if (value.text() == nullptr) refuse(value, Type::text);
+  return *value.text();
 }
 
 std::int64_t Call::integer(std::size_t i, std::int64_t when_missing) const {
   if (bound.at(i) == nullptr) return when_missing;
-  if (!bound[i]->is_whole()) refuse(*bound[i], "an integer");
+  if (!bound[i]->is_whole()) refuse(*bound[i], Type::integer);
   return bound[i]->as_integer();
 }
 
 bool Call::flag(std::size_t i, bool when_missing) const {
   return bound.at(i) == nullptr ? when_missing : is_true(*bound[i]);
-}
-
-const std::string& Call::self_text() const {
-  if (self.text() == nullptr) refuse(self, "a string");
-  return *self.text();
 }
 
 namespace {
@@ -55,8 +49,8 @@ static std::vector<Parameter> parameters_of(const Routine& routine) {
 static std::vector<const Value*> bind(const Routine& routine, const Arguments& arguments) {
   const std::vector<Parameter> parameters = parameters_of(routine);
   if (arguments.positional.size() > parameters.size()) {
-    throw Failure{fmt::format("{} takes at most {} arguments, not {}", routine.name, parameters.size(),
-                              arguments.positional.size())};
+    throw Failure(base::say("{} takes at most {} arguments, not {}", routine.name, parameters.size(),
+                            arguments.positional.size()));
   }
   std::vector<const Value*> bound(parameters.size());
   for (std::size_t i = 0; i < arguments.positional.size(); ++i) bound[i] = &arguments.positional[i];
@@ -65,12 +59,12 @@ static std::vector<const Value*> bind(const Routine& routine, const Arguments& a
                                     [&, wanted = &name](const Parameter& one) { return one.name == *wanted; });
     const auto at = static_cast<std::size_t>(found - parameters.begin());
     if (found == parameters.end() || bound[at] != nullptr)
-      throw Failure{fmt::format("{} does not take the argument '{}'", routine.name, name)};
+      throw Failure(base::say("{} does not take the argument '{}'", routine.name, name));
     bound[at] = &value;
   }
   for (std::size_t i = 0; i < bound.size(); ++i) {
     if (bound[i] == nullptr && !parameters[i].optional)
-      throw Failure{fmt::format("{} is missing the argument '{}'", routine.name, parameters[i].name)};
+      throw Failure(base::say("{} is missing the argument '{}'", routine.name, parameters[i].name));
   }
   return bound;
 }

@@ -18,6 +18,8 @@ struct Arguments {
   std::vector<std::pair<std::string, Value>> named;  // names differ
 };
 
+const std::string& text_in(const Value& value);  // throws Failure for another type
+
 struct Call {
   Rendering& rendering;
   Value self;                       // what is filtered, tested, or has the method
@@ -26,10 +28,10 @@ struct Call {
 
   // The accessors throw Failure for another type.
   const Value* argument(std::size_t i) const { return bound.at(i); }
-  const std::string& text(std::size_t i) const;
+  const std::string& text(std::size_t i) const { return text_in(*bound.at(i)); }
   std::int64_t integer(std::size_t i, std::int64_t when_missing) const;
   bool flag(std::size_t i, bool when_missing) const;
-  const std::string& self_text() const;
+  const std::string& self_text() const { return text_in(self); }
 };
 
 struct Routine {

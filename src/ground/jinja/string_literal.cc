@@ -1,9 +1,8 @@
 #include "jinja/string_literal.h"
 
-#include <fmt/format.h>
-
 #include <cstdint>
 
+#include "base/say.h"
 #include "jinja/characters.h"
 
 namespace troika::jinja {
@@ -20,7 +19,7 @@ namespace {
 
 class EscapeReader {
  public:
-  EscapeReader(std::string_view literal, std::string* text, std::string* problem)
+  EscapeReader(std::string_view literal, std::string* text, base::Text* problem)
       : literal_(literal), text_(*text), problem_(*problem) {}
 
   bool run() {
@@ -43,7 +42,7 @@ class EscapeReader {
     if (c == 'x') return read_code(2);
     if (c == 'u') return read_code(4);
     if (c == 'U') return read_code(8);
-    if (c == 'N') return fail("'\\N' in a string is not supported");
+    if (c == 'N') return fail(base::say("'\\N' in a string is not supported"));
     if (c >= '0' && c <= '7') return read_octal();
     ++at_;
     const std::size_t letter = letters.find(c);
@@ -52,7 +51,7 @@ class EscapeReader {
     return true;
   }
 
-  bool fail(std::string problem) {
+  bool fail(base::Text problem) {
     problem_ = std::move(problem);
     return false;
   }
@@ -61,7 +60,7 @@ class EscapeReader {
     *result = 0;
     for (std::size_t i = 0; i < digits; ++i, ++at_) {
       if (at_ == literal_.size() || digit_value(literal_[at_]) >= base)
-        return fail("a string has an escape with too few digits");
+        return fail(base::say("a string has an escape with too few digits"));
       *result = *result * base + digit_value(literal_[at_]);
     }
     return true;
@@ -87,19 +86,20 @@ class EscapeReader {
         point = 0x10000 + ((point - 0xD800) << 10) + (low - 0xDC00);
     }
     if (point > 0x10FFFF || (point >= 0xD800 && point < 0xE000))
-      return fail(fmt::format("a string has an escape of U+{:04X}, which is not a character", point));
+      return fail(base::say("a string has an escape of U+{:04X}, which is not a character", point));
     append_code_point(static_cast<std::int32_t>(point), &text_);
     return true;
   }
 
   std::string_view literal_;
-  std::string &text_, &problem_;
+  std::string& text_;
+  base::Text& problem_;
   std::size_t at_ = 0;
 };
 
 }  // namespace
 
-bool read_escapes(std::string_view literal, std::string* text, std::string* problem) {
+bool read_escapes(std::string_view literal, std::string* text, base::Text* problem) {
   return EscapeReader(literal, text, problem).run();
 }
 

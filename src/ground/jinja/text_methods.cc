@@ -1,8 +1,7 @@
 // Methods of str that give text.
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/say.h"
 #include "base/text.h"
 #include "jinja/characters.h"
 #include "jinja/methods.h"
@@ -59,7 +58,7 @@ static Value join(Call& call) {
   std::string result;
   bool first = true;
   for (const Value& item : elements(*call.argument(0), call.rendering)) {
-    if (item.text() == nullptr) throw Failure{fmt::format("join takes strings, not {}", type_name(item))};
+    if (item.text() == nullptr) throw Failure(base::say("join takes strings, not {}", type_name(item)));
     call.rendering.charge(call.self_text().size() + item.text()->size());
     if (!std::exchange(first, false)) result += call.self_text();
     result += *item.text();
@@ -102,7 +101,7 @@ static const Value& field(const Call& call, const std::string& name, std::size_t
   if ((counts || numbered) && at < call.given.positional.size()) return call.given.positional[at];
   for (const auto& [key, value] : call.given.named)
     if (!counts && !numbered && key == name) return value;
-  throw Failure{fmt::format("format has no value for '{{{}}}'; only names and numbers can be there", name)};
+  throw Failure(base::say("format has no value for '{{{}}}'; only names and numbers can be there", name));
 }
 
 static Value format(Call& call) {
@@ -117,7 +116,7 @@ static Value format(Call& call) {
       result += text[at++];
     } else {
       const std::size_t end = text.find('}', at);
-      if (text[at] == '}' || end == std::string::npos) throw Failure{"format: a brace has no partner"};
+      if (text[at] == '}' || end == std::string::npos) throw Failure(base::say("format: a brace has no partner"));
       result += str(field(call, text.substr(at + 1, end - at - 1), &next), call.rendering);
       at = end;
     }
@@ -212,7 +211,7 @@ static Value split_text(const Call& call, bool from_back) {
   const std::size_t cuts = most < 0 ? std::string_view::npos : static_cast<std::size_t>(most);
   if (call.argument(0) == nullptr || call.argument(0)->is_none())
     return text_list(call, from_back ? words_from_back(text, cuts) : words(text, cuts));
-  if (call.text(0).empty()) throw Failure{"split by an empty string"};
+  if (call.text(0).empty()) throw Failure(base::say("split by an empty string"));
   return text_list(call, from_back ? split_back_by(text, call.text(0), cuts) : split_by(text, call.text(0), cuts));
 }
 
@@ -252,12 +251,12 @@ static Value partitioned(const Call& call, std::vector<std::string_view> parts, 
 }
 
 static Value partition(Call& call) {
-  if (call.text(0).empty()) throw Failure{"partition by an empty string"};
+  if (call.text(0).empty()) throw Failure(base::say("partition by an empty string"));
   return partitioned(call, split_by(call.self_text(), call.text(0), 1), false);
 }
 
 static Value partition_back(Call& call) {
-  if (call.text(0).empty()) throw Failure{"rpartition by an empty string"};
+  if (call.text(0).empty()) throw Failure(base::say("rpartition by an empty string"));
   return partitioned(call, split_back_by(call.self_text(), call.text(0), 1), true);
 }
 

@@ -1,31 +1,31 @@
 #include "jinja/token_reader.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
+
+#include "base/say.h"
 
 namespace troika::jinja {
 
 static constexpr int deepest_level = 100;
 
-static std::string shown(const Token& token) {
+static base::Text shown(const Token& token) {
   switch (token.kind) {
     case Token::Kind::text:
-      return "text";
+      return base::say(base::Phrase("text", "token"));
     case Token::Kind::print_begin:
-      return "'{{'";
+      return base::say("'{}'", "{{");
     case Token::Kind::print_end:
-      return "'}}'";
+      return base::say("'{}'", "}}");
     case Token::Kind::block_begin:
-      return "'{%'";
+      return base::say("'{}'", "{%");
     case Token::Kind::block_end:
-      return "'%}'";
+      return base::say("'{}'", "%}");
     case Token::Kind::string:
-      return "a string";
+      return base::say("a string");
     case Token::Kind::end:
-      return "the end of the template";
+      return base::say("the end of the template");
     default:
-      return token.text.empty() ? "a name or number" : "'" + token.text + "'";
+      return token.text.empty() ? base::say("a name or number") : base::say("'{}'", token.text);
   }
 }
 
@@ -49,8 +49,8 @@ bool TokenReader::take_name(std::string_view name) {
   return there;
 }
 
-void TokenReader::fail_expecting(const std::string& wanted) const {
-  fail(fmt::format("{1} is expected, not {0}", shown(peek()), wanted));
+void TokenReader::fail_expecting(const base::Text& wanted) const {
+  fail(base::say("{1} is expected, not {0}", shown(peek()), wanted));
 }
 
 void TokenReader::expect(Token::Kind kind) {
@@ -59,21 +59,21 @@ void TokenReader::expect(Token::Kind kind) {
 }
 
 void TokenReader::expect_sign(std::string_view sign) {
-  if (!take_sign(sign)) fail_expecting(fmt::format("'{}'", sign));
+  if (!take_sign(sign)) fail_expecting(base::say("'{}'", sign));
 }
 
 void TokenReader::expect_name(std::string_view name) {
-  if (!take_name(name)) fail_expecting(fmt::format("'{}'", name));
+  if (!take_name(name)) fail_expecting(base::say("'{}'", name));
 }
 
 std::string TokenReader::expect_any_name() {
-  if (!sees(Token::Kind::name)) fail_expecting("a name");
+  if (!sees(Token::Kind::name)) fail_expecting(base::say("a name"));
   return take().text;
 }
 
 TokenReader::Level::Level(TokenReader& reader) : reader_(reader) {
   if (reader_.level_ == deepest_level)
-    reader_.fail(fmt::format("blocks and expressions are nested more than {} levels deep", deepest_level));
+    reader_.fail(base::say("blocks and expressions are nested more than {} levels deep", deepest_level));
   ++reader_.level_;
 }
 

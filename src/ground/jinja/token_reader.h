@@ -29,8 +29,8 @@ class TokenReader {
   void expect_name(std::string_view name);
   std::string expect_any_name();
 
-  [[noreturn]] void fail(const std::string& text) const { fail_at(origin_, line(), text); }
-  [[noreturn]] void fail(int line, const std::string& text) const { fail_at(origin_, line, text); }
+  [[noreturn]] void fail(const base::Text& text) const { fail_at(origin_, line(), text); }
+  [[noreturn]] void fail(int line, const base::Text& text) const { fail_at(origin_, line, text); }
 
   // Held while something is read that may hold itself; too deep is an error.
   class Level {
@@ -45,7 +45,7 @@ class TokenReader {
   };
 
  private:
-  [[noreturn]] void fail_expecting(const std::string& wanted) const;
+  [[noreturn]] void fail_expecting(const base::Text& wanted) const;
 
   const std::vector<Token>& tokens_;
   const std::string& origin_;

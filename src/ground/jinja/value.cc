@@ -1,9 +1,8 @@
 #include "jinja/value.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
+#include "base/say.h"
 #include "jinja/characters.h"
 #include "jinja/rendering.h"
 
@@ -21,20 +20,58 @@ bool is_true(const Value& value) {
   return value.dict() == nullptr || !value.dict()->entries.empty();
 }
 
-std::string type_name(const Value& value) {
-  if (value.undefined() != nullptr) return "an undefined value";
-  if (value.is_none()) return "none";
-  if (value.boolean() != nullptr) return "a boolean";
-  if (value.integer() != nullptr) return "an integer";
-  if (value.long_integer() != nullptr) return "an integer beyond 64 bits";
-  if (value.real() != nullptr) return "a float";
-  if (value.text() != nullptr) return "a string";
-  if (value.dict() != nullptr) return "a dict";
-  if (value.name_space() != nullptr) return "a namespace";
-  if (value.callable() != nullptr) return "a function";
-  if (value.loop() != nullptr) return "the loop";
+void refuse_undefined(const Value& value) {
+  if (value.undefined() != nullptr) throw Failure(value.undefined()->reason());
+}
+
+Type type_of(const Value& value) {
+  if (value.undefined() != nullptr) return Type::undefined;
+  if (value.is_none()) return Type::none;
+  if (value.boolean() != nullptr) return Type::boolean;
+  if (value.integer() != nullptr) return Type::integer;
+  if (value.long_integer() != nullptr) return Type::long_integer;
+  if (value.real() != nullptr) return Type::real;
+  if (value.text() != nullptr) return Type::text;
+  if (value.dict() != nullptr) return Type::dict;
+  if (value.name_space() != nullptr) return Type::name_space;
+  if (value.callable() != nullptr) return Type::callable;
+  if (value.loop() != nullptr) return Type::loop;
   const Sequence::Kind kind = value.sequence()->kind;
-  return kind == Sequence::Kind::list ? "a list" : kind == Sequence::Kind::tuple ? "a tuple" : "a generator";
+  return kind == Sequence::Kind::list ? Type::list : kind == Sequence::Kind::tuple ? Type::tuple : Type::generator;
+}
+
+base::Text type_name(Type type) {
+  switch (type) {
+    case Type::undefined:
+      return base::say("an undefined value");
+    case Type::none:
+      return base::say(base::Phrase("none", "type"));
+    case Type::boolean:
+      return base::say("a boolean");
+    case Type::integer:
+      return base::say("an integer");
+    case Type::long_integer:
+      return base::say("an integer beyond 64 bits");
+    case Type::real:
+      return base::say("a float");
+    case Type::text:
+      return base::say("a string");
+    case Type::list:
+      return base::say("a list");
+    case Type::tuple:
+      return base::say("a tuple");
+    case Type::generator:
+      return base::say("a generator");
+    case Type::dict:
+      return base::say("a dict");
+    case Type::name_space:
+      return base::say("a namespace");
+    case Type::callable:
+      return base::say("a function");
+    case Type::loop:
+      return base::say("the loop");
+  }
+  return {};
 }
 
 bool is_hashable(const Value& value) {
@@ -47,7 +84,7 @@ bool is_hashable(const Value& value) {
 
 const Value* find(const Dict& dict, const Value& key, Rendering& rendering) {
   if (key.text() != nullptr) return find(dict, std::string_view(*key.text()));
-  if (!is_hashable(key)) throw Failure{fmt::format("{} cannot be a key", type_name(key))};
+  if (!is_hashable(key)) throw Failure(base::say("{} cannot be a key", type_name(key)));
   for (const auto& [name, value] : dict.entries)
     if (equal(name, key, rendering)) return &value;
   return nullptr;
@@ -123,9 +160,8 @@ bool less(const Value& a, const Value& b, Rendering& rendering) {
   const Sequence *one = a.sequence(), *other = b.sequence();
   if (one != nullptr && other != nullptr && one->kind == other->kind && one->kind != Sequence::Kind::generator)
     return less_items(*one, *other, rendering);
-  for (const Value* value : {&a, &b})
-    if (value->undefined() != nullptr) throw Failure{value->undefined()->reason};
-  throw Failure{fmt::format("{} and {} have no order", type_name(a), type_name(b))};
+  for (const Value* value : {&a, &b}) refuse_undefined(*value);
+  throw Failure(base::say("{} and {} have no order", type_name(a), type_name(b)));
 }
 
 static std::vector<Value> items_of(const Sequence& sequence) {
@@ -147,7 +183,7 @@ std::vector<Value> elements(const Value& value, Rendering& rendering) {
     for (const std::string_view character : characters(*text)) all.emplace_back(character);
     return all;
   }
-  if (value.dict() == nullptr) throw Failure{fmt::format("{} cannot be iterated over", type_name(value))};
+  if (value.dict() == nullptr) throw Failure(base::say("{} cannot be iterated over", type_name(value)));
   rendering.charge(sizeof(Value), value.dict()->entries.size());
   for (const auto& [key, item] : value.dict()->entries) all.push_back(key);
   return all;

@@ -12,6 +12,8 @@
 #include <variant>
 #include <vector>
 
+#include "base/language.h"
+
 namespace troika::jinja {
 
 class Rendering;
@@ -19,7 +21,9 @@ class Value;
 struct Arguments;
 
 struct Undefined {
-  std::string reason;  // what an error says that comes of its use: "'x' is undefined"
+  // The sentence of an error that comes of its use ("'x' is undefined"). It is made only then: most undefined values are
+  // just tested or printed.
+  std::function<base::Text()> reason = [] { return base::Text{}; };
 };
 struct None {};
 
@@ -108,9 +112,29 @@ class Value {
 };
 
 bool is_true(const Value& value);
-std::string type_name(const Value& value);  // for errors: "a list"
 bool is_hashable(const Value& value);       // may be a key
 int depth_of(const Value& value);           // of containers in containers; 0: no container
+void refuse_undefined(const Value& value);  // throws Failure with the reason of an undefined one
+
+enum class Type {
+  undefined,
+  none,
+  boolean,
+  integer,
+  long_integer,
+  real,
+  text,
+  list,
+  tuple,
+  generator,
+  dict,
+  name_space,
+  callable,
+  loop
+};
+Type type_of(const Value& value);
+base::Text type_name(Type type);  // for errors: "a list"
+inline base::Text type_name(const Value& value) { return type_name(type_of(value)); }
 
 const Value* find(const Dict& dict, const Value& key, Rendering& rendering);  // null: not there
 const Value* find(const Dict& dict, std::string_view key);

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "base/say.h"
 #include "jinja/characters.h"
 #include "jinja/operators.h"
 #include "jinja/rendering.h"
@@ -102,7 +103,7 @@ static std::string plain(const Value& value, Rendering& rendering) {
   if (value.real() != nullptr) return real_text(*value.real());
   if (value.sequence() != nullptr) return repr_of_sequence(*value.sequence(), rendering);
   if (value.dict() != nullptr) return repr_of_dict(*value.dict(), rendering);
-  throw Failure{fmt::format("{} cannot be printed", type_name(value))};
+  throw Failure(base::say("{} cannot be printed", type_name(value)));
 }
 
 std::string str(const Value& value, Rendering& rendering) {
@@ -140,7 +141,8 @@ class Printf {
         result_ += format_[at_];
       }
     }
-    if (next_ < values_.size() && !may_be_left_) throw Failure{"'%' of a string has more values than fields"};
+    if (next_ < values_.size() && !may_be_left_)
+      throw Failure(base::say("'%' of a string has more values than fields"));
     return std::move(result_);
   }
 
@@ -161,9 +163,9 @@ class Printf {
       return;
     }
     if (std::string_view("srdif").find(kind) == std::string_view::npos || kind == '\0' || (digits >= 0 && kind != 'f'))
-      throw Failure{
-          fmt::format("the field '%{}' of a string is not supported", kind == '\0' ? "" : std::string(1, kind))};
-    if (next_ == values_.size()) throw Failure{"'%' of a string has more fields than values"};
+      throw Failure(
+          base::say("the field '%{}' of a string is not supported", kind == '\0' ? "" : std::string(1, kind)));
+    if (next_ == values_.size()) throw Failure(base::say("'%' of a string has more fields than values"));
     const Value& value = values_[next_++];
     result_ += kind == 's'   ? str(value, rendering_)
                : kind == 'r' ? repr(value, rendering_)
@@ -171,8 +173,7 @@ class Printf {
   }
 
   std::string number(const Value& value, char kind, int digits) const {
-    if (!value.is_number())
-      throw Failure{fmt::format("the field '%{}' takes a number, not {}", kind, type_name(value))};
+    if (!value.is_number()) throw Failure(base::say("the field '%{}' takes a number, not {}", kind, type_name(value)));
     if (kind == 'f') return fmt::format("{:.{}f}", value.as_real(), digits < 0 ? 6 : digits);
     const double whole = std::trunc(value.as_real());
     return value.is_whole() ? std::to_string(value.as_integer()) : fmt::format("{:.0f}", whole);
