@@ -30,7 +30,6 @@
 #include "commands/monitor/monitor.h"
 #include "commands/plan/plan.h"
 #include "commands/probe/probe.h"
-#include "commands/roofline/roofline.h"
 #include "commands/serve/serve.h"
 #include "commands/sweep/sweep.h"
 #include "commands/timeline/timeline.h"
@@ -59,8 +58,7 @@ const Runs computing = {
     {"generate", run_generate},
     {"chat", run_chat},
     {"export", [](const Call& call) { return run_export(call.words, call.language); }},
-    {"bench",
-     [](const Call& call) { return call.part->name == "roofline" ? print(roofline_report(call)) : run_bench(call); }},
+    {"bench", run_bench},
     {"probe", run_probe},
 };
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/chat/arguments.h"
+#include "commands/chat/chat.h"
 #include "commands/chat/dialogue.h"
 
 namespace troika::commands {

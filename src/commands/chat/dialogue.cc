@@ -7,7 +7,7 @@
 #include "base/say.h"
 #include "base/terminal_text.h"
 #include "commands/chat/thinking.h"
-#include "commands/generate/prompt_ids.h"
+#include "commands/generate/prompts.h"
 #include "data/plain_text.h"
 
 namespace troika::commands {

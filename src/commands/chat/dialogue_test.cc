@@ -7,7 +7,7 @@
 #include "base/temporary_folder_test_support.h"
 #include "base/terminal_text.h"
 #include "commands/chat/session.h"
-#include "commands/generate/end_marks.h"
+#include "commands/generate/prepared.h"
 #include "tokenizer/bpe.h"
 #include "weights/drawn_weights_test_support.h"
 

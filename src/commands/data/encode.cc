@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <functional>
+#include <memory>
 #include <string_view>
 #include <utility>
 
@@ -16,7 +17,6 @@
 #include "tokenizer/tokenizer.h"
 
 namespace troika::commands {
-
 namespace {
 
 struct Part {

@@ -6,11 +6,11 @@
 
 #include "base/error.h"
 #include "config/resolve.h"
-#include "data/vocabulary.h"
 #include "host/nvidia.h"
 #include "mesh/mesh.h"
 #include "plan/plan.h"
 #include "shape/layout.h"
+#include "tokenizer/tokenizer.h"
 
 namespace troika::commands {
 namespace {
@@ -70,7 +70,7 @@ doctor::Want want_of(const config::Settings& settings, const RunHosts& on, int p
   want.ranks = on.ranks_per_host;
   want.threads = static_cast<int>(settings.train.threads);
   if (!say_what_is_trained(settings)) return want;
-  const auto vocab = data::vocabulary_here(settings);
+  const auto vocab = tokenizer::vocabulary_here(settings);
   if (!vocab) return want;
   config::ModelSettings model = settings.model;
   model.vocab = *vocab;

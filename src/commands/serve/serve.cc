@@ -17,7 +17,7 @@
 #include "base/say.h"
 #include "base/system_cause.h"
 #include "commands/serve/arguments.h"
-#include "data/vocabulary.h"
+#include "tokenizer/tokenizer.h"
 #include "host/interface_addresses.h"
 #include "host/own_program.h"
 #include "host/signals.h"
@@ -78,7 +78,7 @@ Options options_of(const ServeArguments& a, const config::Environment& environme
   else if (!is_loopback(a.host))
     options.other_hosts.push_back(a.host.find(':') == std::string::npos ? a.host : "[" + a.host + "]");
   options.environment = launch::without_launch(environment);
-  options.vocabulary_of = data::vocabulary_of;
+  options.vocabulary_of = tokenizer::vocabulary_of;
   return options;
 }
 

@@ -1,4 +1,4 @@
-#include "bench/step.h"
+#include "bench/benchmarks.h"
 
 #include <fmt/format.h>
 
@@ -9,19 +9,16 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "bench/arguments.h"
-#include "bench/device_timing.h"
-#include "bench/gathered.h"
-#include "bench/step_report.h"
-#include "bench/timing.h"
+#include "bench/report.h"
+#include "bench/measure.h"
 #include "comm/collectives.h"
 #include "config/config.h"
 #include "config/lora.h"
 #include "config/resolve.h"
 #include "data/samples.h"
-#include "data/vocabulary.h"
+#include "tokenizer/tokenizer.h"
 #include "host/memory.h"
-#include "model/dtype_of.h"
+#include "model/decoder.h"
 #include "plan/memory_check.h"
 #include "rendezvous/identity.h"
 #include "shape/layout.h"
@@ -181,7 +178,7 @@ int run_bench_step(const std::vector<std::string>& arguments, const std::map<std
       train::rank_device(s.train.device, request.identity.local_rank, {request.identity.local_size, s.comm.backend});
   Measurement measurement;
   train::Trial trial;
-  trial.vocab = data::vocabulary_of(s);
+  trial.vocab = tokenizer::vocabulary_of(s);
   trial.samples =
       std::make_shared<const data::RandomSamples>(trial.vocab, request.resolved.batch.seq_len, s.train.seed);
   trial.on_step = [&](std::int64_t step, double seconds) { measurement.step_done(step, seconds); };

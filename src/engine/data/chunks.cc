@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/say.h"
 #include "data/json_records.h"
-#include "data/record_files.h"
+#include "data/file_content.h"
 
 namespace troika::data {
 

@@ -13,7 +13,7 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "data/json_records.h"
-#include "data/loss_marks.h"
+#include "data/record_format.h"
 
 namespace troika::data {
 

@@ -13,7 +13,6 @@
 #include "base/json.h"
 #include "base/say.h"
 #include "data/conversations.h"
-#include "data/narrow_ids.h"
 #include "data/part_store.h"
 #include "data/plain_text.h"
 

@@ -17,7 +17,6 @@
 #include "data/shard_index.h"
 #include "data/source_shape.h"
 #include "data/token_stream.h"
-#include "data/tokenize_once.h"
 #include "data/tokenized_lines.h"
 
 namespace troika::data {

@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/run_files.h"
 #include "base/say.h"
-#include "data/disk_error.h"
+#include "data/made_once.h"
 
 namespace troika::data {
 

@@ -1,23 +1,16 @@
 #include "data/shards.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "base/error.h"
 #include "base/mapping_guard.h"
 #include "base/say.h"
-#include "base/system_cause.h"
-#include "base/whole_write.h"
-#include "data/disk_error.h"
-#include "data/hash_pages.h"
-#include "data/narrow_ids.h"
+#include "data/piece_hashes.h"
+#include "data/encoded_chunk.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "token shards are read in place and are little-endian"
@@ -187,49 +180,17 @@ ShardHeader decode_shard_header(std::string_view file, const std::string& path) 
   return header;
 }
 
-// XXH3 over a stream, as base::hash_bytes gives it for the whole.
-class ShardWriter::Hasher {
- public:
-  Hasher() : state_(XXH3_createState()) { XXH3_64bits_reset(state_); }
-  ~Hasher() { XXH3_freeState(state_); }
-  Hasher(const Hasher&) = delete;
-  Hasher& operator=(const Hasher&) = delete;
-  void add(const void* bytes, std::size_t size) { XXH3_64bits_update(state_, bytes, size); }
-  std::string hex() const { return fmt::format("{:016x}", XXH3_64bits_digest(state_)); }
-
- private:
-  XXH3_state_t* state_;
-};
-
-// Nothing where the cause is 0.
-static void fail_for(int cause, base::Phrase what, const std::string& path) {
-  if (cause != 0) throw DiskError(base::say(what, path, base::system_cause(cause)));
-}
-
 ShardWriter::ShardWriter(const std::string& path, std::int64_t vocab_size, const std::string& tokenizer_fingerprint)
-    : path_(path),
-      temporary_(fmt::format("{}.tmp.{}", path, ::getpid())),
-      descriptor_(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644)),
-      hasher_(std::make_unique<Hasher>()) {
-  if (descriptor_ < 0) fail_for(errno, base::Phrase("cannot create '{}': {}"), temporary_);
+    : path_(path), file_(path, shard_header_bytes) {
   header_.vocab_size = vocab_size;
   header_.bytes_per_token = vocab_size <= narrow_vocab_size ? 2 : 4;
   header_.tokenizer_fingerprint = tokenizer_fingerprint;
-  header_.payload_hash = std::string(16, '0');
-  if (::lseek(descriptor_, shard_header_bytes, SEEK_SET) < 0)
-    fail_for(errno, base::Phrase("cannot write '{}': {}"), temporary_);  // the header comes last
-}
-
-ShardWriter::~ShardWriter() {
-  if (descriptor_ < 0) return;
-  ::close(descriptor_);
-  ::unlink(temporary_.c_str());
 }
 
 void ShardWriter::write(const void* bytes, std::size_t size) {
-  hasher_->add(bytes, size);
-  pieces_.add({static_cast<const char*>(bytes), size});
-  fail_for(base::write_whole(descriptor_, {static_cast<const char*>(bytes), size}), base::Phrase("cannot write '{}': {}"), temporary_);
+  const std::string_view all(static_cast<const char*>(bytes), size);
+  file_.add(all);
+  pieces_.add(all);
 }
 
 static void check_ids(const std::vector<std::int32_t>& ids, std::int64_t vocab_size) {
@@ -257,15 +218,6 @@ void ShardWriter::end_document() {
   if (end > (ends_.empty() ? 0 : ends_.back())) ends_.push_back(end);
 }
 
-void ShardWriter::write_at_start(const std::string& bytes) {
-  fail_for(base::write_whole_at(descriptor_, bytes, 0), base::Phrase("cannot write '{}': {}"), temporary_);
-}
-
-void ShardWriter::close_file() {
-  fail_for(base::sync_whole(descriptor_), base::Phrase("cannot sync '{}': {}"), temporary_);
-  ::close(std::exchange(descriptor_, -1));
-}
-
 ShardHeader ShardWriter::finish() {
   const auto end = static_cast<std::uint64_t>(header_.tokens);
   if (end != (ends_.empty() ? 0 : ends_.back())) throw base::BugError("a shard was finished inside a document");
@@ -274,11 +226,10 @@ ShardHeader ShardWriter::finish() {
   write(padding.data(), padding.size());
   write(ends_.data(), 8 * ends_.size());
   header_.documents = static_cast<std::int64_t>(ends_.size());
-  header_.payload_hash = hasher_->hex();
-  write_at_start(encode_shard_header(header_));
-  close_file();
+  header_.payload_hash = file_.hash();
+  file_.close_with(encode_shard_header(header_));
   base::write_file_atomic(piece_hashes_path(path_), encode_piece_hashes({header_.payload_hash, pieces_.finish()}));
-  base::rename_path(temporary_, path_);
+  file_.publish();
   return header_;
 }
 

@@ -15,7 +15,7 @@
 #include "data/conversations.h"
 #include "data/input_text.h"
 #include "data/json_records.h"
-#include "data/record_files.h"
+#include "data/file_content.h"
 #include "data/shard_index.h"
 
 namespace troika::data {

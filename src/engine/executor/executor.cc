@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/say.h"
-#include "executor/gradient_norm.h"
+#include "executor/step_facts.h"
 #include "schedule/instruction/placement.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"

@@ -6,8 +6,7 @@
 
 #include "base/error.h"
 #include "kernels/linear.h"
-#include "model/embedding_segment.h"
-#include "model/head_segment.h"
+#include "model/segments.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {

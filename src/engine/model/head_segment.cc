@@ -1,12 +1,11 @@
 // Shapes: M rows (B * T), m those that this rank keeps, D width, v its part of the vocabulary, E elements of the norm.
-#include "model/head_segment.h"
 
 #include <algorithm>
 
 #include "kernels/linear.h"
 #include "kernels/output_loss.h"
 #include "kernels/row_loss.h"
-#include "model/norm.h"
+#include "model/segments.h"
 #include "shape/output_loss.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"

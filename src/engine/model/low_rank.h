@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "model/segment.h"
-#include "model/segment_tools.h"
+#include "model/segments.h"
 #include "shape/adapter.h"
 #include "shape/trained.h"
 #include "tensor/tensor.h"

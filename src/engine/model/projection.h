@@ -7,7 +7,7 @@
 
 #include "model/low_rank.h"
 #include "shape/architecture.h"
-#include "tensor/destination.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "tensor/booked.h"
+#include "tensor/ledger.h"
 #include "tensor/tensor.h"
 
 namespace troika::optimizer {

@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "tokenizer/byte_alphabet.h"
+#include "tokenizer/unicode.h"
 
 namespace troika::tokenizer {
 

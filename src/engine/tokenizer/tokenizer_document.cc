@@ -1,5 +1,3 @@
-#include "tokenizer/tokenizer_document.h"
-
 #include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
@@ -7,6 +5,7 @@
 #include "base/error.h"
 #include "base/json_fault.h"
 #include "base/say.h"
+#include "tokenizer/tokenizer_parts.h"
 
 namespace troika::tokenizer {
 using nlohmann::json;

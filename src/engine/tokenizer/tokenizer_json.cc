@@ -12,8 +12,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/say.h"
-#include "tokenizer/byte_alphabet.h"
-#include "tokenizer/tokenizer_document.h"
+#include "tokenizer/unicode.h"
 #include "tokenizer/tokenizer_parts.h"
 
 namespace troika::tokenizer {

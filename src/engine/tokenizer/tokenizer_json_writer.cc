@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "tokenizer/byte_alphabet.h"
 #include "tokenizer/tokenizer_json.h"
+#include "tokenizer/unicode.h"
 
 namespace troika::tokenizer {
 using nlohmann::ordered_json;

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "inference/batch_tokens.h"
+#include "inference/evaluator.h"
 #include "plan/memory_check.h"
 #include "plan/rank_work.h"
 #include "weights/rank_units.h"

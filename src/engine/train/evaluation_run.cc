@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/same_file.h"
 #include "base/say.h"
-#include "inference/evaluation_rank.h"
+#include "inference/evaluator.h"
 #include "inference/logits_file.h"
 #include "plan/describe.h"
 #include "tensor/tensor.h"

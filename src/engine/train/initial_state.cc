@@ -12,7 +12,7 @@
 #include "config/adapter_sizes.h"
 #include "config/freeze.h"
 #include "config/lora.h"
-#include "inference/generation_config.h"
+#include "inference/sampling.h"
 #include "shape/adapter.h"
 #include "weights/adapter_source.h"
 #include "weights/auxiliary_files.h"

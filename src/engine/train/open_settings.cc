@@ -10,7 +10,6 @@
 #include "base/units.h"
 #include "config/micro_batch.h"
 #include "model/decoder.h"
-#include "model/dtype_of.h"
 #include "plan/batch_fit.h"
 #include "planner/open_layout.h"
 #include "tensor/device.h"

@@ -25,7 +25,7 @@
 #include "tensor/device.h"
 #include "tensor/tensor.h"
 #include "train/rank_device.h"
-#include "train/rank_voice.h"
+#include "train/run_reporter.h"
 #include "train/reproducibility.h"
 
 namespace troika::train {

@@ -15,7 +15,7 @@
 namespace troika::train {
 namespace {
 
-std::string to_text(const Traits& traits) {
+std::string text_of_traits(const Traits& traits) {
   std::string text;
   for (const auto& [name, value] : traits) text += name + '\t' + value + '\n';
   return text;
@@ -77,7 +77,7 @@ Traits traits_of_this_rank(const tensor::Device& device) {
 
 base::Text different_ranks(comm::Channel& world, const Traits& mine) {
   if (world.size() == 1) return {};
-  const std::vector<std::string> all = comm::all_gather_text(world, to_text(mine));
+  const std::vector<std::string> all = comm::all_gather_text(world, text_of_traits(mine));
   const Traits first = parse(all[0]);
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     const Traits other = parse(all[rank]);

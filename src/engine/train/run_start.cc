@@ -14,7 +14,6 @@
 #include "plan/saved_bytes.h"
 #include "tensor/accelerator.h"
 #include "train/open_settings.h"
-#include "train/product_choices.h"
 #include "train/run_lock.h"
 #include "train/tokenizer_copies.h"
 #include "train/warm_up.h"

@@ -10,7 +10,7 @@
 #include "checkpoint/gather.h"
 #include "comm/collectives.h"
 #include "config/huggingface/checkpoint_folder.h"
-#include "data/open_chat_template.h"
+#include "data/chat_template.h"
 #include "weights/auxiliary_files.h"
 
 namespace troika::train {

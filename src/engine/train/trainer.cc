@@ -11,7 +11,7 @@
 #include "checkpoint/gather.h"
 #include "checkpoint/manifest.h"
 #include "config/profile.h"
-#include "optimizer/learning_rate.h"
+#include "optimizer/optimizer.h"
 #include "train/restore.h"
 
 namespace troika::train {
