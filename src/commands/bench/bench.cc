@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <vector>
 
 #include "base/error.h"
 #include "base/say.h"

@@ -3,7 +3,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "commands/verbs.h"
 #include "config/config.h"

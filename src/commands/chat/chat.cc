@@ -6,7 +6,6 @@
 #include <cstdio>
 
 #include "base/say.h"
-#include "commands/chat/conversations.h"
 #include "commands/chat/dialogue.h"
 #include "commands/chat/session.h"
 #include "commands/generate/prepared.h"

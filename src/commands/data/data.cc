@@ -8,8 +8,6 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/units.h"
-#include "commands/data/encode.h"
-#include "commands/data/inspect.h"
 #include "commands/stop_signals.h"
 #include "data/corpus_bpe.h"
 #include "data/prepare.h"
@@ -56,10 +54,9 @@ base::Text prepared(const PrepareArguments& given, base::Language language, std:
   const double start = base::monotonic_seconds();
   const data::PrepareReport report = data::prepare(given.inputs, *tokenizer, given.out, options, show);
   const double seconds = base::monotonic_seconds() - start;
-  if (report.reused) {
+  if (report.reused)
     return base::say("'{}' already holds this data: {} in {}", given.out, base::counted_text(report.tokens, "token"),
                      base::counted_text(report.documents, "document"));
-  }
   std::vector<base::Text> parts{
       base::say("{} in {} from {} in {}, {} in '{}'; left out: {}, {}", base::counted_text(report.tokens, "token"),
                 base::counted_text(report.documents, "document"), base::format_bytes(report.bytes),
@@ -169,17 +166,15 @@ void run_tokenizer(const Call& call, const Streams& to) {
 
 void run_encode(const Call& call, const Streams& to) {
   const EncodeArguments a = read(encode_flags, call.words);
-  const EncodeOptions options{a.tokenizer, a.text_key, a.workers};
   if (a.statistics) {
-    print(encode_statistics(a.inputs, options), call.language, to.out);
+    print(encode_statistics(a), call.language, to.out);
   } else {
-    encode_texts(a.inputs, options, to.out);
+    encode_texts(a, to.out);
   }
 }
 
 void run_decode(const Call& call, const Streams& to) {
-  const DecodeArguments a = read(decode_flags, call.words);
-  decode_ids(a.ids, a.tokenizer, a.json_lines ? DecodedForm::json_lines : DecodedForm::bytes, to.out);
+  decode_ids(read(decode_flags, call.words), to.out);
 }
 
 // SHARDS is the first word; all else is about the samples of a run with the settings of train.
@@ -189,10 +184,9 @@ void run_inspect(const Call& call, const Streams& to) {
   InspectArguments a;
   const config::FlagTable table = inspect_flags(a);
   config::FlagReading reading = config::read_flags({&table}, {call.words.begin() + 1, call.words.end()});
-  for (const char* name : {"sample", "ids", "color"}) {
+  for (const char* name : {"sample", "ids", "color"})
     if (reading.states(name))
       reading.refuse(base::say("--{} is for the samples of a run; leave it out with prepared shards", name));
-  }
   reading.finish();
   std::fputs(inspect_shards(call.words.front(), a.samples.value_or(0), a.tokenizer, call.language).c_str(), to.out);
 }

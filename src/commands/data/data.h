@@ -7,13 +7,15 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "commands/verbs.h"
+#include "config/config.h"
 #include "config/flag_table.h"
 #include "data/made_once.h"
 
 namespace troika::commands {
 
-// The parts of the verb are in arguments.h. Writes the result to `out` and, from time to time, one line of progress to
+// Writes the result to `out` and, from time to time, one line of progress to
 // `progress` (null: none). Returns 0. Throws ConfigError for wrong arguments, DataError for wrong files.
 int run_data(const Call& call, std::FILE* out, std::FILE* progress);
 
@@ -21,7 +23,7 @@ int run_data(const Call& call, std::FILE* out, std::FILE* progress);
 struct CorpusArguments {
   std::vector<std::string> inputs;
   std::string text_key = "text";
-  std::int64_t workers = 0;  // threads; 0: all cores
+  std::int64_t workers = 0;  // threads; 0: all cores. What is written does not depend on it.
 };
 
 struct PrepareArguments : CorpusArguments {
@@ -61,6 +63,29 @@ config::FlagTable tokenizer_flags(TokenizerArguments& a);
 config::FlagTable encode_flags(EncodeArguments& a);
 config::FlagTable decode_flags(DecodeArguments& a);
 config::FlagTable inspect_flags(InspectArguments& a);
+
+// Writes one line per document to `out`: its ids as a JSON array. A document is a text file, or a line of a .jsonl file; lines
+// without text are passed over. No begin or end marks are added. Throws DataError for bad input (data::find_corpus).
+void encode_texts(const EncodeArguments& a, std::FILE* out);
+
+// Tokenizes the same and gives how much and how fast, as lines.
+base::Text encode_statistics(const EncodeArguments& a);
+
+// Reads lines of ids, arrays or numbers between spaces or commas, and writes the bytes
+// they stand for: one after another, or per line an object {"text": ...} (where bytes are not valid UTF-8 then U+FFFD).
+// Throws DataError that names the line for what is no id of the vocabulary.
+void decode_ids(const DecodeArguments& a, std::FILE* out);
+
+// Reads and verifies everything. `samples` documents, evenly spread, are shown: as text when `tokenizer` (a spec, "" for none) is
+// given, else as ids. Throws DataError for damage and when the tokenizer is not the one that made the shards.
+std::string inspect_shards(const std::string& path, std::int64_t samples, const std::string& tokenizer,
+                           base::Language language);
+
+// `arguments`: settings of train (data, batch.seq_len, model.path, a YAML file) and the flags of inspect_flags. Opens
+// data.train, or data.valid where that alone is given, as train does and into the same cache. Writes counts and samples
+// to `out`, progress to `progress` (null: none). ConfigError, DataError.
+void inspect_samples(const std::vector<std::string>& arguments, const config::Environment& environment,
+                     base::Language language, std::FILE* out, std::FILE* progress);
 
 // Progress on the screen: a bar on a terminal, elsewhere a line every ten seconds; nothing where `to` is null. `what`: "tokenizing",
 // in the language of the screen.

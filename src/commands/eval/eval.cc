@@ -10,7 +10,6 @@
 #include "base/say.h"
 #include "base/units.h"
 #include "commands/status_signal.h"
-#include "config/config.h"
 #include "config/resolve.h"
 #include "rendezvous/identity.h"
 #include "train/evaluation_run.h"

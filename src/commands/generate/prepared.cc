@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -12,7 +11,6 @@
 #include "base/text.h"
 #include "comm/channel.h"
 #include "config/choices.h"
-#include "data/chat_template.h"
 #include "model/decoder.h"
 #include "train/rank_device.h"
 #include "weights/auxiliary_files.h"

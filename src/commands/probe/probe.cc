@@ -38,8 +38,7 @@ probe::MeasuredHost measure_all_of_host(const ProbeArguments& a, const Call& cal
   if (const double load = probe::load_average(); load > 0.5)
     print_note(
         base::say("note: {} has other work (load {:.1f}): measured again without it, all cores together and its links "
-                  "would be "
-                  "faster",
+                  "would be faster",
                   base::host_name(), load),
         call.language);
   probe::MeasuredHost measured = probe::measure_host(a.seconds, disk_folder(a.out), call.environment);

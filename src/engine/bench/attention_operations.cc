@@ -20,24 +20,14 @@ static kernels::AttentionInput input_of(const StepShapes& s) {
 }
 
 static Body forward_body(const StepShapes& s) {
-  const auto body = [in = input_of(s)](auto function) {
-    return [=] {
-      const kernels::AttentionOutput output = function(in);
-      return std::vector{output.out_BTnH, output.lse_BnT};
-    };
-  };
-  return body(kernels::attention_forward);
+  return [in = input_of(s)] { kernels::attention_forward(in); };
 }
 
 static Body backward_body(const StepShapes& s) {
   const kernels::AttentionInput in = input_of(s);
-  const auto body = [=, dout = s.normal(in.q_BTnH.sizes())](auto forward, auto backward) {
-    return [=, output = forward(in)] {
-      const kernels::AttentionGradients d = backward(dout, in, output);
-      return std::vector{d.dq_BTnH, d.dk_BSkH, d.dv_BSkH};
-    };
+  return [=, dout = s.normal(in.q_BTnH.sizes()), output = kernels::attention_forward(in)] {
+    kernels::attention_backward(dout, in, output);
   };
-  return body(kernels::attention_forward, kernels::attention_backward);
 }
 
 // Causal: half of the square. Backward counts twice forward, although it computes the scores once more: that is what a
@@ -74,46 +64,30 @@ struct Heads {
 
 Body normed_forward(const Heads& heads) {
   const tensor::Tensor x = heads.values(), w_H = heads.s.normal({heads.s.model.head_dim});
-  const auto body = [=, rope = heads.rope()](auto function) {
-    return [=] {
-      kernels::QkNormRopeSaved saved;
-      const tensor::Tensor y = function(x, w_H, heads.s.model.norm_eps, rope, &saved);
-      return std::vector{y, saved.rstd_BTn};
-    };
+  return [=, eps = heads.s.model.norm_eps, rope = heads.rope()] {
+    kernels::QkNormRopeSaved saved;
+    kernels::qk_norm_rope_forward(x, w_H, eps, rope, &saved);
   };
-  return body(kernels::qk_norm_rope_forward);
 }
 
 Body normed_backward(const Heads& heads) {
   const tensor::Tensor x = heads.values(), w_H = heads.s.normal({heads.s.model.head_dim}),
                        dy = heads.s.normal(x.sizes());
-  const auto body = [=, rope = heads.rope()](auto forward, auto backward) {
-    kernels::QkNormRopeSaved saved;
-    forward(x, w_H, heads.s.model.norm_eps, rope, &saved);
-    return [=, dx = heads.gradients(), dw_H = tensor::empty(w_H.sizes(), w_H.device())] {
-      backward(dy, x, w_H, rope, saved, dx, dw_H);
-      return std::vector{dx, dw_H};
-    };
+  const kernels::RopeTable rope = heads.rope();
+  kernels::QkNormRopeSaved saved;
+  kernels::qk_norm_rope_forward(x, w_H, heads.s.model.norm_eps, rope, &saved);
+  return [=, dx = heads.gradients(), dw_H = tensor::empty(w_H.sizes(), w_H.device())] {
+    kernels::qk_norm_rope_backward(dy, x, w_H, rope, saved, dx, dw_H);
   };
-  return body(kernels::qk_norm_rope_forward, kernels::qk_norm_rope_backward);
 }
 
 Body plain_forward(const Heads& heads) {
-  const auto body = [x = heads.values(), rope = heads.rope()](auto function) {
-    return [=] { return std::vector{function(x, rope)}; };
-  };
-  return body(kernels::rope_forward);
+  return [x = heads.values(), rope = heads.rope()] { kernels::rope_forward(x, rope); };
 }
 
 Body plain_backward(const Heads& heads) {
   const tensor::Tensor dy = heads.s.normal({heads.s.B, heads.s.T, heads.count, heads.s.model.head_dim});
-  const auto body = [=, rope = heads.rope()](auto function) {
-    return [=, dx = heads.gradients()] {
-      function(dy, rope, dx);
-      return std::vector{dx};
-    };
-  };
-  return body(kernels::rope_backward);
+  return [=, rope = heads.rope(), dx = heads.gradients()] { kernels::rope_backward(dy, rope, dx); };
 }
 
 }  // namespace

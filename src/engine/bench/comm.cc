@@ -18,6 +18,7 @@
 #include "sharding/gradient_sum.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
+#include "train/machine_here.h"
 #include "train/session.h"
 
 namespace troika::bench {
@@ -186,15 +187,15 @@ struct Row {
 
 // Every rank runs as many rounds: as many as the slowest does in the time.
 Row measure(comm::Channel& world, const Exchange& exchange, double seconds) {
-  if (tensor::smallest(gathered(world, {exchange.correct() ? 1.0 : 0.0})) == 0)
+  if (tensor::smallest(train::gathered(world, {exchange.correct() ? 1.0 : 0.0})) == 0)
     throw base::BugError(fmt::format("{} of {} bytes brings other data than were sent", exchange.name, exchange.bytes));
   const double probe = std::min(exchange.round(), exchange.round());
-  const double slowest = tensor::largest(gathered(world, {probe}));
+  const double slowest = tensor::largest(train::gathered(world, {probe}));
   const int rounds = static_cast<int>(std::clamp(seconds / std::max(slowest, 1e-6), 5.0, 2000.0));
   std::vector<double> times;
   comm::barrier(world);
   for (int round = 0; round < rounds; ++round) times.push_back(exchange.round());
-  const tensor::Tensor all = gathered(world, {base::median(times), static_cast<double>(exchange.sent_bytes)});
+  const tensor::Tensor all = train::gathered(world, {base::median(times), static_cast<double>(exchange.sent_bytes)});
   return {exchange.name, exchange.bytes, static_cast<std::int64_t>(tensor::largest(all.select(1, 1))),
           tensor::largest(all.select(1, 0))};
 }

@@ -20,13 +20,7 @@ void add_table(const std::string& table, std::int64_t rows, const StepShapes& s,
   };
   const auto backward = [=] {
     const tensor::Tensor ids_M = s.ids(rows), dx_MD = s.normal({M, D});
-    const auto body = [=](auto function) {
-      return [=] {
-        const kernels::NamedRows named = function(dx_MD, ids_M, 0, rows);
-        return std::vector{named.row_r, named.gradient_rD};
-      };
-    };
-    return body(kernels::embedding_backward_weight);
+    return [=] { kernels::embedding_backward_weight(dx_MD, ids_M, 0, rows); };
   };
   const double MD = static_cast<double>(M * D), bytes = s.element_bytes();
   operations.push_back({table + " forward", shape, s.microbatches, 0, 2 * bytes * MD, forward});
@@ -47,7 +41,7 @@ struct LossInputs {
 };
 
 // Forward and both halves of backward, as the head calls them: the loss, dx, dw.
-std::vector<tensor::Tensor> run(const LossInputs& in, const tensor::Tensor& dw_vD) {
+void run(const LossInputs& in, const tensor::Tensor& dw_vD) {
   const std::int64_t M = in.x_MD.size(0), D = in.x_MD.size(1), v = in.w_vD.size(0);
   const double scale = 1.0 / static_cast<double>(M);
   const auto loss = kernels::row_loss(config::Loss::cross_entropy);
@@ -57,17 +51,15 @@ std::vector<tensor::Tensor> run(const LossInputs& in, const tensor::Tensor& dw_v
   const kernels::OutputLossPart whole =
       gradients ? kernels::output_loss_forward_with_gradients(*loss, in.x_MD, in.w_vD, in.targets_M, scale, saved)
                 : kernels::output_loss_forward(in.x_MD, in.w_vD, in.targets_M, 0, &saved);
-  const tensor::Tensor sum_2 = loss->sum(whole, in.targets_M);
-  const tensor::Tensor dx_MD =
-      kernels::output_loss_backward_input(*loss, in.w_vD, in.targets_M, 0, whole.lse_M, scale, saved);
-  if (gradients) return {sum_2.narrow(0, 0, 1), dx_MD, saved.dw_vD};
+  loss->sum(whole, in.targets_M);
+  kernels::output_loss_backward_input(*loss, in.w_vD, in.targets_M, 0, whole.lse_M, scale, saved);
+  if (gradients) return;
   kernels::output_loss_backward_weight(
       in.x_MD, saved, shape::rows_of_table_piece(D),
       [&](std::int64_t first, std::int64_t count) { return tensor::Destination{dw_vD.narrow(0, first, count)}; });
-  return {sum_2.narrow(0, 0, 1), dx_MD, dw_vD};
 }
 
-Body bodies(const StepShapes& s) {
+Body loss_body(const StepShapes& s) {
   const std::int64_t M = s.M(), D = s.model.hidden, v = s.model.vocab;
   const LossInputs in{s.normal({M, D}), s.normal({v, D}), s.ids(v)};
   tensor::multiply(in.w_vD, 0.02);
@@ -82,7 +74,7 @@ void add_output_loss(const StepShapes& s, Operations& operations) {
   const double bytes =
       s.element_bytes() * static_cast<double>(2 * M * D + 2 * v * D) + 4.0 * static_cast<double>(v * D);
   operations.push_back({"output loss, both passes", fmt::format("M {} D {} v {}", M, D, v), s.microbatches, flops,
-                        bytes, [s] { return bodies(s); }});
+                        bytes, [s] { return loss_body(s); }});
 }
 
 }  // namespace troika::bench

@@ -5,19 +5,16 @@
 
 #include <algorithm>
 #include <sstream>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/file.h"
 #include "base/statistics.h"
 #include "bench/operations.h"
-#include "comm/collectives.h"
 #include "cpu/gemm.h"
 #include "cpu/parallel.h"
 #include "kernels/flat.h"
 #include "tensor/accelerator.h"
 #include "tensor/device.h"
-#include "tensor/tensor.h"
 
 namespace troika::bench {
 
@@ -180,15 +177,6 @@ CallTime time_on_device(tensor::Streams& streams, const std::function<void()>& w
 
 MachineRates measure_rates(tensor::Streams& streams, tensor::Dtype operands, double seconds) {
   return {product_rate(streams, {operands, streams.device()}, seconds), moving_rate(streams, seconds)};
-}
-
-tensor::Tensor gathered(comm::Channel& world, const std::vector<double>& values) {
-  const auto count = static_cast<std::int64_t>(values.size());
-  const tensor::Tensor mine = tensor::of(values), all = tensor::empty({world.size(), count}, tensor::Dtype::fp64);
-  std::vector<tensor::Tensor> rows;
-  for (int rank = 0; rank < world.size(); ++rank) rows.push_back(all[rank]);
-  comm::all_gather(world, mine, rows);
-  return all;
 }
 
 }  // namespace troika::bench

@@ -2,9 +2,7 @@
 #pragma once
 
 #include <functional>
-#include <vector>
 
-#include "comm/channel.h"
 #include "tensor/streams.h"
 #include "tensor/tensor.h"
 
@@ -42,8 +40,5 @@ CallTime time_on_device(tensor::Streams& streams, const std::function<void()>& w
 // memory and take no more than a second for all calls; a += b of arrays of 2 GiB, or less likewise, or the driver's copy of one,
 // whichever moves faster.
 MachineRates measure_rates(tensor::Streams& streams, tensor::Dtype operands, double seconds);
-
-// Collective: row r holds rank r's values, in double.
-tensor::Tensor gathered(comm::Channel& world, const std::vector<double>& values);
 
 }  // namespace troika::bench

@@ -4,7 +4,6 @@
 
 #include "base/random.h"
 #include "cpu/random_normal.h"
-#include "tensor/tensor.h"
 
 namespace troika::bench {
 

@@ -9,7 +9,6 @@
 #include "base/say.h"
 #include "base/statistics.h"
 #include "base/units.h"
-#include "bench/measure.h"
 #include "shape/adapter.h"
 #include "shape/layout.h"
 #include "shape/segment_costs.h"

@@ -1,7 +1,5 @@
 #include "bench/benchmarks.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <utility>
@@ -27,6 +25,7 @@
 #include "tensor/operations.h"
 #include "tensor/streams.h"
 #include "tensor/tensor.h"
+#include "train/machine_here.h"
 #include "train/rank_device.h"
 #include "train/run.h"
 
@@ -116,7 +115,7 @@ class Measurement {
     const auto peak = static_cast<double>(host::process_memory().peak_resident_bytes);
     comm::barrier(world);
     const MachineRates mine = rates_of(device, model::dtype_of(plan.precision()), seconds);
-    const tensor::Tensor all = gathered(
+    const tensor::Tensor all = train::gathered(
         world, {peak, first_step_seconds_, mine.gemm_flops_per_second, mine.triad_bytes_per_second, program_bytes_,
                 static_cast<double>(report_.device_used_peak_bytes), static_cast<double>(report_.device_reserved_peak_bytes)});
     const auto largest = [&](int column) { return tensor::largest(all.select(1, column)); };

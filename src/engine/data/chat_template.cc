@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <ctime>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -143,10 +142,9 @@ static std::string mark(const json& config, const char* key) {
 
 // One of {"name": ..., "template": ...}; empty where there is none of that name.
 static std::string named_template(const json& list, const std::string& name) {
-  for (const json& one : list) {
+  for (const json& one : list)
     if (one.is_object() && one.value("name", json()) == name && one.value("template", json()).is_string())
       return one["template"].get<std::string>();
-  }
   return "";
 }
 
@@ -179,9 +177,8 @@ static ChatTemplate of_tokenizer(const std::string& tokenizer, const std::string
 }
 
 const BuiltInTemplate* find_built_in_template(std::string_view name) {
-  for (const BuiltInTemplate* one : {&chatml_template, &alpaca_template}) {
+  for (const BuiltInTemplate* one : {&chatml_template, &alpaca_template})
     if (name == one->name) return one;
-  }
   return nullptr;
 }
 
@@ -200,10 +197,9 @@ ChatTemplate open_chat_template(const std::string& choice, const std::string& to
     return ChatTemplate(std::string(built_in->source), fmt::format("the template {}", choice), std::move(options));
   }
   if (choice == config::tokenizers_template) return of_tokenizer(tokenizer, folder, config, std::move(options));
-  if (!base::file_exists(choice)) {
+  if (!base::file_exists(choice))
     throw base::ConfigError(base::say(
         "data.chat_template is '{}', which is no file; it takes auto, chatml, alpaca or a Jinja file", choice));
-  }
   return ChatTemplate(read_template(choice), choice, std::move(options));
 }
 

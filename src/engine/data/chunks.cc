@@ -1,9 +1,6 @@
 #include "data/chunks.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"

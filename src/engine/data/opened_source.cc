@@ -1,8 +1,5 @@
 #include "data/opened_source.h"
 
-#include <fmt/format.h>
-
-#include <functional>
 #include <optional>
 #include <utility>
 

@@ -5,9 +5,7 @@
 
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "base/run_files.h"
 #include "base/say.h"

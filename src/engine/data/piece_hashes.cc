@@ -1,13 +1,10 @@
 #include "data/piece_hashes.h"
 
-#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
 #include <cstring>
-#include <memory>
 #include <utility>
 
 #include "base/error.h"

@@ -12,8 +12,6 @@
 #include "base/file.h"
 #include "base/mapping_guard.h"
 #include "base/say.h"
-#include "data/encoded_chunk.h"
-#include "data/made_once.h"
 #include "data/ordered_map.h"
 #include "data/piece_hashes.h"
 #include "data/prepare_corpus.h"
@@ -51,9 +49,8 @@ static std::optional<PrepareReport> already_prepared(const std::string& folder, 
   if (base::list_directory(folder).empty()) return std::nullopt;
   const bool same =
       base::file_exists(index_path(folder)) && looks_like_shards(folder) && read_shard_index(folder).source == source;
-  if (!same) {
+  if (!same)
     throw base::ConfigError(base::say("the folder '{}' already holds other data: choose another --out or remove it", folder));
-  }
   TokenStream::open(folder, Verify::contents);  // throws when damaged
   if (lacks_piece_hashes(folder)) add_piece_hashes(folder);
   PrepareReport report;
@@ -82,10 +79,9 @@ PrepareReport prepare(const std::vector<std::string>& inputs, const tokenizer::T
 }
 
 static std::shared_ptr<const TokenStream> checked(TokenStream stream, const tokenizer::Tokenizer& tokenizer) {
-  if (stream.tokenizer_fingerprint() != tokenizer.fingerprint() || stream.vocab_size() != tokenizer.vocab_size()) {
+  if (stream.tokenizer_fingerprint() != tokenizer.fingerprint() || stream.vocab_size() != tokenizer.vocab_size())
     throw base::DataError(base::say("the tokens in '{}' were made by another tokenizer (vocabulary {}, fingerprint {}) than the one given (vocabulary {}, fingerprint {}): give --data.tokenizer what 'troika data prepare' was given, or prepare again", stream.path(), stream.vocab_size(),
                                     stream.tokenizer_fingerprint(), tokenizer.vocab_size(), tokenizer.fingerprint()));
-  }
   return std::make_shared<const TokenStream>(std::move(stream));
 }
 
@@ -102,9 +98,8 @@ static std::shared_ptr<const TokenStream> open_cached(const std::string& folder,
 
 // Left by processes that were killed; only the holder of the lock calls this.
 static void remove_partials(const std::string& cache_folder, const std::string& source) {
-  for (const std::string& name : base::list_directory(cache_folder)) {
+  for (const std::string& name : base::list_directory(cache_folder))
     if (name.rfind(source + ".partial.", 0) == 0) base::remove_tree(cache_folder + "/" + name);
-  }
 }
 
 std::shared_ptr<const TokenStream> open_shards(const std::string& path, const tokenizer::Tokenizer& tokenizer) {

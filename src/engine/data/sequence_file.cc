@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstring>
-#include <utility>
 
 #include "base/error.h"
 #include "base/mapping_guard.h"

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/mapping_guard.h"
 #include "base/say.h"
-#include "data/piece_hashes.h"
 #include "data/encoded_chunk.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
@@ -22,9 +21,8 @@ static base::Text prepare_again() { return base::say("delete it and prepare the 
 
 static void check_contents(const base::MappedFile& file, const ShardHeader& header, const std::string& path) {
   const std::string found = hash_and_drop(file, shard_header_bytes);
-  if (found != header.payload_hash) {
+  if (found != header.payload_hash)
     throw base::DataError(base::say("'{}' is damaged: the hash of its contents is {}, its header says {}; {}", path, found, header.payload_hash, prepare_again()));
-  }
 }
 
 TokenShard::TokenShard(const std::string& path, Verify verify)
@@ -32,10 +30,9 @@ TokenShard::TokenShard(const std::string& path, Verify verify)
   base::while_reading(file_, [&] {
     header_ = decode_shard_header(file_.text(), path);
     const std::size_t expected = shard_file_bytes(header_);
-    if (file_.size() != expected) {
+    if (file_.size() != expected)
       throw base::DataError(base::say(file_.size() < expected ? base::Phrase("'{}' is truncated: its header ({} tokens, {} documents) asks for {} bytes, the file has {}; {}") : base::Phrase("'{}' is too long: its header ({} tokens, {} documents) asks for {} bytes, the file has {}; {}"), path,
                                       header_.tokens, header_.documents, expected, file_.size(), prepare_again()));
-    }
     if (verify == Verify::contents) check_contents(file_, header_, path);
   });
   verified_ = verify == Verify::contents;
@@ -46,9 +43,8 @@ TokenShard::TokenShard(const std::string& path, Verify verify)
                                                std::move(*hashes), header_.payload_hash);
   }
   const std::int64_t last = header_.documents == 0 ? 0 : document_end(header_.documents - 1);
-  if (last != header_.tokens) {
+  if (last != header_.tokens)
     throw base::DataError(base::say("'{}' is damaged: its last document ends at token {}, but it has {} tokens; {}", path, last, header_.tokens, prepare_again()));
-  }
 }
 
 void TokenShard::verify(const std::byte* from, std::int64_t bytes) const {
@@ -68,10 +64,9 @@ static std::int64_t widen(const std::byte* from, std::int64_t count, std::int32_
 }
 
 void TokenShard::read(std::int64_t first, std::int64_t count, std::int32_t* out) const {
-  if (first < 0 || count < 0 || first > header_.tokens - count) {
+  if (first < 0 || count < 0 || first > header_.tokens - count)
     throw base::BugError(
         fmt::format("tokens {} to {} requested of '{}', which has {}", first, first + count, path_, header_.tokens));
-  }
   base::while_reading(file_, [&] { copy(first, count, out); });
 }
 
@@ -80,10 +75,9 @@ void TokenShard::copy(std::int64_t first, std::int64_t count, std::int32_t* out)
   verify(from, count * header_.bytes_per_token);
   const std::int64_t largest =
       header_.bytes_per_token == 2 ? widen<std::uint16_t>(from, count, out) : widen<std::uint32_t>(from, count, out);
-  if (largest >= header_.vocab_size) {
+  if (largest >= header_.vocab_size)
     throw base::DataError(
         base::say("'{}' is damaged: between tokens {} and {} is the id {}, but the vocabulary has {}; {}", path_, first, first + count, largest, header_.vocab_size, prepare_again()));
-  }
 }
 
 std::int64_t TokenShard::stored_end(std::int64_t index) const {
@@ -99,10 +93,9 @@ std::int64_t TokenShard::document_end(std::int64_t index) const {
     end = stored_end(index);
     if (index > 0) previous = stored_end(index - 1);
   });
-  if (end <= previous || previous < 0 || end > header_.tokens) {
+  if (end <= previous || previous < 0 || end > header_.tokens)
     throw base::DataError(
         base::say("'{}' is damaged: document {} has tokens {} to {} of {}; {}", path_, index, previous, end, header_.tokens, prepare_again()));
-  }
   return end;
 }
 
@@ -156,15 +149,12 @@ std::string encode_shard_header(const ShardHeader& header) {
 }
 
 ShardHeader decode_shard_header(std::string_view file, const std::string& path) {
-  if (file.size() < shard_header_bytes) {
+  if (file.size() < shard_header_bytes)
     throw base::DataError(base::say("'{}' holds {} bytes, but a token shard begins with a header of {}: it is empty or truncated; {}", path, file.size(), shard_header_bytes, prepare_again()));
-  }
-  if (file.substr(0, shard_magic.size()) != shard_magic) {
+  if (file.substr(0, shard_magic.size()) != shard_magic)
     throw base::DataError(base::say("'{}' is not a token shard: it does not begin with '{}'; give a text file, a folder or shards made by 'troika data prepare'", path, shard_magic));
-  }
-  if (get(file, 8, 4) != shard_version) {
+  if (get(file, 8, 4) != shard_version)
     throw base::DataError(base::say("'{}' is a token shard of shard_version {}, and this program reads shard_version {}; {}", path, get(file, 8, 4), shard_version, prepare_again()));
-  }
   const std::string stored(file.substr(checked_bytes, 16)), actual = base::hash_bytes(file.substr(0, checked_bytes));
   const auto field = [&](std::size_t at, std::size_t bytes) { return static_cast<std::int64_t>(get(file, at, bytes)); };
   ShardHeader header{field(16, 8), field(24, 8), field(32, 8), field(12, 4), "", ""};
@@ -174,9 +164,8 @@ ShardHeader decode_shard_header(std::string_view file, const std::string& path) 
   const bool sane = header.tokens >= 0 && header.tokens < most && header.documents >= 0 && header.documents < most &&
                     header.vocab_size > 0 && header.vocab_size < (std::int64_t{1} << 31) &&
                     (header.bytes_per_token == 2 || header.bytes_per_token == 4);
-  if (stored != actual || !sane) {
+  if (stored != actual || !sane)
     throw base::DataError(base::say("the header of '{}' is damaged (its hash is {}, {} is written there); {}", path, actual, stored, prepare_again()));
-  }
   return header;
 }
 
@@ -194,10 +183,9 @@ void ShardWriter::write(const void* bytes, std::size_t size) {
 }
 
 static void check_ids(const std::vector<std::int32_t>& ids, std::int64_t vocab_size) {
-  for (const std::int32_t id : ids) {
+  for (const std::int32_t id : ids)
     if (id < 0 || id >= vocab_size)
       throw base::BugError(fmt::format("the tokenizer gave the id {}, but its vocabulary has {}", id, vocab_size));
-  }
 }
 
 void ShardWriter::append(const std::vector<std::int32_t>& ids) {

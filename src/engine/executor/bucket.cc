@@ -7,8 +7,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "sharding/leaf_exchange.h"
-#include "tensor/ledger.h"
-#include "tensor/tensor.h"
 
 namespace troika::executor {
 namespace {
@@ -64,9 +62,8 @@ tensor::Tensor Bucket::gradient(const OnWait& on_wait) {
 
 const tensor::Tensor& Bucket::values(ReadBy by) const {
   const Reader& reader = readers_[index(by)];
-  if (!reader.values.defined() || !reader.transfers.empty()) {
+  if (!reader.values.defined() || !reader.transfers.empty())
     throw base::BugError(fmt::format("parameters of segment {} are read while they are not here", layout_.segment));
-  }
   return reader.values;
 }
 

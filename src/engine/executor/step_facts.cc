@@ -10,7 +10,6 @@
 #include "executor/message_tags.h"
 #include "optimizer/optimizer.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::executor {
 
@@ -136,11 +135,9 @@ namespace {
 // A copy of the table is counted where the embedding is.
 std::vector<const Bucket*> counted(const Units& units) {
   std::vector<const Bucket*> all;
-  for (const auto& [segment, unit] : units) {
-    for (const Bucket* bucket : unit->trained()) {
+  for (const auto& [segment, unit] : units)
+    for (const Bucket* bucket : unit->trained())
       if (bucket != unit->table_copy.get()) all.push_back(bucket);
-    }
-  }
   return all;
 }
 

@@ -13,7 +13,6 @@
 #include "model/decoder.h"
 #include "tensor/device.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::inference {
 

@@ -1,14 +1,10 @@
 #include "inference/generate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <memory>
 
 #include "base/error.h"
 #include "base/say.h"
 #include "comm/channel.h"
-#include "tensor/tensor.h"
 
 namespace troika::inference {
 
@@ -100,9 +96,8 @@ void continue_all(const TextModel& model, const tokenizer::Tokenizer& tokenizer,
     std::vector<Text*> texts;
     for (const Running& one : running) texts.push_back(one.text.get());
     advance(model, texts);
-    for (const Running& one : running) {
+    for (const Running& one : running)
       if (one.text->ended()) on_end(one.index, *one.text);
-    }
     on_step(texts.size());
     const auto ended = [](const Running& one) { return one.text->ended(); };
     running.erase(std::remove_if(running.begin(), running.end(), ended), running.end());

@@ -31,11 +31,10 @@ float logit(const std::vector<float>& logits, std::int32_t id) { return logits[s
 std::int32_t likeliest(const std::vector<float>& logits) {
   const auto best = std::max_element(logits.begin(), logits.end());
   const bool ordered = std::none_of(logits.begin(), logits.end(), [](float x) { return std::isnan(x); });
-  if (!ordered || !std::isfinite(*best)) {
+  if (!ordered || !std::isfinite(*best))
     throw base::DataError(
         base::say("the model's logits are not finite numbers; its weights are damaged, or too large for fp16: try "
         "--precision.compute fp32"));
-  }
   return static_cast<std::int32_t>(best - logits.begin());
 }
 

@@ -36,9 +36,7 @@ struct Activation {
 Activation activation_of(const shape::BlockKind& kind);
 
 // A half's parts of a block's buffers (SegmentBuffer), and of their gradients.
-struct HalfBuffer {
-  tensor::Tensor own, adapter;
-};
+using HalfBuffer = ProjectionBuffer;
 using HalfLeaves = ProjectionLeaves;
 
 // What forward keeps for backward_input, then what that leaves for backward_weight, of projections that are trained or

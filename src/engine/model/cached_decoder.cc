@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "kernels/linear.h"
 #include "model/segments.h"
-#include "tensor/tensor.h"
 
 namespace troika::model {
 

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "model/segments.h"
-#include "tensor/tensor.h"
 
 namespace troika::model {
 

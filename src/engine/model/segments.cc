@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "kernels/norm.h"
 #include "shape/architecture.h"
-#include "tensor/tensor.h"
 
 namespace troika::model {
 

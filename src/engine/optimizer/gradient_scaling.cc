@@ -1,7 +1,5 @@
 #include "optimizer/gradient_scaling.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/cause.h"
@@ -21,12 +19,11 @@ void LossScale::update(Step step) {
     if (++good_steps_ < settings_.loss_scale_window) return;
     scale_ *= settings_.loss_scale_growth;
   } else {
-    if (scale_ <= settings_.loss_scale_min) {
+    if (scale_ <= settings_.loss_scale_min)
       throw base::ConfigError(base::say(
           "fp16 overflows even with the smallest loss scale ({:g}): the loss diverges or the model's numbers "
           "do not fit fp16; use --bf16 or fp32, a lower --lr, or a longer --warmup-steps",
           scale_), base::Cause::fp16_overflow);
-    }
     scale_ = std::max(settings_.loss_scale_min, scale_ * settings_.loss_scale_backoff);
   }
   good_steps_ = 0;
@@ -46,9 +43,8 @@ GradientExponents::GradientExponents(std::vector<std::string> names)
     : names_(std::move(names)), values_(names_.size(), first), measured_(names_.size()) {}
 
 void GradientExponents::raise(const std::vector<int>& exponents_of_gradients) {
-  for (std::size_t i = 0; i < values_.size(); ++i) {
+  for (std::size_t i = 0; i < values_.size(); ++i)
     if (exponents_of_gradients.at(i) > values_[i]) values_[i] = with_headroom(exponents_of_gradients[i]);
-  }
   keep_within_span();
 }
 
@@ -76,9 +72,8 @@ void GradientExponents::keep_within_span() {
 
 std::map<std::string, int> GradientExponents::by_name() const {
   std::map<std::string, int> all;
-  for (std::size_t i = 0; i < values_.size(); ++i) {
+  for (std::size_t i = 0; i < values_.size(); ++i)
     if (measured_[i]) all[names_[i]] = values_[i];
-  }
   return all;
 }
 

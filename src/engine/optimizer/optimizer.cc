@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/exact_math.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::optimizer {
 
@@ -203,9 +202,8 @@ double learning_rate(const config::OptimizerSettings& settings, std::int64_t ste
 bool changes_nothing(const config::OptimizerSettings& settings, std::int64_t first, std::int64_t last,
                      std::int64_t steps) {
   if (settings.lr == 0) return true;
-  for (std::int64_t step = first; step <= last; ++step) {
+  for (std::int64_t step = first; step <= last; ++step)
     if (learning_rate(settings, step, steps) != 0) return false;
-  }
   return true;
 }
 

@@ -106,10 +106,9 @@ KernelBody cross_entropy_of(const BlockShape& s, const Operands& o, config::Prec
   logits_Mv.copy_from(values);
   const tensor::Tensor column_M = tensor::range(rows, values.type().of(tensor::Dtype::int64));
   const tensor::Dtype dtype = model::dtype_of(precision);
-  if (precision == config::Precision::fp32) {
+  if (precision == config::Precision::fp32)
     return
         [=] { kernels::cross_entropy_gradient(logits_Mv, kernels::log_sum_exp(logits_Mv), column_M, weight_M, dtype); };
-  }
   const tensor::Tensor kept_Mv = tensor::empty(values.sizes(), values.type().of(dtype)), lse_M = tensor::empty_like(weight_M),
                    shifted_M = tensor::zeros(weight_M.sizes(), weight_M.type());
   return [=] {

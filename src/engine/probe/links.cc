@@ -11,7 +11,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "config/config.h"
-#include "rendezvous/identity.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 

@@ -1,14 +1,11 @@
 #include "probe/measure_host.h"
 
-#include <fcntl.h>
-#include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/error.h"

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <sched.h>
 
-#include <functional>
 #include <utility>
 
 #include "base/error.h"
@@ -103,36 +102,13 @@ std::string Child::hear_all() {
 int Child::wait() { return process_.wait().code(); }
 
 std::map<std::string, std::string> environment_of_nobody(std::map<std::string, std::string> environment) {
-  static const char* const names[] = {"RANK",
-                                      "WORLD_SIZE",
-                                      "LOCAL_RANK",
-                                      "LOCAL_WORLD_SIZE",
-                                      "GROUP_RANK",
-                                      "MASTER_ADDR",
-                                      "MASTER_PORT",
-                                      "TROIKA_STORE",
-                                      "TROIKA_SECRET",
-                                      "TROIKA_LAUNCH",
-                                      "TROIKA_GENERATION",
-                                      "TROIKA_SECRET_FILE",
-                                      "NNODES",
-                                      "NUM_NODES",
-                                      "PET_NNODES",
-                                      "NODE_RANK",
-                                      "PET_NODE_RANK",
-                                      "PET_MASTER_ADDR",
-                                      "NUM_GPUS",
-                                      "SLURM_STEP_ID",
-                                      "SLURM_PROCID",
-                                      "FORCE_TORCHRUN",
-                                      "OMP_NUM_THREADS",
-                                      "OMP_WAIT_POLICY",
-                                      "NPROC_PER_NODE",
-                                      "PET_NPROC_PER_NODE",
-                                      "PET_MASTER_PORT",
-                                      "OMPI_COMM_WORLD_RANK",
-                                      "OMPI_COMM_WORLD_SIZE"};
-  for (const char* name : names) environment.erase(name);
+  static const std::string names =
+      "RANK WORLD_SIZE LOCAL_RANK LOCAL_WORLD_SIZE GROUP_RANK MASTER_ADDR MASTER_PORT TROIKA_STORE "
+      "TROIKA_SECRET TROIKA_LAUNCH TROIKA_GENERATION TROIKA_SECRET_FILE NNODES NUM_NODES PET_NNODES NODE_RANK "
+      "PET_NODE_RANK PET_MASTER_ADDR NUM_GPUS SLURM_STEP_ID SLURM_PROCID FORCE_TORCHRUN OMP_NUM_THREADS "
+      "OMP_WAIT_POLICY NPROC_PER_NODE PET_NPROC_PER_NODE PET_MASTER_PORT OMPI_COMM_WORLD_RANK "
+      "OMPI_COMM_WORLD_SIZE";
+  for (const std::string& name : base::split(names, ' ')) environment.erase(name);
   return environment;
 }
 

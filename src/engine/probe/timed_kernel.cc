@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/clock.h"
 #include "base/random.h"
@@ -13,7 +12,6 @@
 #include "model/decoder.h"
 #include "tensor/device.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::probe {
 namespace {

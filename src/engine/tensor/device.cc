@@ -7,7 +7,6 @@
 #include "cpu/openmp.h"
 #include "cpu/parallel.h"
 #include "tensor/accelerator.h"
-#include "tensor/tensor.h"
 
 namespace troika::tensor {
 

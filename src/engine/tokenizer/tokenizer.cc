@@ -1,7 +1,5 @@
 #include "tokenizer/tokenizer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -25,10 +23,9 @@ std::string Tokenizer::decode(const std::vector<std::int32_t>& ids) const {
 std::unique_ptr<Tokenizer> open_tokenizer(const std::string& spec) {
   if (spec == config::bytes_tokenizer) return std::make_unique<ByteTokenizer>();
   const std::string path = base::directory_exists(spec) ? spec + "/tokenizer.json" : spec;
-  if (!base::file_exists(path)) {
+  if (!base::file_exists(path))
     throw base::DataError(base::say(
         "the tokenizer '{}' does not exist: give 'bytes', a folder with tokenizer.json, or the file itself", path));
-  }
   BpeModel model = load_tokenizer_json(path);
   try {
     return std::make_unique<BpeTokenizer>(std::move(model));

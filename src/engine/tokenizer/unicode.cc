@@ -6,11 +6,8 @@
 #include <cstring>
 #include <map>
 #include <numeric>
-#include <string>
-#include <vector>
 
 #include "base/error.h"
-#include "base/text.h"
 
 namespace troika::tokenizer {
 
@@ -102,9 +99,8 @@ UnicodeTable::UnicodeTable() {
     const bool jamo = between(c, 0x1161, 0x1175) || between(c, 0x11A8, 0x11C2);  // join to Hangul syllables
     if (property->combining_class != 0 || jamo) facts[c] |= unsettled_bit;
     const bool decomposes = property->decomp_seqindex != UINT16_MAX && property->decomp_type == 0;
-    if (decomposes && !between(c, hangul_begin, hangul_end - 1)) {
+    if (decomposes && !between(c, hangul_begin, hangul_end - 1))
       mark_decomposition(static_cast<std::int32_t>(c), unsettled_bit, &facts);
-    }
   }
   store(facts);
 }

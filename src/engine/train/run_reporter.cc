@@ -2,11 +2,8 @@
 
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "base/clock.h"
 #include "base/say.h"
-#include "metrics/progress.h"
 
 namespace troika::train {
 

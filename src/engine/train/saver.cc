@@ -239,8 +239,7 @@ void decide_copies(const plan::Plan& plan, const checkpoint::Disks& disks, const
   if (most > 0 && settings.copies == 0 && settings.every > 0) {
     saving->remarks.push_back(
         base::say("saving  one copy of each part, on the host that wrote it: how long the steps between two "
-                  "checkpoints take is not known; "
-                  "--checkpoint.copies 2 makes a second one, on another host"));
+                  "checkpoints take is not known; --checkpoint.copies 2 makes a second one, on another host"));
     return;
   }
   if (most > 0) {

@@ -12,7 +12,6 @@
 #include "checkpoint/manifest.h"
 #include "config/profile.h"
 #include "optimizer/optimizer.h"
-#include "train/restore.h"
 
 namespace troika::train {
 

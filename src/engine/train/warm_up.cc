@@ -264,8 +264,7 @@ void choose_products(Session& session, const RankContext& context, const tensor:
   add_products(kept, &choices);
   if (use(device, choices) == 0 && !choices.empty() && !device.is_cpu())
     say(context, base::say("note: the algorithms that {}/{} keeps for products were chosen for others than {}; they "
-                           "are measured anew, "
-                           "and bits may differ from those of before",
+                           "are measured anew, and bits may differ from those of before",
                            folder, file_name, tensor::describe(device)));
   for (const std::string& of_rank :
        session.collectives().all_gather_text("measured products", measured(device, passes)))
