@@ -46,8 +46,8 @@ function mark(names, into,    i, n, list) {
 BEGIN {
   set_layer(0, "ground/base")
   set_layer(1, "ground/host ground/config engine/cpu ground/jinja")
-  set_layer(2, "numbers/mesh numbers/shape engine/cuda engine/tensor ground/metrics ground/http engine/tokenizer numbers/machine")
-  set_layer(3, "ground/records engine/gpu")
+  set_layer(2, "numbers/mesh numbers/shape engine/cuda engine/tensor ground/metrics ground/http numbers/machine")
+  set_layer(3, "ground/records engine/gpu engine/tokenizer")
   set_layer(4, "ground/exporters engine/rendezvous numbers/schedule engine/data engine/kernels")
   set_layer(5, "engine/comm engine/launch numbers/plan companions/diagnosis companions/doctor companions/monitor")
   set_layer(6, "engine/sharding numbers/planner")

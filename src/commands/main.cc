@@ -28,7 +28,6 @@
 #include "commands/of_runs.h"
 #include "commands/plan/plan.h"
 #include "commands/probe/probe.h"
-#include "commands/roofline/roofline.h"
 #include "commands/sweep/sweep.h"
 #include "commands/train/train.h"
 #include "commands/verbs.h"
@@ -53,8 +52,7 @@ const Runs computing = {
     {"generate", run_generate},
     {"chat", run_chat},
     {"export", [](const Call& call) { return run_export(call.words, call.language); }},
-    {"bench",
-     [](const Call& call) { return call.part->name == "roofline" ? print(roofline_report(call)) : run_bench(call); }},
+    {"bench", run_bench},
     {"probe", run_probe},
 };
 

@@ -7,26 +7,26 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "bench/arguments.h"
-#include "commands/chat/arguments.h"
+#include "bench/benchmarks.h"
+#include "commands/chat/chat.h"
 #include "commands/cli.h"
 #include "commands/completion/completion.h"
-#include "commands/data/arguments.h"
+#include "commands/data/data.h"
 #include "commands/demo/demo.h"
+#include "commands/bench/bench.h"
 #include "commands/doctor/doctor.h"
-#include "commands/eval/arguments.h"
+#include "commands/eval/eval.h"
 #include "commands/export/export.h"
-#include "commands/generate/arguments.h"
+#include "commands/generate/generate.h"
 #include "commands/manual/manual.h"
 #include "commands/of_runs.h"
-#include "commands/roofline/arguments.h"
+#include "commands/probe/probe.h"
 #include "commands/sweep/sweep.h"
 #include "config/command_line.h"
 #include "config/config.h"
 #include "config/flag_help.h"
 #include "launch/flags.h"
 #include "planner/plan_arguments.h"
-#include "probe/arguments.h"
 
 namespace troika::commands {
 namespace {
@@ -161,7 +161,7 @@ const std::vector<Verb>& verbs() {
        base::Phrase("measure a training step, its operations or messages; or count what a step cannot take less than"),
        nullptr, bench_parts()},
       {"probe", base::Phrase("measure this host, or launched a cluster, into a machine file that plans are made with"),
-       unbound<probe::ProbeArguments, probe::probe_flags>},
+       unbound<ProbeArguments, probe_flags>},
       {"sweep", base::Phrase("run every layout that fits for a few steps: measured beside planned, and the best"),
        unbound<SweepArguments, sweep_flags>},
       {"data", base::Phrase("prepare token shards, train a tokenizer, look at what a run would train on"), nullptr,

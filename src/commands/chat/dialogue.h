@@ -1,14 +1,16 @@
 // A conversation with a model, turn by turn.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "base/origin.h"
+#include "commands/chat/chat.h"
 #include "data/chat_template.h"
 #include "inference/generate.h"
 #include "tokenizer/tokenizer.h"
@@ -68,5 +70,20 @@ class Dialogue {
   nlohmann::ordered_json turns_ = nlohmann::ordered_json::array();  // user and assistant in turn
   std::unique_ptr<inference::Text> text_;                           // none before the first turn
 };
+
+// A file of conversations, answered without anybody watching: JSONL in, JSONL out.
+struct ConversationLine {
+  nlohmann::ordered_json object;    // the whole line, "messages" a list whose last one is not the assistant's
+  data::Conversation conversation;  // what a template is given of it
+  int number = 0;                   // of the line in the file, from 1
+};
+
+// Lines that are not blank, contents and arguments of calls as data::conversation_of has them, behind a system
+// message of `system` where that is not empty and they have none. DataError naming file and line.
+std::vector<ConversationLine> read_conversations(const std::string& path, const std::string& system);
+
+// Answers arguments.input into arguments.output; an answer ends with the file's line as inference::continue_all has it.
+// Errors name the line.
+void answer_conversations(const ChatArguments& arguments, const Speaker& speaker, base::Language language);
 
 }  // namespace troika::commands

@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <cstdio>
-#include <functional>
 #include <optional>
 #include <string>
 #include <thread>
@@ -21,8 +20,6 @@ class Interrupt {
  public:
   Interrupt();
   ~Interrupt();
-  Interrupt(const Interrupt&) = delete;
-  Interrupt& operator=(const Interrupt&) = delete;
 
   // Between these two the first Ctrl-C stops the answer, and a second one ends the process.
   void answer_begins();

@@ -5,17 +5,15 @@
 #include "base/clock.h"
 #include "base/counted.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/say.h"
 #include "base/units.h"
-#include "commands/data/arguments.h"
-#include "commands/data/encode.h"
-#include "commands/data/inspect.h"
-#include "commands/data/shown_progress.h"
-#include "commands/data/tokenizer_folder.h"
 #include "commands/signals.h"
 #include "data/corpus_bpe.h"
 #include "data/prepare.h"
 #include "data/shard_index.h"
+#include "metrics/progress.h"
+#include "tokenizer/tokenizer_json.h"
 
 namespace troika::commands {
 namespace {
@@ -56,10 +54,9 @@ base::Text prepared(const PrepareArguments& given, base::Language language, std:
   const double start = base::monotonic_seconds();
   const data::PrepareReport report = data::prepare(given.inputs, *tokenizer, given.out, options, show);
   const double seconds = base::monotonic_seconds() - start;
-  if (report.reused) {
+  if (report.reused)
     return base::say("'{}' already holds this data: {} in {}", given.out, base::counted_text(report.tokens, "token"),
                      base::counted_text(report.documents, "document"));
-  }
   std::vector<base::Text> parts{
       base::say("{} in {} from {} in {}, {} in '{}'; left out: {}, {}", base::counted_text(report.tokens, "token"),
                 base::counted_text(report.documents, "document"), base::format_bytes(report.bytes),
@@ -73,6 +70,63 @@ base::Text prepared(const PrepareArguments& given, base::Language language, std:
   std::vector<base::Text> lines{base::join(parts, ", ", "，")};
   if (!report.not_utf8.empty()) lines.push_back(note_of_encodings(report.not_utf8));
   return base::lines(lines);
+}
+
+[[noreturn]] void refuse_folder(const std::string& folder, const std::string& file) {
+  throw base::ConfigError(base::say(
+      "the folder '{}' already holds another tokenizer (its '{}' differs): choose another --out, or remove it", folder,
+      file));
+}
+
+bool is_of_tokenizer(const std::string& name) {
+  for (const std::string file : {"tokenizer.json", "tokenizer_config.json"}) {
+    if (name == file || name.rfind(file + ".tmp.", 0) == 0) return true;  // the latter of a process that was killed
+  }
+  return false;
+}
+
+// -1: it cannot be read.
+std::int64_t ids_in(const std::string& path) {
+  try {
+    return static_cast<std::int64_t>(tokenizer::load_tokenizer_json(path).tokens.size());
+  } catch (const base::DataError&) {
+    return -1;
+  }
+}
+
+// Before the training: it never writes over anything. ConfigError unless `folder` is absent, empty, or holds the files of a tokenizer
+// alone, with at most `vocab` ids.
+void check_tokenizer_folder(const std::string& folder, std::int64_t vocab) {
+  if (base::file_exists(folder))
+    throw base::ConfigError(base::say("'{}' is a file: name a folder with --out, new or empty", folder));
+  for (const std::string& name : base::list_directory(folder)) {
+    if (is_of_tokenizer(name)) continue;
+    throw base::ConfigError(base::say(
+        "the folder '{}' already holds other things ('{}'): name a new or empty folder with --out", folder, name));
+  }
+  const std::string path = folder + "/tokenizer.json";
+  if (!base::file_exists(path)) return;
+  const std::int64_t ids = ids_in(path);
+  if (ids < 0 || ids > vocab) refuse_folder(folder, "tokenizer.json");
+}
+
+enum class Saved { now, before };
+
+// Writes the files of the tokenizer where they are missing. Saved::before: all were there, and equal. ConfigError for others.
+Saved save_tokenizer_once(const tokenizer::BpeModel& model, const std::string& folder) {
+  const auto files = tokenizer::tokenizer_files(model);
+  bool all = true;
+  for (const auto& [name, content] : files) {
+    const std::string path = folder + "/" + name;
+    if (!base::file_exists(path)) {
+      all = false;
+    } else if (base::read_file(path) != content) {
+      refuse_folder(folder, name);
+    }
+  }
+  if (all) return Saved::before;
+  tokenizer::save_tokenizer(model, folder);
+  return Saved::now;
 }
 
 base::Text trained_tokenizer(const TokenizerArguments& given, base::Language language, std::FILE* progress) {
@@ -112,17 +166,15 @@ void run_tokenizer(const Call& call, const Streams& to) {
 
 void run_encode(const Call& call, const Streams& to) {
   const EncodeArguments a = read(encode_flags, call.words);
-  const EncodeOptions options{a.tokenizer, a.text_key, a.workers};
   if (a.statistics) {
-    print(encode_statistics(a.inputs, options), call.language, to.out);
+    print(encode_statistics(a), call.language, to.out);
   } else {
-    encode_texts(a.inputs, options, to.out);
+    encode_texts(a, to.out);
   }
 }
 
 void run_decode(const Call& call, const Streams& to) {
-  const DecodeArguments a = read(decode_flags, call.words);
-  decode_ids(a.ids, a.tokenizer, a.json_lines ? DecodedForm::json_lines : DecodedForm::bytes, to.out);
+  decode_ids(read(decode_flags, call.words), to.out);
 }
 
 // SHARDS is the first word; all else is about the samples of a run with the settings of train.
@@ -132,9 +184,9 @@ void run_inspect(const Call& call, const Streams& to) {
   InspectArguments a;
   const config::FlagTable table = inspect_flags(a);
   config::FlagReading reading = config::read_flags({&table}, {call.words.begin() + 1, call.words.end()});
-  for (const char* name : {"sample", "ids", "color"}) {
-    if (reading.states(name)) reading.refuse(base::say("--{} is for the samples of a run; leave it out with prepared shards", name));
-  }
+  for (const char* name : {"sample", "ids", "color"})
+    if (reading.states(name))
+      reading.refuse(base::say("--{} is for the samples of a run; leave it out with prepared shards", name));
   reading.finish();
   std::fputs(inspect_shards(call.words.front(), a.samples.value_or(0), a.tokenizer, call.language).c_str(), to.out);
 }
@@ -149,6 +201,91 @@ int run_data(const Call& call, std::FILE* out, std::FILE* progress) {
                                                                                          {"inspect", run_inspect}};
   runs.at(call.part->name)(call, {out, progress});
   return 0;
+}
+
+namespace {
+
+constexpr double most_count = 1e15;
+
+void add_corpus_flags(config::FlagTable& table, CorpusArguments& a) {
+  table.word("INPUT...", a.inputs, "Text files, .jsonl files, folders of them.").required();
+  table.add("workers", a.workers, "Threads; 0: all cores. The result does not depend on it.").range(0, 65536);
+  table.add("text-key", a.text_key, "The key of a JSON line that holds the text.");
+}
+
+void add_tokenizer_flag(config::FlagTable& table, std::string& tokenizer) {
+  table.add("tokenizer", tokenizer, "bytes, a folder with tokenizer.json, or the file.").shown("PATH").required();
+}
+
+void add_out_flag(config::FlagTable& table, std::string& out) {
+  table.add("out", out, "Folder to write.").shown("DIR").required();
+}
+
+}  // namespace
+
+config::FlagTable prepare_flags(PrepareArguments& a) {
+  config::FlagTable table("troika data prepare");
+  table.usage("INPUT... --tokenizer bytes|DIR --out DIR [flags]");
+  add_corpus_flags(table, a);
+  add_tokenizer_flag(table, a.tokenizer);
+  add_out_flag(table, a.out);
+  return table;
+}
+
+config::FlagTable tokenizer_flags(TokenizerArguments& a) {
+  config::FlagTable table("troika data tokenizer");
+  table.usage("INPUT... --out DIR [flags]");
+  add_corpus_flags(table, a);
+  add_out_flag(table, a.out);
+  table.add("vocab", a.vocab, "Tokens of the vocabulary, the 256 bytes and <|endoftext|> among them.").range(257, 1e9);
+  return table;
+}
+
+config::FlagTable encode_flags(EncodeArguments& a) {
+  config::FlagTable table("troika data encode");
+  table.usage("INPUT... --tokenizer bytes|DIR [flags]");
+  add_corpus_flags(table, a);
+  add_tokenizer_flag(table, a.tokenizer);
+  table.add("stats", a.statistics, "Instead of the ids: how many tokens, how fast.").alone();
+  return table;
+}
+
+config::FlagTable decode_flags(DecodeArguments& a) {
+  config::FlagTable table("troika data decode");
+  table.usage("[FILE] --tokenizer bytes|DIR [--jsonl]");
+  table.word("FILE", a.ids, "A line of ids per document, as encode prints them; -: standard input.");
+  add_tokenizer_flag(table, a.tokenizer);
+  table.add("jsonl", a.json_lines, "One {\"text\": ...} per line of ids instead of the bytes alone.").alone();
+  return table;
+}
+
+config::FlagTable inspect_flags(InspectArguments& a) {
+  config::FlagTable table("troika data inspect");
+  table.usage("[CONFIG.yaml] --data.train FILE [settings of train] [flags]");
+  table.usage("SHARDS [--samples N] [--tokenizer bytes|DIR]");
+  table.add("samples", a.samples, "So many, evenly spread.").range(0, most_count).unset("3; of SHARDS none");
+  table.add("sample", a.sample, "The one with this index.").range(0, most_count).unset("evenly spread ones");
+  table.add("ids", a.ids, "Token ids too.").alone();
+  table.add("color", a.colors, "Colors for what carries loss, instead of marks.");
+  table.add("tokenizer", a.tokenizer, "With SHARDS: shows the documents as text; bytes, a folder or tokenizer.json.")
+      .shown("PATH")
+      .unset("none: as ids");
+  table.settings({"data.train", "data.tokenizer", "batch.seq_len"});
+  table.paragraph(
+      "Opens the data as `troika train` with the same settings does, into the same cache, and shows samples as text; "
+      "what\ncarries loss is green, or in double brackets. data.valid is shown where data.train is not given. With "
+      "prepared\nSHARDS: verifies them and shows documents.");
+  return table;
+}
+
+data::OnProgress shown_progress(const std::string& what, std::FILE* to) {
+  if (to == nullptr) return {};
+  const auto shown =
+      std::make_shared<metrics::JobProgress>(to, metrics::progress_style(config::Progress::automatic, to), 10);
+  return [shown, what](const data::Progress& now) {
+    const std::string who = now.maker.empty() ? what : now.maker + ": " + what;
+    shown->show({who, now.done_bytes, now.total_bytes, now.tokens, now.parts_reused}, base::monotonic_seconds());
+  };
 }
 
 }  // namespace troika::commands

@@ -1,4 +1,3 @@
-#include "commands/data/inspect.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -6,7 +5,6 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "base/counted.h"
 #include "base/error.h"
@@ -14,8 +12,7 @@
 #include "base/terminal_text.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "commands/data/arguments.h"
-#include "commands/data/shown_progress.h"
+#include "commands/data/data.h"
 #include "data/loader.h"
 #include "data/opened_samples.h"
 #include "data/samples.h"
@@ -146,7 +143,7 @@ std::string text_of(const Tokens& tokens, std::size_t begin, std::size_t end, co
   });
 }
 
-std::string ids_of(const Tokens& tokens, std::size_t begin, std::size_t end, const SampleStyle& style) {
+std::string ids_shown(const Tokens& tokens, std::size_t begin, std::size_t end, const SampleStyle& style) {
   return "ids:" + marked(tokens, begin, end, style, [&](std::size_t from, std::size_t to) {
            std::string ids;
            for (std::size_t i = from; i < to; ++i) ids += fmt::format(" {}", tokens[i].id);
@@ -177,7 +174,7 @@ std::string sample_text(const data::Samples& samples, std::int64_t number, const
     if (i > 0)
       text += base::say("--- document {} of this sample, from position {} ---", i, starts[i]).in(language) + "\n";
     text += text_of(tokens, starts[i], end, tokenizer, style) + "\n";
-    if (style.ids == TokenIds::shown) text += ids_of(tokens, starts[i], end, style) + "\n";
+    if (style.ids == TokenIds::shown) text += ids_shown(tokens, starts[i], end, style) + "\n";
   }
   return text;
 }

@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "base/say.h"
 #include "config/choices.h"
-#include "data/open_chat_template.h"
+#include "data/chat_template.h"
 #include "weights/weights_folder.h"
 
 namespace troika::commands {

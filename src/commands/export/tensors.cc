@@ -6,7 +6,7 @@
 #include <map>
 
 #include "base/say.h"
-#include "model/dtype_of.h"
+#include "model/decoder.h"
 #include "tensor/tensor.h"
 #include "weights/weights_read.h"
 

@@ -8,8 +8,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "comm/channel.h"
-#include "model/dtype_of.h"
+#include "config/choices.h"
+#include "model/decoder.h"
 #include "train/rank_device.h"
 #include "weights/weights_folder.h"
 
@@ -118,6 +120,41 @@ base::Text describe(const inference::TextOptions& options) {
   if (s.repetition_penalty != 1) parts.push_back(base::say("repetition penalty {}", s.repetition_penalty));
   parts.push_back(base::say("stop ids {}", fmt::join(options.stop_ids, " ")));
   return base::join(parts, ", ", "，");
+}
+
+namespace {
+
+std::string behind_answer(const data::ChatTemplate& chat_template) {
+  const std::string answer = "An answer.";
+  data::Conversation conversation;
+  conversation.messages() = {{{"role", "user"}, {"content", "A question?"}},
+                             {{"role", "assistant"}, {"content", answer}}};
+  const std::string text = chat_template.render(conversation, data::ChatTemplate::End::conversation);
+  const std::size_t place = text.rfind(answer);
+  return place == std::string::npos ? "" : base::trim(text.substr(place + answer.size()));
+}
+
+}  // namespace
+
+void add_end_marks(const data::ChatTemplate& chat_template, const tokenizer::Tokenizer& tokenizer,
+                   inference::TextOptions* options) {
+  const std::string behind = behind_answer(chat_template);
+  for (const std::string& mark : {behind, chat_template.end_mark()}) {
+    const auto ids = tokenizer.encode(mark);
+    if (ids.size() == 1 && std::count(options->stop_ids.begin(), options->stop_ids.end(), ids[0]) == 0)
+      options->stop_ids.push_back(ids[0]);
+    if (ids.size() > 1 && mark == behind &&
+        std::count(options->stop_texts.begin(), options->stop_texts.end(), mark) == 0)
+      options->stop_texts.push_back(mark);
+  }
+}
+
+void add_end_marks_of_run(const std::string& choice, const std::string& tokenizer_name,
+                          const tokenizer::Tokenizer& tokenizer, inference::TextOptions* options) {
+  const bool there = data::find_built_in_template(choice) != nullptr || base::file_exists(choice);
+  if (choice == config::tokenizers_template || !there) return;
+  const std::string end_text = tokenizer.id_to_bytes(tokenizer.end_of_document_id());
+  add_end_marks(data::open_chat_template(choice, tokenizer_name, false, end_text), tokenizer, options);
 }
 
 }  // namespace troika::commands

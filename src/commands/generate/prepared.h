@@ -6,9 +6,9 @@
 
 #include "base/language.h"
 #include "commands/generate/text_arguments.h"
+#include "data/chat_template.h"
 #include "inference/generate.h"
-#include "inference/generation_config.h"
-#include "inference/text_model.h"
+#include "inference/sampling.h"
 #include "tokenizer/tokenizer.h"
 #include "weights/model_source.h"
 
@@ -42,5 +42,15 @@ inference::TextOptions text_options(const TextArguments& arguments, const infere
 
 // "temperature 0.6, top-k 20, stop ids 151645 151643"
 base::Text describe(const inference::TextOptions& options);
+
+// Adds to `options` what the template writes behind an answer (<|im_end|>), and the tokenizer's end mark: as a stop id
+// where it is one token, what the template writes else as a stop text.
+void add_end_marks(const data::ChatTemplate& chat_template, const tokenizer::Tokenizer& tokenizer,
+                   inference::TextOptions* options);
+
+// The same of the template that the run of a model was told to use (ModelSource::chat_template): its texts end there whatever
+// generation_config.json says. Nothing for the tokenizer's own, and for a file that is gone.
+void add_end_marks_of_run(const std::string& choice, const std::string& tokenizer_name,
+                          const tokenizer::Tokenizer& tokenizer, inference::TextOptions* options);
 
 }  // namespace troika::commands

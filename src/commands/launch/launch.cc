@@ -20,7 +20,7 @@
 #include "commands/cli.h"
 #include "commands/launch/options.h"
 #include "commands/verbs.h"
-#include "data/vocabulary.h"
+#include "tokenizer/tokenizer.h"
 #include "exporters/event_command.h"
 #include "exporters/openmetrics.h"
 #include "host/cores.h"
@@ -89,7 +89,7 @@ void refuse_what_does_not_fit(const LaunchOptions& options) {
   if (!options.training || available < 0) return;
   const int ranks = options.nproc_per_node;
   const planner::HostRanks here{options.hosts.node_rank * ranks, ranks, available, options.hosts.nnodes};
-  const auto vocabulary = data::vocabulary_here(options.training->settings);
+  const auto vocabulary = tokenizer::vocabulary_here(options.training->settings);
   if (options.open_layout)
     return planner::check_before_choice(*options.training, *options.open_layout, here, vocabulary);
   planner::check_before_start(*options.training, here, vocabulary);

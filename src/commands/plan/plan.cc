@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "data/vocabulary.h"
+#include "tokenizer/tokenizer.h"
 #include "planner/plan_arguments.h"
 #include "planner/plan_report.h"
 #include "planner/reasons.h"
@@ -19,7 +19,7 @@ static double tokens_of_run(const planner::PlanArguments& a, const planner::Ques
 
 std::string plan_report(const Call& call) {
   const planner::PlanArguments a = planner::parse_plan(call.words, call.environment);
-  const planner::Question question = planner::question_of(a, call.environment, data::vocabulary_of);
+  const planner::Question question = planner::question_of(a, call.environment, tokenizer::vocabulary_of);
   const planner::Answer answer = planner::search(question);
   if (answer.best.empty()) throw base::ConfigError(planner::nothing_fits(question, answer));
   const planner::Layout& best = answer.best.front().layout;

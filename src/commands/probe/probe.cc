@@ -15,14 +15,10 @@
 #include "host/cores.h"
 #include "machine/cluster_file.h"
 #include "planner/this_machine.h"
-#include "probe/arguments.h"
-#include "probe/assemble.h"
-#include "probe/host_facts.h"
-#include "probe/inside_link.h"
+#include "probe/links.h"
 #include "probe/measure_host.h"
-#include "probe/measure_pair.h"
-#include "probe/member.h"
-#include "probe/probe_report.h"
+#include "probe/measured_cluster.h"
+#include "probe/team.h"
 
 namespace troika::commands {
 namespace {
@@ -34,21 +30,23 @@ std::string disk_folder(const std::string& out) {
   return base::directory_exists(folder) ? folder : ".";
 }
 
-void note_of_probe(const base::Text& text, base::Language language) { std::fputs((text.in(language) + "\n").c_str(), stderr); }
+void note_of_probe(const base::Text& text, base::Language language) {
+  std::fputs((text.in(language) + "\n").c_str(), stderr);
+}
 
-probe::MeasuredHost measure_all_of_host(const probe::ProbeArguments& a, const Call& call) {
+probe::MeasuredHost measure_all_of_host(const ProbeArguments& a, const Call& call) {
   if (const double load = probe::load_average(); load > 0.5)
-    note_of_probe(base::say("note: {} has other work (load {:.1f}): measured again without it, all cores together and its links "
-                   "would be "
-                   "faster",
-                   base::host_name(), load),
-         call.language);
+    note_of_probe(
+        base::say("note: {} has other work (load {:.1f}): measured again without it, all cores together and its links "
+                  "would be faster",
+                  base::host_name(), load),
+        call.language);
   probe::MeasuredHost measured = probe::measure_host(a.seconds, disk_folder(a.out), call.environment);
   measured.host.inside = probe::measure_inside(call.environment);
   return measured;
 }
 
-void tell(const probe::ProbeArguments& a, const machine::Cluster& cluster, const probe::MeasuredHost& here,
+void tell(const ProbeArguments& a, const machine::Cluster& cluster, const probe::MeasuredHost& here,
           base::Language language) {
   if (!a.csv.empty()) base::write_file_atomic(a.csv, to_csv(here));
   if (a.out.empty()) {
@@ -104,13 +102,14 @@ std::vector<probe::MeasuredPair> measure_network(comm::Channel& world, const std
   std::vector<probe::MeasuredPair> pairs;
   for (const std::string& one : comm::all_gather_text(world, text)) {
     std::istringstream words(one);
-    for (probe::MeasuredPair pair; words >> pair.from >> pair.to >> pair.link.latency_seconds >> pair.link.bytes_per_second;)
+    for (probe::MeasuredPair pair;
+         words >> pair.from >> pair.to >> pair.link.latency_seconds >> pair.link.bytes_per_second;)
       pairs.push_back(pair);
   }
   return pairs;
 }
 
-void measure_cluster(train::Session& session, const rendezvous::Identity& me, const probe::ProbeArguments& a,
+void measure_cluster(train::Session& session, const rendezvous::Identity& me, const ProbeArguments& a,
                      const Call& call) {
   comm::Channel& world = *session.channels().world;
   std::optional<probe::MeasuredHost> mine;
@@ -127,11 +126,37 @@ void measure_cluster(train::Session& session, const rendezvous::Identity& me, co
 
 }  // namespace
 
+config::FlagTable probe_flags(ProbeArguments& a) {
+  config::FlagTable table("troika probe");
+  table.usage("[--out FILE] [--csv FILE] [--seconds S] [--interface NAME]");
+  table.add("out", a.out, "The machine file to write; a table for people is printed then.")
+      .shown("FILE")
+      .unset("the machine file is printed");
+  table.add("csv", a.csv, "Also write what was timed on host 0, kernel by kernel, with what the rates predict.")
+      .shown("FILE")
+      .unset("none");
+  table.add("seconds", a.seconds, "How long the kernels of a host are measured.").unit("seconds").range(0, 600);
+  table.add("interface", a.interface, "Network interface to measure.").unset("the one that reaches the master");
+  table.paragraph(
+      "Each host keeps what was measured of it in ~/.config/troika/machine.yaml, where plans, sweeps and runs there "
+      "find it.");
+  table.paragraph("A cluster: troika launch --nnodes 3 ... -- probe --out pis.yaml, on every host.");
+  table.paragraph("The host should have nothing else to do meanwhile. docs/guides/measuring.md says what is measured.");
+  return table;
+}
+
+ProbeArguments parse_probe_arguments(const std::vector<std::string>& words) {
+  ProbeArguments a;
+  const config::FlagTable table = probe_flags(a);
+  config::read_flags({&table}, words).finish();
+  return a;
+}
+
 int run_probe(const Call& call) {
   probe::Membership membership;
   if (probe::read_membership(call.words, &membership)) return probe::run_member(membership, stdin, stdout);
   if (call.words == Words{probe::inside_link_word}) return probe::run_inside_link(call.environment);
-  const probe::ProbeArguments a = probe::parse_probe_arguments(call.words);
+  const ProbeArguments a = parse_probe_arguments(call.words);
   const rendezvous::Identity me = rendezvous::identify(call.environment);
   if (me.world_rank == 0)
     for (const std::string& path : {a.out, a.csv}) probe::folder_of_file(path.empty() ? "." : path);

@@ -16,9 +16,9 @@
 #include "base/host_name.h"
 #include "base/say.h"
 #include "base/system_cause.h"
-#include "data/vocabulary.h"
 #include "host/network.h"
 #include "host/process.h"
+#include "tokenizer/tokenizer.h"
 #include "host/signals.h"
 #include "http/listener.h"
 #include "http/server.h"
@@ -125,7 +125,7 @@ Options options_of(const ServeArguments& a, const config::Environment& environme
   else if (!is_loopback(a.host))
     options.other_hosts.push_back(a.host.find(':') == std::string::npos ? a.host : "[" + a.host + "]");
   options.environment = launch::without_launch(environment);
-  options.vocabulary_of = data::vocabulary_of;
+  options.vocabulary_of = tokenizer::vocabulary_of;
   return options;
 }
 

@@ -14,8 +14,8 @@
 #include "base/text.h"
 #include "commands/sweep/layout_run.h"
 #include "config/command_line.h"
-#include "data/vocabulary.h"
 #include "host/subprocess.h"
+#include "tokenizer/tokenizer.h"
 #include "machine/cluster_file.h"
 #include "planner/plan_arguments.h"
 #include "planner/reasons.h"
@@ -71,7 +71,7 @@ planner::Question sweep_question(const SweepArguments& a, const config::Settings
   if (std::all_of(cluster.hosts.begin(), cluster.hosts.end(),
                   [](const machine::Host& host) { return host.computes_on_cores(); }))
     asked.nproc = a.nproc;
-  planner::Question question = planner::question_of(asked, environment, data::vocabulary_of);
+  planner::Question question = planner::question_of(asked, environment, tokenizer::vocabulary_of);
   question.ranks_per_host = static_cast<int>(a.nproc);
   question.world = static_cast<int>(a.nproc) * a.hosts.nnodes;
   question.top = static_cast<int>(a.best.value_or(1));

@@ -84,7 +84,7 @@ std::int64_t integer_in(const Json& config, std::initializer_list<const char*> k
   return 0;
 }
 
-// As data/open_chat_template.h looks for it.
+// As data/chat_template.h looks for it.
 std::optional<bool> has_chat_template(const std::string& folder) {
   if (base::file_exists(folder + "/chat_template.jinja")) return true;
   if (!base::file_exists(folder + "/tokenizer.json")) return std::nullopt;

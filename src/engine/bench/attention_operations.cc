@@ -1,7 +1,11 @@
 #include <fmt/format.h>
 
+#include <numeric>
+
 #include "bench/operations.h"
 #include "kernels/attention.h"
+#include "kernels/rope.h"
+#include "tensor/tensor.h"
 
 namespace troika::bench {
 
@@ -16,24 +20,14 @@ static kernels::AttentionInput input_of(const StepShapes& s) {
 }
 
 static Body forward_body(const StepShapes& s) {
-  const auto body = [in = input_of(s)](auto function) {
-    return [=] {
-      const kernels::AttentionOutput output = function(in);
-      return std::vector{output.out_BTnH, output.lse_BnT};
-    };
-  };
-  return body(kernels::attention_forward);
+  return [in = input_of(s)] { kernels::attention_forward(in); };
 }
 
 static Body backward_body(const StepShapes& s) {
   const kernels::AttentionInput in = input_of(s);
-  const auto body = [=, dout = s.normal(in.q_BTnH.sizes())](auto forward, auto backward) {
-    return [=, output = forward(in)] {
-      const kernels::AttentionGradients d = backward(dout, in, output);
-      return std::vector{d.dq_BTnH, d.dk_BSkH, d.dv_BSkH};
-    };
+  return [=, dout = s.normal(in.q_BTnH.sizes()), output = kernels::attention_forward(in)] {
+    kernels::attention_backward(dout, in, output);
   };
-  return body(kernels::attention_forward, kernels::attention_backward);
 }
 
 // Causal: half of the square. Backward counts twice forward, although it computes the scores once more: that is what a
@@ -47,6 +41,72 @@ void add_attention(const StepShapes& s, Operations& operations) {
   operations.push_back({"attention forward", shape, s.per_layer(), flops, bytes, [s] { return forward_body(s); }});
   operations.push_back(
       {"attention backward", shape, s.per_layer(), 2 * flops, 2 * bytes, [s] { return backward_body(s); }});
+}
+
+namespace {
+
+// Queries or keys as they stand in the product of qkv: heads [first, first + count) of `all`.
+struct Heads {
+  StepShapes s;
+  std::int64_t all, first, count;
+
+  tensor::Tensor view(const tensor::Tensor& qkv) const {
+    return qkv.view({s.B, s.T, all, s.model.head_dim}).narrow(2, first, count);
+  }
+  tensor::Tensor values() const { return view(s.normal({s.M(), all * s.model.head_dim})); }
+  tensor::Tensor gradients() const { return view(s.normal({s.M(), all * s.model.head_dim})); }
+  kernels::RopeTable rope() const {
+    std::vector<std::int64_t> positions(static_cast<std::size_t>(s.T));
+    std::iota(positions.begin(), positions.end(), 0);
+    return kernels::make_rope_table(positions, {s.model.head_dim, s.model.rope_theta}, s.device);
+  }
+};
+
+Body normed_forward(const Heads& heads) {
+  const tensor::Tensor x = heads.values(), w_H = heads.s.normal({heads.s.model.head_dim});
+  return [=, eps = heads.s.model.norm_eps, rope = heads.rope()] {
+    kernels::QkNormRopeSaved saved;
+    kernels::qk_norm_rope_forward(x, w_H, eps, rope, &saved);
+  };
+}
+
+Body normed_backward(const Heads& heads) {
+  const tensor::Tensor x = heads.values(), w_H = heads.s.normal({heads.s.model.head_dim}),
+                       dy = heads.s.normal(x.sizes());
+  const kernels::RopeTable rope = heads.rope();
+  kernels::QkNormRopeSaved saved;
+  kernels::qk_norm_rope_forward(x, w_H, heads.s.model.norm_eps, rope, &saved);
+  return [=, dx = heads.gradients(), dw_H = tensor::empty(w_H.sizes(), w_H.device())] {
+    kernels::qk_norm_rope_backward(dy, x, w_H, rope, saved, dx, dw_H);
+  };
+}
+
+Body plain_forward(const Heads& heads) {
+  return [x = heads.values(), rope = heads.rope()] { kernels::rope_forward(x, rope); };
+}
+
+Body plain_backward(const Heads& heads) {
+  const tensor::Tensor dy = heads.s.normal({heads.s.B, heads.s.T, heads.count, heads.s.model.head_dim});
+  return [=, rope = heads.rope(), dx = heads.gradients()] { kernels::rope_backward(dy, rope, dx); };
+}
+
+}  // namespace
+
+void add_rotations(const StepShapes& s, Operations& operations) {
+  const config::ModelSettings& m = s.model;
+  if (m.architecture == config::Family::gpt2) return;
+  const bool normed = m.architecture == config::Family::qwen3;
+  const std::int64_t all = m.heads + 2 * m.kv_heads;
+  for (const auto& [part, first, count] : {std::tuple{"q", std::int64_t{0}, m.heads}, {"k", m.heads, m.kv_heads}}) {
+    const Heads heads{s, all, first, count};
+    const std::string name = fmt::format("{} {}", normed ? "norm and rope" : "rope", part);
+    const std::string shape = fmt::format("B {} T {} n {} H {}", s.B, s.T, count, m.head_dim);
+    const double bytes = s.element_bytes() * static_cast<double>(s.M() * count * m.head_dim);
+    operations.push_back({name + " forward", shape, s.per_layer(), 0, 2 * bytes,
+                          [=] { return normed ? normed_forward(heads) : plain_forward(heads); }});
+    operations.push_back({name + " backward", shape, s.per_layer(), 0, (normed ? 3 : 2) * bytes,
+                          [=] { return normed ? normed_backward(heads) : plain_backward(heads); }});
+  }
 }
 
 }  // namespace troika::bench

@@ -1,7 +1,11 @@
 #include <fmt/format.h>
 
 #include "bench/operations.h"
+#include "kernels/output_loss.h"
 #include "kernels/vocabulary.h"
+#include "shape/layout.h"
+#include "shape/output_loss.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::bench {
@@ -16,13 +20,7 @@ void add_table(const std::string& table, std::int64_t rows, const StepShapes& s,
   };
   const auto backward = [=] {
     const tensor::Tensor ids_M = s.ids(rows), dx_MD = s.normal({M, D});
-    const auto body = [=](auto function) {
-      return [=] {
-        const kernels::NamedRows named = function(dx_MD, ids_M, 0, rows);
-        return std::vector{named.row_r, named.gradient_rD};
-      };
-    };
-    return body(kernels::embedding_backward_weight);
+    return [=] { kernels::embedding_backward_weight(dx_MD, ids_M, 0, rows); };
   };
   const double MD = static_cast<double>(M * D), bytes = s.element_bytes();
   operations.push_back({table + " forward", shape, s.microbatches, 0, 2 * bytes * MD, forward});
@@ -34,6 +32,49 @@ void add_table(const std::string& table, std::int64_t rows, const StepShapes& s,
 void add_embedding(const StepShapes& s, Operations& operations) {
   add_table("embedding", s.model.vocab, s, operations);
   if (s.model.architecture == config::Family::gpt2) add_table("positions", s.model.max_positions, s, operations);
+}
+
+namespace {
+
+struct LossInputs {
+  tensor::Tensor x_MD, w_vD, targets_M;
+};
+
+// Forward and both halves of backward, as the head calls them: the loss, dx, dw.
+void run(const LossInputs& in, const tensor::Tensor& dw_vD) {
+  const std::int64_t M = in.x_MD.size(0), D = in.x_MD.size(1), v = in.w_vD.size(0);
+  const double scale = 1.0 / static_cast<double>(M);
+  const auto loss = kernels::row_loss(config::Loss::cross_entropy);
+  kernels::OutputLossSaved saved;
+  const auto bytes = static_cast<std::int64_t>(in.x_MD.element_bytes());
+  const bool gradients = shape::output_loss_keep({M, D, v, 1, bytes}) == shape::LossKeep::gradients;
+  const kernels::OutputLossPart whole =
+      gradients ? kernels::output_loss_forward_with_gradients(*loss, in.x_MD, in.w_vD, in.targets_M, scale, saved)
+                : kernels::output_loss_forward(in.x_MD, in.w_vD, in.targets_M, 0, &saved);
+  loss->sum(whole, in.targets_M);
+  kernels::output_loss_backward_input(*loss, in.w_vD, in.targets_M, 0, whole.lse_M, scale, saved);
+  if (gradients) return;
+  kernels::output_loss_backward_weight(
+      in.x_MD, saved, shape::rows_of_table_piece(D),
+      [&](std::int64_t first, std::int64_t count) { return tensor::Destination{dw_vD.narrow(0, first, count)}; });
+}
+
+Body loss_body(const StepShapes& s) {
+  const std::int64_t M = s.M(), D = s.model.hidden, v = s.model.vocab;
+  const LossInputs in{s.normal({M, D}), s.normal({v, D}), s.ids(v)};
+  tensor::multiply(in.w_vD, 0.02);
+  return [in, dw_vD = tensor::empty({v, D}, s.device)] { run(in, dw_vD); };
+}
+
+}  // namespace
+
+void add_output_loss(const StepShapes& s, Operations& operations) {
+  const std::int64_t M = s.M(), D = s.model.hidden, v = s.model.vocab;
+  const double flops = 6.0 * static_cast<double>(M) * static_cast<double>(D) * static_cast<double>(v);
+  const double bytes =
+      s.element_bytes() * static_cast<double>(2 * M * D + 2 * v * D) + 4.0 * static_cast<double>(v * D);
+  operations.push_back({"output loss, both passes", fmt::format("M {} D {} v {}", M, D, v), s.microbatches, flops,
+                        bytes, [s] { return loss_body(s); }});
 }
 
 }  // namespace troika::bench

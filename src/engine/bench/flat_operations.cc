@@ -14,26 +14,17 @@ namespace {
 
 Body add_body(const StepShapes& s, std::int64_t P) {
   const tensor::Tensor sum = normal_numbers({P}, s.device), other = normal_numbers({P}, s.device);
-  const auto body = [=](auto function) {
-    return [=, sum = sum.clone()] {
-      function(sum, other);
-      return std::vector{sum};
-    };
-  };
-  return body(kernels::add_into);
+  return [=] { kernels::add_into(sum, other); };
 }
 
 Body add_on_grid_body(const StepShapes& s, std::int64_t P) {
   const tensor::Tensor sum = tensor::zeros({P}, {tensor::Dtype::int64, s.device}), leaf = normal_numbers({P}, s.device);
   const tensor::Tensor largest = tensor::zeros({1}, {tensor::Dtype::int32, s.device});
-  return [=] {
-    kernels::add_on_grid(sum, leaf, {{P, 40}}, kernels::Into::sum, largest);
-    return std::vector{sum};
-  };
+  return [=] { kernels::add_on_grid(sum, leaf, {{P, 40}}, kernels::Into::sum, largest); };
 }
 
 Body squares_body(const StepShapes& s, std::int64_t P) {
-  return [=, x = normal_numbers({P}, s.device)] { return std::vector{kernels::chunk_squares(x, {P}, shape::norm_chunk)}; };
+  return [=, x = normal_numbers({P}, s.device)] { kernels::chunk_squares(x, {P}, shape::norm_chunk); };
 }
 
 Body adamw_body(const StepShapes& s, std::int64_t P) {
@@ -43,10 +34,7 @@ Body adamw_body(const StepShapes& s, std::int64_t P) {
   const tensor::Tensor m = normal_numbers({P}, s.device), v = tensor::ones({P}, s.device);
   const tensor::TensorType half{s.dtype, s.device};
   const tensor::Tensor rounded = half.dtype == tensor::Dtype::fp32 ? tensor::Tensor() : tensor::empty({P}, half);
-  return [=] {
-    kernels::adamw(settings, {{P, weight_decay}}, {parameter, gradient, m, v, rounded});
-    return std::vector{parameter, m, v};
-  };
+  return [=] { kernels::adamw(settings, {{P, weight_decay}}, {parameter, gradient, m, v, rounded}); };
 }
 
 // How many segments have so many parameters.

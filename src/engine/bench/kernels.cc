@@ -1,4 +1,4 @@
-#include "bench/kernels.h"
+#include "bench/benchmarks.h"
 
 #include <fmt/format.h>
 
@@ -7,15 +7,13 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "bench/arguments.h"
-#include "bench/device_timing.h"
-#include "bench/kernel_table.h"
+#include "bench/report.h"
 #include "bench/operations.h"
-#include "bench/timing.h"
+#include "bench/measure.h"
 #include "config/config.h"
-#include "data/vocabulary.h"
+#include "tokenizer/tokenizer.h"
 #include "host/cores.h"
-#include "model/dtype_of.h"
+#include "model/decoder.h"
 #include "plan/device_rates.h"
 #include "plan/job.h"
 #include "tensor/device.h"
@@ -31,7 +29,7 @@ StepShapes shapes_of(const config::Resolved& resolved, const tensor::Device& dev
   const config::Batch& batch = resolved.batch;
   StepShapes shapes{resolved.settings.model, batch.micro, batch.seq_len, batch.microbatches_per_rank,
                     model::dtype_of(resolved.settings.precision.compute), device};
-  shapes.model.vocab = data::vocabulary_of(resolved.settings);
+  shapes.model.vocab = tokenizer::vocabulary_of(resolved.settings);
   return shapes;
 }
 

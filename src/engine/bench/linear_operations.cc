@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "bench/operations.h"
+#include "kernels/rows.h"
 #include "kernels/linear.h"
 #include "tensor/tensor.h"
 
@@ -18,7 +19,9 @@ struct Weight {
   tensor::Tensor values() const { return transposed ? s.normal({I, O}).t() : s.normal({O, I}); }
   tensor::Tensor x() const { return s.normal({M, I}); }
   tensor::Tensor dy() const { return s.normal({M, O}); }
-  tensor::Tensor gradient() const { return transposed ? tensor::empty({I, O}, s.device).t() : tensor::empty({O, I}, s.device); }
+  tensor::Tensor gradient() const {
+    return transposed ? tensor::empty({I, O}, s.device).t() : tensor::empty({O, I}, s.device);
+  }
   std::string shape() const { return fmt::format("M {} I {} O {}", M, I, O); }
   double flops() const { return 2.0 * static_cast<double>(M) * static_cast<double>(I) * static_cast<double>(O); }
   double bytes() const { return s.element_bytes() * static_cast<double>(M * I + I * O + M * O); }
@@ -30,28 +33,22 @@ struct Weight {
 Body product_body(const Weight& weight) {
   const tensor::Tensor x_MI = weight.x(), w_OI = weight.values();
   const tensor::Tensor bias_O = weight.biased ? weight.s.normal({weight.O}) : tensor::Tensor();
-  return [=] { return std::vector{kernels::linear_forward(x_MI, w_OI, bias_O)}; };
+  return [=] { kernels::linear_forward(x_MI, w_OI, bias_O); };
 }
 
 Body input_body(const Weight& weight) {
   const tensor::Tensor dy_MO = weight.dy(), w_OI = weight.values();
-  return [=] { return std::vector{kernels::linear_backward_input(dy_MO, w_OI)}; };
+  return [=] { kernels::linear_backward_input(dy_MO, w_OI); };
 }
 
 Body weight_body(const Weight& weight) {
   const tensor::Tensor dy_MO = weight.dy(), x_MI = weight.x();
-  return [=, dw_OI = weight.gradient()] {
-    kernels::linear_backward_weight(dy_MO, x_MI, dw_OI);
-    return std::vector{dw_OI};
-  };
+  return [=, dw_OI = weight.gradient()] { kernels::linear_backward_weight(dy_MO, x_MI, dw_OI); };
 }
 
 Body bias_body(const Weight& weight) {
   const tensor::Tensor dy_MO = weight.dy();
-  return [=, dbias_O = tensor::empty({weight.O}, weight.s.device)] {
-    kernels::linear_backward_bias(dy_MO, dbias_O);
-    return std::vector{dbias_O};
-  };
+  return [=, dbias_O = tensor::empty({weight.O}, weight.s.device)] { kernels::linear_backward_bias(dy_MO, dbias_O); };
 }
 
 std::vector<Weight> weights_of(const StepShapes& s) {
@@ -77,6 +74,26 @@ void add_linears(const StepShapes& s, Operations& operations) {
     add(w, "dW", w.flops(), w.gradient_bytes(), weight_body);
     if (w.biased) add(w, "dbias", 0, s.element_bytes() * static_cast<double>(w.M * w.O), bias_body);
   }
+}
+
+void add_activations(const StepShapes& s, Operations& operations) {
+  const std::int64_t M = s.M(), F = s.model.ffn;
+  const std::string shape = fmt::format("M {} F {}", M, F);
+  const double MF = s.element_bytes() * static_cast<double>(M * F);
+  const auto add = [&](const char* name, double passes, std::function<Body()> prepare) {
+    operations.push_back({name, shape, s.per_layer(), 0, passes * MF, std::move(prepare)});
+  };
+  if (s.model.architecture == config::Family::gpt2) {
+    add("gelu forward", 2, [=] { return [x = s.normal({M, F})] { kernels::gelu_forward(x); }; });
+    add("gelu backward", 3, [=] {
+      return [x = s.normal({M, F}), dy = s.normal({M, F})] { kernels::gelu_backward(dy, x); };
+    });
+    return;
+  }
+  add("swiglu forward", 3, [=] { return [x = s.normal({M, 2 * F})] { kernels::swiglu_forward(x); }; });
+  add("swiglu backward", 5, [=] {
+    return [x = s.normal({M, 2 * F}), dy = s.normal({M, F})] { kernels::swiglu_backward(dy, x); };
+  });
 }
 
 }  // namespace troika::bench

@@ -16,44 +16,35 @@ NormInputs inputs_of(const StepShapes& s) {
   return {s.normal({M, D}), s.normal({D}), s.normal({D}), s.normal({M, D}), s.normal({M, D})};
 }
 
-template <class Forward, class Backward>
-auto rms_backward(const NormInputs& in, double eps, Forward forward, Backward backward) {
+Body rms_forward(const NormInputs& in, double eps) {
+  return [=] {
+    kernels::RmsNormSaved saved;
+    kernels::rms_norm_forward(in.x_MD, in.w_D, eps, &saved, tensor::Tensor());
+  };
+}
+
+Body rms_backward(const NormInputs& in, double eps) {
   kernels::RmsNormSaved saved;
-  forward(in.x_MD, in.w_D, eps, &saved, tensor::Tensor());
+  kernels::rms_norm_forward(in.x_MD, in.w_D, eps, &saved, tensor::Tensor());
   return [=, dw_D = tensor::empty(in.w_D.sizes(), in.w_D.device())] {
-    return std::vector{backward(in.dy_MD, in.x_MD, in.w_D, saved, dw_D, in.plus_MD), dw_D};
+    kernels::rms_norm_backward(in.dy_MD, in.x_MD, in.w_D, saved, dw_D, in.plus_MD);
   };
 }
 
-template <class Forward, class Backward>
-auto layer_backward(const NormInputs& in, double eps, Forward forward, Backward backward) {
+Body layer_forward(const NormInputs& in, double eps) {
+  return [=] {
+    kernels::LayerNormSaved saved;
+    kernels::layer_norm_forward(in.x_MD, in.w_D, in.bias_D, eps, &saved, tensor::Tensor());
+  };
+}
+
+Body layer_backward(const NormInputs& in, double eps) {
   kernels::LayerNormSaved saved;
-  forward(in.x_MD, in.w_D, in.bias_D, eps, &saved, tensor::Tensor());
-  return [=, dw_D = tensor::empty(in.w_D.sizes(), in.w_D.device()), dbias_D = tensor::empty(in.w_D.sizes(), in.w_D.device())] {
-    return std::vector{backward(in.dy_MD, in.x_MD, in.w_D, saved, dw_D, dbias_D, in.plus_MD), dw_D, dbias_D};
+  kernels::layer_norm_forward(in.x_MD, in.w_D, in.bias_D, eps, &saved, tensor::Tensor());
+  const auto gradient_D = [&] { return tensor::empty(in.w_D.sizes(), in.w_D.device()); };
+  return [=, dw_D = gradient_D(), dbias_D = gradient_D()] {
+    kernels::layer_norm_backward(in.dy_MD, in.x_MD, in.w_D, saved, dw_D, dbias_D, in.plus_MD);
   };
-}
-
-Body rms_forward_body(const StepShapes& s) {
-  const auto body = [in = inputs_of(s), eps = s.model.norm_eps](auto forward) {
-    return [=] {
-      kernels::RmsNormSaved saved;
-      const tensor::Tensor y_MD = forward(in.x_MD, in.w_D, eps, &saved, tensor::Tensor());
-      return std::vector{y_MD, saved.rstd_M};
-    };
-  };
-  return body(kernels::rms_norm_forward);
-}
-
-Body layer_forward_body(const StepShapes& s) {
-  const auto body = [in = inputs_of(s), eps = s.model.norm_eps](auto forward) {
-    return [=] {
-      kernels::LayerNormSaved saved;
-      const tensor::Tensor y_MD = forward(in.x_MD, in.w_D, in.bias_D, eps, &saved, tensor::Tensor());
-      return std::vector{y_MD, saved.rstd_M};
-    };
-  };
-  return body(kernels::layer_norm_forward);
 }
 
 }  // namespace
@@ -64,14 +55,10 @@ void add_norms(const StepShapes& s, Operations& operations) {
   const bool layer = s.model.architecture == config::Family::gpt2;
   const std::string name = layer ? "layer norm" : "rms norm", shape = fmt::format("M {} D {}", M, D);
   const std::int64_t calls = 2 * s.per_layer() + s.microbatches;
-  const auto forward = [=] { return layer ? layer_forward_body(s) : rms_forward_body(s); };
-  const auto backward = [=]() -> Body {
-    const NormInputs in = inputs_of(s);
-    if (layer) return layer_backward(in, eps, kernels::layer_norm_forward, kernels::layer_norm_backward);
-    return rms_backward(in, eps, kernels::rms_norm_forward, kernels::rms_norm_backward);
-  };
-  operations.push_back({name + " forward", shape, calls, 0, 2 * MD, forward});
-  operations.push_back({name + " backward", shape, calls, 0, 4 * MD, backward});
+  operations.push_back({name + " forward", shape, calls, 0, 2 * MD,
+                        [=] { return (layer ? layer_forward : rms_forward)(inputs_of(s), eps); }});
+  operations.push_back({name + " backward", shape, calls, 0, 4 * MD,
+                        [=] { return (layer ? layer_backward : rms_backward)(inputs_of(s), eps); }});
 }
 
 }  // namespace troika::bench

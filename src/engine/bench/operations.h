@@ -1,13 +1,27 @@
 // Every operation that one training step of a model on one rank uses, in the order of a forward and backward.
 #pragma once
 
+#include <cstdint>
+#include <functional>
+#include <string>
 #include <vector>
 
-#include "bench/operation.h"
 #include "config/resolve.h"
 #include "tensor/tensor.h"
 
 namespace troika::bench {
+
+// One operation of src/engine/kernels at the shape that a model gives it, for `bench kernels`.
+using Body = std::function<void()>;  // on inputs of its own where it writes into them
+
+struct Operation {
+  std::string name;               // "linear forward qkv"
+  std::string shape;              // "M 2048 I 256 O 512"
+  std::int64_t calls = 0;         // in one step of a rank
+  double flops = 0;               // that the result needs: multiplies and adds of products and attention
+  double bytes = 0;               // that must be read and written at least once
+  std::function<Body()> prepare;  // allocates, on the device of the shapes
+};
 
 // The shapes of a step: L layers, M = B x T rows of a microbatch, `microbatches` of them.
 struct StepShapes {

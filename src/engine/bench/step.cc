@@ -1,6 +1,4 @@
-#include "bench/step.h"
-
-#include <fmt/format.h>
+#include "bench/benchmarks.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -9,19 +7,16 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "bench/arguments.h"
-#include "bench/device_timing.h"
-#include "bench/gathered.h"
-#include "bench/step_report.h"
-#include "bench/timing.h"
+#include "bench/report.h"
+#include "bench/measure.h"
 #include "comm/collectives.h"
 #include "config/config.h"
 #include "config/lora.h"
 #include "config/resolve.h"
 #include "data/samples.h"
-#include "data/vocabulary.h"
+#include "tokenizer/tokenizer.h"
 #include "host/memory.h"
-#include "model/dtype_of.h"
+#include "model/decoder.h"
 #include "plan/memory_check.h"
 #include "rendezvous/identity.h"
 #include "shape/layout.h"
@@ -30,6 +25,7 @@
 #include "tensor/operations.h"
 #include "tensor/streams.h"
 #include "tensor/tensor.h"
+#include "train/machine_here.h"
 #include "train/rank_device.h"
 #include "train/run.h"
 
@@ -119,7 +115,7 @@ class Measurement {
     const auto peak = static_cast<double>(host::process_memory().peak_resident_bytes);
     comm::barrier(world);
     const MachineRates mine = rates_of(device, model::dtype_of(plan.precision()), seconds);
-    const tensor::Tensor all = gathered(
+    const tensor::Tensor all = train::gathered(
         world, {peak, first_step_seconds_, mine.gemm_flops_per_second, mine.triad_bytes_per_second, program_bytes_,
                 static_cast<double>(report_.device_used_peak_bytes), static_cast<double>(report_.device_reserved_peak_bytes)});
     const auto largest = [&](int column) { return tensor::largest(all.select(1, column)); };
@@ -181,7 +177,7 @@ int run_bench_step(const std::vector<std::string>& arguments, const std::map<std
       train::rank_device(s.train.device, request.identity.local_rank, {request.identity.local_size, s.comm.backend});
   Measurement measurement;
   train::Trial trial;
-  trial.vocab = data::vocabulary_of(s);
+  trial.vocab = tokenizer::vocabulary_of(s);
   trial.samples =
       std::make_shared<const data::RandomSamples>(trial.vocab, request.resolved.batch.seq_len, s.train.seed);
   trial.on_step = [&](std::int64_t step, double seconds) { measurement.step_done(step, seconds); };

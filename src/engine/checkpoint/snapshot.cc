@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "tensor/booked.h"
+#include "tensor/ledger.h"
 #include "tensor/tensor.h"
 
 namespace troika::checkpoint {

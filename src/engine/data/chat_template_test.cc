@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
-#include "data/open_chat_template.h"
 
 namespace troika::data {
 namespace {

@@ -1,16 +1,13 @@
 #include "data/chunks.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/say.h"
 #include "data/json_records.h"
-#include "data/record_files.h"
+#include "data/file_content.h"
 
 namespace troika::data {
 

@@ -3,17 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <utility>
-#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "data/json_records.h"
-#include "data/loss_marks.h"
 
 namespace troika::data {
 
@@ -328,19 +325,12 @@ std::string in_small_letters(std::string word) {
 
 // Words that are spelled like none of the roles.
 std::string nearest_role(const std::string& given) {
-  static constexpr std::array<std::pair<const char*, const char*>, 10> others = {{{"model", "assistant"},
-                                                                                  {"bot", "assistant"},
-                                                                                  {"chatbot", "assistant"},
-                                                                                  {"gpt", "assistant"},
-                                                                                  {"chatgpt", "assistant"},
-                                                                                  {"ai", "assistant"},
-                                                                                  {"agent", "assistant"},
-                                                                                  {"human", "user"},
-                                                                                  {"prompter", "user"},
-                                                                                  {"customer", "user"}}};
+  static const std::vector<std::string> assistants{"model", "bot", "chatbot", "gpt", "chatgpt", "ai", "agent"},
+      users{"human", "prompter", "customer"};
   const std::string word = in_small_letters(base::trim(given));
-  for (const auto& [other, role] : others)
-    if (word == other) return role;
+  const auto is_of = [&](const auto& words) { return std::find(words.begin(), words.end(), word) != words.end(); };
+  if (is_of(assistants)) return "assistant";
+  if (is_of(users)) return "user";
   return base::nearest(word, known_roles());
 }
 

@@ -39,7 +39,7 @@ class Conversation {
 };
 
 // The messages of a record as {"role", "content", ...}. What a template may want besides (tool_calls,
-// reasoning_content) is kept in its place; the marks of loss_marks.h become masked_by. DataError naming `origin` and the key that
+// reasoning_content) is kept in its place; the marks of record_format.h become masked_by. DataError naming `origin` and the key that
 // is missing or of another type, a role that is none, pictures and sound, and a mark that `loss_on` cannot follow.
 Conversation conversation_of(const nlohmann::ordered_json& record, const RecordShape& shape, base::Origin origin,
                              config::LossOn loss_on = config::LossOn::answers);
@@ -55,8 +55,6 @@ std::string text_of_content(const nlohmann::ordered_json& content, const std::st
 // - arguments of tool_calls that are an object as JSON text, as OpenAI's interface has them, become that object, because
 //   templates print arguments as JSON; others stay as they are.
 void prepare_for_template(nlohmann::ordered_json* message);
-
-// The roles of messages.
 
 // Ours for one of the record's: system, developer, user, assistant, tool, ipython; "" if it is not one.
 std::string role_of(const std::string& word, const RecordShape& shape);

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "base/encoding.h"
 #include "base/error.h"
@@ -15,7 +14,6 @@
 #include "data/file_content.h"
 #include "data/input_text.h"
 #include "data/json_records.h"
-#include "data/record_files.h"
 #include "data/shard_index.h"
 
 namespace troika::data {

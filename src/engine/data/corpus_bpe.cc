@@ -1,9 +1,7 @@
 #include "data/corpus_bpe.h"
 
-#include <string>
 #include <string_view>
 #include <unordered_map>
-#include <vector>
 
 #include "data/chunks.h"
 #include "data/encoded_chunk.h"
@@ -114,9 +112,8 @@ TrainedBpe train_bpe_on_files(const std::vector<std::string>& inputs, const toke
   WordSums sums(options.most_long_bytes);
   Progress progress{0, corpus.bytes, 0};
   const auto add = [&](CountedChunk&& chunk) {
-    for (const CountedPart& part : chunk.parts) {
+    for (const CountedPart& part : chunk.parts)
       if (filter.keeps(part.key, part.begins)) sums.add(part.counted);
-    }
     progress.done_bytes += chunk.bytes;
     if (on_progress) on_progress(progress);
   };

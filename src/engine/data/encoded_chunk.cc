@@ -1,20 +1,14 @@
 #include "data/encoded_chunk.h"
 
-#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <string>
-#include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "base/say.h"
 #include "data/conversations.h"
-#include "data/narrow_ids.h"
-#include "data/part_store.h"
 #include "data/plain_text.h"
 
 namespace troika::data {

@@ -3,7 +3,6 @@
 #include <gmock/gmock.h>
 
 #include "base/text_files_test_support.h"
-#include "data/narrow_ids.h"
 
 namespace troika::data {
 namespace {

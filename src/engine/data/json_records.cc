@@ -1,7 +1,5 @@
 #include "data/json_records.h"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"

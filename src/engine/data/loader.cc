@@ -25,19 +25,17 @@ void fill_batch(const Samples& samples, const std::vector<std::uint64_t>& number
   for (std::int64_t row = 0; row < count; ++row) {
     const auto sample = static_cast<std::int64_t>(numbers[static_cast<std::size_t>(row)]);
     samples.read(sample, batch->inputs.data() + row * length, batch->targets.data() + row * length);
-    for (const std::int64_t position : samples.document_starts(sample)) {
+    for (const std::int64_t position : samples.document_starts(sample))
       batch->document_starts.push_back(row * length + position);
-    }
   }
 }
 
 Loader::Loader(const Samples& samples, const Sampler& sampler, LoaderPlan plan)
     : samples_(samples), sampler_(sampler), plan_(std::move(plan)) {
   for (const int microbatch : plan_.microbatches) {
-    if (microbatch < 0 || (microbatch + 1) * plan_.micro > plan_.global_batch) {
+    if (microbatch < 0 || (microbatch + 1) * plan_.micro > plan_.global_batch)
       throw base::BugError(fmt::format("microbatch {} of {} rows is not within the global batch of {}", microbatch,
                                        plan_.micro, plan_.global_batch));
-    }
   }
   if (!plan_.microbatches.empty()) thread_ = host::start_thread([this] { serve(); });
 }
@@ -60,9 +58,8 @@ TokenBatch Loader::load(std::int64_t step, int microbatch) const {
                               static_cast<std::uint64_t>(microbatch * plan_.micro);
   batch.first_sample = static_cast<std::int64_t>(first);
   std::vector<std::uint64_t> numbers;
-  for (std::int64_t row = 0; row < plan_.micro; ++row) {
+  for (std::int64_t row = 0; row < plan_.micro; ++row)
     numbers.push_back(sampler_.sample_at(first + static_cast<std::uint64_t>(row)));
-  }
   fill_batch(samples_, numbers, plan_.micro, &batch);
   return batch;
 }
@@ -97,10 +94,9 @@ TokenBatch Loader::next(std::int64_t step, int microbatch) {
   }
   if (ready_.empty()) std::rethrow_exception(error_);
   const TokenBatch& front = ready_.front();
-  if (front.step != step || front.microbatch != microbatch) {
+  if (front.step != step || front.microbatch != microbatch)
     throw base::BugError(fmt::format("the program loads microbatch {} of step {}, but microbatch {} of step {} is next",
                                      microbatch, step, front.microbatch, front.step));
-  }
   TokenBatch batch = std::move(ready_.front());
   ready_.pop_front();
   room_.notify_one();

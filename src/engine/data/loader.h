@@ -46,8 +46,6 @@ class Loader {
  public:
   Loader(const Samples& samples, const Sampler& sampler, LoaderPlan plan);
   ~Loader();
-  Loader(const Loader&) = delete;
-  Loader& operator=(const Loader&) = delete;
 
   // The next microbatch in the order of the plan, which must be this one (BugError). Waits until it is there. An error
   // of the reading thread is thrown here, once the batches read before it are handed out, and again by every later

@@ -7,12 +7,10 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/json.h"
 #include "base/run_files.h"
-#include "base/say.h"
 
 namespace troika::data {
 

@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "base/error.h"
+#include "base/say.h"
 #include "host/lock_file.h"
 
 namespace troika::data {
@@ -74,5 +76,12 @@ std::shared_ptr<T> made_once(const std::string& path, const std::function<std::s
   });
   return open();
 }
+
+// A disk that refuses tokenized data. Unlike bad input it is no reason to discard what is done.
+class DiskError : public base::DataError {
+ public:
+  explicit DiskError(const base::Text& what)
+      : DataError(base::say("{}; free some space, or choose another folder (--out, --data.cache)", what)) {}
+};
 
 }  // namespace troika::data

@@ -43,9 +43,8 @@ std::vector<double> parts_of(const std::vector<MixtureSource>& sources, Mix mix)
 MixtureSamples::MixtureSamples(std::vector<MixtureSource> sources, Mix mix, std::uint64_t seed)
     : sources_(std::move(sources)), seed_(base::Philox(seed, "data mixture").bits(0)), first_{0} {
   for (const MixtureSource& source : sources_) {
-    if (!(source.weight >= 0)) {
+    if (!(source.weight >= 0))
       throw base::ConfigError(base::say("data.weights holds {:g}, but weights must be 0 or more; 0 leaves a source out", source.weight));
-    }
     if (source.samples->seq_len() != seq_len())
       throw base::BugError(fmt::format("samples of {} and of {}", seq_len(), source.samples->seq_len()));
     if (source.samples->documents() == shape::Documents::apart) documents_ = shape::Documents::apart;

@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "data/mixture.h"
-#include "data/open_chat_template.h"
+#include "data/chat_template.h"
 
 namespace troika::data {
 namespace {

@@ -1,8 +1,5 @@
 #include "data/opened_source.h"
 
-#include <fmt/format.h>
-
-#include <functional>
 #include <optional>
 #include <utility>
 
@@ -17,7 +14,6 @@
 #include "data/shard_index.h"
 #include "data/source_shape.h"
 #include "data/token_stream.h"
-#include "data/tokenize_once.h"
 #include "data/tokenized_lines.h"
 
 namespace troika::data {

@@ -41,8 +41,7 @@ struct Opening {
   OnProgress on_progress;
 };
 
-// DataError naming file, place and key. Text is prepared once (data/prepare.h), and so are conversations
-// (tokenize_once.h).
+// DataError naming file, place and key. Text and conversations are prepared once (data/prepare.h).
 OpenedSource open_source(const Source& source, const Opening& opening);
 
 }  // namespace troika::data

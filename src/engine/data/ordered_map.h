@@ -1,6 +1,7 @@
 // A pipeline over threads whose output does not depend on how many there are.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,11 @@
 namespace troika::data {
 
 // Threads for `wanted` workers; 0 means all cores.
-int worker_count(std::int64_t wanted);
+inline int worker_count(std::int64_t wanted) {
+  constexpr std::int64_t most = 256;
+  const std::int64_t cores = std::max<std::int64_t>(1, std::thread::hardware_concurrency());
+  return static_cast<int>(std::min(wanted > 0 ? wanted : cores, most));
+}
 
 // Takes items from `produce` until it gives none, runs `work` on them on `workers` threads, and hands the results to
 // `consume` in the order of the items. `produce` and `consume` run on the calling thread; at most 4 x workers items are

@@ -5,13 +5,11 @@
 
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "base/run_files.h"
 #include "base/say.h"
-#include "data/disk_error.h"
+#include "data/made_once.h"
 
 namespace troika::data {
 

@@ -1,6 +1,5 @@
 #include "data/piece_hashes.h"
 
-#include <fmt/format.h>
 #include <xxhash.h>
 
 #include <algorithm>
@@ -55,36 +54,18 @@ std::optional<PieceHashes> read_piece_hashes(const std::string& shard) {
   return decode_piece_hashes(base::read_file(path), path);
 }
 
-struct PieceHasher::State {
-  State() : hash(::XXH3_createState()) { ::XXH3_64bits_reset(hash); }
-  ~State() { ::XXH3_freeState(hash); }
-  State(const State&) = delete;
-  State& operator=(const State&) = delete;
-  XXH3_state_t* const hash;
-  std::size_t bytes = 0;  // of the piece that is open
-};
-
-PieceHasher::PieceHasher() : state_(std::make_unique<State>()) {}
-PieceHasher::~PieceHasher() = default;
-
-void PieceHasher::close_piece() {
-  pieces_.push_back(::XXH3_64bits_digest(state_->hash));
-  ::XXH3_64bits_reset(state_->hash);
-  state_->bytes = 0;
-}
-
 void PieceHasher::add(std::string_view bytes) {
   while (!bytes.empty()) {
-    const std::size_t now = std::min(bytes.size(), hashed_piece_bytes - state_->bytes);
-    ::XXH3_64bits_update(state_->hash, bytes.data(), now);
-    state_->bytes += now;
+    const std::size_t now = std::min(bytes.size(), hashed_piece_bytes - open_bytes_);
+    hash_.add(bytes.substr(0, now));
+    open_bytes_ = (open_bytes_ + now) % hashed_piece_bytes;
     bytes.remove_prefix(now);
-    if (state_->bytes == hashed_piece_bytes) close_piece();
+    if (open_bytes_ == 0) pieces_.push_back(hash_.take());
   }
 }
 
 std::vector<std::uint64_t> PieceHasher::finish() {
-  if (state_->bytes > 0) close_piece();
+  if (open_bytes_ > 0) pieces_.push_back(hash_.take());
   return std::move(pieces_);
 }
 

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "data/hashed_file.h"
+
 namespace troika::data {
 
 // About what the system reads ahead when one page of a mapped file is missing, so verifying asks the disk for nothing more.
@@ -34,17 +36,12 @@ std::optional<PieceHashes> read_piece_hashes(const std::string& shard);
 // Cuts a stream of bytes into pieces. One thread.
 class PieceHasher {
  public:
-  PieceHasher();
-  ~PieceHasher();
-  PieceHasher(const PieceHasher&) = delete;
-  PieceHasher& operator=(const PieceHasher&) = delete;
   void add(std::string_view bytes);
   std::vector<std::uint64_t> finish();  // once, at the end
 
  private:
-  struct State;
-  void close_piece();
-  const std::unique_ptr<State> state_;
+  StreamHash hash_;
+  std::size_t open_bytes_ = 0;  // of the piece that is open
   std::vector<std::uint64_t> pieces_;
 };
 

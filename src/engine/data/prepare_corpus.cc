@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <filesystem>
-#include <optional>
 #include <utility>
 
 #include "base/error.h"
@@ -15,7 +14,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "data/chunks.h"
-#include "data/encoded_chunk.h"
 #include "data/ordered_map.h"
 #include "data/part_store.h"
 
@@ -125,9 +123,8 @@ static PrepareReport write_shards(const Corpus& corpus, const std::string& sourc
   OrderedMap<Chunk, EncodedChunk>::run(
       worker_count(options.workers), [&] { return sink.full() ? std::nullopt : reader.next(); },
       [&](Chunk& chunk) { return encode_chunk(chunk, options.text_key, tokenizer, parts); }, write);
-  if (shards.tokens() == 0) {
+  if (shards.tokens() == 0)
     throw base::DataError(base::say("'{}' holds no text, only empty documents: give a file with text", corpus.files[0].path));
-  }
   PrepareReport report{progress.done_bytes};
   count_shards(shards.finish(source), &report);
   report.duplicate_documents = sink.duplicates();

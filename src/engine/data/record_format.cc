@@ -1,8 +1,10 @@
 #include "data/record_format.h"
 
 #include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
 #include <vector>
 
 #include "base/error.h"
@@ -87,6 +89,80 @@ RecordShape shape_of(const Json& record, const std::string& text_key, base::Orig
   if (record.contains("instruction") && record.contains("output")) return usual_shape(Format::alpaca);
   if (has_text) return usual_shape(Format::text);
   refuse_keys(record, text_key, origin);
+}
+
+namespace {
+
+using Says = LossMark::Says;
+
+struct MarkKey {
+  enum class Sense { learns, masks, choice };
+  std::string_view name;
+  Sense sense;
+};
+
+constexpr std::array<MarkKey, 12> mark_keys = {{
+    {"weight", MarkKey::Sense::learns},
+    {"loss_weight", MarkKey::Sense::learns},
+    {"loss_scale", MarkKey::Sense::learns},
+    {"train", MarkKey::Sense::learns},
+    {"training", MarkKey::Sense::learns},
+    {"trainable", MarkKey::Sense::learns},
+    {"loss", MarkKey::Sense::learns},
+    {"loss_mask", MarkKey::Sense::learns},
+    {"step_loss_mask", MarkKey::Sense::learns},
+    {"mask", MarkKey::Sense::masks},
+    {"masked", MarkKey::Sense::masks},
+    {"train_detail", MarkKey::Sense::choice},
+}};
+constexpr std::array<MarkKey, 2> label_keys = {
+    {{"label", MarkKey::Sense::learns}, {"kto_tag", MarkKey::Sense::learns}}};
+
+template <std::size_t N>
+const MarkKey* find_named(const std::array<MarkKey, N>& among, std::string_view name) {
+  const auto found = std::find_if(among.begin(), among.end(), [&](const MarkKey& key) { return key.name == name; });
+  return found == among.end() ? nullptr : &*found;
+}
+
+const MarkKey* find_mark(std::string_view name, MarkOf of) {
+  const MarkKey* key = find_named(mark_keys, name);
+  return key == nullptr && of == MarkOf::record ? find_named(label_keys, name) : key;
+}
+
+// A class of a classifier has the name of a preference's label.
+bool is_class(const MarkKey& key, const Json& value) {
+  return find_named(label_keys, key.name) != nullptr && !value.is_boolean();
+}
+
+Says meaning(const MarkKey& key, const Json& value, const std::string& name, base::Origin origin) {
+  if (key.sense == MarkKey::Sense::choice)
+    throw base::DataError(base::say("{}: '{}' marks parts of a message, but a message carries loss as a whole: write \"train\": true or false instead", origin, name));
+  const bool on = value == true || value == 1, off = value == false || value == 0;
+  if (!on && !off)
+    throw base::DataError(base::say("{}: '{}' is {}, but only 1 or true (loss) and 0 or false (no loss) are understood: write one of them", origin, name, base::printable(value.dump(), 40)));
+  if (key.sense == MarkKey::Sense::masks && !value.is_boolean())
+    throw base::DataError(base::say("{}: '{}' is {}, which some programs read as masked and others as learnt: write \"train\": true or false instead", origin, name, value.dump()));
+  return (key.sense == MarkKey::Sense::masks) == on ? Says::do_not_learn : Says::learn;
+}
+
+}  // namespace
+
+bool is_loss_mark(std::string_view key, MarkOf of) { return find_mark(key, of) != nullptr; }
+
+LossMark find_loss_mark(const Json& object, MarkOf of, const std::string& place, base::Origin origin) {
+  LossMark mark;
+  for (const auto& [name, value] : object.items()) {
+    const MarkKey* key = find_mark(name, of);
+    if (key == nullptr || value.is_null() || is_class(*key, value)) continue;
+    LossMark one;
+    one.key = name;
+    one.name = place.empty() ? name : place + "." + name;
+    one.says = meaning(*key, value, one.name, origin);
+    if (mark.says != Says::nothing && mark.says != one.says)
+      throw base::DataError(base::say("{}: '{}' and '{}' contradict each other: leave one of them out", origin, mark.name, one.name));
+    mark = std::move(one);
+  }
+  return mark;
 }
 
 }  // namespace troika::data

@@ -1,23 +1,13 @@
 #include "data/sequence_file.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
-#include <xxhash.h>
 
 #include <array>
-#include <cerrno>
 #include <cstring>
-#include <utility>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/mapping_guard.h"
 #include "base/say.h"
-#include "base/system_cause.h"
-#include "base/whole_write.h"
-#include "data/disk_error.h"
-#include "data/hash_pages.h"
 #include "data/loader.h"
 #include "data/samples.h"
 
@@ -150,59 +140,10 @@ std::int64_t bytes_of(std::int64_t length, std::int64_t bytes_per_id) {
 
 std::int64_t length_of(std::int64_t bytes, std::int64_t bytes_per_id) { return 8 * bytes / (8 * bytes_per_id + 1); }
 
-// A file under a temporary name, hashed as it is written.
-struct SequenceWriter::Output {
-  explicit Output(const std::string& path)
-      : name(fmt::format("{}.tmp.{}", path, ::getpid())),
-        descriptor(::open(name.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644)),
-        hash(::XXH3_createState()) {
-    ::XXH3_64bits_reset(hash);
-    if (descriptor < 0) fail_for(errno, base::Phrase("cannot create '{}': {}"));
-  }
-  ~Output() {
-    ::XXH3_freeState(hash);
-    if (descriptor < 0) return;
-    ::close(descriptor);
-    ::unlink(name.c_str());
-  }
-  Output(const Output&) = delete;
-  Output& operator=(const Output&) = delete;
-
-  void add(std::string_view bytes) {
-    ::XXH3_64bits_update(hash, bytes.data(), bytes.size());
-    buffer += bytes;
-    if (buffer.size() >= std::size_t{1} << 20) flush();
-  }
-  void flush() {
-    fail_for(base::write_whole(descriptor, buffer), base::Phrase("cannot write '{}': {}"));
-    buffer.clear();
-  }
-  void close_with(const std::string& header) {
-    flush();
-    fail_for(base::write_whole_at(descriptor, header, 0), base::Phrase("cannot write '{}': {}"));
-    fail_for(base::sync_whole(descriptor), base::Phrase("cannot sync '{}': {}"));
-    ::close(std::exchange(descriptor, -1));
-  }
-  // Nothing where the cause is 0.
-  void fail_for(int cause, base::Phrase what) const {
-    if (cause != 0) throw DiskError(base::say(what, name, base::system_cause(cause)));
-  }
-
-  const std::string name;
-  int descriptor;
-  XXH3_state_t* hash;
-  std::string buffer;
-};
-
-SequenceWriter::SequenceWriter(const std::string& path, std::int64_t vocab_size)
-    : path_(path), output_(std::make_unique<Output>(path)) {
+SequenceWriter::SequenceWriter(const std::string& path, std::int64_t vocab_size) : file_(path, sequence_header_bytes) {
   header_.vocab_size = vocab_size;
   header_.bytes_per_id = vocab_size <= 65536 ? 2 : 4;
-  if (::lseek(output_->descriptor, sequence_header_bytes, SEEK_SET) < 0)
-    output_->fail_for(errno, base::Phrase("cannot write '{}': {}"));  // the header comes last
 }
-
-SequenceWriter::~SequenceWriter() = default;
 
 void SequenceWriter::append(const std::int32_t* ids, const std::uint8_t* has_loss, std::int64_t length) {
   const auto width = static_cast<std::size_t>(header_.bytes_per_id), count = static_cast<std::size_t>(length);
@@ -215,7 +156,7 @@ void SequenceWriter::append(const std::int32_t* ids, const std::uint8_t* has_los
     if (has_loss[i] != 0) bytes[count * width + i / 8] |= static_cast<char>(1 << (i % 8));
     header_.counts.loss_tokens += has_loss[i] != 0 ? 1 : 0;
   }
-  output_->add(bytes);
+  file_.add(bytes);
   header_.payload_bytes += static_cast<std::int64_t>(bytes.size());
   ends_.push_back(static_cast<std::uint64_t>(header_.payload_bytes));
   ++header_.counts.sequences;
@@ -223,19 +164,19 @@ void SequenceWriter::append(const std::int32_t* ids, const std::uint8_t* has_los
 }
 
 void SequenceWriter::finish(const SequenceCounts& counts, const Findings& findings) {
-  output_->add({reinterpret_cast<const char*>(ends_.data()), 8 * ends_.size()});
+  file_.add({reinterpret_cast<const char*>(ends_.data()), 8 * ends_.size()});
   header_.payload_bytes += static_cast<std::int64_t>(8 * ends_.size());
-  header_.payload_hash = fmt::format("{:016x}", ::XXH3_64bits_digest(output_->hash));
+  header_.payload_hash = file_.hash();
   if (!findings.none()) {
     const std::string text = findings.to_text(), all = text + base::hash_bytes(text);
     header_.findings_bytes = static_cast<std::int64_t>(all.size());
-    output_->add(all);
+    file_.add(all);
   }
   header_.counts.records = counts.records;
   header_.counts.without_answer = counts.without_answer;
   header_.counts.duplicates = counts.duplicates;
-  output_->close_with(encode_header(header_));
-  base::rename_path(output_->name, path_);
+  file_.close_with(encode_header(header_));
+  file_.publish();
 }
 
 }  // namespace troika::data

@@ -3,13 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/file.h"
 #include "data/findings.h"
+#include "data/hashed_file.h"
 #include "data/sequences.h"
 
 namespace troika::data {
@@ -65,9 +65,6 @@ class SequenceFile final : public Sequences {
 class SequenceWriter {
  public:
   SequenceWriter(const std::string& path, std::int64_t vocab_size);
-  ~SequenceWriter();
-  SequenceWriter(const SequenceWriter&) = delete;
-  SequenceWriter& operator=(const SequenceWriter&) = delete;
 
   // `has_loss`: for each id 0 or 1. BugError for ids outside the vocabulary.
   void append(const std::int32_t* ids, const std::uint8_t* has_loss, std::int64_t length);
@@ -76,11 +73,9 @@ class SequenceWriter {
   void finish(const SequenceCounts& counts, const Findings& findings = {});
 
  private:
-  struct Output;
-  std::string path_;
   SequenceHeader header_;
   std::vector<std::uint64_t> ends_;
-  std::unique_ptr<Output> output_;
+  HashedFile file_;
 };
 
 // The bytes of a sequence file: header, and sizes.

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "data/loader.h"
-#include "data/sequences.h"
 
 namespace troika::data {
 

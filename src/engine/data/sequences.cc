@@ -1,11 +1,8 @@
 #include "data/sequences.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <numeric>
 #include <string_view>
-#include <vector>
 
 #include "base/cause.h"
 #include "base/error.h"

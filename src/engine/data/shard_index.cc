@@ -1,7 +1,5 @@
 #include "data/shard_index.h"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -20,9 +18,8 @@ std::string index_path(const std::string& folder) { return folder + "/index.json
 
 ShardIndex read_shard_index(const std::string& folder) {
   const std::string path = index_path(folder);
-  if (!base::file_exists(path)) {
+  if (!base::file_exists(path))
     throw base::DataError(base::say("'{}' is missing, so the shards beside it are not a whole data set: prepare the data again ('troika data prepare')", path));
-  }
   return parse_shard_index(base::read_file(path), path);
 }
 
@@ -41,9 +38,8 @@ ShardIndex parse_shard_index(std::string_view text, const std::string& path) {
     index.shards.push_back({base::json_string(item, "file", path), base::json_int(item, "tokens", path),
                             base::json_int(item, "documents", path), base::json_string(item, "hash", path)});
     ShardIndex::Entry& entry = index.shards.back();
-    if (entry.file.empty() || entry.file[0] == '.' || entry.file.find('/') != std::string::npos) {
+    if (entry.file.empty() || entry.file[0] == '.' || entry.file.find('/') != std::string::npos)
       throw base::DataError(base::say("'{}' names the shard '{}', which is not a plain file name", path, entry.file));
-    }
     if (item.contains("piece_hashes")) entry.piece_hashes = base::json_string(item, "piece_hashes", path);
   }
   return index;

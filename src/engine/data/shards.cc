@@ -1,23 +1,15 @@
 #include "data/shards.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "base/error.h"
 #include "base/mapping_guard.h"
 #include "base/say.h"
-#include "base/system_cause.h"
-#include "base/whole_write.h"
-#include "data/disk_error.h"
-#include "data/hash_pages.h"
-#include "data/narrow_ids.h"
+#include "data/encoded_chunk.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "token shards are read in place and are little-endian"
@@ -29,9 +21,8 @@ static base::Text prepare_again() { return base::say("delete it and prepare the 
 
 static void check_contents(const base::MappedFile& file, const ShardHeader& header, const std::string& path) {
   const std::string found = hash_and_drop(file, shard_header_bytes);
-  if (found != header.payload_hash) {
+  if (found != header.payload_hash)
     throw base::DataError(base::say("'{}' is damaged: the hash of its contents is {}, its header says {}; {}", path, found, header.payload_hash, prepare_again()));
-  }
 }
 
 TokenShard::TokenShard(const std::string& path, Verify verify)
@@ -39,10 +30,9 @@ TokenShard::TokenShard(const std::string& path, Verify verify)
   base::while_reading(file_, [&] {
     header_ = decode_shard_header(file_.text(), path);
     const std::size_t expected = shard_file_bytes(header_);
-    if (file_.size() != expected) {
+    if (file_.size() != expected)
       throw base::DataError(base::say(file_.size() < expected ? base::Phrase("'{}' is truncated: its header ({} tokens, {} documents) asks for {} bytes, the file has {}; {}") : base::Phrase("'{}' is too long: its header ({} tokens, {} documents) asks for {} bytes, the file has {}; {}"), path,
                                       header_.tokens, header_.documents, expected, file_.size(), prepare_again()));
-    }
     if (verify == Verify::contents) check_contents(file_, header_, path);
   });
   verified_ = verify == Verify::contents;
@@ -53,9 +43,8 @@ TokenShard::TokenShard(const std::string& path, Verify verify)
                                                std::move(*hashes), header_.payload_hash);
   }
   const std::int64_t last = header_.documents == 0 ? 0 : document_end(header_.documents - 1);
-  if (last != header_.tokens) {
+  if (last != header_.tokens)
     throw base::DataError(base::say("'{}' is damaged: its last document ends at token {}, but it has {} tokens; {}", path, last, header_.tokens, prepare_again()));
-  }
 }
 
 void TokenShard::verify(const std::byte* from, std::int64_t bytes) const {
@@ -75,10 +64,9 @@ static std::int64_t widen(const std::byte* from, std::int64_t count, std::int32_
 }
 
 void TokenShard::read(std::int64_t first, std::int64_t count, std::int32_t* out) const {
-  if (first < 0 || count < 0 || first > header_.tokens - count) {
+  if (first < 0 || count < 0 || first > header_.tokens - count)
     throw base::BugError(
         fmt::format("tokens {} to {} requested of '{}', which has {}", first, first + count, path_, header_.tokens));
-  }
   base::while_reading(file_, [&] { copy(first, count, out); });
 }
 
@@ -87,10 +75,9 @@ void TokenShard::copy(std::int64_t first, std::int64_t count, std::int32_t* out)
   verify(from, count * header_.bytes_per_token);
   const std::int64_t largest =
       header_.bytes_per_token == 2 ? widen<std::uint16_t>(from, count, out) : widen<std::uint32_t>(from, count, out);
-  if (largest >= header_.vocab_size) {
+  if (largest >= header_.vocab_size)
     throw base::DataError(
         base::say("'{}' is damaged: between tokens {} and {} is the id {}, but the vocabulary has {}; {}", path_, first, first + count, largest, header_.vocab_size, prepare_again()));
-  }
 }
 
 std::int64_t TokenShard::stored_end(std::int64_t index) const {
@@ -106,10 +93,9 @@ std::int64_t TokenShard::document_end(std::int64_t index) const {
     end = stored_end(index);
     if (index > 0) previous = stored_end(index - 1);
   });
-  if (end <= previous || previous < 0 || end > header_.tokens) {
+  if (end <= previous || previous < 0 || end > header_.tokens)
     throw base::DataError(
         base::say("'{}' is damaged: document {} has tokens {} to {} of {}; {}", path_, index, previous, end, header_.tokens, prepare_again()));
-  }
   return end;
 }
 
@@ -163,15 +149,12 @@ std::string encode_shard_header(const ShardHeader& header) {
 }
 
 ShardHeader decode_shard_header(std::string_view file, const std::string& path) {
-  if (file.size() < shard_header_bytes) {
+  if (file.size() < shard_header_bytes)
     throw base::DataError(base::say("'{}' holds {} bytes, but a token shard begins with a header of {}: it is empty or truncated; {}", path, file.size(), shard_header_bytes, prepare_again()));
-  }
-  if (file.substr(0, shard_magic.size()) != shard_magic) {
+  if (file.substr(0, shard_magic.size()) != shard_magic)
     throw base::DataError(base::say("'{}' is not a token shard: it does not begin with '{}'; give a text file, a folder or shards made by 'troika data prepare'", path, shard_magic));
-  }
-  if (get(file, 8, 4) != shard_version) {
+  if (get(file, 8, 4) != shard_version)
     throw base::DataError(base::say("'{}' is a token shard of shard_version {}, and this program reads shard_version {}; {}", path, get(file, 8, 4), shard_version, prepare_again()));
-  }
   const std::string stored(file.substr(checked_bytes, 16)), actual = base::hash_bytes(file.substr(0, checked_bytes));
   const auto field = [&](std::size_t at, std::size_t bytes) { return static_cast<std::int64_t>(get(file, at, bytes)); };
   ShardHeader header{field(16, 8), field(24, 8), field(32, 8), field(12, 4), "", ""};
@@ -181,62 +164,28 @@ ShardHeader decode_shard_header(std::string_view file, const std::string& path) 
   const bool sane = header.tokens >= 0 && header.tokens < most && header.documents >= 0 && header.documents < most &&
                     header.vocab_size > 0 && header.vocab_size < (std::int64_t{1} << 31) &&
                     (header.bytes_per_token == 2 || header.bytes_per_token == 4);
-  if (stored != actual || !sane) {
+  if (stored != actual || !sane)
     throw base::DataError(base::say("the header of '{}' is damaged (its hash is {}, {} is written there); {}", path, actual, stored, prepare_again()));
-  }
   return header;
 }
 
-// XXH3 over a stream, as base::hash_bytes gives it for the whole.
-class ShardWriter::Hasher {
- public:
-  Hasher() : state_(XXH3_createState()) { XXH3_64bits_reset(state_); }
-  ~Hasher() { XXH3_freeState(state_); }
-  Hasher(const Hasher&) = delete;
-  Hasher& operator=(const Hasher&) = delete;
-  void add(const void* bytes, std::size_t size) { XXH3_64bits_update(state_, bytes, size); }
-  std::string hex() const { return fmt::format("{:016x}", XXH3_64bits_digest(state_)); }
-
- private:
-  XXH3_state_t* state_;
-};
-
-// Nothing where the cause is 0.
-static void fail_for(int cause, base::Phrase what, const std::string& path) {
-  if (cause != 0) throw DiskError(base::say(what, path, base::system_cause(cause)));
-}
-
 ShardWriter::ShardWriter(const std::string& path, std::int64_t vocab_size, const std::string& tokenizer_fingerprint)
-    : path_(path),
-      temporary_(fmt::format("{}.tmp.{}", path, ::getpid())),
-      descriptor_(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644)),
-      hasher_(std::make_unique<Hasher>()) {
-  if (descriptor_ < 0) fail_for(errno, base::Phrase("cannot create '{}': {}"), temporary_);
+    : path_(path), file_(path, shard_header_bytes) {
   header_.vocab_size = vocab_size;
   header_.bytes_per_token = vocab_size <= narrow_vocab_size ? 2 : 4;
   header_.tokenizer_fingerprint = tokenizer_fingerprint;
-  header_.payload_hash = std::string(16, '0');
-  if (::lseek(descriptor_, shard_header_bytes, SEEK_SET) < 0)
-    fail_for(errno, base::Phrase("cannot write '{}': {}"), temporary_);  // the header comes last
-}
-
-ShardWriter::~ShardWriter() {
-  if (descriptor_ < 0) return;
-  ::close(descriptor_);
-  ::unlink(temporary_.c_str());
 }
 
 void ShardWriter::write(const void* bytes, std::size_t size) {
-  hasher_->add(bytes, size);
-  pieces_.add({static_cast<const char*>(bytes), size});
-  fail_for(base::write_whole(descriptor_, {static_cast<const char*>(bytes), size}), base::Phrase("cannot write '{}': {}"), temporary_);
+  const std::string_view all(static_cast<const char*>(bytes), size);
+  file_.add(all);
+  pieces_.add(all);
 }
 
 static void check_ids(const std::vector<std::int32_t>& ids, std::int64_t vocab_size) {
-  for (const std::int32_t id : ids) {
+  for (const std::int32_t id : ids)
     if (id < 0 || id >= vocab_size)
       throw base::BugError(fmt::format("the tokenizer gave the id {}, but its vocabulary has {}", id, vocab_size));
-  }
 }
 
 void ShardWriter::append(const std::vector<std::int32_t>& ids) {
@@ -257,15 +206,6 @@ void ShardWriter::end_document() {
   if (end > (ends_.empty() ? 0 : ends_.back())) ends_.push_back(end);
 }
 
-void ShardWriter::write_at_start(const std::string& bytes) {
-  fail_for(base::write_whole_at(descriptor_, bytes, 0), base::Phrase("cannot write '{}': {}"), temporary_);
-}
-
-void ShardWriter::close_file() {
-  fail_for(base::sync_whole(descriptor_), base::Phrase("cannot sync '{}': {}"), temporary_);
-  ::close(std::exchange(descriptor_, -1));
-}
-
 ShardHeader ShardWriter::finish() {
   const auto end = static_cast<std::uint64_t>(header_.tokens);
   if (end != (ends_.empty() ? 0 : ends_.back())) throw base::BugError("a shard was finished inside a document");
@@ -274,11 +214,10 @@ ShardHeader ShardWriter::finish() {
   write(padding.data(), padding.size());
   write(ends_.data(), 8 * ends_.size());
   header_.documents = static_cast<std::int64_t>(ends_.size());
-  header_.payload_hash = hasher_->hex();
-  write_at_start(encode_shard_header(header_));
-  close_file();
+  header_.payload_hash = file_.hash();
+  file_.close_with(encode_shard_header(header_));
   base::write_file_atomic(piece_hashes_path(path_), encode_piece_hashes({header_.payload_hash, pieces_.finish()}));
-  base::rename_path(temporary_, path_);
+  file_.publish();
   return header_;
 }
 

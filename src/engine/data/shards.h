@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/file.h"
+#include "data/hashed_file.h"
 #include "data/piece_hashes.h"
 
 namespace troika::data {
@@ -73,9 +74,6 @@ class TokenShard {
 class ShardWriter {
  public:
   ShardWriter(const std::string& path, std::int64_t vocab_size, const std::string& tokenizer_fingerprint);
-  ~ShardWriter();
-  ShardWriter(const ShardWriter&) = delete;
-  ShardWriter& operator=(const ShardWriter&) = delete;
 
   // Appends ids to the current document; BugError for an id outside the vocabulary.
   void append(const std::vector<std::int32_t>& ids);
@@ -88,15 +86,11 @@ class ShardWriter {
   ShardHeader finish();
 
  private:
-  class Hasher;
   void write(const void* bytes, std::size_t size);
-  void write_at_start(const std::string& bytes);
-  void close_file();
 
-  std::string path_, temporary_;
+  const std::string path_;
   ShardHeader header_;
-  int descriptor_;
-  std::unique_ptr<Hasher> hasher_;
+  HashedFile file_;
   PieceHasher pieces_;
   std::vector<std::uint64_t> ends_;
   std::vector<std::uint16_t> narrow_;  // ids of one append

@@ -1,7 +1,5 @@
 #include "data/source.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <filesystem>

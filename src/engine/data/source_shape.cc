@@ -1,10 +1,7 @@
 #include "data/source_shape.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -15,7 +12,7 @@
 #include "data/conversations.h"
 #include "data/input_text.h"
 #include "data/json_records.h"
-#include "data/record_files.h"
+#include "data/file_content.h"
 #include "data/shard_index.h"
 
 namespace troika::data {
@@ -67,9 +64,8 @@ std::optional<FirstRecord> first_record(const CorpusFile& file) {
 }
 
 std::optional<FirstRecord> first_record(const Corpus& corpus) {
-  for (const CorpusFile& file : corpus.files) {
+  for (const CorpusFile& file : corpus.files)
     if (auto found = first_record(file)) return found;
-  }
   return std::nullopt;
 }
 

@@ -18,9 +18,8 @@ static constexpr std::int64_t verified_bytes = std::int64_t{256} << 20;
 
 static void check_entry(const TokenShard& shard, const ShardIndex::Entry& entry, const ShardIndex& index) {
   const ShardHeader& header = shard.header();
-  if (!entry.piece_hashes.empty() && !shard.is_verified()) {
+  if (!entry.piece_hashes.empty() && !shard.is_verified())
     throw base::DataError(base::say("'{}' is missing, which index.json names beside its shard: copy the whole folder again, or prepare the data again ('troika data prepare')", piece_hashes_path(shard.path())));
-  }
   if (header.tokens == entry.tokens && header.documents == entry.documents &&
       header.payload_hash == entry.payload_hash && header.vocab_size == index.vocab_size &&
       header.tokenizer_fingerprint == index.tokenizer_fingerprint) {
@@ -87,9 +86,8 @@ std::size_t TokenStream::shard_of(std::int64_t token) const {
 }
 
 void TokenStream::read(std::int64_t first, std::int64_t count, std::int32_t* out) const {
-  if (first < 0 || count < 0 || first > tokens() - count) {
+  if (first < 0 || count < 0 || first > tokens() - count)
     throw base::BugError(fmt::format("tokens {} to {} requested of a stream of {}", first, first + count, tokens()));
-  }
   for (std::size_t index = shard_of(first); count > 0; ++index) {
     const std::int64_t here = std::min(count, starts_[index + 1] - first);
     shards_[index].read(first - starts_[index], here, out);
@@ -118,16 +116,14 @@ std::vector<std::int64_t> TokenStream::document_starts(std::int64_t first, std::
 TokenSamples::TokenSamples(std::shared_ptr<const TokenStream> stream, std::int64_t seq_len, const std::string& name)
     : stream_(std::move(stream)), seq_len_(seq_len) {
   if (seq_len < 1) throw base::BugError(fmt::format("a sample length of {} was requested", seq_len));
-  if (stream_->tokens() < seq_len + 1) {
+  if (stream_->tokens() < seq_len + 1)
     throw base::DataError(base::say("'{}' holds {} tokens, but one sample of --seq-len {} needs {}: add text, or set --seq-len to at most {}", name.empty() ? stream_->path() : name, stream_->tokens(),
                                     seq_len, seq_len + 1, stream_->tokens() - 1));
-  }
 }
 
 void TokenSamples::read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const {
-  if (sample < 0 || sample >= samples()) {
+  if (sample < 0 || sample >= samples())
     throw base::BugError(fmt::format("sample {} requested of {}", sample, samples()));
-  }
   stream_->read(sample * seq_len_, seq_len_, inputs);
   std::memcpy(targets, inputs + 1, static_cast<std::size_t>(seq_len_ - 1) * sizeof *targets);
   stream_->read((sample + 1) * seq_len_, 1, targets + seq_len_ - 1);
@@ -144,10 +140,9 @@ std::string TokenSamples::fingerprint() const {
 TokenWindows::TokenWindows(std::shared_ptr<const TokenStream> stream, std::int64_t seq_len, const std::string& name)
     : stream_(std::move(stream)), seq_len_(seq_len) {
   if (seq_len < 1) throw base::BugError(fmt::format("a sample length of {} was requested", seq_len));
-  if (stream_->tokens() < 2) {
+  if (stream_->tokens() < 2)
     throw base::DataError(
         base::say("'{}' holds {} tokens, but an evaluation needs 2 at least: add text", name.empty() ? stream_->path() : name, stream_->tokens()));
-  }
 }
 
 std::int64_t TokenWindows::inputs_of(std::int64_t sample) const {

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/text_files_test_support.h"
-#include "data/tokenize_once.h"
+#include "data/prepare.h"
 #include "tokenizer/tokenizer.h"
 
 namespace troika::data {

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "data/json_records.h"
 #include "data/loader.h"
-#include "data/loss_marks.h"
+#include "data/record_format.h"
 #include "data/samples.h"
 
 namespace troika::data {

@@ -20,7 +20,7 @@ struct TokenizedLine {
 };
 
 // Reads one object. `labels` may be missing; in it -100 means no loss. Where loss_mask, assistant_masks, completion_mask or
-// response_mask is 0 there is none either, nor anywhere where the record is not to be learnt (loss_marks.h). Ids of which
+// response_mask is 0 there is none either, nor anywhere where the record is not to be learnt (record_format.h). Ids of which
 // attention_mask is 0 are left out; they must be at the ends. Other keys are ignored, but for masks that are not known. Every id
 // and label must lie in [0, vocab). DataError naming `origin` ("line 3 of 'x.jsonl'") and what is wrong, contradictions among them.
 TokenizedLine parse_tokenized_line(std::string_view line, std::int64_t vocab, base::Origin origin);

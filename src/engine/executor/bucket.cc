@@ -7,8 +7,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "sharding/leaf_exchange.h"
-#include "tensor/booked.h"
-#include "tensor/tensor.h"
 
 namespace troika::executor {
 namespace {
@@ -64,9 +62,8 @@ tensor::Tensor Bucket::gradient(const OnWait& on_wait) {
 
 const tensor::Tensor& Bucket::values(ReadBy by) const {
   const Reader& reader = readers_[index(by)];
-  if (!reader.values.defined() || !reader.transfers.empty()) {
+  if (!reader.values.defined() || !reader.transfers.empty())
     throw base::BugError(fmt::format("parameters of segment {} are read while they are not here", layout_.segment));
-  }
   return reader.values;
 }
 
@@ -93,6 +90,42 @@ void Bucket::finish_gather(ReadBy by, const OnWait& on_wait) {
 
 void Bucket::free(ReadBy by) {
   if (shards_values()) readers_[index(by)].values.reset();
+}
+
+std::vector<Bucket*> SegmentUnit::buckets() const {
+  std::vector<Bucket*> all{bucket.get()};
+  if (table_copy != nullptr) all.push_back(table_copy.get());
+  if (adapter != nullptr) all.push_back(adapter.get());
+  return all;
+}
+
+std::vector<Bucket*> SegmentUnit::trained() const {
+  std::vector<Bucket*> all = buckets();
+  all.erase(std::remove_if(all.begin(), all.end(), [](const Bucket* one) { return !one->is_trained(); }), all.end());
+  return all;
+}
+
+std::vector<Bucket*> SegmentUnit::written() const {
+  std::vector<Bucket*> all = trained();
+  if (table != nullptr && table != table_copy.get() && table->is_trained()) all.push_back(table);
+  return all;
+}
+
+std::vector<SegmentUnit::Read> SegmentUnit::read() const {
+  std::vector<Read> all{{bucket.get(), ReadBy::own_segment}};
+  if (table != nullptr) all.push_back({table, table_read_by});
+  if (adapter != nullptr) all.push_back({adapter.get(), ReadBy::own_segment});
+  return all;
+}
+
+model::SegmentBuffer SegmentUnit::parameters() const {
+  return {bucket->values(ReadBy::own_segment), table == nullptr ? tensor::Tensor() : table->values(table_read_by),
+          adapter == nullptr ? tensor::Tensor() : adapter->values(ReadBy::own_segment)};
+}
+
+model::SegmentLeaves SegmentUnit::leaves() const {
+  const auto leaf = [](Bucket* one) { return one == nullptr || !one->is_trained() ? nullptr : &one->sum().leaf(); };
+  return {leaf(bucket.get()), leaf(table), leaf(adapter.get())};
 }
 
 }  // namespace troika::executor

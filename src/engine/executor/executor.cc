@@ -10,10 +10,8 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/say.h"
-#include "executor/gradient_norm.h"
 #include "schedule/instruction/placement.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::executor {
 using schedule::Kind;
@@ -64,9 +62,8 @@ Executor::Executor(const schedule::Program& program, Setup setup, Channels chann
                 integrity_.get(), audit_),
       replicas_(program, channels.replicas, units, observer),
       in_flight_(program, instructions_, units, replicas_, setup_.boundary, setup_.activations, ledger) {
-  for (const Instruction& i : instructions_) {
+  for (const Instruction& i : instructions_)
     if (handlers().count(i.kind) == 0) throw base::BugError("the executor has no handler for " + to_text(i));
-  }
 }
 
 StepResult Executor::run(const StepSettings& settings) {
@@ -186,9 +183,8 @@ int Executor::exponent_of(std::size_t parameter) const {
 // In the order of note_largest.
 static tensor::Tensor largest_of(const Units& units) {
   std::vector<tensor::Tensor> found;
-  for (const auto& [segment, unit] : units) {
+  for (const auto& [segment, unit] : units)
     for (const Bucket* bucket : unit->trained()) found.push_back(bucket->sum().largest());
-  }
   return found.empty() ? tensor::empty({0}, tensor::Dtype::int32) : tensor::cat(found);
 }
 
@@ -225,12 +221,10 @@ Executor::OwnFacts Executor::read_facts() {
 
 void Executor::note_largest(const tensor::Tensor& largest, StepFacts* facts) const {
   const std::int32_t* next = largest.data<std::int32_t>();
-  for (const auto& [segment, unit] : units_) {
-    for (const Bucket* bucket : unit->trained()) {
+  for (const auto& [segment, unit] : units_)
+    for (const Bucket* bucket : unit->trained())
       for (const shape::Slot& slot : bucket->layout().slots)
         facts->note_largest(slot.info.name, static_cast<kernels::MagnitudeBits>(*next++));
-    }
-  }
 }
 
 void Executor::judge_range(const StepFacts& facts) {
@@ -309,9 +303,8 @@ void Executor::loss(const Instruction& i) {
 template <class Visit>
 void Executor::each_bucket(const Instruction& i, Visit visit) {
   const schedule::SegmentRange range = schedule::segments_of(program_, i);
-  for (int g = range.begin; g < range.end; ++g) {
+  for (int g = range.begin; g < range.end; ++g)
     for (Bucket* bucket : units_.at(g)->trained()) visit(*bucket);
-  }
 }
 
 void Executor::fetch(const Instruction& i) {

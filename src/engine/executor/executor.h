@@ -19,7 +19,7 @@
 #include "executor/replica_traffic.h"
 #include "executor/step_facts.h"
 #include "mesh/mesh.h"
-#include "optimizer/gradient_exponents.h"
+#include "optimizer/gradient_scaling.h"
 #include "schedule/instruction/program.h"
 #include "sharding/context_group.h"
 #include "sharding/tensor_group.h"

@@ -1,7 +1,6 @@
 #include "executor/in_flight_activations.h"
 
 #include "schedule/instruction/placement.h"
-#include "tensor/tensor.h"
 
 namespace troika::executor {
 using schedule::Kind;

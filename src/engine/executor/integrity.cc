@@ -13,7 +13,6 @@
 #include "comm/collectives.h"
 #include "kernels/flat.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::executor {
 namespace {
@@ -66,9 +65,8 @@ optimizer::Checksums checksums_for(config::OnOff stated, const tensor::Device& d
 
 Integrity::Integrity(const mesh::Shape& shape, int world_rank, const Units& units, comm::Channel& replicas)
     : shape_(shape), world_rank_(world_rank), replicas_(replicas) {
-  for (const auto& [segment, unit] : units) {
+  for (const auto& [segment, unit] : units)
     for (Bucket* bucket : unit->buckets()) buckets_.push_back(bucket);
-  }
 }
 
 void Integrity::begin_step(std::int64_t step) {
@@ -194,9 +192,8 @@ void Integrity::name_different_state() const {
   for (Bucket* bucket : trained_buckets()) {
     if (bucket->holds_range()) continue;
     std::vector<std::vector<std::uint32_t>> sums;
-    for (const std::string& text : comm::all_gather_text(replicas_, numbers_text(written_sums(*bucket)))) {
+    for (const std::string& text : comm::all_gather_text(replicas_, numbers_text(written_sums(*bucket))))
       sums.push_back(parse_numbers(text));
-    }
     for (std::size_t slot = 0; slot < sums.front().size(); ++slot) {
       std::map<std::uint32_t, std::vector<int>> holders;
       for (std::size_t replica = 0; replica < sums.size(); ++replica)

@@ -5,14 +5,13 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
 #include <vector>
 
 #include "base/language.h"
 #include "comm/channel.h"
 #include "config/choices.h"
+#include "executor/bucket.h"
 #include "executor/message_tags.h"
-#include "executor/segment_unit.h"
 #include "executor/step_facts.h"
 #include "mesh/mesh.h"
 #include "optimizer/optimizer.h"

@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "executor/message_tags.h"
 #include "schedule/instruction/placement.h"
-#include "tensor/tensor.h"
 
 namespace troika::executor {
 using schedule::Instruction;

@@ -3,7 +3,6 @@
 
 #include <map>
 #include <string>
-#include <vector>
 
 #include "comm/channel.h"
 #include "executor/integrity.h"

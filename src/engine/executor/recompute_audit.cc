@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
 #include <set>
 
 #include "base/cause.h"
@@ -16,7 +15,6 @@
 #include "comm/collectives.h"
 #include "kernels/flat.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::executor {
 namespace {
@@ -231,8 +229,7 @@ base::Text RecomputeAudit::sentence(const std::vector<Difference>& found, const 
     return base::say("{} computed {} again with other bits: its processor or memory is faulty", names(ranks), what);
   if (!blamed.empty() && blamed.size() < ranks.size() && found.size() > 1)
     return base::say(
-        "{} computed {} with other bits than the other ranks that computed the same: its processor or "
-        "memory is faulty",
+        "{} computed {} with other bits than the other ranks that computed the same: its processor or memory is faulty",
         names(blamed), what);
   return base::say("{} computed {} with other bits than each other: the processor or memory of one of them is faulty",
                    names(ranks), what);

@@ -10,8 +10,8 @@
 
 #include "base/language.h"
 #include "comm/channel.h"
+#include "executor/bucket.h"
 #include "executor/message_tags.h"
-#include "executor/segment_unit.h"
 #include "executor/step_facts.h"
 #include "mesh/mesh.h"
 #include "schedule/instruction/program.h"

@@ -4,7 +4,6 @@
 
 #include "base/clock.h"
 #include "schedule/instruction/placement.h"
-#include "tensor/tensor.h"
 
 namespace troika::executor {
 using schedule::Instruction;
@@ -58,9 +57,8 @@ void ReplicaTraffic::finish_reductions(const Instruction& waiting) {
 
 void ReplicaTraffic::finish_reductions(const SegmentUnit& unit, const Instruction& waiting) {
   const std::vector<Bucket*> own = unit.trained();
-  for (const UnderWay& reduction : reductions_) {
+  for (const UnderWay& reduction : reductions_)
     if (std::find(own.begin(), own.end(), reduction.bucket) != own.end()) finish_reduction(reduction, waiting);
-  }
 }
 
 void ReplicaTraffic::gather_gradients(const Instruction& i) {
@@ -120,9 +118,8 @@ void ReplicaTraffic::await_parameters(const SegmentUnit& unit, const Instruction
       return read.bucket == gather.bucket && read.by == gather.by;
     });
   };
-  for (const UnderWay& gather : gathers_) {
+  for (const UnderWay& gather : gathers_)
     if (is_wanted(gather)) await_gather(gather, waiting);
-  }
   gathers_.erase(std::remove_if(gathers_.begin(), gathers_.end(), is_wanted), gathers_.end());
 }
 
@@ -133,10 +130,9 @@ void ReplicaTraffic::await_all_parameters(const Instruction& waiting) {
 
 tensor::Tensor ReplicaTraffic::gradient(Bucket& bucket, const Instruction& waiting) {
   const tensor::Tensor gradient = bucket.gradient(on_wait(waiting));
-  for (const UnderWay& total : totals_) {
+  for (const UnderWay& total : totals_)
     if (total.bucket == &bucket)
       observer_.transferred(total.instruction, total.begin_seconds, base::monotonic_seconds());
-  }
   totals_.erase(
       std::remove_if(totals_.begin(), totals_.end(), [&](const UnderWay& total) { return total.bucket == &bucket; }),
       totals_.end());

@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "comm/channel.h"
+#include "executor/bucket.h"
 #include "executor/message_tags.h"
 #include "executor/observer.h"
-#include "executor/segment_unit.h"
 #include "schedule/instruction/program.h"
 #include "tensor/tensor.h"
 

@@ -10,8 +10,9 @@
 #include "base/error.h"
 #include "base/exact_math.h"
 #include "base/say.h"
-#include "inference/batch_tokens.h"
-#include "model/dtype_of.h"
+#include "model/decoder.h"
+#include "tensor/device.h"
+#include "tensor/operations.h"
 
 namespace troika::inference {
 
@@ -145,6 +146,91 @@ Evaluation Evaluator::run(std::int64_t step, const AfterRound& after_round) {
     result.sources = losses_of_sources(losses, pieces);
   }
   result.seconds = base::monotonic_seconds() - begin;
+  return result;
+}
+
+namespace {
+
+// For every element of the batch, the position at which its document begins; [B, T].
+tensor::Tensor document_begins(const data::TokenBatch& batch) {
+  const tensor::Tensor begins_BT = tensor::zeros({batch.rows, batch.length}, tensor::Dtype::int64);
+  auto* begins = begins_BT.data<std::int64_t>();
+  for (std::size_t i = 0; i < batch.document_starts.size(); ++i) {
+    const std::int64_t start = batch.document_starts[i], row_end = (start / batch.length + 1) * batch.length;
+    const bool last = i + 1 == batch.document_starts.size();
+    const std::int64_t end = last ? row_end : std::min(row_end, batch.document_starts[i + 1]);
+    std::fill(begins + start, begins + end, start % batch.length);
+  }
+  return begins_BT;
+}
+
+// positions_t - begins_Bt, [B, t].
+tensor::Tensor places_in_documents(const tensor::Tensor& positions_t, const tensor::Tensor& begins_Bt) {
+  const tensor::Tensor places_Bt = begins_Bt.clone();
+  const auto* const position = positions_t.data<std::int64_t>();
+  auto* const place = places_Bt.data<std::int64_t>();
+  for (std::int64_t i = 0; i < places_Bt.elements(); ++i) place[i] = position[i % positions_t.elements()] - place[i];
+  return places_Bt;
+}
+
+}  // namespace
+
+model::Tokens tokens_of(const data::TokenBatch& batch, const sharding::ContextGroup& context,
+                        const tensor::Device& device) {
+  const tensor::Tensor positions_t = tensor::of(context.positions(batch.length));
+  const auto own = [&](const tensor::Tensor& all_BT) {
+    return context.size() > 1 ? tensor::rows_of(all_BT.t(), positions_t).t() : all_BT;
+  };
+  const auto own_rows = [&](const std::vector<std::int32_t>& ids) {
+    const tensor::Tensor all =
+        tensor::borrow(const_cast<std::int32_t*>(ids.data()), {batch.rows, batch.length}, tensor::Dtype::int32);
+    return tensor::to_device(own(all).to(tensor::Dtype::int64).flatten(), device);
+  };
+  model::Tokens tokens;
+  tokens.ids_M = own_rows(batch.inputs);
+  tokens.targets_M = own_rows(batch.targets);
+  tokens.B = batch.rows;
+  tokens.T = positions_t.elements();
+  tokens.T_whole = batch.length;
+  if (batch.documents == shape::Documents::apart) {
+    const tensor::Tensor begins_Bt = own(document_begins(batch));
+    tokens.documents = context.documents(begins_Bt, batch.length, device);
+    tokens.position_BT = tensor::to_device(places_in_documents(positions_t, begins_Bt), device);
+  }
+  return tokens;
+}
+
+EvaluationRank::EvaluationRank(const plan::Plan& plan, const data::Samples& samples,
+                               std::vector<data::SourcePart> sources, comm::RankChannels& channels,
+                               tensor::Streams& streams, executor::Observer& observer, const model::OnLogits& on_logits)
+    : plan_(plan), channels_(channels) {
+  const int rank = channels.world->rank();
+  const executor::Place place{rank, plan.shape, mesh::coordinate_of(plan.shape, rank)};
+  if (plan.shape.tp > 1) tensor_group_ = sharding::TensorGroup(*channels.tp, plan.sequence_parallel());
+  if (plan.shape.cp > 1) context_group_ = sharding::ContextGroup(*channels.cp);
+  units_ = weights::make_units(plan, place.at,
+                               model::make_segments(plan.model(), plan.resolved.batch.seq_len, streams.device(),
+                                                    {&tensor_group_, &context_group_}, on_logits),
+                               streams, ledger_);
+  evaluator_ = std::make_unique<Evaluator>(plan, plan.program, samples, std::move(sources),
+                                           Computing{place,
+                                                     {*channels.world, *channels.pp, *channels.replicas},
+                                                     units_,
+                                                     tensor_group_,
+                                                     context_group_,
+                                                     streams,
+                                                     ledger_,
+                                                     observer});
+}
+
+void EvaluationRank::load(const weights::FillWeights& fill) {
+  weights::load_frozen(plan_, units_, fill, ledger_);
+  evaluator_->publish_parameters();
+}
+
+Evaluation EvaluationRank::evaluate(const Evaluator::AfterRound& after_round) {
+  const Evaluation result = evaluator_->run(0, after_round);
+  comm::prove_order(channels_);
   return result;
 }
 

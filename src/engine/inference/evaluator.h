@@ -3,15 +3,20 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "comm/rank_channels.h"
+#include "data/loader.h"
 #include "data/samples.h"
 #include "executor/executor.h"
+#include "model/segment.h"
 #include "plan/plan.h"
 #include "sharding/context_group.h"
 #include "sharding/tensor_group.h"
 #include "tensor/tensor.h"
+#include "weights/rank_units.h"
 
 namespace troika::inference {
 
@@ -97,6 +102,37 @@ class Evaluator {
   std::vector<Source> sources_;  // nothing of a single one
   std::vector<Rows> pieces_;     // of microbatches that several sources share
   executor::Executor executor_;
+};
+
+// This rank's positions of every row, on `device`; rows without a target carry no loss. Documents that are apart say
+// where they begin.
+model::Tokens tokens_of(const data::TokenBatch& batch, const sharding::ContextGroup& context,
+                        const tensor::Device& device);
+
+// One rank of a model that is evaluated and not trained: its parameters and executor.
+// References outlive it. Not movable; one rank's thread.
+class EvaluationRank {
+ public:
+  // `plan`: of make_evaluation_plan. `on_logits` may be empty; it hears microbatches that several `sources` share twice.
+  EvaluationRank(const plan::Plan& plan, const data::Samples& samples, std::vector<data::SourcePart> sources,
+                 comm::RankChannels& channels, tensor::Streams& streams, executor::Observer& observer,
+                 const model::OnLogits& on_logits);
+  EvaluationRank(const EvaluationRank&) = delete;
+  EvaluationRank& operator=(const EvaluationRank&) = delete;
+
+  void load(const weights::FillWeights& fill);                         // collective
+  Evaluation evaluate(const Evaluator::AfterRound& after_round = {});  // collective
+
+  const tensor::Ledger& ledger() const { return ledger_; }
+
+ private:
+  const plan::Plan& plan_;
+  const comm::RankChannels& channels_;
+  tensor::Ledger ledger_;
+  sharding::TensorGroup tensor_group_;
+  sharding::ContextGroup context_group_;
+  executor::Units units_;
+  std::unique_ptr<Evaluator> evaluator_;
 };
 
 }  // namespace troika::inference

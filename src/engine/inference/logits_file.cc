@@ -1,14 +1,11 @@
 // Shapes: M rows (micro * T), T positions, V vocabulary.
 #include "inference/logits_file.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/error.h"
 #include "base/say.h"
 #include "base/units.h"
-#include "tensor/tensor.h"
 
 namespace troika::inference {
 
@@ -23,12 +20,11 @@ LogitsFile::LogitsFile(const plan::Plan& plan, const std::string& path, const ex
       V(plan.model().vocab) {
   if (plan.shape.cp > 1)
     throw base::ConfigError(base::say("--logits needs whole sequences on a rank; leave --cp away, or set it to 1"));
-  if (samples_ > most_bytes / 4 / T / V) {
+  if (samples_ > most_bytes / 4 / T / V)
     throw base::ConfigError(
         base::say("--logits would write {} samples x {} positions x {} logits, more than {}; evaluate at most {} "
                     "samples of this length",
                     samples_, T, V, base::format_bytes(most_bytes), most_bytes / 4 / T / V));
-  }
   if (world.rank() != 0) return;
   checkpoint::TensorEntry entry;
   entry.name = "logits";

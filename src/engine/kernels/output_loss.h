@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "kernels/row_loss.h"
-#include "tensor/destination.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels {

@@ -9,7 +9,7 @@
 #include "comm/threads_channel_test_support.h"
 #include "kernels/rows.h"
 #include "model/decoder_test_support.h"
-#include "model/low_rank.h"
+#include "model/projection.h"
 #include "model/reference_test_support.h"
 #include "config/adapter_sizes.h"
 #include "shape/adapter.h"

@@ -14,12 +14,11 @@
 
 #include "config/settings.h"
 #include "kernels/attention.h"
-#include "model/new_rows.h"
-#include "model/norm.h"
+#include "model/key_value_cache.h"
 #include "model/positions.h"
 #include "model/projection.h"
 #include "model/segment.h"
-#include "model/segment_tools.h"
+#include "model/segments.h"
 #include "shape/block_kind.h"
 #include "shape/trained.h"
 #include "tensor/tensor.h"
@@ -37,9 +36,7 @@ struct Activation {
 Activation activation_of(const shape::BlockKind& kind);
 
 // A half's parts of a block's buffers (SegmentBuffer), and of their gradients.
-struct HalfBuffer {
-  tensor::Tensor own, adapter;
-};
+using HalfBuffer = ProjectionBuffer;
 using HalfLeaves = ProjectionLeaves;
 
 // What forward keeps for backward_input, then what that leaves for backward_weight, of projections that are trained or

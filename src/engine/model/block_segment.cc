@@ -1,4 +1,4 @@
-#include "model/block_segment.h"
+#include "model/segments.h"
 
 #include <optional>
 

@@ -6,9 +6,7 @@
 
 #include "base/error.h"
 #include "kernels/linear.h"
-#include "model/embedding_segment.h"
-#include "model/head_segment.h"
-#include "tensor/tensor.h"
+#include "model/segments.h"
 
 namespace troika::model {
 

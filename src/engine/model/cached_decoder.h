@@ -10,7 +10,6 @@
 #include "config/settings.h"
 #include "model/block_halves.h"
 #include "model/key_value_cache.h"
-#include "model/new_rows.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {

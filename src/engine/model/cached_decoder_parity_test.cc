@@ -9,8 +9,8 @@
 #include "kernels/linear.h"
 #include "model/cached_decoder.h"
 #include "model/decoder_test_support.h"
-#include "model/head_segment.h"
 #include "model/reference_test_support.h"
+#include "model/segments.h"
 #include "tensor/device.h"
 #include "tensor/libtorch_test_support.h"
 

@@ -3,11 +3,7 @@
 #include <iterator>
 
 #include "base/error.h"
-#include "model/block_segment.h"
-#include "model/embedding_segment.h"
-#include "model/head_segment.h"
-#include "model/segment_tools.h"
-#include "tensor/tensor.h"
+#include "model/segments.h"
 
 namespace troika::model {
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "config/choices.h"
 #include "config/settings.h"
 #include "model/segment.h"
 #include "shape/layout.h"
@@ -82,5 +83,11 @@ class Decoder {
   std::vector<shape::SegmentLayout> layouts_;
   std::vector<tensor::Tensor> parameters_;
 };
+
+// The number formats of config/choices.h as tensors have them.
+inline tensor::Dtype dtype_of(config::Precision precision) {
+  if (precision == config::Precision::bf16) return tensor::Dtype::bf16;
+  return precision == config::Precision::fp16 ? tensor::Dtype::fp16 : tensor::Dtype::fp32;
+}
 
 }  // namespace troika::model

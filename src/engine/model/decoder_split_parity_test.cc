@@ -7,8 +7,8 @@
 #include <thread>
 
 #include "comm/threads_channel_test_support.h"
+#include "model/decoder.h"
 #include "model/decoder_test_support.h"
-#include "model/dtype_of.h"
 #include "tensor/libtorch_test_support.h"
 
 namespace troika::model {

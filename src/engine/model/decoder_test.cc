@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "kernels/output_loss.h"
 #include "model/decoder_test_support.h"
-#include "model/dtype_of.h"
 #include "shape/output_loss.h"
 #include "tensor/device.h"
 #include "tensor/libtorch_test_support.h"

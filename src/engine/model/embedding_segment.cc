@@ -1,5 +1,5 @@
 // Shapes: M rows, m those that this rank keeps, v its part of the vocabulary, D width, P learned positions.
-#include "model/embedding_segment.h"
+#include "model/segments.h"
 
 #include "kernels/vocabulary.h"
 #include "shape/architecture.h"

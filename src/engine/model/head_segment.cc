@@ -1,12 +1,11 @@
 // Shapes: M rows (B * T), m those that this rank keeps, D width, v its part of the vocabulary, E elements of the norm.
-#include "model/head_segment.h"
 
 #include <algorithm>
 
 #include "kernels/linear.h"
 #include "kernels/output_loss.h"
 #include "kernels/row_loss.h"
-#include "model/norm.h"
+#include "model/segments.h"
 #include "shape/output_loss.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
@@ -135,9 +134,8 @@ class HeadSegment final : public Segment {
     if (parts_.size() == 1) return mine;
     const tensor::Tensor all_MV = tensor::empty({x_MD.size(0), last.begin + last.count}, options);
     const std::vector<tensor::Tensor> gathered = groups_.tensor->gather(mine);
-    for (std::size_t r = 0; r < parts_.size(); ++r) {
+    for (std::size_t r = 0; r < parts_.size(); ++r)
       all_MV.narrow(1, parts_[r].begin, parts_[r].count).copy_from(gathered[r].narrow(1, 0, parts_[r].count));
-    }
     return all_MV;
   }
 

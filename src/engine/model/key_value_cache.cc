@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "shape/block_kind.h"
-#include "tensor/tensor.h"
 
 namespace troika::model {
 
@@ -18,9 +17,8 @@ KeyValueCache::KeyValueCache(const config::ModelSettings& model, const tensor::T
 
 std::int64_t KeyValueCache::bytes() const {
   std::int64_t sum = 0;
-  for (const Block& block : blocks_) {
+  for (const Block& block : blocks_)
     if (block.k_kSH.defined()) sum += static_cast<std::int64_t>(block.k_kSH.bytes() + block.v_kSH.bytes());
-  }
   return sum;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "kernels/rope.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {
@@ -46,6 +47,17 @@ class KeyValueCache {
   tensor::TensorType type_;
   std::int64_t length_ = 0, capacity_ = 0;
   std::vector<Block> blocks_;
+};
+
+// Rows of several sequences in one pass, each sequence's positions following those that its cache holds.
+struct NewRows {
+  // Rows [first, first + count); the caches have room for them. No cache appears twice.
+  struct Part {
+    KeyValueCache* cache = nullptr;
+    std::int64_t first = 0, count = 0;
+  };
+  std::vector<Part> parts;
+  kernels::RopeTable rope;  // a row for every row, where positions are rotary
 };
 
 }  // namespace troika::model

@@ -6,7 +6,6 @@
 #include "base/say.h"
 #include "shape/architecture.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::model {
 

@@ -1,8 +1,15 @@
 #include "model/projection.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "config/adapter_sizes.h"
+#include "config/lora.h"
+#include "kernels/rows.h"
 #include "kernels/linear.h"
+#include "tensor/accelerator.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::model {
 
@@ -79,6 +86,181 @@ void AdaptedProjection::backward_weight(const ProjectionLeaves& dw, const tensor
   if (adapter_.any()) {
     adapter_.backward_weight(dw.adapter.open_sum(), dy_MO, x_MI, tokens, saved);
     dw.adapter.close();
+  }
+}
+
+namespace {
+
+// A target of the projection, with the rows that it has on this rank.
+struct Rows {
+  config::Projection target;
+  std::int64_t count;
+};
+
+std::vector<Rows> rows_of(const config::ModelSettings& model, const shape::LocalWidths& widths,
+                          shape::FusedProjection projection) {
+  using config::Projection;
+  const std::int64_t H = model.head_dim;
+  switch (projection) {
+    case shape::FusedProjection::queries_keys_values:
+      return {{Projection::q, widths.heads.count * H},
+              {Projection::k, widths.kv_heads.count * H},
+              {Projection::v, widths.kv_heads.count * H}};
+    case shape::FusedProjection::attention_output:
+      return {{Projection::o, model.hidden}};
+    case shape::FusedProjection::feed_forward_input:
+      return {{Projection::gate, widths.ffn.count}, {Projection::up, widths.ffn.count}};
+    case shape::FusedProjection::feed_forward_output:
+      return {{Projection::down, model.hidden}};
+  }
+  return {};
+}
+
+shape::Range inputs_of(const config::ModelSettings& model, const shape::LocalWidths& widths,
+                       shape::FusedProjection projection) {
+  const std::int64_t H = model.head_dim;
+  if (projection == shape::FusedProjection::attention_output) return {widths.heads.begin * H, widths.heads.count * H};
+  if (projection == shape::FusedProjection::feed_forward_output) return widths.ffn;
+  return {0, model.hidden};
+}
+
+// On a device, where a pass over an output costs as much as the product.
+void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Tensor& out, const tensor::Tensor& plus = {}) {
+  a.device().accelerator().multiply(a, b, out, {}, plus);
+}
+
+std::string stream_name(shape::FusedProjection projection, int segment) {
+  return fmt::format("layers.{}.product.{}.dropout", segment - 1, static_cast<int>(projection));
+}
+
+}  // namespace
+
+std::int64_t LowRankSaved::bytes() const { return bytes_of({&h_MR, &dh_MR}); }
+
+LowRank::LowRank(const config::ModelSettings& model, const shape::Trained& trained, shape::FusedProjection projection,
+                 int segment, const Groups& groups)
+    : groups_(groups),
+      dropout_(trained.lora.dropout),
+      random_(trained.seed, stream_name(projection, segment)) {
+  if (!shape::has_adapters(trained.lora)) return;
+  const std::vector<config::Projection> targets = config::adapted_projections(trained.lora);
+  const shape::LocalWidths widths = shape::local_widths(model, groups.share());
+  const shape::Range inputs = inputs_of(model, widths, projection);
+  I = inputs.count;
+  first_input_ = inputs.begin;
+  for (const Rows& rows : rows_of(model, widths, projection)) {
+    if (std::find(targets.begin(), targets.end(), rows.target) != targets.end()) {
+      const config::AdapterSize size = config::adapter_size(trained.lora, {segment - 1, rows.target});
+      parts_.push_back({O, rows.count, R, size.rank, static_cast<float>(size.scale)});
+      R += size.rank;
+      one_scale_ = one_scale_ && parts_.back().scale == parts_.front().scale;
+    }
+    O += rows.count;
+  }
+}
+
+std::int64_t LowRank::elements() const {
+  std::int64_t sum = R * I;
+  for (const Part& part : parts_) sum += part.rows * part.rank;
+  return sum;
+}
+
+tensor::Tensor LowRank::a(const tensor::Tensor& flat) const { return flat.narrow(0, 0, R * I).view({R, I}); }
+
+tensor::Tensor LowRank::b(const tensor::Tensor& flat, std::size_t part) const {
+  std::int64_t offset = R * I;
+  for (std::size_t before = 0; before < part; ++before) offset += parts_[before].rows * parts_[before].rank;
+  const Part& p = parts_[part];
+  return flat.narrow(0, offset, p.rows * p.rank).view({p.rows, p.rank});
+}
+
+tensor::Tensor LowRank::block(const tensor::Tensor& b_OR, std::size_t part) const {
+  const Part& p = parts_[part];
+  return b_OR.narrow(0, p.first, p.rows).narrow(1, p.first_rank, p.rank);
+}
+
+tensor::Tensor LowRank::all_b(const tensor::Tensor& flat) const {
+  if (parts_.size() == 1 && parts_[0].rows == O) return b(flat, 0);
+  tensor::Tensor b_OR = tensor::zeros({O, R}, flat.type());
+  for (std::size_t part = 0; part < parts_.size(); ++part) block(b_OR, part).copy_from(b(flat, part));
+  return b_OR;
+}
+
+static kernels::DropoutRows rows_of(const Tokens& tokens, const sharding::ContextGroup& context) {
+  return {static_cast<std::uint64_t>(tokens.step), static_cast<std::uint64_t>(tokens.first_sample), tokens.B,
+          context.positions(tokens.T_whole)};
+}
+
+bool LowRank::drops(const Tokens& tokens) const { return dropout_ != 0 && tokens.step != 0; }
+
+tensor::Tensor LowRank::dropped(const tensor::Tensor& x_MI, const Tokens& tokens) const {
+  if (!drops(tokens)) return x_MI;
+  return kernels::dropout(x_MI, random_, rows_of(tokens, *groups_.context), first_input_, dropout_);
+}
+
+tensor::Tensor LowRank::rank_columns(const tensor::Tensor& x_MR, std::size_t part) const {
+  return x_MR.narrow(1, parts_[part].first_rank, parts_[part].rank);
+}
+
+tensor::Tensor LowRank::output_columns(const tensor::Tensor& x_MO, std::size_t part) const {
+  return x_MO.narrow(1, parts_[part].first, parts_[part].rows);
+}
+
+void LowRank::scale(const tensor::Tensor& x_MR) const {
+  if (one_scale_) return tensor::multiply(x_MR, parts_.front().scale);
+  for (std::size_t part = 0; part < parts_.size(); ++part) tensor::multiply(rank_columns(x_MR, part), parts_[part].scale);
+}
+
+void LowRank::forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, const Tokens& tokens, const tensor::Tensor& y_MO,
+                      LowRankSaved& s) const {
+  s.h_MR = kernels::linear_forward(dropped(x_MI, tokens), a(w_W));
+  if (!y_MO.is_cpu()) {
+    scale(s.h_MR);
+    for (std::size_t part = 0; part < parts_.size(); ++part)
+      multiply(rank_columns(s.h_MR, part), b(w_W, part).t(), output_columns(y_MO, part), output_columns(y_MO, part));
+    return;
+  }
+  const tensor::Tensor sum_MO = kernels::linear_forward(s.h_MR, all_b(w_W));
+  if (one_scale_) {
+    tensor::add(y_MO, sum_MO, parts_.front().scale);
+    return;
+  }
+  for (std::size_t part = 0; part < parts_.size(); ++part)
+    tensor::add(output_columns(y_MO, part), output_columns(sum_MO, part), parts_[part].scale);
+}
+
+// Dropout is a product with the mask, forward and backward.
+void LowRank::backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO, const Tokens& tokens,
+                             const tensor::Tensor& dx_MI, LowRankSaved& s) const {
+  if (dy_MO.is_cpu()) {
+    s.dh_MR = kernels::linear_backward_input(dy_MO, all_b(w_W));
+  } else {
+    s.dh_MR = tensor::empty({dy_MO.size(0), R}, dy_MO.type());
+    for (std::size_t part = 0; part < parts_.size(); ++part)
+      multiply(output_columns(dy_MO, part), b(w_W, part), rank_columns(s.dh_MR, part));
+  }
+  scale(s.dh_MR);
+  if (!dx_MI.is_cpu() && !drops(tokens)) return multiply(s.dh_MR, a(w_W), dx_MI, dx_MI);
+  tensor::add(dx_MI, dropped(kernels::linear_backward_input(s.dh_MR, a(w_W)), tokens));
+}
+
+void LowRank::backward_weight(const tensor::Destination& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI,
+                              const Tokens& tokens, const LowRankSaved& s) const {
+  const auto& [dw, sum] = dw_W;
+  kernels::linear_backward_weight(s.dh_MR, dropped(x_MI, tokens), a(dw), sum);
+  if (!dy_MO.is_cpu()) {
+    for (std::size_t part = 0; part < parts_.size(); ++part)
+      kernels::linear_backward_weight(output_columns(dy_MO, part), rank_columns(s.h_MR, part), b(dw, part), sum);
+    return;
+  }
+  const tensor::Tensor db_OR = tensor::empty({O, R}, dw.type());
+  kernels::linear_backward_weight(dy_MO, s.h_MR, db_OR);
+  for (std::size_t part = 0; part < parts_.size(); ++part) {
+    if (sum == tensor::Sum::added) {
+      tensor::add(b(dw, part), block(db_OR, part), parts_[part].scale);
+    } else {
+      tensor::multiply(b(dw, part).copy_from(block(db_OR, part)), parts_[part].scale);
+    }
   }
 }
 

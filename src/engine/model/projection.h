@@ -4,13 +4,69 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
-#include "model/low_rank.h"
+#include "base/random.h"
+#include "model/segment.h"
+#include "model/segments.h"
+#include "shape/adapter.h"
 #include "shape/architecture.h"
-#include "tensor/destination.h"
+#include "shape/trained.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {
+
+// The adapters beside one projection of a block: y += scale * dropout(x) A^T B^T, each with its own rank and scale. q,
+// k and v, or gate and up, are rows of one projection and read one x, so their A are stacked and one B has their rows,
+// each in the columns of its own A; dropout of x is the same for all of them. Shapes: M rows, I inputs and O outputs of
+// the projection on this rank, R all adapters' ranks together, W = elements(). Dtypes as in kernels/cpu_operands.h;
+// gradients fp32.
+struct LowRankSaved {
+  tensor::Tensor h_MR, dh_MR;  // dropout(x) A^T, on a device times the scales; the gradient of it, times the scales
+  std::int64_t bytes() const;
+};
+
+class LowRank {
+ public:
+  // Beside `projection` of block `segment`. Of this rank as adapter_layout says.
+  LowRank(const config::ModelSettings& model, const shape::Trained& trained, shape::FusedProjection projection,
+          int segment, const Groups& groups);
+
+  bool any() const { return R > 0; }  // the rest needs one
+  std::int64_t elements() const;      // of its piece of the block's adapter buffer
+
+  void forward(const tensor::Tensor& w_W, const tensor::Tensor& x_MI, const Tokens& tokens, const tensor::Tensor& y_MO,
+               LowRankSaved& saved) const;  // adds to y
+  void backward_input(const tensor::Tensor& w_W, const tensor::Tensor& dy_MO, const Tokens& tokens, const tensor::Tensor& dx_MI,
+                      LowRankSaved& saved) const;  // adds to dx
+  void backward_weight(const tensor::Destination& dw_W, const tensor::Tensor& dy_MO, const tensor::Tensor& x_MI, const Tokens& tokens,
+                       const LowRankSaved& saved) const;
+
+ private:
+  // The rows of y that one target gives, and its rows of A.
+  struct Part {
+    std::int64_t first = 0, rows = 0, first_rank = 0, rank = 0;
+    float scale = 0;  // as forward and backward both read it
+  };
+  tensor::Tensor a(const tensor::Tensor& flat) const;                        // [R, I]
+  tensor::Tensor b(const tensor::Tensor& flat, std::size_t part) const;      // [rows, rank]
+  tensor::Tensor block(const tensor::Tensor& b_OR, std::size_t part) const;  // where that is in the B of all parts
+  tensor::Tensor all_b(const tensor::Tensor& flat) const;                    // [O, R]
+  tensor::Tensor rank_columns(const tensor::Tensor& x_MR, std::size_t part) const;    // of a part
+  tensor::Tensor output_columns(const tensor::Tensor& x_MO, std::size_t part) const;
+  void scale(const tensor::Tensor& x_MR) const;  // each part by its own
+  bool drops(const Tokens& tokens) const;
+  tensor::Tensor dropped(const tensor::Tensor& x_MI, const Tokens& tokens) const;
+
+  const Groups groups_;
+  const double dropout_;
+  const base::Philox random_;
+  std::vector<Part> parts_;
+  std::int64_t I = 0, O = 0, R = 0;
+  std::int64_t first_input_ = 0;  // of this rank's, in the whole projection
+  bool one_scale_ = true;         // all parts have the scale of the first
+};
 
 enum class ProjectionKind { queries_keys_values, other };
 
@@ -39,7 +95,7 @@ class Projection {
 };
 
 // A projection of a block with the adapters beside it, and whether its own weight is trained. Without adapters and with
-// all trained it is its Projection. Shapes as above and in low_rank.h.
+// all trained it is its Projection. Shapes as above.
 // Its parts of a block's buffers (SegmentBuffer). adapter: undefined where the block has none.
 struct ProjectionBuffer {
   tensor::Tensor own, adapter;

@@ -70,7 +70,7 @@ class Segment {
                                 shape::SavedActivations activations) const = 0;
 
   // dy_mD: gradient of the output (undefined for the head, whose loss is a sum over rows times loss_factor() of
-  // segment_tools.h). Returns dx_mD, undefined for the embedding.
+  // segments.h). Returns dx_mD, undefined for the embedding.
   virtual tensor::Tensor backward_input(const SegmentBuffer& parameters, const tensor::Tensor& dy_mD, const Tokens& tokens,
                                         Saved& saved) const = 0;
 

@@ -2,9 +2,6 @@
 
 #include <utility>
 
-#include "tensor/booked.h"
-#include "tensor/tensor.h"
-
 namespace troika::optimizer {
 
 constexpr std::int64_t element_bytes = 4;

@@ -1,7 +1,6 @@
 // Where the optimizer's state of one buffer lives: beside the parameters, in host memory, or in a file.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>

@@ -1,6 +1,6 @@
 // What makes one optimizer another: how parameters and state follow a gradient. What it keeps and how parameters are shared
 // out are numbers (shape::OptimizerShape). A further optimizer is a word of config::Optimizer, its shape, a rule in a file of its
-// own and a line in update_rule().
+// own and a line in update_rule() (optimizer.cc).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <memory>
 #include <numeric>
 
 #include "kernels/attention.h"
@@ -7,11 +8,11 @@
 #include "kernels/linear.h"
 #include "kernels/rows.h"
 #include "kernels/rope.h"
-#include "model/dtype_of.h"
-#include "probe/operands.h"
+#include "model/decoder.h"
 #include "probe/timed_kernel.h"
 #include "shape/output_loss.h"
 #include "shape/precision.h"
+#include "shape/segment_costs.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 
@@ -104,10 +105,9 @@ KernelBody cross_entropy_of(const BlockShape& s, const Operands& o, config::Prec
   logits_Mv.copy_from(values);
   const tensor::Tensor column_M = tensor::range(rows, values.type().of(tensor::Dtype::int64));
   const tensor::Dtype dtype = model::dtype_of(precision);
-  if (precision == config::Precision::fp32) {
+  if (precision == config::Precision::fp32)
     return
         [=] { kernels::cross_entropy_gradient(logits_Mv, kernels::log_sum_exp(logits_Mv), column_M, weight_M, dtype); };
-  }
   const tensor::Tensor kept_Mv = tensor::empty(values.sizes(), values.type().of(dtype)), lse_M = tensor::empty_like(weight_M),
                    shifted_M = tensor::zeros(weight_M.sizes(), weight_M.type());
   return [=] {
@@ -215,6 +215,53 @@ std::vector<TimedKernel> block_kernels(config::Precision precision) {
   std::vector<TimedKernel> kernels;
   for (const BlockShape& shape : {small_block, medium_block}) BlockList(shape, precision, &kernels).add_all();
   return kernels;
+}
+
+namespace {
+
+constexpr std::int64_t call_rows = 16;
+
+// A model of which an operation has next to nothing to compute.
+config::ModelSettings tiny_model() {
+  config::ModelSettings model;
+  model.layers = 2;
+  model.hidden = 32;
+  model.heads = 2;
+  model.kv_heads = 1;
+  model.head_dim = 16;
+  model.ffn = 64;
+  model.vocab = 64;
+  return model;
+}
+
+// Forward and backward of its blocks.
+KernelBody passes_of(const tensor::Device& device) {
+  const config::ModelSettings settings = tiny_model();
+  model::Decoder::Options options;
+  options.seq_len = call_rows;
+  options.device = device;
+  const auto blocks = std::make_shared<model::Decoder>(settings, 1, shape::segment_count(settings) - 1, options);
+  blocks->initialise(1, settings.init_std);
+  model::Tokens tokens;
+  tokens.B = 1;
+  tokens.T = tokens.T_whole = call_rows;
+  tokens.ids_M = tensor::zeros({call_rows}, tensor::TensorType(tensor::Dtype::int64, device));
+  tokens.targets_M = tokens.ids_M;
+  const tensor::Tensor x_MD = tensor::ones({call_rows, settings.hidden}, tensor::TensorType(device));
+  return [=, gradients = blocks->new_gradients()] {
+    model::DecoderResult result = blocks->forward(x_MD, tokens, shape::SavedActivations::all);
+    blocks->backward_input(tensor::ones(result.y_mD.sizes(), result.y_mD.type()), tokens, result);
+    blocks->backward_weight(gradients, tokens, result);
+  };
+}
+
+}  // namespace
+
+std::vector<TimedKernel> call_kernels() {
+  const config::ModelSettings model = tiny_model();
+  const auto operations = shape::block_operations(model, shape::block_kind(model, 1), {1, call_rows}).size();
+  const auto calls = static_cast<double>(operations) * static_cast<double>(model.layers);
+  return {{"passes of two tiny blocks", KernelKind::call, config::Precision::fp32, {0, 0}, calls, passes_of}};
 }
 
 }  // namespace troika::probe

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/statistics.h"
-#include "bench/timing.h"
+#include "bench/measure.h"
 #include "config/choices.h"
 
 namespace troika::probe {

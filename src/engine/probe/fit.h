@@ -1,7 +1,6 @@
 // From seconds of kernels to the few numbers of machine::Rates.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 

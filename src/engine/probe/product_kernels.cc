@@ -1,7 +1,6 @@
 #include <fmt/format.h>
 
 #include "kernels/linear.h"
-#include "probe/operands.h"
 #include "probe/timed_kernel.h"
 #include "shape/precision.h"
 #include "tensor/tensor.h"

@@ -2,8 +2,7 @@
 
 #include "kernels/flat.h"
 #include "kernels/grid.h"
-#include "model/dtype_of.h"
-#include "probe/operands.h"
+#include "model/decoder.h"
 #include "probe/timed_kernel.h"
 #include "shape/precision.h"
 #include "shape/shard_plan.h"

@@ -9,9 +9,24 @@
 #include <vector>
 
 #include "host/subprocess.h"
-#include "probe/member.h"
 
 namespace troika::probe {
+
+// A process that times kernels as its team says (team.h).
+// What such a process does of the cores: a number of threads, and the core that it is bound to, -1 for none.
+struct Membership {
+  int threads = 1;
+  int core = -1;
+};
+
+// The words behind `probe` that start it, and what they say; false for other words.
+std::vector<std::string> words_of(const Membership& membership);
+bool read_membership(const std::vector<std::string>& words, Membership* membership);
+
+// Says "<bytes it takes with the program loaded and one product made>", then answers until `in` ends:
+//   prepare N   makes the operands of the N-th of kernels_of() and runs it once: "ready"
+//   run S       times it for S seconds: seconds of one call
+int run_member(const Membership& membership, std::FILE* in, std::FILE* out);
 
 // A process that is asked on its standard input and answers on its standard output, line by line.
 // It may run where the calling thread may. When this object goes, its input ends, at which a child of ours ends; one that does

@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "cpu/gemm.h"
+#include "cpu/flat.h"
+#include "model/decoder.h"
 #include "tensor/device.h"
-#include "tensor/tensor.h"
+#include "tensor/operations.h"
 
 namespace troika::probe {
 namespace {
@@ -64,6 +66,31 @@ double seconds_of_call(const KernelBody& run, const tensor::Device& device, Cloc
   double best = batch == 1 ? once : seconds_of(batch);
   while (base::monotonic_seconds() < until) best = std::min(best, seconds_of(batch));
   return best;
+}
+
+constexpr std::int64_t different_numbers = 4099;  // a prime: no row begins as the one above
+
+static tensor::Tensor normal_numbers() {
+  const tensor::Tensor numbers = tensor::empty({different_numbers});
+  cpu::random_normal(base::Philox(1, "probe"), 0, numbers.elements(), 1, numbers.data<float>());
+  return numbers;
+}
+
+Operands::Operands(const tensor::Device& device, config::Precision precision)
+    : numbers_(normal_numbers().to(device)), dtype_(model::dtype_of(precision)) {}
+
+tensor::Tensor Operands::random_float(const tensor::Sizes& sizes) const {
+  const std::int64_t count = sizes.product();
+  return tensor::repeat(numbers_, count / different_numbers + 1).narrow(0, 0, count).view(sizes);
+}
+
+tensor::Tensor Operands::random(const tensor::Sizes& sizes) const {
+  const std::int64_t count = sizes.product();
+  return tensor::repeat(numbers_.to(dtype_), count / different_numbers + 1).narrow(0, 0, count).view(sizes);
+}
+
+tensor::Tensor Operands::empty_float(const tensor::Sizes& sizes) const {
+  return tensor::empty_float(sizes, numbers_.device());
 }
 
 }  // namespace troika::probe

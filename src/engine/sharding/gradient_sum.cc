@@ -10,7 +10,7 @@
 #include "kernels/flat.h"
 #include "sharding/leaf_exchange.h"
 #include "sharding/own_leaves.h"
-#include "tensor/booked.h"
+#include "tensor/ledger.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 

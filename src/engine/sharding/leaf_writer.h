@@ -8,7 +8,7 @@
 
 #include "shape/layout.h"
 #include "shape/range.h"
-#include "tensor/destination.h"
+#include "tensor/operations.h"
 #include "tensor/tensor.h"
 
 namespace troika::sharding {

@@ -63,9 +63,8 @@ void copy_turned(To* to, const From* from, const Walk::Dimension& outer, const W
 
 Walk walk_of(const Tensor& a, const Tensor& b) {
   std::vector<Walk::Dimension> all;
-  for (int i = 0; i < a.dims(); ++i) {
+  for (int i = 0; i < a.dims(); ++i)
     if (a.size(i) != 1) all.push_back({a.size(i), a.stride(i), b.stride(i)});
-  }
   std::stable_sort(all.begin(), all.end(), [](const auto& x, const auto& y) { return x.of_a > y.of_a; });
   Walk walk;
   for (const Walk::Dimension& next : all) {

@@ -6,7 +6,6 @@
 
 #include "cpu/parallel.h"
 #include "tensor/accelerator.h"
-#include "tensor/tensor.h"
 
 namespace troika::tensor {
 

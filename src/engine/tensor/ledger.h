@@ -6,6 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tensor/streams.h"
+#include "tensor/tensor.h"
+
 namespace troika::tensor {
 
 enum class MemoryUse { parameters, gradients, state, activations, snapshot };
@@ -32,5 +35,11 @@ class Ledger {
   std::array<std::int64_t, use_count> peak_{};
   std::int64_t peak_total_ = 0;
 };
+
+// Uninitialised, contiguous, one-dimensional. Its bytes are booked until the last view of it is gone, which must happen
+// on the rank's thread and before the ledger ends.
+Tensor booked_empty(std::int64_t elements, Dtype dtype, const Device& device, Ledger& ledger, MemoryUse use);
+// The same in host memory that the streams' device reads by itself (Streams::new_host_tensor).
+Tensor booked_host_tensor(std::int64_t elements, Dtype dtype, Streams& streams, Ledger& ledger, MemoryUse use);
 
 }  // namespace troika::tensor

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "cpu/flat.h"
 #include "cpu/parallel.h"
-#include "tensor/accelerator.h"
 #include "tensor/copy.h"
 
 namespace troika::tensor {
@@ -58,9 +57,8 @@ Tensor spread(const Tensor& x, const Tensor& like) {
 struct Rows {
   Rows(const Tensor& x, const Tensor& index_r) : count(index_r.elements()), held(x.size(0)), index(index_r.contiguous()) {
     row = index.data<std::int64_t>();
-    for (std::int64_t i = 0; i < count; ++i) {
+    for (std::int64_t i = 0; i < count; ++i)
       if (row[i] < 0 || row[i] >= held) throw base::BugError(fmt::format("row {} of a tensor of {}", row[i], text_of(x.sizes())));
-    }
   }
   std::int64_t count, held;
   Tensor index;
@@ -194,9 +192,8 @@ bool equal(const Tensor& a, const Tensor& b) {
     walk(walk_of(x, y), [&](std::int64_t of_x, std::int64_t of_y, const Walk::Dimension& inner, std::int64_t count) {
       const T* const left = static_cast<const T*>(x.data()) + of_x;
       const T* const right = static_cast<const T*>(y.data()) + of_y;
-      for (std::int64_t i = 0; i < count; ++i) {
+      for (std::int64_t i = 0; i < count; ++i)
         if (number(left[i * inner.of_a]) != number(right[i * inner.of_b])) return same.store(false);
-      }
     });
     return same.load();
   });

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "tensor/accelerator.h"
 #include "tensor/tensor.h"
 
 namespace troika::tensor {
@@ -27,5 +28,11 @@ bool equal(const Tensor& a, const Tensor& b);  // sizes, dtype and the value of 
 double value_of(const Tensor& x);              // of one element; waits for the device
 double largest(const Tensor& x);               // of at least one element
 double smallest(const Tensor& x);
+
+// Where a result goes.
+struct Destination {
+  Tensor elements;
+  Sum sum = Sum::replaced;  // replaced: the elements are uninitialised, and all are written. added: the result is added to them
+};
 
 }  // namespace troika::tensor

@@ -76,8 +76,6 @@ class PageCache {
   PageCache();
   explicit PageCache(Remap remap);
   ~PageCache();  // gives what is free back to the system; blocks in use stay usable
-  PageCache(const PageCache&) = delete;
-  PageCache& operator=(const PageCache&) = delete;
 
   // Uninitialised, aligned to 64 KiB. Null when the system has no room, even after all that is free was given back.
   void* allocate(std::size_t bytes);

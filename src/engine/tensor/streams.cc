@@ -6,7 +6,6 @@
 
 #include "base/clock.h"
 #include "tensor/accelerator.h"
-#include "tensor/tensor.h"
 
 namespace troika::tensor {
 

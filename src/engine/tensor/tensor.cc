@@ -69,9 +69,8 @@ bool strides_of_view(const Tensor& x, const Sizes& sizes, Sizes* strides) {
 bool is_permuted(const Tensor& x) {
   const Walk walk = walk_of(x, x);
   std::int64_t stride = 1;
-  for (std::size_t i = walk.dimensions.size(); i-- > 0; stride *= walk.dimensions[i].size) {
+  for (std::size_t i = walk.dimensions.size(); i-- > 0; stride *= walk.dimensions[i].size)
     if (walk.dimensions[i].of_a != stride) return false;
-  }
   return true;
 }
 
@@ -143,9 +142,8 @@ Tensor Tensor::unsqueeze(int dim) const {
 Tensor Tensor::view(const Sizes& sizes) const {
   const Sizes known = without_unknown(sizes, elements_);
   Sizes strides;
-  if (!strides_of_view(*this, known, &strides)) {
+  if (!strides_of_view(*this, known, &strides))
     throw base::BugError(fmt::format("a tensor of {} with strides {} seen as {}", text_of(sizes_), text_of(strides_), text_of(known)));
-  }
   Tensor seen = *this;
   seen.sizes_ = known;
   seen.strides_ = strides;

@@ -42,8 +42,6 @@ class Download {
   // `check` as of await(): called while the device is waited for.
   explicit Download(std::function<void()> check) : check_(std::move(check)) {}
   ~Download();
-  Download(const Download&) = delete;
-  Download& operator=(const Download&) = delete;
 
   // Calls `read` with the elements of all tensors in order, as contiguous pieces on the host, `tensor` counting the tensors:
   // what the compute lane has written by now. The host waits once for each buffer that is filled, however many tensors it holds.

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/text.h"
-#include "tokenizer/unicode.h"
 
 namespace troika::tokenizer {
 

@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tokenizer/known_patterns.h"
-
 namespace troika::tokenizer {
 
 // Bit i % 64 of word i / 64 for the character begin_ + i; none behind the stretch.
@@ -98,9 +96,8 @@ void AsciiStarts::look(KnownPattern pattern, std::string_view text, std::size_t 
   bytes_ = std::min(most_bytes, text.size() - at);
   Classes classes;
   classify(text, &classes);
-  for (std::size_t word = 0; word < words; ++word) {
+  for (std::size_t word = 0; word < words; ++word)
     foreign_[word] = ~(classes.letter[word] | classes.digit[word] | classes.space[word] | classes.other[word]);
-  }
   if (bytes_ % 64 != 0) foreign_[bytes_ / 64] |= ~Mask64{0} << bytes_ % 64;
   if (pattern == KnownPattern::gpt2) {
     start_gpt2(classes);

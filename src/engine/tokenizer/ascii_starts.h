@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "tokenizer/piece_run.h"
+#include "tokenizer/known_patterns.h"
 
 namespace troika::tokenizer {
 

@@ -50,9 +50,8 @@ class BpeTokenizer::Lease {
 };
 
 std::string text_of_token(const BpeModel& model, std::int32_t id) {
-  for (const AddedToken& token : model.added) {
+  for (const AddedToken& token : model.added)
     if (token.id == id) return token.content;
-  }
   const auto index = static_cast<std::size_t>(id);
   return id >= 0 && index < model.tokens.size() ? model.tokens[index] : std::string();
 }

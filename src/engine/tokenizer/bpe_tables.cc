@@ -1,10 +1,8 @@
 #include "tokenizer/bpe_tables.h"
 
-#include <fmt/format.h>
 #include <sys/mman.h>
 #include <xxhash.h>
 
-#include <algorithm>
 #include <new>
 
 #include "base/error.h"
@@ -51,9 +49,8 @@ MergeTable::MergeTable(std::size_t merges, std::size_t vocab_size) : results_(me
   int rank_bits = 1;
   while (vocab_size >> id_bits_ != 0) ++id_bits_;
   while (merges >> rank_bits != 0) ++rank_bits;
-  if (2 * id_bits_ + rank_bits > 64) {
+  if (2 * id_bits_ + rank_bits > 64)
     throw base::DataError(base::say("a vocabulary of {} ids with {} merges is not supported: two ids and a rank take {} bits, at most 64 are", vocab_size, merges, 2 * id_bits_ + rank_bits));
-  }
   std::size_t size = 64;
   while (3 * size < 4 * merges) size *= 2;
   slots_.resize(size);

@@ -12,8 +12,8 @@
 #include "base/random.h"
 #include "base/text_files_test_support.h"
 #include "tokenizer/bpe_trainer.h"
-#include "tokenizer/byte_alphabet.h"
 #include "tokenizer/tokenizer_json.h"
+#include "tokenizer/unicode.h"
 
 namespace troika::tokenizer {
 namespace {

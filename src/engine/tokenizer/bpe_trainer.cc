@@ -1,14 +1,12 @@
 #include "tokenizer/bpe_trainer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <queue>
 #include <utility>
 
 #include "base/error.h"
 #include "base/say.h"
-#include "tokenizer/byte_alphabet.h"
+#include "tokenizer/unicode.h"
 
 namespace troika::tokenizer {
 
@@ -118,9 +116,8 @@ class Trainer {
   }
 
   void push_touched() {
-    for (const Pair pair : touched_) {
+    for (const Pair pair : touched_)
       if (const auto found = pairs_.find(pair); found != pairs_.end()) queue_.push({found->second.count, pair});
-    }
     touched_.clear();
     ++round_;
   }
@@ -179,9 +176,8 @@ class Trainer {
 }  // namespace
 
 BpeModel train_bpe(const WordCounts& words, const BpeTrainerOptions& options) {
-  if (options.vocab_size < 257) {
+  if (options.vocab_size < 257)
     throw base::ConfigError(base::say("the vocabulary size {} is too small: 256 bytes and <|endoftext|> need at least 257", options.vocab_size));
-  }
   std::vector<std::string> bytes;
   for (const unsigned char byte : bytes_in_alphabet_order()) bytes.emplace_back(1, static_cast<char>(byte));
   Trainer trainer(words, std::move(bytes));

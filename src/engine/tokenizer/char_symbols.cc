@@ -74,9 +74,8 @@ class CharSymbols::Maker {
   // `highest` of the character's own merges, -1 when it has none.
   static std::uint32_t flags_of(const std::array<std::uint32_t, 4>& lowest, std::int32_t highest) {
     std::uint32_t flags = 0;
-    for (std::size_t i = 0; i < 4; ++i) {
+    for (std::size_t i = 0; i < 4; ++i)
       if (highest >= 0 && lowest[i] <= static_cast<std::uint32_t>(highest)) flags |= 1u << i;
-    }
     return flags;
   }
 
@@ -118,15 +117,12 @@ std::uint32_t CharSymbols::make_symbol(const Maker& maker, std::uint32_t c) {
 std::vector<bool> CharSymbols::symbols(std::size_t vocab_size) const {
   std::vector<bool> given(vocab_size, false);
   const auto give = [&](std::int32_t id) { given[static_cast<std::size_t>(id)] = true; };
-  for (std::size_t byte = 0; byte < byte_ids_.size(); ++byte) {
+  for (std::size_t byte = 0; byte < byte_ids_.size(); ++byte)
     if (!lacking_.bytes[byte]) give(byte_ids_[byte]);
-  }
-  for (std::size_t i = 0; i < lists_.size(); i += 1 + static_cast<std::size_t>(lists_[i])) {
+  for (std::size_t i = 0; i < lists_.size(); i += 1 + static_cast<std::size_t>(lists_[i]))
     for (std::int32_t k = 1; k <= lists_[i]; ++k) give(lists_[i + static_cast<std::size_t>(k)]);
-  }
-  for (const std::uint32_t symbol : symbols_) {
+  for (const std::uint32_t symbol : symbols_)
     if ((symbol & (list | always_bytes)) == 0) give(static_cast<std::int32_t>(symbol >> flag_bits));
-  }
   return given;
 }
 

@@ -1,11 +1,8 @@
 #include "tokenizer/known_patterns.h"
 
-#include <algorithm>
-#include <cstdint>
 #include <utility>
 
 #include "tokenizer/ascii_starts.h"
-#include "tokenizer/unicode.h"
 
 namespace troika::tokenizer {
 

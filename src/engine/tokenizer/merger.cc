@@ -1,12 +1,9 @@
 #include "tokenizer/merger.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
 #include <functional>
-#include <string_view>
 
 #include "base/error.h"
 #include "base/say.h"
@@ -26,9 +23,8 @@ struct Merger::Window {
   // The lowest of all ranks; behind the last one are three `no_rank`.
   std::int32_t lowest_rank() const {
     std::array<std::int32_t, 4> lowest{no_rank, no_rank, no_rank, no_rank};
-    for (std::size_t i = 0; i < count; i += 4) {
+    for (std::size_t i = 0; i < count; i += 4)
       for (std::size_t k = 0; k < 4; ++k) lowest[k] = std::min(lowest[k], ranks[i + k]);
-    }
     return std::min(std::min(lowest[0], lowest[1]), std::min(lowest[2], lowest[3]));
   }
 };
@@ -88,9 +84,8 @@ std::int32_t* Merger::merge_stretch(const std::int32_t* symbols, std::size_t cou
     return std::copy(window.ids.begin(), window.ids.begin() + window.count, ids);
   }
   scratch->symbols.assign(symbols, symbols + count);
-  for (const std::size_t most : {window_symbols, wide_window_symbols}) {
+  for (const std::size_t most : {window_symbols, wide_window_symbols})
     if (std::int32_t* end = merge_by_windows(scratch->symbols.data(), count, most, ids)) return end;
-  }
   std::copy(scratch->symbols.begin(), scratch->symbols.end(), ids);
   return merge_by_heap(ids, count, scratch);
 }
@@ -239,9 +234,8 @@ Joints::Joints(const std::vector<bool>& symbols, const std::vector<std::string>&
     const auto first_bytes = [&](std::size_t bytes) { return second.substr(0, bytes); };
     const SymbolIds before = symbols_at(first.size(), last_bytes, symbols, ids);
     const SymbolIds behind = symbols_at(second.size(), first_bytes, symbols, ids);
-    for (std::size_t i = 0; i < before.count; ++i) {
+    for (std::size_t i = 0; i < before.count; ++i)
       for (std::size_t k = 0; k < behind.count; ++k) pairs_.add(hash_of(pair_of(before.ids[i], behind.ids[k])));
-    }
   }
 }
 

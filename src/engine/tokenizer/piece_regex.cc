@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <string_view>
 #include <utility>
 
 #include "base/error.h"
@@ -107,9 +106,8 @@ class Rewriter {
   }
 
   void check_options() const {
-    for (std::size_t i = at_ + 2; i < pattern_.size() && std::string_view("imsnxJU-^").find(pattern_[i]) != npos; ++i) {
+    for (std::size_t i = at_ + 2; i < pattern_.size() && std::string_view("imsnxJU-^").find(pattern_[i]) != npos; ++i)
       if (pattern_[i] == 'm' || pattern_[i] == 'x') refuse(base::verbatim(fmt::format("(?{})", pattern_[i])));
-    }
   }
 
   void check_count() const {
@@ -128,19 +126,17 @@ class Rewriter {
 }  // namespace
 
 PieceRegex::Compiled::Compiled(const std::string& pattern) {
-  if (pattern.size() > longest_pattern) {
+  if (pattern.size() > longest_pattern)
     throw base::DataError(
         base::say("the tokenizer's pattern '{}...' is {} bytes long; at most {} are read", pattern.substr(0, 60), pattern.size(), longest_pattern));
-  }
   const std::string rewritten = Rewriter(pattern).rewrite();
   int error = 0;
   PCRE2_SIZE offset = 0;
   code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(rewritten.data()), rewritten.size(),
                        PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr);
-  if (code == nullptr) {
+  if (code == nullptr)
     throw base::DataError(base::say("the tokenizer's pattern '{}' is not understood before '{}': {}", pattern,
                                     rewritten.substr(std::min(offset, rewritten.size()), 20), error_text(error)));
-  }
   std::uint32_t matches_empty = 0;
   pcre2_pattern_info(code, PCRE2_INFO_MATCHEMPTY, &matches_empty);
   if (matches_empty != 0) {
@@ -191,9 +187,8 @@ int PieceRegex::match(std::string_view text, std::size_t at, Scratch* scratch) c
   for (std::size_t steps = free_steps;; steps = std::min(4 * steps, memory.left)) {
     pcre2_set_match_limit(memory.context, static_cast<std::uint32_t>(std::min<std::size_t>(steps, UINT32_MAX)));
     int found = PCRE2_ERROR_JIT_STACKLIMIT;
-    if (compiled_->just_in_time) {
+    if (compiled_->just_in_time)
       found = pcre2_jit_match(compiled_->code, subject, text.size(), at, 0, memory.match, memory.context);
-    }
     if (found == PCRE2_ERROR_JIT_STACKLIMIT) {
       found = pcre2_match(compiled_->code, subject, text.size(), at, PCRE2_NO_UTF_CHECK | PCRE2_NO_JIT, memory.match,
                           memory.context);
@@ -213,11 +208,10 @@ void PieceRegex::cut(std::string_view text, Scratch* scratch,
     if (found == PCRE2_ERROR_NOMATCH) return on_piece(text.substr(at));
     const PCRE2_SIZE* bounds = pcre2_get_ovector_pointer(memory.match);
     const std::size_t begin = found < 0 ? at : bounds[0], end = found < 0 ? at : bounds[1];
-    if (begin < at || end <= begin) {
+    if (begin < at || end <= begin)
       throw base::DataError(
           base::say("the tokenizer's pattern '{}' failed on {} bytes of text: {}", pattern_, text.size(),
                     found < 0 ? base::verbatim(error_text(found)) : base::say("it matches nothing")));
-    }
     if (begin > at) on_piece(text.substr(at, begin - at));
     on_piece(text.substr(begin, end - begin));
     at = end;

@@ -1,9 +1,6 @@
 #include "tokenizer/pretokenizer.h"
 
-#include <algorithm>
 #include <utility>
-
-#include "tokenizer/unicode.h"
 
 namespace troika::tokenizer {
 
@@ -60,9 +57,8 @@ void PreTokenizer::split(std::string_view text, Scratch* scratch, std::vector<st
 
 void PreTokenizer::split_valid(std::string_view text, std::size_t level, Batch* batch) const {
   if (level == cutters_.size()) return batch->add(text);
-  if (const auto* matcher = std::get_if<PieceMatcher>(&cutters_[level])) {
+  if (const auto* matcher = std::get_if<PieceMatcher>(&cutters_[level]))
     return split_known(*matcher, text, level, batch);
-  }
   std::get<PieceRegex>(cutters_[level]).cut(text, batch->scratch, [&](std::string_view piece) {
     split_valid(piece, level + 1, batch);
   });

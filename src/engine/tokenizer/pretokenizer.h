@@ -13,7 +13,6 @@
 
 #include "tokenizer/known_patterns.h"
 #include "tokenizer/piece_regex.h"
-#include "tokenizer/piece_run.h"
 #include "tokenizer/unicode.h"
 
 namespace troika::tokenizer {

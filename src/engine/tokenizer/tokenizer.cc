@@ -1,7 +1,5 @@
 #include "tokenizer/tokenizer.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -9,6 +7,8 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "config/choices.h"
+#include "config/settings.h"
+#include "shape/data_facts.h"
 #include "tokenizer/bpe.h"
 #include "tokenizer/tokenizer_json.h"
 
@@ -23,9 +23,9 @@ std::string Tokenizer::decode(const std::vector<std::int32_t>& ids) const {
 std::unique_ptr<Tokenizer> open_tokenizer(const std::string& spec) {
   if (spec == config::bytes_tokenizer) return std::make_unique<ByteTokenizer>();
   const std::string path = base::directory_exists(spec) ? spec + "/tokenizer.json" : spec;
-  if (!base::file_exists(path)) {
-    throw base::DataError(base::say("the tokenizer '{}' does not exist: give 'bytes', a folder with tokenizer.json, or the file itself", path));
-  }
+  if (!base::file_exists(path))
+    throw base::DataError(base::say(
+        "the tokenizer '{}' does not exist: give 'bytes', a folder with tokenizer.json, or the file itself", path));
   BpeModel model = load_tokenizer_json(path);
   try {
     return std::make_unique<BpeTokenizer>(std::move(model));
@@ -48,6 +48,19 @@ std::string ByteTokenizer::fingerprint() const { return base::hash_bytes("bytes 
 
 std::size_t ByteTokenizer::next_cut(std::string_view text, std::size_t from) const {
   return std::min(from, text.size());
+}
+
+std::int64_t vocabulary_of(const config::Settings& settings) {
+  if (settings.model.vocab > 0) return settings.model.vocab;
+  return shape::padded_vocabulary(open_tokenizer(settings.data.tokenizer)->vocab_size());
+}
+
+std::optional<std::int64_t> vocabulary_here(const config::Settings& settings) {
+  try {
+    return vocabulary_of(settings);
+  } catch (const base::Error&) {
+    return std::nullopt;
+  }
 }
 
 }  // namespace troika::tokenizer

@@ -4,9 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+namespace troika::config {
+struct Settings;
+}
 
 namespace troika::tokenizer {
 
@@ -83,5 +88,12 @@ class ByteTokenizer final : public Tokenizer {
   std::string fingerprint() const override;
   std::size_t next_cut(std::string_view text, std::size_t from) const override;
 };
+
+// How many tokens a model knows, before its data are open.
+// model.vocab, or else the size of data.tokenizer, rounded up as a model's is. Errors as open_tokenizer's.
+std::int64_t vocabulary_of(const config::Settings& settings);
+
+// Nothing where there is no such tokenizer here: the ranks report that.
+std::optional<std::int64_t> vocabulary_here(const config::Settings& settings);
 
 }  // namespace troika::tokenizer

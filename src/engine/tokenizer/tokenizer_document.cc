@@ -1,12 +1,10 @@
-#include "tokenizer/tokenizer_document.h"
-
-#include <fmt/format.h>
 
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/json_fault.h"
 #include "base/say.h"
+#include "tokenizer/tokenizer_parts.h"
 
 namespace troika::tokenizer {
 using nlohmann::json;
@@ -108,9 +106,8 @@ class DocumentReader final : public nlohmann::json_sax<json> {
   bool open(json&& empty) {
     if (where_ == Where::vocab) throw base::DataError(base::say("{}: the token '{}' has no usable id", origin_, key_));
     if (where_ != Where::rest) refuse_merge(base::say("a nested value"));
-    if (open_.size() >= deepest) {
+    if (open_.size() >= deepest)
       throw base::DataError(base::say("{}: JSON is nested deeper than {} levels", origin_, deepest));
-    }
     if (open_.size() == 1) model_key_ = key_;
     open_.push_back(place(std::move(empty)));
     return true;

@@ -1,19 +1,15 @@
 #include "tokenizer/tokenizer_json.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <unordered_map>
-#include <utility>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/say.h"
-#include "tokenizer/byte_alphabet.h"
-#include "tokenizer/tokenizer_document.h"
+#include "tokenizer/unicode.h"
 #include "tokenizer/tokenizer_parts.h"
 
 namespace troika::tokenizer {
@@ -32,9 +28,8 @@ class Vocabulary {
 
   // Ids may leave gaps, but a file of few tokens must not ask for the memory of many.
   std::size_t index_of(const std::string& name, std::int64_t id) {
-    if (id < 0 || id >= most_ids_ || id >= largest_vocabulary || name.empty()) {
+    if (id < 0 || id >= most_ids_ || id >= largest_vocabulary || name.empty())
       throw base::DataError(base::say("{}: the token '{}' has no usable id", path_, name));
-    }
     const auto index = static_cast<std::size_t>(id);
     if (index >= result_.tokens.size()) result_.tokens.resize(index + 1);
     return index;
@@ -53,9 +48,8 @@ class Vocabulary {
     std::string& token = result_.tokens[index_of(content, id)];
     const bool is_new = token.empty();
     const bool same_mark = marks_.emplace(id, content).first->second == content;
-    if (!same_mark || (!is_new && token != content && token != alphabet_.bytes_of(content))) {
+    if (!same_mark || (!is_new && token != content && token != alphabet_.bytes_of(content)))
       throw base::DataError(base::say("{}: the added token '{}' has the id {} of another token", path_, content, id));
-    }
     if (!is_new) return;
     token = content;
     result_.outside.push_back(static_cast<std::int32_t>(id));
@@ -83,9 +77,8 @@ static void read_merges(const TokenizerLists& lists, const std::string& path, co
   result->merges.reserve(lists.merges.size());
   for (const auto& [left, right] : lists.merges) {
     const std::int32_t a = id_of_spelling(left), b = id_of_spelling(right);
-    if (a < 0 || b < 0) {
+    if (a < 0 || b < 0)
       throw base::DataError(base::say("{}: the merge '{} {}' names a token that is not in the vocabulary", path, left, right));
-    }
     result->merges.emplace_back(a, b);
   }
 }
@@ -111,10 +104,9 @@ static void check_merges(const TokenizerLists& lists, const BpeModel& result, co
   for (const AddedToken& token : result.added) unmerged.at(static_cast<std::size_t>(token.id)) = true;
   std::int64_t merged = 0;
   for (std::size_t id = 0; id < result.tokens.size(); ++id) merged += result.tokens[id].size() > 1 && !unmerged[id];
-  if (merged > 0) {
+  if (merged > 0)
     throw base::DataError(
         base::say("{}: the model has no list of merges ('merges' is {}), so text would be cut into single bytes: the file is incomplete; copy or make it again", path, base::say("empty, but {} tokens have several bytes", merged)));
-  }
 }
 
 // The token for bytes that the vocabulary does not spell, where the file names one.
@@ -122,9 +114,8 @@ static void read_unknown(const json& root, const TokenizerLists& lists, const st
   const json& model = root.at("model");
   if (!json_is_set(model, "unk_token")) return;
   const std::string name = base::json_string(model, "unk_token", path);
-  for (const auto& [spelling, id] : lists.vocab) {
+  for (const auto& [spelling, id] : lists.vocab)
     if (spelling == name) result->unknown = static_cast<std::int32_t>(id);
-  }
   result->fuse_unknown = json_is_true(model, "fuse_unk");
   const LackingBytes lacking = lacking_bytes_of(*result);
   if (result->unknown >= 0 || !lacking.any) return;
@@ -161,15 +152,13 @@ static void read_added(const json& root, const TokenizerLists& lists, const std:
   std::size_t bytes = 0;
   for (const json& item : base::json_array(root, "added_tokens", path)) {
     AddedToken token = added_token(item, path);
-    if ((bytes += token.content.size()) > most_added_bytes) {
+    if ((bytes += token.content.size()) > most_added_bytes)
       throw base::DataError(
           base::say("{}: the added tokens have more than {} bytes together, up to '{}...'", path, most_added_bytes, token.content.substr(0, 40)));
-    }
     const std::int64_t id = base::json_int(item, "id", path);
     const auto [before, is_new] = known.emplace(token.content, id);
-    if (before->second != id) {
+    if (before->second != id)
       throw base::DataError(base::say("{}: the added token '{}' has two ids, {} and {}", path, token.content, before->second, id));
-    }
     vocabulary->add_mark(token.content, id);
     token.id = static_cast<std::int32_t>(id);
     if (is_new) result->added.push_back(std::move(token));
@@ -195,9 +184,8 @@ static std::string configured_end(const std::string& path) {
 }
 
 static std::int32_t id_of(const BpeModel& model, const std::string& bytes) {
-  for (const AddedToken& token : model.added) {
+  for (const AddedToken& token : model.added)
     if (token.content == bytes) return token.id;
-  }
   const auto found = std::find(model.tokens.begin(), model.tokens.end(), bytes);
   return found == model.tokens.end() || bytes.empty() ? -1 : static_cast<std::int32_t>(found - model.tokens.begin());
 }
@@ -213,9 +201,8 @@ static BpeModel model_of(const json& root, const TokenizerLists& lists, const st
   read_added(root, lists, path, &vocabulary, &result);
   check_merges(lists, result, path);
   read_unknown(root, lists, path, &result);
-  if (json_is_set(root, "post_processor")) {
+  if (json_is_set(root, "post_processor"))
     result.begin = read_begin_ids(root.at("post_processor"), result.tokens.size(), path);
-  }
   result.end_of_document = id_of(result, "<|endoftext|>");
   return result;
 }

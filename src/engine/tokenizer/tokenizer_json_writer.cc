@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/file.h"
-#include "tokenizer/byte_alphabet.h"
 #include "tokenizer/tokenizer_json.h"
+#include "tokenizer/unicode.h"
 
 namespace troika::tokenizer {
 using nlohmann::ordered_json;
@@ -45,9 +45,8 @@ static ordered_json model_json(const BpeModel& model) {
       vocab.get_ref<ordered_json::object_t&>();  // pushed directly: a lookup per insertion would be quadratic
   std::vector<bool> outside(model.tokens.size(), false);
   for (const std::int32_t id : model.outside) outside.at(static_cast<std::size_t>(id)) = true;
-  for (std::size_t id = 0; id < model.tokens.size(); ++id) {
+  for (std::size_t id = 0; id < model.tokens.size(); ++id)
     if (!outside[id] && !model.tokens[id].empty()) entries.push_back({spell_bytes(model.tokens[id]), id});
-  }
   for (const auto& [left, right] : model.merges) {
     merges.push_back(spell_bytes(model.tokens.at(static_cast<std::size_t>(left))) + " " +
                      spell_bytes(model.tokens.at(static_cast<std::size_t>(right))));

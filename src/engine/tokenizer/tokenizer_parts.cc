@@ -1,12 +1,9 @@
 #include "tokenizer/tokenizer_parts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cctype>
 #include <functional>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -72,9 +69,8 @@ class PreTokenizerReader {
   void read_byte_level(const json& part) {
     in_bytes_ = true;
     result_.prefix_space = json_is_true(part, "add_prefix_space");
-    if (result_.prefix_space && !result_.patterns.empty()) {
+    if (result_.prefix_space && !result_.patterns.empty())
       refuse(path_, base::say("ByteLevel with add_prefix_space after another pre-tokenizer"));
-    }
     if (!part.contains("use_regex") || json_is_true(part, "use_regex")) add(gpt2_pattern);
   }
 
@@ -136,9 +132,8 @@ static void for_each_type(const json& part, const char* list, const std::string&
 }
 
 static void check_decoder(const json& root, const std::string& path) {
-  if (!root.contains("decoder") || !mentions_byte_level(root.at("decoder"))) {
+  if (!root.contains("decoder") || !mentions_byte_level(root.at("decoder")))
     refuse(path, base::say("a tokenizer without the ByteLevel decoder"));
-  }
   for_each_type(root.at("decoder"), "decoders", path, [&](const std::string& type) {
     if (type != "ByteLevel" && type != "Fuse") refuse(path, base::say("the decoder '{}'", type));
   });
@@ -147,18 +142,16 @@ static void check_decoder(const json& root, const std::string& path) {
 static void check_model(const json& model, const std::string& path) {
   if (model.contains("type") && type_of(model, path) != "BPE")
     refuse(path, base::say("a {} model", type_of(model, path)));
-  for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
+  for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
     if (json_is_set(model, key) && model.at(key) != "") refuse(path, base::say(base::Phrase("'{}'", "entry"), key));
-  }
   if (json_is_set(model, "dropout") && model.at("dropout") != 0.0) refuse(path, base::say("dropout of merges"));
   if (json_is_true(model, "byte_fallback")) refuse(path, base::verbatim("byte_fallback"));
 }
 
 static void check_supported(const json& root, const std::string& path) {
   check_model(base::json_object(root, "model", path), path);
-  if (!root.contains("pre_tokenizer") || !mentions_byte_level(root.at("pre_tokenizer"))) {
+  if (!root.contains("pre_tokenizer") || !mentions_byte_level(root.at("pre_tokenizer")))
     refuse(path, base::say("a tokenizer without the ByteLevel pre-tokenizer"));
-  }
   check_decoder(root, path);
 }
 
@@ -217,9 +210,8 @@ class PostProcessorReader {
     for (const json& id : base::json_array(base::json_object(marks, name, origin_), "ids", origin_)) {
       // A number above INT64_MAX reads as a negative one.
       const std::int64_t value = id.is_number_integer() ? id.get<std::int64_t>() : -1;
-      if (value < 0 || value >= static_cast<std::int64_t>(vocab_size_)) {
+      if (value < 0 || value >= static_cast<std::int64_t>(vocab_size_))
         refuse(base::say("TemplateProcessing: '{}' has the id {}; ids are from 0 to {}", name, id.dump().substr(0, 40), vocab_size_ - 1));
-      }
       ids->push_back(static_cast<std::int32_t>(value));
       limit(*ids);
     }

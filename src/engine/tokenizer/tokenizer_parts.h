@@ -1,4 +1,4 @@
-// The parts of a Hugging Face tokenizer.json beside its vocabulary and merges: normalizer, pre-tokenizer, decoder, options of
+// A Hugging Face tokenizer.json taken apart: its two large lists as plain values, the rest as JSON. Then its other parts: normalizer, pre-tokenizer, decoder, options of
 // the model, post-processor. What is read, ignored and refused is in docs/formats/tokenizer.md.
 #pragma once
 
@@ -6,11 +6,23 @@
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "tokenizer/bpe.h"
 
 namespace troika::tokenizer {
+
+struct TokenizerLists {
+  std::vector<std::pair<std::string, std::int64_t>> vocab;  // model.vocab: spelling and id; id -1: not a usable number
+  std::vector<std::pair<std::string, std::string>> merges;  // model.merges, of "a b" and ["a", "b"] alike
+};
+
+// Reads both without making a JSON value of each entry: a fifth of the time and memory. The values model.vocab (when it is
+// an object) and model.merges (when it is an array) go to `lists` and are empty in the result. Throws DataError that names
+// `origin` for bad JSON, nesting deeper than 256, and a merge that is not a pair.
+nlohmann::json read_tokenizer_document(std::string_view text, const std::string& origin, TokenizerLists* lists);
 
 // Sets patterns, prefix_space, nfc and whole_pieces_first. DataError that names `path` and the part for all that is not
 // byte-level BPE or not supported.

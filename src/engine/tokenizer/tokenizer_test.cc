@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/text_files_test_support.h"
+#include "config/settings.h"
 
 namespace troika::tokenizer {
 namespace {
@@ -29,6 +30,20 @@ TEST(OpenTokenizer, NamesTheFileThatIsMissing) {
   const std::string message = base::message_of<base::DataError>([] { open_tokenizer("no/such/tokenizer"); });
   EXPECT_THAT(message, testing::HasSubstr("'no/such/tokenizer' does not exist"));
   EXPECT_THAT(message, testing::HasSubstr("'bytes'"));
+}
+
+TEST(Vocabulary, IsTheModelsOrTheTokenizersRoundedUp) {
+  config::Settings settings;
+  settings.data.tokenizer = "bytes";
+  EXPECT_EQ(vocabulary_of(settings), 320);
+  settings.model.vocab = 200;
+  EXPECT_EQ(vocabulary_of(settings), 200);
+}
+
+TEST(Vocabulary, IsNotKnownWhereTheTokenizerIsElsewhere) {
+  config::Settings settings;
+  settings.data.tokenizer = "/nowhere/tokenizer.json";
+  EXPECT_EQ(vocabulary_here(settings), std::nullopt);
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "inference/batch_tokens.h"
 #include "plan/memory_check.h"
 #include "plan/rank_work.h"
 #include "weights/rank_units.h"
@@ -56,9 +55,8 @@ void Engine::read_from(const RunProgress& progress) {
   plan.global_batch = batch.global;
   plan.micro = batch.micro;
   const int grid_rank = plan_.program.grid_rank(place_.at.pp, place_.at.dp);
-  for (const auto& i : plan_.program.ranks[static_cast<std::size_t>(grid_rank)]) {
+  for (const auto& i : plan_.program.ranks[static_cast<std::size_t>(grid_rank)])
     if (i.kind == schedule::Kind::load) plan.microbatches.push_back(i.microbatch);
-  }
   if (plan.microbatches.empty()) return;
   plan.start_step = progress.step;
   plan.start_sample = static_cast<std::uint64_t>(progress.samples);

@@ -17,7 +17,6 @@
 #include "base/file.h"
 #include "base/same_file.h"
 #include "base/say.h"
-#include "inference/evaluation_rank.h"
 #include "inference/logits_file.h"
 #include "plan/describe.h"
 #include "tensor/tensor.h"
@@ -108,11 +107,10 @@ std::string scratch_name() {
 
 void check_request(const EvaluationRequest& request) {
   const config::Settings& s = request.resolved.settings;
-  if (s.model.path.empty()) {
+  if (s.model.path.empty())
     throw base::ConfigError(
         base::say("model.path is not set; name a model folder, a checkpoint or a run with --model.path PATH, or as the first "
         "word"));
-  }
   if (s.data.valid.empty())
     throw base::ConfigError(
         base::say("data.valid is not set; name a text file, JSONL, a folder or token shards with --data.valid PATH"));

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "data/sequence_samples.h"
-#include "inference/evaluation_rank.h"
+#include "inference/evaluator.h"
 #include "train/thread_ranks_test_support.h"
 
 namespace troika::train {

@@ -1,7 +1,5 @@
 #include "train/forecaster.h"
 
-#include <algorithm>
-
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/say.h"
@@ -9,7 +7,6 @@
 #include "host/memory.h"
 #include "machine/calibration.h"
 #include "tensor/tensor.h"
-#include "train/machine_here.h"
 
 namespace troika::train {
 namespace {
@@ -30,17 +27,6 @@ planner::RankTaken taken_of(const std::map<std::string, double>& phases) {
     taken.inside += seconds(std::string(row.name) + " exchange");
   }
   return taken;
-}
-
-std::vector<double> gathered(comm::Channel& world, const std::vector<double>& mine) {
-  const auto count = static_cast<std::int64_t>(mine.size());
-  const tensor::Tensor own = tensor::of(mine), all = tensor::empty({world.size(), count}, tensor::Dtype::fp64);
-  std::vector<tensor::Tensor> rows;
-  for (int rank = 0; rank < world.size(); ++rank) rows.push_back(all[rank]);
-  if (world.size() == 1) rows.front().copy_from(own);
-  if (world.size() > 1) comm::all_gather(world, own, rows);
-  const double* first = all.data<double>();
-  return {first, first + all.elements()};
 }
 
 }  // namespace
@@ -81,16 +67,16 @@ planner::StepsTaken Forecaster::gather(std::int64_t program_bytes, std::int64_t 
   }
   const planner::RankTaken own = taken_of(phases);
   const auto steps = static_cast<double>(steps_);
-  const std::vector<double> all = gathered(
+  const tensor::Tensor all = gathered(
       world_, {own.compute / steps, own.optimizer / steps, own.inside / steps,
                static_cast<double>(host::process_memory().peak_resident_bytes), static_cast<double>(program_bytes),
                static_cast<double>(snapshot_bytes)});
   planner::StepsTaken taken;
   taken.steps = steps_;
   taken.step_seconds = step_seconds_ / steps;
-  for (std::size_t at = 0; at < all.size(); at += 6)
-    taken.ranks.push_back({all[at], all[at + 1], all[at + 2], static_cast<std::int64_t>(all[at + 3]),
-                           static_cast<std::int64_t>(all[at + 4]), static_cast<std::int64_t>(all[at + 5])});
+  for (const double* row = all.data<double>(); row < all.data<double>() + all.elements(); row += 6)
+    taken.ranks.push_back({row[0], row[1], row[2], static_cast<std::int64_t>(row[3]), static_cast<std::int64_t>(row[4]),
+                           static_cast<std::int64_t>(row[5])});
   return taken;
 }
 

@@ -6,7 +6,7 @@
 #include "comm/channel.h"
 #include "kernels/flat.h"
 #include "model/decoder.h"
-#include "optimizer/gradient_exponents.h"
+#include "optimizer/gradient_scaling.h"
 #include "shape/layout.h"
 #include "sharding/gradient_sum.h"
 #include "tensor/libtorch_test_support.h"

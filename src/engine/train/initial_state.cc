@@ -1,7 +1,5 @@
 #include "train/initial_state.h"
 
-#include <fmt/format.h>
-
 #include <cmath>
 #include <utility>
 
@@ -12,7 +10,7 @@
 #include "config/adapter_sizes.h"
 #include "config/freeze.h"
 #include "config/lora.h"
-#include "inference/generation_config.h"
+#include "inference/sampling.h"
 #include "shape/adapter.h"
 #include "weights/adapter_source.h"
 #include "weights/weights_folder.h"
@@ -40,12 +38,11 @@ void find_checkpoint(const config::TrainSettings& train, const Attempt& attempt,
   initial->found = resume == config::Resume::newest
                        ? checkpoint::find_newest(root, world, &initial->rejected)
                        : std::optional<checkpoint::Found>(checkpoint::open_at(train.resume, world));
-  if (!initial->found && !initial->rejected.empty()) {
+  if (!initial->found && !initial->rejected.empty())
     throw base::DataError(
         base::say("no checkpoint in '{}' can be used, so nothing was touched; repair one, or start "
                     "over with --resume never (or another --out)\n  {}",
                     root, base::join(initial->rejected, "\n  ", "\n  ")));
-  }
   if (initial->found) initial->rejected = initial->found->rejected;
 }
 
@@ -72,9 +69,8 @@ base::Text parts_of(const config::Settings& s) {
   }
   std::vector<std::string> frozen;
   const std::vector<bool> trained = config::trained_segments(s);
-  for (std::size_t segment = 0; segment < trained.size(); ++segment) {
+  for (std::size_t segment = 0; segment < trained.size(); ++segment)
     if (!trained[segment]) frozen.push_back(std::to_string(segment));
-  }
   return frozen.empty() ? base::say("all weights") : base::say("all but the segments {}", base::join(frozen, ", "));
 }
 

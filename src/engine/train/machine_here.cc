@@ -10,7 +10,6 @@
 #include "tensor/accelerator.h"
 #include "tensor/device.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::train {
 namespace {
@@ -62,19 +61,18 @@ planner::RunMachines gather_machines(comm::Channel& world, const MachineHere& he
   return world.rank() == 0 ? planner::machines_of_run(told, link) : planner::RunMachines{};
 }
 
+tensor::Tensor gathered(comm::Channel& world, const std::vector<double>& values) {
+  const tensor::Tensor all =
+      tensor::empty({world.size(), static_cast<std::int64_t>(values.size())}, tensor::Dtype::fp64);
+  std::vector<tensor::Tensor> rows;
+  for (int rank = 0; rank < world.size(); ++rank) rows.push_back(all[rank]);
+  comm::all_gather(world, tensor::of(values), rows);
+  return all;
+}
+
 namespace {
 
 constexpr std::uint32_t probe_tag = 1;
-
-// The largest of all ranks' values.
-double slowest(comm::Channel& world, double mine) {
-  const tensor::Tensor value = tensor::full({1}, mine, tensor::Dtype::fp64);
-  const tensor::Tensor all = tensor::empty({world.size()}, tensor::Dtype::fp64);
-  std::vector<tensor::Tensor> parts;
-  for (int rank = 0; rank < world.size(); ++rank) parts.push_back(all.narrow(0, rank, 1));
-  comm::all_gather(world, value, parts);
-  return tensor::largest(all);
-}
 
 // Seconds of one round. The next receive is posted before the send is waited for, so no round waits for a peer to post.
 double ring_seconds(comm::Channel& world, std::int64_t bytes, int rounds) {
@@ -90,7 +88,7 @@ double ring_seconds(comm::Channel& world, std::int64_t bytes, int rounds) {
     if (round + 1 < rounds) receiving = world.recv(in, before, probe_tag);
     sending.wait();
   }
-  return slowest(world, (base::monotonic_seconds() - begin) / rounds);
+  return tensor::largest(gathered(world, {(base::monotonic_seconds() - begin) / rounds}));
 }
 
 // A group of a rank whose tensors are on a device.
@@ -122,7 +120,7 @@ double ring_seconds(const DeviceGroup& group, comm::Channel& world, tensor::Stre
   }
   const tensor::Event end = streams.record(tensor::compute_lane, tensor::Timed::yes);
   tensor::await(end, [&] { channel.check(); });
-  return slowest(world, streams.seconds_between(begin, end) / rounds);
+  return tensor::largest(gathered(world, {streams.seconds_between(begin, end) / rounds}));
 }
 
 // ring(bytes, rounds): seconds of one round.

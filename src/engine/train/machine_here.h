@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "comm/channel.h"
 #include "comm/rank_channels.h"
@@ -38,5 +39,8 @@ schedule::Link measure_link(comm::Channel& world);
 // stages and context by messages, replicas and tensor groups by exchanges. By the device's clock; 4 MiB for the rate, of which
 // a link between devices takes longer than the start of a message.
 schedule::Link measure_link(comm::RankChannels& channels, tensor::Streams& streams);
+
+// Numbers of all ranks side by side. Collective: row r holds rank r's values, in double.
+tensor::Tensor gathered(comm::Channel& world, const std::vector<double>& values);
 
 }  // namespace troika::train

@@ -1,7 +1,5 @@
 #include "train/open_settings.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 
 #include "base/clock.h"
@@ -10,12 +8,9 @@
 #include "base/units.h"
 #include "config/micro_batch.h"
 #include "model/decoder.h"
-#include "model/dtype_of.h"
 #include "plan/batch_fit.h"
 #include "planner/open_layout.h"
 #include "tensor/device.h"
-#include "tensor/tensor.h"
-#include "train/machine_here.h"
 #include "train/warm_up.h"
 
 namespace troika::train {
@@ -95,11 +90,10 @@ config::Resolved with_fitting_batch(Session& session, const RankContext& context
   const auto& candidates = resolved.batch_candidates;
   if (candidates.empty()) return resolved;
   const std::optional<plan::Room> room = room_of_rank(context, machine);
-  if (!room) {
+  if (!room)
     throw base::ConfigError(base::say(
         "batch.find_micro_batch_size needs the free memory, which this host does not tell: leave it out and set "
         "--micro-batch-size"));
-  }
   session.at(0, records::Activity::fitting_microbatch);
   const plan::RankNeeds mine = plan::needs_of_rank(resolved, data, context.identity.world_rank, *room);
   std::vector<plan::RankNeeds> ranks;

@@ -1,7 +1,5 @@
 #include "train/products_text.h"
 
-#include <fmt/format.h>
-
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"

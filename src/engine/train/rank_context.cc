@@ -1,16 +1,13 @@
 #include "train/rank_context.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <optional>
 #include <thread>
 
 #include "base/cause.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/say.h"
 #include "base/scope_exit.h"
 #include "base/units.h"
 #include "base/version.h"
@@ -23,9 +20,8 @@
 #include "records/old_sentences.h"
 #include "schedule/check/message_order.h"
 #include "tensor/device.h"
-#include "tensor/tensor.h"
 #include "train/rank_device.h"
-#include "train/rank_voice.h"
+#include "train/run_reporter.h"
 #include "train/reproducibility.h"
 
 namespace troika::train {

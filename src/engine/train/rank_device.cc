@@ -1,7 +1,5 @@
 #include "train/rank_device.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <string>
 #include "base/error.h"
@@ -82,9 +80,8 @@ BackendChoice choose_backend(Backend asked_for, const tensor::Device& device, in
 
 std::vector<std::string> device_variables(const std::map<std::string, std::string>& environment) {
   std::vector<std::string> found;
-  for (const auto& [name, value] : environment) {
+  for (const auto& [name, value] : environment)
     if (name.rfind("NCCL_", 0) == 0 || name.rfind("CUDA_", 0) == 0) found.push_back(name + "=" + value);
-  }
   return found;
 }
 

@@ -1,7 +1,5 @@
 #include "train/rank_groups.h"
 
-#include <fmt/format.h>
-
 #include <limits>
 #include <set>
 
@@ -131,8 +129,7 @@ void RankGroups::connect_memory(const comm::StoreCollectives& store) {
   if (memory_->neighbours() + 1 < identity_.local_size)
     throw base::ConfigError(
         base::say("rank {} can read the memory of {} of the {} other ranks of its host: they run as other users, in "
-                    "other containers, or "
-                    "the kernel forbids it; without comm.shared_memory on they use TCP",
+                    "other containers, or the kernel forbids it; without comm.shared_memory on they use TCP",
                     identity_.world_rank, memory_->neighbours(), identity_.local_size - 1));
 }
 

@@ -27,8 +27,6 @@ class RankGroups {
   RankGroups(const rendezvous::Identity& identity, const config::CommSettings& settings,
              const Whereabouts& whereabouts);
   ~RankGroups();
-  RankGroups(const RankGroups&) = delete;
-  RankGroups& operator=(const RankGroups&) = delete;
 
   // Collective: builds the group of all ranks, unless it is there.
   void connect_world(const comm::StoreCollectives& store);

@@ -10,12 +10,11 @@
 #include "config/fields.h"
 #include "cpu/gemm.h"
 #include "tensor/device.h"
-#include "tensor/tensor.h"
 
 namespace troika::train {
 namespace {
 
-std::string to_text(const Traits& traits) {
+std::string text_of_traits(const Traits& traits) {
   std::string text;
   for (const auto& [name, value] : traits) text += name + '\t' + value + '\n';
   return text;
@@ -77,37 +76,40 @@ Traits traits_of_this_rank(const tensor::Device& device) {
 
 base::Text different_ranks(comm::Channel& world, const Traits& mine) {
   if (world.size() == 1) return {};
-  const std::vector<std::string> all = comm::all_gather_text(world, to_text(mine));
+  const std::vector<std::string> all = comm::all_gather_text(world, text_of_traits(mine));
   const Traits first = parse(all[0]);
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     const Traits other = parse(all[rank]);
     for (std::size_t i = 0; i < first.size() && i < other.size(); ++i) {
       if (first[i] == other[i]) continue;
       return base::say(
-          "{} is '{}' on rank 0 but '{}' on rank {}; results may differ from those of equal ranks in the "
-          "last bits",
+          "{} is '{}' on rank 0 but '{}' on rank {}; results may differ from those of equal ranks in the last bits",
           base::say(base::Phrase(first[i].first)), first[i].second, other[i].second, rank);
     }
   }
   return {};
 }
 
-base::Text different_sums(const config::Settings& saved, const config::Settings& now) {
+base::Text differences(const std::vector<std::string>& keys, const config::Settings& saved,
+                       const config::Settings& now) {
   std::vector<base::Text> found;
-  for (const std::string& key : keys_of_sums(saved, now)) {
+  for (const std::string& key : keys) {
     const config::Field& field = config::field_of(key);
     const std::string before = config::get_text(field, saved), after = config::get_text(field, now);
     if (before != after) found.push_back(base::say("{} was {} and is {}", key, before, after));
   }
+  return base::join(found, ", ", "，");
+}
+
+base::Text different_sums(const config::Settings& saved, const config::Settings& now) {
+  const base::Text found = differences(keys_of_sums(saved, now), saved, now);
   if (found.empty()) return {};
-  return base::say("since the checkpoint {}; the run resumes within rounding, not with equal bits",
-                   base::join(found, ", ", "，"));
+  return base::say("since the checkpoint {}; the run resumes within rounding, not with equal bits", found);
 }
 
 base::Text note_or_refuse(const config::Settings& settings, const base::Text& sentence) {
-  if (!sentence.empty() && settings.parallel.reproducible == config::Reproducible::bits) {
+  if (!sentence.empty() && settings.parallel.reproducible == config::Reproducible::bits)
     throw base::ConfigError(base::say("{}: parallel.reproducible=bits refuses that; change it, or set reproducible to run", sentence));
-  }
   return settings.parallel.reproducible == config::Reproducible::off ? base::Text{} : sentence;
 }
 

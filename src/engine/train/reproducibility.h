@@ -22,6 +22,10 @@ std::string processor_name();
 // Collective. Empty when all ranks are alike, else a sentence that names the first trait that differs, and two ranks.
 base::Text different_ranks(comm::Channel& world, const Traits& mine);
 
+// "KEY was A and is B", of those settings that differ.
+base::Text differences(const std::vector<std::string>& keys, const config::Settings& saved,
+                       const config::Settings& now);
+
 // Empty when a run may resume from a checkpoint of `saved` with the bits of one that was not interrupted, as far as sums
 // are concerned; else a sentence with both values of what differs.
 base::Text different_sums(const config::Settings& saved, const config::Settings& now);

@@ -94,21 +94,6 @@ void restore_trained(const checkpoint::Found& found, const RestoreTarget& target
 
 namespace {
 
-base::Text difference(const std::string& key, const config::Settings& saved, const config::Settings& now) {
-  const config::Field& field = config::field_of(key);
-  const std::string before = config::get_text(field, saved), after = config::get_text(field, now);
-  return before == after ? base::Text{} : base::say("{} was {} and is {}", key, before, after);
-}
-
-base::Text differences(const std::vector<std::string>& keys, const config::Settings& saved,
-                       const config::Settings& now) {
-  std::vector<base::Text> found;
-  for (const std::string& key : keys) {
-    if (base::Text text = difference(key, saved, now); !text.empty()) found.push_back(std::move(text));
-  }
-  return base::join(found, ", ", "，");
-}
-
 std::vector<std::string> keys_of_order(const config::Settings& saved, const config::Settings& now) {
   if (!saved.data.shuffle && !now.data.shuffle) return {};
   return {"data.shuffle", "train.seed"};

@@ -2,7 +2,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <chrono>
@@ -59,8 +58,7 @@ base::Text remedy(const LockHolder& holder) {
   if (any_thread_is(holder.pid, "D"))
     return base::say(
         "it waits in the kernel, as for a disk or driver that does not answer, and cannot be ended before that does: "
-        "see that disk "
-        "or restart the host");
+        "see that disk or restart the host");
   return base::say("let it end, or end it (kill {})", holder.pid);
 }
 

@@ -45,8 +45,6 @@ class RunRecords {
   RunRecords(const Place& place, const Whereabouts& whereabouts, std::shared_ptr<const comm::Traffic> traffic,
              Publish publish);
   ~RunRecords();  // with a last sample
-  RunRecords(const RunRecords&) = delete;
-  RunRecords& operator=(const RunRecords&) = delete;
 
   // Who else hears of every event that this rank writes; before there is one.
   void also_tell(std::function<void(const records::Event&)> also) { also_ = std::move(also); }

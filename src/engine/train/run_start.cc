@@ -14,8 +14,6 @@
 #include "plan/saved_bytes.h"
 #include "tensor/accelerator.h"
 #include "train/open_settings.h"
-#include "train/product_choices.h"
-#include "train/run_lock.h"
 #include "train/tokenizer_copies.h"
 #include "train/warm_up.h"
 
@@ -156,8 +154,7 @@ static base::Text no_data(const config::Settings& s) {
   if (!s.model.path.empty() && base::file_exists(settings_of_run))
     return base::say(
         "data.train is not set: '{}' is the folder of a run, with whose weights a training begins where --data.train "
-        "PATH "
-        "names its data; to continue that run give its settings: troika train {}",
+        "PATH names its data; to continue that run give its settings: troika train {}",
         s.model.path, settings_of_run);
   return base::say("data.train is not set; name a text file, a folder or token shards with --data.train PATH");
 }

@@ -14,7 +14,7 @@
 #include "train/machine_here.h"
 #include "train/rank_context.h"
 #include "train/run_lock.h"
-#include "train/saving.h"
+#include "train/saver.h"
 #include "train/session.h"
 
 namespace troika::train {

@@ -113,13 +113,11 @@ base::Text SavePolicy::failed_save(const base::Text& cause, const Position& at, 
   } else if (saved_step_ < 0) {
     then = base::say(
         "the run ends without a checkpoint of this step: free room on that disk, or repair it, and start the same "
-        "command again, which "
-        "starts over");
+        "command again, which starts over");
   } else {
     then = base::say(
         "the run ends without a checkpoint of this step: free room on that disk, or repair it, and start the same "
-        "command again, which "
-        "resumes from step {}",
+        "command again, which resumes from step {}",
         saved_step_);
   }
   return base::say("step {} could not be saved: {}; {}; {}", writer_.step(), cause, newest, then);

@@ -2,21 +2,32 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <iterator>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
 #include "base/say.h"
+#include "base/units.h"
 #include "checkpoint/checkpoint.h"
+#include "checkpoint/disks.h"
+#include "checkpoint/gather.h"
 #include "checkpoint/manifest.h"
 #include "config/config.h"
 #include "host/thread_limit.h"
+#include "plan/memory_check.h"
+#include "plan/saved_bytes.h"
 #include "shape/adapter.h"
 #include "tensor/device.h"
+#include "train/machine_here.h"
 #include "weights/weights_folder.h"
 #include "weights/checkpoint_source.h"
 #include "weights/folder_writer.h"
@@ -171,6 +182,143 @@ bool Saver::complete() const {
 Saver::Outcome Saver::finish() {
   if (writer_.joinable()) writer_.join();
   return result_.get();
+}
+
+namespace {
+
+// Of the time between two checkpoints, and of the link's rate.
+constexpr double most_link_share = 0.05;
+constexpr double usual_interval_seconds = 600;  // where steps alone decide
+
+// What a rank writes, and what it could write again for another.
+struct RankBytes {
+  plan::SavedBytes written, twin;
+};
+
+std::vector<RankBytes> bytes_of_all(const plan::Plan& plan, comm::Channel& world) {
+  const mesh::Coordinate at = mesh::coordinate_of(plan.shape, world.rank());
+  const auto texts = checkpoint::gather(world, [&] {
+    const plan::SavedBytes written = plan::written_bytes(plan, at), twin = plan::twin_bytes(plan, at);
+    return nlohmann::json{written.trained, written.frozen, twin.trained, twin.frozen}.dump();
+  });
+  std::vector<RankBytes> bytes;
+  for (const std::string& text : texts) {
+    const auto numbers = base::parse_json(text, "the bytes of a rank").get<std::vector<std::int64_t>>();
+    bytes.push_back({{numbers.at(0), numbers.at(1)}, {numbers.at(2), numbers.at(3)}});
+  }
+  return bytes;
+}
+
+std::vector<int> twins_of(const plan::Plan& plan, const std::vector<RankBytes>& bytes) {
+  std::vector<int> twins;
+  for (int rank = 0; rank < plan.shape.world(); ++rank) {
+    const bool twin = bytes[static_cast<std::size_t>(rank)].twin.total() > 0;
+    twins.push_back(twin ? mesh::replicas_of(plan.shape, rank).front() : rank);
+  }
+  return twins;
+}
+
+std::size_t disk_count(const checkpoint::Disks& disks) {
+  return std::set<int>(disks.leader.begin(), disks.leader.end()).size();
+}
+
+void decide_copies(const plan::Plan& plan, const checkpoint::Disks& disks, const std::vector<RankBytes>& bytes,
+                   comm::Channel& world, Saving* saving) {
+  const config::CheckpointSettings& settings = plan.settings().checkpoint;
+  if (settings.copies == 1) return;
+  if (disk_count(disks) < 2) {
+    if (settings.copies == 2)
+      saving->remarks.push_back(
+          base::say("saving  one copy of each part: all ranks share one disk, so there is no other to hold a second"));
+    return;
+  }
+  checkpoint::Copies copies = checkpoint::plan_copies(disks, twins_of(plan, bytes));
+  std::int64_t most = 0;
+  for (std::size_t rank = 0; rank < bytes.size(); ++rank)
+    if (copies.of[rank].by == checkpoint::SecondCopy::By::sending) most = std::max(most, bytes[rank].written.total());
+  if (most > 0 && settings.copies == 0 && settings.every > 0) {
+    saving->remarks.push_back(
+        base::say("saving  one copy of each part, on the host that wrote it: how long the steps between two "
+                  "checkpoints take is not known; --checkpoint.copies 2 makes a second one, on another host"));
+    return;
+  }
+  if (most > 0) {
+    const double rate = measure_link(world).bytes_per_second * most_link_share;
+    const double interval = settings.every_minutes > 0 ? settings.every_minutes * 60 : usual_interval_seconds;
+    const double seconds = static_cast<double>(most) / rate;
+    if (settings.copies == 0 && seconds > interval) {
+      saving->remarks.push_back(base::say(
+          "saving  one copy of each part, on the host that wrote it: to send {} with {:g} % of the link would take {}, "
+          "longer than the {} between checkpoints; --checkpoint.copies 2 does it nevertheless",
+          base::format_bytes(most), most_link_share * 100, base::format_duration(seconds),
+          base::format_duration(interval)));
+      return;
+    }
+    copies.bytes_per_second = rate;
+  }
+  saving->copies = std::move(copies);
+}
+
+void decide_way(const plan::Plan& plan, const tensor::Device& device, const std::vector<RankBytes>& all,
+                std::int64_t free_bytes, comm::Channel& world, Saving* saving) {
+  const config::OnOff stated = plan.settings().checkpoint.async;
+  const bool in_file = plan.settings().parallel.offload == config::Offload::file;
+  if (stated == config::OnOff::off || (stated == config::OnOff::automatic && in_file)) return;
+  std::vector<std::int64_t> bytes;  // that a rank copies: its own parts, and those it writes for another
+  for (int rank = 0; rank < world.size(); ++rank) {
+    const RankBytes& own = all[static_cast<std::size_t>(rank)];
+    bytes.push_back(own.written.trained + (saving->copies.written_by(rank) >= 0 ? own.twin.trained : 0));
+  }
+  const auto me = static_cast<std::size_t>(world.rank());
+  using Where = plan::Room::Where;
+  plan::Memory memory = plan::memory_in(plan, mesh::grid_rank_of(plan.shape, world.rank()),
+                                        device.is_cpu() ? Where::host : Where::host_of_gpu);
+  memory.snapshot = bytes[me];
+  const bool fits = free_bytes < 0 || memory.with_saving() <= free_bytes;
+  const auto answers = checkpoint::gather(world, [&]() -> std::string { return fits ? "" : "no"; });
+  const auto no = std::find(answers.begin(), answers.end(), "no");
+  if (stated == config::OnOff::automatic && no != answers.end()) {
+    const auto rank = static_cast<std::size_t>(no - answers.begin());
+    saving->remarks.push_back(
+        base::say("saving  training waits while a checkpoint is written: rank {} has not the memory for a copy of {}",
+                  rank, base::format_bytes(bytes[rank])));
+    return;
+  }
+  saving->way = Saving::Way::from_snapshot;
+  saving->snapshot_bytes = std::move(bytes);
+}
+
+void check_room(const plan::Plan& plan, const checkpoint::Disks& disks, const std::vector<RankBytes>& all,
+                comm::Channel& world, Saving* saving) {
+  const auto is_here = [&](int rank) {
+    return disks.leader[static_cast<std::size_t>(rank)] == disks.leader[static_cast<std::size_t>(world.rank())];
+  };
+  std::int64_t bytes = 0;
+  for (int rank = 0; rank < world.size(); ++rank) {
+    const auto index = static_cast<std::size_t>(rank);
+    if (is_here(rank)) bytes += all[index].written.total();
+    if (saving->copies.any() && saving->copies.of[index].rank >= 0 && is_here(saving->copies.of[index].rank))
+      bytes += all[index].written.total();
+  }
+  for (const base::Text& lack : checkpoint::gather_words(world, [&] {
+         return disks.leads(world.rank()) ? checkpoint::missing_room(plan.settings().train.out, bytes) : base::Text{};
+       }))
+    saving->remarks.push_back(base::say("saving  {}", lack));
+}
+
+}  // namespace
+
+Saving decide_saving(const plan::Plan& plan, const tensor::Device& device, std::int64_t free_bytes,
+                     comm::Channel& world) {
+  Saving saving;
+  const std::string& out = plan.settings().train.out;
+  checkpoint::agree(world, [&] { base::make_directories(out); });
+  const checkpoint::Disks disks = checkpoint::detect_disks(out, world);
+  const std::vector<RankBytes> bytes = bytes_of_all(plan, world);
+  decide_copies(plan, disks, bytes, world, &saving);
+  decide_way(plan, device, bytes, free_bytes, world, &saving);
+  check_room(plan, disks, bytes, world, &saving);
+  return saving;
 }
 
 }  // namespace troika::train

@@ -1,24 +1,41 @@
 // Saves a run's checkpoints: which slices this rank writes, what the manifest says of the run, and the tokenizer's files.
 #pragma once
 
+#include <cstdint>
 #include <future>
 #include <map>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/language.h"
+#include "checkpoint/copies.h"
 #include "checkpoint/snapshot.h"
 #include "comm/channel.h"
 #include "executor/executor.h"
 #include "plan/plan.h"
+#include "tensor/tensor.h"
 #include "train/initial_state.h"
 #include "train/save_policy.h"
-#include "train/saving.h"
 #include "train/tokenizer_copies.h"
 #include "train/train_state.h"
 #include "train/whereabouts.h"
 
 namespace troika::train {
+
+// How a run saves its checkpoints.
+struct Saving {
+  // from_snapshot: what is saved is copied in memory and written while training runs. in_place: training waits.
+  enum class Way { in_place, from_snapshot } way = Way::in_place;
+  checkpoint::Copies copies;
+  std::vector<base::Text> remarks;           // for people: what is otherwise than they may expect
+  std::vector<std::int64_t> snapshot_bytes;  // per world rank; empty: in place
+};
+
+// Collective over `world`, before the first step: the same on all ranks. `free_bytes`: of host memory, for this rank, whose device
+// says what it takes of that; -1: not known. Messages are timed only where they decide.
+Saving decide_saving(const plan::Plan& plan, const tensor::Device& device, std::int64_t free_bytes,
+                     comm::Channel& world);
 
 // Of which run, and where its tokenizer is read on this host (tokenizer_copies.h).
 struct SavedRun {

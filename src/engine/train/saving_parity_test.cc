@@ -12,7 +12,7 @@
 #include "plan/saved_bytes.h"
 #include "tensor/fake_streams_test_support.h"
 #include "train/layout_runs_test_support.h"
-#include "train/saving.h"
+#include "train/saver.h"
 
 namespace troika::train {
 namespace {

@@ -5,7 +5,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <mutex>
 #include <thread>
 
 #include "base/error.h"
@@ -14,7 +13,6 @@
 #include "comm/collectives.h"
 #include "rendezvous/socket.h"
 #include "rendezvous/failure_monitor.h"
-#include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"
 #include "rendezvous/launcher_peer.h"
 

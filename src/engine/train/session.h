@@ -75,8 +75,6 @@ class Session {
   Session(const rendezvous::Identity& identity, const config::CommSettings& settings,
           Notices::Listener on_notice = {});
   ~Session();
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
 
   // Collective: returns when all ranks have come. PeerError names those that did not.
   void join();

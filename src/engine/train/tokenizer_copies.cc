@@ -10,7 +10,7 @@
 #include "checkpoint/gather.h"
 #include "comm/collectives.h"
 #include "config/huggingface/checkpoint_folder.h"
-#include "data/open_chat_template.h"
+#include "data/chat_template.h"
 #include "weights/weights_folder.h"
 
 namespace troika::train {
@@ -71,9 +71,8 @@ void take_those_of_first_rank(Texts* texts, comm::Channel& world, const std::vec
 // Without texts the folder is left alone: a run on bytes has no copies, and what stands there may be the user's.
 void write_changes(const std::string& folder, const Texts& texts) {
   if (texts.empty()) return;
-  for (const std::string& name : base::list_directory(folder)) {
+  for (const std::string& name : base::list_directory(folder))
     if (weights::is_auxiliary_file(name) && texts.count(name) == 0) base::remove_tree(folder + "/" + name);
-  }
   base::make_directories(folder);
   for (const auto& [name, text] : texts) {
     const std::string path = folder + "/" + name;
@@ -102,10 +101,9 @@ config::DataSettings with_copies_of_run(const config::Settings& settings) {
 base::Text replaced_tokenizer(const config::DataSettings& stated, const config::DataSettings& used) {
   const std::string file = tokenizer_file(stated.tokenizer);
   if (used.tokenizer == stated.tokenizer) return {};
-  if (!base::file_exists(file)) {
+  if (!base::file_exists(file))
     return base::say("there is no tokenizer at data.tokenizer '{}'; the run's own copy in '{}' is used",
                      stated.tokenizer, used.tokenizer);
-  }
   if (base::hash_file(file) == base::hash_file(tokenizer_file(used.tokenizer))) return {};
   return base::say(
       "the run resumes with its own tokenizer in '{}', which is not the one at data.tokenizer '{}'; to train with that "

@@ -10,8 +10,7 @@
 #include "config/settings.h"
 #include "executor/executor.h"
 #include "inference/evaluator.h"
-#include "optimizer/gradient_exponents.h"
-#include "optimizer/loss_scale.h"
+#include "optimizer/gradient_scaling.h"
 
 namespace troika::train {
 

@@ -11,8 +11,7 @@
 #include "checkpoint/gather.h"
 #include "checkpoint/manifest.h"
 #include "config/profile.h"
-#include "optimizer/learning_rate.h"
-#include "train/restore.h"
+#include "optimizer/optimizer.h"
 
 namespace troika::train {
 

@@ -23,7 +23,6 @@
 #include "train/run_reporter.h"
 #include "train/save_policy.h"
 #include "train/saver.h"
-#include "train/saving.h"
 #include "train/train_state.h"
 
 namespace troika::train {

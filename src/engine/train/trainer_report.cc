@@ -6,7 +6,7 @@
 #include "base/say.h"
 #include "base/units.h"
 #include "host/memory.h"
-#include "optimizer/learning_rate.h"
+#include "optimizer/optimizer.h"
 #include "plan/memory_check.h"
 #include "train/recorder.h"
 #include "train/trainer.h"

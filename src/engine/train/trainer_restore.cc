@@ -1,7 +1,7 @@
 // The part of Trainer that brings a run to where its first step begins.
 #include "base/error.h"
 #include "base/say.h"
-#include "optimizer/learning_rate.h"
+#include "optimizer/optimizer.h"
 #include "train/restore.h"
 #include "train/trainer.h"
 #include "weights/checkpoint_source.h"

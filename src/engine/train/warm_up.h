@@ -2,11 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 
 #include "base/language.h"
 #include "mesh/mesh.h"
 #include "plan/plan.h"
 #include "tensor/tensor.h"
+#include "train/rank_context.h"
+#include "train/session.h"
 
 namespace troika::train {
 
@@ -31,5 +34,13 @@ ProvedMemory prove_microbatch(const plan::Plan& plan, const mesh::Coordinate& at
 // Why attention of the rank at `at` is by products in chunks, in any of its pieces; empty: its device's library computes it all, or the
 // device is the CPU. Known before the first step: it depends on sizes, types, documents and the device alone.
 base::Text attention_note(const plan::Plan& plan, const mesh::Coordinate& at, const tensor::Device& device);
+
+// The algorithms of a run's products on GPUs that were chosen by measurement (train.products measured).
+// Collective, before there are groups, with ranks on CPUs too. The choices that the run's folder keeps (docs/formats/products.md), as
+// rank 0 reads them, are those of all ranks. Ranks on GPUs measure the other kinds of products that they meet in `passes`
+// (Accelerator::measure_products); where several measured one kind, the lowest rank's choice is everybody's. Rank 0 keeps them all
+// before it returns. DataError: the file is damaged.
+void choose_products(Session& session, const RankContext& context, const tensor::Device& device,
+                     const std::function<void()>& passes);
 
 }  // namespace troika::train

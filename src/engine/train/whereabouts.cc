@@ -1,7 +1,5 @@
 #include "train/whereabouts.h"
 
-#include <algorithm>
-
 #include "base/clock.h"
 
 namespace troika::train {

@@ -70,10 +70,6 @@ class PaceMeter {
 // and save_moves take a free lock and no memory.
 class Whereabouts {
  public:
-  Whereabouts() = default;
-  Whereabouts(const Whereabouts&) = delete;
-  Whereabouts& operator=(const Whereabouts&) = delete;
-
   // Called when the rank reaches step 0 and when it reaches the first step, after it has; set before either.
   void on_arrival(std::function<void()> arrived) { arrived_ = std::move(arrived); }
 

@@ -4,7 +4,7 @@
 
 #include "base/file.h"
 #include "config/choices.h"
-#include "data/open_chat_template.h"
+#include "data/chat_template.h"
 
 namespace troika::weights {
 namespace {

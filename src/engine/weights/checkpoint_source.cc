@@ -11,7 +11,7 @@
 #include "base/say.h"
 #include "config/config.h"
 #include "config/huggingface/checkpoint_folder.h"
-#include "data/open_chat_template.h"
+#include "data/chat_template.h"
 #include "shape/adapter.h"
 #include "shape/layout.h"
 #include "weights/adapter_source.h"

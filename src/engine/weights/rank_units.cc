@@ -4,9 +4,8 @@
 
 #include "executor/integrity.h"
 #include "model/decoder.h"
-#include "model/dtype_of.h"
 #include "plan/buckets.h"
-#include "tensor/booked.h"
+#include "tensor/ledger.h"
 #include "tensor/tensor.h"
 
 namespace troika::weights {

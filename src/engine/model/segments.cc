@@ -1,0 +1,101 @@
+#include "model/segments.h"
+
+#include <fmt/format.h>
+#include "base/error.h"
+#include "kernels/rows.h"
+#include "shape/architecture.h"
+
+namespace troika::model {
+
+// Shares `given`, which somebody else owns, or owns a group of this rank alone.
+template <class Group>
+static std::shared_ptr<const Group> shared(const Group* given) {
+  if (given == nullptr) return std::make_shared<const Group>();
+  return {std::shared_ptr<const Group>(), given};
+}
+
+Groups groups_of(const Parallelism& parallel) { return {shared(parallel.tensor), shared(parallel.context)}; }
+
+double loss_factor(const Tokens& tokens) {
+  if (tokens.T_whole < tokens.T)
+    throw base::BugError(fmt::format("{} positions of a sequence of {}", tokens.T, tokens.T_whole));
+  return tokens.loss_scale / static_cast<double>(tokens.B * tokens.T_whole);
+}
+
+tensor::Tensor gradient_like(const tensor::Tensor& parameter) {
+  return tensor::empty(parameter.sizes(), parameter.type().of(tensor::Dtype::fp32));
+}
+
+std::int64_t bytes_of(std::initializer_list<const tensor::Tensor*> tensors) {
+  std::int64_t sum = 0;
+  for (const tensor::Tensor* tensor : tensors) sum += tensor->defined() ? tensor->bytes() : 0;
+  return sum;
+}
+
+tensor::Tensor view(const tensor::Tensor& flat, const shape::Range& place) {
+  return flat.defined() ? flat.narrow(0, place.begin, place.count) : tensor::Tensor();
+}
+
+namespace {
+
+class RmsNorm final : public Norm {
+ public:
+  RmsNorm(std::int64_t elements, double eps) : Norm(elements), eps_(eps) {}
+
+  tensor::Tensor forward(const tensor::Tensor& w_E, const tensor::Tensor& x_MD, NormSaved* saved,
+                         const tensor::Tensor& plus_MD) const override {
+    kernels::RmsNormSaved kept;
+    tensor::Tensor y_MD = kernels::rms_norm_forward(x_MD, w_E, eps_, saved == nullptr ? nullptr : &kept, plus_MD);
+    if (saved != nullptr) saved->rstd_M = kept.rstd_M;
+    return y_MD;
+  }
+
+  tensor::Tensor backward(const tensor::Tensor& w_E, const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD,
+                          const NormSaved& saved, const tensor::Tensor& dw_E, const tensor::Tensor& plus_MD) const override {
+    return kernels::rms_norm_backward(dy_MD, x_MD, w_E, {saved.rstd_M}, dw_E, plus_MD);
+  }
+
+ private:
+  const double eps_;
+};
+
+class LayerNorm final : public Norm {
+ public:
+  LayerNorm(std::int64_t elements, std::int64_t width, double eps) : Norm(elements), D(width), eps_(eps) {}
+
+  tensor::Tensor forward(const tensor::Tensor& w_E, const tensor::Tensor& x_MD, NormSaved* saved,
+                         const tensor::Tensor& plus_MD) const override {
+    kernels::LayerNormSaved kept;
+    tensor::Tensor y_MD =
+        kernels::layer_norm_forward(x_MD, gain(w_E), bias(w_E), eps_, saved == nullptr ? nullptr : &kept, plus_MD);
+    if (saved != nullptr) *saved = {kept.mean_M, kept.rstd_M};
+    return y_MD;
+  }
+
+  tensor::Tensor backward(const tensor::Tensor& w_E, const tensor::Tensor& dy_MD, const tensor::Tensor& x_MD,
+                          const NormSaved& saved, const tensor::Tensor& dw_E, const tensor::Tensor& plus_MD) const override {
+    return kernels::layer_norm_backward(dy_MD, x_MD, gain(w_E), {saved.mean_M, saved.rstd_M}, gain(dw_E), bias(dw_E),
+                                        plus_MD);
+  }
+
+ private:
+  tensor::Tensor gain(const tensor::Tensor& flat) const { return flat.narrow(0, 0, D); }
+  tensor::Tensor bias(const tensor::Tensor& flat) const { return flat.narrow(0, D, D); }
+
+  const std::int64_t D;
+  const double eps_;
+};
+
+}  // namespace
+
+std::int64_t NormSaved::bytes() const { return bytes_of({&mean_M, &rstd_M}); }
+
+std::unique_ptr<const Norm> make_norm(const config::ModelSettings& model) {
+  const shape::Architecture& architecture = shape::architecture_of(model);
+  const std::int64_t elements = shape::norm_sizes(architecture, model.hidden).elements;
+  if (architecture.norm == shape::Architecture::NormKind::rms)
+    return std::make_unique<RmsNorm>(elements, model.norm_eps);
+  return std::make_unique<LayerNorm>(elements, model.hidden, model.norm_eps);
+}
+
+}  // namespace troika::model
