@@ -18,7 +18,7 @@
 #include "base/terminal_text.h"
 #include "commands/doctor/members.h"
 #include "config/resolve.h"
-#include "data/vocabulary.h"
+#include "tokenizer/tokenizer.h"
 #include "doctor/check.h"
 #include "doctor/consultation.h"
 #include "doctor/finding.h"
@@ -296,7 +296,7 @@ doctor::Want want_of(const config::Settings& settings, const RunHosts& on, int p
   want.ranks = on.ranks_per_host;
   want.threads = static_cast<int>(settings.train.threads);
   if (!say_what_is_trained(settings)) return want;
-  const auto vocab = data::vocabulary_here(settings);
+  const auto vocab = tokenizer::vocabulary_here(settings);
   if (!vocab) return want;
   config::ModelSettings model = settings.model;
   model.vocab = *vocab;

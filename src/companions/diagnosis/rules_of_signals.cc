@@ -26,7 +26,7 @@ std::vector<Evidence> evidence_of_signal(const Facts& f) {
     add_place(f, &evidence);
     const Told line = f.last_lines.empty() ? Told{} : f.last_lines.back();
     if (!line.text.empty() && !records::is_line_of_ours(line.text))
-      evidence.push_back(say("its log ends with: {}", quoted(line)));
+      evidence.push_back(say("its log ends with: {}", Text(quoted(line))));
   }
   return evidence;
 }

@@ -58,7 +58,7 @@ bool holds(const std::vector<std::string>& words, const std::string& word) {
 }  // namespace
 
 std::vector<Finding> check_free_memory(const HostView& view) {
-  const std::int64_t available = host::available_bytes_in(view.proc, view.sys + "/fs/cgroup");
+  const std::int64_t available = host::available_bytes(view.proc, view.sys + "/fs/cgroup");
   if (available < 0) return {unchecked(base::say("{} is not there or not readable", "/proc/meminfo"))};
   const std::int64_t needed = view.want.memory_bytes;
   const base::Text measured = base::say("{} available", base::format_bytes(available));

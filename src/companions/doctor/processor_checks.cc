@@ -60,7 +60,7 @@ constexpr int least_driver = 525;
 constexpr std::int64_t little_gpu_memory = std::int64_t{2} << 30;
 
 bool has_driver(const HostView& view) {
-  return host::nvidia_driver_in(view.proc, view.dev) == host::NvidiaDriver::loaded;
+  return host::nvidia_driver(view.proc, view.dev) == host::NvidiaDriver::loaded;
 }
 
 std::optional<std::string> visible_devices(const HostView& view) {
@@ -148,7 +148,7 @@ std::vector<Finding> check_pi_throttled(const HostView& view) {
 std::vector<Finding> check_gpu_driver(const HostView& view) {
   const base::Text wanted = base::say("{} or later, where there are NVIDIA GPUs", least_driver);
   if (!has_driver(view)) return {well(base::say("no NVIDIA driver"), wanted)};
-  const std::optional<int> version = host::nvidia_driver_version_in(view.proc);
+  const std::optional<int> version = host::nvidia_driver_version(view.proc);
   if (!version) return {well(base::say("a driver that does not tell its version"), wanted)};
   const base::Text measured = base::say("driver {}", *version);
   if (*version >= least_driver) return {well(measured, wanted)};
@@ -181,7 +181,7 @@ std::vector<Finding> check_gpu_links(const HostView& view) {
   const base::Text wanted = base::say("all PCIe lanes of each NVIDIA GPU in use");
   if (!has_driver(view)) return {well(base::say("no NVIDIA driver"), wanted)};
   std::vector<Finding> findings;
-  for (const host::NvidiaNeighbours& card : host::nvidia_neighbours_in(view.proc, view.sys, visible_devices(view))) {
+  for (const host::NvidiaNeighbours& card : host::nvidia_neighbours(visible_devices(view), view.proc, view.sys)) {
     const std::string folder = view.sys + "/bus/pci/devices/" + card.address;
     const auto lanes = number_in(folder + "/current_link_width"), most = number_in(folder + "/max_link_width");
     const base::Text place = host::describe(card);
