@@ -65,7 +65,7 @@ struct SweepOutcome {
 };
 
 // Every host prepares its data; then each layout has FOLDER/runs/NAME, fresh. The file is written whole after each. A layout that
-// has a row is not run again (kept.h); its row gets today's prediction. ConfigError when the folder holds another sweep, or another
+// has a row is not run again (sweep/row.h); its row gets today's prediction. ConfigError when the folder holds another sweep, or another
 // process works in it; whatever ends the preparation on this host.
 SweepOutcome run_layouts(const SweepPlan& plan, SweepRounds& rounds, host::Signals& signals, sweep::SweepProgress& progress);
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/json_members.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "doctor/judge.h"
@@ -89,13 +90,9 @@ int exit_code_of(const std::vector<Finding>& findings) {
 std::string json_report(const std::vector<Finding>& findings, base::Language language) {
   std::string text;
   for (const Finding& one : findings) {
-    nlohmann::ordered_json object;
-    object["host"] = one.host;
-    object["check"] = one.check;
-    object["status"] = word_of(one.status);
-    object["measured"] = one.measured.in(language);
-    object["wanted"] = one.wanted.in(language);
-    object["advice"] = one.advice.in(language);
+    const auto object = base::json_of_members("host", one.host, "check", one.check, "status", word_of(one.status),
+                                              "measured", one.measured.in(language), "wanted", one.wanted.in(language),
+                                              "advice", one.advice.in(language));
     text += (text.empty() ? "" : ",\n ") + object.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   }
   return "[" + text + "]\n";

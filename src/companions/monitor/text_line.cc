@@ -54,23 +54,8 @@ Character first_character(std::string_view text) {
 }
 
 std::string_view escape_of(Style style) {
-  switch (style) {
-    case Style::plain:
-      return "";
-    case Style::dim:
-      return "\x1b[2m";
-    case Style::bold:
-      return "\x1b[1m";
-    case Style::good:
-      return "\x1b[32m";
-    case Style::warning:
-      return "\x1b[33m";
-    case Style::bad:
-      return "\x1b[1;31m";
-    case Style::accent:
-      return "\x1b[36m";
-  }
-  return "";
+  constexpr std::string_view escapes[] = {"", "\x1b[2m", "\x1b[1m", "\x1b[32m", "\x1b[33m", "\x1b[1;31m", "\x1b[36m"};
+  return escapes[static_cast<std::size_t>(style)];
 }
 
 constexpr std::size_t gap = 2;

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
+#include "base/scope_exit.h"
 #include "base/text.h"
 #include "config/resolve.h"
 #include "host/worker.h"
@@ -54,13 +55,6 @@ Json planned(const Form& form, const Options& options, base::Language language) 
   return json;
 }
 
-// Gives the turn to the next one, however the plan ends.
-template <class Leave>
-struct AtEndOfTurn {
-  Leave leave;
-  ~AtEndOfTurn() { leave(); }
-};
-
 constexpr std::size_t most_sample_bytes = 64 << 10;
 constexpr const char* samples_shown = "3";
 
@@ -73,10 +67,6 @@ std::string readable(const std::string& text) {
 }
 
 constexpr double sample_deadline = 60;  // seconds
-
-std::string json_of_text(const std::string& text) {
-  return json_line(Json{{"text", text}});
-}
 
 }  // namespace
 
@@ -107,12 +97,11 @@ std::string PlanQueue::make(const std::function<std::string()>& plan) {
     if (newest_ != mine) throw Refused{503, base::say("another form was sent while this one waited to be planned")};
     busy_ = true;
   }
-  const auto leave = [this] {
+  const base::ScopeExit leave([this] {
     const std::lock_guard<std::mutex> lock(mutex_);
     busy_ = false;
     changed_.notify_all();
-  };
-  const AtEndOfTurn<decltype(leave)> turn{leave};
+  });
   return plan();
 }
 
@@ -150,8 +139,8 @@ std::vector<Route> form_routes(const Shop& shop) {
            [&options](const Asked& asked) {
              const CheckedForm checked = checked_form(asked.body, options);
              if (!checked.errors.empty()) throw Refused{400, base::lines(checked.errors)};
-             return json_response(200,
-                                  json_of_text(data_sample(checked.form, options, asked, sample_deadline)));
+             const std::string sample = data_sample(checked.form, options, asked, sample_deadline);
+             return json_response(200, json_line(Json{{"text", sample}}));
            },
            ThreadPool::waits},
           {http::Method::post, "/api/plan", Right::change, [&options, plans](const Asked& asked) {

@@ -57,17 +57,8 @@ std::string_view type_of(const config::Target& target) {
 }
 
 std::string_view word_of(PathKind kind) {
-  switch (kind) {
-    case PathKind::input:
-      return "input";
-    case PathKind::input_list:
-      return "inputs";
-    case PathKind::output:
-      return "output";
-    case PathKind::none:
-      break;
-  }
-  return "";
+  constexpr std::string_view words[] = {"", "input", "inputs", "output"};
+  return words[static_cast<std::size_t>(kind)];
 }
 
 Json both(base::Phrase phrase) {

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/say.h"
+#include "base/scope_exit.h"
 #include "base/text.h"
 #include "host/worker.h"
 #include "serve/checkpoints.h"
@@ -29,18 +30,13 @@ namespace {
 constexpr const char* launch_log = "/launch.log";
 constexpr const char* launch_file = "/launch.yaml";
 
-bool is_own_folder(const std::string& path) {
-  struct stat facts {};
-  return ::lstat(path.c_str(), &facts) == 0 && S_ISDIR(facts.st_mode);
-}
-
 bool is_at_work(const std::string& folder) {
   return leader_of(folder, last_events(folder)).has_value() || has_writer(folder + launch_log);
 }
 
 // What is there already: a run that has come to nothing may be started again.
 void refuse_taken(const std::string& folder, const std::string& name) {
-  const bool usable = is_own_folder(folder) && (is_served_run(folder) || base::list_directory(folder).empty());
+  const bool usable = kind_of(folder) == FileKind::folder && (is_served_run(folder) || base::list_directory(folder).empty());
   if (!usable) throw Refused{409, base::say("there is something called '{}' already that is no run: choose another name", name)};
   if (is_at_work(folder)) throw Refused{409, base::say("'{}' is under way already", name)};
   if (base::file_exists(folder + "/metrics.jsonl") || !complete_steps(folder).empty())
@@ -165,15 +161,14 @@ std::string start_run(const Shop& shop, const Form& form, const Asked& asked, do
   const std::string folder = options.folder + "/" + form.name;
   base::make_directories(options.folder);
   take_folder(folder, form.name);
+  const base::ScopeExit look([&] { shop.catalog.look_again(); });
   try {
     base::write_file_atomic(folder + launch_file, yaml_of(form, options.folder));
     start_or_refuse(shop, words_of_start(form, folder), folder, asked, patience_seconds, 400);
   } catch (...) {
     leave_folder(folder);
-    shop.catalog.look_again();
     throw;
   }
-  shop.catalog.look_again();
   return form.name;
 }
 
@@ -188,14 +183,9 @@ void resume_run(const Shop& shop, const std::string& name, std::optional<std::in
   if (!resume) throw Refused{409, base::say("'{}' has no settings to resume with (config.yaml): start it from the form", name)};
   if (resume->hosts.size() > 1)
     throw Refused{409, base::say("'{}' ran on {} hosts, and this page starts processes on its own host alone. On each of them:\n{}", name, resume->hosts.size(), lines_of_hosts(*resume))};
-  try {
-    start_or_refuse(shop, words_of(*resume, flags_to_resume_with(*resume, name, shop.options.root)), folder, asked,
-                    patience_seconds, 409);
-  } catch (...) {
-    shop.catalog.look_again();
-    throw;
-  }
-  shop.catalog.look_again();
+  const base::ScopeExit look([&] { shop.catalog.look_again(); });
+  start_or_refuse(shop, words_of(*resume, flags_to_resume_with(*resume, name, shop.options.root)), folder, asked,
+                  patience_seconds, 409);
 }
 
 bool RunStops::is_first(const std::string& folder, const host::ProcessId& id) {

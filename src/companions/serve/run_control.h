@@ -53,7 +53,6 @@ class RunStops {
 
 // The process through which a run is asked to stop.
 struct RunLeader {
-  enum class Who { launcher, first_rank } who = Who::launcher;
   std::string host;
   bool is_here = false;        // on this host, and it does write the run
   host::ProcessId id;          // where it is here

@@ -42,7 +42,6 @@ std::vector<std::string> lines_of_lock(const std::string& run_folder) {
 std::optional<RunLeader> holder_of_lock(const std::string& run_folder) {
   if (!records::in_use(run_folder)) return std::nullopt;
   RunLeader leader;
-  leader.who = RunLeader::Who::first_rank;
   const std::vector<std::string> lines = lines_of_lock(run_folder);
   if (lines.size() < 3) return leader;  // just being written
   leader.host = lines[0];

@@ -91,16 +91,13 @@ struct Predicted {
 Predicted predicted(const std::string& folder, const records::RunReader& run, const config::Environment& environment,
                     base::Language language) {
   Predicted result;
-  const auto note = [&](base::Phrase text, const std::string& why) {
-    result.notes.push_back(fmt::format(fmt::runtime(text.in(language)), why));
-  };
-  const auto without = [&](const std::string& why) {
-    note(base::Phrase("No memory is predicted: {0}"), why);
+  const auto without = [&](const base::Text& why) {
+    result.notes.push_back(base::say("No memory is predicted: {0}", why).in(language));
     return result;
   };
   const std::optional<RunSize> size = size_of_run(run.state());
-  if (!last_config(folder)) return without(std::string(base::Phrase("the run has no config.yaml.").in(language)));
-  if (!size) return without(std::string(base::Phrase("it is not known how many ranks take part.").in(language)));
+  if (!last_config(folder)) return without(base::say("the run has no config.yaml."));
+  if (!size) return without(base::say("it is not known how many ranks take part."));
   try {
     const PlannedStep step = planned_step(plan_of_run(folder, size->ranks), *size, environment, language);
     result.memory = predicted_memory(step.memory);
@@ -108,21 +105,16 @@ Predicted predicted(const std::string& folder, const records::RunReader& run, co
     if (step.seconds)
       result.seconds = *step.seconds;
     else
-      note(base::Phrase("No seconds are predicted: {0}"), step.why_no_seconds.value_or(base::Text{}).in(language));
+      result.notes.push_back(base::say("No seconds are predicted: {0}", step.why_no_seconds.value_or(base::Text{})).in(language));
   } catch (const Refused& refused) {
-    return without(refused.text.in(language));
+    return without(refused.text);
   } catch (const base::Error& error) {
-    return without(error.in(language));
+    return without(base::text_of(error));
   }
   return result;
 }
 
 constexpr std::size_t most_lanes = 256, most_instructions = 400'000;
-
-template <class... Arguments>
-std::string said(base::Language language, base::Phrase text, const Arguments&... arguments) {
-  return fmt::format(fmt::runtime(text.in(language)), arguments...);
-}
 
 bool trains_on_cores(const config::Settings& settings) {
   const auto kind = config::word_or(settings.train.device, config::DeviceKind::numbered);
@@ -243,9 +235,9 @@ PlannedStep planned_step(const plan::Plan& plan, const RunSize& size, const conf
     }
     const std::string own = base::host_name();
     if (here.rates == planner::ThisMachine::Rates::of_a_profile && trains_on_cores(plan.settings()))
-      step.notes.push_back(said(language, base::Phrase("The seconds are predicted with usual rates, which may be off by a factor of two: `troika probe` measures this host's.")));
+      step.notes.push_back(base::say("The seconds are predicted with usual rates, which may be off by a factor of two: `troika probe` measures this host's.").in(language));
     if (size.hosts != std::vector<std::string>{own} && !size.hosts.empty())
-      step.notes.push_back(said(language, base::Phrase("The seconds are predicted as if all ranks ran on hosts like this one ({0}); the run's are: {1}."), own, base::join(size.hosts, ", ")));
+      step.notes.push_back(base::say("The seconds are predicted as if all ranks ran on hosts like this one ({0}); the run's are: {1}.", own, base::join(size.hosts, ", ")).in(language));
   } catch (const base::ConfigError& error) {
     const planner::Column column{plan, plan.stages, plan.program, planner::Pipelines::whole};
     step.trace = schedule::simulate(plan.program, schedule::unit_costs());

@@ -36,4 +36,10 @@ void take_member(const Json& object, const char* name, Value* value) {
   }
 }
 
+// The same for each: take_members(object, "step", of.step, "loss", of.loss).
+template <class Json, class... Members>
+void take_members(const Json& object, Members&... members) {
+  each_member([&](const char* name, auto& value) { take_member(object, name, &value); }, members...);
+}
+
 }  // namespace troika::base

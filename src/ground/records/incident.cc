@@ -85,9 +85,7 @@ Incident incident_of(const nlohmann::json& object) {
   Incident incident;
   if (!object.is_object()) return incident;
   std::string kind_word, cause_word, at_word;
-  base::take_member(object, "kind", &kind_word);
-  base::take_member(object, "cause", &cause_word);
-  base::take_member(object, "at", &at_word);
+  base::take_members(object, "kind", kind_word, "cause", cause_word, "at", at_word);
   incident.kind = kind_of(kind_word);
   incident.cause = base::cause_of_word(cause_word);
   incident.place.at = doing_of(at_word);

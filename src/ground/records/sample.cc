@@ -3,27 +3,14 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/json_members.h"
+
 namespace troika::records {
 namespace {
 
 using Json = nlohmann::json;
 
 double rounded(double seconds) { return std::round(seconds * 1e6) / 1e6; }
-
-std::int64_t whole(const Json& object, const char* key, std::int64_t otherwise = 0) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number() ? found->get<std::int64_t>() : otherwise;
-}
-
-double real(const Json& object, const char* key, double otherwise = 0) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_number() ? found->get<double>() : otherwise;
-}
-
-std::string text(const Json& object, const char* key) {
-  const auto found = object.find(key);
-  return found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
 
 template <class Value>
 std::map<std::string, Value> numbers_of(const Json& object, const char* key) {
@@ -47,11 +34,10 @@ nlohmann::ordered_json place_json(const Place& place) {
 
 Place place_of(const Json& json) {
   Place place;
-  place.step = whole(json, "step", -1);
-  place.at = doing_of(text(json, "at"));
-  place.seconds = real(json, "seconds");
-  place.usual_seconds = real(json, "usual_seconds");
-  place.waits_for = static_cast<int>(whole(json, "waits_for", waits_for_nobody));
+  std::string at;
+  base::take_members(json, "step", place.step, "at", at, "seconds", place.seconds, "usual_seconds",
+                     place.usual_seconds, "waits_for", place.waits_for);
+  place.at = doing_of(at);
   return place;
 }
 
@@ -104,23 +90,22 @@ std::optional<Sample> parse_sample(std::string_view line) {
   const Json object = Json::parse(line, nullptr, false);
   if (!object.is_object() || !object.contains("rank") || !object.contains("number")) return std::nullopt;
   Sample sample;
-  sample.time = real(object, "time");
-  sample.rank = static_cast<int>(whole(object, "rank", -1));
+  sample.rank = -1;
+  base::take_members(object, "time", sample.time, "rank", sample.rank, "host", sample.host, "attempt", sample.attempt,
+                     "number", sample.number, "pace_seconds", sample.pace_seconds, "elapsed_seconds",
+                     sample.elapsed_seconds);
   if (sample.rank < 0) return std::nullopt;
-  sample.host = text(object, "host");
-  sample.attempt = static_cast<int>(whole(object, "attempt"));
-  sample.number = whole(object, "number");
   if (const auto place = object.find("place"); place != object.end() && place->is_object())
     sample.place = place_of(*place);
-  sample.pace_seconds = real(object, "pace_seconds");
-  sample.elapsed_seconds = real(object, "elapsed_seconds");
   sample.phases = numbers_of<double>(object, "phases");
   sample.waits = numbers_of<double>(object, "waits");
   if (const auto traffic = object.find("traffic"); traffic != object.end() && traffic->is_array())
-    for (const Json& of_peer : *traffic)
-      if (of_peer.is_object())
-        sample.traffic.push_back({static_cast<int>(whole(of_peer, "peer")), whole(of_peer, "sent_bytes"),
-                                  whole(of_peer, "received_bytes"), real(of_peer, "waited_seconds")});
+    for (const Json& of_peer : *traffic) {
+      if (!of_peer.is_object()) continue;
+      PeerTraffic& one = sample.traffic.emplace_back();
+      base::take_members(of_peer, "peer", one.peer, "sent_bytes", one.sent_bytes, "received_bytes", one.received_bytes,
+                         "waited_seconds", one.waited_seconds);
+    }
   sample.memory = numbers_of<std::int64_t>(object, "memory");
   if (const auto vitals = object.find("vitals"); vitals != object.end() && vitals->is_object())
     sample.vitals = vitals_of(*vitals);
