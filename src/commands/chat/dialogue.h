@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/origin.h"
+#include "base/language.h"
 #include "data/chat_template.h"
 #include "inference/generate.h"
 #include "tokenizer/tokenizer.h"

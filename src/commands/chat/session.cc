@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"

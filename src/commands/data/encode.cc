@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/say.h"
 #include "base/units.h"

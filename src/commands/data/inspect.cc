@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/say.h"
 #include "base/terminal_text.h"

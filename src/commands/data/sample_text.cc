@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/counted.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "data/loader.h"

@@ -9,7 +9,6 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"

@@ -1,6 +1,6 @@
 #include "commands/generate/arguments.h"
 
-#include "base/same_file.h"
+#include "base/file.h"
 
 namespace troika::commands {
 namespace {

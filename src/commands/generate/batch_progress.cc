@@ -6,7 +6,6 @@
 #include <cstdio>
 
 #include "base/clock.h"
-#include "base/counted.h"
 #include "base/say.h"
 
 namespace troika::commands {

@@ -5,7 +5,6 @@
 #include <cstdio>
 
 #include "base/clock.h"
-#include "base/counted.h"
 #include "base/file.h"
 #include "base/say.h"
 #include "base/units.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/origin.h"
+#include "base/language.h"
 #include "config/settings.h"
 #include "tokenizer/tokenizer.h"
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/say.h"
-#include "base/statistics.h"
+#include "base/units.h"
 #include "diagnosis/samples.h"
 
 namespace troika::diagnosis {

@@ -1,7 +1,6 @@
 // Runs that train slower than they could, by shares of their steps.
 #include <algorithm>
 
-#include "base/counted.h"
 #include "base/say.h"
 #include "diagnosis/rules.h"
 #include "diagnosis/step_speed.h"

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/statistics.h"
+#include "base/units.h"
 
 namespace troika::diagnosis {
 using host::Vitals;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/statistics.h"
+#include "base/units.h"
 #include "diagnosis/samples.h"
 
 namespace troika::diagnosis {

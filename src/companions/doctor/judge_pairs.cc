@@ -8,8 +8,6 @@
 #include <cmath>
 #include <map>
 
-#include "base/digits.h"
-#include "base/statistics.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "doctor/judge_hosts.h"

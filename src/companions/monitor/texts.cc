@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "base/counted.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "records/sentences.h"
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <ctime>
 
-#include "base/digits.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "monitor/texts.h"

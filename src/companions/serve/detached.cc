@@ -14,7 +14,7 @@
 #include "base/descriptor.h"
 #include "base/error.h"
 #include "base/say.h"
-#include "base/system_cause.h"
+#include "base/cause.h"
 #include "base/text.h"
 #include "host/subprocess.h"
 #include "host/worker.h"

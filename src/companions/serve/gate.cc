@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "base/system_cause.h"
+#include "base/cause.h"
 #include "serve/routes.h"
 
 namespace troika::serve {

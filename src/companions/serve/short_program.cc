@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "base/system_cause.h"
+#include "base/cause.h"
 #include "host/subprocess.h"
 
 namespace troika::serve {

@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "base/whole_write.h"
+#include "base/descriptor.h"
 
 namespace troika::serve {
 namespace {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/counted.h"
 #include "base/say.h"
 #include "base/units.h"
 #include "sweep/progress.h"

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "base/statistics.h"
 #include "base/units.h"
 #include "bench/arguments.h"
 #include "bench/exchanges.h"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/statistics.h"
+#include "base/units.h"
 #include "bench/operations.h"
 #include "kernels/flat.h"
 #include "tensor/accelerator.h"

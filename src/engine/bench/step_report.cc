@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "base/counted.h"
 #include "base/say.h"
-#include "base/statistics.h"
 #include "base/units.h"
 #include "bench/timing.h"
 #include "shape/adapter.h"

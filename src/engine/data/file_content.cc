@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "base/encoding.h"
+#include "base/terminal_text.h"
 #include "base/say.h"
 #include "data/input_text.h"
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "base/origin.h"
+#include "base/language.h"
 #include "config/choices.h"
 
 namespace troika::data {

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/origin.h"
+#include "base/language.h"
 #include "data/record_format.h"
 
 namespace troika::data {

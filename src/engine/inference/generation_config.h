@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "base/language.h"
-#include "base/origin.h"
 
 namespace troika::inference {
 

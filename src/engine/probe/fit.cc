@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/statistics.h"
+#include "base/units.h"
 #include "bench/timing.h"
 #include "config/choices.h"
 #include "probe/least_squares.h"

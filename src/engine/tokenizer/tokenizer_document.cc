@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json_fault.h"
+#include "base/json.h"
 #include "base/say.h"
 
 namespace troika::tokenizer {

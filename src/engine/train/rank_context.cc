@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "base/scope_exit.h"
+#include "base/descriptor.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "config/config.h"

@@ -31,4 +31,8 @@ struct InterfaceAddress {
 
 std::vector<InterfaceAddress> interface_addresses();  // as the system orders them
 
+// Which program listens on a local TCP port, as far as /proc may be read: "'python3' (pid 4711)", or "another program" if /proc does not
+// name it.
+std::string port_holder(int port);
+
 }  // namespace troika::host

@@ -9,7 +9,6 @@
 #include <memory>
 
 #include "base/error.h"
-#include "base/port_holder.h"
 #include "base/say.h"
 #include "host/network.h"
 
@@ -45,7 +44,7 @@ int listen_on(const std::string& address, int port, const std::string& address_f
   }
   if (code == EADDRINUSE)
     throw PortHeld(
-        base::say("port {} is held by {}: end it or choose another {}", port, base::port_holder(port), port_flag));
+        base::say("port {} is held by {}: end it or choose another {}", port, host::port_holder(port), port_flag));
   throw base::ConfigError(base::say("cannot listen on {} port {}: {}; choose another {}", address, port,
                                       std::strerror(code), code == EACCES ? port_flag : address_flag));
 }

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <system_error>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"

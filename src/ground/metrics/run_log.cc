@@ -12,7 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/run_files.h"
-#include "base/whole_write.h"
+#include "base/descriptor.h"
 
 namespace troika::metrics {
 namespace {
