@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "base/encoding.h"
+#include "base/terminal_text.h"
 #include "base/json.h"
 #include "base/text.h"
 #include "data/chunks.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "base/origin.h"
+#include "base/language.h"
 #include "commands/chat/chat.h"
 #include "data/chat_template.h"
 #include "inference/generate.h"

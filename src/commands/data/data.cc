@@ -3,7 +3,6 @@
 #include <map>
 
 #include "base/clock.h"
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/clock.h"
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"

@@ -6,7 +6,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/say.h"
 #include "base/terminal_text.h"

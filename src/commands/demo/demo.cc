@@ -9,12 +9,11 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/say.h"
-#include "base/system_cause.h"
+#include "base/cause.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "host/process.h"

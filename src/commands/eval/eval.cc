@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/say.h"
 #include "base/units.h"
 #include "commands/signals.h"

@@ -5,9 +5,7 @@
 #include <cstdio>
 
 #include "base/clock.h"
-#include "base/counted.h"
 #include "base/file.h"
-#include "base/same_file.h"
 #include "base/say.h"
 #include "base/units.h"
 #include "commands/generate/prepared.h"

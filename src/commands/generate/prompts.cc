@@ -7,12 +7,11 @@
 #include <cstring>
 
 #include "base/clock.h"
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/say.h"
-#include "base/system_cause.h"
+#include "base/cause.h"
 #include "base/terminal_text.h"
 #include "base/text.h"
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/language.h"
-#include "base/origin.h"
 #include "config/settings.h"
 #include "inference/generate.h"
 #include "tokenizer/tokenizer.h"

@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "base/clock.h"
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "base/table_lines.h"
+#include "base/text.h"
 
 namespace troika::commands {
 

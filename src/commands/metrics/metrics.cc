@@ -6,7 +6,6 @@
 #include <iterator>
 #include <string_view>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/run_files.h"

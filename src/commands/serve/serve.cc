@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/host_name.h"
 #include "base/say.h"
-#include "base/system_cause.h"
+#include "base/cause.h"
 #include "host/network.h"
 #include "host/process.h"
 #include "tokenizer/tokenizer.h"

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <limits>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"

@@ -4,8 +4,7 @@
 
 #include <algorithm>
 
-#include "base/counted.h"
-#include "base/digits.h"
+#include "base/units.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "config/fields.h"

@@ -3,7 +3,6 @@
 #include <map>
 #include <set>
 
-#include "base/counted.h"
 #include "base/say.h"
 #include "diagnosis/rules.h"
 #include "diagnosis/facts.h"

@@ -5,9 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/counted.h"
 #include "base/say.h"
-#include "base/statistics.h"
+#include "base/units.h"
 #include "diagnosis/facts.h"
 #include "diagnosis/rules.h"
 

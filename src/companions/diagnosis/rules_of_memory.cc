@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "base/counted.h"
 #include "base/say.h"
 #include "base/units.h"
 #include "diagnosis/rules.h"

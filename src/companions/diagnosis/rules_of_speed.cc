@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/counted.h"
 #include "base/say.h"
 #include "diagnosis/facts.h"
 #include "diagnosis/rules.h"

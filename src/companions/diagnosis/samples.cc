@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "base/statistics.h"
+#include "base/units.h"
 
 namespace troika::diagnosis {
 

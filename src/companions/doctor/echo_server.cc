@@ -24,7 +24,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/say.h"
-#include "base/system_cause.h"
+#include "base/cause.h"
 #include "doctor/echo.h"
 #include "host/network.h"
 #include "host/thread_limit.h"

@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "base/counted.h"
 #include "base/language.h"
 #include "base/say.h"
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <set>
 
-#include "base/statistics.h"
 #include "base/text.h"
 #include "base/units.h"
 

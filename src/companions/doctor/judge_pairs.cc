@@ -8,9 +8,6 @@
 #include <cmath>
 #include <map>
 
-#include "base/digits.h"
-#include "base/statistics.h"
-#include "base/system_cause.h"
 #include "base/text.h"
 #include "base/units.h"
 

@@ -5,7 +5,6 @@
 #include <optional>
 #include <sstream>
 
-#include "base/digits.h"
 #include "base/file.h"
 #include "base/text.h"
 #include "base/units.h"

@@ -8,8 +8,7 @@
 #include <ctime>
 #include <utility>
 
-#include "base/counted.h"
-#include "base/digits.h"
+#include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "records/incident.h"

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "base/scope_exit.h"
+#include "base/descriptor.h"
 #include "base/text.h"
 #include "config/resolve.h"
 #include "host/worker.h"

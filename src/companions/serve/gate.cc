@@ -19,9 +19,8 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "base/system_cause.h"
+#include "base/cause.h"
 #include "base/text.h"
-#include "base/whole_write.h"
 #include "serve/routes.h"
 
 namespace troika::serve {

@@ -20,7 +20,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "base/system_cause.h"
+#include "base/cause.h"
 #include "base/text.h"
 #include "diagnosis/diagnosis.h"
 #include "host/subprocess.h"

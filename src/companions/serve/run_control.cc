@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/say.h"
-#include "base/scope_exit.h"
+#include "base/descriptor.h"
 #include "base/text.h"
 #include "host/worker.h"
 #include "serve/checkpoints.h"

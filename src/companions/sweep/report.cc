@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/counted.h"
 #include "base/say.h"
 #include "base/units.h"
 #include "planner/layout.h"

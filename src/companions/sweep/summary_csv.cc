@@ -10,7 +10,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/csv.h"
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "base/statistics.h"
 #include "base/units.h"
 #include "bench/benchmarks.h"
 #include "bench/measure.h"

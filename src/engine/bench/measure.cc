@@ -8,7 +8,7 @@
 
 #include "base/clock.h"
 #include "base/file.h"
-#include "base/statistics.h"
+#include "base/units.h"
 #include "bench/operations.h"
 #include "cpu/gemm.h"
 #include "cpu/parallel.h"

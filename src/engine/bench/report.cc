@@ -5,9 +5,7 @@
 
 #include <algorithm>
 
-#include "base/counted.h"
 #include "base/say.h"
-#include "base/statistics.h"
 #include "base/units.h"
 #include "shape/adapter.h"
 #include "shape/layout.h"

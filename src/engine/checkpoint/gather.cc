@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/host_name.h"
 #include "base/say.h"

@@ -13,8 +13,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "base/system_cause.h"
-#include "base/whole_write.h"
+#include "base/descriptor.h"
 #include "shape/region.h"
 
 namespace troika::checkpoint {

@@ -23,7 +23,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "base/system_cause.h"
+#include "base/cause.h"
 #include "base/text.h"
 
 namespace troika::comm {

@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/say.h"
-#include "base/system_cause.h"
 #include "host/network.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/wire.h"

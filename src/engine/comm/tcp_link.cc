@@ -17,7 +17,7 @@
 #include <utility>
 
 #include "base/say.h"
-#include "base/system_cause.h"
+#include "base/cause.h"
 #include "rendezvous/socket.h"
 
 namespace troika::comm {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/origin.h"
+#include "base/language.h"
 #include "config/choices.h"
 #include "data/record_format.h"
 

@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include "base/encoding.h"
+#include "base/terminal_text.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 
-#include "base/encoding.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "base/terminal_text.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "data/input_text.h"

@@ -11,8 +11,8 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "base/system_cause.h"
-#include "base/whole_write.h"
+#include "base/cause.h"
+#include "base/descriptor.h"
 #include "data/made_once.h"
 
 namespace troika::data {

@@ -16,7 +16,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "base/system_cause.h"
+#include "base/cause.h"
 
 namespace troika::data {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/origin.h"
+#include "base/language.h"
 
 namespace troika::data {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/origin.h"
+#include "base/language.h"
 #include "config/choices.h"
 
 namespace troika::data {

@@ -9,6 +9,8 @@
 #include "base/error.h"
 #include "base/mapping_guard.h"
 #include "base/say.h"
+#include "base/cause.h"
+#include "base/descriptor.h"
 #include "data/encoded_chunk.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__

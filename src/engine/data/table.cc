@@ -4,7 +4,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
-#include "base/encoding.h"
+#include "base/terminal_text.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/say.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/origin.h"
+#include "base/language.h"
 
 namespace troika::data {
 

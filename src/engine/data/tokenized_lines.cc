@@ -8,7 +8,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json_fault.h"
+#include "base/json.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "data/json_records.h"

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/origin.h"
+#include "base/language.h"
 #include "data/input_text.h"
 #include "data/sequences.h"
 

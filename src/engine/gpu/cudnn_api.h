@@ -10,7 +10,7 @@
 
 #include "base/dtype.h"
 #include "base/language.h"
-#include "base/repeatable.h"
+#include "base/exact_math.h"
 #include "shape/gpu_chunks.h"
 
 namespace troika::gpu {

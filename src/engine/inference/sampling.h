@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/language.h"
-#include "base/origin.h"
 
 namespace troika::inference {
 

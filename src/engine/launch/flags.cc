@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "base/counted.h"
+#include "base/say.h"
 #include "base/error.h"
 #include "base/text.h"
 #include "rendezvous/socket.h"

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "base/scratch_mapping.h"
+#include "base/mapping_guard.h"
 #include "shape/optimizer_state.h"
 #include "tensor/ledger.h"
 #include "tensor/streams.h"

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/statistics.h"
+#include "base/units.h"
 #include "bench/measure.h"
 #include "config/choices.h"
 

@@ -12,7 +12,7 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/say.h"
-#include "base/system_cause.h"
+#include "base/cause.h"
 #include "base/text.h"
 #include "gpu/device.h"
 #include "host/cores.h"

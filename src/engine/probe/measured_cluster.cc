@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-
-#include "base/counted.h"
 #include "base/say.h"
 #include "base/units.h"
 #include "config/choices.h"

@@ -25,7 +25,7 @@
 
 #include "base/clock.h"
 #include "base/say.h"
-#include "base/system_cause.h"
+#include "base/cause.h"
 #include "host/thread_limit.h"
 
 namespace troika::rendezvous {

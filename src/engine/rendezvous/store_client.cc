@@ -9,7 +9,7 @@
 #include "base/cause.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/port_holder.h"
+#include "host/network.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "rendezvous/socket.h"
@@ -230,7 +230,7 @@ StoreClient::StoreClient(const std::string& address, int port, double deadline_s
         throw base::ConfigError(base::say("the store at {} does not take this process: {}", impl_->where(), refusal),
                                 refused_why);
       throw base::ConfigError(base::say("the store at {}, held by {} does not take this process: {}", impl_->where(),
-                                        base::port_holder(port), refusal),
+                                        host::port_holder(port), refusal),
                               refused_why);
     }
     if (meeting.result == Impl::Result::nobody && is_loopback(address) && impl_->socket.no_network())

@@ -16,9 +16,7 @@
 #include "base/cause.h"
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/port_holder.h"
 #include "base/say.h"
-#include "base/system_cause.h"
 #include "host/network.h"
 #include "host/thread_limit.h"
 #include "rendezvous/socket.h"
@@ -35,7 +33,7 @@ int listen_on(int port, Reach reach) {
   const int code = errno;
   if (code == EADDRINUSE) {
     throw base::ConfigError(
-        base::say("port {} is held by {}: end it or choose another --master-port", port, base::port_holder(port)),
+        base::say("port {} is held by {}: end it or choose another --master-port", port, host::port_holder(port)),
             base::Cause::port_in_use);
   }
   throw base::ConfigError(

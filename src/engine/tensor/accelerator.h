@@ -12,7 +12,7 @@
 
 #include "base/dtype.h"
 #include "base/language.h"
-#include "base/repeatable.h"
+#include "base/exact_math.h"
 #include "tensor/device.h"
 #include "tensor/memory.h"
 

@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "base/json_fault.h"
+#include "base/json.h"
 #include "base/say.h"
 #include "tokenizer/tokenizer_parts.h"
 

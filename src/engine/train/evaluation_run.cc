@@ -12,10 +12,8 @@
 #include <random>
 
 #include "base/clock.h"
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
-#include "base/same_file.h"
 #include "base/say.h"
 #include "inference/logits_file.h"
 #include "plan/describe.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/say.h"
 #include "base/units.h"

@@ -8,7 +8,7 @@
 #include "base/host_name.h"
 #include "base/run_files.h"
 #include "base/say.h"
-#include "base/scope_exit.h"
+#include "base/descriptor.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "exporters/event_command.h"

@@ -4,6 +4,8 @@
 
 #include <string_view>
 
+#include "base/language.h"
+
 namespace troika::base {
 
 enum class Cause : int {
@@ -50,5 +52,8 @@ Cause cause_of_word(std::string_view word);  // not_told where this version know
 
 // Of an errno that speaks for itself: ENOSPC is disk_full; not_told of another.
 Cause cause_of_errno(int code);
+
+// Why a call of the system failed: the text of an errno: "No such file or directory". Chinese if the table has it, else the system's text.
+Text system_cause(int code);
 
 }  // namespace troika::base

@@ -1,4 +1,4 @@
-#include "base/counted.h"
+#include "base/say.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/digits.h"
+#include "base/units.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/encoding.h"
+#include "base/terminal_text.h"
 
 #include <gtest/gtest.h>
 

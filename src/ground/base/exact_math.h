@@ -15,4 +15,7 @@ double cos(double x);
 
 float log2(float x);  // by one double: within 0.501 units of the last place of a float
 
+// Whether sums have one order, so that equal operands give equal bits.
+enum class Repeatable { no, yes };
+
 }  // namespace troika::base

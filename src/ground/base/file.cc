@@ -17,8 +17,6 @@
 #include "base/error.h"
 #include "base/mapping_guard.h"
 #include "base/say.h"
-#include "base/system_cause.h"
-#include "base/whole_write.h"
 
 namespace troika::base {
 namespace fs = std::filesystem;
@@ -100,6 +98,12 @@ void make_directories(const std::string& path) {
 bool file_exists(const std::string& path) {
   std::error_code error;
   return fs::is_regular_file(path, error);
+}
+
+bool same_regular_file(const std::string& a, const std::string& b) {
+  struct stat one {}, other {};
+  return ::stat(a.c_str(), &one) == 0 && ::stat(b.c_str(), &other) == 0 && S_ISREG(one.st_mode) &&
+         one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
 
 bool directory_exists(const std::string& path) {

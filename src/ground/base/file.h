@@ -22,6 +22,8 @@ void make_directories(const std::string& path);
 bool file_exists(const std::string& path);  // a regular file
 bool directory_exists(const std::string& path);
 std::int64_t file_size(const std::string& path);
+// Both name one regular file, be it by another path, a link or a hard link. False where one of them is absent.
+bool same_regular_file(const std::string& a, const std::string& b);
 void remove_tree(const std::string& path);                         // no error when absent
 void rename_path(const std::string& from, const std::string& to);  // atomic on one file system
 // Atomic: at no time is either absent. False, and nothing done, where the file system cannot.

@@ -1,12 +1,15 @@
 // JSON with errors that name the file and the place. nlohmann-json does the work; headers see only json_fwd.
 #pragma once
 
-#include <cstdint>
 #include <nlohmann/json_fwd.hpp>
+
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "base/origin.h"
+#include "base/error.h"
+#include "base/language.h"
 
 namespace troika::base {
 
@@ -23,5 +26,10 @@ const nlohmann::json& json_array(const nlohmann::json& object, const std::string
 const nlohmann::json& json_object(const nlohmann::json& object, const std::string& key, Origin origin);
 
 Text kind_of(const nlohmann::json& value);  // "string", for errors
+
+// The error for a text that a parser refused at `byte`, counted from 1, the last that it read; one more than there are: at the end.
+// Names the usual causes: a comma too many or too few, Python's words and quotes, NaN, comments, half a surrogate pair, an
+// encoding that is not UTF-8, a value cut off or followed by another.
+DataError json_fault(std::string_view text, std::size_t byte, Origin origin);
 
 }  // namespace troika::base

@@ -10,10 +10,9 @@
 #include "base/cause.h"
 #include "base/error.h"
 #include "base/say.h"
-#include "base/system_cause.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "base/whole_write.h"
+#include "base/descriptor.h"
 
 namespace troika::base {
 namespace {

@@ -1,4 +1,4 @@
-#include "base/scope_exit.h"
+#include "base/descriptor.h"
 
 #include <gtest/gtest.h>
 

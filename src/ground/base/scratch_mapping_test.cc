@@ -1,4 +1,4 @@
-#include "base/scratch_mapping.h"
+#include "base/mapping_guard.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "base/statistics.h"
+#include "base/units.h"
 
 #include "base/error.h"
 

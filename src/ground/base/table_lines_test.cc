@@ -1,4 +1,4 @@
-#include "base/table_lines.h"
+#include "base/text.h"
 
 #include <gmock/gmock.h>
 

@@ -1,10 +1,13 @@
-// Text that others have written - a model, a file, another host - where a person reads it: it steers no terminal.
+// Text that others have written - a model, a file, another host: shown to a person it steers no terminal, and in which encoding it is that
+// is not UTF-8.
 #pragma once
 
 #include <cstddef>
 #include <cstdio>
 #include <string>
 #include <string_view>
+
+#include "base/language.h"
 
 namespace troika::base {
 
@@ -28,5 +31,16 @@ std::string printable_json(std::string_view text_of_json);
 
 // Writes all of `text`: as terminal_text where `out` is a terminal, else as it is.
 void put(std::string_view text, std::FILE* out);
+
+// Where the first byte lies that begins no UTF-8 character; npos: none. A character that `text` ends in the middle of, as a
+// beginning of a file may, is none either.
+std::size_t first_not_utf8(std::string_view text);
+
+// The encoding of `text` by the name that iconv has for it, as far as that can be told from its bytes: UTF-16LE, UTF-32BE, ...
+// by a byte order mark or by where the zeros are; GB18030; LATIN1, WINDOWS-1252. "": it is UTF-8, no text, or cannot be told.
+std::string guessed_encoding(std::string_view text);
+
+// What is wrong with `text` at the byte `at`, which first_not_utf8 found, and the command that mends it.
+Text not_utf8(std::string_view text, std::size_t at);
 
 }  // namespace troika::base

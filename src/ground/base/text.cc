@@ -122,4 +122,33 @@ bool parse_double(std::string_view text, double* value) {
   return true;
 }
 
+std::string csv_field(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char c : text) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+  return quoted + "\"";
+}
+
+std::string csv_record(const std::vector<std::string>& fields) {
+  std::vector<std::string> quoted;
+  for (const std::string& field : fields) quoted.push_back(csv_field(field));
+  return join(quoted, ",");
+}
+
+std::vector<std::string_view> table_lines(std::string_view table) {
+  std::vector<std::string_view> lines;
+  while (!table.empty()) {
+    const std::string_view line = cut_at("\n", &table);
+    if (!line.empty() && line.front() != '#') lines.push_back(line);
+  }
+  return lines;
+}
+
+std::string_view cut_at(std::string_view mark, std::string_view* text) {
+  const std::size_t end = std::min(text->find(mark), text->size());
+  const std::string_view part = text->substr(0, end);
+  text->remove_prefix(std::min(end + mark.size(), text->size()));
+  return part;
+}
+
 }  // namespace troika::base

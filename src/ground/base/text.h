@@ -29,4 +29,14 @@ std::string printable(std::string_view text, std::size_t most_bytes);
 bool parse_int(std::string_view text, std::int64_t* value);
 bool parse_double(std::string_view text, double* value);
 
+// Tables of text as programs for spreadsheets read them (RFC 4180).
+std::string csv_field(const std::string& text);                  // quoted where it must be
+std::string csv_record(const std::vector<std::string>& fields);  // without the end of its line
+
+// Tables of text that are part of the program: a line is a row, a line that begins with # a comment.
+std::vector<std::string_view> table_lines(std::string_view table);  // without comments and empty lines
+
+// What comes before `mark`, which leaves `*text` with it; all of it where there is no mark.
+std::string_view cut_at(std::string_view mark, std::string_view* text);
+
 }  // namespace troika::base

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <utility>
 
+#include "base/error.h"
 #include "base/text.h"
 
 namespace troika::base {
@@ -75,6 +78,22 @@ bool parse_duration(std::string_view text, double* seconds) {
   if (factor == 0) return false;
   *seconds = number * factor;
   return true;
+}
+
+std::string format_digits(double value, int digits) {
+  const bool has_more = std::abs(value) >= std::pow(10, digits) - 0.5;
+  return has_more ? fmt::format("{:.0f}", value) : fmt::format("{:.{}g}", value, digits);
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) throw BugError("the median of no values was asked");
+  std::sort(values.begin(), values.end());
+  const std::size_t middle = values.size() / 2;
+  return values.size() % 2 == 1 ? values[middle] : (values[middle - 1] + values[middle]) / 2;
+}
+
+double median_or(std::vector<double> values, double of_none) {
+  return values.empty() ? of_none : median(std::move(values));
 }
 
 }  // namespace troika::base

@@ -1,9 +1,10 @@
-// Numbers with units as people read and write them.
+// Numbers as people read and write them: with units, by their first digits; and figures of several values.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace troika::base {
 
@@ -15,5 +16,12 @@ std::string format_duration(double seconds);   // "0.8 ms", "2.5 s", "3 min 20 s
 bool parse_bytes(std::string_view text, std::int64_t* bytes);
 // "30", "30s", "500ms", "2m", "1h": without a unit, seconds. False when malformed.
 bool parse_duration(std::string_view text, double* seconds);
+
+// By the first digits: "0.0123", "4.56"; larger numbers whole: "4560", never "4.56e+03".
+std::string format_digits(double value, int digits);
+
+// The mean of the two in the middle where their number is even. BugError when there are none.
+double median(std::vector<double> values);
+double median_or(std::vector<double> values, double of_none);
 
 }  // namespace troika::base

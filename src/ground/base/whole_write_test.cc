@@ -1,4 +1,3 @@
-#include "base/whole_write.h"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

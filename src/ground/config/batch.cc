@@ -8,7 +8,6 @@
 #include <optional>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/say.h"
 #include "config/batch_quantities.h"
 

@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <vector>
 
-#include "base/counted.h"
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"

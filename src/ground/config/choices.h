@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/repeatable.h"
+#include "base/exact_math.h"
 
 namespace troika::config {
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "base/language.h"
-#include "base/origin.h"
 #include "config/flag_table.h"
 #include "config/settings.h"
 

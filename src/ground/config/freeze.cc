@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"

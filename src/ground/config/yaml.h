@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "base/origin.h"
+#include "base/language.h"
 #include "config/layers.h"
 
 namespace troika::config {

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "base/csv.h"
+#include "base/text.h"
 #include "base/json.h"
 
 namespace troika::exporters {

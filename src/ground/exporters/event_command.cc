@@ -18,7 +18,7 @@
 #include "base/file.h"
 #include "base/run_files.h"
 #include "base/say.h"
-#include "base/system_cause.h"
+#include "base/cause.h"
 #include "host/subprocess.h"
 
 namespace troika::exporters {

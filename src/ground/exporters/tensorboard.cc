@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/say.h"
-#include "base/system_cause.h"
+#include "base/cause.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "config/fields.h"

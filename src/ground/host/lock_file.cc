@@ -17,9 +17,9 @@
 #include "base/host_name.h"
 #include "base/run_files.h"
 #include "base/say.h"
-#include "base/system_cause.h"
+#include "base/cause.h"
 #include "base/text.h"
-#include "base/whole_write.h"
+#include "base/descriptor.h"
 #include "host/process.h"
 
 namespace troika::host {

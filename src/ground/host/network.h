@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/descriptor.h"
+#include "base/language.h"
 
 namespace troika::host {
 
@@ -30,5 +31,9 @@ struct InterfaceAddress {
 };
 
 std::vector<InterfaceAddress> interface_addresses();  // as the system orders them
+
+// Which program listens on a local TCP port, as far as /proc may be read: "'python3' (pid 4711)", or "another program" if /proc does not
+// name it.
+base::Text port_holder(int port);
 
 }  // namespace troika::host

@@ -19,7 +19,7 @@
 
 #include "base/clock.h"
 #include "base/say.h"
-#include "base/system_cause.h"
+#include "base/cause.h"
 #include "base/text.h"
 #include "host/thread_limit.h"
 

@@ -9,9 +9,8 @@
 #include <memory>
 
 #include "base/error.h"
-#include "base/port_holder.h"
 #include "base/say.h"
-#include "base/system_cause.h"
+#include "base/cause.h"
 #include "host/network.h"
 
 namespace troika::http {
@@ -46,7 +45,7 @@ int listen_on(const std::string& address, int port, const std::string& address_f
   }
   if (code == EADDRINUSE)
     throw PortHeld(
-        base::say("port {} is held by {}: end it or choose another {}", port, base::port_holder(port), port_flag));
+        base::say("port {} is held by {}: end it or choose another {}", port, host::port_holder(port), port_flag));
   throw base::ConfigError(base::say("cannot listen on {} port {}: {}; choose another {}", address, port,
                                       base::system_cause(code), code == EACCES ? port_flag : address_flag));
 }

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <ctime>
 
-#include "base/counted.h"
+#include "base/say.h"
 #include "base/error.h"
 #include "base/units.h"
 

@@ -11,12 +11,11 @@
 #include <mutex>
 #include <system_error>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/file.h"
 #include "base/run_files.h"
+#include "base/descriptor.h"
 #include "base/say.h"
-#include "base/whole_write.h"
 
 namespace troika::metrics {
 namespace {

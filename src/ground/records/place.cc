@@ -4,7 +4,7 @@
 #include <tuple>
 #include <utility>
 
-#include "base/digits.h"
+#include "base/units.h"
 #include "base/say.h"
 #include "records/incident.h"
 

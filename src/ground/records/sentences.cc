@@ -4,7 +4,7 @@
 #include <cstring>
 #include <utility>
 
-#include "base/digits.h"
+#include "base/units.h"
 #include "base/say.h"
 #include "host/signals.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "base/origin.h"
+#include "base/language.h"
 #include "machine/capability.h"
 
 namespace troika::machine {

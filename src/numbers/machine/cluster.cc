@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/say.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/digits.h"
+#include "base/units.h"
 #include "base/text.h"
 
 namespace troika::machine {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "base/counted.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/say.h"
 #include "config/freeze.h"

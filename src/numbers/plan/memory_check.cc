@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "base/cause.h"
-#include "base/counted.h"
 #include "base/error.h"
 #include "base/say.h"
 #include "base/units.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/counted.h"
 #include "base/say.h"
 #include "base/units.h"
 #include "machine/calibration.h"

@@ -4,8 +4,6 @@
 
 #include <nlohmann/json.hpp>
 
-#include "base/counted.h"
-#include "base/digits.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"

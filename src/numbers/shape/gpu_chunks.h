@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "base/repeatable.h"
+#include "base/exact_math.h"
 
 namespace troika::shape {
 

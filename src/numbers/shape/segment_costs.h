@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/repeatable.h"
+#include "base/exact_math.h"
 #include "config/settings.h"
 #include "shape/block_kind.h"
 #include "shape/precision.h"

@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "base/say.h"
-#include "base/table_lines.h"
 #include "base/text.h"
 #include "config/did_you_mean.h"
 #include "config/import/tables.h"

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "base/error.h"
-#include "base/table_lines.h"
+#include "base/text.h"
 #include "config/fields.h"
 #include "config/import/tables.h"
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/table_lines.h"
+#include "base/text.h"
 
 namespace troika::config {
 
