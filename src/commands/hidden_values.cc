@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "commands/cli.h"
 #include "config/command_line.h"
-#include "config/hidden_values.h"
+#include "config/flag_table.h"
 #include "launch/flags.h"
 
 namespace troika::commands {

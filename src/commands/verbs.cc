@@ -28,7 +28,7 @@
 #include "commands/why/arguments.h"
 #include "config/command_line.h"
 #include "config/config.h"
-#include "config/flag_help.h"
+#include "config/flag_table.h"
 #include "launch/flags.h"
 #include "planner/plan_arguments.h"
 #include "probe/arguments.h"

@@ -13,7 +13,7 @@
 #include "comm/channel.h"
 #include "commands/export/other_files.h"
 #include "commands/export/tensors.h"
-#include "config/adapter_sizes.h"
+#include "config/lora.h"
 #include "config/huggingface/model_folder.h"
 #include "config/huggingface/peft_config.h"
 #include "shape/layout.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/config.h"
-#include "plan/device_rates.h"
+#include "plan/device.h"
 
 namespace troika::commands {
 

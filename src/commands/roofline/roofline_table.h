@@ -5,7 +5,7 @@
 
 #include "base/language.h"
 #include "config/resolve.h"
-#include "plan/device_rates.h"
+#include "plan/device.h"
 
 namespace troika::commands {
 

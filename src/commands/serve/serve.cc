@@ -21,7 +21,6 @@
 #include "host/interface_addresses.h"
 #include "host/own_program.h"
 #include "host/signals.h"
-#include "http/listener.h"
 #include "http/server.h"
 #include "launch/flags.h"
 #include "serve/catalog.h"

@@ -17,11 +17,11 @@
 #include "config/command_line.h"
 #include "data/vocabulary.h"
 #include "host/shell_word.h"
-#include "machine/cluster_file.h"
+#include "machine/cluster.h"
 #include "planner/plan_arguments.h"
 #include "planner/reasons.h"
 #include "planner/search.h"
-#include "planner/this_machine.h"
+#include "planner/machines.h"
 #include "sweep/plots.h"
 #include "sweep/report.h"
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/say.h"
-#include "config/yaml.h"
+#include "config/layers.h"
 #include "serve/form.h"
 #include "serve/routes.h"
 

@@ -13,7 +13,7 @@
 #include <tuple>
 #include <utility>
 
-#include "http/stream.h"
+#include "http/message.h"
 #include "serve/catalog.h"
 #include "serve/views.h"
 

@@ -11,10 +11,9 @@
 #include "config/config.h"
 #include "host/nvidia_neighbours.h"
 #include "mesh/mesh.h"
-#include "planner/column.h"
 #include "planner/estimate.h"
 #include "planner/step_costs.h"
-#include "planner/this_machine.h"
+#include "planner/machines.h"
 #include "schedule/simulate/simulator.h"
 #include "serve/routes.h"
 

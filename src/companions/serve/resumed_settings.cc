@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "config/yaml.h"
+#include "config/layers.h"
 #include "serve/form.h"
 #include "serve/form_paths.h"
 #include "serve/paths_below.h"

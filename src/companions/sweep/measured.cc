@@ -10,7 +10,7 @@
 #include "base/units.h"
 #include "metrics/step_metrics.h"
 #include "schedule/trace/summary.h"
-#include "schedule/trace/trace_folder.h"
+#include "schedule/trace/trace_json.h"
 
 namespace troika::sweep {
 namespace {

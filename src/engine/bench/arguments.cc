@@ -1,6 +1,6 @@
 #include "bench/arguments.h"
 
-#include "plan/device_rates.h"
+#include "plan/device.h"
 
 namespace troika::bench {
 namespace {

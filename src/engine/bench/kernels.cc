@@ -16,7 +16,7 @@
 #include "data/vocabulary.h"
 #include "host/cores.h"
 #include "model/dtype_of.h"
-#include "plan/device_rates.h"
+#include "plan/device.h"
 #include "plan/job.h"
 #include "tensor/device.h"
 #include "tensor/gpu_traits.h"

@@ -8,7 +8,7 @@
 #include "base/language.h"
 #include "bench/machine_rates.h"
 #include "config/settings.h"
-#include "shape/trained.h"
+#include "shape/layout.h"
 
 namespace troika::bench {
 

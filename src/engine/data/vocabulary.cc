@@ -1,7 +1,7 @@
 #include "data/vocabulary.h"
 
 #include "base/error.h"
-#include "shape/data_facts.h"
+#include "shape/layout.h"
 #include "tokenizer/tokenizer.h"
 
 namespace troika::data {

@@ -13,7 +13,7 @@
 #include "gpu/code.h"
 #include "gpu/cudnn.h"
 #include "gpu/driver.h"
-#include "machine/capability.h"
+#include "machine/accelerators.h"
 #include "tensor/accelerator.h"
 #include "tensor/gpu_traits.h"
 #include "tensor/streams.h"

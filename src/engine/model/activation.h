@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "shape/block_kind.h"
+#include "shape/architecture.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {

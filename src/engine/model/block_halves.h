@@ -22,7 +22,7 @@
 #include "model/rotation.h"
 #include "model/segment.h"
 #include "model/segment_tools.h"
-#include "shape/trained.h"
+#include "shape/layout.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {

@@ -8,7 +8,7 @@
 #include "model/positions.h"
 #include "model/segment.h"
 #include "model/segment_tools.h"
-#include "shape/trained.h"
+#include "shape/layout.h"
 
 namespace troika::model {
 

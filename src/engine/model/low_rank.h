@@ -12,7 +12,7 @@
 #include "model/segment.h"
 #include "model/segment_tools.h"
 #include "shape/adapter.h"
-#include "shape/trained.h"
+#include "shape/layout.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {

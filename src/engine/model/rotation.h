@@ -8,7 +8,7 @@
 
 #include "config/settings.h"
 #include "kernels/rope.h"
-#include "shape/block_kind.h"
+#include "shape/architecture.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {

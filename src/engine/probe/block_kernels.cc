@@ -12,7 +12,7 @@
 #include "probe/operands.h"
 #include "probe/timed_kernel.h"
 #include "shape/output_loss.h"
-#include "shape/precision.h"
+#include "config/choices.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 
@@ -143,7 +143,7 @@ class BlockList {
   BlockList(const BlockShape& shape, config::Precision precision, std::vector<TimedKernel>* kernels)
       : s_(shape),
         precision_(precision),
-        element_(static_cast<double>(shape::bytes_of(precision))),
+        element_(static_cast<double>(config::bytes_of(precision))),
         kernels_(kernels) {}
 
   void add_norms() {

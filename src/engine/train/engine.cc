@@ -4,7 +4,7 @@
 
 #include "inference/batch_tokens.h"
 #include "plan/memory_check.h"
-#include "plan/rank_work.h"
+#include "plan/plan.h"
 #include "weights/rank_units.h"
 
 namespace troika::train {

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/units.h"
-#include "config/micro_batch.h"
-#include "plan/batch_fit.h"
+#include "config/batch.h"
+#include "plan/memory_check.h"
 #include "train/warm_up.h"
 
 namespace troika::train {

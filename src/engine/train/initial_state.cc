@@ -9,8 +9,6 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "config/adapter_sizes.h"
-#include "config/freeze.h"
 #include "config/lora.h"
 #include "inference/generation_config.h"
 #include "shape/adapter.h"

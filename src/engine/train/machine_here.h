@@ -6,7 +6,7 @@
 
 #include "comm/channel.h"
 #include "config/settings.h"
-#include "planner/run_machines.h"
+#include "planner/machines.h"
 #include "tensor/tensor.h"
 
 namespace troika::train {

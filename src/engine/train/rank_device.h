@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "plan/device_check.h"
+#include "plan/device.h"
 #include "tensor/tensor.h"
 
 namespace troika::train {

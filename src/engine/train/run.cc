@@ -13,7 +13,7 @@
 #include "config/config.h"
 #include "exporters/event_command.h"
 #include "exporters/tensorboard.h"
-#include "plan/describe.h"
+#include "plan/plan.h"
 #include "train/attention_note.h"
 #include "train/backend.h"
 #include "train/run_data.h"

@@ -11,7 +11,7 @@
 #include "checkpoint/disks.h"
 #include "checkpoint/gather.h"
 #include "plan/memory_check.h"
-#include "plan/saved_bytes.h"
+#include "plan/plan.h"
 #include "train/measure_link.h"
 
 namespace troika::train {

@@ -2,7 +2,6 @@
 
 #include "base/file.h"
 #include "comm/collectives.h"
-#include "schedule/trace/chrome_trace.h"
 #include "schedule/trace/trace_json.h"
 
 namespace troika::train {

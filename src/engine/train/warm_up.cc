@@ -13,7 +13,7 @@
 #include "model/decoder.h"
 #include "model/dtype_of.h"
 #include "plan/memory_check.h"
-#include "plan/rank_memory.h"
+#include "plan/memory.h"
 #include "sharding/context_group.h"
 #include "sharding/tensor_group.h"
 #include "tensor/accelerator.h"

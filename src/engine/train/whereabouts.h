@@ -12,7 +12,7 @@
 
 #include "comm/wait_mark.h"
 #include "rendezvous/beat.h"
-#include "schedule/instruction/instruction.h"
+#include "schedule/instruction/program.h"
 #include "train/pace_meter.h"
 #include "train/recent_seconds.h"
 

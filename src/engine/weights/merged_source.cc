@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "checkpoint/gather.h"
 #include "comm/collectives.h"
-#include "config/adapter_sizes.h"
+#include "config/lora.h"
 #include "cpu/parallel.h"
 #include "tensor/device.h"
 #include "tensor/operations.h"

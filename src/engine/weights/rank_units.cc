@@ -5,7 +5,7 @@
 #include "executor/integrity.h"
 #include "model/decoder.h"
 #include "model/dtype_of.h"
-#include "plan/buckets.h"
+#include "plan/stages.h"
 #include "tensor/booked.h"
 #include "tensor/tensor.h"
 

@@ -13,7 +13,7 @@
 #include "base/say.h"
 #include "checkpoint/listed.h"
 #include "checkpoint/part_entry.h"
-#include "config/huggingface/other_than_folder.h"
+#include "config/huggingface/model_folder.h"
 
 namespace troika::weights {
 using base::DataError;

@@ -1,4 +1,4 @@
-#include "jinja/access.h"
+#include "jinja/operators.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "jinja/characters.h"
-#include "jinja/methods.h"
+#include "jinja/routine.h"
 
 namespace troika::jinja {
 

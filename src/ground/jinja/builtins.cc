@@ -1,13 +1,11 @@
-#include "jinja/builtins.h"
+#include "jinja/routine.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "jinja/characters.h"
-#include "jinja/filters.h"
 #include "jinja/operators.h"
-#include "jinja/value_text.h"
 
 namespace troika::jinja {
 

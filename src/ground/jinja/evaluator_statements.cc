@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "jinja/evaluator.h"
-#include "jinja/value_text.h"
+#include "jinja/operators.h"
 
 namespace troika::jinja {
 Evaluator::Flow Evaluator::execute(const Body& body, std::string* out) {

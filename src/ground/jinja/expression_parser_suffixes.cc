@@ -5,9 +5,8 @@
 #include <array>
 
 #include "base/text.h"
-#include "jinja/builtins.h"
+#include "jinja/routine.h"
 #include "jinja/expression_parser.h"
-#include "jinja/filters.h"
 
 namespace troika::jinja {
 

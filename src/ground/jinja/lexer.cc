@@ -10,7 +10,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "jinja/characters.h"
-#include "jinja/string_literal.h"
 
 namespace troika::jinja {
 

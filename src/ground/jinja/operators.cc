@@ -5,7 +5,6 @@
 #include <cmath>
 #include <limits>
 
-#include "jinja/value_text.h"
 
 namespace troika::jinja {
 

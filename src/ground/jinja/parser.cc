@@ -1,4 +1,3 @@
-#include "jinja/parser.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +5,9 @@
 #include <array>
 
 #include "base/text.h"
-#include "jinja/builtins.h"
+#include "jinja/routine.h"
 #include "jinja/expression_parser.h"
-#include "jinja/token_reader.h"
+#include "jinja/lexer.h"
 
 namespace troika::jinja {
 
