@@ -3,7 +3,10 @@
 
 #include "fuzz/input.h"
 #include "fuzz/outcome.h"
-#include "schedule/schedule.h"
+#include "schedule/check/checker.h"
+#include "schedule/trace/summary.h"
+#include "schedule/trace/trace_json.h"
+#include "schedule/instruction/program.h"
 
 namespace troika::fuzz {
 

@@ -6,7 +6,9 @@
 #include "data/shards.h"
 #include "rendezvous/identity.h"
 #include "rendezvous/wire.h"
-#include "schedule/schedule.h"
+#include "schedule/simulate/simulator.h"
+#include "schedule/trace/trace_json.h"
+#include "schedule/instruction/program.h"
 
 using namespace troika;
 

@@ -15,7 +15,7 @@ static void require_fixpoint(const std::string& yaml) {
 static void resolve(const config::Settings& settings, std::int64_t world_size) {
   config::Resolved resolved;
   if (!accepted([&] { resolved = config::resolve(settings, world_size); })) return;
-  require(resolved.layout.world() == world_size, "the layout fills the world");
+  require(resolved.settings.parallel.world() == world_size, "the layout fills the world");
   require(!config::describe_batch(resolved).empty(), "the batch has a description");
   const std::string yaml = config::to_yaml(resolved.settings);
   require_fixpoint(yaml);

@@ -12,7 +12,7 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "config/command_line.h"
-#include "config/hidden_values.h"
+#include "config/flag_table.h"
 #include "host/thread_limit.h"
 #include "launch/flags.h"
 

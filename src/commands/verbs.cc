@@ -24,7 +24,7 @@
 #include "commands/sweep/sweep.h"
 #include "config/command_line.h"
 #include "config/config.h"
-#include "config/flag_help.h"
+#include "config/flag_table.h"
 #include "launch/flags.h"
 #include "planner/plan_arguments.h"
 

@@ -154,7 +154,7 @@ std::string roofline_table(const config::Resolved& resolved, const plan::DeviceR
       base::say("Once per step:"), model,
       shape::update_operations(
           elements,
-          shape::shape_of(resolved.settings.optimizer.name).update_bytes(shape::bytes_of(microbatch.precision))),
+          shape::shape_of(resolved.settings.optimizer.name).update_bytes(config::bytes_of(microbatch.precision))),
       rates, language, &text);
   step.add(block, microbatches * static_cast<double>(model.layers));
   step.add(outer, microbatches);

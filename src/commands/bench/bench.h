@@ -6,7 +6,7 @@
 
 #include "commands/verbs.h"
 #include "config/config.h"
-#include "plan/device_rates.h"
+#include "plan/device.h"
 
 namespace troika::commands {
 

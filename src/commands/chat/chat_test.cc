@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
-#include "config/flag_help.h"
+#include "config/flag_table.h"
 
 namespace troika::commands {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "commands/cli.h"
 #include "config/command_line.h"
-#include "config/flag_help.h"
+#include "config/flag_table.h"
 #include "serve/form.h"
 
 namespace troika::commands {

@@ -11,7 +11,7 @@
 #include "base/say.h"
 #include "checkpoint/safetensors_writer.h"
 #include "comm/channel.h"
-#include "config/adapter_sizes.h"
+#include "config/lora.h"
 #include "config/huggingface/model_folder.h"
 #include "config/huggingface/peft_config.h"
 #include "shape/layout.h"

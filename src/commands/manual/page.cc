@@ -10,8 +10,7 @@
 #include "base/version.h"
 #include "config/command_line.h"
 #include "config/fields.h"
-#include "config/flag_help.h"
-#include "config/import/run_presets.h"
+#include "config/flag_table.h"
 #include "config/presets.h"
 #include "config/spellings.h"
 

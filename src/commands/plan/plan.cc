@@ -4,9 +4,7 @@
 #include "base/file.h"
 #include "tokenizer/tokenizer.h"
 #include "planner/plan_arguments.h"
-#include "planner/plan_report.h"
 #include "planner/reasons.h"
-#include "planner/start_command.h"
 
 namespace troika::commands {
 

@@ -1,4 +1,4 @@
-#include "planner/start_command.h"
+#include "planner/plan_arguments.h"
 
 #include <gmock/gmock.h>
 

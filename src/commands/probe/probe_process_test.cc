@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "commands/train/program_test_support.h"
 #include "host/cores.h"
-#include "machine/cluster_file.h"
+#include "machine/cluster.h"
 
 namespace troika::commands {
 namespace {

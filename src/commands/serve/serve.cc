@@ -20,7 +20,6 @@
 #include "host/process.h"
 #include "tokenizer/tokenizer.h"
 #include "host/signals.h"
-#include "http/listener.h"
 #include "http/server.h"
 #include "launch/flags.h"
 #include "serve/catalog.h"

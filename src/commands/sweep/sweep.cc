@@ -14,12 +14,12 @@
 #include "commands/sweep/layout_run.h"
 #include "config/command_line.h"
 #include "host/subprocess.h"
-#include "tokenizer/tokenizer.h"
-#include "machine/cluster_file.h"
+#include "machine/cluster.h"
+#include "planner/machines.h"
 #include "planner/plan_arguments.h"
 #include "planner/reasons.h"
 #include "planner/search.h"
-#include "planner/this_machine.h"
+#include "tokenizer/tokenizer.h"
 #include "sweep/report.h"
 
 namespace troika::commands {

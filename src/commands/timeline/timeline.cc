@@ -4,9 +4,8 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "schedule/trace/grid.h"
 #include "schedule/trace/summary.h"
-#include "schedule/trace/trace_folder.h"
+#include "schedule/trace/trace_json.h"
 
 namespace troika::commands {
 namespace {

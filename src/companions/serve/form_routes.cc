@@ -14,9 +14,8 @@
 #include "config/resolve.h"
 #include "host/worker.h"
 #include "planner/plan_arguments.h"
-#include "planner/plan_report.h"
 #include "planner/reasons.h"
-#include "planner/this_machine.h"
+#include "planner/machines.h"
 #include "serve/form.h"
 #include "serve/logs.h"
 #include "serve/programs.h"
@@ -36,7 +35,7 @@ bool computes_on_cores(const config::Environment& environment) {
 // The layout that the run would have; null where it leaves that open.
 Json asked_layout(const planner::Question& question, const config::ParsedSettings& parsed, base::Language language) {
   if (parsed.settings.parallel.layout == config::LayoutChoice::automatic) return nullptr;
-  const planner::Layout layout = planner::layout_of(config::resolve(question.settings, question.world));
+  const planner::Layout layout = planner::layout_of(config::resolve(question.settings, question.world).settings);
   const auto estimate = planner::estimate_layout(question, layout);
   return estimate ? Json::parse(planner::estimate_json(question, *estimate, language)) : Json(nullptr);
 }

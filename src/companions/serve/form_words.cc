@@ -11,7 +11,7 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/resolve.h"
-#include "config/yaml.h"
+#include "config/layers.h"
 #include "host/subprocess.h"
 #include "planner/open_layout.h"
 #include "serve/form.h"

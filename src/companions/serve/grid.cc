@@ -11,8 +11,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "records/run_state.h"
-#include "schedule/trace/chrome_trace.h"
-#include "schedule/trace/trace_folder.h"
 #include "schedule/trace/trace_json.h"
 #include "serve/routes.h"
 #include "base/run_files.h"

@@ -4,7 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "schedule/schedule.h"
+#include "schedule/simulate/simulator.h"
+#include "schedule/trace/trace_json.h"
 #include "serve/planned_run_test_support.h"
 #include "serve/routes.h"
 

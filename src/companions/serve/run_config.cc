@@ -13,7 +13,7 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "config/config.h"
-#include "config/yaml.h"
+#include "config/layers.h"
 #include "host/subprocess.h"
 #include "records/run_state.h"
 #include "serve/form.h"

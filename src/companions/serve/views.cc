@@ -16,7 +16,7 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "http/stream.h"
+#include "http/message.h"
 #include "monitor/view.h"
 #include "monitor/watch.h"
 #include "serve/catalog.h"

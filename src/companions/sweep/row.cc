@@ -13,7 +13,7 @@
 #include "config/config.h"
 #include "metrics/step_metrics.h"
 #include "schedule/trace/summary.h"
-#include "schedule/trace/trace_folder.h"
+#include "schedule/trace/trace_json.h"
 
 namespace troika::sweep {
 

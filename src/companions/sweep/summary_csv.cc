@@ -78,8 +78,8 @@ class ColumnList {
     add(
         name, Column::Of::run, [member](auto& row) -> auto& { return row.*member; });
   }
-  template <class T>
-  void layout(const char* name, T planner::Layout::*member) {
+  template <class Member>  // of planner::Layout
+  void layout(const char* name, Member member) {
     add(
         name, Column::Of::run, [member](auto& row) -> auto& { return row.layout.*member; });
   }

@@ -1,6 +1,6 @@
 #include "bench/benchmarks.h"
 
-#include "plan/device_rates.h"
+#include "plan/device.h"
 
 namespace troika::bench {
 namespace {

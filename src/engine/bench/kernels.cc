@@ -14,7 +14,7 @@
 #include "tokenizer/tokenizer.h"
 #include "host/cores.h"
 #include "model/decoder.h"
-#include "plan/device_rates.h"
+#include "plan/device.h"
 #include "plan/job.h"
 #include "tensor/device.h"
 #include "tensor/memory.h"

@@ -8,7 +8,7 @@
 #include "base/language.h"
 #include "bench/measure.h"
 #include "config/settings.h"
-#include "shape/trained.h"
+#include "shape/layout.h"
 
 namespace troika::bench {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/random.h"
-#include "shape/data_facts.h"
+#include "shape/layout.h"
 
 namespace troika::data {
 

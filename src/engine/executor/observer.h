@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "schedule/instruction/instruction.h"
+#include "schedule/instruction/program.h"
 
 namespace troika::executor {
 

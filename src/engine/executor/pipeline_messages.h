@@ -8,7 +8,7 @@
 #include "executor/integrity.h"
 #include "executor/observer.h"
 #include "executor/recompute_audit.h"
-#include "schedule/check/known_arrivals.h"
+#include "schedule/check/dependencies.h"
 #include "sharding/gradient_sum.h"
 #include "tensor/ledger.h"
 #include "tensor/tensor.h"

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/language.h"
-#include "machine/capability.h"
+#include "machine/accelerators.h"
 #include "tensor/accelerator.h"
 #include "tensor/memory.h"
 

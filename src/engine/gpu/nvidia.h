@@ -16,7 +16,7 @@
 #include "gpu/library.h"
 #include "gpu/driver.h"
 #include "gpu/operations.h"
-#include "machine/capability.h"
+#include "machine/accelerators.h"
 
 namespace troika::gpu {
 

@@ -13,7 +13,7 @@
 #include "gpu/cudnn.h"
 #include "gpu/driver.h"
 #include "gpu/library.h"
-#include "machine/capability.h"
+#include "machine/accelerators.h"
 #include "tensor/accelerator.h"
 #include "tensor/device.h"
 #include "tensor/streams.h"

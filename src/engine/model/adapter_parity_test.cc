@@ -11,7 +11,7 @@
 #include "model/decoder_test_support.h"
 #include "model/projection.h"
 #include "model/reference_test_support.h"
-#include "config/adapter_sizes.h"
+#include "config/lora.h"
 #include "shape/adapter.h"
 #include "tensor/libtorch_test_support.h"
 

@@ -19,8 +19,7 @@
 #include "model/projection.h"
 #include "model/segment.h"
 #include "model/segments.h"
-#include "shape/block_kind.h"
-#include "shape/trained.h"
+#include "shape/layout.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {

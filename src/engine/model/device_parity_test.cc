@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "config/adapter_sizes.h"
+#include "config/lora.h"
 #include "gpu/host_accelerator_test_support.h"
 #include "kernels/flat.h"
 #include "model/cached_decoder.h"

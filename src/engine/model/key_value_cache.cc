@@ -5,7 +5,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "shape/block_kind.h"
+#include "shape/architecture.h"
+#include "tensor/tensor.h"
 
 namespace troika::model {
 

@@ -6,7 +6,7 @@
 #include "config/settings.h"
 #include "kernels/rope.h"
 #include "model/segment.h"
-#include "shape/block_kind.h"
+#include "shape/architecture.h"
 #include "sharding/context_group.h"
 #include "tensor/tensor.h"
 

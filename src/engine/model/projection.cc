@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "config/adapter_sizes.h"
 #include "config/lora.h"
 #include "kernels/rows.h"
 #include "kernels/linear.h"

@@ -11,7 +11,7 @@
 #include "model/segments.h"
 #include "shape/adapter.h"
 #include "shape/architecture.h"
-#include "shape/trained.h"
+#include "shape/layout.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 

@@ -9,7 +9,7 @@
 #include "model/decoder.h"
 #include "model/positions.h"
 #include "model/segment.h"
-#include "shape/trained.h"
+#include "shape/layout.h"
 #include "tensor/tensor.h"
 
 namespace troika::model {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/mapping_guard.h"
-#include "shape/optimizer_state.h"
+#include "shape/shard_plan.h"
 #include "tensor/ledger.h"
 #include "tensor/streams.h"
 #include "tensor/tensor.h"

@@ -11,7 +11,7 @@
 #include "model/decoder.h"
 #include "probe/timed_kernel.h"
 #include "shape/output_loss.h"
-#include "shape/precision.h"
+#include "config/choices.h"
 #include "shape/segment_costs.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
@@ -142,7 +142,7 @@ class BlockList {
   BlockList(const BlockShape& shape, config::Precision precision, std::vector<TimedKernel>* kernels)
       : s_(shape),
         precision_(precision),
-        element_(static_cast<double>(shape::bytes_of(precision))),
+        element_(static_cast<double>(config::bytes_of(precision))),
         kernels_(kernels) {}
 
   void add_norms() {

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "shape/operation_costs.h"
-#include "shape/optimizer_state.h"
+#include "shape/shard_plan.h"
 
 namespace troika::probe {
 namespace {
@@ -107,7 +107,7 @@ TEST(TimedKernels, OfGradientsAndOptimizerCountWhatTheCostModelCounts) {
     shape::SumShape four;
     four.shares = {4};
     const shape::OptimizerShape adamw = shape::shape_of(config::Optimizer::adamw);
-    const double counted = shape::total(shape::update_operations({{1000, four}}, adamw.update_bytes(shape::bytes_of(precision)))).bytes;
+    const double counted = shape::total(shape::update_operations({{1000, four}}, adamw.update_bytes(config::bytes_of(precision)))).bytes;
     double timed = 0;
     for (const TimedKernel& kernel : stream_kernels(config::Precision::fp32, 1000))
       if (kernel.name.rfind("adamw", 0) != 0) timed += kernel.calls * kernel.work.bytes;

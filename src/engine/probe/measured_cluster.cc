@@ -8,7 +8,7 @@
 #include "base/say.h"
 #include "base/units.h"
 #include "config/choices.h"
-#include "machine/quantities.h"
+#include "machine/rates.h"
 #include "probe/fit.h"
 
 namespace troika::probe {

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "machine/cluster_file.h"
+#include "machine/cluster.h"
 
 namespace troika::probe {
 namespace {

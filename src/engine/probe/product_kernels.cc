@@ -2,7 +2,7 @@
 
 #include "kernels/linear.h"
 #include "probe/timed_kernel.h"
-#include "shape/precision.h"
+#include "config/choices.h"
 #include "tensor/tensor.h"
 
 namespace troika::probe {
@@ -39,7 +39,7 @@ std::vector<TimedKernel> product_kernels(config::Precision precision) {
   std::vector<TimedKernel> kernels;
   for (const ProductShape& s : product_shapes) {
     const shape::Product product{shape::Operation::qkv_product, s.I, s.O};
-    const std::int64_t bytes = shape::bytes_of(precision);
+    const std::int64_t bytes = config::bytes_of(precision);
     const auto add = [&](const char* pass, const shape::Work& work, auto body) {
       kernels.push_back({fmt::format("linear {} M {} I {} O {}", pass, s.M, s.I, s.O), KernelKind::product, precision,
                          work, 1, [=](const tensor::Device& device) { return body(s, Operands(device, precision)); }});

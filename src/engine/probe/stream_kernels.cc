@@ -4,7 +4,7 @@
 #include "kernels/grid.h"
 #include "model/decoder.h"
 #include "probe/timed_kernel.h"
-#include "shape/precision.h"
+#include "config/choices.h"
 #include "shape/shard_plan.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
@@ -64,7 +64,7 @@ std::vector<Stream> gradient_streams() {
 }  // namespace
 
 std::vector<TimedKernel> stream_kernels(config::Precision precision, std::int64_t elements) {
-  const double rounded = precision == config::Precision::fp32 ? 0 : static_cast<double>(shape::bytes_of(precision));
+  const double rounded = precision == config::Precision::fp32 ? 0 : static_cast<double>(config::bytes_of(precision));
   std::vector<Stream> streams;
   if (precision == config::Precision::fp32) streams = gradient_streams();
   streams.push_back(

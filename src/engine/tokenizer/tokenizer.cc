@@ -8,7 +8,7 @@
 #include "base/say.h"
 #include "config/choices.h"
 #include "config/settings.h"
-#include "shape/data_facts.h"
+#include "shape/layout.h"
 #include "tokenizer/bpe.h"
 #include "tokenizer/tokenizer_json.h"
 

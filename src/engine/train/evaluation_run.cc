@@ -16,7 +16,7 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "inference/logits_file.h"
-#include "plan/describe.h"
+#include "plan/plan.h"
 #include "tensor/tensor.h"
 #include "tokenizer/tokenizer.h"
 #include "weights/model_source.h"
@@ -138,9 +138,7 @@ class Run {
     machine_ = prepare_machine(request_);
     session_.at(0, records::Activity::agreeing);
     session_.agree("settings", settings_facts(settings_, "", machine_));
-    const config::Layout& l = request_.resolved.layout;
-    connect(session_, request_,
-            {static_cast<int>(l.dp), static_cast<int>(l.pp), static_cast<int>(l.tp), static_cast<int>(l.cp)}, machine_);
+    connect(session_, request_, plan::mesh_of(settings_.parallel), machine_);
   }
 
   void open() {

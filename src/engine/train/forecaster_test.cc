@@ -9,7 +9,7 @@
 #include "comm/flight_log.h"
 #include "comm/traffic.h"
 #include "machine/calibration.h"
-#include "machine/cluster_file.h"
+#include "machine/cluster.h"
 #include "tensor/libtorch_test_support.h"
 #include "train/fake_devices_test_support.h"
 #include "train/machine_here.h"

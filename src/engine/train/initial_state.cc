@@ -7,8 +7,6 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "config/adapter_sizes.h"
-#include "config/freeze.h"
 #include "config/lora.h"
 #include "inference/sampling.h"
 #include "shape/adapter.h"

@@ -8,7 +8,7 @@
 #include "comm/channel.h"
 #include "comm/rank_channels.h"
 #include "config/settings.h"
-#include "planner/run_machines.h"
+#include "planner/machines.h"
 #include "schedule/simulate/simulator.h"
 #include "tensor/streams.h"
 #include "tensor/tensor.h"

@@ -7,7 +7,7 @@
 
 #include "base/language.h"
 #include "config/choices.h"
-#include "plan/device_check.h"
+#include "plan/device.h"
 #include "tensor/tensor.h"
 
 namespace troika::train {

@@ -6,7 +6,6 @@
 #include "base/clock.h"
 #include "base/file.h"
 #include "comm/collectives.h"
-#include "schedule/trace/chrome_trace.h"
 #include "schedule/trace/trace_json.h"
 
 namespace troika::train {

@@ -13,7 +13,7 @@
 #include "config/config.h"
 #include "exporters/event_command.h"
 #include "exporters/tensorboard.h"
-#include "plan/describe.h"
+#include "plan/plan.h"
 #include "train/rank_device.h"
 #include "train/run_records.h"
 #include "train/run_start.h"

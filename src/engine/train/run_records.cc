@@ -14,7 +14,7 @@
 #include "base/text.h"
 #include "host/memory.h"
 #include "host/vitals.h"
-#include "plan/describe.h"
+#include "plan/plan.h"
 #include "planner/estimate.h"
 #include "records/folder_lock.h"
 #include "records/line_file.h"

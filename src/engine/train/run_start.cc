@@ -11,7 +11,7 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/text.h"
-#include "plan/saved_bytes.h"
+#include "plan/plan.h"
 #include "tensor/accelerator.h"
 #include "train/open_settings.h"
 #include "train/tokenizer_copies.h"
@@ -36,7 +36,7 @@ Hardware find_hardware(const RankContext& context) {
 static config::Resolved with_measured_costs(Session& session, config::Resolved resolved, const plan::DataFacts& facts,
                                      const tensor::Device& device) {
   auto& parallel = resolved.settings.parallel;
-  if (parallel.stage_balance != config::StageBalance::measured || resolved.layout.pp == 1) return resolved;
+  if (parallel.stage_balance != config::StageBalance::measured || resolved.settings.parallel.pp == 1) return resolved;
   session.at(0, records::Activity::measuring_segments);
   const std::string costs = session.collectives().broadcast_text("segment costs", [&] {
     return fmt::format("{:.6g}", fmt::join(measure_segments(resolved, facts, device), " "));

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "comm/channel.h"
-#include "plan/saved_bytes.h"
+#include "plan/plan.h"
 #include "tensor/fake_streams_test_support.h"
 #include "train/layout_runs_test_support.h"
 #include "train/saver.h"

@@ -6,7 +6,6 @@
 
 #include "base/file.h"
 #include "model/decoder.h"
-#include "schedule/trace/chrome_trace.h"
 #include "schedule/trace/trace_json.h"
 #include "tensor/tensor.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "metrics/step_metrics.h"
-#include "plan/step_shape.h"
+#include "plan/programs.h"
 #include "schedule/build/builder.h"
 #include "schedule/check/checker.h"
 #include "schedule/trace/summary.h"

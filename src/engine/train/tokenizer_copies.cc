@@ -9,7 +9,7 @@
 #include "checkpoint/disks.h"
 #include "checkpoint/gather.h"
 #include "comm/collectives.h"
-#include "config/huggingface/checkpoint_folder.h"
+#include "config/huggingface/model_folder.h"
 #include "data/chat_template.h"
 #include "weights/weights_folder.h"
 

@@ -16,7 +16,7 @@
 #include "kernels/grid.h"
 #include "model/decoder.h"
 #include "plan/memory_check.h"
-#include "plan/rank_memory.h"
+#include "plan/memory.h"
 #include "shape/layout.h"
 #include "sharding/context_group.h"
 #include "sharding/tensor_group.h"

@@ -14,7 +14,7 @@
 
 #include "comm/wait_mark.h"
 #include "rendezvous/heartbeat.h"
-#include "schedule/instruction/instruction.h"
+#include "schedule/instruction/program.h"
 
 namespace troika::train {
 

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "config/config.h"
-#include "config/huggingface/checkpoint_folder.h"
+#include "config/huggingface/model_folder.h"
 #include "data/chat_template.h"
 #include "shape/adapter.h"
 #include "shape/layout.h"

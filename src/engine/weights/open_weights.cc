@@ -13,7 +13,6 @@
 #include "checkpoint/manifest.h"
 #include "config/config.h"
 #include "config/huggingface/model_folder.h"
-#include "config/huggingface/other_than_folder.h"
 #include "shape/adapter.h"
 #include "weights/checkpoint_source.h"
 #include "weights/folder_source.h"

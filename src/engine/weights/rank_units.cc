@@ -4,7 +4,7 @@
 
 #include "executor/integrity.h"
 #include "model/decoder.h"
-#include "plan/buckets.h"
+#include "plan/stages.h"
 #include "tensor/ledger.h"
 #include "tensor/tensor.h"
 

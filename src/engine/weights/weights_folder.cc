@@ -12,7 +12,7 @@
 #include "base/json.h"
 #include "base/say.h"
 #include "checkpoint/safetensors.h"
-#include "config/huggingface/other_than_folder.h"
+#include "config/huggingface/model_folder.h"
 
 namespace troika::weights {
 using base::DataError;

@@ -12,7 +12,7 @@
 #include "checkpoint/part.h"
 #include "cpu/parallel.h"
 #include "shape/layout.h"
-#include "shape/published_names.h"
+#include "shape/architecture.h"
 #include "tensor/tensor.h"
 #include "tensor/upload.h"
 

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,8 +46,7 @@ constexpr Words<3> words_of(TooLong) { return {"cut", "drop", "error"}; }
 enum class ControlTokens { keep, text, refuse };
 constexpr Words<3> words_of(ControlTokens) { return {"keep", "text", "refuse"}; }
 
-// parallel.schedule. A schedule is a row here and a file in src/numbers/schedule/build that defines the function of that name
-// (schedules.h).
+// parallel.schedule. A schedule is a row here and the function of that name in schedule/build/schedules.cc.
 #define TROIKA_SCHEDULES(row) \
   row(gpipe, "gpipe") row(one_f_one_b, "1f1b") row(interleaved, "interleaved") row(zb_h1, "zb-h1")
 #define TROIKA_ENUMERATOR(name, word) name,
@@ -106,6 +106,7 @@ constexpr Words<2> words_of(LrAt) { return {"end", "start"}; }
 // precision.compute, and the type of weights in files.
 enum class Precision { fp32, bf16, fp16 };
 constexpr Words<3> words_of(Precision) { return {"fp32", "bf16", "fp16"}; }
+constexpr std::int64_t bytes_of(Precision precision) { return precision == Precision::fp32 ? 4 : 2; }
 
 // train.on_nonfinite: what a step does whose loss or gradients are no numbers, without a loss scale to blame.
 enum class OnNonfinite { stop, skip, rollback };

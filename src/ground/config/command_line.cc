@@ -9,7 +9,7 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "config/import/deepspeed.h"
-#include "config/import/run_presets.h"
+#include "config/presets.h"
 #include "config/spellings.h"
 
 namespace troika::config {

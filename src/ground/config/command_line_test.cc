@@ -10,7 +10,7 @@
 #include "base/say.h"
 #include "base/text_files_test_support.h"
 #include "config/config_test_support.h"
-#include "config/hidden_values.h"
+#include "config/flag_table.h"
 
 namespace troika::config {
 namespace {

@@ -15,11 +15,9 @@
 #include "base/text.h"
 #include "config/command_line.h"
 #include "config/fields.h"
-#include "config/huggingface/other_than_folder.h"
-#include "config/import/run_presets.h"
+#include "config/huggingface/model_folder.h"
 #include "config/layers.h"
 #include "config/presets.h"
-#include "config/yaml.h"
 
 namespace troika::config {
 namespace {

@@ -26,7 +26,7 @@ struct ParsedSettings {
 
 // Defaults < preset < YAML < environment < command line. `arguments` are those after the verb; one without dashes is
 // model.path where it names a folder, else the YAML file, of ours or of LLaMA-Factory (llama_factory.h), or the name of a
-// train.preset (run_presets.h). `-` and `_` are equal in names; `--name value` and
+// train.preset (presets.h). `-` and `_` are equal in names; `--name value` and
 // `--name=value` both work. Throws one ConfigError that lists all errors (unknown keys with the nearest name, malformed
 // values). Follows model.path (layers.h has the rules); DataError when no supported model is there.
 ParsedSettings parse_settings(const std::vector<std::string>& arguments, const Environment& environment);

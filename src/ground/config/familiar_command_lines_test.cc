@@ -21,7 +21,7 @@ TEST(FamiliarCommandLines, APipelineOfThreeHosts) {
   EXPECT_EQ(run.settings.train.steps, 5);
   EXPECT_EQ(run.batch.micro, 2);
   EXPECT_EQ(run.batch.microbatches_per_rank, 4);
-  EXPECT_EQ(run.layout.pp, 3);
+  EXPECT_EQ(run.settings.parallel.pp, 3);
   EXPECT_EQ(parsed({"--batch_size", "8"}).train.epochs, 1) << "one epoch without --train_steps";
 }
 
@@ -86,7 +86,7 @@ TEST(FamiliarCommandLines, TheSpellingsOf3dParallelTraining) {
                                  "--bf16"},
                                 8);
   const Settings& s = run.settings;
-  EXPECT_EQ(run.layout.dp, 2);
+  EXPECT_EQ(run.settings.parallel.dp, 2);
   EXPECT_EQ(s.parallel.schedule, Schedule::gpipe);
   EXPECT_EQ(run.batch.micro, 2);
   EXPECT_EQ(run.batch.microbatches_per_rank, 8);
@@ -121,7 +121,7 @@ TEST(FamiliarCommandLines, RecomputationAndOffload) {
 TEST(FamiliarCommandLines, OneFileForAModelSize) {
   const std::string yaml =
       temporary_file("medium.yaml", "model_size: medium\ntp_size: 2\npp_size: 2\nbatch_size: 8\nnum_microbatches: 4\n");
-  EXPECT_EQ(resolved({yaml}, 8).layout.dp, 2);
+  EXPECT_EQ(resolved({yaml}, 8).settings.parallel.dp, 2);
   EXPECT_EQ(parsed({"--config", yaml}).model.preset, "qwen3-medium");
 }
 

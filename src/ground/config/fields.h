@@ -9,7 +9,6 @@
 
 #include "config/flag.h"
 #include "config/settings.h"
-#include "config/value.h"
 
 namespace troika::config {
 
@@ -39,7 +38,7 @@ const Field* find_field(std::string_view section, std::string_view name);
 // The row of "section.name" in the table's own spelling; BugError when there is none.
 const Field& field_of(std::string_view key);
 
-// value.h has what these give; the settings are the variables.
+// flag.h has what these give; the settings are the variables.
 std::string get_text(const Field& field, const Settings& settings);
 std::optional<base::Text> set_text(const Field& field, const std::string& text, Settings* settings);
 std::optional<base::Text> violation(const Field& field, const Settings& settings);

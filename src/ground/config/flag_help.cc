@@ -1,4 +1,4 @@
-#include "config/flag_help.h"
+#include "config/flag_table.h"
 
 #include <fmt/format.h>
 

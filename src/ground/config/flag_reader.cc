@@ -9,7 +9,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "config/flag_table.h"
-#include "config/hidden_values.h"
 
 namespace troika::config {
 namespace {

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "config/config_test_support.h"
-#include "config/flag_help.h"
 
 namespace troika::config {
 namespace {

@@ -1,4 +1,4 @@
-#include "config/freeze.h"
+#include "config/lora.h"
 
 #include <fmt/format.h>
 

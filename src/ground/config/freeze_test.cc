@@ -1,9 +1,7 @@
-#include "config/freeze.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "config/adapter_sizes.h"
 #include "config/config_test_support.h"
 #include "config/lora.h"
 

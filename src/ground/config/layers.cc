@@ -8,9 +8,8 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "config/adapter_layer.h"
 #include "config/batch_quantities.h"
-#include "config/import/run_presets.h"
+#include "config/presets.h"
 #include "config/model_layer.h"
 
 namespace troika::config {

@@ -36,11 +36,11 @@ struct MergedSettings {
 enum class Paths { followed, left };
 
 // Lowest layer first. The model preset of the highest layer that names one goes below all of them, and the layer of
-// train.preset (run_presets.h) between it and the first. So does the model at the model.path of the highest layer that
+// train.preset (presets.h) between it and the first. So does the model at the model.path of the highest layer that
 // names one: it replaces model presets of lower layers, one of an equal or higher layer is an error, and
 // so is every single model setting that differs from the model's shape or formulas; its folder
 // becomes data.tokenizer where that is stated nowhere and tokenizer.json is there. What lora.path says of its adapter is taken
-// as adapter_layer.h says. DataError when the path leads to no
+// as model_layer.h says. DataError when the path leads to no
 // model that is supported, unless there are other errors, which then include this one. A layer replaces what it
 // contradicts in lower ones, and what it leaves open is derived again:
 //   - a batch number replaces the lower spellings of the same quantity (batch_quantities.h); when all three quantities
@@ -56,5 +56,9 @@ enum class Paths { followed, left };
 // For architecture gpt2 without a preset or path, settings that no layer gives follow from width and heads: kv_heads,
 // head_dim, ffn.
 MergedSettings merge_layers(const std::vector<Layer>& layers, Paths paths);
+
+// Reads sections with keys, and familiar spellings at top level. `origin` is the file's name for messages. All errors
+// of the content are collected in the layer, each with its line; after 100 the rest is not read. At most 1 MiB of text.
+Layer read_yaml(const std::string& text, base::Origin origin);
 
 }  // namespace troika::config

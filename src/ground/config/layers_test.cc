@@ -110,7 +110,7 @@ TEST(Layers, RoundsOfALowerPlaceGiveWayToAStatedTotal) {
 
 TEST(Layers, LayoutAndLengthGiveWay) {
   const std::string file = yaml("parallel: {dp: 3, stage_layers: [4]}\ntrain: {steps: 20}\n");
-  EXPECT_EQ(resolved({file, "--pp", "3"}, 3).layout.dp, 1);
+  EXPECT_EQ(resolved({file, "--pp", "3"}, 3).settings.parallel.dp, 1);
   EXPECT_EQ(parsed({file, "--epochs", "2"}).train.steps, 0);
   EXPECT_EQ(parsed({file, "--epochs", "2", "--steps", "5"}).train.steps, 5);
   EXPECT_TRUE(parsed({file, "--model.layers", "8"}).parallel.stage_layers.empty());

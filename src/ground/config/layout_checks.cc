@@ -1,4 +1,4 @@
-#include "config/layout_checks.h"
+#include "config/checks.h"
 
 #include <fmt/format.h>
 
@@ -83,13 +83,13 @@ void check_context_parallel(const Settings& s, Findings* findings) {
       base::say("batch.seq_len {} is too short for parallel.cp {}: each context-parallel rank takes 2 pieces of a sequence, so seq_len is at least {}, or cp at most {}", s.batch.seq_len, cp, 2 * cp, std::max<std::int64_t>(1, s.batch.seq_len / 2)));
 }
 
-void check_shares(const ParallelSettings& p, const Layout& layout, Findings* findings) {
+void check_shares(const ParallelSettings& p, Findings* findings) {
   if (p.shares.empty()) return;
-  if (static_cast<std::int64_t>(p.shares.size()) != layout.dp) {
+  if (static_cast<std::int64_t>(p.shares.size()) != p.dp) {
     findings->errors.push_back(
-        base::say("parallel.shares has {} entr{} for dp {}: give one number of microbatches per data-parallel rank", p.shares.size(), base::in_english_only(p.shares.size() == 1 ? "y" : "ies"), layout.dp));
+        base::say("parallel.shares has {} entr{} for dp {}: give one number of microbatches per data-parallel rank", p.shares.size(), base::in_english_only(p.shares.size() == 1 ? "y" : "ies"), p.dp));
   }
-  if (p.zero >= 2 && layout.dp * layout.cp > 1) {
+  if (p.zero >= 2 && p.dp * p.cp > 1) {
     findings->errors.push_back(base::say("parallel.shares needs zero 0 or 1, not {}: in ZeRO 2 and 3 all replicas meet at every microbatch", p.zero));
   }
 }
@@ -102,9 +102,9 @@ void check_reproducible(const ParallelSettings& p, Findings* findings) {
   findings->errors.push_back(base::say("parallel.reproducible=bits refuses {}: sums that are split over these ranks end in other bits; set tp and cp to 1, or reproducible to run", spell_axes(shown)));
 }
 
-void note_what_changes_nothing(const Settings& s, std::int64_t shards, Findings* findings) {
+void note_what_changes_nothing(const Settings& s, Findings* findings) {
   const auto& p = s.parallel;
-  if (p.zero > 0 && shards == 1) {
+  if (p.zero > 0 && p.dp * p.cp == 1) {
     findings->notes.push_back(base::say("parallel.zero {} splits nothing, because dp x cp is 1", p.zero));
   }
   if (p.offload == Offload::host && word_or(s.train.device, DeviceKind::numbered) == DeviceKind::cpu) {
@@ -119,25 +119,24 @@ void note_what_changes_nothing(const Settings& s, std::int64_t shards, Findings*
 
 }  // namespace
 
-Layout solve_layout(const ParallelSettings& p, std::int64_t world, Findings* findings) {
-  Layout layout{std::max<std::int64_t>(p.dp, 1), p.pp, p.tp, p.cp};
+std::int64_t solve_dp(const ParallelSettings& p, std::int64_t world, Findings* findings) {
   const std::int64_t fixed = p.pp * p.tp * p.cp;
   if (world % fixed != 0) {
     refuse_indivisible_world(p, world, fixed, findings);
   } else if (p.dp == 0) {
-    layout.dp = world / fixed;
+    return world / fixed;
   } else if (p.dp * fixed != world) {
     refuse_other_world(p, world, fixed, findings);
   }
-  return layout;
+  return std::max<std::int64_t>(p.dp, 1);
 }
 
-void check_layout(const Settings& settings, const Layout& layout, Findings* findings) {
+void check_layout(const Settings& settings, Findings* findings) {
   check_tensor_parallel(settings, findings);
   check_context_parallel(settings, findings);
   check_reproducible(settings.parallel, findings);
-  check_shares(settings.parallel, layout, findings);
-  note_what_changes_nothing(settings, layout.dp * layout.cp, findings);
+  check_shares(settings.parallel, findings);
+  note_what_changes_nothing(settings, findings);
 }
 
 namespace {

@@ -1,4 +1,4 @@
-#include "config/layout_checks.h"
+#include "config/checks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,9 +1,14 @@
-// LoRA adapters in the settings: which projections they adapt, and which settings exclude them.
+// What a run trains. LoRA adapters in the settings: which projections they adapt, which settings exclude them, and the rank and scale of each:
+// those of lora.rank and lora.alpha, or those of the pattern that matches its projection.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/language.h"
 #include "config/batch.h"
 #include "config/settings.h"
 
@@ -18,5 +23,52 @@ std::vector<std::string> lora_targets(const LoraSettings& lora);
 
 // Nothing without adapters but a path that would be one.
 void check_lora(const Settings& settings, Findings* findings);
+
+// A projection of layer 0, 1, ...
+struct AdaptedModule {
+  std::int64_t layer = 0;
+  Projection projection = Projection::q;
+  bool operator<(const AdaptedModule& other) const {
+    return std::pair(layer, projection) < std::pair(other.layer, other.projection);
+  }
+};
+std::string name_of(const AdaptedModule& module);                         // "model.layers.3.self_attn.v_proj"
+std::optional<AdaptedModule> adapted_module(const std::string& name);  // of such a name
+
+// y += scale dropout(x) A^T B^T with A [rank, I] and B [O, rank]; scale: alpha / rank, with lora.rslora alpha / sqrt(rank)
+// (D. Kalajdzievski, "A Rank Stabilization Scaling Factor for Fine-Tuning with LoRA", 2023).
+struct AdapterSize {
+  std::int64_t rank = 0;
+  double alpha = 0, scale = 0;
+};
+
+// ConfigError for a pattern that wrong_patterns refuses.
+AdapterSize adapter_size(const LoraSettings& lora, const AdaptedModule& module);
+
+// The size of adapters that no pattern names.
+AdapterSize usual_size(const LoraSettings& lora);
+
+// What is wrong with lora.rank_pattern and lora.alpha_pattern in a model of so many layers: what is no NAME:NUMBER, a name
+// of no adapter, a number out of bounds.
+std::vector<base::Text> wrong_patterns(const LoraSettings& lora, std::int64_t layers);
+
+// A pattern by which each of these modules, which are all adapters, has its number, where `usual` needs none: "q_proj:16"
+// where all layers agree, else "layers.3.self_attn.v_proj:4"; names as in adapter_config.json. "" where all have `usual`.
+std::string pattern_of(const std::vector<std::pair<AdaptedModule, double>>& values, double usual);
+
+// The pattern as names with their numbers.
+std::vector<std::pair<std::string, double>> entries_of(const std::string& pattern);
+
+// Both patterns with the names of pattern_of, and lora.alpha as a number: alike for settings whose adapters are equal.
+LoraSettings with_plain_sizes(LoraSettings lora, std::int64_t layers);
+
+// Which segments of a model a run trains: all, all but train.freeze, or some layers (train.trainable_layers). 0 is the
+// embedding, 1..layers are transformer layers, layers + 1 is the final norm with the head. By segment, of settings whose model.layers are final. With low-rank adapters none: what is trained is beside
+// them. ConfigError naming every part that is wrong.
+std::vector<bool> trained_segments(const Settings& settings);
+
+// The same as findings: parts that the model has not, a part of a tied embedding's table, nothing left to train, and
+// settings that exclude each other.
+void check_freeze(const Settings& settings, Findings* findings);
 
 }  // namespace troika::config

@@ -1,4 +1,4 @@
-// The lowest layer of settings: the model of a preset, or the one at model.path.
+// The lowest layer of settings: the model of a preset, or the one at model.path; and what lora.path implies.
 #pragma once
 
 #include <optional>
@@ -34,5 +34,11 @@ std::optional<PathModel> read_path_model(const std::vector<Layer>& layers, Merge
 // After all layers are laid on the model: an error for each stated setting that contradicts it. A vocabulary of 0 becomes
 // the model's; fewer transformer layers mean its first ones.
 void check_against(const PathModel& model, const std::vector<Layer>& layers, MergedSettings* merged);
+
+// Where a layer states lora.path: rank, alpha, rslora, patterns, targets and dropout that no layer states become the adapter's,
+// and a note says so; an error for each that is stated and by which its adapters would not be those of lora.path (dropout is
+// free). Settings that say the same in other words pass: alpha 16 without rslora for rank 4 and alpha 8 with it. After all layers
+// are laid. A path that is gone is passed over where a rank is stated. DataError where the adapter cannot be read.
+void take_adapter(const std::vector<Layer>& layers, MergedSettings* merged);
 
 }  // namespace troika::config

@@ -6,7 +6,7 @@
 #include "base/file.h"
 #include "config/config.h"
 #include "config/fields.h"
-#include "config/import/llama_factory_keys.h"
+#include "config/import/llama_factory.h"
 
 namespace troika::config {
 namespace {

@@ -8,10 +8,7 @@
 #include "config/batch.h"
 #include "config/checks.h"
 #include "config/fields.h"
-#include "config/freeze.h"
-#include "config/layout_checks.h"
 #include "config/lora.h"
-#include "config/micro_batch.h"
 
 namespace troika::config {
 namespace {
@@ -38,19 +35,18 @@ Resolved resolve(const Settings& settings, std::int64_t world_size) {
   Resolved resolved;
   resolved.settings = settings;
   Findings findings;
-  resolved.layout = solve_layout(settings.parallel, world_size, &findings);
+  const std::int64_t dp = resolved.settings.parallel.dp = solve_dp(settings.parallel, world_size, &findings);
   resolve_model(&resolved.settings, &findings);
   resolve_pipeline(&resolved.settings, &findings);
-  check_layout(resolved.settings, resolved.layout, &findings);
+  check_layout(resolved.settings, &findings);
   check_freeze(resolved.settings, &findings);
   check_lora(resolved.settings, &findings);
   resolve_run(&resolved.settings, &findings);
   const std::vector<std::int64_t>& shares = settings.parallel.shares;
-  resolved.batch = shares.empty() ? solve_open_batch(settings.batch, resolved.layout.dp, &findings)
+  resolved.batch = shares.empty() ? solve_open_batch(settings.batch, dp, &findings)
                                   : solve_batch_of_shares(settings.batch, shares, &findings);
   throw_if_any(findings.errors);
-  resolved.settings.parallel.dp = resolved.layout.dp;
-  resolved.batch_candidates = batch_candidates(settings.batch, resolved.batch, resolved.layout.dp);
+  resolved.batch_candidates = batch_candidates(settings.batch, resolved.batch, dp);
   resolved.settings.batch = pinned(resolved.batch);
   if (!shares.empty()) resolved.settings.batch.microbatches.reset();
   resolved.settings.batch.find_micro_batch_size = settings.batch.find_micro_batch_size;
@@ -66,7 +62,7 @@ std::string describe_batch(const Resolved& resolved) {
                        b.global, b.micro, b.microbatches, fmt::join(shares, ", "), b.tokens_per_step(), b.seq_len);
   }
   return fmt::format("global {} = micro {} x {} microbatch{} x dp {} ({} positions per step at seq_len {})", b.global,
-                     b.micro, b.microbatches_per_rank, b.microbatches_per_rank == 1 ? "" : "es", resolved.layout.dp,
+                     b.micro, b.microbatches_per_rank, b.microbatches_per_rank == 1 ? "" : "es", resolved.settings.parallel.dp,
                      b.tokens_per_step(), b.seq_len);
 }
 

@@ -13,7 +13,7 @@
 // two give the third; all three, and two spellings of one, must agree. Of micro alone, one microbatch per accumulation
 // round follows; of microbatches alone, about 16 sequences per rank and round; of the total alone, 4 microbatches per
 // round, or the largest smaller number that divides it; of nothing, 4 microbatches of 4 sequences per round. With
-// find_micro_batch_size (micro_batch.h), micro is chosen when memory is known: the total stays where it is stated, else
+// find_micro_batch_size (batch.h), micro is chosen when memory is known: the total stays where it is stated, else
 // the microbatches per rank.
 //
 // Other rules: gpt2: kv_heads is heads, heads x head_dim is hidden, and there is no rope_scaling; all others: heads is a
@@ -43,16 +43,10 @@ struct Batch {
   std::int64_t tokens_per_step() const { return global * seq_len; }
 };
 
-struct Layout {
-  std::int64_t dp = 1, pp = 1, tp = 1, cp = 1;
-  std::int64_t world() const { return dp * pp * tp * cp; }
-};
-
 // Settings whose open questions are answered for one world size. `settings` has them written back (dp, batch sizes,
 // layers after middle_layers, microbatches, schedule and virtual_stages), so that printing it pins the run.
 struct Resolved {
   Settings settings;
-  Layout layout;
   Batch batch;
   int ranks_per_host = 0;               // as far as it is known and the same everywhere; 0: as if all were on one
   std::vector<Batch> batch_candidates;  // with find_micro_batch_size: what may take its place, ascending by micro

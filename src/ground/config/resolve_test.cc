@@ -27,10 +27,10 @@ TEST(Out, IsNotTheFolderOfTheData) {
 }
 
 TEST(Layout, DpIsWhatRemainsOfTheWorld) {
-  EXPECT_EQ(resolved({}, 3).layout.dp, 3);
-  EXPECT_EQ(resolved({"--pp", "2"}, 6).layout.dp, 3);
+  EXPECT_EQ(resolved({}, 3).settings.parallel.dp, 3);
   EXPECT_EQ(resolved({"--pp", "2"}, 6).settings.parallel.dp, 3);
-  EXPECT_EQ(resolved({"--dp", "2", "--pp", "2"}, 4).layout.world(), 4);
+  EXPECT_EQ(resolved({"--pp", "2"}, 6).settings.parallel.dp, 3);
+  EXPECT_EQ(resolved({"--dp", "2", "--pp", "2"}, 4).settings.parallel.world(), 4);
 }
 
 TEST(Layout, AWorldThatDoesNotFitIsToldWhatDoes) {
@@ -57,13 +57,13 @@ TEST(Layout, AnAxisThatNeedsMoreProcessesIsToldInOneSentence) {
 
 TEST(Layout, AllFourAxesMakeTheWorld) {
   const Resolved run = resolved({"--pp", "2", "--tp_size", "2", "--cp", "2"}, 16);
-  EXPECT_EQ(run.layout.dp, 2);
-  EXPECT_EQ(run.layout.world(), 16);
+  EXPECT_EQ(run.settings.parallel.dp, 2);
+  EXPECT_EQ(run.settings.parallel.world(), 16);
   EXPECT_TRUE(run.notes.empty());
 }
 
 TEST(Layout, TensorParallelRanksNeedAPartOfEverySplitDim) {
-  EXPECT_EQ(resolved({"--tp", "3"}, 3).layout.tp, 3) << "uneven parts are parts";
+  EXPECT_EQ(resolved({"--tp", "3"}, 3).settings.parallel.tp, 3) << "uneven parts are parts";
   EXPECT_EQ(resolve_error({"--tp", "5"}, 5),
             "parallel.tp 5 is more than model.heads 4: each tensor-parallel rank needs a query head, so tp is at most "
             "4");
@@ -73,7 +73,7 @@ TEST(Layout, TensorParallelRanksNeedAPartOfEverySplitDim) {
 }
 
 TEST(Layout, ContextParallelRanksNeedTwoPositionsEach) {
-  EXPECT_EQ(resolved({"--cp", "4", "--seq-len", "9"}, 4).layout.cp, 4);
+  EXPECT_EQ(resolved({"--cp", "4", "--seq-len", "9"}, 4).settings.parallel.cp, 4);
   EXPECT_EQ(resolve_error({"--cp", "4", "--seq-len", "7"}, 4),
             "batch.seq_len 7 is too short for parallel.cp 4: each context-parallel rank takes 2 pieces of a sequence, "
             "so seq_len is at least 8, or cp at most 3");
@@ -85,7 +85,7 @@ TEST(Layout, EqualBitsRefuseWhatSplitsSums) {
             "and cp to 1, or reproducible to run");
   EXPECT_THAT(resolve_error({"--tp", "2", "--cp", "2", "--parallel.reproducible", "bits"}, 4),
               HasSubstr("refuses tp 2 x cp 2: "));
-  EXPECT_EQ(resolved({"--pp", "2", "--zero", "3", "--parallel.reproducible", "bits"}, 4).layout.dp, 2);
+  EXPECT_EQ(resolved({"--pp", "2", "--zero", "3", "--parallel.reproducible", "bits"}, 4).settings.parallel.dp, 2);
 }
 
 TEST(Layout, WhatChangesNothingIsNoted) {

@@ -13,7 +13,7 @@
 namespace troika::config {
 
 struct Settings {
-  Settings();  // these are in settings.cc: each is some kilobytes of code, of which every source that names them had copies
+  Settings();  // these are in fields.cc: each is some kilobytes of code, of which every source that names them had copies
   Settings(const Settings&);
   Settings(Settings&&) noexcept;
   Settings& operator=(const Settings&);

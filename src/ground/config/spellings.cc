@@ -1,5 +1,6 @@
 #include "config/spellings.h"
 
+#include "base/say.h"
 #include "base/text.h"
 #include "config/fields.h"
 
@@ -74,6 +75,10 @@ const Switch* find_switch(std::string_view name) {
     if (row.name == wanted) return &row;
   }
   return nullptr;
+}
+
+base::Text did_you_mean(const std::string& near) {
+  return near.empty() ? base::Text{} : base::say("; did you mean {}?", near);
 }
 
 }  // namespace troika::config

@@ -36,4 +36,7 @@ Reporters reporters_of(const std::string& list);
 const Ignored* find_ignored(std::string_view name);
 const Switch* find_switch(std::string_view name);
 
+// The end of an error: "; did you mean save_steps?", or nothing where nothing is near.
+base::Text did_you_mean(const std::string& near);
+
 }  // namespace troika::config

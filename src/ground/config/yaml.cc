@@ -1,4 +1,4 @@
-#include "config/yaml.h"
+#include "config/layers.h"
 
 #include <yaml-cpp/yaml.h>
 
@@ -7,7 +7,6 @@
 
 #include "base/say.h"
 #include "base/text.h"
-#include "config/did_you_mean.h"
 #include "config/import/flat_keys.h"
 #include "config/import/llama_factory.h"
 #include "config/spellings.h"

@@ -1,4 +1,4 @@
-#include "config/yaml.h"
+#include "config/layers.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "http/listener.h"
+#include "http/server.h"
 
 #include <fmt/format.h>
 #include <netdb.h>

@@ -65,4 +65,100 @@ std::string head_of(const Response& response, Afterwards afterwards) {
   return head + "\r\n";
 }
 
+Later::Later() = default;
+Later::~Later() = default;
+
+void Later::give(Response response) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (answered_) return;
+  answered_ = true;
+  if (left_) return;
+  if (response.later != nullptr) response = refusal_text(500, "this request could not be answered\n");
+  given_ = std::make_unique<Response>(std::move(response));
+  if (wake_) wake_();
+}
+
+bool Later::wanted() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return !left_;
+}
+
+bool Later::client_has_ended() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return client_has_ended_;
+}
+
+void Later::client_ends() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  client_has_ended_ = true;
+}
+
+void Later::on_news(std::function<void()> wake) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  wake_ = std::move(wake);
+}
+
+std::optional<Response> Later::take() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (given_ == nullptr) return std::nullopt;
+  return std::move(*std::exchange(given_, nullptr));
+}
+
+void Later::leave() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  left_ = true;
+  wake_ = {};
+  given_.reset();
+}
+
+void Stream::wake() const {
+  if (wake_) wake_();
+}
+
+bool Stream::write(std::string_view bytes) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (finished_ || left_) return false;
+  if (waiting_.size() + bytes.size() > most_waiting_bytes_) {
+    finished_ = left_ = true;
+    waiting_.clear();
+  } else {
+    waiting_ += bytes;
+  }
+  wake();
+  return !left_;
+}
+
+void Stream::finish() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  finished_ = true;
+  wake();
+}
+
+bool Stream::open() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return !finished_ && !left_;
+}
+
+void Stream::on_news(std::function<void()> wake) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  wake_ = std::move(wake);
+}
+
+std::string Stream::take() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return std::exchange(waiting_, {});
+}
+
+bool Stream::finished() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return (finished_ || left_) && waiting_.empty();
+}
+
+void Stream::leave() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  left_ = true;
+  waiting_.clear();
+  wake_ = {};
+}
+
 }  // namespace troika::http

@@ -1,16 +1,73 @@
-// HTTP requests and responses.
+// HTTP requests and responses, and what of a response comes later.
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "http/later.h"
-#include "http/stream.h"
-
 namespace troika::http {
+
+// The rest of an answer that comes over time, such as server-sent events. Whoever makes news writes, the server sends. Threads: any.
+class Stream {
+ public:
+  // A client that lets so many bytes wait is left.
+  explicit Stream(std::size_t most_waiting_bytes = std::size_t{1} << 20) : most_waiting_bytes_(most_waiting_bytes) {}
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  // False when nobody reads any more: the client or the server is gone, or it does not keep up.
+  bool write(std::string_view bytes);
+  void finish();  // what was written is sent, then the connection ends
+  bool open() const;
+
+  // For the connection that sends it.
+  void on_news(std::function<void()> wake);  // called after write() and finish(), from their threads; empty: no longer
+  std::string take();                        // what has been written since
+  bool finished() const;                     // nothing more comes
+  void leave();                              // nobody reads any more
+
+ private:
+  void wake() const;
+
+  const std::size_t most_waiting_bytes_;
+  mutable std::mutex mutex_;
+  std::function<void()> wake_;
+  std::string waiting_;
+  bool finished_ = false, left_ = false;
+};
+
+struct Response;
+
+// A slow answer, computed on another thread than the server's. Whoever has been asked gives the answer once, the server sends it. The client waits as long as that takes. Threads: any.
+class Later {
+ public:
+  Later();
+  ~Later();
+  Later(const Later&) = delete;
+  Later& operator=(const Later&) = delete;
+
+  void give(Response response);  // only the first counts; one that is itself to come later becomes a 500
+  bool wanted() const;           // false: the client or the server is gone
+  // The client says no more, as one that goes away does; one that only has said everything still reads the answer.
+  bool client_has_ended() const;
+
+  // For the connection that sends it.
+  void on_news(std::function<void()> wake);  // called after give(), from its thread; empty: no longer
+  std::optional<Response> take();
+  void leave();  // nobody waits any more
+  void client_ends();
+
+ private:
+  mutable std::mutex mutex_;
+  std::function<void()> wake_;
+  std::unique_ptr<Response> given_;
+  bool answered_ = false, left_ = false, client_has_ended_ = false;
+};
 
 enum class Method { get, post };
 

@@ -20,7 +20,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "host/network.h"
-#include "http/listener.h"
 
 namespace troika::http {
 namespace {

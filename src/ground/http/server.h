@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "base/error.h"
 #include "http/connection.h"
 
 namespace troika::http {
@@ -35,5 +36,14 @@ class Server {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
+
+// Somebody else listens at that port already.
+class PortHeld : public base::ConfigError {
+ public:
+  using ConfigError::ConfigError;
+};
+
+// The socket that a server listens on (listener.cc): owned by the caller, non-blocking. ConfigError as http::Server says; the flags are named in it.
+int listen_on(const std::string& address, int port, const std::string& address_flag, const std::string& port_flag);
 
 }  // namespace troika::http

@@ -1,11 +1,11 @@
-#include "jinja/access.h"
+#include "jinja/operators.h"
 
 #include <algorithm>
 
 #include "base/say.h"
 #include "base/text.h"
 #include "jinja/characters.h"
-#include "jinja/methods.h"
+#include "jinja/routine.h"
 
 namespace troika::jinja {
 

@@ -1,12 +1,10 @@
-#include "jinja/builtins.h"
+#include "jinja/routine.h"
 
 #include <algorithm>
 
 #include "base/say.h"
 #include "jinja/characters.h"
-#include "jinja/filters.h"
 #include "jinja/operators.h"
-#include "jinja/value_text.h"
 
 namespace troika::jinja {
 

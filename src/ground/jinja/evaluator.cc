@@ -4,11 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/say.h"
-#include "jinja/access.h"
-#include "jinja/builtins.h"
+#include "jinja/routine.h"
 #include "jinja/operators.h"
 #include "jinja/rendering.h"
-#include "jinja/value_text.h"
 
 namespace troika::jinja {
 Evaluator::Evaluator(const nlohmann::ordered_json& context, const RenderOptions& options) : rendering_(options) {

@@ -3,7 +3,7 @@
 
 #include "base/say.h"
 #include "jinja/evaluator.h"
-#include "jinja/value_text.h"
+#include "jinja/operators.h"
 
 namespace troika::jinja {
 Evaluator::Flow Evaluator::execute(const Body& body, std::string* out) {

@@ -1,4 +1,4 @@
-// Reads expressions, with the precedence that Jinja gives them: or, and, not, comparisons, + and -, ~, * / // %, **,
+// Tokens to syntax. Expressions are read with the precedence that Jinja gives them: or, and, not, comparisons, + and -, ~, * / // %, **,
 // signs, then attributes, calls, filters and tests.
 #pragma once
 
@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "jinja/lexer.h"
 #include "jinja/syntax.h"
-#include "jinja/token_reader.h"
 
 namespace troika::jinja {
 
@@ -68,5 +68,9 @@ class ExpressionParser {
   TokenReader& tokens_;
   std::vector<std::pair<std::string, int>> called_;
 };
+
+// A whole template (parser.cc). DataError naming origin, line and what is wrong or not supported; so are filters, tests and functions that do not
+// exist.
+Body parse(const std::vector<Token>& tokens, const std::string& origin);
 
 }  // namespace troika::jinja

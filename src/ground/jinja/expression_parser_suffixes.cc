@@ -4,9 +4,8 @@
 
 #include "base/say.h"
 #include "base/text.h"
-#include "jinja/builtins.h"
+#include "jinja/routine.h"
 #include "jinja/expression_parser.h"
-#include "jinja/filters.h"
 
 namespace troika::jinja {
 

@@ -1,4 +1,4 @@
-#include "jinja/filters.h"
+#include "jinja/routine.h"
 
 #include <fmt/format.h>
 
@@ -6,12 +6,8 @@
 
 #include "base/say.h"
 #include "base/text.h"
-#include "jinja/access.h"
 #include "jinja/characters.h"
-#include "jinja/json_text.h"
-#include "jinja/methods.h"
 #include "jinja/operators.h"
-#include "jinja/value_text.h"
 
 namespace troika::jinja {
 

@@ -1,4 +1,3 @@
-#include "jinja/json_text.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +7,7 @@
 #include "base/say.h"
 #include "jinja/characters.h"
 #include "jinja/rendering.h"
-#include "jinja/value_text.h"
+#include "jinja/operators.h"
 
 namespace troika::jinja {
 

@@ -8,7 +8,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "jinja/characters.h"
-#include "jinja/string_literal.h"
 
 namespace troika::jinja {
 

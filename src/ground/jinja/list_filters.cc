@@ -3,11 +3,9 @@
 
 #include "base/say.h"
 #include "base/text.h"
-#include "jinja/access.h"
-#include "jinja/builtins.h"
+#include "jinja/operators.h"
+#include "jinja/routine.h"
 #include "jinja/characters.h"
-#include "jinja/filters.h"
-#include "jinja/value_text.h"
 
 namespace troika::jinja {
 

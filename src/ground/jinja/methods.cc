@@ -1,4 +1,4 @@
-#include "jinja/methods.h"
+#include "jinja/routine.h"
 
 #include <algorithm>
 

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "base/say.h"
-#include "jinja/value_text.h"
 
 namespace troika::jinja {
 

@@ -1,13 +1,12 @@
-#include "jinja/parser.h"
 
 #include <algorithm>
 #include <array>
 
 #include "base/say.h"
 #include "base/text.h"
-#include "jinja/builtins.h"
+#include "jinja/routine.h"
 #include "jinja/expression_parser.h"
-#include "jinja/token_reader.h"
+#include "jinja/lexer.h"
 
 namespace troika::jinja {
 

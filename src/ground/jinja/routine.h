@@ -56,4 +56,29 @@ void add_names(const Routine (&table)[N], std::vector<std::string>* names) {
   for (const Routine& routine : table) names->emplace_back(routine.name);
 }
 
+// The functions that every template may call: range, dict, namespace, raise_exception, strftime_now. Null here and below:
+// there is none of that name.
+const Routine* find_function(std::string_view name);
+std::vector<std::string> function_names();
+
+// Jinja's tests, `x is NAME`, whose bodies give a boolean.
+const Routine* find_test(std::string_view name);
+std::vector<std::string> test_names();
+
+// Jinja's filters, `x | NAME`.
+const Routine* find_filter(std::string_view name);
+std::vector<std::string> filter_names();
+
+// Those that give lists or choose from them (list_filters.cc).
+const Routine* find_list_filter(std::string_view name);
+void add_list_filter_names(std::vector<std::string>* names);
+
+// Python's methods of str, dict and list; those that would change a value are there, and fail.
+const Routine* find_method(const Value& self, std::string_view name);
+const Routine* find_text_method(std::string_view name);
+
+// The tables behind find_text_method: split, partition, ...; find, count, startswith, ...
+const Routine* find_split_method(std::string_view name);
+const Routine* find_search_method(std::string_view name);
+
 }  // namespace troika::jinja

@@ -1,4 +1,4 @@
-#include "jinja/string_literal.h"
+#include "jinja/lexer.h"
 
 #include <cstdint>
 

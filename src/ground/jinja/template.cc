@@ -7,7 +7,7 @@
 #include "base/say.h"
 #include "jinja/evaluator.h"
 #include "jinja/lexer.h"
-#include "jinja/parser.h"
+#include "jinja/expression_parser.h"
 
 namespace troika::jinja {
 

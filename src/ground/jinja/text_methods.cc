@@ -4,8 +4,8 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "jinja/characters.h"
-#include "jinja/methods.h"
-#include "jinja/value_text.h"
+#include "jinja/routine.h"
+#include "jinja/operators.h"
 
 namespace troika::jinja {
 

@@ -1,4 +1,4 @@
-#include "jinja/token_reader.h"
+#include "jinja/lexer.h"
 
 #include <algorithm>
 

@@ -1,4 +1,3 @@
-#include "jinja/value_text.h"
 
 #include <fmt/format.h>
 #include <utf8proc.h>

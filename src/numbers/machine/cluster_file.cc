@@ -1,4 +1,4 @@
-#include "machine/cluster_file.h"
+#include "machine/cluster.h"
 
 #include <fmt/format.h>
 #include <yaml-cpp/yaml.h>
@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "machine/profiles.h"
-#include "machine/quantities.h"
+#include "machine/rates.h"
 
 namespace troika::machine {
 namespace {

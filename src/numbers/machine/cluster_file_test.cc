@@ -1,4 +1,4 @@
-#include "machine/cluster_file.h"
+#include "machine/cluster.h"
 
 #include <gmock/gmock.h>
 

@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "config/freeze.h"
+#include "config/lora.h"
 #include "shape/adapter.h"
 
 namespace troika::plan {
@@ -21,8 +21,8 @@ config::Resolved with_vocabulary(config::Resolved resolved, std::int64_t tokeniz
                                 : base::say("the model in '{0}' has a vocabulary of {1}, but the tokenizer '{2}' has {3} ids: give --data.tokenizer the one that belongs to the model, or leave tokens out that were added to it", model.path, model.vocab,
                                             resolved.settings.data.tokenizer, tokenizer_vocab));
   }
-  if (model.vocab < resolved.layout.tp) {
-    throw base::ConfigError(base::say("parallel.tp {} is more than the vocabulary of {}: each rank needs a part of it", resolved.layout.tp, model.vocab));
+  if (model.vocab < resolved.settings.parallel.tp) {
+    throw base::ConfigError(base::say("parallel.tp {} is more than the vocabulary of {}: each rank needs a part of it", resolved.settings.parallel.tp, model.vocab));
   }
   return resolved;
 }
@@ -54,12 +54,11 @@ std::int64_t decay_of(const config::OptimizerSettings& optimizer, std::int64_t s
                                     steps - optimizer.warmup_steps));
 }
 
-mesh::Shape mesh_of(const config::Layout& layout) {
-  return {static_cast<int>(layout.dp), static_cast<int>(layout.pp), static_cast<int>(layout.tp),
-          static_cast<int>(layout.cp)};
-}
-
 }  // namespace
+
+mesh::Shape mesh_of(const config::ParallelSettings& p) {
+  return {static_cast<int>(p.dp), static_cast<int>(p.pp), static_cast<int>(p.tp), static_cast<int>(p.cp)};
+}
 
 std::vector<shape::ParameterInfo> Job::trained_parameters() const {
   std::vector<shape::ParameterInfo> all;
@@ -128,7 +127,7 @@ Job training_job(const config::Resolved& resolved, const DataFacts& data) {
   Job job;
   job.resolved = with_vocabulary(resolved, data.vocab);
   job.data = data;
-  job.shape = mesh_of(resolved.layout);
+  job.shape = mesh_of(resolved.settings.parallel);
   config::Settings& settings = job.resolved.settings;
   job.epochs_decide = settings.train.steps == 0;
   job.steps = settings.train.steps = steps_of(settings.train, data.samples, resolved.batch.global);
@@ -143,7 +142,7 @@ Job evaluation_job(const config::Resolved& resolved, const DataFacts& data) {
   job.resolved = with_vocabulary(resolved, data.vocab);
   job.data = data;
   job.task = schedule::Task::evaluation;
-  job.shape = mesh_of(resolved.layout);
+  job.shape = mesh_of(resolved.settings.parallel);
   job.trained.segments.assign(static_cast<std::size_t>(shape::segment_count(job.model())), false);
   return job;
 }

@@ -9,10 +9,8 @@
 #include "config/resolve.h"
 #include "mesh/mesh.h"
 #include "schedule/instruction/program.h"
-#include "shape/data_facts.h"
 #include "shape/layout.h"
-#include "shape/optimizer_state.h"
-#include "shape/precision.h"
+#include "shape/shard_plan.h"
 #include "shape/segment_costs.h"
 #include "shape/sum_shape.h"
 
@@ -46,7 +44,7 @@ struct Job {
   bool documents_apart() const { return data.documents == shape::Documents::apart; }
 
   config::Precision precision() const { return settings().precision.compute; }  // of parameters and activations
-  std::int64_t element_bytes() const { return shape::bytes_of(precision()); }
+  std::int64_t element_bytes() const { return config::bytes_of(precision()); }
   shape::SavedActivations saved_activations() const;  // of a forward that is not computed again
   shape::OptimizerShape optimizer() const { return shape::shape_of(settings().optimizer.name); }
   shape::StatePlace state_place() const;
@@ -60,6 +58,9 @@ struct Job {
   std::int64_t rows(const mesh::Coordinate& at) const;          // of a microbatch that cross a stage boundary there
   std::int64_t boundary_bytes(const mesh::Coordinate& at) const { return rows(at) * model().hidden * element_bytes(); }
 };
+
+// Of settings whose dp is resolved.
+mesh::Shape mesh_of(const config::ParallelSettings& parallel);
 
 // How gradients are added up where the settings promise so much.
 shape::Addition addition_of(config::Reproducible promise);

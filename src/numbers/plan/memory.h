@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/language.h"
 #include "config/choices.h"
+#include "plan/programs.h"
 
 namespace troika::plan {
 
@@ -43,6 +45,13 @@ struct Memory {
   std::int64_t held() const { return parameters + gradients + state + activations; }
 };
 
+// Free memory, and the ranks that share it.
+struct Room {
+  enum class Where { host, gpu, host_of_gpu } where = Where::host;
+  std::int64_t available_bytes = 0;
+  int ranks = 1;
+};
+
 // The same on a GPU, with what operations take there; without copies for saving, and of state that is offloaded with what is fetched.
 Memory on_gpu(Memory memory, config::Offload offload);
 // What the rank then takes of its host: copies for saving, and state that is offloaded there.
@@ -54,5 +63,16 @@ bool took_more(const Memory& planned, std::int64_t allocated_peak);
 // "1.7 GiB (parameters 300 MiB, gradients 600 MiB, optimizer 600 MiB, activations 80 MiB, program 250 MiB)"
 base::Text text_of(const Memory& memory);
 std::string describe(const Memory& memory);  // in English
+
+// The bytes that ranks hold at most, by following their programs with numbers alone: what the ranks' ledgers will count, to
+// the byte. For each grid rank of the programs, which have been checked, of its rank that needs most.
+std::vector<Memory> memory_of_grid_ranks(const Job& job, const Stages& stages, const Programs& programs);
+
+// What an operation of the segment, trained, takes at most on the rank's GPU beside what the ledger has.
+std::int64_t gpu_operation_bytes(const Job& job, const mesh::Coordinate& at, int segment);
+
+// The memory of the rank at a coordinate. `programs` may be those of the first data-parallel rank's pipeline alone
+// (pipeline_shape).
+Memory memory_at(const Job& job, const Stages& stages, const Programs& programs, const mesh::Coordinate& at);
 
 }  // namespace troika::plan

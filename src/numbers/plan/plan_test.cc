@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "base/error.h"
-#include "plan/buckets.h"
-#include "plan/describe.h"
+#include "plan/stages.h"
 #include "plan/plan_test_support.h"
 
 namespace troika::plan {

@@ -1,4 +1,4 @@
-#include "plan/rank_memory.h"
+#include "plan/memory.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "plan/buckets.h"
+#include "plan/stages.h"
 #include "schedule/check/in_flight.h"
 #include "schedule/instruction/placement.h"
 #include "shape/gradient_bytes.h"

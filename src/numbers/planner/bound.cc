@@ -4,12 +4,11 @@
 #include <cmath>
 #include <limits>
 
-#include "config/freeze.h"
+#include "config/lora.h"
 #include "plan/stages.h"
-#include "planner/real.h"
-#include "schedule/build/partition.h"
+#include "planner/layout.h"
 #include "shape/adapter.h"
-#include "shape/block_kind.h"
+#include "shape/architecture.h"
 #include "shape/shard_plan.h"
 
 namespace troika::planner {
@@ -18,7 +17,7 @@ namespace {
 constexpr std::int64_t rounded_off = 16 * shape::norm_chunk;  // a replica's part is whole chunks
 
 // Of the interleaved schedule on one rank: groups of pp microbatches go through all its stages, and of the passes before the
-// first backward (build/interleaved.cc) those of the microbatches that there are.
+// first backward (build/schedules.cc) those of the microbatches that there are.
 std::int64_t forwards_before_backwards(const Layout& l, int pp_rank) {
   const std::int64_t pp = l.pp, v = l.virtual_stages, m = l.microbatches(), groups = (m + pp - 1) / pp;
   const std::int64_t passes = std::min(2 * (pp - pp_rank - 1) + (v - 1) * pp + 1, groups * pp * v);
@@ -28,6 +27,13 @@ std::int64_t forwards_before_backwards(const Layout& l, int pp_rank) {
     count += rest / pp * here + std::min(rest % pp, here);
   }
   return count;
+}
+
+// What `make` gives for the key, which is computed once.
+template <class Map, class Make>
+const typename Map::mapped_type& remembered(Map* map, const typename Map::key_type& key, Make make) {
+  const auto found = map->find(key);
+  return found != map->end() ? found->second : map->emplace(key, make()).first->second;
 }
 
 void raise(double* most, double other) { *most = std::max(*most, other); }
@@ -79,39 +85,39 @@ PassShape Bounds::pass_shape(const Layout& l) const {
   return {settings_.model, microbatch, l.cp, saved, trained_};
 }
 
+Bounds::Key Bounds::key_of(const Layout& l) {
+  return {l.tp, l.cp, l.micro, l.precision, l.recompute == config::Recompute::selective};
+}
+
 const ModelSeconds& Bounds::seconds(const Layout& l) {
-  const PassShape shape = pass_shape(l);
-  const Key key{l.tp, l.cp, l.micro, static_cast<int>(l.precision), static_cast<int>(shape.saved)};
-  const auto found = seconds_.find(key);
-  if (found != seconds_.end()) return found->second;
-  const GroupLinks links({placement_.world() / (l.tp * l.cp), 1, l.tp, l.cp}, placement_);
-  return seconds_.emplace(key, model_seconds(shape, rates_, links.tensor(), links.context())).first->second;
+  return remembered(&seconds_, key_of(l), [&] {
+    const GroupLinks links({placement_.world() / (l.tp * l.cp), 1, l.tp, l.cp}, placement_);
+    return model_seconds(pass_shape(l), rates_, links.tensor(), links.context());
+  });
 }
 
 const shape::SavedBytes& Bounds::saved(const Layout& l) {
-  const PassShape shape = pass_shape(l);
-  const Key key{l.tp, l.cp, l.micro, static_cast<int>(l.precision), static_cast<int>(shape.saved)};
-  const auto found = saved_.find(key);
-  if (found != saved_.end()) return found->second;
-  return saved_.emplace(key, shape::segment_saved_bytes(settings_.model, shape.microbatch, shape.saved, trained_))
-      .first->second;
+  return remembered(&saved_, key_of(l), [&] {
+    const PassShape shape = pass_shape(l);
+    return shape::segment_saved_bytes(settings_.model, shape.microbatch, shape.saved, trained_);
+  });
 }
 
 const Bounds::Elements& Bounds::elements(int tp) {
-  const auto found = elements_.find(tp);
-  if (found != elements_.end()) return found->second;
-  const auto of = [&](int segment) { return shape::segment_layout(settings_.model, segment, {0, tp}).elements; };
-  Elements e{of(0), std::numeric_limits<std::int64_t>::max(), of(segments_ - 1), 0};
-  for (const int segment : shape::BlockKinds(settings_.model).first) e.block = std::min(e.block, of(segment));
-  if (settings_.model.tie_embeddings) e.table = shape::tied_layout(settings_.model, {0, tp}).elements;
-  return elements_.emplace(tp, e).first->second;
+  return remembered(&elements_, tp, [&] {
+    const auto of = [&](int segment) { return shape::segment_layout(settings_.model, segment, {0, tp}).elements; };
+    Elements e{of(0), std::numeric_limits<std::int64_t>::max(), of(segments_ - 1), 0};
+    for (const int segment : shape::BlockKinds(settings_.model).first) e.block = std::min(e.block, of(segment));
+    if (settings_.model.tie_embeddings) e.table = shape::tied_layout(settings_.model, {0, tp}).elements;
+    return e;
+  });
 }
 
 const std::vector<Bounds::RankStages>& Bounds::stages(int pp, int virtual_stages) {
   const std::pair key(pp, virtual_stages);
   const auto found = stages_.find(key);
   if (found != stages_.end()) return found->second;
-  const auto ranges = schedule::partition_by_cost(
+  const auto ranges = plan::partition_by_cost(
       shape::segment_costs(settings_.model, settings_.batch.seq_len, trained_), pp * virtual_stages);
   const auto blocks = [&](const auto& range) {
     return std::min(range.second, segments_ - 1) - std::max(range.first, 1);
@@ -138,7 +144,7 @@ shape::SumShape Bounds::sum_of(const Layout& l, int uses) const {
   if (l.zero == 0) sum.result = shape::Result::whole;
   sum.addition = plan::addition_of(settings_.parallel.reproducible);
   if (settings_.comm.backend == config::Backend::nccl)
-    sum.travel = shape::travel_between_devices(sum, mesh::replicas_on_each_host({l.dp, l.pp, l.tp, l.cp}, placement_.ranks_on(0)));
+    sum.travel = shape::travel_between_devices(sum, mesh::replicas_on_each_host(l, placement_.ranks_on(0)));
   sum.uses = uses;
   return sum;
 }
@@ -160,9 +166,8 @@ double Bounds::sent_bytes(const Layout& l, std::int64_t elements) const {
 
 double Bounds::replica_bytes_per_second(const Layout& l) {
   if (l.replicas() == 1) return 1;
-  auto [rate, is_new] = replica_rates_.try_emplace({l.dp, l.pp, l.tp, l.cp});
-  if (is_new) rate->second = GroupLinks({l.dp, l.pp, l.tp, l.cp}, placement_).replicas().bytes_per_second;
-  return rate->second;
+  return remembered(&replica_rates_, {l.dp, l.pp, l.tp, l.cp},
+                    [&] { return GroupLinks(l, placement_).replicas().bytes_per_second; });
 }
 
 double Bounds::step_seconds(const Layout& l) {
@@ -210,14 +215,14 @@ double Bounds::step_seconds(const Layout& l) {
       }
     }
     const double kept = l.zero == 0 ? real(held) : std::max(0.0, real(held) / replicas - real(rounded_off));
-    raise(&behind, trains_ ? real(optimizer_.update_bytes(shape::bytes_of(l.precision))) * kept / rates_.stream_bytes_per_second : 0);
+    raise(&behind, trains_ ? real(optimizer_.update_bytes(config::bytes_of(l.precision))) * kept / rates_.stream_bytes_per_second : 0);
   }
   return pipeline + behind;
 }
 
 std::int64_t Bounds::memory_bytes(const Layout& l) {
   const shape::SavedBytes& bytes = saved(l);
-  const std::int64_t element = shape::bytes_of(l.precision), R = l.replicas(), m = l.microbatches();
+  const std::int64_t element = config::bytes_of(l.precision), R = l.replicas(), m = l.microbatches();
   const bool state_here = l.offload == config::Offload::none || (l.offload == config::Offload::host && !accelerators_);
   const shape::SumShape sum = sum_of(l, 1);
   const std::int64_t boundary = element * l.micro * pass_shape(l).microbatch.T * settings_.model.hidden /

@@ -16,8 +16,8 @@
 #include "machine/cluster.h"
 #include "planner/layout.h"
 #include "planner/step_costs.h"
-#include "shape/optimizer_state.h"
-#include "shape/trained.h"
+#include "shape/shard_plan.h"
+#include "shape/layout.h"
 
 namespace troika::planner {
 
@@ -39,7 +39,8 @@ class Bounds {
     int blocks = 0, blocks_before = 0;  // before: in the stages before its first
     bool embedding = false, head = false;
   };
-  using Key = std::tuple<int, int, std::int64_t, int, int>;  // tp, cp, micro, precision, saved
+  using Key = std::tuple<int, int, std::int64_t, config::Precision, bool>;  // tp, cp, micro, precision, selective
+  static Key key_of(const Layout& l);
 
   PassShape pass_shape(const Layout& l) const;
   const ModelSeconds& seconds(const Layout& l);

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
-#include "plan/rank_memory.h"
+#include "plan/memory.h"
+#include "plan/programs.h"
 #include "planner/step_costs.h"
 #include "schedule/simulate/simulator.h"
-#include "schedule/trace/communication.h"
+#include "schedule/trace/summary.h"
 #include "shape/operation_costs.h"
 
 namespace troika::planner {
@@ -192,7 +194,7 @@ std::optional<Estimate> estimate_within(const Column& column, const machine::Pla
   const auto trace = schedule::simulate_within(column.program, costs.model(), most_seconds);
   if (!trace) return std::nullopt;
   Estimate e;
-  e.layout = layout_of(column.job.resolved);
+  e.layout = layout_of(column.job.settings());
   e.microbatches = e.layout.microbatches();
   e.tokens = column.job.resolved.batch.tokens_per_step();
   e.time = mean_of(Splitter(column, costs).split(*trace));
@@ -201,6 +203,23 @@ std::optional<Estimate> estimate_within(const Column& column, const machine::Pla
       static_cast<double>(e.tokens) * model_flops_per_token(column.job.model(), column.job.resolved.batch.seq_len);
   e.peak_flops = placement.peak_flops(column.job.precision());
   return e;
+}
+
+int Column::world_rank_of(int grid_rank) const {
+  const int inside = job.shape.tp * job.shape.cp;
+  return grid_rank * inside * (pipelines == Pipelines::whole ? 1 : job.shape.dp);
+}
+
+Column make_column(plan::Job job, Pipelines pipelines) {
+  plan::Stages stages = plan::cut_stages(job);
+  return make_column(std::move(job), std::move(stages), pipelines);
+}
+
+Column make_column(plan::Job job, plan::Stages stages, Pipelines pipelines) {
+  const schedule::StepShape shape =
+      pipelines == Pipelines::whole ? plan::step_shape(job, stages) : plan::pipeline_shape(job, stages);
+  schedule::Program program = plan::build_step_unchecked(job, shape);
+  return {std::move(job), std::move(stages), std::move(program), pipelines};
 }
 
 }  // namespace troika::planner

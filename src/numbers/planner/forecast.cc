@@ -6,9 +6,9 @@
 #include "base/say.h"
 #include "base/units.h"
 #include "machine/calibration.h"
-#include "machine/quantities.h"
-#include "planner/nearest.h"
-#include "planner/real.h"
+#include "machine/rates.h"
+#include "planner/preflight.h"
+#include "planner/layout.h"
 #include "planner/reasons.h"
 #include "planner/search.h"
 

@@ -7,7 +7,7 @@
 #include "base/language.h"
 #include "plan/plan.h"
 #include "planner/estimate.h"
-#include "planner/run_machines.h"
+#include "planner/machines.h"
 #include "planner/search.h"
 
 namespace troika::planner {

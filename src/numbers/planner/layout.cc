@@ -7,6 +7,7 @@
 
 #include "base/say.h"
 #include "base/text.h"
+#include "plan/job.h"
 
 namespace troika::planner {
 
@@ -46,30 +47,22 @@ base::Text text_of(const Layout& layout) {
 std::string name_of(const Layout& layout) { return name_in(base::Language::english, layout); }
 
 std::vector<std::string> flags_of(const Layout& l) {
-  return {"--dp",
-          std::to_string(l.dp),
-          "--pp",
-          std::to_string(l.pp),
-          "--tp",
-          std::to_string(l.tp),
-          "--cp",
-          std::to_string(l.cp),
-          "--zero",
-          std::to_string(l.zero),
-          "--schedule",
-          config::word_of(l.schedule),
-          "--virtual-stages",
-          std::to_string(l.virtual_stages),
-          "--micro-batch-size",
-          std::to_string(l.micro),
-          "--global-batch-size",
-          std::to_string(l.global),
-          "--recompute",
-          config::word_of(l.recompute),
-          "--offload",
-          config::word_of(l.offload),
-          "--precision.compute",
-          config::word_of(l.precision)};
+  std::vector<std::string> flags;
+  for (const auto& [flag, value] : std::initializer_list<std::pair<const char*, std::string>>{
+           {"--dp", std::to_string(l.dp)},
+           {"--pp", std::to_string(l.pp)},
+           {"--tp", std::to_string(l.tp)},
+           {"--cp", std::to_string(l.cp)},
+           {"--zero", std::to_string(l.zero)},
+           {"--schedule", config::word_of(l.schedule)},
+           {"--virtual-stages", std::to_string(l.virtual_stages)},
+           {"--micro-batch-size", std::to_string(l.micro)},
+           {"--global-batch-size", std::to_string(l.global)},
+           {"--recompute", config::word_of(l.recompute)},
+           {"--offload", config::word_of(l.offload)},
+           {"--precision.compute", config::word_of(l.precision)}})
+    flags.insert(flags.end(), {flag, value});
+  return flags;
 }
 
 bool is_of_layout(const std::string& key) {
@@ -110,22 +103,17 @@ config::Settings with_layout(const config::Settings& settings, const Layout& l) 
   return s;
 }
 
-Layout layout_of(const config::Resolved& resolved) {
-  const config::ParallelSettings& p = resolved.settings.parallel;
-  Layout l;
-  l.dp = static_cast<int>(resolved.layout.dp);
-  l.pp = static_cast<int>(resolved.layout.pp);
-  l.tp = static_cast<int>(resolved.layout.tp);
-  l.cp = static_cast<int>(resolved.layout.cp);
-  l.zero = static_cast<int>(p.zero);
-  l.schedule = p.schedule;
-  l.virtual_stages = static_cast<int>(p.virtual_stages);
-  l.micro = resolved.batch.micro;
-  l.global = resolved.batch.global;
-  l.recompute = p.recompute;
-  l.offload = p.offload;
-  l.precision = resolved.settings.precision.compute;
-  return l;
+Layout layout_of(const config::Settings& s) {
+  const config::ParallelSettings& p = s.parallel;
+  return {plan::mesh_of(p),
+          static_cast<int>(p.zero),
+          p.schedule,
+          static_cast<int>(p.virtual_stages),
+          s.batch.micro_batch_size.value(),
+          s.batch.global_batch_size.value(),
+          p.recompute,
+          p.offload,
+          s.precision.compute};
 }
 
 }  // namespace troika::planner

@@ -7,11 +7,12 @@
 
 #include "base/language.h"
 #include "config/resolve.h"
+#include "mesh/mesh.h"
 
 namespace troika::planner {
 
-struct Layout {
-  int dp = 1, pp = 1, tp = 1, cp = 1, zero = 0;
+struct Layout : mesh::Shape {
+  int zero = 0;
   config::Schedule schedule = config::Schedule::one_f_one_b;
   int virtual_stages = 1;
   std::int64_t micro = 1, global = 1;  // sequences of a microbatch, and of a step
@@ -19,7 +20,6 @@ struct Layout {
   config::Offload offload = config::Offload::none;
   config::Precision precision = config::Precision::fp32;
 
-  int world() const { return dp * pp * tp * cp; }
   int replicas() const { return dp * cp; }
   std::int64_t microbatches() const { return global / micro / dp; }  // of one data-parallel rank
 };
@@ -40,7 +40,10 @@ bool is_of_layout(const std::string& key);
 // dropped.
 config::Settings with_layout(const config::Settings& settings, const Layout& layout);
 
-// The layout that settings resolve to.
-Layout layout_of(const config::Resolved& resolved);
+// The layout of resolved settings.
+Layout layout_of(const config::Settings& resolved);
+
+// A count as a factor of rates and times.
+inline double real(std::int64_t x) { return static_cast<double>(x); }
 
 }  // namespace troika::planner

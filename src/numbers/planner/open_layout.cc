@@ -79,7 +79,7 @@ Question open_question(const config::Resolved& open, const Fixed& fixed, const R
   q.fixed = fixed;
   q.global = open.batch.global;
   q.cluster = machines.cluster;
-  q.world = static_cast<int>(open.layout.world());
+  q.world = static_cast<int>(open.settings.parallel.world());
   q.ranks_per_host = machines.ranks_per_host;
   q.top = 1;
   return q;
@@ -106,23 +106,7 @@ Choice choose(const Question& question) {
 std::string to_text(const Layout& layout) { return base::join(flags_of(layout), " "); }
 
 Layout parse_layout(const std::string& text) {
-  const config::Settings s = config::parse_settings(base::split(text, ' '), {}).settings;
-  const config::ParallelSettings& p = s.parallel;
-  const auto number = [](std::int64_t value) { return static_cast<int>(value); };
-  Layout l;
-  l.dp = number(p.dp);
-  l.pp = number(p.pp);
-  l.tp = number(p.tp);
-  l.cp = number(p.cp);
-  l.zero = number(p.zero);
-  l.schedule = p.schedule;
-  l.virtual_stages = number(p.virtual_stages);
-  l.micro = s.batch.micro_batch_size.value();
-  l.global = s.batch.global_batch_size.value();
-  l.recompute = p.recompute;
-  l.offload = p.offload;
-  l.precision = s.precision.compute;
-  return l;
+  return layout_of(config::parse_settings(base::split(text, ' '), {}).settings);
 }
 
 config::Resolved with_choice(const config::Settings& settings, const Layout& layout, std::int64_t world) {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/resolve.h"
-#include "planner/run_machines.h"
+#include "planner/machines.h"
 #include "planner/search.h"
 
 namespace troika::planner {

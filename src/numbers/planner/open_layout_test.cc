@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "machine/profiles.h"
 #include "plan/plan_test_support.h"
-#include "planner/nearest.h"
+#include "planner/preflight.h"
 
 namespace troika::planner {
 namespace {
@@ -37,13 +37,13 @@ std::string refusal(const std::function<void()>& call) {
 
 TEST(OpenLayout, ResolvesToSomeLayoutThatTheSettingsAllow) {
   config::Settings s = open_settings();  // 12 sequences a step
-  EXPECT_EQ(resolve_open(s, {}, 3).layout.dp, 3);
+  EXPECT_EQ(resolve_open(s, {}, 3).settings.parallel.dp, 3);
   EXPECT_EQ(resolve_open(s, {}, 4).batch.global, 12);
   s.parallel.pp = 2;
-  EXPECT_EQ(resolve_open(s, fixed_by({"parallel.pp"}, s), 4).layout.pp, 2);
+  EXPECT_EQ(resolve_open(s, fixed_by({"parallel.pp"}, s), 4).settings.parallel.pp, 2);
   s.parallel.pp = 3;
   EXPECT_THAT(refusal([&] { resolve_open(s, fixed_by({"parallel.pp"}, s), 4); }), HasSubstr("4 processes"));
-  EXPECT_EQ(resolve_open(s, {}, 4).layout.pp, 1);  // of a file, which may be left
+  EXPECT_EQ(resolve_open(s, {}, 4).settings.parallel.pp, 1);  // of a file, which may be left
   s.optimizer.warmup_steps = s.train.steps + 1;
   EXPECT_THAT(refusal([&] { resolve_open(s, {}, 2); }), HasSubstr("warmup_steps"));
 }
@@ -77,7 +77,7 @@ TEST(OpenLayout, ChoosesWhatPlanPutsFirstWithItsReasons) {
   EXPECT_EQ(choice.layout, search(question).best.front().layout);
   EXPECT_THAT(choice.reasons.front().english, AllOf(HasSubstr("layout  "), HasSubstr("positions/s predicted")));
   const config::Resolved chosen = with_choice(open.settings, parse_layout(to_text(choice.layout)), 2);
-  EXPECT_EQ(layout_of(chosen), choice.layout);
+  EXPECT_EQ(layout_of(chosen.settings), choice.layout);
 }
 
 TEST(OpenLayout, KeepsWhatResultsDependOn) {
@@ -112,7 +112,7 @@ TEST(Nearest, ChangesAsLittleAsItCan) {
   q.settings = resolved.settings;
   q.world = q.ranks_per_host = 2;
   q.cluster = cores(2, plan::gib * 8).cluster;
-  const Layout asked = layout_of(resolved);
+  const Layout asked = layout_of(resolved.settings);
   const auto whole = estimate_layout(q, asked);
   ASSERT_TRUE(whole);
   q.cluster.hosts.front().memory_bytes = 2 * (whole->memory.total() - (1 << 20));

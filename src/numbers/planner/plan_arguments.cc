@@ -6,11 +6,11 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "machine/cluster_file.h"
+#include "machine/cluster.h"
 #include "machine/profiles.h"
-#include "machine/quantities.h"
+#include "machine/rates.h"
 #include "planner/open_layout.h"
-#include "planner/this_machine.h"
+#include "planner/machines.h"
 
 namespace troika::planner {
 

@@ -1,4 +1,4 @@
-// The command line of `troika plan`: the settings of train, and these.
+// The command line of `troika plan`, the settings of train and these, and its page.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "config/config.h"
+#include "planner/layout.h"
 #include "planner/search.h"
 
 namespace troika::planner {
@@ -37,5 +39,15 @@ using VocabularyOf = std::function<std::int64_t(const config::Settings&)>;
 // What is asked, on the machines that the flags name: a cluster file, accelerators by name, or this host (with the rates of its
 // machine file, where `troika probe` has written one).
 Question question_of(const PlanArguments& a, const config::Environment& environment, const VocabularyOf& vocabulary_of);
+
+// The page of `troika plan`, and its JSON. `run_tokens`: of the whole run; 0: not stated. `start`: the command that trains in the best layout.
+std::string plan_text(const Question& question, const Answer& answer, double run_tokens, const std::string& start,
+                      base::Language language);
+std::string estimate_json(const Question& question, const Estimate& estimate, base::Language language);  // one of the layouts below
+std::string plan_json(const Question& question, const Answer& answer, base::Language language);  // also where nothing fits
+
+// The command that trains in a layout of the plan, as one can paste it: of the file that --write wrote, else in the words of the command line with the layout behind them. Several ranks are started by
+// `troika launch`; where K, HOST0 or PATH stands in it, the user has to say which.
+std::string start_command(const PlanArguments& a, const Question& question, const Layout& layout);
 
 }  // namespace troika::planner

@@ -1,13 +1,13 @@
-#include "planner/plan_report.h"
+#include "planner/plan_arguments.h"
 
 #include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "machine/quantities.h"
+#include "host/subprocess.h"
+#include "machine/rates.h"
 #include "planner/reasons.h"
 #include "shape/layout.h"
 
@@ -17,12 +17,7 @@ namespace {
 nlohmann::ordered_json json_of(const Question& question, const Estimate& e, base::Language language) {
   const Layout& l = e.layout;
   const TimeSplit& t = e.time;
-  nlohmann::ordered_json json;
-  json["dp"] = l.dp;
-  json["pp"] = l.pp;
-  json["tp"] = l.tp;
-  json["cp"] = l.cp;
-  json["zero"] = l.zero;
+  nlohmann::ordered_json json = {{"dp", l.dp}, {"pp", l.pp}, {"tp", l.tp}, {"cp", l.cp}, {"zero", l.zero}};
   json["schedule"] = config::word_of(l.schedule);
   json["virtual_stages"] = l.virtual_stages;
   json["micro_batch_size"] = l.micro;
@@ -129,6 +124,28 @@ std::string plan_json(const Question& q, const Answer& answer, base::Language la
                                       : base::in(what_would_help(q, answer.best.front()), language);
   json["sources"] = sources_of(q.cluster).in(language);
   return json.dump(2) + "\n";
+}
+
+static std::string launch_prefix(const Question& q) {
+  if (q.world == 1) return "";
+  const machine::Placement placement(q.cluster, q.world, q.ranks_per_host);
+  const std::string hosts =
+      placement.hosts() == 1 ? "" : fmt::format("--nnodes {} --node-rank K --master-addr HOST0 ", placement.hosts());
+  return fmt::format("launch {}--nproc-per-node {} -- ", hosts, placement.ranks_on(0));
+}
+
+std::string start_command(const PlanArguments& a, const Question& question, const Layout& layout) {
+  std::vector<std::string> words;
+  if (!a.write.empty()) {
+    words.push_back(a.write);
+  } else {
+    words = a.training;
+    const std::vector<std::string> flags = flags_of(layout);
+    words.insert(words.end(), flags.begin(), flags.end());
+  }
+  for (std::string& word : words) word = host::shell_word(word);
+  if (question.settings.data.train.empty()) words.emplace_back("--data.train PATH");
+  return fmt::format("troika {}train {}", launch_prefix(question), base::join(words, " "));
 }
 
 }  // namespace troika::planner

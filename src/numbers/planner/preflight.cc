@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <optional>
 
@@ -11,19 +12,19 @@
 #include "base/file.h"
 #include "base/run_files.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "base/units.h"
-#include "config/micro_batch.h"
+#include "config/batch.h"
 #include "plan/memory_check.h"
-#include "planner/nearest.h"
 #include "planner/open_layout.h"
 #include "planner/reasons.h"
-#include "planner/this_machine.h"
+#include "planner/machines.h"
 
 namespace troika::planner {
 namespace {
 
 bool cuts_by_measured_seconds(const config::Resolved& resolved) {
-  return resolved.settings.parallel.stage_balance == config::StageBalance::measured && resolved.layout.pp > 1;
+  return resolved.settings.parallel.stage_balance == config::StageBalance::measured && resolved.settings.parallel.pp > 1;
 }
 
 // Whether documents are apart is known from the data, which are not open yet; a schedule file was written for one of the
@@ -64,7 +65,7 @@ void refuse(const plan::Plan& plan, int grid_rank, const plan::Room& room, const
   question.cluster = machines.cluster;
   question.ranks_per_host = ranks.count;
   question.world = plan.shape.world();
-  const Layout asked = layout_of(plan.resolved);
+  const Layout asked = layout_of(plan.settings());
   const auto nearest = nearest_that_fits(std::move(question), asked);
   if (!nearest) return plan::check_memory(plan, grid_rank, room);
   throw base::ConfigError(base::say("{}; the nearest layout that fits is {} ({} a rank)", plan::describe_lack(plan, grid_rank, room),
@@ -97,6 +98,45 @@ void check_before_choice(const config::Resolved& open, const Fixed& fixed, const
   if (leanest_that_fits(question)) return;
   if (const Answer answer = search(question); answer.best.empty())
     throw base::ConfigError(nothing_fits(question, answer), base::Cause::plan_exceeds_memory);
+}
+
+namespace {
+
+Fixed all_of(const Layout& l) {
+  return {l.dp,    l.pp,       l.tp,        l.cp,      l.zero,     l.virtual_stages,
+          l.micro, l.schedule, l.recompute, l.offload, l.precision};
+}
+
+}  // namespace
+
+std::optional<Estimate> nearest_that_fits(Question q, const Layout& asked) {
+  q.global = asked.global;
+  const std::function<void(Fixed&)> loosen[] = {
+      [](Fixed& f) { f.micro.reset(); },
+      [](Fixed& f) { f.recompute.reset(); },
+      [](Fixed& f) { f.zero.reset(); },
+      [](Fixed& f) { f.dp.reset(), f.pp.reset(), f.schedule.reset(), f.virtual_stages.reset(); },
+  };
+  for (const auto& one : loosen) {
+    q.fixed = all_of(asked);
+    one(q.fixed);
+    if (auto found = fastest_that_fits(q)) return found;
+  }
+  q.fixed = all_of(asked);
+  for (const auto& another : loosen) {
+    another(q.fixed);
+    if (auto found = fastest_that_fits(q)) return found;
+  }
+  return std::nullopt;
+}
+
+std::string flags_to(const Layout& other, const Layout& from) {
+  const std::vector<std::string> to = flags_of(other), now = flags_of(from);
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i + 1 < to.size(); i += 2) {
+    if (to[i + 1] != now[i + 1]) words.push_back(to[i] + " " + to[i + 1]);
+  }
+  return base::join(words, " ");
 }
 
 }  // namespace troika::planner

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "planner/model_states.h"
+#include "planner/reasons.h"
 #include "planner/published_rows_test_support.h"
 
 namespace troika::planner {

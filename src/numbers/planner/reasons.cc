@@ -9,14 +9,13 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "config/freeze.h"
+#include "config/lora.h"
 #include "machine/profiles.h"
-#include "machine/quantities.h"
-#include "planner/model_states.h"
-#include "planner/real.h"
+#include "machine/rates.h"
+#include "planner/layout.h"
 #include "shape/adapter.h"
 #include "shape/segment_costs.h"
-#include "shape/trained.h"
+#include "shape/layout.h"
 
 namespace troika::planner {
 namespace {

@@ -14,7 +14,7 @@
 #include "base/say.h"
 #include "host/cores.h"
 #include "planner/bound.h"
-#include "planner/column.h"
+#include "planner/estimate.h"
 
 namespace troika::planner {
 namespace {

@@ -8,7 +8,7 @@
 #include "machine/profiles.h"
 #include "plan/job.h"
 #include "planner/bound.h"
-#include "planner/column.h"
+#include "planner/estimate.h"
 #include "planner/reasons.h"
 
 namespace troika::planner {

@@ -4,11 +4,11 @@
 #include <cmath>
 #include <utility>
 
-#include "plan/buckets.h"
-#include "planner/real.h"
+#include "plan/stages.h"
+#include "planner/layout.h"
 #include "schedule/instruction/placement.h"
 #include "shape/operation_costs.h"
-#include "shape/optimizer_state.h"
+#include "shape/shard_plan.h"
 
 namespace troika::planner {
 namespace {
@@ -52,7 +52,7 @@ void add(const OperationCost& row, double seconds, SegmentSeconds* to) {
 
 double rows_bytes(const PassShape& shape, std::int64_t width) {
   return real(shape.microbatch.B) * real(shape.microbatch.T) * real(width) *
-         real(shape::bytes_of(shape.microbatch.precision));
+         real(config::bytes_of(shape.microbatch.precision));
 }
 
 // All rows of a microbatch, `times` gathered over or scattered to the tp ranks; a sum without sequence parallelism is both.
@@ -159,10 +159,6 @@ machine::Link GroupLinks::strided(int stride, int count) const {
 
 machine::Link GroupLinks::tensor() const { return shape_.tp == 1 ? machine::Link{} : strided(1, shape_.tp); }
 machine::Link GroupLinks::context() const { return shape_.cp == 1 ? machine::Link{} : strided(shape_.tp, shape_.cp); }
-machine::Link GroupLinks::stages(int from_world_rank, int to_world_rank) const {
-  return between_ranks(from_world_rank, to_world_rank);
-}
-
 // Where processors of more than two hosts exchange, streams go both ways at once and several come in on one link: what is left of
 // what one stream reaches, as it was measured on three hosts with 10 and 100 Mbit/s (tools/proofs/sweep.sh).
 static constexpr double share_of_colliding = 0.8;
@@ -356,7 +352,7 @@ schedule::CostModel StepCosts::model() const {
     return schedule::is_computation(i.kind) ? pass_of(rank, i).all() : 0.0;
   };
   model.link = [this](int from, int to) {
-    const machine::Link link = links_.stages(column_.world_rank_of(from), column_.world_rank_of(to));
+    const machine::Link link = links_.between_ranks(column_.world_rank_of(from), column_.world_rank_of(to));
     return schedule::Link{link.latency_seconds, link.bytes_per_second};
   };
   model.exchange_seconds = [this](const Instruction& i, const std::vector<int>& ranks) {
@@ -381,7 +377,7 @@ double StepCosts::exchange_seconds(const Instruction& i, const std::vector<int>&
     return links_.world(8 * (64 + real(static_cast<std::int64_t>(column_.job.trained_parameters().size()))));
   if (bytes == 0) return 0;
   if (schedule::traits(i.kind).peers == schedule::Peers::tied_stages) {
-    const machine::Link link = links_.stages(column_.world_rank_of(ranks.front()), column_.world_rank_of(ranks.back()));
+    const machine::Link link = links_.between_ranks(column_.world_rank_of(ranks.front()), column_.world_rank_of(ranks.back()));
     return link.latency_seconds + bytes / link.bytes_per_second;
   }
   return (column_.job.replicas() - 1) * replicas_.latency_seconds + bytes / replicas_.bytes_per_second;

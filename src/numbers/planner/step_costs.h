@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "machine/cluster.h"
-#include "planner/column.h"
-#include "schedule/simulate/cost_model.h"
+#include "planner/estimate.h"
+#include "schedule/simulate/simulator.h"
 #include "shape/segment_costs.h"
 #include "shape/sum_shape.h"
 
@@ -67,14 +67,13 @@ class GroupLinks {
 
   machine::Link tensor() const;  // what one rank has of it while all ranks of a host send
   machine::Link context() const;
-  machine::Link stages(int from_world_rank, int to_world_rank) const;
+  machine::Link between_ranks(int from, int to) const;
   // What a replica has of the way to the others while all of a stage exchange, of the stage with the slowest; {} of one replica.
   machine::Link replicas() const;
   double world(double bytes) const;
 
  private:
   bool on_one_host(int first_rank, int end_rank) const;
-  machine::Link between_ranks(int from, int to) const;
   machine::Link strided(int stride, int count) const;
   double shared(const machine::Link& link) const;  // bytes per second for each rank of a full host
 

@@ -4,8 +4,12 @@
 #include <algorithm>
 
 #include "base/draw_test_support.h"
-#include "schedule/check/message_order.h"
-#include "schedule/schedule.h"
+#include "schedule/check/checker.h"
+#include "schedule/build/builder.h"
+#include "schedule/simulate/simulator.h"
+#include "schedule/trace/summary.h"
+#include "schedule/trace/trace_json.h"
+#include "schedule/instruction/program.h"
 #include "schedule/shape_test_support.h"
 #include "schedule/simulate/table_costs_test_support.h"
 
@@ -22,8 +26,8 @@ struct Case {
     return schedule + " pp " + std::to_string(s.pp) + " v " + std::to_string(s.virtual_stages) + " dp " +
            std::to_string(s.dp) + " replicas " + std::to_string(s.replicas) + " zero " + std::to_string(s.zero) +
            " m " + std::to_string(s.microbatches) + " segments " + std::to_string(s.segment_begin.back()) +
-           (s.tied ? " tied" : "") + (s.recompute == Recompute::full ? " recompute" : "") +
-           (s.overlap == Overlap::on ? " overlap" : "") + (s.offload == Offload::state ? " offload" : "") +
+           (s.tied ? " tied" : "") + (s.recompute == config::Recompute::full ? " recompute" : "") +
+           (s.overlap == Overlap::on ? " overlap" : "") + (s.offload == config::Offload::host ? " offload" : "") +
            (s.first_trained > 0 ? " trained_from " + std::to_string(s.first_trained) : "") +
            (s.all_load ? " all_load" : "");
   }
@@ -60,9 +64,9 @@ Case draw_case(Draw* draw) {
   s.microbatches = s.dp * draw->from(1, 9);
   s.zero = draw->from(0, 3);
   s.tied = draw->from(0, 1) == 1;
-  s.recompute = draw->from(0, 1) == 1 ? Recompute::full : Recompute::none;
+  s.recompute = draw->from(0, 1) == 1 ? config::Recompute::full : config::Recompute::none;
   s.overlap = draw->from(0, 2) > 0 ? Overlap::on : Overlap::off;
-  s.offload = draw->from(0, 2) == 0 ? Offload::state : Offload::none;
+  s.offload = draw->from(0, 2) == 0 ? config::Offload::host : config::Offload::none;
   s.segment_begin = {0};
   for (int stage = 0; stage < s.pp * s.virtual_stages; ++stage)
     s.segment_begin.push_back(s.segment_begin.back() + draw->from(1, 5));
@@ -265,7 +269,7 @@ TEST(EveryLayout, FastLinkStaysWithinThreePointsOfTheFormula) {
 TEST(EveryLayout, ALargeOneIsCheckedToo) {
   StepShape shape = shape_of(8, 32, 32 * 32, 5, 2);
   shape.zero = 3;
-  shape.recompute = Recompute::full;
+  shape.recompute = config::Recompute::full;
   const Bounds promised = bounds("interleaved", shape);
   EXPECT_EQ(check(build("interleaved", shape), promised).max_in_flight, promised.max_in_flight);
 }
@@ -376,7 +380,7 @@ TEST(EveryLayout, NoInstructionIsDispensable) {
       shape.first_trained = shape.tied ? 0 : 3;
       shape.all_load = zero >= 2;
       shape.zero = zero;
-      shape.offload = Offload::state;
+      shape.offload = config::Offload::host;
       const Program sound = build(schedule, shape);
       for (std::size_t rank = 0; rank < sound.ranks.size(); ++rank) {
         for (std::size_t i = 0; i < sound.ranks[rank].size(); ++i) {

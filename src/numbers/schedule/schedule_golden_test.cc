@@ -3,7 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "base/file.h"
-#include "schedule/schedule.h"
+#include "schedule/build/builder.h"
+#include "schedule/check/checker.h"
+#include "schedule/trace/summary.h"
+#include "schedule/instruction/program.h"
 #include "schedule/shape_test_support.h"
 
 namespace troika::schedule {
@@ -39,12 +42,12 @@ std::vector<Layout> layouts() {
   all.push_back(sharded("1f1b_pp2_dp2_m8_tied", "1f1b", 0));
   all.back().shape.tied = true;
   all.push_back({"1f1b_pp2_m4_recompute", "1f1b", shape_of(2, 1, 4, 3)});
-  all.back().shape.recompute = Recompute::full;
+  all.back().shape.recompute = config::Recompute::full;
   all.push_back({"1f1b_dp2_m4_zero1_offload", "1f1b", shape_of(1, 2, 4, 3)});
   all.back().shape.zero = 1;
-  all.back().shape.offload = Offload::state;
+  all.back().shape.offload = config::Offload::host;
   all.push_back({"1f1b_pp2_m2_offload", "1f1b", shape_of(2, 1, 2, 3)});
-  all.back().shape.offload = Offload::state;
+  all.back().shape.offload = config::Offload::host;
   all.push_back({"1f1b_pp2_dp2_m4_shares", "1f1b", shape_of(2, 2, 4, 2)});
   all.back().shape.shares = {3, 1};
   all.push_back({"1f1b_m2", "1f1b", shape_of(1, 1, 2, 3)});

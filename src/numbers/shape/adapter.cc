@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "config/adapter_sizes.h"
 #include "config/lora.h"
 #include "shape/architecture.h"
 #include "shape/layout_builder.h"

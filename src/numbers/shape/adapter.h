@@ -1,5 +1,5 @@
 // Low-rank adapters: a frozen projection y = x W^T gets y += scale dropout(x) A^T B^T, of which A [rank, I] and
-// B [O, rank] are trained; each has its own rank and scale (config/adapter_sizes.h) (E. Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", 2021).
+// B [O, rank] are trained; each has its own rank and scale (config/lora.h) (E. Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", 2021).
 #pragma once
 
 #include <string>

@@ -1,5 +1,7 @@
 #include "shape/architecture.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 
 namespace troika::shape {
@@ -24,6 +26,36 @@ const Architecture& architecture_of(const config::ModelSettings& model) {
 NormSizes norm_sizes(const Architecture& architecture, std::int64_t width) {
   if (architecture.norm == Architecture::NormKind::rms) return {width, 1};  // the inverse root
   return {2 * width, 2};                                                    // with a bias; mean and inverse root
+}
+
+bool BlockKind::has(config::Projection projection) const {
+  using config::Projection;
+  const bool feeds_forward =
+      projection == Projection::gate || projection == Projection::up || projection == Projection::down;
+  return feeds_forward || attends();
+}
+
+BlockKind block_kind(const config::ModelSettings& model, int segment) {
+  return architecture_of(model).block(model, segment - 1);
+}
+
+BlockKinds::BlockKinds(const config::ModelSettings& model) {
+  for (int segment = 1; segment <= static_cast<int>(model.layers); ++segment) {
+    const BlockKind kind = block_kind(model, segment);
+    const auto found = std::find(kinds.begin(), kinds.end(), kind);
+    of_block.push_back(static_cast<std::size_t>(found - kinds.begin()));
+    if (found != kinds.end()) continue;
+    kinds.push_back(kind);
+    first.push_back(segment);
+  }
+}
+
+PublishedNames published_names(const config::ModelSettings& model) {
+  PublishedNames names = model.architecture == config::Family::gpt2
+                             ? PublishedNames{"transformer.", {".attn.bias", ".attn.masked_bias"}}
+                             : PublishedNames{"model.", {"rotary_emb.inv_freq"}};
+  if (model.tie_embeddings) names.passed_over.push_back("lm_head.weight");  // the embedding's table once more
+  return names;
 }
 
 }  // namespace troika::shape

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "config/settings.h"
-#include "shape/range.h"
 #include "shape/region.h"
 #include "shape/split.h"
 
@@ -84,5 +83,22 @@ SegmentLayout tied_layout(const config::ModelSettings& model, const TensorShare&
 
 // The model's config.json as Hugging Face's tools read it.
 std::string hugging_face_config(const config::ModelSettings& model);
+
+// What of a model a run trains, as its segments and their costs need to know it.
+struct Trained {
+  std::vector<bool> segments;  // by segment: whether its own parameters have gradients; empty: all
+  config::LoraSettings lora;   // adapters beside the projections of every block, where rank is above 0
+  std::uint64_t seed = 0;      // of their dropout
+  config::Loss loss = config::Loss::cross_entropy;
+
+  bool own(int segment) const { return segments.empty() || segments[static_cast<std::size_t>(segment)]; }
+};
+
+// How documents share a sequence. joined: they run into each other, attention and positions continue across them. apart: none sees another, and positions start over
+// in each.
+enum class Documents { joined, apart };
+
+// The vocabulary of a model whose tokenizer has so many tokens: a multiple of 64.
+constexpr std::int64_t padded_vocabulary(std::int64_t tokens) { return (tokens + 63) / 64 * 64; }
 
 }  // namespace troika::shape

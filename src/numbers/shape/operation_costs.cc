@@ -34,7 +34,7 @@ CostSizes cost_sizes(const config::ModelSettings& model, const MicrobatchShape& 
           real(widths.ffn.count),
           real(widths.vocab.count),
           real(microbatch.T),
-          real(shape::bytes_of(microbatch.precision))};
+          real(config::bytes_of(microbatch.precision))};
 }
 
 class CostRows {
@@ -131,7 +131,7 @@ void add_embedding(const config::ModelSettings& model, const CostSizes& s, CostR
 void add_output(const config::ModelSettings& model, const CostSizes& s, const MicrobatchShape& microbatch,
                 CostRows& rows) {
   const auto M = static_cast<std::int64_t>(s.M), D = model.hidden, v = static_cast<std::int64_t>(s.v);
-  const OutputLossShape loss{M, D, v, microbatch.share.size, shape::bytes_of(microbatch.precision)};
+  const OutputLossShape loss{M, D, v, microbatch.share.size, config::bytes_of(microbatch.precision)};
   const bool keeps_gradients = output_loss_keep(loss) == LossKeep::gradients, halves = s.e < fp32_bytes;
   const std::int64_t rows_of_chunk = microbatch.by == ComputedBy::gpu ? logit_chunk_rows(v) : output_loss_chunk_rows(D);
   const double chunks = real((M + rows_of_chunk - 1) / rows_of_chunk);

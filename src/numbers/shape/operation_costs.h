@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "config/settings.h"
-#include "shape/block_kind.h"
+#include "shape/architecture.h"
 #include "shape/segment_costs.h"
 #include "shape/sum_shape.h"
 

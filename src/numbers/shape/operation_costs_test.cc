@@ -10,7 +10,7 @@
 #include "config/presets.h"
 #include "shape/layout.h"
 #include "shape/layout_test_support.h"
-#include "shape/optimizer_state.h"
+#include "shape/shard_plan.h"
 #include "shape/output_loss.h"
 
 namespace troika::shape {

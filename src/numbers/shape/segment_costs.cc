@@ -4,7 +4,6 @@
 
 #include <array>
 
-#include "config/adapter_sizes.h"
 #include "config/lora.h"
 #include "shape/gpu_chunks.h"
 #include "shape/adapter.h"

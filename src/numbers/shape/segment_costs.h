@@ -6,10 +6,9 @@
 
 #include "base/exact_math.h"
 #include "config/settings.h"
-#include "shape/block_kind.h"
-#include "shape/precision.h"
+#include "shape/architecture.h"
 #include "shape/split.h"
-#include "shape/trained.h"
+#include "shape/layout.h"
 
 namespace troika::shape {
 

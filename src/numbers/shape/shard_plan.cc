@@ -65,4 +65,12 @@ ShardPlan shard_plan(const SegmentLayout& layout, int replicas, Division divisio
   return {parts, replicas, division};
 }
 
+OptimizerShape shape_of(config::Optimizer optimizer) {
+  switch (optimizer) {
+    case config::Optimizer::adamw:
+      return {{{"adam_m", "the first moment (adam_m)"}, {"adam_v", "the second moment (adam_v)"}}};
+  }
+  throw base::BugError("an optimizer without a shape");
+}
+
 }  // namespace troika::shape

@@ -1,9 +1,11 @@
 // The folder of the model that a path means: a model folder, an adapter's base, a checkpoint's or a run's model.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/error.h"
+#include "base/language.h"
 #include "config/settings.h"
 
 namespace troika::config {
@@ -35,5 +37,39 @@ base::ConfigError without_base(const std::string& path, const std::string& named
 // Adapters may be on adapters, so many at most.
 inline constexpr int most_adapters = 8;
 base::DataError too_many_adapters(const std::string& path);
+
+// The model/ of the newest step in a folder of checkpoints on this host, complete or not; "" when there is none.
+std::string newest_checkpoint_model(const std::string& checkpoints);
+
+// The manifest of a checkpoint of ours at `path`, of the checkpoint whose model/ it is, or of the newest complete one of a run
+// or folder of checkpoints, on this host; "" when there is none.
+std::string manifest_of(const std::string& path);
+
+// What data.tokenizer is for the model in a folder: the folder itself where it holds tokenizer.json, for a checkpoint's model/
+// else what the manifest beside it names; "" when neither says. DataError for a manifest that is none, and as of
+// check_model_file.
+std::string tokenizer_beside(const std::string& model_folder);
+
+// DataError when the manifest beside a checkpoint's model/ says otherwise of the file `name` in it. A file that is not there,
+// or that no manifest on this host lists, passes.
+void check_model_file(const std::string& model_folder, const std::string& name);
+
+// ConfigError where the run's folder `out` (train.out) holds a model, an adapter, a tokenizer or is a checkpoint: verbs that are
+// given that folder would take what it holds, and not what was trained. Folders below such a one are fine.
+void refuse_out_of_model(const std::string& out);
+
+// Models in forms that are not read. What `path` is and what to give instead, where it is a file (GGUF, safetensors, PyTorch's, any other), a folder that
+// holds nothing but GGUF files, the Hub's cache of a model, an address, or looks like a model's name on the Hub;
+// nothing for everything else, whether it is there or not.
+std::optional<base::Text> other_than_folder(const std::string& path);
+
+// The same for a word that may name a file of settings too: nothing for files that are no model's.
+std::optional<base::Text> other_than_settings(const std::string& path);
+
+// DataError of it.
+void refuse_other_than_folder(const std::string& path);
+
+// DataError where the file stands in for one that Git LFS has not fetched.
+void refuse_lfs_pointer(const std::string& file);
 
 }  // namespace troika::config

@@ -1,5 +1,5 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
-#include "config/huggingface/module_pattern.h"
+#include "config/huggingface/peft_config.h"
 
 #include <fmt/format.h>
 #include <pcre2.h>

@@ -1,4 +1,4 @@
-#include "config/huggingface/other_than_folder.h"
+#include "config/huggingface/model_folder.h"
 
 #include <algorithm>
 #include <fstream>

@@ -1,4 +1,3 @@
-#include "config/huggingface/other_than_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +7,6 @@
 #include "base/temporary_folder_test_support.h"
 #include "config/config_test_support.h"
 #include "config/huggingface/model_folder.h"
-#include "config/huggingface/out_folder.h"
 
 namespace troika::config {
 namespace {

@@ -2,6 +2,8 @@
 // Format: docs/formats/adapter.md.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,11 +11,38 @@
 #include <utility>
 #include <vector>
 
-#include "config/adapter_sizes.h"
-#include "config/huggingface/module_pattern.h"
+#include "config/lora.h"
 #include "config/settings.h"
 
 namespace troika::config {
+
+// A regular expression that matches whole names. Copies share what is compiled. Threads: const use is safe.
+class ModuleExpression {
+ public:
+  // `where`: the file and its key, for DataErrors: of an expression that PCRE2 refuses, and of one that takes too many steps.
+  ModuleExpression(const std::string& expression, const std::string& where);
+  bool matches(const std::string& module) const;
+
+ private:
+  struct Compiled;
+  std::shared_ptr<const Compiled> compiled_;
+};
+
+// A list of names: a module of that name, or whose name ends with "." and it. A word: a regular expression that matches
+// the whole name; "all-linear": every module; null: none is named, so every one may be meant. Threads: const use is safe.
+class ModulePattern {
+ public:
+  // DataError naming `origin` and `key` for anything else, and as of ModuleExpression.
+  ModulePattern(const nlohmann::json& value, const std::string& key, const std::string& origin);
+
+  bool matches(const std::string& module) const;  // DataError as of ModuleExpression
+  bool is_stated() const { return stated_; }      // not null
+
+ private:
+  std::vector<std::string> names_;
+  std::vector<ModuleExpression> expression_;  // one at most
+  bool all_ = false, stated_ = true;
+};
 
 // Numbers for modules: of the first expression, in the file's order, that matches a module's name or its end behind a dot.
 using NumberPattern = std::vector<std::pair<ModuleExpression, double>>;

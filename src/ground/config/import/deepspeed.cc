@@ -8,7 +8,6 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/say.h"
-#include "config/import/deepspeed_json.h"
 
 namespace troika::config {
 namespace {

@@ -1,6 +1,8 @@
 // DeepSpeed's JSON as settings.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
+
 #include <string>
 #include <vector>
 
@@ -24,5 +26,8 @@ DeepSpeed read_deepspeed(const FlatKey& key, const std::string& yaml);
 // Takes into `mine` what it states, and returns that. An error where `mine` states another value. Where a half precision is ruled out
 // and nobody states a precision, it is fp32.
 std::vector<Assignment> take_deepspeed(DeepSpeed theirs, Layer* mine);
+
+// The same of the object itself (deepspeed_json.cc). `root`: an object. `origin` is named in errors, which are in the layer.
+DeepSpeed read_deepspeed_json(const nlohmann::json& root, const base::Text& origin);
 
 }  // namespace troika::config

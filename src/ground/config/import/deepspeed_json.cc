@@ -1,4 +1,4 @@
-#include "config/import/deepspeed_json.h"
+#include "config/import/deepspeed.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 
 #include "base/say.h"
 #include "base/text.h"
-#include "config/did_you_mean.h"
-#include "config/import/tables.h"
+#include "config/spellings.h"
+#include "config/import/flat_keys.h"
 
 namespace troika::config {
 namespace {

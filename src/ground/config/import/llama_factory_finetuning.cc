@@ -5,7 +5,7 @@
 
 #include "base/say.h"
 #include "base/text.h"
-#include "config/import/llama_factory_combined.h"
+#include "config/import/llama_factory.h"
 
 namespace troika::config {
 namespace {

@@ -9,7 +9,6 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "config/config_test_support.h"
-#include "config/import/llama_factory_keys.h"
 #include "config/spellings.h"
 
 namespace troika::config {

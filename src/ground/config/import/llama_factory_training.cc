@@ -8,7 +8,7 @@
 #include "base/json.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "config/import/llama_factory_combined.h"
+#include "config/import/llama_factory.h"
 #include "config/spellings.h"
 
 namespace troika::config {

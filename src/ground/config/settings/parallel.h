@@ -20,6 +20,7 @@ struct ParallelSettings {
   std::int64_t pp = 1;
   std::int64_t tp = 1;
   std::int64_t cp = 1;
+  std::int64_t world() const { return dp * pp * tp * cp; }
   bool sequence_parallel = true;    // between the split layers of a block each tp rank keeps a part of the rows
   std::int64_t zero = 0;            // 1: optimizer state split over dp x cp; 2: gradients too; 3: parameters too
   std::int64_t virtual_stages = 1;  // stages per pipeline rank

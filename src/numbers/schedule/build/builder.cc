@@ -5,8 +5,7 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "schedule/build/rank_builder.h"
-#include "schedule/build/schedules.h"
-#include "schedule/check/well_formed.h"
+#include "schedule/check/checker.h"
 #include "schedule/instruction/placement.h"
 
 namespace troika::schedule {
@@ -55,17 +54,7 @@ void refuse_impossible(const StepShape& shape) {
 Program empty_program(const StepShape& shape) {
   refuse_impossible(shape);
   Program program;
-  program.pp = shape.pp;
-  program.dp = shape.dp;
-  program.replicas = shape.replicas;
-  program.zero = shape.zero;
-  program.microbatches = shape.microbatches;
-  program.shares = shape.shares;
-  program.tied = shape.tied;
-  program.first_trained = shape.first_trained;
-  program.all_load = shape.all_load;
-  program.segment_begin = shape.segment_begin;
-  program.pp_rank_of_stage = shape.pp_rank_of_stage;
+  static_cast<ProgramShape&>(program) = shape;
   if (program.pp_rank_of_stage.empty()) {
     for (int s = 0; s < shape.pp * shape.virtual_stages; ++s) program.pp_rank_of_stage.push_back(s % shape.pp);
   }
@@ -124,6 +113,41 @@ Bounds bounds(config::Schedule schedule, const StepShape& shape) {
       result.max_in_flight.push_back(definition_of(schedule).in_flight(shape, pp_rank, program.share_size(dp_rank)));
   }
   return result;
+}
+
+// In groups of pp microbatches, each through all stages of the rank in order. Every rank follows the one order by
+// group, stage and microbatch, in which whatever a forward needs is before it: so no placement of stages makes a
+// deadlock.
+static Order order_evaluation(const Program& program, int rank) {
+  Order order;
+  const int share = program.share_size(rank % program.dp);
+  for (int begin = 0; begin < share; begin += program.pp) {
+    for (const int stage : stages_of_rank(program, rank)) {
+      for (int m = begin; m < std::min(begin + program.pp, share); ++m) order.push_back(pass(Kind::fwd, m, stage));
+    }
+  }
+  return order;
+}
+
+Program build_evaluation(const StepShape& training) {
+  StepShape shape = training;
+  shape.recompute = config::Recompute::none;
+  shape.offload = config::Offload::none;
+  shape.first_trained = 0;
+  shape.shares.clear();
+  Program program = empty_program(shape);
+  program.task = Task::evaluation;
+  for (int rank = 0; rank < static_cast<int>(program.ranks.size()); ++rank)
+    program.ranks[static_cast<std::size_t>(rank)] =
+        instructions_of({program, shape, rank}, order_evaluation(program, rank));
+  set_bytes(shape, &program);
+  return program;
+}
+
+Bounds bounds_of_evaluation(const Program& program) {
+  Bounds bounds;
+  bounds.max_in_flight.assign(program.ranks.size(), 1);
+  return bounds;
 }
 
 }  // namespace troika::schedule

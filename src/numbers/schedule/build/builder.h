@@ -1,5 +1,5 @@
-// Builders: from the shape of a step to its program. One file per schedule gives the order of computations
-// (schedules.h); what follows from that order is common (rank_builder.h).
+// Builders: from the shape of a step to its program. A schedule gives the order of computations (schedules.cc); what
+// follows from that order is common (rank_builder.h).
 //
 // Every built program guarantees:
 // - Stage s is on pp rank s % pp. Shares are contiguous (program.h).
@@ -26,7 +26,7 @@
 // - gather_grads: ZeRO 0 with several replicas, Overlap::on `*.s.g` behind the computation that follows the reduction,
 //   those of the tied embedding behind reduce_tied, the rest at the end; Overlap::off `*.s` at the end.
 // - The end: reductions, reduce_tied (if the table is on two ranks), gather_grads, norm, then
-//   `step *.s`; by segment with Offload::state (`fetch a | fetch b | step a | offload a | fetch c | step b ...`) and in
+//   `step *.s`; by segment with an offload (`fetch a | fetch b | step a | offload a | fetch c | step b ...`) and in
 //   ZeRO 1, 2 (`step a | gather_params a | step b ...`).
 // - With first_trained above 0: no backward, recomputation, reduction and step of the segments below it, and no
 //   gradient to a stage of such segments alone. Its forwards run ahead as far as their messages are taken.
@@ -49,27 +49,15 @@ struct SegmentBytes {                // sent by one rank, per instruction
   std::int64_t parameters_sent = 0;  // gather_params
 };
 
-enum class Recompute { none, full };
 enum class Overlap { on, off };
-enum class Offload { none, state };
 
-struct StepShape {
-  int pp = 1;
-  int dp = 1;
+// Stage s is on pp rank s % pp where pp_rank_of_stage is empty; build_evaluation takes the stages of a program of any order.
+// Microbatches are a multiple of dp unless there are shares.
+struct StepShape : ProgramShape {
   int virtual_stages = 1;  // stages per pp rank
-  int replicas = 1;        // ranks with the same parameters, dp x cp: a multiple of dp
-  int microbatches = 1;    // of the whole step; a multiple of dp unless shares says which dp rank has how many
-  std::vector<int> shares;
-  int zero = 0;
-  bool tied = false;
-  int first_trained = 0;  // the lowest segment that is trained
-  bool all_load = false;  // every stage reads tokens
-  Recompute recompute = Recompute::none;
+  config::Recompute recompute = config::Recompute::none;
   Overlap overlap = Overlap::on;
-  Offload offload = Offload::none;
-  std::vector<int> segment_begin;  // size pp * virtual_stages + 1: first segment of each stage, then the end
-  // For build_evaluation: where the stages of a program of any order lie; empty: s % pp.
-  std::vector<int> pp_rank_of_stage;
+  config::Offload offload = config::Offload::none;
   std::int64_t boundary_bytes = 0;     // one microbatch's activation at a stage boundary
   std::vector<SegmentBytes> segments;  // by segment; empty: 0
   std::int64_t tied_bytes = 0;         // gradient of the tied embedding

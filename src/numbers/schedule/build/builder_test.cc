@@ -184,7 +184,7 @@ TEST(Builder, ReductionsLetTheGradientForTheStageBeforeGoFirst) {
       tail_from(build("1f1b", shape), 0, "bwd 1.0.1"),
       "bwd 1.0.1 | reduce_grads *.0.1 | bwd 1.0.0 | reduce_grads *.0.0 | gather_grads *.0.1 | gather_grads *.0.0 | "
       "norm | step *.0");
-  shape.recompute = Recompute::full;
+  shape.recompute = config::Recompute::full;
   EXPECT_EQ(
       tail_from(build("gpipe", shape), 2, "refwd 1.1.3"),
       "refwd 1.1.3 | bwd 1.1.3 | refwd 1.1.2 | bwd 1.1.2 | send_grad 1.1 | reduce_grads *.1.3 | reduce_grads *.1.2 | "
@@ -221,7 +221,7 @@ TEST(Builder, Zero3GathersOneSegmentAheadAndFreesBehindTheLastUse) {
 TEST(Builder, RecomputationAndBackwardOfASegmentShareOneGather) {
   StepShape shape = shape_of(1, 2, 2, 3);
   shape.zero = 3;
-  shape.recompute = Recompute::full;
+  shape.recompute = config::Recompute::full;
   shape.overlap = Overlap::off;
   EXPECT_EQ(tail_from(build("1f1b", shape), 0, "fwd 0.0.2"),
             "fwd 0.0.2 | bwd 0.0.2 | free_params *.0.2 | reduce_grads 0.0.2 | gather_params *.0.1 | refwd 0.0.1 | bwd "
@@ -231,7 +231,7 @@ TEST(Builder, RecomputationAndBackwardOfASegmentShareOneGather) {
 
 TEST(Builder, RecomputationSparesTheSegmentWhoseBackwardFollowsDirectly) {
   StepShape shape = shape_of(2, 1, 2, 2);
-  shape.recompute = Recompute::full;
+  shape.recompute = config::Recompute::full;
   const Program program = build("1f1b", shape);
   EXPECT_EQ(count_of(program.ranks[0], Kind::refwd), 4);  // both segments: other forwards come between
   EXPECT_EQ(count_of(program.ranks[1], Kind::refwd), 2);

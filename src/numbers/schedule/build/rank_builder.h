@@ -4,9 +4,28 @@
 #include <vector>
 
 #include "schedule/build/builder.h"
-#include "schedule/build/schedules.h"
 
 namespace troika::schedule {
+
+// Passes of one pp rank, each over a whole stage (fwd, and bwd or bwd_input and bwd_weight). The microbatch is the
+// index within the share, 0 .. count-1, equal on every dp rank. The backwards of a stage ascend.
+using Order = std::vector<Instruction>;
+
+inline Instruction pass(Kind kind, int microbatch, int stage) { return {kind, microbatch, stage, -1, 0}; }
+
+struct ScheduleDefinition {
+  enum class Stages { one_per_rank, several_per_rank };
+  Stages stages;
+  // `count` microbatches are in the share.
+  Order (*order)(const StepShape&, int pp_rank, int count);
+  // Microbatches (of each stage) that a rank may hold between forward and backward.
+  int (*in_flight)(const StepShape&, int pp_rank, int count);
+};
+
+// One function per row of TROIKA_SCHEDULES (config/choices.h): the order in which a pp rank computes (schedules.cc).
+#define TROIKA_DEFINITION(name, word) ScheduleDefinition name();
+TROIKA_SCHEDULES(TROIKA_DEFINITION)
+#undef TROIKA_DEFINITION
 
 // The program without instructions: stages on their pp ranks. ConfigError when the shape is impossible.
 Program empty_program(const StepShape& shape);
@@ -33,15 +52,11 @@ struct RankToBuild {
   }
 };
 
-// The steps, in this order; instructions_of takes all of them. Bytes are set afterwards (set_bytes).
-Slots whole_passes(const RankToBuild& rank, const Order& order);    // microbatches become global
-void place_messages(const RankToBuild& rank, Slots* slots);         // loads, receives, sends; of whole passes
-Slots split_segments(const RankToBuild& rank, const Slots& slots);  // and refwd
-void place_gathers(const RankToBuild& rank, Slots* slots);          // ZeRO 3
-void place_reductions(const RankToBuild& rank, Slots* slots);       // those that are behind a computation
-std::vector<Instruction> flatten(const Slots& slots);
-void append_end(const RankToBuild& rank, std::vector<Instruction>* out);  // what is left of reductions, norm, step
-
+// All steps. Bytes are set afterwards (set_bytes).
 std::vector<Instruction> instructions_of(const RankToBuild& rank, const Order& order);
+
+void place_gathers(const RankToBuild& rank, Slots* slots);                // ZeRO 3
+void place_reductions(const RankToBuild& rank, Slots* slots);             // those that are behind a computation
+void append_end(const RankToBuild& rank, std::vector<Instruction>* out);  // what is left of reductions, norm, step
 
 }  // namespace troika::schedule

@@ -48,7 +48,7 @@ class StepEnd {
 
   void append_steps() {
     const bool gathers = rank_.program.shards(1) && !rank_.program.shards(3);
-    const bool offloads = rank_.shape.offload == Offload::state;
+    const bool offloads = rank_.shape.offload != config::Offload::none;
     if (!gathers && !offloads) {
       for (const int stage : stages_) add(Kind::step, stage, -1);
       return;

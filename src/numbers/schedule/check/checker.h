@@ -24,6 +24,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "schedule/instruction/program.h"
@@ -65,5 +66,20 @@ struct Report {  // all per rank
 //   the reverse;
 // - more microbatches are in flight than the bound.
 Report check(const Program& program, const Bounds& bounds);
+
+// What is wrong with everything but the ranks, as a sentence with the numbers; empty when nothing is.
+std::string wrong_sizes(const Program& program);
+
+// BugError when sizes are wrong, ranks are too many or too few, or an instruction lacks a field, has one too many, or
+// names a microbatch, stage or segment that its rank does not have.
+void check_fields(const Program& program);
+
+// Whether the messages of a program that has passed check() can be paired by their order alone, as NCCL pairs them:
+// empty when between every two ranks, in each direction, the receives of activations are started in the order of their
+// sends, and so are those of gradients and of tied tables; else a sentence that names the first receive that is not.
+std::string receive_out_of_order(const Program& program);
+
+// BugError "step program, grid rank 1, instruction 7 'bwd 2.1': <reason>"
+[[noreturn]] void refuse_at(const Program& program, std::size_t rank, std::size_t index, const std::string& reason);
 
 }  // namespace troika::schedule

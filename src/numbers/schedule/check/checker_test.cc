@@ -392,7 +392,7 @@ TEST(Checker, ReportsPeakBytesWithMessagesAndRecomputation) {
   // saved, the gradient of its last segment's input, an activation posted, the last gradient not known to have arrived.
   EXPECT_THAT(report.peak_activation_bytes, ElementsAre(2 * 1000 + 2 * 10 + 2 * 10, 2000 + 4 + 10 + 10));
   EXPECT_THAT(report.peak_gathered_bytes, ElementsAre(0, 0));
-  shape.recompute = Recompute::full;
+  shape.recompute = config::Recompute::full;
   // Rank 0: one microbatch kept (2), of another segment 1 saved (600), and the same messages. Rank 1: segment 2 kept
   // (3) and 3 saved, and the same.
   EXPECT_THAT(check(build("1f1b", shape), limits).peak_activation_bytes,

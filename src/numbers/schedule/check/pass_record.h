@@ -1,4 +1,4 @@
-// What one rank has done with each microbatch and segment.
+// What one rank has done with each microbatch and segment, and the check of that.
 #pragma once
 
 #include <cstdint>
@@ -51,5 +51,8 @@ class PassRecord {
   std::size_t slots_ = 0;
   std::vector<std::uint8_t> done_;
 };
+
+// Walks one rank of a program that passed check_fields and refuses (BugError) what appears twice, too early, or not at all.
+void check_rank(const Program& program, int rank);
 
 }  // namespace troika::schedule

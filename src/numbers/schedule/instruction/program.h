@@ -12,9 +12,26 @@
 #include <string_view>
 #include <vector>
 
-#include "schedule/instruction/instruction.h"
+#include "schedule/instruction/kinds.h"
 
 namespace troika::schedule {
+
+struct Instruction {
+  Kind kind = Kind::norm;
+  int microbatch = -1;     // -1: not about one microbatch
+  int stage = -1;          // -1: not about one stage
+  int segment = -1;        // -1: all segments of the stage
+  std::int64_t bytes = 0;  // sent (recv_*: received) by this rank; not part of the text form
+
+  bool operator==(const Instruction& o) const {
+    return kind == o.kind && microbatch == o.microbatch && stage == o.stage && segment == o.segment;
+  }
+};
+
+// "fwd 4.1", "gather_params *.1.7", "reduce_grads *.1", "load 4", "norm": kind, then microbatch.stage.segment with `*`
+// for an unset microbatch and trailing unset parts left out.
+std::string to_text(const Instruction& instruction);
+Instruction parse_instruction(std::string_view text);  // ConfigError names the text and the character
 
 // What a program may at most have; parse_program and check refuse more.
 inline constexpr int max_ranks = 16384, max_stages = 16384, max_segments = 65536, max_microbatches = 1000000;
@@ -25,19 +42,23 @@ inline constexpr std::int64_t max_passes = 1 << 24;  // microbatches x segments
 // backward, and `loss` in place of norm and step (Traits::tasks).
 enum class Task : std::uint8_t { training, evaluation };
 
-struct Program {
-  Task task = Task::training;
+// The numbers of a program: its ranks, what they share, and where its stages lie.
+struct ProgramShape {
   int pp = 1;
   int dp = 1;
-  int replicas = 1;                             // a multiple of dp; says only whether exchanges are real
-  int zero = 0;                                 // 0..3
-  int microbatches = 1;                         // of the whole step
-  std::vector<int> shares;                      // of each dp rank, ZeRO 0 and 1 only; empty: equal ones
-  std::vector<int> pp_rank_of_stage;            // size = number of stages
-  std::vector<int> segment_begin;               // size stages + 1: first segment of each stage, then the end
-  bool tied = false;                            // first and last stage share the embedding, which is trained
-  int first_trained = 0;                        // of training: the lowest segment with a backward
-  bool all_load = false;                        // every stage reads tokens, not only the first and the last
+  int replicas = 1;                   // a multiple of dp (dp x cp); says only whether exchanges are real
+  int zero = 0;                       // 0..3
+  int microbatches = 1;               // of the whole step
+  std::vector<int> shares;            // of each dp rank, ZeRO 0 and 1 only; empty: equal ones
+  std::vector<int> pp_rank_of_stage;  // size = number of stages
+  std::vector<int> segment_begin;     // size stages + 1: first segment of each stage, then the end
+  bool tied = false;                  // first and last stage share the embedding, which is trained
+  int first_trained = 0;              // of training: the lowest segment with a backward
+  bool all_load = false;              // every stage reads tokens, not only the first and the last
+};
+
+struct Program : ProgramShape {
+  Task task = Task::training;
   std::vector<std::vector<Instruction>> ranks;  // size pp * dp: the instructions of each rank
 
   bool evaluates() const { return task == Task::evaluation; }

@@ -4,7 +4,6 @@
 
 #include "schedule/shape_test_support.h"
 #include "schedule/simulate/table_costs_test_support.h"
-#include "schedule/trace/communication.h"
 #include "schedule/trace/summary.h"
 
 namespace troika::schedule {
@@ -187,7 +186,7 @@ TEST(Simulator, GathersRunBesideComputing) {
 
 TEST(Simulator, StateIsFetchedWhileAnotherSegmentSteps) {
   StepShape shape = shape_of(1, 1, 1, 3);
-  shape.offload = Offload::state;
+  shape.offload = config::Offload::host;
   const StepTrace trace =
       simulate(build("1f1b", shape),
                table_costs({{{Kind::step, -1}, 1.0}, {{Kind::fetch, -1}, 1.0}, {{Kind::offload, -1}, 0.5}}, {}));

@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "schedule/simulate/cost_model.h"
+#include "schedule/simulate/simulator.h"
 
 namespace troika::schedule {
 

@@ -1,4 +1,3 @@
-#include "schedule/trace/grid.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +10,7 @@
 
 #include "base/units.h"
 #include "schedule/simulate/simulator.h"
-#include "schedule/trace/communication.h"
+#include "schedule/trace/summary.h"
 
 namespace troika::schedule {
 

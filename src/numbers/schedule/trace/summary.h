@@ -1,4 +1,4 @@
-// How a step's time divides into computing, communication and bubble.
+// How a step's time divides into computing, communication and bubble, and a step as a text grid.
 //
 // Definitions, on a trace of one step (compute and wait intervals of a rank exclude each other):
 // - span: from the first begin to the last end over all ranks.
@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "schedule/instruction/program.h"
 #include "schedule/trace/trace.h"
 
 namespace troika::schedule {
@@ -58,5 +59,30 @@ StepSummary summarize(const StepTrace& trace);
 
 // A fixed-width table, one row per rank and one for the total, and the pipeline bubble below.
 std::string to_text(const StepSummary& summary);
+
+// The time that a rank waited for data that had been produced and were in transit.
+struct Interval {
+  double begin = 0, end = 0;
+};
+
+// Per rank of the trace, in order of time: the communication intervals.
+std::vector<std::vector<Interval>> communication_intervals(const StepTrace& trace);
+
+// A step as a text grid: one row per rank, one column per slice of time, plain ASCII.
+//
+//   one column = 1 s
+//   rank 0 | F0 F1 F2 .  .  B0 ...
+//
+// Letters are those of Traits (kinds.h): F fwd, R refwd, B bwd, I bwd_input, W bwd_weight (each with its microbatch,
+// and its stage where a rank has several), L load, P gather_params and free_params, G reduce_grads, A gather_grads,
+// T reduce_tied, N norm, O fetch and offload, S step, ~ the rank waited for data in transit, . idle. A
+// cell shows the first computation that fills a fifth of it and is in no earlier cell of the row, else what fills
+// most of it.
+
+// A slice is the median forward (a forward fills a cell), longer when the rows would not fit into max_width characters.
+std::string grid(const StepTrace& trace, int max_width = 160);
+
+// The rows of the program in unit times: every fwd, refwd, bwd, bwd_input, bwd_weight and step fills one column.
+std::string grid(const Program& program);
 
 }  // namespace troika::schedule

@@ -5,8 +5,6 @@
 #include "schedule/shape_test_support.h"
 #include "schedule/simulate/simulator.h"
 #include "schedule/simulate/table_costs_test_support.h"
-#include "schedule/trace/communication.h"
-#include "schedule/trace/grid.h"
 
 namespace troika::schedule {
 namespace {

@@ -1,14 +1,19 @@
 // What happened when on each rank: written by the simulator and by real runs in one form.
 #pragma once
 
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "schedule/instruction/instruction.h"
-#include "schedule/simulate/link.h"
+#include "schedule/instruction/program.h"
 
 namespace troika::schedule {
+
+struct Link {  // from one rank to another; links are full duplex
+  double latency_seconds = 0;
+  double bytes_per_second = std::numeric_limits<double>::infinity();
+};
 
 // One interval on one rank. Seconds on one clock common to all ranks (the writer aligns them).
 struct Event {

@@ -1,4 +1,3 @@
-#include "schedule/trace/trace_folder.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +8,6 @@
 #include "base/run_files.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "schedule/trace/chrome_trace.h"
 #include "schedule/trace/trace_json.h"
 
 namespace troika::schedule {

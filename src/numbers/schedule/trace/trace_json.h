@@ -8,10 +8,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/language.h"
 #include "schedule/trace/trace.h"
 
 namespace troika::schedule {
@@ -34,5 +37,31 @@ RankTrace read_rank_trace(std::string_view text, const std::string& origin);
 // DataError when there is no trace, steps differ, or a rank comes twice.
 StepTrace merge(const std::vector<RankTrace>& traces);
 StepTrace merge(const std::vector<std::string>& rank_files);  // their texts
+
+// The merged trace of a step as a file that Perfetto and chrome://tracing open, timeline_batch<step>_all.json: the trace event format ("Trace Event Format", Google): ph X, pid = rank,
+//   ts and dur in microseconds, tid = 32 * world_rank for compute and wait, +1 and up for transfers (as many rows as
+//   overlap), args with the instruction's text; otherData holds step, ranks, ranks and hosts, so that it reads back.
+std::string write_chrome(const StepTrace& trace);
+// Reads what write_chrome wrote (times to a nanosecond). DataError for anything else.
+StepTrace read_chrome(std::string_view text, const std::string& origin);
+
+struct StepFiles {
+  std::map<int, std::string> rank_files;  // world rank -> name
+  bool merged = false;                    // the merged file exists
+};
+
+// The steps in the timeline folder of a run with at least one trace file, by step. Names of other forms are passed over.
+std::map<std::int64_t, StepFiles> list_traces(const std::string& folder);
+
+struct FoundTrace {
+  StepTrace trace;
+  std::string merged_path;
+  std::vector<base::Text> notes;  // sentences, such as ranks whose file is missing
+};
+
+enum class MergedFile { use_if_present, write_again };
+
+// The trace of a step, from its merged file or from the rank files, which are then merged and written.
+FoundTrace load_trace(const std::string& folder, std::int64_t step, const StepFiles& files, MergedFile merged_file);
 
 }  // namespace troika::schedule

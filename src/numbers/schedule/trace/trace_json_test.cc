@@ -9,7 +9,6 @@
 #include "schedule/shape_test_support.h"
 #include "schedule/simulate/simulator.h"
 #include "schedule/simulate/table_costs_test_support.h"
-#include "schedule/trace/chrome_trace.h"
 
 namespace troika::schedule {
 namespace {
