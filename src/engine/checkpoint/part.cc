@@ -18,6 +18,8 @@
 namespace troika::checkpoint {
 
 using base::BugError;
+using base::DataError;
+using nlohmann::json;
 
 static constexpr std::int64_t told_elements = 1 << 18;  // Slice::written
 
@@ -76,9 +78,6 @@ WrittenFile write_part(const std::string& path, const std::vector<Slice>& slices
   write_data(writer, slices, check);
   return writer.finish();
 }
-
-using base::DataError;
-using nlohmann::json;
 
 Stream::Stream(std::size_t part, int server, int receiver, std::vector<Piece> pieces)
     : part_(part), server_(server), receiver_(receiver), pieces_(std::move(pieces)) {}
@@ -154,9 +153,6 @@ void check_wants(const std::vector<Want>& wants, const std::vector<std::vector<P
                                 want.region.elements(), want.name));
   }
 }
-
-using base::BugError;
-using nlohmann::json;
 
 std::string shares_to_text(const std::vector<Slice>& slices) {
   json array = json::array();

@@ -163,8 +163,6 @@ void ReadPages::drop() {
   begin_ = end_ = read_ = 0;
 }
 
-using base::DataError;
-
 std::vector<PartEntry> part_entries(const SafetensorsHeader& header, const std::string& origin) {
   std::vector<PartEntry> entries;
   for (const TensorEntry& entry : header.entries) {
