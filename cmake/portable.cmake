@@ -33,7 +33,7 @@ portable_library(yaml-cpp ${yaml} INCLUDE ${sources}/yaml-cpp/include DEFINE YAM
 
 # As its own build makes them of what it distributes.
 configure_file(${sources}/pcre2/src/pcre2.h.generic ${CMAKE_BINARY_DIR}/portable/pcre2/pcre2.h COPYONLY)
-configure_file(${sources}/pcre2/src/ground/config.h.generic ${CMAKE_BINARY_DIR}/portable/pcre2/config.h COPYONLY)
+configure_file(${sources}/pcre2/src/config.h.generic ${CMAKE_BINARY_DIR}/portable/pcre2/config.h COPYONLY)
 configure_file(${sources}/pcre2/src/pcre2_chartables.c.dist ${CMAKE_BINARY_DIR}/portable/pcre2/pcre2_chartables.c COPYONLY)
 set(pcre2 ${CMAKE_BINARY_DIR}/portable/pcre2/pcre2_chartables.c)
 foreach(part auto_possess compile config context convert dfa_match error extuni find_bracket jit_compile maketables match match_data newline
@@ -97,7 +97,7 @@ if(TROIKA_PORTABLE STREQUAL x86_64)
   foreach(header config version version_hash)
     configure_file(${sources}/onednn/include/oneapi/dnnl/dnnl_${header}.h.in ${CMAKE_BINARY_DIR}/portable/onednn/oneapi/dnnl/dnnl_${header}.h)
   endforeach()
-  file(GLOB_RECURSE onednn ${sources}/onednn/src/engine/cpu/gemm/*.cpp ${sources}/onednn/src/engine/cpu/x64/gemm/*.cpp)
+  file(GLOB_RECURSE onednn ${sources}/onednn/src/cpu/gemm/*.cpp ${sources}/onednn/src/cpu/x64/gemm/*.cpp)
   list(FILTER onednn EXCLUDE REGEX "x64/gemm/s8x8s32/")
   foreach(part common/bfloat16 common/gemm common/utils common/verbose cpu/bfloat16 cpu/jit_utils/jit_utils cpu/jit_utils/linux_perf/linux_perf
           cpu/x64/cpu_isa_traits cpu/x64/gemm/s8x8s32/jit_avx512_core_gemv_s8x8s32)

@@ -6,7 +6,6 @@
 #include <cstring>
 #include <exception>
 #include <new>
-#include <string_view>
 
 #include "base/error.h"
 #include "base/say.h"

@@ -1,6 +1,5 @@
 #include "commands/inherited.h"
 
-#include <fmt/format.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/resource.h>

@@ -6,7 +6,6 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "base/mapping_guard.h"
 #include "base/terminal_text.h"

@@ -1,6 +1,5 @@
 #include "commands/signals.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>

@@ -3,8 +3,6 @@
 // process at once.
 #pragma once
 
-#include <signal.h>
-
 #include <atomic>
 #include <functional>
 #include <mutex>

@@ -24,7 +24,6 @@
 #include "commands/sweep/sweep.h"
 #include "config/command_line.h"
 #include "config/config.h"
-#include "config/flag_table.h"
 #include "launch/flags.h"
 #include "planner/plan_arguments.h"
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <string>
-
 namespace troika::commands {
 
 enum class Shell { bash, zsh, fish };

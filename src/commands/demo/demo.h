@@ -1,8 +1,6 @@
 // `troika demo`: from text of this machine to a trained model in two layouts, by the commands that a user would type.
 #pragma once
 
-#include <signal.h>
-
 #include <cstdint>
 #include <map>
 #include <string>

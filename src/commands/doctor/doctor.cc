@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <limits>
-#include <memory>
-#include <optional>
 #include <thread>
 
 #include "base/clock.h"

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdio>
 #include <exception>
-#include <thread>
 
 #include "base/language.h"
 #include "doctor/check.h"

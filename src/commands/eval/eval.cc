@@ -9,7 +9,6 @@
 #include "base/say.h"
 #include "base/units.h"
 #include "commands/signals.h"
-#include "config/config.h"
 #include "config/resolve.h"
 #include "rendezvous/identity.h"
 #include "train/evaluation_run.h"

@@ -1,7 +1,5 @@
 #include "commands/export/export.h"
 
-#include <fmt/format.h>
-
 #include <cstdio>
 
 #include "base/error.h"

@@ -1,9 +1,6 @@
 #include "commands/export/model_folder.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
 
 #include "base/error.h"
@@ -14,8 +11,6 @@
 #include "config/lora.h"
 #include "config/huggingface/model_folder.h"
 #include "config/huggingface/peft_config.h"
-#include "shape/layout.h"
-#include "weights/adapter_source.h"
 #include "weights/folder_writer.h"
 
 namespace troika::commands {

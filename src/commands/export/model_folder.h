@@ -2,7 +2,6 @@
 // docs/formats/model-folder.md, docs/formats/adapter.md.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>

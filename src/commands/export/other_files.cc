@@ -1,7 +1,5 @@
 #include "commands/export/model_folder.h"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"

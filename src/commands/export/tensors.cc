@@ -1,7 +1,5 @@
 #include "commands/export/model_folder.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <future>
 #include <memory>
-#include <thread>
 
 #include "base/error.h"
 #include "base/say.h"

@@ -1,9 +1,6 @@
 #include "commands/launch/options.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <optional>
 
 #include "base/error.h"
 #include "base/say.h"
@@ -12,10 +9,8 @@
 #include "commands/verbs.h"
 #include "config/config.h"
 #include "config/huggingface/model_folder.h"
-#include "config/resolve.h"
 #include "gpu/library.h"
 #include "host/cores.h"
-#include "host/nvidia.h"
 #include "host/worker.h"
 #include "machine/accelerators.h"
 #include "plan/device.h"

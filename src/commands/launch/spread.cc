@@ -8,7 +8,6 @@
 #include <deque>
 #include <filesystem>
 #include <optional>
-#include <utility>
 
 #include "base/clock.h"
 #include "base/error.h"

@@ -14,7 +14,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "host/signals.h"
 #include "host/worker.h"
 
 namespace troika::commands {

@@ -1,13 +1,11 @@
 #include "commands/of_runs.h"
 
-#include <fmt/format.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <exception>
-#include <optional>
 
 #include "base/descriptor.h"
 #include "base/error.h"

@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/say.h"
 #include "base/terminal_text.h"
 #include "diagnosis/advice.h"
 #include "diagnosis/rules.h"

@@ -1,4 +1,3 @@
-#include <fmt/format.h>
 #include <sys/statvfs.h>
 
 #include <algorithm>

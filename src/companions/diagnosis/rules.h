@@ -2,10 +2,8 @@
 // (docs/formats/causes.md), and the first that finds one gives the headline.
 #pragma once
 
-#include <cstddef>
 #include <initializer_list>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 

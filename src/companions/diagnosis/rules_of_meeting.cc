@@ -1,5 +1,4 @@
 // Ranks that do not find each other: ports, names, addresses, who came.
-#include <fmt/format.h>
 
 #include "base/say.h"
 #include "diagnosis/rules.h"

@@ -1,5 +1,4 @@
 // Memory that ran out, by the status of the first to die and the counters of its host.
-#include <fmt/format.h>
 
 #include <algorithm>
 

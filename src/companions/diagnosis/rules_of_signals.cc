@@ -1,5 +1,4 @@
 // What ended the first rank to die, by its signal alone.
-#include <fmt/format.h>
 #include <string.h>
 
 #include <algorithm>

@@ -1,5 +1,4 @@
 // Ranks that stand still, hosts that are gone, messages that do not pass.
-#include <fmt/format.h>
 
 #include <algorithm>
 

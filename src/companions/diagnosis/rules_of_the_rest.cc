@@ -1,7 +1,4 @@
 // Of what no other rule knows, the kind of error tells.
-#include <fmt/format.h>
-
-#include <cmath>
 
 #include "base/say.h"
 #include "base/units.h"

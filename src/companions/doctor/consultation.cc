@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/units.h"
-#include "doctor/judge.h"
 #include "doctor/measure.h"
 
 namespace troika::doctor {

@@ -1,7 +1,6 @@
 #include "doctor/echo.h"
 
 #include <arpa/inet.h>
-#include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
@@ -16,8 +15,6 @@
 #include <cerrno>
 #include <cstring>
 #include <list>
-#include <mutex>
-#include <string>
 #include <thread>
 #include <vector>
 

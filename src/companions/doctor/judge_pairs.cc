@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
 #include <map>
 

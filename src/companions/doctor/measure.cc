@@ -1,7 +1,6 @@
 #include "doctor/measure.h"
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,12 +10,10 @@
 #include <cerrno>
 #include <chrono>
 #include <thread>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "doctor/tree.h"
 #include "host/cores.h"
 #include "host/nvidia.h"
 #include "host/thread_limit.h"

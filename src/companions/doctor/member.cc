@@ -16,7 +16,6 @@
 #include "doctor/check.h"
 #include "doctor/echo.h"
 #include "doctor/host_report.h"
-#include "doctor/measure.h"
 
 namespace troika::doctor {
 namespace {

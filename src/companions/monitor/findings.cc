@@ -1,8 +1,6 @@
 #include "monitor/watch.h"
 
 #include <algorithm>
-#include <cmath>
-#include <deque>
 #include <tuple>
 
 #include "records/health.h"

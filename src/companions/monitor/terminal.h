@@ -1,7 +1,6 @@
 // A terminal taken over for a screen that redraws itself, and given back as it was whatever happens.
 #pragma once
 
-#include <signal.h>
 #include <termios.h>
 
 #include <cstddef>

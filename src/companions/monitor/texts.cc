@@ -1,7 +1,5 @@
 #include "monitor/texts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>

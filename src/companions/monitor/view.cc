@@ -3,8 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <string_view>
 
 #include "base/json_members.h"
 #include "base/terminal_text.h"

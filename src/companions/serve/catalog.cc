@@ -4,18 +4,15 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 #include <mutex>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/host_name.h"
 #include "base/say.h"
 #include "base/version.h"
 #include "host/cores.h"
-#include "serve/routes.h"
 
 namespace troika::serve {
 namespace {

@@ -16,7 +16,6 @@
 #include "serve/checkpoints.h"
 #include "serve/form.h"
 #include "serve/programs.h"
-#include "serve/routes.h"
 
 namespace troika::serve {
 namespace {

@@ -6,9 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <set>
-#include <vector>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -19,7 +17,6 @@
 #include "host/worker.h"
 #include "serve/form.h"
 #include "serve/programs.h"
-#include "serve/routes.h"
 
 namespace troika::serve {
 namespace {

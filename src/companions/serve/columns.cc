@@ -2,9 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <cmath>
-#include <string_view>
 #include <utility>
 
 namespace troika::serve {

@@ -1,9 +1,6 @@
 #include "serve/desk.h"
 
-#include <chrono>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <thread>
 #include <utility>
 

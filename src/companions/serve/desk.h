@@ -1,8 +1,6 @@
 // A few threads that answer what may take a while, so that neither a slow disk nor a long computation keeps the server.
 #pragma once
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <condition_variable>
 #include <functional>

@@ -1,7 +1,5 @@
 #include "serve/form.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -10,7 +8,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "config/fields.h"
-#include "serve/routes.h"
 
 namespace troika::serve {
 namespace {

@@ -1,6 +1,5 @@
 #include "serve/form_routes.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
@@ -16,10 +15,8 @@
 #include "planner/plan_arguments.h"
 #include "planner/reasons.h"
 #include "planner/machines.h"
-#include "serve/form.h"
 #include "serve/logs.h"
 #include "serve/programs.h"
-#include "serve/routes.h"
 
 namespace troika::serve {
 namespace {

@@ -1,9 +1,6 @@
 // A form as a command line and as YAML, and as the settings that both come to.
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <array>
 #include <map>
 
 #include "base/error.h"

@@ -21,7 +21,6 @@
 #include "base/say.h"
 #include "base/cause.h"
 #include "base/text.h"
-#include "serve/routes.h"
 
 namespace troika::serve {
 namespace {

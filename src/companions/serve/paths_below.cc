@@ -1,6 +1,5 @@
 #include "serve/form.h"
 
-#include <fmt/format.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>

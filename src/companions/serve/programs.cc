@@ -25,7 +25,6 @@
 #include "diagnosis/diagnosis.h"
 #include "host/subprocess.h"
 #include "host/worker.h"
-#include "serve/routes.h"
 
 namespace troika::serve {
 namespace {

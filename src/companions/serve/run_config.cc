@@ -15,7 +15,6 @@
 #include "config/config.h"
 #include "config/layers.h"
 #include "host/subprocess.h"
-#include "records/run_state.h"
 #include "serve/form.h"
 #include "serve/routes.h"
 

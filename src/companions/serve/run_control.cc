@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
-#include <mutex>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -18,11 +17,8 @@
 #include "base/text.h"
 #include "host/worker.h"
 #include "serve/checkpoints.h"
-#include "serve/form.h"
 #include "serve/programs.h"
-#include "serve/routes.h"
 #include "serve/run_config.h"
-#include "serve/catalog.h"
 
 namespace troika::serve {
 namespace {

@@ -1,12 +1,10 @@
 #include "serve/run_plan.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <vector>
 
 #include "base/error.h"
 #include "base/host_name.h"

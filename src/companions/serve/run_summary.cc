@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <utility>
 
 #include "base/file.h"

@@ -8,20 +8,15 @@
 #include <cmath>
 #include <condition_variable>
 #include <iterator>
-#include <map>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <tuple>
 #include <utility>
 
 #include "base/clock.h"
-#include "http/message.h"
 #include "monitor/view.h"
 #include "monitor/watch.h"
 #include "serve/catalog.h"
-#include "serve/column_cache.h"
-#include "serve/desk.h"
 
 namespace troika::serve {
 namespace {

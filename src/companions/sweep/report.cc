@@ -6,7 +6,6 @@
 #include <cmath>
 #include <functional>
 #include <utility>
-#include <vector>
 
 #include "base/say.h"
 #include "base/units.h"

@@ -4,7 +4,6 @@
 
 #include "base/random.h"
 #include "cpu/flat.h"
-#include "tensor/tensor.h"
 
 namespace troika::bench {
 

@@ -8,7 +8,6 @@
 #include "base/say.h"
 #include "base/units.h"
 #include "shape/adapter.h"
-#include "shape/layout.h"
 #include "shape/segment_costs.h"
 
 namespace troika::bench {

@@ -1,8 +1,5 @@
 #include "checkpoint/gather.h"
 
-#include <fmt/format.h>
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "base/error.h"

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/say.h"
-#include "shape/region.h"
 
 namespace troika::checkpoint {
 

@@ -2,7 +2,6 @@
 // buffer.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>

@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "tensor/ledger.h"
-#include "tensor/tensor.h"
 
 namespace troika::checkpoint {
 using tensor::Dtype;

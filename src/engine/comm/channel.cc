@@ -2,7 +2,6 @@
 
 #include "base/error.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::comm {
 

@@ -7,7 +7,6 @@
 #include <limits>
 
 #include "base/error.h"
-#include "tensor/tensor.h"
 
 namespace troika::comm {
 namespace {

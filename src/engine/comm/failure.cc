@@ -6,7 +6,6 @@
 #include "base/say.h"
 #include "base/units.h"
 #include "comm/channel.h"
-#include "tensor/tensor.h"
 
 namespace troika::comm {
 

@@ -14,7 +14,6 @@
 #include <cstring>
 #include <deque>
 #include <exception>
-#include <map>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -24,7 +23,6 @@
 #include "base/say.h"
 #include "base/cause.h"
 #include "base/text.h"
-#include "comm/channel.h"
 #include "comm/failure.h"
 #include "comm/mailbox.h"
 #include "tensor/tensor.h"

@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "comm/nccl_group.h"
 #include "rendezvous/store.h"
-#include "tensor/tensor.h"
 
 namespace troika::comm {
 

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "records/incident.h"
-#include "tensor/tensor.h"
 
 namespace troika::comm {
 

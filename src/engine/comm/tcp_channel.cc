@@ -9,7 +9,6 @@
 #include <exception>
 #include <map>
 #include <mutex>
-#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -17,7 +16,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "comm/channel.h"
 #include "comm/failure.h"
 #include "comm/tcp_greeting.h"
 #include "comm/tcp_link.h"

@@ -1,6 +1,5 @@
 #include "comm/tcp_greeting.h"
 
-#include <fmt/format.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>

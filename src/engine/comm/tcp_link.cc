@@ -1,6 +1,5 @@
 #include "comm/tcp_link.h"
 
-#include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
@@ -14,7 +13,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <utility>
 
 #include "base/say.h"
 #include "base/cause.h"

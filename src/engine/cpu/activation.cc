@@ -1,7 +1,5 @@
 #include "cpu/rows.h"
 
-#include <algorithm>
-
 #include "cpu/parallel.h"
 
 #undef HWY_TARGET_INCLUDE

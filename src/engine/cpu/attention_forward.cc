@@ -4,7 +4,6 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "base/exact_math.h"

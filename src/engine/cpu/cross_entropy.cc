@@ -1,7 +1,6 @@
 #include "cpu/rows.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "base/exact_math.h"

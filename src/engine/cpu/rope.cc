@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "cpu/parallel.h"
-#include "cpu/arrays.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "cpu/rope.cc"

@@ -1,7 +1,6 @@
 // Kernels of the activations of feed-forward layers; formulas and their sources in kernels/rows.h.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "cuda/block.h"

@@ -1,8 +1,6 @@
 // Which kernels run for attention (kernels/attention.h).
 #pragma once
 
-#include <cstdint>
-
 #include "cuda/attention_kernels.h"
 #include "cuda/dispatch.h"
 #include "cuda/walk.h"

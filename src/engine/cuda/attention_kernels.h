@@ -1,7 +1,6 @@
 // Kernels of the operations between the products of attention; contracts in kernels/attention.h.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "cuda/block.h"

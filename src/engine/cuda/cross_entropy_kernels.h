@@ -1,7 +1,6 @@
 // Kernels for rows of logits: log-sum-exp and its gradient; contracts in kernels/vocabulary.h.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "cuda/block.h"

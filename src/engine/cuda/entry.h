@@ -2,7 +2,6 @@
 // by its type. Also what it takes to queue one.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <typeinfo>
 

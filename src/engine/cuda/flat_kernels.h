@@ -2,7 +2,6 @@
 // arithmetic operation, and has the bits that module cpu gives. Those over elements are bodies of walk.h or stretches.h.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "cuda/block.h"

@@ -1,7 +1,6 @@
 // Kernels of grid.h.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "cuda/block.h"

@@ -2,7 +2,6 @@
 // their part of the weights' gradients as a row of partial sums. What the template arguments mean: row_columns.h.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "cuda/block.h"

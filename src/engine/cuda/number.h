@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <cstring>
 
 #include "base/dtype.h"
 #include "cuda/block.h"

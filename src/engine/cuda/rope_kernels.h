@@ -2,7 +2,6 @@
 // elements of the first half and those I further.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 
 #include "cuda/block.h"

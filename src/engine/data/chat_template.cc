@@ -1,7 +1,5 @@
 #include "data/chat_template.h"
 
-#include <fmt/format.h>
-
 #include <nlohmann/json.hpp>
 #include <utility>
 

@@ -1,7 +1,5 @@
 #include "executor/executor.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <limits>

@@ -2,14 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <mutex>
 #include <utility>
 
 #include "base/error.h"
 #include "base/say.h"
-#include "gpu/blas_api.h"
 #include "gpu/library.h"
 
 namespace troika::gpu {

@@ -9,7 +9,6 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "gpu/cudnn_api.h"
 #include "gpu/flash_graph.h"
 
 namespace troika::gpu {

@@ -1,7 +1,6 @@
 // Which device a rank computes on.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "gpu/library.h"
 #include "gpu/nvidia_device.h"
 
 namespace troika::gpu {

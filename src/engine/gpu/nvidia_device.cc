@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <chrono>
 #include <limits>
-#include <thread>
 #include <utility>
 
 #include "base/error.h"

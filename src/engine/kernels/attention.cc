@@ -12,7 +12,6 @@
 #include "kernels/vocabulary.h"
 #include "tensor/device.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::kernels {
 namespace {

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <utility>
 
 #include "cpu/flat.h"
 #include "cpu/parallel.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::kernels {
 void add_into(const tensor::Tensor& sum, const tensor::Tensor& other) {

@@ -5,7 +5,6 @@
 #include "cpu/grid.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
-#include "tensor/tensor.h"
 
 namespace troika::kernels {
 

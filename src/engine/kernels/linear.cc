@@ -7,9 +7,7 @@
 #include "kernels/cpu_operands.h"
 #include "kernels/flat.h"
 #include "kernels/on_cuda/on_cuda.h"
-#include "tensor/accelerator.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::kernels {
 

@@ -6,11 +6,8 @@
 #include "kernels/cpu_operands.h"
 #include "kernels/linear.h"
 #include "kernels/on_cuda/on_cuda.h"
-#include "kernels/row_loss.h"
 #include "kernels/vocabulary.h"
 #include "shape/gpu_chunks.h"
-#include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::kernels {
 namespace {

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "cpu/parallel.h"
 #include "kernels/cpu_operands.h"
-#include "tensor/tensor.h"
 
 namespace troika::kernels {
 namespace {

@@ -1,14 +1,11 @@
 #include "kernels/rope.h"
 
-#include <cmath>
-
 #include "base/exact_math.h"
 #include "cpu/parallel.h"
 #include "cpu/rope.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::kernels {
 namespace {

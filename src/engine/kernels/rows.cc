@@ -10,7 +10,6 @@
 #include "kernels/linear.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::kernels {
 

@@ -7,7 +7,6 @@
 #include "cpu/rows.h"
 #include "kernels/cpu_operands.h"
 #include "kernels/on_cuda/on_cuda.h"
-#include "tensor/tensor.h"
 
 namespace troika::kernels {
 

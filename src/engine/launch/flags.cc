@@ -1,7 +1,5 @@
 #include "launch/flags.h"
 
-#include <fmt/format.h>
-
 #include <limits>
 
 #include "base/say.h"

@@ -5,15 +5,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
-#include <string>
 #include <thread>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "base/say.h"
 #include "rendezvous/socket.h"
-#include "rendezvous/store.h"
 
 namespace troika::launch {
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 #include "base/cause.h"
 #include "base/clock.h"
@@ -12,7 +11,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "launch/host_store.h"
-#include "rendezvous/failure_report.h"
 
 namespace troika::launch {
 using base::monotonic_seconds;

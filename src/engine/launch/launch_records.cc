@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <atomic>
 #include <deque>
-#include <functional>
 #include <optional>
 #include <utility>
 
@@ -15,7 +14,6 @@
 #include "base/text.h"
 #include "host/process.h"
 #include "records/folder_lock.h"
-#include "records/line_file.h"
 #include "records/run_reader.h"
 
 namespace troika::launch {

@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "shape/architecture.h"
-#include "tensor/tensor.h"
 
 namespace troika::model {
 

@@ -4,7 +4,6 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "shape/architecture.h"
 #include "tensor/operations.h"
 
 namespace troika::model {

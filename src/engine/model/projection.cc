@@ -8,7 +8,6 @@
 #include "kernels/rows.h"
 #include "kernels/linear.h"
 #include "tensor/accelerator.h"
-#include "tensor/operations.h"
 
 namespace troika::model {
 

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
-
 #include "base/text.h"
 
 namespace troika::rendezvous {

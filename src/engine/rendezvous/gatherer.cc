@@ -1,7 +1,5 @@
 #include "rendezvous/gatherer.h"
 
-#include <fmt/format.h>
-
 #include <cstdint>
 #include <map>
 #include <set>

@@ -10,7 +10,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/text.h"
-#include "rendezvous/failure_report.h"
 #include "rendezvous/launcher_peer.h"
 #include "rendezvous/socket.h"
 #include "rendezvous/ticker.h"

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <optional>
 
 #include "base/error.h"
 #include "base/file.h"

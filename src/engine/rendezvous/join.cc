@@ -9,7 +9,6 @@
 #include <optional>
 #include <set>
 #include <thread>
-#include <vector>
 
 #include "base/cause.h"
 #include "base/clock.h"

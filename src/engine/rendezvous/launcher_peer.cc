@@ -9,7 +9,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "host/process.h"
-#include "rendezvous/identity.h"
 
 namespace troika::rendezvous {
 

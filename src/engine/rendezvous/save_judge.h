@@ -4,7 +4,6 @@
 
 #include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "rendezvous/heartbeat.h"

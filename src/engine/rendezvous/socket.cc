@@ -1,6 +1,5 @@
 #include "rendezvous/socket.h"
 
-#include <fmt/format.h>
 #include <linux/errqueue.h>
 #include <netdb.h>
 #include <netinet/in.h>
@@ -18,14 +17,10 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <string>
-#include <thread>
-#include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/say.h"
-#include "base/cause.h"
 #include "host/thread_limit.h"
 
 namespace troika::rendezvous {

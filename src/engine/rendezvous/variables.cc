@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cstdint>
-
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"

@@ -6,7 +6,6 @@
 
 #include "sharding/ring.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::sharding {
 namespace {

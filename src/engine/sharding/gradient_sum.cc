@@ -8,11 +8,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "kernels/flat.h"
-#include "sharding/leaf_exchange.h"
-#include "sharding/own_leaves.h"
-#include "tensor/ledger.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::sharding {
 using kernels::Into;

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include "tensor/tensor.h"
-
 namespace troika::sharding {
 
 using shape::Range;

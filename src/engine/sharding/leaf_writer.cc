@@ -5,8 +5,6 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::sharding {
 using shape::Range;

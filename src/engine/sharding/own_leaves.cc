@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "kernels/flat.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::sharding {
 using kernels::Into;

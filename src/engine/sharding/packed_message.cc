@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "shape/sum_shape.h"
-#include "tensor/tensor.h"
 
 namespace troika::sharding {
 

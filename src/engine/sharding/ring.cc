@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "tensor/tensor.h"
 
 namespace troika::sharding {
 

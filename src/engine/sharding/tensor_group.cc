@@ -5,7 +5,6 @@
 #include "comm/collectives.h"
 #include "kernels/flat.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
 
 namespace troika::sharding {
 

@@ -1,6 +1,5 @@
 #include "tensor/ledger.h"
 
-#include <array>
 #include <memory>
 #include <utility>
 

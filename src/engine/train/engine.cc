@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "plan/memory_check.h"
-#include "plan/plan.h"
 #include "weights/rank_units.h"
 
 namespace troika::train {

@@ -10,7 +10,6 @@
 #include "config/lora.h"
 #include "inference/sampling.h"
 #include "shape/adapter.h"
-#include "weights/adapter_source.h"
 #include "weights/weights_folder.h"
 #include "weights/checkpoint_source.h"
 

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/descriptor.h"
-#include "base/say.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "config/config.h"

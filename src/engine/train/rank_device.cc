@@ -1,14 +1,12 @@
 #include "train/rank_device.h"
 
 #include <algorithm>
-#include <string>
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "comm/nccl_api.h"
 #include "gpu/library.h"
 #include "gpu/device.h"
-#include "tensor/tensor.h"
 
 namespace troika::train {
 

@@ -5,7 +5,6 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "comm/rank_channels.h"
 #include "comm/mailbox.h"
 #include "comm/channel.h"
 #include "executor/message_tags.h"

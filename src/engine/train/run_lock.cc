@@ -19,7 +19,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "exporters/tensorboard.h"
-#include "records/folder_lock.h"
 #include "records/run_reader.h"
 
 namespace troika::train {

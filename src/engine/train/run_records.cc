@@ -14,10 +14,8 @@
 #include "base/text.h"
 #include "host/memory.h"
 #include "host/vitals.h"
-#include "plan/plan.h"
 #include "planner/estimate.h"
 #include "records/folder_lock.h"
-#include "records/line_file.h"
 #include "records/run_reader.h"
 
 namespace troika::train {

@@ -11,7 +11,6 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/text.h"
-#include "plan/plan.h"
 #include "tensor/accelerator.h"
 #include "train/open_settings.h"
 #include "train/tokenizer_copies.h"

@@ -24,7 +24,6 @@
 #include "config/config.h"
 #include "host/thread_limit.h"
 #include "plan/memory_check.h"
-#include "plan/plan.h"
 #include "shape/adapter.h"
 #include "tensor/device.h"
 #include "train/machine_here.h"

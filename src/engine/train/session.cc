@@ -13,7 +13,6 @@
 #include "comm/collectives.h"
 #include "rendezvous/socket.h"
 #include "rendezvous/failure_monitor.h"
-#include "rendezvous/join.h"
 #include "rendezvous/launcher_peer.h"
 
 namespace troika::train {

@@ -14,7 +14,6 @@
 #include "data/chat_template.h"
 #include "shape/adapter.h"
 #include "shape/layout.h"
-#include "weights/adapter_source.h"
 #include "weights/weights_folder.h"
 
 namespace troika::weights {

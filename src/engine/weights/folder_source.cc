@@ -1,7 +1,5 @@
 #include "weights/folder_source.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstring>
 
@@ -14,9 +12,7 @@
 #include "shape/layout.h"
 #include "tensor/device.h"
 #include "tensor/tensor.h"
-#include "weights/weights_folder.h"
 #include "weights/checkpoint_source.h"
-#include "weights/weights_read.h"
 
 namespace troika::weights {
 namespace {

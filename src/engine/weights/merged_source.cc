@@ -1,4 +1,3 @@
-#include "weights/model_source.h"
 
 #include <algorithm>
 #include <array>
@@ -11,12 +10,8 @@
 #include "comm/collectives.h"
 #include "config/lora.h"
 #include "cpu/parallel.h"
-#include "shape/split.h"
-#include "shape/region.h"
 #include "tensor/device.h"
 #include "tensor/operations.h"
-#include "tensor/tensor.h"
-#include "weights/adapter_source.h"
 
 namespace troika::weights {
 namespace {

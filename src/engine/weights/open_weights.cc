@@ -1,7 +1,5 @@
 #include "weights/model_source.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <vector>
 

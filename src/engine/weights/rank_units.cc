@@ -6,7 +6,6 @@
 #include "model/decoder.h"
 #include "plan/stages.h"
 #include "tensor/ledger.h"
-#include "tensor/tensor.h"
 
 namespace troika::weights {
 

@@ -10,8 +10,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "base/say.h"
-#include "checkpoint/safetensors.h"
 #include "config/huggingface/model_folder.h"
 
 namespace troika::weights {

@@ -8,7 +8,6 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "weights/weights_folder.h"
 #include "checkpoint/part.h"
 #include "cpu/parallel.h"
 #include "shape/layout.h"

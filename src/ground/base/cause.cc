@@ -3,11 +3,9 @@
 #include <sys/resource.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdint>
 #include <cstring>
 
-#include "base/language.h"
 #include "base/say.h"
 #include "base/units.h"
 

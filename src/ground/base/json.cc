@@ -4,10 +4,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdint>
-#include <string>
 
-#include "base/error.h"
 #include "base/say.h"
 #include "base/terminal_text.h"
 #include "base/text.h"

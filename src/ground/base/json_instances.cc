@@ -1,5 +1,4 @@
 #include <nlohmann/json.hpp>
-#include <string>
 
 #include "base/json_once.h"
 

@@ -9,15 +9,11 @@
 
 #include <atomic>
 #include <cerrno>
-#include <cstdint>
 #include <cstring>
 #include <mutex>
-#include <string>
 #include <utility>
 
 #include "base/cause.h"
-#include "base/error.h"
-#include "base/file.h"
 #include "base/say.h"
 #include "base/units.h"
 

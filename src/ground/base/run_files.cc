@@ -12,7 +12,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "base/descriptor.h"
 
 namespace troika::base {
 namespace {

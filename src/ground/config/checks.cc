@@ -1,7 +1,5 @@
 #include "config/checks.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>

@@ -1,7 +1,5 @@
 #include "config/command_line.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <iterator>
 

@@ -1,5 +1,4 @@
 // Reading a command line with tables of flags.
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <map>

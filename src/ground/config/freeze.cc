@@ -1,7 +1,5 @@
 #include "config/lora.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdlib>
 

@@ -1,9 +1,6 @@
 #include "config/layers.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <set>
 
 #include "base/error.h"
 #include "base/say.h"

@@ -1,6 +1,5 @@
 #include "config/model_layer.h"
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>

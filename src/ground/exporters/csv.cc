@@ -1,6 +1,5 @@
 #include "exporters/csv.h"
 
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <vector>

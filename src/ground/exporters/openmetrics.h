@@ -2,7 +2,6 @@
 // them.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <string>

@@ -1,7 +1,6 @@
 #include "exporters/openmetrics.h"
 
 #include <algorithm>
-#include <functional>
 
 namespace troika::exporters {
 using Kind = Family::Kind;

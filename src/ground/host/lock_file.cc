@@ -7,7 +7,6 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -19,7 +18,6 @@
 #include "base/say.h"
 #include "base/cause.h"
 #include "base/text.h"
-#include "base/descriptor.h"
 #include "host/process.h"
 
 namespace troika::host {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <sstream>
-#include <string>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -74,7 +73,6 @@ std::int64_t memory_kills(const std::string& proc, const std::string& cgroup) {
   }
   return counter(content_or_empty(proc + "/vmstat"), "oom_kill", -1);
 }
-
 
 std::string content_or_empty(const std::string& path) {
   try {

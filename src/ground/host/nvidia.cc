@@ -1,6 +1,5 @@
 #include "host/nvidia.h"
 
-#include <fmt/format.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -15,7 +15,6 @@
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
-#include <string>
 #include <string_view>
 #include <thread>
 #include <utility>

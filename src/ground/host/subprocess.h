@@ -1,10 +1,8 @@
 // Other programs: started by this process, waited for, ended.
 #pragma once
 
-#include <signal.h>
 #include <sys/types.h>
 
-#include <cstdint>
 #include <initializer_list>
 #include <map>
 #include <optional>

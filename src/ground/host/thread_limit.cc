@@ -1,9 +1,7 @@
 #include "host/thread_limit.h"
 
-#include <fmt/format.h>
 #include <sys/resource.h>
 
-#include <cerrno>
 #include <condition_variable>
 #include <mutex>
 #include <optional>

@@ -1,6 +1,5 @@
 #include "http/server.h"
 
-#include <fmt/format.h>
 #include <netdb.h>
 #include <sys/socket.h>
 

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/error.h"
 #include "host/network.h"
 
 namespace troika::http {

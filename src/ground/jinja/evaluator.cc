@@ -4,9 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/say.h"
-#include "jinja/routine.h"
 #include "jinja/operators.h"
-#include "jinja/rendering.h"
 
 namespace troika::jinja {
 Evaluator::Evaluator(const nlohmann::ordered_json& context, const RenderOptions& options) : rendering_(options) {

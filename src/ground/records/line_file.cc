@@ -7,10 +7,8 @@
 #include <chrono>
 #include <condition_variable>
 #include <ctime>
-#include <deque>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "base/error.h"

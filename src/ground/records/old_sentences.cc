@@ -1,10 +1,7 @@
 #include "records/old_sentences.h"
 
 #include <algorithm>
-#include <cstdint>
-#include <cstdlib>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace troika::records {

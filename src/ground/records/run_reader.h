@@ -11,7 +11,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "metrics/step_metrics.h"
 #include "records/event.h"

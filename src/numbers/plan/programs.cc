@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/run_files.h"
 #include "base/say.h"
-#include "plan/stages.h"
 #include "schedule/check/checker.h"
 #include "schedule/instruction/placement.h"
 #include "shape/gradient_bytes.h"

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
-#include <string>
-#include <utility>
 
 #include "base/error.h"
 #include "base/say.h"

@@ -1,15 +1,12 @@
 #include "planner/bound.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 
 #include "config/lora.h"
 #include "plan/stages.h"
-#include "planner/layout.h"
 #include "shape/adapter.h"
 #include "shape/architecture.h"
-#include "shape/shard_plan.h"
 
 namespace troika::planner {
 namespace {

@@ -4,7 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "plan/memory.h"
 #include "plan/programs.h"
 #include "planner/step_costs.h"
 #include "schedule/simulate/simulator.h"

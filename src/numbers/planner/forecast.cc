@@ -10,7 +10,6 @@
 #include "planner/preflight.h"
 #include "planner/layout.h"
 #include "planner/reasons.h"
-#include "planner/search.h"
 
 namespace troika::planner {
 namespace {

@@ -11,7 +11,6 @@
 #include "host/cores.h"
 #include "host/memory.h"
 #include "machine/calibration.h"
-#include "machine/cluster.h"
 #include "machine/profiles.h"
 
 namespace troika::planner {

@@ -1,11 +1,7 @@
 #include "planner/preflight.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <functional>
 #include <limits>
-#include <optional>
 
 #include "base/cause.h"
 #include "base/error.h"

@@ -14,7 +14,6 @@
 #include "base/say.h"
 #include "host/cores.h"
 #include "planner/bound.h"
-#include "planner/estimate.h"
 
 namespace troika::planner {
 namespace {

@@ -1,7 +1,5 @@
 #include "shape/adapter.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 

@@ -2,7 +2,6 @@
 // B [O, rank] are trained; each has its own rank and scale (config/lora.h) (E. Hu et al., "LoRA: Low-Rank Adaptation of Large Language Models", 2021).
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "config/settings.h"

@@ -1,7 +1,5 @@
 #include "shape/layout.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 

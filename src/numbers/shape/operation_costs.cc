@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "shape/gpu_chunks.h"
-#include "shape/architecture.h"
 #include "shape/layout.h"
 #include "shape/output_loss.h"
 

@@ -7,8 +7,6 @@
 #include "config/lora.h"
 #include "shape/gpu_chunks.h"
 #include "shape/adapter.h"
-#include "shape/architecture.h"
-#include "shape/layout.h"
 #include "shape/operation_costs.h"
 #include "shape/output_loss.h"
 

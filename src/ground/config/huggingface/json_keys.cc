@@ -1,7 +1,6 @@
 #include "config/huggingface/json_keys.h"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "base/say.h"

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
 #include "base/run_files.h"

@@ -1,7 +1,6 @@
 #define PCRE2_CODE_UNIT_WIDTH 8
 #include "config/huggingface/peft_config.h"
 
-#include <fmt/format.h>
 #include <pcre2.h>
 
 #include <algorithm>

@@ -14,7 +14,6 @@
 #include "base/text.h"
 #include "config/fields.h"
 #include "config/huggingface/json_keys.h"
-#include "config/lora.h"
 
 namespace troika::config {
 namespace {

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "schedule/build/rank_builder.h"
-#include "schedule/check/checker.h"
 #include "schedule/instruction/placement.h"
 
 namespace troika::schedule {

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <map>
 #include <tuple>
-#include <vector>
 
 #include "base/error.h"
 #include "schedule/check/in_flight.h"

@@ -1,10 +1,7 @@
 #include "schedule/check/dependencies.h"
 
-#include <algorithm>
 #include <array>
-#include <map>
 #include <set>
-#include <tuple>
 #include <utility>
 
 #include "schedule/check/checker.h"

@@ -6,7 +6,6 @@
 #include <array>
 #include <limits>
 #include <numeric>
-#include <vector>
 
 #include "base/error.h"
 #include "base/say.h"

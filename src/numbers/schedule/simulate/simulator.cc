@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "schedule/check/checker.h"
-#include "schedule/check/dependencies.h"
 
 namespace troika::schedule {
 CostModel unit_costs() {
