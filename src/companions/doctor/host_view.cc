@@ -1,5 +1,6 @@
 #include "doctor/host_view.h"
 
+#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/statfs.h>
@@ -20,6 +21,7 @@
 #include "base/host_name.h"
 #include "base/text.h"
 #include "doctor/host_report.h"
+#include "doctor/tree.h"
 #include "host/memory.h"
 #include "host/cores.h"
 #include "host/network.h"
