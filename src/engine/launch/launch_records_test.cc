@@ -158,7 +158,7 @@ TEST(LaunchRecords, SayThatARunHasStoppedWhoseRanksCouldNot) {
   for (const char* launch : {"other", "abc"}) {
     LaunchRecords records(folder.path(), 0);
     records.attempt_begins(0, launch, base::verbatim("2 ranks"));
-    records.ended_at_once("ended at once");
+    records.ended_at_once(base::verbatim("ended at once"));
     records.flush();
     const auto now = records::read_run_state(folder.path());
     ASSERT_TRUE(now);
