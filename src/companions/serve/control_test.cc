@@ -70,7 +70,7 @@ TEST_F(Control, StartsTroikaInANewFolderAndLeavesItAlone) {
   ends_with_the_test(served / "first/pid");
   const std::string data = served.options.root + "/data/a.txt", out = served / "first";
   EXPECT_EQ(base::read_file(served.options.root + "/where"), served.options.root + "\n");
-  EXPECT_EQ(base::read_file(served / "first/words"), "launch\n--nproc-per-node\n2\n--\ntrain\n--data.train\n" + data +
+  EXPECT_EQ(base::read_file(served / "first/words"), "launch\n--lang\nen\n--nproc-per-node\n2\n--\ntrain\n--data.train\n" + data +
                                                          "\n--train.steps\n5\n--train.out\n" + out + "\n");
   EXPECT_EQ(base::read_file(served / "first/launch.yaml"),
             "data:\n  train: " + data + "\ntrain:\n  steps: 5\n  out: " + out + "\n");
@@ -220,7 +220,7 @@ TEST_F(Control, ResumesWithTheLastSettingsAndAsManyProcesses) {
   EXPECT_EQ(resumed("a"), "done");
   const std::string behind = "\n--train.out\n" + folder + "\n";
   EXPECT_EQ(base::read_file(folder + "/words"),
-            "launch\n--nproc-per-node\n2\n--\ntrain\n--train.steps\n12\n--train.resume\nauto" + behind);
+            "launch\n--lang\nen\n--nproc-per-node\n2\n--\ntrain\n--train.steps\n12\n--train.resume\nauto" + behind);
   EXPECT_THAT(resumed("a", 5), AllOf(StartsWith("409"), HasSubstr("step 5")));
   served.add_checkpoint(folder, "step-00000005");
   EXPECT_EQ(resumed("a", 5), "done");

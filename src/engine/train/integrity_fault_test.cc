@@ -188,7 +188,7 @@ TEST_F(FlippedBits, ReplicasThatUpdateOtherwiseThanTheOthersAreNamed) {
       bucket.optimizer().master_changed();
     });
     EXPECT_THAT(ended.text, AllOf(HasSubstr("other values of " + name), HasSubstr("found in step"))) << layout;
-    EXPECT_THAT(ended.text, HasSubstr(layout == "dp 2" ? "ranks 0 and 1 hold" : "rank 2 holds")) << layout;
+    EXPECT_THAT(ended.text, HasSubstr(layout == "dp 2" ? "ranks 0, 1 hold" : "rank 2 holds")) << layout;
     EXPECT_LE(ended.steps, 5) << layout;
   }
 }

@@ -4,12 +4,22 @@
 
 #include "base/error.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "base/translation_test_support.h"
 
 namespace troika::base {
 namespace {
 
 using testing::HasSubstr;
+
+// A line of names alone, as of flags: "[--out FILE]", "bash|zsh|fish", "comm.join_seconds".
+bool has_names_alone(const std::string& english) {
+  for (const std::string& word : split(english, ' ')) {
+    const bool plain = word.size() > 1 && word.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string::npos;
+    if (plain && english != "troika" && english != "none") return false;
+  }
+  return true;
+}
 
 // Without {places} and escapes: "{}: {}" has none.
 bool has_words(const std::string& english) {
@@ -26,6 +36,7 @@ TEST(Catalogue, HoldsGoodTranslations) {
   EXPECT_GT(chinese_catalogue().size(), 1500u);
   for (const auto& [key, chinese] : chinese_catalogue()) {
     const std::string english = key.substr(key.find('\x04') + 1);
+    if (english == chinese && has_names_alone(english)) continue;
     if (has_words(english))
       EXPECT_EQ(fault_of(english, chinese), "");
     else
