@@ -190,7 +190,7 @@ TEST_F(Commands, OfATerminalDoWhatTheySay) {
   const std::string notes = session("/undo\nhello\n\n/system be brief\n /not a command\nfirst\\\nsecond\n/save " +
                                         path("saved") + "\n/undo\n/save " + path("saved") + "\n/sav\n/exit\nnever\n",
                                     dialogue);
-  EXPECT_THAT(notes, HasSubstr("there is no turn to take back"));
+  EXPECT_THAT(notes, HasSubstr("there is no turn to undo"));
   EXPECT_THAT(notes, HasSubstr("there is no command '/sav'; did you mean '/save'?"));
   EXPECT_THAT(notes, HasSubstr("appended 7 messages to"));
   EXPECT_THAT(notes, HasSubstr("appended 5 messages to"));

@@ -65,7 +65,7 @@ TEST(Sweep, RunsAgainWhatWasInterruptedOrHadLessTime) {
 TEST(Sweep, NamesTheBestAndHowFarThePlansFirstChoiceIsFromIt) {
   EXPECT_THAT(sweep::sweep_conclusion(three_rows(), sweep::layout_with(4, 1)).english,
               AllOf(HasSubstr("The best is " + planner::name_of(sweep::layout_with(4, 1)) + ": 5769 positions/s"),
-                    HasSubstr("The plan named it first.")));
+                    HasSubstr("The plan ranked it first.")));
   EXPECT_THAT(sweep::sweep_conclusion(three_rows(), sweep::layout_with(2, 2, 1)).english,
               HasSubstr(planner::name_of(sweep::layout_with(2, 2, 1)) + ": 5600 positions/s, 2.9 % less"));
   EXPECT_THAT(sweep::sweep_conclusion(three_rows(), sweep::layout_with(1, 4)).english, HasSubstr("timeout: did not end"));

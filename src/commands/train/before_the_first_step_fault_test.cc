@@ -105,7 +105,7 @@ TEST_F(BeforeTheFirstStep, AStopOfOneRankEndsTheOther) {
   EXPECT_EQ(one.wait().code, 130);
   const End end = zero.wait();
   EXPECT_EQ(end.code, 75);
-  EXPECT_THAT(end.output, HasSubstr("it was asked to stop before the first step"));
+  EXPECT_THAT(end.output, HasSubstr("it was stopped before the first step"));
 }
 
 TEST_F(BeforeTheFirstStep, AStopEndsDataPrepareAndTheSameCommandUsesItsParts) {

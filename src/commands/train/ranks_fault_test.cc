@@ -238,7 +238,7 @@ TEST_F(Ranks, WhoseLastSaveFailsSayThatNothingIsSavedAndPromiseNoOtherTry) {
   const End end = program.wait();
   EXPECT_EQ(end.code, 3) << end.output;
   EXPECT_THAT(end.output,
-              AllOf(HasSubstr("could not be saved: "), HasSubstr("nothing of the run is saved so far"),
+              AllOf(HasSubstr("could not be saved: "), HasSubstr("nothing from the run is saved so far"),
                     HasSubstr("start the same command again, which starts over"), Not(HasSubstr("in a minute"))));
 }
 

@@ -10,7 +10,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 Finding made_finding(const std::string& host, const std::string& check, Status status) {
-  return {host, check, status, base::verbatim("4 of 5"), base::say("no quota below them"), base::say("Run `ulimit -n 65536` before the start; in a unit LimitNOFILE=65536, in limits.conf nofile.")};
+  return {host, check, status, base::verbatim("4 of 5"), base::say("no quota below that"), base::say("Run `ulimit -n 65536` before the start; in a systemd unit, set LimitNOFILE=65536, in limits.conf nofile.")};
 }
 
 TEST(DoctorReport, ExitCodesSayWhatWasFound) {

@@ -83,7 +83,7 @@ TEST_F(PathsBelow, AFolderThatIsReadHoldsNoLinkThatLeadsOut) {
 }
 
 TEST_F(PathsBelow, MayBeMadeOnlyWhereThatIsSaid) {
-  EXPECT_THAT(refusal("data/new/cache"), HasSubstr("is not there"));
+  EXPECT_THAT(refusal("data/new/cache"), HasSubstr("does not exist"));
   EXPECT_EQ(path_below(root, "data/new/cache", Missing::allowed), root + "/data/new/cache");
   EXPECT_THAT(refusal("new/../../secret/x", Missing::allowed), HasSubstr("is not below"));
 }

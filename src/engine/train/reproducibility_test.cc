@@ -30,14 +30,14 @@ std::vector<std::string> answers(const std::vector<Traits>& ranks) {
 }
 
 TEST(EqualBits, EqualRanksAreNotRemarkedOn) {
-  const Traits traits{{"the processor", "a"}, {"the library for matrices", "2"}};
+  const Traits traits{{"the processor", "a"}, {"the matrix library", "2"}};
   EXPECT_THAT(answers({traits, traits, traits}), Each(""));
   EXPECT_THAT(answers({traits}), Each(""));
 }
 
 TEST(EqualBits, TheFirstTraitThatDiffersIsNamedAlikeOnEveryRank) {
   const auto with = [](const std::string& processor, const std::string& library) {
-    return Traits{{"the processor", processor}, {"the library for matrices", library}};
+    return Traits{{"the processor", processor}, {"the matrix library", library}};
   };
   const auto found = answers({with("a", "2"), with("a", "2"), with("b", "3"), with("c", "2")});
   EXPECT_THAT(found[0], HasSubstr("the processor is 'a' on rank 0 but 'b' on rank 2;"));
@@ -52,7 +52,7 @@ TEST(EqualBits, ThisRankTellsItsProcessorLibrariesAndProgram) {
   std::map<std::string, std::string> value(traits.begin(), traits.end());
   ASSERT_EQ(value.size(), 4u);
   EXPECT_EQ(value["the device"], "cpu");
-  EXPECT_EQ(value["the library for matrices"], cpu::product_library());
+  EXPECT_EQ(value["the matrix library"], cpu::product_library());
   EXPECT_EQ(value["the program's fingerprint"].size(), 16u);
 }
 

@@ -16,7 +16,7 @@ TEST(JsonFault, SaysWhatIsWrong) {
     std::string text, cause;
   };
   const std::vector<Case> cases = {
-      {"", "there is nothing"},
+      {"", "it is empty"},
       {"{\"a\": 1,}", "a comma with nothing after it"},
       {"[1, 2, ]", "a comma with nothing after it"},
       {"[1,,2]", "a comma with nothing before it"},

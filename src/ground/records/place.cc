@@ -16,19 +16,19 @@ using NamedActivity = std::pair<Activity, base::Phrase>;
 // The English word is the form in records.
 constexpr std::array<NamedActivity, 18> activities = {
     {{Activity::nothing, base::Phrase("no message yet")},
-     {Activity::fitting_microbatch, base::Phrase("finding the microbatch that fits")},
+     {Activity::fitting_microbatch, base::Phrase("finding the largest microbatch that fits")},
      {Activity::preparing_data, base::Phrase("preparing the data")},
      {Activity::agreeing, base::Phrase("agreeing on settings")},
      {Activity::choosing_layout, base::Phrase("choosing the layout")},
      {Activity::measuring_segments, base::Phrase("measuring the segments")},
-     {Activity::measuring_products, base::Phrase("measuring products")},
-     {Activity::warming_device, base::Phrase("warming the device")},
+     {Activity::measuring_products, base::Phrase("measuring matrix products")},
+     {Activity::warming_device, base::Phrase("warming up the device")},
      {Activity::connecting, base::Phrase("connecting")},
      {Activity::measuring_link, base::Phrase("measuring the link")},
      {Activity::opening_model, base::Phrase("opening the model")},
      {Activity::reading_weights, base::Phrase("reading the weights")},
      {Activity::loading_weights, base::Phrase("loading the weights")},
-     {Activity::restoring, base::Phrase("taking a checkpoint back")},
+     {Activity::restoring, base::Phrase("restoring a checkpoint")},
      {Activity::reporting, base::Phrase("reporting the step")},
      {Activity::evaluating, base::Phrase("evaluating")},
      {Activity::saving, base::Phrase("saving a checkpoint")},
@@ -36,7 +36,7 @@ constexpr std::array<NamedActivity, 18> activities = {
 
 constexpr base::Phrase in_milliseconds = base::Phrase("{} ms");
 constexpr base::Phrase in_seconds = base::Phrase("{} s");
-constexpr base::Phrase before_its_first_word = base::Phrase("before its first word");
+constexpr base::Phrase before_its_first_word = base::Phrase("before its first heartbeat");
 constexpr base::Phrase step_and_place = base::Phrase("step {}, {}");
 constexpr base::Phrase as_usual = base::Phrase(" (usually {})");
 constexpr base::Phrase place_and_seconds = base::Phrase("{} for {}{}");

@@ -220,7 +220,7 @@ TEST(LlamaFactory, TwoKeysThatGiveOneSettingDifferentValuesAreAnError) {
 
 TEST(LlamaFactory, FreezeTrainsTheLastLayers) {
   EXPECT_THAT(factory_error("finetuning_type: freeze\nfreeze_trainable_layers: 0\n"),
-              HasSubstr("freeze_trainable_layers takes N or -N, not 0; for all weights finetuning_type full"));
+              HasSubstr("freeze_trainable_layers takes N or -N, not 0; to train all weights use finetuning_type full"));
   EXPECT_EQ(read_factory("finetuning_type: freeze\n").settings.train.trainable_layers, 2);
   EXPECT_EQ(read_factory("finetuning_type: freeze\nfreeze_trainable_layers: -3\n").settings.train.trainable_layers, -3);
   EXPECT_THAT(factory_error("finetuning_type: freeze\nfreeze_trainable_modules: self_attn\n"),
