@@ -197,7 +197,7 @@ TEST_F(MonitorProcess, OnceAsJsonIsOneObject) {
 TEST_F(MonitorProcess, WaitsForARunThatHasNoRecordYet) {
   monitor::MadeRun later;
   Watcher program({"monitor", later.path(), "--interval", "0.1"}, Watcher::Output::pipe);
-  program.await("there is no record of a run in '" + later.path() + "' yet; waiting for one");
+  program.await("no run records in '" + later.path() + "' yet; waiting for the first");
   later.write_steps(1, 1);
   program.await("state unknown  step 1");
 }

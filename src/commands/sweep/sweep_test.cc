@@ -84,8 +84,8 @@ TEST(Sweep, SaysWhatTheLauncherSaidLastOrElseARank) {
             "rank 1 (host a, pid 7) was killed by signal 9 (SIGKILL); in step 3");
   EXPECT_EQ(reason_of(failed, "troika launch: 4 ranks share 2 cores\ntroika: it does not fit\n"), "it does not fit");
   EXPECT_EQ(
-      reason_of(failed, "troika: there is no file 'x'\ntroika launch: rank 0 (host a, pid 7) ended with exit code 3\n"),
-      "rank 0 (host a, pid 7) ended with exit code 3: there is no file 'x'");
+      reason_of(failed, "troika: there is no file 'x'\ntroika launch: rank 0 (host a, pid 7) exited with code 3\n"),
+      "rank 0 (host a, pid 7) exited with code 3: there is no file 'x'");
   EXPECT_EQ(reason_of(failed, "hello\n"), "ended with exit code 75 and gave no reason");
   EXPECT_EQ(reason_of({OneRunEnd::Cause::by_itself, 0, 11, 1}, ""), "was killed by signal 11 (SIGSEGV)");
   const std::string cut =

@@ -78,8 +78,8 @@ TEST_F(PathsBelow, AFolderThatIsReadHoldsNoLinkThatLeadsOut) {
   EXPECT_EQ(found(root + "/data"), "");
   EXPECT_EQ(found(root + "/data/a.txt"), "");
   link(outer.path() + "/secret/b.txt", "data/deep/er/b.txt");
-  EXPECT_THAT(found(root + "/data"), HasSubstr("holds the link deep/er/b.txt, which leads out of " + root));
-  EXPECT_THAT(found(root), HasSubstr("holds the link data/deep/er/b.txt"));
+  EXPECT_THAT(found(root + "/data"), HasSubstr("contains the link deep/er/b.txt, which leads out of " + root));
+  EXPECT_THAT(found(root), HasSubstr("contains the link data/deep/er/b.txt"));
 }
 
 TEST_F(PathsBelow, MayBeMadeOnlyWhereThatIsSaid) {

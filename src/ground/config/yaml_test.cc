@@ -75,7 +75,7 @@ TEST(Yaml, WrongContentIsNamedWithItsLine) {
 
 TEST(Yaml, OneDocumentIsRead) {
   EXPECT_THAT(yaml_error("train:\n  steps: 1\n---\ntrain:\n  steps: 2\n"),
-              HasSubstr("F line 4: a second YAML document begins behind '---', and settings are one document"));
+              HasSubstr("F line 4: a second YAML document begins after '---', but settings are one document"));
   EXPECT_THAT(yaml_error("stage: sft\n---\nlearning_rate: 1\n"), HasSubstr("a second YAML document begins"));
   EXPECT_THAT(yaml_error("---\n---\ntrain: {steps: 1}\n"), HasSubstr("a second YAML document begins"));
   EXPECT_EQ(from_yaml("%YAML 1.1\n---\ntrain:\n  steps: 4\n...\n").train.steps, 4);
