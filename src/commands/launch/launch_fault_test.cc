@@ -279,7 +279,7 @@ TEST(LaunchFaults, WhenHostZeroDiesTheOthersSayItWithinASecondAndJoinItsNextLaun
   await_file(folder + "/up.0.0");
   const double before = monotonic_seconds();
   zero->signal(SIGKILL);
-  one.await_output("the launcher of host 0 at 127.0.0.1:" + port + " has ended");
+  one.await_output("the launcher of host 0 at 127.0.0.1:" + port + " has exited");
   EXPECT_LT(monotonic_seconds() - before, 1);
   EXPECT_EQ(zero->wait(), 1000 + SIGKILL);
   base::write_file_atomic(folder + "/end", "x");
@@ -300,7 +300,7 @@ TEST(LaunchFaults, WithoutARestartLeftAllEndWhenAHostDies) {
   await_file(folder + "/up.1.0");
   zero.signal(SIGKILL);
   const double before = monotonic_seconds();
-  one.await_output("has ended");
+  one.await_output("has exited");
   base::write_file_atomic(folder + "/end", "x");
   EXPECT_EQ(one.wait(), 75);
   EXPECT_LT(monotonic_seconds() - before, 3);

@@ -75,7 +75,7 @@ TEST_F(Control, StartsTroikaInANewFolderAndLeavesItAlone) {
   EXPECT_EQ(base::read_file(served / "first/launch.yaml"),
             "data:\n  train: " + data + "\ntrain:\n  steps: 5\n  out: " + out + "\n");
   EXPECT_TRUE(has_writer(served / "first/launch.log"));
-  EXPECT_THAT(started("first"), AllOf(StartsWith("409"), HasSubstr("under way")));
+  EXPECT_THAT(started("first"), AllOf(StartsWith("409"), HasSubstr("already running")));
   EXPECT_EQ(served.catalog.folder_of("first"), out);
 }
 
@@ -262,7 +262,7 @@ TEST_F(Control, ResumesNothingThatIsUnderWayOrOfSeveralHosts) {
   {
     records::FolderLock lock(folder + "/run.lock");
     ASSERT_TRUE(lock.take(records::this_process("x", "")));
-    EXPECT_THAT(resumed("a"), AllOf(StartsWith("409"), HasSubstr("under way")));
+    EXPECT_THAT(resumed("a"), AllOf(StartsWith("409"), HasSubstr("already running")));
   }
 
   const std::string of_two = served.make_run("b", [](records::RunState& state) {
@@ -318,7 +318,7 @@ TEST_F(Control, ExportsACheckpointBesideThePage) {
   EXPECT_THAT(exported(), AllOf(StartsWith("409"), HasSubstr("no complete checkpoint")));
   for (const char* step : {"step-00000005", "step-00000010"}) served.add_checkpoint(folder, step);
   EXPECT_EQ(exported(), "done");
-  EXPECT_THAT(exported(), AllOf(StartsWith("409"), HasSubstr("already, to " + folder + "/exports/step-00000010")));
+  EXPECT_THAT(exported(), AllOf(StartsWith("409"), HasSubstr("has already exported its checkpoint of step 10 to " + folder + "/exports/step-00000010")));
   served.program_is("echo 'the disk is full'; exit 3");
   EXPECT_THAT(exported(5), AllOf(StartsWith("409"), HasSubstr("the disk is full")));
   EXPECT_THAT(exported(7), AllOf(StartsWith("409"), HasSubstr("step 7")));

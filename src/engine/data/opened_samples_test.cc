@@ -324,7 +324,7 @@ TEST_F(Opened, SeveralSourcesAreMixedByTheirWeights) {
   EXPECT_THAT(report(), Contains("samples in an epoch: 11 ('" + (folder_ / "a.jsonl") + "': 8, '" +
                                  (folder_ / "b.jsonl") + "': 3)"));
   settings_.weights = {0.01, 1};
-  EXPECT_THAT(report(), Contains(HasSubstr("note: no sample of '" + (folder_ / "a.jsonl") + "' is in an epoch")));
+  EXPECT_THAT(report(), Contains(HasSubstr("note: an epoch contains no sample of '" + (folder_ / "a.jsonl") + "'")));
   EXPECT_EQ(open(both, 32, Reading::evaluation).samples->samples(), 10);
   settings_.weights = {1, 1, 1};
   EXPECT_THAT(base::message_of<base::ConfigError>([&] { open(both); }), HasSubstr("3 numbers for 2 sources"));

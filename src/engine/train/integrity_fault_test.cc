@@ -206,7 +206,7 @@ TEST_F(FlippedBits, InAnyMessageBetweenStagesAreFoundBeforeTheUpdate) {
       });
       // Every message that the last stage receives; what it sends arrives whole.
       if (ended.steps == 2) continue;
-      EXPECT_THAT(ended.text, AllOf(HasSubstr("activations that rank "), HasSubstr("detected in step ")))
+      EXPECT_THAT(ended.text, AllOf(HasSubstr(" that rank "), HasSubstr("arrived corrupted"), HasSubstr("detected in step ")))
           << layout << message;
       ++found_;
     }

@@ -204,10 +204,10 @@ TEST_F(Merged, AdaptersMayStandOnAdapters) {
 TEST_F(Merged, ABaseThatIsElsewhereIsNamed) {
   write_peft(*this / "a", peft_config(lora_, "Some/Model-8B"), adapter_);
   EXPECT_THAT(refusal(*this / "a"),
-              AllOf(HasSubstr(*this / "a'"), HasSubstr("'Some/Model-8B', which is not a folder here"),
+              AllOf(HasSubstr(*this / "a'"), HasSubstr("'Some/Model-8B', which is not a local folder"),
                     HasSubstr("--base PATH")));
   EXPECT_EQ(refusal(*this / "a", *this / "m"), "");
-  EXPECT_THAT(refusal(*this / "a", *this / "none"), HasSubstr("none', which is not a folder here"));
+  EXPECT_THAT(refusal(*this / "a", *this / "none"), HasSubstr("none', which is not a local folder"));
   EXPECT_THAT(refusal(*this / "m", *this / "m"), HasSubstr("is a full model, which needs no base"));
   nlohmann::json config = peft_config(lora_, "");
   config.erase("base_model_name_or_path");
@@ -224,7 +224,7 @@ TEST_F(Merged, AnotherBaseThanThatOfTheTrainingIsTakenOnlyByName) {
   config::ModelSettings wider = model_;
   wider.ffn = 25;
   write_model(*this / "wider", wider);
-  EXPECT_THAT(refusal(*this / "run", *this / "wider"), HasSubstr("are not those"));
+  EXPECT_THAT(refusal(*this / "run", *this / "wider"), HasSubstr("do not match its config.json"));
 }
 
 TEST_F(Merged, WhatTheAdapterDoesNotSayIsAsTheBaseSays) {

@@ -174,7 +174,7 @@ TEST_F(ModelLayer, AFolderWithoutAFlagIsThePathAlsoBehindASwitch) {
 TEST_F(ModelLayer, APathWithoutAModelIsTheFilesErrorOrOneOfSeveral) {
   EXPECT_THROW(parsed({"--model.path", folder_ + "/absent"}), base::DataError);
   const std::string text = parse_error({"--model.path", folder_ + "/absent", "--stepz", "3"});
-  EXPECT_THAT(text, HasSubstr("is not a folder"));
+  EXPECT_THAT(text, HasSubstr("is not a local folder"));
   EXPECT_THAT(text, HasSubstr("--stepz"));
 }
 

@@ -153,7 +153,7 @@ IncidentKind kind_of(std::string_view word) {
 base::Text in_both(const std::string& written, const std::optional<Incident>& incident) {
   if (incident && incident->words.english == written) return incident->words;  // in the words of a rank
   const Text sentence = incident ? said(*incident) : Text{};
-  return {written, sentence.english == written ? sentence.chinese : written};
+  return {written, sentence.chinese.empty() ? written : sentence.chinese};
 }
 
 std::string english(const Incident& incident) { return said(incident).english; }

@@ -45,7 +45,7 @@ TEST(DeepSpeed, ItsFileSaysTheZeroStageAndAutoLeavesTheRestToTheYaml) {
   EXPECT_EQ(s.precision.loss_scale, 65536);
   EXPECT_EQ(s.batch.micro_batch_size, 2);
   EXPECT_THAT(base::join(in_english(parsed.notes), "\n"),
-              HasSubstr("keys without effect here: offload_param (parameters stay on the compute device), zero_allow_untested_optimizer"));
+              HasSubstr("keys that have no effect here: offload_param (parameters stay on the compute device), zero_allow_untested_optimizer"));
 }
 
 TEST(DeepSpeed, AKeyThatIsGivenTwiceIsAnError) {
