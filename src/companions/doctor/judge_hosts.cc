@@ -84,7 +84,7 @@ void judge_environment(const std::vector<HostReport>& reports, std::vector<Findi
     }
   }
   if (findings.size() == before)
-    findings.push_back(of_all(reports, "environment", Status::ok, base::say("alike"),
+    findings.push_back(of_all(reports, "environment", Status::ok, base::say("equal"),
                               base::say("the same variables on all hosts")));
 }
 
@@ -104,7 +104,7 @@ void judge_versions(const std::vector<HostReport>& reports, std::vector<Finding>
   }
   if (findings.size() == before)
     findings.push_back(
-        of_all(reports, "versions", Status::ok, base::say("alike"), base::say("the same versions on all hosts")));
+        of_all(reports, "versions", Status::ok, base::say("equal"), base::say("the same versions on all hosts")));
 }
 
 void judge_memory_bandwidth(const std::vector<HostReport>& reports, std::vector<Finding>& findings) {
