@@ -1,6 +1,7 @@
 #include "records/place.h"
 
 #include <array>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -33,6 +34,13 @@ constexpr std::array<NamedActivity, 18> activities = {
      {Activity::evaluating, base::Phrase("evaluating")},
      {Activity::saving, base::Phrase("saving a checkpoint")},
      {Activity::finishing_save, base::Phrase("finishing the last checkpoint")}}};
+
+// Words that versions before wrote for some of them.
+constexpr std::array<std::pair<std::string_view, Activity>, 4> words_of_before = {
+    {{"finding the microbatch that fits", Activity::fitting_microbatch},
+     {"measuring products", Activity::measuring_products},
+     {"warming the device", Activity::warming_device},
+     {"taking a checkpoint back", Activity::restoring}}};
 
 constexpr base::Phrase in_milliseconds = base::Phrase("{} ms");
 constexpr base::Phrase in_seconds = base::Phrase("{} s");
@@ -74,6 +82,8 @@ std::string word_of(const Doing& doing) {
 Doing doing_of(const std::string& word) {
   for (const auto& [activity, words] : activities)
     if (words.english() == word) return activity;
+  for (const auto& [words, activity] : words_of_before)
+    if (words == word) return activity;
   return Doing::instruction_of(word);
 }
 
