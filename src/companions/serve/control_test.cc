@@ -95,7 +95,7 @@ TEST_F(Control, StartsNothingWhereTheFormIsWrong) {
   served.make_run("trained");
   base::make_directories(served / "texts/more");
   EXPECT_THAT(started("trained"), StartsWith("409"));
-  EXPECT_THAT(started("texts"), AllOf(StartsWith("409"), HasSubstr("no run")));
+  EXPECT_THAT(started("texts"), AllOf(StartsWith("409"), HasSubstr("is not a run")));
   EXPECT_THAT(started("../out"), StartsWith("400"));
   EXPECT_THAT(refusal_of([&] {
                 start_run(served.shop, {"a", 2, {{"train.steps", "5"}}}, {});

@@ -100,7 +100,7 @@ TEST_F(OtherThanFolder, ARunIsNotPutIntoTheFolderOfAModelAnAdapterATokenizerOrAC
                            "p/pytorch_model.bin", "w/model.safetensors.index.json"}) {
     write(name, "{}");
     const std::string out = (*this / name).substr(0, (*this / name).rfind('/'));
-    EXPECT_THAT(refusal(out + "/"), AllOf(HasSubstr("holds " + (*this / name).substr(out.size() + 1)),
+    EXPECT_THAT(refusal(out + "/"), AllOf(HasSubstr("contains " + (*this / name).substr(out.size() + 1)),
                                           HasSubstr("such as " + out + "/run")));
     refuse_out_of_model(out + "/run");
   }

@@ -67,7 +67,7 @@ TEST(RankTrace, ShowsNoControlCharactersOfTheHost) {
 TEST(RankTrace, TimesThatCannotBeAreRefused) {
   const std::string before = R"({"step":1,"lane":0,"world_rank":0,"host":"","clock_offset_seconds":)";
   EXPECT_THAT(refusal_of<base::DataError>([&] { read_rank_trace(before + R"(-1e308,"events":[]})", "a.json"); }),
-              HasSubstr("no time"));
+              HasSubstr("not a valid time"));
   EXPECT_THAT(refusal_of<base::DataError>([&] {
                 read_rank_trace(before + R"(0,"events":[{"instruction":"fwd 0.0","activity":"compute",
                     "begin_seconds":1e308,"end_seconds":1.7e308,"bytes":0}]})",
