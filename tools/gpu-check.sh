@@ -356,8 +356,8 @@ both_attentions() { # cuDNN's beside products in chunks
   reference reference --bf16
   by_products train cuda by-products --bf16
   prepared && return 0
-  ! grep -rqs 'by products in chunks' "$scratch/reference" || cannot "there is no cuDNN that takes it"
-  grep -rqs 'by products in chunks' "$scratch/by-products" || { fails "attention is not by products without cuDNN" || return 1; }
+  ! grep -rqs 'chunked matrix products' "$scratch/reference" || cannot "there is no cuDNN that takes it"
+  grep -rqs 'chunked matrix products' "$scratch/by-products" || { fails "attention is not by products without cuDNN" || return 1; }
   near by-products reference 0.02
 }
 equal_to_reference() { # equal_to_reference NAME SETTING...: on one rank

@@ -152,7 +152,7 @@ try_bare() {
   check "bare: the archive" within "$work/root" "$trial_of_archive"
   check "bare: its losses" bits "$work/root" bare
   check "bare: without /dev/shm, /usr/local and a text of the machine" within "$work/root" "mkdir /away && tar -C /away -xf /trial/$archive && rmdir /dev/shm && cd /tmp &&
-    /away/troika-*/bin/troika demo here --steps 21 | tee out && grep -q 'licences of Troika' out"
+    /away/troika-*/bin/troika demo here --steps 21 | tee out && grep -q 'licenses of Troika' out"
 }
 
 try_debian() { # try_debian SUITE

@@ -130,7 +130,7 @@ int guarded(const std::function<int()>& verb, base::Language language,
   try {
     return verb();
   } catch (const base::BugError& error) {
-    return end(base::say("a fault of Troika itself: {}", error.what()), error.exit_code());
+    return end(base::say("a bug in Troika: {}", error.what()), error.exit_code());
   } catch (const base::Error& error) {
     return end(base::text_of(error), error.exit_code());
   } catch (const std::bad_alloc&) {
@@ -142,7 +142,7 @@ int guarded(const std::function<int()>& verb, base::Language language,
       const base::ConfigError named(host::no_more_threads());
       return end(base::text_of(named), named.exit_code());
     }
-    return end(base::say("a fault of Troika itself: {}", error.what()), 70);
+    return end(base::say("a bug in Troika: {}", error.what()), 70);
   }
 }
 

@@ -59,7 +59,7 @@ TEST(Inherited, AFileBeyondTheLimitIsAnErrorThatNamesIt) {
     base::write_file_atomic(folder.path() + "/large", std::string(4096, 'x'));
     return "written";
   };
-  EXPECT_THAT(heir(limit, says), AllOf(HasSubstr("a file may have at most 1.00 KiB here (ulimit -f)"), HasSubstr("exit 0")));
+  EXPECT_THAT(heir(limit, says), AllOf(HasSubstr("files here may have at most 1.00 KiB (ulimit -f)"), HasSubstr("exit 0")));
   EXPECT_TRUE(base::list_directory(folder.path()).empty());
 }
 

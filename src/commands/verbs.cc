@@ -51,7 +51,7 @@ config::FlagTable help_flags(HelpArguments& a) {
   config::FlagTable table("troika help");
   table.usage("[VERB]");
   table.word("VERB", a.verb, "The verb to explain; `troika help train` lists every setting.")
-      .unset("all verbs in short")
+      .unset("a summary of all verbs")
       .offered(names_of_verbs);
   return table;
 }
@@ -63,26 +63,26 @@ config::FlagTable version_flags() {
 }
 
 std::vector<Verb> bench_parts() {
-  return {{"kernels", base::Phrase("every operation of a step at the model's shapes, beside what this machine can do"),
+  return {{"kernels", base::Phrase("every operation of a step at the model's shapes, compared with this machine's limits"),
            unbound<bench::KernelsArguments, bench::bench_kernels_flags>},
           {"step", base::Phrase("training steps, compared with an ideal step of this machine"),
            unbound<bench::StepArguments, bench::bench_step_flags>},
           {"comm", base::Phrase("messages between ranks by size, as training uses them"),
            unbound<bench::CommArguments, bench::bench_comm_flags>},
-          {"roofline", base::Phrase("what every operation of a step cannot take less than on a GPU; by counting"),
+          {"roofline", base::Phrase("a lower bound for every operation of a step on a GPU, by counting"),
            unbound<RooflineArguments, roofline_flags>}};
 }
 
 std::vector<Verb> data_parts() {
   return {
-      {"prepare", base::Phrase("tokenize text into shards, exact duplicates once"),
+      {"prepare", base::Phrase("tokenize text into shards, dropping exact duplicates"),
        unbound<PrepareArguments, prepare_flags>},
       {"tokenizer", base::Phrase("train a byte-level BPE tokenizer on text"),
        unbound<TokenizerArguments, tokenizer_flags>},
-      {"inspect", base::Phrase("show what a run would train on, or what shards hold"),
+      {"inspect", base::Phrase("show what a run would train on, or what shards contain"),
        unbound<InspectArguments, inspect_flags>},
       {"encode", base::Phrase("print token ids: one JSON array per document"), unbound<EncodeArguments, encode_flags>},
-      {"decode", base::Phrase("print the text that token ids stand for"), unbound<DecodeArguments, decode_flags>}};
+      {"decode", base::Phrase("print token ids as text"), unbound<DecodeArguments, decode_flags>}};
 }
 
 const Verb* find(const std::vector<Verb>& among, std::string_view name) {
@@ -98,11 +98,11 @@ const Verb& verb_named(const std::vector<Verb>& among, const std::string& what, 
     throw base::ConfigError(base::say("{} needs one of {}; see {} --help", what, base::join(names, ", "), what));
   if (name.front() == '-')
     throw base::ConfigError(
-        base::say("the flag {} is in the place of a verb: flags follow the verb. See {} --help.", name, what));
+        base::say("the flag {} precedes the verb: flags follow the verb. See {} --help.", name, what));
   const std::string near = base::nearest(name, names);
   throw base::ConfigError(
-      near.empty() ? base::say("there is no verb '{}'. See {} --help.", name, what)
-                   : base::say("there is no verb '{}'; did you mean '{}'? See {} --help.", name, near, what));
+      near.empty() ? base::say("unknown verb '{}'. See {} --help.", name, what)
+                   : base::say("unknown verb '{}'; did you mean '{}'? See {} --help.", name, near, what));
 }
 
 std::string first_of(const Words& words) { return words.empty() ? "" : words.front(); }
@@ -141,7 +141,7 @@ std::string page_of(const Verb& verb, base::Language language) {
 
 const std::vector<Verb>& verbs() {
   static const std::vector<Verb> rows = {
-      {"demo", base::Phrase("train a small model on text of this machine, in two layouts, and look at it: troika demo"),
+      {"demo", base::Phrase("train a small model on text from this machine in two layouts and inspect it: troika demo"),
        unbound<DemoArguments, demo_flags>},
       {"train", base::Phrase("train a model; alone, or as one rank of a launched run"), train_flags},
       {"launch", base::Phrase("start the ranks of a run on this host: troika launch --nproc-per-node 3 -- train ..."),
@@ -152,35 +152,35 @@ const std::vector<Verb>& verbs() {
        unbound<EvalArguments, eval_flags>},
       {"generate", base::Phrase("continue a text, or a file of prompts, with a model folder, a run or a checkpoint"),
        unbound<GenerateArguments, generate_flags>},
-      {"chat", base::Phrase("talk with a model, or answer a file of conversations"),
+      {"chat", base::Phrase("chat with a model, or answer a file of conversations"),
        unbound<ChatArguments, chat_flags>},
       {"export", base::Phrase("write a model as a folder that Hugging Face's tools load: troika export RUN DIR"),
        unbound<ExportArguments, export_flags>},
       {"bench",
-       base::Phrase("measure a training step, its operations or messages; or count what a step cannot take less than"),
+       base::Phrase("measure a training step, its operations or messages; or count a lower bound for a step"),
        nullptr, bench_parts()},
-      {"probe", base::Phrase("measure this host, or launched a cluster, into a machine file that plans are made with"),
+      {"probe", base::Phrase("measure this host, or a cluster if launched, and write a machine file for plans"),
        unbound<ProbeArguments, probe_flags>},
-      {"sweep", base::Phrase("run every layout that fits for a few steps: measured beside planned, and the best"),
+      {"sweep", base::Phrase("run every layout that fits for a few steps, compare with the plan, find the best"),
        unbound<SweepArguments, sweep_flags>},
-      {"data", base::Phrase("prepare token shards, train a tokenizer, look at what a run would train on"), nullptr,
+      {"data", base::Phrase("prepare token shards, train a tokenizer, inspect what a run would train on"), nullptr,
        data_parts()},
       {"monitor",
-       base::Phrase("watch a run: progress, ranks, who waits for whom, hosts; on a screen, as lines or JSON"),
+       base::Phrase("watch a run: progress, ranks and their waits, hosts; on a screen, as lines or JSON"),
        monitor_flags},
-      {"serve", base::Phrase("a page to see runs, compare them, start, stop and resume them"),
+      {"serve", base::Phrase("a page to view, compare, start, stop and resume runs"),
        serve_flags},
-      {"doctor", base::Phrase("what of this host, or of all hosts of a run, would make it fail or slow"),
+      {"doctor", base::Phrase("what on this host, or on all hosts of a run, would make it fail or slow"),
        unbound<DoctorArguments, doctor_flags>},
       {"why", base::Phrase("why a run failed, is slow or does not learn, and what to change: troika why RUN"),
        why_flags},
-      {"timeline", base::Phrase("merge, summarise and print what every rank did in a step"),
+      {"timeline", base::Phrase("merge, summarize and print what every rank did in a step"),
        timeline_flags},
-      {"metrics", base::Phrase("the numbers of a run's steps as CSV, for Prometheus or for TensorBoard"),
+      {"metrics", base::Phrase("the metrics of a run's steps as CSV, for Prometheus or for TensorBoard"),
        metrics_flags},
       {"completion", base::Phrase("print a completion script for bash, zsh or fish"),
        completion_flags},
-      {"manual", base::Phrase("print a page for man, or write all of them"), unbound<ManualArguments, manual_flags>},
+      {"manual", base::Phrase("print a man page, or write all of them"), unbound<ManualArguments, manual_flags>},
       {"help", base::Phrase("this page; `troika help train` lists every setting"), unbound<HelpArguments, help_flags>},
       {"version", base::Phrase("the version"), version_flags},
   };
@@ -241,12 +241,12 @@ const std::vector<ExitCode>& exit_codes() {
   static const std::vector<ExitCode> rows = {
       {0, Phrase("done"), Phrase("Done.")},
       {2, Phrase("settings"),
-       Phrase("A setting, a flag or the machine does not fit; the message says what to change.")},
-      {3, Phrase("data"), Phrase("A file is wrong or cannot be read or written; the message names it.")},
-      {70, Phrase("a fault of Troika"), Phrase("A fault of Troika itself.")},
+       Phrase("A setting, a flag or the machine does not fit; the message names what to change.")},
+      {3, Phrase("data"), Phrase("A file is invalid or cannot be read or written; the message names it.")},
+      {70, Phrase("a bug in Troika"), Phrase("A bug in Troika.")},
       {base::exit_peer_lost, Phrase("another rank or the network"),
-       Phrase("Another rank or the network failed; the same again may succeed.")},
-      {130, Phrase("interrupted after saving"), Phrase("Interrupted by Ctrl-C or SIGTERM; a training has saved.")}};
+       Phrase("Another rank or the network failed; a rerun may succeed.")},
+      {130, Phrase("interrupted after saving"), Phrase("Interrupted by Ctrl-C or SIGTERM; training saved a checkpoint.")}};
   return rows;
 }
 

@@ -45,11 +45,11 @@ TEST(Verbs, AreFoundWithTheirPartAndRefusedWithTheNearestName) {
   EXPECT_EQ(call.name(), "data prepare");
   EXPECT_EQ(call.words, (Words{"in", "--out", "x"}));
   EXPECT_EQ(call_of({"train", "data"}).words, (Words{"data"}));
-  EXPECT_EQ(refusal({"trian"}), "there is no verb 'trian'; did you mean 'train'? See troika --help.");
-  EXPECT_EQ(refusal({"qqqqqqqqq"}), "there is no verb 'qqqqqqqqq'. See troika --help.");
+  EXPECT_EQ(refusal({"trian"}), "unknown verb 'trian'; did you mean 'train'? See troika --help.");
+  EXPECT_EQ(refusal({"qqqqqqqqq"}), "unknown verb 'qqqqqqqqq'. See troika --help.");
   EXPECT_EQ(refusal({"--zero", "plan"}),
-            "the flag --zero is in the place of a verb: flags follow the verb. See troika --help.");
-  EXPECT_EQ(refusal({"bench", "steps"}), "there is no verb 'steps'; did you mean 'step'? See troika bench --help.");
+            "the flag --zero precedes the verb: flags follow the verb. See troika --help.");
+  EXPECT_EQ(refusal({"bench", "steps"}), "unknown verb 'steps'; did you mean 'step'? See troika bench --help.");
   EXPECT_EQ(refusal({"bench"}), "troika bench needs one of kernels, step, comm, roofline; see troika bench --help");
 }
 

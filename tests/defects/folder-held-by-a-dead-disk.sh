@@ -27,6 +27,6 @@ second=$!
 await 15 ended $second || symptom "the second run neither works nor ends"
 holds "process $first on host $(hostname)" "$work/second.txt" ||
   symptom "the second run does not name host and process of the first: $(last_line "$work/second.txt")"
-holds "cannot be ended before that does" "$work/second.txt" ||
+holds "cannot be ended until that responds" "$work/second.txt" ||
   symptom "the second run does not say what frees the folder: $(last_line "$work/second.txt")"
 passes

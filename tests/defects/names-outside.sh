@@ -14,7 +14,7 @@ cutoff_len: 64
 END
 "$bin/troika" train "$work/job.yaml" "${small[@]:2}" --data.tokenizer bytes --data.chat-template chatml --steps 1 --out "$work/run" > "$work/outside.txt" 2>&1
 code=$?
-[ $code != 0 ] && holds 'leaves the folder' "$work/outside.txt" ||
+[ $code != 0 ] && holds 'is outside the folder' "$work/outside.txt" ||
   symptom "a data set outside the folder of dataset_info.json is read (exit code $code): $(last_line "$work/outside.txt")"
 [ -e /proc/net/if_inet6 ] && grep -q lo /proc/net/if_inet6 || passes
 port=$(free_port)

@@ -27,7 +27,7 @@ kill -INT $demo
 code=0
 wait $demo || code=$?
 [ "$code" = 130 ] || fail "stopped, it ends with $code and not 130"
-grep -q "troika demo: stopped; the same command continues" "$folder/out" || fail "it does not say that it goes on"
+grep -q "troika demo: stopped; rerun the same command to resume" "$folder/out" || fail "it does not say that it goes on"
 [ -n "$(ls troika-demo/run/checkpoints)" ] || fail "it stopped without a checkpoint"
 steps=$(wc -l < troika-demo/run/metrics.jsonl)
 
@@ -42,10 +42,10 @@ loss=$(grep '^first step' "$folder/out")
 grep -q "^== What next" "$folder/out" || fail "it does not say what next"
 
 mkdir strange && touch strange/letter.txt
-refused "'strange' holds something else than a demo" strange
-refused "'strange/letter.txt' exists and is no folder" strange/letter.txt
+refused "'strange' contains something other than a demo" strange
+refused "'strange/letter.txt' exists and is not a folder" strange/letter.txt
 refused "there is no file or folder 'nowhere'" new --text nowhere
 refused "steps" new --steps 3
-refused "/proc/demo.*name a folder that can be written" /proc/demo
+refused "/proc/demo.*choose a writable folder" /proc/demo
 [ ! -e new ] || fail "a refused demo left its folder"
 echo "demo: stopped at step $steps, went on, $loss"

@@ -68,10 +68,10 @@ await in_room(async (room) => {
     await new Promise((resolve, reject) => holder.on('error', reject).listen({host: '::1', port: 0, ipv6Only: true}, resolve));
     const {port: held} = holder.address();
     const other = await room.serve({port: held});
-    assert.match(other.errors, new RegExp(`localhost:${held} may lead to another program, which has \\[::1\\]:${held}`));
+    assert.match(other.errors, new RegExp(`localhost:${held} may lead to another program, which uses \\[::1\\]:${held}`));
     await other.end();
     assert.throws(() => execFileSync(room.troika, ['serve', room.runs, '--port', String(held), '--host', 'localhost'], {env: room.environment, encoding: 'utf8', stdio: 'pipe', timeout: 20000}),
-        ({status, stderr}) => status === 2 && stderr.includes('on [::1], which localhost may lead to'));
+        ({status, stderr}) => status === 2 && stderr.includes('on [::1], which localhost may resolve to'));
     await new Promise((resolve) => holder.close(resolve));
   });
   await room.check('1 the token has 128 bits, is another one in each server, and is in no command line', async () => {

@@ -126,12 +126,12 @@ links .*[0-2] → [0-2] $bytes/s.*
  *events
 ( *$clock +(launch|start|notice|save) +.*)
 ( *$clock +(launch|start|notice|save) +.*)
-q leaves
+q quits
 PATTERNS
   "${session[@]}" resize-window -t watch -x 70 -y 16
   sleep 1.5
   screen > "$work/screen.small"
-  check "after a resize to 70 x 16 the last line stands at the bottom" [ "$(sed -n 16p "$work/screen.small")" = "q leaves" ]
+  check "after a resize to 70 x 16 the last line stands at the bottom" [ "$(sed -n 16p "$work/screen.small")" = "q quits" ]
   check "no line is longer" eval "! LC_ALL=C.UTF-8 grep -qE '^.{71,}' '$work/screen.small'"
   check "and it has the run's ranks still" grep -qE '^ *rank +.*where' "$work/screen.small"
   "${session[@]}" resize-window -t watch -x 110 -y 34

@@ -185,7 +185,7 @@ proof_srun() {
   head_runs srun -N3 troika launch -- train $model --pp 3 --steps 40 --out launchers > "$work/jobs/launchers.log" 2>&1
   check "srun: a launcher on each node is told by SLURM how many there are, which it is and where they meet" same_bits launchers ref40 40
   head_runs srun -N2 -n4 troika launch -- train $model --out refused > "$work/jobs/refused.log" 2>&1
-  check "srun: two launchers on a node are refused by a sentence" holds 'srun starts 4 launchers on 2 nodes: start one on each' "$work/jobs/refused.log"
+  check "srun: two launchers on a node are refused by a sentence" holds 'srun starts 4 launchers on 2 nodes: start one per host' "$work/jobs/refused.log"
   head_runs script -qec "salloc -N1 troika train $(echo $model) --steps 2 --out allocated" /dev/null < /dev/null > "$work/jobs/allocated.log" 2>&1
   check "srun: in a command of salloc a process is alone" holds 'rank +0 of 1' "$work/jobs/allocated.log"
   head_runs script -qec "salloc -N1" /dev/null <<< "echo step \$SLURM_STEP_ID; troika train $(echo $model) --steps 2 --out interactive; exit" > "$work/jobs/interactive.log" 2>&1

@@ -168,7 +168,7 @@ is_cut_off() {
   done
   ended 40
   check "the sshd of host 1's connection is killed: exit code 75 ($code)" [ "$code" = 75 ]
-  said "named" 'host 1 .*ssh has ended before the launcher there' sshd
+  said "named" 'host 1 .*ssh exited before the launcher there' sshd
   check "nothing is left running" await_nobody 15
   check "all have saved" saved sshd
   from 3 rank "$(train rank --train_steps 2000)"

@@ -138,16 +138,16 @@ std::string roofline_table(const config::Resolved& resolved, const plan::DeviceR
   const shape::MicrobatchShape microbatch = microbatch_of(resolved);
   const shape::Addition addition = plan::addition_of(resolved.settings.parallel.reproducible);
   const base::Text what = base::say(
-      "{}, {}, {} x {} tokens in a micro-batch, {} micro-batches in a step, on {}: {:.0f} TFLOP/s, {:.3g} TB/s ({}).",
+      "{}, {}, {} x {} tokens per microbatch, {} microbatches per step, on {}: {:.0f} TFLOP/s, {:.3g} TB/s ({}).",
       model.preset, word_of(resolved.settings.precision.compute), batch.micro, batch.seq_len,
       batch.microbatches_per_rank, rates.name, rates.flops_per_second / 1e12, rates.bytes_per_second / 1e12,
       rates.source);
   std::string text = what.in(language) + "\n";
   const double microbatches = static_cast<double>(batch.microbatches_per_rank);
   const Sum block =
-      section(base::say("One block, one micro-batch:"), model,
+      section(base::say("One block, one microbatch:"), model,
               shape::block_operations(model, shape::block_kind(model, 1), microbatch), rates, language, &text);
-  const Sum outer = section(base::say("Outside the blocks, one micro-batch:"), model,
+  const Sum outer = section(base::say("Outside the blocks, one microbatch:"), model,
                             shape::outer_operations(model, microbatch), rates, language, &text);
   const auto elements = shape::summed_elements(model, batch.microbatches_per_rank, addition);
   Sum step = section(
@@ -160,7 +160,7 @@ std::string roofline_table(const config::Resolved& resolved, const plan::DeviceR
   step.add(outer, microbatches);
   const double tokens = microbatches * static_cast<double>(batch.micro * batch.seq_len);
   const base::Text end = base::lines(
-      {base::say("A step of {} blocks, {:.1f} TFLOP in products:", model.layers, step.flops / 1e12),
+      {base::say("A step of {} blocks, {:.1f} TFLOP in matrix products:", model.layers, step.flops / 1e12),
        {},
        base::say("- products and attention alone: {:.1f} ms", 1e3 * step.flops / rates.flops_per_second),
        base::say("- these kernels: {:.1f} ms, {:.0f} positions/s", 1e3 * step.seconds, tokens / step.seconds)});
@@ -195,16 +195,15 @@ config::FlagTable roofline_flags(RooflineArguments& a) {
            "The device whose rates bound the operations: h200 as measured, h200-sheet, h100, a100-80 and others.")
       .offered(plan::device_rate_names)
       .shown("NAME");
-  table.add("tflops", a.tflops, "Its bf16 products, in 10^12 operations per second.")
+  table.add("tflops", a.tflops, "The device's bf16 matrix products, in 10^12 operations per second.")
       .range(1e-3, 1e6)
       .unset("the named device's");
-  table.add("terabytes", a.terabytes, "Its memory, in 10^12 bytes per second.")
+  table.add("terabytes", a.terabytes, "The device's memory bandwidth, in 10^12 bytes per second.")
       .range(1e-3, 1e6)
       .unset("the named device's");
   table.settings({"model.preset", "batch.seq_len", "batch.micro_batch_size", "batch.global_batch_size"});
   table.paragraph(
-      "Counts, measures nothing and needs no device. The model computes in bf16, and gradients add\n"
-      "up as --reproducible layout has it, unless these are stated. docs/gpu.md names what is counted.");
+      "Counts, measures nothing and needs no device. By default the model computes in bf16 and gradients\nadd up as with --reproducible layout. docs/gpu.md lists what is counted.");
   return table;
 }
 
@@ -214,8 +213,7 @@ std::string roofline_report(const Call& call) {
   config::Resolved resolved = config::resolve(a.parsed.settings, 1);
   if (resolved.settings.precision.compute == config::Precision::fp32)
     throw base::ConfigError(
-        base::say("precision.compute is fp32, but bench roofline counts halves, as rates of devices are of halves: "
-        "--precision.compute bf16"));
+        base::say("precision.compute is fp32, but bench roofline uses device rates for 16-bit types: set --precision.compute bf16"));
   resolved.settings.model.vocab = tokenizer::vocabulary_of(resolved.settings);
   return roofline_table(resolved, rates, call.language);
 }

@@ -55,7 +55,7 @@ TEST(Roofline, SumsAreThoseOfTheRowsAboveThem) {
 TEST(Roofline, PrintsTheStatedShapeAndTheDevice) {
   const std::string text = report_of(
       {"--model.preset", "qwen3-8b", "--seq-len", "4096", "--micro-batch-size", "1", "--global-batch-size", "2"});
-  EXPECT_THAT(text, AllOf(HasSubstr("qwen3-8b, bf16, 1 x 4096 tokens in a micro-batch, 2 micro-batches in a step"),
+  EXPECT_THAT(text, AllOf(HasSubstr("qwen3-8b, bf16, 1 x 4096 tokens per microbatch, 2 microbatches per step"),
                           HasSubstr("h200: 790 TFLOP/s, 4.3 TB/s (measured"), HasSubstr("| add + RMSNorm, two"),
                           HasSubstr("| AdamW"), HasSubstr("A step of 36 blocks")));
   EXPECT_THAT(report_of({"--model.preset", "gpt2-124m", "--tflops", "100", "--terabytes", "2", "--seq-len", "512"}),

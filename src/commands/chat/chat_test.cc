@@ -43,7 +43,7 @@ TEST(ChatArguments, WrongOnesAreToldWithARemedy) {
 TEST(ChatArguments, TheHelpNamesTheDefaultOfMaxNewTokens) {
   ChatArguments a;
   EXPECT_THAT(config::help_page(chat_flags(a), base::Phrase("talks"), base::Language::english),
-              HasSubstr("The most tokens to draw. [2048]"));
+              HasSubstr("Maximum number of tokens to generate. [2048]"));
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ Prompt prompt_of(const data::Conversation& conversation, const Speaker& speaker,
   const std::int64_t context = speaker.model->context();
   if (static_cast<std::int64_t>(prompt.ids.size()) >= context)
     throw base::ConfigError(
-        base::say("{} has {} tokens, which leaves no room for an answer where there are {} positions", what,
+        base::say("{} has {} tokens, which leaves no room for an answer within {} positions", what,
                     prompt.ids.size(), context));
   return prompt;
 }

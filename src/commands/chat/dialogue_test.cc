@@ -158,7 +158,7 @@ TEST_F(TalkingBriefly, AConversationThatFillsTheContextIsToldAndLeftAsItWas) {
     FAIL();
   } catch (const base::ConfigError& error) {
     EXPECT_THAT(error.what(), HasSubstr("the conversation has"));
-    EXPECT_THAT(error.what(), HasSubstr("leaves no room for an answer where there are 128 positions"));
+    EXPECT_THAT(error.what(), HasSubstr("leaves no room for an answer within 128 positions"));
   }
   EXPECT_EQ(dialogue.messages(), before);
   ask(dialogue, "x");
@@ -190,8 +190,8 @@ TEST_F(Commands, OfATerminalDoWhatTheySay) {
   const std::string notes = session("/undo\nhello\n\n/system be brief\n /not a command\nfirst\\\nsecond\n/save " +
                                         path("saved") + "\n/undo\n/save " + path("saved") + "\n/sav\n/exit\nnever\n",
                                     dialogue);
-  EXPECT_THAT(notes, HasSubstr("there is no turn to take back"));
-  EXPECT_THAT(notes, HasSubstr("there is no command '/sav'; did you mean '/save'?"));
+  EXPECT_THAT(notes, HasSubstr("there is no turn to undo"));
+  EXPECT_THAT(notes, HasSubstr("unknown command '/sav'; did you mean '/save'?"));
   EXPECT_THAT(notes, HasSubstr("appended 7 messages to"));
   EXPECT_THAT(notes, HasSubstr("appended 5 messages to"));
   const std::string text = base::read_file(path("saved"));

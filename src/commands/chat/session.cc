@@ -74,7 +74,7 @@ bool Session::take_turn(const std::string& line) {
     if (line[0] == '/') return command(line);
     answer(line[0] == ' ' && base::trim(line)[0] == '/' ? base::trim(line) : line);
   } catch (const base::ConfigError& error) {
-    note(base::say("{}; /undo takes back a turn, /reset starts over", base::text_of(error)));
+    note(base::say("{}; /undo removes a turn, /reset starts over", base::text_of(error)));
   } catch (const base::DataError& error) {
     note(base::text_of(error));
   }
@@ -91,13 +91,13 @@ bool Session::command(const std::string& line) {
   } else if (name == "/reset") {
     dialogue_.reset();
   } else if (name == "/undo") {
-    if (!dialogue_.undo()) note(base::say("there is no turn to take back"));
+    if (!dialogue_.undo()) note(base::say("there is no turn to undo"));
   } else if (name == "/save") {
     save(rest);
   } else {
     const std::string near = base::nearest(name, {"/help", "/system", "/reset", "/undo", "/save", "/exit"});
-    note(near.empty() ? base::say("there is no command '{}'; /help lists them", name)
-                      : base::say("there is no command '{}'; did you mean '{}'? /help lists them", name, near));
+    note(near.empty() ? base::say("unknown command '{}'; /help lists all commands", name)
+                      : base::say("unknown command '{}'; did you mean '{}'? /help lists all", name, near));
   }
   return true;
 }
@@ -132,14 +132,14 @@ void Session::answer(const std::string& user) {
 void Session::tell(const Answer& answer) const {
   if (answer.end == Answer::End::interrupted) note(base::say("stopped"));
   if (answer.end == Answer::End::length && answer.read + answer.drawn >= context_)
-    note(base::say("note: the conversation fills all {} positions; /undo takes back a turn, /reset starts over",
+    note(base::say("note: the conversation fills all {} positions; /undo removes a turn, /reset starts over",
                    context_));
   else if (answer.end == Answer::End::length)
     note(base::say("note: the answer ended after {}; --max-new-tokens allows more",
                    base::counted_text(answer.drawn, "token")));
   if (console_.stats == Console::Stats::each_answer)
     note(base::say(
-        "read {}, {} of them known, in {}; then {:.1f} tokens/s", base::counted_text(answer.read, "token"), answer.kept,
+        "read {}, {} of them cached, in {}; then {:.1f} tokens/s", base::counted_text(answer.read, "token"), answer.kept,
         base::format_duration(answer.read_seconds),
         static_cast<double>(std::max<std::int64_t>(answer.drawn - 1, 0)) / std::max(answer.drawn_seconds, 1e-9)));
 }

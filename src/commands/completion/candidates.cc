@@ -252,7 +252,7 @@ Candidates candidates_for(const Words& given, base::Language language) {
   if (words.size() < 2) {
     Candidates found = of_list(verbs(), words.front(), language);
     if (begins(words.front(), "-"))
-      offer(&found, words.front(), "--version", base::Phrase("Print the version and end.").in(language));
+      offer(&found, words.front(), "--version", base::Phrase("Print the version and exit.").in(language));
     return found;
   }
   const Verb* verb = verb_among(verbs(), words.front());

@@ -20,7 +20,7 @@ config::FlagTable declare_completion(CompletionArguments& a) {
   table.usage("bash|zsh|fish");
   table.usage("bash|zsh|fish -- WORD ...");
   table.word("SHELL", a.shell, "bash, zsh or fish.").words(words_of(Shell{})).required();
-  table.word("WORD", a.words, "Instead of the script what it asks for: what may stand for the last word.")
+  table.word("WORD", a.words, "Instead of the script, print its candidates for the last word.")
       .unset("none");
   table.paragraph(
       "bash: source <(troika completion bash)\n"

@@ -35,7 +35,7 @@ TEST(Completion, OffersTheLanguageWithEveryVerbAndReadsPastIt) {
   EXPECT_THAT(offered({"plan", "--lang=z"}), ElementsAre("--lang=zh"));
   EXPECT_THAT(offered({"--lang", "zh", "bench", "k"}), ElementsAre("kernels"));
   EXPECT_EQ(candidates_for({"tim"}, base::Language::english).words.front().help,
-            "merge, summarise and print what every rank did in a step");
+            "merge, summarize and print what every rank did in a step");
 }
 
 TEST(Completion, OffersFlagsOfTheVerbAndTheSettingsItTakes) {

@@ -37,10 +37,10 @@ Arguments read(config::FlagTable (*flags)(Arguments&), const Words& words) {
 
 base::Text note_of_encodings(const std::vector<std::string>& files) {
   if (files.size() == 1)
-    return base::say("note: 1 file is not UTF-8 and tokenized byte by byte ('{}'): convert with iconv what is text",
+    return base::say("note: 1 file is not UTF-8 and tokenized byte by byte ('{}'): if it is text, convert it with iconv",
                      files.front());
   return base::say(
-      "note: {} files are not UTF-8 and tokenized byte by byte ('{}', ...): convert with iconv what is text",
+      "note: {} files are not UTF-8 and tokenized byte by byte ('{}', ...): if they are text, convert them with iconv",
       files.size(), files.front());
 }
 
@@ -97,11 +97,11 @@ std::int64_t ids_in(const std::string& path) {
 // alone, with at most `vocab` ids.
 void check_tokenizer_folder(const std::string& folder, std::int64_t vocab) {
   if (base::file_exists(folder))
-    throw base::ConfigError(base::say("'{}' is a file: name a folder with --out, new or empty", folder));
+    throw base::ConfigError(base::say("'{}' is a file: give --out a new or empty folder", folder));
   for (const std::string& name : base::list_directory(folder)) {
     if (is_of_tokenizer(name)) continue;
     throw base::ConfigError(base::say(
-        "the folder '{}' already holds other things ('{}'): name a new or empty folder with --out", folder, name));
+        "the folder '{}' already contains other files ('{}'): give --out a new or empty folder", folder, name));
   }
   const std::string path = folder + "/tokenizer.json";
   if (!base::file_exists(path)) return;
@@ -145,16 +145,16 @@ base::Text trained_tokenizer(const TokenizerArguments& given, base::Language lan
                       base::format_duration(seconds))};
   if (static_cast<std::int64_t>(model.tokens.size()) < given.vocab)
     lines.push_back(base::say(
-        "fewer than the {} asked for: no further pair of tokens stands together twice in this text", given.vocab));
+        "fewer than the {} requested: no other pair of tokens occurs twice in this text", given.vocab));
   if (left_out_bytes > 0)
     lines.push_back(base::say(
-        "{} were not counted: of different pieces without a break that are longer than 256 bytes, the first {} are",
+        "{} were not counted: of distinct unbroken pieces longer than 256 bytes, only the first {} are",
         base::format_bytes(left_out_bytes), base::format_bytes(static_cast<std::int64_t>(options.most_long_bytes))));
   return base::lines(lines);
 }
 
 void run_prepare(const Call& call, const Streams& to) {
-  const base::Text stopped = base::say("troika: stopped; the same command continues where it was");
+  const base::Text stopped = base::say("troika: stopped; rerun the same command to resume");
   const StopSignals signals({stopped.in(call.language) + "\n", ""});
   print(prepared(read(prepare_flags, call.words), call.language, to.progress), call.language, to.out);
 }
@@ -185,7 +185,7 @@ void run_inspect(const Call& call, const Streams& to) {
   config::FlagReading reading = config::read_flags({&table}, {call.words.begin() + 1, call.words.end()});
   for (const char* name : {"sample", "ids", "color"})
     if (reading.states(name))
-      reading.refuse(base::say("--{} is for the samples of a run; leave it out with prepared shards", name));
+      reading.refuse(base::say("--{} applies to a run's samples; leave it out with prepared shards", name));
   reading.finish();
   std::fputs(inspect_shards(call.words.front(), a.samples.value_or(0), a.tokenizer, call.language).c_str(), to.out);
 }
@@ -236,7 +236,7 @@ config::FlagTable tokenizer_flags(TokenizerArguments& a) {
   table.usage("INPUT... --out DIR [flags]");
   add_corpus_flags(table, a);
   add_out_flag(table, a.out);
-  table.add("vocab", a.vocab, "Tokens of the vocabulary, the 256 bytes and <|endoftext|> among them.").range(257, 1e9);
+  table.add("vocab", a.vocab, "Tokens in the vocabulary, including the 256 bytes and <|endoftext|>.").range(257, 1e9);
   return table;
 }
 
@@ -245,16 +245,16 @@ config::FlagTable encode_flags(EncodeArguments& a) {
   table.usage("INPUT... --tokenizer bytes|DIR [flags]");
   add_corpus_flags(table, a);
   add_tokenizer_flag(table, a.tokenizer);
-  table.add("stats", a.statistics, "Instead of the ids: how many tokens, how fast.").alone();
+  table.add("stats", a.statistics, "Print the token count and speed instead of the ids.").alone();
   return table;
 }
 
 config::FlagTable decode_flags(DecodeArguments& a) {
   config::FlagTable table("troika data decode");
   table.usage("[FILE] --tokenizer bytes|DIR [--jsonl]");
-  table.word("FILE", a.ids, "A line of ids per document, as encode prints them; -: standard input.");
+  table.word("FILE", a.ids, "One line of ids per document, as printed by encode; -: standard input.");
   add_tokenizer_flag(table, a.tokenizer);
-  table.add("jsonl", a.json_lines, "One {\"text\": ...} per line of ids instead of the bytes alone.").alone();
+  table.add("jsonl", a.json_lines, "Print one {\"text\": ...} per line of ids instead of bare bytes.").alone();
   return table;
 }
 
@@ -262,18 +262,16 @@ config::FlagTable inspect_flags(InspectArguments& a) {
   config::FlagTable table("troika data inspect");
   table.usage("[CONFIG.yaml] --data.train FILE [settings of train] [flags]");
   table.usage("SHARDS [--samples N] [--tokenizer bytes|DIR]");
-  table.add("samples", a.samples, "So many, evenly spread.").range(0, most_count).unset("3; of SHARDS none");
-  table.add("sample", a.sample, "The one with this index.").range(0, most_count).unset("evenly spread ones");
-  table.add("ids", a.ids, "Token ids too.").alone();
-  table.add("color", a.colors, "Colors for what carries loss, instead of marks.");
-  table.add("tokenizer", a.tokenizer, "With SHARDS: shows the documents as text; bytes, a folder or tokenizer.json.")
+  table.add("samples", a.samples, "Show this many samples, evenly spread.").range(0, most_count).unset("3; none for SHARDS");
+  table.add("sample", a.sample, "Show the sample with this index.").range(0, most_count).unset("evenly spread samples");
+  table.add("ids", a.ids, "Show token ids too.").alone();
+  table.add("color", a.colors, "Mark tokens with loss by color instead of brackets.");
+  table.add("tokenizer", a.tokenizer, "With SHARDS: show documents as text; bytes, a folder or tokenizer.json.")
       .shown("PATH")
-      .unset("none: as ids");
+      .unset("none: show ids");
   table.settings({"data.train", "data.tokenizer", "batch.seq_len"});
   table.paragraph(
-      "Opens the data as `troika train` with the same settings does, into the same cache, and shows samples as text; "
-      "what\ncarries loss is green, or in double brackets. data.valid is shown where data.train is not given. With "
-      "prepared\nSHARDS: verifies them and shows documents.");
+      "Opens the data as `troika train` does with the same settings, uses the same cache, and shows samples as text; tokens\nwith loss are green or in double brackets. data.valid is shown if data.train is not given. With prepared\nSHARDS: verifies them and shows documents.");
   return table;
 }
 

@@ -91,8 +91,7 @@ TEST_F(DataVerb, PrepareSaysWhatItLeftOutAndWhatIsNotUtf8) {
   std::filesystem::create_symlink("nowhere", in() + "/f.h");
   const std::string said = output_of({"prepare", in(), "--tokenizer", "bytes", "--out", folder_ + "/shards"});
   EXPECT_THAT(said,
-              HasSubstr("; left out: 1 duplicate document, 0 binary files, 1 empty file ('d.h'), 1 link that leads "
-                        "nowhere ('f.h')\nnote: 1 file is not UTF-8 and tokenized byte by byte ('e.h')"));
+              HasSubstr("; left out: 1 duplicate document, 0 binary files, 1 empty file ('d.h'), 1 dangling link ('f.h')\nnote: 1 file is not UTF-8 and tokenized byte by byte ('e.h')"));
 }
 
 TEST_F(DataVerb, PrepareReadsTablesAndRefusesRecordsUnderAnEndingOfText) {
@@ -103,7 +102,7 @@ TEST_F(DataVerb, PrepareReadsTablesAndRefusesRecordsUnderAnEndingOfText) {
   base::write_file_atomic(folder_ + "/t.txt", "{\"text\": \"one\"}\n{\"text\": \"two\"}\n");
   EXPECT_THAT(
       error_of<base::DataError>({"prepare", folder_ + "/t.txt", "--tokenizer", "bytes", "--out", folder_ + "/x"}),
-      HasSubstr("t.txt' holds JSON records, but its ending is that of text: give its name the ending .jsonl"));
+      HasSubstr("t.txt' contains JSON records, but its extension means text: rename it to end in .jsonl"));
 }
 
 TEST_F(DataVerb, EncodesTextAsIdsAndDecodesThem) {
@@ -144,7 +143,7 @@ TEST_F(DataVerb, NamesTheLineWithWhatIsNoId) {
 
 TEST_F(DataVerb, SaysWhenTheTextIsTooSmallForTheVocabulary) {
   EXPECT_THAT(output_of({"tokenizer", in() + "/b.h", "--out", folder_ + "/tok"}),
-              HasSubstr("fewer than the 8192 asked for"));
+              HasSubstr("fewer than the 8192 requested"));
 }
 
 TEST_F(DataVerb, WritesATokenizerOverNothing) {
@@ -180,7 +179,7 @@ TEST_F(DataVerb, CountsBytesThatTheVocabularyLacks) {
   base::write_file_atomic(path, json);
   base::write_file_atomic(folder_ + "/t", "a\x01 b\x01\x01");
   EXPECT_THAT(output_of({"encode", folder_ + "/t", "--tokenizer", tok, "--stats"}),
-              HasSubstr("left out: 3 bytes, as the vocabulary has no token for 1 of the 256"));
+              HasSubstr("left out: 3 bytes, because the vocabulary lacks tokens for 1 of the 256"));
   const std::string shards = folder_ + "/shards";
   EXPECT_THAT(output_of({"prepare", folder_ + "/t", "--tokenizer", tok, "--out", shards}),
               HasSubstr("0 binary files, 3 bytes (the vocabulary has no token for 1 of the 256)"));

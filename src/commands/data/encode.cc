@@ -106,7 +106,7 @@ base::Text encode_statistics(const EncodeArguments& a) {
       static_cast<double>(bytes) / 1e6 / seconds, base::counted_text(data::worker_count(a.workers), "thread"),
       base::format_duration(loaded - start))};
   if (dropped_bytes > 0)
-    lines.push_back(base::say("left out: {}, as the vocabulary has no token for {} of the 256",
+    lines.push_back(base::say("left out: {}, because the vocabulary lacks tokens for {} of the 256",
                               base::counted_text(dropped_bytes, "byte"), tokenizer->lacking_bytes()));
   return base::lines(lines);
 }
@@ -132,7 +132,7 @@ static std::vector<std::int32_t> ids_of_line(std::string_view line, const tokeni
     const std::size_t end = std::min(line.find_first_of(separators, at), line.size());
     std::int64_t id = -1;
     if (!base::parse_int(line.substr(at, end - at), &id) || id < 0 || id >= tokenizer.vocab_size())
-      throw base::DataError(base::say("{}: '{}' is no id of the vocabulary, which has those from 0 to {}", origin,
+      throw base::DataError(base::say("{}: '{}' is not an id of the vocabulary, which has ids 0 to {}", origin,
                                         line.substr(at, std::min<std::size_t>(end - at, 40)),
                                         tokenizer.vocab_size() - 1));
     ids.push_back(static_cast<std::int32_t>(id));

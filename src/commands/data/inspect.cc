@@ -27,7 +27,7 @@ static std::unique_ptr<tokenizer::Tokenizer> matching_tokenizer(const std::strin
   if (spec.empty()) return nullptr;
   auto tokenizer = tokenizer::open_tokenizer(spec);
   if (tokenizer->fingerprint() == stream.tokenizer_fingerprint()) return tokenizer;
-  throw base::DataError(base::say("the tokens in '{}' were made by a tokenizer with the fingerprint {}, but '{}' has {}: give the one that 'troika data prepare' was given", stream.path(), stream.tokenizer_fingerprint(), spec,
+  throw base::DataError(base::say("the tokens in '{}' come from a tokenizer with the fingerprint {}, but '{}' has {}: give the one that 'troika data prepare' used", stream.path(), stream.tokenizer_fingerprint(), spec,
                                   tokenizer->fingerprint()));
 }
 
@@ -193,7 +193,7 @@ data::OpenedSamples open_data(const config::Settings& s, const tokenizer::Tokeni
   const bool training = !s.data.train.empty();
   if (!training && s.data.valid.empty())
     throw base::ConfigError(
-        base::say("data.train is not set; name text, JSON lines or a name of dataset_info.json with --data.train"));
+        base::say("data.train is not set; give text, JSON lines or a name from dataset_info.json with --data.train"));
   const std::string cache = s.data.cache.empty() ? s.train.out + "/data" : s.data.cache;
   return data::open_samples({training ? s.data.train : s.data.valid, cache, s.batch.seq_len, s.model.vocab,
                              training ? data::Reading::training : data::Reading::evaluation, s.train.seed},
@@ -202,7 +202,7 @@ data::OpenedSamples open_data(const config::Settings& s, const tokenizer::Tokeni
 
 std::vector<std::int64_t> numbers_of(const InspectArguments& a, std::int64_t samples) {
   if (a.sample && *a.sample >= samples)
-    throw base::ConfigError(base::say("--sample {} is not there: the samples are 0 to {}", *a.sample, samples - 1));
+    throw base::ConfigError(base::say("there is no sample {} (--sample): the samples are 0 to {}", *a.sample, samples - 1));
   if (a.sample) return {*a.sample};
   std::vector<std::int64_t> numbers;
   const std::int64_t count = std::min(a.samples.value_or(usual_samples), samples);
@@ -218,7 +218,7 @@ void inspect_samples(const std::vector<std::string>& arguments, const config::En
   const config::ParsedSettings parsed = config::parse_settings(arguments, environment, inspect_flags(a));
   const config::Settings& settings = parsed.settings;
   if (!a.tokenizer.empty())
-    throw base::ConfigError(base::say("--tokenizer is for prepared shards; that of a run is --data.tokenizer"));
+    throw base::ConfigError(base::say("--tokenizer is for prepared shards; for a run, use --data.tokenizer"));
   for (const auto& note : parsed.notes)
     if (progress != nullptr) std::fputs((base::say("note: {}", note).in(language) + "\n").c_str(), progress);
   const SampleStyle style = style_of(a, out);

@@ -33,11 +33,11 @@ std::string another_folder(const std::string& folder) { return host::shell_word(
 void check_contents(const std::string& folder) {
   if (std::filesystem::exists(folder) && !base::directory_exists(folder))
     throw base::ConfigError(
-        base::say("'{}' exists and is no folder; name another folder: troika demo {}", folder, another_folder(folder)));
+        base::say("'{}' exists and is not a folder; choose another: troika demo {}", folder, another_folder(folder)));
   const auto names = base::list_directory(folder);
   if (names.empty() || base::directory_exists(folder + "/tokenizer")) return;
   throw base::ConfigError(
-      base::say("'{}' holds something else than a demo ('{}' and {} more); name another folder: troika demo {}", folder,
+      base::say("'{}' contains something other than a demo ('{}' and {} more); choose another folder: troika demo {}", folder,
                 names.front(), names.size() - 1, another_folder(folder)));
 }
 
@@ -46,11 +46,11 @@ void make_writable(const std::string& folder) {
     base::make_directories(folder);
   } catch (const base::Error& error) {
     throw base::ConfigError(
-        base::say("{}; name a folder that can be written: troika demo FOLDER", base::text_of(error)));
+        base::say("{}; choose a writable folder: troika demo FOLDER", base::text_of(error)));
   }
   if (::access(folder.c_str(), W_OK | X_OK) != 0)
     throw base::ConfigError(
-        base::say("cannot write into '{}': {}; name a folder that can be written: troika demo FOLDER", folder,
+        base::say("cannot write to '{}': {}; choose a writable folder: troika demo FOLDER", folder,
                   base::system_cause(errno)));
 }
 
@@ -59,8 +59,7 @@ void check_room(const std::string& folder, std::int64_t wanted) {
   const auto space = std::filesystem::space(folder, error);
   if (error || static_cast<std::int64_t>(space.available) >= wanted || base::directory_exists(folder + "/run")) return;
   throw base::ConfigError(
-      base::say("the disk of '{}' has {} free, and the demo takes {}; free some space, or name a folder "
-                "on another disk: troika demo FOLDER",
+      base::say("the disk of '{}' has {} free, but the demo needs {}; free some space, or choose a folder on another disk: troika demo FOLDER",
                 folder, base::format_bytes(static_cast<std::int64_t>(space.available)), base::format_bytes(wanted)));
 }
 
@@ -164,7 +163,7 @@ void print_loss(const std::string& metrics, const std::vector<std::string>& befo
   title(base::say("Loss").in(language));
   base::Text text = base::say("first step {}, last step {}\n", loss_in(lines.front()), loss_in(lines.back()));
   if (lines.size() == before.size())
-    text = base::say("{}nothing was trained, because the run has all of its {} already; more --steps continue it\n",
+    text = base::say("{}nothing was trained, because the run already has all of its {}; raise --steps to continue\n",
                      text, base::counted_text(static_cast<std::int64_t>(lines.size()), "step"));
   fmt::print("{}", text.in(language));
 }
@@ -192,7 +191,7 @@ void print_what_next(const std::string& folder, const std::filesystem::path& pro
   const auto line = [&](const std::string& words, base::Phrase what) {
     fmt::print("{}\n    {}\n", what.in(language), words);
   };
-  title(base::say("What next").in(language));
+  title(base::say("Next steps").in(language));
   line(fmt::format("{} generate {} --prompt '...'", troika, run), base::Phrase("More text:"));
   line(fmt::format("{} serve {}", troika, host::shell_word(folder)), base::Phrase("The run in a browser:"));
   line(fmt::format("{} demo {} --text FOLDER", troika, host::shell_word(folder + "-2")),
@@ -228,9 +227,9 @@ int run_demo(const Call& call) {
       const bool prepares_again = step.words[1] == "prepare" && base::directory_exists(a.folder + "/tokens");
       const int code = stages.run(step.words);
       if (code == exit_of_wrong_words && prepares_again)
-        complain(base::say("'{}' is the demo of another text; name another folder: troika demo {} --text ...", a.folder,
+        complain(base::say("'{}' contains a demo of another text; choose another folder: troika demo {} --text ...", a.folder,
                            another_folder(a.folder)));
-      if (code == base::exit_interrupted) complain(base::say("stopped; the same command continues from here"));
+      if (code == base::exit_interrupted) complain(base::say("stopped; rerun the same command to resume"));
       if (code != 0) return code;
     }
   }
@@ -243,20 +242,16 @@ int run_demo(const Call& call) {
 config::FlagTable demo_flags(DemoArguments& a) {
   config::FlagTable table("troika demo");
   table.usage("[DIR] [--steps N] [--text PATH] [--only-data]");
-  table.word("DIR", a.folder, "The folder of tokenizer, tokens and run; one that a demo began is continued.");
-  table.add("steps", a.steps, "Steps of the pipeline; the data-parallel run continues for a seventh of them.")
+  table.word("DIR", a.folder, "The folder for tokenizer, tokens and run; a demo begun there resumes.");
+  table.add("steps", a.steps, "Steps of the pipeline run; the data-parallel run adds a seventh of them.")
       .range(21, 1e9);
   table.add("text", a.texts, "Text to train on, a file or a folder; may be given several times.")
       .shown("PATH")
       .repeated()
-      .unset("the C and C++ headers of this machine, else its licences, else those of Troika's parts");
-  table.add("only-data", a.only_data, "End after tokenizer and tokens, for a training of your own.").alone();
+      .unset("the C and C++ headers on this machine, else its licenses, else those of Troika's components");
+  table.add("only-data", a.only_data, "Stop after the tokenizer and tokens, for your own training.").alone();
   table.paragraph(
-      "Trains a tokenizer, then a model of 3 layers with three processes as a pipeline, continues with two "
-      "data-parallel "
-      "from the\n"
-      "same checkpoint, shows what each rank did in a step, a sample and the loss. Ctrl-C saves; the same command goes "
-      "on.");
+      "Trains a tokenizer, then a 3-layer model with three processes as a pipeline, continues from the same checkpoint with two\ndata-parallel processes, and shows what each rank did in a step, a sample and the loss. Ctrl-C saves; rerun to resume.");
   return table;
 }
 

@@ -62,17 +62,16 @@ Corpus corpus_of(const std::vector<std::string>& given, const std::string& progr
   must_be_there(given);
   if (!given.empty()) return {given, base::verbatim(base::join(given, ", ")), "The "};
   if (const auto headers = headers_below(root); !headers.empty())
-    return {headers, base::say("the C and C++ headers of this machine"), "#ifndef _"};
+    return {headers, base::say("the C and C++ headers on this machine"), "#ifndef _"};
   for (const char* place : {"/usr/share/common-licenses", "/usr/share/licenses"}) {  // Debian's, Red Hat's
     if (base::directory_exists(root + place))
-      return {{root + place}, base::say("the licences of this machine"), first_words_of_licences};
+      return {{root + place}, base::say("the licenses on this machine"), first_words_of_licences};
   }
   const std::string own =
       (std::filesystem::path(programs) / "../share/doc/troika/licenses").lexically_normal().string();
-  if (base::directory_exists(own)) return {{own}, base::say("the licences of Troika's parts"), first_words_of_licences};
+  if (base::directory_exists(own)) return {{own}, base::say("the licenses of Troika's components"), first_words_of_licences};
   throw base::ConfigError(
-      base::say("there are neither headers (/usr/include) nor licences (/usr/share/common-licenses) to train on; name "
-                "a text: --text FOLDER"));
+      base::say("found neither headers (/usr/include) nor licenses (/usr/share/common-licenses) to train on; give a text: --text FOLDER"));
 }
 
 }  // namespace troika::commands

@@ -246,36 +246,31 @@ config::FlagTable doctor_flags(DoctorArguments& a) {
   table.usage("--hosts A,B,C|FILE ...   every one of these hosts, by ssh");
   table
       .add("hosts", a.hosts,
-           "Hosts to look at by ssh: [user@]host[:port] with commas between, or a file with a line for each.")
+           "Hosts to check over ssh: [user@]host[:port] separated by commas, or a file with one per line.")
       .shown("A,B,C|FILE")
-      .unset("this host, or those of the launch");
-  table.add("quick", a.quick, "Only what takes no time: nothing is measured.").alone();
-  table.add("json", a.json, "One JSON array; an object with host, check, status, measured, wanted, advice a line.")
+      .unset("this host, or the launch's hosts");
+  table.add("quick", a.quick, "Only quick checks: measure nothing.").alone();
+  table.add("json", a.json, "Print one JSON array, one object per line: host, check, status, measured, wanted, advice.")
       .alone();
-  table.add("wait", a.wait_seconds, "How long a host has for its first word; then it is named and left out.")
+  table.add("wait", a.wait_seconds, "How long to wait for a host's first reply before reporting and skipping it.")
       .unit("seconds")
       .range(0.1, 600);
   table.add("nproc", a.nproc, "Ranks that a run will have on each host.").familiar({"nproc-per-node"}).range(1, 4096);
   table.add("master-port", a.master_port, "The port at which ranks will meet on the first host.")
       .range(1, 65535)
-      .unset("29500 of several hosts, none of one");
-  table.add("program", a.program, "Where troika is on the other hosts.").shown("FILE").unset("as here");
-  table.add("member", a.member, "Internal: how a doctor starts one on another host.")
+      .unset("29500 for several hosts, none for one");
+  table.add("program", a.program, "The path of troika on the other hosts.").shown("FILE").unset("same as here");
+  table.add("member", a.member, "Internal: used by a doctor to start one on another host.")
       .any_word()
       .shown("JSON")
       .unset("none");
   table.settings({"train.out", "train.threads", "comm.interface", "checkpoint.keep", "model.preset",
                   "batch.micro_batch_size", "parallel.zero"});
   table.paragraph(
-      "Looks at what makes a run fail or slow: clocks, ports, MTU, links, limits, memory, processors, disks, names, "
-      "and "
-      "what\n"
-      "differs between hosts. With CONFIG or settings it compares with what that run needs. It needs no root, changes "
-      "nothing,\n"
-      "and is done within a minute; a host that does not answer holds nobody up.");
+      "Checks what makes a run fail or slow: clocks, ports, MTU, links, limits, memory, processors, disks, names, and\ndifferences between hosts. With CONFIG or settings it compares with what that run needs. It needs no root, changes\nnothing and finishes within a minute; an unresponsive host delays nothing.");
   table.paragraph("Under a launcher: troika launch --nnodes 3 ... -- doctor on every host, or srun, mpirun, torchrun.");
   table.paragraph(
-      "Exit codes: 0 well, 2 something would stop the run, 75 a host did not answer. docs/guides/doctor.md");
+      "Exit codes: 0 no problem, 2 something would stop the run, 75 a host did not answer. docs/guides/doctor.md");
   return table;
 }
 

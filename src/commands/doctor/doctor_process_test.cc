@@ -139,7 +139,7 @@ TEST(FullDoctorProgram, NamesASilentHostAndOneThatEndsAndGoesOnWithTheOthers) {
   EXPECT_EQ(end.code, 75) << end.output << end.errors;
   EXPECT_EQ(end.with("fail"), (std::set<std::string>{"silent answer", "dying answer"})) << end.output;
   EXPECT_THAT(end.output, HasSubstr("its doctor ended: ssh: connect to host dying port 22: No route to host"));
-  EXPECT_THAT(end.output, HasSubstr("no word within 2.0 s"));
+  EXPECT_THAT(end.output, HasSubstr("no reply within 2.0 s"));
   EXPECT_EQ(end.with("ok").count("pi1, pi2 ports"), 1u) << end.output;
   EXPECT_LT(end.seconds, 8);
 }

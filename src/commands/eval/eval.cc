@@ -89,14 +89,9 @@ config::FlagTable eval_flags(EvalArguments& a) {
       .unset("none");
   table.settings({"model.path", "model.base", "data.valid", "batch.seq_len", "data.tokenizer"});
   table.paragraph(
-      "PATH is a folder: a Hugging Face model, an adapter, a checkpoint or a run's folder (its newest checkpoint). "
-      "Each\n"
-      "sample counts once, in any layout; on many ranks: troika launch --nproc-per-node 2 -- eval PATH ... --pp 2");
+      "PATH is a folder: a Hugging Face model, an adapter, a checkpoint or a run (its newest checkpoint). Each\nsample counts once, in any layout; on many ranks: troika launch --nproc-per-node 2 -- eval PATH ... --pp 2");
   table.paragraph(
-      "Of the other settings, --pp, --dp, --tp, --cp, --zero, --micro-batch-size, --precision.compute, "
-      "--train.threads\n"
-      "and those of comm count; nothing is trained and no run's folder is written. Losses have the same bits in every\n"
-      "layout of dp, pp and ZeRO with the same --micro-batch-size.");
+      "Of the other settings, only --pp, --dp, --tp, --cp, --zero, --micro-batch-size, --precision.compute, --train.threads\nand those of comm apply; nothing is trained and no run folder is written. Losses are bitwise equal in every\nlayout of dp, pp and ZeRO with the same --micro-batch-size.");
   return table;
 }
 

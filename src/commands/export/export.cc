@@ -25,8 +25,7 @@ void refuse_without_adapter(const ExportArguments& a) {
 void note_rounding(const ExportArguments& a, ExportReport* report) {
   if (a.type != ExportType::automatic || dtype_of(report->dtype) == base::Dtype::fp32) return;
   report->notes.push_back(base::say(
-      "the sums of base and adapter are rounded to {}, the type of the base: the model differs a little from base and "
-      "adapter side by side; --dtype fp32 keeps them",
+      "the sums of base and adapter are rounded to {}, the base's type: the model differs slightly from the unmerged base and adapter; --dtype fp32 avoids this",
       report->dtype));
 }
 
@@ -64,27 +63,26 @@ int run_export(const std::vector<std::string>& arguments, base::Language languag
 config::FlagTable export_flags(ExportArguments& a) {
   config::FlagTable table("troika export");
   table.usage("FROM TO [flags]");
-  table.word("FROM", a.from, "A run (its newest checkpoint), a checkpoint, a model folder or an adapter's folder.")
+  table.word("FROM", a.from, "A run (its newest checkpoint), a checkpoint, a model folder or an adapter folder.")
       .familiar({"model.path"})
       .required();
-  table.word("TO", a.to, "The folder to be made; it must not exist, or be empty.").required();
+  table.word("TO", a.to, "The folder to create; it must be new or empty.").required();
   table.add("dtype", a.type,
-            "Type of the weights, rounded to nearest; auto: that of the folder the run began from, else fp32, and fp32 "
-            "for an adapter.");
-  table.add("merge", a.merge, "Add an adapter to its base and write the whole model, not the adapter alone.").alone();
-  table.add("base", a.base, "The model beside an adapter.")
+            "Type of the weights, rounded to nearest; auto: that of the folder the run started from, else fp32; fp32 for an adapter.");
+  table.add("merge", a.merge, "Merge an adapter into its base and write the whole model, not just the adapter.").alone();
+  table.add("base", a.base, "The base model of an adapter.")
       .familiar({"model.base"})
       .shown("PATH")
-      .unset("the one that the adapter names");
-  table.add("max-shard-size", a.shard_bytes, "Bytes of tensors in one file; more make several files.")
+      .unset("the base that the adapter names");
+  table.add("max-shard-size", a.shard_bytes, "Maximum bytes of tensors per file; more are split over several files.")
       .unit("bytes")
       .range(1, 1e18)
       .shown("SIZE");
-  table.add("tokenizer", a.tokenizer, "A folder with tokenizer.json, which goes along.")
+  table.add("tokenizer", a.tokenizer, "A folder with the tokenizer.json to include.")
       .familiar({"data.tokenizer"})
       .shown("PATH")
       .unset("the model's");
-  table.add("threads", a.threads, "Threads that read; 0: all cores.").familiar({"train.threads"}).range(0, 4096);
+  table.add("threads", a.threads, "Reader threads; 0: all cores.").familiar({"train.threads"}).range(0, 4096);
   return table;
 }
 

@@ -64,7 +64,7 @@ TEST_F(Export, ARunKeepsTheDtypeAndTheTokenIdsOfItsFolder) {
   ASSERT_EQ(first.code, 0) << first.output;
   const std::string weights = "weights: 45.6 K parameters (bf16) from " + folder_ / "bf16; this rank read ";
   EXPECT_THAT(first.output, HasSubstr(weights));
-  const std::size_t note = first.output.find("refuse it unless --generation-config none passes it over");
+  const std::size_t note = first.output.find("reject it unless --generation-config none skips it");
   EXPECT_LT(note, first.output.find(weights)) << "before the training: " << first.output;
   for (const char* log : {"second/logs/rank-00000.log", "second/logs/rank-00001.log"})
     EXPECT_THAT(base::read_file(folder_ / log), HasSubstr(weights));

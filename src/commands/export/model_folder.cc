@@ -60,8 +60,7 @@ void refuse_fewer_layers(const weights::AdapterSource& source, const std::string
   }
   if (layers <= model->layers) return;
   throw base::ConfigError(
-      base::say("'{}' has {} layers, but its base '{}' has {}, all of which an adapter's folder stands for: write the "
-                "whole model with --merge",
+      base::say("'{}' has {} layers, but its base '{}' has {}, and an adapter folder implies all of them: write the whole model with --merge",
                 source.path(), model->layers, base, layers));
 }
 
@@ -94,9 +93,8 @@ void note_base(const std::string& adapter, const std::string& base, ExportReport
   const bool an_adapter = config::is_adapter_folder(base);
   if (!base::directory_exists(base) || (!an_adapter && base::file_exists(base + "/config.json"))) return;
   report->notes.push_back(
-      base::say("the base of this adapter is '{}', {}, which PEFT cannot load: write one whole model with troika "
-                "export {} FOLDER --merge, or export that base as a model's folder too and name it with --base FOLDER",
-                base, an_adapter ? base::say("an adapter") : base::say("a run of Troika"), adapter));
+      base::say("the base of this adapter is '{}', {}, which PEFT cannot load: write one whole model with troika export {} FOLDER --merge, or export that base as a model folder too and pass it with --base FOLDER",
+                base, an_adapter ? base::say("an adapter") : base::say("a Troika run"), adapter));
 }
 
 }  // namespace
@@ -137,10 +135,10 @@ ExportReport write_adapter_folder(weights::AdapterSource& source, const ExportAr
 
 PartialFolder::PartialFolder(const std::string& to) : to_(to), path_(to + ".partial") {
   if (base::file_exists(to) || !base::list_directory(to).empty())
-    throw base::ConfigError(base::say("'{}' is there already; name a folder that does not exist or is empty", to));
+    throw base::ConfigError(base::say("'{}' already exists; choose a new or empty folder", to));
   if (base::file_exists(path_) || base::directory_exists(path_))
     throw base::ConfigError(
-        base::say("'{}' is left of an export that did not end, or is written right now; remove it first", path_));
+        base::say("'{}' is left over from an unfinished export or is being written; remove it first", path_));
   base::make_directories(path_);
 }
 

@@ -116,22 +116,19 @@ void add_template(const std::string& choice, std::map<std::string, std::string>*
   if (before == end_mark) return;
   report->notes.push_back(
       made ? base::say(
-                 "answers in the run's chat template {} end with {}: that is the eos_token in tokenizer_config.json "
-                 "here, instead of the base model's {}, so that chats stop there",
+                 "answers in the run's chat template {} end with {}: tokenizer_config.json sets it as eos_token, instead of the base model's {}, so that chats stop there",
                  choice, end_mark, before)
            : base::say(
-                 "answers in the run's chat template {} end with {}, which is not the eos_token in "
-                 "tokenizer_config.json, nor a token of its own in tokenizer.json: tell the program that chats to stop "
-                 "at that text",
+                 "answers in the run's chat template {} end with {}, which is neither the eos_token in tokenizer_config.json nor a single token in tokenizer.json: configure the chat program to stop at that text",
                  choice, end_mark));
 }
 
 base::Text without_tokenizer(const std::string& spec) {
   if (spec == config::bytes_tokenizer)
-    return base::say("the model reads bytes, for which there are no tokenizer files");
-  if (spec.empty()) return base::say("no tokenizer was found beside the model; --tokenizer DIR takes one along");
+    return base::say("the model reads bytes, which need no tokenizer files");
+  if (spec.empty()) return base::say("no tokenizer was found beside the model; --tokenizer DIR includes one");
   return base::say(
-      "there is no tokenizer.json at '{}', where the model's tokenizer was; --tokenizer DIR takes one along", spec);
+      "the model's tokenizer.json is no longer at '{}'; --tokenizer DIR includes one", spec);
 }
 
 }  // namespace

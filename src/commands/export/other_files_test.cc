@@ -60,7 +60,7 @@ TEST_F(ExportedTokenizer, GetsNoTokenThatItDoesNotHave) {
   const ExportReport report = exported("chatml", json::array({token(5, "<|endoftext|>")}), stops_at(5));
   EXPECT_EQ(written("tokenizer_config.json")["eos_token"], "<|endoftext|>");
   EXPECT_EQ(written("generation_config.json"), stops_at(5));
-  EXPECT_THAT(base::in(report.notes, base::Language::english), ElementsAre(HasSubstr("nor a token of its own in tokenizer.json")));
+  EXPECT_THAT(base::in(report.notes, base::Language::english), ElementsAre(HasSubstr("nor a single token in tokenizer.json")));
 }
 
 TEST_F(ExportedTokenizer, OfABaseModelStaysAsItIs) {

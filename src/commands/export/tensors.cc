@@ -61,8 +61,7 @@ class TensorsExport {
     for (const auto& info : infos) {
       if (overflowed_[info.name] == 0) continue;
       report_.notes.push_back(
-          base::say("{} of the {} numbers of '{}' are too large for {} and are infinite now; --dtype "
-                    "fp32 keeps them",
+          base::say("{} of the {} values of '{}' are too large for {} and became infinite; --dtype fp32 keeps them",
                     overflowed_[info.name], info.elements(), info.name, report_.dtype));
     }
   }

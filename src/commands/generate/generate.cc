@@ -55,7 +55,7 @@ int run_one(const GenerateArguments& a, const Prepared& prepared, base::Language
     printer.finish();
   }
   if (cut_short(text, prepared.options))
-    note(base::say("note: the text ended at position {}, the last that the model has", model.context()), language);
+    note(base::say("note: the text ended at position {}, the model's last", model.context()), language);
   if (a.stats) {
     const auto later = static_cast<double>(text.positions()) - static_cast<double>(ids.size()) - 1;
     note(base::say("prompt: {} in {}; then {:.1f} tokens/s; cache {}",
@@ -84,7 +84,7 @@ int run_batch(const GenerateArguments& a, const Prepared& prepared, base::Langua
     describe(text, text.take(), &lines[i].object);
     output.add(i, to_line(lines[i].object));
     if (cut_short(text, batch.options))
-      note(base::say("note: the text of line {} ended at position {}, the last that the model has", lines[i].number,
+      note(base::say("note: the text of line {} ended at position {}, the model's last", lines[i].number,
                      model.context()),
            language);
     ++ended;
@@ -113,34 +113,30 @@ namespace {
 void add_prompt_flags(config::FlagTable& table, GenerateArguments& a) {
   table
       .add("prompt", a.prompt,
-           "Text to continue, behind the begin mark (as of Llama 3) if the tokenizer's post-processor sets one and the "
-           "text does not begin with it.")
-      .unset("none: the begin mark, else the end-of-document mark, starts a new text")
+           "Text to continue, after the BOS token (as in Llama 3) if the tokenizer's post-processor sets one and the text does not begin with it.")
+      .unset("none: the BOS token, else the end-of-document token, starts a new text")
       .any_word();
-  table.add("prompt-file", a.prompt_file, "Read the prompt from a file; a begin mark as with --prompt.")
+  table.add("prompt-file", a.prompt_file, "Read the prompt from a file; a BOS token as with --prompt.")
       .shown("FILE")
       .unset("none");
   table
       .add(
           "input", a.input,
-          "JSONL with {\"prompt\": ...} or {\"text\": ...} on each line; needs --output. Line i, from 0, is drawn with "
-          "seed + i, and becomes what its prompt alone becomes with that seed, begin mark included.")
+          "JSONL with {\"prompt\": ...} or {\"text\": ...} on each line; needs --output. Line i, from 0, is sampled with seed + i and gives the same text as its prompt alone with that seed, BOS token included.")
       .shown("FILE")
       .unset("none");
   table
       .add("output", a.output,
-           "JSONL for the lines of --input, in their order, with the keys completion, tokens and finish (stop, "
-           "length). A line is written as soon as it and all before it are done.")
+           "JSONL output for the lines of --input, in order, with the keys completion, tokens and finish (stop, length). A line is written as soon as it and all lines before it are done.")
       .shown("FILE")
       .unset("none");
-  table.add("batch", a.together, "Texts of --input that are continued at a time.").range(1, 4096);
+  table.add("batch", a.together, "How many texts of --input to process at a time.").range(1, 4096);
   table.add("json", a.json, "Print one JSON object: prompt, completion, tokens, finish.").alone();
   table
       .add("raw", a.raw,
-           "Write the bytes as the model gives them, also those that are no UTF-8, which else become U+FFFD. For files "
-           "and pipes: a terminal gets text without control characters.")
+           "Write the model's bytes unchanged, even invalid UTF-8, which otherwise becomes U+FFFD. For files and pipes: a terminal gets text without control characters.")
       .alone();
-  table.add("stats", a.stats, "Print tokens per second and the bytes of the cache on stderr.").alone();
+  table.add("stats", a.stats, "Print tokens per second and the cache size on stderr.").alone();
 }
 
 void refuse_contradictions(const GenerateArguments& a, config::FlagReading* reading) {

@@ -94,7 +94,7 @@ TEST_F(Generate, AModelFolderBringsWhatItsPublisherRecommends) {
   const End none = run(troika({"generate", model, "--prompt", "the "}));
   EXPECT_EQ(none.code, 2) << none.output;
   EXPECT_THAT(none.output,
-              HasSubstr("has no tokenizer.json; name the folder that has the model's with --tokenizer DIR"));
+              HasSubstr("has no tokenizer.json; give the folder of the model's tokenizer with --tokenizer DIR"));
   const Words bytes{model, "--tokenizer", "bytes"};
   const std::string greedy = text({folder_ / "run", "--temperature", "0"});
   EXPECT_EQ(text(bytes + Words{"--temperature", "0"}), greedy);
@@ -102,7 +102,7 @@ TEST_F(Generate, AModelFolderBringsWhatItsPublisherRecommends) {
                           R"({"do_sample": false, "eos_token_id": [)" + std::to_string(greedy[12]) + "]}");
   const End end = run(troika(Words{"generate"} + bytes + Words{"--prompt", "the ", "--tokens", "40"}));
   EXPECT_EQ(end.code, 0) << end.output;
-  EXPECT_THAT(end.output, HasSubstr("always the likeliest token, stop ids " + std::to_string(greedy[12])));
+  EXPECT_THAT(end.output, HasSubstr("always the most likely token, stop ids " + std::to_string(greedy[12])));
   EXPECT_THAT(end.output, HasSubstr(greedy.substr(0, greedy.find(greedy[12], 4)) + "\n"));
   const End warm = run(troika(Words{"generate"} + bytes + Words{"--prompt", "the ", "--top-k", "3"}));
   EXPECT_THAT(warm.output, HasSubstr("temperature 1, top-k 3, stop ids"));
@@ -117,7 +117,7 @@ TEST_F(Generate, StopsAtATextAndAtTheLastPosition) {
   const End limit =
       run(troika({"generate", folder_ / "run", "--prompt", "the ", "--tokens", "100", "--temperature", "0"}));
   EXPECT_EQ(limit.code, 0) << limit.output;
-  EXPECT_THAT(limit.output, HasSubstr("note: the text ended at position 64, the last that the model has"));
+  EXPECT_THAT(limit.output, HasSubstr("note: the text ended at position 64, the model's last"));
   const End refused = run(troika({"generate", folder_ / "run", "--prompt", std::string(64, 'x')}));
   EXPECT_EQ(refused.code, 2);
   EXPECT_THAT(refused.output,
@@ -129,7 +129,7 @@ TEST_F(Generate, DataAndTimelineOfAnEmptyFolderAreErrorsThatNameIt) {
   const End timeline = run(troika({"timeline", folder_ / "empty"}));
   EXPECT_EQ(timeline.code, 2) << timeline.output;
   EXPECT_THAT(timeline.output,
-              HasSubstr(folder_ / "empty/timeline holds no recorded step; record some with --profile"));
+              HasSubstr(folder_ / "empty/timeline has no recorded steps; record some with --profile"));
   const End prepare =
       run(troika({"data", "prepare", folder_ / "empty", "--tokenizer", "bytes", "--out", folder_ / "tokens"}));
   EXPECT_EQ(prepare.code, 3) << prepare.output;

@@ -66,7 +66,7 @@ TEST(GenerateArguments, WrongFlagsAreToldWithARemedy) {
   EXPECT_THAT(generate_refusal({"run", "--max_new_tokns", "1"}), HasSubstr("did you mean --max-new-tokens?"));
   EXPECT_THAT(generate_refusal({"run", "--qqqqqqqqqqqqqq"}),
               HasSubstr("unknown flag --qqqqqqqqqqqqqq; --help lists all"));
-  EXPECT_THAT(generate_refusal({"run", "hello"}), HasSubstr("there is no place for 'hello'"));
+  EXPECT_THAT(generate_refusal({"run", "hello"}), HasSubstr("unexpected argument 'hello'"));
   EXPECT_THAT(generate_refusal({"run", "--prompt", "a", "--prompt-file", "b"}), HasSubstr("give one of them"));
   EXPECT_THAT(generate_refusal({"run", "--input", "a"}), HasSubstr("--input and --output belong together"));
   EXPECT_THAT(generate_refusal({"run", "--output", "a"}), HasSubstr("--input and --output belong together"));

@@ -22,7 +22,7 @@ std::string tokenizer_name(const TextArguments& a, const weights::ModelSource& s
   const std::string name = a.tokenizer.empty() ? source.tokenizer() : a.tokenizer;
   if (name.empty())
     throw base::ConfigError(
-        base::say("'{}' has no tokenizer.json; name the folder that has the model's with --tokenizer DIR", a.path));
+        base::say("'{}' has no tokenizer.json; give the folder of the model's tokenizer with --tokenizer DIR", a.path));
   return name;
 }
 
@@ -73,7 +73,7 @@ inference::GenerationConfig of_file(const std::string& path) {
     return inference::parse_generation_config(base::read_file(path), "'" + path + "'");
   } catch (const base::DataError& error) {
     throw base::DataError(
-        base::say("{}; mend the file, or pass it over with --generation-config none", base::text_of(error)));
+        base::say("{}; fix the file, or ignore it with --generation-config none", base::text_of(error)));
   }
 }
 
@@ -112,7 +112,7 @@ inference::TextOptions text_options(const TextArguments& a, const inference::Gen
 
 base::Text describe(const inference::TextOptions& options) {
   const inference::Sampling& s = options.sampling;
-  std::vector<base::Text> parts{s.temperature == 0 ? base::say("always the likeliest token")
+  std::vector<base::Text> parts{s.temperature == 0 ? base::say("always the most likely token")
                                                    : base::say("temperature {}", s.temperature)};
   if (s.temperature != 0 && s.top_k > 0) parts.push_back(base::say("top-k {}", s.top_k));
   if (s.temperature != 0 && s.top_p < 1) parts.push_back(base::say("top-p {}", s.top_p));

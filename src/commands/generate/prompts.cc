@@ -21,11 +21,11 @@ namespace {
 PromptLine parse_line(const std::string& line, int number, const std::string& path) {
   const base::Text origin = base::say("line {} of '{}'", number, path);
   PromptLine one{base::parse_json(line, origin), "", number};
-  if (!one.object.is_object()) throw base::DataError(base::say("{} holds no JSON object", origin));
+  if (!one.object.is_object()) throw base::DataError(base::say("{} is not a JSON object", origin));
   for (const char* key : {"prompt", "text"}) {
     const auto found = one.object.find(key);
     if (found == one.object.end()) continue;
-    if (!found->is_string()) throw base::DataError(base::say("{}: {} is no text", origin, key));
+    if (!found->is_string()) throw base::DataError(base::say("{}: {} is not a string", origin, key));
     one.prompt = found->get<std::string>();
     return one;
   }
@@ -102,7 +102,7 @@ Ids ids_of(const std::string& prompt, const tokenizer::Tokenizer& tokenizer, con
   const std::int32_t end = tokenizer.end_of_document_id();
   if (ids.empty() && end >= 0) ids = {end};
   if (ids.empty())
-    throw base::ConfigError(base::say("{} is empty, and the tokenizer has no mark that begins a text", what));
+    throw base::ConfigError(base::say("{} is empty, and the tokenizer has no token to begin a text with", what));
   check_ids(ids, model.vocab, what);
   if (static_cast<std::int64_t>(ids.size()) >= model.max_positions)
     throw base::ConfigError(base::say("{} has {} tokens, but the model has {} positions; shorten it to {} at most",
@@ -114,7 +114,7 @@ void check_ids(const Ids& ids, std::int64_t vocab, base::Origin what) {
   for (const std::int32_t id : ids) {
     if (id >= vocab)
       throw base::ConfigError(
-          base::say("{} has the token {}, but the model knows {} tokens; it needs another tokenizer", what, id, vocab));
+          base::say("{} has the token {}, but the model has only {} tokens; use another tokenizer", what, id, vocab));
   }
 }
 

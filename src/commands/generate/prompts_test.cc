@@ -38,7 +38,7 @@ TEST_F(Prompts, AreTheMemberPromptOrTextOfEachLine) {
 
 TEST_F(Prompts, ErrorsNameTheLine) {
   EXPECT_THAT(refusal("{\"prompt\": \"a\"}\n{\"prompt\": 1}\n"),
-              HasSubstr("line 2 of '" + path("in") + "': prompt is no text"));
+              HasSubstr("line 2 of '" + path("in") + "': prompt is not a string"));
   EXPECT_THAT(refusal("{}\n"), HasSubstr("has neither a key \"prompt\" nor \"text\""));
   EXPECT_THAT(refusal("[]\n"), HasSubstr("line 1"));
   EXPECT_THAT(refusal("{\"prompt\": \n"), HasSubstr("line 1"));
@@ -157,7 +157,7 @@ TEST(PromptIds, MarksCountAmongTheTokensThatTheModelHasRoomFor) {
   EXPECT_EQ(ids("abcd", {}).size(), 4u);
   EXPECT_THAT(prompt_refusal("abcd", {256}),
               HasSubstr("the prompt of line 3 has 5 tokens, but the model has 5 positions"));
-  EXPECT_THAT(prompt_refusal("a", {258}), HasSubstr("has the token 258, but the model knows 258 tokens"));
+  EXPECT_THAT(prompt_refusal("a", {258}), HasSubstr("has the token 258, but the model has only 258 tokens"));
 }
 
 }  // namespace

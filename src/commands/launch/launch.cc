@@ -142,7 +142,7 @@ void announce(const LaunchOptions& options, const std::vector<host::WorkerPlan>&
   const bool of_run = !options.run_folder.empty() && options.log_folder == options.run_folder + "/logs";
   if (of_run && base::is_link(options.log_folder))
     throw base::ConfigError(
-        base::say("'{}' is a link, and no link inside a run's folder is followed: remove it", options.log_folder));
+        base::say("'{}' is a link, and links inside a run folder are not followed: remove it", options.log_folder));
   base::make_directories(options.log_folder);
   if (options.hosts.node_rank > 0)
     options.speaker.say(base::say("rank {} writes to {}", logged->world_rank, logged->log_path));
@@ -221,7 +221,7 @@ class Attempts {
     ++restarts_;
     const base::Text which = base::say("restart {} of {}", restarts_, options_.max_restarts);
     if (next == launch::Hosts::Next::lost) {
-      options_.speaker.say(base::say("{} when host 0 is there again, within {:g} s", which, options_.join_seconds));
+      options_.speaker.say(base::say("{} when host 0 is back, within {:g} s", which, options_.join_seconds));
       hosts_.find_again();
     } else if (options_.hosts.node_rank == 0) {
       const double pause = pause_.after(attempt_seconds);
@@ -284,7 +284,7 @@ std::string explain(const launch::LaunchRecords& records, const launch::Speaker&
 static Ending launch(const LaunchOptions& options, const Environment& environment, launch::LaunchRecords& records) {
   if (const int cores = host::usable_cores();
       options.bind == launch::Bind::automatic && options.nproc_per_node > cores) {
-    options.speaker.say(base::say("{} ranks share {}, so none is bound to cores of its own", options.nproc_per_node,
+    options.speaker.say(base::say("{} ranks share {}, so no rank is bound to its own cores", options.nproc_per_node,
                                   base::counted_text(cores, "core")));
   }
   host::Signals signals(

@@ -66,7 +66,7 @@ TEST(LaunchFaults, ARankThatIsStoppedBeforeItJoinsIsNamedAtOnceAndOnce) {
   const std::string named = fmt::format("pid {}) is stopped by signal {} (SIGSTOP); kill -CONT {}", pid, SIGSTOP, pid);
   launcher.await_output(named);
   ::kill(std::stoi(pid), SIGCONT);
-  launcher.await_output(fmt::format("pid {}) continues after ", pid));
+  launcher.await_output(fmt::format("pid {}) resumed after ", pid));
   base::write_file_atomic(folder + "/go", "");
   EXPECT_EQ(launcher.wait(), 0) << launcher.output();
   const std::string output = launcher.output();
@@ -80,10 +80,10 @@ TEST(LaunchFaults, APausedLauncherPausesItsRanksAndContinuesThem) {
   const pid_t rank = std::stoi(await_file(folder + "/up.1"));
   await_file(folder + "/up.0");
   launcher.signal(SIGTSTP);
-  launcher.await_output("paused with its ranks: `fg`, `bg` or kill -CONT ");
+  launcher.await_output("paused, with its ranks: `fg`, `bg` or kill -CONT ");
   await_stop(rank);
   launcher.signal(SIGCONT);
-  launcher.await_output("troika launch: continues after ");
+  launcher.await_output("troika launch: continuing after ");
   launcher.signal(SIGTERM);
   EXPECT_EQ(launcher.wait(), 130);
   EXPECT_THAT(launcher.output(), Not(HasSubstr("is stopped by signal")));
@@ -125,7 +125,7 @@ TEST(LaunchFaults, WhyAnotherHostDidNotStartIsSaidByHostZeroWhichWaitsForIt) {
   client.get(client.launch() + "/0/host/000000", 20);
   Launcher wrong(host_flags(1, port, {"--metrics-port", "9"}), "echo up", folder);
   EXPECT_EQ(wrong.wait(), 2);
-  zero.await_output("host 1 did not start, and is waited for: --metrics-port serves ");
+  zero.await_output("host 1 did not start; waiting for it: --metrics-port serves ");
   Launcher right(host_flags(1, port), "echo up", folder);
   EXPECT_EQ(right.wait(), 0);
   EXPECT_EQ(zero.wait(), 0);
@@ -137,7 +137,7 @@ TEST(LaunchFaults, AnAddressThatDoesNotLeadToHostZeroIsNamedAtOnce) {
   Launcher zero(host_flags(0, port, {"--master-addr", "240.0.0.1"}), "echo up", folder);
   EXPECT_EQ(zero.wait(), 2);
   EXPECT_LT(monotonic_seconds() - before, 5);
-  EXPECT_THAT(zero.output(), HasSubstr("host 0 does not reach itself at 240.0.0.1:" + port));
+  EXPECT_THAT(zero.output(), HasSubstr("host 0 cannot reach itself at 240.0.0.1:" + port));
 }
 
 TEST(LaunchFaults, HostsMeetAtAnAddressOfVersionSixInBrackets) {
@@ -195,7 +195,7 @@ TEST(LaunchFaults, AHostThatNeverComesIsNamed) {
                  "--join-timeout", "0.5"},
                 "echo up", folder);
   EXPECT_EQ(zero.wait(), 75);
-  EXPECT_THAT(zero.output(), HasSubstr("host 1, host 2 did not come within 0.5 s"));
+  EXPECT_THAT(zero.output(), HasSubstr("host 1, host 2 did not join within 0.5 s"));
   const std::string nobody = std::to_string(free_port());
   Launcher one({"--nnodes", "2", "--node-rank", "1", "--master-addr", "127.0.0.1", "--master-port", nobody,
                 "--join-timeout", "0.5"},
@@ -279,11 +279,11 @@ TEST(LaunchFaults, WhenHostZeroDiesTheOthersSayItWithinASecondAndJoinItsNextLaun
   await_file(folder + "/up.0.0");
   const double before = monotonic_seconds();
   zero->signal(SIGKILL);
-  one.await_output("the launcher of host 0 at 127.0.0.1:" + port + " has ended");
+  one.await_output("the launcher of host 0 at 127.0.0.1:" + port + " has exited");
   EXPECT_LT(monotonic_seconds() - before, 1);
   EXPECT_EQ(zero->wait(), 1000 + SIGKILL);
   base::write_file_atomic(folder + "/end", "x");
-  one.await_output("restart 1 of 1 when host 0 is there again");
+  one.await_output("restart 1 of 1 when host 0 is back");
   base::remove_tree(folder + "/up.1.0");
   base::remove_tree(folder + "/end");
   Launcher again(host_flags(0, port, {"--max-restarts", "1"}), until_enough, folder);
@@ -300,7 +300,7 @@ TEST(LaunchFaults, WithoutARestartLeftAllEndWhenAHostDies) {
   await_file(folder + "/up.1.0");
   zero.signal(SIGKILL);
   const double before = monotonic_seconds();
-  one.await_output("has ended");
+  one.await_output("has exited");
   base::write_file_atomic(folder + "/end", "x");
   EXPECT_EQ(one.wait(), 75);
   EXPECT_LT(monotonic_seconds() - before, 3);
@@ -313,7 +313,7 @@ TEST(LaunchFaults, ASecondLauncherWithTheSameNumberIsRefusedWhileTheFirstLives) 
   Launcher zero(host_flags(0, port), until_enough, folder), one(host_flags(1, port), until_enough, folder);
   await_file(folder + "/up.1.0");
   Launcher other(host_flags(1, port), until_enough, folder);
-  other.await_output("another launcher has --node-rank 1 already (host ");
+  other.await_output("another launcher already has --node-rank 1 (host ");
   other.signal(SIGTERM);
   EXPECT_EQ(other.wait(), 130);
   base::write_file_atomic(folder + "/enough", "x");
@@ -329,11 +329,11 @@ TEST(LaunchFaults, TwoLaunchersWithOneNumberAreNamedByHostZeroAndByTheSecondWhen
   client.get(client.launch() + "/0/host/000001", 20);
   Launcher other(flags(1), "echo up", folder);
   EXPECT_EQ(zero.wait(), 75);
-  EXPECT_THAT(zero.output(), HasSubstr("another launcher has --node-rank 1 too (host "));
-  EXPECT_THAT(zero.output(), HasSubstr("give each host its own; host 2 did not come within 2 s"));
+  EXPECT_THAT(zero.output(), HasSubstr("another launcher also has --node-rank 1 (host "));
+  EXPECT_THAT(zero.output(), HasSubstr("give each host a different one; host 2 did not join within 2 s"));
   EXPECT_EQ(other.wait(), 2);
-  EXPECT_THAT(other.output(), HasSubstr("troika: another launcher has --node-rank 1 already (host "));
-  EXPECT_THAT(other.output(), HasSubstr("give each host its own; then "));
+  EXPECT_THAT(other.output(), HasSubstr("troika: another launcher already has --node-rank 1 (host "));
+  EXPECT_THAT(other.output(), HasSubstr("give each host a different one; then "));
   EXPECT_EQ(one.wait(), 75);
 }
 
@@ -361,7 +361,7 @@ TEST(LaunchFaults, AHostWithoutTheSecretIsRefusedAndHostZeroSaysHowToJoin) {
   const std::map<std::string, std::string> secret = {{"TROIKA_SECRET", "correct horse battery"}};
   Launcher zero(zero_flags, "echo up", folder, secret), stranger(one_flags, "echo up", folder);
   EXPECT_EQ(stranger.wait(), 2);
-  EXPECT_THAT(stranger.output(), HasSubstr("does not take this process: it has a secret: set TROIKA_SECRET"));
+  EXPECT_THAT(stranger.output(), HasSubstr("rejects this process: it has a secret: set TROIKA_SECRET"));
   Launcher one(one_flags, "echo up", folder, secret);
   EXPECT_EQ(one.wait(), 0);
   EXPECT_EQ(zero.wait(), 0);
@@ -370,7 +370,7 @@ TEST(LaunchFaults, AHostWithoutTheSecretIsRefusedAndHostZeroSaysHowToJoin) {
                                        port + " -- -c 'echo up'"));
   EXPECT_THAT(zero.output(), Not(HasSubstr("battery")));
   EXPECT_THAT(zero.output(),
-              HasSubstr("somebody at 127.0.0.1 tried to join without the secret of this launch: give every"));
+              HasSubstr("a process at 127.0.0.1 tried to join without this launch's secret: give every"));
 }
 
 TEST(LaunchFaults, AHostWithAnotherSecretIsNamedWhereItIsMissing) {
@@ -384,8 +384,7 @@ TEST(LaunchFaults, AHostWithAnotherSecretIsNamedWhereItIsMissing) {
   EXPECT_EQ(stranger.wait(), 2);
   EXPECT_NE(zero.wait(), 0);
   EXPECT_THAT(zero.output(),
-              AllOf(HasSubstr("somebody at 127.0.0.1 tried to join with another secret than this launch has: "
-                              "give every host the same --secret-file, or TROIKA_SECRET; host 1 did not come"),
+              AllOf(HasSubstr("a process at 127.0.0.1 tried to join with a secret other than this launch's: give every host the same --secret-file, or TROIKA_SECRET; host 1 did not join"),
                     Not(HasSubstr("another horse"))));
 }
 

@@ -78,8 +78,7 @@ LaunchOptions options_of(const launch::LaunchFlags& f, const Environment& enviro
   options.notes = reading->notes;
   if (options.worker.empty() && reading->errors.empty()) {
     reading->refuse(
-        base::say("there is nothing to launch: end with what each rank runs, as in `troika launch --nproc-per-node 3 "
-                  "-- train ...`"));
+        base::say("nothing to launch: end the command with what each rank runs, as in `troika launch --nproc-per-node 3 -- train ...`"));
   }
   return options;
 }
@@ -232,7 +231,7 @@ LaunchOptions settle_launch(const launch::LaunchFlags& f, FlagReading reading, c
   }
   if (options.metrics && !options.worker.empty() && options.worker.front() != "train")
     reading.refuse(
-        base::say("--metrics-port serves the records of a training's folder, and '{}' has none; leave it out",
+        base::say("--metrics-port serves the records of a run folder, but '{}' has none; leave it out",
                   options.worker.front()));
   reading.finish();
   return options;

@@ -180,7 +180,7 @@ TEST(LaunchOptions, AStepOfSlurmSaysWhichHostsThereAre) {
   step["SLURM_STEP_NUM_TASKS"] = "4";
   step["SLURM_STEP_TASKS_PER_NODE"] = "2(x2)";
   EXPECT_THAT(error_of({"--program", "x", "y"}, step),
-              HasSubstr("srun starts 4 launchers on 2 nodes: start one on each"));
+              HasSubstr("srun starts 4 launchers on 2 nodes: start one per host"));
 }
 
 TEST(FamiliarLaunches, ThreeHostsStartedByHand) {
@@ -226,7 +226,7 @@ TEST(LaunchOptions, TrainStartsItsRanksWhereTheEnvironmentAsksForThem) {
 TEST(LaunchOptions, SaysWhatIsWrong) {
   EXPECT_THAT(error_of({"--nproc-per-nod", "3", "train"}),
               AllOf(HasSubstr("unknown flag --nproc-per-nod; did you mean --nproc-per-node?"),
-                    HasSubstr("Flags of the training go behind `-- train`")));
+                    HasSubstr("Flags of the training go after `-- train`")));
   EXPECT_THAT(error_of({"--nproc-per-node", "0", "train"}),
               HasSubstr("--nproc-per-node is '0' but must be a whole number from 1 to 4096, or cpu, gpu or auto"));
   EXPECT_THAT(error_of({"--nproc-per-node", "2"}), HasSubstr("nothing to launch"));

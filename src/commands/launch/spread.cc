@@ -48,7 +48,7 @@ void refuse_contradictions(const launch::LaunchFlags& f, std::size_t hosts) {
   if (f.orders_on_input) reading.refuse(base::say("--hosts and --orders-on-input are both given; leave --orders-on-input out"));
   if (f.worker.empty())
     reading.refuse(base::say(
-        "there is nothing to launch: end with what each rank runs, as in `troika launch --hosts a,b -- train ...`"));
+        "nothing to launch: end the command with what each rank runs, as in `troika launch --hosts a,b -- train ...`"));
   reading.finish();
 }
 
@@ -121,7 +121,7 @@ std::string Spread::meeting_address(const std::vector<launch::Greeting>& greetin
   const bool nobody_else =
       std::all_of(hosts_.begin(), hosts_.end(), [](const launch::LaunchHost& host) { return host.here; });
   if (address.empty() && !nobody_else)
-    throw base::ConfigError(base::say("ssh does not say by which address host 0 is reached; give --master-addr"));
+    throw base::ConfigError(base::say("ssh does not report the address of host 0; give --master-addr"));
   return address.empty() ? "127.0.0.1" : address;
 }
 
@@ -169,8 +169,7 @@ bool Spread::take_ends() {
     if (!is_loss(hosts_[host], *ends_[host])) continue;
     lost_ = true;
     speaker_.say(base::say(
-        "host {} ({}): ssh has ended before the launcher there (exit code {}); that one stops by itself, and so "
-        "does the run",
+        "host {} ({}): ssh exited before the launcher there (exit code {}); that launcher and the run stop by themselves",
         host, hosts_[host].name(), *ends_[host]));
     if (stops_ == 0) stop_all();
   }
@@ -182,7 +181,7 @@ void Spread::hurry() {
   const double now = base::monotonic_seconds();
   if (stops_ == 0 && first_end_ > 0 && now - first_end_ > end_together_seconds) {
     speaker_.say(
-        base::say("not all hosts have ended {:g} s after the first, so they are asked to stop", end_together_seconds));
+        base::say("some hosts are still running {:g} s after the first exited, so they are asked to stop", end_together_seconds));
     stop_all();
   } else if (stops_ == 1 && first_end_ > 0 && now - std::max(first_end_, last_order_) > end_together_seconds) {
     stop_all();
@@ -190,7 +189,7 @@ void Spread::hurry() {
     for (std::size_t host = 0; host < launchers_.size(); ++host) {
       if (ends_[host]) continue;
       speaker_.say(
-          base::say("host {} ({}) has not ended; look there for what is left of the run", host, hosts_[host].name()));
+          base::say("host {} ({}) has not exited; check it for leftover processes of the run", host, hosts_[host].name()));
       launchers_[host].kill();
     }
   }

@@ -140,7 +140,7 @@ TEST(LaunchHosts, SaysWhoseConnectionWasLost) {
   for (const char* rank : {"0", "1"}) await_file(folder + "/pid." + rank);
   base::write_file_atomic(folder + "/now", "cut\n");
   EXPECT_EQ(launcher.wait(), 75) << launcher.output();
-  EXPECT_THAT(launcher.output(), HasSubstr("host 1 (cut): ssh has ended before the launcher there"));
+  EXPECT_THAT(launcher.output(), HasSubstr("host 1 (cut): ssh exited before the launcher there"));
   for (const char* rank : {"0", "1"}) await_file(folder + "/stopped." + rank);
 }
 

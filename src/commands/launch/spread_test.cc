@@ -80,7 +80,7 @@ TEST(Spread, RefusesWhatContradictsTheHosts) {
   EXPECT_THAT(error, HasSubstr("--hosts and --node-rank"));
   EXPECT_THAT(error, HasSubstr("--hosts and --standalone"));
   EXPECT_THAT(error_of_spread({"--hosts", "pi1,pi2"}), HasSubstr("nothing to launch"));
-  EXPECT_THAT(error_of_spread({"--hosts", "pi 1", "--", "train"}), HasSubstr("'pi 1' holds more than a host"));
+  EXPECT_THAT(error_of_spread({"--hosts", "pi 1", "--", "train"}), HasSubstr("'pi 1' has more than one host"));
 }
 
 }  // namespace

@@ -33,7 +33,7 @@ config::FlagTable manual_flags(ManualArguments& a) {
   config::FlagTable table("troika manual");
   table.usage("[PAGE]");
   table.usage("--out DIR");
-  table.word("PAGE", a.page, "A verb, or troika for the page of the program.").unset("troika").offered(manual_pages);
+  table.word("PAGE", a.page, "A verb, or troika for the program's page.").unset("troika").offered(manual_pages);
   table.add("out", a.out, "Write all pages into DIR/man1 instead, where man finds them.").shown("DIR").unset("none");
   table.paragraph("To read one that is not installed: troika manual train | man -l -");
   return table;

@@ -75,7 +75,7 @@ TEST(Manual, PagesAreFoundByAnyOfTheirNamesAndRefusedWithTheNearest) {
     manual_page("trian");
     FAIL();
   } catch (const base::ConfigError& error) {
-    EXPECT_STREQ(error.what(), "there is no page 'trian'; did you mean 'train'?");
+    EXPECT_STREQ(error.what(), "unknown page 'trian'; did you mean 'train'?");
   }
   EXPECT_THROW(manual_report(call_of({"manual", "train", "--out", "x"})), base::ConfigError);
 }

@@ -39,8 +39,8 @@ std::string page_named(const std::string& name) {
   const std::vector<std::string> pages = manual_pages();
   if (std::find(pages.begin(), pages.end(), page) != pages.end()) return page;
   const std::string near = base::nearest(page, pages);
-  throw base::ConfigError(near.empty() ? base::say("there is no page '{}'; each verb has one: troika help", name)
-                                       : base::say("there is no page '{}'; did you mean '{}'?", name, near));
+  throw base::ConfigError(near.empty() ? base::say("unknown page '{}'; each verb has one: troika help", name)
+                                       : base::say("unknown page '{}'; did you mean '{}'?", name, near));
 }
 
 std::string as_sentence(base::Phrase phrase) {
@@ -144,8 +144,7 @@ void add_settings(RoffPage& page) {
   config::SettingsReading scratch;
   const FlagTable table = config::settings_table(scratch);
   page.paragraph(
-      "Settings, highest first: command line, environment, YAML file, preset, default. In YAML a key stands in its "
-      "section: " +
+      "Settings, highest first: command line, environment, YAML file, preset, default. In YAML a key belongs in its section: " +
       roff_bold("train.steps") + " as " + roff_bold("steps") + " below " + roff_bold("train") + ".");
   for (const FlagRow& row : table.rows()) {
     if (!row.flag->section.empty()) break;  // behind the table's own flags
@@ -327,7 +326,7 @@ std::string page_of_program() {
     page.item(roff_bold(fmt::format("troika {}", verb.name)), roff_prose(as_sentence(without_example(verb.line))));
   page.section("OPTIONS");
   add_common_rows(page);
-  page.item(roff_bold("--version"), "Print the version and end.");
+  page.item(roff_bold("--version"), "Print the version and exit.");
   add_notes(page, "FILES", notes.files);
   add_notes(page, "ENVIRONMENT", notes.variables);
   add_exit_status(page);

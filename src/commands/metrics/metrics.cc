@@ -29,12 +29,12 @@ struct MetricsArguments {
 config::FlagTable declare_metrics(MetricsArguments& a) {
   config::FlagTable table("troika metrics");
   table.usage("RUN [--csv | --openmetrics | --tensorboard DIR] [--out FILE]");
-  table.word("RUN", a.run, "The folder of a run, under way or ended.").required();
+  table.word("RUN", a.run, "The folder of a running or finished run.").required();
   table
       .add("csv", a.csv,
-           "A row for each step, a column for each number; this is what it prints where nothing is asked for.")
+           "One row per step, one column per number; the default format.")
       .alone();
-  table.add("openmetrics", a.openmetrics, "What `troika launch --metrics-port` serves, once.").alone();
+  table.add("openmetrics", a.openmetrics, "Print once what `troika launch --metrics-port` serves.").alone();
   table.add("tensorboard", a.tensorboard, "Write all steps as an event file for TensorBoard into this folder.")
       .shown("DIR")
       .unset("none");
@@ -48,7 +48,7 @@ MetricsArguments parse_metrics_arguments(const Words& words) {
   config::FlagReading reading = config::read_flags({&table}, words);
   const int forms = (a.csv ? 1 : 0) + (a.openmetrics ? 1 : 0) + (a.tensorboard.empty() ? 0 : 1);
   if (forms > 1)
-    reading.refuse(base::say("--csv, --openmetrics and --tensorboard are three forms: ask for one at a time"));
+    reading.refuse(base::say("--csv, --openmetrics and --tensorboard exclude each other: give only one"));
   if (!a.tensorboard.empty() && !a.out.empty())
     reading.refuse(base::say("--out is for --csv and --openmetrics; --tensorboard names its folder itself"));
   reading.finish();
@@ -88,7 +88,7 @@ bool is_own_place(const std::string& run, const std::string& path) {
 void refuse_own_place(const MetricsArguments& a) {
   if (a.out.empty() || !is_own_place(a.run, a.out)) return;
   throw base::ConfigError(
-      base::say("--out {} is where the run keeps its own records, which would be lost: name another file", a.out));
+      base::say("--out {} would overwrite the run's own records: choose another file", a.out));
 }
 
 // No table has damaged rows. DataError for a run that has no other.
@@ -97,7 +97,7 @@ void tell_of_rows_left_out(const records::RunReader& run, base::Language languag
   const base::Text rows = base::counted_text(run.rows_left_out(), "row");
   if (run.steps_read() == 0)
     throw base::DataError(base::say(
-        "{} of '{}/metrics.jsonl' cannot be read, and there is no other: the file is damaged or another program's",
+        "{} of '{}/metrics.jsonl' cannot be read, and it has no others: the file is damaged or another program's",
         rows, run.folder()));
   const base::Text note = base::say(
       run.rows_left_out() == 1
@@ -112,7 +112,7 @@ void tell_of_rows_left_out(const records::RunReader& run, base::Language languag
 std::string metrics_report(const std::vector<std::string>& arguments, base::Language language) {
   const MetricsArguments a = parse_metrics_arguments(arguments);
   if (!base::file_exists(a.run + "/metrics.jsonl") && !base::file_exists(records::state_path(a.run)))
-    throw base::ConfigError(base::say("'{}' is no run: it has neither metrics.jsonl nor state.json", a.run));
+    throw base::ConfigError(base::say("'{}' is not a run: it has neither metrics.jsonl nor state.json", a.run));
   refuse_own_place(a);
   records::RunReader run(a.run);
   while (run.refresh()) {

@@ -36,19 +36,15 @@ config::FlagTable declare_monitor(MonitorArguments& a) {
   table.usage("[RUN] [--interval S] [--once] [--json]");
   table.usage("--log FILE [--interval S] ...");
   table.word("RUN", a.run, "The folder of a run, a folder with runs below it, or a file of a run.")
-      .unset("the run below ./runs that changed last");
+      .unset("the most recently changed run below ./runs");
   table.add("log", a.log, "A file of the run, such as RUN/run.log or RUN/metrics.jsonl, instead of RUN.")
       .shown("FILE")
       .unset("RUN");
-  table.add("interval", a.interval_seconds, "How often it looks.").unit("seconds").range(0.1, 3600);
-  table.add("once", a.once, "Print what there is as text, and end.").alone();
-  table.add("json", a.json, "With --once one JSON object; without it one per line and interval.").alone();
+  table.add("interval", a.interval_seconds, "How often to refresh.").unit("seconds").range(0.1, 3600);
+  table.add("once", a.once, "Print the current state as text and exit.").alone();
+  table.add("json", a.json, "With --once, one JSON object; otherwise one per line and interval.").alone();
   table.paragraph(
-      "On a terminal one screen that redraws itself; q or Ctrl-C leaves it. Elsewhere a line per interval, and it "
-      "ends\n"
-      "with the run. It only reads the run's folder: whatever becomes of it, the run continues. The folder of host 0 "
-      "has\n"
-      "what the ranks of all hosts said.");
+      "On a terminal, redraws one screen; q or Ctrl-C quits. Elsewhere, prints one line per interval and exits with the\nrun. It only reads the run folder and never affects the run. The folder on host 0 has the records of the ranks\nof all hosts.");
   return table;
 }
 

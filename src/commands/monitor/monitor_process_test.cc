@@ -103,7 +103,7 @@ class Watcher {
     ::_exit(127);
   }
   std::ptrdiff_t lines_of_last_screen() const {
-    const std::size_t end = seen_.rfind("q leaves"), begin = seen_.rfind("\x1b[H", end);
+    const std::size_t end = seen_.rfind("q quits"), begin = seen_.rfind("\x1b[H", end);
     if (end == std::string::npos || begin == std::string::npos) return 0;
     return 1 + std::count(seen_.begin() + static_cast<std::ptrdiff_t>(begin),
                           seen_.begin() + static_cast<std::ptrdiff_t>(end), '\n');
@@ -140,7 +140,7 @@ class MonitorProcess : public ::testing::Test {
 
 TEST_F(MonitorProcess, DrawsAScreenThatFollowsTheTerminalsSizeAndLeavesAtQ) {
   Watcher program({"monitor", run_.path(), "--interval", "0.2"}, Watcher::Output::terminal, in_colour);
-  const std::string first = program.await("q leaves");
+  const std::string first = program.await("q quits");
   EXPECT_THAT(first,
               AllOf(HasSubstr("\x1b[?1049h"), HasSubstr("step 40 of 1000"), HasSubstr("\x1b[32mtraining\x1b[0m")));
   EXPECT_FALSE(program.takes_whole_lines());
@@ -156,21 +156,21 @@ TEST_F(MonitorProcess, DrawsAScreenThatFollowsTheTerminalsSizeAndLeavesAtQ) {
 TEST_F(MonitorProcess, GivesTheTerminalBackWhenASignalEndsIt) {
   for (const int signal : {SIGINT, SIGTERM}) {
     Watcher program({"monitor", run_.path()}, Watcher::Output::terminal, in_colour);
-    program.await("q leaves");
+    program.await("q quits");
     EXPECT_FALSE(program.takes_whole_lines());
     ::kill(program.pid(), signal);
     program.await("\x1b[?1049l");
     EXPECT_EQ(program.exit_code(), 0);
   }
   Watcher program({"monitor", run_.path()}, Watcher::Output::terminal, in_colour);
-  program.await("q leaves");
+  program.await("q quits");
   program.press("\x03");
   EXPECT_EQ(program.exit_code(), 0);
 }
 
 TEST_F(MonitorProcess, NoColorAndAnAsciiLocaleAreHonoured) {
   Watcher program({"monitor", run_.path()}, Watcher::Output::terminal, {"TERM=xterm", "NO_COLOR=1", "LANG=C"});
-  const std::string screen = program.await("q leaves");
+  const std::string screen = program.await("q quits");
   EXPECT_THAT(screen, AllOf(Not(HasSubstr("\x1b[32m")), Not(HasSubstr("\xe2")), HasSubstr("step 40 of 1000")));
   program.press("q");
   EXPECT_EQ(program.exit_code(), 0);
@@ -197,7 +197,7 @@ TEST_F(MonitorProcess, OnceAsJsonIsOneObject) {
 TEST_F(MonitorProcess, WaitsForARunThatHasNoRecordYet) {
   monitor::MadeRun later;
   Watcher program({"monitor", later.path(), "--interval", "0.1"}, Watcher::Output::pipe);
-  program.await("there is no record of a run in '" + later.path() + "' yet; waiting for one");
+  program.await("no run records in '" + later.path() + "' yet; waiting for the first");
   later.write_steps(1, 1);
   program.await("state unknown  step 1");
 }

@@ -37,8 +37,7 @@ void note_of_probe(const base::Text& text, base::Language language) {
 probe::MeasuredHost measure_all_of_host(const ProbeArguments& a, const Call& call) {
   if (const double load = probe::load_average(); load > 0.5)
     note_of_probe(
-        base::say("note: {} has other work (load {:.1f}): measured again without it, all cores together and its links "
-                  "would be faster",
+        base::say("note: {} is running other work (load {:.1f}): measured without it, all cores together and its links would be faster",
                   base::host_name(), load),
         call.language);
   probe::MeasuredHost measured = probe::measure_host(a.seconds, disk_folder(a.out), call.environment);
@@ -66,7 +65,7 @@ void keep_own(const machine::Host& host, const Call& call) {
   if (path.empty()) return;
   base::make_directories(path.substr(0, path.rfind('/')));
   base::write_file_atomic(path, machine::to_yaml({"", {host}, {}, {}}));
-  note_of_probe(base::say("note: {} plans with {} from now on", base::host_name(), path), call.language);
+  note_of_probe(base::say("note: from now on {} plans with {}", base::host_name(), path), call.language);
 }
 
 // The number of each host by the rank that measures it, in the order of ranks.
@@ -129,19 +128,18 @@ void measure_cluster(train::Session& session, const rendezvous::Identity& me, co
 config::FlagTable probe_flags(ProbeArguments& a) {
   config::FlagTable table("troika probe");
   table.usage("[--out FILE] [--csv FILE] [--seconds S] [--interface NAME]");
-  table.add("out", a.out, "The machine file to write; a table for people is printed then.")
+  table.add("out", a.out, "The machine file to write; a readable table is printed then.")
       .shown("FILE")
       .unset("the machine file is printed");
-  table.add("csv", a.csv, "Also write what was timed on host 0, kernel by kernel, with what the rates predict.")
+  table.add("csv", a.csv, "Also write the timings of host 0, kernel by kernel, with what the rates predict.")
       .shown("FILE")
       .unset("none");
-  table.add("seconds", a.seconds, "How long the kernels of a host are measured.").unit("seconds").range(0, 600);
-  table.add("interface", a.interface, "Network interface to measure.").unset("the one that reaches the master");
+  table.add("seconds", a.seconds, "How long to measure the kernels of a host.").unit("seconds").range(0, 600);
+  table.add("interface", a.interface, "Network interface to measure.").unset("the interface that reaches the master");
   table.paragraph(
-      "Each host keeps what was measured of it in ~/.config/troika/machine.yaml, where plans, sweeps and runs there "
-      "find it.");
+      "Each host stores its measurements in ~/.config/troika/machine.yaml, where plans, sweeps and runs find them.");
   table.paragraph("A cluster: troika launch --nnodes 3 ... -- probe --out pis.yaml, on every host.");
-  table.paragraph("The host should have nothing else to do meanwhile. docs/guides/measuring.md says what is measured.");
+  table.paragraph("The host should be otherwise idle. docs/guides/measuring.md explains what is measured.");
   return table;
 }
 

@@ -52,25 +52,21 @@ config::FlagTable declare_serve(ServeArguments& a) {
   table.add("port", a.port, "The port of the page; 0: any free one.").range(0, 65535);
   table
       .add("host", a.host,
-           "The address to listen at. Others than the loopback's let other machines in, without encryption.")
+           "The address to listen on. Any but loopback lets other machines in, without encryption.")
       .shown("ADDRESS");
   table.add("root", a.root, "New runs read data and models below this folder only.").shown("DIR");
   table.add("view-only", a.view_only, "Nothing can be started, stopped or exported from the page.").alone();
-  table.add("url", a.url, "Print the addresses of this user's servers that run, with their tokens, and end.").alone();
-  table.add("allow-host", a.allow_host, "A name, besides the loopback's, by which clients may ask for this server.")
+  table.add("url", a.url, "Print the addresses of this user's running servers, with their tokens, and exit.").alone();
+  table.add("allow-host", a.allow_host, "Another host name, besides loopback, that clients may use for this server.")
       .shown("NAME[:PORT]")
       .repeated();
   table
       .add("behind-proxy", a.behind_proxy,
-           "A proxy on this machine passes requests on and encrypts: its X-Forwarded-Host counts.")
+           "A proxy on this machine forwards requests and encrypts: trust its X-Forwarded-Host.")
       .alone();
-  table.add("base-path", a.base_path, "The path below which a proxy gives the page.").shown("/PATH");
+  table.add("base-path", a.base_path, "The path under which a proxy serves the page.").shown("/PATH");
   table.paragraph(
-      "A page to see runs, compare them, start, stop and resume them. It prints one line with the address; the token "
-      "in it\n"
-      "lets in. It needs no internet. Runs outlive the page and this server: Ctrl-C ends neither them nor anything "
-      "else.\n"
-      "From another machine: ssh -L 8400:127.0.0.1:8400 HOST, then open the printed address there.");
+      "A page to view, compare, start, stop and resume runs. It prints one line with the address, whose token grants\naccess. It needs no internet. Runs outlive the page and this server: Ctrl-C ends only the server.\nFrom another machine: ssh -L 8400:127.0.0.1:8400 HOST, then open the printed address there.");
   return table;
 }
 
@@ -151,8 +147,8 @@ std::unique_ptr<http::Server> other_loopback(const std::string& host, int port, 
     return std::make_unique<http::Server>(at("::1", port), handler);
   } catch (const http::PortHeld& held) {
     if (host == "localhost")
-      throw http::PortHeld(base::say("on [::1], which localhost may lead to, {}", base::text_of(held)));
-    tell(base::say("http://localhost:{0} may lead to another program, which has [::1]:{0}: open the address as it is printed, with 127.0.0.1,\nor choose another --port", port), language);
+      throw http::PortHeld(base::say("on [::1], which localhost may resolve to, {}", base::text_of(held)));
+    tell(base::say("http://localhost:{0} may lead to another program, which uses [::1]:{0}: open the address as printed, with 127.0.0.1,\nor choose another --port", port), language);
   } catch (const base::ConfigError&) {  // a machine without IPv6
   }
   return nullptr;
@@ -161,14 +157,14 @@ std::unique_ptr<http::Server> other_loopback(const std::string& host, int port, 
 void say_how_to_come(const ServeArguments& a, int port, const Call& call) {
   const std::string tunnel = fmt::format("ssh -L {0}:127.0.0.1:{0} {1}", port, base::host_name());
   if (!is_loopback(a.host))
-    tell(base::say("other machines reach this address, and what they send is not encrypted. Without --host, from another\nmachine: {}", tunnel), call.language);
+    tell(base::say("other machines can reach this address, and their traffic is not encrypted. Without --host, from another\nmachine: {}", tunnel), call.language);
   else if (call.environment.count("SSH_CONNECTION") > 0)
     tell(base::say("from your own machine: {}", tunnel), call.language);
 }
 
 int print_urls(const config::Environment& environment) {
   const std::vector<std::string> urls = kept_urls(token_folder(environment));
-  if (urls.empty()) throw base::ConfigError(base::say("no `troika serve` of this user runs on this machine"));
+  if (urls.empty()) throw base::ConfigError(base::say("this user has no `troika serve` running on this machine"));
   for (const std::string& url : urls) fmt::print("{}\n", url);
   return 0;
 }

@@ -21,7 +21,7 @@ constexpr const char* preparation = "prepare the data";
 
 sweep::SweepRow row_in(const std::string& text) {
   const sweep::SweepRows rows = sweep::parse_csv(text, "what another host says");
-  if (rows.size() != 1) throw base::DataError(base::say("another host says {} rows instead of one", rows.size()));
+  if (rows.size() != 1) throw base::DataError(base::say("another host reports {} rows instead of one", rows.size()));
   return rows.front();
 }
 
@@ -184,7 +184,7 @@ void LayoutRuns::keep(const sweep::SweepRow& row) {
 host::LockFile lock_of(const std::string& folder) {
   base::make_directories(folder);
   return host::LockFile(folder + "/lock", [&](const std::string&) {
-    throw base::ConfigError(base::say("another sweep works in {}: let it end, or choose another --out", folder));
+    throw base::ConfigError(base::say("another sweep is running in {}: let it finish, or choose another --out", folder));
   });
 }
 

@@ -149,7 +149,7 @@ OneRunEnd run_one(const OneRun& run, host::Signals& signals, const std::function
 std::string reason_of(const OneRunEnd& end, const std::string& said) {
   const std::vector<std::string> lines = base::split(base::printable(said, std::size_t{1} << 20), '\n');
   const std::string launcher = last_paragraph(lines, "troika launch: "), rank = last_paragraph(lines, "troika: ");
-  const bool knows_more = launcher.find("ended with exit code") == std::string::npos;
+  const bool knows_more = launcher.find("exited with code") == std::string::npos;
   const bool both = !launcher.empty() && !rank.empty() && !knows_more;
   if (both) return shortened(launcher + ": " + rank);
   if (!launcher.empty() || !rank.empty()) return shortened(launcher.empty() ? rank : launcher);

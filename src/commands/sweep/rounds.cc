@@ -116,8 +116,7 @@ std::optional<std::string> SweepRounds::next() {
 
 void SweepRounds::lose_host_0() const {
   throw base::PeerError(
-      base::say("host 0 at {}:{} has ended or does not answer: the same command on every host resumes where the "
-                "sweep was",
+      base::say("host 0 at {}:{} has exited or does not answer: rerun the same command on every host to resume the sweep",
                 host_.hosts.master_address, host_.hosts.master_port));
 }
 
@@ -193,7 +192,7 @@ void SweepRounds::call_off(const FailureReport& report) {
 }
 
 FailureReport SweepRounds::ended_with() const {
-  return hosts_->end().value_or(FailureReport{base::exit_peer_lost, base::say("host 0 has ended without a word")});
+  return hosts_->end().value_or(FailureReport{base::exit_peer_lost, base::say("host 0 exited without an error message")});
 }
 
 }  // namespace troika::commands

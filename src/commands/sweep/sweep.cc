@@ -156,7 +156,7 @@ int lead(const SweepPlan& plan, const config::Settings& training, host::Signals&
   rounds.end(end);
   if (!outcome.rows.empty()) SweepEnd(plan, outcome).write(training, language);
   if (outcome.end.exit_code != 0)
-    plan.host.speaker.say(base::say("{}; the same command resumes where it was", outcome.end.said()));
+    plan.host.speaker.say(base::say("{}; rerun the same command to resume", outcome.end.said()));
   return end.exit_code;
 }
 
@@ -164,7 +164,7 @@ int follow(const SweepHost& host, host::Signals& signals) {
   SweepRounds rounds(host, signals);
   try {
     const FailureReport end = follow_layouts(host, rounds, signals);
-    host.speaker.say(base::say("host 0 has ended: {}", end.said()));
+    host.speaker.say(base::say("host 0 exited: {}", end.said()));
     return end.exit_code;
   } catch (const launch::Stopped&) {
     rounds.call_off({base::exit_interrupted, base::say(stop_reason)});
@@ -198,7 +198,7 @@ int plan_and_lead(const SweepArguments& a, const Call& call, const SweepHost& ho
   }
   constexpr std::size_t many = 50;
   base::Text size = sweep::sweep_size(plan.estimates, step_of(plan));
-  if (plan.estimates.size() > many) size = base::say("{}; --best 20 runs the 20 that the plan finds fastest", size);
+  if (plan.estimates.size() > many) size = base::say("{}; --best 20 runs the 20 that the plan ranks fastest", size);
   std::fprintf(stderr, "%s\n", size.in(host.speaker.language).c_str());
   const SweepArguments training = parse_sweep(words_of_training(call.words), call.environment);
   host::Signals signals;
@@ -225,39 +225,31 @@ config::FlagTable sweep_flags(SweepArguments& a) {
   table.usage("CONFIG --nproc N [--steps 5] [--best K] [--deadline SECONDS] [--out DIR] [settings of train]");
   table.usage(
       "CONFIG --nproc N --nnodes H --node-rank K --master-addr HOST --cluster FILE ... on every host, K from 0");
-  table.add("nproc", a.nproc, "Processes on each host that each layout is run on.")
+  table.add("nproc", a.nproc, "Processes per host for each layout.")
       .familiar({"nproc-per-node"})
       .range(1, 4096)
       .required();
-  table.add("best", a.best, "Run only the K layouts that the plan finds fastest.").range(1, 1e6).unset("all that fit");
-  table.add("deadline", a.deadline_seconds, "A layout that takes longer is ended, and the sweep continues.")
+  table.add("best", a.best, "Run only the K layouts that the plan ranks fastest.").range(1, 1e6).unset("all that fit");
+  table.add("deadline", a.deadline_seconds, "A layout that takes longer is stopped, and the sweep continues.")
       .unit("seconds")
       .range(std::numeric_limits<double>::min(), 1e7)
-      .unset("20 times what is predicted, at least 60");
+      .unset("20 times the predicted time, at least 60");
   table
       .add("cluster", a.cluster,
-           "The machines that the plan computes with, as `troika probe` writes them; host 0 reads it.")
+           "The machine file for the plan, as `troika probe` writes it; host 0 reads it.")
       .shown("FILE")
-      .unset("this machine, as it was probed, else by a profile");
+      .unset("this machine as probed, else a profile of it");
   launch::add_host_flags(table, a.host_flags);
-  table.add("dry-run", a.dry_run, "Only list the layouts, with what is predicted of them.").alone();
+  table.add("dry-run", a.dry_run, "Only list the layouts with their predictions.").alone();
   table.add("program", a.program, "Start this program for the ranks instead of troika itself.")
       .shown("FILE")
       .unset("troika");
   table.settings({"train.steps", "train.out", "parallel.dp", "parallel.pp", "parallel.tp", "parallel.cp",
                   "parallel.zero", "batch.micro_batch_size", "batch.global_batch_size"});
   table.paragraph(
-      "Trains every layout that fits for a few steps, each in processes of its own, and writes DIR/summary.csv, plots\n"
-      "and a page. --steps is 5 and --out runs/sweep unless stated here; what CONFIG says of them is for the training\n"
-      "itself. What the command line states of a layout (--tp 1, --zero 1) is kept, the rest is tried. The same "
-      "command\n"
-      "again resumes where it was. docs/formats/sweep.md has the columns.");
+      "Trains every layout that fits for a few steps, each in its own processes, and writes DIR/summary.csv, plots\nand a page. --steps defaults to 5 and --out to runs/sweep; their values in CONFIG apply only to the training\nitself. Layout flags on the command line (--tp 1, --zero 1) stay fixed, the rest is tried. Rerun the same command\nto resume. docs/formats/sweep.md lists the columns.");
   table.paragraph(
-      "Several hosts: the same command on each with its --node-rank. The hosts meet at --master-port, the ranks of a "
-      "layout\n"
-      "at the port behind it. `troika launch --nnodes ... -- probe --out cluster.yaml` on the same hosts writes what "
-      "--cluster\n"
-      "reads.");
+      "Several hosts: run the same command on each with its --node-rank. The hosts meet at --master-port, the ranks of a\nlayout at the next port. `troika launch --nnodes ... -- probe --out cluster.yaml` on the same hosts writes the file\nfor --cluster.");
   return table;
 }
 
@@ -277,7 +269,7 @@ static void check_hosts(const SweepArguments& a) {
         "these hosts measures them and writes the file on host 0",
         a.hosts.nnodes, a.hosts.nnodes));
   if (a.hosts.master_port == 65535)
-    throw base::ConfigError(base::say("--master-port is 65535 but the ranks of a layout meet at the port behind it: use 65534"));
+    throw base::ConfigError(base::say("--master-port is 65535, but the ranks of a layout meet at the next port: use 65534"));
 }
 
 SweepArguments parse_sweep(const std::vector<std::string>& words, const config::Environment& environment) {

@@ -136,7 +136,7 @@ TEST_F(TwoHosts, AFailureIsARowAndAHostThatIsGoneEndsTheSweep) {
   one.signal(SIGKILL);
   EXPECT_EQ(zero.wait(), 75);
   EXPECT_THAT(zero.output(),
-              HasSubstr("troika sweep: host 1 did not come within 2 s: start troika sweep there with its "
+              HasSubstr("troika sweep: host 1 did not join within 2 s: start troika sweep there with its "
                         "--node-rank"));
   for (const sweep::SweepRow& row : rows()) {
     EXPECT_EQ(row.status, row.layout.dp == 2 ? sweep::SweepStatus::failed : sweep::SweepStatus::interrupted) << row.reason;

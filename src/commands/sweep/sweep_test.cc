@@ -65,7 +65,7 @@ TEST(Sweep, RunsAgainWhatWasInterruptedOrHadLessTime) {
 TEST(Sweep, NamesTheBestAndHowFarThePlansFirstChoiceIsFromIt) {
   EXPECT_THAT(sweep::sweep_conclusion(three_rows(), sweep::layout_with(4, 1)).english,
               AllOf(HasSubstr("The best is " + planner::name_of(sweep::layout_with(4, 1)) + ": 5769 positions/s"),
-                    HasSubstr("The plan named it first.")));
+                    HasSubstr("The plan ranked it first.")));
   EXPECT_THAT(sweep::sweep_conclusion(three_rows(), sweep::layout_with(2, 2, 1)).english,
               HasSubstr(planner::name_of(sweep::layout_with(2, 2, 1)) + ": 5600 positions/s, 2.9 % less"));
   EXPECT_THAT(sweep::sweep_conclusion(three_rows(), sweep::layout_with(1, 4)).english, HasSubstr("timeout: did not end"));
@@ -84,8 +84,8 @@ TEST(Sweep, SaysWhatTheLauncherSaidLastOrElseARank) {
             "rank 1 (host a, pid 7) was killed by signal 9 (SIGKILL); in step 3");
   EXPECT_EQ(reason_of(failed, "troika launch: 4 ranks share 2 cores\ntroika: it does not fit\n"), "it does not fit");
   EXPECT_EQ(
-      reason_of(failed, "troika: there is no file 'x'\ntroika launch: rank 0 (host a, pid 7) ended with exit code 3\n"),
-      "rank 0 (host a, pid 7) ended with exit code 3: there is no file 'x'");
+      reason_of(failed, "troika: there is no file 'x'\ntroika launch: rank 0 (host a, pid 7) exited with code 3\n"),
+      "rank 0 (host a, pid 7) exited with code 3: there is no file 'x'");
   EXPECT_EQ(reason_of(failed, "hello\n"), "ended with exit code 75 and gave no reason");
   EXPECT_EQ(reason_of({OneRunEnd::Cause::by_itself, 0, 11, 1}, ""), "was killed by signal 11 (SIGSEGV)");
   const std::string cut =

@@ -22,28 +22,24 @@ config::FlagTable declare_timeline(TimelineArguments& a) {
   config::FlagTable table("troika timeline");
   table.usage("RUN_DIR [--step N] [--grid] [--summary] [--merge]");
   table.word("RUN_DIR", a.run_dir, "The folder of a run that recorded steps, with --profile.").required();
-  table.add("step", a.step, "The step to show.").range(0, 1e15).unset("the newest recorded one");
+  table.add("step", a.step, "The step to show.").range(0, 1e15).unset("the last recorded step");
   table.add("grid", a.grid, "Only the grid: a row per rank, time from left to right.").alone();
   table.add("summary", a.summary, "Only the table: seconds and shares of compute, communication and bubble.").alone();
-  table.add("merge", a.merge, "Merge the ranks' files again, although the merged file exists.").alone();
+  table.add("merge", a.merge, "Merge the ranks' files again, even if the merged file exists.").alone();
   table.paragraph(
-      "In the grid: F forward, R forward again, B backward, I and W its two halves, each with the microbatch (and the\n"
-      "stage where a rank has several); L load, P parameters gathered, G gradients reduced, A their totals to all "
-      "ranks,\n"
-      "T tied embedding, N norm, O optimizer state copied, S optimizer step, ~ waiting for data under way, . idle.\n"
-      "In the table: communication is waiting for data that had been produced, bubble is all other standing still.");
+      "In the grid: F forward, R recomputation, B backward, I and W its two halves, each with the microbatch (and the\nstage if a rank has several); L load, P parameters gathered, G gradients reduced, A their totals to all ranks,\nT tied embedding, N norm, O optimizer state copied, S optimizer step, ~ waiting for data in transit, . idle.\nIn the table: communication is waiting for data already produced, bubble is all other idle time.");
   return table;
 }
 
 }  // namespace
 
-static constexpr auto grid_legend = base::Phrase("(F forward, B backward, ~ waiting for data under way, . idle)\n");
+static constexpr auto grid_legend = base::Phrase("(F forward, B backward, ~ waiting for data in transit, . idle)\n");
 
 static std::int64_t choose_step(const TimelineArguments& arguments, const std::string& folder,
                                 const std::map<std::int64_t, schedule::StepFiles>& steps) {
   if (steps.empty()) {
     throw base::ConfigError(
-        base::say("{} holds no recorded step; record some with --profile, such as --profile 3", folder));
+        base::say("{} has no recorded steps; record some with --profile, such as --profile 3", folder));
   }
   if (!arguments.step) return steps.rbegin()->first;
   if (steps.count(*arguments.step) != 0) return *arguments.step;

@@ -107,12 +107,12 @@ TEST_F(Timeline, FlagsChooseStepGridAndSummary) {
 
 TEST_F(Timeline, BadArgumentsAreRefusedWithWhatWorks) {
   EXPECT_THAT(refusal<base::ConfigError>({}), HasSubstr("troika timeline needs RUN_DIR"));
-  EXPECT_THAT(refusal<base::ConfigError>({run_dir_, "other"}), HasSubstr("there is no place for 'other'"));
+  EXPECT_THAT(refusal<base::ConfigError>({run_dir_, "other"}), HasSubstr("unexpected argument 'other'"));
   EXPECT_THAT(refusal<base::ConfigError>({run_dir_, "--stp"}), HasSubstr("did you mean --step?"));
   EXPECT_THAT(refusal<base::ConfigError>({run_dir_, "--step", "x"}), HasSubstr("not 'x'"));
   EXPECT_THAT(refusal<base::ConfigError>({run_dir_, "--step"}), HasSubstr("--step needs"));
   EXPECT_THAT(refusal<base::ConfigError>({run_dir_ + "/absent"}), HasSubstr("there is no run folder"));
-  EXPECT_THAT(refusal<base::ConfigError>({run_dir_}), HasSubstr("holds no recorded step"));
+  EXPECT_THAT(refusal<base::ConfigError>({run_dir_}), HasSubstr("has no recorded steps"));
   record(3, {0});
   EXPECT_THAT(refusal<base::ConfigError>({run_dir_, "--step", "4"}), HasSubstr("step 4 was not recorded; recorded: 3"));
 }
@@ -122,7 +122,7 @@ TEST_F(Timeline, DamagedFilesAreRefusedByName) {
   base::write_file_atomic(path("timeline_batch3_rank1.json"), "{\"step\": 3");
   EXPECT_THAT(refusal<base::DataError>({run_dir_}), HasSubstr("timeline_batch3_rank1.json: not valid JSON"));
   base::write_file_atomic(path("timeline_batch3_rank1.json"), base::read_file(path("timeline_batch3_rank0.json")));
-  EXPECT_THAT(refusal<base::DataError>({run_dir_}), HasSubstr("holds step 3 of rank 0, not what its name says"));
+  EXPECT_THAT(refusal<base::DataError>({run_dir_}), HasSubstr("contains step 3 of rank 0, which does not match its name"));
   base::write_file_atomic(path("timeline_batch3_all.json"), "");
   EXPECT_THAT(refusal<base::DataError>({run_dir_}), HasSubstr("timeline_batch3_all.json"));
 }

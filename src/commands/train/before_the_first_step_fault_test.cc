@@ -73,7 +73,7 @@ TEST_F(BeforeTheFirstStep, AStopEndsAProcessThatTokenizesAndTheSameCommandUsesIt
   const End end = program.wait();
   EXPECT_EQ(end.code, 130);
   EXPECT_LT(end.when - asked, 2);
-  EXPECT_THAT(end.output, HasSubstr("stopped before the first step; the same command begins again"));
+  EXPECT_THAT(end.output, HasSubstr("stopped before the first step; rerunning the same command reuses the tokenized data"));
   expect_nothing_trained();
   EXPECT_FALSE(names(cache_, ".parts.").empty());
   const End again = run(troika(train({})));
@@ -105,7 +105,7 @@ TEST_F(BeforeTheFirstStep, AStopOfOneRankEndsTheOther) {
   EXPECT_EQ(one.wait().code, 130);
   const End end = zero.wait();
   EXPECT_EQ(end.code, 75);
-  EXPECT_THAT(end.output, HasSubstr("it was asked to stop before the first step"));
+  EXPECT_THAT(end.output, HasSubstr("it was stopped before the first step"));
 }
 
 TEST_F(BeforeTheFirstStep, AStopEndsDataPrepareAndTheSameCommandUsesItsParts) {
@@ -118,7 +118,7 @@ TEST_F(BeforeTheFirstStep, AStopEndsDataPrepareAndTheSameCommandUsesItsParts) {
   const End end = program.wait();
   EXPECT_EQ(end.code, 130);
   EXPECT_LT(end.when - asked, 2);
-  EXPECT_THAT(end.output, HasSubstr("stopped; the same command continues where it was"));
+  EXPECT_THAT(end.output, HasSubstr("stopped; rerun the same command to resume"));
   EXPECT_FALSE(base::directory_exists(out));
   EXPECT_EQ(run(words).code, 0);
   EXPECT_TRUE(names(folder_.path(), ".parts.").empty() && names(folder_.path(), ".partial.").empty());

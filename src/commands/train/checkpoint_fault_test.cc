@@ -39,7 +39,7 @@ TEST_F(DamagedCheckpoint, IsPassedOverWithASentenceAndTheOneBeforeIsUsed) {
   flip_byte(part("step-00000010"));
   const End end = run(launch(2, train({"--pp", "2", "--steps", "7"})));
   EXPECT_EQ(end.code, 0) << end.output;
-  EXPECT_THAT(end.output, AllOf(HasSubstr("passed over step-00000010: part state/state-00001-of-00001.safetensors is "
+  EXPECT_THAT(end.output, AllOf(HasSubstr("skipping step-00000010: part state/state-00001-of-00001.safetensors is "
                                           "damaged (its hash differs)"),
                                 HasSubstr("resumed from step 5 ")));
   EXPECT_EQ(read_rows(out_).size(), 7u);
@@ -49,7 +49,7 @@ TEST_F(DamagedCheckpoint, WithAMissingPartIsPassedOver) {
   base::remove_tree(part("step-00000010"));
   const End end = run(troika(train({"--steps", "7"})));
   EXPECT_EQ(end.code, 0) << end.output;
-  EXPECT_THAT(end.output, AllOf(HasSubstr("passed over step-00000010: part state/state-00001-of-00001.safetensors is "
+  EXPECT_THAT(end.output, AllOf(HasSubstr("skipping step-00000010: part state/state-00001-of-00001.safetensors is "
                                           "missing"),
                                 HasSubstr("resumed from step 5 ")));
 }

@@ -64,20 +64,20 @@ TEST_F(GpuRuns, SayWhyTheirAttentionIsByProducts) {
   const auto said = [&](const Words& more, const Variables& variables = {}) {
     const End end = run(train("cuda", "said", more + Words{"--train.resume", "never", "--train.steps", "1"}), stand_ins(variables));
     EXPECT_EQ(end.code, 0) << end.output;
-    const std::size_t at = end.output.find("attention is computed by products in chunks: ");
+    const std::size_t at = end.output.find("attention uses chunked matrix products: ");
     return at == std::string::npos ? "" : end.output.substr(at, end.output.find('\n', at) - at);
   };
   EXPECT_EQ(said({"--bf16"}), "") << "cuDNN computes heads of width 16";
   EXPECT_THAT(said({"--bf16", "--model.head-dim", "12"}), HasSubstr("multiples of 8 up to 256 on this GPU, not 12"));
-  EXPECT_THAT(said({"--fp32"}), HasSubstr("cuDNN has no attention in fp32"));
+  EXPECT_THAT(said({"--fp32"}), HasSubstr("cuDNN does not support attention in fp32"));
   std::string records;
   for (int i = 0; i < 40; ++i) records += R"({"instruction": "Say it", "output": "It is said."})" "\n";
   base::write_file_atomic(folder_ / "records.jsonl", records);
   EXPECT_THAT(said({"--bf16", "--data.train", folder_ / "records.jsonl", "--chat-template", "alpaca", "--data.packing", "true", "--seq-len", "256",
                     "--micro-batch-size", "1", "--global-batch-size", "1"}),
-              HasSubstr("documents that are apart"));
+              HasSubstr("separate documents within a sequence"));
   EXPECT_THAT(said({"--bf16"}, {{"TROIKA_STAND_IN_CUDNN", "91001"}}), HasSubstr("is cuDNN 9.10.1, but 9.10.2 or later is needed"));
-  EXPECT_THAT(said({"--bf16", "--seq-len", "33"}, {{"TROIKA_STAND_IN_CUDNN", "91002"}}), HasSubstr("multiples of 128 keys, not 33"));
+  EXPECT_THAT(said({"--bf16", "--seq-len", "33"}, {{"TROIKA_STAND_IN_CUDNN", "91002"}}), HasSubstr("a multiple of 128 keys, not 33"));
 }
 
 TEST_F(GpuRuns, HaveEqualBitsInEveryLayoutThatCutsNoSum) {
@@ -198,13 +198,13 @@ TEST_F(GpuRuns, TakeTheMicrobatchThatTheDeviceHasComputed) {
   const std::string alone = found("alone", {});
   EXPECT_THAT(alone, HasSubstr("batch   a microbatch of 4 was computed: "));
   EXPECT_THAT(alone, HasSubstr("global 4 = micro 4 x 1 microbatch"));
-  const double taken = bytes_behind(alone, "tensors take ");
+  const double taken = bytes_behind(alone, "tensors use at most ");
   ASSERT_GT(taken, 0) << alone;
   const double workspace = 32 << 20, all = std::int64_t{4} << 30;  // of cuBLASLt; the stand-in's memory
   const auto others = static_cast<std::int64_t>(all - workspace - 0.97 * taken);
   const std::string shared = found("shared", {{"TROIKA_STAND_IN_OTHERS_BYTES", std::to_string(others)}});
   EXPECT_THAT(shared, HasSubstr("batch   micro batch 4 fits"));
-  EXPECT_THAT(shared, HasSubstr("batch   a microbatch of 4 does not fit after all: rank 0's GPU has no room for the "));
+  EXPECT_THAT(shared, HasSubstr("batch   a microbatch of 4 does not fit after all: rank 0's GPU cannot allocate the "));
   EXPECT_THAT(shared, HasSubstr("; trying 2\n"));
   EXPECT_THAT(shared, HasSubstr("batch   a microbatch of 2 was computed: "));
   EXPECT_THAT(shared, HasSubstr("global 4 = micro 2 x 2 microbatches"));
@@ -228,7 +228,7 @@ TEST_F(GpuRuns, OverALibraryOfMessagesThatIsTooOldGoOverTcpAndSayWhy) {
     EXPECT_EQ(end.code, 0) << end.output;
     said += end.output;
   }
-  EXPECT_THAT(said, HasSubstr("note: messages between GPUs go over TCP, through host memory, which is slower than NCCL: '" +
+  EXPECT_THAT(said, HasSubstr("note: messages between GPUs use TCP, through host memory, which is slower than NCCL: '" +
                               packages + "/libnccl.so.2' is NCCL 2.21.5, but versions from 2.28.0 to 2.99 are needed: install "
                                          "NCCL 2.28 or later"));
   EXPECT_THAT(base::read_file(folder_ / "over-tcp/logs/rank-00001.log"), HasSubstr("messages between devices: TCP, through host memory"));
@@ -242,7 +242,7 @@ TEST_F(GpuRuns, HaveTheMemoryOfTheirDeviceBesideThePlan) {
   EXPECT_GT(told.at("gpu_allocated_peak_bytes"), 1 << 20);
   EXPECT_GE(told.at("gpu_reserved_peak_bytes"), told.at("gpu_allocated_peak_bytes"));
   EXPECT_GT(told.at("gpu_planned_bytes"), std::int64_t{1} << 30);
-  EXPECT_THAT(base::read_file(folder_ / "memory/logs/rank-00000.log"), HasSubstr("memory of the GPU: "));
+  EXPECT_THAT(base::read_file(folder_ / "memory/logs/rank-00000.log"), HasSubstr("GPU memory: "));
 }
 
 TEST_F(GpuRuns, ComputeOnTheProcessorWhereNoCardIsNewEnough) {
@@ -259,7 +259,7 @@ TEST_F(GpuRuns, SayWhatTheDeviceLacks) {
   EXPECT_THAT(full.output, HasSubstr("MiB"));
   const End old = refusal({{"TROIKA_STAND_IN_CAPABILITY", "75"}});
   EXPECT_EQ(old.code, 2);
-  EXPECT_THAT(old.output, HasSubstr("train.device is 'cuda', but Troika's kernels need compute capability 8.0 or later, and this card has 7.5"));
+  EXPECT_THAT(old.output, HasSubstr("train.device is 'cuda', but Troika's kernels need compute capability 8.0 or later, but this GPU has 7.5"));
   EXPECT_EQ(old.output.find("preparing"), std::string::npos);
   const End driver = refusal({{"TROIKA_STAND_IN_DRIVER", "11040"}});
   EXPECT_EQ(driver.code, 2);

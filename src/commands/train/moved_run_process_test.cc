@@ -113,7 +113,7 @@ TEST_F(MovedRun, IsAModelToBeginFromUnlessItsTokenizerIsDamaged) {
   base::write_file_atomic(copy, base::read_file(copy) + " ");
   const End refused = inside(troika(from + Words{folder_ / "refused"}), "/");
   EXPECT_EQ(refused.code, 3) << refused.output;
-  EXPECT_THAT(refused.output, AllOf(HasSubstr(copy), HasSubstr("its hash is not that of the manifest")));
+  EXPECT_THAT(refused.output, AllOf(HasSubstr(copy), HasSubstr("its hash differs from the manifest")));
 }
 
 TEST_F(MovedRun, SaysSoWhereTheStatedTokenizerIsAnother) {

@@ -18,7 +18,7 @@ TEST(OpenLayout, IsChosenByTheRanksAndHasTheBitsOfOneProcess) {
   const End chosen = run(launch(2, small_run(corpus, folder / "chosen") + open));
   ASSERT_EQ(chosen.code, 0) << chosen.output;
   EXPECT_THAT(chosen.output,
-              AllOf(HasSubstr("positions/s predicted, the most of "), HasSubstr("predicted "),
+              AllOf(HasSubstr("positions/s predicted, the fastest of "), HasSubstr("predicted "),
                     HasSubstr("measured  ")));
   expect_rows(read_rows(folder / "chosen"), read_rows(folder / "one"), "the chosen layout");
   EXPECT_THAT(base::read_file(folder / "chosen/config.yaml"), HasSubstr("layout: stated"));

@@ -152,7 +152,7 @@ TEST_F(Ranks, OneThatNeverComesIsNamedByAllOthers) {
     const End end = program->wait();
     EXPECT_EQ(end.code, 75);
     EXPECT_LT(end.when - before, 3 + 10);
-    EXPECT_THAT(end.output, HasSubstr("rank 2 (node 0) did not come within 3 s"));
+    EXPECT_THAT(end.output, HasSubstr("rank 2 (node 0) did not join within 3 s"));
   }
 }
 
@@ -220,7 +220,7 @@ TEST_F(Ranks, WhoseSaveFailsGoOnAndTryAgain) {
   base::write_file_atomic(aside, "in the way");
   await([&] { return !checkpoints(out_).empty() && exchange(); }, "a folder");
   program.await_output("could not be saved: ");
-  program.await_output("; the run continues and tries again in a minute, or after step ");
+  program.await_output("; the run continues and retries in a minute, or after step ");
   ASSERT_TRUE(exchange());
   const std::string before = checkpoints(out_).back();
   await([&] { return checkpoints(out_).back() > before; }, "another checkpoint");
@@ -238,8 +238,8 @@ TEST_F(Ranks, WhoseLastSaveFailsSayThatNothingIsSavedAndPromiseNoOtherTry) {
   const End end = program.wait();
   EXPECT_EQ(end.code, 3) << end.output;
   EXPECT_THAT(end.output,
-              AllOf(HasSubstr("could not be saved: "), HasSubstr("nothing of the run is saved so far"),
-                    HasSubstr("start the same command again, which starts over"), Not(HasSubstr("in a minute"))));
+              AllOf(HasSubstr("could not be saved: "), HasSubstr("nothing from the run is saved so far"),
+                    HasSubstr("rerun the same command, which starts over"), Not(HasSubstr("in a minute"))));
 }
 
 // Another launch that finds this one's store, because both keep the usual port.
@@ -250,13 +250,13 @@ TEST_F(Ranks, OfAnotherLaunchAreTurnedAwayAndTheRunGoesOn) {
   await_step(out_, 3);
   const End by_hand = run(troika(words), as_torchrun(1, 2, port));
   EXPECT_EQ(by_hand.code, 2);
-  expect_one_voice(by_hand, "two processes say that they are rank 1: this one (host ");
+  expect_one_voice(by_hand, "two processes claim rank 1: this one (host ");
   EXPECT_THAT(by_hand.output, HasSubstr("and pid " + std::to_string(one.pid()) + " on host "));
   Variables other = as_torchrun(1, 2, port);
   other["TORCHELASTIC_RUN_ID"] = "another";
   const End launched = run(troika(words), other);
   EXPECT_EQ(launched.code, 2);
-  expect_one_voice(launched, "(pid " + std::to_string(zero.pid()) + ") does not take this process: it belongs to");
+  expect_one_voice(launched, "(pid " + std::to_string(zero.pid()) + ") rejects this process: it belongs to");
   await_step(out_, read_rows(out_).back().step + 3);
   zero.signal(SIGTERM);
   EXPECT_EQ(zero.wait().code, 130);

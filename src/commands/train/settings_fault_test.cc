@@ -55,13 +55,13 @@ TEST_F(BadInput, AnUnknownKeyIsNamedWithTheNearestOne) {
 TEST_F(BadInput, AModelsFolderIsNotTheRunsFolder) {
   base::make_directories(out_);
   base::write_file_atomic(out_ + "/config.json", "{}");
-  expect_error({}, 2, "holds config.json, which belongs to a model");
+  expect_error({}, 2, "contains config.json, which belongs to a model");
   EXPECT_EQ(base::list_directory(out_).size(), 1u) << "nothing is written before";
 }
 
 TEST_F(BadInput, ABatchThatDoesNotDivideIsToldWithTheNearestThatDo) {
   expect_error({"--global-batch-size", "13", "--micro-batch-size", "2"}, 2,
-               "13 is not a multiple of micro_batch_size 2: 12 and 14 are the nearest that are");
+               "13 is not a multiple of micro_batch_size 2: 12 and 14 are the nearest multiples");
 }
 
 TEST_F(BadInput, MoreStagesThanLayersIsToldWithTheLimit) {

@@ -105,7 +105,7 @@ TEST_F(Stalls, ARankWhoseWorkBlocksIsNamedToAllWithinTenSecondsAndHungAfterItsLi
   EXPECT_THAT(program.output(), HasSubstr(" is behind: step "));
   program.signal(SIGUSR1);  // the launcher passes it on
   program.await_output("rank 0 is at step ");
-  EXPECT_THAT(program.output(), AllOf(HasSubstr("last heard: rank 2 (host "), HasSubstr("last operations of rank 0:")));
+  EXPECT_THAT(program.output(), AllOf(HasSubstr("last heartbeat: rank 2 (host "), HasSubstr("last operations of rank 0:")));
   EXPECT_TRUE(comes(20, [&] { return log_of(0).find("is the limit") != std::string::npos; }));
   stopped.reset();  // who traces a process keeps its parent from seeing its end
   const End end = program.wait();
@@ -150,7 +150,7 @@ TEST_F(FullStalls, WhatContinuesIsSaidAndTheRunContinues) {
     const StoppedThread stopped(program.rank(2));
     EXPECT_TRUE(comes(10, [&] { return all_logs_say(" is behind: step "); }));
   }
-  EXPECT_TRUE(comes(10, [&] { return all_logs_say(" continues after "); }));
+  EXPECT_TRUE(comes(10, [&] { return all_logs_say(" resumed after "); }));
   program.signal(SIGTERM);
   EXPECT_EQ(program.wait().code, 130);
 }
@@ -160,9 +160,9 @@ TEST_F(FullStalls, AHostThatComputesThreeTimesSlowerIsNamedWithTheRatioAndMayBe)
   await_step(out_, 7);
   const double since = monotonic_seconds();
   auto crawl = std::make_unique<Crawl>(program.rank(2));
-  EXPECT_TRUE(comes(90, [&] { return all_logs_say(" times slower than its like (rank 2: "); }));
+  EXPECT_TRUE(comes(90, [&] { return all_logs_say("x slower than its peers (rank 2: "); }));
   std::printf("named after %.0f s: %s\n", monotonic_seconds() - since, program.output().c_str());
-  EXPECT_THAT(program.output(), ContainsRegex("computes [2-4]\\.[0-9] times slower than its like"));
+  EXPECT_THAT(program.output(), ContainsRegex("is [2-4]\\.[0-9]x slower than its peers"));
   crawl.reset();
   program.signal(SIGTERM);
   EXPECT_EQ(program.wait().code, 130);

@@ -38,9 +38,8 @@ int run_train(const Call& call) {
   StopSignals signals(
       speaks(request.identity)
           ? StopSignals::Notices{line_of(
-                                     base::say("stopped before the first step; the same command begins again and uses "
-                                               "what was tokenized")),
-                                 line_of(base::say("stopping after this step; once more ends at once"))}
+                                     base::say("stopped before the first step; rerunning the same command reuses the tokenized data")),
+                                 line_of(base::say("stopping after this step; interrupt again to stop at once"))}
           : StopSignals::Notices{},
       first);
   std::optional<StatusSignal> status;  // its thread leaves the signals above to theirs

@@ -62,7 +62,7 @@ TEST_F(WhyOfARun, OfOneProcessThatIsAskedTwiceHasBeenStopped) {
   Program program(troika(train({"--steps", "100000"})));
   await_step(out_, 5);
   program.signal(SIGINT);
-  program.await_output("once more ends at once");
+  program.await_output("interrupt again to stop at once");
   std::this_thread::sleep_for(std::chrono::milliseconds(400));  // sooner it counts as the same request
   program.signal(SIGINT);
   EXPECT_EQ(program.wait().code, 130);

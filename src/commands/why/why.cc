@@ -27,12 +27,10 @@ struct WhyArguments {
 config::FlagTable declare_why(WhyArguments& a) {
   config::FlagTable table("troika why");
   table.usage("RUN_DIR [--json]");
-  table.word("RUN_DIR", a.run_dir, "The folder of a run: failed, finished or under way.").required();
+  table.word("RUN_DIR", a.run_dir, "The folder of a run: failed, finished or running.").required();
   table.add("json", a.json, "One JSON object: cause, evidence, advice.").alone();
   table.paragraph(
-      "Reads the folder and nothing else. The cause is a word of docs/formats/causes.md, 'none' for a healthy run;\n"
-      "evidence is what the folder shows; advice is flags, or what is to be done outside of Troika. `troika launch`\n"
-      "says the same after a failure.");
+      "Reads only the folder. The cause is a word from docs/formats/causes.md, 'none' for a healthy run;\nevidence is what the folder shows; advice lists flags, or what to do outside Troika. `troika launch`\nprints the same after a failure.");
   return table;
 }
 

@@ -86,23 +86,23 @@ AdviceList less_memory(const Facts& facts) {
   const Settings s = settings_or_usual(facts);
   AdviceList advice;
   if (const std::int64_t micro = s.batch.micro_batch_size.value_or(1); micro > 1)
-    advice.push_back(set("batch.micro_batch_size", std::to_string(micro / 2), say("half of the {} sequences in a forward need half of the activations; the global batch stays", micro)));
+    advice.push_back(set("batch.micro_batch_size", std::to_string(micro / 2), say("half of the {} sequences per forward need half of the activations; the global batch is unchanged", micro)));
   if (s.parallel.recompute != config::Recompute::full)
-    advice.push_back(set("parallel.recompute", "full", say("activations are computed again in backward instead of kept")));
+    advice.push_back(set("parallel.recompute", "full", say("activations are recomputed in backward instead of kept")));
   if (const std::int64_t replicas = replicas_of(facts); replicas > 1 && s.parallel.zero < 3)
-    advice.push_back(set("parallel.zero", std::to_string(s.parallel.zero + 1), say("one more kind of state is split over the {} ranks that hold the same parameters", replicas)));
+    advice.push_back(set("parallel.zero", std::to_string(s.parallel.zero + 1), say("one more kind of state is sharded over the {} ranks with the same parameters", replicas)));
   if (s.parallel.offload == config::Offload::none)
-    advice.push_back(set("parallel.offload", "file", say("optimizer state lies in files between steps")));
+    advice.push_back(set("parallel.offload", "file", say("optimizer state is kept in files between steps")));
   if (s.batch.seq_len > 128)
     advice.push_back(
-        set("batch.seq_len", std::to_string(s.batch.seq_len / 2), say("shorter than {} tokens, each sequence needs less", s.batch.seq_len)));
+        set("batch.seq_len", std::to_string(s.batch.seq_len / 2), say("sequences shorter than {} tokens need less memory", s.batch.seq_len)));
   return first_of(std::move(advice));
 }
 
 AdviceList more_tokens_with_loss(const Facts& facts) {
   const Settings s = settings_or_usual(facts);
   const std::int64_t told = sequence_length_in(facts), length = told > 0 ? told : s.batch.seq_len;
-  AdviceList advice = {set("batch.seq_len", std::to_string(2 * length), say("answers behind the first {} tokens are cut off", length))};
+  AdviceList advice = {set("batch.seq_len", std::to_string(2 * length), say("answers beyond the first {} tokens are cut off", length))};
   if (s.data.chat_template != "chatml")
     advice.push_back(set("data.chat_template", "chatml", say("the template {} may not mark the answers of these conversations", s.data.chat_template)));
   if (s.data.loss_on != config::LossOn::all) advice.push_back(set("data.loss_on", "all", say("prompts carry loss too, which shows whether the template marks the answers")));
@@ -112,7 +112,7 @@ AdviceList more_tokens_with_loss(const Facts& facts) {
 
 Advice lower_rate(const Facts& facts) {
   const double lr = settings_or_usual(facts).optimizer.lr, usual = config::OptimizerSettings{}.lr;
-  if (lr > 10 * usual) return set("optimizer.lr", number(usual), say("{} is far above what models are usually trained with", number(lr)));
+  if (lr > 10 * usual) return set("optimizer.lr", number(usual), say("{} is far above usual learning rates", number(lr)));
   return set("optimizer.lr", number(lr / 2), say("half of {}", number(lr)));
 }
 
@@ -122,7 +122,7 @@ Advice longer_warmup(const Facts& facts) {
   std::int64_t warmup = std::max<std::int64_t>({2 * s.optimizer.warmup_steps, steps / 10, 10});
   if (steps > 0) warmup = std::min(warmup, steps);
   return set("optimizer.warmup_steps", std::to_string(warmup),
-             say("steps grow more slowly than over {}", base::counted_text(s.optimizer.warmup_steps, "step")));
+             say("the learning rate rises more slowly than over {}", base::counted_text(s.optimizer.warmup_steps, "step")));
 }
 
 AdviceList gentler_steps(const Facts& facts) {
@@ -130,7 +130,7 @@ AdviceList gentler_steps(const Facts& facts) {
   const double tighter = clip <= 0 || clip > 1 ? 1 : clip / 2;
   return {lower_rate(facts), longer_warmup(facts),
           set("optimizer.clip_norm", number(tighter),
-              clip <= 0 ? say("gradients are not clipped now") : say("gradients are clipped at {} now", number(clip)))};
+              clip <= 0 ? say("gradients are currently not clipped") : say("gradients are currently clipped at {}", number(clip)))};
 }
 
 // Below the range that Linux hands out itself.
@@ -138,7 +138,7 @@ Advice free_port(const Facts& facts) {
   constexpr int usual = 29500, first_handed_out = 32768, apart = 100;
   const int taken = port_in(facts);
   const int port = taken < 1024 || taken + apart >= first_handed_out ? usual + 10 * apart / 2 : taken + apart;
-  return launch(LaunchFlag::master_port, std::to_string(port), say("a port that no other program has, the same on all hosts"));
+  return launch(LaunchFlag::master_port, std::to_string(port), say("a port that no other program uses, the same on all hosts"));
 }
 
 Advice ranks_of_one_thread(int ranks, const Text& reason) {
@@ -148,10 +148,10 @@ Advice ranks_of_one_thread(int ranks, const Text& reason) {
 
 Advice open_ports(const Facts& facts) {
   const int port = port_in(facts);
-  return {say("open TCP ports {} and 32768-60999 between the hosts", port > 0 ? std::to_string(port) : "--master-port"), say("ranks also listen on ports that the system picks, of net.ipv4.ip_local_port_range; --join-timeout opens none")};
+  return {say("open TCP ports {} and 32768-60999 between the hosts", port > 0 ? std::to_string(port) : "--master-port"), say("ranks also listen on ports that the system picks from net.ipv4.ip_local_port_range; --join-timeout does not open them")};
 }
 
-Advice other_disk() { return {say("--out on another disk"), say("a local one with room for checkpoint.keep + 2 checkpoints")}; }
+Advice other_disk() { return {say("--out on another disk"), say("a local disk with room for checkpoint.keep + 2 checkpoints")}; }
 
 AdviceList roomier_disk(const Facts& facts) {
   const Settings s = settings_or_usual(facts);
@@ -164,10 +164,10 @@ AdviceList roomier_disk(const Facts& facts) {
   return first_of(std::move(advice));
 }
 
-Advice master_address_as_number() { return {say("--master-addr as a number, such as 10.0.0.1"), say("a number needs no name service, and is the same seen from every host")}; }
-Advice run_doctor() { return command("troika doctor", say("it checks names, ports, MTU and versions between the hosts, and names the host and the remedy")); }
+Advice master_address_as_number() { return {say("--master-addr as an IP address, such as 10.0.0.1"), say("an IP address needs no name service and is the same on every host")}; }
+Advice run_doctor() { return command("troika doctor", say("it checks names, ports, MTU and versions between the hosts, and names the host and the fix")); }
 Advice same_again(const Facts& facts) {
-  return {say("start the same command again"),
+  return {say("rerun the same command"),
           say(facts.complete_saves.empty() ? base::Phrase("it starts over: no checkpoint is complete yet") : base::Phrase("it resumes from the newest complete checkpoint"))};
 }
 

@@ -60,7 +60,7 @@ Diagnosis of_silent_disk(const std::string& folder, double seconds) {
   diagnosis.cause = "slow_disk";
   diagnosis.sentence = say(sentence_of(diagnosis.cause));
   diagnosis.evidence = {say("reading {} takes more than {} s: its disk does not answer", folder, fmt::format("{:g}", seconds))};
-  diagnosis.advice = {other_disk(), set("checkpoint.async", "on", say("checkpoints are written beside training"))};
+  diagnosis.advice = {other_disk(), set("checkpoint.async", "on", say("checkpoints are written while training continues"))};
   return diagnosis;
 }
 
@@ -71,7 +71,7 @@ const std::vector<Cause>& causes() {
       {"device_out_of_memory", base::Phrase("a GPU ran out of memory")},
       {"host_swapping", base::Phrase("a host swaps, and its steps take much longer")},
       {"plan_exceeds_memory",
-       base::Phrase("the run needs more memory than there is, and was not started")},
+       base::Phrase("the run needs more memory than available and was not started")},
       {"out_of_memory_while_saving", base::Phrase("memory ran out while a checkpoint was written")},
       {"job_memory_limit", base::Phrase("SLURM ended the job at its memory limit")},
       {"killed_from_outside",
@@ -80,18 +80,18 @@ const std::vector<Cause>& causes() {
        base::Phrase("a host, or its launcher, is gone or cannot be reached")},
       {"bus_error", base::Phrase("a mapped file or shared memory could not be read")},
       {"terminal_closed",
-       base::Phrase("the terminal or SSH connection that the run was started from closed")},
+       base::Phrase("the terminal or SSH connection that started the run closed")},
       {"wrong_processor", base::Phrase("the program was built for another processor")},
       {"crashed", base::Phrase("the program crashed")},
-      {"port_in_use", base::Phrase("the port belongs to another program or launch")},
+      {"port_in_use", base::Phrase("another program or launch uses the port")},
       {"wrong_secret", base::Phrase("the launches have different secrets")},
       {"wrong_address", base::Phrase("ranks meet at an address that not all of them can reach")},
       {"firewall", base::Phrase("a firewall refuses connections between the hosts")},
-      {"ranks_missing", base::Phrase("some ranks or hosts did not come")},
+      {"ranks_missing", base::Phrase("some ranks or hosts did not join")},
       {"mtu_black_hole",
-       base::Phrase("small messages pass between the hosts and large ones vanish")},
-      {"link_lost", base::Phrase("no message passes between two hosts any more")},
-      {"rank_hangs", base::Phrase("a rank stands still and the others wait for it")},
+       base::Phrase("small messages pass between the hosts, but large ones are lost")},
+      {"link_lost", base::Phrase("messages no longer pass between two hosts")},
+      {"rank_hangs", base::Phrase("a rank is stalled and the others wait for it")},
       {"slow_disk", base::Phrase("a disk does not keep up with the checkpoints")},
       {"data_preparation", base::Phrase("ranks wait while one prepares the data")},
       {"infiniband", base::Phrase("InfiniBand cannot be used")},
@@ -107,20 +107,20 @@ const std::vector<Cause>& causes() {
       {"communication_bound",
        base::Phrase("the ranks exchange messages for longer than they compute")},
       {"wrong_thread_count", base::Phrase("threads and cores do not match")},
-      {"processor_throttled", base::Phrase("a processor slows itself down")},
+      {"processor_throttled", base::Phrase("a processor throttles itself")},
       {"data_bound", base::Phrase("steps wait for data")},
       {"straggler",
-       base::Phrase("one rank is slower than its like, and the others wait for it")},
-      {"pipeline_bubble", base::Phrase("the pipeline stands idle: it has too few microbatches")},
-      {"name_unknown", base::Phrase("the name of host 0 cannot be looked up")},
+       base::Phrase("one rank is slower than its peers, and the others wait for it")},
+      {"pipeline_bubble", base::Phrase("the pipeline is often idle: it has too few microbatches")},
+      {"name_unknown", base::Phrase("the name of host 0 cannot be resolved")},
       {"ranks_differ", base::Phrase("the ranks were started differently")},
-      {"duplicate_rank", base::Phrase("two processes or hosts have one number")},
+      {"duplicate_rank", base::Phrase("two processes or hosts have the same number")},
       {"folder_in_use", base::Phrase("another run writes to the folder")},
-      {"changed_bits", base::Phrase("memory or a processor changed the numbers of the run")},
-      {"settings_refused", base::Phrase("a setting or flag was refused")},
+      {"changed_bits", base::Phrase("memory or a processor corrupted values of the run")},
+      {"settings_refused", base::Phrase("a setting or flag was rejected")},
       {"data_refused", base::Phrase("a file is missing, empty or damaged")},
       {"peer_lost", base::Phrase("a rank or the network failed")},
-      {"internal_fault", base::Phrase("a fault of Troika itself")},
+      {"internal_fault", base::Phrase("a bug in Troika")},
   };
   return rows;
 }

@@ -541,8 +541,8 @@ TEST(Failures, OfARunThatHasEndedNoProcessIsToBeContinued) {
   run.report(75, stopped);
   const Diagnosis found = run.why();
   EXPECT_EQ(found.cause, "rank_hangs");
-  EXPECT_THAT(flags_of(found), ElementsAre("find out who stopped the process", "start the same command again"));
-  EXPECT_THAT(evidence_of(found), HasSubstr("all ranks had done step 12: the heartbeat is older"));
+  EXPECT_THAT(flags_of(found), ElementsAre("find out who stopped the process", "rerun the same command"));
+  EXPECT_THAT(evidence_of(found), HasSubstr("all ranks had completed step 12: the heartbeat is older"));
 }
 
 std::string reasons_of(const Diagnosis& diagnosis) {

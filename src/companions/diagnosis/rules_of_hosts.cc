@@ -17,8 +17,8 @@ std::optional<Finding> host_swapping(const Facts& f) {
     const double slower = slowdown(f, 8);
     if (slower < 2 && host.memory_pressure < records::much_memory_pressure) continue;
     Finding found{"host_swapping", {say("{} swapped in {:.0f} pages since the attempt began", name, host.swap_in_pages)}, less_memory(f)};
-    if (slower >= 2) found.evidence.push_back(say("steps take {:.1f} times as long as in the beginning", slower));
-    if (host.memory_pressure >= 0) found.evidence.push_back(say("threads of {} stood for memory in {:.0f} % of the last seconds", name, host.memory_pressure));
+    if (slower >= 2) found.evidence.push_back(say("steps take {:.1f} times as long as at the beginning", slower));
+    if (host.memory_pressure >= 0) found.evidence.push_back(say("threads on {} were stalled on memory for {:.0f} % of the last seconds", name, host.memory_pressure));
     return found;
   }
   return std::nullopt;
@@ -30,12 +30,12 @@ std::optional<Finding> throttled(const Facts& f) {
   for (const auto& [name, host] : f.hosts) {
     const bool clock_fell = host.clock_before > 0 && host.clock_after > 0 && host.clock_after < records::least_clock_share * host.clock_before;
     if (!clock_fell && host.throttles <= 0 && !host.under_voltage) continue;
-    Finding found{"processor_throttled", {say("steps take {:.1f} times as long as in the beginning", slower)}, {}};
+    Finding found{"processor_throttled", {say("steps take {:.1f} times as long as at the beginning", slower)}, {}};
     if (clock_fell)
       found.evidence.push_back(say("the clock of {} fell from {:.2f} to {:.2f} GHz", name, host.clock_before / 1e9, host.clock_after / 1e9));
     if (host.throttles > 0)
       found.evidence.push_back(
-          say("{} was throttled by heat {}", name, base::counted_text(static_cast<std::int64_t>(host.throttles), "time")));
+          say("{} was throttled due to heat {}", name, base::counted_text(static_cast<std::int64_t>(host.throttles), "time")));
     if (host.temperature_celsius > 0) found.evidence.push_back(say("the highest temperature of {} was {:.0f} degrees Celsius", name, host.temperature_celsius));
     if (host.under_voltage) {
       found.evidence.push_back(say("{} reports under-voltage", name));
@@ -43,7 +43,7 @@ std::optional<Finding> throttled(const Facts& f) {
     }
     found.advice.push_back({say("cool the host: fan, heat sink, free air"), say("the processor lowers its clock to stay below its limit")});
     found.advice.push_back(
-        set("train.threads", std::to_string(std::max(1, static_cast<int>(host.cores) / 2)), say("fewer threads make less heat, and the clock stays")));
+        set("train.threads", std::to_string(std::max(1, static_cast<int>(host.cores) / 2)), say("fewer threads make less heat, so the clock holds")));
     return found;
   }
   return std::nullopt;
@@ -96,10 +96,10 @@ AdviceList fewer_threads(const ThreadsOfHost& host) {
                   say("{} serve {}", base::counted_text(host.usable, "core"),
                       base::counted_text(host.ranks, "rank")))};
   } else {
-    advice = {threads_that_fit(host), launch(LaunchFlag::bind, "auto", say("each rank gets neighbouring cores of its own"))};
+    advice = {threads_that_fit(host), launch(LaunchFlag::bind, "auto", say("each rank gets its own neighboring cores"))};
   }
   if (host.usable < host.online)
-    advice.push_back(command("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK", say("srun of SLURM 22.05 does not take --cpus-per-task from sbatch")));
+    advice.push_back(command("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK", say("srun of SLURM 22.05 does not inherit --cpus-per-task from sbatch")));
   return advice;
 }
 
@@ -110,9 +110,9 @@ AdviceList within_quota(const ThreadsOfHost& host, int cores) {
   AdviceList advice;
   if (now != 1)
     advice.push_back(
-        set("train.threads", std::to_string(fitting), say("threads within the quota of {} do not stand still together", base::counted_text(cores, "core"))));
+        set("train.threads", std::to_string(fitting), say("threads within the quota of {} are not throttled together", base::counted_text(cores, "core"))));
   if (ranks > cores) advice.push_back(ranks_of_one_thread(cores, say("{0} cores run {0} ranks of one thread faster than {1} ranks that take turns", cores, ranks)));
-  advice.push_back(command("docker run --cpus N", say("of the container: as many as ranks x threads")));
+  advice.push_back(command("docker run --cpus N", say("for the container: as many as ranks x threads")));
   return advice;
 }
 
@@ -125,15 +125,15 @@ std::optional<Finding> thread_count(const Facts& f) {
                          host.online >= 4 * host.usable;
     if (!too_many && !too_few) continue;
     Finding found{"wrong_thread_count",
-                  {say("on {0} {1} threads of {2} ranks run on {3} of {4} cores", name, host.threads, host.ranks, host.usable, host.online)},
+                  {say("on {0}, {1} threads of {2} ranks run on {3} of {4} cores", name, host.threads, host.ranks, host.usable, host.online)},
                   {}};
     const auto facts = f.hosts.find(name);
     if (too_many && facts != f.hosts.end() && facts->second.runnable >= 0)
-      found.evidence.push_back(say("{} has {:.0f} threads that want a core at a time", name, facts->second.runnable));
+      found.evidence.push_back(say("{} has {:.0f} runnable threads at a time", name, facts->second.runnable));
     if (too_many)
       found.advice = fewer_threads(host);
     else
-      found.advice = {command("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK", say("srun of SLURM 22.05 does not take --cpus-per-task from sbatch")),
+      found.advice = {command("export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK", say("srun of SLURM 22.05 does not inherit --cpus-per-task from sbatch")),
                       launch(LaunchFlag::bind, "none", say("ranks may use all cores of the host"))};
     return found;
   }
@@ -141,7 +141,7 @@ std::optional<Finding> thread_count(const Facts& f) {
     if (!is_long_enough(f) || host.seconds <= 0 || host.quota_throttled_seconds < 0.3 * host.seconds) continue;
     const int cores = std::max(1, static_cast<int>(host.cores));
     return Finding{"wrong_thread_count",
-                   {say("the CPU quota of {0} was used up for {1:.0f} thread seconds in {2:.0f} s; it is {3} cores", name, host.quota_throttled_seconds, host.seconds, cores)},
+                   {say("the CPU quota of {0} was exhausted for {1:.0f} thread seconds in {2:.0f} s; it is {3} cores", name, host.quota_throttled_seconds, host.seconds, cores)},
                    within_quota(threads_of_hosts(f)[name], cores)};
   }
   return std::nullopt;

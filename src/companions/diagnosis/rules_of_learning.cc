@@ -42,7 +42,7 @@ std::optional<Finding> losses_without_number(const Facts& f) {
   for (std::size_t i = f.rows.size() - looked_at; i < f.rows.size(); ++i)
     nonfinite += std::isfinite(f.rows[i].loss) && std::isfinite(f.rows[i].grad_norm) ? 0 : 1;
   if (nonfinite < most) return std::nullopt;
-  Finding found{"diverged", {say("in {0} of the last {1} steps the loss or the gradient norm is no finite number", nonfinite, looked_at)}, gentler_steps(f)};
+  Finding found{"diverged", {say("in {0} of the last {1} steps the loss or the gradient norm is not finite", nonfinite, looked_at)}, gentler_steps(f)};
   add_rise(f, &found);
   return found;
 }
@@ -57,7 +57,7 @@ std::optional<Finding> rising_loss(const Facts& f) {
   if (last < 1.5 * lowest->loss || last < lowest->loss + 0.6 * (first - lowest->loss)) return std::nullopt;
   Finding found{
       "diverged",
-      {say("the loss began at {0}, was lowest with {1} at step {2}, and is {3} at step {4}", number(first), number(lowest->loss), lowest->last_step, number(last), f.rows.back().step)},
+      {say("the loss began at {0}, reached its minimum of {1} at step {2}, and is {3} at step {4}", number(first), number(lowest->loss), lowest->last_step, number(last), f.rows.back().step)},
       gentler_steps(f)};
   add_rise(f, &found);
   return found;
@@ -73,12 +73,12 @@ AdviceList advice_of_no_signal(const Facts& f) {
   const config::OptimizerSettings usual;
   AdviceList advice;
   const double lr = s.optimizer.lr < usual.lr / 10 ? usual.lr : s.optimizer.lr / 3;
-  advice.push_back(set("optimizer.lr", number(lr), say("{} does not move the loss", number(s.optimizer.lr))));
+  advice.push_back(set("optimizer.lr", number(lr), say("a learning rate of {} does not move the loss", number(s.optimizer.lr))));
   const auto rows = static_cast<std::int64_t>(f.rows.size());
   if (s.optimizer.warmup_steps > rows / 2)
     advice.push_back(set("optimizer.warmup_steps", std::to_string(std::max<std::int64_t>(rows / 20, 1)),
-                         say("the warm-up of {} is longer than what was trained", base::counted_text(s.optimizer.warmup_steps, "step"))));
-  advice.push_back(set("data.max_samples", "10", say("ten samples must be learnt by heart within some hundred steps; if they are not, the data or the targets are wrong")));
+                         say("the warm-up of {} is longer than the training so far", base::counted_text(s.optimizer.warmup_steps, "step"))));
+  advice.push_back(set("data.max_samples", "10", say("the model should memorize ten samples within a few hundred steps; if not, the data or the targets are wrong")));
   advice.push_back(command("troika data inspect", say("it shows samples as the run sees them, with the tokens that carry loss")));
   advice.resize(std::min<std::size_t>(advice.size(), 3));
   return advice;
@@ -105,7 +105,7 @@ std::optional<Finding> flat_loss(const Facts& f) {
   const bool near_chance = chance > 0 && last > 0.85 * chance;
   if (!near_chance && highest_rate > 1e-7) return std::nullopt;
   Finding found{"no_learning_signal", {say("the loss was {0} in the first 20 steps and is {1} in the last 20 of {2}", number(first), number(last), f.rows.size())}, {}};
-  if (near_chance) found.evidence.push_back(say("by chance alone it would be {}, the logarithm of a vocabulary of {}", number(chance), f.settings->model.vocab));
+  if (near_chance) found.evidence.push_back(say("random guessing would give {}, the logarithm of the vocabulary size {}", number(chance), f.settings->model.vocab));
   found.evidence.push_back(say("the highest learning rate was {}", number(highest_rate)));
   found.advice = advice_of_no_signal(f);
   return found;
@@ -132,15 +132,15 @@ std::optional<Finding> jump_at(const Facts& f, std::int64_t step) {
   if (before.size() < 5 || after.size() < 5) return std::nullopt;
   const double was = base::median_or(losses(f, step - 10, step), 0), is = base::median_or(after, 0);
   if (is < 1.1 * was || is - was < 4 * spread_of(before)) return std::nullopt;
-  Finding found{"jump_after_resume", {say("at the resume from step {} the loss jumps from {} to {}", step, number(was), number(is))}, {}};
-  if (f.data_differ) found.evidence.push_back(say("the data are not those that the checkpoint was trained on"));
+  Finding found{"jump_after_resume", {say("on resuming from step {}, the loss jumps from {} to {}", step, number(was), number(is))}, {}};
+  if (f.data_differ) found.evidence.push_back(say("the data differ from those that the checkpoint was trained on"));
   for (std::size_t i = 0; i < f.changed_settings.size() && i < 5; ++i)
     found.evidence.push_back(verbatim(f.changed_settings[i]));
-  found.advice.push_back({say("compare config.yaml and config-2.yaml, and start with the settings of before"), say("a resume restores weights, optimizer and position in the data: what else changed made the jump")});
+  found.advice.push_back({say("compare config.yaml and config-2.yaml, and start with the earlier settings"), say("a resume restores weights, optimizer and position in the data: another change caused the jump")});
   if (f.data_differ || f.changed_settings.empty())
-    found.advice.push_back({say("give every host the same data"), say("other data, or another order of files, are another task for the model")});
+    found.advice.push_back({say("give every host the same data"), say("different data, or a different order of files, is a new task for the model")});
   found.advice.push_back(set("train.resume", fmt::format("{}/checkpoints/step-{:08}", f.folder, step),
-                             say("the checkpoint of step {}, with the settings of before", step)));
+                             say("the checkpoint of step {}, with the earlier settings", step)));
   return found;
 }
 
@@ -166,9 +166,9 @@ std::optional<Finding> overfitting(const Facts& f) {
                now = base::median_or(losses(f, last_step - 20, last_step), 0);
   if (!(now < 0.99 * then)) return std::nullopt;
   return Finding{"overfitting",
-                 {say("the validation loss was lowest with {0} at step {1} and is {2} at step {3}", number(lowest->second), lowest->first, number(last), last_step),
+                 {say("the validation loss reached its minimum of {0} at step {1} and is {2} at step {3}", number(lowest->second), lowest->first, number(last), last_step),
                   say("meanwhile the training loss fell from {} to {}", number(then), number(now))},
-                 {set("train.steps", std::to_string(lowest->first), say("after step {} the model only learns its samples by heart", lowest->first)),
+                 {set("train.steps", std::to_string(lowest->first), say("after step {} the model only memorizes its samples", lowest->first)),
                   lower_rate(f), set("checkpoint.keep_best", "true", say("the checkpoint of step {} is the one to use", lowest->first))}};
 }
 
@@ -227,13 +227,13 @@ void add_rise(const Facts& facts, Finding* found) {
     found->evidence.push_back(say("gradient norms of the last steps, up to step {}: {}", facts.rows.back().step, fmt::format("{}", fmt::join(norms, ", "))));
   const std::int64_t quiet = last_quiet_step(facts);
   if (quiet < 0) return;
-  found->evidence.push_back(say("after step {} the gradient norm is ten times its usual value and more", quiet));
+  found->evidence.push_back(say("after step {} the gradient norm is at least ten times its usual value", quiet));
   const auto after = std::upper_bound(facts.complete_saves.begin(), facts.complete_saves.end(), quiet);
   if (after == facts.complete_saves.begin()) return;
   const std::int64_t step = *std::prev(after);
   if (found->advice.size() > 2) found->advice.pop_back();
   found->advice.push_back(set("train.resume", fmt::format("{}/checkpoints/step-{:08}", facts.folder, step),
-                              say("the checkpoint of step {} is from before the rise", step)));
+                              say("the checkpoint of step {} predates the rise", step)));
 }
 
 }  // namespace troika::diagnosis

@@ -49,7 +49,7 @@ void add_memory(const Facts& f, std::vector<Evidence>* evidence) {
   if (f.death && f.death->signal != 0)
     evidence->push_back(say("rank {} on {} was killed by signal {}", f.death->rank, f.death->host, f.death->signal));
   if (const double kills = kills_of(f); kills > 0)
-    evidence->push_back(say("the kernel's out-of-memory killer acted {} in the half minute before", base::counted_text(static_cast<std::int64_t>(kills), "time")));
+    evidence->push_back(say("the kernel's out-of-memory killer acted {} in the preceding half minute", base::counted_text(static_cast<std::int64_t>(kills), "time")));
   if (const HostFacts* host = host_of_death(f); host != nullptr && host->available_share >= 0)
     evidence->push_back(say("the last sample of {} shows {:.1f} % of the memory available", f.death->host, 100 * host->available_share));
   add_place(f, evidence);
@@ -79,7 +79,7 @@ std::optional<Finding> while_saving(const Facts& f) {
   if (f.unfinished_save >= 0) found.evidence.push_back(say("the checkpoint of step {} was being written and is not complete", f.unfinished_save));
   const config::Settings s = settings_or_usual(f);
   if (s.checkpoint.async != config::OnOff::off)
-    found.advice.push_back(set("checkpoint.async", "off", say("the checkpoint is written in place, without a copy in memory, and training waits for it")));
+    found.advice.push_back(set("checkpoint.async", "off", say("the checkpoint is written without a copy in memory, and training waits for it")));
   for (const Advice& advice : less_memory(f))
     if (found.advice.size() < 3) found.advice.push_back(advice);
   return found;

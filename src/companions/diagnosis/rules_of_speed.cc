@@ -32,11 +32,11 @@ std::optional<Finding> data_bound(const Facts& f) {
     return std::nullopt;
   const config::Settings s = settings_or_usual(f);
   return Finding{"data_bound",
-                 {say("rank {} on {} waits for data in {:.0f} % of its time", slowest, facts.host, 100 * share(facts.loading, facts))},
+                 {say("rank {} on {} waits for data {:.0f} % of its time", slowest, facts.host, 100 * share(facts.loading, facts))},
                  {set("data.prefetch", std::to_string(std::max<std::int64_t>(4 * s.data.prefetch, 16)),
                       say("{} read ahead now", base::counted_text(s.data.prefetch, "microbatch is", "microbatches are"))),
                   {say("copy the data to a local disk"), say("a shared folder or a slow card cannot keep up")},
-                  command("troika data prepare", say("prepared once, the data are there when a run starts"))}};
+                  command("troika data prepare", say("data prepared once are ready when a run starts"))}};
 }
 
 // Idle by the schedule, as a share of a step in which all stages take the same time.
@@ -56,9 +56,9 @@ std::optional<Finding> saving_takes_long(const Facts& f) {
     if (f.saves < 3 || facts.seconds < least_seconds || share(facts.saving, facts) <= most) continue;
     const double minutes = settings_or_usual(f).checkpoint.every_minutes;
     return Finding{"slow_disk",
-                   {say("rank {0} on {1} stands for saving in {2:.0f} % of its time; {3} checkpoints took {4:.1f} s each", rank, facts.host, 100 * share(facts.saving, facts), f.saves,
+                   {say("rank {0} on {1} is blocked by saving for {2:.0f} % of its time; {3} checkpoints took {4:.1f} s each", rank, facts.host, 100 * share(facts.saving, facts), f.saves,
                         f.save_seconds / static_cast<double>(f.saves))},
-                   {other_disk(), set("checkpoint.async", "on", say("checkpoints are written beside training")),
+                   {other_disk(), set("checkpoint.async", "on", say("checkpoints are written while training continues")),
                     set("checkpoint.every_minutes", number(std::max(2 * minutes, 10.0)), say("the disk is written to less often"))}};
   }
   return std::nullopt;
@@ -75,7 +75,7 @@ std::optional<Finding> communication_bound(const Facts& f) {
   double least = 1;
   for (const auto& [rank, facts] : f.of_ranks) least = std::min(least, share(facts.waiting, facts));
   if (least - planned_bubble(f) < most) return std::nullopt;
-  Finding found{"communication_bound", {say("every rank waits for messages in at least {:.0f} % of its time", 100 * least)}, {larger_batch(f, 4)}};
+  Finding found{"communication_bound", {say("every rank waits for messages at least {:.0f} % of its time", 100 * least)}, {larger_batch(f, 4)}};
   if (const double bubble = planned_bubble(f); bubble > 0)
     found.evidence.push_back(say("{:.0f} % of that would be the pipeline's bubble", 100 * bubble));
   const config::Settings s = settings_or_usual(f);
@@ -98,8 +98,8 @@ std::optional<Finding> pipeline_bubble(const Facts& f) {
   const std::int64_t microbatches = s.batch.microbatches.value_or(1), wanted = 4 * s.parallel.pp;
   const std::int64_t micro = s.batch.micro_batch_size.value_or(1), times = (wanted + microbatches - 1) / microbatches;
   Finding found{"pipeline_bubble",
-                {say("ranks wait in {:.0f} % of their time", 100 * waiting),
-                 say("with {} on {} stages {:.0f} % of a step is idle by the schedule", base::counted_text(microbatches, "microbatch", "microbatches"),
+                {say("ranks wait {:.0f} % of their time", 100 * waiting),
+                 say("with {} on {} stages, the schedule leaves {:.0f} % of a step idle", base::counted_text(microbatches, "microbatch", "microbatches"),
                      s.parallel.pp, 100 * planned_bubble(f))},
                 {}};
   if (micro % times == 0)
@@ -178,7 +178,7 @@ std::optional<Finding> slow_host(const Facts& f) {
     found.advice.push_back(set("parallel.shares", shares, say("rank {} gets fewer microbatches of a step", rank)));
   if (settings_or_usual(f).parallel.pp > 1)
     found.advice.push_back(
-        set("parallel.stage_balance", "measured", say("stages are cut by seconds that are measured on the hosts")));
+        set("parallel.stage_balance", "measured", say("stages are split by times measured on the hosts")));
   found.advice.push_back({say("leave that host out"), say("the others wait for it in every step")});
   found.advice.push_back(run_doctor());
   found.advice.resize(std::min<std::size_t>(found.advice.size(), 3));
@@ -203,8 +203,8 @@ std::optional<Finding> uneven_stages(const Facts& f) {
       {say("the stages have {} layers", fmt::format("{}", fmt::join(s.parallel.stage_layers, ","))),
        say("rank {0} on {1} computes {2:.1f} times as long as the others, which wait up to {3:.0f} % of their time",
            slowest, f.of_ranks.at(slowest).host, ratio, 100 * waits_of_most(f))},
-      {set("parallel.stage_balance", "measured", say("in place of --stage-layers: stages are cut by measured seconds")),
-       command("troika timeline", say("with --profile, it shows who waits for whom in a step"))}};
+      {set("parallel.stage_balance", "measured", say("in place of --stage-layers: stages are split by measured times")),
+       command("troika timeline", say("with --profile, it shows which ranks wait for which in a step"))}};
 }
 
 }  // namespace

@@ -62,7 +62,7 @@ std::optional<Finding> slow_disk(const Facts& f) {
   const double minutes = settings_or_usual(f).checkpoint.every_minutes;
   return Finding{"slow_disk",
                  {quoted(*told)},
-                 {other_disk(), set("checkpoint.async", "on", say("checkpoints are written beside training")),
+                 {other_disk(), set("checkpoint.async", "on", say("checkpoints are written while training continues")),
                   set("checkpoint.every_minutes", number(std::max(2 * minutes, 10.0)), say("the disk is written to less often"))}};
 }
 
@@ -93,7 +93,7 @@ std::optional<Evidence> prepares_alone(const Facts& f) {
     const bool prepares = at.place.at.activity == Activity::preparing_data && at.place.seconds >= long_seconds &&
                           at.place.waits_for == records::waits_for_nobody;
     if (!prepares || alone) return std::nullopt;
-    alone = say("rank {} on {} has prepared its data for {:.0f} s, and all others wait", rank, at.host, at.place.seconds);
+    alone = say("rank {} on {} has been preparing its data for {:.0f} s while all others wait", rank, at.host, at.place.seconds);
   }
   return alone;
 }
@@ -107,7 +107,7 @@ std::optional<Evidence> all_wait_for_messages(const Facts& f) {
     if (!waits(at, waited_seconds)) return std::nullopt;
     least = std::min(least, at.place.seconds);
   }
-  return say("all {} ranks wait for each other's messages before the first step, for {:.0f} s and more", f.stands.size(), least);
+  return say("before the first step, all {} ranks have waited for each other's messages for at least {:.0f} s", f.stands.size(), least);
 }
 
 std::optional<Finding> data_preparation(const Facts& f) {
@@ -119,7 +119,7 @@ std::optional<Finding> data_preparation(const Facts& f) {
   if (!evidence) return std::nullopt;
   return Finding{"data_preparation",
                  {*evidence},
-                 {command("troika data prepare", say("prepared once, the data are there when a run starts")),
+                 {command("troika data prepare", say("data prepared once are ready when a run starts")),
                   set("data.workers", "0", say("all cores tokenize")),
                   {say("--data.cache in a folder that all hosts see"), say("one host tokenizes and the others read what it wrote")}}};
 }
@@ -148,9 +148,9 @@ std::optional<Finding> mtu_black_hole(const Facts& f) {
   const std::optional<Evidence> evidence = told != nullptr ? quoted(*told) : all_wait_for_messages(f);
   if (!evidence) return std::nullopt;
   return Finding{"mtu_black_hole",
-                 {say("all ranks came and exchanged small messages, but no step was done"), *evidence},
-                 {command("ping -M do -s 1472 HOST", say("between the hosts, both ways: where it fails and -s 500 passes, the MTU is the cause")),
-                  command("ip link set dev INTERFACE mtu 1400", say("the same MTU on all hosts and switches, as small as the smallest on the way")), run_doctor()}};
+                 {say("all ranks joined and exchanged small messages, but completed no step"), *evidence},
+                 {command("ping -M do -s 1472 HOST", say("between the hosts, both ways: if it fails and -s 500 passes, the MTU is the cause")),
+                  command("ip link set dev INTERFACE mtu 1400", say("the same MTU on all hosts and switches, as small as the smallest on the path")), run_doctor()}};
 }
 
 std::optional<Finding> link_lost(const Facts& f) {
@@ -159,9 +159,9 @@ std::optional<Finding> link_lost(const Facts& f) {
   if (told == nullptr) return std::nullopt;
   return Finding{"link_lost",
                  {quoted(*told)},
-                 {{say("look at the link between the two hosts"), say("both are heard by host 0, but nothing passes between them")},
+                 {{say("check the link between the two hosts"), say("host 0 hears from both, but nothing passes between them")},
                   run_doctor(),
-                  launch(LaunchFlag::max_restarts, "3", say("the launcher starts all ranks again, from the newest checkpoint where there is one"))}};
+                  launch(LaunchFlag::max_restarts, "3", say("the launcher restarts all ranks, from the newest checkpoint if there is one"))}};
 }
 
 std::string process_of(const Told& told) { return told.what.who.pid > 0 ? std::to_string(told.what.who.pid) : "PID"; }
@@ -170,7 +170,7 @@ std::string process_of(const Told& told) { return told.what.who.pid > 0 ? std::t
 void add_newer_step(const Facts& f, const Told& told, std::vector<Evidence>* evidence) {
   if (told.what.kind != IncidentKind::rank_silent || told.what.place.step < 0 || f.rows.empty()) return;
   if (f.rows.back().step > told.what.place.step)
-    evidence->push_back(say("all ranks had done step {}: the heartbeat is older", f.rows.back().step));
+    evidence->push_back(say("all ranks had completed step {}: the heartbeat is older", f.rows.back().step));
 }
 
 bool is_stopped(const Incident& i) { return i.kind == IncidentKind::rank_stopped || i.stopped; }
@@ -187,12 +187,12 @@ std::optional<Finding> rank_hangs(const Facts& f) {
   const bool stopped = is_stopped(told->what) || first_that(standing, is_stopped) != nullptr;
   add_newer_step(f, *told, &found.evidence);
   const bool lives = f.ending == Ending::running;
-  if (stopped && lives) found.advice.push_back(command("kill -CONT " + process_of(*told), say("on its host: the process is stopped, and continues")));
-  if (stopped && !lives) found.advice.push_back({say("find out who stopped the process"), say("a shell (Ctrl-Z), a debugger, or a scheduler that suspends jobs; it has been ended since")});
-  if (lives) found.advice.push_back(command("kill -USR1 " + process_of(*told), say("the rank says in its log where it stands")));
+  if (stopped && lives) found.advice.push_back(command("kill -CONT " + process_of(*told), say("on its host: resumes the stopped process")));
+  if (stopped && !lives) found.advice.push_back({say("find out who stopped the process"), say("a shell (Ctrl-Z), a debugger, or a scheduler that suspends jobs; it has since ended")});
+  if (lives) found.advice.push_back(command("kill -USR1 " + process_of(*told), say("the rank writes its current instruction to its log")));
   const double limit = settings_or_usual(f).comm.timeout_seconds;
   if (!stopped && told->what.kind == IncidentKind::rank_hung)
-    found.advice.push_back(set("comm.timeout_seconds", number(4 * limit), say("only if the rank is slow and not hung: {} s is the limit now", number(limit))));
+    found.advice.push_back(set("comm.timeout_seconds", number(4 * limit), say("only if the rank is slow, not hung: the limit is now {} s", number(limit))));
   found.advice.push_back(same_again(f));
   return found;
 }
@@ -212,11 +212,11 @@ std::optional<Finding> host_lost(const Facts& f) {
   const double limit = settings_or_usual(f).comm.heartbeat_seconds;
   Finding found{"host_lost", {quoted(*told)}, {}};
   add_newer_step(f, *told, &found.evidence);
-  found.advice = {{say("look at that host: power, network, swap"), say("nothing was heard of it any more")},
-                  launch(LaunchFlag::max_restarts, "3", say("the launcher starts all ranks again, from the newest checkpoint where there is one"))};
+  found.advice = {{say("check that host: power, network, swap"), say("it stopped responding")},
+                  launch(LaunchFlag::max_restarts, "3", say("the launcher restarts all ranks, from the newest checkpoint if there is one"))};
   if (is_unheard(told->what))
     found.advice.push_back(
-        set("comm.heartbeat_seconds", number(3 * limit), say("for hosts that stall for long: {} s is the limit now", number(limit))));
+        set("comm.heartbeat_seconds", number(3 * limit), say("for hosts that stall for long: the limit is now {} s", number(limit))));
   else
     found.advice.push_back(same_again(f));
   return found;

@@ -21,7 +21,7 @@ std::vector<Evidence> all_told(const Facts& f) {
 
 AdviceList with_flags_of_message(const Facts& f) {
   AdviceList advice = f.told.empty() ? AdviceList{} : flags_named_in(f.told.front().text);
-  if (advice.size() < 3) advice.push_back({say("do what the message says"), say("it names the setting or the file, the rule and the remedy")});
+  if (advice.size() < 3) advice.push_back({say("follow the message"), say("it names the setting or the file, the rule and the fix")});
   return advice;
 }
 
@@ -30,7 +30,7 @@ std::optional<Finding> changed_bits(const Facts& f) {
   if (told == nullptr) return std::nullopt;
   return Finding{"changed_bits",
                  {quoted(*told)},
-                 {command("memtester 1G 1", say("faulty memory looks the same when it is always one host")),
+                 {command("memtester 1G 1", say("faulty memory has the same symptom if it is always one host")),
                   {say("leave that host out"), say("its results cannot be trusted until it is tested")},
                   same_again(f)}};
 }
@@ -44,15 +44,15 @@ std::optional<Finding> by_exit_code(const Facts& f) {
       return Finding{
           "data_refused",
           all_told(f),
-          {{say("do what the message says"), say("it names the setting or the file, the rule and the remedy")}, command("troika data inspect", say("it shows samples as the run sees them, with the tokens that carry loss"))}};
+          {{say("follow the message"), say("it names the setting or the file, the rule and the fix")}, command("troika data inspect", say("it shows samples as the run sees them, with the tokens that carry loss"))}};
     case 70:
-      return Finding{"internal_fault", all_told(f), {{say("report it with the log of the rank"), say("this is a fault of the program, unless it always happens on one host")}, same_again(f)}};
+      return Finding{"internal_fault", all_told(f), {{say("report it with the log of the rank"), say("this is a bug in the program, unless it always happens on one host")}, same_again(f)}};
     default:
       return Finding{"peer_lost",
                      all_told(f),
-                     {{say("look at the logs of the ranks"), say("the rank that was first to fail says more there")},
+                     {{say("check the ranks' logs"), say("the log of the first rank to fail has more details")},
                       run_doctor(),
-                      launch(LaunchFlag::max_restarts, "3", say("the launcher starts all ranks again, from the newest checkpoint where there is one"))}};
+                      launch(LaunchFlag::max_restarts, "3", say("the launcher restarts all ranks, from the newest checkpoint if there is one"))}};
   }
 }
 
@@ -82,8 +82,8 @@ std::optional<Finding> disk_full(const Facts& f) {
   for (const auto& [name, host] : f.hosts)
     if (host.disk_free_bytes >= 0)
       found.evidence.push_back(
-          say("the last sample of {} shows {} free where the run's folder is; what a failed save had written is free again", name, base::format_bytes(static_cast<std::int64_t>(host.disk_free_bytes))));
-  if (!f.complete_saves.empty()) found.evidence.push_back(say("the last complete checkpoint is that of step {}; it stays", f.complete_saves.back()));
+          say("the last sample of {} shows {} free on the disk of the run folder; the space of a failed save is free again", name, base::format_bytes(static_cast<std::int64_t>(host.disk_free_bytes))));
+  if (!f.complete_saves.empty()) found.evidence.push_back(say("the last complete checkpoint, of step {}, is kept", f.complete_saves.back()));
   return found;
 }
 
@@ -92,7 +92,7 @@ std::optional<Finding> too_many_open_files(const Facts& f) {
   if (told == nullptr) return std::nullopt;
   return Finding{"too_many_open_files",
                  {quoted(*told)},
-                 {command("ulimit -n 65536", say("every connection and every data file takes one, in the shell that starts the run")),
+                 {command("ulimit -n 65536", say("every connection and data file needs one; set it in the shell that starts the run")),
                   command("LimitNOFILE=65536", say("the same for a unit of systemd"))}};
 }
 
@@ -101,7 +101,7 @@ std::optional<Finding> infiniband(const Facts& f) {
   if (told == nullptr) return std::nullopt;
   return Finding{"infiniband",
                  {quoted(*told)},
-                 {command("ulimit -l unlimited", say("the card needs memory that cannot be swapped; LimitMEMLOCK=infinity in a unit")),
+                 {command("ulimit -l unlimited", say("the card needs locked memory; in a systemd unit, set LimitMEMLOCK=infinity")),
                   command("systemctl start opensm", say("a port that stays in INIT has no subnet manager")),
                   set("comm.backend", "gloo", say("messages go over TCP meanwhile"))}};
 }
@@ -111,7 +111,7 @@ std::optional<Finding> file_system_failed(const Facts& f) {
   if (told == nullptr) return std::nullopt;
   return Finding{"file_system_failed",
                  {quoted(*told)},
-                 {other_disk(), {say("mount the shared folder with the option hard"), say("soft gives up when the server restarts, and writes are lost")}, same_again(f)}};
+                 {other_disk(), {say("mount the shared folder with the option hard"), say("a soft mount gives up when the server restarts, and writes are lost")}, same_again(f)}};
 }
 
 std::optional<Finding> nothing_to_learn_from(const Facts& f) {

@@ -106,7 +106,7 @@ class Gathering {
     for (MemberState& state : states_) {
       if (!waits(state) || now_() < state.until) continue;
       const std::string seconds = base::format_duration(state.patience);
-      fall_silent(state, base::say(state.stage == Stage::awaited ? base::Phrase("no word within {}") : base::Phrase("fell silent: no word within {}"), seconds));
+      fall_silent(state, base::say(state.stage == Stage::awaited ? base::Phrase("no reply within {}") : base::Phrase("stopped responding: no reply within {}"), seconds));
     }
   }
 
@@ -338,7 +338,7 @@ std::vector<Finding> findings_of(const Consultation& all) {
     findings.push_back({"", "all_pairs", Status::not_checked, base::say("no time was left for {} pairs of hosts", all.pairs_left), {}, {}});
   for (const Consultation::Silent& one : all.silent)
     findings.push_back(
-        {one.host, "answer", Status::fail, one.why, base::say("an answer"), base::say("See whether the host is up and reached by ssh or its launcher, and has this Troika; the other hosts went on without it.")});
+        {one.host, "answer", Status::fail, one.why, base::say("an answer"), base::say("Check that the host is up, reachable by ssh or its launcher, and has this Troika; the other hosts continued without it.")});
   return findings;
 }
 

@@ -132,7 +132,7 @@ TEST(Consultation, NamesAHostThatNeverSaysAWordAndGoesOnWithoutIt) {
   const auto findings = findings_of(all);
   EXPECT_EQ(exit_code_of(findings), 75);
   EXPECT_EQ(findings.back().host, "pi2");
-  EXPECT_THAT(findings.back().measured.english, HasSubstr("no word within 12"));
+  EXPECT_THAT(findings.back().measured.english, HasSubstr("no reply within 12"));
 }
 
 TEST(Consultation, IsNotHeldUpByAHostThatFallsSilentWhileItMeasures) {
@@ -140,7 +140,7 @@ TEST(Consultation, IsNotHeldUpByAHostThatFallsSilentWhileItMeasures) {
   members.silent_from[1] = 5.05;  // it has been asked to meet
   const Consultation all = members.consult_all();
   EXPECT_THAT(silent_hosts(all), ElementsAre("pi1"));
-  EXPECT_THAT(all.silent[0].why.english, HasSubstr("fell silent"));
+  EXPECT_THAT(all.silent[0].why.english, HasSubstr("stopped responding"));
   double last = 0;
   for (const auto& [member, peer, when] : members.meetings)
     if (member != 1 && peer != "pi1") last = std::max(last, when);

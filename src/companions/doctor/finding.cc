@@ -124,8 +124,8 @@ std::string text_report(const std::vector<Finding>& findings, std::size_t hosts,
     return base::counted_text(static_cast<std::int64_t>(number), noun);
   };
   const base::Text sum = fail + warn == 0
-                       ? base::say("{} looked at in {}: well, {}, {} not checked", some(hosts, "host"), took, some(note, "note"), unchecked_count)
-                       : base::say("{} looked at in {}: {} would stop the run, {}, {}, {} not checked", some(hosts, "host"), took, fail, some(warn, "warning"),
+                       ? base::say("{} checked in {}: no problems, {}, {} not checked", some(hosts, "host"), took, some(note, "note"), unchecked_count)
+                       : base::say("{} checked in {}: {} would stop the run, {}, {}, {} not checked", some(hosts, "host"), took, fail, some(warn, "warning"),
                               some(note, "note"), unchecked_count);
   return text + sum.in(language) + "\n";
 }

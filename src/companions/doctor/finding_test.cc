@@ -10,7 +10,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 Finding made_finding(const std::string& host, const std::string& check, Status status) {
-  return {host, check, status, base::verbatim("4 of 5"), base::say("no quota below them"), base::say("Run `ulimit -n 65536` before the start; in a unit LimitNOFILE=65536, in limits.conf nofile.")};
+  return {host, check, status, base::verbatim("4 of 5"), base::say("no quota below that"), base::say("Run `ulimit -n 65536` before the start; in a systemd unit, set LimitNOFILE=65536, in limits.conf nofile.")};
 }
 
 TEST(DoctorReport, ExitCodesSayWhatWasFound) {
@@ -39,12 +39,12 @@ TEST(DoctorReport, SaysWhatIsAlikeOnceAndWhatIsWorstLast) {
   const std::string text = text_report({made_finding("a", "limits", Status::fail),
                                         made_finding("a", "swap", Status::ok), made_finding("b", "swap", Status::ok)},
                                        2, 3.2, base::Language::english);
-  EXPECT_THAT(text, HasSubstr("ok          a, b swap   4 of 5; wanted: no quota below them\n"));
+  EXPECT_THAT(text, HasSubstr("ok          a, b swap   4 of 5; wanted: no quota below that\n"));
   EXPECT_LT(text.find("swap"), text.find("limits"));
   EXPECT_THAT(text, HasSubstr("            Run `ulimit -n 65536`"));
-  EXPECT_THAT(text, HasSubstr("2 hosts looked at in 3.2 s: 1 would stop the run"));
+  EXPECT_THAT(text, HasSubstr("2 hosts checked in 3.2 s: 1 would stop the run"));
   EXPECT_THAT(text_report({made_finding("a", "swap", Status::warn)}, 1, 1, base::Language::english),
-              HasSubstr("1 host looked at in 1.0 s: 0 would stop the run, 1 warning, 0 notes, 0 not checked"));
+              HasSubstr("1 host checked in 1.0 s: 0 would stop the run, 1 warning, 0 notes, 0 not checked"));
   EXPECT_THAT(text_report({}, 1, 1, base::Language::chinese), HasSubstr("检查了 1 台主机"));
 }
 

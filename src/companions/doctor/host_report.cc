@@ -120,12 +120,12 @@ struct MessageReader {
     const std::string word = text(name);
     for (const Status known : {Status::ok, Status::note, Status::warn, Status::fail, Status::not_checked})
       if (word_of(known) == word) return void(value = known);
-    throw base::DataError(base::say("a host's report has the status '{}', which there is not", word));
+    throw base::DataError(base::say("a host's report has the unknown status '{}'", word));
   }
   void operator()(const char* name, base::Text& value) const {
     const Json& pair = base::json_array(object, name, report_origin);
     if (pair.size() != 2 || !pair[0].is_string() || !pair[1].is_string())
-      throw base::DataError(base::say("a host's report has no text in two languages at '{}'", name));
+      throw base::DataError(base::say("a host's report lacks a text in two languages at '{}'", name));
     value = {pair[0], pair[1]};
   }
   void operator()(const char* name, std::map<std::string, std::string>& values) const {

@@ -79,13 +79,13 @@ void judge_environment(const std::vector<HostReport>& reports, std::vector<Findi
                           "environment",
                           other_name ? Status::note : Status::warn,
                           told(value),
-                          base::say("{0} as on {1}", most, like),
-                          base::say("Set {} alike on every host, or nowhere.", name)});
+                          base::say("{0}, as on {1}", most, like),
+                          base::say("Set {} to the same value on every host, or on none.", name)});
     }
   }
   if (findings.size() == before)
-    findings.push_back(of_all(reports, "environment", Status::ok, base::say("alike"),
-                              base::say("variables alike on all hosts")));
+    findings.push_back(of_all(reports, "environment", Status::ok, base::say("equal"),
+                              base::say("the same variables on all hosts")));
 }
 
 void judge_versions(const std::vector<HostReport>& reports, std::vector<Finding>& findings) {
@@ -98,13 +98,13 @@ void judge_versions(const std::vector<HostReport>& reports, std::vector<Finding>
       const bool refused = name == "build";
       findings.push_back({report.host, "versions", refused ? Status::fail : Status::note,
                           base::verbatim(fmt::format("{} {}", name, value)),
-                          base::say("{0} as on {1}", majority, first_with(reports, &HostFacts::versions, name, majority)),
-                          refused ? base::say("Install the same Troika on every host: a run refuses builds that differ.") : base::say("Hosts may differ in this; it matters only when results or speed differ, too.")});
+                          base::say("{0}, as on {1}", majority, first_with(reports, &HostFacts::versions, name, majority)),
+                          refused ? base::say("Install the same Troika on every host: a run refuses builds that differ.") : base::say("Hosts may differ in this; it matters only if results or speed differ too.")});
     }
   }
   if (findings.size() == before)
     findings.push_back(
-        of_all(reports, "versions", Status::ok, base::say("alike"), base::say("versions alike on all hosts")));
+        of_all(reports, "versions", Status::ok, base::say("equal"), base::say("the same versions on all hosts")));
 }
 
 void judge_memory_bandwidth(const std::vector<HostReport>& reports, std::vector<Finding>& findings) {
@@ -117,7 +117,7 @@ void judge_memory_bandwidth(const std::vector<HostReport>& reports, std::vector<
     if (rate <= 0 || rates.size() < 2 || rate >= enough_of_median * middle) continue;
     findings.push_back({report.host, "memory_bandwidth", Status::warn, base::verbatim(fmt::format("{:.1f} GB/s", rate / 1e9)),
                         base::say("at least 70 % of the median, {} GB/s", fmt::format("{:.1f}", middle / 1e9)),
-                        base::say("Memory of this host is slow: a module may be missing, other work may run, or threads lie on the wrong node.")});
+                        base::say("This host's memory is slow: a module may be missing, other work may be running, or threads are on the wrong NUMA node.")});
   }
 }
 
@@ -142,7 +142,7 @@ void judge_speed(const std::vector<HostReport>& reports, std::vector<Finding>& f
     const std::int64_t speed = megabits_of(report, &name);
     if (speed <= 0 || static_cast<double>(speed) >= middle) continue;
     findings.push_back({report.host, "speed", Status::warn, base::verbatim(fmt::format("{} {} Mbit/s", name, speed)),
-                        base::say("{} Mbit/s as the others", fmt::format("{:.0f}", middle)), base::say("The link of this host is slower than the others': look at its cable and its port of the switch.")});
+                        base::say("{} Mbit/s, like the others", fmt::format("{:.0f}", middle)), base::say("This host's link is slower than the others': check its cable and its switch port.")});
   }
 }
 
@@ -163,7 +163,7 @@ void judge_mtu(const std::vector<HostReport>& reports, std::vector<Finding>& fin
     for (const auto& [host, mtu] : hosts)
       if (mtu != common)
         findings.push_back({host, "mtu", Status::warn, base::verbatim(std::to_string(mtu)),
-                            base::say("{0} as the other hosts in {1}", common, subnet), base::say("Give all hosts of a network the same MTU, and the switch one as large.")});
+                            base::say("{0}, as on the other hosts in {1}", common, subnet), base::say("Give all hosts of a network the same MTU, and the switch at least that MTU.")});
   }
 }
 
@@ -194,16 +194,16 @@ std::vector<Finding> judge_shared_folder(const SharedFolder& folder, const std::
     latest = std::max(latest, reader.seconds);
   }
   const std::string host = base::join(all, ", ");
-  const base::Text wanted = base::say("either is well: every host writes its own parts");
+  const base::Text wanted = base::say("either is fine: every host writes its own parts");
   if (!folder.written) return {{host, "shared_folder", Status::not_checked, base::say("the first host wrote no file there"), {}, {}}};
-  if (see.empty()) return {{host, "shared_folder", Status::ok, base::say("each host has a folder of its own"), wanted, {}}};
+  if (see.empty()) return {{host, "shared_folder", Status::ok, base::say("each host has its own folder"), wanted, {}}};
   if (latest > seen_late_seconds)
     return {{host, "shared_folder", Status::note, base::say("seen {} after it was written", base::format_duration(latest)), wanted,
              base::say("The network file system shows files late: mount it with noac or a shorter actimeo.")}};
   if (see.size() == folder.readers.size())
     return {{host, "shared_folder", Status::ok, base::say("all hosts share {}", path), wanted, {}}};
   return {{host, "shared_folder", Status::note, base::say("{} see what {} writes to {}, the others do not", base::join(see, ", "), folder.writer, path),
-           wanted, base::say("Nothing needs to be changed; a second copy of checkpoints is kept where no disk is shared.")}};
+           wanted, base::say("No change needed; if no disk is shared, a second copy of checkpoints is kept.")}};
 }
 
 }  // namespace troika::doctor

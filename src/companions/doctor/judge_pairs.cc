@@ -120,16 +120,16 @@ class Judgement {
       case EHOSTUNREACH:
       case ENETUNREACH:
       case EACCES:
-        return base::say("no way to {} at {}", to, place);
+        return base::say("no route to {} at {}", to, place);
       case ETIMEDOUT:
-        return base::say("nothing came back from {} at {}", to, place);
+        return base::say("no response from {} at {}", to, place);
       default:
         return base::say("no connection to {} at {}: {}", to, place, base::system_cause(way.code));
     }
   }
   static base::Text advice_for(const std::string& to, const Connecting& way) {
-    if (way.code == ECONNREFUSED) return base::say("Something refuses connections to {}: open its TCP ports to the other hosts (a firewall with REJECT).", to);
-    return way.code == ETIMEDOUT ? base::say("A firewall drops what goes to {}, or its address is wrong: open its TCP ports to the other hosts.", to) : base::say("A firewall (firewalld rejects like this) or a missing route stands before {}: open its TCP ports to the other hosts.", to);
+    if (way.code == ECONNREFUSED) return base::say("Connections to {} are refused: open its TCP ports to the other hosts (a firewall with REJECT).", to);
+    return way.code == ETIMEDOUT ? base::say("A firewall drops packets to {}, or its address is wrong: open its TCP ports to the other hosts.", to) : base::say("A firewall (firewalld rejects like this) or a missing route blocks {}: open its TCP ports to the other hosts.", to);
   }
 
   void judge_ports() {
@@ -147,7 +147,7 @@ class Judgement {
       const Connecting& way = one.report->connecting.code != 0 ? one.report->connecting : *one.report->named;
       add(host, "ports", Status::fail, describe(one.to, way), base::say("ports open between all hosts"), advice_for(one.to, way));
     });
-    if (bad.empty() && unanswered == 0) add(all(), "ports", Status::ok, base::say("all reach each other"), base::say("ports open between all hosts"));
+    if (bad.empty() && unanswered == 0) add(all(), "ports", Status::ok, base::say("all hosts reach each other"), base::say("ports open between all hosts"));
   }
 
   void judge_mtu() {
@@ -164,16 +164,16 @@ class Judgement {
     }
     const base::Text wanted = base::say("messages of every size arrive");
     add_by_target(stuck, [&](const std::string& host, const Bad& one) {
-      add(host, "mtu", Status::fail, base::say("small messages arrive, those of {} bytes do not", one.report->stuck_bytes), wanted,
-          base::say("Large packets vanish on the way to {}: use the same MTU on hosts and switch, or lower it with `ip link set dev NAME mtu 1400`.", one.to));
+      add(host, "mtu", Status::fail, base::say("small messages arrive, but those of {} bytes do not", one.report->stuck_bytes), wanted,
+          base::say("Large packets to {} are lost: use the same MTU on hosts and switch, or lower it with `ip link set dev NAME mtu 1400`.", one.to));
     });
     add_by_target(lost, [&](const std::string& host, const Bad& one) {
       const bool full = one.report->full_datagrams.value_or(true);
-      add(host, "mtu", Status::warn, base::say("small messages arrive, those of {} bytes do not", full ? one.report->jumbo_bytes : one.report->full_bytes),
-          wanted, base::say("Packets of full size vanish on the way to {} while TCP finds a smaller one: use the same MTU on hosts and switch.", one.to));
+      add(host, "mtu", Status::warn, base::say("small messages arrive, but those of {} bytes do not", full ? one.report->jumbo_bytes : one.report->full_bytes),
+          wanted, base::say("Full-size packets to {} are lost, while TCP finds a smaller size: use the same MTU on hosts and switch.", one.to));
     });
     if (!tried || !stuck.empty() || !lost.empty()) return;
-    add(all(), "mtu", Status::ok, by_datagrams ? base::say("large messages arrive") : base::say("UDP does not pass, so that large packets were tried by TCP alone"), wanted);
+    add(all(), "mtu", Status::ok, by_datagrams ? base::say("large messages arrive") : base::say("UDP is blocked, so large packets were tested only over TCP"), wanted);
   }
 
   static double apart(const PairReport& pair) {
@@ -195,7 +195,7 @@ class Judgement {
       const std::string seconds = base::format_duration(apart(*one.report));
       if (told.insert(host).second)
         add(host, "clock", Status::warn, base::say("{} apart", seconds), base::say("below 50 ms"),
-            base::say("Clocks of {} are {} apart: install chrony (only timelines and time stamps suffer).", pair_name(one.from, one.to), seconds));
+            base::say("The clocks of {} are {} apart: install chrony (this affects only timelines and timestamps).", pair_name(one.from, one.to), seconds));
     }
     if (bad.empty() && most >= 0)
       add(all(), "clock", Status::ok, base::say("at most {} apart", base::format_duration(most)), base::say("below 50 ms"));
@@ -210,8 +210,8 @@ class Judgement {
       });
       // Several doctors may be tried out on one host.
       if (wrong && pair->connecting.address.compare(0, 4, "127.") != 0)
-        add(pair->from, "names", Status::warn, base::say("{} takes {} for {}", pair->from, pair->to, addresses.front()),
-            base::say("the own name as an address that others reach"), base::say("Correct that line of /etc/hosts, or give --master-addr as an address."));
+        add(pair->from, "names", Status::warn, base::say("{} resolves {} to {}", pair->from, pair->to, addresses.front()),
+            base::say("the host name resolves to an address that others reach"), base::say("Correct that line of /etc/hosts, or give --master-addr as an IP address."));
     }
   }
 
@@ -229,9 +229,9 @@ class Judgement {
       const std::vector<Interface>& interfaces = report->facts.interfaces;
       const std::string& stated = report->facts.interface;
       if (!stated.empty() && stated != pair->interface && told.insert(pair->from).second) {
-        add(pair->from, "nic_choice", Status::warn, base::say("traffic leaves by {}", pair->interface),
+        add(pair->from, "nic_choice", Status::warn, base::say("traffic leaves through {}", pair->interface),
             base::verbatim(fmt::format("comm.interface {}", stated)),
-            base::say("Traffic to {} leaves by {} and not by comm.interface {}: correct the routes or the setting.", pair->to, pair->interface, stated));
+            base::say("Traffic to {} leaves through {}, not through comm.interface {}: correct the routes or the setting.", pair->to, pair->interface, stated));
         continue;
       }
       const Interface* one = find_interface(interfaces, pair->interface);
@@ -239,8 +239,8 @@ class Judgement {
         return !other.wireless && !other.addresses.empty();
       });
       if (one != nullptr && one->wireless && wired != interfaces.end() && told.insert(pair->from).second)
-        add(pair->from, "nic_choice", Status::warn, base::say("traffic leaves by {}", one->name), base::say("a wired interface"),
-            base::say("Traffic to {0} leaves by {1}, and {2} is wired: set comm.interface to {2}.", pair->to, one->name, wired->name));
+        add(pair->from, "nic_choice", Status::warn, base::say("traffic leaves through {}", one->name), base::say("a wired interface"),
+            base::say("Traffic to {0} leaves through {1}, but {2} is wired: set comm.interface to {2}.", pair->to, one->name, wired->name));
     }
   }
 
@@ -261,7 +261,7 @@ class Judgement {
       longest = std::max(longest, pair->round_trip_seconds);
     }
     add(all(), "all_pairs", Status::ok,
-        base::say("{} to {} MB/s, {} there and back at most", megabytes(least), megabytes(most), base::format_duration(longest)),
+        base::say("{} to {} MB/s, {} round trip at most", megabytes(least), megabytes(most), base::format_duration(longest)),
         base::say("at least half of the median, {} MB/s", megabytes(middle)));
   }
 
@@ -275,9 +275,9 @@ class Judgement {
       const std::string host = common.empty() ? pair_name(one.from, one.to) : common;
       if (told.insert(host).second)
         add(host, "all_pairs", Status::warn,
-            base::say("{} MB/s, {} there and back", megabytes(rate_of(*one.report)), base::format_duration(one.report->round_trip_seconds)),
+            base::say("{} MB/s, {} round trip", megabytes(rate_of(*one.report)), base::format_duration(one.report->round_trip_seconds)),
             base::say("at least half of the median, {} MB/s", megabytes(middle)),
-            common.empty() ? base::say("This link is slower than the others: look at cables and ports of the two hosts.") : base::say("All slow links have {} in common: look at its cable, its port and its other work.", common));
+            common.empty() ? base::say("This link is slower than the others: check the cables and ports of the two hosts.") : base::say("All slow links have {} in common: check its cable, its port and its other load.", common));
     }
   }
 
@@ -287,7 +287,7 @@ class Judgement {
         add(pair_name(pair->from, pair->to), "all_pairs", Status::warn,
             base::say("one message in a hundred takes {}, the median {}", base::format_duration(pair->late_round_trip_seconds),
                  base::format_duration(pair->round_trip_seconds)),
-            base::say("at most 5 times the median"), base::say("Something delays messages on this link at times: Wi-Fi, a loaded switch, or other work on the hosts."));
+            base::say("at most 5 times the median"), base::say("Messages on this link are delayed at times: by Wi-Fi, a loaded switch, or other work on the hosts."));
   }
 
   const std::vector<HostReport>& reports_;

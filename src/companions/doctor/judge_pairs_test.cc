@@ -75,7 +75,7 @@ TEST(JudgePairs, NamesTheHostWhoseFirewallDrops) {
   EXPECT_EQ(ill[0].host, "c");
   EXPECT_EQ(ill[0].check, "ports");
   EXPECT_EQ(ill[0].status, Status::fail);
-  EXPECT_THAT(ill[0].advice.english, HasSubstr("drops what goes to c"));
+  EXPECT_THAT(ill[0].advice.english, HasSubstr("drops packets to c"));
 }
 
 TEST(JudgePairs, NamesThePairThatIsRefused) {
@@ -106,7 +106,7 @@ TEST(JudgePairs, FailsWhereLargeMessagesVanish) {
   EXPECT_EQ(ill[0].host, "b");
   EXPECT_EQ(ill[0].check, "mtu");
   EXPECT_EQ(ill[0].status, Status::fail);
-  EXPECT_EQ(ill[0].measured.english, "small messages arrive, those of 4096 bytes do not");
+  EXPECT_EQ(ill[0].measured.english, "small messages arrive, but those of 4096 bytes do not");
 }
 
 TEST(JudgePairs, WarnsWhereOnlyDatagramsOfFullSizeVanish) {
@@ -165,7 +165,7 @@ TEST(JudgePairs, WarnsOfTrafficByAnotherInterfaceThanTheStatedOrTheWiredOne) {
   const auto ill = made.ill();
   ASSERT_EQ(ill.size(), 2u);
   EXPECT_EQ(ill[0].host, "a");
-  EXPECT_THAT(ill[0].advice.english, HasSubstr("not by comm.interface eth1"));
+  EXPECT_THAT(ill[0].advice.english, HasSubstr("not through comm.interface eth1"));
   EXPECT_EQ(ill[1].host, "b");
   EXPECT_THAT(ill[1].advice.english, HasSubstr("set comm.interface to eth0"));
 }

@@ -38,12 +38,12 @@ std::int64_t memory_of_host(const HostView& view) {
 void add_file_limit(const HostView& view, std::vector<Finding>& findings) {
   const Limits& limits = view.limits;
   const base::Text measured = base::say("{} open files (up to {})", count_or_unlimited(limits.files_soft), count_or_unlimited(limits.files_hard));
-  const base::Text wanted = base::say("at least {}", enough_files), advice = base::say("Run `ulimit -n 65536` before the start; in a unit LimitNOFILE=65536, in limits.conf nofile.");
+  const base::Text wanted = base::say("at least {}", enough_files), advice = base::say("Run `ulimit -n 65536` before the start; in a systemd unit, set LimitNOFILE=65536, in limits.conf nofile.");
   if (limits.files_hard >= 0 && limits.files_hard < enough_files)
     findings.push_back(
         found(limits.files_hard < hardly_any_files ? Status::fail : Status::warn, measured, wanted, advice));
   else if (limits.files_soft >= 0 && limits.files_soft < enough_files)
-    findings.push_back(found(Status::note, measured, wanted, base::say("Troika raises it where it needs more; for other programs run `ulimit -n 65536`.")));
+    findings.push_back(found(Status::note, measured, wanted, base::say("Troika raises it if it needs more; for other programs, run `ulimit -n 65536`.")));
   else
     findings.push_back(well(measured, wanted));
 }
@@ -64,7 +64,7 @@ void add_locked_limit(const HostView& view, std::vector<Finding>& findings) {
   const bool rdma = !entries_named(view.sys + "/class/infiniband", "").empty();
   if (!rdma || view.limits.locked_bytes < 0) return;
   findings.push_back(found(Status::warn, base::say("{} of locked memory", base::format_bytes(view.limits.locked_bytes)),
-                           base::say("no limit where there is InfiniBand"), base::say("Run `ulimit -l unlimited` before the start; in a unit LimitMEMLOCK=infinity.")));
+                           base::say("no limit with InfiniBand"), base::say("Run `ulimit -l unlimited` before the start; in a systemd unit, set LimitMEMLOCK=infinity.")));
 }
 
 }  // namespace
@@ -97,21 +97,21 @@ std::vector<Finding> check_cgroup_memory(const HostView& view) {
   const auto limit = least_in_groups(view, "memory", {"memory.max", "memory.high", "memory.limit_in_bytes"});
   const std::int64_t all = memory_of_host(view), needed = view.want.memory_bytes;
   if (!limit || (all > 0 && *limit >= all)) return {well(base::say("no limit below the host's memory"), base::say("room for the plan of every rank"))};
-  const base::Text measured = base::say("the control group grants {}", base::format_bytes(*limit));
+  const base::Text measured = base::say("the control group allows {}", base::format_bytes(*limit));
   if (needed <= 0) {
     if (*limit >= std::int64_t{512} << 20) return {well(measured, base::say("room for the plan of every rank"))};
-    return {found(Status::warn, measured, base::say("room for the plan of every rank"), base::say("Raise the container's memory: hardly a model fits into so little."))};
+    return {found(Status::warn, measured, base::say("room for the plan of every rank"), base::say("Raise the container's memory: hardly any model fits into so little."))};
   }
   const base::Text wanted = base::say("{} for this run", base::format_bytes(needed));
   if (static_cast<double>(needed) <= 0.9 * static_cast<double>(*limit)) return {well(measured, wanted)};
   return {found(needed > *limit ? Status::fail : Status::warn, measured, wanted,
-                base::say("The container grants {}, the plan needs {}: raise its memory (--memory) or lower batch.micro_batch_size.", base::format_bytes(*limit), base::format_bytes(needed)))};
+                base::say("The container allows {}, but the plan needs {}: raise its memory (--memory) or lower batch.micro_batch_size.", base::format_bytes(*limit), base::format_bytes(needed)))};
 }
 
 std::vector<Finding> check_cgroup_cpu(const HostView& view) {
   const auto quota = quota_cores(view);
   if (!quota || *quota >= view.cores)
-    return {well(base::say(base::Phrase("{}", "cores"), base::counted_text(view.cores, "core")), base::say("no quota below them"))};
+    return {well(base::say(base::Phrase("{}", "cores"), base::counted_text(view.cores, "core")), base::say("no quota below that"))};
   const int asked = view.want.threads * view.want.ranks;
   const base::Text cores = base::Text{base::format_digits(*quota, 3) + (*quota == 1 ? " core" : " cores"), base::format_digits(*quota, 3)}, ranks = base::counted_text(view.want.ranks, "rank");
   const base::Text measured = base::say("a quota of {}, {} visible", cores, base::counted_text(view.cores, "core"));
@@ -122,7 +122,7 @@ std::vector<Finding> check_cgroup_cpu(const HostView& view) {
   }
   const bool little = *quota < view.want.ranks;
   return {found(little ? Status::warn : Status::note, measured, base::say("a core for each of {}", ranks),
-                little ? base::say("The quota is {}: set train.threads so that ranks x threads stay within it, or raise it.", cores) : base::say("Threads are chosen by the quota unless train.threads says otherwise."))};
+                little ? base::say("The quota is {}: set train.threads so that ranks x threads stay within it, or raise it.", cores) : base::say("The quota sets the number of threads unless train.threads does."))};
 }
 
 std::vector<Finding> check_threads(const HostView& view) {
@@ -136,7 +136,7 @@ std::vector<Finding> check_threads(const HostView& view) {
     if (cpu.find_last_not_of("0123456789") == cpu.rfind("cpu") + 2 && cpu.back() != 'u') ++online;
   const base::Text measured = base::say(base::Phrase("{}", "cores"), base::counted_text(cores, "core"));
   if (!variable("SLURM_STEP_ID").empty() && cores == 1 && online > 1)
-    return {found(Status::warn, measured, base::say("more of the host's {}", online), base::say("srun gives one core unless told: use `srun -c N`, or export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK."))};
+    return {found(Status::warn, measured, base::say("more of the host's {} cores", online), base::say("srun gives one core by default: use `srun -c N`, or export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK."))};
   if (view.want.threads > 0 && view.want.threads * ranks > cores)
     return {found(Status::warn, measured,
                   base::say("{} x {}", base::counted_text(view.want.threads, "thread"), base::counted_text(ranks, "rank")),
@@ -152,7 +152,7 @@ std::vector<Finding> check_threads(const HostView& view) {
   std::istringstream(host::content_or_empty(view.proc + "/loadavg")) >> load;
   if (load > 0.5 * cores)
     return {found(Status::note, base::say("a load of {} on {}", fmt::format("{:.1f}", load), base::counted_text(cores, "core")),
-                  base::say("nothing else to do"), base::say("Other programs work on this host: training waits for cores, and what is measured here is too low."))};
+                  base::say("no other work"), base::say("Other programs are running on this host: training waits for cores, and rates measured here are too low."))};
   return {well(measured, base::say(base::Phrase("{}", "ranks"), base::counted_text(ranks, "rank")))};
 }
 

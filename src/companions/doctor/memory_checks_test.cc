@@ -61,7 +61,7 @@ TEST(DiskChecks, WarnOfASlowDiskAndNoteOneThatIsTooFast) {
 TEST(DiskChecks, KnowFileSystemsThatDoNotLast) {
   MadeHost host;
   host.view.disk->type = 0x1021994;
-  EXPECT_THAT(host.said("file_system"), AllOf(HasSubstr("warn"), HasSubstr("lies in memory")));
+  EXPECT_THAT(host.said("file_system"), AllOf(HasSubstr("warn"), HasSubstr("are in memory and lost after a restart")));
   host.view.disk->type = 0x794c7630;
   EXPECT_THAT(host.said("file_system"), AllOf(HasSubstr("note"), HasSubstr("container")));
   host.view.disk->writable = false;

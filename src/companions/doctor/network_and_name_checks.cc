@@ -53,8 +53,8 @@ void add_link_faults(const HostView& view, const Interface& one, std::vector<Fin
   }
   const auto changes = view.measured->carrier_changes.find(one.name);
   if (changes != view.measured->carrier_changes.end() && changes->second > 0)
-    findings.push_back(found(Status::warn, base::say("{} lost or found its link {} within seconds", one.name, base::counted_text(changes->second, "time")),
-                             base::say("a link that stays"), base::say("Change the cable of {}, or the port it is plugged into.", one.name)));
+    findings.push_back(found(Status::warn, base::say("{} lost or regained its link {} within seconds", one.name, base::counted_text(changes->second, "time")),
+                             base::say("a stable link"), base::say("Change the cable of {}, or the port it is plugged into.", one.name)));
 }
 
 bool begins(const std::string& text, std::string_view with) { return text.compare(0, with.size(), with) == 0; }
@@ -93,30 +93,30 @@ std::vector<Finding> check_port(const HostView& view) {
   switch (view.port) {
     case PortState::not_asked:  // of several hosts only the first has the store
       if (view.want.hosts == Want::Hosts::several) return {};
-      return {unchecked(base::say("no port was named (--master-port)"))};
+      return {unchecked(base::say("no port was given (--master-port)"))};
     case PortState::of_this_launch:
-      return {well(base::say("{}: this launch has met there", port), base::say("free on the first host, open to the others"))};
+      return {well(base::say("{}: this launch uses it", port), base::say("free on the first host, open to the others"))};
     case PortState::free:
       return {well(base::say("{} is free", port), base::say("free on the first host, open to the others"))};
     case PortState::taken:
       return {found(Status::fail, base::say("{} is held by {}", port, view.port_holder), base::say("free on the first host, open to the others"),
-                    base::say("End that program, or choose another --master-port on every host."))};
+                    base::say("Stop that program, or choose another --master-port on every host."))};
     case PortState::forbidden:
       break;
   }
-  return {found(Status::fail, base::say("{} may not be used by this user", port), base::say("free on the first host, open to the others"),
+  return {found(Status::fail, base::say("this user may not use {}", port), base::say("free on the first host, open to the others"),
                 base::say("Choose a --master-port above 1023 on every host."))};
 }
 
 std::vector<Finding> check_port_range(const HostView& view) {
   std::istringstream words(host::content_or_empty(view.proc + "/sys/net/ipv4/ip_local_port_range"));
   int low = 0, high = 0;
-  if (!(words >> low >> high)) return {unchecked(base::say("{} is not there or not readable", "ip_local_port_range"))};
-  const base::Text measured = base::say("the system hands out {} to {}", low, high);
-  if (view.want.port == 0) return {well(measured, base::say("a port outside of it for --master-port"))};
-  const base::Text wanted = base::say("{} outside of it", view.want.port);
+  if (!(words >> low >> high)) return {unchecked(base::say("{} is missing or not readable", "ip_local_port_range"))};
+  const base::Text measured = base::say("the system assigns {} to {}", low, high);
+  if (view.want.port == 0) return {well(measured, base::say("a --master-port outside that range"))};
+  const base::Text wanted = base::say("{} outside that range", view.want.port);
   if (view.want.port < low || view.want.port > high) return {well(measured, wanted)};
-  return {found(Status::warn, measured, wanted, base::say("Another program may be handed port {} at any time: choose a --master-port outside {} to {}.", view.want.port, low, high))};
+  return {found(Status::warn, measured, wanted, base::say("Another program may be assigned port {} at any time: choose a --master-port outside {} to {}.", view.want.port, low, high))};
 }
 
 std::vector<Finding> check_mtu(const HostView& view) {
@@ -126,11 +126,11 @@ std::vector<Finding> check_mtu(const HostView& view) {
     if (one.mtu == 0) continue;
     all.push_back(fmt::format("{} {}", one.name, one.mtu));
     if (one.mtu < least_mtu)
-      findings.push_back(found(Status::warn, base::verbatim(all.back()), base::say("at least {}, alike on hosts and switch", least_mtu),
-                               base::say("Raise the MTU of {}: so small a one costs speed and some networks drop what does not fit.", one.name)));
+      findings.push_back(found(Status::warn, base::verbatim(all.back()), base::say("at least {}, the same on hosts and switch", least_mtu),
+                               base::say("Raise the MTU of {}: one this small costs speed, and some networks drop larger packets.", one.name)));
   }
   if (all.empty()) return {unchecked(base::say("no network interface is up"))};
-  if (findings.empty()) findings.push_back(well(base::verbatim(list(all)), base::say("at least {}, alike on hosts and switch", least_mtu)));
+  if (findings.empty()) findings.push_back(well(base::verbatim(list(all)), base::say("at least {}, the same on hosts and switch", least_mtu)));
   return findings;
 }
 
@@ -152,10 +152,10 @@ std::vector<Finding> check_nic_choice(const HostView& view) {
   const std::vector<Interface> others = running(view);
   const auto wired = std::find_if(others.begin(), others.end(),
                                   [](const Interface& other) { return !other.wireless && !other.addresses.empty(); });
-  const base::Text measured = base::say("traffic leaves by {}", name), wanted = base::say("a wired interface");
+  const base::Text measured = base::say("traffic leaves through {}", name), wanted = base::say("a wired interface");
   if (!one->wireless) return {well(measured, wanted)};
   if (wired == others.end()) return {found(Status::note, measured, wanted, base::say("A cable would be faster and steadier than Wi-Fi."))};
-  return {found(Status::warn, measured, wanted, base::say("Traffic leaves by {0} though {1} is wired: set comm.interface to {1}.", name, wired->name))};
+  return {found(Status::warn, measured, wanted, base::say("Traffic leaves through {0} although {1} is wired: set comm.interface to {1}.", name, wired->name))};
 }
 
 std::vector<Finding> check_subnets(const HostView& view) {
@@ -177,7 +177,7 @@ std::vector<Finding> check_subnets(const HostView& view) {
         if (std::find(others.begin(), others.end(), subnet) == others.end()) continue;
         findings.push_back(found(Status::warn, base::say("{} and {} are both in {}", interfaces[i].name, interfaces[j].name, subnet),
                                  base::say("one interface in each subnet"),
-                                 base::say("Replies may leave by the other card: put {} and {} in different subnets or set comm.interface.", interfaces[i].name, interfaces[j].name)));
+                                 base::say("Replies may leave through the other interface: put {} and {} in different subnets or set comm.interface.", interfaces[i].name, interfaces[j].name)));
       }
     }
   if (all.empty()) return {unchecked(base::say("no network interface is up"))};
@@ -193,7 +193,7 @@ std::vector<Finding> check_speed(const HostView& view) {
     if (one.megabits > 0) known.push_back(fmt::format("{} {} Mbit/s", one.name, one.megabits));
   }
   if (!findings.empty()) return findings;
-  if (known.empty()) return {unchecked(base::say("the interfaces do not tell their speed (virtual)"))};
+  if (known.empty()) return {unchecked(base::say("the interfaces do not report their speed (virtual)"))};
   return {well(base::verbatim(list(known)), base::say("full duplex, no errors"))};
 }
 
@@ -214,40 +214,40 @@ std::vector<Finding> check_infiniband(const HostView& view) {
                                  base::say("{} waits for a subnet manager (sm_lid {}): start opensm on one host or on the switch.", name, word_in(port + "/sm_lid"))));
       } else {
         findings.push_back(
-            found(Status::warn, measured, base::verbatim("4: ACTIVE, 5: LinkUp"), base::say("{} has no link: look at its cable and the port at the other end.", name)));
+            found(Status::warn, measured, base::verbatim("4: ACTIVE, 5: LinkUp"), base::say("{} has no link: check its cable and the port at the other end.", name)));
       }
     }
   if (!findings.empty()) return findings;
-  if (active.empty()) return {well(base::say("no InfiniBand"), base::say("ports active, where there are any"))};
-  return {well(base::verbatim(list(active)), base::say("ports active, where there are any"))};
+  if (active.empty()) return {well(base::say("no InfiniBand"), base::say("active ports, if any"))};
+  return {well(base::verbatim(list(active)), base::say("active ports, if any"))};
 }
 
 std::vector<Finding> check_clock(const HostView& view) {
-  if (!view.clock) return {unchecked(base::say("the system does not tell"))};
-  const base::Text wanted = base::say("kept right by a time daemon");
+  if (!view.clock) return {unchecked(base::say("the system does not report it"))};
+  const base::Text wanted = base::say("synchronized by a time daemon");
   const std::string error = base::format_duration(view.clock->error_seconds);
-  if (view.clock->synchronised) return {well(base::say("synchronised, at most {} off", error), wanted)};
-  return {found(Status::note, base::say("not synchronised, as far as the system knows"), wanted, base::say("Install chrony if time stamps of several hosts are to agree; training does not need it."))};
+  if (view.clock->synchronised) return {well(base::say("synchronized, at most {} off", error), wanted)};
+  return {found(Status::note, base::say("not synchronized, as far as the system knows"), wanted, base::say("Install chrony if timestamps of several hosts must agree; training does not need it."))};
 }
 
 std::vector<Finding> check_names(const HostView& view) {
   std::vector<std::string> addresses = addresses_in_hosts_file(view, view.name);
   if (addresses.empty()) {
-    if (!view.resolve) return {unchecked(base::say("{} is not in /etc/hosts, and name servers were not asked", view.name))};
+    if (!view.resolve) return {unchecked(base::say("{} is not in /etc/hosts, and name servers were not queried", view.name))};
     const auto resolved = view.resolve(view.name);
-    if (!resolved) return {unchecked(base::say("nothing answered within seconds for {}", view.name))};
+    if (!resolved) return {unchecked(base::say("no answer within seconds for {}", view.name))};
     addresses = *resolved;
   }
-  const base::Text wanted = base::say("the own name as an address that others reach");
+  const base::Text wanted = base::say("the host name resolves to an address that others reach");
   if (addresses.empty())
-    return {found(Status::note, base::say("{} has no address", view.name), wanted, base::say("Give --master-addr as an address, or add the name to /etc/hosts on every host."))};
+    return {found(Status::note, base::say("{} has no address", view.name), wanted, base::say("Give --master-addr as an IP address, or add the name to /etc/hosts on every host."))};
   const base::Text measured = base::verbatim(fmt::format("{} = {}", view.name, base::join(addresses, ", ")));
   const bool reached = std::any_of(addresses.begin(), addresses.end(), [](const std::string& address) {
     return !begins(address, "127.") && address != "::1" && !begins(address, "fe80:");
   });
   if (reached) return {well(measured, wanted)};
   if (view.want.hosts == Want::Hosts::one) return {well(measured, base::say("any address, on one host"))};
-  return {found(Status::warn, measured, wanted, base::say("/etc/hosts maps {} to {}, which no other host reaches: give --master-addr as an address, or correct that line.", view.name, addresses.front()))};
+  return {found(Status::warn, measured, wanted, base::say("/etc/hosts maps {} to {}, which no other host reaches: give --master-addr as an IP address, or correct that line.", view.name, addresses.front()))};
 }
 
 std::vector<Finding> check_environment(const HostView& view) {
@@ -258,9 +258,9 @@ std::vector<Finding> check_environment(const HostView& view) {
     const bool beginnings = begins(name, "NCCL");
     if (names_an_interface(view, variable->second, beginnings)) continue;
     findings.push_back(found(Status::fail, base::verbatim(fmt::format("{}={}", name, variable->second)),
-                             base::say("an interface of this host, where one is named"), base::say("Unset {}, or name an interface that `ip address` lists.", name)));
+                             base::say("an interface of this host, if one is named"), base::say("Unset {}, or name an interface that `ip address` lists.", name)));
   }
-  if (findings.empty()) findings.push_back(well(base::say("names interfaces that are there"), base::say("an interface of this host, where one is named")));
+  if (findings.empty()) findings.push_back(well(base::say("names existing interfaces"), base::say("an interface of this host, if one is named")));
   return findings;
 }
 

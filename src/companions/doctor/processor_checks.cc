@@ -76,7 +76,7 @@ std::vector<Finding> nothing_to_look_at(const HostView& view, const base::Text& 
 }
 
 Finding library_found(const std::string& name, const Gpus::Library& library, Status status, base::Phrase advice) {
-  const base::Text wanted = base::say("CUDA 12.0, cuBLASLt 12.4 and NCCL 2.28 or later, where there are NVIDIA GPUs");
+  const base::Text wanted = base::say("CUDA 12.0, cuBLASLt 12.4 and NCCL 2.28 or later, on hosts with NVIDIA GPUs");
   if (library.trouble.empty()) return well(base::verbatim(fmt::format("{} {} ({})", name, library.version, library.file)), wanted);
   return found(status, base::say("{} cannot be used: {}", name, library.trouble), wanted, base::say(advice));
 }
@@ -85,18 +85,18 @@ Finding library_found(const std::string& name, const Gpus::Library& library, Sta
 
 std::vector<Finding> check_governor(const HostView& view) {
   const std::string names = governors(view);
-  if (names.empty()) return {unchecked(base::say("{} is not there or not readable", "scaling_governor"))};
+  if (names.empty()) return {unchecked(base::say("{} is missing or not readable", "scaling_governor"))};
   const base::Text wanted = base::say("at least {:.0f} % of the clock while all cores work", 100 * records::least_clock_share);
-  if (holds_clock_down(view, names)) return {found(Status::warn, base::verbatim(names), wanted, base::say("The cores run below their clock: set the governor to performance, or look at cooling and power limits."))};
+  if (holds_clock_down(view, names)) return {found(Status::warn, base::verbatim(names), wanted, base::say("The cores run below their clock: set the governor to performance, or check cooling and power limits."))};
   if (!view.measured) return {well(base::verbatim(names), wanted)};
   const double clock = view.measured->loaded.clock_hertz, limit = view.measured->loaded.clock_limit_hertz;
-  if (clock <= 0 || limit <= 0) return {unchecked(base::say("{} is not there or not readable", "scaling_cur_freq"))};
+  if (clock <= 0 || limit <= 0) return {unchecked(base::say("{} is missing or not readable", "scaling_cur_freq"))};
   const base::Text measured =
       base::say("{} % of the clock ({} GHz), governor {}", fmt::format("{:.0f}", 100 * clock / limit), fmt::format("{:.2f}", clock / 1e9), names);
   const double nominal = nominal_hertz(view);
   const bool as_named = nominal > 0 && clock >= 0.98 * nominal;
   if (clock >= records::least_clock_share * limit || as_named) return {well(measured, wanted)};
-  return {found(Status::warn, measured, wanted, base::say("The cores run below their clock: set the governor to performance, or look at cooling and power limits."))};
+  return {found(Status::warn, measured, wanted, base::say("The cores run below their clock: set the governor to performance, or check cooling and power limits."))};
 }
 
 std::vector<Finding> check_throttling(const HostView& view) {
@@ -106,13 +106,13 @@ std::vector<Finding> check_throttling(const HostView& view) {
     return {found(Status::warn,
                   base::say("throttled {} within seconds",
                        base::counted_text(static_cast<std::int64_t>(now.throttles - view.measured->before.throttles), "time")),
-                  wanted, base::say("The host is too hot: look at its cooling, or use fewer train.threads."))};
+                  wanted, base::say("The host is too hot: check its cooling, or use fewer train.threads."))};
   const double heat = view.measured ? std::max(view.measured->loaded.temperature_celsius, now.temperature_celsius)
                                     : now.temperature_celsius;
   const base::Text celsius = base::say("{} degrees Celsius", fmt::format("{:.0f}", heat));
-  if (heat >= records::hot_celsius) return {found(Status::warn, celsius, wanted, base::say("The host is too hot: look at its cooling, or use fewer train.threads."))};
+  if (heat >= records::hot_celsius) return {found(Status::warn, celsius, wanted, base::say("The host is too hot: check its cooling, or use fewer train.threads."))};
   if (heat > 0) return {well(celsius, wanted)};
-  if (now.throttles < 0) return {unchecked(base::say("the host tells neither temperature nor throttling"))};
+  if (now.throttles < 0) return {unchecked(base::say("the host reports neither temperature nor throttling"))};
   return {well(base::say("not throttled"), wanted)};
 }
 
@@ -120,47 +120,47 @@ std::vector<Finding> check_pi_voltage(const HostView& view) {
   for (const std::string& chip : entries_named(view.sys + "/class/hwmon", "hwmon")) {
     if (word_in(chip + "/name") != "rpi_volt") continue;
     const auto alarm = number_in(chip + "/in0_lcrit_alarm");
-    if (!alarm) return {unchecked(base::say("{} is not there or not readable", "in0_lcrit_alarm"))};
-    if (*alarm == 0) return {well(base::say("no alarm"), base::say("no under-voltage, where this is a Raspberry Pi"))};
-    return {found(Status::warn, base::say("under-voltage (below 4.63 V)"), base::say("no under-voltage, where this is a Raspberry Pi"), base::say("The supply is too weak: use the official one, and a short cable."))};
+    if (!alarm) return {unchecked(base::say("{} is missing or not readable", "in0_lcrit_alarm"))};
+    if (*alarm == 0) return {well(base::say("no alarm"), base::say("no under-voltage, if this is a Raspberry Pi"))};
+    return {found(Status::warn, base::say("under-voltage (below 4.63 V)"), base::say("no under-voltage, if this is a Raspberry Pi"), base::say("The power supply is too weak: use the official one and a short cable."))};
   }
-  if (is_raspberry_pi(view)) return {unchecked(base::say("{} is not there or not readable", "rpi_volt"))};
-  return {well(base::say("no Raspberry Pi"), base::say("no under-voltage, where this is a Raspberry Pi"))};
+  if (is_raspberry_pi(view)) return {unchecked(base::say("{} is missing or not readable", "rpi_volt"))};
+  return {well(base::say("not a Raspberry Pi"), base::say("no under-voltage, if this is a Raspberry Pi"))};
 }
 
 std::vector<Finding> check_pi_throttled(const HostView& view) {
   const auto bits = throttled_bits(view);
-  const base::Text wanted = base::say("throttled=0x0, where this is a Raspberry Pi");
+  const base::Text wanted = base::say("throttled=0x0, if this is a Raspberry Pi");
   if (!bits) {
-    if (is_raspberry_pi(view)) return {unchecked(base::say("neither /sys nor vcgencmd tells (group video)"))};
-    return {well(base::say("no Raspberry Pi"), wanted)};
+    if (is_raspberry_pi(view)) return {unchecked(base::say("neither /sys nor vcgencmd reports it (group video)"))};
+    return {well(base::say("not a Raspberry Pi"), wanted)};
   }
   constexpr unsigned long voltage_now = 1, capped_or_hot_now = 0xE, since_boot = 0xF0000;
   const base::Text measured = base::verbatim(fmt::format("throttled=0x{:x}", *bits));
-  if ((*bits & voltage_now) != 0) return {found(Status::warn, measured, wanted, base::say("The supply is too weak: use the official one, and a short cable."))};
-  if ((*bits & capped_or_hot_now) != 0) return {found(Status::warn, measured, wanted, base::say("The Pi is capped or throttled, by heat in most cases: give it a heat sink and a fan."))};
+  if ((*bits & voltage_now) != 0) return {found(Status::warn, measured, wanted, base::say("The power supply is too weak: use the official one and a short cable."))};
+  if ((*bits & capped_or_hot_now) != 0) return {found(Status::warn, measured, wanted, base::say("The Pi is capped or throttled, usually by heat: give it a heat sink and a fan."))};
   if ((*bits & since_boot) != 0)
     return {found(Status::warn, measured, wanted,
-                  (*bits & 0x10000) != 0 ? base::say("There was under-voltage since it was started: use the official supply, and a short cable.") : base::say("It was throttled since it was started: give it a heat sink and a fan."))};
+                  (*bits & 0x10000) != 0 ? base::say("Under-voltage has occurred since boot: use the official power supply and a short cable.") : base::say("It has been throttled since boot: give it a heat sink and a fan."))};
   return {well(measured, wanted)};
 }
 
 std::vector<Finding> check_gpu_driver(const HostView& view) {
-  const base::Text wanted = base::say("{} or later, where there are NVIDIA GPUs", least_driver);
+  const base::Text wanted = base::say("{} or later, on hosts with NVIDIA GPUs", least_driver);
   if (!has_driver(view)) return {well(base::say("no NVIDIA driver"), wanted)};
   const std::optional<int> version = host::nvidia_driver_version(view.proc);
-  if (!version) return {well(base::say("a driver that does not tell its version"), wanted)};
+  if (!version) return {well(base::say("a driver that does not report its version"), wanted)};
   const base::Text measured = base::say("driver {}", *version);
   if (*version >= least_driver) return {well(measured, wanted)};
-  return {found(Status::warn, measured, wanted, base::say("Install NVIDIA's driver {} or later: an older one takes no run on a GPU.", least_driver))};
+  return {found(Status::warn, measured, wanted, base::say("Install NVIDIA driver {} or later: runs on a GPU need it.", least_driver))};
 }
 
 std::vector<Finding> check_gpu_cards(const HostView& view) {
-  const base::Text wanted = base::say("compute capability 8.0 or later and {} free, where there are NVIDIA GPUs", base::format_bytes(little_gpu_memory));
+  const base::Text wanted = base::say("compute capability 8.0 or later and {} free, on hosts with NVIDIA GPUs", base::format_bytes(little_gpu_memory));
   if (std::vector<Finding> none = nothing_to_look_at(view, wanted); !none.empty()) return none;
   const Gpus& gpus = *view.measured->gpus;
   if (gpus.cards.empty())
-    return {found(Status::warn, base::say("no GPU can be used: {}", gpus.trouble), wanted, base::say("Until this is mended runs compute on the processor."))};
+    return {found(Status::warn, base::say("no GPU can be used: {}", gpus.trouble), wanted, base::say("Until this is fixed, runs compute on the CPU."))};
   std::vector<Finding> findings;
   for (std::size_t i = 0; i < gpus.cards.size(); ++i) {
     const Gpus::Card& card = gpus.cards[i];
@@ -171,7 +171,7 @@ std::vector<Finding> check_gpu_cards(const HostView& view) {
     const base::Text measured = base::say("cuda:{}: {}, compute capability {}.{}, {} free", i, card.name, card.major, card.minor, base::format_bytes(card.free_bytes));
     findings.push_back(card.free_bytes >= little_gpu_memory
                            ? well(measured, wanted)
-                           : found(Status::warn, measured, wanted, base::say("Other programs hold the memory of cuda:{}: see which with nvidia-smi.", i)));
+                           : found(Status::warn, measured, wanted, base::say("Other programs use the memory of cuda:{}: nvidia-smi lists them.", i)));
   }
   return findings;
 }
@@ -192,20 +192,20 @@ std::vector<Finding> check_gpu_links(const HostView& view) {
     const base::Text measured = base::say("{}, {} of {} PCIe lanes", place, *lanes, *most);
     findings.push_back(*lanes >= *most ? well(measured, wanted)
                                        : found(Status::warn, measured, wanted,
-                                               base::say("GPU {} runs with {} of its {} PCIe lanes: look at how the card sits, and at its slot.", card.address, *lanes, *most)));
+                                               base::say("GPU {} runs with {} of its {} PCIe lanes: check how the card is seated, and its slot.", card.address, *lanes, *most)));
   }
-  if (findings.empty()) return {unchecked(base::say("{} is not there or not readable", "/proc/driver/nvidia/gpus"))};
+  if (findings.empty()) return {unchecked(base::say("{} is missing or not readable", "/proc/driver/nvidia/gpus"))};
   return findings;
 }
 
 // Without cuDNN attention is computed all the same, but slower. Without NCCL messages between GPUs go over TCP, which one GPU has no need of.
 std::vector<Finding> check_gpu_libraries(const HostView& view) {
-  if (std::vector<Finding> none = nothing_to_look_at(view, base::say("CUDA 12.0, cuBLASLt 12.4 and NCCL 2.28 or later, where there are NVIDIA GPUs")); !none.empty()) return none;
+  if (std::vector<Finding> none = nothing_to_look_at(view, base::say("CUDA 12.0, cuBLASLt 12.4 and NCCL 2.28 or later, on hosts with NVIDIA GPUs")); !none.empty()) return none;
   const Gpus& gpus = *view.measured->gpus;
   const bool several = gpus.cards.size() > 1 || view.want.hosts == Want::Hosts::several;
-  return {library_found("CUDA", gpus.driver, Status::warn, base::Phrase("Make libcuda.so.1 of NVIDIA's driver usable here: in a container by --gpus all and NVIDIA's container toolkit.")),
+  return {library_found("CUDA", gpus.driver, Status::warn, base::Phrase("Make the NVIDIA driver's libcuda.so.1 usable here: in a container, with --gpus all and the NVIDIA Container Toolkit.")),
           library_found("cuBLASLt", gpus.blas, Status::warn, base::Phrase("Install cuBLASLt 12.4 or later into the active Python environment: pip install nvidia-cublas.")),
-          library_found("cuDNN", gpus.cudnn, Status::warn, base::Phrase("Install cuDNN 9.10.2 or later into the active Python environment: pip install nvidia-cudnn-cu13 (or nvidia-cudnn-cu12); without it attention is computed by products in chunks.")),
+          library_found("cuDNN", gpus.cudnn, Status::warn, base::Phrase("Install cuDNN 9.10.2 or later into the active Python environment: pip install nvidia-cudnn-cu13 (or nvidia-cudnn-cu12); without it, attention uses chunked matrix products.")),
           library_found("NCCL", gpus.nccl, several ? Status::warn : Status::note, base::Phrase("Install NCCL 2.28 or later into the active Python environment: pip install nvidia-nccl-cu13; without it messages between GPUs go over TCP."))};
 }
 

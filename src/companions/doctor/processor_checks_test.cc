@@ -70,7 +70,7 @@ TEST(ProcessorChecks, ReadWhatARaspberryPiSaysOfThrottling) {
   host.view.vcgencmd = "throttled=0x4\n";
   EXPECT_THAT(host.said("pi_throttled"), AllOf(HasSubstr("warn"), HasSubstr("heat sink")));
   host.view.vcgencmd = "throttled=0x50000\n";
-  EXPECT_THAT(host.said("pi_throttled"), AllOf(HasSubstr("warn"), HasSubstr("under-voltage since")));
+  EXPECT_THAT(host.said("pi_throttled"), AllOf(HasSubstr("warn"), HasSubstr("Under-voltage has occurred since")));
   host.sys("devices/platform/soc/soc:firmware/get_throttled", "1\n");  // counts more than the program
   EXPECT_THAT(host.said("pi_throttled"), HasSubstr("supply"));
   host.sys("devices/platform/soc/soc:firmware/get_throttled", "no number\n");
@@ -129,7 +129,7 @@ TEST_F(GpuHost, ThatIsWellTellsCardsLinksAndLibraries) {
 
 TEST_F(GpuHost, WithAnOldDriverIsNamedByALaunchToo) {
   host.proc("driver/nvidia/version", "NVRM version: NVIDIA UNIX x86_64 Kernel Module  470.82.01  Wed Oct 27 2021\n");
-  EXPECT_EQ(host.said("gpu_driver"), "warn Install NVIDIA's driver 525 or later: an older one takes no run on a GPU.\n");
+  EXPECT_EQ(host.said("gpu_driver"), "warn Install NVIDIA driver 525 or later: runs on a GPU need it.\n");
   const std::vector<Finding> quick = quick_findings(host.view);
   ASSERT_EQ(quick.size(), 1U);
   EXPECT_EQ(quick[0].check, "gpu_driver");

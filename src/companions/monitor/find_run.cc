@@ -110,8 +110,8 @@ base::Text nearest_run(const std::string& path) {
     }
   const std::string near = base::nearest(path, runs);
   if (!near.empty()) return base::say("; did you mean '{}'?", near);
-  if (const auto newest = newest_of(runs)) return base::say("; the run that changed last is '{}'", *newest);
-  return base::say("; name the folder that --train.out gave the run");
+  if (const auto newest = newest_of(runs)) return base::say("; the most recently changed run is '{}'", *newest);
+  return base::say("; give the run's --train.out folder");
 }
 
 }  // namespace
@@ -125,7 +125,7 @@ bool is_run(const std::string& folder) {
 base::Text no_records_in(const std::string& folder) {
   const auto below = newest_of(runs_below(base::without_end_slashes(folder), deepest_below));
   return base::say("'{}' holds no records of a run (events.jsonl, state.json, metrics.jsonl){}", folder,
-              below ? base::say("; the run that changed last is '{}'", *below) : nearest_run(folder));
+              below ? base::say("; the most recently changed run is '{}'", *below) : nearest_run(folder));
 }
 
 std::string find_run(const std::string& path) {
@@ -136,14 +136,14 @@ std::string find_run(const std::string& path) {
   if (base::directory_exists(given)) {
     if (is_run(given)) return given;
     if (const auto newest = newest_of(runs_below(given, deepest_below))) return *newest;
-    if (path.empty()) throw base::ConfigError(base::say("there is no run below 'runs' yet: name its folder, such as `troika monitor RUN`"));
+    if (path.empty()) throw base::ConfigError(base::say("there is no run below 'runs' yet: give a run folder, as in `troika monitor RUN`"));
     if (names_in(given).empty()) return given;
     if (const auto around = run_around(given)) return *around;  // RUN/logs, RUN/checkpoints
-    refuse(base::Phrase("'{}' is no run and has none below it{}"));
+    refuse(base::Phrase("'{}' is not a run and contains none{}"));
   }
-  if (path.empty()) throw base::ConfigError(base::say("there is no folder 'runs' here: name the folder of the run, such as `troika monitor RUN`"));
+  if (path.empty()) throw base::ConfigError(base::say("there is no folder 'runs' here: give the run folder, as in `troika monitor RUN`"));
   if (const auto around = run_around(given)) return *around;
-  refuse(base::file_exists(given) ? base::Phrase("'{}' is no file of a run{}") : base::Phrase("there is no run '{}'{}"));
+  refuse(base::file_exists(given) ? base::Phrase("'{}' is not a file of a run{}") : base::Phrase("there is no run '{}'{}"));
   return "";
 }
 

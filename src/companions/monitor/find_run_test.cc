@@ -66,8 +66,8 @@ TEST_F(FindRun, RefusesWhatIsNoRunAndNamesTheNearest) {
   EXPECT_THAT(refusal(folder_.path() + "/pipelin", Language::chinese), HasSubstr("没有运行"));
   base::make_directories(folder_.path() + "/texts/deep");
   base::write_file_atomic(folder_.path() + "/texts/a.txt", "x");
-  EXPECT_THAT(refusal(folder_.path() + "/texts"), HasSubstr("is no run and has none below it"));
-  EXPECT_THAT(refusal(folder_.path() + "/texts/a.txt"), HasSubstr("is no file of a run"));
+  EXPECT_THAT(refusal(folder_.path() + "/texts"), HasSubstr("is not a run and contains none"));
+  EXPECT_THAT(refusal(folder_.path() + "/texts/a.txt"), HasSubstr("is not a file of a run"));
 }
 
 }  // namespace

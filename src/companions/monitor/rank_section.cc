@@ -97,7 +97,7 @@ TextLine summed_up(const std::vector<const RankView*>& rest, const Frame& frame)
   const auto count = [&](Standing standing) {
     return std::count_if(rest.begin(), rest.end(), [&](const RankView* rank) { return rank->standing == standing; });
   };
-  std::string words = said(frame.language, "{} more: {} work, {} wait, {} silent, {} not heard", rest.size(), count(Standing::works),
+  std::string words = said(frame.language, "{} more: {} working, {} waiting, {} silent, {} not heard", rest.size(), count(Standing::works),
                            count(Standing::waits), count(Standing::silent), count(Standing::unheard));
   double least = std::numeric_limits<double>::infinity(), most = 0;
   for (const RankView* rank : rest)

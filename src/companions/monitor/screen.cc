@@ -80,7 +80,7 @@ std::vector<TextLine> screen_of(const View& view, const Frame& frame) {
   add_part(event_section(view, frame, budget.events), budget.blank, &lines);
   if (frame.height == 0) return lines;
   lines.resize(height);
-  if (frame.height > 1) lines.emplace_back(said(frame.language, "q leaves"), Style::dim);
+  if (frame.height > 1) lines.emplace_back(said(frame.language, "q quits"), Style::dim);
   return lines;
 }
 
@@ -91,7 +91,7 @@ std::string plain_text(const std::vector<TextLine>& lines, std::size_t width) {
 }
 
 std::string progress_words(const View& view, base::Language language) {
-  if (view.condition == Condition::no_record) return said(language, "there is no record of a run in '{}' yet; waiting for one", view.folder);
+  if (view.condition == Condition::no_record) return said(language, "no run records in '{}' yet; waiting for the first", view.folder);
   const Progress& p = view.progress;
   std::vector<std::string> words = {state_words(view, language)};
   if (p.steps > 0) {

@@ -94,7 +94,7 @@ TEST(MonitorScreenGolden, AFailedRun) {
 TEST(MonitorScreen, AnEmptyFolderIsSaidToHaveNoRecord) {
   const MadeRun run;
   EXPECT_THAT(screen_text(run.view(0), frame(100, 24, Charset::utf8, Language::english)),
-              HasSubstr("there is no record of a run in 'runs/made' yet; waiting for one"));
+              HasSubstr("no run records in 'runs/made' yet; waiting for the first"));
   EXPECT_THAT(screen_text(run.view(0), frame(100, 24, Charset::utf8, Language::chinese)),
               HasSubstr("'runs/made' 中还没有运行记录，正在等待"));
 }

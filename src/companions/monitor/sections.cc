@@ -163,7 +163,7 @@ std::vector<Cell> row_of_host(const HostView& host) {
 std::vector<TextLine> head_section(const View& view, const Frame& frame, std::size_t loss_rows) {
   std::vector<TextLine> lines = {name_line(view, frame)};
   if (view.condition == Condition::no_record) {
-    lines.emplace_back(said(frame.language, "there is no record of a run in '{}' yet; waiting for one", view.folder), Style::dim);
+    lines.emplace_back(said(frame.language, "no run records in '{}' yet; waiting for the first", view.folder), Style::dim);
     return lines;
   }
   lines.push_back(progress_line(view, frame));

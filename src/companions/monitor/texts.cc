@@ -80,22 +80,22 @@ std::string said_seconds(double seconds) {
 std::string said(Language language, const Finding& f) {
   switch (f.trouble) {
     case Trouble::run_silent:
-      return said(language, "no rank has said anything for {}: the run or its host may have ended without a word", said_seconds(f.value));
+      return said(language, "no rank has reported for {}: the run or its host may have died silently", said_seconds(f.value));
     case Trouble::slow_rank:
-      return said(language, "rank {} (host {}) is slow: it computes {} a step, ranks with the same work {}", f.rank, f.host, said_seconds(f.value), said_seconds(f.reference));
+      return said(language, "rank {} (host {}) is slow: it computes {} per step, ranks with the same work {}", f.rank, f.host, said_seconds(f.value), said_seconds(f.reference));
     case Trouble::silent_rank:
       return said(language, "rank {} (host {}) has been silent for {}", f.rank, f.host, said_seconds(f.value));
     case Trouble::circle:
-      return f.host.empty() ? said(language, "ranks {} have waited for each other for {}: no message passes, see the network between their hosts", f.text, said_seconds(f.value))
-                            : said(language, "ranks {} on host {} have waited for each other for {}: no message passes between them, see their logs", f.text, f.host, said_seconds(f.value));
+      return f.host.empty() ? said(language, "ranks {} have waited for each other for {}: messages do not get through, check the network between their hosts", f.text, said_seconds(f.value))
+                            : said(language, "ranks {} on host {} have waited for each other for {}: messages between them do not get through, check their logs", f.text, f.host, said_seconds(f.value));
     case Trouble::watch:
       return records::in_both(f.text, f.notice).in(language);
     case Trouble::throttled:
-      return said(language, "host {} was throttled {} by heat in the last minute: see its cooling", f.host, counted(language, f.value, "time"));
+      return said(language, "host {} was throttled {} by heat in the last minute: check its cooling", f.host, counted(language, f.value, "time"));
     case Trouble::hot:
       return said(language, "host {} is at {} degrees Celsius", f.host, whole(f.value));
     case Trouble::quota:
-      return said(language, "host {} stood still {} % of the time because its CPU quota was used up", f.host, whole(100 * f.value));
+      return said(language, "host {} was stalled {} % of the time because its CPU quota was exhausted", f.host, whole(100 * f.value));
     case Trouble::swapping:
       return said(language, "host {} swaps: {} pages/s are read back, which slows every step", f.host, whole(f.value));
     case Trouble::memory_low:
@@ -105,9 +105,9 @@ std::string said(Language language, const Finding& f) {
     case Trouble::disk_low:
       return said(language, "host {} has {} of disk left; saving needs about {}", f.host, bytes(f.value), bytes(f.reference));
     case Trouble::link_errors:
-      return said(language, "host {} had {} in the last minute: see cable and port", f.host, counted(language, f.value, "link error"));
+      return said(language, "host {} had {} in the last minute: check cable and port", f.host, counted(language, f.value, "link error"));
     case Trouble::under_voltage:
-      return said(language, "host {} has too little voltage: use the power supply made for it", f.host);
+      return said(language, "host {} has under-voltage: use its official power supply", f.host);
     case Trouble::skipped_steps:
       return said(language, "{} of the last {} steps were skipped: their loss or gradients were not finite", whole(f.value), whole(f.reference));
   }
@@ -189,7 +189,7 @@ std::string waits_words(const RankView& rank, Language language, Charset charset
   if (rank.chain.size() > most) words += between + "..";
   for (std::size_t i = rank.chain.size() > most ? rank.chain.size() - 1 : 1; i < rank.chain.size(); ++i)
     words += between + std::to_string(rank.chain[i]);
-  return rank.circle ? words + " " + said(language, "(circle)") : words;
+  return rank.circle ? words + " " + said(language, "(cycle)") : words;
 }
 
 std::vector<std::string> wrapped(const std::string& text, std::size_t width) {

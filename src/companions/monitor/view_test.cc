@@ -92,7 +92,7 @@ TEST(MonitorView, ARankThatComputesSlowerThanItsLikeIsNamed) {
   });
   const View view = run.view(10);
   EXPECT_THAT(sentences(view),
-              ElementsAre("rank 2 (host pi1) is slow: it computes 300 ms a step, ranks with the same work 200 ms"));
+              ElementsAre("rank 2 (host pi1) is slow: it computes 300 ms per step, ranks with the same work 200 ms"));
   EXPECT_TRUE(view.ranks[2].slow);
   EXPECT_NEAR(view.ranks[2].slowness, 1.5, 1e-9);
   EXPECT_THAT(sentences(view, base::Language::chinese), ElementsAre(HasSubstr("rank 2（主机 pi1）慢")));
@@ -161,14 +161,12 @@ TEST(MonitorView, RanksThatWaitForEachOtherAreACircle) {
   EXPECT_TRUE(view.ranks[0].circle);
   EXPECT_EQ(view.ranks[0].holder(), -1);
   EXPECT_THAT(sentences(view),
-              ElementsAre("ranks 1, 2, 0 have waited for each other for 12 s: no message passes, see the network "
-                          "between their hosts"));
+              ElementsAre("ranks 1, 2, 0 have waited for each other for 12 s: messages do not get through, check the network between their hosts"));
 }
 
 TEST(MonitorView, OfACircleOnOneHostNoNetworkBetweenHostsIsBlamed) {
   EXPECT_THAT(sentences(of_ranks_that_wait(MadeRun(2), 2, [](int) { return 20; })),
-              ElementsAre("ranks 1, 0 on host pi0 have waited for each other for 20 s: no message passes between them, "
-                          "see their logs"));
+              ElementsAre("ranks 1, 0 on host pi0 have waited for each other for 20 s: messages between them do not get through, check their logs"));
 }
 
 // The samples of both fell into an exchange, milliseconds long.
@@ -201,7 +199,7 @@ TEST(MonitorView, ARunOfWhichNobodyIsHeardIsSilentAndHasNoEnd) {
   const View view = run.view(60);
   EXPECT_DOUBLE_EQ(view.silent_seconds, 50);
   EXPECT_TRUE(std::isnan(view.progress.eta_seconds));
-  EXPECT_THAT(sentences(view), ElementsAre(HasSubstr("no rank has said anything for 50 s")));
+  EXPECT_THAT(sentences(view), ElementsAre(HasSubstr("no rank has reported for 50 s")));
 }
 
 TEST(MonitorView, ClocksOfOtherHostsMakeNoRankSilent) {
@@ -275,13 +273,13 @@ TEST(MonitorView, HostsThatAreHotShortOrThrottledAreNamed) {
   });
   const View view = run.view(30);
   EXPECT_THAT(sentences(view),
-              UnorderedElementsAre("host pi0 was throttled 25 times by heat in the last minute: see its cooling",
+              UnorderedElementsAre("host pi0 was throttled 25 times by heat in the last minute: check its cooling",
                                    "host pi0 is at 85 degrees Celsius",
                                    "host pi0 swaps: 10 pages/s are read back, which slows every step",
                                    "host pi0 has 100.0 MiB of its 8.00 GiB of memory left",
                                    "host pi0 has 10.0 MiB of disk left; saving needs about 256.0 MiB",
-                                   "host pi0 had 25 link errors in the last minute: see cable and port",
-                                   "host pi0 stood still 50 % of the time because its CPU quota was used up"));
+                                   "host pi0 had 25 link errors in the last minute: check cable and port",
+                                   "host pi0 was stalled 50 % of the time because its CPU quota was exhausted"));
 }
 
 TEST(MonitorView, AFolderWithoutRecordsHasNoneAndMetricsAloneAreAnUnknownState) {

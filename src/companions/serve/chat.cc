@@ -43,12 +43,12 @@ constexpr std::int64_t most_chat_tokens = 4096;
 
 Json messages_in(const Json& body) {
   const auto messages = body.find("messages");
-  if (messages == body.end() || !messages->is_array() || messages->empty()) throw Refused{400, base::say("messages is a list of {{\"role\": \"user\", \"content\": \"...\"}}")};
+  if (messages == body.end() || !messages->is_array() || messages->empty()) throw Refused{400, base::say("messages must be a list of {{\"role\": \"user\", \"content\": \"...\"}}")};
   Json plain = Json::array();
   for (const Json& message : *messages) {
     const bool right = message.is_object() && message.contains("role") && message["role"].is_string() &&
                        message.contains("content") && message["content"].is_string();
-    if (!right) throw Refused{400, base::say("messages is a list of {{\"role\": \"user\", \"content\": \"...\"}}")};
+    if (!right) throw Refused{400, base::say("messages must be a list of {{\"role\": \"user\", \"content\": \"...\"}}")};
     plain.push_back({{"role", message["role"]}, {"content", message["content"]}});
   }
   return plain;
@@ -58,14 +58,14 @@ std::int64_t integer_of_chat(const Json& body, const char* name, std::int64_t ot
   const auto value = body.find(name);
   if (value == body.end() || value->is_null()) return otherwise;
   if (!value->is_number_integer() || *value < 1 || *value > most)
-    throw Refused{400, base::say("'{}' is a whole number from 1 to {}", name, most)};
+    throw Refused{400, base::say("'{}' must be a whole number from 1 to {}", name, most)};
   return *value;
 }
 
 std::optional<double> temperature_in(const Json& body) {
   const auto value = body.find("temperature");
   if (value == body.end() || value->is_null()) return std::nullopt;
-  if (!value->is_number() || *value < 0 || *value > 100) throw Refused{400, base::say("'temperature' is a number from 0 to 100")};
+  if (!value->is_number() || *value < 0 || *value > 100) throw Refused{400, base::say("'temperature' must be a number from 0 to 100")};
   return value->get<double>();
 }
 
@@ -73,7 +73,7 @@ std::optional<double> temperature_in(const Json& body) {
 http::Response chat_answer(const Shop& shop, std::mutex& answering, const Asked& asked) {
   const std::string name = asked.name("run"), folder = shop.catalog.folder_of(name);
   const Json body = Json::parse(asked.body, nullptr, false);
-  if (!body.is_object()) throw Refused{400, base::say("the body is no JSON object")};
+  if (!body.is_object()) throw Refused{400, base::say("the body is not a JSON object")};
   const std::vector<std::int64_t> steps = complete_steps(folder);
   if (steps.empty()) throw Refused{409, base::say("'{}' has no complete checkpoint yet", name)};
   ChatTurn turn;
@@ -87,7 +87,7 @@ http::Response chat_answer(const Shop& shop, std::mutex& answering, const Asked&
   turn.most_tokens = integer_of_chat(body, "max_new_tokens", turn.most_tokens, most_chat_tokens);
   turn.seed = integer_of_chat(body, "seed", turn.seed, std::int64_t{1} << 53);
   const std::unique_lock<std::mutex> guard(answering, std::try_to_lock);
-  if (!guard.owns_lock()) throw Refused{409, base::say("a model is answering already: wait for it")};
+  if (!guard.owns_lock()) throw Refused{409, base::say("a model is already answering: wait for it")};
   const ChatAnswer answer = answer_of(turn, shop.options, chat_deadline, asked.abandoned);
   const Json json{{"text", answer.text}, {"finish", answer.finish}, {"tokens", answer.tokens}, {"step", step}};
   return json_response(200, json_line(json));

@@ -197,8 +197,8 @@ std::string export_checkpoint(const Shop& shop, const std::string& name, std::op
   if (std::find(steps.begin(), steps.end(), of) == steps.end())
     throw Refused{409, base::say("'{}' has no complete checkpoint of step {}", name, of)};
   const std::string to = folder_of_export(folder, of), log = to + ".log";
-  if (has_writer(log)) throw Refused{409, base::say("'{}' is exporting its checkpoint of step {} already", name, of)};
-  if (is_exported(to)) throw Refused{409, base::say("'{}' has exported its checkpoint of step {} already, to {}", name, of, to)};
+  if (has_writer(log)) throw Refused{409, base::say("'{}' is already exporting its checkpoint of step {}", name, of)};
+  if (is_exported(to)) throw Refused{409, base::say("'{}' has already exported its checkpoint of step {} to {}", name, of, to)};
   base::make_directories(exports_folder(folder));
   if (kind_of(exports_folder(folder)) != FileKind::folder)
     throw base::DataError(base::say("{} is a link", exports_folder(folder)));

@@ -75,7 +75,7 @@ TEST_F(Control, StartsTroikaInANewFolderAndLeavesItAlone) {
   EXPECT_EQ(base::read_file(served / "first/launch.yaml"),
             "data:\n  train: " + data + "\ntrain:\n  steps: 5\n  out: " + out + "\n");
   EXPECT_TRUE(has_writer(served / "first/launch.log"));
-  EXPECT_THAT(started("first"), AllOf(StartsWith("409"), HasSubstr("under way")));
+  EXPECT_THAT(started("first"), AllOf(StartsWith("409"), HasSubstr("already running")));
   EXPECT_EQ(served.catalog.folder_of("first"), out);
 }
 
@@ -95,7 +95,7 @@ TEST_F(Control, StartsNothingWhereTheFormIsWrong) {
   served.make_run("trained");
   base::make_directories(served / "texts/more");
   EXPECT_THAT(started("trained"), StartsWith("409"));
-  EXPECT_THAT(started("texts"), AllOf(StartsWith("409"), HasSubstr("no run")));
+  EXPECT_THAT(started("texts"), AllOf(StartsWith("409"), HasSubstr("is not a run")));
   EXPECT_THAT(started("../out"), StartsWith("400"));
   EXPECT_THAT(refusal_of([&] {
                 start_run(served.shop, {"a", 2, {{"train.steps", "5"}}}, {});
@@ -134,7 +134,7 @@ TEST_F(Control, AsksTheLauncherToSaveOnceHoweverOftenItIsAskedTo) {
   ends_with_the_test(served / "first/pid");
   const auto pid = std::stol(base::read_file(served / "first/pid"));
   EXPECT_THAT(stopped("first", StopHow::save),
-              AllOf(StartsWith("409"), HasSubstr("not under way")));  // it has said nothing yet
+              AllOf(StartsWith("409"), HasSubstr("is not running")));  // it has said nothing yet
   served.add_event(served / "first", records::EventKind::launch, base::wall_seconds(),
                    {{"pid", pid}, {"process_start", host::process_start(pid)}});
   EXPECT_EQ(stopped("first", StopHow::save), "done");
@@ -148,7 +148,7 @@ TEST_F(Control, AsksTheLauncherToSaveOnceHoweverOftenItIsAskedTo) {
   EXPECT_EQ(base::read_file(served / "first/heard"), "term\n");
   EXPECT_EQ(stopped("first", StopHow::now), "done");
   EXPECT_EQ(host::process_start(pid), 0);
-  EXPECT_THAT(stopped("first", StopHow::now), AllOf(StartsWith("409"), HasSubstr("not under way")));
+  EXPECT_THAT(stopped("first", StopHow::now), AllOf(StartsWith("409"), HasSubstr("is not running")));
 }
 
 TEST_F(Control, EndsAtOnceWhatDoesNotListen) {
@@ -179,7 +179,7 @@ TEST_F(Control, SignalsNoProcessButTheOneThatLeadsTheRun) {
   EXPECT_THAT(stopped("b", StopHow::now), StartsWith("404"));
   served.add_event(folder, records::EventKind::launch, 1002, {{"pid", other}, {"process_start", start}});
   base::write_file_atomic(folder + "/run.lock", fmt::format("{}\n{}\n{}\n1\nx\n\n", base::host_name(), other, start));
-  EXPECT_THAT(stopped("a", StopHow::now), AllOf(StartsWith("409"), HasSubstr("not under way")));
+  EXPECT_THAT(stopped("a", StopHow::now), AllOf(StartsWith("409"), HasSubstr("is not running")));
   EXPECT_EQ(::waitpid(other, nullptr, WNOHANG), 0);  // it lives
   ::kill(other, SIGKILL);
   ::waitpid(other, nullptr, 0);
@@ -240,7 +240,7 @@ TEST_F(Control, ResumesNothingThatWouldStartACommandOrLeaveTheRoot) {
     return resumed("a");
   };
   EXPECT_THAT(resumed_with("log:\n  on_event: id > pwned\n"),
-              AllOf(StartsWith("409"), HasSubstr("log.on_event names a command, and a page starts none"),
+              AllOf(StartsWith("409"), HasSubstr("log.on_event names a command, but a page starts none"),
                     HasSubstr(line)));
   EXPECT_THAT(resumed_with("data:\n  train: /etc/passwd\n"),
               AllOf(StartsWith("409"), HasSubstr("data.train '/etc/passwd'")));
@@ -248,7 +248,7 @@ TEST_F(Control, ResumesNothingThatWouldStartACommandOrLeaveTheRoot) {
               AllOf(StartsWith("409"), HasSubstr("data.cache '/tmp'"), HasSubstr("log.tensorboard '../../x'")));
   EXPECT_THAT(resumed_with("no_such_setting: 1\n"), AllOf(StartsWith("409"), HasSubstr("no_such_setting")));
   ASSERT_EQ(::symlink("/etc/passwd", (served.options.root + "/data/b.txt").c_str()), 0);
-  EXPECT_THAT(resumed_with("data:\n  train: data\n"), AllOf(StartsWith("409"), HasSubstr("holds the link b.txt")));
+  EXPECT_THAT(resumed_with("data:\n  train: data\n"), AllOf(StartsWith("409"), HasSubstr("contains the link b.txt")));
   EXPECT_FALSE(base::file_exists(folder + "/words"));
   EXPECT_EQ(resumed_with("data:\n  train: data/a.txt\nlog:\n  on_event: \"\"\n  tensorboard: \"off\"\n"), "done");
   EXPECT_THAT(
@@ -262,7 +262,7 @@ TEST_F(Control, ResumesNothingThatIsUnderWayOrOfSeveralHosts) {
   {
     records::FolderLock lock(folder + "/run.lock");
     ASSERT_TRUE(lock.take(records::this_process("x", "")));
-    EXPECT_THAT(resumed("a"), AllOf(StartsWith("409"), HasSubstr("under way")));
+    EXPECT_THAT(resumed("a"), AllOf(StartsWith("409"), HasSubstr("already running")));
   }
 
   const std::string of_two = served.make_run("b", [](records::RunState& state) {
@@ -318,7 +318,7 @@ TEST_F(Control, ExportsACheckpointBesideThePage) {
   EXPECT_THAT(exported(), AllOf(StartsWith("409"), HasSubstr("no complete checkpoint")));
   for (const char* step : {"step-00000005", "step-00000010"}) served.add_checkpoint(folder, step);
   EXPECT_EQ(exported(), "done");
-  EXPECT_THAT(exported(), AllOf(StartsWith("409"), HasSubstr("already, to " + folder + "/exports/step-00000010")));
+  EXPECT_THAT(exported(), AllOf(StartsWith("409"), HasSubstr("has already exported its checkpoint of step 10 to " + folder + "/exports/step-00000010")));
   served.program_is("echo 'the disk is full'; exit 3");
   EXPECT_THAT(exported(5), AllOf(StartsWith("409"), HasSubstr("the disk is full")));
   EXPECT_THAT(exported(7), AllOf(StartsWith("409"), HasSubstr("step 7")));

@@ -33,7 +33,7 @@ base::Text unknown_key(const std::string& key) {
   for (const config::Field& field : config::fields()) names.push_back(field.key());
   const config::Field* other = config::find_field(key);
   const std::string near = other != nullptr ? other->key() : base::nearest(key, names);
-  return base::say("there is no setting '{}'{}", base::printable(key, 100),
+  return base::say("unknown setting '{}'{}", base::printable(key, 100),
                    near.empty() ? base::Text{} : base::say("; did you mean {}?", near));
 }
 
@@ -54,7 +54,7 @@ class FormReader {
       } else if (key == "settings") {
         read_settings(value);
       } else {
-        refuse(base::say("a form has no '{}': it has name, processes and settings", base::printable(key, 100)));
+        refuse(base::say("a form has no field '{}': it has name, processes and settings", base::printable(key, 100)));
       }
     }
   }
@@ -64,7 +64,7 @@ class FormReader {
 
   void read_name(const Json& value) {
     if (value.is_null()) return;
-    if (!value.is_string()) return refuse(base::say("the name of the run is no text"));
+    if (!value.is_string()) return refuse(base::say("the name of the run is not a string"));
     const std::string name = value.get<std::string>();
     if (name.empty()) return;
     if (const auto fault = fault_of_run_name(name)) return refuse(*fault);
@@ -73,12 +73,12 @@ class FormReader {
 
   void read_processes(const Json& value) {
     const bool right = value.is_number_integer() && value >= 1 && value <= most_processes;
-    if (!right) return refuse(base::say("the number of processes is a whole number from 1 to {}", most_processes));
+    if (!right) return refuse(base::say("the number of processes must be a whole number from 1 to {}", most_processes));
     checked_.form.processes = value.get<int>();
   }
 
   void read_settings(const Json& settings) {
-    if (!settings.is_object()) return refuse(base::say("the settings are an object of keys and texts"));
+    if (!settings.is_object()) return refuse(base::say("the settings must be an object of keys and strings"));
     std::map<std::string, std::string> values;
     for (const auto& [key, value] : settings.items()) {
       if (field_of_key(key) == nullptr) {
@@ -86,7 +86,7 @@ class FormReader {
       } else if (const std::optional<base::Phrase> reason = why_not_of_a_page(key)) {
         refuse(of_setting(key, base::say(*reason)));
       } else if (!value.is_string()) {
-        refuse(base::say("{} is given as no text", key));
+        refuse(base::say("{} is not a string", key));
       } else {
         values[key] = value.get<std::string>();
       }
@@ -122,15 +122,15 @@ std::optional<base::Text> fault_of_run_name(const std::string& name) {
            c == '-';
   });
   if (name.empty()) return base::say("the run needs a name");
-  if (!plain) return base::say("the name of a run has letters from a to z, digits, '.', '_' and '-', and nothing else");
-  if (name.front() == '.' || name.front() == '-') return base::say("the name of a run begins with a letter, a digit or '_'");
-  if (name.size() > longest_run_name) return base::say("the name of a run has at most {} characters", longest_run_name);
+  if (!plain) return base::say("the name of a run may contain only letters from a to z, digits, '.', '_' and '-'");
+  if (name.front() == '.' || name.front() == '-') return base::say("the name of a run must begin with a letter, a digit or '_'");
+  if (name.size() > longest_run_name) return base::say("the name of a run may have at most {} characters", longest_run_name);
   return std::nullopt;
 }
 
 CheckedForm checked_form(const std::string& json, const Options& options) {
   const Json body = Json::parse(json, nullptr, false);
-  if (!body.is_object()) throw Refused{400, base::say("the body is no JSON object with name, processes and settings")};
+  if (!body.is_object()) throw Refused{400, base::say("the body is not a JSON object with name, processes and settings")};
   CheckedForm checked;
   FormReader(options, &checked).read(body);
   return checked;

@@ -74,21 +74,21 @@ TEST_F(RunForm, SpeaksChineseToAChinesePage) {
 
 TEST_F(RunForm, NamesEveryError) {
   EXPECT_THAT(errors({{"trian.steps", "1"}, {"train.steps", "many"}, {"batch.seq_len", "0"}, {"train.seed", 5}}),
-              testing::UnorderedElementsAre("there is no setting 'trian.steps'; did you mean train.steps?",
+              testing::UnorderedElementsAre("unknown setting 'trian.steps'; did you mean train.steps?",
                                             "train.steps takes a whole number, not 'many'",
-                                            HasSubstr("batch.seq_len must be"), "train.seed is given as no text"));
+                                            HasSubstr("batch.seq_len must be"), "train.seed is not a string"));
   EXPECT_THAT(errors({{"train.profile", "a\nb"}}), ElementsAre("train.profile holds a control character"));
   EXPECT_THAT(refusal_of([&] { checked_form("[]", served.options); }), HasSubstr("400"));
   EXPECT_THAT(base::in(checked_form(R"({"name": "a/b", "processes": 0, "shell": "x"})", served.options).errors,
                        base::Language::english),
-              testing::UnorderedElementsAre(HasSubstr("has letters from a to z"), HasSubstr("from 1 to"),
+              testing::UnorderedElementsAre(HasSubstr("may contain only letters from a to z"), HasSubstr("from 1 to"),
                                             HasSubstr("no 'shell'")));
 }
 
 TEST_F(RunForm, SetsNoFolderAndNoCommand) {
   EXPECT_THAT(
       errors({{"train.out", "x"}, {"log.on_event", "rm"}}),
-      testing::UnorderedElementsAre(HasSubstr("train.out is not set here"), HasSubstr("log.on_event is not set here")));
+      testing::UnorderedElementsAre(HasSubstr("train.out cannot be set here"), HasSubstr("log.on_event cannot be set here")));
 }
 
 TEST_F(RunForm, NamesFilesBelowTheRootAlone) {
@@ -103,7 +103,7 @@ TEST_F(RunForm, NamesFilesBelowTheRootAlone) {
       EXPECT_THAT(errors({{key, path}}), ElementsAre(AllOf(HasSubstr(key), HasSubstr("is not below")))) << key << path;
   EXPECT_THAT(errors({{"data.train", "data/a.txt,/etc/passwd"}}), ElementsAre(HasSubstr("is not below")));
   EXPECT_THAT(errors({{"data.train", "data/a.txt, data/a.txt"}}), IsEmpty());
-  EXPECT_THAT(errors({{"data.train", "a_name,data/a.txt"}}), ElementsAre(HasSubstr("'a_name' is not there")));
+  EXPECT_THAT(errors({{"data.train", "a_name,data/a.txt"}}), ElementsAre(HasSubstr("'a_name' does not exist")));
   EXPECT_THAT(errors({{"data.train", "a_name,other"}, {"data.folder", "data"}}), IsEmpty());
   EXPECT_THAT(errors({{"data.train", "away,other"}, {"data.folder", "data"}}), ElementsAre(HasSubstr("is not below")));
   EXPECT_THAT(errors({{"data.tokenizer", "bytes"}, {"train.resume", "never"}, {"log.tensorboard", "on"}}), IsEmpty());

@@ -133,7 +133,7 @@ config::ParsedSettings settled(const Form& form, const config::Environment& envi
 std::string form_of_file(const std::string& body, base::Language language) {
   const Json asked = Json::parse(body, nullptr, false);
   if (!asked.is_object() || !asked.contains("yaml") || !asked["yaml"].is_string())
-    throw Refused{400, base::say("the body is no JSON object with the text of the file as \"yaml\"")};
+    throw Refused{400, base::say("the body is not a JSON object with the text of the file as \"yaml\"")};
   config::Layer layer = config::read_yaml(asked["yaml"].get<std::string>(), base::say("the file"));
   std::map<const config::Field*, std::string> values;
   for (const config::Assignment& assignment : layer.assignments) {

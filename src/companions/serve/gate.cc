@@ -77,7 +77,7 @@ void settle_private_folder(const std::string& folder) {
   if (::lstat(folder.c_str(), &facts) != 0 || !S_ISDIR(facts.st_mode) || facts.st_uid != ::geteuid() ||
       (facts.st_mode & 077) != 0)
     throw base::ConfigError(base::say(
-        "the folder '{0}' for the token is not this user's alone; try `chmod 700 {0}`, or set XDG_RUNTIME_DIR",
+        "the folder '{0}' for the token is not private to this user; try `chmod 700 {0}`, or set XDG_RUNTIME_DIR",
         folder));
 }
 
@@ -122,33 +122,33 @@ bool Gate::has_session(const http::Request& request) const {
 }
 
 std::optional<http::Response> Gate::refusal(const http::Request& request, Asks asks, Right right) const {
-  if (stands_twice(request)) return refused(request, 400, base::Phrase("a header of this request stands there twice"));
+  if (stands_twice(request)) return refused(request, 400, base::Phrase("a header of this request is repeated"));
   const std::string_view forwarded = request.header("x-forwarded-host");
   const std::string_view host = proxy_ == Proxy::in_front && !forwarded.empty() ? forwarded : request.header("host");
-  if (!is_host(host)) return refused(request, 421, base::Phrase("this server does not answer for that host name; --allow-host gives it another one"));
+  if (!is_host(host)) return refused(request, 421, base::Phrase("this server does not answer to that host name; --allow-host adds one"));
 
   const std::string_view site = request.header("sec-fetch-site"), origin = request.header("origin");
   const bool by_a_page_of_others = !site.empty() && site != "same-origin" && site != "none";
   if (asks == Asks::asset) {
     // A link from anywhere may lead here; no page of others gets parts of this one.
     if (by_a_page_of_others && request.header("sec-fetch-mode") != "navigate")
-      return refused(request, 403, base::Phrase("this page cannot be a part of another one"));
+      return refused(request, 403, base::Phrase("this page cannot be embedded in another"));
     return std::nullopt;
   }
   // "none": the reader typed the address, which changes nothing.
   const bool changes_by_none = request.method != http::Method::get && site == "none";
   if (by_a_page_of_others || changes_by_none || (!origin.empty() && !is_own_origin(origin)))
-    return refused(request, 403, base::Phrase("only a page of this server may ask this"));
+    return refused(request, 403, base::Phrase("only a page of this server may request this"));
   if (request.method != http::Method::get) {
     if (right == Right::change && access_ == Access::view_only) return refused(request, 403, base::Phrase("this server was started with --view-only: nothing can be changed here"));
     if (request.header("x-troika") != "1") return refused(request, 403, base::Phrase("the header 'X-Troika: 1' is missing"));
-    if (!is_json(request.header("content-type"))) return refused(request, 415, base::Phrase("the body of a request that changes something is application/json"));
+    if (!is_json(request.header("content-type"))) return refused(request, 415, base::Phrase("the body of a request that changes something must be application/json"));
     if (origin.empty() && !has_token(request) && asks != Asks::login)
-      return refused(request, 403, base::Phrase("a request that changes something names its Origin, or has the token"));
+      return refused(request, 403, base::Phrase("a request that changes something must name its Origin or have the token"));
   }
   if (asks == Asks::login) return std::nullopt;
   if (has_token(request) || has_session(request)) return std::nullopt;
-  http::Response response = refused(request, 401, base::Phrase("the token is missing or of another server; `troika serve --url` prints the address with it"));
+  http::Response response = refused(request, 401, base::Phrase("the token is missing or another server's; `troika serve --url` prints the address with it"));
   response.headers.push_back({"www-authenticate", "Bearer"});
   return response;
 }
@@ -177,7 +177,7 @@ std::string new_secret() {
   while (filled < bytes.size()) {
     const ssize_t count = ::getrandom(bytes.data() + filled, bytes.size() - filled, 0);
     if (count < 0 && errno != EINTR)
-      throw base::ConfigError(base::say("the system gives no random numbers for a token: {}", base::system_cause(errno)));
+      throw base::ConfigError(base::say("the system provides no random numbers for a token: {}", base::system_cause(errno)));
     if (count > 0) filled += static_cast<std::size_t>(count);
   }
   std::string text;

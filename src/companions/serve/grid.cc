@@ -40,7 +40,7 @@ schedule::StepTrace recorded_step(const std::string& folder, std::int64_t step, 
   for (const auto& [rank, name] : files.rank_files) {
     const std::string text = trace_text(folder, name);
     bytes += static_cast<std::int64_t>(text.size());
-    if (bytes > most_trace_bytes) throw base::DataError(base::say("the timeline of step {} is larger than the page reads; `troika timeline` merges it", step));
+    if (bytes > most_trace_bytes) throw base::DataError(base::say("the timeline of step {} is too large for the page; `troika timeline` merges it", step));
     ranks.push_back(schedule::read_rank_trace(text, name));
   }
   return schedule::merge(ranks);
@@ -80,7 +80,7 @@ std::pair<double, double> span_of(const schedule::StepTrace& trace) {
 PlannedStep simulated_step(const std::string& folder, const config::Environment& environment, base::Language language) {
   const std::optional<std::string> text = base::text_of_run(folder, "state.json", 64 << 20);
   const std::optional<RunSize> size = size_of_run(text ? records::parse_run_state(*text) : std::nullopt);
-  if (!size || !last_config(folder)) throw Refused{404, base::say("no step of this run was recorded, and there is no plan of it yet; train.profile records steps")};
+  if (!size || !last_config(folder)) throw Refused{404, base::say("this run has no recorded steps and no plan yet; train.profile records steps")};
   return planned_step(plan_of_run(folder, size->ranks), *size, environment, language);
 }
 
@@ -126,7 +126,7 @@ std::string grid_json(const std::string& folder, std::optional<std::int64_t> ste
   const auto note = [&](base::Phrase text, const auto& argument) {
     shown.notes.push_back(fmt::format(fmt::runtime(text.in(language)), argument));
   };
-  if (shown.why_no_seconds) note(base::Phrase("Every computation is drawn equally long, for the rates of this machine are not known: {0}"), shown.why_no_seconds->in(language));
+  if (shown.why_no_seconds) note(base::Phrase("All computations are drawn equally long because the rates of this machine are unknown: {0}"), shown.why_no_seconds->in(language));
   const auto [begin, end] = span_of(shown.trace);
   if (const std::size_t left_out = keep_longest(shown.trace, most_grid_events); left_out > 0)
     note(base::Phrase("The {0} shortest intervals are left out."), left_out);

@@ -102,7 +102,7 @@ Json logs_in(const std::string& folder) {
 std::string file_of_log(const std::string& which) {
   std::int64_t rank = 0;
   if (which == "run" || which == "launch") return which + ".log";
-  if (!base::parse_int(which, &rank) || rank < 0) throw Refused{400, base::say("rank is the number of a rank, run or launch, not '{}'", which)};
+  if (!base::parse_int(which, &rank) || rank < 0) throw Refused{400, base::say("rank must be the number of a rank, run or launch, not '{}'", which)};
   return fmt::format("logs/rank-{:05}.log", rank);
 }
 

@@ -142,8 +142,8 @@ std::string path_below(const std::string& root, const std::string& path, Missing
   const std::optional<std::string> to_be = real_path_to_be(full);
   const bool would_be_below = to_be && lies_below(root, *to_be) && lies_below(root, plain);
   if (!would_be_below || (missing == Missing::allowed && goes_up(path)))
-    throw base::ConfigError(base::say("is not below {}, the folder that this page may name files of", root));
-  if (missing == Missing::refused) throw base::ConfigError(base::say("is not there"));
+    throw base::ConfigError(base::say("is not below {}, the folder this page is limited to", root));
+  if (missing == Missing::refused) throw base::ConfigError(base::say("does not exist"));
   return *to_be;
 }
 
@@ -157,7 +157,7 @@ void check_links_below(const std::string& root, const std::string& path) {
     const std::optional<std::string> real = real_path_of(at->path().string());
     if (real && !lies_below(root, *real))
       throw base::ConfigError(
-          base::say("holds the link {}, which leads out of {}: take it away, or put the file itself there", base::printable(at->path().string().substr(path.size() + 1), 300), root));
+          base::say("contains the link {}, which leads out of {}: remove it, or put the file itself there", base::printable(at->path().string().substr(path.size() + 1), 300), root));
   }
 }
 
@@ -167,8 +167,8 @@ PathKind path_kind_of(std::string_view key) {
 }
 
 std::optional<base::Phrase> why_not_of_a_page(std::string_view key) {
-  if (key == "train.out") return base::Phrase("is not set here: the name of the run says where it goes");
-  if (key == "log.on_event") return base::Phrase("is not set here: a page starts no commands");
+  if (key == "train.out") return base::Phrase("cannot be set here: the run's name determines it");
+  if (key == "log.on_event") return base::Phrase("cannot be set here: a page starts no commands");
   return std::nullopt;
 }
 

@@ -78,12 +78,12 @@ TEST_F(PathsBelow, AFolderThatIsReadHoldsNoLinkThatLeadsOut) {
   EXPECT_EQ(found(root + "/data"), "");
   EXPECT_EQ(found(root + "/data/a.txt"), "");
   link(outer.path() + "/secret/b.txt", "data/deep/er/b.txt");
-  EXPECT_THAT(found(root + "/data"), HasSubstr("holds the link deep/er/b.txt, which leads out of " + root));
-  EXPECT_THAT(found(root), HasSubstr("holds the link data/deep/er/b.txt"));
+  EXPECT_THAT(found(root + "/data"), HasSubstr("contains the link deep/er/b.txt, which leads out of " + root));
+  EXPECT_THAT(found(root), HasSubstr("contains the link data/deep/er/b.txt"));
 }
 
 TEST_F(PathsBelow, MayBeMadeOnlyWhereThatIsSaid) {
-  EXPECT_THAT(refusal("data/new/cache"), HasSubstr("is not there"));
+  EXPECT_THAT(refusal("data/new/cache"), HasSubstr("does not exist"));
   EXPECT_EQ(path_below(root, "data/new/cache", Missing::allowed), root + "/data/new/cache");
   EXPECT_THAT(refusal("new/../../secret/x", Missing::allowed), HasSubstr("is not below"));
 }

@@ -40,7 +40,7 @@ base::Descriptor locked_log(const std::string& path, std::int64_t* bytes) {
   if (!log || ::fstat(log.number(), &facts) != 0 || !S_ISREG(facts.st_mode))
     throw base::ConfigError(base::say("cannot write to '{}': {}", path, base::system_cause(cause)));
   if (::flock(log.number(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-    throw base::ConfigError(base::say("what was started before still writes to '{}'", path));
+    throw base::ConfigError(base::say("an earlier process still writes to '{}'", path));
   *bytes = facts.st_size;
   return log;
 }
@@ -163,7 +163,7 @@ ScratchFolder::~ScratchFolder() { base::remove_tree(path_); }
 
 std::string why_json(const Options& options, const std::string& folder, const Asked& asked) {
   const Json why = said_by_why(options, folder, asked);
-  if (why.is_null()) throw Refused{404, base::say("this run has no records yet that could tell why")};
+  if (why.is_null()) throw Refused{404, base::say("this run has no records yet to diagnose it from")};
   return json_line(why);
 }
 

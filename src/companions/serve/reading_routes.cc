@@ -25,7 +25,7 @@ constexpr std::size_t most_search_bytes = 200;
 LogQuestion log_question(const Query& query) {
   LogQuestion question;
   question.search = query.one("search").value_or("");
-  if (question.search.size() > most_search_bytes) throw Refused{400, base::say("what is searched for is longer than 200 bytes")};
+  if (question.search.size() > most_search_bytes) throw Refused{400, base::say("the search text is longer than 200 bytes")};
   question.before = query.integer("before");
   const auto usual = static_cast<std::int64_t>(question.lines);
   question.lines =
@@ -41,8 +41,8 @@ CurveQuestion curve_question(const Query& query) {
   const std::string series = query.one("series").value_or("loss"), axis = query.one("x").value_or("step");
   const auto known_series = series_of(series);
   const auto known_axis = axis_of(axis);
-  if (!known_series) throw Refused{400, base::say("there is no series '{}'; there are loss, valid_loss, grad_norm, lr, tokens_per_second, step_seconds", series)};
-  if (!known_axis) throw Refused{400, base::say("x is step, tokens or time, not '{}'", axis)};
+  if (!known_series) throw Refused{400, base::say("unknown series '{}'; the series are loss, valid_loss, grad_norm, lr, tokens_per_second, step_seconds", series)};
+  if (!known_axis) throw Refused{400, base::say("x must be step, tokens or time, not '{}'", axis)};
   question.series = *known_series;
   question.axis = *known_axis;
   question.from = query.number("from");

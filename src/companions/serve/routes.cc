@@ -39,7 +39,7 @@ std::optional<Number> number_in(const std::optional<std::string>& text, std::str
   Number value{};
   const auto [end, error] = std::from_chars(text->data(), text->data() + text->size(), value);
   if (error != std::errc() || end != text->data() + text->size())
-    throw Refused{400, base::say("'{}' is no number: {}", name, *text)};
+    throw Refused{400, base::say("'{}' is not a number: {}", name, *text)};
   return value;
 }
 
@@ -138,7 +138,7 @@ http::Response answered(const Route& route, const Asked& asked) {
   } catch (const base::PeerError& error) {
     return error_response(503, error.in(asked.language));
   } catch (const std::exception&) {
-    return error_response(500, std::string(base::Phrase("this request could not be answered; that is a fault of Troika").in(asked.language)));
+    return error_response(500, std::string(base::Phrase("this request could not be answered because of a bug in Troika").in(asked.language)));
   }
 }
 

@@ -173,7 +173,7 @@ std::vector<std::string> flags_of_resumed(const ConfigFile& config, const std::s
       if (!why_not_of_a_page(key))
         form.settings.emplace_back(key, whole_path({key, value->second, names_data_sets, begin}, root));
       else if (!value->second.empty())
-        throw base::ConfigError(base::say("names a command, and a page starts none"));
+        throw base::ConfigError(base::say("names a command, but a page starts none"));
     } catch (const base::ConfigError& error) {
       errors.push_back(base::say("{} {}", key, base::text_of(error)));
     }

@@ -33,10 +33,10 @@ bool is_at_work(const std::string& folder) {
 // What is there already: a run that has come to nothing may be started again.
 void refuse_taken(const std::string& folder, const std::string& name) {
   const bool usable = kind_of(folder) == FileKind::folder && (is_served_run(folder) || base::list_directory(folder).empty());
-  if (!usable) throw Refused{409, base::say("there is something called '{}' already that is no run: choose another name", name)};
-  if (is_at_work(folder)) throw Refused{409, base::say("'{}' is under way already", name)};
+  if (!usable) throw Refused{409, base::say("'{}' already exists and is not a run: choose another name", name)};
+  if (is_at_work(folder)) throw Refused{409, base::say("'{}' is already running", name)};
   if (base::file_exists(folder + "/metrics.jsonl") || !complete_steps(folder).empty())
-    throw Refused{409, base::say("there is a run called '{}' that has trained: resume it, or choose another name", name)};
+    throw Refused{409, base::say("the run '{}' exists and has trained: resume it, or choose another name", name)};
 }
 
 void take_folder(const std::string& folder, const std::string& name) {
@@ -69,7 +69,7 @@ std::vector<std::string> flags_to_resume_with(const ResumeWords& resume, const s
   try {
     return flags_of_resumed(resume.settings, resume.works_in, root);
   } catch (const base::ConfigError& error) {
-    throw Refused{409, base::say("'{}' is not resumed by this page: in its {}, {}. Where you trust that folder, type: {}", name, resume.settings.name, base::text_of(error), line_of(resume))};
+    throw Refused{409, base::say("this page does not resume '{}': in its {}, {}. If you trust that folder, type: {}", name, resume.settings.name, base::text_of(error), line_of(resume))};
   }
 }
 
@@ -92,7 +92,7 @@ using Json = nlohmann::ordered_json;
 
 Json object_in(const Asked& asked) {
   Json body = Json::parse(asked.body, nullptr, false);
-  if (!body.is_object()) throw Refused{400, base::say("the body is no JSON object")};
+  if (!body.is_object()) throw Refused{400, base::say("the body is not a JSON object")};
   return body;
 }
 
@@ -101,7 +101,7 @@ std::optional<std::int64_t> step_in(const Asked& asked) {
   const Json body = object_in(asked);
   const auto step = body.find("step");
   if (step == body.end() || step->is_null()) return std::nullopt;
-  if (!step->is_number_integer()) throw Refused{400, base::say("the step is a whole number, or null for the newest checkpoint")};
+  if (!step->is_number_integer()) throw Refused{400, base::say("the step must be a whole number, or null for the newest checkpoint")};
   return step->get<std::int64_t>();
 }
 
@@ -153,7 +153,7 @@ std::string start_run(const Shop& shop, const Form& form, const Asked& asked, do
   const Options& options = shop.options;
   if (const auto fault = fault_of_run_name(form.name)) throw Refused{400, *fault};
   if (settled(form, environment_of_runs(options.environment)).settings.data.train.empty()) throw Refused{400, base::say("data.train is not set: choose what to train on")};
-  if (is_served_run(options.folder)) throw Refused{409, base::say("the folder that is served is itself a run: serve the folder above it to start others")};
+  if (is_served_run(options.folder)) throw Refused{409, base::say("the served folder is itself a run: serve the folder above it to start others")};
   const std::string folder = options.folder + "/" + form.name;
   base::make_directories(options.folder);
   take_folder(folder, form.name);
@@ -171,14 +171,14 @@ std::string start_run(const Shop& shop, const Form& form, const Asked& asked, do
 void resume_run(const Shop& shop, const std::string& name, std::optional<std::int64_t> step, const Asked& asked,
                 double patience_seconds) {
   const std::string folder = shop.catalog.folder_of(name);
-  if (is_at_work(folder)) throw Refused{409, base::say("'{}' is under way already", name)};
+  if (is_at_work(folder)) throw Refused{409, base::say("'{}' is already running", name)};
   const std::vector<std::int64_t> steps = complete_steps(folder);
   if (step && std::find(steps.begin(), steps.end(), *step) == steps.end())
     throw Refused{409, base::say("'{}' has no complete checkpoint of step {}", name, *step)};
   const std::optional<ResumeWords> resume = resume_words(folder, step ? step_folder(folder, *step) : "auto");
   if (!resume) throw Refused{409, base::say("'{}' has no settings to resume with (config.yaml): start it from the form", name)};
   if (resume->hosts.size() > 1)
-    throw Refused{409, base::say("'{}' ran on {} hosts, and this page starts processes on its own host alone. On each of them:\n{}", name, resume->hosts.size(), lines_of_hosts(*resume))};
+    throw Refused{409, base::say("'{}' ran on {} hosts, but this page starts processes only on its own host. On each of them, run:\n{}", name, resume->hosts.size(), lines_of_hosts(*resume))};
   const base::ScopeExit look([&] { shop.catalog.look_again(); });
   start_or_refuse(shop, words_of(*resume, flags_to_resume_with(*resume, name, shop.options.root)), folder, asked,
                   patience_seconds, 409);
@@ -195,13 +195,13 @@ bool RunStops::is_first(const std::string& folder, const host::ProcessId& id) {
 void RunStops::stop(const Shop& shop, const std::string& name, StopHow how) {
   const std::string folder = shop.catalog.folder_of(name);
   const std::optional<RunLeader> leader = leader_of(folder, last_events(folder));
-  if (!leader) throw Refused{409, base::say("'{}' is not under way", name)};
+  if (!leader) throw Refused{409, base::say("'{}' is not running", name)};
   if (!leader->is_here && leader->host == base::host_name())
     throw Refused{409, base::say("'{}' cannot be stopped from here: its process {} belongs to another user, does not "
               "write this run's folder, or has just ended", name, leader->id.pid)};
-  if (!leader->is_here) throw Refused{409, base::say("'{}' is led from the host {}, which this page does not reach: stop it there", name, leader->host.empty() ? "?" : leader->host)};
+  if (!leader->is_here) throw Refused{409, base::say("'{}' is controlled from the host {}, which this page cannot reach: stop it there", name, leader->host.empty() ? "?" : leader->host)};
   const host::HeldProcess process(leader->id);
-  if (!process.found()) throw Refused{409, base::say("'{}' is not under way", name)};
+  if (!process.found()) throw Refused{409, base::say("'{}' is not running", name)};
   const bool first = is_first(folder, leader->id) && !leader->asked_to_stop;
   if (first || how == StopHow::now)
     if (!process.send(SIGTERM) && !process.ends_within(0))

@@ -69,7 +69,7 @@ SweepFile file_of_sweep(const std::string& path) {
   struct stat facts {};
   if (::lstat(path.c_str(), &facts) != 0) return {};
   if (!S_ISREG(facts.st_mode) || facts.st_size > most_sweep_bytes)
-    throw base::DataError(base::say("'{}' is no file that a sweep has written", path));
+    throw base::DataError(base::say("'{}' is not a file written by a sweep", path));
   return {true, static_cast<double>(facts.st_mtim.tv_sec) + 1e-9 * static_cast<double>(facts.st_mtim.tv_nsec)};
 }
 

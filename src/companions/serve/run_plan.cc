@@ -94,7 +94,7 @@ Predicted predicted(const std::string& folder, const records::RunReader& run, co
   };
   const std::optional<RunSize> size = size_of_run(run.state());
   if (!last_config(folder)) return without(base::say("the run has no config.yaml."));
-  if (!size) return without(base::say("it is not known how many ranks take part."));
+  if (!size) return without(base::say("the number of ranks is unknown."));
   try {
     const PlannedStep step = planned_step(plan_of_run(folder, size->ranks), *size, environment, language);
     result.memory = predicted_memory(step.memory);
@@ -120,7 +120,7 @@ bool trains_on_cores(const config::Settings& settings) {
 
 std::string model_of_gpus() {
   const auto all = host::nvidia_neighbours(std::nullopt);
-  if (all.empty()) throw base::ConfigError(base::say("this machine shows no NVIDIA device"));
+  if (all.empty()) throw base::ConfigError(base::say("this machine has no visible NVIDIA device"));
   return all.front().model;
 }
 
@@ -191,7 +191,7 @@ std::string plan_json_of_run(const std::string& folder, const config::Environmen
   run.refresh();
   Predicted plan = predicted(folder, run, environment, language);
   Json measured = measured_memory(run);
-  if (measured.empty()) plan.notes.emplace_back(base::Phrase("Nothing has been measured yet: no rank has told of itself.").in(language));
+  if (measured.empty()) plan.notes.emplace_back(base::Phrase("Nothing has been measured yet: no rank has reported.").in(language));
   const Json answer = {{"memory", {{"predicted", std::move(plan.memory)}, {"measured", std::move(measured)}}},
                        {"step_seconds", {{"predicted", std::move(plan.seconds)}, {"measured", measured_seconds(run)}}},
                        {"notes", plan.notes}};
@@ -232,7 +232,7 @@ PlannedStep planned_step(const plan::Plan& plan, const RunSize& size, const conf
     }
     const std::string own = base::host_name();
     if (here.rates == planner::ThisMachine::Rates::of_a_profile && trains_on_cores(plan.settings()))
-      step.notes.push_back(base::say("The seconds are predicted with usual rates, which may be off by a factor of two: `troika probe` measures this host's.").in(language));
+      step.notes.push_back(base::say("The seconds are predicted with typical rates, which may be off by a factor of two: `troika probe` measures this host's.").in(language));
     if (size.hosts != std::vector<std::string>{own} && !size.hosts.empty())
       step.notes.push_back(base::say("The seconds are predicted as if all ranks ran on hosts like this one ({0}); the run's are: {1}.", own, base::join(size.hosts, ", ")).in(language));
   } catch (const base::ConfigError& error) {

@@ -77,7 +77,7 @@ http::Response Site::log_in(const http::Request& request) const {
   const Json body = Json::parse(request.body, nullptr, false);
   const bool right = body.is_object() && body.contains("token") && body["token"].is_string() &&
                      gate_.is_token(body["token"].get<std::string>());
-  if (!right) return error_of(request, 401, base::Phrase("that is not the token of this server; `troika serve --url` prints the address with it"));
+  if (!right) return error_of(request, 401, base::Phrase("that is not this server's token; `troika serve --url` prints the address with it"));
   return json_response(200, Json{{"session", gate_.session()}}.dump() + "\n");
 }
 
@@ -110,7 +110,7 @@ http::Response Site::asked_of(const http::Request& request, const std::string& p
   asked.language = language_in(asked.query);
   if (request.method == http::Method::get && path == "/api/live") return live_.follow(asked);
   if (found.route == nullptr) {
-    http::Response response = found.path_known ? error_of(request, 405, base::Phrase("not with this method"))
+    http::Response response = found.path_known ? error_of(request, 405, base::Phrase("method not allowed"))
                                                : error_of(request, 404, base::Phrase("there is no such page"));
     if (found.path_known) response.headers.push_back({"allow", request.method == http::Method::get ? "POST" : "GET"});
     return response;
@@ -130,12 +130,12 @@ http::Response Site::asked_of(const http::Request& request, const std::string& p
     const bool costs = route->threads == ThreadPool::waits;
     if (!later->wanted()) return;
     http::Response given = costs && later->client_has_ended()
-                               ? error_response(503, std::string(base::Phrase("whoever asked this has gone").in(asked.language)))
+                               ? error_response(503, std::string(base::Phrase("the client has disconnected").in(asked.language)))
                                : answered(*route, asked);
     add_guards(given);
     later->give(std::move(given));
   });
-  return taken ? std::move(response) : error_of(request, 503, base::Phrase("too many requests wait; a disk may not answer"));
+  return taken ? std::move(response) : error_of(request, 503, base::Phrase("too many requests are waiting; a disk may not be responding"));
 }
 
 std::string merged_texts(const std::vector<Asset>& assets) {

@@ -48,7 +48,7 @@ base::Text sentence_of_first(const SweepRow* row, const planner::Layout& first, 
   const std::string name = planner::name_of(first);
   if (row == nullptr) return base::say("The plan's first choice, {}, was not run.", name);
   if (!row->measured) return base::say("The plan's first choice was {}, {}", name, outcome_of(*row));
-  if (row->layout == best.layout) return base::say("The plan named it first.");
+  if (row->layout == best.layout) return base::say("The plan ranked it first.");
   return base::say("The plan's first choice was {}: {} positions/s, {}.", name, tokens_per_second(row->measured->tokens_per_second),
                    compared(base::Phrase("{} % more than the best"), base::Phrase("{} % less than the best"),
                             base::Phrase("the same as the best"), row->measured->tokens_per_second,
@@ -163,7 +163,7 @@ std::string sweep_table(const SweepRows& rows, base::Language language) {
   }
   std::string text = aligned(lines);
   if (measured > most_measured) text += base::say("{} slower ones are in summary.csv", measured - most_measured).in(language) + "\n";
-  if (others > most_others) text += base::say("{} more without a measurement, too", others - most_others).in(language) + "\n";
+  if (others > most_others) text += base::say("{} more without a measurement", others - most_others).in(language) + "\n";
   return text;
 }
 
@@ -181,7 +181,7 @@ std::string dry_run_table(const std::vector<planner::Estimate>& estimates, const
 base::Text sweep_size(const std::vector<planner::Estimate>& estimates, const SweepStep& step) {
   TimeLeft left(step.steps);
   for (const planner::Estimate& estimate : estimates) left.add(estimate.time.step);
-  return base::say("{} of {} a step, {} each: about {}", base::counted_text(static_cast<std::int64_t>(estimates.size()), "layout"),
+  return base::say("{} with {} per step, {} each: about {}", base::counted_text(static_cast<std::int64_t>(estimates.size()), "layout"),
                    base::counted_text(step.samples, "sample"), base::counted_text(step.steps, "step"),
                    base::format_duration(left.seconds(0)));
 }
@@ -191,7 +191,7 @@ base::Text sweep_conclusion(const SweepRows& rows, const planner::Layout& first)
   if (ordered.empty() || !ordered.front().measured) return base::say("No layout was measured.");
   const SweepRow& best = ordered.front();
   const double step = best.measured->step_seconds, predicted = best.predicted.step_seconds;
-  return base::say("The best is {}: {} positions/s, a step in {}; the plan said {}, {}.\n{}", planner::name_of(best.layout),
+  return base::say("The best is {}: {} positions/s, a step in {}; the plan predicted {}, {}.\n{}", planner::name_of(best.layout),
                    tokens_per_second(best.measured->tokens_per_second), base::format_duration(step),
                    base::format_duration(predicted),
                    compared(base::Phrase("{} % more"), base::Phrase("{} % less"), base::Phrase("the same"), predicted, step),

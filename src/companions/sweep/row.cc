@@ -56,7 +56,7 @@ std::int64_t resident_in(const std::string& log) {
 
 schedule::TimeShares shares_of_last_step(const std::string& timeline) {
   const auto steps = schedule::list_traces(timeline);
-  if (steps.empty()) throw base::DataError(base::say("{} holds no recorded step", timeline));
+  if (steps.empty()) throw base::DataError(base::say("{} has no recorded steps", timeline));
   const auto& [step, files] = *steps.rbegin();
   return schedule::summarize(schedule::load_trace(timeline, step, files, schedule::MergedFile::use_if_present).trace)
       .total;
@@ -103,10 +103,10 @@ void keep_basis(const std::string& folder, const SweepBasis& basis) {
     return base::write_file_atomic(path, facts.dump(2) + "\n");
   }
   const nlohmann::json facts = base::parse_json(base::read_file(path), path);
-  if (base::json_int(facts, "format", path) != 1) refuse_other(folder, base::say("of another version of Troika"));
+  if (base::json_int(facts, "format", path) != 1) refuse_other(folder, base::say("by another version of Troika"));
   for (const auto& [name, now] : {std::pair{"nnodes", basis.nnodes}, std::pair{"nproc", basis.nproc}}) {
     const std::int64_t was = facts.contains(name) ? base::json_int(facts, name, path) : 1;
-    if (was != now) refuse_other(folder, base::say("--{} was {} and is {}", name, was, now));
+    if (was != now) refuse_other(folder, base::say("--{} was {} and is now {}", name, was, now));
   }
   const std::string kept = base::json_string(facts, "settings", path);
   if (kept != yaml) refuse_other(folder, base::say("{} differs", config::first_difference(kept, yaml)));

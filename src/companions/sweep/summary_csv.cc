@@ -54,7 +54,7 @@ void read_cell(const CsvCell& cell, T& value) {
   } else {
     std::int64_t whole = 0;
     if (!base::parse_int(cell.text, &whole) || whole < 0 || whole > std::numeric_limits<T>::max())
-      cell.refuse(base::say("a whole number from 0"));
+      cell.refuse(base::say("a whole number of at least 0"));
     value = static_cast<T>(whole);
   }
 }
@@ -187,7 +187,7 @@ class CsvReader {
       }
     }
     if (++at_ < text_.size() && std::string_view(",\r\n").find(text_[at_]) == std::string_view::npos)
-      refuse(base::Phrase("{} has something behind a quoted text; delete the file to measure all layouts again"));
+      refuse(base::Phrase("{} has characters after a quoted text; delete the file to measure all layouts again"));
     return inside;
   }
 

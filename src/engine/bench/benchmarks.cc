@@ -27,8 +27,7 @@ config::FlagTable bench_step_flags(StepArguments& a) {
   table.settings({"train.steps", "train.out"});
   static_assert(usual_bench_steps == 6);
   table.paragraph(
-      "--steps counts the first, which warms up; without it, 6. Writes to --out when it is given, "
-      "else nothing.\nMany ranks: troika launch --nproc-per-node 2 -- bench step ...");
+      "--steps includes the first, which warms up; it defaults to 6. Writes to --out if given, else nothing.\nMany ranks: troika launch --nproc-per-node 2 -- bench step ...");
   table.paragraph(of_the_numbers);
   return table;
 }
@@ -40,7 +39,7 @@ config::FlagTable bench_kernels_flags(KernelsArguments& a) {
   add_seconds(table, a.seconds, "How long each operation is measured.");
   table
       .add("device-rates", a.device_rates,
-           "On a GPU: the device whose rates are the ideal, as bench roofline has them.")
+           "On a GPU: the device whose rates are the ideal, as in bench roofline.")
       .offered(plan::device_rate_names)
       .shown("NAME")
       .unset("measured");

@@ -38,7 +38,7 @@ void check(const config::Settings& s, const tensor::Device& device, const Kernel
     throw base::ConfigError(base::say("precision.compute is fp16, but bench kernels measures fp32 and bf16"));
   if (device.is_cpu() && !a.device_rates.empty())
     throw base::ConfigError(
-        base::say("--device-rates is {}, but the operations are measured on the CPU: leave it away", a.device_rates));
+        base::say("--device-rates is {}, but the operations are measured on the CPU: leave it out", a.device_rates));
 }
 
 void set_threads(const config::Settings& s) {

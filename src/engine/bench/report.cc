@@ -87,7 +87,7 @@ std::string to_text(const StepReport& r, base::Language language) {
       base::say("bench step  {}, {:.1f} M parameters in {}, {} of {}, {} x {} positions per step", r.model,
                 static_cast<double>(r.parameters) / 1e6, config::word_of(r.precision),
                 base::counted_text(r.world, "rank"), base::counted_text(r.threads, "thread"), r.batch, r.seq_len),
-      base::say("  step        {:.4f} s, median of {} after one that warms up ({:.4f} to {:.4f})", r.median_seconds(),
+      base::say("  step        {:.4f} s, median of {} after one warm-up step ({:.4f} to {:.4f})", r.median_seconds(),
                 r.step_seconds.size() - 1, *fastest, *slowest),
       base::say("  positions/s    {:.0f}", r.tokens_per_second()),
       base::say("  ideal step  {:.4f} s at {:.1f} GF/s and {:.1f} GB/s; the step reaches {:.0f} % of it",
@@ -99,7 +99,7 @@ std::string to_text(const StepReport& r, base::Language language) {
   } else {
     lines.push_back(base::say("  memory      {} resident at most in one rank", resident));
     lines.push_back(
-        base::say("  host        {:.4f} s until a step is queued, then {:.4f} s until the device has done it",
+        base::say("  host        {:.4f} s until a step is queued, then {:.4f} s until the device finishes it",
                   median_after_first(r.queued_seconds), median_after_first(r.awaited_seconds)));
     lines.push_back(base::say("  device      {} allocated at most, {} reserved, {} planned; {}",
                               base::format_bytes(r.device_used_peak_bytes),

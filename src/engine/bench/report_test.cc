@@ -92,7 +92,7 @@ TEST(StepReport, IsOneLineOfJson) {
   EXPECT_EQ(json["steps"], 4);
   EXPECT_EQ(json["share_of_ideal"], 0.5);
   EXPECT_THAT(to_text(report(), base::Language::english),
-              testing::HasSubstr("2.0000 s, median of 3 after one that warms up (1.0000 to 4.0000)"));
+              testing::HasSubstr("2.0000 s, median of 3 after one warm-up step (1.0000 to 4.0000)"));
 }
 
 TEST(StepReport, OfADeviceSetsTheHostsTimeAndItsMemoryBesideThePlan) {
@@ -107,7 +107,7 @@ TEST(StepReport, OfADeviceSetsTheHostsTimeAndItsMemoryBesideThePlan) {
   EXPECT_EQ(json["awaited_seconds"], 1.75);
   EXPECT_EQ(json["device_used_peak_bytes"], 3 << 20);
   EXPECT_THAT(to_text(r, base::Language::english),
-              testing::HasSubstr("0.2500 s until a step is queued, then 1.7500 s until the device has done it"));
+              testing::HasSubstr("0.2500 s until a step is queued, then 1.7500 s until the device finishes it"));
   EXPECT_THAT(to_text(r, base::Language::english),
               testing::HasSubstr("3.00 MiB allocated at most, 4.00 MiB reserved, 2.00 MiB planned; a GPU"));
 }

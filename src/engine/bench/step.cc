@@ -37,7 +37,7 @@ void check_folder(const std::string& out) {
   for (const char* name : {"metrics.jsonl", "checkpoints"}) {
     if (!base::file_exists(out + "/" + name) && !base::directory_exists(out + "/" + name)) continue;
     throw base::ConfigError(base::say(
-        "--out is '{}', where a run left its {}: give the bench a new folder, or leave --out away", out, name));
+        "--out is '{}', where a run left its {}: give the bench a new folder, or omit --out", out, name));
   }
 }
 

@@ -171,7 +171,7 @@ class Incoming {
     if (fmt::format("{:016x}", XXH3_64bits_digest(hash_.get())) == part.hash) {
       file_->finish();
     } else {
-      fail(base::say("'{}/{}' did not arrive as it was written", folder_, part.file));
+      fail(base::say("'{}/{}' differs from what was sent", folder_, part.file));
     }
     file_.reset();
   }

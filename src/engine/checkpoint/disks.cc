@@ -108,8 +108,7 @@ base::Text missing_room(const std::string& root, std::int64_t bytes) {
   const std::int64_t free = free_bytes(root);
   if (free < 0 || free >= bytes) return {};
   return base::say(
-      "'{}' on {} has {} free and the next checkpoint needs {} there: free {}, lower --checkpoint.keep, or it cannot "
-      "be saved",
+      "'{}' on {} has {} free, but the next checkpoint needs {} there: free {} or lower --checkpoint.keep, or it cannot be saved",
       root, base::host_name(), base::format_bytes(free), base::format_bytes(bytes), base::format_bytes(bytes - free));
 }
 

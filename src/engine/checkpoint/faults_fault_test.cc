@@ -55,7 +55,7 @@ TEST_F(Damage, NewestIsUsedWhenNothingIsWrong) { expect_loads(roots_, 3, Cut::co
 
 TEST_F(Damage, DeathBetweenPartsAndManifest) {
   for_each_manifest([](const std::string& path) { base::remove_tree(path); });
-  expect_fallback("there is no manifest");
+  expect_fallback("the manifest is missing");
 }
 
 // The folders of the other disks have their names before rank 0's has.
@@ -267,7 +267,7 @@ TEST(Saving, FullDiskWhileWritingAPartLeavesTheLastCheckpointInUse) {
       2, [&](comm::Channel& world) { save(request_for(root, 20, Cut::flat, Cut::flat, world), world); });
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &old), 0);
   std::signal(SIGXFSZ, old_handler);
-  EXPECT_THAT(errors, Each(testing::AllOf(HasSubstr("cannot write"), HasSubstr("a file may have at most 600 B here"))));
+  EXPECT_THAT(errors, Each(testing::AllOf(HasSubstr("cannot write"), HasSubstr("files here may have at most 600 B"))));
   expect_loads({root}, 3, Cut::whole, 10);
 }
 

@@ -119,7 +119,7 @@ static Examination try_manifest(const std::string& folder, const std::string& te
 
 static Examination examine(const std::string& folder, const Disks& disks, comm::Channel& world) {
   Examination result{std::nullopt,
-                     base::say("there is no manifest, so its save never finished or the hosts that have one are away")};
+                     base::say("the manifest is missing: its save never finished, or the hosts that have one are gone")};
   try {
     for (const std::string& text : manifests_of(folder, disks, world)) {
       result = try_manifest(folder, text, disks, world);

@@ -80,7 +80,7 @@ static constexpr Bounds step_bounds{0, std::int64_t{1} << 40}, rank_bounds{1, 1 
 static std::int64_t bounded(const json& object, const std::string& key, Bounds bounds, const std::string& origin) {
   const std::int64_t value = base::json_int(object, key, origin);
   if (value < bounds.least || value > bounds.most)
-    throw DataError(base::say("{}: '{}' is {}, which is not from {} to {}: the file is damaged, use another checkpoint", origin, key, value, bounds.least, bounds.most));
+    throw DataError(base::say("{}: '{}' is {}, which is outside {} to {}: the file is damaged, use another checkpoint", origin, key, value, bounds.least, bounds.most));
   return value;
 }
 
@@ -90,7 +90,7 @@ Manifest manifest_from_text(const std::string& text, const std::string& origin) 
     throw DataError(base::say("{}: this is not the manifest of a checkpoint", origin));
   const std::int64_t version = base::json_int(document, "version", origin);
   if (version != format_version)
-    throw DataError(base::say("{}: format version {} is not known (this program reads {}); use the program that wrote it", origin, version, format_version));
+    throw DataError(base::say("{}: unknown format version {} (this program reads {}); use the program that wrote it", origin, version, format_version));
   check_own_hash(document, origin);
   Manifest manifest;
   manifest.facts.step = bounded(document, "step", step_bounds, origin);
@@ -101,7 +101,7 @@ Manifest manifest_from_text(const std::string& text, const std::string& origin) 
   manifest.world_size = bounded(document, "world_size", rank_bounds, origin);
   for (const json& part : base::json_array(document, "parts", origin)) {
     const std::string file = base::json_string(part, "file", origin);
-    if (!safe_part_name(file)) throw DataError(base::say("{}: '{}' cannot be a part", origin, file));
+    if (!safe_part_name(file)) throw DataError(base::say("{}: '{}' is not a valid part", origin, file));
     manifest.parts.push_back({file,
                               bounded(part, "bytes", byte_bounds, origin),
                               base::json_string(part, "xxh3", origin),

@@ -127,9 +127,9 @@ static DataError unknown_name(const std::string& name,
   for (const auto& [known, entries] : by_name) names.push_back(known);
   const std::string near = base::nearest(name, names);
   if (near.empty())
-    return DataError(base::say("the checkpoint has no tensor '{}'; it was saved by another model", name));
+    return DataError(base::say("the checkpoint has no tensor '{}'; it was saved from another model", name));
   return DataError(
-      base::say("the checkpoint has no tensor '{}' (the nearest is '{}'); it was saved by another model", name, near));
+      base::say("the checkpoint has no tensor '{}' (the nearest is '{}'); it was saved from another model", name, near));
 }
 
 void check_wants(const std::vector<Want>& wants, const std::vector<std::vector<PartEntry>>& parts) {
@@ -148,7 +148,7 @@ void check_wants(const std::vector<Want>& wants, const std::vector<std::vector<P
       present += common_elements(want.region, entry->region);
     }
     if (present != want.region.elements())
-      throw DataError(base::say("the checkpoint holds {} of the {} wanted elements of tensor '{}'", present,
+      throw DataError(base::say("the checkpoint holds only {} of the {} elements of tensor '{}'", present,
                                 want.region.elements(), want.name));
   }
 }

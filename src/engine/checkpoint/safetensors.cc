@@ -53,7 +53,7 @@ static std::vector<std::int64_t> whole_numbers(const json& array, const std::str
   std::vector<std::int64_t> numbers;
   for (const json& item : array) {
     if (!item.is_number_integer() || item.get<std::int64_t>() < 0)
-      refuse(origin, base::say("tensor '{}' has {} where a whole number of at least 0 belongs", tensor, item.dump()));
+      refuse(origin, base::say("tensor '{}' has {} instead of a whole number of at least 0", tensor, item.dump()));
     numbers.push_back(item.get<std::int64_t>());
   }
   return numbers;
@@ -94,7 +94,7 @@ static void check_no_gaps(const SafetensorsHeader& header, std::int64_t data_beg
     expected += entry.bytes;
   }
   if (expected != file_bytes)
-    refuse(origin, base::say("it has {} bytes, its tensors end at byte {}", file_bytes, expected));
+    refuse(origin, base::say("it has {} bytes, but its tensors end at byte {}", file_bytes, expected));
 }
 
 static std::map<std::string, std::string> parse_metadata(const json& object, const std::string& origin) {
@@ -139,7 +139,7 @@ static std::string_view header_part(const base::MappedFile& file, const std::str
   std::uint64_t length = 0;
   for (int i = 7; i >= 0; --i) length = length << 8 | std::to_integer<std::uint64_t>(file.data()[i]);
   if (length > file.size() - 8 || length > static_cast<std::uint64_t>(largest_header_bytes))
-    refuse(path, base::say("its header should have {} bytes, the file has {}", length, file.size()));
+    refuse(path, base::say("its header should have {} bytes, but the file has {}", length, file.size()));
   return file.text().substr(8, static_cast<std::size_t>(length));
 }
 
@@ -166,7 +166,7 @@ std::vector<PartEntry> part_entries(const SafetensorsHeader& header, const std::
   std::vector<PartEntry> entries;
   for (const TensorEntry& entry : header.entries) {
     if (entry.dtype != base::Dtype::fp32)
-      throw DataError(base::say("'{}': tensor '{}' is {}, a checkpoint holds F32", origin, entry.name, entry.dtype.name()));
+      throw DataError(base::say("'{}': tensor '{}' is {}, but a checkpoint holds F32", origin, entry.name, entry.dtype.name()));
     PartEntry part{entry.name.substr(0, entry.name.find('#')), entry.shape, {}, entry.begin};
     const std::int64_t elements = entry.bytes / 4;
     const auto region = header.metadata.find(region_prefix + entry.name);
@@ -176,7 +176,7 @@ std::vector<PartEntry> part_entries(const SafetensorsHeader& header, const std::
       shape::region_from_text(region->second, origin, &part.region, &part.shape);
     }
     if (part.region.elements() != elements)
-      throw DataError(base::say("'{}': the region of '{}' has {} elements, its data {}", origin, entry.name,
+      throw DataError(base::say("'{}': the region of '{}' has {} elements, but its data have {}", origin, entry.name,
                                   part.region.elements(), elements));
     entries.push_back(part);
   }

@@ -149,7 +149,7 @@ WrittenFile NewFile::finish() {
   const WrittenFile written{output_->total, output_->hash()};
   if (output_->read_back() != written.hash) {
     throw DataError(
-        base::say("'{}' reads back otherwise than it was written: the disk or the memory of this host is faulty",
+        base::say("'{}' reads back differently from what was written: this host's disk or memory is faulty",
                     output_->temporary), base::Cause::changed_bits);
   }
   if (::close(std::exchange(output_->descriptor, -1)) != 0) output_->fail(base::Phrase("cannot close '{}': {}"), errno);

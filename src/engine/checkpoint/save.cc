@@ -154,8 +154,7 @@ static void check_second_copies(const Copies& copies, const WrittenParts& writte
       const Part& second = written.second[rank][i];
       if (first.hash == second.hash) continue;
       throw DataError(
-          base::say("{} as rank {} on {} wrote it differs from what rank {} on {} wrote: the two do not hold the same "
-                    "parameters or optimizer state, so the memory or processor of one of these hosts is faulty",
+          base::say("{} written by rank {} on {} differs from the one written by rank {} on {}: their parameters or optimizer state differ, so the memory or processor of one of these hosts is faulty",
                     first.file, of, first.host, rank, second.host),
           base::Cause::changed_bits);
     }

@@ -84,8 +84,8 @@ TEST_F(SecondCopies, OfTwinsThatDoNotHoldTheSameAreRefusedWithBothRanks) {
     });
     FAIL() << "saved";
   } catch (const base::DataError& error) {
-    EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("state/state-00001-of-00001.safetensors as rank 0 on "),
-                                             HasSubstr("differs from what rank 1 on ")));
+    EXPECT_THAT(error.what(), testing::AllOf(HasSubstr("state/state-00001-of-00001.safetensors written by rank 0 on "),
+                                             HasSubstr("differs from the one written by rank 1 on ")));
   }
   EXPECT_FALSE(base::file_exists(roots_[0] + "/step-00000010/manifest.json"));
 }

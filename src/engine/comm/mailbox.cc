@@ -64,7 +64,7 @@ template <class... Arguments>
   throw base::PeerError(base::say(sentence, arguments..., base::system_cause(errno)));
 }
 
-constexpr base::Phrase cannot_make = base::Phrase("cannot make memory to share with ranks of this host: {}");
+constexpr base::Phrase cannot_make = base::Phrase("cannot create memory to share with ranks on this host: {}");
 
 }  // namespace
 
@@ -82,7 +82,7 @@ Mailboxes::Mailboxes() : owner_(getpid()) {
 
 void Mailboxes::map(int descriptor, std::size_t bytes) {
   void* const mapped = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0);
-  if (mapped == MAP_FAILED) fail_to(base::Phrase("cannot map memory that ranks of this host share: {}"));
+  if (mapped == MAP_FAILED) fail_to(base::Phrase("cannot map memory shared by ranks on this host: {}"));
   bytes_ = bytes;
   front_ = static_cast<Front*>(mapped);
   bell_ = &front_->bell;
@@ -96,7 +96,7 @@ Mailboxes Mailboxes::of(const std::string& card) {
   std::int64_t owner = 0;
   if (words.size() != 2 || !base::parse_int(words[0], &owner))
     throw base::PeerError(
-        base::say("a rank gave '{}' as the place of its mailboxes: its process or the store is damaged", card));
+        base::say("a rank gave '{}' as the location of its mailboxes: its process or the store is faulty", card));
   Mailboxes other(static_cast<pid_t>(owner), -1);
   const std::string path = fmt::format("/proc/{}/fd/{}", words[0], words[1]);
   const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC);
@@ -106,7 +106,7 @@ Mailboxes Mailboxes::of(const std::string& card) {
   if (known) other.map(descriptor, static_cast<std::size_t>(status.st_size));
   close(descriptor);
   if (!known || other.front_->magic != Front::written)
-    throw base::PeerError(base::say("{} is no rank's mailboxes", path));
+    throw base::PeerError(base::say("{} does not hold a rank's mailboxes", path));
   std::uint64_t read = 0;
   if (!read_memory(other.owner_, other.front_->sentinel_address, sizeof read, &read) || read != other.front_->sentinel)
     fail_to(base::Phrase("cannot read the memory of process {}: {}"), owner);

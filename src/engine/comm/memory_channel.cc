@@ -317,7 +317,7 @@ void MemoryLinks::await(Parcel& parcel, const std::function<base::Text()>& failu
     if (cause.empty() && peer.closed.count(parcel.channel) > 0) cause = base::say("rank {} has left", peer.rank);
     if (cause.empty() && !peer.lives()) cause = base::say("the process of rank {} has ended", peer.rank);
     if (cause.empty() && base::monotonic_seconds() - begin >= settings_.wait_seconds)
-      cause = base::say("it was not done within {:g} s", settings_.wait_seconds);
+      cause = base::say("it did not finish within {:g} s", settings_.wait_seconds);
     if (!cause.empty()) {
       parcel.state = Parcel::State::failed;
       parcel.cause = std::move(cause);

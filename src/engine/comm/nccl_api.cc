@@ -15,7 +15,7 @@ std::string version_text(int version) {
 
 namespace {
 
-base::Text remedy() { return base::say("install NCCL 2.28 or later into the active Python environment (pip install nvidia-nccl-cu13; torch 2.10 and later bring it), or let messages go over TCP (--comm.backend gloo)"); }
+base::Text remedy() { return base::say("install NCCL 2.28 or later into the active Python environment (pip install nvidia-nccl-cu13; torch 2.10 and later include it), or send messages over TCP (--comm.backend gloo)"); }
 
 template <class Function>
 void find(void* library, const std::string& path, const char* name, Function** function) {

@@ -72,13 +72,13 @@ TEST(NcclChannelFault, APeerThatNeverPostsIsNamedByCheckWithinTheDeadline) {
   const double before = monotonic_seconds();
   Transfer in = ranks.channels[0]->recv(first, 1, 7), out = ranks.channels[0]->send(second, 1, 8);
   EXPECT_EQ(failure_while_awaiting(*ranks.channels[0]),
-            "recv of 8 B from rank 1 (tag 0x7) in group 'world' failed: it was not done within 0.5 s");
+            "recv of 8 B from rank 1 (tag 0x7) in group 'world' failed: it did not finish within 0.5 s");
   EXPECT_GT(monotonic_seconds() - before, 0.4);
   EXPECT_LT(monotonic_seconds() - before, 2);
   EXPECT_THAT(text_of<base::PeerError>([&] { out.wait(); }), HasSubstr("an earlier transfer failed"));
   // The peer hears of it from the store.
   EXPECT_THAT(text_of<base::PeerError>([&] { ranks.channels[1]->recv(first, 0, 8).wait(); }),
-              HasSubstr("rank 0 has given up: it was not done within 0.5 s"));
+              HasSubstr("rank 0 has given up: it did not finish within 0.5 s"));
 }
 
 TEST(NcclChannelFault, APeerThatNeverUsesTheEdgeIsNamedTooByCheckAndByWait) {
@@ -95,7 +95,7 @@ TEST(NcclChannelFault, ARankThatStaysAwayFromAnExchangeIsNamedByCheckWithinTheDe
   const Tensor in = eight_bytes(), out = eight_bytes();
   const auto transfers = ranks.channels[0]->exchange({{in, 2, 5}}, {{out, 1, 5}});
   EXPECT_EQ(failure_while_awaiting(*ranks.channels[0]),
-            "exchange of 16 B (tag 0x5) in group 'world' failed: it was not done within 0.5 s");
+            "exchange of 16 B (tag 0x5) in group 'world' failed: it did not finish within 0.5 s");
 }
 
 TEST(NcclChannelFault, AnAbortFromAnotherThreadEndsADeviceThatStandsAndAHostThatAwaits) {

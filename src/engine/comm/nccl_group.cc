@@ -22,7 +22,7 @@ bool NcclGroup::exchange_id(const std::string& at, const Seat& seat, nccl::Uniqu
   if (seat.rank == 0) {
     if (api->get_unique_id(id) != nccl::Result::success) {
       throw base::PeerError(
-          base::say("NCCL {} made no id: {}", nccl::version_text(api->version), api->get_last_error(nullptr)));
+          base::say("NCCL {} created no id: {}", nccl::version_text(api->version), api->get_last_error(nullptr)));
     }
     store->set(at, std::string(id->bytes, sizeof id->bytes));
     return true;
@@ -128,7 +128,7 @@ void NcclGroup::check(const LinkTask& oldest) {
   if (!ended.empty()) fail(oldest.operation, ended);
   const double now = base::monotonic_seconds();
   if (now - oldest.posted_at > settings.timeout_seconds) {
-    fail(oldest.operation, base::say("it was not done within {:g} s", settings.timeout_seconds));
+    fail(oldest.operation, base::say("it did not finish within {:g} s", settings.timeout_seconds));
   }
   if (now - std::max(looked_at_, oldest.posted_at) < look_seconds) return;
   looked_at_ = now;

@@ -19,8 +19,7 @@ static auto read_told(const std::string& what, const Read& read) {
     return read();
   } catch (const nlohmann::json::exception&) {
     throw base::PeerError(base::say(
-        "what the ranks told each other of '{}' is malformed: what answers at the store's address is not this launch's "
-        "store, or a rank is damaged",
+        "the ranks' exchange about '{}' is malformed: the store's address does not belong to this launch's store, or a rank is faulty",
         what));
   }
 }

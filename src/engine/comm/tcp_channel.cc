@@ -106,7 +106,7 @@ TcpTransfer::~TcpTransfer() {
     if (std::uncaught_exceptions() == 0)
       wait();
     else
-      group_->abort(base::say("a message was given up"));
+      group_->abort(base::say("a message was abandoned"));
   } catch (const base::Error&) {  // the next wait on this channel tells
   }
 }
@@ -115,7 +115,7 @@ void TcpTransfer::wait() {
   waited_ = true;
   const bool ended = link().wait(*message_, group_->wait_seconds);
   if (const base::Text aborted = group_->why_failed(); !aborted.empty()) group_->fail(operation_, aborted);
-  if (!ended) group_->fail(operation_, base::say("it was not done within {:g} s", group_->wait_seconds));
+  if (!ended) group_->fail(operation_, base::say("it did not finish within {:g} s", group_->wait_seconds));
   if (!message_->error.empty()) group_->fail(operation_, message_->error);
   copy_.arrived();
 }
@@ -178,8 +178,7 @@ std::string address_to_listen_on(const TcpSettings& settings, const rendezvous::
   const std::string found = address_of_interface(settings.interface);
   if (found.empty())
     throw base::ConfigError(
-        base::say("cannot listen on interface '{}': this host has none of that name with an address; set "
-                  "comm.interface to the interface that reaches the other hosts",
+        base::say("cannot listen on interface '{}': this host has no such interface with an address; set comm.interface to the interface that reaches the other hosts",
                   settings.interface));
   return found;
 }
@@ -237,7 +236,7 @@ int TcpTransport::Impl::connect_to(const TcpCall& call, double until) {
   std::int64_t port = 0;
   if (space == std::string::npos || !base::parse_int(at.substr(0, space), &port))
     throw base::PeerError(
-        base::say("rank {} has written '{}' to the store, which is no port and address", call.to, at));
+        base::say("rank {} wrote '{}' to the store, which is not a port and address", call.to, at));
   const std::string address = seen_from(here, at.substr(space + 1));
   for (;;) {
     rendezvous::Socket socket;
@@ -248,7 +247,7 @@ int TcpTransport::Impl::connect_to(const TcpCall& call, double until) {
     if (socket.connect(address, static_cast<int>(port), this_one, &cause)) {
       greeted = greet(socket, key, call, this_one);
       if (greeted == Greeted::taken) return socket.release();
-      cause = greeted == Greeted::foreign ? base::say("what listens there is of another launch, or has another secret")
+      cause = greeted == Greeted::foreign ? base::say("the listener there belongs to another launch or has another secret")
                                           : base::say("it does not answer");
     }
     check_failure();

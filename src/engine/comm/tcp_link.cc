@@ -229,7 +229,7 @@ bool TcpLink::take(const Head& head) {
   auto& waiting = receives_[head.tag];
   const bool known = head.kind == Kind::data || head.kind == Kind::refused;
   if (!known || waiting.empty() || (head.kind == Kind::data && waiting.front()->bytes != head.bytes)) {
-    break_off(base::say("rank {} at [{}] sent what nobody asked for", peer_rank_, address_));
+    break_off(base::say("rank {} at [{}] sent an unexpected message", peer_rank_, address_));
     return false;
   }
   const auto message = waiting.front();

@@ -35,7 +35,7 @@ struct TcpLoop::Impl {
 };
 
 TcpLoop::TcpLoop() : impl_(std::make_unique<Impl>()) {
-  if (impl_->events < 0 || impl_->stop < 0) throw base::ConfigError(base::say("no further file can be opened: raise ulimit -n"));
+  if (impl_->events < 0 || impl_->stop < 0) throw base::ConfigError(base::say("no more files can be opened: raise ulimit -n"));
   epoll_event event{EPOLLIN, {}};
   event.data.u64 = stop_event;
   ::epoll_ctl(impl_->events, EPOLL_CTL_ADD, impl_->stop, &event);

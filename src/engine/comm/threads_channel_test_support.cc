@@ -151,7 +151,7 @@ void Hub::wait(const MessagePtr& message) {
   if (message->done && ended.empty()) changed.wait_until(lock, message->ready_at, [&] { return !ended.empty(); });
   if (!ended.empty()) fail(*message, ended);
   if (!message->error.empty()) fail(*message, message->error);
-  if (!in_time) fail(*message, base::say("it was not taken up by the peer within {:g} s", deadline_seconds_));
+  if (!in_time) fail(*message, base::say("the peer did not take it within {:g} s", deadline_seconds_));
 }
 
 void Hub::drop(const MessagePtr& message) {

@@ -197,7 +197,7 @@ ChatTemplate open_chat_template(const std::string& choice, const std::string& to
   if (choice == config::tokenizers_template) return of_tokenizer(tokenizer, folder, config, std::move(options));
   if (!base::file_exists(choice))
     throw base::ConfigError(base::say(
-        "data.chat_template is '{}', which is no file; it takes auto, chatml, alpaca or a Jinja file", choice));
+        "data.chat_template is '{}', which is not a file; it takes auto, chatml, alpaca or a Jinja file", choice));
   return ChatTemplate(read_template(choice), choice, std::move(options));
 }
 

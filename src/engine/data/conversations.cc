@@ -47,13 +47,13 @@ Json message_by(const char* role, const std::string& content) { return {{"role",
 [[noreturn]] void refuse_absent(const Json& object, const std::string& key, const std::string& name,
                                 base::Origin origin) {
   throw base::DataError(
-      base::say(object.contains(key) ? base::Phrase("{}: '{}' is null: give it a text, or take the record out") : base::Phrase("{}: '{}' is missing"), origin, name));
+      base::say(object.contains(key) ? base::Phrase("{}: '{}' is null: give it a text, or remove the record") : base::Phrase("{}: '{}' is missing"), origin, name));
 }
 
 // Where pictures are in the text of other programs' records; no tag of HTML.
 void refuse_picture_in(const std::string& text, const std::string& name, base::Origin origin) {
   if (text.find("<image>") != std::string::npos)
-    throw base::DataError(base::say("{}: '{}' holds <image>, the place of a picture, but only text is trained on: take the record out", origin, name));
+    throw base::DataError(base::say("{}: '{}' contains <image>, an image placeholder, but only text is trained on: remove the record", origin, name));
 }
 
 // The messages of a record, with what each says of its loss.
@@ -194,7 +194,7 @@ void refuse_media(const Json& record, base::Origin origin) {
     if (given == nullptr) continue;
     const bool named = given->is_string() && !base::trim(given->get_ref<const std::string&>()).empty();
     if (named || (given->is_structured() && !given->empty()))
-      throw base::DataError(base::say("{}: '{}' is not empty, but only text is trained on: take the record out", origin, name));
+      throw base::DataError(base::say("{}: '{}' is not empty, but only text is trained on: remove the record", origin, name));
   }
 }
 
@@ -209,9 +209,9 @@ std::vector<std::string> masks_of(const Marked& marked, const LossMark& record, 
     if (learns && record.says == Says::do_not_learn)
       throw base::DataError(base::say("{}: '{}' and '{}' contradict each other: leave one of them out", origin, record.name, mark.name));
     if (learns && !is_answer && !all)
-      throw base::DataError(base::say("{}: '{}' asks for loss on a message of the role '{}', but only answers carry loss: leave it out, or set --data.loss-on all", origin, mark.name, role));
+      throw base::DataError(base::say("{}: '{}' asks for loss on a message with the role '{}', but only answers carry loss: remove it, or set --data.loss-on all", origin, mark.name, role));
     if (mark.says == Says::do_not_learn && all)
-      throw base::DataError(base::say("{}: '{}' takes the loss off a message, but data.loss_on is all: set it to answers, or leave the key out", origin, mark.name));
+      throw base::DataError(base::say("{}: '{}' excludes a message from the loss, but data.loss_on is all: set it to answers, or remove the key", origin, mark.name));
     const LossMark* decides = record.says == Says::do_not_learn              ? &record
                               : is_answer && mark.says == Says::do_not_learn ? &mark
                                                                              : nullptr;
@@ -276,7 +276,7 @@ std::string text_of_content(const Json& content, const std::string& name, base::
   for (const Json& part : content) {
     const std::string& type =
         as_string(required_key(as_object(part, name, origin), "type", origin), name + ".type", origin);
-    if (type != "text") throw base::DataError(base::say("{}: '{}' has a part of type '{}'; only text is read, leave the record out", origin, name, type));
+    if (type != "text") throw base::DataError(base::say("{}: '{}' has a part of type '{}', but only text is read: remove the record", origin, name, type));
     text += as_string(required_key(part, "text", origin), name + ".text", origin);
   }
   return text;
@@ -352,11 +352,11 @@ void refuse_role(const std::string& word, const std::string& name, const RecordS
   const Tags& tags = shape.tags;
   const std::string shown = base::printable(word, 60);
   if (shape.format != Format::messages)
-    throw base::DataError(base::say("{}: '{}' is '{}', but may be {}, {}, {}, {} or {}", origin, name, shown, tags.user,
+    throw base::DataError(base::say("{}: '{}' is '{}', but must be {}, {}, {}, {} or {}", origin, name, shown, tags.user,
                                     tags.assistant, tags.system, tags.observation, tags.function));
   const std::string near = nearest_role(word);
   throw base::DataError(base::say(
-      "{}: '{}' is '{}', which is no role{}: known are {}; tags of dataset_info.json give the roles other names",
+      "{}: '{}' is '{}', which is not a role{}: known roles are {}; tags in dataset_info.json rename roles",
       origin, name, shown, near.empty() ? base::Text{} : base::say(" (nearest: {})", near),
       base::join(known_roles(), ", ")));
 }

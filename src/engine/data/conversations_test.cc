@@ -147,7 +147,7 @@ TEST(Marks, AreRefusedWhereTheyContradict) {
   EXPECT_THAT(mark_error(R"(, "weight": 0)", "", config::LossOn::all), HasSubstr("data.loss_on is all"));
   const RecordShape shape = usual_shape(Format::messages);
   EXPECT_THAT(error_of(R"({"messages": [{"role": "user", "content": "q", "train": true}]})", shape),
-              HasSubstr("'messages[0].train' asks for loss on a message of the role 'user'"));
+              HasSubstr("'messages[0].train' asks for loss on a message with the role 'user'"));
   EXPECT_EQ(error_of(R"({"messages": [{"role": "user", "content": "q", "train": false}]})", shape), "");
 }
 
@@ -157,7 +157,7 @@ TEST(Messages, NameTheRoleThatIsNearest) {
                     usual_shape(Format::messages));
   };
   for (const char* role : {"Assistant", "model", "bot", "asistant", "gpt"})
-    EXPECT_THAT(error(role), AllOf(HasSubstr("'messages[1].role' is '" + std::string(role) + "', which is no role"),
+    EXPECT_THAT(error(role), AllOf(HasSubstr("'messages[1].role' is '" + std::string(role) + "', which is not a role"),
                                    HasSubstr("(nearest: assistant)"), HasSubstr("developer, user")));
   EXPECT_THAT(error("human"), HasSubstr("(nearest: user)"));
   EXPECT_THAT(error("narrator"), testing::Not(HasSubstr("nearest")));
@@ -218,10 +218,10 @@ TEST(Messages, RefusePicturesAndSound) {
   EXPECT_THAT(error("q", R"("images": ["a.jpg"])"),
               HasSubstr("a record: 'images' is not empty, but only text is trained on"));
   EXPECT_THAT(error("q", R"("audio": "a.wav")"), HasSubstr("'audio' is not empty"));
-  EXPECT_THAT(error("<image>What?", R"("images": [])"), HasSubstr("'messages[0].content' holds <image>"));
+  EXPECT_THAT(error("<image>What?", R"("images": [])"), HasSubstr("'messages[0].content' contains <image>"));
   EXPECT_EQ(error("q", R"("images": [], "videos": null, "audios": "", "video": false)"), "");
   EXPECT_THAT(error_of(R"({"instruction": "<image>", "input": "What?", "output": "a"})", usual_shape(Format::alpaca)),
-              HasSubstr("'instruction' holds <image>"));
+              HasSubstr("'instruction' contains <image>"));
 }
 
 TEST(Messages, RefuseWhatIsNotText) {

@@ -69,7 +69,7 @@ class CorpusFinder {
 
  private:
   void add_whole_folder(const std::string& path) {
-    if (is_run_folder(path)) throw base::DataError(base::say("'{}' is the folder of a run, not of data: give the folder of the data, and --out of a run a folder of its own", path));
+    if (is_run_folder(path)) throw base::DataError(base::say("'{}' is a run folder, not a data folder: give the folder of the data, and give a run its own --out folder", path));
     root_ = path;
     binary_records_.reset();
     const std::size_t before = corpus_.files.size();
@@ -145,7 +145,7 @@ class CorpusFinder {
     if (json_files_ == JsonFiles::as_text || (!records && named == Named::by_folder)) return FileKind::text;
     const FileKind found = kind_by_content(path, first);
     if (found == FileKind::text || records) return found;
-    throw base::DataError(base::say("'{}' holds JSON records, but its ending is that of text: give its name the ending .jsonl", path));
+    throw base::DataError(base::say("'{}' contains JSON records, but its extension means text: rename it to end in .jsonl", path));
   }
 
   struct BinaryRecords {
@@ -187,18 +187,18 @@ std::string corpus_hash(const Corpus& corpus) {
 // In the order of Why: of one and of several.
 static constexpr std::array<std::array<base::Phrase, 2>, 10> reason_texts = {
     {{base::Phrase("{} binary file ('{}')"), base::Phrase("{} binary files ('{}', ...)")},
-     {base::Phrase("{} file in another encoding than UTF-8 ('{}')"),
-      base::Phrase("{} files in other encodings than UTF-8 ('{}', ...)")},
+     {base::Phrase("{} file not encoded in UTF-8 ('{}')"),
+      base::Phrase("{} files not encoded in UTF-8 ('{}', ...)")},
      {base::Phrase("{} empty file ('{}')"), base::Phrase("{} empty files ('{}', ...)")},
      {base::Phrase("{} link that leads out of the folder ('{}')"),
       base::Phrase("{} links that lead out of the folder ('{}', ...)")},
-     {base::Phrase("{} link that leads nowhere ('{}')"), base::Phrase("{} links that lead nowhere ('{}', ...)")},
+     {base::Phrase("{} dangling link ('{}')"), base::Phrase("{} dangling links ('{}', ...)")},
      {base::Phrase("{} link to a folder ('{}')"), base::Phrase("{} links to folders ('{}', ...)")},
      {base::Phrase("{} pipe or device ('{}')"), base::Phrase("{} pipes or devices ('{}', ...)")},
-     {base::Phrase("{} folder of a run ('{}')"), base::Phrase("{} folders of runs ('{}', ...)")},
+     {base::Phrase("{} run folder ('{}')"), base::Phrase("{} run folders ('{}', ...)")},
      {base::Phrase("{} folder of token shards ('{}')"), base::Phrase("{} folders of token shards ('{}', ...)")},
-     {base::Phrase("{} file that holds no records ('{}')"),
-      base::Phrase("{} files that hold no records ('{}', ...)")}}};
+     {base::Phrase("{} file without records ('{}')"),
+      base::Phrase("{} files without records ('{}', ...)")}}};
 
 void LeftOut::add(Why why, const std::string& name) {
   Reason& reason = reasons_[static_cast<std::size_t>(why)];

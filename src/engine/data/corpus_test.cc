@@ -36,8 +36,7 @@ TEST(Corpus, ListsFoldersInByteOrderWithoutBinaryEmptyAndHiddenFiles) {
   EXPECT_EQ(corpus.bytes, 6);
   EXPECT_EQ(
       corpus.left_out.text().english,
-      "1 binary file ('picture'), 1 empty file ('empty'), 1 link that leads nowhere ('broken'), 1 link to a folder "
-      "('loop')");
+      "1 binary file ('picture'), 1 empty file ('empty'), 1 dangling link ('broken'), 1 link to a folder ('loop')");
   EXPECT_EQ(corpus.left_out.count(Why::binary), 1);
   EXPECT_EQ(corpus.files[3].kind, FileKind::json_lines);
 }
@@ -79,9 +78,9 @@ TEST(Corpus, PassesOverRunsAndTokenShards) {
   folder.write("tokens/tokens-00000.bin", "ids");
   const Corpus corpus = find_corpus({folder.path()});
   EXPECT_THAT(names_of(corpus), ElementsAre("a.txt"));
-  EXPECT_EQ(corpus.left_out.text().english, "1 folder of a run ('run'), 1 folder of token shards ('tokens')");
+  EXPECT_EQ(corpus.left_out.text().english, "1 run folder ('run'), 1 folder of token shards ('tokens')");
   EXPECT_THAT(base::message_of<base::DataError>([&] { find_corpus({folder / "run"}); }),
-              HasSubstr("run' is the folder of a run, not of data"));
+              HasSubstr("run' is a run folder, not a data folder"));
 }
 
 TEST(Corpus, RefusesRecordsThatAreBinary) {
@@ -115,7 +114,7 @@ TEST(Corpus, TakesRecordsByEveryEndingAndByContent) {
     EXPECT_EQ(kind(name, "[" + one + "]"), FileKind::json_array) << name;
     EXPECT_EQ(kind(name, lines, JsonFiles::as_text), FileKind::text) << name;
     EXPECT_THAT(base::message_of<base::DataError>([&] { kind(name, lines, JsonFiles::documents); }),
-                HasSubstr("holds JSON records, but its ending is that of text"));
+                HasSubstr("contains JSON records, but its extension means text"));
   }
   for (const char* text : {"{\"a\": 1}", "{\n  \"a\": 1\n}\n", "[1, 2]", "{\"a\", \"b\"}\nwords", "{\"a\": 1}\nwords"})
     EXPECT_EQ(kind("a.txt", text), FileKind::text) << text;

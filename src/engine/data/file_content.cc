@@ -45,7 +45,7 @@ bool begins_with(std::string_view text, std::string_view begin) { return text.su
 Foreign compressed(base::Phrase what, const char* ending, const std::string& path) {
   const bool again = compression_of(path) != Compression::none;
   return {ForeignKind::binary, base::say(what),
-          again ? base::say("decompress it first; .gz and .zst are read as they are") : base::say("give its name the ending {}, or decompress it", ending)};
+          again ? base::say("decompress it first; .gz and .zst are read as they are") : base::say("rename it to end in {}, or decompress it", ending)};
 }
 
 // "a/b.jsonl" -> "a/b.utf8.jsonl"

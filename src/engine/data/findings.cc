@@ -67,12 +67,12 @@ std::vector<base::Text> Findings::report(const std::string& name, config::Contro
     keys.push_back(base::say("{} by '{}'", times, key));
     without_loss += times;
   }
-  if (!keys.empty()) lines.push_back(base::say("note: no loss on {0} of '{1}', as keys of the records say: {2}", answers(without_loss), name, base::join(keys, ", ", "、")));
-  for (const auto& [kind, line] : {std::pair{empty, base::Phrase("note: no loss on {0} of '{1}': no text, no call")}, {emptied, base::Phrase("note: no loss on {0} of '{1}': the chat template leaves nothing but the end mark")}, {unthought, base::Phrase("note: the thinking is left out of {0} of '{1}', as data.thinking is false")}})
+  if (!keys.empty()) lines.push_back(base::say("note: no loss on {0} of '{1}', as set by keys of the records: {2}", answers(without_loss), name, base::join(keys, ", ", "、")));
+  for (const auto& [kind, line] : {std::pair{empty, base::Phrase("note: no loss on {0} of '{1}': neither text nor tool call")}, {emptied, base::Phrase("note: no loss on {0} of '{1}': the chat template leaves only the end token")}, {unthought, base::Phrase("note: the thinking is omitted from {0} of '{1}', because data.thinking is false")}})
     if (const std::int64_t found = count(kind); found > 0) lines.push_back(base::say(line, answers(found), name));
   std::vector<base::Text> parts;
   for (const auto& [what, found] : about(left_out)) parts.push_back(left_out_part(what, found));
-  if (!parts.empty()) lines.push_back(base::say("note: the chat template leaves out of '{0}': {1}; --data.chat-template names another one", name, base::join(parts, ", ", "、")));
+  if (!parts.empty()) lines.push_back(base::say("note: the chat template omits from '{0}': {1}; --data.chat-template selects another one", name, base::join(parts, ", ", "、")));
   if (const std::int64_t found = count(with_control); found > 0) {
     std::vector<base::Text> tokens;
     for (const auto& [token, times] : about(control))
@@ -81,7 +81,7 @@ std::vector<base::Text> Findings::report(const std::string& name, config::Contro
       tokens.resize(5);
       tokens.push_back(base::verbatim("..."));
     }
-    lines.push_back(base::say(control_tokens == config::ControlTokens::text ? base::Phrase("note: control tokens in the text of messages of {0} of '{1}' ({2}) are spelled out as text") : base::Phrase("note: control tokens in the text of messages of {0} of '{1}' ({2}) are taken as tokens; --data.control-tokens text spells them out, refuse names the record"),
+    lines.push_back(base::say(control_tokens == config::ControlTokens::text ? base::Phrase("note: control tokens in the message text of {0} of '{1}' ({2}) are spelled out as text") : base::Phrase("note: control tokens in the message text of {0} of '{1}' ({2}) are treated as tokens; --data.control-tokens text spells them out, refuse names the record"),
                               records_of(found), name, base::join(tokens, ", ", "、")));
   }
   return lines;

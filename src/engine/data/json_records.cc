@@ -37,7 +37,7 @@ bool is_blank(std::string_view text) { return text.find_first_not_of(" \t\r\n\v\
 
 void refuse_split_object(std::string_view line, base::Origin origin) {
   if (line.size() < 256 && base::trim(has_byte_order_mark(line) ? line.substr(byte_order_mark.size()) : line) == "{")
-    throw base::DataError(base::say("{0}: an object begins here that ends on a later line, but each line must hold a whole one: 'jq -c . FILE > NEW' writes it so", origin));
+    throw base::DataError(base::say("{0}: an object begins here and ends on a later line, but each line must hold a whole one: 'jq -c . FILE > NEW' writes it so", origin));
 }
 
 bool has_byte_order_mark(std::string_view text) { return text.substr(0, byte_order_mark.size()) == byte_order_mark; }
@@ -62,7 +62,7 @@ const Json& required_key(const Json& object, const std::string& name, base::Orig
   const Json* found = find_key(object, name);
   if (found == nullptr)
     throw base::DataError(
-        base::say(object.contains(name) ? base::Phrase("{}: '{}' is null: give it a text, or take the record out") : base::Phrase("{}: '{}' is missing"), origin, name));
+        base::say(object.contains(name) ? base::Phrase("{}: '{}' is null: give it a text, or remove the record") : base::Phrase("{}: '{}' is missing"), origin, name));
   return *found;
 }
 

@@ -27,7 +27,7 @@ TEST(Loader, HandsOutWhatWasReadAndThenThrowsTheErrorOfItsThread) {
   Loader loader(dataset, sampler, {1, 1, {0}, 0, 0, 8});
   EXPECT_EQ(loader.next(0, 0).inputs[0], 5);
   for (int again = 0; again < 2; ++again) {
-    EXPECT_THAT(base::message_of<base::DataError>([&] { loader.next(1, 0); }), testing::HasSubstr("is the id 127"));
+    EXPECT_THAT(base::message_of<base::DataError>([&] { loader.next(1, 0); }), testing::HasSubstr("it has the id 127"));
   }
 }
 

@@ -64,7 +64,7 @@ void MakerWatch::look(const std::string& unseen) {
   if (done != done_bytes_) moved_seconds_ = base::monotonic_seconds();
   done_bytes_ = done;
   if (!unseen.empty() && base::monotonic_seconds() - moved_seconds_ > 60 * patience_minutes)
-    throw base::DataError(base::say("'{}' names {} as the maker of these data, on a file system without locks, and its progress has not moved for {:g} minutes: remove that file if the process is gone, or keep the data on a local disk with --data.cache", lock_path_ + ".held", unseen, patience_minutes));
+    throw base::DataError(base::say("'{}' names {} as the process preparing these data, on a file system without locks, and it has made no progress for {:g} minutes: remove that file if the process is gone, or keep the data on a local disk with --data.cache", lock_path_ + ".held", unseen, patience_minutes));
 }
 
 }  // namespace troika::data

@@ -51,7 +51,7 @@ MixtureSamples::MixtureSamples(std::vector<MixtureSource> sources, Mix mix, std:
   }
   for (const double part : parts_of(sources_, mix)) first_.push_back(first_.back() + std::llround(part));
   if (samples() > 0) return;
-  throw base::ConfigError(base::say("with these data.weights no sample is left of data.train; the nearest that works: 1 for each"));
+  throw base::ConfigError(base::say("with these data.weights, data.train has no samples left; the nearest that works: 1 for each"));
 }
 
 MixtureSamples::SourceSample MixtureSamples::source_of(std::int64_t sample) const {
@@ -166,10 +166,9 @@ std::int64_t wanted_of(std::int64_t all, std::int64_t most, double share, const 
   const auto wanted = static_cast<std::int64_t>(std::clamp(std::round(exact), 1.0, 9e15));
   if (wanted <= most) return wanted;
   throw base::ConfigError(base::say(
-      "data.valid_share {:g} takes {} samples for evaluation, but data.train '{}' has {}, and each source keeps one: "
-      "{}",
+      "data.valid_share {:g} takes {} samples for evaluation, but data.train '{}' has {}, and each source must keep one: {}",
       share, wanted, sources, all,
-      most > 0 ? base::say("the most that works is {}", most) : base::say("one source must have 2 at least")));
+      most > 0 ? base::say("the maximum is {}", most) : base::say("one source must have at least 2")));
 }
 
 }  // namespace

@@ -151,8 +151,8 @@ TEST(ValidationCounts, LeaveEachSourceASampleToTrainOn) {
   const auto error = [](const Counts& sizes, double share) {
     return base::message_of<base::ConfigError>([&] { validation_counts(sizes, share, "a,b"); });
   };
-  EXPECT_THAT(error({1, 1}, 0.5), AllOf(HasSubstr("'a,b' has 2"), HasSubstr("one source must have 2 at least")));
-  EXPECT_THAT(error({5, 5}, 9), HasSubstr("the most that works is 8"));
+  EXPECT_THAT(error({1, 1}, 0.5), AllOf(HasSubstr("'a,b' has 2"), HasSubstr("one source must have at least 2")));
+  EXPECT_THAT(error({5, 5}, 9), HasSubstr("the maximum is 8"));
   EXPECT_THAT(error({10}, 0.99), HasSubstr("takes 10 samples"));
 }
 

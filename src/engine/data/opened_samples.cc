@@ -62,7 +62,7 @@ void report_epoch(const Samples& all, const std::vector<std::string>& names, std
   std::vector<base::Text> parts, without;
   for (std::size_t i = 0; i < names.size(); ++i) {
     parts.push_back(base::say("'{}': {}", names[i], mixture->samples_of(i)));
-    if (mixture->samples_of(i) == 0) without.push_back(base::say("note: no sample of '{0}' is in an epoch, its weight is too small: raise it in data.weights, or set it to 0", names[i]));
+    if (mixture->samples_of(i) == 0) without.push_back(base::say("note: an epoch contains no sample of '{0}' because its weight is too small: raise it in data.weights, or set it to 0", names[i]));
   }
   report->push_back(base::say("samples in an epoch: {} ({})", mixture->samples(), base::join(parts, ", ", "，")));
   report->insert(report->end(), without.begin(), without.end());

@@ -105,7 +105,7 @@ TEST_F(Opened, TooLongOnesAreLeftOutOrRefusedWhereThatIsStated) {
   settings_.too_long = config::TooLong::error;
   EXPECT_EQ(open(path, 64).samples->samples(), 3);
   EXPECT_THAT(base::message_of<base::DataError>([&] { open(path, 11); }),
-              AllOf(HasSubstr("line 3 of '" + path + "' has 21 tokens"), HasSubstr("larger --seq-len than 11")));
+              AllOf(HasSubstr("line 3 of '" + path + "' has 21 tokens"), HasSubstr("a --seq-len larger than 11")));
   const std::string ids = folder_.write("i.jsonl", "{\"input_ids\": [97, 98]}\n{\"input_ids\": [97, 98, 99]}\n");
   EXPECT_THAT(base::message_of<base::DataError>([&] { open(ids, 2); }),
               HasSubstr("line 2 of '" + ids + "' has 3 tokens"));
@@ -123,11 +123,11 @@ TEST_F(Opened, WhatBecameOfAnswersIsCounted) {
   EXPECT_THAT(base::in(opened.report, base::Language::english),
               AllOf(Contains(HasSubstr("4 records as 2 samples")), Contains(HasSubstr("left out: 2 without an answer")),
                     Contains(HasSubstr("no loss on 1 answer of '" + (folder_ / "a.jsonl") +
-                                       "', as keys of the records say: 1 by 'weight'")),
-                    Contains(HasSubstr("no text, no call"))));
+                                       "', as set by keys of the records: 1 by 'weight'")),
+                    Contains(HasSubstr("neither text nor tool call"))));
   const std::string only = folder_.write("b.jsonl", R"({"instruction": "r", "output": ""})");
   EXPECT_THAT(base::message_of<base::DataError>([&] { open(only); }),
-              AllOf(HasSubstr("no record of "), HasSubstr("no text, no call")));
+              AllOf(HasSubstr("no record of "), HasSubstr("neither text nor tool call")));
 }
 
 // Bytes, and two control tokens.
@@ -160,7 +160,7 @@ TEST_F(Opened, ControlTokensInMessagesAreCountedSpelledOutOrRefused) {
   EXPECT_THAT(controls(kept), testing::ElementsAre(256, 257, 256, 257, 256, 257, 257));
   EXPECT_THAT(base::in(kept.report, base::Language::english),
               Contains(AllOf(HasSubstr("1 record of"), HasSubstr("<|im_end|> 2, <|im_start|> 1"),
-                             HasSubstr("are taken as tokens"))));
+                             HasSubstr("are treated as tokens"))));
   settings_.control_tokens = config::ControlTokens::text;
   const OpenedSamples spelled = open_it();
   EXPECT_THAT(controls(spelled), testing::ElementsAre(256, 257, 256, 257));
@@ -223,7 +223,7 @@ TEST_F(Opened, TablesAreRecords) {
   folder_.write("mixed/README.md", "Some text that is long enough.");
   folder_.write("mixed/t.csv", "a,b\n1,2\n");
   EXPECT_THAT(message_of<base::DataError>([&] { open(folder_ / "mixed"); }),
-              HasSubstr("holds a table ('t.csv') beside text"));
+              HasSubstr("has a table ('t.csv') next to text"));
   settings_.format = config::DataFormat::text;
   EXPECT_EQ(open(folder_ / "mixed", 4).tokens, 31 + 9);
 }
@@ -236,7 +236,7 @@ TEST_F(Opened, FilesThatAreLeftOutAreNamed) {
   folder_.write("d/README.md", "about it");
   EXPECT_THAT(
       base::in(open(folder_ / "d").report, base::Language::english),
-      Contains(HasSubstr("; left out: 1 empty file ('empty.jsonl'), 1 file that holds no records ('README.md')")));
+      Contains(HasSubstr("; left out: 1 empty file ('empty.jsonl'), 1 file without records ('README.md')")));
   settings_.format = config::DataFormat::automatic;
   folder_.write("t/a.txt", "caf\xE9 au lait");
   folder_.write("t/b.bin.txt", std::string("\x7F"
@@ -324,7 +324,7 @@ TEST_F(Opened, SeveralSourcesAreMixedByTheirWeights) {
   EXPECT_THAT(report(), Contains("samples in an epoch: 11 ('" + (folder_ / "a.jsonl") + "': 8, '" +
                                  (folder_ / "b.jsonl") + "': 3)"));
   settings_.weights = {0.01, 1};
-  EXPECT_THAT(report(), Contains(HasSubstr("note: no sample of '" + (folder_ / "a.jsonl") + "' is in an epoch")));
+  EXPECT_THAT(report(), Contains(HasSubstr("note: an epoch contains no sample of '" + (folder_ / "a.jsonl") + "'")));
   EXPECT_EQ(open(both, 32, Reading::evaluation).samples->samples(), 10);
   settings_.weights = {1, 1, 1};
   EXPECT_THAT(base::message_of<base::ConfigError>([&] { open(both); }), HasSubstr("3 numbers for 2 sources"));

@@ -63,10 +63,10 @@ OpenedSource open_text(const Source& source, const SourceShape& found, const Ope
                   found.not_utf8.size(), found.not_utf8.front()));
   if (const std::int64_t bytes = dropped_bytes(*stream); bytes > 0)
     opened.report.push_back(
-        base::say("'{}': bytes left out, as the vocabulary has no token for {} of the 256: {}", source.name, opening.tokenizer.lacking_bytes(), bytes));
-  if (opening.settings.packing) opened.report.push_back(base::say("'{}': data.packing has no effect, its samples are full already", source.name));
+        base::say("'{}': bytes left out, because the vocabulary lacks tokens for {} of the 256: {}", source.name, opening.tokenizer.lacking_bytes(), bytes));
+  if (opening.settings.packing) opened.report.push_back(base::say("'{}': data.packing has no effect because its samples are already full", source.name));
   if (const std::int64_t bytes = stream->unverified_bytes(); bytes > 0)
-    opened.report.push_back(base::say("note: {0} in '{1}' have no hashes of their pieces, so damage shows only where an id is beyond the vocabulary; 'troika data prepare' with the same input and --out checks them once and adds the hashes", base::format_bytes(bytes), stream->path()));
+    opened.report.push_back(base::say("note: {0} in '{1}' have no hashes of their pieces, so damage shows only if an id is outside the vocabulary; 'troika data prepare' with the same input and --out checks them once and adds the hashes", base::format_bytes(bytes), stream->path()));
   if (source.max_samples > 0 && looks_like_shards(source.path))
     opened.report.push_back(base::say("'{}': data.max_samples is ignored for prepared shards", source.name));
   return opened;
@@ -93,7 +93,7 @@ void arrange(std::shared_ptr<const Sequences> sequences, const Source& source, c
 
 void report_truncated(const Source& source, const Opening& opening, std::int64_t sequences, OpenedSource* opened) {
   if (opened->truncated == 0) return;
-  opened->report.push_back(base::say("note: {0} of {1} samples in '{2}' are longer than {3} ids and are cut to that, which loses their ends and end marks; a larger --seq-len keeps them whole, --data.too-long drop leaves them out", opened->truncated, sequences, source.name, opening.seq_len));
+  opened->report.push_back(base::say("note: {0} of {1} samples in '{2}' are longer than {3} ids and are truncated, which loses their ends and end tokens; a larger --seq-len keeps them whole, --data.too-long drop leaves them out", opened->truncated, sequences, source.name, opening.seq_len));
 }
 
 struct TooLongOne {
@@ -108,7 +108,7 @@ std::shared_ptr<const Sequences> fitting(const std::shared_ptr<const Sequences>&
   const auto whole = not_longer(all, opening.seq_len);
   if (whole != all && opening.settings.too_long == config::TooLong::error) {
     const TooLongOne first = find_first();
-    throw base::DataError(base::say("{} has {} tokens, and data.too_long is error: set a larger --seq-len than {}, or --data.too-long drop or cut", first.origin, first.ids, opening.seq_len));
+    throw base::DataError(base::say("{} has {} tokens, and data.too_long is error: set a --seq-len larger than {}, or --data.too-long drop or cut", first.origin, first.ids, opening.seq_len));
   }
   if (whole->count() == 0)
     throw base::DataError(base::say("every sample of '{}' is longer than {} ids, and data.too_long is drop: set a larger --seq-len", source.name, opening.seq_len));
@@ -146,7 +146,7 @@ OpenedSource open_tokenized(const Source& source, const Opening& opening) {
   });
   WithTargets taught = with_targets(fit, opening.seq_len);
   if (taught.sequences->count() == 0)
-    throw base::DataError(base::say("'{}' has {} samples, but no position with a target: a sample needs two or more ids and, after the first, within {} ids, a label", source.name, fit->count(), opening.seq_len),
+    throw base::DataError(base::say("'{}' has {} samples, but no position with a target: a sample needs at least two ids and, after the first, a label within {} ids", source.name, fit->count(), opening.seq_len),
         base::Cause::no_training_tokens);
   std::vector<base::Text> parts;
   if (const std::int64_t longer = lines->count() - fit->count(); longer > 0)
@@ -183,7 +183,7 @@ OpenedSource open_conversations(const Source& source, const RecordShape& shape, 
   const SequenceCounts& counts = file->counts();
   const auto fit = fitting(file, source, opening, [&] {
     const std::optional<LongRecord> first = find_longer(corpus, encoding, static_cast<std::size_t>(opening.seq_len));
-    if (!first) throw base::DataError(base::say("'{}' was changed while it was read: start again", source.path));
+    if (!first) throw base::DataError(base::say("'{}' was changed while it was being read: start again", source.path));
     return TooLongOne{first->origin, static_cast<std::int64_t>(first->length)};
   });
   WithTargets taught = with_targets(fit, opening.seq_len);
@@ -200,7 +200,7 @@ OpenedSource open_conversations(const Source& source, const RecordShape& shape, 
     opened.report.push_back(std::move(line));
   opened.vocab = opening.tokenizer.vocab_size();
   if (const std::int64_t bytes = opening.tokenizer.lacking_bytes(); bytes > 0)
-    opened.report.push_back(base::say("'{}': the vocabulary has no token for {} of the 256 bytes; they are left out of its texts", source.name, bytes));
+    opened.report.push_back(base::say("'{}': the vocabulary lacks tokens for {} of the 256 bytes; they are left out of its texts", source.name, bytes));
   return opened;
 }
 

@@ -36,11 +36,11 @@ PieceHashes decode_piece_hashes(std::string_view bytes, const std::string& path)
   if (bytes.size() < least || bytes.substr(0, hashes_magic.size()) != hashes_magic)
     refuse(base::say("holds no hashes of a shard ({} bytes)", bytes.size()));
   const std::string_view content = bytes.substr(0, bytes.size() - closing_hash_bytes);
-  if (bytes.substr(content.size()) != base::hash_bytes(content)) refuse(base::say("is damaged: its own hash is another"));
+  if (bytes.substr(content.size()) != base::hash_bytes(content)) refuse(base::say("is damaged: its own hash differs"));
   std::array<std::uint64_t, 3> numbers{};
   std::memcpy(numbers.data(), bytes.data() + hashes_magic.size(), 8 * numbers.size());
   if (numbers[0] != hashes_version || numbers[1] != hashed_piece_bytes)
-    refuse(base::say("has version {} and pieces of {} bytes, and this program reads version {} and {}", numbers[0], numbers[1], hashes_version, hashed_piece_bytes));
+    refuse(base::say("has version {} and pieces of {} bytes, but this program reads version {} and {}", numbers[0], numbers[1], hashes_version, hashed_piece_bytes));
   if (numbers[2] != (bytes.size() - least) / 8 || bytes.size() % 8 != 0)
     refuse(base::say("should hold {} hashes, but has {} bytes", numbers[2], bytes.size()));
   PieceHashes hashes{std::string(bytes.substr(32, 16)), std::vector<std::uint64_t>(numbers[2])};
@@ -78,7 +78,7 @@ VerifiedPieces::VerifiedPieces(const std::string& shard, std::string_view payloa
       sound_(std::make_unique<std::atomic<bool>[]>(hashes_.size())) {
   const std::size_t pieces = (payload.size() + hashed_piece_bytes - 1) / hashed_piece_bytes;
   if (hashes.payload_hash == payload_hash && hashes_.size() == pieces) return;
-  throw base::DataError(base::say("'{0}' belongs to another shard than '{1}' ({2} pieces of contents with hash {3}, here {4} with {5}): copy both from one folder, or prepare the data again ('troika data prepare')", piece_hashes_path(shard), shard, hashes_.size(),
+  throw base::DataError(base::say("'{0}' does not belong to the shard '{1}' ({2} pieces of contents with hash {3}, here {4} with {5}): copy both from one folder, or prepare the data again ('troika data prepare')", piece_hashes_path(shard), shard, hashes_.size(),
                                   hashes.payload_hash, pieces, payload_hash));
 }
 
@@ -94,7 +94,7 @@ void VerifiedPieces::verify_piece(std::size_t piece) const {
   const std::string_view bytes = payload_.substr(begin, hashed_piece_bytes);
   const std::uint64_t found = ::XXH3_64bits(bytes.data(), bytes.size());
   if (found == hashes_[piece]) return sound_[piece].store(true, std::memory_order_relaxed);
-  throw base::DataError(base::say("'{}' is damaged between bytes {} and {}: their hash is {:016x}, and {:016x} stands in '{}'; copy it again, or delete it and prepare the data again ('troika data prepare')", shard_, first_byte_ + begin,
+  throw base::DataError(base::say("'{}' is damaged between bytes {} and {}: their hash is {:016x}, instead of {:016x} in '{}'; copy it again, or delete it and prepare the data again ('troika data prepare')", shard_, first_byte_ + begin,
                                   first_byte_ + begin + bytes.size(), found, hashes_[piece],
                                   piece_hashes_path(shard_)));
 }

@@ -92,7 +92,7 @@ TEST_F(DamagedPiece, IsNoticedWhereTheHashesAreAnotherShards) {
   writer.end_document();
   writer.finish();
   base::write_file_atomic(piece_hashes_path(path_), base::read_file(piece_hashes_path(folder_ / "other.bin")));
-  EXPECT_THAT(message_of<base::DataError>([&] { TokenShard shard(path_); }), HasSubstr("belongs to another shard"));
+  EXPECT_THAT(message_of<base::DataError>([&] { TokenShard shard(path_); }), HasSubstr("does not belong to the shard"));
 }
 
 struct Prepared {

@@ -45,7 +45,7 @@ static bool lacks_piece_hashes(const std::string& folder) {
 }
 
 static std::optional<PrepareReport> already_prepared(const std::string& folder, const std::string& source) {
-  if (base::file_exists(folder)) throw base::ConfigError(base::say("'{}' is a file: name a folder with --out, new or empty", folder));
+  if (base::file_exists(folder)) throw base::ConfigError(base::say("'{}' is a file: give --out a new or empty folder", folder));
   if (base::list_directory(folder).empty()) return std::nullopt;
   const bool same =
       base::file_exists(index_path(folder)) && looks_like_shards(folder) && read_shard_index(folder).source == source;
@@ -80,7 +80,7 @@ PrepareReport prepare(const std::vector<std::string>& inputs, const tokenizer::T
 
 static std::shared_ptr<const TokenStream> checked(TokenStream stream, const tokenizer::Tokenizer& tokenizer) {
   if (stream.tokenizer_fingerprint() != tokenizer.fingerprint() || stream.vocab_size() != tokenizer.vocab_size())
-    throw base::DataError(base::say("the tokens in '{}' were made by another tokenizer (vocabulary {}, fingerprint {}) than the one given (vocabulary {}, fingerprint {}): give --data.tokenizer what 'troika data prepare' was given, or prepare again", stream.path(), stream.vocab_size(),
+    throw base::DataError(base::say("the tokens in '{}' were made by a different tokenizer (vocabulary {}, fingerprint {}) than the given one (vocabulary {}, fingerprint {}): give --data.tokenizer the tokenizer used by 'troika data prepare', or prepare again", stream.path(), stream.vocab_size(),
                                     stream.tokenizer_fingerprint(), tokenizer.vocab_size(), tokenizer.fingerprint()));
   return std::make_shared<const TokenStream>(std::move(stream));
 }
@@ -208,7 +208,7 @@ void tokenize(const Corpus& corpus, const Encoding& encoding, const std::string&
       [&](Chunk& chunk) { return encode_records(chunk, encoding, parts); }, write);
   if (writer.counts().sequences == 0) {
     const std::string& path_of_first = corpus.files.front().path;
-    const base::DataError error(base::say("no record of '{1}' has an answer to train on, of {0} that were read", sink.counts().records, path_of_first),
+    const base::DataError error(base::say("no record of '{1}' has an answer to train on, in {0} records read", sink.counts().records, path_of_first),
                                 base::Cause::no_training_tokens);
     const std::vector<base::Text> found = sink.findings().report(path_of_first, encoding.control_tokens);
     throw found.empty() ? error : base::with_context(error, found.front());

@@ -148,7 +148,7 @@ TEST(OpenShards, OpensThemAsTheyAreWhenTheTokenizerFits) {
   tokenizer::BpeTrainerOptions training;
   const tokenizer::BpeTokenizer other(tokenizer::train_bpe({{"ab", 3}}, training));
   EXPECT_THAT(base::message_of<base::DataError>([&] { open_shards(folder / "out", other); }),
-              HasSubstr("made by another tokenizer (vocabulary 259"));
+              HasSubstr("made by a different tokenizer (vocabulary 259"));
 }
 
 }  // namespace

@@ -72,7 +72,7 @@ bool lists_messages(const Json& record, const std::string& name, base::Origin or
     if (names.size() == 12) break;
   }
   throw base::DataError(
-      base::say("{}: the keys {} match no known format: known are messages, conversations, instruction with output, input_ids, and '{}' for text; --data.text-key names another key for text, dataset_info.json other columns for the rest", origin,
+      base::say("{}: the keys {} match no known format: known formats are messages, conversations, instruction with output, input_ids, and '{}' for text; --data.text-key names another key for text, dataset_info.json other columns for the rest", origin,
                 names.empty() ? base::say("(none)") : base::verbatim(base::join(names, ", ")), text_key));
 }
 
@@ -141,7 +141,7 @@ Says meaning(const MarkKey& key, const Json& value, const std::string& name, bas
   if (!on && !off)
     throw base::DataError(base::say("{}: '{}' is {}, but only 1 or true (loss) and 0 or false (no loss) are understood: write one of them", origin, name, base::printable(value.dump(), 40)));
   if (key.sense == MarkKey::Sense::masks && !value.is_boolean())
-    throw base::DataError(base::say("{}: '{}' is {}, which some programs read as masked and others as learnt: write \"train\": true or false instead", origin, name, value.dump()));
+    throw base::DataError(base::say("{}: '{}' is {}, which some programs read as masked and others as learned: write \"train\": true or false instead", origin, name, value.dump()));
   return (key.sense == MarkKey::Sense::masks) == on ? Says::do_not_learn : Says::learn;
 }
 

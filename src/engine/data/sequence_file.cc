@@ -23,7 +23,7 @@ static void check_contents(const base::MappedFile& file, const SequenceHeader& h
   if (static_cast<std::int64_t>(file.size()) != expected)
     throw base::DataError(base::say("'{}' has {} bytes, not {}: it is truncated or damaged", path, file.size(), expected));
   if (hash_and_drop(file, sequence_header_bytes, static_cast<std::size_t>(payload_end)) != header.payload_hash)
-    throw base::DataError(base::say("'{}' is damaged: its contents have another hash than its header says", path));
+    throw base::DataError(base::say("'{}' is damaged: the hash of its contents differs from its header", path));
 }
 
 static Findings read_findings(const base::MappedFile& file, const SequenceHeader& header, const std::string& path) {
@@ -31,7 +31,7 @@ static Findings read_findings(const base::MappedFile& file, const SequenceHeader
   const std::string_view all = file.text().substr(file.size() - static_cast<std::size_t>(header.findings_bytes));
   const std::string_view text = all.substr(0, all.size() - std::min(all.size(), hash_characters));
   if (all.substr(text.size()) != base::hash_bytes(text))
-    throw base::DataError(base::say("'{}' is damaged: its contents have another hash than its header says", path));
+    throw base::DataError(base::say("'{}' is damaged: the hash of its contents differs from its header", path));
   return Findings::from_text(text);
 }
 
@@ -60,7 +60,7 @@ SequenceFile::StoredSequence SequenceFile::stored(std::int64_t sequence) const {
     end = end_of(sequence);
   });
   if (begin < 0 || end <= begin || end > header_.payload_bytes)
-    throw base::DataError(base::say("'{}' is damaged: sequence {} does not lie in it", path_, sequence));
+    throw base::DataError(base::say("'{}' is damaged: sequence {} is outside the file", path_, sequence));
   return {file_.data() + sequence_header_bytes + begin, length_of(end - begin, header_.bytes_per_id)};
 }
 
@@ -119,7 +119,7 @@ SequenceHeader decode_header(std::string_view file, const std::string& path) {
   const bool whole = file.size() >= sequence_header_bytes &&
                      content.substr(0, sequence_magic.size()) == sequence_magic &&
                      file.substr(content.size(), hash_characters) == base::hash_bytes(content);
-  if (!whole) throw base::DataError(base::say("'{}' is no sequence file, or its header is damaged", path));
+  if (!whole) throw base::DataError(base::say("'{}' is not a sequence file, or its header is damaged", path));
   std::array<std::int64_t, numbers> v{};
   std::memcpy(v.data(), file.data() + sequence_magic.size(), 8 * numbers);
   if (v[1] != 2 && v[1] != 4) throw base::DataError(base::say("'{}' has ids of {} bytes, not 2 or 4", path, v[1]));

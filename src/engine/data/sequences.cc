@@ -43,7 +43,7 @@ static bool has_target(const Sequences& sequences, std::int64_t sequence, std::i
 void check_targets(const Sequences& sequences, std::int64_t seq_len, const std::string& name) {
   for (std::int64_t i = 0; i < sequences.count(); ++i)
     if (has_target(sequences, i, seq_len)) return;
-  throw base::DataError(base::say("'{}' has {} samples, but no position with a target: a sample needs two or more ids and, after the first, within {} ids, a label", name, sequences.count(), seq_len),
+  throw base::DataError(base::say("'{}' has {} samples, but no position with a target: a sample needs at least two ids and, after the first, a label within {} ids", name, sequences.count(), seq_len),
       base::Cause::no_training_tokens);
 }
 

@@ -19,7 +19,7 @@ std::string index_path(const std::string& folder) { return folder + "/index.json
 ShardIndex read_shard_index(const std::string& folder) {
   const std::string path = index_path(folder);
   if (!base::file_exists(path))
-    throw base::DataError(base::say("'{}' is missing, so the shards beside it are not a whole data set: prepare the data again ('troika data prepare')", path));
+    throw base::DataError(base::say("'{}' is missing, so the shards next to it are not a complete data set: prepare the data again ('troika data prepare')", path));
   return parse_shard_index(base::read_file(path), path);
 }
 

@@ -24,7 +24,7 @@ static base::Text prepare_again() { return base::say("delete it and prepare the 
 static void check_contents(const base::MappedFile& file, const ShardHeader& header, const std::string& path) {
   const std::string found = hash_and_drop(file, shard_header_bytes);
   if (found != header.payload_hash)
-    throw base::DataError(base::say("'{}' is damaged: the hash of its contents is {}, its header says {}; {}", path, found, header.payload_hash, prepare_again()));
+    throw base::DataError(base::say("'{}' is damaged: the hash of its contents is {}, but its header has {}; {}", path, found, header.payload_hash, prepare_again()));
 }
 
 TokenShard::TokenShard(const std::string& path, Verify verify)
@@ -33,7 +33,7 @@ TokenShard::TokenShard(const std::string& path, Verify verify)
     header_ = decode_shard_header(file_.text(), path);
     const std::size_t expected = shard_file_bytes(header_);
     if (file_.size() != expected)
-      throw base::DataError(base::say(file_.size() < expected ? base::Phrase("'{}' is truncated: its header ({} tokens, {} documents) asks for {} bytes, the file has {}; {}") : base::Phrase("'{}' is too long: its header ({} tokens, {} documents) asks for {} bytes, the file has {}; {}"), path,
+      throw base::DataError(base::say(file_.size() < expected ? base::Phrase("'{}' is truncated: its header ({} tokens, {} documents) implies {} bytes, the file has {}; {}") : base::Phrase("'{}' is too long: its header ({} tokens, {} documents) implies {} bytes, the file has {}; {}"), path,
                                       header_.tokens, header_.documents, expected, file_.size(), prepare_again()));
     if (verify == Verify::contents) check_contents(file_, header_, path);
   });
@@ -79,7 +79,7 @@ void TokenShard::copy(std::int64_t first, std::int64_t count, std::int32_t* out)
       header_.bytes_per_token == 2 ? widen<std::uint16_t>(from, count, out) : widen<std::uint32_t>(from, count, out);
   if (largest >= header_.vocab_size)
     throw base::DataError(
-        base::say("'{}' is damaged: between tokens {} and {} is the id {}, but the vocabulary has {}; {}", path_, first, first + count, largest, header_.vocab_size, prepare_again()));
+        base::say("'{}' is damaged: between tokens {} and {} it has the id {}, but the vocabulary has only {}; {}", path_, first, first + count, largest, header_.vocab_size, prepare_again()));
 }
 
 std::int64_t TokenShard::stored_end(std::int64_t index) const {
@@ -97,7 +97,7 @@ std::int64_t TokenShard::document_end(std::int64_t index) const {
   });
   if (end <= previous || previous < 0 || end > header_.tokens)
     throw base::DataError(
-        base::say("'{}' is damaged: document {} has tokens {} to {} of {}; {}", path_, index, previous, end, header_.tokens, prepare_again()));
+        base::say("'{}' is damaged: document {} spans tokens {} to {} of {}; {}", path_, index, previous, end, header_.tokens, prepare_again()));
   return end;
 }
 
@@ -167,7 +167,7 @@ ShardHeader decode_shard_header(std::string_view file, const std::string& path) 
                     header.vocab_size > 0 && header.vocab_size < (std::int64_t{1} << 31) &&
                     (header.bytes_per_token == 2 || header.bytes_per_token == 4);
   if (stored != actual || !sane)
-    throw base::DataError(base::say("the header of '{}' is damaged (its hash is {}, {} is written there); {}", path, actual, stored, prepare_again()));
+    throw base::DataError(base::say("the header of '{}' is damaged (its hash is {}, but {} is stored); {}", path, actual, stored, prepare_again()));
   return header;
 }
 

@@ -38,7 +38,7 @@ void refuse_table(const std::string& path) {
                                                    {".orc", "orc"}}};
   for (const Table& table : tables)
     if (has_ending(without_compression(path), table.ending))
-      throw base::DataError(base::say("'{0}': {1} files are not read: convert it to JSON lines\n  {2}", path, table.ending + 1, table_command(path, table.format)));
+      throw base::DataError(base::say("'{0}': {1} files are not supported: convert the file to JSON lines\n  {2}", path, table.ending + 1, table_command(path, table.format)));
 }
 
 // Checks every file of a folder that find_corpus would look at.
@@ -56,7 +56,7 @@ void refuse_tables(const std::string& path) {
                               const std::vector<std::string>& names) {
   const std::string nearest = base::nearest(word, names);
   throw base::DataError(base::say("'{}' does not exist: give a text file, a JSON, JSONL or CSV file, a folder of them, or a folder of token shards{}{}", word,
-                                  folder.empty() ? base::Text{} : base::say("; nor is it a name in '{}/dataset_info.json'", folder),
+                                  folder.empty() ? base::Text{} : base::say("; '{}/dataset_info.json' has no such name either", folder),
                                   nearest.empty() ? base::Text{} : base::say(" (nearest: {})", nearest)));
 }
 
@@ -107,11 +107,11 @@ constexpr std::array<Refusal, 5> refused_members = {{{"hf_hub_url", base::Phrase
                                                      {"ms_hub_url", base::Phrase("nothing is downloaded: put the file beside dataset_info.json and name it in file_name")},
                                                      {"om_hub_url", base::Phrase("nothing is downloaded: put the file beside dataset_info.json and name it in file_name")},
                                                      {"cloud_file_name", base::Phrase("nothing is downloaded: put the file beside dataset_info.json and name it in file_name")},
-                                                     {"script_url", base::Phrase("data set scripts are not run: convert it to JSON lines")}}};
-constexpr std::array<Refusal, 7> refused_columns = {{{"images", base::Phrase("only text is trained on")},
-                                                     {"videos", base::Phrase("only text is trained on")},
-                                                     {"audios", base::Phrase("only text is trained on")},
-                                                     {"image", base::Phrase("only text is trained on")},
+                                                     {"script_url", base::Phrase("data set scripts are not run: convert the data to JSON lines")}}};
+constexpr std::array<Refusal, 7> refused_columns = {{{"images", base::Phrase("training supports only text")},
+                                                     {"videos", base::Phrase("training supports only text")},
+                                                     {"audios", base::Phrase("training supports only text")},
+                                                     {"image", base::Phrase("training supports only text")},
                                                      {"kto_tag", base::Phrase("preference training is not supported, only answers (stage sft) and text (stage pt)")},
                                                      {"chosen", base::Phrase("preference training is not supported, only answers (stage sft) and text (stage pt)")},
                                                      {"rejected", base::Phrase("preference training is not supported, only answers (stage sft) and text (stage pt)")}}};
@@ -140,7 +140,7 @@ void read_names(const Json& entry, const char* object_key, const std::vector<Nam
   for (const auto& [key, value] : as_object(*given, object_key, origin).items()) {
     const std::string& wanted = key;
     const auto known = std::find_if(names.begin(), names.end(), [&](const Name& name) { return wanted == name.first; });
-    if (known == names.end()) throw base::DataError(base::say("{0}: '{1}' of '{2}' is not known", origin, key, object_key));
+    if (known == names.end()) throw base::DataError(base::say("{0}: unknown key '{1}' in '{2}'", origin, key, object_key));
     *known->second = value.is_null() ? "" : as_string(value, key, origin);
   }
 }
@@ -150,7 +150,7 @@ Format format_of(const Json& entry, base::Origin origin) {
   if (word.empty() || word == "alpaca") return Format::alpaca;
   if (word == "sharegpt") return Format::sharegpt;
   if (word == "openai") return Format::messages;
-  throw base::DataError(base::say("{}: 'formatting' may be alpaca, sharegpt or openai, not '{}'", origin, word));
+  throw base::DataError(base::say("{}: 'formatting' must be alpaca, sharegpt or openai, not '{}'", origin, word));
 }
 
 RecordShape shape_of_entry(const Json& entry, base::Origin origin) {
@@ -182,7 +182,7 @@ RecordShape shape_of_entry(const Json& entry, base::Origin origin) {
 void refuse_to_leave(const std::string& name, const char* key, base::Origin origin) {
   const std::vector<std::string> parts = base::split(name, '/');
   if (std::find(parts.begin(), parts.end(), "..") != parts.end())
-    throw base::DataError(base::say("{}: '{}' is '{}', which leaves the folder of dataset_info.json: put the file there, or name its path in data.train", origin, key, name));
+    throw base::DataError(base::say("{}: '{}' is '{}', which is outside the folder of dataset_info.json: put the file there, or give its path in data.train", origin, key, name));
 }
 
 std::string path_of(const Json& entry, const std::string& folder, base::Origin origin) {
@@ -194,7 +194,7 @@ std::string path_of(const Json& entry, const std::string& folder, base::Origin o
   if (!below.empty()) path += "/" + below;
   if (!base::file_exists(path) && !base::directory_exists(path))
     throw base::DataError(base::say("{} names '{}', which does not exist: put it there", origin, path));
-  if (!lies_in(path, folder)) throw base::DataError(base::say("{} names '{}', a link that leads out of the folder of dataset_info.json: put the file there, or name its path in data.train", origin, path));
+  if (!lies_in(path, folder)) throw base::DataError(base::say("{} names '{}', a link that points outside the folder of dataset_info.json: put the file there, or give its path in data.train", origin, path));
   return path;
 }
 

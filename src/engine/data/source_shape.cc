@@ -78,12 +78,12 @@ bool holds_records(const Corpus& corpus) {
 
 RecordShape detected_shape(const Source& source, const Corpus& corpus) {
   const std::optional<FirstRecord> first = first_record(corpus);
-  if (!first) throw base::DataError(base::say("'{}' has no records: give a file that has some", source.path));
+  if (!first) throw base::DataError(base::say("'{}' has no records: give a file with records", source.path));
   refuse_split_object(first->text, first->origin);
   try {
     return shape_of(base::parse_ordered_json(first->text, first->origin), source.text_key, first->origin);
   } catch (const base::DataError& error) {
-    throw base::with_context(error, base::say("while finding out what the data are"));
+    throw base::with_context(error, base::say("while detecting the data format"));
   }
 }
 
@@ -105,11 +105,11 @@ void refuse_records_beside_text(const Source& source, const Corpus& corpus) {
   for (const CorpusFile& file : corpus.files) {
     const std::optional<Format> format = known_format(file, source.text_key);
     if (!format && file.kind == FileKind::table)
-      throw base::DataError(base::say("'{0}' holds a table ('{1}') beside text ('{2}'): put them into folders of their own", source.path, file.name, text->name));
+      throw base::DataError(base::say("'{0}' has a table ('{1}') next to text ('{2}'): put them in separate folders", source.path, file.name, text->name));
     if (!format || (*format == Format::text && always_lines(file.name))) continue;
     if (*format == Format::text)
-      throw base::DataError(base::say("'{0}' holds records with a text each ('{1}') beside text ('{2}'): put them into a folder of their own, or give JSON lines the ending .jsonl", source.path, file.name, text->name));
-    throw base::DataError(base::say("'{0}' holds records ('{1}': {2}) beside text ('{3}'): state --data.format {2}, which reads its files of records alone, or put them into folders of their own", source.path, file.name, word_of(*format), text->name));
+      throw base::DataError(base::say("'{0}' has records with a text each ('{1}') next to text ('{2}'): put them in a separate folder, or name JSON lines files .jsonl", source.path, file.name, text->name));
+    throw base::DataError(base::say("'{0}' has records ('{1}': {2}) next to text ('{3}'): set --data.format {2}, which reads only its files of records, or put them in separate folders", source.path, file.name, word_of(*format), text->name));
   }
 }
 

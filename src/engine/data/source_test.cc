@@ -86,15 +86,15 @@ TEST_F(Sources, RefuseWhatIsNotDoneByName) {
   EXPECT_THAT(error("seen"), HasSubstr("'images': only text"));
   EXPECT_THAT(error("odd"), HasSubstr("alpaca, sharegpt or openai, not 'dolly'"));
   EXPECT_THAT(error("table"),
-              HasSubstr("parquet files are not read: convert it to JSON lines\n  python3 -c \"import pandas"));
+              HasSubstr("parquet files are not supported: convert the file to JSON lines\n  python3 -c \"import pandas"));
   EXPECT_THAT(error("gone"), HasSubstr("gone.json', which does not exist"));
-  EXPECT_THAT(error("outside"), HasSubstr("'file_name' is 'texts/../../identity.json', which leaves the folder"));
-  EXPECT_THAT(error("beside"), HasSubstr("'folder' is '../more', which leaves the folder"));
+  EXPECT_THAT(error("outside"), HasSubstr("'file_name' is 'texts/../../identity.json', which is outside the folder"));
+  EXPECT_THAT(error("beside"), HasSubstr("'folder' is '../more', which is outside the folder"));
 }
 
 TEST_F(Sources, RefuseTablesInFoldersToo) {
   folder_.write("more/b/t.XLSX", "PK");
-  EXPECT_THAT(error(folder_ / "more"), HasSubstr("more/b/t.XLSX': xlsx files are not read"));
+  EXPECT_THAT(error(folder_ / "more"), HasSubstr("more/b/t.XLSX': xlsx files are not supported"));
   settings_.format = config::DataFormat::text;
   EXPECT_EQ(find(folder_ / "more").size(), 1);
 }

@@ -63,10 +63,10 @@ class RowReader {
       return std::string(row_.substr(begin, *at - begin));
     }
     const std::size_t close = closing_quote(row_, begin);
-    if (close == row_.size()) throw base::DataError(base::say("{}: a quote is opened and never closed: close it, and write a quote within as two", origin_));
+    if (close == row_.size()) throw base::DataError(base::say("{}: a quote is never closed: close it, and double any quote within a field", origin_));
     *at = close + 1;
     if (*at < row_.size() && row_[*at] != separator_ && !breaks_line(row_[*at]))
-      throw base::DataError(base::say("{}: text follows a closing quote: write a quote within a field as two", origin_));
+      throw base::DataError(base::say("{}: text follows a closing quote: double any quote within a field", origin_));
     return without_doubling(row_.substr(begin + 1, close - begin - 1));
   }
 
@@ -80,7 +80,7 @@ void refuse_other_separator(const TableHeader& header, const std::string& path) 
   for (const char other : {';', '\t', ',', '|'})
     if (other != header.separator && header.keys[0].find(other) != std::string::npos)
       throw base::DataError(
-          base::say("'{0}' is read as fields with {1} between them, but its header has '{2}': write it with {1}", path,
+          base::say("'{0}' is read as fields separated by {1}, but its header has '{2}': separate fields by {1}", path,
                     header.separator == '\t' ? base::say("tabs") : base::say("commas"),
                     other == '\t' ? "\\t" : std::string(1, other)));
 }
@@ -126,7 +126,7 @@ TableHeader table_header(std::string_view text, char separator, const std::strin
   std::vector<std::string> sorted = header.keys;
   std::sort(sorted.begin(), sorted.end());
   const auto twice = std::adjacent_find(sorted.begin(), sorted.end());
-  if (twice != sorted.end()) throw base::DataError(base::say("{}: '{}' appears twice", origin, *twice));
+  if (twice != sorted.end()) throw base::DataError(base::say("{}: '{}' is listed twice", origin, *twice));
   return header;
 }
 
@@ -136,7 +136,7 @@ std::string record_of_row(std::string_view row, const TableHeader& header, base:
                                     base::not_utf8(row, std::min(base::first_not_utf8(row), row.size() - 1))));
   const std::vector<std::string> fields = RowReader(row, header.separator, origin).fields();
   if (fields.size() != header.keys.size())
-    throw base::DataError(base::say("{}: the number of fields is {}, but {} in the header: quote a field that holds a separator or a line break", origin, fields.size(), header.keys.size()));
+    throw base::DataError(base::say("{}: the number of fields is {}, but the header has {}: quote fields that contain a separator or a line break", origin, fields.size(), header.keys.size()));
   const auto quoted = [](const std::string& text) { return Json(text).dump(); };
   std::string record;
   for (std::size_t i = 0; i < fields.size(); ++i) {

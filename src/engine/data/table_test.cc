@@ -61,14 +61,14 @@ TEST(Table, HasListsAsJsonInItsFields) {
 
 TEST(Table, IsRefusedByLineWhereItIsMalformed) {
   EXPECT_THAT(refusal_of("a.csv", "a,b\n1,2\n3\n"),
-              AllOf(HasSubstr("line 3 of"), HasSubstr("the number of fields is 1, but 2 in the header")));
+              AllOf(HasSubstr("line 3 of"), HasSubstr("the number of fields is 1, but the header has 2")));
   EXPECT_THAT(refusal_of("a.csv", "a,b\n\"1\n2\",3\n4,5,6\n"), AllOf(HasSubstr("line 4 of"), HasSubstr("the number of fields is 3")));
   EXPECT_THAT(refusal_of("a.csv", "a,b\n1,\"2\n3,4\n"), AllOf(HasSubstr("line 2 of"), HasSubstr("never closed")));
   EXPECT_THAT(refusal_of("a.csv", "a,b\n1,\"2\" 3\n"),
               AllOf(HasSubstr("line 2 of"), HasSubstr("follows a closing quote")));
-  EXPECT_THAT(refusal_of("a.csv", "a,a\n1,2\n"), HasSubstr("'a' appears twice"));
-  EXPECT_THAT(refusal_of("a.csv", "a;b\n1;2\n"), HasSubstr("with commas between them, but its header has ';'"));
-  EXPECT_THAT(refusal_of("a.tsv", "a,b\n1,2\n"), HasSubstr("with tabs between them, but its header has ','"));
+  EXPECT_THAT(refusal_of("a.csv", "a,a\n1,2\n"), HasSubstr("'a' is listed twice"));
+  EXPECT_THAT(refusal_of("a.csv", "a;b\n1;2\n"), HasSubstr("fields separated by commas, but its header has ';'"));
+  EXPECT_THAT(refusal_of("a.tsv", "a,b\n1,2\n"), HasSubstr("fields separated by tabs, but its header has ','"));
   EXPECT_THAT(refusal_of("a.csv", "a,b\n1,caf\xE9 cr\xE8me\n"),
               AllOf(HasSubstr("line 2 of"), HasSubstr("iconv -f LATIN1")));
 }

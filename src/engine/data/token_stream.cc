@@ -19,7 +19,7 @@ static constexpr std::int64_t verified_bytes = std::int64_t{256} << 20;
 static void check_entry(const TokenShard& shard, const ShardIndex::Entry& entry, const ShardIndex& index) {
   const ShardHeader& header = shard.header();
   if (!entry.piece_hashes.empty() && !shard.is_verified())
-    throw base::DataError(base::say("'{}' is missing, which index.json names beside its shard: copy the whole folder again, or prepare the data again ('troika data prepare')", piece_hashes_path(shard.path())));
+    throw base::DataError(base::say("'{}' is missing, although index.json lists it with its shard: copy the whole folder again, or prepare the data again ('troika data prepare')", piece_hashes_path(shard.path())));
   if (header.tokens == entry.tokens && header.documents == entry.documents &&
       header.payload_hash == entry.payload_hash && header.vocab_size == index.vocab_size &&
       header.tokenizer_fingerprint == index.tokenizer_fingerprint) {
@@ -142,7 +142,7 @@ TokenWindows::TokenWindows(std::shared_ptr<const TokenStream> stream, std::int64
   if (seq_len < 1) throw base::BugError(fmt::format("a sample length of {} was requested", seq_len));
   if (stream_->tokens() < 2)
     throw base::DataError(
-        base::say("'{}' holds {} tokens, but an evaluation needs 2 at least: add text", name.empty() ? stream_->path() : name, stream_->tokens()));
+        base::say("'{}' has {} tokens, but an evaluation needs at least 2: add text", name.empty() ? stream_->path() : name, stream_->tokens()));
 }
 
 std::int64_t TokenWindows::inputs_of(std::int64_t sample) const {

@@ -82,7 +82,7 @@ class LineReader final : public json::json_sax_t {
   }
   bool boolean(bool value) override {
     if (filled_ != nullptr && filled_->is_mask()) return number(value ? 1 : 0);
-    return take_mark(value) || other(base::Phrase("a truth value"));
+    return take_mark(value) || other(base::Phrase("a boolean"));
   }
   bool number_float(number_float_t value, const string_t& text) override {
     return take_mark(value) || other_number(text.substr(0, 40));
@@ -103,7 +103,7 @@ class LineReader final : public json::json_sax_t {
       if (container == Container::object) other(base::Phrase("an object"));
       filled_ = wanted_;
     } else if (depth_ == 1 && container == Container::array && ends_as_mask(name_)) {
-      throw DataError(base::say("{}: the mask '{}' is not known: known are attention_mask, and for the loss labels, {}; rename it, or take it out", origin_, name_, loss_masks));
+      throw DataError(base::say("{}: unknown mask '{}': known are attention_mask, and for the loss labels, {}; rename or remove it", origin_, name_, loss_masks));
     }
     if (++depth_ > 256) throw DataError(base::say("{}: JSON is nested deeper than 256 levels", origin_));
     return true;
@@ -115,7 +115,7 @@ class LineReader final : public json::json_sax_t {
   }
 
   void choose(Column* column) {
-    if (column->given) throw DataError(base::say("{}: '{}' appears twice", origin_, column->name));
+    if (column->given) throw DataError(base::say("{}: '{}' is listed twice", origin_, column->name));
     column->given = true;
     wanted_ = column;
   }
@@ -145,7 +145,7 @@ class LineReader final : public json::json_sax_t {
     if (column == nullptr) return true;
     if (column->is_mask()) throw DataError(base::say("{}: the mask '{}' holds {}, but must be an array of 0 and 1", origin_, column->name, what));
     throw DataError(
-        base::say(filled_ != nullptr ? base::Phrase("{}: '{}' holds {}, not only ids") : base::Phrase("{}: '{}' must be an array of ids, not {}"), origin_, column->name, what));
+        base::say(filled_ != nullptr ? base::Phrase("{}: '{}' must contain only ids, not {}") : base::Phrase("{}: '{}' must be an array of ids, not {}"), origin_, column->name, what));
   }
 
   const std::string_view text_;
@@ -209,7 +209,7 @@ class MaskedLine {
     while (begin_ < end_ && !is_on(mask, begin_)) ++begin_;
     while (end_ > begin_ && !is_on(mask, end_ - 1)) --end_;
     for (std::size_t i = begin_; i < end_; ++i)
-      if (!is_on(mask, i)) throw DataError(base::say("{}: attention_mask [{}] is 0 between ids that are seen, but only padding at the ends can be left out", origin_, i));
+      if (!is_on(mask, i)) throw DataError(base::say("{}: attention_mask [{}] is 0 between attended ids, but only padding at the ends can be masked", origin_, i));
   }
 
   bool is_padding(std::size_t i) const { return i < begin_ || i >= end_; }
@@ -305,7 +305,7 @@ const TokenizedLines::Line& TokenizedLines::line(std::int64_t sequence) const {
 // The caller's room is for as many as there were.
 void TokenizedLines::refuse_other_length(std::int64_t sequence, const TokenizedLine& parsed) const {
   if (static_cast<std::int64_t>(parsed.ids.size()) == length(sequence)) return;
-  throw base::DataError(base::say("sequence {0} of '{1}' has {2} ids, and had {3} when the run began: the file was changed", sequence, path_, parsed.ids.size(), length(sequence)));
+  throw base::DataError(base::say("sequence {0} of '{1}' has {2} ids, but had {3} when the run began: the file has changed", sequence, path_, parsed.ids.size(), length(sequence)));
 }
 
 std::int64_t TokenizedLines::length(std::int64_t sequence) const { return line(sequence).ids; }

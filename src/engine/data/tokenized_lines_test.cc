@@ -44,13 +44,13 @@ TEST(TokenizedLine, RefusalsNameLineAndPlace) {
   EXPECT_THAT(refusal(R"({"input_ids": [18446744073709551615]})"), HasSubstr("input_ids [0] is 9223372036854775807"));
   EXPECT_THAT(refusal(R"({"input_ids": [1], "labels": [-99]})"), HasSubstr("labels [0] is -99"));
   EXPECT_THAT(refusal(R"({"input_ids": [1], "labels": []})"), HasSubstr("0 labels for 1 input_ids"));
-  EXPECT_THAT(refusal(R"({"input_ids": [1.5]})"), HasSubstr("'input_ids' holds 1.5, not only ids"));
-  EXPECT_THAT(refusal(R"({"input_ids": [[1]]})"), HasSubstr("'input_ids' holds an array"));
-  EXPECT_THAT(refusal(R"({"input_ids": ["1"]})"), HasSubstr("'input_ids' holds a string"));
+  EXPECT_THAT(refusal(R"({"input_ids": [1.5]})"), HasSubstr("'input_ids' must contain only ids, not 1.5"));
+  EXPECT_THAT(refusal(R"({"input_ids": [[1]]})"), HasSubstr("'input_ids' must contain only ids, not an array"));
+  EXPECT_THAT(refusal(R"({"input_ids": ["1"]})"), HasSubstr("'input_ids' must contain only ids, not a string"));
   EXPECT_THAT(refusal(R"({"input_ids": 1})"), HasSubstr("'input_ids' must be an array of ids, not 1"));
   EXPECT_THAT(refusal(R"({"input_ids": [1], "labels": null})"),
               HasSubstr("'labels' must be an array of ids, not null"));
-  EXPECT_THAT(refusal(R"({"input_ids": [1], "input_ids": [2]})"), HasSubstr("'input_ids' appears twice"));
+  EXPECT_THAT(refusal(R"({"input_ids": [1], "input_ids": [2]})"), HasSubstr("'input_ids' is listed twice"));
   EXPECT_THAT(refusal(R"({"labels": [1]})"), HasSubstr("'input_ids' is missing"));
   EXPECT_THAT(refusal("[1]"), HasSubstr("a line must be an object with 'input_ids', not an array"));
   EXPECT_THAT(refusal("7"), HasSubstr("a line must be an object with 'input_ids'"));
@@ -92,10 +92,10 @@ TEST(TokenizedLine, RefusesMasksThatSayNothingOrTwoThings) {
   EXPECT_THAT(error(R"("loss_mask": [0, 2, 1])"), HasSubstr("loss_mask [1] is 2, but must be 0 or 1"));
   EXPECT_THAT(error(R"("loss_mask": [0, 0.5, 1])"), HasSubstr("the mask 'loss_mask' holds 0.5"));
   EXPECT_THAT(error(R"("loss_mask": [0, 1])"), HasSubstr("2 values of 'loss_mask' for 3 input_ids"));
-  EXPECT_THAT(error(R"("attention_mask": [1, 0, 1])"), HasSubstr("attention_mask [1] is 0 between ids"));
+  EXPECT_THAT(error(R"("attention_mask": [1, 0, 1])"), HasSubstr("attention_mask [1] is 0 between attended ids"));
   EXPECT_THAT(error(R"("attention_mask": [1, 1, 2])"), HasSubstr("attention_mask [2] is 2"));
   EXPECT_THAT(error(R"("attention_mask": "1")"), HasSubstr("the mask 'attention_mask' holds a string"));
-  EXPECT_THAT(error(R"("prompt_mask": [1, 0, 0])"), HasSubstr("the mask 'prompt_mask' is not known"));
+  EXPECT_THAT(error(R"("prompt_mask": [1, 0, 0])"), HasSubstr("unknown mask 'prompt_mask'"));
   EXPECT_THAT(error(R"("labels": [1, 2, 3], "loss_mask": [1, 0, 1])"),
               HasSubstr("labels [1] is 2 where loss_mask is 0: write -100 there"));
   EXPECT_THAT(error(R"("labels": [1, 2, 3], "attention_mask": [1, 1, 0])"),

@@ -79,8 +79,7 @@ void Integrity::begin_step(std::int64_t step) {
 
 void Integrity::fail(const base::Text& what) const {
   throw base::PeerError(
-      base::say("{}, found in step {}; nothing of it was saved: test this host's memory (memtester), or leave the host "
-                "out, and resume from the last checkpoint",
+      base::say("{}, detected in step {}; nothing from this step was saved: test this host's memory (memtester), or exclude the host, and resume from the last checkpoint",
                 what, step_),
       base::Cause::changed_bits);
 }
@@ -112,7 +111,7 @@ void Integrity::check_frozen(const Bucket& bucket) {
   const std::vector<std::uint32_t>& known = fixed_.try_emplace(&bucket, now).first->second;
   for (std::size_t i = 0; i < now.size(); ++i) {
     if (now[i] == known[i]) continue;
-    fail(base::say("the values of {} on rank {} ({}) changed in memory by themselves", name_of(bucket, i), world_rank_,
+    fail(base::say("the values of {} on rank {} ({}) were silently corrupted in memory", name_of(bucket, i), world_rank_,
                    base::host_name()));
   }
 }
@@ -159,13 +158,9 @@ void Integrity::compare_messages(const StepFacts& facts) const {
   for (int rank = 0; rank < shape_.world(); ++rank) {
     for (const int content : {activations, gradients}) {
       if (facts.checksum(rank, content) == 0) continue;
-      fail(content == activations ? base::say("activations that rank {} sent to the stage after it did not arrive as "
-                                              "they were sent: they changed on the "
-                                              "way or in the memory of one of the two hosts",
+      fail(content == activations ? base::say("activations that rank {} sent to the next stage arrived corrupted: they changed in transit or in the memory of one of the two hosts",
                                               rank)
-                                  : base::say("gradients of activations that rank {} sent to the stage before it did "
-                                              "not arrive as they were sent: they "
-                                              "changed on the way or in the memory of one of the two hosts",
+                                  : base::say("activation gradients that rank {} sent to the previous stage arrived corrupted: they changed in transit or in the memory of one of the two hosts",
                                               rank));
     }
   }
@@ -204,14 +199,13 @@ void Integrity::name_different_state() const {
       });
       if (2 * fewest->second.size() == ranks.size())
         fail(
-            base::say("ranks {} hold other values of {} than each other, though both updated the same: the memory or "
-                      "processor of one of their hosts is faulty",
+            base::say("ranks {} have different values of {}, though their updates were equal: the memory or processor of one of their hosts is faulty",
                       fmt::join(ranks, ", "), name_of(*bucket, slot)));
-      fail(base::say("rank {} holds other values of {} than the {} other replicas: its memory or processor is faulty",
+      fail(base::say("rank {} has different values of {} than the {} other replicas: its memory or processor is faulty",
                      fmt::join(fewest->second, ", "), name_of(*bucket, slot), ranks.size() - fewest->second.size()));
     }
   }
-  fail(base::say("replicas do not hold the same parameters"));
+  fail(base::say("replicas have different parameters"));
 }
 
 // Every owner's sums of its slots beside every rank's own sums of all.
@@ -236,16 +230,15 @@ void Integrity::name_different_values() const {
     for (std::size_t replica = 0; replica < all.size(); ++replica) {
       if (all[replica].at(slots + slot) == expected) continue;
       fail(base::say(
-          "the values of {} that rank {} computes with are not those that their owners wrote: they changed in "
-          "its memory or on the way to it",
+          "the values of {} that rank {} computes with differ from those that their owners wrote: they changed in its memory or in transit",
           bucket.layout().slots[slot].info.name, ranks[replica]));
     }
   }
-  fail(base::say("replicas do not compute with the same parameters"));
+  fail(base::say("replicas compute with different parameters"));
 }
 
 void Integrity::report(const Bucket& bucket, const optimizer::StateFault& fault) const {
-  fail(base::say("{} of {} on rank {} ({}) changed in memory by itself", base::say(base::Phrase(fault.what)),
+  fail(base::say("{} of {} on rank {} ({}) changed silently in memory", base::say(base::Phrase(fault.what)),
                  name_of(bucket, fault.stretch), world_rank_, base::host_name()));
 }
 

@@ -60,7 +60,7 @@ base::Text in_words(const std::string& what) {
   const std::string name = what.substr(1);
   switch (what.front()) {
     case activations_behind:
-      return base::say("the activations behind stage {}", name);
+      return base::say("the activations after stage {}", name);
     case loss_of:
       return base::say("the loss of microbatch {}", name);
     case gradients_before:
@@ -164,9 +164,7 @@ void RecomputeAudit::compare(int first_checksum, const StepFacts& facts, bool fi
   const std::vector<std::string> audits = comm::all_gather_text(world_, lines_of(audit_));
   const std::vector<Difference> found = differences(audits, comm::all_gather_text(world_, lines_of(now_)));
   if (found.empty()) throw base::BugError(fmt::format("the audit of step {} differs, and nothing in it does", step_));
-  throw base::PeerError(base::say("{}, found in step {} by computing it twice; nothing was updated with it: test the "
-                                  "memory and the processor of these "
-                                  "hosts, or leave one out, and resume from the last checkpoint",
+  throw base::PeerError(base::say("{}, detected in step {} by computing it twice; the update was not applied: test the memory and the processor of these hosts, or exclude one, and resume from the last checkpoint",
                                   sentence(found, hosts), step_),
                         base::Cause::changed_bits);
 }
@@ -222,16 +220,15 @@ base::Text RecomputeAudit::sentence(const std::vector<Difference>& found, const 
   const base::Text what = in_words(found.front().what);
   if (found.front().place == 2 * program_.stages() + 1)
     return base::say(
-        "{} added up {} to other bits, though every rank computed the same: they changed on the way between "
-        "ranks or in its memory",
+        "{} summed {} to different bits, though every rank computed the same: the bits changed between ranks or in its memory",
         names(ranks), what);
   if (ranks.size() == found.size() && found.front().by == found.front().by_other)
-    return base::say("{} computed {} again with other bits: its processor or memory is faulty", names(ranks), what);
+    return base::say("{} recomputed {} with different bits: its processor or memory is faulty", names(ranks), what);
   if (!blamed.empty() && blamed.size() < ranks.size() && found.size() > 1)
     return base::say(
-        "{} computed {} with other bits than the other ranks that computed the same: its processor or memory is faulty",
+        "{} computed {} with different bits than the other ranks that computed the same: its processor or memory is faulty",
         names(blamed), what);
-  return base::say("{} computed {} with other bits than each other: the processor or memory of one of them is faulty",
+  return base::say("{} computed {} with different bits: the processor or memory of one of them is faulty",
                    names(ranks), what);
 }
 

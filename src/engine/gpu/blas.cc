@@ -157,7 +157,7 @@ BlasAlgorithm Blas::Impl::chosen(const Plan& plan, const std::string& text, cons
           BlasStatus::success &&
       result.workspace_bytes <= workspace->bytes())
     return algorithm;
-  throw base::DataError(base::say("the algorithm kept for {} is none of cuBLASLt {}; without the file of kept choices they are made anew",
+  throw base::DataError(base::say("the stored algorithm for {} does not exist in cuBLASLt {}; delete the file of stored choices to measure again",
                                     what, blas_version(*api)));
 }
 

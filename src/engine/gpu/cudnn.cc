@@ -133,7 +133,7 @@ base::Text Cudnn::lacks(const AttentionOperands& of, tensor::Repeatable repeatab
   const FlashPlan& backward = impl_->plan(Pass::backward, repeatable, impl_->piece_of(shape, repeatable));
   for (const FlashPlan* plan : {&forward, &backward})
     if (!plan->is_there())
-      return base::say("cuDNN {} refuses {} queries and {} keys of {} and {} heads of width {} ({})", cudnn_version(*impl_->api), shape.T, shape.S, shape.n, shape.k, shape.H, plan->reason());
+      return base::say("cuDNN {} rejects {} queries and {} keys of {} and {} heads of width {} ({})", cudnn_version(*impl_->api), shape.T, shape.S, shape.n, shape.k, shape.H, plan->reason());
   return {};
 }
 

@@ -40,15 +40,15 @@ struct Row {
 
 constexpr Row table[] = {
     {[](const FlashCase& of) { return of.dtype != base::Dtype::bf16 && of.dtype != base::Dtype::fp16; },
-     [](const FlashCase& of) { return say("cuDNN has no attention in {}", base::name_of(of.dtype)); }},
+     [](const FlashCase& of) { return say("cuDNN does not support attention in {}", base::name_of(of.dtype)); }},
     {[](const FlashCase& of) { return of.H % 8 != 0 || of.H > 256 || (of.H > 128 && !wide_heads(of)); },
-     [](const FlashCase& of) { return say("cuDNN takes head widths that are multiples of 8 up to {} on this GPU, not {}", wide_heads(of) ? 256 : 128, of.H); }},
+     [](const FlashCase& of) { return say("cuDNN supports head widths that are multiples of 8 up to {} on this GPU, not {}", wide_heads(of) ? 256 : 128, of.H); }},
     {[](const FlashCase& of) { return of.cudnn < 91501 && of.S % 128 != 0; },
-     [](const FlashCase& of) { return say("cuDNN before 9.15.1 takes multiples of 128 keys, not {}", of.S); }},
+     [](const FlashCase& of) { return say("cuDNN before 9.15.1 needs a multiple of 128 keys, not {}", of.S); }},
     {[](const FlashCase& of) { return of.cudnn < 91800 && of.capability / 10 == 10 && of.repeatable == Repeatable::yes; },
-     [](const FlashCase&) { return say("cuDNN before 9.18 gives no equal bits twice on this GPU (--reproducible off does without them)"); }},
+     [](const FlashCase&) { return say("cuDNN before 9.18 is not deterministic on this GPU (allow that with --reproducible off)"); }},
     {[](const FlashCase& of) { return !shape::flash_fits(of.repeatable, of.T, of.S, of.most_bytes); },
-     [](const FlashCase& of) { return say("cuDNN needs {} MiB for each head to give equal bits twice (--reproducible off does without them)", shape::flash_gradient_bytes(1, of.T, of.S) >> 20); }},
+     [](const FlashCase& of) { return say("cuDNN needs {} MiB for each head to be deterministic (--reproducible off avoids that)", shape::flash_gradient_bytes(1, of.T, of.S) >> 20); }},
 };
 
 }  // namespace

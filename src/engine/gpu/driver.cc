@@ -28,9 +28,9 @@ std::shared_ptr<const Driver> load_driver(const std::string& library) {
   TROIKA_DRIVER_FUNCTIONS(TROIKA_DRIVER_TAKE)
 #undef TROIKA_DRIVER_TAKE
   if (driver->driver_version(&driver->version) != Result::success || driver->version < least_driver)
-    throw base::ConfigError(base::say("the NVIDIA driver of this machine is for CUDA {}; CUDA {} and later are needed, which driver 525 brings", version_text(driver->version), version_text(least_driver)));
+    throw base::ConfigError(base::say("the NVIDIA driver of this machine supports CUDA {}; CUDA {} or later is needed (driver 525 or later)", version_text(driver->version), version_text(least_driver)));
   if (const Result begun = driver->init(0); begun != Result::success)
-    throw base::ConfigError(base::say("the NVIDIA driver of this machine does not start: {}; look at nvidia-smi and CUDA_VISIBLE_DEVICES", words_of(*driver, begun)));
+    throw base::ConfigError(base::say("the NVIDIA driver of this machine fails to initialize: {}; check nvidia-smi and CUDA_VISIBLE_DEVICES", words_of(*driver, begun)));
   return driver;
 }
 

@@ -36,7 +36,7 @@ TEST(FlashTable, SaysWhatItDoesNotTake) {
   EXPECT_THAT(lacks(with([](FlashCase& of) { of.H = 36; })), HasSubstr("not 36"));
   EXPECT_THAT(lacks(with([](FlashCase& of) { of.H = 264; })), HasSubstr("up to 256"));
   EXPECT_THAT(lacks(with([](FlashCase& of) { of.capability = 80, of.H = 256; })), HasSubstr("up to 128"));
-  EXPECT_THAT(lacks(with([](FlashCase& of) { of.cudnn = 91002, of.S = 2050; })), HasSubstr("multiples of 128 keys, not 2050"));
+  EXPECT_THAT(lacks(with([](FlashCase& of) { of.cudnn = 91002, of.S = 2050; })), HasSubstr("a multiple of 128 keys, not 2050"));
   EXPECT_THAT(lacks(with([](FlashCase& of) { of.cudnn = 91002, of.capability = 100; })), HasSubstr("before 9.18"));
 }
 

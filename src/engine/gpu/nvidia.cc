@@ -30,7 +30,7 @@ class DeviceMemory final : public tensor::Memory {
 
 std::string blas_of(const NvidiaParts& parts) {
   const std::string found = parts.blas.empty() ? find_library(library_folders(), blas_libraries) : parts.blas;
-  if (found.empty()) throw base::ConfigError(base::say("cuBLASLt 12.4 or later is not found: neither libcublasLt.so.13 nor .12 lies in an active Python environment, in /usr/local/cuda or where the dynamic linker looks; pip install nvidia-cublas (or nvidia-cublas-cu12), or put its folder into LD_LIBRARY_PATH"));
+  if (found.empty()) throw base::ConfigError(base::say("cuBLASLt 12.4 or later is not found: neither libcublasLt.so.13 nor .12 is in an active Python environment, in /usr/local/cuda or on the dynamic linker's path; pip install nvidia-cublas (or nvidia-cublas-cu12), or add its folder to LD_LIBRARY_PATH"));
   return found;
 }
 
@@ -66,7 +66,7 @@ Nvidia::Nvidia(NvidiaParts parts) : impl_(std::make_unique<Impl>()) {
   if (parts.code.empty()) throw base::ConfigError(base::say("this build has no kernels for GPUs"));
   impl_->driver = load_driver(parts.driver);
   impl_->driver->check(impl_->driver->device_count(&impl_->count), "counting the devices");
-  if (impl_->count == 0) throw base::ConfigError(base::say("the NVIDIA driver of this machine offers 0 devices; look at nvidia-smi and CUDA_VISIBLE_DEVICES"));
+  if (impl_->count == 0) throw base::ConfigError(base::say("the NVIDIA driver of this machine reports 0 devices; check nvidia-smi and CUDA_VISIBLE_DEVICES"));
   impl_->blas = load_blas(blas_of(parts));
   impl_->cudnn = cudnn_of(parts, &impl_->without_cudnn);
   impl_->flash_bytes = parts.flash_bytes;

@@ -99,7 +99,7 @@ NvidiaDevice::NvidiaDevice(std::shared_ptr<const Driver> driver, int number, con
   if (fits == nullptr)
     throw base::ConfigError(base::say("this build has no kernels for compute capability {}, which {} ({}) has; use --device cpu", machine::to_text(capability), name_of(device_), traits_.name));
   if (attribute(DeviceAttribute::memory_pools) == 0)
-    throw base::ConfigError(base::say("the driver has no pool of memory for {} ({}); use --device cpu", name_of(device_), traits_.name));
+    throw base::ConfigError(base::say("the driver has no memory pool for {} ({}); use --device cpu", name_of(device_), traits_.name));
   driver_->check(driver_->retain_context(&context_, ordinal), "its start");
   select();
   driver_->check(driver_->default_pool(&pool_, ordinal), "its pool of memory");

@@ -291,7 +291,7 @@ TEST(NvidiaRefusal, NamesWhatIsMissingOrTooOld) {
   EXPECT_THAT(refusal({driver, "libm.so.6", {{80, true, nullptr}}}), HasSubstr("'libm.so.6' has no function cublasLtCreate"));
   EXPECT_THAT(refusal({driver, blas, {{100, false, nullptr}}}), HasSubstr("no kernels for compute capability 9.0, which cuda:0 (Stand-in GPU) has"));
   ::setenv("TROIKA_STAND_IN_DRIVER", "11080", 1);
-  EXPECT_THAT(refusal({driver, blas, {{80, true, nullptr}}}), HasSubstr("is for CUDA 11.8; CUDA 12.0 and later are needed, which driver 525"));
+  EXPECT_THAT(refusal({driver, blas, {{80, true, nullptr}}}), HasSubstr("supports CUDA 11.8; CUDA 12.0 or later is needed (driver 525"));
   ::unsetenv("TROIKA_STAND_IN_DRIVER");
 }
 

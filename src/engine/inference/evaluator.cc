@@ -136,7 +136,7 @@ Evaluation Evaluator::run(std::int64_t step, const AfterRound& after_round) {
   const std::vector<double> losses =
       run_rounds((samples_.samples() - 1) / micro_ + 1, step, &result.tokens, after_round);
   if (result.tokens == 0)
-    throw base::DataError(base::say("the data to evaluate on have no position with a target"),
+    throw base::DataError(base::say("the evaluation data have no position with a target"),
                           base::Cause::no_training_tokens);
   result.loss = std::accumulate(losses.begin(), losses.end(), 0.0) / static_cast<double>(result.tokens);
   if (!sources_.empty()) {

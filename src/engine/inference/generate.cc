@@ -25,7 +25,7 @@ void Text::restart(const std::vector<std::int32_t>& prompt) {
   if (prompt.empty()) throw base::ConfigError(base::say("the prompt is empty; give at least one character with --prompt"));
   if (static_cast<std::int64_t>(prompt.size()) >= model_->context())
     throw base::ConfigError(
-        base::say("{} tokens leave no room for another where there are {} positions; shorten the text", prompt.size(),
+        base::say("{} tokens leave no room for another in a context of {} positions; shorten the text", prompt.size(),
                     model_->context()));
   const auto common = std::mismatch(ids_.begin(), ids_.end(), prompt.begin(), prompt.end()).first - ids_.begin();
   const auto last = static_cast<std::int64_t>(prompt.size()) - 1;  // whose logits are needed
@@ -115,7 +115,7 @@ std::vector<checkpoint::Slice> slices_of(const shape::SegmentLayout& layout, con
 
 std::int64_t context_of(const config::ModelSettings& model, std::int64_t wished) {
   if (wished > model.max_positions)
-    throw base::ConfigError(base::say("texts of {} tokens for a model that has {} positions: at most {}", wished,
+    throw base::ConfigError(base::say("texts of {} tokens exceed the model's {} positions: at most {}", wished,
                                         model.max_positions, model.max_positions));
   return wished == 0 ? model.max_positions : wished;
 }

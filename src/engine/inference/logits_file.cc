@@ -19,7 +19,7 @@ LogitsFile::LogitsFile(const plan::Plan& plan, const std::string& path, const ex
       T(plan.resolved.batch.seq_len),
       V(plan.model().vocab) {
   if (plan.shape.cp > 1)
-    throw base::ConfigError(base::say("--logits needs whole sequences on a rank; leave --cp away, or set it to 1"));
+    throw base::ConfigError(base::say("--logits needs whole sequences on a rank; omit --cp, or set it to 1"));
   if (samples_ > most_bytes / 4 / T / V)
     throw base::ConfigError(
         base::say("--logits would write {} samples x {} positions x {} logits, more than {}; evaluate at most {} "

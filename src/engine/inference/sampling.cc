@@ -33,8 +33,7 @@ std::int32_t likeliest(const std::vector<float>& logits) {
   const bool ordered = std::none_of(logits.begin(), logits.end(), [](float x) { return std::isnan(x); });
   if (!ordered || !std::isfinite(*best))
     throw base::DataError(
-        base::say("the model's logits are not finite numbers; its weights are damaged, or too large for fp16: try "
-        "--precision.compute fp32"));
+        base::say("the model's logits are not finite; its weights are damaged, or too large for fp16: try --precision.compute fp32"));
   return static_cast<std::int32_t>(best - logits.begin());
 }
 
@@ -113,7 +112,7 @@ std::int32_t draw(const std::vector<float>& logits, const Sampling& sampling, do
 StopText::StopText(std::vector<std::string> stops) : stops_(std::move(stops)) {
   const auto empty = [](const std::string& stop) { return stop.empty(); };
   if (std::any_of(stops_.begin(), stops_.end(), empty))
-    throw base::ConfigError(base::say("a text to stop at is empty; give --stop at least one character"));
+    throw base::ConfigError(base::say("a stop text is empty; give --stop at least one character"));
 }
 
 std::string StopText::add(std::string_view bytes) {
@@ -169,7 +168,7 @@ std::optional<double> number(const Json& object, const std::string& key, double 
 
 std::int32_t id(const Json& value, base::Origin origin) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > 0x7fffffff)
-    refuse("eos_token_id", value, base::say("a token's id or several"), origin);
+    refuse("eos_token_id", value, base::say("one or more token ids"), origin);
   return value.get<std::int32_t>();
 }
 
@@ -177,7 +176,7 @@ std::int32_t id(const Json& value, base::Origin origin) {
 
 GenerationConfig parse_generation_config(std::string_view json, base::Origin origin) {
   const Json object = base::parse_json(json, origin);
-  if (!object.is_object()) throw base::DataError(base::say("{} holds no JSON object", origin));
+  if (!object.is_object()) throw base::DataError(base::say("{} is not a JSON object", origin));
   GenerationConfig config;
   if (const Json* sample = find(object, "do_sample")) {
     if (!sample->is_boolean()) refuse("do_sample", *sample, base::say("true or false"), origin);
@@ -200,7 +199,7 @@ base::Text foreign_stop_ids(const GenerationConfig& config, std::int64_t vocab) 
   for (const std::int32_t id : config.stop_ids)
     if (id >= vocab) foreign.push_back(id);
   if (foreign.empty()) return {};
-  return base::say("eos_token_id has {}, but the vocabulary has {} tokens, so texts cannot end there",
+  return base::say("eos_token_id has {}, but the vocabulary has {} tokens, so generation cannot end there",
                    fmt::join(foreign, ", "), vocab);
 }
 

@@ -98,7 +98,7 @@ TEST(FlashAttention, SaysWhyProductsComputeIt) {
   };
   const Shape usual{1, 4, 4, 2, 2, 8, 0};
   EXPECT_EQ(why(usual, at::kBFloat16), "");
-  EXPECT_EQ(why(usual, at::kFloat), "cuDNN has no attention in fp32");
+  EXPECT_EQ(why(usual, at::kFloat), "cuDNN does not support attention in fp32");
   EXPECT_THAT(why({1, 4, 4, 2, 2, 12, 0}, at::kBFloat16), HasSubstr("not 12"));
   EXPECT_THAT(why(usual, at::kBFloat16, [](AttentionInput& x) { x.kv_of_head = {0, 0}; }), HasSubstr("unequal groups"));
   EXPECT_THAT(why(usual, at::kBFloat16, [](AttentionInput& x) { x.k_offset = 1; }), HasSubstr("see none of 4 keys"));

@@ -117,7 +117,7 @@ void Attempt::hear(int signal) {
   if (stop_signals_ > 0 && now - first_stop_ < same_signal_seconds) return;
   if (++stop_signals_ == 1) {
     first_stop_ = now;
-    speaker_.say(base::say("stopping after this step, or at once before the first one; once more ends at once"));
+    speaker_.say(base::say("stopping after this step (immediately if none has begun); repeat to stop immediately"));
     records_.said(records::EventKind::stop_requested,
                   base::say("the launcher got signal {} (SIG{})", signal, host::signal_name(signal)),
                   {{"signal", signal}});
@@ -133,10 +133,9 @@ void Attempt::pause() {
   const bool alone = static_cast<int>(workers_.size()) == identity_.world_size;
   speaker_.say(
       alone ? base::say(
-                  "paused with its ranks: `fg`, `bg` or kill -CONT {} lets it continue, and the time does not count",
+                  "paused, with its ranks: `fg`, `bg` or kill -CONT {} resumes it, and the pause does not count",
                   ::getpid())
-            : base::say("paused with the ranks of this host: the other hosts wait {:g} s for them "
-                        "(comm.heartbeat_seconds), then the run ends; `fg`, `bg` or kill -CONT {} lets it continue",
+            : base::say("paused, with the ranks of this host: the other hosts wait {:g} s for them (comm.heartbeat_seconds), then the run ends; `fg`, `bg` or kill -CONT {} resumes it",
                         patience_seconds_, ::getpid()));
   paused_at_ = monotonic_seconds();
   for (host::Worker& worker : workers_) {
@@ -152,7 +151,7 @@ void Attempt::go_on() {
   const double seconds = monotonic_seconds() - paused_at_;
   for (double* since : {&ending_since_, &killed_at_, &suspected_at_})
     if (*since > 0) *since += seconds;
-  speaker_.say(base::say("continues after {:.0f} s", seconds));
+  speaker_.say(base::say("continuing after {:.0f} s", seconds));
 }
 
 void Attempt::settle(const FailureReport& report) {
@@ -252,7 +251,7 @@ base::Text Attempt::about_left() const {
   for (const host::Worker& worker : workers_)
     if (!worker.ended) names.push_back(base::say("rank {} (pid {})", worker.plan.world_rank, worker.process.pid()));
   if (names.empty()) return {};
-  return base::say("{} did not end {:g} s after SIGKILL: the kernel waits for a disk or a driver; it is left behind\n",
+  return base::say("{} did not exit {:g} s after SIGKILL: the kernel waits for a disk or a driver; giving up on it\n",
                    base::join(names, ", ", "、"), after_kill_seconds);
 }
 
@@ -260,7 +259,7 @@ base::Text Attempt::log_of_first_failed() const {
   if (first_failed_ == nullptr || first_failed_->plan.log_path.empty()) return {};
   if (!(report_.incident.who == party_of(*first_failed_))) return {};  // another host's rank failed before
   const std::string& path = first_failed_->plan.log_path;
-  if (report_.incident.kind == records::IncidentKind::rank_failed) return base::say("more in its log {}\n", path);
+  if (report_.incident.kind == records::IncidentKind::rank_failed) return base::say("its log {} has more\n", path);
   const std::string lines = host::last_lines(path, first_failed_->log_start, 20);
   return lines.empty() ? base::say("its log {} is empty\n", path) : base::say("last lines of {}:\n{}\n", path, lines);
 }
@@ -296,7 +295,7 @@ Outcome Attempt::run() {
     outcome.exit_code = base::exit_interrupted;
     // After the first signal rank 0 says that it has stopped; what a second one kills says nothing.
     if (stop_signals_ > 1)
-      records_.ended_at_once(base::say("ended at once because it was asked to twice"));
+      records_.ended_at_once(base::say("stopped immediately after a second stop request"));
     else
       records_.stopped();
   }

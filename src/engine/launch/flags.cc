@@ -13,21 +13,21 @@ namespace troika::launch {
 namespace {
 
 void add_run_flags(config::FlagTable& table, LaunchFlags& f) {
-  table.add("max-restarts", f.max_restarts, "Start all ranks again after a failure, this many times.")
+  table.add("max-restarts", f.max_restarts, "Restart all ranks after a failure, up to this many times.")
       .variables({"PET_MAX_RESTARTS"})
       .range(0, 1000);
   table.add("log-dir", f.log_folder, "Folder for the output of ranks other than 0.").shown("DIR").unset("OUT/logs");
   table.add(
       "bind", f.bind,
-      "auto: each rank runs on cores of its own, neighbours, when there are as many cores as ranks; none: anywhere.");
+      "auto: pin each rank to its own adjacent cores, if there are as many cores as ranks; none: no pinning.");
   table
       .add("metrics-port", f.metrics_port,
-           "Serve the run's metrics for Prometheus, at /metrics of this port on host 0; 0: any free one.")
+           "Serve the run's metrics for Prometheus, at /metrics on this port of host 0; 0: any free port.")
       .range(0, 65535)
       .unset("not served");
   table
       .add("metrics-address", f.metrics_address,
-           "Address of this host that --metrics-port listens on; there is no login.")
+           "Address of this host that --metrics-port listens on; without authentication.")
       .shown("ADDRESS");
   table.add("program", f.program, "Start this program instead of troika itself.").shown("FILE").unset("troika");
 }
@@ -35,15 +35,14 @@ void add_run_flags(config::FlagTable& table, LaunchFlags& f) {
 void add_ssh_flags(config::FlagTable& table, LaunchFlags& f) {
   table
       .add("hosts", f.by_ssh,
-           "Start the launchers of these hosts by ssh, the first is host 0: [user@]host[:port] with commas between, or "
-           "a file with a line for each.")
+           "Start the launchers of these hosts over ssh, the first is host 0: [user@]host[:port], comma-separated, or a file with one per line.")
       .familiar({"hostfile"})
       .shown("A,B,C|FILE")
-      .unset("this host alone");
-  table.add("remote-program", f.remote_program, "Where troika is on those hosts.").shown("FILE").unset("as here");
-  table.add("remote-folder", f.remote_folder, "The folder that the run starts in on those hosts.")
+      .unset("only this host");
+  table.add("remote-program", f.remote_program, "Path of troika on those hosts.").shown("FILE").unset("same as here");
+  table.add("remote-folder", f.remote_folder, "The working directory of the run on those hosts.")
       .shown("DIR")
-      .unset("as here");
+      .unset("same as here");
   table.add("orders-on-input", f.orders_on_input, "Internal: how --hosts starts a launcher on a host.").alone();
 }
 
@@ -53,7 +52,7 @@ void ignore_torchruns_flags(config::FlagTable& table) {
   for (const char* name : {"redirects", "tee", "local-ranks-filter", "logs-specs"})
     table.ignore(name, "the output of ranks other than 0 goes to --log-dir");
   for (const char* name : {"monitor-interval", "start-method", "role"})
-    table.ignore(name, "it has no effect on how ranks are started and watched here");
+    table.ignore(name, "it has no effect on how ranks are started and monitored here");
 }
 
 }  // namespace
@@ -61,8 +60,8 @@ void ignore_torchruns_flags(config::FlagTable& table) {
 config::FlagTable launch_flags(LaunchFlags& f) {
   config::FlagTable table("troika launch");
   table.usage("[flags] -- VERB [arguments of each rank]");
-  table.usage("--hosts A,B,C|FILE [flags] -- VERB ...   on all of these hosts, by ssh");
-  table.hint("Flags of the training go behind `-- train`.");
+  table.usage("--hosts A,B,C|FILE [flags] -- VERB ...   on all these hosts, via ssh");
+  table.hint("Flags of the training go after `-- train`.");
   table.add("nproc-per-node", f.nproc_per_node, "Ranks on this host: a number, cpu, gpu or auto.")
       .variables({"NPROC_PER_NODE", "PET_NPROC_PER_NODE", "NUM_GPUS"})
       .shown("N|cpu|gpu|auto")
@@ -72,7 +71,7 @@ config::FlagTable launch_flags(LaunchFlags& f) {
   add_run_flags(table, f);
   ignore_torchruns_flags(table);
   table.rest("VERB ...", f.worker,
-             "What each rank runs: train, eval, bench or probe with their arguments. `--` may be left out.");
+             "What each rank runs: train, eval, bench or probe with their arguments. `--` is optional.");
   return table;
 }
 
@@ -122,8 +121,7 @@ void ask_slurm(HostFlags* f, const Environment& environment, FlagReading* readin
   if (!step) return;
   if (step->tasks != step->nodes)
     return reading->refuse(
-        base::say("srun starts {} launchers on {}: start one on each (srun --ntasks-per-node=1 troika launch "
-                  "--nproc-per-node N ...), or the ranks themselves (srun troika train ...)",
+        base::say("srun starts {} launchers on {}: start one per host (srun --ntasks-per-node=1 troika launch --nproc-per-node N ...), or the ranks themselves (srun troika train ...)",
                   step->tasks, base::counted_text(step->nodes, "node")));
   if (f->nnodes.empty()) f->nnodes = std::to_string(step->nodes);
   if (!f->node_rank) f->node_rank = step->node;
@@ -141,7 +139,7 @@ void ask_pod(HostFlags* f, const Environment& environment, FlagReading* reading)
   f->node_rank = node;
   if (f->nnodes.empty()) f->nnodes = size->second;
   reading->notes.push_back(
-      base::say("RANK without LOCAL_RANK in the environment: this is host {} of {}", node, f->nnodes));
+      base::say("RANK is set without LOCAL_RANK: this is host {} of {}", node, f->nnodes));
 }
 
 int count_hosts(const HostFlags& f, FlagReading* reading) {
@@ -188,30 +186,29 @@ void add_host_flags(config::FlagTable& table, HostFlags& f) {
   table.add("nnodes", f.nnodes, "Hosts of the run.")
       .variables({"NNODES", "PET_NNODES", "NUM_NODES"})
       .shown("N")
-      .unset("1; in a step of SLURM its nodes");
-  table.add("node-rank", f.node_rank, "Which of them this is, from 0.")
+      .unset("1; in a SLURM step, its nodes");
+  table.add("node-rank", f.node_rank, "Index of this host, from 0.")
       .variables({"NODE_RANK", "PET_NODE_RANK"})
       .range(0, 65535)
-      .unset("0; in a step of SLURM its node");
+      .unset("0; in a SLURM step, its node");
   table.add("standalone", f.standalone, "One host; nothing else is needed.").alone();
-  table.add("master-addr", f.master_address, "Address of host 0, as the others reach it.")
+  table.add("master-addr", f.master_address, "Address at which the other hosts reach host 0.")
       .variables({"MASTER_ADDR", "PET_MASTER_ADDR"})
       .shown("HOST")
-      .unset("127.0.0.1; in a step of SLURM its first node");
+      .unset("127.0.0.1; in a SLURM step, its first node");
   table.add("master-port", f.master_port, "Port of the store on host 0.")
       .variables({"MASTER_PORT", "PET_MASTER_PORT"})
       .range(1, 65535)
-      .unset("29500; on one host any free one; in a step of SLURM by its number");
-  table.add("rdzv-endpoint", f.endpoint, "The same as --master-addr and --master-port.")
+      .unset("29500; on one host, any free port; in a SLURM step, derived from its id");
+  table.add("rdzv-endpoint", f.endpoint, "Same as --master-addr and --master-port.")
       .shown("HOST[:PORT]")
       .unset("none");
   table
       .add("secret-file", f.secret_file,
-           "A file with a secret of at least 16 characters, the same on all hosts: who does not know it cannot join. "
-           "TROIKA_SECRET in the environment is the secret itself.")
+           "A file with a secret of at least 16 characters, the same on all hosts: a process without it cannot join. TROIKA_SECRET in the environment sets the secret itself.")
       .variables({"TROIKA_SECRET_FILE"})
       .shown("FILE")
-      .unset("none: who reaches the port can join");
+      .unset("none: any process that reaches the port can join");
   table.add("join-timeout", f.join_seconds, "How long to wait for all hosts.")
       .unit("seconds")
       .range(std::numeric_limits<double>::min(), 1e7)

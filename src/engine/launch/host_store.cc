@@ -44,8 +44,7 @@ static void check_files(int ranks) {
   const auto wanted = static_cast<rlim_t>(of_launcher + of_rank * ranks);
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max == RLIM_INFINITY || limit.rlim_max >= wanted) return;
   throw base::ConfigError(
-      base::say("this launcher may have {} files open at once (ulimit -n), but needs {} for {}: raise the limit, as in "
-                "`ulimit -n 4096`",
+      base::say("this launcher may open {} files at once (ulimit -n), but needs {} for {}: raise the limit, as in `ulimit -n 4096`",
                 limit.rlim_max, wanted, base::counted_text(ranks, "rank")));
 }
 
@@ -68,8 +67,7 @@ HostStore open_host_store(const HostOptions& hosts, int nproc) {
 std::optional<base::Text> note_about_strangers(const HostOptions& hosts) {
   if (hosts.nnodes == 1 || !hosts.secret.empty()) return std::nullopt;
   return base::say(
-      "note: whoever reaches port {} can join this run; on a network with strangers give every host the same "
-      "--secret-file",
+      "note: any process that reaches port {} can join this run; on an untrusted network, give every host the same --secret-file",
       hosts.master_port);
 }
 
@@ -101,7 +99,7 @@ void check_own_address(const HostOptions& hosts, const rendezvous::Identity& sto
     rendezvous::Socket socket;
     if (socket.connect(hosts.master_address, store.store_port, monotonic_seconds() + one_try_seconds, &cause)) {
       if (is_store(hosts, store)) return;
-      cause = base::say("what answers there is not its store");
+      cause = base::say("another program answers there, not its store");
     }
     const bool may_come = hosts.numbered_by_cluster || socket.no_address();
     const double patience = hosts.numbered_by_cluster ? join_seconds
@@ -110,14 +108,12 @@ void check_own_address(const HostOptions& hosts, const rendezvous::Identity& sto
     const std::string where = rendezvous::endpoint_text(hosts.master_address, store.store_port);
     if (monotonic_seconds() - began >= patience)
       throw base::ConfigError(
-          base::say("host 0 does not reach itself at {}, its --master-addr and --master-port ({}): give an address of "
-                    "this host, by "
-                    "which the other hosts reach it too",
+          base::say("host 0 cannot reach itself at {}, its --master-addr and --master-port ({}): give an address of this host that the other hosts can reach too",
                     where, cause));
     if (may_come && !said) {
       said = true;
       speaker.say(base::say(
-          "host 0 does not reach itself at {}, its --master-addr and --master-port ({}) yet: waiting at most {:g} s",
+          "host 0 cannot yet reach itself at {}, its --master-addr and --master-port ({}): waiting at most {:g} s",
           where, cause, patience));
     }
     wait_or_stop(signals, pause_seconds);
@@ -134,7 +130,7 @@ void tell_others(const HostOptions& hosts, const rendezvous::FailureReport& repo
   const std::string launch = store.identity.launch + "/";
   client.set(launch + not_started_key, to_text(report));
   speaker.say(
-      base::say("not started; the other hosts hear why, for at most {:g} s (Ctrl-C ends that)", patience_seconds));
+      base::say("not started; telling the other hosts why, for at most {:g} s (Ctrl-C ends that)", patience_seconds));
   const double until = base::monotonic_seconds() + patience_seconds;
   const auto others = static_cast<std::size_t>(hosts.nnodes - 1);
   while (base::monotonic_seconds() < until && client.keys(launch + heard_it_key + "/").size() < others)

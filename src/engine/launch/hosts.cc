@@ -75,7 +75,7 @@ void Hosts::find_another_launch() {
     find_again();
   } catch (const base::PeerError& error) {
     if (!in_the_way.empty())
-      throw base::ConfigError(base::say("{}: give each host its own; then {}", in_the_way, base::text_of(error)),
+      throw base::ConfigError(base::say("{}: give each host a different one; then {}", in_the_way, base::text_of(error)),
                               base::Cause::duplicate_rank);
     if (!ended.empty()) throw base::PeerError(base::say("{}; then {}", ended, base::text_of(error)), error.cause());
     throw;
@@ -100,7 +100,7 @@ void Hosts::hear_host_0() {
   const int which = line_.ask([&](StoreClient& store) {
     return store.first_within({in_launch(not_started_key), in_launch("flags")}, StoreLine::call_seconds, &text);
   });
-  if (which < 0) throw base::PeerError(base::say("host 0 answers, but has not told its flags yet"));
+  if (which < 0) throw base::PeerError(base::say("host 0 answers, but has not sent its flags yet"));
   if (which == 0) {
     line_.ask(
         [&](StoreClient& store) { return store.set(in_launch(of_host(heard_it_key, team_.node_rank)), "heard"); });
@@ -133,7 +133,7 @@ void Hosts::name_turned_away() {
     std::int64_t number = 0;
     base::parse_int(node, &number);
     const base::Text said = rendezvous::parse_failure_report(why).said();
-    team_.speaker.say(base::say("host {} did not start, and is waited for: {}", number,
+    team_.speaker.say(base::say("host {} did not start; waiting for it: {}", number,
                                 base::Text{base::printable(said.english, 1024), base::printable(said.chinese, 1024)}));
   }
 }
@@ -208,7 +208,7 @@ std::vector<base::Text> Hosts::same_numbers() {
   std::vector<base::Text> texts;
   for (const auto& [node, launchers] : refused)
     if (!launchers.empty())
-      texts.push_back(base::say("{}: give each host its own", records::parse_incident(launchers).words));
+      texts.push_back(base::say("{}: give each host a different one", records::parse_incident(launchers).words));
   return texts;
 }
 
@@ -252,9 +252,7 @@ void Hosts::throw_missing(const std::vector<base::Text>& names) {
   const std::vector<base::Text> twins = same_numbers();
   why.insert(why.end(), twins.begin(), twins.end());
   why.push_back(
-      base::say("{} did not come within {:g} s: start {} there with its --node-rank and the same --master-addr and "
-                "--master-port, and "
-                "see that port {} of this host is open",
+      base::say("{} did not join within {:g} s: start {} there with its --node-rank and the same --master-addr and --master-port, and check that port {} of this host is open",
                 base::join(names, ", ", "、"), team_.join_seconds, team_.speaker.command, identity_.store_port));
   throw base::PeerError(base::join(why, "; ", "；"),
                         twins.empty() ? base::Cause::host_missing : base::Cause::duplicate_rank);
@@ -318,16 +316,16 @@ bool Hosts::wait_for_a_seat() {
     if (has_begun(holder ? look_seconds : wait_seconds, &with_me) && with_me) return true;
     if (!holder) continue;
     const base::Text who =
-        base::say("another launcher has --node-rank {} already ({})", team_.node_rank, holder->name());
+        base::say("another launcher already has --node-rank {} ({})", team_.node_rank, holder->name());
     if (refused_since == 0) {
       refused_since = monotonic_seconds();
       tell_of_refusal(*holder);
-      team_.speaker.say(base::say("{}: waiting for its end, at most {:g} s", who, patience));
+      team_.speaker.say(base::say("{}: waiting for it to exit, at most {:g} s", who, patience));
     }
     const bool ended = has_left(to_text(*holder));
     in_the_way_ = ended ? base::Text{} : who;
     if (!ended && monotonic_seconds() - refused_since > patience)
-      throw base::ConfigError(base::say("{}: give each host its own", who), base::Cause::duplicate_rank);
+      throw base::ConfigError(base::say("{}: give each host a different one", who), base::Cause::duplicate_rank);
     wait_or_stop(signals_, wait_seconds);
   }
 }
@@ -337,7 +335,7 @@ std::string Hosts::refusal_key() const { return in_attempt(of_host("refused", te
 // For host 0, which will miss the number that this launcher was meant to have.
 void Hosts::tell_of_refusal(const LauncherPeer& holder) {
   const records::Incident text = records::told(
-      base::say("another launcher has --node-rank {} too ({}, beside {})", team_.node_rank, me_.name(), holder.name()));
+      base::say("another launcher also has --node-rank {} ({}, besides {})", team_.node_rank, me_.name(), holder.name()));
   line_.ask([&](StoreClient& store) { return store.set(refusal_key(), to_json(text)); });
 }
 

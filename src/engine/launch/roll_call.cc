@@ -42,15 +42,15 @@ base::Text fault_of(Asked& asked, const Greeting& greeting, const std::string& p
   if (is_unreachable(asked))
     return base::say(
         "{}; `{}` must work without a password",
-        code ? base::verbatim(asked.process.complaint()) : base::say("no word within {:g} s", roll_call_seconds),
+        code ? base::verbatim(asked.process.complaint()) : base::say("no reply within {:g} s", roll_call_seconds),
         shell_words(asked.words));
   if (*code != 0)
     return base::say(
-        "{} (exit code {}); --remote-folder and --remote-program say where the run's folder and troika are there",
+        "{} (exit code {}); set the run's folder and the path of troika there with --remote-folder and --remote-program",
         asked.process.complaint(), *code);
   const std::string here = "troika " + std::string(base::version);
   if (greeting.version != here)
-    return base::say("'{}' is {} there and {} here; install one version on all hosts", program,
+    return base::say("'{}' is {} there but {} here; install the same version on all hosts", program,
                      base::printable(greeting.version, 60), here);
   return {};
 }

@@ -25,28 +25,28 @@ bool is_host_text(const std::string& text) {
 // Empty and the host, or what is wrong with the line.
 base::Text parse_host_line(const std::string& line, SshHost* host) {
   if (line.find_first_of(" \t") != std::string::npos)
-    return base::say("holds more than a host; one line has one [user@]host[:port]");
+    return base::say("has more than one host; each line has one [user@]host[:port]");
   const auto at = line.find('@');
   const std::string user = at == std::string::npos ? "" : line.substr(0, at);
   if (user.find(':') != std::string::npos)
-    return base::say("has a password before '@', which ssh does not take: use a key");
-  if (at != std::string::npos && !is_host_text(user)) return base::say("has no user before '@' that ssh could take");
+    return base::say("has a password before '@', which ssh does not accept: use a key");
+  if (at != std::string::npos && !is_host_text(user)) return base::say("has no valid user before '@'");
   std::string rest = at == std::string::npos ? line : line.substr(at + 1), port;
   if (const auto bracket = rest.find(']'); !rest.empty() && rest.front() == '[' && bracket != std::string::npos) {
     port = rest.substr(bracket + 1);
     rest = rest.substr(1, bracket - 1);
-    if (!port.empty() && port.front() != ':') return base::say("has something behind ']' that is no port");
+    if (!port.empty() && port.front() != ':') return base::say("has something after ']' that is not a port");
     if (!port.empty()) port = port.substr(1);
-    if (port.empty() && line.back() == ':') return base::say("ends with ':' and no port");
+    if (port.empty() && line.back() == ':') return base::say("ends with ':' without a port");
   } else if (std::count(rest.begin(), rest.end(), ':') == 1) {
     port = rest.substr(rest.find(':') + 1);
-    if (port.empty()) return base::say("ends with ':' and no port");
+    if (port.empty()) return base::say("ends with ':' without a port");
     rest = rest.substr(0, rest.find(':'));
   }
-  if (!is_host_text(rest)) return base::say("has no host's name or address");
+  if (!is_host_text(rest)) return base::say("has no host name or address");
   std::int64_t number = 0;
   if (!port.empty() && (!base::parse_int(port, &number) || number < 1 || number > 65535))
-    return base::say("has the port '{}', which is no number from 1 to 65535", port);
+    return base::say("has the port '{}', which is not a number from 1 to 65535", port);
   *host = {user.empty() ? rest : user + "@" + rest, rest, static_cast<int>(number)};
   return {};
 }
@@ -71,7 +71,7 @@ std::vector<SshHost> parse_all(const std::vector<HostText>& texts, const base::T
   for (const HostText& one : texts) {
     SshHost host;
     base::Text fault = parse_host_line(one.text, &host);
-    if (fault.empty() && !seen.insert({host.destination, host.port}).second) fault = base::say("is there twice");
+    if (fault.empty() && !seen.insert({host.destination, host.port}).second) fault = base::say("is listed twice");
     if (fault.empty())
       hosts.push_back(host);
     else
@@ -94,7 +94,7 @@ std::vector<SshHost> parse_hosts(std::string_view text, const std::string& origi
     const std::string line = base::trim(whole.substr(0, whole.find('#')));
     if (!line.empty()) lines.push_back({line, base::say("{} line {}", origin, number)});
   }
-  return parse_all(lines, base::say("{} holds no host: give a line [user@]host[:port] for each", origin));
+  return parse_all(lines, base::say("{} lists no hosts: give a line [user@]host[:port] for each", origin));
 }
 
 std::vector<SshHost> hosts_of(const std::string& value) {
@@ -104,7 +104,7 @@ std::vector<SshHost> hosts_of(const std::string& value) {
   for (const std::string& one : base::split(value, ','))
     if (const std::string text = base::trim(one); !text.empty()) texts.push_back({text, base::verbatim("--hosts")});
   return parse_all(texts,
-                   base::say("--hosts names no host: give [user@]host[:port] with commas between, or a file of them"));
+                   base::say("--hosts names no host: give [user@]host[:port], comma-separated, or a file of them"));
 }
 
 bool is_this_host(const SshHost& host) {

@@ -36,16 +36,16 @@ TEST(HostsFile, HasAHostALine) {
 TEST(HostsFile, IsRefusedWithEveryTypoAndItsLine) {
   const std::string fault =
       fault_of_hosts("pi1\npi2 slots=4\npi3:\npi4:99999\npi1\n-oProxyCommand=x\n@pi5\npi6;reboot\n");
-  EXPECT_THAT(fault, HasSubstr("hosts.txt line 2: 'pi2 slots=4' holds more than a host"));
-  EXPECT_THAT(fault, HasSubstr("line 3: 'pi3:' ends with ':' and no port"));
+  EXPECT_THAT(fault, HasSubstr("hosts.txt line 2: 'pi2 slots=4' has more than one host"));
+  EXPECT_THAT(fault, HasSubstr("line 3: 'pi3:' ends with ':' without a port"));
   EXPECT_THAT(fault, HasSubstr("line 4: 'pi4:99999' has the port '99999'"));
-  EXPECT_THAT(fault, HasSubstr("line 5: 'pi1' is there twice"));
+  EXPECT_THAT(fault, HasSubstr("line 5: 'pi1' is listed twice"));
   EXPECT_THAT(fault, HasSubstr("line 6"));
   EXPECT_THAT(fault, HasSubstr("line 7"));
   EXPECT_THAT(fault, HasSubstr("line 8"));
-  EXPECT_THAT(fault_of_hosts("# nobody\n"), HasSubstr("holds no host"));
+  EXPECT_THAT(fault_of_hosts("# nobody\n"), HasSubstr("lists no hosts"));
   EXPECT_EQ(fault_of_hosts("root:geheim@pi9\n"),
-            "hosts.txt line 1: 'root:...@pi9' has a password before '@', which ssh does not take: use a key");
+            "hosts.txt line 1: 'root:...@pi9' has a password before '@', which ssh does not accept: use a key");
 }
 
 TEST(HostsFile, IsWhatAFlagNamesWhereThereIsOne) {

@@ -96,7 +96,7 @@ std::string read_secret() {
     line += byte;
   }
   throw base::ConfigError(base::say(
-      "--orders-on-input is given but no secret came on standard input; to start a run on several hosts use --hosts"));
+      "--orders-on-input is given, but standard input has no secret; to start a run on several hosts use --hosts"));
 }
 
 Orders::Orders(Speaker speaker)
@@ -130,7 +130,7 @@ void Orders::listen() {
     if (line == "where") ::kill(::getpid(), SIGUSR1);
     line.clear();
   }
-  speaker_.say(base::say("the terminal that started this launcher is gone, so the run stops"));
+  speaker_.say(base::say("the terminal that started this launcher closed, so the run stops"));
   ::kill(::getpid(), SIGTERM);
 }
 

@@ -31,8 +31,7 @@ void StoreLine::open(double until, double join_seconds) {
                                join_seconds));
       }
       if (left > 0) continue;
-      throw base::PeerError(base::say("host 0 did not answer at {} within {:g} s ({}): start {} there with --node-rank "
-                                      "0, and see that the port is open",
+      throw base::PeerError(base::say("host 0 did not answer at {} within {:g} s ({}): start {} there with --node-rank 0, and check that the port is open",
                                       where, join_seconds, cause.text(), speaker_.command),
                             error.cause());
     }

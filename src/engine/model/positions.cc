@@ -35,7 +35,7 @@ Positions make_positions(const config::ModelSettings& model, std::int64_t seq_le
     return positions;
   }
   if (seq_len > model.max_positions)
-    throw base::ConfigError(base::say("a sequence of {} tokens for a model that has learned {} positions: at most {}",
+    throw base::ConfigError(base::say("a sequence of {} tokens exceeds the model's {} learned positions: at most {}",
                                         seq_len, model.max_positions, model.max_positions));
   positions.index_T = on_device(mine);
   return positions;

@@ -21,8 +21,7 @@ void LossScale::update(Step step) {
   } else {
     if (scale_ <= settings_.loss_scale_min)
       throw base::ConfigError(base::say(
-          "fp16 overflows even with the smallest loss scale ({:g}): the loss diverges or the model's numbers "
-          "do not fit fp16; use --bf16 or fp32, a lower --lr, or a longer --warmup-steps",
+          "fp16 overflows even with the smallest loss scale ({:g}): the loss diverges or the model's values do not fit fp16; use --bf16 or fp32, a lower --lr, or a longer --warmup-steps",
           scale_), base::Cause::fp16_overflow);
     scale_ = std::max(settings_.loss_scale_min, scale_ * settings_.loss_scale_backoff);
   }

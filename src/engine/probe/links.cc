@@ -111,7 +111,7 @@ std::vector<std::vector<Pair>> tournament(int players) {
 int run_inside_link(const std::map<std::string, std::string>& environment) {
   const rendezvous::Identity me = rendezvous::identify(environment);
   if (me.world_size != 2)
-    throw base::ConfigError(base::say("the link between two processes needs two ranks, as probe starts them"));
+    throw base::ConfigError(base::say("measuring the link between two processes needs two ranks; probe starts them"));
   return in_ranks(me, "", environment, [&](train::Session& session) {
     const machine::Link link = measure_pair(*session.channels().world, 1 - me.world_rank);
     if (me.world_rank == 0)

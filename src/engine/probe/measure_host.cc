@@ -132,7 +132,7 @@ machine::Link measure_inside(const std::map<std::string, std::string>& environme
   machine::Link link;
   if (code != 0 || !read_inside_link(said, &link))
     throw base::PeerError(
-        base::say("two ranks that were started to measure the link between processes of {} ended with exit code {}",
+        base::say("two ranks started to measure the link between processes of {} exited with code {}",
                     base::host_name(), code));
   return link;
 }
@@ -225,7 +225,7 @@ std::string folder_of_file(const std::string& path) {
   const auto slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : slash == 0 ? "/" : path.substr(0, slash);
   if (!base::directory_exists(folder))
-    throw base::ConfigError(base::say("there is no folder '{}' for '{}'; make it first", folder, path));
+    throw base::ConfigError(base::say("there is no folder '{}' for '{}'; create it first", folder, path));
   return folder;
 }
 

@@ -144,7 +144,7 @@ std::string host_rows(const machine::Host& host, base::Language language) {
                  each = host.rates.products(precision).flops_per_second;
     if (each > 0) row(name, machine::format_flops(alone), machine::format_flops(each));
   }
-  row(base::Phrase("attention, of that"), fmt::format("{:.2f}", host.alone.attention_share),
+  row(base::Phrase("attention, relative to that"), fmt::format("{:.2f}", host.alone.attention_share),
       fmt::format("{:.2f}", host.rates.attention_share));
   row(base::Phrase("between products"), machine::format_byte_rate(host.alone.between_bytes_per_second),
       machine::format_byte_rate(host.rates.between_bytes_per_second));
@@ -180,7 +180,7 @@ std::string describe_fit(const MeasuredHost& measured, base::Language language) 
                                    {base::Phrase("between products"), KernelKind::between},
                                    {base::Phrase("gradients and optimizer"), KernelKind::stream}}) {
     const FitErrors e = errors_of(measured.host.rates, measured.kernels, measured.seconds, kind);
-    const base::Text off = base::say("{:.0f} % from what was timed in the median, {:.0f} % at most: {}", 100 * e.median,
+    const base::Text off = base::say("{:.0f} % median error, {:.0f} % at most: {}", 100 * e.median,
                                      100 * e.largest, e.worst);
     text += fmt::format("  {:<26}{}\n", name.in(language), off.in(language));
   }

@@ -87,7 +87,7 @@ std::string Child::hear() {
     }
     const int code = wait();
     throw base::PeerError(
-        base::say("'{}', started to measure beside this process, ended with {}; if nobody did that, memory ran out",
+        base::say("'{}', started to measure in a separate process, ended with {}; if nobody did that, memory ran out",
                   name_, code > 128 ? base::say("signal {}", code - 128) : base::say("exit code {}", code)));
   }
   return line;

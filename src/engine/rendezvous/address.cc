@@ -61,7 +61,7 @@ void check_scope(const std::string& what, const std::string& address, const in6_
 }
 
 [[noreturn]] void refuse_address(const std::string& what, const std::string& text) {
-  throw ConfigError(base::say("{} is '{}', but must be the name or the address of a host, as in 10.0.0.1", what, text));
+  throw ConfigError(base::say("{} is '{}', but must be a host name or address, such as 10.0.0.1", what, text));
 }
 
 // Without brackets and port.
@@ -70,8 +70,7 @@ void check_address(const std::string& what, const std::string& text, const std::
   if (address.find_first_of(":%") != std::string::npos) {
     if (!parse_version_6(address, &bytes))
       throw ConfigError(
-          base::say("{} is '{}', but '{}' is not an address of version 6; with a port it is written as "
-                    "[ADDRESS]:PORT",
+          base::say("{} is '{}', but '{}' is not an IPv6 address; write it with a port as [ADDRESS]:PORT",
                     what, text, address));
     return check_scope(what, address, bytes);
   }
@@ -107,7 +106,7 @@ Endpoint parse_endpoint(const std::string& what, const std::string& text) {
     rest = text.substr(close + 1);
     if (end.address.find(':') == std::string::npos || (!rest.empty() && rest.front() != ':'))
       throw ConfigError(
-          base::say("{} is '{}', but brackets hold an address of version 6: write [ADDRESS]:PORT", what, text));
+          base::say("{} is '{}', but brackets enclose an IPv6 address: write [ADDRESS]:PORT", what, text));
   } else if (std::count(text.begin(), text.end(), ':') == 1) {
     end.address = text.substr(0, text.find(':'));
     rest = text.substr(text.find(':'));

@@ -36,22 +36,22 @@ TEST(Address, TakesNamesAndNumbersWithAndWithoutBracketsAndPort) {
 
 TEST(Address, WhatIsNoneIsRefusedByName) {
   EXPECT_THAT(address_error("[::1"), HasSubstr("--master-addr is '[::1', but its bracket is not closed"));
-  EXPECT_THAT(address_error("[host]:29500"), HasSubstr("brackets hold an address of version 6"));
+  EXPECT_THAT(address_error("[host]:29500"), HasSubstr("brackets enclose an IPv6 address"));
   EXPECT_THAT(address_error("[::1]29500"), HasSubstr("write [ADDRESS]:PORT"));
-  EXPECT_THAT(address_error("::1:295000"), HasSubstr("'::1:295000' is not an address of version 6; with a port it is"));
+  EXPECT_THAT(address_error("::1:295000"), HasSubstr("'::1:295000' is not an IPv6 address; write it with a port as"));
   EXPECT_THAT(address_error("[::1]:0"), HasSubstr("but its port must be from 1 to 65535"));
   EXPECT_THAT(address_error("host:port"), HasSubstr("but its port must be from 1 to 65535"));
   EXPECT_THAT(address_error("host:"), HasSubstr("port must be"));
-  EXPECT_THAT(address_error(":29500"), HasSubstr("must be the name or the address of a host"));
-  EXPECT_THAT(address_error("http://10.0.0.1"), HasSubstr("must be the name or the address of a host"));
-  EXPECT_THAT(address_error("10.0.0.1/24"), HasSubstr("must be the name or the address of a host"));
-  EXPECT_THAT(address_error("user@host"), HasSubstr("must be the name or the address of a host"));
+  EXPECT_THAT(address_error(":29500"), HasSubstr("must be a host name or address"));
+  EXPECT_THAT(address_error("http://10.0.0.1"), HasSubstr("must be a host name or address"));
+  EXPECT_THAT(address_error("10.0.0.1/24"), HasSubstr("must be a host name or address"));
+  EXPECT_THAT(address_error("user@host"), HasSubstr("must be a host name or address"));
 }
 
 TEST(Address, ALinkLocalOneNeedsAnInterfaceThatIsThere) {
   EXPECT_THAT(address_error("fe80::1"), HasSubstr("needs an interface of this host, as in 'fe80::1%eth0'; this host has "));
   EXPECT_THAT(address_error("[fe80::1%eth99]:29500"), HasSubstr("this host has no interface 'eth99'; it has "));
-  EXPECT_THAT(address_error("fe80::1%"), HasSubstr("is not an address of version 6"));
+  EXPECT_THAT(address_error("fe80::1%"), HasSubstr("is not an IPv6 address"));
 }
 
 TEST(Address, IsWrittenWithBracketsWhereAPortFollowsColons) {

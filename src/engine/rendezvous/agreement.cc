@@ -130,7 +130,7 @@ void agree(StoreClient& client, const Identity& identity, const std::string& rou
   if (result == "equal") return;
   const records::Incident found = records::parse_incident(result);
   throw base::ConfigError(
-      base::say("the ranks were started differently: {}; start all of them in the same way", found.words), found.cause);
+      base::say("the ranks were started differently: {}; start all of them the same way", found.words), found.cause);
 }
 
 }  // namespace troika::rendezvous

@@ -54,7 +54,7 @@ TEST_F(FailureJudgeTest, ASilentRankIsNamedAfterItsLimit) {
 TEST_F(FailureJudgeTest, ARankThatJoinedAndNeverBeatIsMissed) {
   start(3, 5);
   stop(2);
-  EXPECT_THAT(within(30), HasSubstr("rank 2 (host desk, pid 102) has been silent for 5 s; it joined and sent no"));
+  EXPECT_THAT(within(30), HasSubstr("rank 2 (host desk, pid 102) has been silent for 5 s; it joined but sent no"));
 }
 
 TEST_F(FailureJudgeTest, ARankThatIsStoppedBeforeItJoinsIsNotMissed) {

@@ -83,11 +83,11 @@ void HeartbeatClient::Impl::conclude(const records::Incident& failure) {
 
 base::Text HeartbeatClient::Impl::words_of_loss(bool gone) const {
   const std::string where = endpoint_text(identity.master_address, identity.store_port);
-  if (gone) return base::say("the store at {} has ended, and with it the launcher or rank 0", where);
+  if (gone) return base::say("the store at {} has ended, along with the launcher or rank 0", where);
   const base::Text stopped = stopped_launcher(identity);
   if (stopped.empty())
     return base::say(
-        "the store at {} has been gone for {:g} s: the launcher or rank 0's host ended, or the network is down", where,
+        "the store at {} has been unreachable for {:g} s: the launcher or rank 0's host ended, or the network is down", where,
         heartbeats.limit_seconds);
   return base::say("the store at {} has not answered for {:g} s, because {} (comm.heartbeat_seconds sets the limit)",
                    where, heartbeats.limit_seconds, stopped);

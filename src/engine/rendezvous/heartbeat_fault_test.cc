@@ -207,7 +207,7 @@ TEST(FailureMonitor, AStoreThatHasEndedIsAFailure) {
   auto server = std::make_unique<StoreServer>(0);
   WatchedRank zero(rank_of(0, 2, server->port()), 0.5);
   server.reset();
-  EXPECT_THAT(zero.wait_for_report(), HasSubstr("has ended, and with it the launcher or rank 0"));
+  EXPECT_THAT(zero.wait_for_report(), HasSubstr("has ended, along with the launcher or rank 0"));
 }
 
 std::string join_error(int rank, int size, int port, double seconds, int local_size) {
@@ -226,7 +226,7 @@ std::string join_error(int rank, int size, int port, double seconds, int local_s
 TEST(Join, NamesTheRanksThatNeverCame) {
   const StoreServer server(0);
   EXPECT_THAT(join_error(0, 3, server.port(), 0.2, 1),
-              HasSubstr("rank 1 (node 1), rank 2 (node 2) did not come within 0.2 s"));
+              HasSubstr("rank 1 (node 1), rank 2 (node 2) did not join within 0.2 s"));
 }
 
 TEST(Join, RefusesTwoProcessesWithOneRank) {
@@ -256,11 +256,11 @@ TEST(Join, NamesTheTwoThatCameAsOneRankWhereAnotherIsMissing) {
   const StoreServer server(0);
   StoreClient client("127.0.0.1", server.port(), 5);
   client.set("-/0/join/000001", "other-host\n127.0.0.1\n77\n1\n10");
-  EXPECT_THAT(join_error(1, 3, server.port(), 5, 1), HasSubstr("two processes say that they are rank 1: this one"));
+  EXPECT_THAT(join_error(1, 3, server.port(), 5, 1), HasSubstr("two processes claim rank 1: this one"));
   const std::string error = join_error(0, 3, server.port(), 0.2, 1);
-  EXPECT_THAT(error, HasSubstr("two processes say that they are rank 1: one (host "));
+  EXPECT_THAT(error, HasSubstr("two processes claim rank 1: one (host "));
   EXPECT_THAT(error, HasSubstr("and pid 77 on host other-host"));
-  EXPECT_THAT(error, HasSubstr("rank 2 (node 2) did not come within 0.2 s"));
+  EXPECT_THAT(error, HasSubstr("rank 2 (node 2) did not join within 0.2 s"));
 }
 
 TEST(Join, RefusesALoopbackAddressAmongOthers) {

@@ -114,7 +114,7 @@ static Identity from_mpirun(const Environment& environment, const MpiLauncher& m
   check(me, mpi.rank, mpi.size, mpi.local_rank, mpi.local_size);
   if (me.local_size < me.world_size && !has(environment, "MASTER_ADDR")) {
     throw ConfigError(
-        base::say("MASTER_ADDR is not set and the ranks are on several hosts: give mpirun {}", mpi.gives_address));
+        base::say("MASTER_ADDR is not set but the ranks are on several hosts: give mpirun {}", mpi.gives_address));
   }
   take_master(me, environment, me.master_address, default_port, 65535);
   me.hosts_store = me.world_size > 1 && me.world_rank == 0;
@@ -162,7 +162,7 @@ static void refuse_pod_without_launcher(const Environment& environment) {
   std::int64_t number = 0;
   const bool several = base::parse_int(ranks, &number) && number > 1;
   if (pods == "1" && !several) return;
-  throw ConfigError(base::say("PET_NNODES is {} and PET_NPROC_PER_NODE is {}, but this process was given no rank: {}",
+  throw ConfigError(base::say("PET_NNODES is {} and PET_NPROC_PER_NODE is {}, but this process has no rank: {}",
                               pods, ranks, base::say(start_launch)));
 }
 
@@ -180,9 +180,7 @@ static Identity from_environment(const Environment& environment) {
   if (step) return from_srun(environment, *step);
   if (has(environment, "PMIX_RANK"))
     throw ConfigError(
-        base::say("PMIX_RANK is set, but nothing says how many ranks there are: set RANK, WORLD_SIZE, LOCAL_RANK, "
-                  "LOCAL_WORLD_SIZE "
-                  "and MASTER_ADDR for each process"));
+        base::say("PMIX_RANK is set, but the number of ranks is not: set RANK, WORLD_SIZE, LOCAL_RANK, LOCAL_WORLD_SIZE and MASTER_ADDR for each process"));
   refuse_pod_without_launcher(environment);
   return {};
 }
@@ -204,9 +202,7 @@ std::string secret_of(const Environment& environment) {
   std::string secret = text_of(environment, "TROIKA_SECRET", "");
   if (in_file && ::access(environment.at("TROIKA_SECRET_FILE").c_str(), F_OK) != 0)
     throw ConfigError(
-        base::say("the value of TROIKA_SECRET_FILE (--secret-file) names no file. It is not printed, because it may be "
-                  "the secret "
-                  "itself: write that into a file, or set TROIKA_SECRET"));
+        base::say("the value of TROIKA_SECRET_FILE (--secret-file) names no file. It is not printed, because it may be the secret itself: write the secret into a file, or set TROIKA_SECRET"));
   if (in_file) {
     try {
       secret = base::trim(base::read_file(environment.at("TROIKA_SECRET_FILE")));
@@ -232,7 +228,7 @@ std::optional<base::Text> note_about_secret_file(const Environment& environment)
   if (!read && !changed) return std::nullopt;
   const base::Text what = !changed ? base::say("read") : read ? base::say("read and change") : base::say("change");
   return base::say(
-      "the secret's file '{0}' has mode {1}: other users of this host can {2} it; `chmod 600 {0}` keeps it from them",
+      "the secret file '{0}' has mode {1}: other users of this host can {2} it; `chmod 600 {0}` prevents that",
       path, fmt::format("{:04o}", static_cast<unsigned>(facts.st_mode & 07777)), what);
 }
 

@@ -107,7 +107,7 @@ TEST(Identity, ReadsHydraAndMvapich) {
   EXPECT_THAT(error_of({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {"MPI_LOCALNRANKS", "1"}}),
               HasSubstr("-genv MASTER_ADDR <host of rank 0>"));
   EXPECT_THAT(error_of({{"PMI_RANK", "0"}}), HasSubstr("PMI_SIZE is not set though PMI_RANK is"));
-  EXPECT_THAT(error_of({{"PMIX_RANK", "1"}}), HasSubstr("nothing says how many ranks"));
+  EXPECT_THAT(error_of({{"PMIX_RANK", "1"}}), HasSubstr("but the number of ranks is not"));
 }
 
 TEST(Identity, TellsHydraInAStepOfSlurmFromSrunWithPmi2) {
@@ -134,8 +134,8 @@ TEST(Identity, APodsNumberIsNoRank) {
 TEST(Identity, APodWithoutRankIsToldToLaunch) {
   EXPECT_THAT(
       error_of({{"PET_NNODES", "2"}, {"PET_NODE_RANK", "0"}}),
-      HasSubstr("PET_NNODES is 2 and PET_NPROC_PER_NODE is 1, but this process was given no rank: start `troika"));
-  EXPECT_THAT(error_of({{"PET_NPROC_PER_NODE", "2"}}), HasSubstr("was given no rank"));
+      HasSubstr("PET_NNODES is 2 and PET_NPROC_PER_NODE is 1, but this process has no rank: start `troika"));
+  EXPECT_THAT(error_of({{"PET_NPROC_PER_NODE", "2"}}), HasSubstr("has no rank"));
   EXPECT_EQ(identify({{"PET_NNODES", "1"}, {"PET_NPROC_PER_NODE", "auto"}}).source, Identity::Source::alone);
 }
 

@@ -47,8 +47,7 @@ Peer parse_peer(const std::string& text) {
   if (words.size() != 5 || !base::parse_int(words[2], &pid) || !base::parse_int(words[3], &node) ||
       !base::parse_double(words[4], &limit)) {
     throw base::PeerError(
-        base::say("the store holds '{}' where a rank registers itself: what answers there is not the store of this "
-                  "version of Troika, or it is damaged",
+        base::say("the store has '{}' where a rank registers itself: the program answering there is not this version's Troika store, or its data are damaged",
                   text));
   }
   return {words[0], words[1], static_cast<int>(pid), static_cast<int>(node), limit};
@@ -64,13 +63,10 @@ void announce(StoreClient& client, const Identity& identity, double heartbeat_se
   const Peer other = parse_peer(now);
   const int rank = identity.world_rank, pid = ::getpid();
   const base::Text twins = base::say(
-      "two processes say that they are rank {}: one (host {}, pid {}) and pid {} on host {}; give each host its own "
-      "--node-rank, and each launch a --master-port of its own",
+      "two processes claim rank {}: one (host {}, pid {}) and pid {} on host {}; give each host its own --node-rank, and each launch its own --master-port",
       rank, base::host_name(), pid, other.pid, other.host);
   client.set(twin_key(identity, rank), to_json(records::told(twins, base::Cause::duplicate_rank)));
-  throw base::ConfigError(base::say("two processes say that they are rank {}: this one (host {}, pid {}) and pid {} on "
-                                    "host {}; give each host its own "
-                                    "--node-rank, and each launch a --master-port of its own",
+  throw base::ConfigError(base::say("two processes claim rank {}: this one (host {}, pid {}) and pid {} on host {}; give each host its own --node-rank, and each launch its own --master-port",
                                     rank, base::host_name(), pid, other.pid, other.host),
                           base::Cause::duplicate_rank);
 }
@@ -90,13 +86,10 @@ base::Text name_missing(const std::set<int>& present, const Identity& identity, 
   base::Text names = base::join(missing, ", ", "、");
   if (count > missing.size()) names = base::say("{} (+{})", names, count - missing.size());
   return count == 1 ? base::say(
-                          "{} did not come within {:g} s: start it with the same --master-addr and --master-port, or "
-                          "look at its log",
+                          "{} did not join within {:g} s: start it with the same --master-addr and --master-port, or check its log",
                           names, seconds)
                     : base::say(
-                          "{} did not come within {:g} s: start them with the same --master-addr and --master-port, or "
-                          "look at "
-                          "their log",
+                          "{} did not join within {:g} s: start them with the same --master-addr and --master-port, or check their logs",
                           names, seconds);
 }
 
@@ -134,7 +127,7 @@ class Roll {
     if (peers_.size() > world_size)
       return FailureReport{
           2,
-          base::say("{} ranks came though the world has {}: all hosts need the same --nnodes and --nproc-per-node",
+          base::say("{} ranks joined but the world size is {}: all hosts need the same --nnodes and --nproc-per-node",
                     peers_.size(), world_size),
           base::Cause::flags_differ};
     const base::Text difference = different_addresses(peers_);
@@ -223,7 +216,7 @@ std::string await_key(StoreClient& client, const Identity& identity, const std::
     if (get_or_fail(client, identity, name, std::min(until - monotonic_seconds(), one_wait_seconds), &value))
       return value;
   } while (monotonic_seconds() < until);
-  throw base::PeerError(base::say("nobody wrote '{}' to the store within {:g} s: is a rank stopped?", name, seconds),
+  throw base::PeerError(base::say("no rank wrote '{}' to the store within {:g} s: is a rank stopped?", name, seconds),
                         base::Cause::connection_broke);
 }
 

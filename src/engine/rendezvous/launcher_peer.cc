@@ -59,7 +59,7 @@ base::Text stopped_launcher(const Identity& identity) {
   const pid_t launcher = ::getppid();
   if (identity.source != Identity::Source::troika_launch || identity.node_rank != 0 || !host::is_stopped(launcher))
     return {};
-  return base::say("its launcher (pid {0}) is stopped by a signal; kill -CONT {0} lets it continue", launcher);
+  return base::say("its launcher (pid {0}) is stopped by a signal; kill -CONT {0} resumes it", launcher);
 }
 
 }  // namespace troika::rendezvous

@@ -63,8 +63,8 @@ TEST_F(SaveJudgeTest, NamesTheRankTheFolderAndSinceWhenOnce) {
   const double before = now_;
   is_done(1);
   EXPECT_THAT(within(60), ElementsAre(StartsWith(
-                              "rank 2 (host desk, pid 102) has written nothing for 21 s of the checkpoint of step "
-                              "40 in 'run/checkpoints/step-00000040': see its disk; training continues")));
+                              "rank 2 (host desk, pid 102) has written nothing for 21 s to the checkpoint of step "
+                              "40 in 'run/checkpoints/step-00000040': check its disk; training continues")));
   EXPECT_LE(now_ - before, 22);
   EXPECT_THAT(within(1000), IsEmpty());
 }
@@ -75,7 +75,7 @@ TEST_F(SaveJudgeTest, SaysWhenItIsWrittenAgain) {
   EXPECT_THAT(within(60), ElementsAre(HasSubstr("has written nothing")));
   EXPECT_THAT(within(30), IsEmpty());
   writes(0);
-  EXPECT_THAT(within(5), ElementsAre(StartsWith("rank 0 (host desk, pid 100) writes again after 5")));
+  EXPECT_THAT(within(5), ElementsAre(StartsWith("rank 0 (host desk, pid 100) is writing again after 5")));
   is_done(0);
   EXPECT_THAT(within(100), IsEmpty());
 }
@@ -90,7 +90,7 @@ TEST_F(SaveJudgeTest, WhatUsuallyTakesLongMayTakeLong) {
 TEST_F(SaveJudgeTest, CountsOthersOfADiskThatAllShare) {
   start(3);
   for (int rank = 0; rank < 3; ++rank) saves(rank, 40);
-  EXPECT_THAT(within(60), ElementsAre(HasSubstr("before that one; 2 more ranks do the same")));
+  EXPECT_THAT(within(60), ElementsAre(HasSubstr("complete before it; 2 more ranks do the same")));
 }
 
 TEST_F(SaveJudgeTest, WhoWaitsForItsOwnSaveIsNamedByTheStallJudge) {

@@ -95,8 +95,8 @@ void ConnectCause::hear(base::Text text, base::Cause cause) {
 
 base::Text connect_words(int code, base::Cause told) {
   const base::Text of_system = base::system_cause(code);
-  if (told == base::Cause::firewall) return base::say("{}: a firewall forbids it", of_system);
-  if (told == base::Cause::nothing_at_address) return base::say("{}: nothing answers at that address", of_system);
+  if (told == base::Cause::firewall) return base::say("{}: a firewall blocks it", of_system);
+  if (told == base::Cause::nothing_at_address) return base::say("{}: no reply from that address", of_system);
   return of_system;
 }
 
@@ -205,7 +205,7 @@ static std::vector<Address> addresses_of(const std::string& address, int port, d
   std::unique_lock<std::mutex> lock(found->mutex);
   const auto left = std::chrono::duration<double>(std::max(until - base::monotonic_seconds(), 0.0));
   if (!found->done_or_late.wait_for(lock, left, [&] { return found->done; })) {
-    *cause = base::say("its name is not looked up in time");
+    *cause = base::say("the lookup of its name timed out");
     return {};
   }
   *cause = found->cause;
@@ -253,7 +253,7 @@ bool Socket::connect_to(int family, const std::string& address, double until, ba
     return false;
   }
   if (connected_to_itself(socket_)) {
-    *cause = base::say("nobody listens there");
+    *cause = base::say("no process listens there");
     cause_ = base::Cause::rank_missing;
     return false;
   }

@@ -22,7 +22,7 @@ TEST(ConnectCause, ATimeOutDoesNotHideWhatATryBeforeItWasTold) {
   EXPECT_EQ(cause.text().english, timed_out.english);
   cause.hear(connect_words(EHOSTUNREACH, base::Cause::firewall), base::Cause::firewall);
   for (int i = 0; i < 5; ++i) cause.hear(timed_out, base::Cause::no_answer);
-  EXPECT_EQ(cause.text().english, "No route to host: a firewall forbids it");
+  EXPECT_EQ(cause.text().english, "No route to host: a firewall blocks it");
 }
 
 TEST(ConnectCause, OfTwoThatTellTheLaterStays) {

@@ -94,7 +94,7 @@ TEST_F(StallJudgeTest, SaysOnceWhenItBeginsAndOnceWhenItEnds) {
   EXPECT_THAT(within(10).sentences, ElementsAre(HasSubstr("rank 1 (host desk, pid 101) is behind")));
   EXPECT_THAT(within(25).sentences, IsEmpty());
   at(1, {3, doing_of("step 1"), 0, 0.1});
-  EXPECT_THAT(within(5).sentences, ElementsAre(HasSubstr("rank 1 (host desk, pid 101) continues after 3")));
+  EXPECT_THAT(within(5).sentences, ElementsAre(HasSubstr("rank 1 (host desk, pid 101) resumed after 3")));
   work(10);
 }
 
@@ -169,8 +169,7 @@ TEST_F(StallJudgeTest, OfACutConnectionBothEndsAreNamed) {
   const auto found = within(20);
   ASSERT_THAT(found.sentences, ElementsAre(HasSubstr("rank 1 (host desk, pid 101) is behind: step 3, bwd 1.1 for ")));
   EXPECT_THAT(found.sentences[0],
-              HasSubstr("it waits for rank 2 (host desk, pid 102) and that one for it: no "
-                        "message passes, see the network between their hosts; 2 ranks wait for it"));
+              HasSubstr("it and rank 2 (host desk, pid 102) wait for each other: messages are not getting through, check the network between their hosts; 2 ranks wait for it"));
   EXPECT_TRUE(within(100).report);
 }
 
@@ -182,8 +181,7 @@ TEST_F(StallJudgeTest, OneThatIsNotHeardWhileOthersWaitIsNamedBeforeItsLimit) {
   wait(0, 1);
   wait(1, 2);
   const auto found = within(10);
-  EXPECT_THAT(found.sentences, ElementsAre(HasSubstr("rank 2 (host desk, pid 102) has not been heard for 5 s; its last "
-                                                     "word was step 3, fwd 0.1 (usually 0.2 s)")));
+  EXPECT_THAT(found.sentences, ElementsAre(HasSubstr("rank 2 (host desk, pid 102) has sent no heartbeat for 5 s; its last status was step 3, fwd 0.1 (usually 0.2 s)")));
 }
 
 TEST_F(StallJudgeTest, WhoIsStoppedIsNamedByItsLauncherAlone) {
@@ -196,7 +194,7 @@ TEST_F(StallJudgeTest, WhoIsStoppedIsNamedByItsLauncherAlone) {
   judge_.stopped(2, StoppedRank::State::stopped);
   EXPECT_THAT(within(60).sentences, IsEmpty());
   judge_.stopped(2, StoppedRank::State::runs);  // and is not heard all the same
-  EXPECT_THAT(within(1).sentences, ElementsAre(HasSubstr("rank 2 (host desk, pid 102) has not been heard")));
+  EXPECT_THAT(within(1).sentences, ElementsAre(HasSubstr("rank 2 (host desk, pid 102) has sent no heartbeat")));
 }
 
 TEST_F(StallJudgeTest, AnEndIsNoStall) {

@@ -22,10 +22,10 @@ using wire::Status;
 
 static base::Text tried_to_join(const std::string& address, wire::Refusal why) {
   if (why == wire::Refusal::secret_unwanted)
-    return base::say("somebody at {} tried to join with a secret, but this launch has none", address);
+    return base::say("a process at {} tried to join with a secret, but this launch has none", address);
   if (why == wire::Refusal::secret_missing)
-    return base::say("somebody at {} tried to join without the secret of this launch", address);
-  return base::say("somebody at {} tried to join with another secret than this launch has", address);
+    return base::say("a process at {} tried to join without this launch's secret", address);
+  return base::say("a process at {} tried to join with a secret other than this launch's", address);
 }
 
 std::vector<base::Text> with_wrong_secret(StoreClient& client, std::uint64_t* since) {
@@ -49,7 +49,7 @@ bool is_gone(const base::Error& error) {
 }
 
 static constexpr base::Phrase malformed = base::Phrase("the store at {} sent something malformed");
-static constexpr base::Phrase gone = base::Phrase("the store at {} is gone");
+static constexpr base::Phrase gone = base::Phrase("the store at {} has ended");
 static constexpr base::Phrase left = base::Phrase("this process has left the store at {}");
 
 struct StoreClient::Impl {
@@ -93,7 +93,7 @@ struct StoreClient::Impl {
     std::string body;
   };
   void check_value(const char* what, const std::string& key, const std::string& value) const {
-    if (value.size() > wire::max_value_bytes) fail(what, key, base::Phrase("the store at {} takes values up to 4 MiB"));
+    if (value.size() > wire::max_value_bytes) fail(what, key, base::Phrase("the store at {} accepts values of at most 4 MiB"));
   }
   // An answer that does not come in time is came = false; must() makes it an error.
   Answer call(const char* what, Operation operation, const std::string& key, std::string_view rest, double seconds);
@@ -131,7 +131,7 @@ StoreClient::Impl::Meeting StoreClient::Impl::greet(const std::string& nonce, st
     if (seen == wire::server_greeting.substr(0, seen.size())) continue;
     const bool other_version = seen.substr(0, wire::any_server_greeting.size()) == wire::any_server_greeting;
     throw base::ConfigError(foreign(address, port,
-                                    other_version ? base::say("a Troika of another version")
+                                    other_version ? base::say("another version of Troika")
                                                   : base::say("something that is not a Troika store")),
                             base::Cause::port_in_use);
   }
@@ -148,14 +148,14 @@ StoreClient::Impl::Meeting StoreClient::Impl::refused_with(std::string_view answ
     case wire::Refusal::secret_unwanted:
       return of_secret(base::say("it has no secret, but this process has one"));
     case wire::Refusal::secret_missing:
-      return of_secret(base::say("it has a secret: set TROIKA_SECRET or TROIKA_SECRET_FILE as where it was started"));
+      return of_secret(base::say("it has a secret: set TROIKA_SECRET or TROIKA_SECRET_FILE as for the host that started it"));
     case wire::Refusal::secret_differs:
-      return of_secret(base::say("its secret is another one"));
+      return of_secret(base::say("it has a different secret"));
     case wire::Refusal::another_launch:
       break;
   }
   return {Result::refused,
-          id.empty() ? base::say("it belongs to ranks that no launcher started")
+          id.empty() ? base::say("it belongs to ranks started without a launcher")
                      : base::say("it belongs to another launch ({})", base::printable(id, wire::max_stranger_bytes)),
           base::Cause::port_in_use};
 }
@@ -166,7 +166,7 @@ StoreClient::Impl::Meeting StoreClient::Impl::join(const std::string& nonce, con
   std::string body(1, static_cast<char>(access.launch ? wire::Claim::launch : wire::Claim::any_launch));
   wire::put_text(body, claimed);
   wire::put_text(body, proof(access.secret, Prover::client, nonce, server_nonce, claimed));
-  const Meeting silent{Result::silent, base::say("it ends connections before it has answered")};
+  const Meeting silent{Result::silent, base::say("it closes connections before answering")};
   if (!socket.send_all(wire::frame(++request, static_cast<std::uint8_t>(Operation::join), body), until)) return silent;
   wire::Frame frame;
   std::size_t used = 0;
@@ -226,22 +226,22 @@ StoreClient::StoreClient(const std::string& address, int port, double deadline_s
     if (meeting.result == Impl::Result::nobody && monotonic_seconds() < until) refusal = {};
     if (!refusal.empty() && monotonic_seconds() >= std::min(began + refused_seconds, until)) {
       if (!is_loopback(address))
-        throw base::ConfigError(base::say("the store at {} does not take this process: {}", impl_->where(), refusal),
+        throw base::ConfigError(base::say("the store at {} rejects this process: {}", impl_->where(), refusal),
                                 refused_why);
-      throw base::ConfigError(base::say("the store at {}, held by {} does not take this process: {}", impl_->where(),
+      throw base::ConfigError(base::say("the store at {}, held by {}, rejects this process: {}", impl_->where(),
                                         host::port_holder(port), refusal),
                               refused_why);
     }
     if (meeting.result == Impl::Result::nobody && is_loopback(address) && impl_->socket.no_network())
       throw base::ConfigError(
-          base::say("the loopback interface of this host does not work ({}: {}): `ip link set lo up` turns it on",
+          base::say("the loopback interface of this host does not work ({}: {}): `ip link set lo up` enables it",
                     address, meeting.cause));
     if (meeting.result == Impl::Result::silent && ++silent == silent_tries)
       throw base::ConfigError(foreign(address, port, base::say("something that is not a Troika store")));
     if (monotonic_seconds() >= until) {
       const base::Cause why = cause_at(address, cause.cause());
       const base::Text text = base::say(
-          "the store at {} did not answer within {:g} s ({}): is rank 0's host started, and is the port open?",
+          "the store at {} did not answer within {:g} s ({}): has rank 0's host started, and is the port open?",
           impl_->where(), deadline_seconds, cause.text());
       if (meeting.result == Impl::Result::nobody && impl_->socket.nobody_listens())
         throw StoreGone(text, why, cause.text());
@@ -290,7 +290,7 @@ StoreClient::Impl::Answer StoreClient::Impl::call(const char* what, Operation op
   if (closed) fail(what, key, left);
   if (broken) fail(what, key, gone);
   if (key.size() > wire::max_key_bytes)
-    fail(what, key.substr(0, 60) + "...", base::Phrase("the store at {} takes keys up to 1 KiB"));
+    fail(what, key.substr(0, 60) + "...", base::Phrase("the store at {} accepts keys of at most 1 KiB"));
   std::string body;
   body.reserve(4 + key.size() + rest.size());
   wire::put_text(body, key);
@@ -327,7 +327,7 @@ std::string StoreClient::get(const std::string& key, double deadline_seconds) {
   std::string value;
   if (!get_within(key, deadline_seconds, &value)) {
     throw base::PeerError(
-        base::say("nobody wrote '{}' to the store at {} within {:g} s", key, impl_->where(), deadline_seconds),
+        base::say("no process wrote '{}' to the store at {} within {:g} s", key, impl_->where(), deadline_seconds),
         base::Cause::connection_broke);
   }
   return value;

@@ -147,7 +147,7 @@ TEST(StoreFaults, AServerThatEndsEndsAWaitingGet) {
   server.reset();
   waiter.join();
   EXPECT_LT(base::monotonic_seconds() - before, 2);
-  EXPECT_THAT(text, HasSubstr("is gone"));
+  EXPECT_THAT(text, HasSubstr("has ended"));
 }
 
 }  // namespace

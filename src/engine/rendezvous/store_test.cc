@@ -79,7 +79,7 @@ TEST(Store, StaysUsableAfterADeadlineAndForgetsTheLateAnswer) {
     client.get("never", 0.1);
     FAIL() << "no error";
   } catch (const base::PeerError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("nobody wrote 'never'"));
+    EXPECT_THAT(error.what(), HasSubstr("no process wrote 'never'"));
   }
   EXPECT_LT(base::monotonic_seconds() - before, 2);
   other.set("never", "late");
@@ -195,7 +195,7 @@ TEST(Store, TakesOnlyItsLaunchAndThoseWhoKnowItsSecret) {
   EXPECT_EQ(refusal(closed.port(), {std::nullopt, "a secret of some length"}), "launch a1");
   for (const std::optional<std::string>& launch : {std::optional<std::string>("b2"), std::optional<std::string>()}) {
     EXPECT_THAT(refusal(closed.port(), {launch, ""}), HasSubstr("it has a secret: set TROIKA_SECRET"));
-    EXPECT_THAT(refusal(closed.port(), {launch, "another one"}), HasSubstr("its secret is another one"));
+    EXPECT_THAT(refusal(closed.port(), {launch, "another one"}), HasSubstr("it has a different secret"));
   }
   EXPECT_THAT(refusal(closed.port(), {"b2", ""}), Not(HasSubstr("a1")));
 }
@@ -208,7 +208,7 @@ TEST(Store, NamesOnceWhoCameWithAWrongSecret) {
   EXPECT_THAT(with_wrong_secret(client, &since), testing::IsEmpty());
   for (int i = 0; i < 3; ++i) refusal(server.port(), {"a1", "another one"});
   EXPECT_THAT(base::in(with_wrong_secret(client, &since), base::Language::english),
-              testing::ElementsAre("somebody at 127.0.0.1 tried to join with another secret than this launch has"));
+              testing::ElementsAre("a process at 127.0.0.1 tried to join with a secret other than this launch's"));
   EXPECT_THAT(with_wrong_secret(client, &since), testing::IsEmpty());
 }
 

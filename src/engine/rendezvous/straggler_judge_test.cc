@@ -28,22 +28,20 @@ class StragglerJudgeTest : public ::testing::Test {
 
 TEST_F(StragglerJudgeTest, NamesTheHostThatIsSlowerThanItsLikeOnceWithTheRatio) {
   start({{0.2, 1, 0}, {0.21, 1, 0}, {0.62, 1, 0}, {0.9, 4, 1}, {0.9, 4, 1}});
-  EXPECT_THAT(look(), ElementsAre("host host2 computes 3.0 times slower than its like (rank 2: 0.62 s a step, others "
-                                  "that do the same 0.21 s)"));
+  EXPECT_THAT(look(), ElementsAre("host host2 is 3.0x slower than its peers (rank 2: 0.62 s per step, others with the same work 0.21 s)"));
   EXPECT_THAT(look(), IsEmpty());
   judge_.heard(2, {0.7, 1, 0});
   EXPECT_THAT(look(), IsEmpty());
   judge_.heard(2, {1.3, 1, 0});
   EXPECT_THAT(look().size(), 1);
   judge_.heard(2, {0.22, 1, 0});
-  EXPECT_THAT(look(), ElementsAre("host host2 computes as fast as its like again"));
+  EXPECT_THAT(look(), ElementsAre("host host2 computes as fast as its peers again"));
 }
 
 TEST_F(StragglerJudgeTest, OfTwoTheFasterIsNeverNamed) {
   start({{0.2, 1, 0}, {0.6, 1, 0}});
   EXPECT_THAT(look(),
-              ElementsAre("host host1 computes 3.0 times slower than its like (rank 1: 0.6 s a step, others that "
-                          "do the same 0.2 s)"));
+              ElementsAre("host host1 is 3.0x slower than its peers (rank 1: 0.6 s per step, others with the same work 0.2 s)"));
 }
 
 TEST_F(StragglerJudgeTest, WhoHasMoreToDoMayTakeLonger) {
@@ -54,8 +52,7 @@ TEST_F(StragglerJudgeTest, WhoHasMoreToDoMayTakeLonger) {
 TEST_F(StragglerJudgeTest, StagesOfAPipelineAreComparedByTheirWork) {
   start({{0.2, 1, 0}, {0.3, 1, 1}, {0.63, 1, 2}});
   EXPECT_THAT(look(),
-              ElementsAre("host host2 computes 2.1 times slower than its like (rank 2: 0.63 s a step, by the work "
-                          "of the others 0.3 s)"));
+              ElementsAre("host host2 is 2.1x slower than its peers (rank 2: 0.63 s per step, expected from the others 0.3 s)"));
 }
 
 TEST_F(StragglerJudgeTest, WhoDoesNotKnowItsPaceIsLeftOut) {

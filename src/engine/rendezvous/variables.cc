@@ -33,7 +33,7 @@ int number_of(const Environment& environment, const std::string& name, int other
 int required(const Environment& environment, const std::string& name, const std::string& because, int low) {
   if (!has(environment, name)) {
     throw ConfigError(
-        base::say("{} is not set though {} is: set both, or neither for a run of one process", name, because));
+        base::say("{} is not set but {} is: set both, or neither for a single-process run", name, because));
   }
   return number_of(environment, name, 0, low, most_ranks);
 }

@@ -44,8 +44,7 @@ Tensor booked(std::int64_t elements, Dtype dtype, Ledger& ledger, MemoryUse use,
     return Tensor(std::make_shared<BookedMemory>(allocate(bytes), ledger, use, bytes), 0, dtype, {elements}, {1});
   } catch (const OutOfMemory&) {
     throw base::ConfigError(
-        base::say("out of memory: there is no room for {} of {} beside the {} that this rank already holds; use --zero "
-                    "3 over more ranks, --offload file, fewer layers, a smaller --model.hidden, or more stages (--pp)",
+        base::say("out of memory: cannot allocate {} of {} besides the {} that this rank already uses; use --zero 3 over more ranks, --offload file, fewer layers, a smaller --model.hidden, or more stages (--pp)",
                     base::format_bytes(bytes), name(use), base::format_bytes(ledger.live())),
                         base::Cause::out_of_memory);
   }

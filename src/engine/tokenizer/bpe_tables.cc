@@ -50,7 +50,7 @@ MergeTable::MergeTable(std::size_t merges, std::size_t vocab_size) : results_(me
   while (vocab_size >> id_bits_ != 0) ++id_bits_;
   while (merges >> rank_bits != 0) ++rank_bits;
   if (2 * id_bits_ + rank_bits > 64)
-    throw base::DataError(base::say("a vocabulary of {} ids with {} merges is not supported: two ids and a rank take {} bits, at most 64 are", vocab_size, merges, 2 * id_bits_ + rank_bits));
+    throw base::DataError(base::say("a vocabulary of {} ids with {} merges is not supported: two ids and a rank need {} bits, and at most 64 fit", vocab_size, merges, 2 * id_bits_ + rank_bits));
   std::size_t size = 64;
   while (3 * size < 4 * merges) size *= 2;
   slots_.resize(size);

@@ -618,7 +618,7 @@ TEST(TokenizerJson, NamesWhatIsWrongInATemplate) {
       {template_of("[1, " + text + "]"), "an entry other than SpecialToken and Sequence"},
       {template_of("[" + mark + "]"), "no Sequence"},
       {template_of(R"([{"SpecialToken": {"id": "<s>"}}, )" + text + "]"), "'<s>' is missing"},
-      {template_of(sound, "[261]"), "'</s>' has the id 261; ids are from 0 to 260"},
+      {template_of(sound, "[261]"), "'</s>' has the id 261, but ids range from 0 to 260"},
       {template_of(sound, "[-1]"), "has the id -1"},
       {template_of(sound, "[18446744073709551615]"), "has the id 18446744073709551615"},
       {template_of(sound, "[1.5]"), "has the id 1.5"},

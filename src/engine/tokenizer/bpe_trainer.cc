@@ -48,7 +48,7 @@ class Trainer {
     }
     std::size_t bytes = 0;
     for (const auto& [word, count] : sorted) bytes += word.size();
-    if (bytes >= no_place) throw base::DataError(base::say("the different words of the text have {} bytes; at most {} can be trained on: give less text", bytes, no_place));
+    if (bytes >= no_place) throw base::DataError(base::say("the distinct words of the text have {} bytes; training supports at most {}: give less text", bytes, no_place));
     symbols_.reserve(bytes);
     for (const auto& [word, count] : sorted) add_word(word, count);
     push_touched();

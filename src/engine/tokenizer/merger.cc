@@ -37,10 +37,10 @@ Merger::Merger(const CharSymbols::ByteIds& byte_ids, const LackingBytes& lacking
   };
   for (std::size_t rank = 0; rank < merges.size(); ++rank) {
     const auto [left, right] = merges[rank];
-    if (!is_token(left) || !is_token(right)) throw base::DataError(base::say("merge {} is of a token that is not in the vocabulary", rank));
+    if (!is_token(left) || !is_token(right)) throw base::DataError(base::say("merge {} uses a token that is not in the vocabulary", rank));
     // Joints are found by bytes, which do not tell where the unknown token stands.
     if (lacking.any && lacking.unknown >= 0 && (left == lacking.unknown || right == lacking.unknown))
-      throw base::DataError(base::say("merge {} is of the unk_token, which is not supported where bytes have no token: set unk_token to null, which drops them", rank));
+      throw base::DataError(base::say("merge {} uses the unk_token, which is not supported if bytes have no token: set unk_token to null, which drops them", rank));
     const std::int32_t result =
         ids.find(tokens[static_cast<std::size_t>(left)] + tokens[static_cast<std::size_t>(right)]);
     if (result < 0) throw base::DataError(base::say("the result of merge {} is not in the vocabulary", rank));

@@ -57,7 +57,7 @@ class Rewriter {
       R"(\x{B2}\x{B3}\x{B9}\x{BC}-\x{BE})";
 
   [[noreturn]] void refuse(const base::Text& what) const {
-    throw base::DataError(base::say("the tokenizer's pattern '{}' uses {}, which is not supported: Oniguruma and PCRE2 mean different things by it", pattern_, what));
+    throw base::DataError(base::say("the tokenizer's pattern '{}' uses {}, which is not supported: Oniguruma and PCRE2 interpret it differently", pattern_, what));
   }
 
   bool follows(std::string_view text) const { return pattern_.compare(at_, text.size(), text) == 0; }
@@ -128,20 +128,20 @@ class Rewriter {
 PieceRegex::Compiled::Compiled(const std::string& pattern) {
   if (pattern.size() > longest_pattern)
     throw base::DataError(
-        base::say("the tokenizer's pattern '{}...' is {} bytes long; at most {} are read", pattern.substr(0, 60), pattern.size(), longest_pattern));
+        base::say("the tokenizer's pattern '{}...' is {} bytes long, but at most {} are supported", pattern.substr(0, 60), pattern.size(), longest_pattern));
   const std::string rewritten = Rewriter(pattern).rewrite();
   int error = 0;
   PCRE2_SIZE offset = 0;
   code = pcre2_compile(reinterpret_cast<PCRE2_SPTR>(rewritten.data()), rewritten.size(),
                        PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C, &error, &offset, nullptr);
   if (code == nullptr)
-    throw base::DataError(base::say("the tokenizer's pattern '{}' is not understood before '{}': {}", pattern,
+    throw base::DataError(base::say("the tokenizer's pattern '{}' has a syntax error before '{}': {}", pattern,
                                     rewritten.substr(std::min(offset, rewritten.size()), 20), error_text(error)));
   std::uint32_t matches_empty = 0;
   pcre2_pattern_info(code, PCRE2_INFO_MATCHEMPTY, &matches_empty);
   if (matches_empty != 0) {
     pcre2_code_free(std::exchange(code, nullptr));
-    throw base::DataError(base::say("the tokenizer's pattern '{}' can match nothing, so it cuts no text", pattern));
+    throw base::DataError(base::say("the tokenizer's pattern '{}' can match the empty string, so it splits no text", pattern));
   }
   just_in_time = pcre2_jit_compile(code, PCRE2_JIT_COMPLETE) == 0;
 }
@@ -196,7 +196,7 @@ int PieceRegex::match(std::string_view text, std::size_t at, Scratch* scratch) c
     if (steps > free_steps) memory.left -= std::min(steps, memory.left);
     if (found != PCRE2_ERROR_MATCHLIMIT) return found;
     if (memory.left <= free_steps)
-      throw base::DataError(base::say("the tokenizer's pattern '{0}' takes more than {1} steps on a text of {2} bytes: cut the text into shorter documents, or take another tokenizer", pattern_, memory.allowed, memory.text_bytes));
+      throw base::DataError(base::say("the tokenizer's pattern '{0}' takes more than {1} steps on a text of {2} bytes: split the text into shorter documents, or use another tokenizer", pattern_, memory.allowed, memory.text_bytes));
   }
 }
 
@@ -211,7 +211,7 @@ void PieceRegex::cut(std::string_view text, Scratch* scratch,
     if (begin < at || end <= begin)
       throw base::DataError(
           base::say("the tokenizer's pattern '{}' failed on {} bytes of text: {}", pattern_, text.size(),
-                    found < 0 ? base::verbatim(error_text(found)) : base::say("it matches nothing")));
+                    found < 0 ? base::verbatim(error_text(found)) : base::say("it matches the empty string")));
     if (begin > at) on_piece(text.substr(at, begin - at));
     on_piece(text.substr(begin, end - begin));
     at = end;

@@ -75,8 +75,8 @@ TEST(PreTokenizer, GivesAllPiecesOfTextWithMoreThanOneBatchOfThem) {
 
 TEST(PreTokenizer, RefusesPatternsThatMakeNoSense) {
   EXPECT_THAT(base::message_of<base::DataError>([] { PreTokenizer({"(a"}); }),
-              testing::HasSubstr("'(a' is not understood"));
-  EXPECT_THAT(base::message_of<base::DataError>([] { PreTokenizer({"a*"}); }), testing::HasSubstr("can match nothing"));
+              testing::HasSubstr("'(a' has a syntax error"));
+  EXPECT_THAT(base::message_of<base::DataError>([] { PreTokenizer({"a*"}); }), testing::HasSubstr("can match the empty string"));
 }
 
 // The Qwen pattern written out by hand for ASCII, alternative by alternative.

@@ -93,7 +93,7 @@ static void check_lists(const json& model, const std::string& path) {
   if (!model.value("vocab", json()).is_object())
     throw base::DataError(base::say("{}: the model has no vocabulary ('vocab' is {}); copy or make the file again", path, kind_at(model, "vocab")));
   if (!model.value("merges", json()).is_array())
-    throw base::DataError(base::say("{}: the model has no list of merges ('merges' is {}), so text would be cut into single bytes: the file is incomplete; copy or make it again", path, kind_at(model, "merges")));
+    throw base::DataError(base::say("{}: the model has no list of merges ('merges' is {}), so text would be split into single bytes: the file is incomplete; copy or create it again", path, kind_at(model, "merges")));
 }
 
 // A vocabulary that has what only merges make comes with some.
@@ -106,7 +106,7 @@ static void check_merges(const TokenizerLists& lists, const BpeModel& result, co
   for (std::size_t id = 0; id < result.tokens.size(); ++id) merged += result.tokens[id].size() > 1 && !unmerged[id];
   if (merged > 0)
     throw base::DataError(
-        base::say("{}: the model has no list of merges ('merges' is {}), so text would be cut into single bytes: the file is incomplete; copy or make it again", path, base::say("empty, but {} tokens have several bytes", merged)));
+        base::say("{}: the model has no list of merges ('merges' is {}), so text would be split into single bytes: the file is incomplete; copy or create it again", path, base::say("empty, but {} tokens have several bytes", merged)));
 }
 
 // The token for bytes that the vocabulary does not spell, where the file names one.
@@ -119,7 +119,7 @@ static void read_unknown(const json& root, const TokenizerLists& lists, const st
   result->fuse_unknown = json_is_true(model, "fuse_unk");
   const LackingBytes lacking = lacking_bytes_of(*result);
   if (result->unknown >= 0 || !lacking.any) return;
-  throw base::DataError(base::say("{}: the model's unk_token is '{}', which its vocabulary lacks, and {} of the 256 bytes need it: set it to null, which drops them, or to a token of the vocabulary", path, name,
+  throw base::DataError(base::say("{}: the model's unk_token is '{}', which is not in its vocabulary, and {} of the 256 bytes need it: set it to null, which drops them, or to a token of the vocabulary", path, name,
                                   std::count(lacking.bytes.begin(), lacking.bytes.end(), true)));
 }
 
@@ -154,7 +154,7 @@ static void read_added(const json& root, const TokenizerLists& lists, const std:
     AddedToken token = added_token(item, path);
     if ((bytes += token.content.size()) > most_added_bytes)
       throw base::DataError(
-          base::say("{}: the added tokens have more than {} bytes together, up to '{}...'", path, most_added_bytes, token.content.substr(0, 40)));
+          base::say("{}: the added tokens total more than {} bytes, up to '{}...'", path, most_added_bytes, token.content.substr(0, 40)));
     const std::int64_t id = base::json_int(item, "id", path);
     const auto [before, is_new] = known.emplace(token.content, id);
     if (before->second != id)
@@ -168,7 +168,7 @@ static void read_added(const json& root, const TokenizerLists& lists, const std:
 
 static std::string read_tokenizer_file(const std::string& path) {
   if (const std::int64_t bytes = base::file_size(path); bytes > most_file_bytes)
-    throw base::DataError(base::say("'{}' has {} bytes; a file of a tokenizer has at most {}: is it the right one?", path, bytes, most_file_bytes));
+    throw base::DataError(base::say("'{}' has {} bytes; a tokenizer file has at most {}: is it the right one?", path, bytes, most_file_bytes));
   return base::read_file(path);
 }
 

@@ -13,7 +13,7 @@ namespace troika::tokenizer {
 using nlohmann::json;
 
 [[noreturn]] static void refuse(const std::string& path, const base::Text& what) {
-  throw base::DataError(base::say("{}: {} is not supported; byte-level BPE is (make one by 'troika data tokenizer INPUT --out DIR')", path, what));
+  throw base::DataError(base::say("{}: {} is not supported; byte-level BPE is (create one with 'troika data tokenizer INPUT --out DIR')", path, what));
 }
 
 bool json_is_true(const json& object, const char* key) {
@@ -81,7 +81,7 @@ class PreTokenizerReader {
     const std::string pattern = given.contains("Regex") ? base::json_string(given, "Regex", path_)
                                                         : quoted(base::json_string(given, "String", path_));
     const std::string behavior = base::json_string(part, "behavior", path_);
-    if (pattern.empty()) refuse(path_, base::say("a Split by nothing"));
+    if (pattern.empty()) refuse(path_, base::say("a Split with an empty pattern"));
     if (behavior == "Isolated") return pattern;  // an inverted one has the same borders
     if (behavior == "Removed" && json_is_true(part, "invert") && known_pattern(pattern) != KnownPattern::none)
       return pattern;
@@ -144,7 +144,7 @@ static void check_model(const json& model, const std::string& path) {
     refuse(path, base::say("a {} model", type_of(model, path)));
   for (const char* key : {"continuing_subword_prefix", "end_of_word_suffix"})
     if (json_is_set(model, key) && model.at(key) != "") refuse(path, base::say(base::Phrase("'{}'", "entry"), key));
-  if (json_is_set(model, "dropout") && model.at("dropout") != 0.0) refuse(path, base::say("dropout of merges"));
+  if (json_is_set(model, "dropout") && model.at("dropout") != 0.0) refuse(path, base::say("merge dropout"));
   if (json_is_true(model, "byte_fallback")) refuse(path, base::verbatim("byte_fallback"));
 }
 
@@ -202,7 +202,7 @@ class PostProcessorReader {
       const json& mark = base::json_object(piece, "SpecialToken", origin_);
       append(part, base::json_string(mark, "id", origin_), &ids);
     }
-    refuse(base::say("TemplateProcessing: 'single' has no Sequence, so no place for the text"));
+    refuse(base::say("TemplateProcessing: 'single' has no Sequence for the text"));
   }
 
   void append(const json& part, const std::string& name, Ids* ids) const {
@@ -211,7 +211,7 @@ class PostProcessorReader {
       // A number above INT64_MAX reads as a negative one.
       const std::int64_t value = id.is_number_integer() ? id.get<std::int64_t>() : -1;
       if (value < 0 || value >= static_cast<std::int64_t>(vocab_size_))
-        refuse(base::say("TemplateProcessing: '{}' has the id {}; ids are from 0 to {}", name, id.dump().substr(0, 40), vocab_size_ - 1));
+        refuse(base::say("TemplateProcessing: '{}' has the id {}, but ids range from 0 to {}", name, id.dump().substr(0, 40), vocab_size_ - 1));
       ids->push_back(static_cast<std::int32_t>(value));
       limit(*ids);
     }

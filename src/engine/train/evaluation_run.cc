@@ -43,7 +43,7 @@ class Watcher final : public executor::Observer {
 std::string temporary_folder() {
   std::error_code error;
   const std::string folder = std::filesystem::temp_directory_path(error).string();
-  if (error) throw base::ConfigError(base::say("TMPDIR is not a folder: name one, or keep what is tokenized with --data.cache"));
+  if (error) throw base::ConfigError(base::say("TMPDIR is not a folder: name one, or keep the tokenized data with --data.cache"));
   return folder;
 }
 
@@ -107,13 +107,12 @@ void check_request(const EvaluationRequest& request) {
   const config::Settings& s = request.resolved.settings;
   if (s.model.path.empty())
     throw base::ConfigError(
-        base::say("model.path is not set; name a model folder, a checkpoint or a run with --model.path PATH, or as the first "
-        "word"));
+        base::say("model.path is not set; name a model folder, a checkpoint or a run with --model.path PATH, or as the first argument"));
   if (s.data.valid.empty())
     throw base::ConfigError(
         base::say("data.valid is not set; name a text file, JSONL, a folder or token shards with --data.valid PATH"));
   if (base::same_regular_file(request.logits, s.data.valid))
-    throw base::ConfigError(base::say("--logits names the file of --data.valid, which would be lost: name another file"));
+    throw base::ConfigError(base::say("--logits names the file of --data.valid, which it would overwrite: name another file"));
 }
 
 class Run {
@@ -236,8 +235,7 @@ void make_private_folder(const std::string& path) {
       (facts.st_mode & 077) == 0)
     return;
   throw base::ConfigError(base::say(
-      "'{}' cannot be made as a folder of this user alone: name another TMPDIR, or keep what is tokenized with "
-      "--data.cache",
+      "'{}' cannot be created as a private folder of this user: name another TMPDIR, or keep the tokenized data with --data.cache",
       path));
 }
 

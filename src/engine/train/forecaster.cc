@@ -44,7 +44,7 @@ std::vector<base::Text> Forecaster::before_training() {
   } catch (const base::ConfigError& error) {
     why_none = base::text_of(error);
   }
-  return {base::say("note: the time of this run is not predicted: {}", why_none)};
+  return {base::say("note: no time prediction for this run: {}", why_none)};
 }
 
 void Forecaster::step_done(double seconds) {
@@ -114,11 +114,11 @@ base::Text Forecaster::learn(const std::vector<planner::Drift>& drifts) const {
     machine::learn(calibration.optimizer, mean.optimizer);
     machine::write_calibration(here_->file, calibration);
     return base::say(
-        "learnt    {}: computing in {} takes {:.2f} times what the probe says, the optimizer {:.2f} times (run {})",
+        "learnt    {}: computing in {} takes {:.2f} times as long as the probe predicts, the optimizer {:.2f} times (run {})",
         machine::calibration_file(here_->file), config::word_of(plan_.precision()), compute.seconds,
         calibration.optimizer.seconds, calibration.runs());
   } catch (const base::Error& error) {
-    return base::say("note: nothing was learnt of this machine: {}", base::text_of(error));
+    return base::say("note: nothing was learned about this machine: {}", base::text_of(error));
   }
 }
 

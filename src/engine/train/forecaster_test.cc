@@ -118,7 +118,7 @@ TEST_F(Forecasts, OfOneRankCompareWhatItTook) {
 TEST_F(Forecasts, SayWhyThereIsNone) {
   file_ = folder_.path() + "/machine.yaml";
   base::write_file_atomic(file_, "hosts: [\n");
-  EXPECT_THAT(said_by(1, settings(2)), HasSubstr("note: the time of this run is not predicted: "));
+  EXPECT_THAT(said_by(1, settings(2)), HasSubstr("note: no time prediction for this run: "));
 }
 
 TEST_F(Forecasts, TeachAMachineThatWasProbed) {

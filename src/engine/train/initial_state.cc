@@ -37,8 +37,7 @@ void find_checkpoint(const config::TrainSettings& train, const Attempt& attempt,
                        : std::optional<checkpoint::Found>(checkpoint::open_at(train.resume, world));
   if (!initial->found && !initial->rejected.empty())
     throw base::DataError(
-        base::say("no checkpoint in '{}' can be used, so nothing was touched; repair one, or start "
-                    "over with --resume never (or another --out)\n  {}",
+        base::say("no checkpoint in '{}' is usable, so nothing was changed; repair one, or start over with --resume never (or another --out)\n  {}",
                     root, base::join(initial->rejected, "\n  ", "\n  ")));
   if (initial->found) initial->rejected = initial->found->rejected;
 }
@@ -88,8 +87,7 @@ void refuse_other_shape(const checkpoint::Found& found, const config::ModelSetti
   for (const auto& [name, dimension] : dimensions) {
     if (before.*dimension == now.*dimension) continue;
     throw base::ConfigError(
-        base::say("the run of the checkpoint '{0}' has model.{1} {2}, this one {3}: resume with {2}, or start over "
-                    "with another --out, where --model.path {0} gives its weights, to a model of fewer layers too",
+        base::say("the run of the checkpoint '{0}' has model.{1} {2}, this one {3}: resume with {2}, or start over with another --out, where --model.path {0} loads its weights, even into a model of fewer layers",
                     found.path, name, before.*dimension, now.*dimension));
   }
 }
@@ -104,8 +102,7 @@ void refuse_other_parts(const checkpoint::Found& found, const config::Settings& 
   }
   if (before.english == parts_of(now).english) return;
   throw base::ConfigError(
-      base::say("the run of the checkpoint '{0}' trains {1}, this one {2}: resume with lora and train.freeze as they "
-                  "were, or start over from its weights with --model.path {0} and another --out",
+      base::say("the run of the checkpoint '{0}' trains {1}, this one {2}: resume with the original lora and train.freeze, or start over from its weights with --model.path {0} and another --out",
                   found.path, before, parts_of(now)));
 }
 
@@ -119,8 +116,7 @@ void refuse_other_base(const std::string& adapters, const std::string& before, c
   const std::string now = source.fingerprint();
   if (before == now) return;
   throw base::DataError(base::say(
-      "the adapters of '{}' were trained beside weights with the fingerprint {}, but those at model.path '{}' have {}; "
-      "name the weights they belong to, in the form they had then (an export of a run counts as other weights)",
+      "the adapters of '{}' were trained on weights with the fingerprint {}, but those at model.path '{}' have {}; name the weights they belong to, in their original form (an export of a run counts as other weights)",
       adapters, before, plan.model().path, now));
 }
 
@@ -138,8 +134,7 @@ void open_first_adapter(const plan::Plan& plan, comm::Channel& world, InitialSta
                  mine = config::adapter_size(lora, *module).scale;
     if (std::fabs(scale - mine) <= 1e-9 * scale) continue;
     throw base::ConfigError(
-        base::say("lora.path '{}' has adapters of {} that count {:g} times, this run's {:g}: leave lora.alpha, "
-                    "lora.rslora and lora.alpha_pattern out, and they are the adapter's",
+        base::say("lora.path '{}' has adapters of {} with scale {:g}, this run's is {:g}: omit lora.alpha, lora.rslora and lora.alpha_pattern to use the adapter's",
                     lora.path, word_of(module->projection), scale, mine));
   }
 }
@@ -155,8 +150,7 @@ void note_generation_config(const InitialState& initial, std::int64_t vocab, std
     if (!foreign.empty()) notes->push_back(base::say("'{}': {}", path, foreign));
   } catch (const base::DataError& error) {
     notes->push_back(base::say(
-        "{}; the training does without the file, but generate and chat refuse it unless --generation-config none "
-        "passes it over: mend or remove it",
+        "{}; training does not need the file, but generate and chat reject it unless --generation-config none skips it: fix or remove it",
         base::text_of(error)));
   }
 }

@@ -57,7 +57,7 @@ class FlippedBits : public testing::Test {
         } catch (const base::PeerError& error) {
           const std::string text = error.what();
           const std::lock_guard<std::mutex> lock(mutex);
-          if (ended.text.empty() || text.find("found in step") != std::string::npos) ended.text = text;
+          if (ended.text.empty() || text.find("detected in step") != std::string::npos) ended.text = text;
           throw;
         }
       });
@@ -107,7 +107,7 @@ TEST_F(FlippedBits, InAdamsMomentsAreFoundByTheNextUpdate) {
       config::Settings s = runs_.settings;
       const int world = apply_layout(layout, &s);
       EXPECT_THAT(ended.text, AllOf(HasSubstr(second ? "(adam_v) of " + name : "(adam_m) of " + name),
-                                    HasSubstr(fmt::format("on rank {} ", world - 1)), HasSubstr("found in step 4")))
+                                    HasSubstr(fmt::format("on rank {} ", world - 1)), HasSubstr("detected in step 4")))
           << layout;
       EXPECT_EQ(ended.steps, 3) << layout;
     }
@@ -125,7 +125,7 @@ TEST_F(FlippedBits, InParametersAreFoundByTheNextUpdate) {
       bucket.optimizer().settle();
     });
     EXPECT_THAT(ended.text,
-                AllOf(HasSubstr("the parameter of " + name), HasSubstr("rank "), HasSubstr("found in step 4")))
+                AllOf(HasSubstr("the parameter of " + name), HasSubstr("rank "), HasSubstr("detected in step 4")))
         << layout;
     EXPECT_EQ(ended.steps, 3) << layout;
   }
@@ -139,7 +139,7 @@ TEST_F(FlippedBits, InHalfPrecisionAreFoundByTheNextUpdate) {
       name = name_at(bucket, tensor::theirs(bucket.own_values()).numel() - 1);
       flip(bucket.own_values(), tensor::theirs(bucket.own_values()).numel() - 1);
     });
-    EXPECT_THAT(ended.text, AllOf(HasSubstr("the values of " + name), HasSubstr("rank "), HasSubstr("found in step 4")))
+    EXPECT_THAT(ended.text, AllOf(HasSubstr("the values of " + name), HasSubstr("rank "), HasSubstr("detected in step 4")))
         << layout;
     EXPECT_EQ(ended.steps, 3) << layout;
   }
@@ -157,8 +157,8 @@ TEST_F(FlippedBits, InTheCopyOfWhatAnotherRankAnswersForAreFoundWhenItsTurnComes
       name = bucket.layout().slots.front().info.name;           // which an earlier rank answers for
       flip(bucket.values(executor::ReadBy::own_segment), 0);
     });
-    EXPECT_THAT(ended.text, AllOf(HasSubstr("the values of " + name), HasSubstr("computes with are not those"),
-                                  HasSubstr("found in step 4")))
+    EXPECT_THAT(ended.text, AllOf(HasSubstr("the values of " + name), HasSubstr("computes with differ from those"),
+                                  HasSubstr("detected in step 4")))
         << layout;
     EXPECT_EQ(ended.steps, 3) << layout;
   }
@@ -172,7 +172,7 @@ TEST_F(FlippedBits, OfFrozenValuesAreFoundWhenTheirTurnComes) {
     name = name_at(bucket, tensor::theirs(bucket.own_values()).numel() - 2);
     flip(bucket.own_values(), tensor::theirs(bucket.own_values()).numel() - 2);
   });
-  EXPECT_THAT(ended.text, AllOf(HasSubstr("the values of " + name + " on rank 1 "), HasSubstr("changed in memory")));
+  EXPECT_THAT(ended.text, AllOf(HasSubstr("the values of " + name + " on rank 1 "), HasSubstr("corrupted in memory")));
   EXPECT_LE(ended.steps, 12);
 }
 
@@ -187,8 +187,8 @@ TEST_F(FlippedBits, ReplicasThatUpdateOtherwiseThanTheOthersAreNamed) {
       master[0] += 1;
       bucket.optimizer().master_changed();
     });
-    EXPECT_THAT(ended.text, AllOf(HasSubstr("other values of " + name), HasSubstr("found in step"))) << layout;
-    EXPECT_THAT(ended.text, HasSubstr(layout == "dp 2" ? "ranks 0, 1 hold" : "rank 2 holds")) << layout;
+    EXPECT_THAT(ended.text, AllOf(HasSubstr("different values of " + name), HasSubstr("detected in step"))) << layout;
+    EXPECT_THAT(ended.text, HasSubstr(layout == "dp 2" ? "ranks 0, 1 have" : "rank 2 has")) << layout;
     EXPECT_LE(ended.steps, 5) << layout;
   }
 }
@@ -206,7 +206,7 @@ TEST_F(FlippedBits, InAnyMessageBetweenStagesAreFoundBeforeTheUpdate) {
       });
       // Every message that the last stage receives; what it sends arrives whole.
       if (ended.steps == 2) continue;
-      EXPECT_THAT(ended.text, AllOf(HasSubstr("activations that rank "), HasSubstr("found in step ")))
+      EXPECT_THAT(ended.text, AllOf(HasSubstr(" that rank "), HasSubstr("arrived corrupted"), HasSubstr("detected in step ")))
           << layout << message;
       ++found_;
     }

@@ -16,7 +16,7 @@ NonfinitePolicy::Verdict NonfinitePolicy::judge(const executor::StepResult& resu
   if (on_nonfinite_ == config::OnNonfinite::stop || ++in_row_ > most_skipped_in_row) return {Action::stop, {}, {}};
   ++state->progress.skipped;
   return {Action::skip,
-          base::say("step {} is skipped: its loss ({}) or gradient norm ({}) is not a finite number",
+          base::say("step {} is skipped: its loss ({}) or gradient norm ({}) is not finite",
                     state->progress.step + 1, result.loss, result.gradient_norm),
           {}};
 }
@@ -39,18 +39,16 @@ RunProgress rolled_back(const RunProgress& saved, const RunProgress& now, std::i
 base::Text rolled_back_text(const executor::StepResult& result, const RunProgress& saved, const RunProgress& now,
                             const RunProgress& to) {
   return base::say(
-      "step {} has a loss ({}) or gradient norm ({}) that is not a finite number: back to step {}, and {} samples "
-      "since then are left out (the {}. time of at most {})",
+      "step {} has a loss ({}) or gradient norm ({}) that is not finite: back to step {}, skipping the {} samples since then (rollback {} of at most {})",
       now.step + 1, result.loss, result.gradient_norm, to.step, to.samples - saved.samples, to.rolled_back,
       NonfinitePolicy::most_rollbacks);
 }
 
 base::Text stopped_text(const executor::StepResult& result, std::int64_t step, StateSaved saved) {
-  const base::Text what = base::say("after step {} the loss ({}) or the gradient norm ({}) is not a finite number",
+  const base::Text what = base::say("after step {} the loss ({}) or the gradient norm ({}) is not finite",
                                     step + 1, result.loss, result.gradient_norm);
   return base::say(
-      "{}; lower --lr, lengthen --warmup-steps or clip harder (--max-grad-norm), and look at the data of this step, or "
-      "--train.on-nonfinite skip",
+      "{}; lower --lr, lengthen --warmup-steps or clip harder (--max-grad-norm), and check the data of this step, or use --train.on-nonfinite skip",
       saved == StateSaved::yes ? base::say("{} (step {} is saved)", what, step) : what);
 }
 

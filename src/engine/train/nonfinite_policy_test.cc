@@ -56,7 +56,7 @@ TEST(NonfinitePolicy, StopsAtTheFirstWhereItIsAskedTo) {
   EXPECT_EQ(state.progress.skipped, 0);
   EXPECT_THAT(stopped_text(bad, 4, StateSaved::yes).english, HasSubstr("after step 5 the loss (inf)"));
   EXPECT_THAT(stopped_text(bad, 4, StateSaved::yes).english, HasSubstr(" (step 4 is saved);"));
-  EXPECT_THAT(stopped_text(bad, 4, StateSaved::no).english, HasSubstr("is not a finite number; lower --lr"));
+  EXPECT_THAT(stopped_text(bad, 4, StateSaved::no).english, HasSubstr("is not finite; lower --lr"));
 }
 
 TEST(NonfinitePolicy, RollsBackTenTimesAndGoesOnBehindTheDataOfTheStep) {
@@ -85,8 +85,7 @@ TEST(NonfinitePolicy, TheSentenceOfARollbackHasTheStepsAndTheSamplesLeftOut) {
   now.samples = 60;
   EXPECT_EQ(
       rolled_back_text(bad, saved, now, rolled_back(saved, now, 10)).english,
-      "step 7 has a loss (inf) or gradient norm (0) that is not a finite number: back to step 4, and 30 samples since "
-      "then are left out (the 1. time of at most 10)");
+      "step 7 has a loss (inf) or gradient norm (0) that is not finite: back to step 4, skipping the 30 samples since then (rollback 1 of at most 10)");
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ std::string choose(const RankContext& context, const planner::Fixed& open_layout
                    std::int64_t vocab) {
   if (!machines.why_none.empty())
     throw base::ConfigError(base::say(
-        "parallel.layout auto needs to know the machines: {}; state a layout (--dp, --pp) instead", machines.why_none));
+        "parallel.layout auto needs information about the machines: {}; set a layout (--dp, --pp) instead", machines.why_none));
   planner::Question question = planner::open_question(context.resolved, open_layout, machines);
   if (question.settings.model.vocab == 0) question.settings.model.vocab = vocab;
   const planner::Choice choice = planner::choose(question);
@@ -70,14 +70,13 @@ std::size_t largest_proved(Session& session, const RankContext& context, const c
     if (lack == lacks.end()) {
       if (!machine.device.is_cpu())
         say(context,
-            base::say("batch   a microbatch of {} was computed: tensors take {} of the GPU at most, {} planned",
+            base::say("batch   a microbatch of {} was computed: tensors use at most {} of the GPU, {} planned",
                       batch.micro, base::format_bytes(proved.peak), base::format_bytes(proved.planned)));
       return index;
     }
     say(context,
         base::say(
-            "batch   a microbatch of {} does not fit after all: rank {}'s GPU has no room for the {} that its tensors "
-            "are planned to take; trying {}",
+            "batch   a microbatch of {} does not fit after all: rank {}'s GPU cannot allocate the {} planned for its tensors; trying {}",
             batch.micro, lack - lacks.begin(), *lack, resolved.batch_candidates[index - 1].micro));
   }
   return index;
@@ -92,8 +91,7 @@ config::Resolved with_fitting_batch(Session& session, const RankContext& context
   const std::optional<plan::Room> room = room_of_rank(context, machine);
   if (!room)
     throw base::ConfigError(base::say(
-        "batch.find_micro_batch_size needs the free memory, which this host does not tell: leave it out and set "
-        "--micro-batch-size"));
+        "batch.find_micro_batch_size needs the free memory, which this host does not report: omit it and set --micro-batch-size"));
   session.at(0, records::Activity::fitting_microbatch);
   const plan::RankNeeds mine = plan::needs_of_rank(resolved, data, context.identity.world_rank, *room);
   std::vector<plan::RankNeeds> ranks;

@@ -201,9 +201,9 @@ TEST_F(Parts, AdaptersOfOtherWeightsAreRefused) {
   use_adapters();
   runs_.settings.train.seed = 1234;
   runs_.settings.model.path = runs_.folder("other");
-  EXPECT_THAT(refusal("adapted"), HasSubstr("were trained beside weights"));
+  EXPECT_THAT(refusal("adapted"), HasSubstr("were trained on weights"));
   runs_.settings.lora.path = runs_.folder("adapted");
-  EXPECT_THAT(refusal("further"), HasSubstr("were trained beside weights"));
+  EXPECT_THAT(refusal("further"), HasSubstr("were trained on weights"));
 }
 
 TEST_F(Parts, AdaptersBeginWhereAnotherRunHasLeftThem) {
@@ -213,7 +213,7 @@ TEST_F(Parts, AdaptersBeginWhereAnotherRunHasLeftThem) {
   const Rows second = runs_.train("further", "dp 2 zero 3");
   EXPECT_LT(second.front().loss, first.front().loss);
   runs_.settings.lora.alpha = 1;
-  EXPECT_THAT(refusal("louder"), HasSubstr("leave lora.alpha"));
+  EXPECT_THAT(refusal("louder"), HasSubstr("omit lora.alpha"));
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ void add_products(const std::string& text, ProductAlgorithms* algorithms) {
     if (line.empty()) continue;
     const std::size_t at = line.rfind(between);
     if (at == std::string::npos)
-      throw base::DataError(base::say("'products.txt' has a line that is no choice of a product's algorithm: '{}'; without the file they are made anew",
+      throw base::DataError(base::say("'products.txt' has a line that is not an algorithm choice: '{}'; delete the file to measure again",
                                         base::printable(line, 80)));
     algorithms->emplace(line.substr(0, at), line.substr(at + 3));
   }

@@ -41,7 +41,7 @@ class TokenizingProgress {
 
   void show(const data::Progress& p) {
     const double now = base::monotonic_seconds();
-    const base::Text what = p.maker.empty() ? base::say("tokenizing") : base::say("{} tokenizes", p.maker);
+    const base::Text what = p.maker.empty() ? base::say("tokenizing") : base::say("{} is tokenizing", p.maker);
     metrics::JobState state{what.in(context_.language), p.done_bytes, p.total_bytes, p.tokens, p.parts_reused};
     shown_.show(state, now);
     if (now - logged_seconds_ < seconds_between_log_lines) return;
@@ -187,8 +187,7 @@ void check_messages(const plan::Plan& plan, const Machine& machine) {
   const std::string found = schedule::receive_out_of_order(plan.program);
   if (found.empty()) return;
   throw base::ConfigError(
-      base::say("NCCL pairs messages by their order, and in this schedule {}; change the schedule file, or set "
-                  "--comm.backend gloo",
+      base::say("NCCL matches messages by their order, and in this schedule {}; change the schedule file, or set --comm.backend gloo",
                   found));
 }
 

@@ -73,7 +73,7 @@ BackendChoice choose_backend(Backend asked_for, const tensor::Device& device, in
   if (reason.english.empty()) return {Backend::nccl, {}};
   if (asked_for == Backend::nccl) throw base::ConfigError(reason);
   return {Backend::gloo,
-          base::say("messages between GPUs go over TCP, through host memory, which is slower than NCCL: {}", reason)};
+          base::say("messages between GPUs use TCP, through host memory, which is slower than NCCL: {}", reason)};
 }
 
 std::vector<std::string> device_variables(const std::map<std::string, std::string>& environment) {

@@ -62,7 +62,7 @@ TEST(Backend, WhyItIsTcpBetweenGpusIsSaid) {
   const BackendChoice old = choose_backend(Backend::automatic, card, 2, comm::nccl_too_old());
   EXPECT_EQ(old.backend, Backend::gloo);
   EXPECT_THAT(old.note.english,
-              AllOf(HasSubstr("messages between GPUs go over TCP"), HasSubstr("is NCCL 2.21.5"),
+              AllOf(HasSubstr("messages between GPUs use TCP"), HasSubstr("is NCCL 2.21.5"),
                     HasSubstr("versions from 2.28.0 to 2.99 are needed: install NCCL 2.28 or later")));
   EXPECT_THAT(choose_backend(Backend::automatic, card, 2, "/nowhere/libnccl.so.2").note.english,
               HasSubstr("cannot load NCCL: /nowhere/libnccl.so.2"));

@@ -127,8 +127,7 @@ void RankGroups::connect_memory(const comm::StoreCollectives& store) {
   if (settings_.shared_memory != config::OnOff::on || identity_.local_size == 1) return;
   if (memory_->neighbours() + 1 < identity_.local_size)
     throw base::ConfigError(
-        base::say("rank {} can read the memory of {} of the {} other ranks of its host: they run as other users, in "
-                    "other containers, or the kernel forbids it; without comm.shared_memory on they use TCP",
+        base::say("rank {} can read the memory of only {} of the {} other ranks on its host: they run as other users, in other containers, or the kernel forbids it; without comm.shared_memory on they use TCP",
                     identity_.world_rank, memory_->neighbours(), identity_.local_size - 1));
 }
 

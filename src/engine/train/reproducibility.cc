@@ -66,7 +66,7 @@ Traits traits_of_this_rank(const tensor::Device& device) {
   const auto name = [](base::Phrase phrase) { return std::string(phrase.english()); };
   Traits traits{{name(base::Phrase("the processor")), processor_name()},
                 {name(base::Phrase("the device")), tensor::describe(device)},
-                {name(base::Phrase("the library for matrices")), cpu::product_library()}};
+                {name(base::Phrase("the matrix library")), cpu::product_library()}};
   try {
     traits.emplace_back(name(base::Phrase("the program's fingerprint")), base::hash_file("/proc/self/exe"));
   } catch (const base::DataError&) {  // no /proc here
@@ -83,7 +83,7 @@ base::Text different_ranks(comm::Channel& world, const Traits& mine) {
     for (std::size_t i = 0; i < first.size() && i < other.size(); ++i) {
       if (first[i] == other[i]) continue;
       return base::say(
-          "{} is '{}' on rank 0 but '{}' on rank {}; results may differ from those of equal ranks in the last bits",
+          "{} is '{}' on rank 0 but '{}' on rank {}; results may differ in the last bits from those of equal ranks",
           base::say(base::Phrase(first[i].first)), first[i].second, other[i].second, rank);
     }
   }
@@ -96,7 +96,7 @@ base::Text differences(const std::vector<std::string>& keys, const config::Setti
   for (const std::string& key : keys) {
     const config::Field& field = config::field_of(key);
     const std::string before = config::get_text(field, saved), after = config::get_text(field, now);
-    if (before != after) found.push_back(base::say("{} was {} and is {}", key, before, after));
+    if (before != after) found.push_back(base::say("{} changed from {} to {}", key, before, after));
   }
   return base::join(found, ", ", "，");
 }
@@ -104,12 +104,12 @@ base::Text differences(const std::vector<std::string>& keys, const config::Setti
 base::Text different_sums(const config::Settings& saved, const config::Settings& now) {
   const base::Text found = differences(keys_of_sums(saved, now), saved, now);
   if (found.empty()) return {};
-  return base::say("since the checkpoint {}; the run resumes within rounding, not with equal bits", found);
+  return base::say("since the checkpoint {}; the run resumes within rounding, not bit-identically", found);
 }
 
 base::Text note_or_refuse(const config::Settings& settings, const base::Text& sentence) {
   if (!sentence.empty() && settings.parallel.reproducible == config::Reproducible::bits)
-    throw base::ConfigError(base::say("{}: parallel.reproducible=bits refuses that; change it, or set reproducible to run", sentence));
+    throw base::ConfigError(base::say("{}: parallel.reproducible=bits does not allow that; change it, or set reproducible to run", sentence));
   return settings.parallel.reproducible == config::Reproducible::off ? base::Text{} : sentence;
 }
 

@@ -30,20 +30,20 @@ std::vector<std::string> answers(const std::vector<Traits>& ranks) {
 }
 
 TEST(EqualBits, EqualRanksAreNotRemarkedOn) {
-  const Traits traits{{"the processor", "a"}, {"the library for matrices", "2"}};
+  const Traits traits{{"the processor", "a"}, {"the matrix library", "2"}};
   EXPECT_THAT(answers({traits, traits, traits}), Each(""));
   EXPECT_THAT(answers({traits}), Each(""));
 }
 
 TEST(EqualBits, TheFirstTraitThatDiffersIsNamedAlikeOnEveryRank) {
   const auto with = [](const std::string& processor, const std::string& library) {
-    return Traits{{"the processor", processor}, {"the library for matrices", library}};
+    return Traits{{"the processor", processor}, {"the matrix library", library}};
   };
   const auto found = answers({with("a", "2"), with("a", "2"), with("b", "3"), with("c", "2")});
   EXPECT_THAT(found[0], HasSubstr("the processor is 'a' on rank 0 but 'b' on rank 2;"));
   EXPECT_THAT(found, Each(found[0]));
   EXPECT_THAT(answers({with("a", "2"), with("a", "3")}),
-              Each(HasSubstr("the library for matrices is '2' on rank 0 but '3' on rank 1;")));
+              Each(HasSubstr("the matrix library is '2' on rank 0 but '3' on rank 1;")));
 }
 
 TEST(EqualBits, ThisRankTellsItsProcessorLibrariesAndProgram) {
@@ -52,7 +52,7 @@ TEST(EqualBits, ThisRankTellsItsProcessorLibrariesAndProgram) {
   std::map<std::string, std::string> value(traits.begin(), traits.end());
   ASSERT_EQ(value.size(), 4u);
   EXPECT_EQ(value["the device"], "cpu");
-  EXPECT_EQ(value["the library for matrices"], cpu::product_library());
+  EXPECT_EQ(value["the matrix library"], cpu::product_library());
   EXPECT_EQ(value["the program's fingerprint"].size(), 16u);
 }
 
@@ -80,8 +80,7 @@ TEST(EqualBits, WhatOrdersSumsAnewSinceTheCheckpointIsNamedWithBothValues) {
   saved.parallel.tp = 2;
   now.batch.micro_batch_size = 2;
   EXPECT_EQ(different_sums(saved, now).english,
-            "since the checkpoint parallel.tp was 2 and is 1, batch.micro_batch_size was 1 and is 2; the run resumes "
-            "within rounding, not with equal bits");
+            "since the checkpoint parallel.tp was 2 and is 1, batch.micro_batch_size was 1 and is 2; the run resumes within rounding, not bit-identically");
   saved = now = settings();
   now.precision.compute = config::Precision::bf16;
   EXPECT_THAT(different_sums(saved, now).english, HasSubstr("precision.compute was fp32 and is bf16"));
@@ -129,7 +128,7 @@ TEST(EqualBits, RunRemarksBitsRefusesAndOffSaysNothing) {
     note_or_refuse(settings("bits"), they_differ);
     FAIL();
   } catch (const base::ConfigError& error) {
-    EXPECT_THAT(error.what(), AllOf(HasSubstr("they differ: parallel.reproducible=bits refuses"), HasSubstr("to run")));
+    EXPECT_THAT(error.what(), AllOf(HasSubstr("they differ: parallel.reproducible=bits does not allow"), HasSubstr("to run")));
   }
 }
 

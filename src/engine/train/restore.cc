@@ -60,7 +60,7 @@ void start_over(const InitialState& initial, const RestoreTarget& target) {
   if (initial.source != nullptr) return load_weights(*initial.source, target);
   weights::initialise_frozen(target.units, seed, init_std, target.ledger);
   if (target.plan.freezes())
-    target.note(base::say("what is frozen has random weights: --model.path PATH begins from those of a model"));
+    target.note(base::say("the frozen parts have random weights: --model.path PATH loads those of a model"));
 }
 
 }  // namespace
@@ -104,8 +104,7 @@ void refuse_other_order(const config::Settings& saved, const config::Settings& n
   const base::Text changed = differences(keys_of_order(saved, now), saved, now);
   if (changed.empty() || !at.within_epoch()) return;
   throw base::ConfigError(base::say(
-      "since the checkpoint {}: from sample {} of {} on an epoch would continue in another order, with some samples "
-      "twice and others never; set it back, or begin a new run with another --out",
+      "since the checkpoint {}: from sample {} of {} on, an epoch would continue in a different order, repeating some samples and skipping others; set it back, or start a new run with another --out",
       changed, at.seen % at.samples, at.samples));
 }
 
@@ -125,7 +124,7 @@ base::Text changed_batch(const config::Settings& saved, const config::Settings& 
                          std::int64_t steps) {
   const auto before = saved.batch.global_batch_size, after = now.batch.global_batch_size;
   if (!before || !after || *before == *after) return {};
-  return base::say("the global batch was {} and is {}: {} of {} remain", *before, *after,
+  return base::say("the global batch changed from {} to {}: {} of {} remain", *before, *after,
                    std::max<std::int64_t>(0, steps - done), base::counted_text(steps, "step"));
 }
 

@@ -22,8 +22,8 @@ TEST(ResumedSettings, AnotherGlobalBatchIsSaidWithTheStepsThatRemain) {
   config::Settings saved, now;
   saved.batch.global_batch_size = 4;
   now.batch.global_batch_size = 8;
-  EXPECT_EQ(changed_batch(saved, now, 4, 6).english, "the global batch was 4 and is 8: 2 of 6 steps remain");
-  EXPECT_EQ(changed_batch(saved, now, 7, 6).english, "the global batch was 4 and is 8: 0 of 6 steps remain");
+  EXPECT_EQ(changed_batch(saved, now, 4, 6).english, "the global batch changed from 4 to 8: 2 of 6 steps remain");
+  EXPECT_EQ(changed_batch(saved, now, 7, 6).english, "the global batch changed from 4 to 8: 0 of 6 steps remain");
   EXPECT_TRUE(changed_batch(saved, saved, 4, 6).empty());
 }
 

@@ -46,7 +46,7 @@ void write_plan(const plan::Plan& plan) {
 auto say_last_words(const Session& session, const RunRequest& request, RunRecords* records) {
   const StopRequests& stop = request.stop;
   if (stop.before_leaving)
-    stop.before_leaving([&session] { session.leave(base::say("it was asked to stop before the first step")); });
+    stop.before_leaving([&session] { session.leave(base::say("it was stopped before the first step")); });
   const bool watched = request.identity.source == rendezvous::Identity::Source::troika_launch;
   if (stop.before_ending_at_once && records != nullptr && !watched)
     stop.before_ending_at_once([records] { records->ended_at_once(); });

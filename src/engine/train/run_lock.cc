@@ -51,14 +51,13 @@ bool any_thread_is(std::int64_t pid, const std::string& states) {
 }
 
 base::Text remedy(const LockHolder& holder) {
-  if (!holder.lives_here()) return base::say("let it end, or end it there");
+  if (!holder.lives_here()) return base::say("wait for it to finish, or end it there");
   if (any_thread_is(holder.pid, "Tt"))
-    return base::say("it is stopped: kill -CONT {0} lets it continue, kill -KILL {0} ends it", holder.pid);
+    return base::say("it is stopped: kill -CONT {0} resumes it, kill -KILL {0} ends it", holder.pid);
   if (any_thread_is(holder.pid, "D"))
     return base::say(
-        "it waits in the kernel, as for a disk or driver that does not answer, and cannot be ended before that does: "
-        "see that disk or restart the host");
-  return base::say("let it end, or end it (kill {})", holder.pid);
+        "it is blocked in the kernel, as by an unresponsive disk or driver, and cannot be ended until that responds: check that disk or restart the host");
+  return base::say("wait for it to finish, or end it (kill {})", holder.pid);
 }
 
 base::Text name_of(const LockHolder& holder) {
@@ -75,8 +74,7 @@ base::Text name_of(const LockHolder& holder) {
 
 [[noreturn]] void refuse_to_share(const std::string& folder, const std::string& lock, const LockHolder& holder) {
   throw base::ConfigError(
-      base::say("another run has taken '{}' over: {}; this one ends, as two runs in one folder spoil each other's "
-                  "checkpoints (never remove a run's lock, {})",
+      base::say("another run has taken over '{}': {}; this one ends, since two runs in one folder corrupt each other's checkpoints (never remove a run's lock, {})",
                   folder, name_of(holder), lock), base::Cause::folder_in_use);
 }
 
@@ -114,8 +112,7 @@ base::Text RunLock::note_of_missing_locks() const {
   const base::Text why = lock_.missing_locks();
   return why.empty() ? base::Text{}
                      : base::say(
-                           "the file system of '{}' keeps no locks ({}): a second run of another host in this "
-                           "folder is seen at the next checkpoint only, and ends one of the two",
+                           "the file system of '{}' does not support locks ({}): a second run on another host in this folder is detected only at the next checkpoint, and ends one of the two",
                            folder_, why);
 }
 
@@ -130,8 +127,7 @@ base::Text RunLock::look() {
     return {};
   }
   return base::say(
-      "'{}' was removed under this run and is made again; if the whole folder was moved or removed, what "
-      "follows is in a new one",
+      "'{}' was removed during this run and is created again; if the whole folder was moved or removed, later files are in a new one",
       path);
 }
 
@@ -141,8 +137,7 @@ namespace {
   std::error_code ignored;
   const std::string target = std::filesystem::read_symlink(path, ignored).string();
   throw base::ConfigError(base::say(
-      "'{}' is a link to '{}', and a run neither writes nor removes anything through links inside its folder: "
-      "remove the link{}",
+      "'{}' is a link to '{}', but a run neither writes nor removes anything through links inside its folder: remove the link{}",
       path, target, instead));
 }
 
@@ -151,8 +146,7 @@ void check_file(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored) && !base::file_exists(path))
     throw base::ConfigError(
-        base::say("'{}' is a pipe, a folder or a device where a run keeps a file: remove it, or "
-                  "choose another --train.out",
+        base::say("'{}' is a pipe, a folder or a device, but a run needs a file there: remove it, or choose another --train.out",
                   path));
 }
 
@@ -161,7 +155,7 @@ void check_folder(const std::string& path, const base::Text& instead) {
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored) && !base::is_plain_folder(path))
     throw base::ConfigError(
-        base::say("'{}' is a file where a run keeps a folder: remove it, or choose another --train.out", path));
+        base::say("'{}' is a file, but a run needs a folder there: remove it, or choose another --train.out", path));
 }
 
 }  // namespace
@@ -171,12 +165,12 @@ void check_own_folder(const config::Settings& settings) {
   for (const std::string_view name : records::own_files) check_file(fmt::format("{}/{}", folder, name));
   for (const std::string_view name : records::own_folders)
     check_folder(fmt::format("{}/{}", folder, name),
-                 base::say(", or have the whole run where it leads with --train.out"));
+                 base::say(", or set --train.out to its target for the whole run"));
   if (settings.data.cache.empty())
-    check_folder(folder + "/data", base::say(", or name where it leads with --data.cache"));
+    check_folder(folder + "/data", base::say(", or name its target with --data.cache"));
   const std::string events = exporters::tensorboard_folder(settings);
   if (events == folder + "/tensorboard")
-    check_folder(events, base::say(", or name where it leads with --log.tensorboard"));
+    check_folder(events, base::say(", or name its target with --log.tensorboard"));
   for (const char* lines : {"logs", "records"})
     for (const std::string& name : base::list_directory(folder + "/" + lines))
       check_file(folder + "/" + lines + "/" + name);

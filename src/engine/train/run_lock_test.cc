@@ -64,7 +64,7 @@ TEST(RunLock, OfAProcessThatIsStoppedSaysWhatLetsItContinue) {
   EXPECT_THAT(
       error_of(folder.path(), "b"),
       AllOf(HasSubstr(fmt::format("process {} on host {}, since 20", child, base::host_name())),
-            HasSubstr(fmt::format("it is stopped: kill -CONT {0} lets it continue, kill -KILL {0} ends it; or choose "
+            HasSubstr(fmt::format("it is stopped: kill -CONT {0} resumes it, kill -KILL {0} ends it; or choose "
                                   "another --train.out",
                                   child))));
   ::kill(child, SIGKILL);
@@ -81,7 +81,7 @@ TEST(RunLock, SeesThatAnotherRunHasTakenTheFolderOver) {
   {
     const RunLock second(folder.path(), "b", "");
     EXPECT_THAT(base::message_of<base::ConfigError>([&] { first.look(); }),
-                AllOf(HasSubstr("another run has taken '" + folder.path() + "' over: process " +
+                AllOf(HasSubstr("another run has taken over '" + folder.path() + "': process " +
                                 std::to_string(::getpid()) + " on host " + base::host_name()),
                       HasSubstr("this one ends")));
   }
@@ -93,7 +93,7 @@ TEST(RunLock, WhoseFileIsRemovedIsMadeAgainAndSaysSo) {
   const std::string run = folder.path() + "/run";
   RunLock lock(run, "a", "");
   base::remove_tree(run + "/run.lock");
-  EXPECT_THAT(lock.look().english, HasSubstr("run.lock' was removed under this run and is made again"));
+  EXPECT_THAT(lock.look().english, HasSubstr("run.lock' was removed during this run and is created again"));
   EXPECT_TRUE(lock.look().empty());
   EXPECT_THAT(error_of(run, "b"), HasSubstr("another run writes to"));
   base::rename_path(run, folder.path() + "/elsewhere");
@@ -156,7 +156,7 @@ TEST(OwnFolder, PipesAndFoldersInPlaceOfFilesAreRefused) {
   EXPECT_THAT(refusal_of(other.path()), HasSubstr("state.json' is a pipe, a folder"));
   const base::TestFolder third;
   third.write("checkpoints", "");
-  EXPECT_THAT(refusal_of(third.path()), HasSubstr("checkpoints' is a file where a run keeps a folder"));
+  EXPECT_THAT(refusal_of(third.path()), HasSubstr("checkpoints' is a file, but a run needs a folder there"));
 }
 
 TEST(OwnFolder, MayBeALinkItselfAndHoldLinksOfItsUser) {

@@ -175,7 +175,7 @@ void RunRecords::failed(int exit_code, const base::Text& text, base::Cause cause
 
 // Of the state that is there, as the rank's thread may be about to change its own.
 void RunRecords::ended_at_once() {
-  event(EventKind::stop, whereabouts_.place().step, base::say("ended at once because it was asked to twice"));
+  event(EventKind::stop, whereabouts_.place().step, base::say("stopped immediately after a second stop request"));
   if (first_of_host())
     disk_.post([place = place_, now = base::wall_seconds()] {
       std::optional<records::RunState> state = records::read_run_state(place.folder);

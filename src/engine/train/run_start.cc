@@ -26,7 +26,7 @@ Hardware find_hardware(const RankContext& context) {
   if (s.parallel.offload == config::Offload::host && machine.device.is_cpu() &&
       stated_device == config::DeviceKind::automatic)
     say(context,
-        base::say("note: parallel.offload host changes nothing on a CPU; 'file' takes the state out of memory"));
+        base::say("note: parallel.offload host has no effect on a CPU; 'file' moves the state out of memory"));
   MachineHere here = find_machine(context.machine_file, me.local_rank, me.local_size, machine.device);
   return {std::move(machine), std::move(here)};
 }
@@ -152,8 +152,7 @@ static base::Text no_data(const config::Settings& s) {
   const std::string settings_of_run = s.model.path + "/config.yaml";
   if (!s.model.path.empty() && base::file_exists(settings_of_run))
     return base::say(
-        "data.train is not set: '{}' is the folder of a run, with whose weights a training begins where --data.train "
-        "PATH names its data; to continue that run give its settings: troika train {}",
+        "data.train is not set: '{}' is a run folder, whose weights a new training starts from if --data.train PATH names its data; to continue that run give its settings: troika train {}",
         s.model.path, settings_of_run);
   return base::say("data.train is not set; name a text file, a folder or token shards with --data.train PATH");
 }

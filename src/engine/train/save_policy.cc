@@ -98,26 +98,24 @@ void SavePolicy::save_the_end(const Position& at) {
 
 // What of the run is safe now, and what becomes of the rest.
 base::Text SavePolicy::failed_save(const base::Text& cause, const Position& at, NextTry next) const {
-  const base::Text newest = saved_step_ < 0 ? base::say("nothing of the run is saved so far")
-                                            : base::say("the newest checkpoint is that of step {}", saved_step_);
+  const base::Text newest = saved_step_ < 0 ? base::say("nothing from the run is saved so far")
+                                            : base::say("the newest checkpoint is from step {}", saved_step_);
   base::Text then;
   if (next == NextTry::later) {
     const std::int64_t every = settings_.every;
     const std::int64_t due = every > 0 ? (at.step / every + 1) * every : at.steps;
     const std::int64_t again = settings_.at_end ? std::min(due, at.steps) : due;
     const bool by_step = every > 0 ? again <= at.steps : settings_.at_end;
-    then = by_step ? base::say("the run continues and tries again in a minute, or after step {} if that comes first", again)
-                   : base::say("the run continues and tries again in a minute");
+    then = by_step ? base::say("the run continues and retries in a minute, or after step {} if that comes first", again)
+                   : base::say("the run continues and retries in a minute");
   } else if (next == NextTry::now) {
-    then = base::say("the run tries again now, with step {}", at.step);
+    then = base::say("the run retries now, with step {}", at.step);
   } else if (saved_step_ < 0) {
     then = base::say(
-        "the run ends without a checkpoint of this step: free room on that disk, or repair it, and start the same "
-        "command again, which starts over");
+        "the run ends without a checkpoint of this step: free space on that disk or repair it, and rerun the same command, which starts over");
   } else {
     then = base::say(
-        "the run ends without a checkpoint of this step: free room on that disk, or repair it, and start the same "
-        "command again, which resumes from step {}",
+        "the run ends without a checkpoint of this step: free space on that disk or repair it, and rerun the same command, which resumes from step {}",
         saved_step_);
   }
   return base::say("step {} could not be saved: {}; {}; {}", writer_.step(), cause, newest, then);

@@ -113,8 +113,7 @@ TEST_F(SavePolicyTest, AFailedSaveIsTriedAgainInAMinuteAndTheRunContinues) {
   writer_.written = true;
   saving.settle_if_complete(at);
   EXPECT_EQ(shown(),
-            "step 4 could not be saved: the disk is full; nothing of the run is saved so far; the run continues and tries "
-            "again in a minute, or after step 8 if that comes first\n");
+            "step 4 could not be saved: the disk is full; nothing from the run is saved so far; the run continues and retries in a minute, or after step 8 if that comes first\n");
   const double now = base::monotonic_seconds();
   EXPECT_FALSE(saving.due_by_time(now + 50));
   EXPECT_TRUE(saving.due_by_time(now + 61));
@@ -150,8 +149,7 @@ TEST_F(SavePolicyTest, WhatCannotBeSavedAtTheEndIsAnError) {
   writer_.cause = "the disk is full";
   EXPECT_THAT(
       base::message_of<base::DataError>([&] { saving.save_the_end(after(10)); }),
-      HasSubstr("step 10 could not be saved: the disk is full; the newest checkpoint is that of step 4; the run ends "
-                "without a checkpoint of this step"));
+      HasSubstr("step 10 could not be saved: the disk is full; the newest checkpoint is from step 4; the run ends without a checkpoint of this step"));
   settings_.checkpoint.at_end = false;
   saving.save_the_end(after(10));
   EXPECT_THAT(writer_.saved, ElementsAre(4));
@@ -162,7 +160,7 @@ TEST_F(SavePolicyTest, AtTheEndOneThatFailedBesideTrainingIsTriedAgainAtOnce) {
   writer_.cause = "the disk is full";
   saving.begin(after(9), Until::copied);
   EXPECT_FALSE(saving.settle(after(10)));
-  EXPECT_THAT(shown(), HasSubstr("the run tries again now, with step 10"));
+  EXPECT_THAT(shown(), HasSubstr("the run retries now, with step 10"));
 }
 
 }  // namespace

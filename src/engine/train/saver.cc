@@ -228,7 +228,7 @@ void decide_copies(const plan::Plan& plan, const checkpoint::Disks& disks, const
   if (disk_count(disks) < 2) {
     if (settings.copies == 2)
       saving->remarks.push_back(
-          base::say("saving  one copy of each part: all ranks share one disk, so there is no other to hold a second"));
+          base::say("saving  one copy of each part: all ranks share one disk, so no other disk can store a second"));
     return;
   }
   checkpoint::Copies copies = checkpoint::plan_copies(disks, twins_of(plan, bytes));
@@ -237,8 +237,7 @@ void decide_copies(const plan::Plan& plan, const checkpoint::Disks& disks, const
     if (copies.of[rank].by == checkpoint::SecondCopy::By::sending) most = std::max(most, bytes[rank].written.total());
   if (most > 0 && settings.copies == 0 && settings.every > 0) {
     saving->remarks.push_back(
-        base::say("saving  one copy of each part, on the host that wrote it: how long the steps between two "
-                  "checkpoints take is not known; --checkpoint.copies 2 makes a second one, on another host"));
+        base::say("saving  one copy of each part, on the host that wrote it: the time between two checkpoints is unknown; --checkpoint.copies 2 makes a second one, on another host"));
     return;
   }
   if (most > 0) {
@@ -247,8 +246,7 @@ void decide_copies(const plan::Plan& plan, const checkpoint::Disks& disks, const
     const double seconds = static_cast<double>(most) / rate;
     if (settings.copies == 0 && seconds > interval) {
       saving->remarks.push_back(base::say(
-          "saving  one copy of each part, on the host that wrote it: to send {} with {:g} % of the link would take {}, "
-          "longer than the {} between checkpoints; --checkpoint.copies 2 does it nevertheless",
+          "saving  one copy of each part, on the host that wrote it: sending {} with {:g} % of the link would take {}, longer than the {} between checkpoints; --checkpoint.copies 2 makes a second one anyway",
           base::format_bytes(most), most_link_share * 100, base::format_duration(seconds),
           base::format_duration(interval)));
       return;
@@ -279,7 +277,7 @@ void decide_way(const plan::Plan& plan, const tensor::Device& device, const std:
   if (stated == config::OnOff::automatic && no != answers.end()) {
     const auto rank = static_cast<std::size_t>(no - answers.begin());
     saving->remarks.push_back(
-        base::say("saving  training waits while a checkpoint is written: rank {} has not the memory for a copy of {}",
+        base::say("saving  training waits while a checkpoint is written: rank {} lacks the memory for a copy of {}",
                   rank, base::format_bytes(bytes[rank])));
     return;
   }

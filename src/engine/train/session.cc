@@ -131,7 +131,7 @@ base::Text Session::status() const {
                                 save.step, save.folder, save.seconds));
   if (identity_.world_size == 1) return base::join(clauses, "; ", "；");
   const base::Text notice = notices_.last();
-  clauses.push_back(notice.empty() ? base::say("no rank was behind so far") : base::say("last heard: {}", notice));
+  clauses.push_back(notice.empty() ? base::say("no rank has fallen behind so far") : base::say("last heartbeat: {}", notice));
   return base::lines({base::join(clauses, "; ", "；"), base::verbatim(last_operations())});
 }
 
@@ -184,11 +184,11 @@ FailureCause exchange_failure(const rendezvous::Identity& identity, std::unique_
   if (!told && cause.failure.empty()) {
     const base::Text stopped = rendezvous::stopped_launcher(identity);
     cause.failure =
-        base::say("{} at {} does not answer any more: {}",
+        base::say("{} at {} no longer answers: {}",
                   identity.source == rendezvous::Identity::Source::troika_launch ? base::say("the launcher of host 0")
                                                                                  : base::say("rank 0"),
                   rendezvous::endpoint_text(identity.master_address, identity.store_port),
-                  stopped.empty() ? base::say("its process ended, or its host is gone or off the network") : stopped);
+                  stopped.empty() ? base::say("its process ended, or its host is down or off the network") : stopped);
     return cause;
   }
   if (told && heartbeat != nullptr && cause.failure.empty()) {

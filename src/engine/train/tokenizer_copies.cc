@@ -102,12 +102,11 @@ base::Text replaced_tokenizer(const config::DataSettings& stated, const config::
   const std::string file = tokenizer_file(stated.tokenizer);
   if (used.tokenizer == stated.tokenizer) return {};
   if (!base::file_exists(file))
-    return base::say("there is no tokenizer at data.tokenizer '{}'; the run's own copy in '{}' is used",
+    return base::say("data.tokenizer '{}' has no tokenizer; using the run's own copy in '{}'",
                      stated.tokenizer, used.tokenizer);
   if (base::hash_file(file) == base::hash_file(tokenizer_file(used.tokenizer))) return {};
   return base::say(
-      "the run resumes with its own tokenizer in '{}', which is not the one at data.tokenizer '{}'; to train with that "
-      "one, start over with --resume never or another --out",
+      "the run resumes with its own tokenizer in '{}', which differs from the one at data.tokenizer '{}'; to train with that one, start over with --resume never or another --out",
       used.tokenizer, stated.tokenizer);
 }
 

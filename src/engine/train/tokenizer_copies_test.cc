@@ -71,7 +71,7 @@ TEST_F(Copies, AreReadBeforeTheStatedPathsOnlyToResume) {
   EXPECT_EQ(with_copies_of_run(s).tokenizer, model);
   EXPECT_EQ(with_copies_of_run(s).chat_template, model + "/chat_template.jinja");
   EXPECT_THAT(replaced_tokenizer(s.data, with_copies_of_run(s)).english,
-              HasSubstr("which is not the one at data.tokenizer"));
+              HasSubstr("which differs from the one at data.tokenizer"));
   base::write_file_atomic(stated + "/tokenizer.json", model);
   EXPECT_THAT(replaced_tokenizer(s.data, with_copies_of_run(s)).english, IsEmpty());
   base::write_file_atomic(stated + "/new.jinja", "new");
@@ -79,7 +79,7 @@ TEST_F(Copies, AreReadBeforeTheStatedPathsOnlyToResume) {
   EXPECT_EQ(with_copies_of_run(s).chat_template, stated + "/new.jinja");
   s.data.tokenizer = "gone";
   EXPECT_THAT(replaced_tokenizer(s.data, with_copies_of_run(s)).english,
-              HasSubstr("no tokenizer at data.tokenizer 'gone'"));
+              HasSubstr("data.tokenizer 'gone' has no tokenizer"));
   s.data.tokenizer = stated;
   s.data.chat_template = "chatml";
   EXPECT_EQ(with_copies_of_run(s).chat_template, "chatml");

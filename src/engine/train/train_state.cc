@@ -15,7 +15,7 @@ double number(const checkpoint::Found& found, const char* name) {
   double value = 0;
   const auto text = found.facts.extra.find(name);
   if (text == found.facts.extra.end() || !base::parse_double(text->second, &value))
-    throw base::DataError(base::say("the checkpoint '{}' does not say its {}", found.path, name));
+    throw base::DataError(base::say("the checkpoint '{}' does not record its {}", found.path, name));
   return value;
 }
 
@@ -29,8 +29,7 @@ std::int64_t integer(const checkpoint::Found& found, const char* name, std::int6
                     value == std::floor(value);
   if (!fits)
     throw base::DataError(
-        base::say("the checkpoint '{}' has {} as its {}, which is no whole number from {} to {}: it is damaged, resume "
-                    "from another one",
+        base::say("the checkpoint '{}' has {} as its {}, which is not a whole number from {} to {}: it is damaged, resume from another checkpoint",
                     found.path, found.facts.extra.at(name), name, least, most));
   return static_cast<std::int64_t>(value);
 }
@@ -109,7 +108,7 @@ void restore_scale(const checkpoint::Found& found, optimizer::LossScale* scale) 
   const double value = number(found, "loss_scale");
   if (!std::isfinite(value) || value <= 0)
     throw base::DataError(base::say(
-        "the checkpoint '{}' has {} as its loss_scale, which must be above 0: it is damaged, resume from another one",
+        "the checkpoint '{}' has {} as its loss_scale, which must be above 0: it is damaged, resume from another checkpoint",
         found.path, found.facts.extra.at("loss_scale")));
   scale->restore(value, count(found, "good_steps"));
 }

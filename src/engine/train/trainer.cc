@@ -134,7 +134,7 @@ executor::StepResult Trainer::run_in_range(executor::StepSettings step, Engine::
     state_.exponents.raise(result.gradient_exponents);
     ++state_.progress.repeated;
     reporter_.record(records::EventKind::repeated_step,
-                     base::say("step {} runs again: a gradient is larger than its exponent allows", step.step));
+                     base::say("step {} is repeated: a gradient is larger than its exponent allows", step.step));
     step.exponents = state_.exponents.values();
     result = engine_.run(step, Engine::Reading::again);
     if (!result.finite || !result.in_range)
@@ -161,7 +161,7 @@ base::Text Trainer::early_end() const {
   if (!out_of_patience() || state_.progress.step >= steps_) return {};
   const Best& best = state_.progress.best;
   const base::Text ended =
-      base::say("the run ended early after step {} of {}: the validation loss was not lower in {} in a row",
+      base::say("the run stopped early after step {} of {}: the validation loss did not improve in {} in a row",
                 state_.progress.step, steps_, base::counted_text(best.stale, "evaluation"));
   return best.step == 0 ? ended : base::say("{} (lowest {:.6f}, step {})", ended, best.loss, best.step);
 }

@@ -58,7 +58,7 @@ void Trainer::report_evaluation() {
   std::vector<std::string> sources;
   for (const inference::SourceLoss& source : valid_->sources)
     sources.push_back(fmt::format("{} {:.6f}", source.name, source.loss));
-  if (!sources.empty()) text = base::say("{}; of {}", text, base::join(sources, ", "));
+  if (!sources.empty()) text = base::say("{}; by source: {}", text, base::join(sources, ", "));
   reporter_.note(text);
   reporter_.record(records::EventKind::evaluation, text, {{"valid_loss", valid_->loss}});
 }
@@ -68,13 +68,13 @@ void Trainer::report_device_memory() {
   if (!memory) return;
   const plan::Memory& planned = memory->planned;
   const base::Text text =
-      base::say("memory of the GPU: {} allocated at most, {} reserved; planned: {}, of which {} are tensors",
+      base::say("GPU memory: {} allocated at most, {} reserved; planned: {}, {} of it for tensors",
                 base::format_bytes(memory->taken.used_peak), base::format_bytes(memory->taken.reserved_peak),
                 base::format_bytes(planned.total()), base::format_bytes(planned.total() - planned.program));
   metrics::RunLog* const log = surroundings_.listeners.log;
   if (log != nullptr) log->info(text.english);
   if (plan::took_more(planned, memory->taken.used_peak))
-    reporter_.note(base::say("note: the first step took more than was planned: {}", text));
+    reporter_.note(base::say("note: the first step used more memory than planned: {}", text));
 }
 
 void Trainer::record_timeline() {
@@ -92,10 +92,10 @@ Outcome Trainer::finish() {
   if (saving_ != nullptr) saving_->save_the_end(position());
   reporter_.ends();
   if (totals_.audits == 1)
-    reporter_.note(base::say("1 step was computed twice, with equal bits (train.recompute-audit-every)"));
+    reporter_.note(base::say("1 step was computed twice, with identical bits (train.recompute-audit-every)"));
   if (totals_.audits > 1)
     reporter_.note(
-        base::say("{} steps were computed twice, with equal bits (train.recompute-audit-every)", totals_.audits));
+        base::say("{} steps were computed twice, with identical bits (train.recompute-audit-every)", totals_.audits));
   const std::int64_t copied = engine_.ledger().peak(tensor::MemoryUse::snapshot);
   engine_.await_device();
   for (const base::Text& line : forecaster_.after_training(program_resident_bytes_, copied)) reporter_.note(line);

@@ -15,7 +15,7 @@ RestoreTarget Trainer::restore_target() {
 }
 
 void Trainer::restore() {
-  for (const base::Text& reason : initial_.rejected) reporter_.note(base::say("passed over {}", reason));
+  for (const base::Text& reason : initial_.rejected) reporter_.note(base::say("skipping {}", reason));
   for (const base::Text& text : initial_.notes) reporter_.note(base::say("note: {}", text));
   RunProgress saved;
   if (initial_.found) {  // these two may refuse, so before anything is touched
@@ -87,7 +87,7 @@ void Trainer::say_where_it_stands() {
   } else if (step >= steps_) {
     reporter_.note(base::say("{}; a larger --steps resumes from here", all_steps_are_done(steps_)));
   } else if (optimizer::changes_nothing(plan_.settings().optimizer, step + 1, steps_, steps_)) {
-    const base::Text where = steps_ - step == 1 ? base::say("step {}, the only one to do", steps_)
+    const base::Text where = steps_ - step == 1 ? base::say("step {}, the only remaining one", steps_)
                                                 : base::say("all steps from {} to {}", step + 1, steps_);
     reporter_.note(
         base::say("note: the learning rate is 0 in {}, so no weight changes: set --lr, --optimizer.min-lr or "

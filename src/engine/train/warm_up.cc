@@ -221,7 +221,7 @@ base::Text attention_note(const plan::Plan& plan, const mesh::Coordinate& at, co
   if (device.is_cpu()) return {};
   std::vector<base::Text> reasons;
   if (plan.data.documents == shape::Documents::apart) {
-    reasons.push_back(base::say("the library is not asked for documents that are apart within a sequence"));
+    reasons.push_back(base::say("cuDNN is not used for separate documents within a sequence"));
   } else {
     MuteChannel ranks(at.cp, plan.shape.cp);
     const sharding::ContextGroup context = plan.shape.cp > 1 ? sharding::ContextGroup(ranks) : sharding::ContextGroup();
@@ -231,7 +231,7 @@ base::Text attention_note(const plan::Plan& plan, const mesh::Coordinate& at, co
   if (reasons.empty()) return {};
   base::Text all = reasons.front();
   for (std::size_t i = 1; i < reasons.size(); ++i) all = base::say("{}; {}", all, reasons[i]);
-  return base::say("note: attention is computed by products in chunks: {}", all);
+  return base::say("note: attention uses chunked matrix products: {}", all);
 }
 
 namespace {
@@ -263,8 +263,7 @@ void choose_products(Session& session, const RankContext& context, const tensor:
   ProductAlgorithms choices;
   add_products(kept, &choices);
   if (use(device, choices) == 0 && !choices.empty() && !device.is_cpu())
-    say(context, base::say("note: the algorithms that {}/{} keeps for products were chosen for others than {}; they "
-                           "are measured anew, and bits may differ from those of before",
+    say(context, base::say("note: the algorithms for matrix products in {}/{} were chosen for hardware other than {}; they are measured again, and bits may differ from before",
                            folder, file_name, tensor::describe(device)));
   for (const std::string& of_rank :
        session.collectives().all_gather_text("measured products", measured(device, passes)))

@@ -52,9 +52,9 @@ void check_adapter(const std::string& path, const std::vector<shape::ParameterIn
   }
   for (const std::string& name : also_missing) faults.push_back(base::say("missing: {}", name));
   for (const auto& info : held)
-    if (targets.count(target_of(info.name)) == 0) faults.push_back(base::say("not among the targets: {}", info.name));
+    if (targets.count(target_of(info.name)) == 0) faults.push_back(base::say("not targeted: {}", info.name));
   if (faults.empty()) return;
-  throw base::DataError(base::say("the adapter '{}' is not one of rank {} for targets {} of this model{}:{}", path,
+  throw base::DataError(base::say("the adapter '{}' does not have rank {} for targets {} of this model{}:{}", path,
                                   lora.rank, lora.targets, remark, listed(faults)));
 }
 

@@ -104,7 +104,7 @@ TEST_F(Adapter, TargetModulesAreNamesAnExpressionOrAllLinear) {
               HasSubstr("missing: model.layers.1.self_attn.o_proj.lora_B.weight"));
   EXPECT_THAT(refusal({{"target_modules", {"q_proj", "v_proj", "own_proj"}}}),
               HasSubstr("not in target_modules: base_model.model.model.layers.0.mlp.down_proj.lora_A.weight"));
-  EXPECT_THAT(refusal({{"target_modules", "("}}), HasSubstr("is not a regular expression"));
+  EXPECT_THAT(refusal({{"target_modules", "("}}), HasSubstr("is not a valid PCRE2 regular expression"));
   EXPECT_THAT(refusal({{"target_modules", "(?:[a-z0-9_.]+)+\\.p"}}), HasSubstr("steps on 'model.layers.0"));
   EXPECT_THAT(refusal({{"target_modules", 3}}), HasSubstr("target_modules is 3"));
 }
@@ -155,7 +155,7 @@ TEST_F(Adapter, WhatChangesNoNumberIsPassedOver) {
 TEST_F(Adapter, MembersThatNobodyKnowsAreNoted) {
   EXPECT_EQ(refusal({{"future_key", {{"scale", 2}}}, {"lora_scale", 0.5}}), "");
   EXPECT_THAT(base::in(open(*this / "a")->notes(), base::Language::english),
-              ElementsAre(HasSubstr("adapter_config.json has future_key: {\"scale\":2}, which is not known here"),
+              ElementsAre(HasSubstr("adapter_config.json has future_key: {\"scale\":2}, which is unknown and ignored"),
                           HasSubstr("lora_scale: 0.5")));
 }
 
@@ -171,7 +171,7 @@ TEST_F(Adapter, ModulesThatAreExcludedHaveNoAdapter) {
               HasSubstr("in exclude_modules: base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight"));
   EXPECT_THAT(refusal({{"exclude_modules", ".*layers\\.1\\..*"}}),
               HasSubstr("in exclude_modules: base_model.model.model.layers.1.mlp.down_proj"));
-  EXPECT_THAT(refusal({{"exclude_modules", "all("}}), HasSubstr("exclude_modules 'all(' is not a regular expression"));
+  EXPECT_THAT(refusal({{"exclude_modules", "all("}}), HasSubstr("exclude_modules 'all(' is not a valid PCRE2 regular expression"));
   Tensors first = adapter_;
   for (const char* name : {"self_attn.q_proj", "self_attn.v_proj", "mlp.down_proj"})
     for (const char* part : {lora_a, lora_b}) first.erase(std::string("model.layers.1.") + name + part);
@@ -206,7 +206,7 @@ TEST_F(Adapter, RanksAndScalesOfPatternsAreThoseOfTheFirstKeyThatMatches) {
   EXPECT_DOUBLE_EQ(config::adapter_size(read, {0, config::Projection::q}).scale, 7 / std::sqrt(3.0));
   EXPECT_THAT(refused(R"("rank_pattern": {"q_proj": 3, "layers.1.self_attn.q_proj": 2, "v_proj": 5})"),
               HasSubstr("shape: model.layers.1.self_attn.q_proj.lora_A.weight is [2, 16] and should be [3, 16]"));
-  EXPECT_THAT(refused(R"("rank_pattern": {"(": 3})"), HasSubstr("is not a regular expression"));
+  EXPECT_THAT(refused(R"("rank_pattern": {"(": 3})"), HasSubstr("is not a valid PCRE2 regular expression"));
 }
 
 TEST_F(Adapter, WrittenConfigurationsReadBack) {
@@ -256,9 +256,9 @@ TEST_F(Adapter, MissingAndForeignTensorsAreNamed) {
   adapter = adapter_;
   adapter["lm_head.lora_A.weight"] = at::zeros({3, 16});
   write_peft(*this / "a", peft_config(lora_, "m", {{"target_modules", "all-linear"}}), adapter);
-  EXPECT_THAT(refusal(*this / "a"), HasSubstr("not beside a product of a layer"));
+  EXPECT_THAT(refusal(*this / "a"), HasSubstr("not an adapter of a layer's linear module"));
   write_peft(*this / "a", peft_config(lora_, "m"), {});
-  EXPECT_THAT(refusal(*this / "a"), HasSubstr("no tensor is an adapter's"));
+  EXPECT_THAT(refusal(*this / "a"), HasSubstr("no tensor belongs to an adapter"));
 }
 
 TEST_F(Adapter, AnAdapterOfOtherSettingsDoesNotFit) {
@@ -278,11 +278,11 @@ TEST_F(Adapter, AnAdapterOfOtherSettingsDoesNotFit) {
 TEST_F(Adapter, FilesThatAreMissingOrProgramsAreRefused) {
   write_peft(*this / "a", peft_config(lora_, "m"), adapter_);
   base::rename_path(*this / "a/adapter_model.safetensors", *this / "a/adapter_model.bin");
-  EXPECT_THAT(refusal(*this / "a"), AllOf(HasSubstr("adapter_model.bin is a program"), HasSubstr("safetensors")));
+  EXPECT_THAT(refusal(*this / "a"), AllOf(HasSubstr("adapter_model.bin can run code"), HasSubstr("safetensors")));
   base::remove_tree(*this / "a/adapter_model.bin");
   EXPECT_THAT(refusal(*this / "a"), HasSubstr("has no adapter_model.safetensors; complete the copy"));
   write_model(*this / "m", model_);
-  EXPECT_THAT(refusal(*this / "m"), HasSubstr("is a whole model; name an adapter"));
+  EXPECT_THAT(refusal(*this / "m"), HasSubstr("is a full model; name an adapter"));
   EXPECT_THAT(refusal(*this / "none"), HasSubstr("there is no model folder, adapter, checkpoint or run"));
 }
 

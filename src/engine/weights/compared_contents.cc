@@ -88,7 +88,7 @@ std::string copy_seen(const Assignment& tensors) {
   std::string text;
   for (const std::string& path : paths) {
     struct stat status {};
-    if (::stat(path.c_str(), &status) != 0) throw base::DataError(base::say("'{}' is no longer there", path));
+    if (::stat(path.c_str(), &status) != 0) throw base::DataError(base::say("'{}' no longer exists", path));
     const std::string where =
         is_shared_file_system(path) ? "server" : fmt::format("{} {}", kernel_of_host(), status.st_dev);
     text += fmt::format("{} {} {} {}.{}\n", where, status.st_ino, status.st_size, status.st_mtim.tv_sec,
@@ -175,7 +175,7 @@ void refuse_other_contents(const std::string& path, const Assignment& tensors, c
   const base::Text others =
       where->size() == 2 ? base::say("the other host") : base::say("most of the {} others", where->size() - 1);
   throw base::ConfigError(
-      base::say("tensor '{}' is another one on rank {}'s {}, than on {}: copy one folder to all hosts", part.name, odd,
+      base::say("tensor '{}' differs on rank {}'s {} from {}: copy one folder to all hosts", part.name, odd,
                 checkpoint::words_in(place[static_cast<std::size_t>(odd)]), others));
 }
 

@@ -49,7 +49,7 @@ TEST_F(Copies, OfWhichOneHasAFlippedByteAreToldApartWithTensorAndPlace) {
   const std::string tensor = "model.layers.1.mlp.down_proj.weight";
   flip("b", tensor);
   for (const std::string of_ranks : {"ab", "aabb", "abca"}) {
-    const auto told = AllOf(HasSubstr("tensor '" + tensor + "' is another one on rank"), HasSubstr("between bytes"),
+    const auto told = AllOf(HasSubstr("tensor '" + tensor + "' differs on rank"), HasSubstr("between bytes"),
                             HasSubstr(file("b")), HasSubstr("copy one folder to all hosts"));
     EXPECT_THAT(errors(of_ranks), Each(told)) << of_ranks;
   }

@@ -129,8 +129,7 @@ void refuse_other_head(const WeightsFolder& folder, const StoredTensor& table) {
       return one.second.file == table.file && one.second.begin == table.begin;
     });
     throw base::DataError(base::say(
-        "the weights in '{0}' hold '{1}' with other numbers than '{2}', but its config.json ties the two to one "
-        "(tie_word_embeddings): set that to false to use '{1}', or remove that tensor to use '{2}' for both",
+        "the weights in '{0}' have '{1}' with different values than '{2}', but its config.json ties the two (tie_word_embeddings): set that to false to use '{1}', or remove that tensor to use '{2}' for both",
         folder.path(), name, stored == folder.tensors().end() ? base::say("the embedding") : base::verbatim(stored->first)));
   }
 }
@@ -143,8 +142,7 @@ void refuse_missing_copies(base::Phrase what, const std::string& path, const std
   for (std::size_t rank = 0; rank < present.size(); ++rank) {
     if (present[rank]) continue;
     throw base::ConfigError(
-        base::say("there is no {} '{}' on rank {}'s host {}, but on others; copy it there, or use a disk that all "
-                    "share",
+        base::say("there is no {} '{}' on rank {}'s host {}, but there is on others; copy it there, or use a shared disk",
                     base::say(what), path, rank, hosts[rank]));
   }
 }
@@ -155,8 +153,7 @@ void refuse_different_copies(const std::string& path, const std::vector<std::str
   for (std::size_t rank = 1; rank < fingerprints.size(); ++rank) {
     if (fingerprints[rank] == fingerprints[0]) continue;
     throw base::ConfigError(base::say(
-        "the weights in '{}' on rank {}'s host {} (fingerprint {}) are not those on rank 0's host {} ({}); copy one "
-        "folder to all hosts",
+        "the weights in '{}' on rank {}'s host {} (fingerprint {}) differ from those on rank 0's host {} ({}); copy one folder to all hosts",
         path, rank, hosts[rank], fingerprints[rank], hosts[0], fingerprints[0]));
   }
 }

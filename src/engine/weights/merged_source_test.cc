@@ -204,11 +204,11 @@ TEST_F(Merged, AdaptersMayStandOnAdapters) {
 TEST_F(Merged, ABaseThatIsElsewhereIsNamed) {
   write_peft(*this / "a", peft_config(lora_, "Some/Model-8B"), adapter_);
   EXPECT_THAT(refusal(*this / "a"),
-              AllOf(HasSubstr(*this / "a'"), HasSubstr("'Some/Model-8B', which is not a folder here"),
+              AllOf(HasSubstr(*this / "a'"), HasSubstr("'Some/Model-8B', which is not a local folder"),
                     HasSubstr("--base PATH")));
   EXPECT_EQ(refusal(*this / "a", *this / "m"), "");
-  EXPECT_THAT(refusal(*this / "a", *this / "none"), HasSubstr("none', which is not a folder here"));
-  EXPECT_THAT(refusal(*this / "m", *this / "m"), HasSubstr("is a whole model, which takes no base"));
+  EXPECT_THAT(refusal(*this / "a", *this / "none"), HasSubstr("none', which is not a local folder"));
+  EXPECT_THAT(refusal(*this / "m", *this / "m"), HasSubstr("is a full model, which needs no base"));
   nlohmann::json config = peft_config(lora_, "");
   config.erase("base_model_name_or_path");
   write_peft(*this / "a", config, adapter_);
@@ -219,12 +219,12 @@ TEST_F(Merged, AnotherBaseThanThatOfTheTrainingIsTakenOnlyByName) {
   save_run(*this / "run", *this / "m", {{base_fingerprint_fact, open(*this / "m")->fingerprint()}});
   EXPECT_EQ(refusal(*this / "run"), "");
   write_model(*this / "m", model_, 4);
-  EXPECT_THAT(refusal(*this / "run"), AllOf(HasSubstr("was trained beside weights in"), HasSubstr("--base PATH")));
+  EXPECT_THAT(refusal(*this / "run"), AllOf(HasSubstr("was trained on weights in"), HasSubstr("--base PATH")));
   EXPECT_EQ(refusal(*this / "run", *this / "m"), "");
   config::ModelSettings wider = model_;
   wider.ffn = 25;
   write_model(*this / "wider", wider);
-  EXPECT_THAT(refusal(*this / "run", *this / "wider"), HasSubstr("are not those"));
+  EXPECT_THAT(refusal(*this / "run", *this / "wider"), HasSubstr("do not match its config.json"));
 }
 
 TEST_F(Merged, WhatTheAdapterDoesNotSayIsAsTheBaseSays) {

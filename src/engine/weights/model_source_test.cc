@@ -142,7 +142,7 @@ TEST_F(Source, WhatIsNoModelIsRefusedByName) {
   base::make_directories(*this / "empty");
   EXPECT_THAT(refusal(*this / "empty"), HasSubstr("no complete checkpoint in '" + *this / "empty'"));
   write_folder(*this / "m", tiny_qwen3(), Dtype::fp32);
-  EXPECT_THAT(refusal(*this / "m/config.json"), HasSubstr("is a file; give the folder that holds config.json"));
+  EXPECT_THAT(refusal(*this / "m/config.json"), HasSubstr("is a file; give the folder with config.json"));
   base::rename_path(*this / "m/model.safetensors", *this / "kept");
   EXPECT_THAT(refusal(*this / "m"), HasSubstr("has neither model.safetensors"));
   base::rename_path(*this / "kept", *this / "m/model.safetensors");
@@ -150,7 +150,7 @@ TEST_F(Source, WhatIsNoModelIsRefusedByName) {
   other.hidden = 12;
   base::write_file_atomic(*this / "m/config.json", hugging_face_config(other, "fp32", ""));
   EXPECT_THAT(refusal(*this / "m"),
-              AllOf(HasSubstr("are not those of its config.json"),
+              AllOf(HasSubstr("do not match its config.json"),
                     HasSubstr("shape: model.embed_tokens.weight is [19, 8] and should be [19, 12]")));
   base::remove_tree(*this / "m/config.json");
   EXPECT_THAT(refusal(*this / "m"), HasSubstr("has weights but no config.json"));
@@ -183,7 +183,7 @@ TEST_F(Source, AHeadBesideATiedTableIsTheSameOrRefused) {
   EXPECT_EQ(write_head({19, 8}, same), "");
   std::vector<char> other = same;
   other.back() = static_cast<char>(other.back() ^ 1);
-  const auto refused = AllOf(HasSubstr("hold 'lm_head.weight' with other numbers than 'model.embed_tokens.weight'"),
+  const auto refused = AllOf(HasSubstr("have 'lm_head.weight' with different values than 'model.embed_tokens.weight'"),
                              HasSubstr("set that to false"));
   EXPECT_THAT(write_head({19, 8}, other), refused);
   other.resize(static_cast<std::size_t>(18 * 8 * 2));
@@ -205,7 +205,7 @@ TEST_F(Source, WhatIsTakenOtherwiseThanItMayBeMeantIsNoted) {
       base::in(open_model(*this / "m", *self)->notes(), base::Language::english),
       ElementsAre(AllOf(HasSubstr("rope_theta is 10000.0 at the top"), HasSubstr("500000 in its rope_parameters")),
                   AllOf(HasSubstr("model-00001-of-00002.safetensors"),
-                        HasSubstr("the weights in model.safetensors are taken"))));
+                        HasSubstr("the weights in model.safetensors are used"))));
   EXPECT_EQ(open_model(*this / "m", *self)->model().rope_theta, 500000);
   base::write_file_atomic(index, R"({"weight_map": {"model.norm.weight": "model.safetensors"}})");
   EXPECT_EQ(open_model(*this / "m", *self)->notes().size(), 1u);

@@ -80,8 +80,7 @@ void refuse_changed_base(const AdapterSource& adapter, const ModelSource& base) 
   const std::string then = adapter.base_fingerprint();
   if (then.empty() || then == base.fingerprint()) return;
   throw base::DataError(
-      base::say("the adapter '{}' was trained beside weights in '{}' with fingerprint {}, and those there now have {}; "
-                "name the right ones with --base PATH, or these to take them all the same",
+      base::say("the adapter '{}' was trained on weights in '{}' with fingerprint {}, but the current ones have {}; name the right ones with --base PATH, or name these to use them anyway",
                 adapter.path(), adapter.base(), then, base.fingerprint()));
 }
 
@@ -132,7 +131,7 @@ std::unique_ptr<ModelSource> open_model(const std::string& path, comm::Channel& 
   Weights weights = open_weights(path, world);
   if (weights.adapter != nullptr) return merge_with_base(std::move(weights.adapter), base, world);
   if (!base.empty())
-    throw base::ConfigError(base::say("'{}' is a whole model, which takes no base; leave --base {} out", path, base));
+    throw base::ConfigError(base::say("'{}' is a full model, which needs no base; omit --base {}", path, base));
   return std::move(weights.model);
 }
 
@@ -140,7 +139,7 @@ std::unique_ptr<AdapterSource> open_adapter(const std::string& path, comm::Chann
   Weights weights = open_weights(path, world);
   if (weights.adapter == nullptr)
     throw base::DataError(base::say(
-        "'{}' is a whole model; name an adapter: a folder with adapter_config.json, or a run with lora.rank", path));
+        "'{}' is a full model; name an adapter: a folder with adapter_config.json, or a run with lora.rank", path));
   return std::move(weights.adapter);
 }
 

@@ -48,7 +48,7 @@ base::Text fault_of(const checkpoint::TensorEntry& entry, const std::string& nam
   const auto& products = config::adaptable_projections();
   if (name.empty()) return base::say("unknown: {}", entry.name);
   if (std::find(products.begin(), products.end(), target_of(name)) == products.end())
-    return base::say("not beside a product of a layer ({}): {}", fmt::join(products, ", "), entry.name);
+    return base::say("not an adapter of a layer's linear module ({}): {}", fmt::join(products, ", "), entry.name);
   if (!is_weight_dtype(entry.dtype))
     return base::say("dtype: {} is {} and should be F32, BF16 or F16", entry.name, entry.dtype.name());
   if (config.excludes(module_of(name))) return base::say("in exclude_modules: {}", entry.name);
@@ -67,8 +67,7 @@ checkpoint::SafetensorsFile open_peft_weights(const std::string& folder) {
     throw base::DataError(
         base::say("the adapter's folder '{}' has no {}; complete the copy", folder, adapter_weights_name));
   throw base::DataError(
-      base::say("the adapter's folder '{}' has no {}; adapter_model.bin is a program as well as data and is not read: "
-                "save the adapter as safetensors (safe_serialization=True)",
+      base::say("the adapter's folder '{}' has no {}; adapter_model.bin can run code and is not read: save the adapter as safetensors (safe_serialization=True)",
                 folder, adapter_weights_name));
 }
 
@@ -84,12 +83,12 @@ Assignment match_peft_tensors(const checkpoint::SafetensorsFile& file, const con
     if (!fault.empty()) {
       faults.push_back(fault);
     } else if (!tensors.insert({name, {&file, entry.dtype, entry.shape, entry.begin, entry.bytes}}).second) {
-      faults.push_back(base::say("there twice, with and without 'default': {}", name));
+      faults.push_back(base::say("duplicate, with and without 'default': {}", name));
     }
   }
-  if (tensors.empty()) faults.push_back(base::say("no tensor is an adapter's"));
+  if (tensors.empty()) faults.push_back(base::say("no tensor belongs to an adapter"));
   if (faults.empty()) return tensors;
-  throw base::DataError(base::say("'{}/{}' holds what is no adapter that {} describes:{}", folder, adapter_weights_name,
+  throw base::DataError(base::say("'{}/{}' has tensors that do not match {}:{}", folder, adapter_weights_name,
                                   config::adapter_config_name, listed(faults)));
 }
 

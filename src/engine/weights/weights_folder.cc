@@ -37,7 +37,7 @@ std::map<std::string, std::string> parse_weights_index(std::string_view text, co
     const std::string file = item.value().is_string() ? item.value().get<std::string>() : "";
     if (file.empty() || !is_weights_file_name(file)) {
       throw DataError(
-          base::say("'{}' places tensor {} in {}; a name of a .safetensors file in the same folder belongs there",
+          base::say("'{}' places tensor {} in {}, but must name a .safetensors file in the same folder",
                     origin, json(item.key()).dump(), item.value().dump()));
     }
     files[item.key()] = file;
@@ -56,11 +56,10 @@ static DataError no_weights(const std::string& path) {
       base::file_exists(path + "/pytorch_model.bin") || base::file_exists(path + "/pytorch_model.bin.index.json");
   if (!pickled)
     return DataError(base::say(
-        "the model folder '{}' has neither {} nor {}; complete the download, or name the folder that has them", path,
+        "the model folder '{}' has neither {} nor {}; complete the download, or name the folder with these files", path,
         weights_file_name, weights_index_name));
   return DataError(base::say(
-      "the model folder '{}' has neither {} nor {}; pytorch_model.bin is a program as well as data and is not "
-      "read: convert it to safetensors, or take the safetensors files of the same model",
+      "the model folder '{}' has neither {} nor {}; pytorch_model.bin can run code and is not read: convert it to safetensors, or use the safetensors files of the same model",
       path, weights_file_name, weights_index_name));
 }
 
@@ -85,7 +84,7 @@ static void refuse_misplaced(const std::string& path, const std::map<std::string
     }
   }
   if (faults.empty()) return;
-  throw DataError(base::say("'{}/{}' does not fit the files beside it, which may be of another model:{}", path,
+  throw DataError(base::say("'{}/{}' does not match the files next to it, which may be from another model:{}", path,
                             weights_index_name, listed(faults)));
 }
 
@@ -96,8 +95,7 @@ void WeightsFolder::add_file(const std::string& name) {
   for (const auto& [key, value] : file.header().metadata) {
     if (key.rfind(checkpoint::region_prefix, 0) != 0) continue;
     throw DataError(
-        base::say("'{}/{}' holds parts of tensors, as a checkpoint of several ranks does; name the checkpoint's "
-                  "folder (step-...) instead of its model/",
+        base::say("'{}/{}' has parts of tensors, like a checkpoint of several ranks; name the checkpoint's folder (step-...) instead of its model/",
                   path_, name));
   }
   for (const checkpoint::TensorEntry& entry : file.header().entries) {
@@ -121,8 +119,7 @@ void WeightsFolder::note_index() {
       std::find_if(files.begin(), files.end(), [](const auto& placed) { return placed.second != weights_file_name; });
   if (other == files.end()) return;
   notes_.push_back(base::say(
-      "'{}' holds {} and {}, which names other files such as {}: the weights in {} are taken, as by transformers; "
-      "remove the one that is out of date",
+      "'{}' has {} and {}, which names other files such as {}: the weights in {} are used, as in transformers; remove the outdated one",
       path_, weights_file_name, weights_index_name, other->second, weights_file_name));
 }
 

@@ -72,7 +72,7 @@ TEST(WeightsFolder, AnIndexThatPointsOutsideIsRefused) {
        {"../outside/x.safetensors", "/etc/passwd", "..", ".", "", "sub/x.safetensors", ".x.safetensors", "x.bin",
         "C:\\\\x.safetensors", "x\\u0000.safetensors", "x\\n.safetensors"}) {
     write_index(folder + "/model", std::string(R"({"a": ")") + file + "\"}");
-    EXPECT_THAT(complaint_about(folder + "/model"), HasSubstr("in the same folder belongs there")) << file;
+    EXPECT_THAT(complaint_about(folder + "/model"), HasSubstr("but must name a .safetensors file in the same folder")) << file;
   }
 }
 
@@ -160,7 +160,7 @@ TEST_F(Match, OfManyFaultsTenAreShown) {
 TEST_F(Match, ATensorWithAndWithoutPrefixIsThereTwice) {
   auto entries = entries_of(model_, base::Dtype::fp32);
   entries.push_back({"norm.weight", base::Dtype::fp32, {12}, 0, 0});
-  EXPECT_THAT(complaint_with(entries), HasSubstr("there twice: model.norm.weight, with and without 'model.'"));
+  EXPECT_THAT(complaint_with(entries), HasSubstr("duplicate: model.norm.weight, with and without 'model.'"));
 }
 
 TEST_F(Match, TensorsOfLayersThatAreNotWantedAreNoFault) {

@@ -139,9 +139,7 @@ class Matcher {
     faults.insert(faults.end(), unknown_.begin(), unknown_.end());
     if (faults.empty()) return std::move(found_);
     throw base::DataError(
-        base::say("the weights in '{}' are not those of its config.json ({} of {} tensors missing, {} of another "
-                  "shape or dtype, {} "
-                  "unknown); take both files from one model:{}",
+        base::say("the weights in '{}' do not match its config.json ({} of {} tensors missing, {} of another shape or dtype, {} unknown); take both files from one model:{}",
                   folder_.path(), missing_.size(), wanted_.size(), different_.size(), unknown_.size(),
                   listed(faults)));
   }
@@ -154,7 +152,7 @@ class Matcher {
     if (parameter.empty()) {
       if (!passed_over(name)) unknown_.push_back(base::say("unknown: {}", name));
     } else if (!found_.emplace(parameter, tensor).second) {
-      unknown_.push_back(base::say("there twice: {}, with and without '{}'", parameter, names_.prefix));
+      unknown_.push_back(base::say("duplicate: {}, with and without '{}'", parameter, names_.prefix));
     }
   }
 

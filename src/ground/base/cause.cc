@@ -59,7 +59,7 @@ constexpr SystemCause system_causes[] = {
 };
 
 // EFBIG where a limit of this process is the reason.
-constexpr Phrase beyond_file_limit = Phrase("a file may have at most {} here (ulimit -f): raise that limit, or remove it with `ulimit -f unlimited`");
+constexpr Phrase beyond_file_limit = Phrase("files here may have at most {} (ulimit -f): raise that limit, or remove it with `ulimit -f unlimited`");
 
 // In the order of the enum.
 constexpr std::array<std::string_view, 31> cause_words = {"",

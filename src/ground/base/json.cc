@@ -189,9 +189,9 @@ std::string shown(std::string_view text) {
 
 Text at_end(std::string_view text) {
   const Before found = before(text);
-  if (trim(text).empty()) return say("there is nothing");
+  if (trim(text).empty()) return say("it is empty");
   if (found.in_string) return say("it ends inside a string");
-  if (found.open.empty()) return say("it ends before a value is whole");
+  if (found.open.empty()) return say("it ends before a value is complete");
   return say(found.open.back() == '{' ? Phrase("it ends inside an object") : Phrase("it ends inside an array"));
 }
 
@@ -220,11 +220,11 @@ Text of_string(std::string_view text, std::size_t at) {
   if (c == '\n' || c == '\r') return say("a line break inside a string must be written \\n");
   if (c < 0x20) return say("the control character 0x{:02x} inside a string must be written \\u{:04x}", c, c);
   const std::string_view escape = escape_before(text, at + 1);
-  if (escape.empty()) return say("'{}' has no place there", shown(text.substr(at)));
-  if (is_surrogate(escape)) return say("'{}' is half of a surrogate pair and no character by itself: remove it", std::string(escape.substr(0, 6)));
+  if (escape.empty()) return say("'{}' is not allowed there", shown(text.substr(at)));
+  if (is_surrogate(escape)) return say("'{}' is half of a surrogate pair, not a character: remove it", std::string(escape.substr(0, 6)));
   const std::string_view one_before = escape_before(text, text.size() - escape.size());
-  if (is_surrogate(one_before, "89abAB")) return say("'{}' is half of a surrogate pair and no character by itself: remove it", std::string(one_before.substr(0, 6)));
-  return say("'{}' is no escape of JSON (a backslash itself is written \\\\)", printable(escape.substr(0, escape.substr(1, 1) == "u" ? 6 : 2), 40));
+  if (is_surrogate(one_before, "89abAB")) return say("'{}' is half of a surrogate pair, not a character: remove it", std::string(one_before.substr(0, 6)));
+  return say("'{}' is not a JSON escape (a backslash itself is written \\\\)", printable(escape.substr(0, escape.substr(1, 1) == "u" ? 6 : 2), 40));
 }
 
 Text of_word(std::string_view word) {
@@ -234,10 +234,10 @@ Text of_word(std::string_view word) {
   std::string small(word.substr(0, 12));
   for (char& c : small) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   for (const char* name : {"nan", "inf", "infinity", "-nan", "-inf", "-infinity", "+inf", "+infinity"})
-    if (small == name) return say("'{}' is no number of JSON; write a finite number or null", std::string(word));
+    if (small == name) return say("'{}' is not a JSON number; write a finite number or null", std::string(word));
   if (word.empty() || is_letter(word[0]) || word[0] == '_') return {};
   const bool large = is_digit(word.back()) && word.find_first_of("eE") != std::string_view::npos;
-  return say(large ? Phrase("the number '{}' is too large") : Phrase("'{}' is no number of JSON, which has no leading zero, '+' or bare point"), std::string(word.substr(0, 40)));
+  return say(large ? Phrase("the number '{}' is too large") : Phrase("'{}' is not a JSON number, which has no leading zero, '+' or bare point"), std::string(word.substr(0, 40)));
 }
 
 bool ends_value(char c) { return c == '"' || c == '}' || c == ']' || is_letter(c) || is_digit(c); }
@@ -250,7 +250,7 @@ Text of_token(std::string_view text, std::size_t begin) {
   const bool wants_key = in_object && (found.last == '{' || found.last == ',');
   const bool after_key = in_object && found.last == '"' && (found.before_string == '{' || found.before_string == ',');
   if (c == '/' || c == '#') return say("a comment, which JSON does not have");
-  if (c == '\'') return say("single quotes; JSON has double ones (Python's json.dumps writes them)");
+  if (c == '\'') return say("single quotes; JSON uses double quotes (Python's json.dumps writes them)");
   if (found.open.empty() && ends_value(found.last))
     return say(c == '{' || c == '[' ? Phrase("another value follows the first one: a comma or a line break is missing between them") : Phrase("text follows the value"));
   if ((c == '}' || c == ']') && found.last == ',') return say("a comma with nothing after it: remove the comma");
@@ -261,8 +261,8 @@ Text of_token(std::string_view text, std::size_t begin) {
   if (const Text word = of_word(word_at(text, begin)); !word.english.empty()) return word;
   const bool begins_value = std::string_view("\"{[-").find(c) != std::string_view::npos || is_letter(c) || is_digit(c);
   if (ends_value(found.last) && begins_value) return say("a comma is missing before it");
-  if (found.last == '\0') return say("it begins with '{}', which is no JSON", shown(text.substr(begin)));
-  return say("'{}' has no place there", shown(text.substr(begin)));
+  if (found.last == '\0') return say("it begins with '{}', which is not JSON", shown(text.substr(begin)));
+  return say("'{}' is not allowed there", shown(text.substr(begin)));
 }
 
 Text cause_of(std::string_view text, std::size_t byte) {

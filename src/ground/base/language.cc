@@ -12,7 +12,7 @@ Language language_of(const std::string& word, const std::string& locale) {
   if (word == "en") return Language::english;
   if (word == "zh") return Language::chinese;
   if (word != "auto")
-    throw ConfigError(say("--lang is en, zh or auto, not '{}'", word));
+    throw ConfigError(say("--lang must be en, zh or auto, not '{}'", word));
   return locale.rfind("zh", 0) == 0 ? Language::chinese : Language::english;
 }
 

@@ -100,8 +100,8 @@ std::size_t bytes_at(const std::string& path) {
 
 Text cause_of(const WatchedMapping& entry, std::size_t mapped_bytes) {
   const std::size_t now = bytes_at(entry.name);
-  if (entry.is_named_file && now < mapped_bytes) return say("it was cut to {} of its {} bytes while it was read; restore it", now, mapped_bytes);
-  return say("its disk or network file system fails, or it was changed while it was read ({} bytes); see the system's messages (dmesg), and restore it", mapped_bytes);
+  if (entry.is_named_file && now < mapped_bytes) return say("it was truncated to {} of its {} bytes while it was read; restore it", now, mapped_bytes);
+  return say("its disk or network file system failed, or it was changed while it was read ({} bytes); check the system log (dmesg), and restore it", mapped_bytes);
 }
 
 }  // namespace
@@ -171,7 +171,7 @@ ScratchMapping::ScratchMapping(const std::string& folder, std::int64_t bytes) : 
   make_directories(folder);
   const auto refuse = [&](int error) {
     if (file_ >= 0) close(file_);
-    throw DataError(say("'{}' cannot hold a file of {} for optimizer state: {}; name another folder (parallel.offload_folder) or make room", folder, format_bytes(bytes), system_cause(error)));
+    throw DataError(say("'{}' cannot store a file of {} for optimizer state: {}; choose another folder (parallel.offload_folder) or free space", folder, format_bytes(bytes), system_cause(error)));
   };
   file_ = open_nameless(folder);
   if (file_ < 0) refuse(errno);

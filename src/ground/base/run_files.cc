@@ -112,7 +112,7 @@ std::string RunFile::text(std::int64_t offset, std::int64_t bytes) const {
 
 static std::string whole_text(const RunFile& file, const std::string& path, std::int64_t most_bytes) {
   if (file.facts().bytes > most_bytes)
-    throw DataError(say("'{}' has {}, more than the {} that are read of such a file: it is damaged or not what it is named", path, format_bytes(file.facts().bytes), format_bytes(most_bytes)));
+    throw DataError(say("'{}' has {}, more than the limit of {} for such a file: it is damaged or the wrong file", path, format_bytes(file.facts().bytes), format_bytes(most_bytes)));
   return file.text(0, file.facts().bytes);
 }
 
@@ -126,17 +126,17 @@ std::string read_regular_file(const std::string& path, std::int64_t most_bytes) 
   Descriptor descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!descriptor) throw DataError(say("cannot open '{}': {}", path, system_cause(errno)), cause_of_errno(errno));
   const std::optional<RunFile> file = RunFile::of(descriptor.release());
-  if (!file) throw DataError(say("'{}' is a pipe, a folder or a device, not a regular file: remove it or name another", path));
+  if (!file) throw DataError(say("'{}' is a pipe, a folder or a device, not a regular file: remove it or choose another", path));
   return whole_text(*file, path, most_bytes);
 }
 
 Descriptor open_in_run(const std::string& folder, const std::string& name, int flags) {
   Opened opened = open_below(folder, name, flags);
   if (opened.last && is_regular(opened.last)) return std::move(opened.last);
-  if (opened.kind == S_IFLNK) throw DataError(say("'{}' is a link, and no link inside a run's folder is followed: remove it", opened.failed));
+  if (opened.kind == S_IFLNK) throw DataError(say("'{}' is a link, and links inside a run folder are not followed: remove it", opened.failed));
   const bool irregular = opened.kind != 0 && opened.kind != S_IFREG && opened.kind != S_IFDIR;
   if (opened.last || irregular || (opened.kind == S_IFDIR && opened.cause == EISDIR))
-    throw DataError(say("'{}' is a pipe, a folder or a device, not a regular file: remove it or name another", opened.failed));
+    throw DataError(say("'{}' is a pipe, a folder or a device, not a regular file: remove it or choose another", opened.failed));
   throw DataError(say("cannot open '{}': {}", opened.failed, system_cause(opened.cause)), cause_of_errno(opened.cause));
 }
 

@@ -20,8 +20,7 @@ TEST(SystemCause, NamesTheLimitOfThisProcessWhereAFileIsTooLarge) {
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
   const Text cause = system_cause(EFBIG);
   ASSERT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
-  EXPECT_EQ(cause.english, "a file may have at most 100.0 KiB here (ulimit -f): raise that limit, or remove it with `ulimit -f "
-                           "unlimited`");
+  EXPECT_EQ(cause.english, "files here may have at most 100.0 KiB (ulimit -f): raise that limit, or remove it with `ulimit -f unlimited`");
 }
 
 TEST(SystemCause, OfAnUnknownNumberIsWhatTheSystemSaysInBoth) {

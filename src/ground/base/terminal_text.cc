@@ -224,7 +224,7 @@ Text not_utf8(std::string_view text, std::size_t at) {
   const int byte = byte_at(text, at);
   if (is_mostly_utf8(text)) return say("the byte 0x{:02x} is not UTF-8", byte);
   const std::string encoding = guessed_encoding(text);
-  return encoding.empty() ? say("the byte 0x{:02x} is not UTF-8: convert the file from its encoding (iconv -f WINDOWS-1251 -t UTF-8 FILE > NEW, if that is it)", byte) : say("the byte 0x{0:02x} is not UTF-8, and the text looks like {1}: convert the file (iconv -f {1} -t UTF-8 FILE > NEW)", byte, encoding);
+  return encoding.empty() ? say("the byte 0x{:02x} is not UTF-8: convert the file from its encoding (for example iconv -f WINDOWS-1251 -t UTF-8 FILE > NEW)", byte) : say("the byte 0x{0:02x} is not UTF-8, and the text looks like {1}: convert the file (iconv -f {1} -t UTF-8 FILE > NEW)", byte, encoding);
 }
 
 }  // namespace troika::base

@@ -118,7 +118,7 @@ class BatchSolver {
     number_ = times(number, stated_.rounds);
     if (number == default_microbatches) return;
     findings_->notes.push_back(
-        base::say("batch.{} {} does not divide into the default of {} microbatches, so it is {} of {}", total.name, total.value,
+        base::say("batch.{} {} does not divide into the default of {} microbatches, so there are {} of {}", total.name, total.value,
                   default_microbatches, number, base::counted_text(*micro_, "sequence")));
   }
 
@@ -179,7 +179,7 @@ Batch solve_batch_of_shares(const BatchSettings& settings, const std::vector<std
   const std::size_t before = findings->errors.size();
   const BatchQuantities stated = quantities_of(settings, 1, findings);
   for (const std::string& name : beside_shares(settings, stated)) {
-    findings->errors.push_back(base::say("{} and parallel.shares both say how many sequences a rank has: leave out one of them; micro_batch_size and global_batch_size go with shares", name));
+    findings->errors.push_back(base::say("{} and parallel.shares both set the number of sequences of a rank: omit one of them; use micro_batch_size and global_batch_size with shares", name));
   }
   Batch batch;
   batch.microbatches = std::accumulate(shares.begin(), shares.end(), std::int64_t{0});
@@ -200,15 +200,15 @@ Batch solve_batch_of_shares(const BatchSettings& settings, const std::vector<std
   }
   batch.global = times(batch.microbatches, batch.micro);
   if (findings->errors.size() == before && times(batch.global, batch.seq_len) > most_tokens)
-    findings->errors.push_back(base::say("batch: parallel.shares make more than 2^50 positions per step: give smaller ones"));
+    findings->errors.push_back(base::say("batch: parallel.shares result in more than 2^50 positions per step: give smaller ones"));
   return batch;
 }
 
 base::Text nearest_multiples(std::int64_t value, std::int64_t unit) {
   const std::int64_t below = value / unit * unit;
   const std::int64_t above = below > std::numeric_limits<std::int64_t>::max() - unit ? below : below + unit;
-  if (below == 0) return base::say("{} is the nearest that is", above);
-  return base::say("{} and {} are the nearest that are", below, above);
+  if (below == 0) return base::say("{} is the nearest multiple", above);
+  return base::say("{} and {} are the nearest multiples", below, above);
 }
 
 namespace {

@@ -52,26 +52,24 @@ TEST(Batch, BatchSizeIsPerRankAndAnyNumberWorks) {
 
 TEST(Batch, AStatedNumberOfMicrobatchesThatDoesNotDivideIsRefused) {
   EXPECT_EQ(resolve_error({"--batch_size", "10"}, 2, {{"MICROBATCH_NUM", "4"}}),
-            "batch.batch_size 10 is not a multiple of num_microbatches 4: 8 and 12 are the nearest that are");
+            "batch.batch_size 10 is not a multiple of num_microbatches 4: 8 and 12 are the nearest multiples");
   EXPECT_EQ(resolve_error({"--batch_size", "3", "--microbatch_num", "4"}, 2),
-            "batch.batch_size 3 is not a multiple of num_microbatches 4: 4 is the nearest that is");
+            "batch.batch_size 3 is not a multiple of num_microbatches 4: 4 is the nearest multiple");
 }
 
 TEST(Batch, AGlobalBatchThatDoesNotDivideIsRefused) {
   EXPECT_EQ(resolve_error({"--global-batch-size", "13", "--micro-batch-size", "1"}, 2),
-            "batch.global_batch_size 13 is not a multiple of dp 2: 12 and 14 are the nearest that are");
+            "batch.global_batch_size 13 is not a multiple of dp 2: 12 and 14 are the nearest multiples");
   EXPECT_EQ(resolve_error({"--global-batch-size", "14", "--micro-batch-size", "3"}, 2),
-            "batch.global_batch_size 14 is not a multiple of micro_batch_size 3 x dp 2 = 6: 12 and 18 are the nearest "
-            "that are");
+            "batch.global_batch_size 14 is not a multiple of micro_batch_size 3 x dp 2 = 6: 12 and 18 are the nearest multiples");
   EXPECT_EQ(resolve_error({"--global-batch-size", "2"}, 3),
-            "batch.global_batch_size 2 is not a multiple of dp 3: 3 is the nearest that is");
+            "batch.global_batch_size 2 is not a multiple of dp 3: 3 is the nearest multiple");
 }
 
 TEST(Batch, ATotalInTokensNamesWhatDivides) {
   EXPECT_EQ(
       resolve_error({"--device_batch_size=16", "--total_batch_size=49152", "--seq-len=2048"}, 2),
-      "batch.total_batch_size 49152 tokens is not a multiple of micro_batch_size 16 x seq_len 2048 x dp 2 = 65536: "
-      "65536 is the nearest that is");
+      "batch.total_batch_size 49152 tokens is not a multiple of micro_batch_size 16 x seq_len 2048 x dp 2 = 65536: 65536 is the nearest multiple");
   EXPECT_EQ(numbers({"--device_batch_size=16", "--total_batch_size=65536", "--seq-len=2048"}, 2),
             (BatchNumbers{16, 1, 32}));
   EXPECT_EQ(numbers({"--device_batch_size=16", "--total_batch_size=131072", "--seq-len=2048"}, 2),
@@ -86,9 +84,9 @@ TEST(Batch, AccumulationMultipliesTheMicrobatches) {
   EXPECT_EQ(numbers({"--batch_size", "6", "--gradient_accumulation_steps", "2"}, 1), (BatchNumbers{2, 6, 12}));
   EXPECT_EQ(numbers({"--global-batch-size", "24", "--gradient_accumulation_steps", "2"}, 1), (BatchNumbers{3, 8, 24}));
   EXPECT_EQ(resolve_error({"--batch.microbatches", "8", "--gradient_accumulation_steps", "2", "--batch_size", "6"}, 1),
-            "batch.batch_size 6 is not a multiple of microbatches / accumulation 4: 4 and 8 are the nearest that are");
+            "batch.batch_size 6 is not a multiple of microbatches / accumulation 4: 4 and 8 are the nearest multiples");
   EXPECT_EQ(resolve_error({"--batch.microbatches", "7", "--gradient_accumulation_steps", "2"}, 1),
-            "batch.microbatches 7 is not a multiple of accumulation 2: 6 and 8 are the nearest that are");
+            "batch.microbatches 7 is not a multiple of accumulation 2: 6 and 8 are the nearest multiples");
 }
 
 TEST(Batch, StatementsThatContradictAreRefused) {
@@ -117,8 +115,8 @@ TEST(Batch, IsDescribedInOneLine) {
 }
 
 TEST(Batch, NearestMultiplesLieAround) {
-  EXPECT_EQ(nearest_multiples(10, 4).english, "8 and 12 are the nearest that are");
-  EXPECT_EQ(nearest_multiples(3, 4).english, "4 is the nearest that is");
+  EXPECT_EQ(nearest_multiples(10, 4).english, "8 and 12 are the nearest multiples");
+  EXPECT_EQ(nearest_multiples(3, 4).english, "4 is the nearest multiple");
 }
 
 TEST(Shares, SayHowManyMicrobatchesAStepHas) {
@@ -143,8 +141,8 @@ TEST(Shares, ThatContradictOtherSettingsAreRefused) {
   };
   EXPECT_THAT(told({"--global-batch-size", "13"}),
               HasSubstr("batch.global_batch_size 13 is not the sum of parallel.shares 12 x micro_batch_size 1 = 12"));
-  EXPECT_THAT(told({"--batch.microbatches", "6"}), HasSubstr("batch.microbatches and parallel.shares both say"));
-  EXPECT_THAT(told({"--batch_size", "6"}), HasSubstr("batch.batch_size and parallel.shares both say"));
+  EXPECT_THAT(told({"--batch.microbatches", "6"}), HasSubstr("batch.microbatches and parallel.shares both set the number of sequences of a rank"));
+  EXPECT_THAT(told({"--batch_size", "6"}), HasSubstr("batch.batch_size and parallel.shares both set the number of sequences of a rank"));
   EXPECT_THAT(told({"--zero", "2"}), HasSubstr("parallel.shares needs zero 0 or 1, not 2"));
   EXPECT_THAT(resolve_error({"--shares", "9,3"}, 3), HasSubstr("parallel.shares has 2 entries for dp 3"));
   EXPECT_THAT(resolve_error({"--shares", "9,0"}, 2), HasSubstr("parallel.shares"));

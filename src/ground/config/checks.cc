@@ -20,7 +20,7 @@ void resolve_learning_rate(OptimizerSettings* o, Findings* findings) {
     findings->notes.push_back(
         base::say("optimizer.min_lr is {:g}, a tenth of lr, because its default is above lr", o->min_lr));
   } else {
-    findings->errors.push_back(base::say("optimizer.min_lr {} is above optimizer.lr {}: it is where the decay ends, so at most {}", o->min_lr, o->lr, o->lr));
+    findings->errors.push_back(base::say("optimizer.min_lr {} is above optimizer.lr {}: the decay ends at min_lr, so it is at most {}", o->min_lr, o->lr, o->lr));
   }
 }
 
@@ -29,9 +29,9 @@ void check_decay(const OptimizerSettings& o, std::int64_t steps, Findings* findi
   const OptimizerSettings d;
   if (o.lr_schedule == LrSchedule::wsd) {
     if (steps > 0 && o.decay_steps > 0 && o.warmup_steps + o.decay_steps > steps)
-      findings->errors.push_back(base::say("optimizer.warmup_steps {} and optimizer.decay_steps {} are more than train.steps {}: make one of them smaller", o.warmup_steps, o.decay_steps, steps));
+      findings->errors.push_back(base::say("optimizer.warmup_steps {} and optimizer.decay_steps {} sum to more than train.steps {}: reduce one of them", o.warmup_steps, o.decay_steps, steps));
     if (o.decay_steps == 0 && o.warmup_steps == 0 && o.warmup_ratio + o.decay_ratio > 1)
-      findings->errors.push_back(base::say("optimizer.warmup_ratio {} and optimizer.decay_ratio {} are more than 1 together: make one of them smaller", o.warmup_ratio, o.decay_ratio));
+      findings->errors.push_back(base::say("optimizer.warmup_ratio {} and optimizer.decay_ratio {} sum to more than 1: reduce one of them", o.warmup_ratio, o.decay_ratio));
     return;
   }
   std::vector<std::string> unused;
@@ -41,8 +41,8 @@ void check_decay(const OptimizerSettings& o, std::int64_t steps, Findings* findi
   if (unused.empty()) return;
   findings->notes.push_back(
       base::say(unused.size() == 1
-                    ? base::Phrase("{} has no effect with optimizer.lr_schedule {}: only wsd has a decay of its own")
-                    : base::Phrase("{} have no effect with optimizer.lr_schedule {}: only wsd has a decay of its own"),
+                    ? base::Phrase("{} has no effect with optimizer.lr_schedule {}: only wsd has a separate decay")
+                    : base::Phrase("{} have no effect with optimizer.lr_schedule {}: only wsd has a separate decay"),
                 base::join(unused, ", "), word_of(o.lr_schedule)));
 }
 
@@ -50,7 +50,7 @@ bool evaluates(const DataSettings& d) { return !d.valid.empty() || d.valid_share
 
 void check_evaluations(const TrainSettings& t, const DataSettings& d, Findings* findings) {
   if (t.early_stopping_patience > 0 && !evaluates(d)) {
-    findings->errors.push_back(base::say("train.early_stopping_patience {} needs a validation set: name one with data.valid, or keep one with data.valid_share", t.early_stopping_patience));
+    findings->errors.push_back(base::say("train.early_stopping_patience {} needs a validation set: name one with data.valid, or hold one out with data.valid_share", t.early_stopping_patience));
   } else if (t.early_stopping_patience > 0 && t.eval_every == 0) {
     findings->errors.push_back(base::say("train.early_stopping_patience {} counts evaluations, but there is only one, at the end: set train.eval_every to the steps between them", t.early_stopping_patience));
   } else if (t.eval_every > 0 && !evaluates(d)) {
@@ -99,11 +99,11 @@ void check_rotary(const ModelSettings& m, Findings* findings) {
 
 void check_gpt2(const ModelSettings& m, Findings* findings) {
   if (m.kv_heads != m.heads) {
-    findings->errors.push_back(base::say("model.kv_heads {} is not model.heads {}: gpt2 has a key and a value head for every query head, so set kv_heads to {}, or take a preset such as gpt2-124m", m.kv_heads, m.heads, m.heads));
+    findings->errors.push_back(base::say("model.kv_heads {} is not model.heads {}: gpt2 has a key and a value head for every query head, so set kv_heads to {}, or use a preset such as gpt2-124m", m.kv_heads, m.heads, m.heads));
   }
   if (m.heads * m.head_dim != m.hidden) {
     findings->errors.push_back(
-        base::say("model.heads {} x model.head_dim {} is {}, but model.hidden is {}: the heads of gpt2 divide its hidden size, so set hidden to {}", m.heads, m.head_dim, m.heads * m.head_dim, m.hidden, m.heads * m.head_dim));
+        base::say("model.heads {} x model.head_dim {} is {}, but model.hidden is {}: gpt2 splits its hidden size into heads, so set hidden to {}", m.heads, m.head_dim, m.heads * m.head_dim, m.hidden, m.heads * m.head_dim));
   }
   if (m.rope_scaling != RopeScaling::none) {
     findings->errors.push_back(base::say("model.rope_scaling {} needs RoPE, and gpt2 learns an embedding for each position: set it to none", word_of(m.rope_scaling)));
@@ -115,7 +115,7 @@ void check_weights(const DataSettings& d, Findings* findings) {
   const auto sources = std::count(d.train.begin(), d.train.end(), ',') + 1;
   const auto weights = static_cast<std::ptrdiff_t>(d.weights.size());
   if (weights != sources && weights != 1) {  // one: a path with commas in it
-    findings->errors.push_back(base::say("data.weights has {} numbers, but data.train names {} sources: one for each", weights, sources));
+    findings->errors.push_back(base::say("data.weights has {} numbers, but data.train names {} sources: give one for each", weights, sources));
   }
   if (std::all_of(d.weights.begin(), d.weights.end(), [](double weight) { return weight == 0; }))
     findings->errors.push_back(base::say("data.weights are all 0, so nothing is left to train on: give one above 0"));
@@ -123,11 +123,11 @@ void check_weights(const DataSettings& d, Findings* findings) {
 
 void check_data(const DataSettings& d, Findings* findings) {
   if (!d.valid.empty() && d.valid_share > 0) {
-    findings->errors.push_back(base::say("data.valid '{}' and data.valid_share {} both say what to evaluate on: leave one of them out", d.valid, d.valid_share));
+    findings->errors.push_back(base::say("data.valid '{}' and data.valid_share {} both set the evaluation data: omit one of them", d.valid, d.valid_share));
   }
   if (d.valid_share > 1 && d.valid_share != std::floor(d.valid_share)) {
     findings->errors.push_back(
-        base::say("data.valid_share {} is a number of samples, as it is above 1, but not whole: {} and {} are the nearest that are", d.valid_share, std::floor(d.valid_share), std::ceil(d.valid_share)));
+        base::say("data.valid_share {} is a number of samples, since it is above 1, but not whole: {} and {} are the nearest whole numbers", d.valid_share, std::floor(d.valid_share), std::ceil(d.valid_share)));
   }
   check_weights(d, findings);
   if (d.packing && d.format == DataFormat::text)
@@ -143,7 +143,7 @@ void check_out(const std::string& out, const std::string& sources, const char* k
   words.push_back(sources);
   if (std::any_of(words.begin(), words.end(), [&](const std::string& word) { return plain(word) == plain(out); }) &&
       base::directory_exists(out) && !base::file_exists(out + "/index.json"))
-    findings->errors.push_back(base::say("train.out is '{0}', which is the folder of {1} too, and a run writes its own files there: name another --out, such as '{0}/run'", base::without_end_slashes(out), key));
+    findings->errors.push_back(base::say("train.out is '{0}', which is also the folder of {1}, but a run writes its own files there: choose another --out, such as '{0}/run'", base::without_end_slashes(out), key));
 }
 
 // RoPE settings that are stated and that the model does not use.

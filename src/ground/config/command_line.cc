@@ -20,7 +20,7 @@ bool starts_with(std::string_view text, std::string_view start) { return text.su
 Take file_taker(SettingsReading& reading) {
   return [&file = reading.line.file](const std::string& path, const std::string&, FlagReading* flags) {
     if (!file.empty())
-      return flags->refuse(base::say("'{}' is a second configuration file beside '{}'; one is read", path, file));
+      return flags->refuse(base::say("'{}' is a second configuration file besides '{}'; only one is read", path, file));
     file = path;
   };
 }
@@ -36,7 +36,7 @@ Take word_taker(SettingsReading& reading) {
                                                                         const std::string& shown, FlagReading* flags) {
     if (!base::directory_exists(path)) {
       if (flags->behind_truth.empty() || !is_no_file(path)) return take_file(path, shown, flags);
-      return flags->refuse(base::say("there is no place for '{}'; {} takes true or false", path, flags->behind_truth));
+      return flags->refuse(base::say("unexpected argument '{}'; {} takes true or false", path, flags->behind_truth));
     }
     layer.assignments.push_back({&field_of("model.path"), path, base::verbatim(path)});
   };
@@ -47,27 +47,27 @@ Take reporters_taker(SettingsReading& reading) {
     const Reporters reporters = reporters_of(text);
     if (reporters.tensorboard) layer.assignments.push_back({&field_of("log.tensorboard"), "on", base::verbatim(shown)});
     if (!reporters.others.empty())
-      flags->notes.push_back(base::say("{} is ignored but for tensorboard: metrics are written to the run's folder", shown));
+      flags->notes.push_back(base::say("{} is ignored except for tensorboard: metrics are written to the run's folder", shown));
   };
 }
 
 void add_file_flags(FlagTable& table, SettingsReading& reading) {
-  table.add("config", reading.line.file, "A file of settings, of Troika or LLaMA-Factory, or the name of a run preset.")
+  table.add("config", reading.line.file, "A settings file of Troika or LLaMA-Factory, or the name of a run preset.")
       .shown("CONFIG.yaml")
       .variables({"CONFIG_FILE"})
-      .unset("none; also as a word without a flag")
+      .unset("none; also accepted without the flag")
       .taken_by(file_taker(reading));
-  table.add(deepspeed_flag, reading.deepspeed, "DeepSpeed's settings as settings of ours; see docs/llama-factory.md.")
+  table.add(deepspeed_flag, reading.deepspeed, "DeepSpeed settings, translated to Troika's; see docs/llama-factory.md.")
       .shown("FILE.json")
       .unset("none")
       .taken_by([&files = reading.deepspeed](const std::string& path, const std::string& shown, FlagReading*) {
         files.insert(files.end(), {shown, path});
       });
-  table.add("report-to", reading.reported, "tensorboard: as --log.tensorboard on; other names are ignored.")
+  table.add("report-to", reading.reported, "tensorboard: same as --log.tensorboard on; other names are ignored.")
       .shown("NAMES")
       .unset("none")
       .taken_by(reporters_taker(reading));
-  table.add("print-config", reading.line.print_config, "Print the resolved settings as YAML and end.");
+  table.add("print-config", reading.line.print_config, "Print the resolved settings as YAML and exit.");
 }
 
 Take setting_taker(const Field& field, SettingsReading& reading) {
@@ -133,9 +133,9 @@ void note_repeats(Layer* layer) {
     if (canonical_text(field, earlier->value) == canonical_text(field, later->value)) continue;
     if (field.key() == "model.path") {
       layer->errors.push_back(
-          base::say("'{}' is a second model beside '{}': keep one of them", later->value, earlier->value));
+          base::say("'{}' is a second model besides '{}': keep one of them", later->value, earlier->value));
     } else {
-      layer->notes.push_back(base::say("{0} is given twice: {1} {2}, then {3} {4}; the last one counts", field.key(),
+      layer->notes.push_back(base::say("{0} is given twice: {1} {2}, then {3} {4}; the last one applies", field.key(),
                                        earlier->origin, earlier->value, later->origin, later->value));
     }
   }

@@ -127,7 +127,7 @@ TEST(CommandLine, OfTwoValuesForOneSettingTheLastCountsWithANote) {
   const ParsedSettings both = parse_settings({"--lr", "1e-3", "--steps", "3", "--learning-rate", "2e-3"}, {});
   EXPECT_EQ(both.settings.optimizer.lr, 2e-3);
   EXPECT_THAT(in_english(both.notes), testing::ElementsAre(
-                              "optimizer.lr is given twice: --lr 1e-3, then --learning-rate 2e-3; the last one counts"));
+                              "optimizer.lr is given twice: --lr 1e-3, then --learning-rate 2e-3; the last one applies"));
   EXPECT_THAT(in_english(parse_settings({"--bf16", "--fp32"}, {}).notes),
               testing::ElementsAre(HasSubstr("precision.compute is given twice: --bf16 bf16, then --fp32 fp32")));
   EXPECT_THAT(in_english(parse_settings({"--lr", "1e-3", "--learning_rate=0.001", "--bf16", "--precision", "bf16"}, {}).notes),
@@ -139,7 +139,7 @@ TEST(CommandLine, TwoModelsAreRefused) {
   for (const std::string& folder : {a, b}) base::make_directories(folder);
   for (const auto& words : {std::vector<std::string>{a, b}, {a, "--model.path", b}, {"--model.path=" + a, b},
                             {"--model_name_or_path", a, "--model.path", b}})
-    EXPECT_THAT(parse_error(words), HasSubstr("'" + b + "' is a second model beside '" + a + "': keep one of them"));
+    EXPECT_THAT(parse_error(words), HasSubstr("'" + b + "' is a second model besides '" + a + "': keep one of them"));
   for (const std::string& folder : {a, b}) base::remove_tree(folder);
 }
 
@@ -152,18 +152,18 @@ TEST(CommandLine, DataInThePlaceOfSettingsAreShownTheirFlag) {
         {"one.json", "{\n\"messages\": []}"}, {"book.txt", "train:\n"}})
     EXPECT_THAT(parse_error({temporary_file(name, content)}), HasSubstr("holds data, not settings")) << name;
   EXPECT_THAT(parse_error({temporary_file("ds.json", "{\"zero_optimization\": {\"stage\": 2}}")}),
-              HasSubstr("holds settings of DeepSpeed: name it with --deepspeed "));
+              HasSubstr("contains DeepSpeed settings: name it with --deepspeed "));
   EXPECT_EQ(parsed({temporary_file("ours.json", "{\"train\": {\"steps\": 3}}")}).train.steps, 3);
 }
 
 TEST(CommandLine, AWordBehindATruthThatIsNoFileIsItsValue) {
-  EXPECT_EQ(parse_error({"--bf16", "maybe"}), "there is no place for 'maybe'; --bf16 takes true or false");
-  EXPECT_THAT(parse_error({"--data.packing", "2"}), HasSubstr("no place for '2'; --data.packing takes true or false"));
+  EXPECT_EQ(parse_error({"--bf16", "maybe"}), "unexpected argument 'maybe'; --bf16 takes true or false");
+  EXPECT_THAT(parse_error({"--data.packing", "2"}), HasSubstr("unexpected argument '2'; --data.packing takes true or false"));
   EXPECT_EQ(read_command_line({"--bf16", "no-such.yaml"}).file, "no-such.yaml");
   EXPECT_EQ(parsed({"--bf16", "balanced"}).train.preset, TrainPreset::balanced);
   EXPECT_EQ(parsed({"--bf16", "n"}).precision.compute, Precision::fp32);
   EXPECT_THAT(base::message_of<base::DataError>([] { parse_settings({"nothere"}, {}); }),
-              HasSubstr("cannot open 'nothere': there is no file of settings and no model's folder with this name"));
+              HasSubstr("cannot open 'nothere': there is no settings file or model folder with this name"));
 }
 
 TEST(CommandLine, AWordWithAnEqualsSignIsAFlagWithoutItsDashes) {
@@ -195,7 +195,7 @@ TEST(CommandLine, DeepSpeedsFileCountsAsTheFlagsOfItsSettings) {
 TEST(CommandLine, OneFileIsRead) {
   const CommandLine line = read_command_line({"a.yaml", "b.yaml", "--config"});
   EXPECT_THAT(base::in(line.layer.errors, base::Language::english),
-              testing::ElementsAre("'b.yaml' is a second configuration file beside 'a.yaml'; one is read",
+              testing::ElementsAre("'b.yaml' is a second configuration file besides 'a.yaml'; only one is read",
                                    "--config needs a value"));
 }
 
@@ -314,7 +314,7 @@ TEST(CommandLine, KnowsHowOtherProgramsAskForTensorboard) {
   const ParsedSettings both = parse_settings({"--report_to", "wandb,tensorboard"}, {});
   EXPECT_EQ(both.settings.log.tensorboard, "on");
   ASSERT_EQ(both.notes.size(), 1u);
-  EXPECT_THAT(both.notes[0].english, HasSubstr("--report_to is ignored but for tensorboard"));
+  EXPECT_THAT(both.notes[0].english, HasSubstr("--report_to is ignored except for tensorboard"));
 }
 
 TEST(ParseSettings, TakesUnderTwoMilliseconds) {

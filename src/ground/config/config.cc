@@ -82,18 +82,18 @@ Layer read_file_layer(const std::string& path) {
   if (!preset.empty() && (is_python || !base::file_exists(path))) return preset_layer(path, preset);
   if (is_python) {
     Layer layer;
-    layer.errors.push_back(base::say("'{}' is a Python file, which is not run here: give a YAML file, --preset conservative, balanced or aggressive, or --model.preset with one of {}", path, base::join(preset_names(), ", ")));
+    layer.errors.push_back(base::say("'{}' is a Python file, which is not executed: give a YAML file, --preset conservative, balanced or aggressive, or --model.preset with one of {}", path, base::join(preset_names(), ", ")));
     return layer;
   }
   if (const auto other = other_than_settings(path)) throw base::DataError(*other);
   std::error_code unheard;
-  if (!std::filesystem::exists(path, unheard)) throw base::DataError(base::say("cannot open '{}': there is no file of settings and no model's folder with this name", path));
+  if (!std::filesystem::exists(path, unheard)) throw base::DataError(base::say("cannot open '{}': there is no settings file or model folder with this name", path));
   if (base::file_exists(path) && has_data_ending(path)) return refused(base::Phrase("'{0}' holds data, not settings: name it with --data.train {0}, or to evaluate on it with --data.valid {0}"), path);
   constexpr std::int64_t far_too_many_bytes = std::int64_t{16} << 20;  // read_yaml says how many are
   const bool is_regular = base::file_exists(path);
   const std::string text = is_regular ? base::read_regular_file(path, far_too_many_bytes) : base::read_file(path);
   if (holds_records(path, text)) return refused(base::Phrase("'{0}' holds data, not settings: name it with --data.train {0}, or to evaluate on it with --data.valid {0}"), path);
-  if (is_of_deepspeed(path, text)) return refused(base::Phrase("'{0}' holds settings of DeepSpeed: name it with --deepspeed {0}"), path);
+  if (is_of_deepspeed(path, text)) return refused(base::Phrase("'{0}' contains DeepSpeed settings: name it with --deepspeed {0}"), path);
   return read_yaml(text, path);
 }
 
@@ -169,13 +169,13 @@ static bool computes_on_gpu(const ParsedSettings& parsed, int gpus) {
 void take_precision_of_device(ParsedSettings* parsed, int gpus) {
   if (!computes_on_gpu(*parsed, gpus) || parsed->any_place_states("precision.compute")) return;
   parsed->settings.precision.compute = Precision::bf16;
-  parsed->notes.push_back(base::say("computing in bf16, because the device is a GPU and no precision is stated; --fp32 asks for fp32"));
+  parsed->notes.push_back(base::say("computing in bf16, because the device is a GPU and no precision is set; use --fp32 for fp32"));
 }
 
 void take_sums_of_device(ParsedSettings* parsed, int gpus) {
   if (!computes_on_gpu(*parsed, gpus) || parsed->any_place_states("parallel.reproducible")) return;
   parsed->settings.parallel.reproducible = Reproducible::layout;
-  parsed->notes.push_back(base::say("the same layout gives the same bits, because the device is a GPU and reproducible is not stated; --reproducible run gives them in every layout"));
+  parsed->notes.push_back(base::say("results are bit-identical in the same layout, because the device is a GPU and reproducible is not set; --reproducible run makes them so in every layout"));
 }
 
 std::string agreement_yaml(const Settings& settings) {

@@ -160,7 +160,7 @@ TEST(FamiliarCommandLines, TheFileOfLlamaFactory) {
   EXPECT_EQ(run.batch.global, 32);
   EXPECT_THAT(notes_of({yaml}, {{"FORCE_TORCHRUN", "1"}}),
               AllOf(HasSubstr("FORCE_TORCHRUN in the environment is ignored: torchrun is not needed"),
-                    HasSubstr("ds_z3_config.json' is not there; by its name it means parallel.zero 3")));
+                    HasSubstr("ds_z3_config.json' does not exist; its name implies parallel.zero 3")));
 }
 
 TEST(FamiliarCommandLines, TheSameKeysAsFlags) {
@@ -255,13 +255,12 @@ TEST(FamiliarCommandLines, ATotalBatchThatDoesNotDivideIsToldWhatDoes) {
   const std::vector<std::string> line = {"--device_batch_size=16", "--max_seq_len", "2048"};
   EXPECT_EQ(
       resolve_error({line[0], line[1], line[2], "--total_batch_size=49152"}, 2),
-      "batch.total_batch_size 49152 tokens is not a multiple of micro_batch_size 16 x seq_len 2048 x dp 2 = 65536: "
-      "65536 is the nearest that is");
+      "batch.total_batch_size 49152 tokens is not a multiple of micro_batch_size 16 x seq_len 2048 x dp 2 = 65536: 65536 is the nearest multiple");
   EXPECT_THAT(
       resolve_error({line[0], line[1], line[2], "--total_batch_size=32768"}, 2),
       HasSubstr("32768 tokens is not a multiple of micro_batch_size 16 x seq_len 2048 x dp 2 = 65536: 65536 is"));
   EXPECT_THAT(resolve_error({line[0], line[1], line[2], "--total_batch_size=100000"}, 2),
-              HasSubstr("65536 and 131072 are the nearest that are"));
+              HasSubstr("65536 and 131072 are the nearest multiples"));
   EXPECT_EQ(resolved({line[0], line[1], line[2], "--total_batch_size=65536"}, 2).batch.global, 32);
 }
 

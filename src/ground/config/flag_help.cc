@@ -98,10 +98,10 @@ std::string help_row(const FlagRow& row, base::Language language) {
 
 const std::vector<CommonFlag>& common_flags() {
   static const std::vector<CommonFlag> rows = {
-      {"-h, --help", "", base::Phrase("Print help and end.")},
+      {"-h, --help", "", base::Phrase("Print help and exit.")},
       {"--lang", "en|zh|auto",
        base::Phrase(
-           "The language of help, messages and reports; auto: Chinese where the locale is, else English. [auto]")}};
+           "Language of help, messages and reports; auto: Chinese if the locale is, else English. [auto]")}};
   return rows;
 }
 
@@ -121,7 +121,7 @@ std::string help_page(const FlagTable& table, base::Phrase line, base::Language 
     text += fmt::format("{} {}{}{}\n", first ? in(language, base::Phrase("usage:")) : "      ", table.command(),
                         rest.empty() ? "" : " ", rest);
   }
-  text += "\n" + in(language, base::Phrase("'-' and '_' are equal in names. Defaults are in [ ].")) + "\n";
+  text += "\n" + in(language, base::Phrase("'-' and '_' are equivalent in names. Defaults are in [ ].")) + "\n";
   for (const FlagRow& row : table.words()) text += word_row(row, language);
   if (table.rest() != nullptr) text += word_row(*table.rest(), language);
   for (const FlagRow& row : table.rows()) {

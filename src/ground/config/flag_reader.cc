@@ -232,8 +232,8 @@ class FlagReader {
   bool is_behind_truth() const { return !truth_.empty() && next_ >= 2 && words_[next_ - 2] == truth_; }
 
   void refuse_word(const std::string& word) {
-    reading_.refuse(is_behind_truth() ? base::say("there is no place for '{}'; {} takes true or false", word, truth_)
-                                      : base::say("there is no place for '{}'; --help lists what may come here", word));
+    reading_.refuse(is_behind_truth() ? base::say("unexpected argument '{}'; {} takes true or false", word, truth_)
+                                      : base::say("unexpected argument '{}'; --help lists the arguments", word));
   }
 
   void require(const FlagTable& table) {

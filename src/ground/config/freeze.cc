@@ -57,7 +57,7 @@ void keep_layers(std::int64_t count, std::int64_t layers, std::vector<bool>* tra
 
 void refuse_half_a_table(const Settings& s, const std::vector<bool>& trained, Errors* errors) {
   if (!s.model.tie_embeddings || trained.front() == trained.back()) return;
-  errors->push_back(base::say("train.freeze '{}' names the {} alone, but the head of this model multiplies by the embedding's table (model.tie_embeddings): freeze both, as embedding,head, or neither", s.train.freeze, trained.back() ? "embedding" : "head"));
+  errors->push_back(base::say("train.freeze '{}' names only the {}, but the head of this model shares the embedding's table (model.tie_embeddings): freeze both, as embedding,head, or neither", s.train.freeze, trained.back() ? "embedding" : "head"));
 }
 
 std::vector<bool> segments_of(const Settings& s, Errors* errors) {
@@ -66,13 +66,13 @@ std::vector<bool> segments_of(const Settings& s, Errors* errors) {
   if (s.lora.rank > 0) {
     if (frozen || chosen) {
       errors->push_back(
-          base::say("{} and lora.rank {} exclude each other: adapters freeze all other weights", frozen ? "train.freeze" : "train.trainable_layers", s.lora.rank));
+          base::say("{} and lora.rank {} are mutually exclusive: adapters freeze all other weights", frozen ? "train.freeze" : "train.trainable_layers", s.lora.rank));
     }
     trained.assign(trained.size(), false);
     return trained;
   }
   if (frozen && chosen) {
-    errors->push_back(base::say("train.freeze '{}' and train.trainable_layers {} exclude each other: state what is frozen, or what is not", s.train.freeze, s.train.trainable_layers));
+    errors->push_back(base::say("train.freeze '{}' and train.trainable_layers {} are mutually exclusive: set what is frozen, or what is not", s.train.freeze, s.train.trainable_layers));
     return trained;
   }
   if (frozen) freeze_parts(s.train.freeze, s.model.layers, &trained, errors);

@@ -44,10 +44,10 @@ TEST(Freeze, WhatIsWrongIsNamed) {
   EXPECT_THAT(resolve_error({"--freeze", "0-"}, 1), HasSubstr("not '0-'"));
   EXPECT_THAT(resolve_error({"--trainable-layers", "5"}, 1), HasSubstr("the model has 4 layers: from -4 to 4"));
   EXPECT_THAT(resolve_error({"--freeze", "embedding,0-3,head"}, 1), HasSubstr("leaves nothing to train"));
-  EXPECT_THAT(resolve_error({"--freeze", "0", "--trainable-layers", "1"}, 1), HasSubstr("exclude each other"));
+  EXPECT_THAT(resolve_error({"--freeze", "0", "--trainable-layers", "1"}, 1), HasSubstr("are mutually exclusive"));
   EXPECT_THAT(resolve_error({"--freeze", "embedding"}, 1), HasSubstr("freeze both, as embedding,head, or neither"));
   EXPECT_THAT(resolve_error({"--freeze", "0", "--lora.rank", "4"}, 1),
-              HasSubstr("train.freeze and lora.rank 4 exclude each other"));
+              HasSubstr("train.freeze and lora.rank 4 are mutually exclusive"));
 }
 
 TEST(Lora, TargetsComeInTheOrderOfALayer) {
@@ -86,7 +86,7 @@ TEST(Lora, PatternsGiveSomeProjectionsARankAndAScaleOfTheirOwn) {
   for (const auto& [pattern, complaint] :
        {std::pair{"q_proj", "'q_proj' is not NAME:NUMBER"}, {"q_proj:x", "is not NAME:NUMBER"},
         {"q_proj:0", "the rank of q_proj must be a whole number from 1"}, {"q_proj:1.5", "whole number"},
-        {"layers.2.q_proj:3", "'layers.2.q_proj' names none of the adapters"}, {"proj:3", "names none"}}) {
+        {"layers.2.q_proj:3", "'layers.2.q_proj' matches no adapter"}, {"proj:3", "matches no adapter"}}) {
     lora.rank_pattern = pattern;
     ASSERT_EQ(wrong_patterns(lora, 2).size(), 1u) << pattern;
     EXPECT_THAT(wrong_patterns(lora, 2)[0].english, HasSubstr(complaint));

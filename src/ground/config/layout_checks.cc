@@ -90,7 +90,7 @@ void check_shares(const ParallelSettings& p, Findings* findings) {
         base::say("parallel.shares has {} entr{} for dp {}: give one number of microbatches per data-parallel rank", p.shares.size(), base::in_english_only(p.shares.size() == 1 ? "y" : "ies"), p.dp));
   }
   if (p.zero >= 2 && p.dp * p.cp > 1) {
-    findings->errors.push_back(base::say("parallel.shares needs zero 0 or 1, not {}: in ZeRO 2 and 3 all replicas meet at every microbatch", p.zero));
+    findings->errors.push_back(base::say("parallel.shares needs zero 0 or 1, not {}: in ZeRO 2 and 3 all replicas communicate in every microbatch", p.zero));
   }
 }
 
@@ -99,17 +99,17 @@ void check_reproducible(const ParallelSettings& p, Findings* findings) {
   ParallelSettings shown = p;
   shown.dp = 0;
   shown.pp = 1;
-  findings->errors.push_back(base::say("parallel.reproducible=bits refuses {}: sums that are split over these ranks end in other bits; set tp and cp to 1, or reproducible to run", spell_axes(shown)));
+  findings->errors.push_back(base::say("parallel.reproducible=bits does not allow {}: sums split over these ranks have different bits; set tp and cp to 1, or reproducible to run", spell_axes(shown)));
 }
 
 void note_what_changes_nothing(const Settings& s, Findings* findings) {
   const auto& p = s.parallel;
   if (p.zero > 0 && p.dp * p.cp == 1) {
-    findings->notes.push_back(base::say("parallel.zero {} splits nothing, because dp x cp is 1", p.zero));
+    findings->notes.push_back(base::say("parallel.zero {} shards nothing, because dp x cp is 1", p.zero));
   }
   if (p.offload == Offload::host && word_or(s.train.device, DeviceKind::numbered) == DeviceKind::cpu) {
     findings->notes.push_back(
-        base::say("parallel.offload host changes nothing: on the device cpu the optimizer state is in the host's memory anyway"));
+        base::say("parallel.offload host has no effect: on the device cpu the optimizer state is in the host's memory anyway"));
   }
   if (!p.offload_folder.empty() && p.offload != Offload::file) {
     findings->notes.push_back(
@@ -145,7 +145,7 @@ void refuse_without_pipeline(const ParallelSettings& p, Findings* findings) {
   const std::string asked =
       p.virtual_stages > 1 ? fmt::format("virtual_stages {}", p.virtual_stages) : "schedule " + word_of(p.schedule);
   findings->errors.push_back(base::say(
-      "parallel.{} needs a pipeline, but pp is 1: set pp to 2 or more, or take {}", asked,
+      "parallel.{} needs a pipeline, but pp is 1: set pp to 2 or more, or use {}", asked,
       p.schedule == Schedule::interleaved ? base::say("schedule 1f1b with virtual_stages 1") : base::verbatim("virtual_stages 1")));
 }
 
@@ -221,7 +221,7 @@ void check_one_cut(const ParallelSettings& p, Findings* findings) {
   if (p.stage_balance == StageBalance::measured) stated.emplace_back("stage_balance measured");
   if (stated.size() < 2) return;
   findings->errors.push_back(base::say(
-      "parallel: {} each decide where stages are cut: keep one of them", base::Text{base::join(stated, " and "), base::join(stated, "、")}));
+      "parallel: {} each set the stage boundaries: keep one of them", base::Text{base::join(stated, " and "), base::join(stated, "、")}));
 }
 
 }  // namespace

@@ -40,10 +40,9 @@ TEST(Schedule, ASchedulesOwnNumberOfStagesIsKept) {
 
 TEST(Schedule, OneRankIsNoPipeline) {
   EXPECT_EQ(resolve_error({"--schedule", "interleaved"}, 1),
-            "parallel.schedule interleaved needs a pipeline, but pp is 1: set pp to 2 or more, or take schedule 1f1b "
-            "with virtual_stages 1");
+            "parallel.schedule interleaved needs a pipeline, but pp is 1: set pp to 2 or more, or use schedule 1f1b with virtual_stages 1");
   EXPECT_EQ(resolve_error({"--virtual-stages", "2"}, 1),
-            "parallel.virtual_stages 2 needs a pipeline, but pp is 1: set pp to 2 or more, or take virtual_stages 1");
+            "parallel.virtual_stages 2 needs a pipeline, but pp is 1: set pp to 2 or more, or use virtual_stages 1");
 }
 
 TEST(Schedule, AFileDecidesInItsPlace) {
@@ -79,11 +78,11 @@ TEST(Cut, CostsHaveANumberPerSegment) {
 
 TEST(Cut, OneSettingDecidesIt) {
   EXPECT_EQ(resolve_error({"--parallel.stage-layers", "4", "--parallel.stage-balance", "measured"}, 1),
-            "parallel: stage_layers and stage_balance measured each decide where stages are cut: keep one of them");
+            "parallel: stage_layers and stage_balance measured each set the stage boundaries: keep one of them");
   EXPECT_THAT(resolve_error({"--parallel.stage-layers", "4", "--parallel.stage-costs", "1,1,1,1,1,1"}, 1),
-              HasSubstr("stage_layers and stage_costs each decide"));
+              HasSubstr("stage_layers and stage_costs each set the stage boundaries"));
   EXPECT_THAT(resolve_error({"--parallel.stage-balance", "measured", "--parallel.stage-costs", "1,1,1,1,1,1"}, 1),
-              HasSubstr("stage_costs and stage_balance measured each decide"));
+              HasSubstr("stage_costs and stage_balance measured each set the stage boundaries"));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ std::optional<base::Text> wrong_target(const LoraSettings& lora) {
   for (const std::string& word : listed_words(lora.targets)) {
     if (contains(adaptable_projections(), word)) continue;
     const std::string near = base::nearest(word, adaptable_projections());
-    return base::say("lora.targets names '{}', which is not a projection of a layer: all, or some of {}{}", word, base::join(adaptable_projections(), ", "),
+    return base::say("lora.targets names '{}', which is not a projection of a layer: use all, or some of {}{}", word, base::join(adaptable_projections(), ", "),
                      near.empty() ? base::Text{} : base::say("; nearest: {}", near));
   }
   return std::nullopt;
@@ -62,7 +62,7 @@ std::vector<Projection> adapted_projections(const LoraSettings& lora) {
 void check_lora(const Settings& s, Findings* findings) {
   std::vector<base::Text>& errors = findings->errors;
   if (s.lora.rank == 0) {
-    if (!s.lora.path.empty()) errors.push_back(base::say("lora.path is '{}', but model.path is not set: name the weights that the adapter belongs to with --model.path PATH", s.lora.path));
+    if (!s.lora.path.empty()) errors.push_back(base::say("lora.path is '{}', but model.path is not set: name the base weights of the adapter with --model.path PATH", s.lora.path));
     for (const auto& [key, pattern] :
          {std::pair{"lora.rank_pattern", s.lora.rank_pattern}, {"lora.alpha_pattern", s.lora.alpha_pattern}}) {
       if (!pattern.empty()) errors.push_back(base::say("{} is '{}', but lora.rank is 0: adapters are trained with --lora.rank R; set it, or leave the pattern out", key, pattern));
@@ -78,7 +78,7 @@ void check_lora(const Settings& s, Findings* findings) {
     errors.push_back(base::say("lora.rank is {}, but model.path is not set: adapters need base weights, so name a model folder or a run with --model.path PATH", s.lora.rank));
   }
   if (s.model.architecture == Family::gpt2) {
-    errors.push_back(base::say("lora.rank is {}, but adapters are not supported for model.architecture gpt2: freeze parts with --train.freeze, or take qwen3, qwen2, llama or mistral", s.lora.rank));
+    errors.push_back(base::say("lora.rank is {}, but adapters are not supported for model.architecture gpt2: freeze parts with --train.freeze, or use qwen3, qwen2, llama or mistral", s.lora.rank));
   }
 }
 
@@ -122,7 +122,7 @@ void check_pattern(const std::string& key, const std::string& pattern, const std
     if (!fits) errors->push_back(base::say(whole ? base::Phrase("{}: the rank of {} must be a whole number from 1 to {:.0f}") : base::Phrase("{}: the alpha of {} must be above 0 and at most {:.0f}"), key, name, bounds.max));
     const bool names_one = std::any_of(modules.begin(), modules.end(),
                                        [one = name](const AdaptedModule& module) { return is_named(module, one); });
-    if (!names_one) errors->push_back(base::say("{}: '{}' names none of the adapters: give one of lora.targets, such as q_proj, or one of a layer, such as layers.0.q_proj", key, name));
+    if (!names_one) errors->push_back(base::say("{}: '{}' matches no adapter: give one of lora.targets, such as q_proj, or one of a layer, such as layers.0.q_proj", key, name));
   }
 }
 

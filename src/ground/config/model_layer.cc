@@ -50,7 +50,7 @@ void lay_preset(const std::vector<Layer>& layers, MergedSettings* merged) {
   }
   if (!standing.empty()) {
     merged->notes.push_back(
-        base::say("preset {} lies below single model settings, so these are kept: {}", merged->settings.model.preset, base::join(standing, ", ", "、")));
+        base::say("individual model settings override preset {}, so these are kept: {}", merged->settings.model.preset, base::join(standing, ", ", "、")));
   }
 }
 
@@ -84,7 +84,7 @@ static void choose_path(const std::vector<Layer>& layers, MergedSettings* merged
   if (preset == nullptr || preset->value == no_preset) return;
   if (preset_level >= level) {
     merged->errors.push_back(
-        base::say("model.preset {} ({}) and model.path {} ({}) both say what the model is; take one", preset->value, preset->origin, path->value, path->origin));
+        base::say("model.preset {} ({}) and model.path {} ({}) both set the model; keep one", preset->value, preset->origin, path->value, path->origin));
   } else {
     merged->notes.push_back(base::say("model.preset {} ({}) is replaced by model.path {} ({})", preset->value, preset->origin, path->value, path->origin));
   }
@@ -121,7 +121,7 @@ constexpr std::int64_t most_adapter_bytes = std::int64_t{16} << 20;
 AdapterSettings of_peft_folder(const std::string& file, std::int64_t layers) {
   const std::int64_t bytes = base::file_size(file);
   if (bytes > most_adapter_bytes)
-    throw base::DataError(base::say("{} has {} bytes; at most {} are read", file, bytes, most_adapter_bytes));
+    throw base::DataError(base::say("{} has {} bytes; the limit is {}", file, bytes, most_adapter_bytes));
   const PeftConfig config = parse_peft_config(base::read_file(file), file);
   std::vector<AdaptedModule> modules;
   for (std::int64_t layer = 0; layer < layers; ++layer) {
@@ -138,7 +138,7 @@ AdapterSettings of_peft_folder(const std::string& file, std::int64_t layers) {
 AdapterSettings of_run(const std::string& path, const std::string& file) {
   const nlohmann::json manifest = base::parse_json(base::read_file(file), file);
   AdapterSettings settings{settings_from_yaml(base::json_string(manifest, "settings_yaml", file), file).lora, file};
-  if (settings.lora.rank == 0) throw base::DataError(base::say("'{}' is a whole model; name an adapter: a folder with adapter_config.json, or a run with lora.rank", path));
+  if (settings.lora.rank == 0) throw base::DataError(base::say("'{}' is a full model; name an adapter: a folder with adapter_config.json, or a run with lora.rank", path));
   settings.lora.path.clear();
   return settings;
 }
@@ -149,9 +149,9 @@ AdapterSettings read_adapter_settings(const std::string& path, std::int64_t laye
   refuse_other_than_folder(path);
   if (is_adapter_folder(path)) return of_peft_folder(path + "/" + adapter_config_name, layers);
   if (const std::string manifest = manifest_of(path); !manifest.empty()) return of_run(path, manifest);
-  if (!base::directory_exists(path)) throw base::DataError(base::say("'{}' is not a folder here: nothing is downloaded, so copy the model's folder", path));
+  if (!base::directory_exists(path)) throw base::DataError(base::say("'{}' is not a local folder, and nothing is downloaded: copy the model's folder", path));
   const bool model = base::file_exists(path + "/config.json");
-  throw base::DataError(base::say(model ? base::Phrase("'{}' is a whole model; name an adapter: a folder with adapter_config.json, or a run with lora.rank") : base::Phrase("'{}' holds no adapter: neither adapter_config.json, nor a checkpoint of a run with lora.rank"), path));
+  throw base::DataError(base::say(model ? base::Phrase("'{}' is a full model; name an adapter: a folder with adapter_config.json, or a run with lora.rank") : base::Phrase("'{}' holds no adapter: neither adapter_config.json, nor a checkpoint of a run with lora.rank"), path));
 }
 
 constexpr const char* adapter_keys[] = {"lora.rank",         "lora.alpha",         "lora.rslora", "lora.targets",
@@ -185,7 +185,7 @@ void note_what_is_taken(const std::vector<Layer>& layers, MergedSettings* merged
   base::Text more = base::verbatim(lora.rslora ? " (rsLoRA)" : "");
   for (const std::string& pattern : {lora.rank_pattern, lora.alpha_pattern})
     if (!pattern.empty()) more = base::say("{}, {}", more, pattern);
-  merged->notes.push_back(base::say("taken from lora.path '{}' where not stated: rank {}, alpha {:g}{}, targets {}, dropout {:g}", lora.path, lora.rank, usual_size(lora).alpha, more,
+  merged->notes.push_back(base::say("taken from lora.path '{}' unless set: rank {}, alpha {:g}{}, targets {}, dropout {:g}", lora.path, lora.rank, usual_size(lora).alpha, more,
                                     lora.targets, lora.dropout));
 }
 

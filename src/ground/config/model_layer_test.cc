@@ -69,9 +69,9 @@ TEST_F(ModelLayer, SettingsThatContradictTheConfigurationAreErrorsEqualOnesAreNo
 
 TEST_F(ModelLayer, APresetOfTheSameOrAHigherPlaceIsAnError) {
   EXPECT_THAT(parse_error({"--model.path", folder_, "--model-size", "tiny"}),
-              HasSubstr("model.preset tiny (--model-size) and model.path " + folder_ + " (--model.path) both say"));
+              HasSubstr("model.preset tiny (--model-size) and model.path " + folder_ + " (--model.path) both set the model"));
   const std::string file = yaml("model: {path: " + folder_ + "}\n");
-  EXPECT_THAT(parse_error({file, "--model.preset", "qwen3-small"}), HasSubstr("take one"));
+  EXPECT_THAT(parse_error({file, "--model.preset", "qwen3-small"}), HasSubstr("both set the model; keep one"));
 }
 
 TEST_F(ModelLayer, APresetOfALowerPlaceIsReplaced) {
@@ -174,7 +174,7 @@ TEST_F(ModelLayer, AFolderWithoutAFlagIsThePathAlsoBehindASwitch) {
 TEST_F(ModelLayer, APathWithoutAModelIsTheFilesErrorOrOneOfSeveral) {
   EXPECT_THROW(parsed({"--model.path", folder_ + "/absent"}), base::DataError);
   const std::string text = parse_error({"--model.path", folder_ + "/absent", "--stepz", "3"});
-  EXPECT_THAT(text, HasSubstr("is not a folder"));
+  EXPECT_THAT(text, HasSubstr("is not a local folder"));
   EXPECT_THAT(text, HasSubstr("--stepz"));
 }
 
@@ -283,14 +283,14 @@ TEST_F(AdapterLayer, WhatIsNoAdapterIsRefused) {
     }
     return "";
   };
-  EXPECT_THAT(complaint(*this / "m"), HasSubstr("is a whole model; name an adapter"));
-  EXPECT_THAT(complaint(*this / "none"), HasSubstr("is not a folder here"));
+  EXPECT_THAT(complaint(*this / "m"), HasSubstr("is a full model; name an adapter"));
+  EXPECT_THAT(complaint(*this / "none"), HasSubstr("is not a local folder"));
   EXPECT_THAT(complaint("Some/Adapter"), HasSubstr("looks like a model's name on the Hugging Face Hub"));
   EXPECT_THAT(complaint(*this / "a/adapter_config.json"), HasSubstr("is a file; give the folder"));
   base::make_directories(*this / "empty");
   EXPECT_THAT(complaint(*this / "empty"), HasSubstr("holds no adapter"));
   write_adapter(R"("exclude_modules": ".*layers\\.1\\..*")");
-  EXPECT_THAT(complaint(*this / "a"), HasSubstr("has an adapter in some layers and none in others (layer 1)"));
+  EXPECT_THAT(complaint(*this / "a"), HasSubstr("has an adapter in some layers but not in others (layer 1)"));
   EXPECT_THAT(resolve_error({"--lora.path", *this / "r0", "--lora.rank", "4"}, 1), HasSubstr("model.path is not set"));
 }
 

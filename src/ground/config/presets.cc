@@ -212,7 +212,7 @@ Layer run_preset_layer(const std::vector<Layer>& layers) {
     if (other.empty()) {
       assign_model(&layer, std::clamp<std::int64_t>(depth, 1, 10000), origin);
     } else {
-      layer.notes.push_back(base::say("{} gives the batch alone, because {} says what the model is", origin, other));
+      layer.notes.push_back(base::say("{} sets only the batch, because {} sets the model", origin, other));
     }
     assign(&layer, "batch.seq_len", preset.seq_len, origin);
     assign(&layer, "batch.micro_batch_size", preset.micro_batch_size, origin);

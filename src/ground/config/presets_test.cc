@@ -186,7 +186,7 @@ TEST(RunPresets, AModelThatIsNamedKeepsItsShape) {
   EXPECT_EQ(run.settings.model.hidden, 256);
   EXPECT_EQ(run.settings.batch.micro_batch_size, 12);
   EXPECT_THAT(base::join(in_english(run.notes), "\n"),
-              HasSubstr("train.preset balanced gives the batch alone, because model.preset"));
+              HasSubstr("train.preset balanced sets only the batch, because model.preset"));
 }
 
 TEST(RunPresets, AConfigFileOfThatNameSelectsThem) {

@@ -122,11 +122,7 @@ static std::string spellings_help(base::Language language) {
 std::string settings_help(base::Language language) {
   SettingsReading scratch;
   const FlagTable table = settings_table(scratch);
-  std::string text(base::Phrase("troika train: train a model; alone, or as one rank of a launched run\n\n"
-                                "usage: troika train [CONFIG.yaml] [flags]\n"
-                                "       troika launch --nproc-per-node 3 -- train [CONFIG.yaml] [flags]\n\n"
-                                "Settings, highest first: command line, environment, YAML file, preset, default.\n"
-                                "'-' and '_' are equal in names. Defaults are in [ ].\n")
+  std::string text(base::Phrase("troika train: train a model; alone, or as one rank of a launched run\n\nusage: troika train [CONFIG.yaml] [flags]\n       troika launch --nproc-per-node 3 -- train [CONFIG.yaml] [flags]\n\nSettings by precedence: command line, environment, YAML file, preset, default.\n'-' and '_' are equivalent in names. Defaults are in [ ].\n")
                        .in(language));
   for (const FlagRow& row : table.rows()) {
     if (!row.flag->section.empty()) break;  // behind the table's own flags

@@ -30,7 +30,7 @@ std::vector<base::Text> single_violations(const Settings& settings) {
 
 Resolved resolve(const Settings& settings, std::int64_t world_size) {
   if (world_size < 1) throw base::BugError(fmt::format("resolve was called for a world of {} processes", world_size));
-  if (settings.parallel.layout == LayoutChoice::automatic) throw base::ConfigError(base::say("parallel.layout is auto, but only train chooses a layout: state one (--dp, --pp)"));
+  if (settings.parallel.layout == LayoutChoice::automatic) throw base::ConfigError(base::say("parallel.layout is auto, but only train chooses a layout: set one (--dp, --pp)"));
   throw_if_any(single_violations(settings));  // the arithmetic below counts on the bounds of the table
   Resolved resolved;
   resolved.settings = settings;

@@ -20,7 +20,7 @@ TEST(Out, IsNotTheFolderOfTheData) {
   const std::string texts = folder.path();
   for (const std::string& data : {texts, texts + "/./", "a.txt, " + texts})
     EXPECT_THAT(resolve_error({"--data.train", data, "--out", texts}, 1),
-                HasSubstr("train.out is '" + texts + "', which is the folder of data.train too"));
+                HasSubstr("train.out is '" + texts + "', which is also the folder of data.train"));
   EXPECT_THAT(resolve_error({"--data.train", "a.txt", "--data.valid", ".", "--out", "."}, 1),
               HasSubstr("the folder of data.valid too"));
   EXPECT_EQ(resolved({"--data.train", "texts", "--out", "texts/run"}, 1).settings.train.out, "texts/run");
@@ -81,8 +81,7 @@ TEST(Layout, ContextParallelRanksNeedTwoPositionsEach) {
 
 TEST(Layout, EqualBitsRefuseWhatSplitsSums) {
   EXPECT_EQ(resolve_error({"--tp", "2", "--parallel.reproducible", "bits"}, 2),
-            "parallel.reproducible=bits refuses tp 2: sums that are split over these ranks end in other bits; set tp "
-            "and cp to 1, or reproducible to run");
+            "parallel.reproducible=bits does not allow tp 2: sums split over these ranks have different bits; set tp and cp to 1, or reproducible to run");
   EXPECT_THAT(resolve_error({"--tp", "2", "--cp", "2", "--parallel.reproducible", "bits"}, 4),
               HasSubstr("refuses tp 2 x cp 2: "));
   EXPECT_EQ(resolved({"--pp", "2", "--zero", "3", "--parallel.reproducible", "bits"}, 4).settings.parallel.dp, 2);
@@ -90,11 +89,11 @@ TEST(Layout, EqualBitsRefuseWhatSplitsSums) {
 
 TEST(Layout, WhatChangesNothingIsNoted) {
   EXPECT_THAT(in_english(resolved({"--zero_stage", "2"}, 1).notes),
-              testing::ElementsAre("parallel.zero 2 splits nothing, because dp x cp is 1"));
+              testing::ElementsAre("parallel.zero 2 shards nothing, because dp x cp is 1"));
   EXPECT_TRUE(resolved({"--zero", "2"}, 2).notes.empty());
   EXPECT_TRUE(resolved({"--zero", "2", "--cp", "2"}, 2).notes.empty());
   EXPECT_THAT(in_english(resolved({"--offload", "host", "--device", "cpu"}, 1).notes),
-              testing::ElementsAre(HasSubstr("offload host changes nothing")));
+              testing::ElementsAre(HasSubstr("offload host has no effect")));
   EXPECT_TRUE(resolved({"--offload", "file", "--device", "cpu"}, 1).notes.empty());
   EXPECT_THAT(in_english(resolved({"--parallel.offload-folder", "x"}, 1).notes),
               testing::ElementsAre("parallel.offload_folder is not used, because offload is none"));
@@ -103,8 +102,8 @@ TEST(Layout, WhatChangesNothingIsNoted) {
 
 TEST(Model, ShapesThatCannotBeAreRefused) {
   EXPECT_EQ(resolve_error({"--model.heads", "5"}, 1),
-            "model.heads 5 is not a multiple of model.kv_heads 2: 4 and 6 are the nearest that are");
-  EXPECT_THAT(resolve_error({"--model.head-dim", "15"}, 1), HasSubstr("14 and 16 are the nearest that are"));
+            "model.heads 5 is not a multiple of model.kv_heads 2: 4 and 6 are the nearest multiples");
+  EXPECT_THAT(resolve_error({"--model.head-dim", "15"}, 1), HasSubstr("14 and 16 are the nearest multiples"));
   EXPECT_THAT(resolve_error({"--pp", "5"}, 5),
               HasSubstr("parallel.pp 5 is more than the model's 4 transformer layers"));
   EXPECT_THAT(resolve_error({"--pp", "3", "--middle_layers", "2"}, 3), HasSubstr("pp is at most 2"));
@@ -118,11 +117,9 @@ TEST(Model, ShapesThatGpt2CannotHaveAreRefused) {
     return resolve_error(arguments, 1);
   };
   EXPECT_EQ(error({"--model.kv-heads", "2"}),
-            "model.kv_heads 2 is not model.heads 4: gpt2 has a key and a value head for every query head, so set "
-            "kv_heads to 4, or take a preset such as gpt2-124m");
+            "model.kv_heads 2 is not model.heads 4: gpt2 has a key and a value head for every query head, so set kv_heads to 4, or use a preset such as gpt2-124m");
   EXPECT_EQ(error({"--model.hidden", "250"}),
-            "model.heads 4 x model.head_dim 64 is 256, but model.hidden is 250: the heads of gpt2 divide its hidden "
-            "size, so set hidden to 256");
+            "model.heads 4 x model.head_dim 64 is 256, but model.hidden is 250: gpt2 splits its hidden size into heads, so set hidden to 256");
   EXPECT_EQ(error({"--seq-len", "1025"}),
             "batch.seq_len 1025 is more than model.max_positions 1024: at most 1024, or raise max_positions");
   EXPECT_EQ(resolved({"--model.preset", "gpt2", "--seq-len", "1024"}, 1).settings.model.preset, "gpt2-124m");
@@ -295,7 +292,7 @@ TEST(Resolve, WhatHasNoEffectIsNoted) {
   EXPECT_THAT(resolve_error({"--lr-scheduler-type", "wsd", "--steps=9", "--warmup-steps=5", "--decay-steps=5"}, 1),
               testing::HasSubstr("optimizer.warmup_steps 5 and optimizer.decay_steps 5 are more than train.steps 9"));
   EXPECT_THAT(resolve_error({"--optimizer.lr-schedule", "wsd", "--warmup-ratio", "0.6", "--decay-ratio", "0.5"}, 1),
-              testing::HasSubstr("are more than 1 together"));
+              testing::HasSubstr("sum to more than 1"));
 }
 
 }  // namespace

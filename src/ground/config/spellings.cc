@@ -8,15 +8,15 @@ namespace troika::config {
 
 const std::vector<Ignored>& ignored_flags() {
   static const std::vector<Ignored> rows = {
-      {"sudo-pass", base::Phrase("nothing here needs root, and the value was not kept")},
+      {"sudo-pass", base::Phrase("root is not needed, and the value was not stored")},
       {"hf-hub-token", base::Phrase("nothing is downloaded, and the value was not kept")},
       {"ms-hub-token", base::Phrase("nothing is downloaded, and the value was not kept")},
       {"om-hub-token", base::Phrase("nothing is downloaded, and the value was not kept")},
       {"hub-token", base::Phrase("nothing is uploaded, and the value was not kept")},
       {"push-to-hub-token", base::Phrase("nothing is uploaded, and the value was not kept")},
-      {"local-rank", base::Phrase("ranks are read from the variables that the launcher sets")},
+      {"local-rank", base::Phrase("ranks come from the variables that the launcher sets")},
       {"world-size",
-       base::Phrase("the number of processes is read from the variables that the launcher sets")},
+       base::Phrase("the number of processes comes from the variables that the launcher sets")},
   };
   return rows;
 }

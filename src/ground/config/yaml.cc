@@ -53,7 +53,7 @@ class YamlReader {
   }
 
   Layer refuse_document(const YAML::Node& document) {
-    fail(document, base::say("a second YAML document begins behind '---', and settings are one document: remove that line, or keep one of them"));
+    fail(document, base::say("a second YAML document begins after '---', but settings are one document: remove that line, or keep one of them"));
     return std::move(layer_);
   }
 
@@ -128,7 +128,7 @@ class YamlReader {
   }
 
   void read_top(const YAML::Node& key, const YAML::Node& value) {
-    if (!key.IsScalar()) return fail(key, base::say("a key must be a word"));
+    if (!key.IsScalar()) return fail(key, base::say("a key must be a string"));
     const std::string name = key.Scalar();
     const bool names_section = name.find('.') == std::string::npos && section_exists(name);
     if (is_section(key, value)) {
@@ -142,7 +142,7 @@ class YamlReader {
   }
 
   void read_key(const std::string& section, const YAML::Node& key, const YAML::Node& value) {
-    if (!key.IsScalar()) return fail(key, base::say("a key must be a word"));
+    if (!key.IsScalar()) return fail(key, base::say("a key must be a string"));
     const Field* field = find_field(section, key.Scalar());
     if (field != nullptr) return assign(*field, key, value);
     std::vector<std::string> names;

@@ -66,7 +66,7 @@ TEST(Yaml, WrongContentIsNamedWithItsLine) {
   EXPECT_THAT(yaml_error("train:\n  steps: 1\n  max_steps: 2\n"),
               HasSubstr("line 3: train.steps is given twice, first on line 2"));
   EXPECT_THAT(yaml_error("train: {steps: 1\nmodel: 2\n"), HasSubstr("is not valid YAML"));
-  EXPECT_THAT(yaml_error("[1]: 2\n"), HasSubstr("a key must be a word"));
+  EXPECT_THAT(yaml_error("[1]: 2\n"), HasSubstr("a key must be a string"));
   EXPECT_THAT(yaml_error("bf16: 3x\n"), HasSubstr("bf16 takes true or false"));
   EXPECT_EQ(yaml_error("train:\n  steps: x\n  seed: y\n"),
             "F line 2: train.steps takes a whole number, not 'x'\n"
@@ -75,7 +75,7 @@ TEST(Yaml, WrongContentIsNamedWithItsLine) {
 
 TEST(Yaml, OneDocumentIsRead) {
   EXPECT_THAT(yaml_error("train:\n  steps: 1\n---\ntrain:\n  steps: 2\n"),
-              HasSubstr("F line 4: a second YAML document begins behind '---', and settings are one document"));
+              HasSubstr("F line 4: a second YAML document begins after '---', but settings are one document"));
   EXPECT_THAT(yaml_error("stage: sft\n---\nlearning_rate: 1\n"), HasSubstr("a second YAML document begins"));
   EXPECT_THAT(yaml_error("---\n---\ntrain: {steps: 1}\n"), HasSubstr("a second YAML document begins"));
   EXPECT_EQ(from_yaml("%YAML 1.1\n---\ntrain:\n  steps: 4\n...\n").train.steps, 4);

@@ -87,7 +87,7 @@ struct EventCommands::Impl {
   std::function<void(const base::Text&)> tell;
 
   void note(EventKind kind, const base::Text& what) {
-    if (tell) tell(base::say("note: log.on_event at '{}' failed: {}; the run is not touched", word_of(kind), what));
+    if (tell) tell(base::say("note: log.on_event at '{}' failed: {}; the run is not affected", word_of(kind), what));
   }
   void run(const records::Event& event);
 };
@@ -98,9 +98,9 @@ void EventCommands::Impl::run(const records::Event& event) {
   try {
     const host::End end = started(command, event).wait();
     if (end.signal != 0)
-      what = base::say("signal {} ended it (its output: {})", end.signal, log);
+      what = base::say("it was killed by signal {} (its output: {})", end.signal, log);
     else if (end.exit_code == timed_out)
-      what = base::say("it did not end within {:g} s and was ended (its output: {})", command.limit_seconds, log);
+      what = base::say("it did not finish within {:g} s and was killed (its output: {})", command.limit_seconds, log);
     else if (end.exit_code != 0)
       what = base::say("it ended with exit code {} (its output: {})", end.exit_code, log);
   } catch (const host::StartError& error) {

@@ -125,7 +125,7 @@ TEST(EventCommands, ACommandThatDoesNotEndIsEndedWithWhatItStarted) {
   commands.tell(event_of(records::EventKind::start));
   EXPECT_LT(base::monotonic_seconds() - before, 0.2);
   ASSERT_TRUE(await([&] { return !notes.all().empty(); }));
-  EXPECT_THAT(notes.all().front(), HasSubstr("did not end within 0.3 s and was ended"));
+  EXPECT_THAT(notes.all().front(), HasSubstr("did not finish within 0.3 s and was killed"));
   const int child = std::stoi(base::read_file(run + "/child"));
   EXPECT_TRUE(await([&] { return has_ended(child); }));
 }

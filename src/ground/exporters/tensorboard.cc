@@ -82,7 +82,7 @@ void EventFile::open(double time) {
   const std::int64_t stamp = time_behind_others(folder_, static_cast<std::int64_t>(time));
   path_ = fmt::format("{}/{}", folder_, event_file_name(stamp, base::host_name(), ::getpid()));
   file_ = ::open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0644);
-  if (file_ < 0) fail(base::say("cannot make '{}': {}", path_, base::system_cause(errno)));
+  if (file_ < 0) fail(base::say("cannot create '{}': {}", path_, base::system_cause(errno)));
 }
 
 void EventFile::append(const std::string& records) {
@@ -124,7 +124,7 @@ class TensorboardSink : public metrics::RowSink {
   base::Text append(const metrics::StepMetrics& row) override {
     post(scalars_record(base::wall_seconds(), row.step, scalars_of(as_written(row))));
     const base::Text trouble = file_->trouble();
-    return trouble.empty() ? trouble : base::say("{}; the run continues, and TensorBoard will not show every step", trouble);
+    return trouble.empty() ? trouble : base::say("{}; the run continues, but TensorBoard will not show every step", trouble);
   }
 
   void finish() override { finish_as(SessionEnd::success); }
@@ -132,7 +132,7 @@ class TensorboardSink : public metrics::RowSink {
  private:
   void post(std::string records) {
     constexpr int most_waiting = 1000;
-    if (*waiting_ >= most_waiting) return file_->fail(base::say("the disk of '{}' does not answer", run_.folder));
+    if (*waiting_ >= most_waiting) return file_->fail(base::say("the disk of '{}' does not respond", run_.folder));
     ++*waiting_;
     disk_.post([file = file_, waiting = waiting_, records = std::move(records)] {
       --*waiting;
@@ -234,7 +234,7 @@ std::string write_tensorboard(const records::RunReader& run, const TensorboardRu
   base::make_directories(to.folder);
   for (const std::string& name : base::list_directory(to.folder))
     if (name.find("tfevents") != std::string::npos)
-      throw base::ConfigError(base::say("'{}' has event files already ({}); name another folder", to.folder, name));
+      throw base::ConfigError(base::say("'{}' already has event files ({}); name another folder", to.folder, name));
   StepTimes times(run);
   const std::int64_t before = run.steps().empty() ? 0 : run.steps().front().step - 1;
   std::string all = opening_records(to, times.begin(), before);

@@ -190,8 +190,8 @@ std::vector<NvidiaNeighbours> nvidia_neighbours(const std::optional<std::string>
 base::Text describe(const NvidiaNeighbours& device) {
   return base::say(
       "GPU {}, {}, {}", device.address,
-      device.cores.empty() ? base::say("of no cores in particular") : base::say("cores {}", format_cores(device.cores)),
-      device.nics.empty() ? base::say("no network device near it") : base::say("network {}", base::join(device.nics, " ")));
+      device.cores.empty() ? base::say("no particular cores") : base::say("cores {}", format_cores(device.cores)),
+      device.nics.empty() ? base::say("no nearby network device") : base::say("network {}", base::join(device.nics, " ")));
 }
 
 }  // namespace troika::host

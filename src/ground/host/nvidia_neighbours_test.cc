@@ -112,7 +112,7 @@ TEST(NvidiaNeighbours, OfAMachineThatDoesNotTellAreNone) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_THAT(found[0].cores, IsEmpty());
   EXPECT_THAT(found[0].nics, IsEmpty());
-  EXPECT_EQ(describe(found[0]).english, "GPU 0000:1b:00.0, of no cores in particular, no network device near it");
+  EXPECT_EQ(describe(found[0]).english, "GPU 0000:1b:00.0, no particular cores, no nearby network device");
 }
 
 TEST(ParseCores, ReadsRangesAndRefusesTheRest) {

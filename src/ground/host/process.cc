@@ -105,8 +105,7 @@ std::string own_program() {
   const auto* started_as = reinterpret_cast<const char*>(::getauxval(AT_EXECFN));  // where there is no /proc
   const std::filesystem::path found = std::filesystem::canonical(started_as == nullptr ? "" : started_as, error);
   if (!error) return found.string();
-  throw base::ConfigError(base::say("this program does not find itself, because /proc is not there: mount it, as in "
-                          "`mount -t proc proc /proc`, or start troika by its whole path"));
+  throw base::ConfigError(base::say("this program cannot find its own path, because /proc is missing: mount it, as in `mount -t proc proc /proc`, or start troika by its full path"));
 }
 
 std::string running_program() {

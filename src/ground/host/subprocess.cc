@@ -136,7 +136,7 @@ base::Descriptor end_of(const Stream& stream, int number, const std::string& fil
       return {};
     case Stream::Kind::nothing: {
       const base::Descriptor nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
-      if (!nothing) throw StartError(base::say("cannot start '{}': /dev/null cannot be opened: {}; without it programs have no empty input", file, base::system_cause(errno)), errno);
+      if (!nothing) throw StartError(base::say("cannot start '{}': /dev/null cannot be opened: {}; it provides the empty standard input", file, base::system_cause(errno)), errno);
       return above_standard(nothing.number(), file);
     }
     case Stream::Kind::pipe: {

@@ -58,14 +58,14 @@ base::Text no_more_threads_in(const std::string& proc, const std::string& cgroup
   constexpr std::int64_t few = 8;                          // what others have ended meanwhile
   constexpr std::int64_t stacks = std::int64_t{64} << 20;  // of a few threads
   const auto group = group_limit(proc, cgroup);
-  const auto of_group = [&] { return base::say("no further thread or process can be started: '{0}' allows {1}, and {2} are in use; raise it (TasksMax, --pids-limit): each rank takes about 16 beside those that compute", group->file, group->most, group->used); };
+  const auto of_group = [&] { return base::say("cannot start another thread or process: '{0}' allows {1}, and {2} are in use; raise it (TasksMax, --pids-limit): each rank needs about 16 besides its compute threads", group->file, group->most, group->used); };
   if (group && group->most - group->used <= few) return of_group();
   if (limits.address_bytes >= 0 && limits.address_bytes - limits.used_address_bytes < stacks)
-    return base::say("no further thread or process can be started: this process may have {0} of address space (ulimit -v), and {1} are in use; raise it, or remove the limit (ulimit -v unlimited)", base::format_bytes(limits.address_bytes),
+    return base::say("cannot start another thread or process: this process may use {0} of address space (ulimit -v), and {1} are in use; raise it, or remove the limit (ulimit -v unlimited)", base::format_bytes(limits.address_bytes),
                      base::format_bytes(limits.used_address_bytes));
   if (limits.processes >= 0 && !(group && group->most < limits.processes))
-    return base::say("no further thread or process can be started: this user may have {0} (ulimit -u); raise it: each rank takes about 16 beside those that compute", limits.processes);
-  return group ? of_group() : base::say("no further thread or process can be started: memory is short, or a limit of the system is reached (/proc/sys/kernel/threads-max)");
+    return base::say("cannot start another thread or process: this user may have {0} (ulimit -u); raise it: each rank needs about 16 besides its compute threads", limits.processes);
+  return group ? of_group() : base::say("cannot start another thread or process: memory is low, or a system limit is reached (/proc/sys/kernel/threads-max)");
 }
 
 base::Text no_more_threads() { return no_more_threads_in("/proc", "/sys/fs/cgroup", limits_here()); }

@@ -33,7 +33,7 @@ int listen_on(const std::string& address, int port, const std::string& address_f
   const std::unique_ptr<addrinfo, FreeAddresses> addresses(found);
   if (status != 0)
     throw base::ConfigError(
-        base::say("{} is '{}' but that is no address: {}", address_flag, address, ::gai_strerror(status)));
+        base::say("{} is '{}', which is not an address: {}", address_flag, address, ::gai_strerror(status)));
   constexpr int waiting = 64;
   int code = 0;
   for (const addrinfo* at = addresses.get(); at != nullptr; at = at->ai_next) {

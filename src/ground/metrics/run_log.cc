@@ -103,9 +103,9 @@ base::Text MetricsLog::append(const StepMetrics& row) {
   waiting_.push_back(row);
   while (!waiting_.empty() && write_first()) waiting_.pop_front();
   if (waited == 0 && !waiting_.empty())
-    return base::say("{}; the run continues, and the rows are written when the disk takes them", cause_);
+    return base::say("{}; the run continues, and the rows are written once the disk accepts them", cause_);
   if (waited > 0 && waiting_.empty())
-    return base::say("'{}' has the rows that had waited: {}", path_, base::counted_text(static_cast<std::int64_t>(waited), "row"));
+    return base::say("'{}' now has the delayed rows: {}", path_, base::counted_text(static_cast<std::int64_t>(waited), "row"));
   return {};
 }
 

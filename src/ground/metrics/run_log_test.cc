@@ -96,7 +96,7 @@ TEST(MetricsLog, RowsThatTheDiskDoesNotTakeAreWrittenLaterInOrder) {
   EXPECT_EQ(log.append(row_of(3)).english, "");
   std::filesystem::remove(path);
   std::filesystem::rename(aside, path);
-  EXPECT_THAT(log.append(row_of(4)).english, HasSubstr("had waited: 2 rows"));
+  EXPECT_THAT(log.append(row_of(4)).english, HasSubstr("now has the delayed rows: 2 rows"));
   EXPECT_EQ(log.append(row_of(5)).english, "");
   const auto rows = MetricsFile(path).read();
   ASSERT_EQ(rows.size(), 5u);
@@ -115,7 +115,7 @@ TEST(MetricsLog, AFullDiskIsToldOnce) {
   const std::string first = log.append(row_of(1)).english, second = log.append(row_of(2)).english;
   ::setrlimit(RLIMIT_FSIZE, &before);
   ::signal(SIGXFSZ, handler);
-  EXPECT_THAT(first, HasSubstr("a file may have at most 0 B here (ulimit -f)"));
+  EXPECT_THAT(first, HasSubstr("files here may have at most 0 B (ulimit -f)"));
   EXPECT_EQ(second, "");
 }
 

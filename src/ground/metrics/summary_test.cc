@@ -52,8 +52,8 @@ TEST(RunSummary, EvaluationsShowLastAndLowestLossAndDoNotSlowTheRate) {
 TEST(RunSummary, AnEarlyEndHasItsReason) {
   RunSummary s;
   EXPECT_EQ(format_summary(s).find("\n  end "), std::string::npos);
-  s.early_end = "the run ended early after step 6 of 9";
-  EXPECT_NE(format_summary(s).find("\n  end           the run ended early after step 6 of 9\n"), std::string::npos);
+  s.early_end = "the run stopped early after step 6 of 9";
+  EXPECT_NE(format_summary(s).find("\n  end           the run stopped early after step 6 of 9\n"), std::string::npos);
 }
 
 TEST(RunSummary, WhatTheSystemDoesNotTellIsLeftOut) {

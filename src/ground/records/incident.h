@@ -89,7 +89,7 @@ Incident parse_incident(const std::string& text);
 std::string_view word_of(IncidentKind kind);
 IncidentKind kind_of(std::string_view word);  // told where this version knows no such word
 
-// A sentence as it was written, and in Chinese where its values tell the same: one of before may hold more than they do.
+// A sentence as it was written, by this version or one before, and in Chinese as its values tell it; without values as written.
 base::Text in_both(const std::string& written, const std::optional<Incident>& incident);
 
 }  // namespace troika::records

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -64,13 +65,85 @@ TEST(Incident, IsToldInBothLanguages) {
   }
 }
 
+// What the version before said of some().
+std::string sentence_of_before(IncidentKind kind) {
+  const std::string rank = "rank 2 (host pi3, pid 7)", launcher = "the launcher of host 1 (host pi3, pid 7)";
+  switch (kind) {
+    case IncidentKind::rank_failed:
+      return rank + " failed: shard 7 is truncated";
+    case IncidentKind::rank_exited:
+      return rank + " ended with exit code 3";
+    case IncidentKind::rank_killed:
+      return rank +
+             " was killed by signal 9 (SIGKILL); if nobody did that, memory ran out: use a smaller micro batch, seq-len "
+             "or model, or more stages";
+    case IncidentKind::rank_left:
+      return rank + " ended without an error message or its host is gone: its connections broke; see its output";
+    case IncidentKind::rank_silent:
+      return rank +
+             " has been silent for 60 s; its last heartbeat came from step 41, fwd 3.2 (usually 0.2 s): see whether the "
+             "process is stopped, its host overloaded or off the network (comm.heartbeat_seconds sets the limit)";
+    case IncidentKind::rank_hung:
+      return rank + " is behind: step 41, fwd 3.2 for 12 s (usually 0.2 s); comm.timeout_seconds (60) is the limit";
+    case IncidentKind::launcher_left:
+      return launcher + " was killed or its host has ended, and its ranks with it";
+    case IncidentKind::store_ended:
+      return "the launcher of host 0 at 10.0.0.1:29500 has ended: this run ends with it";
+    case IncidentKind::store_silent:
+      return "the launcher of host 0 at 10.0.0.1:29500 has not answered for 60 s: it is stopped, or its host is gone or "
+             "off the network";
+    case IncidentKind::rank_behind:
+      return rank + " is behind: step 41, fwd 3.2 for 12 s (usually 0.2 s)";
+    case IncidentKind::rank_unheard:
+      return rank + " has not been heard for 12 s; its last word was step 41, fwd 3.2 (usually 0.2 s)";
+    case IncidentKind::rank_continues:
+      return rank + " continues after 12 s";
+    case IncidentKind::rank_stopped:
+      return rank + " is stopped by signal 9 (SIGKILL); kill -CONT 7 on its host lets it continue";
+    case IncidentKind::host_slow:
+      return "host pi3 computes 3.0 times slower than its like (rank 2: 12 s a step, by the work of the others 4 s)";
+    case IncidentKind::host_recovered:
+      return "host pi3 computes as fast as its like again";
+    case IncidentKind::save_stalled:
+      return rank +
+             " has written nothing for 12 s of the checkpoint of step 41 in '10.0.0.1:29500': see its disk; training "
+             "continues, and no newer checkpoint is complete before that one";
+    case IncidentKind::save_continues:
+      return rank + " writes again after 12 s (the checkpoint of step 41)";
+    case IncidentKind::launcher_unheard:
+      return launcher +
+             " has not been heard for 12.0 s: it is stopped, or its host overloaded or off the network; the run "
+             "continues while its ranks are heard";
+    case IncidentKind::launcher_heard:
+      return launcher + " is heard again after 12 s";
+    case IncidentKind::told:
+    case IncidentKind::stranger_refused:
+      break;
+  }
+  return "";
+}
+
 TEST(Incident, OfBeforeIsReadFromItsSentence) {
   for (const Incident& incident : one_of_each_kind()) {
-    if (incident.kind == IncidentKind::told || incident.kind == IncidentKind::stranger_refused) continue;
-    const Incident read = incident_in(english(incident));
-    EXPECT_EQ(read.kind, incident.kind) << english(incident);
+    const std::string sentence = sentence_of_before(incident.kind);
+    if (sentence.empty()) continue;
+    const Incident read = incident_in(sentence);
+    EXPECT_EQ(read.kind, incident.kind) << sentence;
     EXPECT_EQ(english(read), english(incident));
   }
+}
+
+TEST(Incident, OfBeforeStaysAsItWasWrittenAndIsToldInChinese) {
+  for (const Incident& incident : one_of_each_kind()) {
+    const std::string sentence = sentence_of_before(incident.kind);
+    if (sentence.empty()) continue;
+    const base::Text both = in_both(sentence, incident_in(sentence));
+    EXPECT_EQ(both.english, sentence);
+    EXPECT_EQ(both.chinese, said(incident).chinese);
+  }
+  const Incident refused = told({"the disk is full", "磁盘已满"});
+  EXPECT_EQ(in_both("the disk is full", refused).chinese, "磁盘已满") << "in the words of a rank";
+  EXPECT_EQ(in_both("step 1 of 5 is next", std::nullopt).chinese, "step 1 of 5 is next");
 }
 
 TEST(Incident, OfBeforeHasThePlaceAndThePeer) {
@@ -113,6 +186,7 @@ TEST(Place, EveryActivityHasAWordThatIsReadBack) {
     EXPECT_EQ(doing_of(word_of(doing)), doing);
     EXPECT_NE(said(base::Language::chinese, doing), word_of(doing));
   }
+  EXPECT_EQ(doing_of("taking a checkpoint back"), Doing(Activity::restoring)) << "as a version before wrote it";
   EXPECT_EQ(doing_of("fwd 3.2").activity, Activity::instruction);
   EXPECT_EQ(word_of(doing_of("fwd 3.2")), "fwd 3.2");
 }

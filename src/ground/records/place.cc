@@ -1,6 +1,7 @@
 #include "records/place.h"
 
 #include <array>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -16,27 +17,34 @@ using NamedActivity = std::pair<Activity, base::Phrase>;
 // The English word is the form in records.
 constexpr std::array<NamedActivity, 18> activities = {
     {{Activity::nothing, base::Phrase("no message yet")},
-     {Activity::fitting_microbatch, base::Phrase("finding the microbatch that fits")},
+     {Activity::fitting_microbatch, base::Phrase("finding the largest microbatch that fits")},
      {Activity::preparing_data, base::Phrase("preparing the data")},
      {Activity::agreeing, base::Phrase("agreeing on settings")},
      {Activity::choosing_layout, base::Phrase("choosing the layout")},
      {Activity::measuring_segments, base::Phrase("measuring the segments")},
-     {Activity::measuring_products, base::Phrase("measuring products")},
-     {Activity::warming_device, base::Phrase("warming the device")},
+     {Activity::measuring_products, base::Phrase("measuring matrix products")},
+     {Activity::warming_device, base::Phrase("warming up the device")},
      {Activity::connecting, base::Phrase("connecting")},
      {Activity::measuring_link, base::Phrase("measuring the link")},
      {Activity::opening_model, base::Phrase("opening the model")},
      {Activity::reading_weights, base::Phrase("reading the weights")},
      {Activity::loading_weights, base::Phrase("loading the weights")},
-     {Activity::restoring, base::Phrase("taking a checkpoint back")},
+     {Activity::restoring, base::Phrase("restoring a checkpoint")},
      {Activity::reporting, base::Phrase("reporting the step")},
      {Activity::evaluating, base::Phrase("evaluating")},
      {Activity::saving, base::Phrase("saving a checkpoint")},
      {Activity::finishing_save, base::Phrase("finishing the last checkpoint")}}};
 
+// Words that versions before wrote for some of them.
+constexpr std::array<std::pair<std::string_view, Activity>, 4> words_of_before = {
+    {{"finding the microbatch that fits", Activity::fitting_microbatch},
+     {"measuring products", Activity::measuring_products},
+     {"warming the device", Activity::warming_device},
+     {"taking a checkpoint back", Activity::restoring}}};
+
 constexpr base::Phrase in_milliseconds = base::Phrase("{} ms");
 constexpr base::Phrase in_seconds = base::Phrase("{} s");
-constexpr base::Phrase before_its_first_word = base::Phrase("before its first word");
+constexpr base::Phrase before_its_first_word = base::Phrase("before its first heartbeat");
 constexpr base::Phrase step_and_place = base::Phrase("step {}, {}");
 constexpr base::Phrase as_usual = base::Phrase(" (usually {})");
 constexpr base::Phrase place_and_seconds = base::Phrase("{} for {}{}");
@@ -74,6 +82,8 @@ std::string word_of(const Doing& doing) {
 Doing doing_of(const std::string& word) {
   for (const auto& [activity, words] : activities)
     if (words.english() == word) return activity;
+  for (const auto& [words, activity] : words_of_before)
+    if (words == word) return activity;
   return Doing::instruction_of(word);
 }
 

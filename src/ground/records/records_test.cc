@@ -332,7 +332,7 @@ TEST(Records, ALockThatCannotBeWrittenSaysWhy) {
   const std::string error = base::message_of<base::DataError>([&] { lock.take(this_process("a", "")); });
   ::setrlimit(RLIMIT_FSIZE, &before);
   ::signal(SIGXFSZ, handler);
-  EXPECT_THAT(error, testing::HasSubstr("run.lock': a file may have at most 5 B here"));
+  EXPECT_THAT(error, testing::HasSubstr("run.lock': files here may have at most 5 B"));
 }
 
 TEST(Records, LinesAreNeitherWrittenNorReadThroughLinks) {

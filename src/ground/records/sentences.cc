@@ -54,7 +54,7 @@ Text counted(const Text& sentence, int count, base::Phrase one, base::Phrase sev
 Text said_killed(const Incident& i) {
   const Text killed = say("{} was killed by signal {} (SIG{})", name(i.who), i.signal, host::signal_name(i.signal));
   if (i.signal != kill_signal) return killed;
-  return say(i.count > 0 ? base::Phrase("{}, and the system's out-of-memory killer acted meanwhile: use a smaller micro batch, seq-len or model, or more stages") : base::Phrase("{}; if nobody did that, memory ran out: use a smaller micro batch, seq-len or model, or more stages"), killed);
+  return say(i.count > 0 ? base::Phrase("{}, and the system's out-of-memory killer was active: use a smaller microbatch, seq-len or model, or more stages") : base::Phrase("{}; if nobody did that, memory ran out: use a smaller microbatch, seq-len or model, or more stages"), killed);
 }
 
 Text said_silent(const Incident& i) {
@@ -62,18 +62,18 @@ Text said_silent(const Incident& i) {
                                              Text{said(base::Language::english, i.place.at),
                                                   said(base::Language::chinese, i.place.at)},
                                              usually(i.place))
-                                       : say(i.unheard ? base::Phrase("it joined and sent no heartbeat") : base::Phrase("it had not begun a step"));
+                                       : say(i.unheard ? base::Phrase("it joined but sent no heartbeat") : base::Phrase("it had not started a step"));
   return say("{} has been silent for {:g} s; {}: {} (comm.heartbeat_seconds sets the limit)", name(i.who), i.limit_seconds, place,
-             say(i.stopped ? base::Phrase("a signal has stopped the process") : base::Phrase("see whether the process is stopped, its host overloaded or off the network")));
+             say(i.stopped ? base::Phrase("a signal stopped the process") : base::Phrase("check whether the process is stopped, or its host overloaded or off the network")));
 }
 
 // Both ends of a connection that carries nothing wait, each for the other.
 Text said_behind(const Incident& i) {
   Text sentence = i.kind == IncidentKind::rank_unheard
-                      ? say("{} has not been heard for {:.0f} s; its last word was {}{}", name(i.who), i.seconds, said(i.place), usually(i.place))
+                      ? say("{} has sent no heartbeat for {:.0f} s; its last status was {}{}", name(i.who), i.seconds, said(i.place), usually(i.place))
                       : say("{} is behind: {}", name(i.who), said_with_seconds(i.place));
   if (i.peer.rank >= 0)
-    sentence = say(i.by_way_of_others ? base::Phrase("{}; it waits for {} and that one, by way of others, for it: no message passes, see the network between their hosts") : base::Phrase("{}; it waits for {} and that one for it: no message passes, see the network between their hosts"), sentence,
+    sentence = say(i.by_way_of_others ? base::Phrase("{}; it and {} wait for each other, through other ranks: messages are not getting through, check the network between their hosts") : base::Phrase("{}; it and {} wait for each other: messages are not getting through, check the network between their hosts"), sentence,
                    name(i.peer));
   sentence = counted(sentence, i.waiting, base::Phrase("{}; 1 rank waits for it"), base::Phrase("{}; {} ranks wait for it"));
   sentence = counted(sentence, i.others, base::Phrase("{}; 1 more rank is behind"), base::Phrase("{}; {} more ranks are behind"));
@@ -81,12 +81,12 @@ Text said_behind(const Incident& i) {
 }
 
 Text said_slow(const Incident& i) {
-  return say(i.alike ? base::Phrase("host {} computes {:.1f} times slower than its like (rank {}: {} s a step, others that do the same {} s)") : base::Phrase("host {} computes {:.1f} times slower than its like (rank {}: {} s a step, by the work of the others {} s)"), i.who.host, i.seconds / i.reference_seconds, i.who.rank,
+  return say(i.alike ? base::Phrase("host {} is {:.1f}x slower than its peers (rank {}: {} s per step, others with the same work {} s)") : base::Phrase("host {} is {:.1f}x slower than its peers (rank {}: {} s per step, expected from the others {} s)"), i.who.host, i.seconds / i.reference_seconds, i.who.rank,
              base::format_digits(i.seconds, 2), base::format_digits(i.reference_seconds, 2));
 }
 
 Text said_stalled(const Incident& i) {
-  return counted(say("{} has written nothing for {:.0f} s of the checkpoint of step {} in '{}': see its disk; training continues, and no newer checkpoint is complete before that one", name(i.who), i.seconds, i.place.step, i.address), i.others,
+  return counted(say("{} has written nothing for {:.0f} s to the checkpoint of step {} in '{}': check its disk; training continues, but no newer checkpoint can complete before it", name(i.who), i.seconds, i.place.step, i.address), i.others,
                  base::Phrase("{}; 1 more rank does the same"), base::Phrase("{}; {} more ranks do the same"));
 }
 
@@ -99,11 +99,11 @@ Text said(const Incident& i) {
     case IncidentKind::rank_failed:
       return i.who.rank < 0 ? i.words : say("{} failed: {}", name(i.who), i.words);
     case IncidentKind::rank_exited:
-      return say("{} ended with exit code {}", name(i.who), i.exit_code);
+      return say("{} exited with code {}", name(i.who), i.exit_code);
     case IncidentKind::rank_killed:
       return said_killed(i);
     case IncidentKind::rank_left:
-      return say("{} ended without an error message or its host is gone: its connections broke; see its output", name(i.who));
+      return say("{} ended without an error message or its host is down: its connections broke; check its output", name(i.who));
     case IncidentKind::rank_silent:
       return said_silent(i);
     case IncidentKind::rank_hung:
@@ -111,29 +111,29 @@ Text said(const Incident& i) {
     case IncidentKind::rank_unheard:
       return said_behind(i);
     case IncidentKind::launcher_left:
-      return say("{} was killed or its host has ended, and its ranks with it", name(i.who));
+      return say("{} was killed or its host is down, and its ranks with it", name(i.who));
     case IncidentKind::store_ended:
-      return say("the launcher of host 0 at {} has ended: this run ends with it", i.address);
+      return say("the launcher of host 0 at {} has exited: this run ends with it", i.address);
     case IncidentKind::store_silent:
-      return say("the launcher of host 0 at {} has not answered for {:g} s: it is stopped, or its host is gone or off the network", i.address, i.limit_seconds);
+      return say("the launcher of host 0 at {} has not answered for {:g} s: it is stopped, or its host is down or off the network", i.address, i.limit_seconds);
     case IncidentKind::rank_continues:
-      return say("{} continues after {:.0f} s", name(i.who), i.seconds);
+      return say("{} resumed after {:.0f} s", name(i.who), i.seconds);
     case IncidentKind::rank_stopped:
-      return say("{} is stopped by signal {} (SIG{}); kill -CONT {} on its host lets it continue", name(i.who), i.signal, host::signal_name(i.signal), i.who.pid);
+      return say("{} is stopped by signal {} (SIG{}); kill -CONT {} on its host resumes it", name(i.who), i.signal, host::signal_name(i.signal), i.who.pid);
     case IncidentKind::host_slow:
       return said_slow(i);
     case IncidentKind::host_recovered:
-      return say("host {} computes as fast as its like again", i.who.host);
+      return say("host {} computes as fast as its peers again", i.who.host);
     case IncidentKind::save_stalled:
       return said_stalled(i);
     case IncidentKind::save_continues:
-      return say("{} writes again after {:.0f} s (the checkpoint of step {})", name(i.who), i.seconds, i.place.step);
+      return say("{} is writing again after {:.0f} s (the checkpoint of step {})", name(i.who), i.seconds, i.place.step);
     case IncidentKind::launcher_unheard:
-      return say("{} has not been heard for {:.1f} s: it is stopped, or its host overloaded or off the network; the run continues while its ranks are heard", name(i.who), i.seconds);
+      return say("{} has sent no heartbeat for {:.1f} s: it is stopped, or its host overloaded or off the network; the run continues while its ranks respond", name(i.who), i.seconds);
     case IncidentKind::launcher_heard:
-      return say("{} is heard again after {:.0f} s", name(i.who), i.seconds);
+      return say("{} responds again after {:.0f} s", name(i.who), i.seconds);
     case IncidentKind::stranger_refused:
-      return say("{} and was turned away", i.words);
+      return say("{} and was rejected", i.words);
   }
   return {};
 }
@@ -153,7 +153,7 @@ IncidentKind kind_of(std::string_view word) {
 base::Text in_both(const std::string& written, const std::optional<Incident>& incident) {
   if (incident && incident->words.english == written) return incident->words;  // in the words of a rank
   const Text sentence = incident ? said(*incident) : Text{};
-  return {written, sentence.english == written ? sentence.chinese : written};
+  return {written, sentence.chinese.empty() ? written : sentence.chinese};
 }
 
 std::string english(const Incident& incident) { return said(incident).english; }

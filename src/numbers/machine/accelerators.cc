@@ -177,7 +177,7 @@ void refuse_accelerator(const std::string& text, base::Origin what, const std::v
   }
   const std::vector<std::string> near = near_names(text, names);
   throw base::ConfigError(base::say("{0} '{1}' is unknown ({2})", what, text,
-                                    near.empty() ? base::say("the names are {}", base::join(names, ", "))
+                                    near.empty() ? base::say("known names are {}", base::join(names, ", "))
                                                  : base::say("did you mean {}?", base::join(near, ", "))));
 }
 
@@ -190,7 +190,7 @@ std::string to_text(Capability capability) { return fmt::format("{}.{}", capabil
 
 std::optional<base::Text> lack_of_card(Capability card) {
   if (std::tie(card.major, card.minor) >= std::tie(least_capability.major, least_capability.minor)) return std::nullopt;
-  return base::say("Troika's kernels need compute capability {} or later, and this card has {}", to_text(least_capability), to_text(card));
+  return base::say("Troika's kernels need compute capability {} or later, but this GPU has {}", to_text(least_capability), to_text(card));
 }
 
 // NVIDIA's "CUDA Toolkit Release Notes", the table of minor version compatibility.

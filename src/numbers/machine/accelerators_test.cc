@@ -82,14 +82,14 @@ TEST(Accelerators, OtherCardsAreNotTakenForThem) {
 TEST(Accelerators, ARefusalHasTheNamesThatAreNear) {
   EXPECT_EQ(refusal("RTX 4095"), "--gpu 'RTX 4095' is unknown (did you mean rtx-4090?)");
   EXPECT_EQ(refusal("5060"), "--gpu '5060' is unknown (did you mean rtx-5090, rtx-5080, rtx-5070?)");
-  EXPECT_THAT(refusal("banana"), testing::HasSubstr("(the names are a100-40, a100-80, "));
+  EXPECT_THAT(refusal("banana"), testing::HasSubstr("(known names are a100-40, a100-80, "));
 }
 
 TEST(Accelerators, ACardWithoutKernelsIsRefusedForThatReason) {
   for (const char* text : {"t4", "Tesla T4", "rtx 2080 ti", "Quadro RTX 6000"})
     EXPECT_EQ(refusal(text), "--gpu '" + std::string(text) +
-                                 "': Troika's kernels need compute capability 8.0 or later, and this card has 7.5");
-  EXPECT_THAT(refusal("Tesla V100-SXM2-32GB"), testing::HasSubstr("this card has 7.0"));
+                                 "': Troika's kernels need compute capability 8.0 or later, but this GPU has 7.5");
+  EXPECT_THAT(refusal("Tesla V100-SXM2-32GB"), testing::HasSubstr("this GPU has 7.0"));
 }
 
 TEST(Accelerators, TellTheCapabilityOfWhatADriverCallsACard) {
@@ -106,7 +106,7 @@ TEST(Accelerators, TellTheCapabilityOfWhatADriverCallsACard) {
 
 TEST(Accelerators, CardsLackSomethingWhereNoneOfThemIsNewEnough) {
   EXPECT_EQ(lack_of_cards({"Tesla T4", "Tesla V100-SXM2-32GB"})->english,
-            "Troika's kernels need compute capability 8.0 or later, and this card has 7.0");
+            "Troika's kernels need compute capability 8.0 or later, but this GPU has 7.0");
   EXPECT_FALSE(lack_of_cards({"Tesla T4", "NVIDIA A10"}));
   EXPECT_FALSE(lack_of_cards({"Tesla T4", "NVIDIA RTX 9999"}));
   EXPECT_FALSE(lack_of_cards({}));
@@ -130,7 +130,7 @@ namespace {
 TEST(Capability, KernelsExistFrom80On) {
   for (const Capability card : {Capability{8, 0}, {8, 6}, {8, 9}, {9, 0}, {10, 0}, {12, 0}})
     EXPECT_FALSE(lack_of_card(card)) << to_text(card);
-  EXPECT_EQ(lack_of_card({7, 5})->english, "Troika's kernels need compute capability 8.0 or later, and this card has 7.5");
+  EXPECT_EQ(lack_of_card({7, 5})->english, "Troika's kernels need compute capability 8.0 or later, but this GPU has 7.5");
   EXPECT_EQ(lack_of_card({7, 0})->chinese, "Troika 的内核需要计算能力 8.0 及以上，而该显卡为 7.0");
 }
 

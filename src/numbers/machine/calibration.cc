@@ -90,7 +90,7 @@ Calibration read_calibration(const std::string& machine_file) {
     if (root["optimizer"]) calibration.optimizer = factor_of(root["optimizer"]);
     return calibration;
   } catch (const YAML::Exception& error) {
-    throw base::ConfigError(base::say("{} is no calibration file ({}); delete it, and the next runs write it anew", path, error.what()));
+    throw base::ConfigError(base::say("{} is not a calibration file ({}); delete it, and the next runs create a new one", path, error.what()));
   }
 }
 

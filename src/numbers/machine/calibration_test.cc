@@ -77,7 +77,7 @@ TEST_F(CalibrationFile, SaysWhatToDoWithADamagedOne) {
       read_calibration(machine_);
       ADD_FAILURE() << text;
     } catch (const base::ConfigError& error) {
-      EXPECT_THAT(error.what(), HasSubstr("calibration.yaml is no calibration file"));
+      EXPECT_THAT(error.what(), HasSubstr("calibration.yaml is not a calibration file"));
     }
   }
 }

@@ -28,7 +28,7 @@ Placement::Placement(Cluster cluster, int world, int ranks_per_host) : cluster_(
     const int devices = std::max(host.devices, 1);
     const int most = ranks_per_host == 0 ? devices : ranks_per_host;
     if (!host.computes_on_cores() && most > host.devices)
-      throw base::ConfigError(base::say("{0} ranks on each host are more than the {1} devices of {2}", ranks_per_host, host.devices, host.name));
+      throw base::ConfigError(base::say("{0} ranks per host exceed the {1} devices of {2}", ranks_per_host, host.devices, host.name));
     for (int copy = 0; copy < host.count && this->world() < world; ++copy) {
       const int here = std::min(most, world - this->world());
       host_of_rank_.insert(host_of_rank_.end(), static_cast<std::size_t>(here), hosts());
@@ -38,7 +38,7 @@ Placement::Placement(Cluster cluster, int world, int ranks_per_host) : cluster_(
     }
   }
   if (this->world() < world)
-    throw base::ConfigError(base::say("{} no place: the cluster has {} for {}",
+    throw base::ConfigError(base::say("{} no slot: the cluster has {} for {}",
                                       base::counted_text(world - this->world(), "rank has", "ranks have"),
                                       base::say("{} host{}", cluster_.host_count(),
                                                 base::in_english_only(cluster_.host_count() == 1 ? "" : "s")),

@@ -32,7 +32,7 @@ class Reader {
         throw base::ConfigError(base::say("{} has {} bytes, but a cluster has at most {}", origin_, text.size(), most_bytes));
       const std::vector<YAML::Node> documents = YAML::LoadAll(text);
       for (std::size_t i = 1; i < documents.size(); ++i) {
-        if (!documents[i].IsNull()) fail(documents[i], base::say("a second YAML document begins behind '---', and a cluster is one document: remove that line, or keep one of them"));
+        if (!documents[i].IsNull()) fail(documents[i], base::say("a second YAML document begins after '---', but a cluster is one document: remove that line, or keep one of them"));
       }
       read_root(documents.empty() ? YAML::Node() : documents.front(), cluster);
     } catch (const YAML::Exception& error) {
@@ -53,7 +53,7 @@ class Reader {
   }
 
   void read_map(const YAML::Node& node, base::Origin what, const Keys& keys) {
-    if (!node.IsMap()) return fail(node, base::say("{} has keys below it", what));
+    if (!node.IsMap()) return fail(node, base::say("{} needs keys below it", what));
     std::vector<std::string> names;
     for (const auto& [name, take] : keys) names.push_back(name);
     for (const auto& entry : node) {
@@ -64,15 +64,15 @@ class Reader {
         continue;
       }
       const std::string near = base::nearest(key, names);
-      fail(entry.first, base::say("unknown key '{0}' of {1}; {2}", key, what,
-                                  near.empty() ? base::say("the keys are {}", base::join(names, ", "))
+      fail(entry.first, base::say("unknown key '{0}' in {1}; {2}", key, what,
+                                  near.empty() ? base::say("known keys are {}", base::join(names, ", "))
                                                : base::say("did you mean {}?", near)));
     }
   }
 
   std::string text_of(const YAML::Node& node, base::Origin what) {
     if (node.IsScalar()) return base::trim(node.Scalar());
-    fail(node, base::say("{} is one value", what));
+    fail(node, base::say("{} must be a single value", what));
     return "";
   }
 
@@ -83,7 +83,7 @@ class Reader {
     if (base::parse_int(text_of(node, what), &count) && count >= least && count <= most_hosts)
       *value = static_cast<int>(count);
     else
-      fail(node, base::say("{} is '{}', but is a number from {} to {}", what, text_of(node, what), least, most_hosts));
+      fail(node, base::say("{} is '{}', but must be a number from {} to {}", what, text_of(node, what), least, most_hosts));
   }
 
   void read_number(const YAML::Node& node, base::Origin what, double* value) {
@@ -91,13 +91,13 @@ class Reader {
     if (base::parse_double(text_of(node, what), &number) && number > 0 && number <= 1e6)
       *value = number;
     else
-      fail(node, base::say("{} is '{}', but is a number above 0", what, text_of(node, what)));
+      fail(node, base::say("{} is '{}', but must be a number above 0", what, text_of(node, what)));
   }
 
   void read_unit(const YAML::Node& node, base::Origin what, bool (*parse)(std::string_view, double*),
                  const std::string& like, double* value) {
     const std::string text = text_of(node, what);
-    if (!parse(text, value)) fail(node, base::say("{} is '{}', but is a number with its unit, such as {}", what, text, like));
+    if (!parse(text, value)) fail(node, base::say("{} is '{}', but must be a number with a unit, such as {}", what, text, like));
   }
 
   void read_bytes(const YAML::Node& node, base::Origin what, std::int64_t* value) {
@@ -107,7 +107,7 @@ class Reader {
     if (base::parse_bytes(text, &bytes) && bytes > 0)
       *value = bytes;
     else
-      fail(node, base::say("{} is '{}', but is a number with its unit, such as {}", what, text, "3.5 GiB"));
+      fail(node, base::say("{} is '{}', but must be a number with a unit, such as {}", what, text, "3.5 GiB"));
   }
 
   void read_products(const YAML::Node& node, base::Origin what, ProductRate* rate) {
@@ -159,13 +159,13 @@ class Reader {
     try {
       return find_profile(name);
     } catch (const base::ConfigError& error) {
-      fail(device, base::say("{}; or state the host's rates", base::text_of(error)));
+      fail(device, base::say("{}; or give the host's rates", base::text_of(error)));
     }
     return {};
   }
 
   void read_host(const YAML::Node& node, Cluster& cluster) {
-    if (!node.IsMap()) return fail(node, base::say("a host has keys below it, such as device and count"));
+    if (!node.IsMap()) return fail(node, base::say("a host needs keys below it, such as device and count"));
     Profile profile = profile_of(node);
     Host& host = profile.host;
     if (node["device"]) host.name.clear();
@@ -196,8 +196,8 @@ class Reader {
     if (!node["alone"] && node["rates"]) host.alone = host.rates.times(host.computes_on_cores() ? host.cores : 1);
     if (host.rates.fp32.flops_per_second == 0 && host.rates.bf16.flops_per_second == 0 &&
         host.rates.fp16.flops_per_second == 0)
-      fail(node, base::say("a host needs a device that has a profile, or rates with products"));
-    if (host.memory_bytes == 0) fail(node, base::say("a host needs memory, such as 3.5 GiB, or a device that has a profile"));
+      fail(node, base::say("a host needs a device with a profile, or rates with products"));
+    if (host.memory_bytes == 0) fail(node, base::say("a host needs memory, such as 3.5 GiB, or a device with a profile"));
     if (host.name.empty()) host.name = host.device.empty() ? "host" : host.device;
     for (Rates* rates : {&host.rates, &host.alone}) {
       *rates = rates->times(speed);
@@ -220,17 +220,17 @@ class Reader {
   void read_network(const YAML::Node& node, Cluster& cluster) {
     Keys keys = link_keys(&cluster.network);
     keys["pairs"] = [&](const auto& n) {
-      if (!n.IsSequence()) return fail(n, base::say("pairs is a list of from, to, latency and bandwidth"));
+      if (!n.IsSequence()) return fail(n, base::say("pairs must be a list of from, to, latency and bandwidth"));
       for (const auto& pair : n) read_pair(pair, cluster);
     };
     read_map(node, "network", keys);
   }
 
   void read_root(const YAML::Node& root, Cluster& cluster) {
-    if (!root.IsMap()) return errors_.push_back(base::say("{} is no cluster: it needs hosts:, a list", origin_));
+    if (!root.IsMap()) return errors_.push_back(base::say("{} is not a cluster: it needs hosts:, a list", origin_));
     const YAML::Node hosts = root["hosts"];
     if (!hosts || !hosts.IsSequence() || hosts.size() == 0)
-      errors_.push_back(base::say("{} names no hosts: it needs hosts:, a list with a device or rates each", origin_));
+      errors_.push_back(base::say("{} lists no hosts: it needs hosts:, a list with a device or rates each", origin_));
     read_map(root, base::say("a cluster"),
              {{"name", [&](const auto& n) { read_text(n, "name", &cluster.name); }},
               {"hosts",
@@ -240,7 +240,7 @@ class Reader {
               {"network", [](const auto&) {}}});
     if (root["network"]) read_network(root["network"], cluster);
     if (cluster.host_count() > 1 && cluster.network.bytes_per_second == 0)
-      errors_.push_back(base::say("{} has several hosts and no network: with latency and bandwidth", origin_));
+      errors_.push_back(base::say("{} has several hosts but no network: with latency and bandwidth", origin_));
     if (cluster.host_count() > most_hosts)
       errors_.push_back(base::say("{} has more than {} hosts", origin_, most_hosts));
   }

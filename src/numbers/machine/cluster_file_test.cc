@@ -87,14 +87,14 @@ TEST(ClusterFile, EveryMistakeIsNamedWithItsLine) {
             HasSubstr("pis.yaml line 5: unknown key 'bandwith' of network; did you mean bandwidth?")));
   EXPECT_THAT(refusal_of("hosts:\n  - device: rasberry-pi-4\n"), HasSubstr("did you mean raspberry-pi-4?"));
   EXPECT_THAT(refusal_of("hosts:\n  - {device: h100, memory: 80}\nnetwork: {bandwidth: 10}\n"),
-              HasSubstr("bandwidth is '10', but is a number with its unit, such as 939 Mbit/s"));
-  EXPECT_THAT(refusal_of("hosts: []\n"), HasSubstr("names no hosts"));
-  EXPECT_THAT(refusal_of(""), HasSubstr("is no cluster: it needs hosts:"));
+              HasSubstr("bandwidth is '10', but must be a number with a unit, such as 939 Mbit/s"));
+  EXPECT_THAT(refusal_of("hosts: []\n"), HasSubstr("lists no hosts"));
+  EXPECT_THAT(refusal_of(""), HasSubstr("is not a cluster: it needs hosts:"));
   EXPECT_THAT(refusal_of("hosts: [\n"), HasSubstr("is not valid YAML"));
   EXPECT_THAT(
       refusal_of(
           "hosts:\n  - {name: a, count: 2, memory: 3 GiB, alone: {fp32: {products: 1 GFLOP/s, bytes: 1 GB/s}}}\n"),
-      HasSubstr("several hosts and no network"));
+      HasSubstr("several hosts but no network"));
   EXPECT_THAT(base::message_of<base::ConfigError>([] { read_cluster("/no/such.yaml"); }),
               HasSubstr("there is no cluster file '/no/such.yaml'"));
 }
@@ -107,7 +107,7 @@ TEST(Placement, RanksFillHostsInTheirOrder) {
   EXPECT_EQ(placement.host_of(4), 1);
   EXPECT_TRUE(placement.uniform());
   EXPECT_FALSE(Placement(cluster, 6).uniform());
-  EXPECT_THAT(base::message_of<base::ConfigError>([&] { Placement(cluster, 9); }), HasSubstr("1 rank has no place"));
+  EXPECT_THAT(base::message_of<base::ConfigError>([&] { Placement(cluster, 9); }), HasSubstr("1 rank has no slot"));
 }
 
 TEST(Placement, RanksOfAHostShareItsCoresAndItsMemory) {

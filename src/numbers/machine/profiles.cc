@@ -33,12 +33,12 @@ Host processor(const std::string& name, int cores, double memory_gib, double gfl
 
 const std::vector<Profile>& processors() {
   static const std::vector<Profile> rows = [] {
-    const std::string published = std::string(base::Phrase("figures that others published; not measured with Troika").english());
+    const std::string published = std::string(base::Phrase("published figures of others; not measured with Troika").english());
     std::vector<Profile> all;
     all.push_back({processor("raspberry-pi-4", 4, 3.3, 22, 2.7, published), {0.2e-3, 939e6 / 8}});
     all.push_back({processor("raspberry-pi-5", 4, 7.3, 62, 4.8, published), {0.2e-3, 938e6 / 8}});
     // Two cores of a server with AVX-512 and bf16 units, as virtual machines have them: docs/benchmarks.md.
-    Host cloud = processor("cloud-2-cores", 2, 7.0, 420, 40, std::string(base::Phrase("measured by troika probe on such a machine").english()));
+    Host cloud = processor("cloud-2-cores", 2, 7.0, 420, 40, std::string(base::Phrase("measured by troika probe on the same hardware").english()));
     cloud.alone.bf16 = {930e9, 40e9};
     cloud.rates.bf16 = {465e9, 20e9};
     cloud.alone.call_seconds = cloud.rates.call_seconds = 6e-6;
@@ -83,9 +83,9 @@ std::vector<std::string> profile_names() {
 }
 
 base::Text source_of(const Host& host) {
-  for (base::Phrase known : {base::Phrase("data sheets and published rows of other programs; not measured with Troika"), base::Phrase("figures that others published; not measured with Troika"), base::Phrase("measured by troika probe on such a machine"), base::Phrase("measured by troika probe")})
+  for (base::Phrase known : {base::Phrase("data sheets and published rows of other programs; not measured with Troika"), base::Phrase("published figures of others; not measured with Troika"), base::Phrase("measured by troika probe on the same hardware"), base::Phrase("measured by troika probe")})
     if (host.source == known.english()) return base::say(known);
-  const base::Text of_profile = base::say("rates of the profile {}, for each core; `troika probe` measures this host's", host.device);
+  const base::Text of_profile = base::say("rates of the profile {}, per core; `troika probe` measures this host's", host.device);
   return host.source == of_profile.english ? of_profile : base::verbatim(host.source);
 }
 

@@ -27,12 +27,12 @@ void check_build(const std::string& device, const CudaHere& here) {
 
 void check_presence(const std::string& device, const CudaHere& here) {
   if (here.devices && *here.devices > 0) return;
-  if (here.driver == host::NvidiaDriver::absent) refuse_device(device, base::say("this machine has no NVIDIA driver (/proc/driver/nvidia/version is not there); install it, or use --device cpu"));
+  if (here.driver == host::NvidiaDriver::absent) refuse_device(device, base::say("this machine has no NVIDIA driver (/proc/driver/nvidia/version is missing); install it, or use --device cpu"));
   if (here.driver_version && here.cuda) {  // CUDA finds no device below a driver that is too old
     if (const auto lack = machine::lack_of_driver(*here.driver_version, *here.cuda)) refuse_device(device, *lack);
   }
   if (!here.missing.english.empty()) refuse_device(device, here.missing);
-  if (here.devices) refuse_device(device, base::say("the NVIDIA driver of this machine offers 0 devices; look at nvidia-smi and CUDA_VISIBLE_DEVICES, or use --device cpu"));
+  if (here.devices) refuse_device(device, base::say("the NVIDIA driver of this machine reports 0 devices; check nvidia-smi and CUDA_VISIBLE_DEVICES, or use --device cpu"));
 }
 
 void check_number(const std::string& device, int devices) {
@@ -94,7 +94,7 @@ DeviceRates find_device_rates(const std::string& name) {
   }
   const std::string near = base::nearest(name, device_rate_names());
   throw base::ConfigError(base::say("--device-rates {} is unknown ({}); for another device give --tflops and --terabytes", name,
-                                    near.empty() ? base::say("the names are {}", base::join(device_rate_names(), ", "))
+                                    near.empty() ? base::say("known names are {}", base::join(device_rate_names(), ", "))
                                                  : base::say("did you mean {}?", near)));
 }
 

@@ -33,19 +33,17 @@ TEST(CheckDevice, ABuildThatCannotIsTold) {
 
 TEST(CheckDevice, NoDriverAndNoDeviceAreTwoThings) {
   EXPECT_EQ(refusal("cuda", {}, {Build::with_cuda, absent, 0}),
-            "train.device is 'cuda', but this machine has no NVIDIA driver (/proc/driver/nvidia/version is not there); "
-            "install it, or use --device cpu");
+            "train.device is 'cuda', but this machine has no NVIDIA driver (/proc/driver/nvidia/version is missing); install it, or use --device cpu");
   EXPECT_THAT(refusal("cuda", {}, {Build::unknown, absent, 0}), HasSubstr("no NVIDIA driver"));
   EXPECT_EQ(refusal("cuda", {}, {Build::with_cuda, loaded, 0}),
-            "train.device is 'cuda', but the NVIDIA driver of this machine offers 0 devices; look at nvidia-smi and "
-            "CUDA_VISIBLE_DEVICES, or use --device cpu");
+            "train.device is 'cuda', but the NVIDIA driver of this machine reports 0 devices; check nvidia-smi and CUDA_VISIBLE_DEVICES, or use --device cpu");
 }
 
 TEST(CheckDevice, WhatIsTooOldIsToldWithWhatIsNeeded) {
   EXPECT_EQ(refusal("cuda", {}, {Build::with_cuda, loaded, 0, 520, 12}),
             "train.device is 'cuda', but driver 520 is older than 525, which CUDA 12 needs; update it");
   EXPECT_EQ(refusal("cuda", {}, {Build::with_cuda, loaded, 1, 525, 12, machine::Capability{7, 5}}),
-            "train.device is 'cuda', but Troika's kernels need compute capability 8.0 or later, and this card has 7.5");
+            "train.device is 'cuda', but Troika's kernels need compute capability 8.0 or later, but this GPU has 7.5");
   EXPECT_EQ(refusal("cuda", {}, {Build::with_cuda, loaded, 1, 580, 13, machine::Capability{12, 0}}), "");
 }
 

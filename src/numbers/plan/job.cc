@@ -18,11 +18,11 @@ config::Resolved with_vocabulary(config::Resolved resolved, std::int64_t tokeniz
   if (model.vocab < tokenizer_vocab) {
     throw base::ConfigError(model.path.empty()
                                 ? base::say("model.vocab is {}, but the tokenizer has {} ids; use --model.vocab {} or more", model.vocab, tokenizer_vocab, tokenizer_vocab)
-                                : base::say("the model in '{0}' has a vocabulary of {1}, but the tokenizer '{2}' has {3} ids: give --data.tokenizer the one that belongs to the model, or leave tokens out that were added to it", model.path, model.vocab,
+                                : base::say("the model in '{0}' has a vocabulary of {1}, but the tokenizer '{2}' has {3} ids: give --data.tokenizer the model's own, or remove the tokens added to it", model.path, model.vocab,
                                             resolved.settings.data.tokenizer, tokenizer_vocab));
   }
   if (model.vocab < resolved.settings.parallel.tp) {
-    throw base::ConfigError(base::say("parallel.tp {} is more than the vocabulary of {}: each rank needs a part of it", resolved.settings.parallel.tp, model.vocab));
+    throw base::ConfigError(base::say("parallel.tp {} exceeds the vocabulary of {}: each rank needs a part of it", resolved.settings.parallel.tp, model.vocab));
   }
   return resolved;
 }
@@ -50,7 +50,7 @@ std::int64_t decay_of(const config::OptimizerSettings& optimizer, std::int64_t s
           ? optimizer.decay_steps
           : static_cast<std::int64_t>(std::ceil(optimizer.decay_ratio * static_cast<double>(steps)));
   if (optimizer.warmup_steps + decay <= steps) return decay;
-  throw base::ConfigError(base::say("lr_schedule wsd: {} steps of warm-up and {} of decay are more than the {} of this run; set optimizer.decay_steps to {} or less", optimizer.warmup_steps, decay, base::counted_text(steps, "step"),
+  throw base::ConfigError(base::say("lr_schedule wsd: {} steps of warm-up and {} of decay exceed the {} of this run; set optimizer.decay_steps to {} or less", optimizer.warmup_steps, decay, base::counted_text(steps, "step"),
                                     steps - optimizer.warmup_steps));
 }
 

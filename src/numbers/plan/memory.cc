@@ -68,7 +68,7 @@ bool took_more(const Memory& planned, std::int64_t allocated_peak) {
 
 base::Text text_of(const Memory& m) {
   const base::Text saving = m.snapshot > 0
-                                ? base::say(", {} once a checkpoint is saved while it trains (a copy of {})",
+                                ? base::say(", {} while a checkpoint is saved during training (a copy of {})",
                                             base::format_bytes(m.with_saving()), base::format_bytes(m.snapshot))
                                 : base::Text{};
   return base::say("{} (parameters {}, gradients {}, optimizer {}, activations {}, program {}){}",

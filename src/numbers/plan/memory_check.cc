@@ -43,7 +43,7 @@ std::optional<base::Text> offload_that_fits(const Plan& plan, int grid_rank, con
   }
   const Memory need = memory_in(plan, grid_rank, room.where);
   if (need.with_saving() - need.state > room.available_bytes / room.ranks) return std::nullopt;
-  return base::say("--offload file would fit, and be slower");
+  return base::say("--offload file would fit, but be slower");
 }
 
 // The largest microbatch up to `most` with which the plan fits; 0: none.

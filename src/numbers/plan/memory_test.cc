@@ -24,7 +24,7 @@ TEST(Memory, WhatIsCopiedForCheckpointsIsNotThereBeforeTheFirst) {
   EXPECT_EQ(most.total(), 123);
   EXPECT_EQ(most.with_saving(), 1123);
   EXPECT_NE(describe(most).find("123 B (parameters"), std::string::npos) << describe(most);
-  EXPECT_NE(describe(most).find(" once a checkpoint is saved while it trains"), std::string::npos);
+  EXPECT_NE(describe(most).find(" while a checkpoint is saved during training"), std::string::npos);
 }
 
 TEST(Memory, TheLogitsOfAChunkAreThereWhileALossIsComputed) {

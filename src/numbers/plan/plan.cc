@@ -74,8 +74,8 @@ base::Text describe_trained(const Plan& plan) {
                                      100 * static_cast<double>(trained) / static_cast<double>(all));
   if (!shape::has_adapters(plan.trained.lora)) return count;
   const std::string& others = plan.trained.lora.rank_pattern;
-  if (others.empty()) return base::say("{}, adapters of rank {} beside frozen weights", count, plan.trained.lora.rank);
-  return base::say("{}, adapters of rank {} ({}) beside frozen weights", count, plan.trained.lora.rank, others);
+  if (others.empty()) return base::say("{}, adapters of rank {} on frozen weights", count, plan.trained.lora.rank);
+  return base::say("{}, adapters of rank {} ({}) on frozen weights", count, plan.trained.lora.rank, others);
 }
 
 base::Text describe_data(const Plan& plan) {

@@ -224,7 +224,7 @@ schedule::Program read_program(const Job& job, const std::string& path) {
     throw base::DataError(base::say("the schedule file '{}': {}", path, base::text_of(error)));
   }
   if (program.evaluates()) {
-    throw base::DataError(base::say("the schedule file '{}' is the program of an evaluation; give that of a training step", path));
+    throw base::DataError(base::say("the schedule file '{}' is an evaluation program; give that of a training step", path));
   }
   const int segments = shape::segment_count(job.model());
   refuse_unlike(path, base::Phrase("pp"), program.pp, job.shape.pp);
@@ -240,7 +240,7 @@ schedule::Program read_program(const Job& job, const std::string& path) {
   const int first_trained = shape::first_trained_segment(job.model(), job.trained);
   refuse_unlike(path, base::Phrase("first trained segment"), program.first_trained, first_trained);
   refuse_unlike(path, base::Phrase("tied embeddings"), program.tied ? 1 : 0, job.tied() ? 1 : 0);
-  refuse_unlike(path, base::Phrase("documents apart (all_load)"), program.all_load ? 1 : 0, job.documents_apart() ? 1 : 0);
+  refuse_unlike(path, base::Phrase("separate documents (all_load)"), program.all_load ? 1 : 0, job.documents_apart() ? 1 : 0);
   if (job.settings().parallel.offload != config::Offload::none) refuse_unfetched(path, program);
   return program;
 }

@@ -136,7 +136,7 @@ TEST_F(ScheduleFile, WhatIsNoProgramIsRefused) {
   EXPECT_THAT(refusal_of({}, std::string("\0\xff\x7f ELF", 8)), HasSubstr("program text, line 1"));
   EXPECT_THAT(
       refusal_of({}, "pp 1 dp 1 replicas 1 zero 0 microbatches 6 stages 0 segments 0,6 tied evaluation\nloss\n"),
-      HasSubstr("is the program of an evaluation"));
+      HasSubstr("is an evaluation program"));
   EXPECT_THAT(refusal_of({1, 2}, sound), HasSubstr("is for pp 1, but this run has 2"));
   EXPECT_THAT(refusal_of({1, 1, 0, config::Offload::file}, sound),
               HasSubstr("grid rank 0 does not fetch the optimizer state of segment 0"));

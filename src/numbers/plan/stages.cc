@@ -111,7 +111,7 @@ class Search {
 void refuse_bad(const std::vector<double>& cost, int stages) {
   const auto blocks = std::max<std::int64_t>(static_cast<std::int64_t>(cost.size()) - 2, 0);
   if (stages < 1 || static_cast<std::size_t>(stages) > cost.size()) {
-    throw base::ConfigError(base::say("a model of {} transformer layers cannot be cut into {} pipeline stages; choose pp from 1 to {}", blocks, stages, std::max<std::int64_t>(blocks, 1)));
+    throw base::ConfigError(base::say("a model of {} transformer layers cannot be split into {} pipeline stages; choose pp from 1 to {}", blocks, stages, std::max<std::int64_t>(blocks, 1)));
   }
   for (std::size_t i = 0; i < cost.size(); ++i) {
     if (std::isfinite(cost[i]) && cost[i] >= 0) continue;

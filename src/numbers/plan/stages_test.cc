@@ -98,7 +98,7 @@ TEST(Partition, MoreStagesThanSegmentsAreRefused) {
   EXPECT_THAT(refusal_of<base::ConfigError>([] {
                 partition_by_cost({1, 1, 1, 1}, 5);
               }),
-              HasSubstr("a model of 2 transformer layers cannot be cut into 5 pipeline stages; choose pp from 1 to 2"));
+              HasSubstr("a model of 2 transformer layers cannot be split into 5 pipeline stages; choose pp from 1 to 2"));
   EXPECT_THROW(partition_by_cost({1, -1, 1}, 1), base::BugError);
 }
 

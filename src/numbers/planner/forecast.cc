@@ -120,7 +120,7 @@ base::Text Forecast::describe_link(const std::vector<Estimate>& layouts) const {
   for (const Estimate& e : layouts)
     parts.push_back(base::say("{} {} ({})", text_of(e.layout), base::format_bytes(e.sent_bytes),
                               base::format_duration(real(e.sent_bytes) / link_.bytes_per_second)));
-  return base::say("link    {} between neighbours; the most a rank sends in a step: {}",
+  return base::say("link    {} between neighbors; the most a rank sends in a step: {}",
                    machine::format_link(link_.latency_seconds, link_.bytes_per_second), base::join(parts, ", ", "，"));
 }
 
@@ -129,7 +129,7 @@ std::vector<base::Text> Forecast::before() const {
   if (plan_.shape.world() == 1) return lines;
   if (const auto fewer = fastest_on_fewer_hosts(question(machines_.cluster), own_.tokens_per_second() * advisable))
     lines.push_back(
-        base::say("hosts   this run is slower on {} hosts than on {}: as {} it would be {:.2f} times as fast",
+        base::say("hosts   this run is slower on {} hosts than on {}: with {} it would be {:.2f}x as fast",
                     machines_.cluster.host_count(), fewer->hosts, text_of(fewer->estimate.layout),
                     fewer->estimate.tokens_per_second() / own_.tokens_per_second()));
   const std::vector<Estimate> all = layouts(machines_.cluster, own_);
@@ -168,12 +168,12 @@ std::vector<base::Text> Forecast::causes(const StepsTaken& taken) const {
       std::max_element(all.begin(), all.end(), [](const Drift& a, const Drift& b) { return a.compute < b.compute; });
   base::Text advice = mean.compute > own_.time.compute
                           ? base::say("other work on the machine, a lower clock, or an outdated machine file")
-                          : base::say("the machine is faster than its rates; `troika probe` measures them anew");
+                          : base::say("the machine is faster than its rates; `troika probe` remeasures them");
   if (all.size() > 1 && slowest->compute > 1.1 * mean.compute / own_.time.compute)
     advice = base::say("{}; most on rank {}, {:.2f} times its prediction", advice, slowest - all.begin(), slowest->compute);
   part(mean.compute, own_.time.compute, base::Phrase("why       computing took {} a step instead of {}: {}"), advice);
   part(mean.optimizer, own_.time.optimizer, base::Phrase("why       norm and optimizer took {} a step instead of {}: {}"),
-       base::say("memory is slower or faster than its rate"));
+       base::say("memory bandwidth is below or above its rate"));
   part(mean.inside, own_.time.tensor + own_.time.context,
        base::Phrase("why       messages inside passes took {} a step instead of {}"), {});
   const auto waiting = [](double step, double compute, double optimizer, double inside) {
@@ -183,11 +183,11 @@ std::vector<base::Text> Forecast::causes(const StepsTaken& taken) const {
        waiting(own_.time.step, own_.time.compute, own_.time.optimizer, own_.time.tensor + own_.time.context),
        plan_.shape.world() == 1
            ? base::Phrase("why       waiting took {} a step instead of {}")
-           : base::Phrase("why       waiting took {} a step instead of {}: the link had another rate than before the steps, or a rank was late"),
+           : base::Phrase("why       waiting took {} a step instead of {}: the link's rate changed since it was measured, or a rank was late"),
        {});
   const double seconds = real(taken.steps) * taken.step_seconds;
   if (!lines.empty() && seconds < long_enough_seconds)
-    lines.push_back(base::say("          ({} in {}: the result of less than {:g} s may be chance)", base::counted_text(taken.steps, "step"),
+    lines.push_back(base::say("          ({} in {}: measurements of less than {:g} s may be noise)", base::counted_text(taken.steps, "step"),
                               base::format_duration(seconds), long_enough_seconds));
   return lines;
 }
@@ -230,8 +230,7 @@ base::Text Forecast::layouts_as_taken(const StepsTaken& taken) const {
   const base::Text layouts = describe_layouts(std::move(all), own_.layout);
   if (alone) return base::say("{}\n        (this run as measured)", layouts);
   return base::say(
-      "{}\n        (this run as measured; the others simulated from the link and the seconds of {}, times {:.2f}: measured over "
-      "simulated of this run)",
+      "{}\n        (this run as measured; the others simulated from the link and the times of {}, times {:.2f}: measured over simulated of this run)",
       layouts, base::counted_text(taken.steps, "step"), scale);
 }
 

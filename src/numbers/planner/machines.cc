@@ -18,7 +18,7 @@ namespace {
 
 machine::Host of_a_profile() {
   machine::Host host = machine::find_profile("cloud-2-cores").host;
-  host.source = base::say("rates of the profile {}, for each core; `troika probe` measures this host's", host.device).english;
+  host.source = base::say("rates of the profile {}, per core; `troika probe` measures this host's", host.device).english;
   const int cores = host::usable_cores();
   host.alone = host.alone.times(static_cast<double>(cores) / host.cores);
   host.cores = cores;
@@ -121,7 +121,7 @@ RunMachines machines_of_run(const std::vector<std::string>& told, const schedule
   }
   run.ranks_per_host = ranks.front();
   if (std::any_of(ranks.begin(), ranks.end(), [&](int count) { return count != run.ranks_per_host; }))
-    return {{}, 0, base::say("the hosts do not have equally many ranks, one after the other")};
+    return {{}, 0, base::say("the hosts do not have equal numbers of consecutive ranks")};
   // The run knows the way between its ranks better than a file or a profile, but for what a probe measured inside a host.
   const bool several = run.cluster.host_count() > 1;
   if (several || (!probed && run.cluster.hosts.front().computes_on_cores()))

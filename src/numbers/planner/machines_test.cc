@@ -50,7 +50,7 @@ TEST(RunMachines, OfOneHostTheMeasuredLinkIsThatBetweenItsRanksUnlessItWasProbed
 TEST(RunMachines, SayWhyTheyAreNotKnown) {
   const std::string host = tell_machine(pi(probed), 2, {});
   EXPECT_EQ(machines_of_run({host, "", tell_no_machine("no such file")}, slow).why_none.english, "no such file");
-  EXPECT_THAT(machines_of_run({host, "", host}, slow).why_none.english, HasSubstr("not have equally many ranks"));
+  EXPECT_THAT(machines_of_run({host, "", host}, slow).why_none.english, HasSubstr("not have equal numbers of consecutive ranks"));
   EXPECT_THAT(machines_of_run({"", host}, slow).why_none.english, HasSubstr("first rank"));
   ThisMachine several = pi(probed);
   several.cluster.hosts.front().count = 3;

@@ -90,7 +90,7 @@ Choice choose(const Question& question) {
   if (answer.best.empty()) throw base::ConfigError(nothing_fits(question, answer), base::Cause::plan_exceeds_memory);
   const Estimate& best = answer.best.front();
   Choice choice{best.layout, {}};
-  choice.reasons.push_back(base::say("layout  {}: {:.0f} positions/s predicted, the most of {} layouts on {}", text_of(best.layout),
+  choice.reasons.push_back(base::say("layout  {}: {:.0f} positions/s predicted, the fastest of {} layouts on {}", text_of(best.layout),
                                      best.tokens_per_second(), answer.considered, describe(question)));
   for (const base::Text& reason : reasons_of(question, best)) choice.reasons.push_back(base::say("        {}", reason));
   constexpr int few = 64;  // ranks, among which searching again takes a moment

@@ -19,10 +19,10 @@ config::FlagTable plan_flags(PlanArguments& a) {
   table.usage("[CONFIG] [settings of train] --gpu NAME --gpus N [--gpus-per-node N] [--network RATE]");
   table.usage("[CONFIG] [settings of train] --cluster FILE [--nproc N]");
   table.usage("[CONFIG] [settings of train] [--nproc N]");
-  table.add("cluster", a.cluster, "The machines, as a file that `troika probe` writes or you do.")
+  table.add("cluster", a.cluster, "Machine file, from `troika probe` or written by hand.")
       .shown("FILE")
       .unset("the accelerators of --gpu, else this host");
-  table.add("nproc", a.nproc, "Ranks on each host that computes on its cores.")
+  table.add("nproc", a.nproc, "Ranks per host that computes on CPU cores.")
       .familiar({"nproc-per-node"})
       .range(1, 10000)
       .unset("1 of each host of a cluster");
@@ -30,16 +30,16 @@ config::FlagTable plan_flags(PlanArguments& a) {
       .offered(machine::accelerator_names)
       .shown("NAME")
       .unset("none");
-  table.add("gpus", a.gpus, "How many of them there are.").range(1, 1e6).unset("those of one host");
-  table.add("gpus-per-node", a.gpus_per_node, "How many of them each host has.")
+  table.add("gpus", a.gpus, "Total number of accelerators.").range(1, 1e6).unset("the accelerators of one host");
+  table.add("gpus-per-node", a.gpus_per_node, "Accelerators per host.")
       .range(1, 1024)
-      .unset("as usual for them");
-  table.add("network", a.network, "What a host sends to others, such as '1.6 Tbit/s', instead of what is usual.")
+      .unset("typical for them");
+  table.add("network", a.network, "Network bandwidth per host, such as '1.6 Tbit/s', instead of the typical one.")
       .shown("RATE")
-      .unset("as usual for them, or the cluster file's");
-  table.add("tokens", a.tokens, "Tokens of the whole run, such as 300B, for its time.").unset("those of train.steps");
-  table.add("top", a.top, "How many layouts to list.").range(1, 1000);
-  table.add("json", a.json, "One JSON object.").alone();
+      .unset("typical for them, or the cluster file's");
+  table.add("tokens", a.tokens, "Tokens of the whole run, such as 300B, to predict its duration.").unset("the tokens of train.steps");
+  table.add("top", a.top, "Number of layouts to list.").range(1, 1000);
+  table.add("json", a.json, "Print one JSON object.").alone();
   table.add("write", a.write, "Write the settings with the best layout as YAML.")
       .shown("FILE")
       .unset("nothing is written");
@@ -47,12 +47,7 @@ config::FlagTable plan_flags(PlanArguments& a) {
                   "parallel.pp", "parallel.tp", "parallel.cp", "parallel.zero", "parallel.recompute",
                   "precision.compute"});
   table.paragraph(
-      "Which layout: every dp x pp x tp x cp x ZeRO x schedule x micro batch x recomputation x offload x precision "
-      "that the\n"
-      "machines allow, ranked by predicted positions/s; what a flag of train states is fixed. The step program of each "
-      "of "
-      "the\n"
-      "best is followed for its memory and simulated for its time. docs/planning.md says how, and how far off it was.");
+      "Finds the fastest layout: every dp x pp x tp x cp x ZeRO x schedule x micro batch x recomputation x offload x precision\nthat the machines allow, ranked by predicted positions/s; train flags fix parts of it. The step program of each of the\nbest is traced for its memory and simulated for its time. docs/planning.md explains the method and its accuracy.");
   return table;
 }
 
@@ -69,8 +64,8 @@ PlanArguments parse_plan(const std::vector<std::string>& words, const config::En
     if (is_row_of(own, key) || is_of_layout(key)) continue;
     a.training.insert(a.training.end(), given.begin(), given.end());
   }
-  if (!a.cluster.empty() && !a.gpu.empty()) throw base::ConfigError(base::say("--cluster and --gpu both name the machines: give one of them"));
-  if (a.gpu.empty() && (a.gpus || a.gpus_per_node)) throw base::ConfigError(base::say("--gpus says how many: give --gpu the name of the accelerator too, such as --gpu h100"));
+  if (!a.cluster.empty() && !a.gpu.empty()) throw base::ConfigError(base::say("--cluster and --gpu both set the machines: give one of them"));
+  if (a.gpu.empty() && (a.gpus || a.gpus_per_node)) throw base::ConfigError(base::say("--gpus is only a count: give --gpu the name of the accelerator too, such as --gpu h100"));
   return a;
 }
 
@@ -88,7 +83,7 @@ double token_count(const std::string& text) {
   double count = 0;
   if (base::parse_double(number, &count) && std::isfinite(count) && count > 0 && count * factor < 1e18)
     return count * factor;
-  throw base::ConfigError(base::say("--tokens is '{}', but is a number above 0 such as 300B, 20M or 1e9", text));
+  throw base::ConfigError(base::say("--tokens is '{}', but must be a number above 0 such as 300B, 20M or 1e9", text));
 }
 
 namespace {
@@ -99,7 +94,7 @@ machine::Cluster cluster_of_gpus(const PlanArguments& a) {
       a.gpus_per_node.value_or(std::min<std::int64_t>(kind.devices_per_host, a.gpus.value_or(1 << 20)));
   const std::int64_t gpus = a.gpus.value_or(per_node);
   if (gpus % per_node != 0 && gpus > per_node)
-    throw base::ConfigError(base::say("--gpus {} are not whole hosts of {}: use {} or {}, or --gpus-per-node", gpus, per_node, gpus / per_node * per_node,
+    throw base::ConfigError(base::say("--gpus {} does not fill whole hosts of {}: use {} or {}, or --gpus-per-node", gpus, per_node, gpus / per_node * per_node,
                                       (gpus / per_node + 1) * per_node));
   machine::Cluster cluster;
   cluster.hosts.push_back(host_of(kind, static_cast<int>(std::min(gpus, per_node)), machine::fitted_reach()));
@@ -114,7 +109,7 @@ machine::Cluster cluster_of(const PlanArguments& a, const config::Environment& e
                                                 : this_machine(machine_file(environment)).cluster;
   if (a.network.empty()) return cluster;
   if (!machine::parse_byte_rate(a.network, &cluster.network.bytes_per_second))
-    throw base::ConfigError(base::say("--network is '{}', but is a number with its unit, such as '1.6 Tbit/s' or '939 Mbit/s'", a.network));
+    throw base::ConfigError(base::say("--network is '{}', but must be a number with a unit, such as '1.6 Tbit/s' or '939 Mbit/s'", a.network));
   cluster.pairs.clear();
   return cluster;
 }
@@ -128,7 +123,7 @@ Question question_of(const PlanArguments& a, const config::Environment& environm
   q.cluster = cluster_of(a, environment);
   const bool on_cores = std::all_of(q.cluster.hosts.begin(), q.cluster.hosts.end(),
                                     [](const machine::Host& host) { return host.computes_on_cores(); });
-  if (a.nproc && !on_cores) throw base::ConfigError(base::say("--nproc is for hosts that compute on their cores; a host with devices runs a rank on each"));
+  if (a.nproc && !on_cores) throw base::ConfigError(base::say("--nproc is for hosts that compute on CPU cores; a host with devices runs one rank on each"));
   q.ranks_per_host = static_cast<int>(a.nproc.value_or(0));
   q.world = on_cores ? q.cluster.host_count() * std::max(1, q.ranks_per_host) : q.cluster.device_count();
   const bool halves = std::all_of(q.cluster.hosts.begin(), q.cluster.hosts.end(),

@@ -101,11 +101,11 @@ std::string plan_text(const Question& q, const Answer& answer, double run_tokens
                            run_tokens / static_cast<double>(best.tokens), days(run_tokens / best.tokens_per_second())));
   text += lines(base::Phrase("helps"), what_would_help(q, best), language);
   text += line(base::Phrase("left"),
-               base::say("{} considered, {} not fit, {} followed, {} simulated; the rest is slower by a lower bound", base::counted_text(answer.considered, "layout"),
+               base::say("{} considered, {} not fit, {} traced, {} simulated; lower bounds show the rest to be slower", base::counted_text(answer.considered, "layout"),
                          base::Text{base::counted(answer.too_large, "does", "do"), std::to_string(answer.too_large)},
                          answer.followed, answer.simulated));
   text += line(base::Phrase("start"), base::verbatim(start));
-  return text + std::string(base::Phrase("MFU: 6 FLOPs per token and weight, attention by the whole mask, nothing for recomputation, over the data sheet's rate").in(language)) + "\n";
+  return text + std::string(base::Phrase("MFU: 6 FLOPs per token and weight, attention with the full mask, recomputation excluded, relative to the data sheet's rate").in(language)) + "\n";
 }
 
 std::string estimate_json(const Question& q, const Estimate& estimate, base::Language language) {

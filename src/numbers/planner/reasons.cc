@@ -74,7 +74,7 @@ void try_batch(const Question& q, const Estimate& best, std::vector<Help>& helps
   layout.global *= 2;
   const auto faster = estimate_layout(larger, layout);
   if (faster && faster->fits())
-    helps.push_back({faster->tokens_per_second() / best.tokens_per_second(), say("a batch twice as large (--global-batch-size {}, for other results)", layout.global)});
+    helps.push_back({faster->tokens_per_second() / best.tokens_per_second(), say("a batch twice as large (--global-batch-size {}; changes results)", layout.global)});
 }
 
 void try_memory(const Question& q, const Estimate& best, std::vector<Help>& helps) {
@@ -87,7 +87,7 @@ void try_memory(const Question& q, const Estimate& best, std::vector<Help>& help
   const auto lack = faster->memory.total() - faster->available_bytes;
   if (lack > 0)
     helps.push_back(
-        {best.time.step / faster->time.step, say("{0} more memory on each {1}, which needs no recomputation and no offload then", base::format_bytes(lack),
+        {best.time.step / faster->time.step, say("{0} more memory on each {1}, which then needs no recomputation or offload", base::format_bytes(lack),
                                                  say(on_cores(q.cluster) ? base::Phrase("host") : base::Phrase("device")))});
 }
 
@@ -95,7 +95,7 @@ void try_fewer_hosts(const Question& q, const Estimate& best, std::vector<Help>&
   if (const auto fewer = fastest_on_fewer_hosts(q, best.tokens_per_second()))
     helps.push_back(
         {fewer->estimate.tokens_per_second() / best.tokens_per_second(),
-         say("fewer hosts: {0} of the {1} do it as {2}", fewer->hosts, q.cluster.host_count(), text_of(fewer->estimate.layout))});
+         say("fewer hosts: {0} of the {1} suffice as {2}", fewer->hosts, q.cluster.host_count(), text_of(fewer->estimate.layout))});
 }
 
 // In more replicas of the same.
@@ -140,20 +140,20 @@ std::vector<Text> reasons_of(const Question& q, const Estimate& e) {
   part(t.tensor, base::Phrase("{} messages of tensor parallelism"));
   part(t.context, base::Phrase("{} messages of context parallelism"));
   part(t.pipeline, base::Phrase("{} messages between stages"));
-  part(t.data, base::Phrase("{} gradients and parameters between replicas"));
-  part(t.world, base::Phrase("{} the norm over all ranks"));
-  part(t.bubble, base::Phrase("{} standing still for other ranks"));
+  part(t.data, base::Phrase("{} exchanging gradients and parameters between replicas"));
+  part(t.world, base::Phrase("{} computing the norm over all ranks"));
+  part(t.bubble, base::Phrase("{} waiting for other ranks"));
   reasons.push_back(
       say("a step of {} tokens takes {}: {}", base::format_count(e.tokens), base::format_duration(t.step), base::join(parts, ", ", "，")));
   if (e.layout.pp > 1)
     reasons.push_back(say("{} stages of about {} layers with {} microbatches each: a bubble of {}", e.layout.pp * e.layout.virtual_stages,
                           q.settings.model.layers / (e.layout.pp * e.layout.virtual_stages), e.microbatches,
                           percent(t.share(t.bubble))));
-  if (e.layout.recompute == config::Recompute::full) reasons.push_back(say("without full recomputation it would be faster, where it fits: each forward runs twice"));
+  if (e.layout.recompute == config::Recompute::full) reasons.push_back(say("without full recomputation it would be faster, if it fits: each forward runs twice"));
   if (t.share(t.communication()) > talk)
     reasons.push_back(say("communication takes {}, more than a fifth of the step", percent(t.share(t.communication()))));
   else if (t.share(t.compute + t.optimizer) < busy)
-    reasons.push_back(say("ranks compute {} of the time; four fifths are good", percent(t.share(t.compute + t.optimizer))));
+    reasons.push_back(say("ranks compute {} of the time; four fifths is good", percent(t.share(t.compute + t.optimizer))));
   return reasons;
 }
 
@@ -192,8 +192,8 @@ std::vector<Text> three_questions(const Question& q) {
   }
   const auto text = [](double size) { return base::format_bytes(static_cast<std::int64_t>(size)); };
   const bool whole = all <= have, one_layer = layer + activations <= have;
-  return {say(whole ? base::Phrase("one {} holds the model: parameters, gradients and optimizer take {} of {}") : base::Phrase("one {} does not hold the model: parameters, gradients and optimizer take {} of {}"), what, text(all), text(have)),
-          say(one_layer ? base::Phrase("one {} holds a layer: {} and {} of activations for a sequence") : base::Phrase("one {} does not hold a layer: {} and {} of activations for a sequence, so layers have to be split: tensor parallelism, or ZeRO 3"), what, text(layer), text(activations)),
+  return {say(whole ? base::Phrase("one {} fits the model: parameters, gradients and optimizer take {} of {}") : base::Phrase("one {} cannot fit the model: parameters, gradients and optimizer take {} of {}"), what, text(all), text(have)),
+          say(one_layer ? base::Phrase("one {} fits a layer: {} and {} of activations for a sequence") : base::Phrase("one {} cannot fit a layer: {} and {} of activations for a sequence, so layers must be split: tensor parallelism, or ZeRO 3"), what, text(layer), text(activations)),
           say(model.layers > 30 ? base::Phrase("{} layers are deep enough for stages of a pipeline") : base::Phrase("{} layers give few layers to each stage of a long pipeline"), model.layers)};
 }
 
@@ -230,9 +230,9 @@ Text nothing_fits(const Question& q, const Answer& answer) {
     if (more.cluster.network.bytes_per_second == 0) more.cluster.network = more.cluster.hosts.front().inside;
     more.global = q.global * (q.global % more.world == 0 ? 1 : times);
     if (const auto fits = fastest_that_fits(more))
-      return say("{}; {} of these hosts would do, as {}", text, more.cluster.host_count(), text_of(fits->layout));
+      return say("{}; {} of these hosts would fit it, as {}", text, more.cluster.host_count(), text_of(fits->layout));
   }
-  return say("{}; a smaller model, shorter sequences or machines with more memory would", text);
+  return say("{}; a smaller model, shorter sequences or machines with more memory would fit", text);
 }
 
 Text describe(const Question& q) {

@@ -365,7 +365,7 @@ class Searcher {
   void finish(Answer& answer, const base::Text& refusal) const {
     if (answer.best.size() > top_) answer.best.resize(top_);
     if (!answer.best.empty() || answer.too_large > 0) return;
-    throw base::ConfigError(refusal.english.empty() ? base::say("no layout of the world has the sizes that are asked for: the product of dp, pp, tp and cp must be the number of ranks, and dp must divide the batch") : refusal);
+    throw base::ConfigError(refusal.english.empty() ? base::say("no layout of the world has the requested sizes: the product of dp, pp, tp and cp must be the number of ranks, and dp must divide the batch") : refusal);
   }
 
   const Question& q_;

@@ -39,7 +39,7 @@ std::int64_t parameter_count(const config::ModelSettings& model) {
 
 LocalWidths local_widths(const config::ModelSettings& model, const TensorShare& share) {
   if (share.size > 1 && share.size > std::min({model.heads, model.ffn, model.vocab}))
-    throw base::ConfigError(base::say("tensor parallelism of {} ranks needs as many query heads, feed-forward columns and tokens in the vocabulary; the model has {}, {} and {}", share.size, model.heads, model.ffn, model.vocab));
+    throw base::ConfigError(base::say("tensor parallelism over {} ranks needs at least as many query heads, feed-forward columns and vocabulary tokens; the model has {}, {} and {}", share.size, model.heads, model.ffn, model.vocab));
   LocalWidths widths;
   widths.heads = part_of(model.heads, share.rank, share.size);
   const std::int64_t group = model.heads / model.kv_heads, first = widths.heads.begin / group;

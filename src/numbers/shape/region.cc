@@ -15,7 +15,7 @@ static constexpr std::int64_t largest_count = std::int64_t{1} << 62;
 std::int64_t element_count(const std::vector<std::int64_t>& shape) {
   std::int64_t count = 1;
   for (const std::int64_t dim : shape) {
-    if (dim < 0) throw DataError(base::say("a shape may not hold the negative dim {}", dim));
+    if (dim < 0) throw DataError(base::say("a shape must not have the negative dim {}", dim));
     if (__builtin_mul_overflow(count, dim, &count) || count > largest_count)
       throw DataError(base::say("the shape [{}] has more than 2^62 elements", fmt::join(shape, ", ")));
   }

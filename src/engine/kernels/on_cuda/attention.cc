@@ -177,16 +177,16 @@ struct Dense {
 };
 Dense dense(const AttentionInput& input) {
   const std::int64_t n = input.q_BTnH.size(2), k = input.k_BSkH.size(2);
-  if (input.documents.first_key_BT.defined()) return {{}, base::say("the library is not asked for documents that are apart within a sequence")};
+  if (input.documents.first_key_BT.defined()) return {{}, base::say("cuDNN is not used for separate documents within a sequence")};
   bool equal_groups = n % k == 0;
   for (std::int64_t head = 0; equal_groups && head < n; ++head)
     equal_groups = input.kv_of_head[static_cast<std::size_t>(head)] == head / (n / k);
-  if (!equal_groups) return {{}, base::say("the library is not asked for {} query heads that read {} key/value heads in unequal groups", n, k)};
+  if (!equal_groups) return {{}, base::say("cuDNN is not used for {} query heads that share {} key/value heads in unequal groups", n, k)};
   const CausalWindow window{input.q_BTnH.size(1), input.k_BSkH.size(1), input.q_offset, input.k_offset};
   const Sight sight = sight_of(window);
   if (sight == Sight::everything) return {tensor::AttentionMask::none, {}};
   if (sight == Sight::diagonal && window.q_offset >= window.k_offset) return {tensor::AttentionMask::causal, {}};
-  return {{}, base::say("the library is not asked for a part of a context in which some of {} queries see none of {} keys", window.T, window.S)};
+  return {{}, base::say("cuDNN is not used for a part of a context in which some of {} queries see none of {} keys", window.T, window.S)};
 }
 
 std::optional<AttentionOutput> attend(const AttentionInput& input) {

@@ -65,7 +65,7 @@ void read_rope(JsonKeys& keys, Problems* problems, ModelSettings* m) {
   if (object == nullptr) return;
   const auto nested = [](const json& value) { return value.is_structured(); };
   if (!object->is_object() || std::any_of(object->begin(), object->end(), nested))
-    return keys.fail(key, base::say("an object of numbers and words is needed"));
+    return keys.fail(key, base::say("an object of numbers and strings is needed"));
   JsonKeys rope(*object, key + ".", problems);
   m->rope_theta = rope.number("rope_theta", theta, m->rope_theta);
   read_scaling(rope, m);
@@ -178,7 +178,7 @@ void check_class(Family family, JsonKeys& keys) {
     keys.fail("architectures", base::say("only [\"{0}\"] is supported for {1}", name, word_of(family)));
   const json* code = keys.find("auto_map");
   if (code != nullptr && code->is_object() && code->contains("AutoModelForCausalLM"))
-    keys.fail("auto_map", base::say("the model computes with code of its own, which is not run here"));
+    keys.fail("auto_map", base::say("the model uses custom code, which is not executed here"));
 }
 
 void check_layer_types(JsonKeys& keys) {
@@ -195,7 +195,7 @@ void check_window(const json& root, std::int64_t max_positions, JsonKeys& keys) 
   const json window = stated ? root["sliding_window"] : json(4096);
   if (window.is_null() || (window.is_number() && window >= max_positions)) return;
   keys.fail("sliding_window",
-            base::say("{}attention over a window is not supported, and max_position_embeddings is {}; set it to the window when no sequence is longer", stated ? base::Text{} : base::say("this means 4096; "), max_positions));
+            base::say("{}attention over a window is not supported, and max_position_embeddings is {}; set it to the window when no sequence is longer", stated ? base::Text{} : base::say("the default is 4096; "), max_positions));
 }
 
 void check_activation(const ModelSettings& m, JsonKeys& keys) {
@@ -256,7 +256,7 @@ ModelSettings parse_hugging_face_config(std::string_view text, const std::string
   JsonKeys keys(root, "", &problems);
   const std::optional<Family> family = parse_word<Family>(keys.word("model_type", ""));
   if (!family) {
-    keys.fail("model_type", base::say("the families are {}", fmt::format("{}", fmt::join(words_of(Family{}), ", "))));
+    keys.fail("model_type", base::say("the supported families are {}", fmt::format("{}", fmt::join(words_of(Family{}), ", "))));
     throw_if_any(problems, origin);
   }
   ModelSettings m = family == Family::gpt2 ? read_gpt2(keys) : read_llama_family(*family, root, keys, &problems);
@@ -278,7 +278,7 @@ std::vector<base::Text> notes_on_config(std::string_view text, const std::string
     if (nested == root.end() || !nested->is_object() || !nested->contains("rope_theta")) continue;
     const json& theta = (*nested)["rope_theta"];
     if (theta.is_number() && theta.get<double>() != root["rope_theta"].get<double>())
-      notes.push_back(base::say("rope_theta is {0} at the top of {1} and {2} in its {3}; the latter is taken, as by transformers", shown(root["rope_theta"]), origin, shown(theta), key));
+      notes.push_back(base::say("rope_theta is {0} at the top level of {1} and {2} in its {3}; the latter is used, as in transformers", shown(root["rope_theta"]), origin, shown(theta), key));
   }
   return notes;
 }

@@ -232,7 +232,7 @@ TEST(HuggingFaceConfig, AWindowOfMistralIsRefusedUnlessNoSequenceIsLonger) {
               HasSubstr("sliding_window is 4096: attention over a window is not supported, and max_position_embeddings "
                         "is 32768"));
   EXPECT_THAT(problem(mistral_7b, {{"sliding_window", nullptr}}),
-              HasSubstr("sliding_window is absent: this means 4096"));
+              HasSubstr("sliding_window is absent: the default is 4096"));
   EXPECT_NO_THROW(parse(changed(mistral_7b, {{"sliding_window", 32768}})));
   EXPECT_NO_THROW(parse(changed(mistral_7b, {{"sliding_window", nullptr}, {"max_position_embeddings", 4096}})));
 }

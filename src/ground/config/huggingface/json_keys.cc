@@ -60,7 +60,7 @@ std::string JsonKeys::word(const std::string& key, const std::string& fallback) 
   const json* value = find(key);
   if (value == nullptr) return fallback;
   if (value->is_string()) return value->get<std::string>();
-  fail(key, base::say("a word is needed"));
+  fail(key, base::say("a string is needed"));
   return fallback;
 }
 

@@ -52,11 +52,11 @@ std::string base_named_by(const std::string& path) {
 
 base::ConfigError without_base(const std::string& path, const std::string& named) {
   if (named.empty()) return base::ConfigError(base::say("the adapter '{}' does not name its base model; give that model's folder with --base PATH", path));
-  return base::ConfigError(base::say("the base model of the adapter '{}' is '{}', which is not a folder here; give that model's folder with --base PATH", path, named));
+  return base::ConfigError(base::say("the base model of the adapter '{}' is '{}', which is not a local folder; give that model's folder with --base PATH", path, named));
 }
 
 base::DataError too_many_adapters(const std::string& path) {
-  return base::DataError(base::say("'{}' is an adapter on an adapter, more than {} times over; does one name itself?", path, most_adapters));
+  return base::DataError(base::say("'{}' is an adapter on an adapter, more than {} levels deep; does one name itself?", path, most_adapters));
 }
 
 std::string tokenizer_of(const std::string& path, const std::string& base) {
@@ -78,14 +78,14 @@ std::string model_folder_of(const std::string& given, const std::string& base) {
     const std::string folder = newest_checkpoint_model(checkpoints);
     if (!folder.empty()) return folder;
   }
-  if (!base::directory_exists(path)) throw base::DataError(base::say("'{}' is not a folder here: nothing is downloaded, so copy the model's folder", path));
+  if (!base::directory_exists(path)) throw base::DataError(base::say("'{}' is not a local folder, and nothing is downloaded: copy the model's folder", path));
   throw base::DataError(base::say("'{}' holds no model: neither config.json (a model's folder), nor model/config.json (a checkpoint), nor checkpoints/step-NNNNNNNN/model/config.json (a run)", path));
 }
 
 ModelSettings read_hugging_face_config(const std::string& path, const std::string& base) {
   const std::string file = model_folder_of(path, base) + "/config.json";
   const std::int64_t bytes = base::file_size(file);
-  if (bytes > most_bytes) throw base::DataError(base::say("{} has {} bytes; at most {} are read", file, bytes, most_bytes));
+  if (bytes > most_bytes) throw base::DataError(base::say("{} has {} bytes; the limit is {}", file, bytes, most_bytes));
   ModelSettings model = parse_hugging_face_config(base::read_file(file), file);
   model.path = path;
   return model;
@@ -163,7 +163,7 @@ void check_model_file(const std::string& model_folder, const std::string& name) 
   for (const nlohmann::json& listed : base::json_array(manifest, "files", path)) {
     if (base::json_string(listed, "file", path) != "model/" + name) continue;
     if (base::hash_file(file) == base::json_string(listed, "xxh3", path)) return;
-    throw base::DataError(base::say("'{}' is not the file that was saved with the checkpoint: its hash is not that of the manifest; copy it from another checkpoint or host of the run, or remove it and name a tokenizer with --data.tokenizer", file));
+    throw base::DataError(base::say("'{}' is not the file saved with the checkpoint: its hash differs from the manifest; copy it from another checkpoint or host of the run, or remove it and name a tokenizer with --data.tokenizer", file));
   }
 }
 
@@ -189,7 +189,7 @@ void refuse_out_of_model(const std::string& out) {
   const auto held = std::find_if(std::begin(names_of_models), std::end(names_of_models),
                                  [&](const char* name) { return base::file_exists(folder + "/" + name); });
   if (out.empty() || held == std::end(names_of_models)) return;
-  throw base::ConfigError(base::say("--out '{0}' holds {1}, which belongs to a model, an adapter, a tokenizer or a checkpoint: whoever gives '{2}' later would get that and not what was trained; give the run a folder of its own, such as {2}/run", out, *held, folder));
+  throw base::ConfigError(base::say("--out '{0}' contains {1}, which belongs to a model, an adapter, a tokenizer or a checkpoint: '{2}' would later load that instead of the trained model; give the run its own folder, such as {2}/run", out, *held, folder));
 }
 
 }  // namespace troika::config

@@ -58,7 +58,7 @@ TEST_F(ModelFolder, APathWithoutAModelIsADataErrorThatSaysWhatWasLookedFor) {
     return "";
   };
   EXPECT_THAT(message(root_), AllOf(HasSubstr("holds no model"), HasSubstr("model/config.json (a checkpoint)")));
-  EXPECT_THAT(message(root_ + "/absent"), HasSubstr("is not a folder"));
+  EXPECT_THAT(message(root_ + "/absent"), HasSubstr("is not a local folder"));
   EXPECT_NE(message(""), "");
 }
 

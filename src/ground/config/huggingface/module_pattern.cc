@@ -39,7 +39,7 @@ ModuleExpression::ModuleExpression(const std::string& expression, const std::str
   std::size_t place = 0;
   compiled->code.reset(
       pcre2_compile(units(expression), expression.size(), PCRE2_ANCHORED | PCRE2_ENDANCHORED, &error, &place, nullptr));
-  if (compiled->code == nullptr) throw base::DataError(base::say("{} '{}' is not a regular expression that PCRE2 reads (at byte {})", where, expression, place));
+  if (compiled->code == nullptr) throw base::DataError(base::say("{} '{}' is not a valid PCRE2 regular expression (at byte {})", where, expression, place));
   pcre2_set_match_limit(compiled->limits.get(), most_steps);
   compiled_ = std::move(compiled);
 }
@@ -64,7 +64,7 @@ ModulePattern::ModulePattern(const nlohmann::json& value, const std::string& key
   } else if (is_word(value)) {
     expression_.emplace_back(value.get<std::string>(), origin + ": " + key);
   } else {
-    throw base::DataError(base::say("{}: {} is {}; names, a regular expression or \"all-linear\" belong there", origin, key, shown(value)));
+    throw base::DataError(base::say("{}: {} is {}, but must be names, a regular expression or \"all-linear\"", origin, key, shown(value)));
   }
 }
 

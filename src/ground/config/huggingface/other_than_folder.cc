@@ -37,9 +37,9 @@ std::string folder_around(const std::string& path) {
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 std::optional<base::Text> model_file(const std::string& path) {
-  if (has_ending_of(path, gguf_ending) || first_bytes(path, 4) == "GGUF") return base::say("'{}' is a GGUF file, which is not read here; give the model's folder with config.json and *.safetensors: transformers makes one by from_pretrained(DIR, gguf_file=NAME) and save_pretrained(FOLDER)", path);
-  if (has_ending_of(path, safetensors_ending)) return base::say("'{}' is one file of weights; give the folder that holds it together with config.json, here '{}'", path, folder_around(path));
-  if (has_ending_of(path, pickles)) return base::say("'{}' is a file of PyTorch's, which is a program as well as data and is not read; give a model's folder with config.json and *.safetensors, as save_pretrained(FOLDER, safe_serialization=True) writes it", path);
+  if (has_ending_of(path, gguf_ending) || first_bytes(path, 4) == "GGUF") return base::say("'{}' is a GGUF file, which is not supported; give the model's folder with config.json and *.safetensors: transformers creates one with from_pretrained(DIR, gguf_file=NAME) and save_pretrained(FOLDER)", path);
+  if (has_ending_of(path, safetensors_ending)) return base::say("'{}' is a single weights file; give the folder that contains it and config.json, here '{}'", path, folder_around(path));
+  if (has_ending_of(path, pickles)) return base::say("'{}' is a PyTorch file, which can run code and is not read; give a model's folder with config.json and *.safetensors, as written by save_pretrained(FOLDER, safe_serialization=True)", path);
   return std::nullopt;
 }
 
@@ -71,7 +71,7 @@ std::optional<base::Text> model_directory(const std::string& path) {
                                  [](const std::string& name) { return has_ending_of(name, gguf_ending); });
   const bool other = has("config.json") || has("adapter_config.json") || has("manifest.json") || has("checkpoints");
   if (gguf == names.end() || other) return std::nullopt;
-  return base::say("'{}' holds a GGUF file ('{}'), which is not read here, and no config.json; give the model's folder with config.json and *.safetensors: transformers makes one by from_pretrained(DIR, gguf_file=NAME) and save_pretrained(FOLDER)", path, *gguf);
+  return base::say("'{}' has a GGUF file ('{}'), which is not supported, and no config.json; give the model's folder with config.json and *.safetensors: transformers creates one with from_pretrained(DIR, gguf_file=NAME) and save_pretrained(FOLDER)", path, *gguf);
 }
 
 bool is_hub_part(const std::string& part) {
@@ -83,12 +83,12 @@ bool is_hub_part(const std::string& part) {
 
 std::optional<base::Text> absent_model(const std::string& path) {
   for (const char* scheme : {"http://", "https://", "hf://"})
-    if (path.rfind(scheme, 0) == 0) return base::say("'{}' is an address, from which nothing is downloaded; download the model (hf download ORG/NAME --local-dir FOLDER) and give its folder", path);
+    if (path.rfind(scheme, 0) == 0) return base::say("'{}' is a URL, but nothing is downloaded; download the model (hf download ORG/NAME --local-dir FOLDER) and give its folder", path);
   const std::size_t slash = path.find('/');
   const bool two_parts = slash != std::string::npos && path.find('/', slash + 1) == std::string::npos;
   if (!two_parts || !is_hub_part(path.substr(0, slash)) || !is_hub_part(path.substr(slash + 1))) return std::nullopt;
   if (base::directory_exists(path.substr(0, slash))) return std::nullopt;  // a path of the user's, mistyped
-  return base::say("'{0}' is not a folder here and looks like a model's name on the Hugging Face Hub, from which nothing is downloaded; where there is a network: hf download {0} --local-dir {1}, then give that folder", path, path.substr(slash + 1));
+  return base::say("'{0}' is not a local folder and looks like a model's name on the Hugging Face Hub, but nothing is downloaded; on a machine with network access: hf download {0} --local-dir {1}, then give that folder", path, path.substr(slash + 1));
 }
 
 }  // namespace
@@ -98,7 +98,7 @@ std::optional<base::Text> other_than_folder(const std::string& given) {
   if (base::directory_exists(path)) return model_directory(path);
   if (!base::file_exists(path)) return absent_model(path);
   if (auto text = model_file(path)) return text;
-  return base::say("'{}' is a file; give the folder that holds config.json and the weights", path);
+  return base::say("'{}' is a file; give the folder with config.json and the weights", path);
 }
 
 std::optional<base::Text> other_than_settings(const std::string& path) {
@@ -116,7 +116,7 @@ void refuse_other_than_folder(const std::string& path) {
 void refuse_lfs_pointer(const std::string& file) {
   const std::string begin = "version https://git-lfs";
   if (first_bytes(file, begin.size()) == begin)
-    throw base::DataError(base::say("'{}' is a pointer of Git LFS and not the file itself; fetch it with git lfs pull in '{}'", file, folder_around(file)));
+    throw base::DataError(base::say("'{}' is a Git LFS pointer, not the file itself; fetch it with git lfs pull in '{}'", file, folder_around(file)));
 }
 
 }  // namespace troika::config

@@ -43,8 +43,8 @@ TEST_F(OtherThanFolder, FilesSayWhatTheyAreAndWhatToGive) {
   for (const char* name : {"w.gguf", "q/unnamed"})
     EXPECT_THAT(said(*this / name), AllOf(HasSubstr("is a GGUF file"), HasSubstr("gguf_file=NAME")));
   EXPECT_THAT(said(*this / "m/model.safetensors"),
-              AllOf(HasSubstr("is one file of weights"), HasSubstr("here '" + *this / "m'")));
-  for (const char* name : {"pytorch_model.bin", "a.ckpt"}) EXPECT_THAT(said(*this / name), HasSubstr("is a file of PyTorch's"));
+              AllOf(HasSubstr("is a single weights file"), HasSubstr("here '" + *this / "m'")));
+  for (const char* name : {"pytorch_model.bin", "a.ckpt"}) EXPECT_THAT(said(*this / name), HasSubstr("is a PyTorch file"));
   EXPECT_THAT(said(*this / "m/config.json"), HasSubstr("is a file; give the folder"));
   EXPECT_EQ(said(*this / "m"), "");
   EXPECT_EQ(said(*this / "none"), "");
@@ -52,7 +52,7 @@ TEST_F(OtherThanFolder, FilesSayWhatTheyAreAndWhatToGive) {
 
 TEST_F(OtherThanFolder, FoldersOfGgufAndOfTheHubsCacheSayWhereTheModelIs) {
   write("g/model-q4.gguf", "GGUF");
-  EXPECT_THAT(said(*this / "g/"), AllOf(HasSubstr("holds a GGUF file ('model-q4.gguf')"), HasSubstr("no config.json")));
+  EXPECT_THAT(said(*this / "g/"), AllOf(HasSubstr("has a GGUF file ('model-q4.gguf')"), HasSubstr("no config.json")));
   write("g/config.json", "{}");
   EXPECT_EQ(said(*this / "g"), "") << "a model beside its GGUF";
   write("models--Org--Name/snapshots/0123/config.json", "{}");
@@ -68,7 +68,7 @@ TEST_F(OtherThanFolder, FoldersOfGgufAndOfTheHubsCacheSayWhereTheModelIs) {
 
 TEST_F(OtherThanFolder, NamesOnTheHubAndAddressesAreToldFromMistypedPaths) {
   EXPECT_THAT(said("Qwen/Qwen3-0.6B"), HasSubstr("hf download Qwen/Qwen3-0.6B --local-dir Qwen3-0.6B"));
-  EXPECT_THAT(said("https://huggingface.co/Qwen/Qwen3-0.6B"), HasSubstr("is an address"));
+  EXPECT_THAT(said("https://huggingface.co/Qwen/Qwen3-0.6B"), HasSubstr("is a URL"));
   for (const char* path : {"./Qwen/Qwen3", "/Qwen/Qwen3", "a/b/c", "gpt2", "Qwen/", "runs of mine/x", "/tmp/x"})
     EXPECT_EQ(said(path), "") << path;
   EXPECT_THAT(said_of_word("Qwen/Qwen3-0.6B"), HasSubstr("looks like a model's name on the Hugging Face Hub"));
@@ -100,7 +100,7 @@ TEST_F(OtherThanFolder, ARunIsNotPutIntoTheFolderOfAModelAnAdapterATokenizerOrAC
                            "p/pytorch_model.bin", "w/model.safetensors.index.json"}) {
     write(name, "{}");
     const std::string out = (*this / name).substr(0, (*this / name).rfind('/'));
-    EXPECT_THAT(refusal(out + "/"), AllOf(HasSubstr("holds " + (*this / name).substr(out.size() + 1)),
+    EXPECT_THAT(refusal(out + "/"), AllOf(HasSubstr("contains " + (*this / name).substr(out.size() + 1)),
                                           HasSubstr("such as " + out + "/run")));
     refuse_out_of_model(out + "/run");
   }

@@ -63,7 +63,7 @@ std::vector<base::Text> notes_on(const json& root, const std::string& origin) {
   std::vector<base::Text> notes;
   for (const auto& [key, value] : root.items()) {
     if (known.count(key) == 0 && !says_nothing(value))
-      notes.push_back(base::say("{} has {}: {}, which is not known here and is ignored; check that the adapter does not depend on it", origin, base::printable(key, 60), shown(value)));
+      notes.push_back(base::say("{} has {}: {}, which is unknown and ignored; check that the adapter does not depend on it", origin, base::printable(key, 60), shown(value)));
   }
   return notes;
 }
@@ -81,7 +81,7 @@ NumberPattern read_numbers(JsonKeys& members, const nlohmann::ordered_json& root
            (!whole || one.get<double>() == std::floor(one.get<double>()));
   };
   if (!found->is_object() || !std::all_of(found->begin(), found->end(), fits)) {
-    members.fail(key, base::say(whole ? base::Phrase("an object of whole numbers from 1 to {:.0f} by the names of modules is needed") : base::Phrase("an object of numbers above 0 and at most {:.0f} by the names of modules is needed"), most));
+    members.fail(key, base::say(whole ? base::Phrase("an object of module names with whole numbers from 1 to {:.0f} is needed") : base::Phrase("an object of module names with numbers above 0 and at most {:.0f} is needed"), most));
     return numbers;
   }
   for (const auto& [name, value] : root[key].items())
@@ -95,7 +95,7 @@ void refuse_gaps(JsonKeys& members) {
   if (layers == nullptr) return;
   json first = json::array();
   for (std::size_t i = 0; i < layers->size(); ++i) first.push_back(i);
-  if (*layers != first) members.fail("layers_to_transform", base::say("adapters in every layer are supported"));
+  if (*layers != first) members.fail("layers_to_transform", base::say("only adapters in every layer are supported"));
 }
 
 std::string limits_of(const JsonKeys& members) {
@@ -136,7 +136,7 @@ std::string targets_of(const std::vector<AdaptedModule>& modules, const std::str
   for (const auto& [projection, there] : layers_of) {
     std::int64_t absent = 0;
     while (there.count(absent) != 0) ++absent;
-    if (absent < layers) throw base::DataError(base::say("{}: {} has an adapter in some layers and none in others (layer {}); adapters in every layer are supported", origin, word_of(projection), absent));
+    if (absent < layers) throw base::DataError(base::say("{}: {} has an adapter in some layers but not in others (layer {}); only adapters in every layer are supported", origin, word_of(projection), absent));
     targets.push_back(word_of(projection));
   }
   const bool all = targets.size() == adaptable_projections().size();

@@ -48,10 +48,10 @@ Layer read_by_name(const std::string& path, const base::Text& origin) {
     if (name_of(path) != usual.name) continue;
     layer.assignments.push_back({&field_of("parallel.zero"), std::string(usual.stage), origin});
     layer.assignments.push_back({&field_of("parallel.offload"), std::string(usual.offload), origin});
-    layer.notes.push_back(base::say("deepspeed '{}' is not there; by its name it means parallel.zero {}, offload {}", path, usual.stage, usual.offload));
+    layer.notes.push_back(base::say("deepspeed '{}' does not exist; its name implies parallel.zero {}, offload {}", path, usual.stage, usual.offload));
     return layer;
   }
-  layer.errors.push_back(base::say("{}: deepspeed '{}' is not there, nor beside this file: copy it, or set parallel.zero instead", origin, path));
+  layer.errors.push_back(base::say("{}: deepspeed '{}' does not exist, nor does it next to this file: copy it, or set parallel.zero instead", origin, path));
   return layer;
 }
 
@@ -121,9 +121,9 @@ DeepSpeed read_deepspeed(const FlatKey& key, const std::string& yaml) {
   const base::Text origin =
       is_inline ? base::say("{} deepspeed", key.origin) : base::say("deepspeed '{}'", file);
   if (!is_inline && base::file_size(file) > most_deepspeed_bytes)
-    throw base::DataError(base::say("{} has {} bytes, but DeepSpeed's settings have at most {}", origin, base::file_size(file), most_deepspeed_bytes));
+    throw base::DataError(base::say("{} has {} bytes, but DeepSpeed settings have at most {}", origin, base::file_size(file), most_deepspeed_bytes));
   const nlohmann::json root = parse_without_repeats(is_inline ? key.text : base::read_file(file), origin);
-  if (!root.is_object()) throw base::DataError(base::say("{} is not a JSON object: DeepSpeed's settings are one", origin));
+  if (!root.is_object()) throw base::DataError(base::say("{} is not a JSON object, as DeepSpeed settings are", origin));
   return read_deepspeed_json(root, origin);
 }
 

@@ -65,7 +65,7 @@ class DeepSpeedReader {
     read_precision();
     read_optimizer(at(root_, "optimizer"));
     refuse("scheduler", base::Phrase("give lr_scheduler_type and warmup_ratio or warmup_steps in the YAML instead"));
-    refuse("amp", base::Phrase("bf16 and fp16 say what is computed in"));
+    refuse("amp", base::Phrase("bf16 and fp16 set the compute precision"));
     copy(at(at(root_, "tensor_parallel"), "autotp_size"), "parallel.tp");
     note_rest();
     return {std::move(layer_), std::move(ruled_out_)};
@@ -122,7 +122,7 @@ class DeepSpeedReader {
     if (device == "nvme") copy(at(offload, "nvme_path"), "parallel.offload_folder");
     if (device != "cpu" && device != "nvme" && device != "none") fail(base::say("zero_optimization.offload_optimizer.device is '{}' but must be cpu, nvme or none", device));
     if (stated(at(at(zero, "offload_param"), "device")).value_or("none") != "none")
-      idle_.push_back(base::say("offload_param (parameters stay where they are computed with)"));
+      idle_.push_back(base::say("offload_param (parameters stay on the compute device)"));
   }
 
   void read_batch() {
@@ -154,7 +154,7 @@ class DeepSpeedReader {
     const Json& fp16 = at(root_, "fp16");
     read_half("bf16");
     if (!read_half("fp16")) return;
-    if (stated(at(fp16, "loss_scale")).value_or("0") != "0") return fail(base::say("fp16.loss_scale fixes the loss scale, and here it adapts itself: set it to 0"));
+    if (stated(at(fp16, "loss_scale")).value_or("0") != "0") return fail(base::say("fp16.loss_scale fixes the loss scale, but only a dynamic one is supported: set it to 0"));
     double power = 0;
     if (const auto text = stated(at(fp16, "initial_scale_power")); text && base::parse_double(*text, &power))
       assign("precision.loss_scale", fmt::format("{}", std::exp2(power)));
@@ -194,7 +194,7 @@ class DeepSpeedReader {
     }
     idle_.insert(idle_.end(), idle_nested_.begin(), idle_nested_.end());
     if (!idle_.empty())
-      layer_.notes.push_back(base::say("{} has keys without effect here: {}", origin_, base::join(idle_, ", ", "、")));
+      layer_.notes.push_back(base::say("{} has keys that have no effect here: {}", origin_, base::join(idle_, ", ", "、")));
   }
 
   const Json& root_;

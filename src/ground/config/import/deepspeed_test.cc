@@ -45,8 +45,7 @@ TEST(DeepSpeed, ItsFileSaysTheZeroStageAndAutoLeavesTheRestToTheYaml) {
   EXPECT_EQ(s.precision.loss_scale, 65536);
   EXPECT_EQ(s.batch.micro_batch_size, 2);
   EXPECT_THAT(base::join(in_english(parsed.notes), "\n"),
-              HasSubstr("keys without effect here: offload_param (parameters stay where they are computed with), "
-                        "zero_allow_untested_optimizer"));
+              HasSubstr("keys that have no effect here: offload_param (parameters stay on the compute device), zero_allow_untested_optimizer"));
 }
 
 TEST(DeepSpeed, AKeyThatIsGivenTwiceIsAnError) {
@@ -174,9 +173,9 @@ TEST(DeepSpeed, AnAbsentFileIsKnownByItsUsualName) {
       read_deepspeed(deepspeed_head + "deepspeed: examples/deepspeed/ds_z3_offload_config.json\n");
   EXPECT_EQ(parsed.settings.parallel.zero, 3);
   EXPECT_EQ(parsed.settings.parallel.offload, Offload::host);
-  EXPECT_THAT(base::join(in_english(parsed.notes), "\n"), HasSubstr("is not there; by its name it means parallel.zero 3"));
+  EXPECT_THAT(base::join(in_english(parsed.notes), "\n"), HasSubstr("does not exist; its name implies parallel.zero 3"));
   EXPECT_THAT(config_error([] { read_deepspeed(deepspeed_head + "deepspeed: mine.json\n"); }),
-              HasSubstr("deepspeed 'mine.json' is not there, nor beside this file"));
+              HasSubstr("deepspeed 'mine.json' does not exist, nor does it next to this file"));
 }
 
 TEST(DeepSpeed, WhatIsNoJsonIsADataError) {

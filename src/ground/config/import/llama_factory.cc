@@ -112,12 +112,12 @@ class LlamaFactoryReader {
       taken.push_back(fmt::format("{} {}", row.key, row.value));
     }
     if (taken.empty()) return;
-    layer_.notes.push_back(base::say("'{}' is read as a file of LLaMA-Factory, whose defaults hold for what it leaves out: {}", keys_.file(), base::join(taken, ", ")));
+    layer_.notes.push_back(base::say("'{}' is read as a LLaMA-Factory file; keys it omits have LLaMA-Factory's defaults: {}", keys_.file(), base::join(taken, ", ")));
   }
 
   void note_idle() {
     if (idle_.empty()) return;
-    layer_.notes.push_back(base::say("'{}' has keys without effect here (docs/llama-factory.md): {}", keys_.file(), base::join(idle_, ", ")));
+    layer_.notes.push_back(base::say("'{}' has keys that have no effect here (docs/llama-factory.md): {}", keys_.file(), base::join(idle_, ", ")));
   }
 
   const FlatKeys& keys_;

@@ -14,7 +14,7 @@ void read_stage(const CombinedKeys& t) {
   if (stage == "pt") return t.assign("data.format", "text", "stage");
   if (stage == "sft") return;
   if (!is_one_of(stage, {"rm", "ppo", "dpo", "kto"})) return t.fail_word("stage", {"sft", "pt"});
-  t.fail("stage", base::say("stage {} learns from preferences, which is not supported: sft and pt are", stage));
+  t.fail("stage", base::say("stage {} trains on preferences, which is not supported: only sft and pt are", stage));
 }
 
 void read_freeze(const CombinedKeys& t) {
@@ -22,11 +22,11 @@ void read_freeze(const CombinedKeys& t) {
   if (t.keys.find("freeze_trainable_layers") == nullptr) t.assign_default("train.trainable_layers", "2");
   t.copy("train.trainable_layers", "freeze_trainable_layers");
   if (base::parse_int(t.keys.text("freeze_trainable_layers", "2"), &layers) && layers == 0)
-    t.fail("freeze_trainable_layers", base::say("freeze_trainable_layers takes N or -N, not 0; for all weights finetuning_type full"));
+    t.fail("freeze_trainable_layers", base::say("freeze_trainable_layers takes N or -N, not 0; to train all weights use finetuning_type full"));
   if (t.keys.text("freeze_trainable_modules", "all") != "all")
     t.fail("freeze_trainable_modules", base::say("freeze_trainable_modules takes all: whole layers are trained or frozen"));
   if (const FlatKey* extra = t.keys.find("freeze_extra_modules"); extra != nullptr && !extra->asks_nothing())
-    t.fail("freeze_extra_modules", base::say("freeze_extra_modules is not supported: train.freeze names the parts that are not trained instead"));
+    t.fail("freeze_extra_modules", base::say("freeze_extra_modules is not supported: train.freeze names the frozen parts instead"));
 }
 
 bool states(const Layer& layer, std::string_view setting) {
@@ -82,10 +82,10 @@ void read_conversations(const CombinedKeys& t) {
   if (name == "alpaca" || name == "chatml") {
     t.assign("data.chat_template", name, "template");
   } else if (!name.empty() && !pretrains(t.keys)) {
-    t.layer.notes.push_back(base::say("template {}: the chat template in the model's own folder is used; data.chat_template names another", name));
+    t.layer.notes.push_back(base::say("template {}: the chat template in the model's own folder is used; set data.chat_template to use another", name));
   }
   const bool on_prompt = t.is_on("train_on_prompt"), on_last = t.is_on("mask_history");
-  if (on_prompt && on_last) t.fail("mask_history", base::say("mask_history and train_on_prompt exclude each other: leave one of them out"));
+  if (on_prompt && on_last) t.fail("mask_history", base::say("mask_history and train_on_prompt are mutually exclusive: omit one of them"));
   if (on_prompt) t.assign("data.loss_on", "all", "train_on_prompt");
   if (on_last) t.assign("data.loss_on", "last_answer", "mask_history");
   t.when_on("disable_shuffling", "data.shuffle", "false");

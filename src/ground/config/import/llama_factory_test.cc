@@ -87,9 +87,9 @@ TEST(LlamaFactory, WhatTheFileLeavesOutHasItsDefaultsAndOneNoteSaysSo) {
   EXPECT_FALSE(s.data.packing);
   EXPECT_FALSE(s.data.dedup);
   ASSERT_EQ(parsed.notes.size(), 2u);
-  EXPECT_THAT(parsed.notes[0].english, AllOf(HasSubstr("defaults hold"), HasSubstr("batch.seq_len 2048, "),
+  EXPECT_THAT(parsed.notes[0].english, AllOf(HasSubstr("keys it omits have LLaMA-Factory's defaults"), HasSubstr("batch.seq_len 2048, "),
                                      HasSubstr("checkpoint.keep 1000000"), Not(HasSubstr("train.out"))));
-  EXPECT_THAT(parsed.notes[1].english, HasSubstr("without effect here (docs/llama-factory.md): do_train"));
+  EXPECT_THAT(parsed.notes[1].english, HasSubstr("have no effect here (docs/llama-factory.md): do_train"));
 }
 
 TEST(LlamaFactory, KeysWithoutEffectAreOneNote) {
@@ -129,8 +129,8 @@ TEST(LlamaFactory, UnknownKeysGetTheNearestNameAndRefusedOnesTheReason) {
   const std::string errors =
       factory_error(factory_head + "cutof_len: 3\nuse_dora: true\nquantization_bit: 4\nuse_rslora: false\n");
   EXPECT_THAT(errors, AllOf(HasSubstr("line 5: unknown key 'cutof_len'; did you mean cutoff_len?"),
-                            HasSubstr("line 6: use_dora is not supported: adapters are plain"),
-                            HasSubstr("line 7: quantization_bit is not supported: weights are not quantised"),
+                            HasSubstr("line 6: use_dora is not supported: only plain LoRA adapters"),
+                            HasSubstr("line 7: quantization_bit is not supported: weights are not quantized"),
                             Not(HasSubstr("use_rslora"))));
   EXPECT_THAT(factory_error(factory_head + "stage: pt\n"), HasSubstr("stage is given twice, first in "));
 }
@@ -138,7 +138,7 @@ TEST(LlamaFactory, UnknownKeysGetTheNearestNameAndRefusedOnesTheReason) {
 TEST(LlamaFactory, StagesThatAreNotSupportedAreRefusedByName) {
   for (const char* stage : {"dpo", "kto", "ppo", "rm"})
     EXPECT_THAT(factory_error(std::string("stage: ") + stage + "\nfinetuning_type: full\n"),
-                HasSubstr(std::string("line 1: stage ") + stage + " learns from preferences, which is not supported"));
+                HasSubstr(std::string("line 1: stage ") + stage + " trains on preferences, which is not supported"));
   EXPECT_THAT(factory_error("stage: sfd\nfinetuning_type: full\n"),
               HasSubstr("stage takes sft, pt, not 'sfd'; did you mean sft?"));
 }
@@ -220,20 +220,20 @@ TEST(LlamaFactory, TwoKeysThatGiveOneSettingDifferentValuesAreAnError) {
 
 TEST(LlamaFactory, FreezeTrainsTheLastLayers) {
   EXPECT_THAT(factory_error("finetuning_type: freeze\nfreeze_trainable_layers: 0\n"),
-              HasSubstr("freeze_trainable_layers takes N or -N, not 0; for all weights finetuning_type full"));
+              HasSubstr("freeze_trainable_layers takes N or -N, not 0; to train all weights use finetuning_type full"));
   EXPECT_EQ(read_factory("finetuning_type: freeze\n").settings.train.trainable_layers, 2);
   EXPECT_EQ(read_factory("finetuning_type: freeze\nfreeze_trainable_layers: -3\n").settings.train.trainable_layers, -3);
   EXPECT_THAT(factory_error("finetuning_type: freeze\nfreeze_trainable_modules: self_attn\n"),
               HasSubstr("freeze_trainable_modules takes all"));
   EXPECT_THAT(factory_error("finetuning_type: freeze\nfreeze_extra_modules: embed_tokens\n"),
-              HasSubstr("train.freeze names the parts"));
+              HasSubstr("train.freeze names the frozen parts"));
 }
 
 TEST(LlamaFactory, SaysWhatTheDataAreAndWhatCarriesLoss) {
   EXPECT_EQ(read_factory(factory_head + "train_on_prompt: true\n").settings.data.loss_on, LossOn::all);
   EXPECT_EQ(read_factory(factory_head + "mask_history: true\n").settings.data.loss_on, LossOn::last_answer);
   EXPECT_THAT(factory_error(factory_head + "mask_history: true\ntrain_on_prompt: true\n"),
-              HasSubstr("exclude each other"));
+              HasSubstr("are mutually exclusive"));
   EXPECT_EQ(read_factory(factory_head + "disable_shuffling: true\n").settings.data.shuffle, false);
   EXPECT_EQ(read_factory(factory_head + "train_sampling_strategy: sequential\n").settings.data.shuffle, false);
   EXPECT_EQ(read_factory(factory_head + "train_sampling_strategy: group_by_length\n").settings.data.shuffle, true);
@@ -257,7 +257,7 @@ TEST(LlamaFactory, StepsAndStrategies) {
   EXPECT_EQ(read_factory(factory_head + "max_steps: 20\n").settings.train.steps, 20);
   EXPECT_EQ(read_factory(factory_head + "save_strategy: \"no\"\nsave_steps: 5\n").settings.checkpoint.every, 0);
   EXPECT_EQ(read_factory(factory_head + "save_strategy: epoch\n").settings.checkpoint.every, 500);
-  EXPECT_THAT(factory_error(factory_head + "save_steps: 0.1\n"), HasSubstr("save_steps 0.1 is a share of all steps"));
+  EXPECT_THAT(factory_error(factory_head + "save_steps: 0.1\n"), HasSubstr("save_steps 0.1 is a fraction of all steps"));
   EXPECT_EQ(read_factory(factory_head + "save_total_limit: 3\n").settings.checkpoint.keep, 3);
   EXPECT_EQ(read_factory(factory_head + "evaluation_strategy: steps\nlogging_steps: 7\n").settings.train.eval_every, 7);
   EXPECT_EQ(read_factory(factory_head + "eval_steps: 7\n").settings.train.eval_every, 0);
@@ -304,7 +304,7 @@ TEST(LlamaFactory, WarmupStableDecayIsThatOfTransformers) {
   EXPECT_EQ(alone.settings.optimizer.decay_steps, 20);
   EXPECT_EQ(alone.settings.optimizer.decay, LrDecay::sqrt);
   EXPECT_DOUBLE_EQ(alone.settings.optimizer.min_lr, 1e-4);
-  EXPECT_THAT(base::join(in_english(alone.notes), "\n"), HasSubstr("the rate falls over the last 20 steps, as in transformers"));
+  EXPECT_THAT(base::join(in_english(alone.notes), "\n"), HasSubstr("the rate decays over the last 20 steps, as in transformers"));
 
   const auto of = [&](const std::string& more) { return read_factory(wsd + more).settings.optimizer; };
   EXPECT_EQ(of("").decay, LrDecay::cosine);

@@ -32,7 +32,7 @@ bool is_share(const std::string& text) {
 }
 
 void copy_steps(const CombinedKeys& t, std::string_view setting, std::string_view name) {
-  if (is_share(t.keys.text(name))) return t.fail(name, base::say("{} {} is a share of all steps: give a number of steps", name, t.keys.text(name)));
+  if (is_share(t.keys.text(name))) return t.fail(name, base::say("{} {} is a fraction of all steps: give a number of steps", name, t.keys.text(name)));
   t.copy(setting, name);
 }
 
@@ -161,14 +161,14 @@ class WsdReader {
     const std::int64_t left = all ? *all - warmup(*all) : 0;
     const std::int64_t usual = left - left / 3;  // LLaMA-Factory's num_decay_steps
     if (stable_ >= 0 && (!all || stable_ + (decay_ >= 0 ? decay_ : usual) != left))
-      return t_.fail(name(), base::say("lr_scheduler_kwargs: warm-up, num_stable_steps and num_decay_steps must add up to max_steps, so state all of them, or leave num_stable_steps out"));
+      return t_.fail(name(), base::say("lr_scheduler_kwargs: warm-up, num_stable_steps and num_decay_steps must add up to max_steps, so set all of them, or omit num_stable_steps"));
     if (decay_ >= 0) {
       t_.assign("optimizer.decay_steps", std::to_string(decay_), name());
-      if (stable_ < 0) t_.layer.notes.push_back(base::say("num_decay_steps {0}: the rate falls over the last {0} steps, as in transformers; LLaMA-Factory without num_stable_steps lets it fall after a third of the steps", decay_));
+      if (stable_ < 0) t_.layer.notes.push_back(base::say("num_decay_steps {0}: the rate decays over the last {0} steps, as in transformers; without num_stable_steps, LLaMA-Factory decays it after a third of the steps", decay_));
     } else if (all) {
       t_.assign("optimizer.decay_steps", std::to_string(usual), name());
     } else if (warms_up()) {
-      t_.fail(name(), base::say("warmup_stable_decay with a warm-up and without max_steps needs num_decay_steps in lr_scheduler_kwargs: add it, the last steps, over which the rate falls"));
+      t_.fail(name(), base::say("warmup_stable_decay with a warm-up but without max_steps needs num_decay_steps in lr_scheduler_kwargs: add it, the number of last steps in which the rate decays"));
     } else {
       t_.assign("optimizer.decay_ratio", fmt::format("{}", 2.0 / 3), name());
     }
@@ -195,7 +195,7 @@ void read_schedule(const CombinedKeys& t) {
 void read_optimizer(const CombinedKeys& t) {
   const std::vector<std::string> adamw = {"adamw_torch", "adamw_torch_fused", "adamw_hf", "adamw_apex_fused"};
   const std::string optimizer = t.keys.text("optim", "adamw_torch");
-  if (!is_one_of(optimizer, adamw)) t.fail("optim", base::say("optim {} is not supported: the optimizer is AdamW, adamw_torch", optimizer));
+  if (!is_one_of(optimizer, adamw)) t.fail("optim", base::say("optim {} is not supported: only AdamW, adamw_torch", optimizer));
 }
 
 void read_fsdp(const CombinedKeys& t) {
@@ -213,7 +213,7 @@ void read_fsdp(const CombinedKeys& t) {
     } else if (word == "offload") {
       t.assign("parallel.offload", "host", "fsdp");
     } else if (!word.empty() && word != "auto_wrap") {
-      t.fail("fsdp", base::say("fsdp {} is not supported: full_shard, shard_grad_op, no_shard and offload are", word));
+      t.fail("fsdp", base::say("fsdp {} is not supported: only full_shard, shard_grad_op, no_shard and offload are", word));
     }
   }
 }

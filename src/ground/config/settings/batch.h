@@ -12,7 +12,7 @@ namespace troika::config {
 
 struct BatchSettings {  // unset members are derived; resolve.h has the rules
   static constexpr std::string_view section = "batch";
-  static constexpr auto title = base::Phrase("Sequences per step; what is left out is derived");
+  static constexpr auto title = base::Phrase("Sequences per step; settings not given are derived");
 
   std::int64_t seq_len = 256;
   std::optional<std::int64_t> micro_batch_size;   // sequences in one forward
@@ -68,7 +68,7 @@ struct BatchSettings {  // unset members are derived; resolve.h has the rules
         .unset("derived")
         .range(1, bounds::tera);
     t.add("find_micro_batch_size", &M::find_micro_batch_size,
-          "Use the largest micro_batch_size whose predicted memory fits, instead of the stated one.")
+          "Use the largest micro_batch_size whose predicted memory fits, instead of the given one.")
         .flags({"find-micro-batch-size"})
         .familiar({"auto-find-batch-size"});
   }

@@ -46,12 +46,12 @@ struct DataSettings {
         .familiar({"dataset"})
         .unset("none")
         .agree(Agreement::none);
-    t.add("valid", &M::valid, "Evaluation data, of the same kinds; every token counts once.")
+    t.add("valid", &M::valid, "Evaluation data, in the same formats; every token counts once.")
         .familiar({"eval-dataset", "validation-file"})
         .unset("none; no evaluation")
         .agree(Agreement::none);
     t.add("valid_share", &M::valid_share,
-          "Part of the samples of data.train held out for evaluation; 1 and above: a number of samples.")
+          "Fraction of the samples of data.train held out for evaluation; 1 and above: a number of samples.")
         .familiar({"val-size"})
         .range(0, 1e12);
     t.add("folder", &M::folder, "Folder with dataset_info.json, whose names data.train and data.valid may use.")
@@ -60,13 +60,12 @@ struct DataSettings {
         .agree(Agreement::none);
     t.add("format", &M::format, "Format of the data; auto: detected from the first record.")
         .spelled("openai", "messages");
-    t.add("weights", &M::weights, "Weights of the sources of data.train, in order; data.mix says what they mean.")
+    t.add("weights", &M::weights, "Weights of the sources of data.train, in order; data.mix defines their meaning.")
         .familiar({"interleave-probs"})
         .unset("1 each")
         .range(0, 1e6);
     t.add("mix", &M::mix,
-          "concat: an epoch holds each source as often as its weight; under, over: weights are shares, and an epoch "
-          "ends when the first (under) or the last (over) source is used up.")
+          "concat: an epoch repeats each source as often as its weight; under, over: weights are proportions, and an epoch ends when the first (under) or the last (over) source is exhausted.")
         .familiar({"mix-strategy"})
         .spelled("interleave_under", "under")
         .spelled("interleave_over", "over");
@@ -78,19 +77,16 @@ struct DataSettings {
         .flags({"chat-template"})
         .agree(Agreement::word_or_path);
     t.add("thinking", &M::thinking, "Passed to the chat template as enable_thinking.").familiar({"enable-thinking"});
-    t.add("loss_on", &M::loss_on, "Which tokens of a conversation carry loss.");
+    t.add("loss_on", &M::loss_on, "Conversation tokens that the loss covers.");
     t.add("too_long", &M::too_long,
-          "A conversation of more than batch.seq_len tokens: cut, its end is left out; drop, all of it is; error, the "
-          "run "
-          "is refused.")
+          "Conversations of more than batch.seq_len tokens: cut, truncate the end; drop, skip the conversation; error, reject the run.")
         .familiar({"too-long"});
     t.add("control_tokens", &M::control_tokens,
-          "Control tokens of the tokenizer inside the text of a message: keep, they are tokens; text, they are spelled "
-          "out; refuse, the record is an error.")
+          "Control tokens of the tokenizer inside the text of a message: keep, as tokens; text, spelled out; refuse, the record is an error.")
         .familiar({"control-tokens"});
     t.add("packing", &M::packing, "Pack several samples into one sequence, each with its own attention and positions.")
         .familiar({"packing", "neat-packing"});
-    t.add("dedup", &M::dedup, "Keep only the first of equal samples.");
+    t.add("dedup", &M::dedup, "Keep only the first of identical samples.");
     t.add("shuffle", &M::shuffle, "Reshuffle the samples in every epoch.");
     t.add("tokenizer", &M::tokenizer, "bytes, a folder with tokenizer.json, or the file itself.")
         .spelled("byte", "bytes")
@@ -99,8 +95,8 @@ struct DataSettings {
         .familiar({"tokenized-path"})
         .unset("data in the run's folder")
         .agree(Agreement::none);
-    t.add("text_key", &M::text_key, "The key of a JSONL record that holds the text.");
-    t.add("prefetch", &M::prefetch, "Microbatches read ahead of the step.").range(0, 65536).agree(Agreement::none);
+    t.add("text_key", &M::text_key, "The key of a JSONL record for the text.");
+    t.add("prefetch", &M::prefetch, "Microbatches prefetched ahead of the step.").range(0, 65536).agree(Agreement::none);
     t.add("workers", &M::workers, "Tokenizing threads; 0: all cores.")
         .familiar({"num-workers", "preprocessing-num-workers"})
         .range(0, 65536)

@@ -61,7 +61,7 @@ struct ModelSettings {
         .agree(Agreement::none);
     t.add("base", &M::base, "Base model of the adapter at model.path, instead of the one it names.")
         .flags({"base"})
-        .unset("the one the adapter names")
+        .unset("the model that the adapter names")
         .agree(Agreement::none);
     t.add("architecture", &M::architecture, "Model family.");
     t.add("layers", &M::layers, "Transformer layers.")
@@ -87,7 +87,7 @@ struct ModelSettings {
         .familiar({"max-position-embeddings"})
         .unit("tokens")
         .range(1, bounds::million * 1024);
-    t.add("rope_theta", &M::rope_theta, "Base of the RoPE frequencies (all families but gpt2).").range(1, 1e12);
+    t.add("rope_theta", &M::rope_theta, "Base of the RoPE frequencies (all families except gpt2).").range(1, 1e12);
     t.add("rope_scaling", &M::rope_scaling, "RoPE scaling for longer sequences.");
     t.add("rope_factor", &M::rope_factor, "Scaling factor of linear and llama3.").range(1, 1e6);
     t.add("rope_low_freq_factor", &M::rope_low_freq_factor,
@@ -124,7 +124,7 @@ struct LoraSettings {  // LoRA adapters beside frozen weights
   template <class Rows>
   static void add_rows(Rows& t) {
     using M = LoraSettings;
-    t.add("rank", &M::rank, "Rank of the LoRA adapters trained beside the frozen weights; 0: no adapters.")
+    t.add("rank", &M::rank, "Rank of the LoRA adapters trained on the frozen weights; 0: no adapters.")
         .familiar({"lora-rank"})
         .range(0, 65536);
     t.add("alpha", &M::alpha, "LoRA scale: an adapter's output is multiplied by alpha / rank; 0: 2 x rank.")
@@ -137,11 +137,11 @@ struct LoraSettings {  // LoRA adapters beside frozen weights
           "Projections that get an adapter: all, or a comma-separated list of q_proj, k_proj, v_proj, o_proj, "
           "gate_proj, up_proj, down_proj.")
         .familiar({"lora-target"});
-    t.add("rslora", &M::rslora, "Rank-stabilised LoRA: the scale is alpha / sqrt(rank).").familiar({"use-rslora"});
+    t.add("rslora", &M::rslora, "Rank-stabilized LoRA: the scale is alpha / sqrt(rank).").familiar({"use-rslora"});
     t.add("rank_pattern", &M::rank_pattern,
-          "Other ranks for some projections, as PEFT matches names: q_proj:16,layers.3.v_proj:4.")
+          "Different ranks for some projections, as PEFT matches names: q_proj:16,layers.3.v_proj:4.")
         .unset("none");
-    t.add("alpha_pattern", &M::alpha_pattern, "The same for alpha.").unset("none");
+    t.add("alpha_pattern", &M::alpha_pattern, "Same for alpha.").unset("none");
     t.add("path", &M::path, "Start from this adapter: a PEFT folder, a checkpoint or a run.")
         .familiar({"adapter-name-or-path"})
         .unset("none; a new adapter")

@@ -32,7 +32,7 @@ struct OptimizerSettings {
   template <class Rows>
   static void add_rows(Rows& t) {
     using M = OptimizerSettings;
-    t.add("name", &M::name, "How parameters follow their gradients.").flags({"optimizer"});
+    t.add("name", &M::name, "How gradients update the parameters.").flags({"optimizer"});
     t.add("lr", &M::lr, "Peak learning rate.").flags({"lr"}).familiar({"learning-rate"}).range(0, 1000);
     t.add("min_lr", &M::min_lr, "Learning rate at the end of the decay.").range(0, 1000);
     t.add("beta1", &M::beta1, "AdamW's beta1; below 1.").familiar({"adam-beta1"}).range(0, bounds::below_one);
@@ -49,23 +49,22 @@ struct OptimizerSettings {
         .unit("steps")
         .familiar({"warmup-steps"})
         .range(0, bounds::tera);
-    t.add("warmup_ratio", &M::warmup_ratio, "Warm-up as a share of all steps, used when warmup_steps is 0.")
+    t.add("warmup_ratio", &M::warmup_ratio, "Warm-up as a fraction of all steps, used when warmup_steps is 0.")
         .familiar({"warmup-ratio"})
         .range(0, 1);
-    t.add("decay_steps", &M::decay_steps, "wsd: the last steps, over which the learning rate falls to min_lr.")
+    t.add("decay_steps", &M::decay_steps, "wsd: the number of last steps in which the learning rate decays to min_lr.")
         .unit("steps")
         .familiar({"decay-steps", "num-decay-steps", "lr-wsd-decay-iters"})
         .range(0, bounds::tera);
-    t.add("decay_ratio", &M::decay_ratio, "wsd: the decay as a share of all steps, used when decay_steps is 0.")
+    t.add("decay_ratio", &M::decay_ratio, "wsd: the decay as a fraction of all steps, used when decay_steps is 0.")
         .familiar({"decay-ratio", "warmdown-ratio"})
         .range(0, 1);
-    t.add("decay", &M::decay, "wsd: the shape of the decay; sqrt is 1 - sqrt of the part that is done.")
+    t.add("decay", &M::decay, "wsd: the shape of the decay; sqrt is 1 - sqrt of the completed fraction.")
         .familiar({"lr-wsd-decay-style"})
         .spelled("1-sqrt", "sqrt")
         .spelled("minus_sqrt", "sqrt");
     t.add("lr_at", &M::lr_at,
-          "Where a step takes its rate from the schedule: end, the last step has min_lr; start, the first step has the "
-          "schedule's value at 0, as in transformers.");
+          "Point of the schedule that sets a step's rate: end, the last step has min_lr; start, the first step has the schedule's value at 0, as in transformers.");
   }
 };
 
@@ -85,9 +84,7 @@ struct PrecisionSettings {
   static void add_rows(Rows& t) {
     using M = PrecisionSettings;
     t.add("compute", &M::compute,
-          "Type of activations and of the weights they are multiplied with; optimizer state is fp32. Unless it is "
-          "stated, "
-          "bf16 on GPUs.")
+          "Data type of activations and of the weights they are multiplied with; optimizer state is fp32. Defaults to bf16 on GPUs.")
         .flags({"precision"})
         .spelled("float32", "fp32")
         .spelled("bfloat16", "bf16")

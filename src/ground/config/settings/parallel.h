@@ -13,7 +13,7 @@ namespace troika::config {
 
 struct ParallelSettings {
   static constexpr std::string_view section = "parallel";
-  static constexpr auto title = base::Phrase("Layout over processes");
+  static constexpr auto title = base::Phrase("Parallel layout");
 
   LayoutChoice layout = LayoutChoice::stated;
   std::int64_t dp = 0;  // 0: what remains of the world
@@ -40,10 +40,9 @@ struct ParallelSettings {
   static void add_rows(Rows& t) {
     using M = ParallelSettings;
     t.add("layout", &M::layout,
-          "auto: train in the layout that `troika plan` finds fastest on the machines of the run; flags state what "
-          "stays.")
+          "auto: train in the layout that `troika plan` finds fastest on the run's machines; flags fix parts of it.")
         .flags({"layout"});
-    t.add("dp", &M::dp, "Data-parallel ranks (DDP; with zero 3, FSDP); 0: what remains of the world.")
+    t.add("dp", &M::dp, "Data-parallel ranks (DDP; with zero 3, FSDP); 0: all remaining ranks.")
         .flags({"dp"})
         .range(0, bounds::million);
     t.add("pp", &M::pp, "Pipeline-parallel ranks.")
@@ -61,11 +60,10 @@ struct ParallelSettings {
         .familiar({"cp-size", "context-parallel-size"})
         .range(1, bounds::million);
     t.add("sequence_parallel", &M::sequence_parallel,
-          "With tp above 1: norms and residuals are split along the sequence over the tensor-parallel ranks.")
+          "With tp above 1: split norms and residuals along the sequence over the tensor-parallel ranks.")
         .flags({"sequence-parallel"});
     t.add("zero", &M::zero,
-          "ZeRO stage over dp x cp; 0: replicas all-reduce gradients (DDP), 1: optimizer state sharded, 2: gradients "
-          "too, 3: parameters too (FSDP).")
+          "ZeRO stage over dp x cp; 0: replicas all-reduce gradients (DDP), 1: shard optimizer state, 2: gradients too, 3: parameters too (FSDP).")
         .flags({"zero"})
         .familiar({"zero-stage"})
         .range(0, 3);
@@ -79,27 +77,27 @@ struct ParallelSettings {
     t.add("schedule_file", &M::schedule_file,
           "A step program to run instead of a built-in schedule (docs/formats/program.md).")
         .flags({"schedule-file"})
-        .unset("none; schedule builds it")
+        .unset("none; built by the schedule")
         .agree(Agreement::none);
     t.add("stage_layers", &M::stage_layers, "Transformer layers of each pipeline stage, such as 2,1,1.")
         .flags({"stage-layers"})
         .unset("balanced by cost")
         .range(1, 10000);
     t.add("stage_costs", &M::stage_costs,
-          "Relative seconds of the embedding, each transformer layer and the head, by which stages are balanced.")
+          "Relative times of the embedding, each transformer layer and the head, for balancing stages.")
         .flags({"stage-costs"})
         .unset("by stage_balance")
         .range(0, 1e9);
     t.add("stage_balance", &M::stage_balance,
-          "How stages are balanced; model: by the FLOPs of each segment, measured: by seconds measured at the start.")
+          "How to balance stages; model: by the FLOPs of each segment, measured: by times measured at the start.")
         .flags({"stage-balance"});
     t.add("shares", &M::shares,
-          "Microbatches of a step of each data-parallel rank, such as 9,3 for machines of unequal speed; zero 0 or 1.")
+          "Microbatches per step of each data-parallel rank, such as 9,3 for machines of unequal speed; zero 0 or 1.")
         .flags({"shares"})
         .unset("equal")
         .range(1, bounds::million);
     t.add("recompute", &M::recompute,
-          "Activation checkpointing (recomputation); full: whole layers, selective: only what is cheap to recompute.")
+          "Activation checkpointing (recomputation); full: whole layers, selective: only cheap operations.")
         .flags({"recompute"})
         .familiar({"activation-recomputation", "recompute-granularity"});
     t.add("offload", &M::offload,
@@ -112,11 +110,10 @@ struct ParallelSettings {
     t.add("offload_folder", &M::offload_folder, "Folder for the files of offload file.")
         .unset("offload in the run's folder")
         .agree(Agreement::none);
-    t.add("overlap", &M::overlap, "Overlap collectives on parameters and gradients with computation.")
+    t.add("overlap", &M::overlap, "Overlap collectives of parameters and gradients with computation.")
         .flags({"overlap"});
     t.add("reproducible", &M::reproducible,
-          "run: bit-identical results in every layout where possible; bits: refuse a layout where it is not; layout: "
-          "bit-identical in the same layout; off: no attempt.")
+          "run: bit-identical results in every layout where possible; bits: reject layouts where it is not; layout: bit-identical in the same layout; off: no guarantee.")
         .flags({"reproducible"});
   }
 };

@@ -40,8 +40,7 @@ struct TrainSettings {
     t.add("preset", &M::preset, "A named model size and batch for two devices; any other setting overrides it.")
         .flags({"preset"});
     t.add("freeze", &M::freeze,
-          "Parts that are not trained, comma-separated: embedding, head, layers as 0-3 or 7. With tied embeddings, "
-          "embedding and head are frozen together.")
+          "Frozen parts, comma-separated: embedding, head, layers as 0-3 or 7. With tied embeddings, embedding and head are frozen together.")
         .flags({"freeze"})
         .unset("none");
     t.add("trainable_layers", &M::trainable_layers,
@@ -49,7 +48,7 @@ struct TrainSettings {
         .flags({"trainable-layers"})
         .familiar({"freeze-trainable-layers"})
         .range(-10000, 10000);
-    t.add("steps", &M::steps, "Optimizer steps; 0: epochs decide.")
+    t.add("steps", &M::steps, "Optimizer steps; 0: set by epochs.")
         .unit("steps")
         .flags({"steps"})
         .familiar({"train-steps", "max-steps", "num-iterations", "train-iters"})
@@ -62,29 +61,26 @@ struct TrainSettings {
     t.add("device", &M::device, "auto, cpu, cuda, or one device such as cuda:1.")
         .flags({"device"})
         .agree(Agreement::kind);
-    t.add("loss", &M::loss, "What the logits are trained on.");
+    t.add("loss", &M::loss, "Training target of the logits.");
     t.add("products", &M::products,
-          "Algorithms of matrix products on GPUs; recommended: the first that cuBLASLt names, measured: the fastest of "
-          "its "
-          "candidates, measured before the first step of a run and kept in its folder.");
+          "Algorithms for matrix products on GPUs; recommended: cuBLASLt's first choice, measured: the fastest of its candidates, measured before the first step of a run and stored in its folder.");
     t.add("out", &M::out, "The run's folder.")
         .flags({"out"})
         .familiar({"save-dir", "output-dir"})
         .agree(Agreement::none);
     t.add("resume", &M::resume,
-          "auto: resume from the run's newest complete checkpoint; never: start over (restarted by the launcher, it "
-          "still resumes from what this launch saved); or the path of a checkpoint.")
+          "auto: resume from the run's newest complete checkpoint; never: start over (after a launcher restart, it still resumes from what this launch saved); or the path of a checkpoint.")
         .flags({"resume"})
         .familiar({"resume-from-checkpoint"})
         .words(words_of(Resume{}))
         .spelled("true", "auto")
         .spelled("false", "never")
         .agree(Agreement::word_or_path);
-    t.add("threads", &M::threads, "Threads per rank; 0: the host's cores divided by the ranks on it.")
+    t.add("threads", &M::threads, "Threads per rank; 0: the host's cores divided by its ranks.")
         .variables({"OMP_NUM_THREADS"})
         .range(0, 65536)
         .agree(Agreement::none);
-    t.add("profile", &M::profile, "Steps recorded in the timeline: all, 3, or 2,5-7.")
+    t.add("profile", &M::profile, "Steps to record in the timeline: all, 3, or 2,5-7.")
         .flags({"profile"})
         .familiar({"profile-batch"})
         .unset("none");
@@ -93,30 +89,22 @@ struct TrainSettings {
         .familiar({"eval-every", "eval-steps", "eval-interval"})
         .range(0, bounds::tera);
     t.add("early_stopping_patience", &M::early_stopping_patience,
-          "The run ends after so many evaluations in a row without a lower loss on data.valid; 0: never.")
+          "The run ends after this many evaluations in a row without a lower loss on data.valid; 0: never.")
         .familiar({"early-stopping-patience", "early-stopping-steps"})
         .range(0, bounds::tera);
     t.add("early_stopping_threshold", &M::early_stopping_threshold,
-          "By how much the loss on data.valid must be below the lowest so far to count as lower.")
+          "How far the loss on data.valid must be below the lowest so far to count as an improvement.")
         .familiar({"early-stopping-threshold"})
         .range(0, 1e6);
     t.add(
         "on_nonfinite", &M::on_nonfinite,
-        "A step whose loss or gradients are not finite numbers updates nothing. stop: the state before it is saved and "
-        "the run ends; skip: the run continues with the next step, after at most 100 such steps in a row; rollback: "
-        "the "
-        "state of the last checkpoint is taken back and the data since then are left out, at most 10 times in a run. "
-        "With fp16 the loss scale decides.");
+        "A step whose loss or gradients are not finite updates nothing. stop: save the state before it and end the run; skip: continue with the next step, after at most 100 such steps in a row; rollback: restore the last checkpoint and skip the data since then, at most 10 times in a run. With fp16 the loss scale decides.");
     t.add("checksums", &M::checksums,
-          "Sums of the bits of parameters, optimizer state and messages between stages, compared when they are next "
-          "used: "
-          "what changed by itself ends the attempt with rank, tensor and step. auto: on CPUs.")
+          "Checksums of parameters, optimizer state and messages between stages, verified at their next use: silent corruption ends the attempt, naming rank, tensor and step. auto: on CPUs.")
         .spelled("true", "on")
         .spelled("false", "off");
     t.add("recompute_audit_every", &M::recompute_audit_every,
-          "Every so many steps a step is computed twice before its update, the second time each microbatch by another "
-          "data-parallel rank. Losses, activations between stages and gradients must have equal bits; else the attempt "
-          "ends with tensor, ranks and step. 0: never.")
+          "Every this many steps, compute a step twice before its update, each microbatch the second time on another data-parallel rank. Losses, activations between stages and gradients must have equal bits; else the attempt ends, naming tensor, ranks and step. 0: never.")
         .unit("steps")
         .range(0, bounds::tera);
   }
@@ -124,7 +112,7 @@ struct TrainSettings {
 
 struct CheckpointSettings {
   static constexpr std::string_view section = "checkpoint";
-  static constexpr auto title = base::Phrase("Saving");
+  static constexpr auto title = base::Phrase("Checkpoints");
 
   std::int64_t every = 0;          // steps; 0: by time and at the end
   double every_minutes = 10;       // since the last one; 0: never by time
@@ -142,29 +130,23 @@ struct CheckpointSettings {
         .familiar({"save-steps", "save-interval"})
         .range(0, bounds::tera);
     t.add("every_minutes", &M::every_minutes,
-          "A checkpoint is also due when so long has passed since the last one, or 50 times as long as that one took, "
-          "if "
-          "that is more; 0: never by time.")
+          "Also save a checkpoint when this much time has passed since the last one, or 50 times as long as that one took, if that is more; 0: never by time.")
         .unit("minutes")
         .range(0, 1e6);
     t.add(
         "at_end", &M::at_end,
-        "A checkpoint is also saved after the last step, and when the run is asked to stop; false is for runs that are "
-        "only measured.");
-    t.add("keep", &M::keep, "Complete checkpoints kept, the newest.")
+        "Also save a checkpoint after the last step, and when the run is asked to stop; use false only for benchmark runs.");
+    t.add("keep", &M::keep, "Number of newest complete checkpoints to keep.")
         .familiar({"save-total-limit"})
         .range(1, bounds::million);
     t.add("keep_best", &M::keep_best, "Also save and keep the checkpoint with the lowest loss on data.valid.");
     t.add("async", &M::async,
-          "on: what is saved is copied in memory and written while training runs; off: training waits for the disk; "
-          "auto: on where the memory allows it.")
+          "on: copy the state in memory and write it while training runs; off: training waits for the disk; auto: on if memory allows it.")
         .familiar({"async-save"})
         .spelled("true", "on")
         .spelled("false", "off");
     t.add("copies", &M::copies,
-          "Hosts that hold each part of a checkpoint where they share no disk: with 2, the folder of any one host may "
-          "be "
-          "lost. 0: 2 where the link carries the copies in at most 1/20 of the time between checkpoints.")
+          "Hosts that store each part of a checkpoint if they share no disk: with 2, the folder of any one host may be lost. 0: 2 if the link carries the copies in at most 1/20 of the time between checkpoints.")
         .spelled("auto", "0")
         .range(0, 2);
   }
@@ -187,30 +169,25 @@ struct CommSettings {
   static void add_rows(Rows& t) {
     using M = CommSettings;
     t.add("backend", &M::backend,
-          "What carries messages. gloo (PyTorch's word): TCP; tensors of a GPU pass through host memory. nccl: between "
-          "NVIDIA "
-          "GPUs, with TCP beside it for what the processors say to each other. auto: nccl where every rank has a GPU "
-          "of its own.")
+          "Message transport. gloo (PyTorch's name): TCP; GPU tensors pass through host memory. nccl: between NVIDIA GPUs, with TCP for CPU-side messages. auto: nccl if every rank has its own GPU.")
         .familiar({"backend"});
     t.add(
          "shared_memory", &M::shared_memory,
-         "Ranks of one host read messages out of each other's memory instead of sending them over TCP. auto: where the "
-         "system lets them.")
+         "Ranks of one host read messages from each other's memory instead of sending them over TCP. auto: if the system allows it.")
         .spelled("true", "on")
         .spelled("false", "off");
     t.add("message_ctas", &M::message_ctas,
-          "Thread blocks (CTAs) that a GPU gives each message over NCCL between stages or along the ring of context "
-          "parallelism. While it waits for its peer, computing does without their multiprocessors. 0: as NCCL likes.")
+          "Thread blocks (CTAs) that a GPU gives each NCCL message between stages or along the context-parallel ring. While it waits for its peer, computation cannot use their multiprocessors. 0: NCCL's default.")
         .range(0, 64);
     t.add("exchange_ctas", &M::exchange_ctas,
-          "The same for exchanges of gradients, parameters and parts of tensors, for which computing mostly waits.")
+          "The same for exchanges of gradients, parameters and parts of tensors, which computation mostly waits for.")
         .range(0, 64);
     t.add("interface", &M::interface, "Network interface to use.")
         .variables({"NCCL_SOCKET_IFNAME", "GLOO_SOCKET_IFNAME"})
-        .unset("the one that reaches the master")
+        .unset("the interface that reaches the master")
         .agree(Agreement::none);
     t.add("timeout_seconds", &M::timeout_seconds,
-          "A rank that stands still for longer while others wait for it is considered hung.")
+          "A rank that is stalled for longer while others wait for it is considered hung.")
         .unit("seconds")
         .variables({"NCCL_TIMEOUT"})
         .range(0.001, 1e7)
@@ -219,7 +196,7 @@ struct CommSettings {
         .unit("seconds")
         .range(0.001, 1e7)
         .agree(Agreement::none);
-    t.add("heartbeat_seconds", &M::heartbeat_seconds, "A rank that is silent for longer is considered dead.")
+    t.add("heartbeat_seconds", &M::heartbeat_seconds, "A rank that sends nothing for longer is considered dead.")
         .unit("seconds")
         .range(0.001, 1e7)
         .agree(Agreement::none);
@@ -228,7 +205,7 @@ struct CommSettings {
 
 struct LogSettings {
   static constexpr std::string_view section = "log";
-  static constexpr auto title = base::Phrase("Messages to you");
+  static constexpr auto title = base::Phrase("Logging");
 
   LogLevel level = LogLevel::info;
   Progress progress = Progress::automatic;  // automatic: a bar on a terminal, lines elsewhere
@@ -240,13 +217,12 @@ struct LogSettings {
   template <class Rows>
   static void add_rows(Rows& t) {
     using M = LogSettings;
-    t.add("level", &M::level, "Least severe messages shown.").spelled("warning", "warn").agree(Agreement::none);
+    t.add("level", &M::level, "Minimum severity of messages shown.").spelled("warning", "warn").agree(Agreement::none);
     t.add("progress", &M::progress, "auto: a bar on a terminal, lines elsewhere; bar; lines; none.")
         .agree(Agreement::none);
     t.add(
          "time_stamps", &M::time_stamps,
-         "Lines of steps and notes on the screen begin with the time of day; OUT/run.log has all of them with date and "
-         "time.")
+         "Prefix steps and notes on the screen with the time of day; OUT/run.log has all of them with date and time.")
         .agree(Agreement::none);
     t.add("tensorboard", &M::tensorboard,
           "Also write event files for TensorBoard. on: to OUT/tensorboard; or the folder.")
@@ -257,15 +233,13 @@ struct LogSettings {
         .shown("on|FOLDER")
         .agree(Agreement::none);
     t.add("on_event", &M::on_event,
-          "A command that /bin/sh runs when the run starts, fails, is started again, stops or ends, for at most 60 s: "
-          "with TROIKA_EVENT, TROIKA_RUN, TROIKA_STEP and TROIKA_TEXT, and the event as JSON on standard input.")
+          "A command that /bin/sh runs when the run starts, fails, restarts, stops or ends, for at most 60 s: with TROIKA_EVENT, TROIKA_RUN, TROIKA_STEP and TROIKA_TEXT, and the event as JSON on standard input.")
         .flags({"on-event"})
         .shown("COMMAND")
         .unset("none")
         .agree(Agreement::none);
     t.add("sample_seconds", &M::sample_seconds,
-          "Seconds between two records of where each rank is, what took how long, memory, links and the host "
-          "(RUN/records); 0: none.")
+          "Seconds between records of each rank's position, timings, memory, links and host (RUN/records); 0: none.")
         .unit("seconds")
         .range(0, 3600)
         .agree(Agreement::none);

@@ -30,7 +30,7 @@ void refuse_unfit(config::Schedule schedule, const StepShape& shape) {
     throw ConfigError(base::say("schedule {} has one stage per pp rank, not {}; choose schedule interleaved or virtual_stages 1", config::word_of(schedule), shape.virtual_stages));
   }
   if (stages == ScheduleDefinition::Stages::several_per_rank && (shape.virtual_stages < 2 || shape.pp < 2)) {
-    throw ConfigError(base::say("schedule {} needs pp 2 or more and virtual_stages 2 or more, not {} and {}; choose those or schedule 1f1b", config::word_of(schedule), shape.pp, shape.virtual_stages));
+    throw ConfigError(base::say("schedule {} needs pp 2 or more and virtual_stages 2 or more, not {} and {}; use those or schedule 1f1b", config::word_of(schedule), shape.pp, shape.virtual_stages));
   }
 }
 
@@ -40,7 +40,7 @@ void refuse_impossible(const StepShape& shape) {
   }
   if (shape.microbatches < shape.dp || shape.microbatches % shape.dp != 0) {
     const int nearest = std::max(1, (shape.microbatches + shape.dp / 2) / shape.dp) * shape.dp;
-    throw ConfigError(base::say("{} microbatches cannot be shared evenly by dp {}; nearest that works is {}", shape.microbatches, shape.dp, nearest));
+    throw ConfigError(base::say("{} microbatches cannot be split evenly over dp {}; the nearest that works is {}", shape.microbatches, shape.dp, nearest));
   }
   const std::int64_t stages = shape.pp_rank_of_stage.empty()
                                   ? static_cast<std::int64_t>(shape.pp) * shape.virtual_stages

@@ -272,7 +272,7 @@ TEST(Builder, BytesAreWhatThisRankSends) {
 
 TEST(Builder, ImpossibleShapesAreRefusedWithWhatWorks) {
   EXPECT_THAT(refusal("gpipe", shape_of(1, 3, 8)),
-              HasSubstr("8 microbatches cannot be shared evenly by dp 3; nearest that works is 9"));
+              HasSubstr("8 microbatches cannot be split evenly over dp 3; the nearest that works is 9"));
   EXPECT_THAT(refusal("gpipe", shape_of(1, 3, 2)), HasSubstr("nearest that works is 3"));
   EXPECT_THAT(refusal("gpipe", shape_of(0, 1, 2)), HasSubstr("pp 0"));
   EXPECT_THAT(refusal("1f1b", shape_of(2, 1, 2, 1, 2)), HasSubstr("choose schedule interleaved or virtual_stages 1"));

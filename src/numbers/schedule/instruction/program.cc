@@ -86,7 +86,7 @@ class Header {
 
  private:
   [[noreturn]] void refuse(const base::Text& reason) const {
-    throw base::ConfigError(base::say("program text, line 1 '{}': {}; it reads like 'pp 2 dp 1 replicas 1 zero 0 microbatches 4 stages 0,1 segments 0,3,6 tied'", line_.substr(0, 200), reason));
+    throw base::ConfigError(base::say("program text, line 1 '{}': {}; it looks like 'pp 2 dp 1 replicas 1 zero 0 microbatches 4 stages 0,1 segments 0,3,6 tied'", line_.substr(0, 200), reason));
   }
 
   const std::string& value_of(const char* key) {
@@ -189,8 +189,8 @@ static Kind parse_kind(std::string_view word, std::string_view whole) {
   }
   const std::string near = base::nearest(word, names);
   refuse(whole, 0,
-         base::say("'{}' is no kind of instruction{}", word,
-                   near.empty() ? base::Text{} : base::say("; nearest is '{}'", near)));
+         base::say("'{}' is not an instruction{}", word,
+                   near.empty() ? base::Text{} : base::say("; did you mean '{}'?", near)));
 }
 
 Instruction parse_instruction(std::string_view text) {

@@ -58,7 +58,7 @@ TEST(Instruction, EveryCombinationOfFieldsRoundTrips) {
 
 TEST(Instruction, ParseErrorsQuoteTextAndPosition) {
   EXPECT_THAT(instruction_refusal("fwt 4.1"),
-              HasSubstr("'fwt 4.1', character 1: 'fwt' is no kind of instruction; nearest is 'fwd'"));
+              HasSubstr("'fwt 4.1', character 1: 'fwt' is not an instruction; did you mean 'fwd'?"));
   EXPECT_THAT(instruction_refusal("fwd 4.x"), HasSubstr("'fwd 4.x', character 7: 'x'"));
   EXPECT_THAT(instruction_refusal("fwd -4.1"), HasSubstr("character 5"));
   EXPECT_THAT(instruction_refusal("fwd "), HasSubstr("character 5"));

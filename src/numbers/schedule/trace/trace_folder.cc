@@ -61,7 +61,7 @@ static FoundTrace merge_files(const std::string& folder, std::int64_t step, cons
     const std::string path = folder + "/" + name;
     ranks.push_back(read_rank_trace(base::read_regular_file(path, base::most_program_bytes), path));
     if (ranks.back().step == step && ranks.back().timeline.world_rank == rank) continue;
-    throw base::DataError(base::say("{} holds step {} of rank {}, not what its name says", path, ranks.back().step, ranks.back().timeline.world_rank));
+    throw base::DataError(base::say("{} contains step {} of rank {}, which does not match its name", path, ranks.back().step, ranks.back().timeline.world_rank));
   }
   FoundTrace found{merge(ranks), folder + "/" + merged_trace_name(step), {}};
   const std::string missing = missing_ranks(files);

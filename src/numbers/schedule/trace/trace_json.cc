@@ -32,7 +32,7 @@ static Event::Activity read_activity(const std::string& text, const std::string&
   for (const auto activity : {Event::Activity::compute, Event::Activity::wait, Event::Activity::transfer}) {
     if (text == activity_name(activity)) return activity;
   }
-  throw base::DataError(base::say("{}: '{}' is none of compute, wait, transfer", origin, text));
+  throw base::DataError(base::say("{}: '{}' is not compute, wait or transfer", origin, text));
 }
 
 static Instruction read_instruction(const std::string& text, const std::string& origin) {
@@ -53,7 +53,7 @@ static double read_seconds(const json& object, const std::string& key, double un
   constexpr double longest = 3.2e13;  // differences and sums of such times are finite
   const double seconds = base::json_double(object, key, origin) * unit_seconds;
   if (std::abs(seconds) <= longest) return seconds;
-  throw base::DataError(base::say("{}: '{}' is {:g} s, which is no time", origin, key, seconds));
+  throw base::DataError(base::say("{}: '{}' is {:g} s, which is not a valid time", origin, key, seconds));
 }
 
 static void refuse_backwards(const Event& event, const std::string& origin) {
@@ -73,7 +73,7 @@ static std::optional<Link> read_link(const json& from, const std::string& origin
   const Link read{read_seconds(link, "latency_seconds", 1, origin),
                   base::json_double(link, "bytes_per_second", origin)};
   if (read.latency_seconds >= 0 && read.bytes_per_second > 0 && std::isfinite(read.bytes_per_second)) return read;
-  throw base::DataError(base::say("{}: a link of {:g} s and {:g} bytes/s is none", origin, read.latency_seconds, read.bytes_per_second));
+  throw base::DataError(base::say("{}: a link of {:g} s and {:g} bytes/s is invalid", origin, read.latency_seconds, read.bytes_per_second));
 }
 
 static std::string read_host(const json& object, const std::string& origin) {
@@ -141,7 +141,7 @@ static void refuse_mixture(const std::vector<RankTrace>& traces) {
     }
     for (std::size_t j = 0; j < i; ++j) {
       if (traces[j].timeline.world_rank != timeline.world_rank) continue;
-      throw base::DataError(base::say("rank {} comes twice in the traces of step {}", timeline.world_rank, traces[0].step));
+      throw base::DataError(base::say("rank {} appears twice in the traces of step {}", timeline.world_rank, traces[0].step));
     }
   }
 }

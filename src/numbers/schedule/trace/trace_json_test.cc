@@ -67,13 +67,13 @@ TEST(RankTrace, ShowsNoControlCharactersOfTheHost) {
 TEST(RankTrace, TimesThatCannotBeAreRefused) {
   const std::string before = R"({"step":1,"lane":0,"world_rank":0,"host":"","clock_offset_seconds":)";
   EXPECT_THAT(refusal_of<base::DataError>([&] { read_rank_trace(before + R"(-1e308,"events":[]})", "a.json"); }),
-              HasSubstr("no time"));
+              HasSubstr("not a valid time"));
   EXPECT_THAT(refusal_of<base::DataError>([&] {
                 read_rank_trace(before + R"(0,"events":[{"instruction":"fwd 0.0","activity":"compute",
                     "begin_seconds":1e308,"end_seconds":1.7e308,"bytes":0}]})",
                                 "a.json");
               }),
-              HasSubstr("'begin_seconds' is 1e+308 s, which is no time"));
+              HasSubstr("'begin_seconds' is 1e+308 s, which is not a valid time"));
 }
 
 TEST(RankTrace, DamagedFilesAreRefusedByName) {
@@ -84,7 +84,7 @@ TEST(RankTrace, DamagedFilesAreRefusedByName) {
   std::string other = good;
   other.replace(other.find("\"compute\""), 9, "\"compost\"");
   EXPECT_THAT(refusal_of<base::DataError>([&] { read_rank_trace(other, "a.json"); }),
-              HasSubstr("'compost' is none of compute, wait, transfer"));
+              HasSubstr("'compost' is not compute, wait or transfer"));
   other = good;
   other.replace(other.find("\"lane\":0"), 8, "\"lane\":-1");
   EXPECT_THAT(refusal_of<base::DataError>([&] { read_rank_trace(other, "a.json"); }), HasSubstr("'lane' is -1"));
@@ -127,7 +127,7 @@ TEST(Merge, RefusesNothingMixedStepsAndTwins) {
   EXPECT_THAT(refusal_of<base::DataError>([&] {
                 merge(std::vector<RankTrace>{{1, 0, ranks[0]}, {1, 0, ranks[0]}});
               }),
-              HasSubstr("rank 0 comes twice"));
+              HasSubstr("rank 0 appears twice"));
 }
 
 TEST(Merge, KeepsTheLinkThatTheRanksMeasured) {
