@@ -24,7 +24,7 @@ int run_doctor(const Call& call);
 // The command line of `troika doctor`.
 struct DoctorArguments {
   config::ParsedSettings parsed;
-  std::string hosts;    // by ssh (ssh/hosts.h); "": this host, or those of the launch
+  std::string hosts;    // by ssh (launch/ssh_hosts.h); "": this host, or those of the launch
   std::string program;  // troika on the other hosts; "": the path that it has here
   bool quick = false, json = false;
   double wait_seconds = 12;                 // for the first word of a host

@@ -1,4 +1,4 @@
-// The command line of `troika launch` (flags.h), settled.
+// The command line of `troika launch` (launch/flags.h), settled.
 #pragma once
 
 #include <map>

@@ -9,7 +9,7 @@
 namespace troika::comm {
 
 // Each for this rank's thread, but `saving`: all ranks, for whoever writes checkpoints beside training; null where nothing is saved.
-// replicas: the ranks with the same parameters (mesh.h).
+// replicas: the ranks with the same parameters (mesh/mesh.h).
 struct RankChannels {
   std::unique_ptr<Channel> world, pp, tp, cp, replicas, saving;
 };

@@ -6,7 +6,7 @@
 //   std::int64_t blocks() const       of the grid: from shapes alone, and so do bits
 //   template <class Block> TROIKA_DEVICE void operator()(const Block& block, Shared& shared) const
 //
-// The same source runs in two places: on a GPU through launch.cuh, compiled by nvcc; on the host through
+// The same source runs in two places: on a GPU through kernels.cu, compiled by nvcc; on the host through
 // host_grid_test_support.h, where tests compare it with references. So it uses of the GPU only what a Block offers:
 //
 //   std::int64_t index() const        of this block in the grid

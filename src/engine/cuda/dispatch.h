@@ -1,5 +1,5 @@
 // Which instance of a kernel runs. For each operation of x.h, x_dispatch.h has a function of the same name that makes
-// its kernels and gives each, in order, to `run`: OnStream (launch.cuh) or, in tests, a host grid.
+// its kernels and gives each, in order, to `run`: OnDevice (gpu/operations.h) or, in tests, a host grid.
 #pragma once
 
 #include <cstdint>

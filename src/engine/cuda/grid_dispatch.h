@@ -72,7 +72,7 @@ void from_integers(const Run& run, const GridStretches& stretches, const std::in
   each_of_stretches(run, back_of(stretches), FromIntegers{{sum}, x}, {sum, x});
 }
 
-// chunk_squares of flat.h of what from_integers would give.
+// chunk_squares (flat_dispatch.h) of what from_integers would give.
 template <class Run>
 void integer_chunk_squares(const Run& run, const GridStretches& stretches, const std::int64_t* sum, std::int64_t chunk,
                            double* squares) {

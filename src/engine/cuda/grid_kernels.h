@@ -1,4 +1,4 @@
-// Kernels of grid.h.
+// Kernels of grid_dispatch.h.
 #pragma once
 
 #include <cstdint>

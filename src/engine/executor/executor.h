@@ -29,7 +29,7 @@
 
 namespace troika::executor {
 
-// The groups this rank belongs to. Group ranks of `pp` are pp ranks, of `replicas` replica indices (mesh.h).
+// The groups this rank belongs to. Group ranks of `pp` are pp ranks, of `replicas` replica indices (mesh/mesh.h).
 struct Channels {
   comm::Channel& world;
   comm::Channel& pp;

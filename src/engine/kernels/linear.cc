@@ -52,7 +52,7 @@ void multiply(const tensor::Tensor& a, const tensor::Tensor& b, const tensor::Te
   multiply_as<float, float>(as_matrix(to_float(a)), as_matrix(to_float(b)), out, addend);
 }
 
-// The weight as few_rows.h reads it; nothing when its elements do not all follow each other.
+// The weight as cpu/gemm.h reads it; nothing when its elements do not all follow each other.
 std::optional<cpu::Weight> dense_weight(const tensor::Tensor& w_OI) {
   cpu::Weight w;
   w.element = w_OI.dtype();

@@ -2,7 +2,7 @@
 // are flat, int64, of any device; the work is done in host memory.
 //
 // A stream of words is first a directory, 16 bits per block of 256 integers (the last block may be shorter), four to a word
-// from the low bits on: its width in the low 8 of them, its shift in the others. Then the blocks (cpu/packed_integers.h); a
+// from the low bits on: its width in the low 8 of them, its shift in the others. Then the blocks (cpu/grid.h); a
 // shorter one has of every lane the words that lane 0 needs. The same from every machine.
 #pragma once
 

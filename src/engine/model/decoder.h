@@ -1,4 +1,4 @@
-// The decoder family as segments; architecture.h has its members. Tied or untied head.
+// The decoder family as segments; shape/architecture.h has its members. Tied or untied head.
 #pragma once
 
 #include <memory>

@@ -30,7 +30,7 @@ struct Identity {
 };
 
 // RANK/WORLD_SIZE first (ours when TROIKA_STORE is set, else torchrun: then the agent holds MASTER_PORT and ours is
-// MASTER_PORT + 1), then Open MPI, MVAPICH, Hydra (MPICH, Intel), then SLURM_* only in a task of a step (slurm.h), else alone.
+// MASTER_PORT + 1), then Open MPI, MVAPICH, Hydra (MPICH, Intel), then SLURM_* only in a task of a step (variables.h), else alone.
 // Ranks that are all on one host meet at its loopback. The secret is that of secret_of. Throws ConfigError for contradictory or
 // malformed values, naming the variable, and in a pod that was given PET_* for a launcher and no rank of its own.
 Identity identify(const std::map<std::string, std::string>& environment);

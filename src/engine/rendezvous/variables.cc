@@ -42,7 +42,7 @@ using base::ConfigError;
 
 namespace {
 
-constexpr std::uint32_t first_own_step = 0xfffffff0;  // of slurm.h: SLURM_MAX_NORMAL_STEP_ID
+constexpr std::uint32_t first_own_step = 0xfffffff0;  // in SLURM's slurm.h: SLURM_MAX_NORMAL_STEP_ID
 
 std::uint32_t number32(const Environment& environment, const std::string& name) {
   std::int64_t value = 0;

@@ -1,5 +1,5 @@
 // The sum of all gradients of one flat buffer in a step, with the same bits whoever computed which of them, in any order:
-// leaves (sum_shape.h) become integers on a grid (kernels/grid.h) that is the same for all ranks.
+// leaves (shape/sum_shape.h) become integers on a grid (kernels/grid.h) that is the same for all ranks.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ class LeafWriter {
   virtual void write_rows(const shape::Range& parameter, const tensor::Tensor& row_r, const tensor::Tensor& x_rD);
 
  protected:
-  // Whether the rows are the whole matrix. A GPU names every row (kernels/embedding.h), and is spared the indices.
+  // Whether the rows are the whole matrix. A GPU names every row (kernels/vocabulary.h), and is spared the indices.
   static bool are_all_rows(const shape::Range& parameter, const tensor::Tensor& x_rD) {
     return x_rD.elements() == parameter.count;
   }

@@ -28,7 +28,7 @@ struct RankContext {
   rendezvous::Identity identity;
   std::FILE* screen = nullptr;                        // of this process; only rank 0 writes to it
   base::Language language = base::Language::english;  // of the screen; logs and records are in English
-  std::vector<std::string> device_variables;          // backend.h
+  std::vector<std::string> device_variables;          // rank_device.h
   std::string machine_file;                           // planner::machine_file of this host; "": none
   // Who asks where the rank is (SIGUSR1) gets `answer` called on another thread, until another one is given or {}; then none
   // is called any more. May be empty: nobody asks.

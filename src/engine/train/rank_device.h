@@ -38,7 +38,7 @@ struct BackendChoice {
 std::string nccl_library();
 
 // For a rank on `device` of a run of so many ranks, each of which has its device for itself unless gloo is asked for
-// (plan/device_check.h). automatic: nccl between GPUs where `library` (nccl_library(), where it is empty) is
+// (plan/device.h). automatic: nccl between GPUs where `library` (nccl_library(), where it is empty) is
 // here. ConfigError when nccl is asked for and cannot be.
 BackendChoice choose_backend(config::Backend asked_for, const tensor::Device& device, int ranks,
                              const std::string& library = {});

@@ -24,7 +24,7 @@ class ModelSource {
   virtual const config::ModelSettings& model() const = 0;
   // What open_tokenizer takes; "" when the source does not say.
   virtual std::string tokenizer() const = 0;
-  // Files beside the weights that belong to the model (auxiliary_files.h), as paths on this host.
+  // Files beside the weights that belong to the model (weights_folder.h), as paths on this host.
   virtual std::vector<std::string> auxiliary_files() const = 0;
   // data.chat_template of the run that made the weights; "auto" when none did.
   virtual std::string chat_template() const { return std::string(config::tokenizers_template); }

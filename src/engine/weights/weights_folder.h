@@ -44,7 +44,7 @@ class WeightsFolder {
   const std::vector<base::Text>& notes() const { return notes_; }  // a sentence each: files that are not read
 
   // Over names, dtypes, shapes and 64 bytes from the middle of each tensor, not over how they are cut into files; 16 hex
-  // digits. Adapters keep it to know the weights they were trained beside; compared_contents.h compares every byte.
+  // digits. Adapters keep it to know the weights they were trained beside; folder_source.h compares every byte.
   std::string fingerprint() const;
 
  private:

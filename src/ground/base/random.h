@@ -35,7 +35,7 @@ std::uint64_t permute(std::uint64_t index, std::uint64_t size, std::uint64_t see
 
 // Two standard normal numbers from two 64-bit words: G. Box, M. Muller, "A note on the generation of random normal
 // deviates", 1958. In double, with IEEE operations that round once each and no fused ones, in a fixed order: the bits
-// are the same on every machine, and the vector form (cpu/random_normal.h) repeats the operations one by one.
+// are the same on every machine, and the vector form (cpu/flat.h) repeats the operations one by one.
 //
 // With u = (a's upper 53 bits + 1) / 2^53 in (0, 1] and v = b's upper 53 bits / 2^53 in [0, 1):
 //   sqrt(-2 log u) * {cos, sin}(2 pi v), with a relative error below 1e-15 before the one rounding to float.

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t rounded_off = 16 * shape::norm_chunk;  // a replica's part is whole chunks
 
 // Of the interleaved schedule on one rank: groups of pp microbatches go through all its stages, and of the passes before the
-// first backward (build/schedules.cc) those of the microbatches that there are.
+// first backward (schedule/build/schedules.cc) those of the microbatches that there are.
 std::int64_t forwards_before_backwards(const Layout& l, int pp_rank) {
   const std::int64_t pp = l.pp, v = l.virtual_stages, m = l.microbatches(), groups = (m + pp - 1) / pp;
   const std::int64_t passes = std::min(2 * (pp - pp_rank - 1) + (v - 1) * pp + 1, groups * pp * v);

@@ -42,7 +42,7 @@ struct Asset {
 };
 std::vector<Asset> import_tables();  // by path
 
-// The lines of a table (base/table_lines.h). BugError where there is none of that path.
+// The lines of a table (base/text.h). BugError where there is none of that path.
 std::vector<std::string_view> lines_of_table(std::string_view path);
 
 }  // namespace troika::config
