@@ -8,8 +8,6 @@ namespace troika::schedule {
 // All forwards, then all backwards. Every microbatch of the share is in flight at once.
 // Y. Huang et al., "GPipe: efficient training of giant neural networks using pipeline parallelism", NeurIPS 2019; the
 // backwards ascend here (as in the gradient sum), which costs no time.
-#include "schedule/build/rank_builder.h"
-
 static Order order_gpipe(const StepShape&, int pp_rank, int count) {
   Order order;
   for (int m = 0; m < count; ++m) order.push_back(pass(Kind::fwd, m, pp_rank));
@@ -23,10 +21,6 @@ ScheduleDefinition gpipe() { return {ScheduleDefinition::Stages::one_per_rank, o
 
 // pp-1-r forwards first, then one forward and one backward in turn: at most pp-r microbatches in flight on rank r.
 // D. Narayanan et al., "Memory-efficient pipeline-parallel DNN training", ICML 2021 (PipeDream-Flush).
-#include <algorithm>
-
-#include "schedule/build/rank_builder.h"
-
 static Order order_1f1b(const StepShape& shape, int pp_rank, int count) {
   const int warm_up = std::min(shape.pp - 1 - pp_rank, count);
   Order order;
@@ -48,10 +42,6 @@ ScheduleDefinition one_f_one_b() { return {ScheduleDefinition::Stages::one_per_r
 // backward in turn. A last group of fewer microbatches takes the order of a full one with the missing ones left out:
 // leaving microbatches out of an order without deadlock gives none.
 // D. Narayanan et al., "Efficient large-scale language model training on GPU clusters using Megatron-LM", SC 2021.
-#include <algorithm>
-
-#include "schedule/build/rank_builder.h"
-
 static int warm_up_interleaved(const StepShape& shape, int pp_rank) {
   return 2 * (shape.pp - pp_rank - 1) + (shape.virtual_stages - 1) * shape.pp;
 }
@@ -91,10 +81,6 @@ ScheduleDefinition interleaved() {
 // 1F1B with split backwards: on rank r the weight backward of microbatch i is behind the input backward of i+r, the
 // rest at the end, so that every rank holds at most pp microbatches and weight backwards fill what 1F1B idles at the
 // end. P. Qi et al., "Zero Bubble Pipeline Parallelism", ICLR 2024 (ZB-H1).
-#include <algorithm>
-
-#include "schedule/build/rank_builder.h"
-
 static Order order_zb_h1(const StepShape& shape, int pp_rank, int count) {
   const int warm_up = std::min(shape.pp - 1 - pp_rank, count);
   Order order;
