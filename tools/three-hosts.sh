@@ -20,7 +20,7 @@ model="--model.layers 4 --model.hidden 64 --model.heads 4 --model.kv-heads 2 --m
 
 told() { # told OUT LAYOUT: the price of the link and the layouts, before and after
   local text=$work/host0/$1.text layout=$2 speed
-  speed=$(sed -nE 's/^link .* ([0-9.]+) Mbit\/s between neighbours.*/\1/p' "$text")
+  speed=$(sed -nE 's/^link .* ([0-9.]+) Mbit\/s between neighbors.*/\1/p' "$text")
   check "the link is measured before the first step: ${speed:-nothing} Mbit/s of $rate" within 8 "$speed" 10.5
   check "and each layout's traffic is told" holds "^link .*in a step: .*$layout, " "$text"
   check "layouts are compared before and after the run" [ "$(grep -cE "^([0-9:]{8} )?layouts .*$layout.*positions/s" "$text")" = 2 ]

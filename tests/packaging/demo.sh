@@ -39,7 +39,7 @@ done
 awk '/^first step/ { found = 1; exit !($3 > $6 + 0.3) } END { exit !found }' "$folder/out" || fail "the loss did not fall"
 
 loss=$(grep '^first step' "$folder/out")
-grep -q "^== What next" "$folder/out" || fail "it does not say what next"
+grep -q "^== Next steps" "$folder/out" || fail "it does not say what next"
 
 mkdir strange && touch strange/letter.txt
 refused "'strange' contains something other than a demo" strange

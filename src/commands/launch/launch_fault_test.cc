@@ -39,7 +39,7 @@ TEST(LaunchFaults, ARankThatFailsEndsTheOthersAndGivesItsCode) {
   await_end(other);
   const std::string output = launcher.output();
   EXPECT_THAT(output, HasSubstr("troika launch: rank 2 (host "));
-  EXPECT_THAT(output, HasSubstr("ended with exit code 3\nlast lines of logs/rank-00002.log:\n12\n"));
+  EXPECT_THAT(output, HasSubstr("exited with code 3\nlast lines of logs/rank-00002.log:\n12\n"));
   EXPECT_THAT(output, HasSubstr("the reason"));
 }
 

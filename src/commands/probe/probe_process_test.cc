@@ -46,7 +46,7 @@ TEST(Probe, WritesAFileThatThePlannerReadsAndATableForPeopleAndKeepsItWherePlans
     EXPECT_THAT(end.output, HasSubstr(row));
   EXPECT_THAT(base::read_file(folder / "m.csv"), HasSubstr("\"linear dW M 2048 I 512 O 512\",fp32,"));
   EXPECT_EQ(base::list_directory(folder.path()).size(), 2u);
-  EXPECT_THAT(end.output, HasSubstr(kept + " from now on"));
+  EXPECT_THAT(end.output, HasSubstr("plans with " + kept));
   EXPECT_EQ(base::read_file(kept), base::read_file(folder / "m.yaml"));
   const End plan = Program(troika({"plan", "--model.preset", "bench-4m", "--seq-len", "64"}), home).wait();
   EXPECT_THAT(plan.output, HasSubstr("measured by troika probe"));

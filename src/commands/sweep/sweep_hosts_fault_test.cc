@@ -121,7 +121,7 @@ TEST_F(TwoHosts, RunALayoutTogetherStopTogetherAndGoOn) {
                                                          "--master-addr 127.0.0.1 --master-port {} --nproc-per-node 1 "
                                                          "-- train sweep/best.yaml\n(on every host",
                                                          port_))));
-  EXPECT_THAT(one.output(), HasSubstr("host 0 has ended: the sweep is complete"));
+  EXPECT_THAT(one.output(), HasSubstr("host 0 exited: the sweep is complete"));
   EXPECT_TRUE(base::directory_exists(at("sweep/host-1/data"))) << "tokenized before the first layout";
 }
 

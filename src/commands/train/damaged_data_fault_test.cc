@@ -42,7 +42,7 @@ TEST_F(DamagedData, AShardThatIsCutDuringARunIsNamed) {
     ASSERT_EQ(::truncate(shard_.c_str(), 4096), 0);
     const End end = program.wait();
     EXPECT_EQ(end.code, 3) << end.output;
-    EXPECT_THAT(end.output, AllOf(HasSubstr(shard_ + "' cannot be read at byte "), HasSubstr("cut to 4096 of its")));
+    EXPECT_THAT(end.output, AllOf(HasSubstr(shard_ + "' cannot be read at byte "), HasSubstr("truncated to 4096 of its")));
   }
 }
 

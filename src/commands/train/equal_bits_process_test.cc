@@ -82,7 +82,7 @@ TEST_F(EqualBits, SplitTensorsAndSequencesAreRefusedByBits) {
 TEST_F(EqualBits, ACheckpointWhoseSumsWereCutOtherwiseIsRefusedByBitsAndLeftAsItIs) {
   ASSERT_EQ(run(troika(train("moved", {}))).code, 0);
   const Words other = train("moved", {"--steps", "4", "--micro-batch-size", "2"});
-  const std::string changed = "batch.micro_batch_size was 1 and is 2";
+  const std::string changed = "batch.micro_batch_size changed from 1 to 2";
   const End refused = run(troika(other + Words{"--reproducible", "bits"}));
   EXPECT_EQ(refused.code, 2) << refused.output;
   EXPECT_THAT(refused.output, HasSubstr(changed));

@@ -256,7 +256,7 @@ TEST_F(Ranks, OfAnotherLaunchAreTurnedAwayAndTheRunGoesOn) {
   other["TORCHELASTIC_RUN_ID"] = "another";
   const End launched = run(troika(words), other);
   EXPECT_EQ(launched.code, 2);
-  expect_one_voice(launched, "(pid " + std::to_string(zero.pid()) + ") rejects this process: it belongs to");
+  expect_one_voice(launched, "(pid " + std::to_string(zero.pid()) + "), rejects this process: it belongs to");
   await_step(out_, read_rows(out_).back().step + 3);
   zero.signal(SIGTERM);
   EXPECT_EQ(zero.wait().code, 130);

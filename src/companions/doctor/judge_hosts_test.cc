@@ -49,7 +49,7 @@ TEST(JudgeHosts, NamesTheHostWithAnotherEnvironment) {
   EXPECT_EQ(found[0].check, "environment");
   EXPECT_EQ(found[0].status, Status::warn);
   EXPECT_EQ(found[0].measured.english, "OMP_NUM_THREADS=1");
-  EXPECT_EQ(found[0].wanted.english, "OMP_NUM_THREADS is not set as on pi1");
+  EXPECT_EQ(found[0].wanted.english, "OMP_NUM_THREADS is not set, as on pi1");
 }
 
 TEST(JudgeHosts, OnlyNotesOtherNamesOfInterfaces) {
@@ -97,7 +97,7 @@ TEST(JudgeHosts, NamesTheHostWithASlowLinkAndTheOneWithAnotherMtu) {
   EXPECT_EQ(found[0].host, "pi1");
   EXPECT_EQ(found[1].check, "mtu");
   EXPECT_EQ(found[1].host, "pi3");
-  EXPECT_EQ(found[1].wanted.english, "1500 as the other hosts in 192.168.1.0/24");
+  EXPECT_EQ(found[1].wanted.english, "1500, as on the other hosts in 192.168.1.0/24");
   reports[2].facts.interfaces[0].addresses = {{"10.0.0.3", 24}};  // a network of its own
   EXPECT_EQ(ill(judge_hosts(reports)).size(), 1u);
 }

@@ -148,7 +148,7 @@ TEST(JudgePairs, WarnsOfANameThatLeadsTheOthersToThemselves) {
   ASSERT_EQ(ill.size(), 1u);
   EXPECT_EQ(ill[0].check, "names");
   EXPECT_EQ(ill[0].host, "b");
-  EXPECT_EQ(ill[0].measured.english, "b takes a for 127.0.1.1");
+  EXPECT_EQ(ill[0].measured.english, "b resolves a to 127.0.1.1");
 }
 
 TEST(JudgePairs, WarnsOfTrafficByAnotherInterfaceThanTheStatedOrTheWiredOne) {

@@ -143,7 +143,7 @@ TEST(MonitorScreen, OfManyRanksThoseThatMatterComeFirstAndTheRestIsSummedUp) {
   EXPECT_EQ(by_weight(view.ranks)[2]->rank, 1234);
   EXPECT_THAT(text, HasSubstr("\n 777  n97"));
   EXPECT_THAT(text, HasSubstr("silent for 1 min 00 s"));
-  EXPECT_THAT(text, HasSubstr(" more: 0 work, "));
+  EXPECT_THAT(text, HasSubstr(" more: 0 working, "));
   EXPECT_THAT(text, HasSubstr("more hosts"));
 }
 

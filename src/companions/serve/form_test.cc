@@ -82,7 +82,7 @@ TEST_F(RunForm, NamesEveryError) {
   EXPECT_THAT(base::in(checked_form(R"({"name": "a/b", "processes": 0, "shell": "x"})", served.options).errors,
                        base::Language::english),
               testing::UnorderedElementsAre(HasSubstr("may contain only letters from a to z"), HasSubstr("from 1 to"),
-                                            HasSubstr("no 'shell'")));
+                                            HasSubstr("no field 'shell'")));
 }
 
 TEST_F(RunForm, SetsNoFolderAndNoCommand) {

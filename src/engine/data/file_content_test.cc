@@ -30,9 +30,9 @@ TEST(FileContent, OfTextIsNothing) {
 
 TEST(FileContent, IsNamedWithWhatToDo) {
   EXPECT_EQ(sentence(gzip("{}"), "a.jsonl"),
-            "'a.jsonl' is not text but gzip data: give its name the ending .gz, or decompress it");
+            "'a.jsonl' is not text but gzip data: rename it to end in .gz, or decompress it");
   EXPECT_THAT(sentence(gzip("{}"), "a.jsonl.gz"), HasSubstr("decompress it first"));  // twice
-  EXPECT_THAT(sentence(zstd("{}"), "a"), HasSubstr("Zstandard data: give its name the ending .zst"));
+  EXPECT_THAT(sentence(zstd("{}"), "a"), HasSubstr("Zstandard data: rename it to end in .zst"));
   EXPECT_THAT(sentence("\xFD\x37zXZ", "a"), HasSubstr("xz data"));
   EXPECT_THAT(sentence("BZh91AY&SY...", "a"), HasSubstr("bzip2 data"));
   EXPECT_THAT(sentence("PK\x03\x04", "a"), HasSubstr("a ZIP archive"));

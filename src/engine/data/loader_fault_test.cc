@@ -49,7 +49,7 @@ TEST(Loader, NamesAFileThatIsCutWhileItsThreadReads) {
     for (std::int64_t step = 1; step < dataset.samples(); ++step) EXPECT_EQ(loader.next(step, 0).inputs[0], 5);
   };
   EXPECT_THAT(base::message_of<base::DataError>(read_an_epoch),
-              testing::AllOf(testing::HasSubstr(path), testing::HasSubstr("cut to 262144 of its 2097240 bytes")));
+              testing::AllOf(testing::HasSubstr(path), testing::HasSubstr("truncated to 262144 of its 2097240 bytes")));
 }
 
 }  // namespace

@@ -97,7 +97,7 @@ TEST(PrepareOnce, NamesATextThatIsCutWhileItIsTokenizedAndKeepsNothingOfIt) {
     const auto cut = [&](const Progress&) { ASSERT_EQ(::truncate(path.c_str(), 8192), 0); };
     EXPECT_THAT(base::message_of<base::DataError>(
                     [&] { prepare_once({path}, tokenizer::ByteTokenizer(), folder / "cut", options, cut); }),
-                testing::AllOf(HasSubstr(path), HasSubstr("cut to 8192 of its")));
+                testing::AllOf(HasSubstr(path), HasSubstr("truncated to 8192 of its")));
     for (const std::string& left : base::list_directory(folder / "cut")) EXPECT_THAT(left, testing::EndsWith(".lock"));
   }
 }

@@ -60,7 +60,7 @@ TEST_F(DamagedShard, IsNoticedOnReadingAnIdBeyondTheVocabulary) {
   std::vector<std::int32_t> ids(9);
   EXPECT_NO_THROW(shard.read(0, 4, ids.data()));
   EXPECT_THAT(base::message_of<base::DataError>([&] { shard.read(0, 9, ids.data()); }),
-              HasSubstr("the vocabulary has 300"));
+              HasSubstr("the vocabulary has only 300"));
 }
 
 TEST(ForgedShard, IsNoticedWhereItsDocumentsDoNotEndOneAfterTheOther) {

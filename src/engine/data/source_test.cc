@@ -83,7 +83,7 @@ TEST_F(Sources, RefuseWhatIsNotDoneByName) {
   EXPECT_THAT(error("coded"), HasSubstr("'script_url'"));
   EXPECT_THAT(error("ranked"), HasSubstr("'ranking'"));
   EXPECT_THAT(error("kto"), HasSubstr("'kto_tag'"));
-  EXPECT_THAT(error("seen"), HasSubstr("'images': only text"));
+  EXPECT_THAT(error("seen"), HasSubstr("'images': training supports only text"));
   EXPECT_THAT(error("odd"), HasSubstr("alpaca, sharegpt or openai, not 'dolly'"));
   EXPECT_THAT(error("table"),
               HasSubstr("parquet files are not supported: convert the file to JSON lines\n  python3 -c \"import pandas"));
@@ -103,7 +103,7 @@ TEST_F(Sources, OfDatasetInfoDoNotLeaveItsFolderByALink) {
   const TestFolder outside;
   std::filesystem::create_symlink(outside.write("secret.json", "{}"), folder_ / "gone.json");
   EXPECT_THAT(error("gone"),
-              AllOf(HasSubstr("gone.json', a link that leads out of the folder"), HasSubstr("data.train")));
+              AllOf(HasSubstr("gone.json', a link that points outside the folder"), HasSubstr("data.train")));
   EXPECT_EQ(find(folder_ / "gone.json").size(), 1);
   std::filesystem::remove(folder_ / "gone.json");
   std::filesystem::create_symlink("identity.json", folder_ / "gone.json");

@@ -106,7 +106,7 @@ TEST(Identity, ReadsHydraAndMvapich) {
             2);
   EXPECT_THAT(error_of({{"PMI_RANK", "0"}, {"PMI_SIZE", "2"}, {"MPI_LOCALNRANKS", "1"}}),
               HasSubstr("-genv MASTER_ADDR <host of rank 0>"));
-  EXPECT_THAT(error_of({{"PMI_RANK", "0"}}), HasSubstr("PMI_SIZE is not set though PMI_RANK is"));
+  EXPECT_THAT(error_of({{"PMI_RANK", "0"}}), HasSubstr("PMI_SIZE is not set but PMI_RANK is"));
   EXPECT_THAT(error_of({{"PMIX_RANK", "1"}}), HasSubstr("but the number of ranks is not"));
 }
 
@@ -234,7 +234,7 @@ TEST(Identity, ASecretsFileThatOthersReadOrChangeIsNoted) {
 }
 
 TEST(Identity, NamesTheVariableThatIsWrong) {
-  EXPECT_THAT(error_of({{"RANK", "0"}}), HasSubstr("WORLD_SIZE is not set though RANK is"));
+  EXPECT_THAT(error_of({{"RANK", "0"}}), HasSubstr("WORLD_SIZE is not set but RANK is"));
   EXPECT_THAT(error_of({{"RANK", "x"}, {"WORLD_SIZE", "2"}}), HasSubstr("RANK is 'x' but must be a whole number"));
   EXPECT_THAT(error_of({{"RANK", "2"}, {"WORLD_SIZE", "2"}}),
               HasSubstr("RANK is 2 but must be below WORLD_SIZE, which is 2"));

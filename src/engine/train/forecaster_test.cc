@@ -106,7 +106,7 @@ TEST_F(Forecasts, AreSaidBeforeTheFirstAndAfterTheLastStep) {
   s.parallel.pp = 2;
   const std::string text = said_by(2, s);
   EXPECT_THAT(text, AllOf(HasSubstr("link    "), HasSubstr(", this run"), HasSubstr("scaled to a matrix product here"),
-                          HasSubstr("predicted "), HasSubstr("measured  "), HasSubstr("the seconds of 2 steps")));
+                          HasSubstr("predicted "), HasSubstr("measured  "), HasSubstr("times of 2 steps")));
   EXPECT_THAT(text, Not(HasSubstr("learnt ")));
 }
 

@@ -80,10 +80,10 @@ TEST(EqualBits, WhatOrdersSumsAnewSinceTheCheckpointIsNamedWithBothValues) {
   saved.parallel.tp = 2;
   now.batch.micro_batch_size = 2;
   EXPECT_EQ(different_sums(saved, now).english,
-            "since the checkpoint parallel.tp was 2 and is 1, batch.micro_batch_size was 1 and is 2; the run resumes within rounding, not bit-identically");
+            "since the checkpoint parallel.tp changed from 2 to 1, batch.micro_batch_size changed from 1 to 2; the run resumes within rounding, not bit-identically");
   saved = now = settings();
   now.precision.compute = config::Precision::bf16;
-  EXPECT_THAT(different_sums(saved, now).english, HasSubstr("precision.compute was fp32 and is bf16"));
+  EXPECT_THAT(different_sums(saved, now).english, HasSubstr("precision.compute changed from fp32 to bf16"));
 }
 
 TEST(EqualBits, ZeroAndSharesCutNoSumAnew) {
@@ -96,12 +96,12 @@ TEST(EqualBits, ZeroAndSharesCutNoSumAnew) {
   saved.parallel.zero = 3;
   now.parallel.sequence_parallel = false;
   EXPECT_THAT(different_sums(saved, now).english,
-              AllOf(HasSubstr("parallel.sequence_parallel was true and is false"), Not(HasSubstr("zero"))));
+              AllOf(HasSubstr("parallel.sequence_parallel changed from true to false"), Not(HasSubstr("zero"))));
 }
 
 TEST(EqualBits, SumsInAnyOrderAreOtherSums) {
   EXPECT_THAT(different_sums(settings("off"), settings("run")).english,
-              HasSubstr("parallel.reproducible was off and is run"));
+              HasSubstr("parallel.reproducible changed from off to run"));
   EXPECT_TRUE(different_sums(settings("bits"), settings("run")).empty());
 }
 
@@ -113,9 +113,9 @@ TEST(EqualBits, SumsInTheOrderOfALayoutAreThoseOfThatLayoutAlone) {
   saved.parallel.dp = 4;
   now.parallel.dp = now.parallel.zero = 1;
   EXPECT_THAT(different_sums(saved, now).english,
-              HasSubstr("parallel.dp was 4 and is 1, parallel.zero was 0 and is 1;"));
+              HasSubstr("parallel.dp changed from 4 to 1, parallel.zero changed from 0 to 1;"));
   EXPECT_THAT(different_sums(settings("run"), settings("layout")).english,
-              HasSubstr("parallel.reproducible was run and is layout"));
+              HasSubstr("parallel.reproducible changed from run to layout"));
 }
 
 TEST(EqualBits, RunRemarksBitsRefusesAndOffSaysNothing) {

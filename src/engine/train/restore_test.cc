@@ -36,8 +36,8 @@ TEST(ResumedSettings, WhatIsNotAsItWasIsOneSentence) {
   now.optimizer.warmup_steps = 5;
   now.train.seed = 9;
   EXPECT_EQ(changed_settings(saved, now).english,
-            "since the checkpoint optimizer.lr_schedule was cosine and is constant, optimizer.weight_decay was 0.1 and "
-            "is 0, lora.dropout was 0 and is 0.1, optimizer.warmup_steps was 0 and is 5, train.seed was 1234 and is 9: "
+            "since the checkpoint optimizer.lr_schedule changed from cosine to constant, optimizer.weight_decay changed from 0.1 to "
+            "0, lora.dropout changed from 0 to 0.1, optimizer.warmup_steps changed from 0 to 5, train.seed changed from 1234 to 9: "
             "the run continues with the new values");
   config::Settings longer = saved;
   longer.train.steps = 100;
@@ -56,7 +56,7 @@ TEST(ResumedSettings, AnotherOrderIsRefusedInTheMiddleOfAnEpoch) {
   try {
     refuse_other_order(saved, seed, {20, 16});
   } catch (const base::ConfigError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("train.seed was 1234 and is 9: from sample 4 of 16 on"));
+    EXPECT_THAT(error.what(), HasSubstr("train.seed changed from 1234 to 9: from sample 4 of 16 on"));
   }
   saved.data.shuffle = seed.data.shuffle = false;  // one order for every seed
   EXPECT_NO_THROW(refuse_other_order(saved, seed, {20, 16}));

@@ -51,8 +51,8 @@ TEST(WeightsFolder, AFileThatIsCutAfterItWasOpenedIsNamed) {
   ASSERT_EQ(::truncate((folder + "/model.safetensors").c_str(), 8192), 0);
   const checkpoint::Slice slice{"w", {count}, {0, count, count, 1}, at::empty({count}, at::kFloat)};
   EXPECT_THAT(complaint([&] { read_weights(weights.tensors(), {slice}); }),
-              AllOf(HasSubstr(folder + "/model.safetensors"), HasSubstr("cut to 8192 of its")));
-  EXPECT_THAT(complaint([&] { static_cast<void>(weights.fingerprint()); }), HasSubstr("cut to 8192 of its"));
+              AllOf(HasSubstr(folder + "/model.safetensors"), HasSubstr("truncated to 8192 of its")));
+  EXPECT_THAT(complaint([&] { static_cast<void>(weights.fingerprint()); }), HasSubstr("truncated to 8192 of its"));
 }
 
 TEST(WeightsFolder, AFolderWithoutWeightsSaysWhatIsThereInstead) {

@@ -49,7 +49,7 @@ TEST_F(GuardedMapping, ThatWasCutIsAnErrorWithItsPathAndPlace) {
   cut(path, 3 * page);
   EXPECT_EQ(sum_of(cut_one), 3 * 'x');
   EXPECT_THAT(message_of<DataError>([&] { check_mapping(cut_one); }),
-              AllOf(HasSubstr(path), HasSubstr("at byte 12288"), HasSubstr("cut to 12288 of its 32768 bytes")));
+              AllOf(HasSubstr(path), HasSubstr("at byte 12288"), HasSubstr("truncated to 12288 of its 32768 bytes")));
   EXPECT_EQ(sum_of(sound), 8 * 'x');
   EXPECT_NO_THROW(check_mapping(sound));
 }
@@ -61,7 +61,7 @@ TEST_F(GuardedMapping, IsTheErrorWhateverTheReaderMadeOfTheZeros) {
   const auto misled = [&] {
     if (sum_of(file) == 0) throw DataError(verbatim("this is no file of ours"));
   };
-  EXPECT_THAT(message_of<DataError>([&] { while_reading(file, misled); }), HasSubstr("cut to 0"));
+  EXPECT_THAT(message_of<DataError>([&] { while_reading(file, misled); }), HasSubstr("truncated to 0"));
 }
 
 TEST_F(GuardedMapping, IsForgottenWithItsFileAndItsPlaceUsedAgain) {

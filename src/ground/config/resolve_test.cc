@@ -22,7 +22,7 @@ TEST(Out, IsNotTheFolderOfTheData) {
     EXPECT_THAT(resolve_error({"--data.train", data, "--out", texts}, 1),
                 HasSubstr("train.out is '" + texts + "', which is also the folder of data.train"));
   EXPECT_THAT(resolve_error({"--data.train", "a.txt", "--data.valid", ".", "--out", "."}, 1),
-              HasSubstr("the folder of data.valid too"));
+              HasSubstr("also the folder of data.valid"));
   EXPECT_EQ(resolved({"--data.train", "texts", "--out", "texts/run"}, 1).settings.train.out, "texts/run");
 }
 
@@ -83,7 +83,7 @@ TEST(Layout, EqualBitsRefuseWhatSplitsSums) {
   EXPECT_EQ(resolve_error({"--tp", "2", "--parallel.reproducible", "bits"}, 2),
             "parallel.reproducible=bits does not allow tp 2: sums split over these ranks have different bits; set tp and cp to 1, or reproducible to run");
   EXPECT_THAT(resolve_error({"--tp", "2", "--cp", "2", "--parallel.reproducible", "bits"}, 4),
-              HasSubstr("refuses tp 2 x cp 2: "));
+              HasSubstr("does not allow tp 2 x cp 2: "));
   EXPECT_EQ(resolved({"--pp", "2", "--zero", "3", "--parallel.reproducible", "bits"}, 4).settings.parallel.dp, 2);
 }
 
@@ -290,7 +290,7 @@ TEST(Resolve, WhatHasNoEffectIsNoted) {
               HasSubstr("optimizer.decay_steps, optimizer.decay have no effect with optimizer.lr_schedule cosine"));
   EXPECT_EQ(notes({"--optimizer.lr-schedule", "wsd", "--decay-steps", "5"}), "");
   EXPECT_THAT(resolve_error({"--lr-scheduler-type", "wsd", "--steps=9", "--warmup-steps=5", "--decay-steps=5"}, 1),
-              testing::HasSubstr("optimizer.warmup_steps 5 and optimizer.decay_steps 5 are more than train.steps 9"));
+              testing::HasSubstr("optimizer.warmup_steps 5 and optimizer.decay_steps 5 sum to more than train.steps 9"));
   EXPECT_THAT(resolve_error({"--optimizer.lr-schedule", "wsd", "--warmup-ratio", "0.6", "--decay-ratio", "0.5"}, 1),
               testing::HasSubstr("sum to more than 1"));
 }

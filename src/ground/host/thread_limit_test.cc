@@ -29,7 +29,7 @@ TEST(ThreadLimit, NamesTheLimitThatStandsInTheWay) {
   EXPECT_THAT(said_of("max", "300", {-1, 400, 0}), HasSubstr("this user may have 400 (ulimit -u)"));
   EXPECT_THAT(said_of("9000", "300", {-1, 400, 0}), HasSubstr("ulimit -u"));
   const ThreadLimits small{std::int64_t{700} << 20, 400, std::int64_t{690} << 20};
-  EXPECT_THAT(said_of("9000", "300", small), HasSubstr("may have 700.0 MiB of address space (ulimit -v)"));
+  EXPECT_THAT(said_of("9000", "300", small), HasSubstr("may use 700.0 MiB of address space (ulimit -v)"));
   EXPECT_THAT(said_of("max", "300", {}), HasSubstr("threads-max"));
 }
 

@@ -82,9 +82,9 @@ TEST(ClusterFile, OneDocumentIsRead) {
 TEST(ClusterFile, EveryMistakeIsNamedWithItsLine) {
   EXPECT_THAT(
       refusal_of("hosts:\n  - device: raspberry-pi-4\n    memorry: 3 GiB\n    cores: none\nnetwork: {bandwith: 3}\n"),
-      AllOf(HasSubstr("pis.yaml line 3: unknown key 'memorry' of a host; did you mean memory?"),
+      AllOf(HasSubstr("pis.yaml line 3: unknown key 'memorry' in a host; did you mean memory?"),
             HasSubstr("pis.yaml line 4: cores is 'none'"),
-            HasSubstr("pis.yaml line 5: unknown key 'bandwith' of network; did you mean bandwidth?")));
+            HasSubstr("pis.yaml line 5: unknown key 'bandwith' in network; did you mean bandwidth?")));
   EXPECT_THAT(refusal_of("hosts:\n  - device: rasberry-pi-4\n"), HasSubstr("did you mean raspberry-pi-4?"));
   EXPECT_THAT(refusal_of("hosts:\n  - {device: h100, memory: 80}\nnetwork: {bandwidth: 10}\n"),
               HasSubstr("bandwidth is '10', but must be a number with a unit, such as 939 Mbit/s"));

@@ -70,14 +70,14 @@ TEST_F(ForecastOfThreePis, SaysTheLinkAndTheLayouts) {
 
 TEST_F(ForecastOverASlowLink, SaysFirstThatFewerHostsWouldBeFaster) {
   const std::vector<base::Text> lines = forecast_.before();
-  EXPECT_THAT(lines.front().english, HasSubstr("hosts   this run is slower on 3 hosts than on 1: as one rank"));
+  EXPECT_THAT(lines.front().english, HasSubstr("hosts   this run is slower on 3 hosts than on 1: with one rank"));
 }
 
 TEST_F(ForecastOfThreePis, OfARunAsPredictedNeedsNoCauses) {
   const std::string text = all(forecast_.after(taken(1, 1.01)));
   EXPECT_THAT(text,
               AllOf(HasSubstr("predicted "), HasSubstr("measured  "), HasSubstr("1.0 % longer"),
-                    HasSubstr("memory 0.0 %"), HasSubstr("the seconds of 10 steps, times 1."), Not(HasSubstr("why "))));
+                    HasSubstr("memory 0.0 %"), HasSubstr("times of 10 steps, times 1."), Not(HasSubstr("why "))));
 }
 
 TEST_F(ForecastOfThreePis, ExplainsTheDriftByPart) {
