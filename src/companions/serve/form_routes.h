@@ -1,4 +1,4 @@
-// What the planner says of a form: what /api/plan answers.
+// What a form leads to before a run is started: the plan (/api/plan) and samples of its data.
 #pragma once
 
 #include <condition_variable>
@@ -30,8 +30,8 @@ class PlanQueue {
   bool busy_ = false;
 };
 
-// What a run of the form would train on, in words: by `troika data inspect`.
-// Some samples as text, what carries loss between ⟦ and ⟧; at most 64 KiB. Prepares the data in a temporary folder, unless the form names
+// Some samples of what a run of the form would train on, as `troika data inspect` prints them, with ⟦ and ⟧ around what carries loss; at
+// most 64 KiB. Prepares the data in a temporary folder, unless the form names
 // a place, for no longer than `deadline_seconds`, and than somebody waits. DataError with what the program says of settings or
 // data that are wrong.
 std::string data_sample(const Form& form, const Options& options, const Asked& asked, double deadline_seconds);
