@@ -148,7 +148,8 @@ void Hub::wait(const MessagePtr& message) {
   const auto limit = std::chrono::duration<double>(deadline_seconds_);
   std::condition_variable& changed = changed_[static_cast<std::size_t>(message->owner)];
   const bool in_time = changed.wait_for(lock, limit, settled);
-  if (message->done && ended.empty()) changed.wait_until(lock, message->ready_at, [&] { return !ended.empty(); });
+  if (message->done && message->ready_at > Clock::now())
+    changed.wait_until(lock, message->ready_at, [&] { return !ended.empty(); });
   if (!ended.empty()) fail(*message, ended);
   if (!message->error.empty()) fail(*message, message->error);
   if (!in_time) fail(*message, base::say("the peer did not take it within {:g} s", deadline_seconds_));
