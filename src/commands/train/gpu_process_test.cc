@@ -130,7 +130,9 @@ TEST_F(GpuProducts, HaveTheAlgorithmsThatTheRunHasMeasuredAndKept) {
   expect_rows(rows_of("cuda", "third", saving + Words{"--train.resume", folder_ / "third/checkpoints/step-00000001"}), third, "resumed");
 }
 
-TEST_F(GpuProducts, AreThoseOfTheLowestRankOnAll) {
+using FullGpuProducts = GpuProducts;
+
+TEST_F(FullGpuProducts, AreThoseOfTheLowestRankOnAll) {
   const Rows alone = rows_of("cuda", "alone", measured_);
   const int port = free_port();
   std::vector<std::unique_ptr<Program>> ranks;

@@ -120,7 +120,9 @@ class Memory : public testing::Test {
   const std::string corpus_ = write_corpus(folder_);
 };
 
-TEST_F(Memory, WithWholeAndWithSharedStateGrowsByWhatIsCounted) {
+using FullMemory = Memory;
+
+TEST_F(FullMemory, WithWholeAndWithSharedStateGrowsByWhatIsCounted) {
   train(2, tiny("tiny"));
   for (const int zero : {0, 3}) expect_counted_growth(zero);
   const Peak whole = peak_of(out("zero-0"), 0), sharded = peak_of(out("zero-3"), 0);

@@ -31,7 +31,7 @@ TEST(CudaVastParity, Activations) {
   h.expect_equal("GELU backward");
 }
 
-TEST(CudaVastParity, Norms) {
+TEST(FullCudaVastParity, Norms) {
   TROIKA_NEEDS_BYTES(33 * gigabyte);
   constexpr std::int64_t M = 160000, D = 16384;
   const ThreeRows rows(M, D);

@@ -87,7 +87,7 @@ TEST(DeviceParity, EveryFamilyInFp32) {
   for (const config::ModelSettings& model : small_models()) expect_device_parity({model});
 }
 
-TEST(DeviceParity, HalvesOfThreeFamilies) {
+TEST(FullDeviceParity, HalvesOfThreeFamilies) {
   for (const config::ModelSettings& model : {small_model(true), small_llama(false), small_gpt2(true)}) {
     for (const Dtype dtype : {Dtype::bf16, Dtype::fp16}) expect_device_parity({model, dtype});
   }

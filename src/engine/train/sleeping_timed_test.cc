@@ -175,8 +175,8 @@ std::string name_of_schedule(const testing::TestParamInfo<const char*>& which) {
   return config::parse_word<config::Schedule>(which.param).value() == config::Schedule::zb_h1 ? "ZbH1" : which.param;
 }
 
-INSTANTIATE_TEST_SUITE_P(Schedules, SleepingPipeline, testing::Values("1f1b", "interleaved"), name_of_schedule);
-INSTANTIATE_TEST_SUITE_P(FullSchedules, SleepingPipeline, testing::Values("gpipe", "zb-h1"), name_of_schedule);
+INSTANTIATE_TEST_SUITE_P(Schedules, SleepingPipeline, testing::Values("1f1b"), name_of_schedule);
+INSTANTIATE_TEST_SUITE_P(FullSchedules, SleepingPipeline, testing::Values("gpipe", "interleaved", "zb-h1"), name_of_schedule);
 
 }  // namespace
 }  // namespace troika::train

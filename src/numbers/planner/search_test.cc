@@ -64,7 +64,7 @@ TEST(ThreeQuestions, WhatIsFrozenHasNeitherGradientsNorState) {
   EXPECT_THAT(three_questions(q).front().english, HasSubstr("take " + base::format_bytes(4 * all + 20 * adapters)));
 }
 
-TEST(Search, NoLayoutTakesLessThanItsLowerBounds) {
+TEST(FullSearch, NoLayoutTakesLessThanItsLowerBounds) {
   for (const Question& q : small_questions()) {
     const machine::Placement placement(q.cluster, q.world, q.ranks_per_host);
     Bounds bounds(q.settings, placement);
