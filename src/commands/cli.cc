@@ -146,6 +146,11 @@ int guarded(const std::function<int()>& verb, base::Language language,
   }
 }
 
+void check_written(std::FILE* out) {
+  if (std::ferror(out) != 0)
+    throw base::DataError(base::say("standard output cannot be written: is the disk full?"));
+}
+
 Words without_hidden_values(const Words& arguments) {
   Words clean = arguments;
   const Words hidden = hidden_in(without_language(arguments));

@@ -1,6 +1,7 @@
 // What both programs do around a verb: capture the environment, run, print an error once, give the exit code.
 #pragma once
 
+#include <cstdio>
 #include <functional>
 #include <map>
 #include <string>
@@ -29,6 +30,9 @@ std::vector<std::size_t> places_without_language(const std::vector<std::string>&
 // gets the text too; empty: nobody does. `name`: of the verb.
 int guarded(const std::function<int()>& verb, base::Language language = base::Language::english,
             const std::function<void(const std::string& text)>& last_words = {}, std::string_view name = "");
+
+// DataError where text that was written to `out` has been lost: the disk is full, or it is closed.
+void check_written(std::FILE* out);
 
 // Command lines without the passwords and tokens that stand in them, before anybody passes them on, shows or keeps them.
 

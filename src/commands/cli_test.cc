@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdio>
 #include <new>
 #include <string>
+
+#include "base/error.h"
 
 namespace troika::commands {
 namespace {
@@ -23,6 +26,16 @@ TEST(Guarded, TellsEachVerbWhatNeedsLessMemory) {
   EXPECT_THAT(last_words("train"), HasSubstr("out of memory; use a smaller --micro-batch-size"));
   EXPECT_THAT(last_words("data"), AllOf(HasSubstr("--workers"), Not(HasSubstr("--micro-batch-size"))));
   EXPECT_THAT(last_words("export"), Not(HasSubstr("--micro-batch-size")));
+}
+
+TEST(CheckWritten, RefusesWhatAFullDiskHasLost) {
+  std::FILE* const full = std::fopen("/dev/full", "w");
+  ASSERT_NE(full, nullptr);
+  std::fputs("a few words", full);
+  EXPECT_NO_THROW(check_written(full));
+  std::fflush(full);
+  EXPECT_THROW(check_written(full), base::DataError);
+  std::fclose(full);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -23,12 +24,9 @@
 #include "commands/inherited.h"
 #include "commands/launch/launch.h"
 #include "commands/launch/options.h"
-#include "commands/manual/manual.h"
-#include "commands/of_runs.h"
-#include "commands/plan/plan.h"
+#include "commands/entry_points.h"
 #include "commands/probe/probe.h"
 #include "commands/sweep/sweep.h"
-#include "commands/train/train.h"
 #include "commands/verbs.h"
 #include "host/cores.h"
 #include "host/process.h"
@@ -69,7 +67,6 @@ const Runs quick = {
     {"metrics", [](const Call& call) { return print(metrics_report(call.words, call.language)); }},
     {"completion", [](const Call& call) { return print(completion_report(call.words, call.language)); }},
     {"demo", run_demo},
-    {"manual", [](const Call& call) { return print(manual_report(call)); }},
     {"version",
      [](const Call& call) {
        read_with_flags_of(call.last(), call.words).finish();
@@ -139,7 +136,9 @@ int main(int argc, char** argv, char** environment) {
       [&] {
         settle_inherited();
         const troika::base::MappingGuard unreadable_files_are_errors;
-        return run(arguments, variables, argv);
+        const int ended = run(arguments, variables, argv);
+        if (ended == 0 && alone && (std::fflush(stdout) == 0 || errno != EPIPE)) check_written(stdout);  // a reader may leave
+        return ended;
       },
       language,
       [alone](const std::string& text) {

@@ -8,7 +8,6 @@
 #include "base/say.h"
 #include "base/units.h"
 #include "commands/signals.h"
-#include "data/corpus_bpe.h"
 #include "data/prepare.h"
 #include "data/shard_index.h"
 #include "metrics/progress.h"

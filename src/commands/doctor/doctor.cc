@@ -20,7 +20,6 @@
 #include "doctor/check.h"
 #include "doctor/consultation.h"
 #include "doctor/finding.h"
-#include "doctor/member.h"
 #include "host/cores.h"
 #include "host/nvidia.h"
 #include "host/process.h"

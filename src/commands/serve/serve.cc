@@ -1,4 +1,4 @@
-#include "commands/of_runs.h"
+#include "commands/entry_points.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -24,9 +24,8 @@
 #include "launch/flags.h"
 #include "serve/catalog.h"
 #include "serve/column_cache.h"
-#include "serve/gate.h"
-#include "serve/routes.h"
 #include "serve/site.h"
+#include "serve/routes.h"
 #include "serve/views.h"
 
 namespace troika::commands {

@@ -1,4 +1,4 @@
-// The verbs that take the folder of a run, or one with runs below it, with their flags for help and completion.
+// What main calls of the verbs that train, plan and look at runs, with their flags for help and completion.
 #pragma once
 
 #include <string>
@@ -6,6 +6,13 @@
 #include "commands/verbs.h"
 
 namespace troika::commands {
+
+// `troika train`: returns the exit code: 0, or 130 when the run was interrupted and has saved.
+int run_train(const Call& call);
+
+// `troika plan`: the layouts of a training on machines, ranked, with their reasons. The text to print, or one JSON object; writes --write's
+// file. ConfigError when no layout fits, with what would.
+std::string plan_report(const Call& call);
 
 // `troika metrics RUN`: the numbers of a run's steps for other programs: a table, Prometheus, TensorBoard. `words`: those after the
 // verb. Returns the text to print. ConfigError: malformed arguments, no such run.
