@@ -10,6 +10,7 @@
 
 #include "base/language.h"
 #include "commands/verbs.h"
+#include "rendezvous/failure_report.h"
 
 namespace troika::commands {
 
@@ -27,9 +28,15 @@ std::vector<std::string> without_language(const std::vector<std::string>& argume
 std::vector<std::size_t> places_without_language(const std::vector<std::string>& arguments);
 
 // Runs `verb` and returns its exit code; an exception becomes its text on stderr, in `language`, and the code of its kind. `last_words`
-// gets the text too; empty: nobody does. `name`: of the verb.
+// gets it too; empty: nobody does. `name`: of the verb.
 int guarded(const std::function<int()>& verb, base::Language language = base::Language::english,
-            const std::function<void(const std::string& text)>& last_words = {}, std::string_view name = "");
+            const std::function<void(const rendezvous::FailureReport&)>& last_words = {}, std::string_view name = "");
+
+// Why the program ends, for whoever has started it: a pod reads sentences, with `explanation` below them; a program that has named a file
+// in this variable, as a sweep does, reads the report (rendezvous::to_text). Never throws.
+inline constexpr const char* failure_file_variable = "TROIKA_FAILURE_FILE";
+void leave_last_words(const rendezvous::FailureReport& report, const std::map<std::string, std::string>& environment,
+                      base::Language language, const std::string& explanation = "");
 
 // DataError where text that was written to `out` has been lost: the disk is full, or it is closed.
 void check_written(std::FILE* out);

@@ -19,7 +19,7 @@ TEST(Guarded, TellsEachVerbWhatNeedsLessMemory) {
     std::string words;
     const auto fails = []() -> int { throw std::bad_alloc(); };
     EXPECT_EQ(guarded(
-                  fails, base::Language::english, [&](const std::string& text) { words = text; }, verb),
+                  fails, base::Language::english, [&](const rendezvous::FailureReport& report) { words = report.text(); }, verb),
               70);
     return words;
   };

@@ -141,8 +141,8 @@ int main(int argc, char** argv, char** environment) {
         return ended;
       },
       language,
-      [alone](const std::string& text) {
-        if (alone) troika::host::leave_termination_message(text);
+      [&](const troika::rendezvous::FailureReport& report) {
+        if (alone) leave_last_words(report, variables, language);
       },
       verb);
   if (code == 0) return 0;

@@ -80,12 +80,6 @@ struct Standing {
   double elapsed_seconds = 0;  // since it joined
 };
 
-// What the log of a rank says: "threads: 2, on 1 of 4 cores (bound to 3)".
-struct ThreadFacts {
-  int threads = 0, usable = 0, online = 0;
-  std::set<int> bound_to;  // cores; empty: not bound
-};
-
 struct Facts {
   std::string folder;
   Ending ending = Ending::unknown;
@@ -113,7 +107,7 @@ struct Facts {
   std::map<std::string, HostFacts> hosts;
   std::map<int, RankFacts> of_ranks;
   std::map<int, Standing> stands;
-  std::map<int, ThreadFacts> threads;
+  std::map<int, records::ThreadUse> threads;
 
   std::deque<metrics::StepMetrics> rows;      // of the whole run
   std::vector<std::int64_t> resumed_at;       // steps
@@ -176,9 +170,9 @@ struct CheckpointsFound {
 };
 CheckpointsFound find_checkpoints(const std::string& folder);
 
-// What the end of each log says of the last attempt.
+// What the end of each log says of the last attempt, for runs of versions that told it in the log alone.
 struct LogsRead {
-  std::map<int, ThreadFacts> threads;
+  std::map<int, records::ThreadUse> threads;
   bool data_differ = false;
 };
 LogsRead read_logs(const std::string& folder);

@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "config/fields.h"
-#include "host/nvidia.h"
 #include "records/old_sentences.h"
 
 namespace troika::diagnosis {
@@ -41,22 +40,6 @@ std::string end_of_log(const std::string& folder, const std::string& name, std::
   if (!file) return "";
   const std::int64_t from = std::max<std::int64_t>(file->facts().bytes - most_bytes, 0);
   return file->text(from, file->facts().bytes - from);
-}
-
-std::optional<ThreadFacts> threads_in(const std::string& line) {
-  const std::size_t at = line.find("threads: ");
-  ThreadFacts facts;
-  if (at == std::string::npos) return std::nullopt;
-  if (std::sscanf(line.c_str() + at, "threads: %d, on %d of %d cores", &facts.threads, &facts.usable, &facts.online) !=
-      3)
-    return std::nullopt;
-  const std::string mark = "(bound to ";
-  if (const std::size_t bound = line.find(mark, at); bound != std::string::npos) {
-    const std::size_t begin = bound + mark.size();
-    const std::vector<int> cores = host::parse_cores(line.substr(begin, line.find(')', begin) - begin));
-    facts.bound_to = {cores.begin(), cores.end()};
-  }
-  return facts;
 }
 
 int rank_of_log(const std::string& name) {
@@ -124,8 +107,8 @@ LogsRead read_logs(const std::string& folder) {
     const int rank = rank_of_log(name);
     if (rank < 0) continue;
     for (const std::string& line : base::split(end_of_log(folder, name, most_bytes), '\n')) {
-      if (const auto threads = threads_in(line)) {
-        read.threads[rank] = *threads;
+      if (const records::ThreadUse use = records::threads_in(line); use.threads > 0) {
+        read.threads[rank] = use;
         read.data_differ = rank == 0 ? false : read.data_differ;  // another attempt begins
       }
       read.data_differ = read.data_differ || records::cause_in(line) == base::Cause::data_differ;

@@ -40,7 +40,7 @@ bool is_served_run(const std::string& folder);
 std::string sweeps_json(const std::vector<NamedFolder>& sweeps);
 
 // DataError for damaged files.
-std::string sweep_json(const NamedFolder& sweep);
+std::string sweep_json(const NamedFolder& sweep, base::Language language);
 
 // A run in a line of the list: what /api/runs says of it.
 // Numbers that are not known are NaN, or 0 where they count from 1. Times in seconds since 1970.
