@@ -1,4 +1,4 @@
-#include "commands/eval/eval.h"
+#include "commands/entry_points.h"
 
 #include <cmath>
 #include <cstdio>

@@ -1,4 +1,4 @@
-#include "commands/probe/probe.h"
+#include "commands/entry_points.h"
 
 #include <fmt/format.h>
 

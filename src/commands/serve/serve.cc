@@ -209,7 +209,9 @@ int run_serve(const Call& call) {
   std::atomic<Site*> open{nullptr};
   const http::Handler handler = [&](const http::Request& request) {
     Site* const there = open;
-    return there == nullptr ? error_response(503, "not yet") : there->answer(request);
+    if (there != nullptr) return there->answer(request);
+    constexpr auto starting = base::Phrase("the server is starting; try again in a moment");
+    return error_response(503, std::string(starting.in(language_in(Query(request.query)))));
   };
   std::optional<http::Server> server(std::in_place, at(a.host, static_cast<int>(a.port)), handler);
   std::unique_ptr<http::Server> other = other_loopback(a.host, server->port(), handler, call.language);

@@ -113,7 +113,7 @@ struct Facts {
   std::vector<std::int64_t> resumed_at;       // steps
   std::vector<std::int64_t> complete_saves;   // steps of the checkpoints that are there
   std::optional<config::Settings> settings;   // of the last attempt
-  std::vector<std::string> changed_settings;  // since the attempt before: "data.train: a, before: b"
+  std::vector<base::Text> changed_settings;  // since the attempt before: "data.train: a, before: b"
   bool data_differ = false;                   // as a resume has said
 
   bool on_several_hosts() const;
@@ -162,7 +162,7 @@ struct SettingsFound {
 SettingsFound read_settings_in(const std::string& folder);
 
 // "data.train: b.txt, before: a.txt", of settings that can matter for the loss.
-std::vector<std::string> differing_settings(const config::Settings& now, const config::Settings& before);
+std::vector<base::Text> differing_settings(const config::Settings& now, const config::Settings& before);
 
 struct CheckpointsFound {
   std::vector<std::int64_t> complete;  // steps, ascending
@@ -176,6 +176,9 @@ struct LogsRead {
   bool data_differ = false;
 };
 LogsRead read_logs(const std::string& folder);
+
+// "rank-00003.log" -> 3; -1 for another name.
+int rank_of_log(const std::string& name);
 
 // The last 20 lines of a rank's log; "" where there is none.
 std::string last_lines_of_log(const std::string& folder, int rank);

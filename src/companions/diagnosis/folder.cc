@@ -42,15 +42,6 @@ std::string end_of_log(const std::string& folder, const std::string& name, std::
   return file->text(from, file->facts().bytes - from);
 }
 
-int rank_of_log(const std::string& name) {
-  const std::string begin = "rank-", ending = ".log";
-  std::int64_t rank = -1;
-  const bool fits = name.size() > begin.size() + ending.size() && name.compare(0, begin.size(), begin) == 0 &&
-                    name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
-  if (fits) base::parse_int(name.substr(begin.size(), name.size() - begin.size() - ending.size()), &rank);
-  return static_cast<int>(rank);
-}
-
 }  // namespace
 
 SettingsFound read_settings_in(const std::string& folder) {
@@ -66,13 +57,13 @@ SettingsFound read_settings_in(const std::string& folder) {
   return result;
 }
 
-std::vector<std::string> differing_settings(const config::Settings& now, const config::Settings& before) {
-  std::vector<std::string> differing;
+std::vector<base::Text> differing_settings(const config::Settings& now, const config::Settings& before) {
+  std::vector<base::Text> differing;
   for (const config::Field& field : config::fields()) {
     if (field.section == "log" || field.section == "comm" || field.section == "checkpoint") continue;
     if (field.key() == "train.steps" || field.key() == "train.resume" || field.key() == "train.profile") continue;
     const std::string a = config::get_text(field, now), b = config::get_text(field, before);
-    if (a != b) differing.push_back(fmt::format("{}: {}, before: {}", field.key(), a, b));
+    if (a != b) differing.push_back(base::say("{}: {}, before: {}", field.key(), a, b));
   }
   return differing;
 }
@@ -93,6 +84,14 @@ CheckpointsFound find_checkpoints(const std::string& folder) {
   }
   std::sort(found.complete.begin(), found.complete.end());
   return found;
+}
+
+int rank_of_log(const std::string& name) {
+  constexpr std::size_t begin = 5, ending = 4;  // "rank-", ".log"
+  std::int64_t rank = -1;
+  if (name.size() > begin + ending && name.rfind("rank-", 0) == 0 && name.substr(name.size() - ending) == ".log")
+    base::parse_int(name.substr(begin, name.size() - begin - ending), &rank);
+  return static_cast<int>(rank);
 }
 
 LogsRead read_logs(const std::string& folder) {

@@ -41,7 +41,7 @@ class Members {
   struct Heard {
     std::size_t member = 0;
     std::string line;
-    bool ended = false;  // nothing will come any more; `line` says why, as far as that is known
+    std::optional<base::Text> end{};  // nothing will come any more, and why
   };
   // What has come; waits for something at most so long.
   virtual std::vector<Heard> hear(double seconds) = 0;

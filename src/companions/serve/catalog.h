@@ -49,7 +49,9 @@ struct RunSummary {
   std::string state;  // docs/formats/page-api.md has the words
   std::int64_t step = 0, steps = 0, tokens = 0;
   double loss = NAN, valid_loss = NAN, tokens_per_second = NAN, eta_seconds = NAN;
-  std::string model, layout, precision;
+  base::Text model, layout;
+  std::string precision;
+  int dp = 0, pp = 0, tp = 0, cp = 0, zero = 0;  // 0: not known
   int ranks = 0;
   std::vector<std::string> hosts;
   double began = 0, changed = 0;

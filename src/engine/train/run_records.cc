@@ -286,8 +286,11 @@ void RunRecords::planned(const plan::Plan& plan, const records::ThreadUse& threa
     threads_ = threads;
   }
   const config::Settings& s = plan.settings();
-  state_.model = plan::model_line(plan).english;
-  state_.layout = plan::layout_line(plan).english;
+  const base::Text model = plan::model_line(plan), layout = plan::layout_line(plan);
+  state_.model = model.english;
+  state_.model_zh = model.chinese;
+  state_.layout = layout.english;
+  state_.layout_zh = layout.chinese;
   state_.parameters = shape::parameter_count(plan.model());
   state_.dp = plan.shape.dp;
   state_.pp = plan.shape.pp;
