@@ -10,8 +10,8 @@ foreach(licence Apache-2.0=${CMAKE_SOURCE_DIR}/LICENSE uPlot=${CMAKE_SOURCE_DIR}
   string(REGEX MATCH "^([^=]+)=(.+)$" licence "${licence}")
   install(FILES ${CMAKE_MATCH_2} DESTINATION share/doc/troika/licenses RENAME ${CMAKE_MATCH_1}.txt)
 endforeach()
-# The documents name the program as it is called where it is installed; it prints its pages and completions itself, one for another
-# processor by CMAKE_CROSSCOMPILING_EMULATOR.
+# The documents name the program as it is called where it is installed; help2man makes the man pages of its help, and it prints its
+# completions itself, one for another processor by CMAKE_CROSSCOMPILING_EMULATOR.
 install(CODE "
   set(troika ${CMAKE_CROSSCOMPILING_EMULATOR} \"$<TARGET_FILE:troika>\")
   set(share \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share\")
@@ -23,7 +23,7 @@ install(CODE "
       file(WRITE \"\${page}\" \"\${changed}\")
     endif()
   endforeach()
-  execute_process(COMMAND \${troika} manual --out \"\${share}/man\" COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND \"${CMAKE_SOURCE_DIR}/tools/man-pages.sh\" \"\${share}/man\" \${troika} COMMAND_ERROR_IS_FATAL ANY)
   foreach(place bash=bash-completion/completions/troika zsh=zsh/site-functions/_troika fish=fish/vendor_completions.d/troika.fish)
     string(REGEX MATCH \"^([a-z]+)=(.*)/([^/]+)$\" place \"\${place}\")
     file(MAKE_DIRECTORY \"\${share}/\${CMAKE_MATCH_2}\")

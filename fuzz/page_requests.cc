@@ -5,7 +5,7 @@
 #include "fuzz/input.h"
 #include "fuzz/outcome.h"
 #include "http/request_parser.h"
-#include "serve/gate.h"
+#include "serve/site.h"
 #include "serve/routes.h"
 
 namespace troika::fuzz {

@@ -21,11 +21,11 @@ fi
 [ "$kind" != clusters ] || packages="slurmctld slurmd slurm-client munge openmpi-bin mpich iproute2 util-linux jq procps"
 if [ "$kind" = test ]; then
   packages="$packages libtorch-dev libopenblas0-pthread libgtest-dev libgmock-dev gettext iproute2 util-linux jq openmpi-bin procps patch clang-14 libclang-rt-14-dev python3-torch
-    chromium chromium-driver fonts-wqy-microhei man-db mandoc zsh fish python3"
+    chromium chromium-driver fonts-wqy-microhei help2man man-db mandoc zsh fish python3"
   command -v node >/dev/null && command -v npm >/dev/null || packages="$packages nodejs npm"
 fi
 [ "$kind" != cuda ] || packages="python3 python3-venv g++ zstd"
-[ "$kind" != release ] || packages="curl unzip python3 python3-pip cmake ninja-build xz-utils zstd binutils g++ libc6-dev qemu-user-static debootstrap iproute2 util-linux"
+[ "$kind" != release ] || packages="curl help2man unzip python3 python3-pip cmake ninja-build xz-utils zstd binutils g++ libc6-dev qemu-user-static debootstrap iproute2 util-linux"
 
 missing=
 for package in $packages; do

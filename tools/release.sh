@@ -22,7 +22,7 @@ die() {
   echo "release: $1" >&2
   exit 2
 }
-for tool in dpkg-deb python3 xz gzip cmake; do
+for tool in dpkg-deb python3 xz gzip cmake help2man; do
   command -v $tool > /dev/null || die "$tool is missing; tools/install-packages.sh release installs it"
 done
 if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then

@@ -8,10 +8,12 @@
 #include <new>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "config/command_line.h"
 #include "config/flag_table.h"
+#include "host/process.h"
 #include "host/thread_limit.h"
 #include "launch/flags.h"
 
@@ -121,10 +123,10 @@ base::Text memory_remedy(std::string_view verb) {
 }
 
 int guarded(const std::function<int()>& verb, base::Language language,
-            const std::function<void(const std::string& text)>& last_words, std::string_view name) {
-  const auto end = [&](const base::Text& text, int code) {
+            const std::function<void(const rendezvous::FailureReport&)>& last_words, std::string_view name) {
+  const auto end = [&](const base::Text& text, int code, base::Cause cause = base::Cause{}) {
     std::fprintf(stderr, "troika: %s\n", text.in(language).c_str());
-    if (last_words) last_words(text.in(language));
+    if (last_words) last_words({code, text, cause});
     return code;
   };
   try {
@@ -132,7 +134,7 @@ int guarded(const std::function<int()>& verb, base::Language language,
   } catch (const base::BugError& error) {
     return end(base::say("a bug in Troika: {}", error.what()), error.exit_code());
   } catch (const base::Error& error) {
-    return end(base::text_of(error), error.exit_code());
+    return end(base::text_of(error), error.exit_code(), error.cause());
   } catch (const std::bad_alloc&) {
     if (const base::Text limit = host::address_limit_text(); !limit.empty())
       return end(base::say("out of memory: {}; raise it, or remove the limit (ulimit -v unlimited)", limit), 2);
@@ -144,6 +146,23 @@ int guarded(const std::function<int()>& verb, base::Language language,
     }
     return end(base::say("a bug in Troika: {}", error.what()), 70);
   }
+}
+
+void leave_last_words(const rendezvous::FailureReport& report, const std::map<std::string, std::string>& environment,
+                      base::Language language, const std::string& explanation) {
+  const std::string text = report.said().in(language);
+  host::leave_termination_message(explanation.empty() ? text : text + "\n" + explanation);
+  const auto file = environment.find(failure_file_variable);
+  if (file == environment.end()) return;
+  try {
+    base::write_file_atomic(file->second, rendezvous::to_text(report));
+  } catch (const base::Error&) {  // it has the exit code
+  }
+}
+
+void check_written(std::FILE* out) {
+  if (std::ferror(out) != 0)
+    throw base::DataError(base::say("standard output cannot be written: is the disk full?"));
 }
 
 Words without_hidden_values(const Words& arguments) {

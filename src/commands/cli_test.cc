@@ -2,8 +2,11 @@
 
 #include <gmock/gmock.h>
 
+#include <cstdio>
 #include <new>
 #include <string>
+
+#include "base/error.h"
 
 namespace troika::commands {
 namespace {
@@ -16,13 +19,23 @@ TEST(Guarded, TellsEachVerbWhatNeedsLessMemory) {
     std::string words;
     const auto fails = []() -> int { throw std::bad_alloc(); };
     EXPECT_EQ(guarded(
-                  fails, base::Language::english, [&](const std::string& text) { words = text; }, verb),
+                  fails, base::Language::english, [&](const rendezvous::FailureReport& report) { words = report.text(); }, verb),
               70);
     return words;
   };
   EXPECT_THAT(last_words("train"), HasSubstr("out of memory; use a smaller --micro-batch-size"));
   EXPECT_THAT(last_words("data"), AllOf(HasSubstr("--workers"), Not(HasSubstr("--micro-batch-size"))));
   EXPECT_THAT(last_words("export"), Not(HasSubstr("--micro-batch-size")));
+}
+
+TEST(CheckWritten, RefusesWhatAFullDiskHasLost) {
+  std::FILE* const full = std::fopen("/dev/full", "w");
+  ASSERT_NE(full, nullptr);
+  std::fputs("a few words", full);
+  EXPECT_NO_THROW(check_written(full));
+  std::fflush(full);
+  EXPECT_THROW(check_written(full), base::DataError);
+  std::fclose(full);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "commands/inherited.h"
+#include "commands/cli.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-#include "commands/inherited.h"
+#include "commands/cli.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>

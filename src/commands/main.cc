@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -17,18 +18,12 @@
 #include "commands/data/data.h"
 #include "commands/demo/demo.h"
 #include "commands/doctor/doctor.h"
-#include "commands/eval/eval.h"
+#include "commands/entry_points.h"
 #include "commands/export/export.h"
 #include "commands/generate/generate.h"
-#include "commands/inherited.h"
 #include "commands/launch/launch.h"
 #include "commands/launch/options.h"
-#include "commands/manual/manual.h"
-#include "commands/of_runs.h"
-#include "commands/plan/plan.h"
-#include "commands/probe/probe.h"
 #include "commands/sweep/sweep.h"
-#include "commands/train/train.h"
 #include "commands/verbs.h"
 #include "host/cores.h"
 #include "host/process.h"
@@ -69,7 +64,6 @@ const Runs quick = {
     {"metrics", [](const Call& call) { return print(metrics_report(call.words, call.language)); }},
     {"completion", [](const Call& call) { return print(completion_report(call.words, call.language)); }},
     {"demo", run_demo},
-    {"manual", [](const Call& call) { return print(manual_report(call)); }},
     {"version",
      [](const Call& call) {
        read_with_flags_of(call.last(), call.words).finish();
@@ -139,11 +133,13 @@ int main(int argc, char** argv, char** environment) {
       [&] {
         settle_inherited();
         const troika::base::MappingGuard unreadable_files_are_errors;
-        return run(arguments, variables, argv);
+        const int ended = run(arguments, variables, argv);
+        if (ended == 0 && alone && (std::fflush(stdout) == 0 || errno != EPIPE)) check_written(stdout);  // a reader may leave
+        return ended;
       },
       language,
-      [alone](const std::string& text) {
-        if (alone) troika::host::leave_termination_message(text);
+      [&](const troika::rendezvous::FailureReport& report) {
+        if (alone) leave_last_words(report, variables, language);
       },
       verb);
   if (code == 0) return 0;

@@ -15,12 +15,9 @@
 #include "commands/demo/demo.h"
 #include "commands/bench/bench.h"
 #include "commands/doctor/doctor.h"
-#include "commands/eval/eval.h"
+#include "commands/entry_points.h"
 #include "commands/export/export.h"
 #include "commands/generate/generate.h"
-#include "commands/manual/manual.h"
-#include "commands/of_runs.h"
-#include "commands/probe/probe.h"
 #include "commands/sweep/sweep.h"
 #include "config/command_line.h"
 #include "config/config.h"
@@ -117,13 +114,16 @@ std::string listed(const std::vector<Verb>& among, base::Language language) {
 
 // "0 done, 2 settings, ...", on two lines.
 std::string listed_exit_codes(base::Language language) {
+  using base::Phrase;
+  static constexpr std::pair<int, Phrase> codes[] = {{0, Phrase("done")},
+                                                     {2, Phrase("settings")},
+                                                     {3, Phrase("data")},
+                                                     {70, Phrase("a bug in Troika")},
+                                                     {base::exit_peer_lost, Phrase("another rank or the network")},
+                                                     {base::exit_interrupted, Phrase("interrupted after saving")}};
   std::string text;
-  for (const ExitCode& row : exit_codes())
-    text += fmt::format("{}{} {}",
-                        text.empty()                       ? ""
-                        : row.code == base::exit_peer_lost ? ",\n"
-                                                           : ", ",
-                        row.code, row.meaning.in(language));
+  for (const auto& [code, meaning] : codes)
+    text += fmt::format("{}{} {}", text.empty() ? "" : code == base::exit_peer_lost ? ",\n" : ", ", code, meaning.in(language));
   return text;
 }
 
@@ -180,7 +180,6 @@ const std::vector<Verb>& verbs() {
        metrics_flags},
       {"completion", base::Phrase("print a completion script for bash, zsh or fish"),
        completion_flags},
-      {"manual", base::Phrase("print a man page, or write all of them"), unbound<ManualArguments, manual_flags>},
       {"help", base::Phrase("this page; `troika help train` lists every setting"), unbound<HelpArguments, help_flags>},
       {"version", base::Phrase("the version"), version_flags},
   };
@@ -234,20 +233,6 @@ std::string overview(base::Language language) {
              "`troika VERB --help` explains a verb. Exit codes: {}.\n",
              listed(verbs(), language), listed_exit_codes(language))
       .in(language);
-}
-
-const std::vector<ExitCode>& exit_codes() {
-  using base::Phrase;
-  static const std::vector<ExitCode> rows = {
-      {0, Phrase("done"), Phrase("Done.")},
-      {2, Phrase("settings"),
-       Phrase("A setting, a flag or the machine does not fit; the message names what to change.")},
-      {3, Phrase("data"), Phrase("A file is invalid or cannot be read or written; the message names it.")},
-      {70, Phrase("a bug in Troika"), Phrase("A bug in Troika.")},
-      {base::exit_peer_lost, Phrase("another rank or the network"),
-       Phrase("Another rank or the network failed; a rerun may succeed.")},
-      {130, Phrase("interrupted after saving"), Phrase("Interrupted by Ctrl-C or SIGTERM; training saved a checkpoint.")}};
-  return rows;
 }
 
 config::FlagReading read_with_flags_of(const Verb& verb, const Words& words) {

@@ -45,13 +45,6 @@ bool asks_for_help(const Words& arguments);
 std::string help_for(const Words& arguments, base::Language language);  // arguments: without --lang
 std::string overview(base::Language language);                          // `troika help`
 
-struct ExitCode {
-  int code;
-  base::Phrase meaning;      // in a word or a few
-  base::Phrase explanation;  // a sentence
-};
-const std::vector<ExitCode>& exit_codes();  // of every verb
-
 // Reads words with the flags of a verb, and those of train where it takes them; for its errors and notes.
 config::FlagReading read_with_flags_of(const Verb& verb, const Words& words);
 

@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
-#include "commands/eval/eval.h"
+#include "commands/entry_points.h"
 #include "config/command_line.h"
 
 namespace troika::commands {

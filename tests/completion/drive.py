@@ -61,7 +61,7 @@ COMPLETED = [
 
 # typed, what the shell lists, what it does not
 LISTED = [
-    ("troika ", ["train", "launch", "manual", "demo"], ["notes.txt"]),
+    ("troika ", ["train", "launch", "demo"], ["notes.txt"]),
     ("troika data ", ["prepare", "tokenizer", "inspect"], ["timeline", "notes.txt"]),
     ("troika train --schedule ", ["gpipe", "1f1b", "interleaved", "zb-h1"], ["notes.txt"]),
     ("troika train --overlap ", ["true", "false"], []),

@@ -1,26 +1,32 @@
 #!/usr/bin/env bash
-# man and mandoc read every page of `troika manual` without a warning, and man finds them by name.
-#   tests/packaging/manual.sh TROIKA FOLDER      FOLDER is recreated
+# man reads every page of tools/man-pages.sh without a warning and mandoc without an error, and man finds them by name.
+#   tests/packaging/manual.sh SOURCE TROIKA FOLDER      FOLDER is recreated
 set -euo pipefail
-troika=$1 folder=$2
+source=$1 troika=$2 folder=$3
 export LC_ALL=C.UTF-8 MANWIDTH=80 MANROFFSEQ=
 fail() { echo "manual: $*" >&2; exit 1; }
-for tool in man mandoc; do
-  command -v $tool > /dev/null || fail "$tool is missing; tools/install-packages.sh test installs man-db and mandoc"
+for tool in help2man man mandoc; do
+  command -v $tool > /dev/null || fail "$tool is missing; tools/install-packages.sh test installs help2man, man-db and mandoc"
 done
 
 rm -rf "$folder"
-"$troika" manual --out "$folder"
+"$source/tools/man-pages.sh" "$folder" "$troika"
 pages=("$folder"/man1/*.1)
 verbs=$("$troika" help | sed -n 's/^  \([a-z]*\) .*/\1/p')
-[ "${#pages[@]}" = $(($(wc -w <<< "$verbs") + 1)) ] || fail "${#pages[@]} pages for the verbs $(xargs <<< "$verbs")"
+for note in "$source"/packaging/man/troika*.txt; do
+  [ -e "$folder/man1/$(basename "$note" .txt).1" ] || fail "no page has the notes of $note"
+done
 for page in "${pages[@]}"; do
   warnings=$(man --warnings -E UTF-8 -l -Tutf8 -Z "$page" 2>&1 > /dev/null) || fail "man cannot read $page: $warnings"
   [ -z "$warnings" ] || fail "man says of $page: $warnings"
-  warnings=$(mandoc -T lint -W style "$page") || fail "mandoc says of $page: $warnings"
+  warnings=$(mandoc -T lint -W error "$page") || fail "mandoc says of $page: $warnings"
 done
 for verb in $verbs; do
-  man -M "$folder" "troika-$verb" | grep -q "^NAME" || fail "man does not show troika-$verb"
+  page=$(man -M "$folder" "troika-$verb")
+  for section in NAME SYNOPSIS DESCRIPTION "EXIT STATUS" "SEE ALSO"; do
+    grep -q "^$section" <<< "$page" || fail "the page of troika-$verb has no section $section"
+  done
 done
-man -M "$folder" troika | grep -q 'troika train' || fail "man does not show troika"
+grep -q 'troika demo' <<< "$(man -M "$folder" troika)" || fail "man does not show troika"
+grep -q 'Transformer layers. .4.' <<< "$(man -M "$folder" troika-train)" || fail "the page of troika-train has no setting with its default"
 echo "manual: ${#pages[@]} pages without a warning"

@@ -111,7 +111,6 @@ ChatArguments parse_chat_arguments(const std::vector<std::string>& words) {
   const config::FlagTable table = chat_flags(a);
   config::FlagReading reading = config::read_flags({&table}, words);
   check_text_arguments(a, &reading);
-  if (a.input.has_value() != a.output.has_value()) reading.refuse(base::say("--input and --output belong together: give both"));
   reading.finish();
   return a;
 }

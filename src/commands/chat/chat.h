@@ -20,8 +20,6 @@ struct ChatArguments : TextArguments {
   std::string system;         // empty: the template's own, if any
   std::string chat_template;  // as data.chat_template; empty: the run's, or auto
   bool thinking = true, hide_thinking = false, stats = false;
-  std::optional<std::string> input, output;
-  std::int64_t together = 8;
   std::int64_t context = 0;  // the most positions of a conversation; 0: as many as the model has
 };
 

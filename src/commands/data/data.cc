@@ -8,7 +8,6 @@
 #include "base/say.h"
 #include "base/units.h"
 #include "commands/signals.h"
-#include "data/corpus_bpe.h"
 #include "data/prepare.h"
 #include "data/shard_index.h"
 #include "metrics/progress.h"
@@ -24,15 +23,6 @@ struct Streams {
 
 void print(const base::Text& text, base::Language language, std::FILE* out) {
   std::fputs((text.in(language) + "\n").c_str(), out);
-}
-
-// The arguments of a part, read with its table.
-template <class Arguments>
-Arguments read(config::FlagTable (*flags)(Arguments&), const Words& words) {
-  Arguments a;
-  const config::FlagTable table = flags(a);
-  config::read_flags({&table}, words).finish();
-  return a;
 }
 
 base::Text note_of_encodings(const std::vector<std::string>& files) {
@@ -156,15 +146,15 @@ base::Text trained_tokenizer(const TokenizerArguments& given, base::Language lan
 void run_prepare(const Call& call, const Streams& to) {
   const base::Text stopped = base::say("troika: stopped; rerun the same command to resume");
   const StopSignals signals({stopped.in(call.language) + "\n", ""});
-  print(prepared(read(prepare_flags, call.words), call.language, to.progress), call.language, to.out);
+  print(prepared(read_arguments(call.words, prepare_flags), call.language, to.progress), call.language, to.out);
 }
 
 void run_tokenizer(const Call& call, const Streams& to) {
-  print(trained_tokenizer(read(tokenizer_flags, call.words), call.language, to.progress), call.language, to.out);
+  print(trained_tokenizer(read_arguments(call.words, tokenizer_flags), call.language, to.progress), call.language, to.out);
 }
 
 void run_encode(const Call& call, const Streams& to) {
-  const EncodeArguments a = read(encode_flags, call.words);
+  const EncodeArguments a = read_arguments(call.words, encode_flags);
   if (a.statistics) {
     print(encode_statistics(a), call.language, to.out);
   } else {
@@ -173,7 +163,7 @@ void run_encode(const Call& call, const Streams& to) {
 }
 
 void run_decode(const Call& call, const Streams& to) {
-  decode_ids(read(decode_flags, call.words), to.out);
+  decode_ids(read_arguments(call.words, decode_flags), to.out);
 }
 
 // SHARDS is the first word; all else is about the samples of a run with the settings of train.

@@ -14,6 +14,7 @@
 #include "base/terminal_text.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "commands/cli.h"
 #include "data/chunks.h"
 #include "data/ordered_map.h"
 #include "tokenizer/tokenizer.h"
@@ -72,8 +73,8 @@ void encode_texts(const EncodeArguments& a, std::FILE* out) {
   const auto tokenizer = tokenizer::open_tokenizer(a.tokenizer);
   std::int64_t tokens = 0;  // of the document so far
   const auto put = [&](std::string_view text) {
-    if (std::fwrite(text.data(), 1, text.size(), out) != text.size())
-      throw base::DataError(base::say("the ids cannot be written to standard output: is the disk full?"));
+    std::fwrite(text.data(), 1, text.size(), out);
+    check_written(out);
   };
   for_all_parts(a, *tokenizer, Keep::ids, [&](Parts&& some) {
     for (const Part& part : some.parts) {
@@ -159,8 +160,7 @@ void decode_ids(const DecodeArguments& a, std::FILE* out) {
     std::string text = tokenizer->decode(ids_of_line(line, *tokenizer, base::say("line {} of {}", number, name)));
     if (a.json_lines) text = json_line(text);
     base::put(text, out);
-    if (std::ferror(out) != 0)
-      throw base::DataError(base::say("the text cannot be written to standard output: is the disk full?"));
+    check_written(out);
   }
 }
 

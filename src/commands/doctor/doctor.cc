@@ -20,7 +20,6 @@
 #include "doctor/check.h"
 #include "doctor/consultation.h"
 #include "doctor/finding.h"
-#include "doctor/member.h"
 #include "host/cores.h"
 #include "host/nvidia.h"
 #include "host/process.h"
@@ -136,7 +135,7 @@ int look_at_hosts(const DoctorArguments& a, const Environment& environment, base
 
 // One doctor of each host; it says why when it cannot take part, and ends well, so that no launcher ends the others for it.
 void be_member_of_launch(const DoctorArguments& a, const Environment& environment, const Identity& me,
-                         const doctor::Want& want) {
+                         const doctor::Want& want, base::Language language) {
   try {
     const host::CoresOfLauncher all_cores;
     rendezvous::StoreClient client(me, doctor_join_seconds);
@@ -147,7 +146,7 @@ void be_member_of_launch(const DoctorArguments& a, const Environment& environmen
     StoreLines lines(client, me, me.node_rank);
     doctor::run_member(job, lines);
   } catch (const base::PeerError& error) {
-    std::fputs(fmt::format("troika doctor: host {}: {}\n", base::host_name(), error.what()).c_str(), stderr);
+    fmt::print(stderr, "troika doctor: {}\n", base::say("host {}: {}", base::host_name(), base::text_of(error)).in(language));
   }
 }
 
@@ -157,7 +156,7 @@ int look_at_launch(const DoctorArguments& a, const Environment& environment, con
   const int hosts = hosts_of(me);
   const doctor::Want want = want_of(a.parsed.settings, {hosts, me.local_size}, me.node_rank == 0 ? me.store_port : 0);
   if (me.world_rank != 0) {
-    be_member_of_launch(a, environment, me, want);
+    be_member_of_launch(a, environment, me, want, language);
     return 0;
   }
   std::optional<rendezvous::StoreServer> server;
@@ -167,7 +166,7 @@ int look_at_launch(const DoctorArguments& a, const Environment& environment, con
   doctor::Consultation consultation;
   {
     rendezvous::StoreClient client(me, doctor_join_seconds);
-    std::thread own([&] { be_member_of_launch(a, environment, me, want); });
+    std::thread own([&] { be_member_of_launch(a, environment, me, want, language); });
     StoreMembers members(client, me, hosts);
     consultation = doctor::consult(members, deadlines_of(a), thoroughness_of(a), base::monotonic_seconds);
     own.join();

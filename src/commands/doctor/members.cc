@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/say.h"
 #include "base/text.h"
 
 namespace troika::commands {
@@ -26,12 +27,12 @@ constexpr std::size_t most_unread_of_member = std::size_t{4} << 20;
 constexpr double member_end_seconds = 0.5;
 
 // Why there are no more lines of it.
-std::string end_of_member(launch::HostProcess& process) {
+base::Text end_of_member(launch::HostProcess& process) {
   const std::optional<int> code = process.end(member_end_seconds);
   process.read_complaints();
-  if (const std::string complaint = process.complaint(); !complaint.empty()) return complaint;
-  if (!code) return "its output ended";
-  return *code > 128 ? fmt::format("signal {}", *code - 128) : fmt::format("exit code {}", *code);
+  if (const std::string complaint = process.complaint(); !complaint.empty()) return base::verbatim(complaint);
+  if (!code) return base::say("its output ended");
+  return *code > 128 ? base::say("signal {}", *code - 128) : base::say("exit code {}", *code);
 }
 
 }  // namespace
@@ -69,7 +70,7 @@ std::vector<doctor::Members::Heard> StoreMembers::hear(double seconds) {
     for (const auto& [key, line] : news.changed) {
       std::int64_t node = -1;
       if (base::parse_int(key.substr(0, key.find('/')), &node) && node >= 0 && node < static_cast<int>(told_.size()))
-        heard.push_back({static_cast<std::size_t>(node), line, false});
+        heard.push_back({static_cast<std::size_t>(node), line});
     }
     if (!heard.empty() || base::monotonic_seconds() > until) return heard;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
@@ -140,11 +141,11 @@ void ProcessMembers::read_lines(std::size_t number, std::vector<Heard>& heard) {
   Member& member = members_[number];
   member.unread += member.process.read_output();
   for (auto end = member.unread.find('\n'); end != std::string::npos; end = member.unread.find('\n')) {
-    if (member.unread.front() == '{') heard.push_back({number, member.unread.substr(0, end), false});
+    if (member.unread.front() == '{') heard.push_back({number, member.unread.substr(0, end)});
     member.unread.erase(0, end + 1);
   }
   if (member.unread.size() > most_unread_of_member) member.process.end_output();
-  if (member.process.output() < 0) heard.push_back({number, end_of_member(member.process), true});
+  if (member.process.output() < 0) heard.push_back({number, "", end_of_member(member.process)});
 }
 
 }  // namespace troika::commands

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "doctor/member.h"
+#include "doctor/consultation.h"
 #include "launch/host_process.h"
 #include "rendezvous/store.h"
 

@@ -1,4 +1,4 @@
-#include "commands/eval/eval.h"
+#include "commands/entry_points.h"
 
 #include <cmath>
 #include <cstdio>
@@ -11,7 +11,7 @@
 #include "commands/signals.h"
 #include "config/resolve.h"
 #include "rendezvous/identity.h"
-#include "train/evaluation_run.h"
+#include "train/run.h"
 #include "train/rank_device.h"
 
 namespace troika::commands {

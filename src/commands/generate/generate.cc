@@ -143,9 +143,6 @@ void refuse_contradictions(const GenerateArguments& a, config::FlagReading* read
   if (a.prompt && a.prompt_file) reading->refuse(base::say("--prompt and --prompt-file: give one of them"));
   if (a.input && (a.prompt || a.prompt_file))
     reading->refuse(base::say("--input brings its own prompts; leave --prompt and --prompt-file out"));
-  if (a.input.has_value() != a.output.has_value()) reading->refuse(base::say("--input and --output belong together: give both"));
-  if (a.input && a.output && base::same_regular_file(*a.input, *a.output))
-    reading->refuse(base::say("--output names the file of --input, whose prompts would be lost: name another file with --output"));
   if (a.input && a.json) reading->refuse(base::say("--json is for one prompt; --output is JSONL already"));
   if (a.raw && (a.json || a.input))
     reading->refuse(base::say("--raw is for plain output; JSON holds text: leave one of them out"));

@@ -15,9 +15,8 @@ int run_generate(const Call& call);
 
 // The command line of `troika generate`.
 struct GenerateArguments : TextArguments {
-  std::optional<std::string> prompt, prompt_file, input, output;
+  std::optional<std::string> prompt, prompt_file;
   bool json = false, raw = false, stats = false;
-  std::int64_t together = 8;
 };
 
 config::FlagTable generate_flags(GenerateArguments& a);

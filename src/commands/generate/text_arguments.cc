@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/file.h"
 #include "base/say.h"
 
 namespace troika::commands {
@@ -79,6 +80,9 @@ void add_text_flags(config::FlagTable& table, TextArguments& a) {
 void check_text_arguments(const TextArguments& a, config::FlagReading* reading) {
   if (std::count(a.stop_texts.begin(), a.stop_texts.end(), "") > 0)
     reading->refuse(base::say("--stop: the text to stop at is empty; give it at least one character"));
+  if (a.input.has_value() != a.output.has_value()) reading->refuse(base::say("--input and --output belong together: give both"));
+  if (a.input && a.output && base::same_regular_file(*a.input, *a.output))
+    reading->refuse(base::say("--output names the file of --input, whose prompts would be lost: name another file with --output"));
 }
 
 }  // namespace troika::commands

@@ -29,6 +29,8 @@ struct TextArguments {
   std::vector<std::int64_t> stop_ids;  // each fits 32 bits
 
   config::Precision precision = config::Precision::fp32;
+  std::optional<std::string> input, output;  // files of lines; both or none
+  std::int64_t together = 8;                 // lines of input at a time
   std::string device = "auto";
   std::int64_t threads = 0;  // 0: all cores
 };

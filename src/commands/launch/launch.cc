@@ -16,6 +16,7 @@
 #include "base/text.h"
 #include "commands/doctor/doctor.h"
 #include "commands/cli.h"
+#include "commands/cli.h"
 #include "commands/launch/options.h"
 #include "commands/verbs.h"
 #include "tokenizer/tokenizer.h"
@@ -155,8 +156,8 @@ std::optional<Identity> meet(launch::Hosts& hosts, const LaunchOptions& options,
   } catch (const base::PeerError& error) {
     if (options.hosts.node_rank > 0 || hosts.attempt() == 0) throw;
     failure->exit_code = error.exit_code();
-    failure->text = base::text_of(error);
-    options.speaker.say(failure->text);
+    failure->failure = records::told(base::text_of(error), error.cause());
+    options.speaker.say(base::text_of(error));
     return std::nullopt;
   }
 }
@@ -243,13 +244,8 @@ class Attempts {
   launch::RestartPause pause_;
 };
 
-// What a launch ends with.
-struct Ending {
-  int exit_code = 0;
-  base::Text text;  // the failure report; empty: there is none
-};
-
-Ending run_attempts(const LaunchOptions& options, launch::Hosts& hosts, const Environment& environment,
+// Returns what the launch ends with; code 0 or 130: no failure.
+rendezvous::FailureReport run_attempts(const LaunchOptions& options, launch::Hosts& hosts, const Environment& environment,
                     host::Signals& signals, launch::LaunchRecords& records) {
   Attempts attempts(options, hosts, signals, records);
   for (;;) {
@@ -257,7 +253,7 @@ Ending run_attempts(const LaunchOptions& options, launch::Hosts& hosts, const En
     Watches watches;
     const launch::Outcome outcome = attempt_once(options, hosts, environment, signals, watches, records);
     const auto code = attempts.settle(outcome, base::monotonic_seconds() - began);
-    if (code) return {*code, outcome.text};
+    if (code) return {*code, outcome.failure.value_or(records::Incident{})};
   }
 }
 
@@ -281,7 +277,7 @@ std::string explain(const launch::LaunchRecords& records, const launch::Speaker&
 
 }  // namespace
 
-static Ending launch(const LaunchOptions& options, const Environment& environment, launch::LaunchRecords& records) {
+static rendezvous::FailureReport launch(const LaunchOptions& options, const Environment& environment, launch::LaunchRecords& records) {
   if (const int cores = host::usable_cores();
       options.bind == launch::Bind::automatic && options.nproc_per_node > cores) {
     options.speaker.say(base::say("{} ranks share {}, so no rank is bound to its own cores", options.nproc_per_node,
@@ -312,10 +308,10 @@ static Ending launch(const LaunchOptions& options, const Environment& environmen
 }
 
 // What is refused before this launcher meets those of the other hosts, which wait for it.
-static int end_unstarted(const launch::HostOptions& hosts, const base::Error& error, const launch::Speaker& speaker) {
-  const std::string& text = error.in(speaker.language);
-  std::fprintf(stderr, "troika: %s\n", text.c_str());
-  host::leave_termination_message(text);
+static int end_unstarted(const launch::HostOptions& hosts, const base::Error& error, const launch::Speaker& speaker,
+                         const Environment& environment) {
+  std::fprintf(stderr, "troika: %s\n", error.in(speaker.language).c_str());
+  leave_last_words({error.exit_code(), base::text_of(error), error.cause()}, environment, speaker.language);
   launch::tell_not_started(hosts, error, speaker);
   return error.exit_code();
 }
@@ -339,7 +335,7 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& giv
     config::FlagReading of_hosts;
     const launch::HostOptions hosts = launch::settle_hosts(flags.hosts, environment, &of_hosts);
     if (!of_hosts.errors.empty() || hosts.nnodes == 1) throw;
-    return end_unstarted(hosts, error, {"troika launch", language});
+    return end_unstarted(hosts, error, {"troika launch", language}, environment);
   }
   for (const base::Text& note : options.notes) options.speaker.say(note);
   exporters::EventCommands commands(event_command(options, environment),
@@ -347,11 +343,11 @@ int run_launch(const std::vector<std::string>& arguments, const Environment& giv
   launch::LaunchRecords records(options.run_folder, options.hosts.node_rank,
                                 [&commands](const records::Event& event) { commands.tell(event); });
   try {
-    const Ending ending = launch(options, environment, records);
+    const rendezvous::FailureReport ending = launch(options, environment, records);
     records.flush();
     if (ending.exit_code == 0 || ending.exit_code == base::exit_interrupted) return ending.exit_code;
     const std::string explanation = options.hosts.node_rank == 0 ? explain(records, options.speaker) : "";
-    host::leave_termination_message(ending.text.in(language) + "\n" + explanation);
+    leave_last_words(ending, environment, language, explanation);
     return ending.exit_code;
   } catch (const launch::Stopped&) {
     return base::exit_interrupted;

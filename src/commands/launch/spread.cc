@@ -21,7 +21,7 @@
 #include "host/worker.h"
 #include "launch/host_process.h"
 #include "launch/launcher.h"
-#include "launch/roll_call.h"
+#include "commands/launch/roll_call.h"
 #include "launch/starter.h"
 #include "rendezvous/socket.h"
 #include "rendezvous/identity.h"
@@ -68,7 +68,7 @@ std::string secret_for(const launch::LaunchFlags& f, Environment environment, co
 
 // ssh itself fails with 255 and passes on what the launcher returns; a signal ended one of the two.
 bool is_loss(const launch::LaunchHost& host, int code) {
-  return !host.here && (code == launch::ssh_failed || (code > 128 && code != base::exit_interrupted));
+  return !host.here && (code == ssh_failed || (code > 128 && code != base::exit_interrupted));
 }
 
 class Spread {
@@ -87,7 +87,7 @@ class Spread {
   int run();
 
  private:
-  std::string meeting_address(const std::vector<launch::Greeting>& greetings) const;
+  std::string meeting_address(const std::vector<Greeting>& greetings) const;
   void start(const std::string& address);
   void hear(int signal);
   void tell_all(const std::string& order);
@@ -101,7 +101,7 @@ class Spread {
   const launch::Speaker speaker_;
   const std::string secret_;
   std::vector<launch::LaunchHost> hosts_;
-  launch::RemoteRun run_;
+  RemoteRun run_;
   host::Signals signals_;
   std::deque<launch::HostProcess> launchers_;
   std::vector<std::optional<int>> ends_;
@@ -112,7 +112,7 @@ class Spread {
 };
 
 // How the others reach host 0: as this machine does, or, where host 0 is this machine, as the next host sees it.
-std::string Spread::meeting_address(const std::vector<launch::Greeting>& greetings) const {
+std::string Spread::meeting_address(const std::vector<Greeting>& greetings) const {
   if (!f_.hosts.master_address.empty()) return f_.hosts.master_address;
   std::string address;
   if (!hosts_[0].here) address = greetings[0].host_address;
@@ -133,7 +133,7 @@ void Spread::start(const std::string& address) {
     words.insert(words.begin(), hosts_[host].here ? host::own_program() : run_.program);
     if (!hosts_[host].here)
       words =
-          launch::ssh_words(hosts_[host].ssh, launch::in_folder(run_.folder) + "exec " + launch::shell_words(words));
+          launch::ssh_words(hosts_[host].ssh, in_folder(run_.folder) + "exec " + launch::shell_words(words));
     launchers_.emplace_back(words, environment_, launch::HostProcess::Output::inherited);
     launchers_.back().tell(secret_);
   }
@@ -214,7 +214,7 @@ base::Text about_pause() {
 
 int Spread::run() {
   signals_.around_pauses({[this] { speaker_.say(about_pause()); }, [this] { speaker_.say(base::say("continues")); }});
-  const std::string address = meeting_address(launch::call_roll(hosts_, run_, environment_, signals_));
+  const std::string address = meeting_address(call_roll(hosts_, run_, environment_, signals_));
   if (hosts_.size() > 1)
     speaker_.say(base::say("{} hosts meet at {} on host 0 ({})", hosts_.size(),
                            rendezvous::endpoint_text(address, static_cast<int>(f_.hosts.master_port.value_or(29500))),

@@ -1,4 +1,4 @@
-#include "commands/of_runs.h"
+#include "commands/entry_points.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -10,9 +10,8 @@
 #include "base/file.h"
 #include "base/run_files.h"
 #include "base/say.h"
-#include "exporters/csv.h"
-#include "exporters/openmetrics.h"
 #include "exporters/tensorboard.h"
+#include "exporters/openmetrics.h"
 #include "records/run_reader.h"
 
 namespace troika::commands {

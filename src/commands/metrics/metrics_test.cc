@@ -1,4 +1,4 @@
-#include "commands/of_runs.h"
+#include "commands/entry_points.h"
 
 #include <gmock/gmock.h>
 #include <unistd.h>

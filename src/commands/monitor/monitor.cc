@@ -1,4 +1,4 @@
-#include "commands/of_runs.h"
+#include "commands/entry_points.h"
 
 #include <poll.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include "metrics/progress.h"
 #include "monitor/find_run.h"
 #include "monitor/screen.h"
-#include "monitor/terminal.h"
+#include "commands/monitor/terminal.h"
 #include "monitor/view.h"
 #include "monitor/watch.h"
 

@@ -1,4 +1,4 @@
-#include "commands/plan/plan.h"
+#include "commands/entry_points.h"
 
 #include "base/error.h"
 #include "base/file.h"

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "commands/cli.h"
-#include "commands/plan/plan.h"
+#include "commands/entry_points.h"
 
 namespace troika::commands {
 namespace {

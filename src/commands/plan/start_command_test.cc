@@ -5,7 +5,7 @@
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
 #include "base/text.h"
-#include "commands/plan/plan.h"
+#include "commands/entry_points.h"
 #include "config/config.h"
 #include "config/resolve.h"
 

@@ -1,4 +1,4 @@
-#include "commands/probe/probe.h"
+#include "commands/entry_points.h"
 
 #include <fmt/format.h>
 
@@ -17,7 +17,6 @@
 #include "planner/machines.h"
 #include "probe/links.h"
 #include "probe/measure_host.h"
-#include "probe/measured_cluster.h"
 #include "probe/team.h"
 
 namespace troika::commands {

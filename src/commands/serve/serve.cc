@@ -1,4 +1,4 @@
-#include "commands/of_runs.h"
+#include "commands/entry_points.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -24,9 +24,8 @@
 #include "launch/flags.h"
 #include "serve/catalog.h"
 #include "serve/column_cache.h"
-#include "serve/gate.h"
-#include "serve/routes.h"
 #include "serve/site.h"
+#include "serve/routes.h"
 #include "serve/views.h"
 
 namespace troika::commands {
@@ -210,7 +209,9 @@ int run_serve(const Call& call) {
   std::atomic<Site*> open{nullptr};
   const http::Handler handler = [&](const http::Request& request) {
     Site* const there = open;
-    return there == nullptr ? error_response(503, "not yet") : there->answer(request);
+    if (there != nullptr) return there->answer(request);
+    constexpr auto starting = base::Phrase("the server is starting; try again in a moment");
+    return error_response(503, std::string(starting.in(language_in(Query(request.query)))));
   };
   std::optional<http::Server> server(std::in_place, at(a.host, static_cast<int>(a.port)), handler);
   std::unique_ptr<http::Server> other = other_loopback(a.host, server->port(), handler, call.language);

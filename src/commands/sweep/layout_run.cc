@@ -67,9 +67,11 @@ class EndsWithOthers {
   double heard_at_ = -1;
 };
 
+std::string language_word(const SweepHost& host) { return host.speaker.language == base::Language::chinese ? "zh" : "en"; }
+
 std::vector<std::string> launch_words(const SweepHost& host, const std::string& run_folder) {
   const launch::HostOptions& hosts = host.hosts;
-  std::vector<std::string> words = {"troika", "launch", "--lang", "en"};  // reason_of reads what it says
+  std::vector<std::string> words = {"troika", "launch", "--lang", language_word(host)};
   if (hosts.nnodes == 1) words.emplace_back("--standalone");
   if (hosts.nnodes > 1) {
     words.insert(words.end(),
@@ -81,6 +83,8 @@ std::vector<std::string> launch_words(const SweepHost& host, const std::string& 
   if (!host.program.empty()) words.insert(words.end(), {"--program", host.program});
   return words;
 }
+
+std::string failure_file(const SweepHost& host) { return host.folder + "/failure"; }
 
 OneRun run_of(const SweepHost& host, const sweep::SweepRow& row, const std::string& run_folder) {
   base::remove_tree(run_folder);
@@ -95,6 +99,8 @@ OneRun run_of(const SweepHost& host, const sweep::SweepRow& row, const std::stri
   run.arguments.insert(run.arguments.end(), flags.begin(), flags.end());
   run.environment = environment_of_run(host.environment, file);
   run.log_path = run_folder + "/launch.log";
+  run.logs_folder = run_folder + "/logs";
+  run.failure_file = failure_file(host);
   run.deadline_seconds = deadline_of(host, row.predicted);
   return run;
 }
@@ -105,9 +111,11 @@ OneRun preparation_of(const SweepHost& host) {
   base::write_file_atomic(file, config::to_yaml(host.settings));
   base::remove_tree(log);
   return {host.troika,
-          {"troika", "data", "inspect", file, "--samples", "0"},
+          {"troika", "data", "inspect", file, "--samples", "0", "--lang", language_word(host)},
           environment_of_run(host.environment, file),
           log,
+          "",
+          failure_file(host),
           no_deadline};
 }
 
@@ -116,22 +124,22 @@ void judge(const OneRunEnd& end, const OneRun& run, const std::optional<FailureR
   switch (end.cause) {
     case OneRunEnd::Cause::stop_signal:
       row.status = sweep::SweepStatus::interrupted;
-      row.reason = stop_reason.english();
+      row.reason = base::say(stop_reason);
       return;
     case OneRunEnd::Cause::asked:
       row.status =
           over->exit_code == base::exit_interrupted ? sweep::SweepStatus::interrupted : sweep::SweepStatus::failed;
-      row.reason = over->text();
+      row.reason = over->said();
       return;
     case OneRunEnd::Cause::deadline:
       row.status = sweep::SweepStatus::timeout;
-      row.reason = fmt::format("did not end within {}; {} has what it said",
-                               base::format_duration(run.deadline_seconds), run.log_path);
+      row.reason = base::say("did not end within {}; {} has its output",
+                             base::format_duration(run.deadline_seconds), run.log_path);
       return;
     case OneRunEnd::Cause::by_itself:  // its launcher may have heard first that another was asked to stop
       row.status =
           end.exit_code == base::exit_interrupted ? sweep::SweepStatus::interrupted : sweep::SweepStatus::failed;
-      row.reason = reason_of(end, base::read_file(run.log_path));
+      row.reason = reason_of(end, run);
   }
 }
 
@@ -151,7 +159,7 @@ std::optional<FailureReport> HostPart::prepare_data(const std::function<void(con
     problem = FailureReport{base::exit_interrupted, base::say(stop_reason)};
   else if (end.exit_code != 0 || end.signal != 0)
     problem = FailureReport{end.signal != 0 ? base::exit_peer_lost : end.exit_code,
-                            base::verbatim(reason_of(end, base::read_file(run.log_path)))};
+                            reason_of(end, run)};
   if (problem) rounds_.fail(*problem);
   return problem;
 }
@@ -171,15 +179,15 @@ sweep::SweepRow HostPart::run_layout(sweep::SweepRow row,
     if (end.cause == OneRunEnd::Cause::by_itself && end.exit_code == 0 && end.signal == 0) {
       row.measured = measure(run_folder);
       row.status = sweep::SweepStatus::ok;
-      row.reason.clear();
+      row.reason = {};
       return row;
     }
     judge(end, run, rounds_.over(), row);
   } catch (const base::DataError& error) {
-    row.reason = reason_of(end, std::string("troika: ") + error.what());
+    row.reason = one_line(base::text_of(error));
   }
   rounds_.fail({row.status == sweep::SweepStatus::interrupted ? base::exit_interrupted : base::exit_peer_lost,
-                base::verbatim(row.reason)});
+                row.reason});
   return row;
 }
 
@@ -203,6 +211,7 @@ config::Settings measuring_settings(config::Settings settings, std::int64_t step
   settings.checkpoint.at_end = false;
   settings.checkpoint.async = config::OnOff::off;
   settings.log.progress = config::Progress::none;
+  if (settings.log.sample_seconds <= 0) settings.log.sample_seconds = config::LogSettings{}.sample_seconds;
   return settings;
 }
 

@@ -1,7 +1,5 @@
 #include "commands/sweep/layout_run.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
@@ -143,7 +141,7 @@ sweep::SweepRow LayoutRuns::run_one_layout(const planner::Estimate& estimate) {
   row = part_.run_layout(
       row, [&](const std::string& folder) { return sweep::measured_in(folder, step_); },
       [&](double seconds) { progress_.running(number_, name, left_.seconds(seconds)); });
-  if (row.status == sweep::SweepStatus::interrupted) outcome_.end = {base::exit_interrupted, base::verbatim(row.reason)};
+  if (row.status == sweep::SweepStatus::interrupted) outcome_.end = {base::exit_interrupted, row.reason};
   take_in(rounds_.finish(""), row);
   return row;
 }
@@ -156,7 +154,7 @@ void LayoutRuns::take_in(const std::map<int, std::string>& answers, sweep::Sweep
       prepared_ = false;
       if (row.status == sweep::SweepStatus::ok || row.status == sweep::SweepStatus::interrupted) continue;
       row.status = sweep::SweepStatus::interrupted;
-      row.reason = fmt::format("host {} was lost: {}", node, row.reason);
+      row.reason = base::say("host {} was lost: {}", node, row.reason);
       continue;
     }
     const sweep::SweepRow theirs = row_in(answer->second);
@@ -167,8 +165,8 @@ void LayoutRuns::take_in(const std::map<int, std::string>& answers, sweep::Sweep
     }
     row.measured.reset();
     row.status = theirs.status;
-    row.reason = fmt::format("host {}: {}", node, theirs.reason);
-    if (row.status == sweep::SweepStatus::interrupted) outcome_.end = {base::exit_interrupted, base::verbatim(row.reason)};
+    row.reason = base::say("host {}: {}", node, theirs.reason);
+    if (row.status == sweep::SweepStatus::interrupted) outcome_.end = {base::exit_interrupted, row.reason};
   }
 }
 
@@ -219,7 +217,7 @@ FailureReport follow_layouts(const SweepHost& host, SweepRounds& rounds, host::S
     if (*task != preparation) {
       row = part.run_layout(row_in(*task), resident_in_run, [](double) {});
     } else if (const auto problem = part.prepare_data([](const std::string&) {})) {
-      row.reason = problem->text();
+      row.reason = problem->said();
     } else {
       row.status = sweep::SweepStatus::ok;
     }

@@ -13,8 +13,11 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/file.h"
+#include "base/say.h"
 #include "base/text.h"
+#include "commands/cli.h"
 #include "host/worker.h"
+#include "rendezvous/failure_report.h"
 
 namespace troika::commands {
 namespace {
@@ -92,25 +95,6 @@ class Ender {
   bool again_ = false;
 };
 
-// What launchers say of runs that may end well.
-bool is_no_failure(const std::string& text) {
-  const auto holds = [&](const char* part) { return text.find(part) != std::string::npos; };
-  return holds(" ranks share ") || holds(": GPU ") || holds("stopping after this step") || holds("note: ");
-}
-
-// The paragraph that begins at the last line with `head`, without it: that line and the indented ones below.
-std::string last_paragraph(const std::vector<std::string>& lines, const std::string& head) {
-  for (std::size_t i = lines.size(); i-- > 0;) {
-    if (lines[i].rfind(head, 0) != 0) continue;
-    std::string text = lines[i].substr(head.size());
-    if (is_no_failure(text)) continue;
-    for (std::size_t more = i + 1; more < lines.size() && lines[more].rfind("  ", 0) == 0; ++more)
-      text += "; " + base::trim(lines[more]);
-    return text;
-  }
-  return "";
-}
-
 std::string shortened(const std::string& text) {
   constexpr std::size_t most = 400;
   if (text.size() <= most) return text;
@@ -119,13 +103,24 @@ std::string shortened(const std::string& text) {
   return text.substr(0, end) + "...";
 }
 
+// The last line of the log of a rank that its launcher has seen end, without a word of its own; "": there is none.
+std::string last_line_of(const records::Incident& failure, const OneRun& run) {
+  using records::IncidentKind;
+  if (failure.kind != IncidentKind::rank_exited && failure.kind != IncidentKind::rank_killed) return "";
+  const std::string log = fmt::format("{}/rank-{:05}.log", run.logs_folder, failure.who.rank);
+  return base::file_exists(log) ? base::trim(host::last_lines(log, 0, 1)) : "";
+}
+
 }  // namespace
 
 OneRunEnd run_one(const OneRun& run, host::Signals& signals, const std::function<RunGoes(double)>& each_moment) {
   const Orphanage orphanage;
   const double began = base::monotonic_seconds();
   OneRunEnd end;
-  host::Worker worker = host::start_worker({0, run.program, run.arguments, run.environment, run.log_path, {}});
+  std::map<std::string, std::string> environment = run.environment;
+  environment[failure_file_variable] = run.failure_file;
+  base::remove_tree(run.failure_file);
+  host::Worker worker = host::start_worker({0, run.program, run.arguments, environment, run.log_path, {}});
   Ender ender(worker);
   const auto begin_to_end = [&](OneRunEnd::Cause cause) {
     end.cause = cause;
@@ -146,15 +141,24 @@ OneRunEnd run_one(const OneRun& run, host::Signals& signals, const std::function
   return end;
 }
 
-std::string reason_of(const OneRunEnd& end, const std::string& said) {
-  const std::vector<std::string> lines = base::split(base::printable(said, std::size_t{1} << 20), '\n');
-  const std::string launcher = last_paragraph(lines, "troika launch: "), rank = last_paragraph(lines, "troika: ");
-  const bool knows_more = launcher.find("exited with code") == std::string::npos;
-  const bool both = !launcher.empty() && !rank.empty() && !knows_more;
-  if (both) return shortened(launcher + ": " + rank);
-  if (!launcher.empty() || !rank.empty()) return shortened(launcher.empty() ? rank : launcher);
-  if (end.signal == 0) return fmt::format("ended with exit code {} and gave no reason", end.exit_code);
-  return fmt::format("was killed by signal {} (SIG{})", end.signal, host::signal_name(end.signal));
+base::Text one_line(const base::Text& lines) {
+  const auto joined = [](const std::string& text) {
+    std::vector<std::string> parts;
+    for (const std::string& line : base::split(text, '\n'))
+      if (const std::string part = base::trim(line); !part.empty()) parts.push_back(part);
+    return shortened(base::join(parts, "; "));
+  };
+  return {joined(lines.english), joined(lines.chinese)};
+}
+
+base::Text reason_of(const OneRunEnd& end, const OneRun& run) {
+  if (base::file_exists(run.failure_file)) {
+    const rendezvous::FailureReport report = rendezvous::parse_failure_report(base::read_file(run.failure_file));
+    const std::string line = last_line_of(report.incident, run);
+    return one_line(line.empty() ? report.said() : base::say("{}: {}", report.said(), line));
+  }
+  if (end.signal == 0) return base::say("ended with exit code {} and gave no reason", end.exit_code);
+  return base::say("was killed by signal {} (SIG{})", end.signal, host::signal_name(end.signal));
 }
 
 }  // namespace troika::commands

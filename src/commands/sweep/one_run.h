@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "host/signals.h"
 
 namespace troika::commands {
@@ -14,7 +15,9 @@ struct OneRun {
   std::string program;
   std::vector<std::string> arguments;  // with argv[0]
   std::map<std::string, std::string> environment;
-  std::string log_path;  // of what it says; its folder is there
+  std::string log_path;      // of what it says; its folder is there
+  std::string logs_folder;   // of the ranks that it starts; "": none
+  std::string failure_file;  // why it ends in an error (commands/cli.h)
   double deadline_seconds = 0;
 };
 
@@ -35,8 +38,9 @@ struct OneRunEnd {
 // cannot be started.
 OneRunEnd run_one(const OneRun& run, host::Signals& signals, const std::function<RunGoes(double)>& each_moment);
 
-// "rank 1 (host a, pid 7) was killed by signal 9": the last word of the launcher in what a run said, with that of a rank where
-// the launcher knows no more than its exit code; one line of at most 400 bytes. How it ended where nobody said anything.
-std::string reason_of(const OneRunEnd& end, const std::string& said);
+// Why it did not end well: as its failure file has it, with the last line of the rank's log where that is not Troika's own; how it ended
+// where there is no such file. One line of at most 400 bytes.
+base::Text reason_of(const OneRunEnd& end, const OneRun& run);
+base::Text one_line(const base::Text& lines);
 
 }  // namespace troika::commands

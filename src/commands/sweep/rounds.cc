@@ -180,7 +180,7 @@ void SweepRounds::end(const FailureReport& report) {
     listener_.reset();
     launch::Outcome outcome;
     outcome.exit_code = report.exit_code;
-    outcome.text = report.said();
+    outcome.failure = report.incident;
     hosts_->part(launch::Hosts::Next::end, outcome);
   } catch (const launch::Stopped&) {  // at once, then
   } catch (const base::Error&) {      // nobody is left to tell

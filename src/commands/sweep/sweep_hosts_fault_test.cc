@@ -111,7 +111,7 @@ TEST_F(TwoHosts, RunALayoutTogetherStopTogetherAndGoOn) {
   EXPECT_EQ(one.wait(), 0);
   ASSERT_EQ(rows().size(), 2u) << zero.output();
   for (const sweep::SweepRow& row : rows()) {
-    EXPECT_EQ(row.status, sweep::SweepStatus::ok) << row.reason;
+    EXPECT_EQ(row.status, sweep::SweepStatus::ok) << row.reason.english;
     EXPECT_EQ(row.layout.world(), 2);
     EXPECT_GT(row.measured->resident_bytes, row.measured->memory_bytes);
   }
@@ -139,8 +139,8 @@ TEST_F(TwoHosts, AFailureIsARowAndAHostThatIsGoneEndsTheSweep) {
               HasSubstr("troika sweep: host 1 did not join within 2 s: start troika sweep there with its "
                         "--node-rank"));
   for (const sweep::SweepRow& row : rows()) {
-    EXPECT_EQ(row.status, row.layout.dp == 2 ? sweep::SweepStatus::failed : sweep::SweepStatus::interrupted) << row.reason;
-    EXPECT_THAT(row.reason, HasSubstr(row.layout.dp == 2 ? "not on this host" : "host 1 was lost"));
+    EXPECT_EQ(row.status, row.layout.dp == 2 ? sweep::SweepStatus::failed : sweep::SweepStatus::interrupted) << row.reason.english;
+    EXPECT_THAT(row.reason.english, HasSubstr(row.layout.dp == 2 ? "not on this host" : "host 1 was lost"));
   }
 }
 

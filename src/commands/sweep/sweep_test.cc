@@ -3,8 +3,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
+#include "base/text.h"
 #include "commands/sweep/sweep.h"
 #include "commands/sweep/one_run.h"
+#include "rendezvous/failure_report.h"
 #include "sweep/row.h"
 #include "sweep/report.h"
 #include "sweep/sweep_test_support.h"
@@ -75,21 +77,29 @@ TEST(Sweep, NamesTheBestAndHowFarThePlansFirstChoiceIsFromIt) {
   EXPECT_LT(table.find("5600"), table.find("timeout: did not end"));
 }
 
-TEST(Sweep, SaysWhatTheLauncherSaidLastOrElseARank) {
+TEST(Sweep, TellsWhyARunEndedByItsFailureReport) {
+  const base::TemporaryFolder folder;
+  OneRun run;
+  run.failure_file = folder.path() + "/failure";
+  run.logs_folder = folder.path();
   const OneRunEnd failed{OneRunEnd::Cause::by_itself, 75, 0, 1};
-  EXPECT_EQ(reason_of(failed,
-                      "troika launch: 4 ranks share 2 cores, so none is bound\n"
-                      "troika launch: rank 1 (host a, pid 7) was killed by signal 9 (SIGKILL)\n  in step 3\n"
-                      "troika: lost rank 1\n"),
-            "rank 1 (host a, pid 7) was killed by signal 9 (SIGKILL); in step 3");
-  EXPECT_EQ(reason_of(failed, "troika launch: 4 ranks share 2 cores\ntroika: it does not fit\n"), "it does not fit");
-  EXPECT_EQ(
-      reason_of(failed, "troika: there is no file 'x'\ntroika launch: rank 0 (host a, pid 7) exited with code 3\n"),
-      "rank 0 (host a, pid 7) exited with code 3: there is no file 'x'");
-  EXPECT_EQ(reason_of(failed, "hello\n"), "ended with exit code 75 and gave no reason");
-  EXPECT_EQ(reason_of({OneRunEnd::Cause::by_itself, 0, 11, 1}, ""), "was killed by signal 11 (SIGSEGV)");
-  const std::string cut =
-      reason_of(failed, "troika: " + std::string(390, 'a') + "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4");
+  EXPECT_EQ(reason_of(failed, run).english, "ended with exit code 75 and gave no reason");
+  EXPECT_EQ(reason_of({OneRunEnd::Cause::by_itself, 0, 11, 1}, run).english, "was killed by signal 11 (SIGSEGV)");
+  const auto reason = [&](const records::Incident& incident) {
+    base::write_file_atomic(run.failure_file, to_text(rendezvous::FailureReport(75, incident)));
+    return reason_of(failed, run);
+  };
+  records::Incident exited;
+  exited.kind = records::IncidentKind::rank_exited;
+  exited.who = {1, -1, "a", 7};
+  exited.exit_code = 3;
+  const std::string without_log = reason(exited).english;
+  EXPECT_THAT(without_log, AllOf(HasSubstr("rank 1 (host a, pid 7)"), HasSubstr("code 3")));
+  base::write_file_atomic(folder.path() + "/rank-00001.log", "hello\nthere is no file 'x'\n");
+  EXPECT_EQ(reason(exited).english, without_log + ": there is no file 'x'");
+  EXPECT_EQ(reason(records::failed(exited.who, {"it does not fit\n  on rank 1", "放不下\n  在 rank 1 上"}, {})).chinese,
+            records::said(records::failed(exited.who, {"", "放不下; 在 rank 1 上"}, {})).chinese);
+  const std::string cut = reason(records::told(base::verbatim(std::string(390, 'a') + "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"))).english;
   EXPECT_LE(cut.size(), 400u);
   EXPECT_TRUE(base::is_utf8(cut)) << cut;
 }

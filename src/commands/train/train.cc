@@ -1,4 +1,4 @@
-#include "commands/train/train.h"
+#include "commands/entry_points.h"
 
 #include <cstdio>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "commands/of_runs.h"
+#include "commands/entry_points.h"
 
 #include <signal.h>
 #include <sys/prctl.h>

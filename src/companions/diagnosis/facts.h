@@ -80,12 +80,6 @@ struct Standing {
   double elapsed_seconds = 0;  // since it joined
 };
 
-// What the log of a rank says: "threads: 2, on 1 of 4 cores (bound to 3)".
-struct ThreadFacts {
-  int threads = 0, usable = 0, online = 0;
-  std::set<int> bound_to;  // cores; empty: not bound
-};
-
 struct Facts {
   std::string folder;
   Ending ending = Ending::unknown;
@@ -113,13 +107,13 @@ struct Facts {
   std::map<std::string, HostFacts> hosts;
   std::map<int, RankFacts> of_ranks;
   std::map<int, Standing> stands;
-  std::map<int, ThreadFacts> threads;
+  std::map<int, records::ThreadUse> threads;
 
   std::deque<metrics::StepMetrics> rows;      // of the whole run
   std::vector<std::int64_t> resumed_at;       // steps
   std::vector<std::int64_t> complete_saves;   // steps of the checkpoints that are there
   std::optional<config::Settings> settings;   // of the last attempt
-  std::vector<std::string> changed_settings;  // since the attempt before: "data.train: a, before: b"
+  std::vector<base::Text> changed_settings;  // since the attempt before: "data.train: a, before: b"
   bool data_differ = false;                   // as a resume has said
 
   bool on_several_hosts() const;
@@ -168,7 +162,7 @@ struct SettingsFound {
 SettingsFound read_settings_in(const std::string& folder);
 
 // "data.train: b.txt, before: a.txt", of settings that can matter for the loss.
-std::vector<std::string> differing_settings(const config::Settings& now, const config::Settings& before);
+std::vector<base::Text> differing_settings(const config::Settings& now, const config::Settings& before);
 
 struct CheckpointsFound {
   std::vector<std::int64_t> complete;  // steps, ascending
@@ -176,12 +170,15 @@ struct CheckpointsFound {
 };
 CheckpointsFound find_checkpoints(const std::string& folder);
 
-// What the end of each log says of the last attempt.
+// What the end of each log says of the last attempt, for runs of versions that told it in the log alone.
 struct LogsRead {
-  std::map<int, ThreadFacts> threads;
+  std::map<int, records::ThreadUse> threads;
   bool data_differ = false;
 };
 LogsRead read_logs(const std::string& folder);
+
+// "rank-00003.log" -> 3; -1 for another name.
+int rank_of_log(const std::string& name);
 
 // The last 20 lines of a rank's log; "" where there is none.
 std::string last_lines_of_log(const std::string& folder, int rank);

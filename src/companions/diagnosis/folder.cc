@@ -10,7 +10,6 @@
 #include "base/text.h"
 #include "config/config.h"
 #include "config/fields.h"
-#include "host/nvidia.h"
 #include "records/old_sentences.h"
 
 namespace troika::diagnosis {
@@ -43,31 +42,6 @@ std::string end_of_log(const std::string& folder, const std::string& name, std::
   return file->text(from, file->facts().bytes - from);
 }
 
-std::optional<ThreadFacts> threads_in(const std::string& line) {
-  const std::size_t at = line.find("threads: ");
-  ThreadFacts facts;
-  if (at == std::string::npos) return std::nullopt;
-  if (std::sscanf(line.c_str() + at, "threads: %d, on %d of %d cores", &facts.threads, &facts.usable, &facts.online) !=
-      3)
-    return std::nullopt;
-  const std::string mark = "(bound to ";
-  if (const std::size_t bound = line.find(mark, at); bound != std::string::npos) {
-    const std::size_t begin = bound + mark.size();
-    const std::vector<int> cores = host::parse_cores(line.substr(begin, line.find(')', begin) - begin));
-    facts.bound_to = {cores.begin(), cores.end()};
-  }
-  return facts;
-}
-
-int rank_of_log(const std::string& name) {
-  const std::string begin = "rank-", ending = ".log";
-  std::int64_t rank = -1;
-  const bool fits = name.size() > begin.size() + ending.size() && name.compare(0, begin.size(), begin) == 0 &&
-                    name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
-  if (fits) base::parse_int(name.substr(begin.size(), name.size() - begin.size() - ending.size()), &rank);
-  return static_cast<int>(rank);
-}
-
 }  // namespace
 
 SettingsFound read_settings_in(const std::string& folder) {
@@ -83,13 +57,13 @@ SettingsFound read_settings_in(const std::string& folder) {
   return result;
 }
 
-std::vector<std::string> differing_settings(const config::Settings& now, const config::Settings& before) {
-  std::vector<std::string> differing;
+std::vector<base::Text> differing_settings(const config::Settings& now, const config::Settings& before) {
+  std::vector<base::Text> differing;
   for (const config::Field& field : config::fields()) {
     if (field.section == "log" || field.section == "comm" || field.section == "checkpoint") continue;
     if (field.key() == "train.steps" || field.key() == "train.resume" || field.key() == "train.profile") continue;
     const std::string a = config::get_text(field, now), b = config::get_text(field, before);
-    if (a != b) differing.push_back(fmt::format("{}: {}, before: {}", field.key(), a, b));
+    if (a != b) differing.push_back(base::say("{}: {}, before: {}", field.key(), a, b));
   }
   return differing;
 }
@@ -112,6 +86,14 @@ CheckpointsFound find_checkpoints(const std::string& folder) {
   return found;
 }
 
+int rank_of_log(const std::string& name) {
+  constexpr std::size_t begin = 5, ending = 4;  // "rank-", ".log"
+  std::int64_t rank = -1;
+  if (name.size() > begin + ending && name.rfind("rank-", 0) == 0 && name.substr(name.size() - ending) == ".log")
+    base::parse_int(name.substr(begin, name.size() - begin - ending), &rank);
+  return static_cast<int>(rank);
+}
+
 LogsRead read_logs(const std::string& folder) {
   constexpr std::int64_t most_bytes = 256 * 1024;
   LogsRead read;
@@ -124,8 +106,8 @@ LogsRead read_logs(const std::string& folder) {
     const int rank = rank_of_log(name);
     if (rank < 0) continue;
     for (const std::string& line : base::split(end_of_log(folder, name, most_bytes), '\n')) {
-      if (const auto threads = threads_in(line)) {
-        read.threads[rank] = *threads;
+      if (const records::ThreadUse use = records::threads_in(line); use.threads > 0) {
+        read.threads[rank] = use;
         read.data_differ = rank == 0 ? false : read.data_differ;  // another attempt begins
       }
       read.data_differ = read.data_differ || records::cause_in(line) == base::Cause::data_differ;

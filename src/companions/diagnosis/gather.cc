@@ -166,7 +166,9 @@ Facts gather(const std::string& folder, double now) {
   facts.unfinished_save = checkpoints.unfinished;
   const LogsRead logs = read_logs(facts.folder);
   facts.threads = logs.threads;
-  facts.data_differ = logs.data_differ;  // of versions that told it in the log alone
+  for (const auto& [rank, of_rank] : samples)
+    if (!of_rank.empty() && of_rank.back().threads.threads > 0) facts.threads[rank] = of_rank.back().threads;
+  facts.data_differ = logs.data_differ;
   for (const Event& event : events)
     facts.data_differ = facts.data_differ || (event.kind == EventKind::resume && event.number("data_differ") > 0);
 

@@ -135,7 +135,7 @@ std::optional<Finding> jump_at(const Facts& f, std::int64_t step) {
   Finding found{"jump_after_resume", {say("on resuming from step {}, the loss jumps from {} to {}", step, number(was), number(is))}, {}};
   if (f.data_differ) found.evidence.push_back(say("the data differ from those that the checkpoint was trained on"));
   for (std::size_t i = 0; i < f.changed_settings.size() && i < 5; ++i)
-    found.evidence.push_back(verbatim(f.changed_settings[i]));
+    found.evidence.push_back(f.changed_settings[i]);
   found.advice.push_back({say("compare config.yaml and config-2.yaml, and start with the earlier settings"), say("a resume restores weights, optimizer and position in the data: another change caused the jump")});
   if (f.data_differ || f.changed_settings.empty())
     found.advice.push_back({say("give every host the same data"), say("different data, or a different order of files, is a new task for the model")});

@@ -178,6 +178,14 @@ TEST(Speed, MoreThreadsThanCoresAreNamedAndMoreRanksThanCoresAreTheUsersChoice) 
   EXPECT_EQ(shared.why_with().cause, "none");
 }
 
+TEST(Speed, ThreadsAreThoseThatSamplesTellNotThoseOfAnOlderLog) {
+  LongRun run(2, 2);
+  for (const int rank : {0, 1}) write_threads(run, rank, "threads: 1, on 1 of 2 cores (bound to 0)");
+  const Diagnosis found = run.why_with([](Sample& s) { s.threads = {8, 1, 2, {s.rank}}; });
+  EXPECT_EQ(found.cause, "wrong_thread_count");
+  EXPECT_THAT(evidence_of(found), HasSubstr("16 threads of 2 ranks run on 2 of 2 cores"));
+}
+
 TEST(Speed, ManyThreadsOfRanksThatShareTooFewCoresBecomeRanksOfOneThreadFirst) {
   LongRun run(2, 2);
   for (const int rank : {0, 1}) write_threads(run, rank, "threads: 2, on 1 of 2 cores (bound to 0)");

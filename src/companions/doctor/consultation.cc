@@ -113,11 +113,11 @@ class Gathering {
   void take(const Members::Heard& heard) {
     MemberState& state = states_[heard.member];
     if (state.stage == Stage::silent) return;
-    if (heard.ended) return fall_silent(state, base::say("its doctor ended: {}", heard.line));
+    if (heard.end) return fall_silent(state, base::say("its doctor ended: {}", *heard.end));
     try {
       take_line(state, base::parse_json(heard.line, answer_origin));
     } catch (const base::DataError& error) {  // another version, or no doctor at all
-      fall_silent(state, base::say("its doctor ended: {}", base::printable(error.what(), 300)));
+      fall_silent(state, base::say("its doctor ended: {}", base::text_of(error)));
     }
   }
 

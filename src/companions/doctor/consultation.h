@@ -1,4 +1,5 @@
-// Gathers what the doctors of all hosts say, and has every two of them measure the way between them.
+// The doctors of several hosts: one member on each, and a consultation that gathers what they say and has every two of them measure
+// the way between them.
 //
 // Nobody waits for a host that is sick: each question has a deadline of its own, who misses one is asked nothing more, and a pair meets
 // as soon as its two hosts have time.
@@ -7,16 +8,57 @@
 // {"written": 0 or 1, "folder"}, to "look" {"seen": seconds or -1}. They are asked {"ask": "meet" or "write" or "look" or "end", ...}.
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "doctor/host_report.h"
+#include "doctor/host_view.h"
 #include "doctor/judge.h"
-#include "doctor/member.h"
+#include "doctor/measure.h"
 
 namespace troika::doctor {
+
+// A member's way to whoever gathers the reports. Threads: one.
+class Lines {
+ public:
+  virtual ~Lines() = default;
+  virtual void say(const std::string& line) = 0;  // a listener that is gone is noticed by hear()
+  // The next line, waiting until then (base::monotonic_seconds()); nothing when it is late or will never come.
+  virtual std::optional<std::string> hear(double until) = 0;
+};
+
+// All members, as whoever gathers the reports sees them: by number from 0. Threads: one.
+class Members {
+ public:
+  virtual ~Members() = default;
+  virtual std::size_t count() const = 0;
+  virtual std::string name(std::size_t member) const = 0;             // as it was given; "": as the host calls itself
+  virtual void say(std::size_t member, const std::string& line) = 0;  // never waits
+
+  struct Heard {
+    std::size_t member = 0;
+    std::string line;
+    std::optional<base::Text> end{};  // nothing will come any more, and why
+  };
+  // What has come; waits for something at most so long.
+  virtual std::vector<Heard> hear(double seconds) = 0;
+};
+
+struct MemberJob {
+  HostView view;        // without measurements
+  std::string program;  // the path of troika
+  std::string address;  // by which others reach this host, as far as is known; "": its interfaces' own
+  bool quick = false;   // nothing is measured
+  Pace pace;
+  double life_seconds = 75;  // then it ends, whoever still listens
+};
+
+// Says "here" (who it is and where it answers), then its report, then what each question asks for, until it is told to end or nobody
+// listens.
+void run_member(const MemberJob& job, Lines& lines);
 
 // Seconds.
 struct Deadlines {

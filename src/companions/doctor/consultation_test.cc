@@ -62,7 +62,7 @@ class MadeMembers : public Members {
       one = coming.erase(one);
     }
     for (std::size_t member = 0; member < count(); ++member)
-      if (dies_at[member] <= now && told_dead.insert(member).second) heard.push_back({member, "signal 9", true});
+      if (dies_at[member] <= now && told_dead.insert(member).second) heard.push_back({member, "", base::verbatim("signal 9")});
     return heard;
   }
 
@@ -81,7 +81,7 @@ class MadeMembers : public Members {
 
  private:
   void answer(std::size_t member, double when, const json& line) {
-    coming.insert({when, {member, line.dump(), false}});
+    coming.insert({when, {member, line.dump()}});
   }
 };
 
@@ -160,7 +160,7 @@ TEST(Consultation, SaysWhyADoctorEnded) {
 
 TEST(Consultation, TakesNonsenseForTheEndOfADoctor) {
   MadeMembers members(2);
-  members.coming.insert({0.05, {1, "{\"here\": 7}", false}});
+  members.coming.insert({0.05, {1, "{\"here\": 7}"}});
   EXPECT_THAT(silent_hosts(members.consult_all()), ElementsAre("pi1"));
 }
 
@@ -205,7 +205,7 @@ TEST(Consultation, CallsHostsAsTheyCallThemselvesWhereNoNameIsGiven) {
   MadeMembers alike(2);
   alike.named = false;
   alike.coming.insert(
-      {0.3, {1, nlohmann::json({{"here", to_json(PeerDoctor{"", "name0", {}, 1, 2, 0})}}).dump(), false}});
+      {0.3, {1, nlohmann::json({{"here", to_json(PeerDoctor{"", "name0", {}, 1, 2, 0})}}).dump()}});
   const Consultation both = alike.consult_all();
   EXPECT_EQ(both.reports[0].host, "name0 (0)");
   EXPECT_EQ(both.reports[1].host, "name0 (1)");

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json_members.h"
+#include "base/terminal_text.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "doctor/judge.h"
@@ -52,23 +53,6 @@ std::vector<Row> rows_with(const std::vector<Finding>& findings, Status status) 
   return rows;
 }
 
-// Characters of CJK are two columns wide.
-std::size_t columns(const std::string& text) {
-  std::size_t width = 0;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x80)
-      width += 1;
-    else if (byte >= 0xe0)
-      width += 2;
-  }
-  return width;
-}
-
-std::string padded(const std::string& text, std::size_t width) {
-  return text + std::string(columns(text) < width ? width - columns(text) : 0, ' ');
-}
-
 std::string measured_and_wanted(const Finding& finding, base::Language language) {
   const std::string& measured = finding.measured.in(language);
   if (finding.wanted.empty()) return measured;
@@ -105,7 +89,7 @@ std::string text_report(const std::vector<Finding>& findings, std::size_t hosts,
   for (const Status status : order_of_report)
     for (Row& row : rows_with(findings, status)) {
       const std::string names = list_hosts(row.hosts, hosts).in(language);
-      host_width = std::min<std::size_t>(24, std::max(host_width, columns(names)));
+      host_width = std::min<std::size_t>(24, std::max(host_width, base::terminal_columns(names)));
       check_width = std::max(check_width, row.finding->check.size());
       lines.emplace_back(std::move(row), names);
     }
@@ -113,7 +97,7 @@ std::string text_report(const std::vector<Finding>& findings, std::size_t hosts,
   for (const auto& [row, names] : lines) {
     const Finding& one = *row.finding;
     const std::string head =
-        fmt::format("{:<11} {} {} ", word_of(one.status), padded(names, host_width), padded(one.check, check_width));
+        fmt::format("{:<11} {:<{}} {:<{}} ", word_of(one.status), names, host_width, one.check, check_width);
     text += head + measured_and_wanted(one, language) + "\n";
     if (!one.advice.empty()) text += std::string(12, ' ') + one.advice.in(language) + "\n";
   }

@@ -18,7 +18,9 @@ constexpr std::int64_t enough_files = 4096, hardly_any_files = 256;
 constexpr std::int64_t threads_beside = 16;   // of a rank, beside those that compute
 constexpr std::int64_t some_processes = 512;  // for everything else of this user
 
-std::string count_or_unlimited(std::int64_t count) { return count < 0 ? "unlimited" : std::to_string(count); }
+base::Text count_or_unlimited(std::int64_t count) {
+  return count < 0 ? base::say("unlimited") : base::verbatim(std::to_string(count));
+}
 
 // The least number that stands in a file of that name in any group that holds this process; "max" and absent files are no limit.
 std::optional<std::int64_t> least_in_groups(const HostView& view, const std::string& controller,

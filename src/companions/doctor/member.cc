@@ -1,4 +1,4 @@
-#include "doctor/member.h"
+#include "doctor/consultation.h"
 
 #include <unistd.h>
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <tuple>
 
+#include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "monitor/screen.h"
@@ -17,11 +18,11 @@ Table::Column left(std::string title, int weight) { return {std::move(title), Ta
 Table::Column right(std::string title, int weight) { return {std::move(title), Table::Align::right, weight}; }
 
 Table empty_table(Language language) {
-  const auto title = [&](base::Phrase text) { return said(language, text); };
+  const auto title = [&](base::Phrase text) { return std::string(text.in(language)); };
   return Table({right("rank", 100),
                 left(title(base::Phrase("host")), 60),
                 left(title(base::Phrase("at")), 40),
-                right(said(language, "step"), 30),
+                right(base::say("step").in(language), 30),
                 {title(base::Phrase("where")), Table::Align::left, 95, 34, 24},
                 {title(base::Phrase("waits for")), Table::Align::left, 90, 24, 10},
                 right(title(base::Phrase("fwd")), 70),
@@ -97,15 +98,15 @@ TextLine summed_up(const std::vector<const RankView*>& rest, const Frame& frame)
   const auto count = [&](Standing standing) {
     return std::count_if(rest.begin(), rest.end(), [&](const RankView* rank) { return rank->standing == standing; });
   };
-  std::string words = said(frame.language, "{} more: {} working, {} waiting, {} silent, {} not heard", rest.size(), count(Standing::works),
-                           count(Standing::waits), count(Standing::silent), count(Standing::unheard));
+  std::string words = base::say("{} more: {} working, {} waiting, {} silent, {} not heard", rest.size(), count(Standing::works),
+                           count(Standing::waits), count(Standing::silent), count(Standing::unheard)).in(frame.language);
   double least = std::numeric_limits<double>::infinity(), most = 0;
   for (const RankView* rank : rest)
     if (std::isfinite(rank->pace_seconds))
       least = std::min(least, rank->pace_seconds), most = std::max(most, rank->pace_seconds);
   if (most > 0)
     words += (frame.language == Language::english ? "; " : "；") +
-             said(frame.language, "pace {} to {}", said_seconds(least), said_seconds(most));
+             base::say("pace {} to {}", said_seconds(least), said_seconds(most)).in(frame.language);
   return {words, Style::dim};
 }
 

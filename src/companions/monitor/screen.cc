@@ -6,6 +6,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "monitor/texts.h"
@@ -80,7 +81,7 @@ std::vector<TextLine> screen_of(const View& view, const Frame& frame) {
   add_part(event_section(view, frame, budget.events), budget.blank, &lines);
   if (frame.height == 0) return lines;
   lines.resize(height);
-  if (frame.height > 1) lines.emplace_back(said(frame.language, "q quits"), Style::dim);
+  if (frame.height > 1) lines.emplace_back(base::say("q quits").in(frame.language), Style::dim);
   return lines;
 }
 
@@ -91,25 +92,25 @@ std::string plain_text(const std::vector<TextLine>& lines, std::size_t width) {
 }
 
 std::string progress_words(const View& view, base::Language language) {
-  if (view.condition == Condition::no_record) return said(language, "no run records in '{}' yet; waiting for the first", view.folder);
+  if (view.condition == Condition::no_record) return base::say("no run records in '{}' yet; waiting for the first", view.folder).in(language);
   const Progress& p = view.progress;
   std::vector<std::string> words = {state_words(view, language)};
   if (p.steps > 0) {
-    words.push_back(said(language, "step {} of {}", p.step, p.steps));
+    words.push_back(base::say("step {} of {}", p.step, p.steps).in(language));
     words.push_back(fmt::format("{:.1f} %", 100 * done_share(p)));
   } else {
-    words.push_back(said(language, "step {}", p.step));
+    words.push_back(base::say("step {}", p.step).in(language));
   }
   if (p.loss_curve.last_step > 0) {
-    words.push_back(fmt::format("{} {}", said(language, "loss"), loss_words(p.loss)));
-    if (p.valid_step > 0) words.push_back(said(language, "valid {} at step {}", loss_words(p.valid_loss), p.valid_step));
-    words.push_back(fmt::format("{} {}", said(language, "grad norm"),
+    words.push_back(fmt::format("{} {}", base::say("loss").in(language), loss_words(p.loss)));
+    if (p.valid_step > 0) words.push_back(base::say("valid {} at step {}", loss_words(p.valid_loss), p.valid_step).in(language));
+    words.push_back(fmt::format("{} {}", base::say("grad norm").in(language),
                                 std::isfinite(p.grad_norm) ? number_words(p.grad_norm) : "nan"));
-    words.push_back(said(language, "lr {}", number_words(p.lr)));
-    words.push_back(fmt::format("{} {}", rate_words(p.tokens_per_second), said(language, "tokens/s")));
+    words.push_back(base::say("lr {}", number_words(p.lr)).in(language));
+    words.push_back(fmt::format("{} {}", rate_words(p.tokens_per_second), base::say("tokens/s").in(language)));
   }
   if (std::isfinite(p.eta_seconds) && !is_over(view.condition))
-    words.push_back(said(language, "ETA {}", said_seconds(p.eta_seconds)));
+    words.push_back(base::say("ETA {}", said_seconds(p.eta_seconds)).in(language));
   return base::join(words, "  ");
 }
 
@@ -125,7 +126,7 @@ std::vector<std::string> PlainLines::new_events(const View& view) {
   }
   for (; from != view.events.end(); ++from)
     lines.push_back(indented(fmt::format("{}  {}  {}", date_words(from->time, utc_offset_seconds_),
-                                         said(language_, from->kind), said_text(language_, *from))));
+                                         said(language_, from->kind), records::in_both(from->text, from->incident).in(language_))));
   if (!view.events.empty()) last_event_ = view.events.back();
   return lines;
 }
@@ -147,7 +148,7 @@ std::vector<std::string> PlainLines::next(const View& view) {
   for (std::string& line : new_events(view)) lines.push_back(std::move(line));
   for (std::string& line : new_findings(view)) lines.push_back(std::move(line));
   if (is_over(view.condition) && view.state && !view.state->text.empty())
-    lines.push_back(indented(said_end(language_, *view.state)));
+    lines.push_back(indented(records::in_both(view.state->text, view.state->incident).in(language_)));
   begun_ = true;
   return lines;
 }

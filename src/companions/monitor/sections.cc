@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/say.h"
+#include "base/terminal_text.h"
 #include "base/text.h"
 #include "base/units.h"
 #include "monitor/screen.h"
@@ -17,19 +19,20 @@ constexpr std::size_t label_columns = 12, value_columns = 11, beside_columns = 3
 
 TextLine name_line(const View& view, const Frame& frame) {
   const std::string state = state_words(view, frame.language);
-  const std::size_t for_name = frame.width > columns_of(state) + 2 ? frame.width - columns_of(state) - 2 : 0;
+  const std::size_t for_name = frame.width > base::terminal_columns(state) + 2 ? frame.width - base::terminal_columns(state) - 2 : 0;
   std::string facts;
   if (view.state) {
     std::vector<std::string> known;
-    for (const std::string* fact :
-         {&view.state->model, &view.state->layout, &view.state->schedule, &view.state->precision, &view.state->device})
-      if (!fact->empty() && *fact != "auto") known.push_back(base::printable(*fact, 500));
+    const records::RunState& s = *view.state;
+    for (const std::string& fact : {s.model_text().in(frame.language), s.layout_text().in(frame.language), s.schedule,
+                                    s.precision, s.device})
+      if (!fact.empty() && fact != "auto") known.push_back(base::printable(fact, 500));
     facts = base::join(known, frame.charset == Charset::utf8 ? " \u00b7 " : " | ");
   }
   const std::string name = shortened_to(base::printable(view.folder, 1000), for_name);
   TextLine line(name, Style::bold);
-  if (const std::size_t left = for_name - columns_of(name); left > 4) line.add("  ").add(shortened_to(facts, left - 2));
-  line.pad_to(frame.width - std::min(frame.width, columns_of(state)));
+  if (const std::size_t left = for_name - base::terminal_columns(name); left > 4) line.add("  ").add(shortened_to(facts, left - 2));
+  line.pad_to(frame.width - std::min(frame.width, base::terminal_columns(state)));
   return line.add(state, state_style(view));
 }
 
@@ -38,18 +41,18 @@ TextLine progress_line(const View& view, const Frame& frame) {
   const Language language = frame.language;
   std::vector<std::string> words;
   if (p.steps > 0) {
-    words.push_back(said(language, "step {} of {}", p.step, p.steps));
+    words.push_back(base::say("step {} of {}", p.step, p.steps).in(language));
     words.push_back(fmt::format("{:.1f} %", 100 * done_share(p)));
   } else {
-    words.push_back(said(language, "step {}", p.step));
+    words.push_back(base::say("step {}", p.step).in(language));
   }
-  if (p.tokens > 0) words.push_back(said(language, "{} tokens", base::format_count(p.tokens)));
+  if (p.tokens > 0) words.push_back(base::say("{} tokens", base::format_count(p.tokens)).in(language));
   if (std::isfinite(p.eta_seconds) && !is_over(view.condition))
-    words.push_back(said(language, "ETA {}", said_seconds(p.eta_seconds)));
-  if (view.restarts > 0) words.push_back(said(language, "attempt {}", view.restarts + 1));
+    words.push_back(base::say("ETA {}", said_seconds(p.eta_seconds)).in(language));
+  if (view.restarts > 0) words.push_back(base::say("attempt {}", view.restarts + 1).in(language));
   const std::string text = base::join(words, "  ");
   constexpr std::size_t longest_bar = 40, shortest_bar = 8;
-  const std::size_t room = frame.width > columns_of(text) + 2 ? frame.width - columns_of(text) - 2 : 0;
+  const std::size_t room = frame.width > base::terminal_columns(text) + 2 ? frame.width - base::terminal_columns(text) - 2 : 0;
   TextLine line;
   if (p.steps > 0 && room >= shortest_bar)
     line.add(progress_bar(done_share(p), std::min(room, longest_bar), frame.charset), Style::accent).add("  ");
@@ -85,20 +88,20 @@ void add_curves(const View& view, const Frame& frame, std::size_t loss_rows, std
   const Progress& p = view.progress;
   const Language language = frame.language;
   const std::string valid =
-      p.valid_step > 0 ? said(language, "valid {} at step {}", loss_words(p.valid_loss), p.valid_step) : "";
-  add_curve({said(language, "loss"), loss_words(p.loss), valid, p.loss_curve, loss_rows,
+      p.valid_step > 0 ? base::say("valid {} at step {}", loss_words(p.valid_loss), p.valid_step).in(language) : "";
+  add_curve({base::say("loss").in(language), loss_words(p.loss), valid, p.loss_curve, loss_rows,
              std::isfinite(p.loss) ? Style::accent : Style::bad},
             frame, lines);
-  std::string beside = said(language, "lr {}", number_words(p.lr));
-  if (std::isfinite(p.loss_scale)) beside += "  " + said(language, "loss scale {}", number_words(p.loss_scale));
-  add_curve({said(language, "grad norm"), std::isfinite(p.grad_norm) ? number_words(p.grad_norm) : "nan", beside,
+  std::string beside = base::say("lr {}", number_words(p.lr)).in(language);
+  if (std::isfinite(p.loss_scale)) beside += "  " + base::say("loss scale {}", number_words(p.loss_scale)).in(language);
+  add_curve({base::say("grad norm").in(language), std::isfinite(p.grad_norm) ? number_words(p.grad_norm) : "nan", beside,
              p.grad_norm_curve, 1},
             frame, lines);
-  beside = std::isfinite(p.step_seconds) ? said(language, "{} a step", said_seconds(p.step_seconds)) : "";
-  if (p.skipped_steps > 0) beside += "  " + said(language, "skipped {}", p.skipped_steps);
-  if (p.repeated_steps > 0) beside += "  " + said(language, "repeated {}", p.repeated_steps);
+  beside = std::isfinite(p.step_seconds) ? base::say("{} a step", said_seconds(p.step_seconds)).in(language) : "";
+  if (p.skipped_steps > 0) beside += "  " + base::say("skipped {}", p.skipped_steps).in(language);
+  if (p.repeated_steps > 0) beside += "  " + base::say("repeated {}", p.repeated_steps).in(language);
   add_curve(
-      {said(language, "tokens/s"), rate_words(p.tokens_per_second), beside, p.tokens_per_second_curve, 1},
+      {base::say("tokens/s").in(language), rate_words(p.tokens_per_second), beside, p.tokens_per_second_curve, 1},
       frame, lines);
 }
 
@@ -163,7 +166,7 @@ std::vector<Cell> row_of_host(const HostView& host) {
 std::vector<TextLine> head_section(const View& view, const Frame& frame, std::size_t loss_rows) {
   std::vector<TextLine> lines = {name_line(view, frame)};
   if (view.condition == Condition::no_record) {
-    lines.emplace_back(said(frame.language, "no run records in '{}' yet; waiting for the first", view.folder), Style::dim);
+    lines.emplace_back(base::say("no run records in '{}' yet; waiting for the first", view.folder).in(frame.language), Style::dim);
     return lines;
   }
   lines.push_back(progress_line(view, frame));
@@ -174,7 +177,7 @@ std::vector<TextLine> head_section(const View& view, const Frame& frame, std::si
 std::vector<TextLine> finding_section(const View& view, const Frame& frame, std::size_t most) {
   std::vector<TextLine> lines;
   if (is_over(view.condition) && view.state && !view.state->text.empty())
-    add_wrapped("", said_end(frame.language, *view.state),
+    add_wrapped("", records::in_both(view.state->text, view.state->incident).in(frame.language),
                 view.condition == Condition::failed ? Style::bad : Style::plain, frame, most, &lines);
   for (const Finding& finding : view.findings)
     add_wrapped("! ", said(frame.language, finding), style_of(finding.trouble), frame, most, &lines);
@@ -183,7 +186,7 @@ std::vector<TextLine> finding_section(const View& view, const Frame& frame, std:
 
 std::vector<TextLine> host_section(const View& view, const Frame& frame, std::size_t most) {
   if (view.hosts.empty() || most < 2) return {};
-  const auto title = [&](base::Phrase text) { return said(frame.language, text); };
+  const auto title = [&](base::Phrase text) { return std::string(text.in(frame.language)); };
   const auto column = [&](base::Phrase text, int weight) { return Table::Column{title(text), Table::Align::right, weight}; };
   Table table({{title(base::Phrase("host")), Table::Align::left, 100},
                column(base::Phrase("ranks"), 40),
@@ -201,20 +204,20 @@ std::vector<TextLine> host_section(const View& view, const Frame& frame, std::si
   for (std::size_t i = 0; i < rows; ++i) table.add_row(row_of_host(view.hosts[i]));
   std::vector<TextLine> lines = rows == 0 ? std::vector<TextLine>{} : table.lines(frame.width);
   if (rows < view.hosts.size())
-    lines.emplace_back(said(frame.language, "{} more hosts", view.hosts.size() - rows), Style::dim);
+    lines.emplace_back(base::say("{} more hosts", view.hosts.size() - rows).in(frame.language), Style::dim);
   return lines;
 }
 
 std::vector<TextLine> link_section(const View& view, const Frame& frame, std::size_t most) {
   if (view.links.empty() || most < 1) return {};
-  TextLine line(padded(said(frame.language, "links"), 7), Style::dim);
+  TextLine line(padded(base::say("links").in(frame.language), 7), Style::dim);
   for (const LinkView& link : view.links) {
     std::string words = fmt::format("  {} {} {} {}/s", link.from, arrow(frame.charset), link.to,
                                     byte_rate_words(link.bytes_per_second));
     if (link.waited_share >= 0.01)
       words += fmt::format(
-          " ({})", said(frame.language, "waited {} %", fmt::format("{:.0f}", 100 * link.waited_share)));
-    if (line.columns() + columns_of(words) > frame.width) break;
+          " ({})", base::say("waited {} %", fmt::format("{:.0f}", 100 * link.waited_share)).in(frame.language));
+    if (line.columns() + base::terminal_columns(words) > frame.width) break;
     line.add(words);
   }
   return {line};
@@ -222,7 +225,7 @@ std::vector<TextLine> link_section(const View& view, const Frame& frame, std::si
 
 std::vector<TextLine> event_section(const View& view, const Frame& frame, std::size_t most) {
   if (view.events.empty() || most < 2) return {};
-  std::vector<TextLine> lines = {TextLine(said(frame.language, "events"), Style::dim)};
+  std::vector<TextLine> lines = {TextLine(base::say("events").in(frame.language), Style::dim)};
   const std::size_t shown = std::min(view.events.size(), most - 1);
   for (std::size_t i = view.events.size() - shown; i < view.events.size(); ++i) {
     const records::Event& event = view.events[i];
@@ -231,7 +234,7 @@ std::vector<TextLine> event_section(const View& view, const Frame& frame, std::s
         event.kind == EventKind::rank_failed || event.kind == EventKind::rank_ended || event.kind == EventKind::failure;
     TextLine line(clock_words(event.time, frame.utc_offset_seconds) + "  ", Style::dim);
     line.add(padded(said(frame.language, event.kind), 15), bad ? Style::bad : Style::plain);
-    const std::string text = base::printable(said_text(frame.language, event), 2000);
+    const std::string text = base::printable(records::in_both(event.text, event.incident).in(frame.language), 2000);
     line.add(text.substr(0, text.find('\n')));
     lines.push_back(std::move(line));
   }

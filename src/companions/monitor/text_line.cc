@@ -3,55 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 #include <utility>
 
+#include "base/terminal_text.h"
 #include "base/text.h"
 
 namespace troika::monitor {
 namespace {
-
-using Range = std::pair<std::uint32_t, std::uint32_t>;
-
-// Of Unicode's East Asian Width, W and F as far as our texts and the names of users may have them.
-constexpr std::array<Range, 11> wide = {{{0x1100, 0x115f},
-                                         {0x2e80, 0x303e},
-                                         {0x3041, 0xa4cf},
-                                         {0xa960, 0xa97c},
-                                         {0xac00, 0xd7a3},
-                                         {0xf900, 0xfaff},
-                                         {0xfe30, 0xfe6f},
-                                         {0xff00, 0xff60},
-                                         {0xffe0, 0xffe6},
-                                         {0x1f300, 0x1faff},
-                                         {0x20000, 0x3fffd}}};
-constexpr std::array<Range, 5> joining = {
-    {{0x300, 0x36f}, {0x200b, 0x200f}, {0x20d0, 0x20f0}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}}};
-
-template <std::size_t count>
-bool is_in(std::uint32_t character, const std::array<Range, count>& ranges) {
-  return std::any_of(ranges.begin(), ranges.end(),
-                     [&](const Range& range) { return character >= range.first && character <= range.second; });
-}
-
-std::uint32_t decode(std::string_view bytes) {
-  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(bytes[i])); };
-  if (bytes.size() == 1) return byte(0);
-  std::uint32_t character = byte(0) & (0x7fu >> bytes.size());
-  for (std::size_t i = 1; i < bytes.size(); ++i) character = character << 6 | (byte(i) & 0x3f);
-  return character;
-}
-
-struct Character {
-  std::size_t bytes, columns;
-};
-
-Character first_character(std::string_view text) {
-  const std::size_t bytes = std::max<std::size_t>(1, base::utf8_character_bytes(text));
-  const std::uint32_t character = decode(text.substr(0, bytes));
-  return {bytes, is_in(character, joining) ? 0u : is_in(character, wide) ? 2u : 1u};
-}
 
 std::string_view escape_of(Style style) {
   constexpr std::string_view escapes[] = {"", "\x1b[2m", "\x1b[1m", "\x1b[32m", "\x1b[33m", "\x1b[1;31m", "\x1b[36m"};
@@ -148,44 +107,34 @@ std::vector<std::string> in_ascii(const std::vector<double>& values, std::size_t
 
 }  // namespace
 
-std::size_t columns_of(std::string_view text) {
-  std::size_t columns = 0;
-  while (!text.empty()) {
-    const Character character = first_character(text);
-    columns += character.columns;
-    text.remove_prefix(character.bytes);
-  }
-  return columns;
-}
-
 std::string cut_to(std::string_view text, std::size_t columns) {
-  std::size_t used = 0, bytes = 0;
-  while (bytes < text.size()) {
-    const Character character = first_character(text.substr(bytes));
-    if (used + character.columns > columns) break;
-    used += character.columns;
-    bytes += character.bytes;
+  std::size_t bytes = 0;
+  for (std::size_t used = 0; bytes < text.size();) {
+    const std::size_t more = std::max<std::size_t>(1, base::utf8_character_bytes(text.substr(bytes)));
+    used += base::terminal_columns(text.substr(bytes, more));
+    if (used > columns) break;
+    bytes += more;
   }
   return std::string(text.substr(0, bytes));
 }
 
 std::string shortened_to(const std::string& text, std::size_t columns) {
-  if (columns_of(text) <= columns) return text;
+  if (base::terminal_columns(text) <= columns) return text;
   return columns <= 2 ? cut_to(text, columns) : cut_to(text, columns - 2) + "..";
 }
 
 std::string padded(const std::string& text, std::size_t columns) {
-  const std::size_t used = columns_of(text);
+  const std::size_t used = base::terminal_columns(text);
   return used >= columns ? text : text + std::string(columns - used, ' ');
 }
 
 std::string padded_left(const std::string& text, std::size_t columns) {
-  const std::size_t used = columns_of(text);
+  const std::size_t used = base::terminal_columns(text);
   return used >= columns ? text : std::string(columns - used, ' ') + text;
 }
 
 TextLine& TextLine::add(std::string text, Style style) {
-  columns_ += columns_of(text);
+  columns_ += base::terminal_columns(text);
   parts_.push_back({std::move(text), style});
   return *this;
 }
@@ -207,7 +156,7 @@ std::string TextLine::coloured(std::size_t width) const {
   std::string text;
   for (const Part& part : parts_) {
     const std::string cut = cut_to(part.text, width);
-    width -= columns_of(cut);
+    width -= base::terminal_columns(cut);
     const std::string_view escape = escape_of(part.style);
     text += escape.empty() ? cut : std::string(escape) + cut + "\x1b[0m";
     if (cut.size() < part.text.size()) break;
@@ -220,9 +169,9 @@ void Table::add_row(std::vector<Cell> cells) { rows_.push_back(std::move(cells))
 std::vector<std::size_t> Table::widths() const {
   std::vector<std::size_t> widths(columns_.size(), 0);
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    for (const auto& row : rows_) widths[i] = std::max(widths[i], columns_of(row[i].text));
+    for (const auto& row : rows_) widths[i] = std::max(widths[i], base::terminal_columns(row[i].text));
     if (widths[i] > 0 || columns_[i].least > 0)
-      widths[i] = std::clamp(std::max(widths[i], columns_of(columns_[i].title)), columns_[i].least, columns_[i].most);
+      widths[i] = std::clamp(std::max(widths[i], base::terminal_columns(columns_[i].title)), columns_[i].least, columns_[i].most);
   }
   return widths;
 }

@@ -10,9 +10,7 @@ namespace troika::monitor {
 
 enum class Style { plain, dim, bold, good, warning, bad, accent };
 
-// Columns that valid UTF-8 takes on a terminal: Chinese and Japanese characters and full-width signs two, marks that join the one
-// before none. Control characters count as one: text from outside is made printable before it comes here.
-std::size_t columns_of(std::string_view text);
+// Columns are those of base::terminal_columns.
 std::string cut_to(std::string_view text, std::size_t columns);          // at most so many
 std::string shortened_to(const std::string& text, std::size_t columns);  // the same, and a cut one ends in ".."
 std::string padded(const std::string& text, std::size_t columns);        // spaces behind; not cut

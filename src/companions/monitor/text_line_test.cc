@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "base/terminal_text.h"
 #include "monitor/texts.h"
 
 namespace troika::monitor {
@@ -15,11 +16,11 @@ using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
 TEST(MonitorText, CountsColumnsOfChineseAndOfMarksThatJoin) {
-  EXPECT_EQ(columns_of("abc"), 3u);
-  EXPECT_EQ(columns_of("训练中"), 6u);
-  EXPECT_EQ(columns_of("e\u0301"), 1u);
-  EXPECT_EQ(columns_of("\u28ff\u2192\u00b7"), 3u);
-  EXPECT_EQ(columns_of("\xff"), 1u);
+  EXPECT_EQ(base::terminal_columns("abc"), 3u);
+  EXPECT_EQ(base::terminal_columns("训练中"), 6u);
+  EXPECT_EQ(base::terminal_columns("e\u0301"), 1u);
+  EXPECT_EQ(base::terminal_columns("\u28ff\u2192\u00b7"), 3u);
+  EXPECT_EQ(base::terminal_columns("\xff"), 1u);
 }
 
 TEST(MonitorText, IsCutBetweenCharacters) {
@@ -73,7 +74,7 @@ TEST(MonitorSparkline, LongSeriesAreSpreadOverTheWidth) {
   for (int i = 0; i < 1000; ++i) values.push_back(i);
   const auto lines = sparkline(values, 20, 3, Charset::utf8);
   EXPECT_THAT(lines, SizeIs(3));
-  for (const std::string& line : lines) EXPECT_EQ(columns_of(line), 20u);
+  for (const std::string& line : lines) EXPECT_EQ(base::terminal_columns(line), 20u);
   EXPECT_EQ(sparkline(values, 7, 1, Charset::ascii).front(), ".:-=+*#");
 }
 

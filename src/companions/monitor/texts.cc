@@ -1,11 +1,14 @@
 #include "monitor/texts.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <ctime>
 #include <utility>
 
+#include "base/terminal_text.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
@@ -55,21 +58,13 @@ std::string said(Language language, Condition condition) {
       Phrase("failed"),
       Phrase("stopped"),
   };
-  return said(language, words.at(static_cast<std::size_t>(condition)));
+  return std::string(words.at(static_cast<std::size_t>(condition)).in(language));
 }
 
 std::string said(Language language, records::EventKind kind) {
   const auto found =
       std::find_if(kinds_of_events.begin(), kinds_of_events.end(), [&](const auto& row) { return row.first == kind; });
   return found == kinds_of_events.end() ? "" : std::string(found->second.in(language));
-}
-
-std::string said_text(Language language, const records::Event& event) {
-  return records::in_both(event.text, event.incident).in(language);
-}
-
-std::string said_end(Language language, const records::RunState& state) {
-  return records::in_both(state.text, state.incident).in(language);
 }
 
 std::string said_seconds(double seconds) {
@@ -80,46 +75,46 @@ std::string said_seconds(double seconds) {
 std::string said(Language language, const Finding& f) {
   switch (f.trouble) {
     case Trouble::run_silent:
-      return said(language, "no rank has reported for {}: the run or its host may have died silently", said_seconds(f.value));
+      return base::say("no rank has reported for {}: the run or its host may have died silently", said_seconds(f.value)).in(language);
     case Trouble::slow_rank:
-      return said(language, "rank {} (host {}) is slow: it computes {} per step, ranks with the same work {}", f.rank, f.host, said_seconds(f.value), said_seconds(f.reference));
+      return base::say("rank {} (host {}) is slow: it computes {} per step, ranks with the same work {}", f.rank, f.host, said_seconds(f.value), said_seconds(f.reference)).in(language);
     case Trouble::silent_rank:
-      return said(language, "rank {} (host {}) has been silent for {}", f.rank, f.host, said_seconds(f.value));
+      return base::say("rank {} (host {}) has been silent for {}", f.rank, f.host, said_seconds(f.value)).in(language);
     case Trouble::circle:
-      return f.host.empty() ? said(language, "ranks {} have waited for each other for {}: messages do not get through, check the network between their hosts", f.text, said_seconds(f.value))
-                            : said(language, "ranks {} on host {} have waited for each other for {}: messages between them do not get through, check their logs", f.text, f.host, said_seconds(f.value));
+      return f.host.empty() ? base::say("ranks {} have waited for each other for {}: messages do not get through, check the network between their hosts", f.text, said_seconds(f.value)).in(language)
+                            : base::say("ranks {} on host {} have waited for each other for {}: messages between them do not get through, check their logs", f.text, f.host, said_seconds(f.value)).in(language);
     case Trouble::watch:
       return records::in_both(f.text, f.notice).in(language);
     case Trouble::throttled:
-      return said(language, "host {} was throttled {} by heat in the last minute: check its cooling", f.host, counted(language, f.value, "time"));
+      return base::say("host {} was throttled {} by heat in the last minute: check its cooling", f.host, counted(language, f.value, "time")).in(language);
     case Trouble::hot:
-      return said(language, "host {} is at {} degrees Celsius", f.host, whole(f.value));
+      return base::say("host {} is at {} degrees Celsius", f.host, whole(f.value)).in(language);
     case Trouble::quota:
-      return said(language, "host {} was stalled {} % of the time because its CPU quota was exhausted", f.host, whole(100 * f.value));
+      return base::say("host {} was stalled {} % of the time because its CPU quota was exhausted", f.host, whole(100 * f.value)).in(language);
     case Trouble::swapping:
-      return said(language, "host {} swaps: {} pages/s are read back, which slows every step", f.host, whole(f.value));
+      return base::say("host {} swaps: {} pages/s are read back, which slows every step", f.host, whole(f.value)).in(language);
     case Trouble::memory_low:
-      return said(language, "host {} has {} of its {} of memory left", f.host, bytes(f.value), bytes(f.reference));
+      return base::say("host {} has {} of its {} of memory left", f.host, bytes(f.value), bytes(f.reference)).in(language);
     case Trouble::memory_killed:
-      return said(language, "host {}: {} killed because memory ran out", f.host, counted(language, f.value, "process was", "processes were"));
+      return base::say("host {}: {} killed because memory ran out", f.host, counted(language, f.value, "process was", "processes were")).in(language);
     case Trouble::disk_low:
-      return said(language, "host {} has {} of disk left; saving needs about {}", f.host, bytes(f.value), bytes(f.reference));
+      return base::say("host {} has {} of disk left; saving needs about {}", f.host, bytes(f.value), bytes(f.reference)).in(language);
     case Trouble::link_errors:
-      return said(language, "host {} had {} in the last minute: check cable and port", f.host, counted(language, f.value, "link error"));
+      return base::say("host {} had {} in the last minute: check cable and port", f.host, counted(language, f.value, "link error")).in(language);
     case Trouble::under_voltage:
-      return said(language, "host {} has under-voltage: use its official power supply", f.host);
+      return base::say("host {} has under-voltage: use its official power supply", f.host).in(language);
     case Trouble::skipped_steps:
-      return said(language, "{} of the last {} steps were skipped: their loss or gradients were not finite", whole(f.value), whole(f.reference));
+      return base::say("{} of the last {} steps were skipped: their loss or gradients were not finite", whole(f.value), whole(f.reference)).in(language);
   }
   return "";
 }
 
 std::string state_words(const View& view, Language language) {
-  if (view.restart_follows) return said(language, "failed, another attempt follows");
+  if (view.restart_follows) return base::say("failed, another attempt follows").in(language);
   std::string words = said(language, view.condition);
   if (view.silent_seconds > 0)
     words += (language == Language::english ? ", " : "，") +
-             said(language, "silent for {}", said_seconds(view.silent_seconds));
+             base::say("silent for {}", said_seconds(view.silent_seconds)).in(language);
   return words;
 }
 
@@ -172,30 +167,30 @@ std::string date_words(double time, int utc_offset_seconds) {
 std::string arrow(Charset charset) { return charset == Charset::utf8 ? "\u2192" : "->"; }
 
 std::string where_words(const RankView& rank, Language language) {
-  if (rank.standing == Standing::unheard) return said(language, "not heard yet");
+  if (rank.standing == Standing::unheard) return base::say("not heard yet").in(language);
   if (rank.standing == Standing::silent)
-    return said(language, "silent for {}", said_seconds(rank.silent_seconds));
+    return base::say("silent for {}", said_seconds(rank.silent_seconds)).in(language);
   const std::string place = base::printable(records::said(language, rank.place.at), 200);
   if (rank.standing == Standing::ended || place.empty()) return place;
-  return said(language, "{} for {}", place, said_seconds(rank.place.seconds));
+  return base::say("{} for {}", place, said_seconds(rank.place.seconds)).in(language);
 }
 
 std::string waits_words(const RankView& rank, Language language, Charset charset) {
   if (rank.standing != Standing::waits) return "";
-  if (rank.chain.empty()) return said(language, "others");
+  if (rank.chain.empty()) return base::say("others").in(language);
   constexpr std::size_t most = 3;
   const std::string between = " " + arrow(charset) + " ";
   std::string words = std::to_string(rank.chain.front());
   if (rank.chain.size() > most) words += between + "..";
   for (std::size_t i = rank.chain.size() > most ? rank.chain.size() - 1 : 1; i < rank.chain.size(); ++i)
     words += between + std::to_string(rank.chain[i]);
-  return rank.circle ? words + " " + said(language, "(cycle)") : words;
+  return rank.circle ? words + " " + base::say("(cycle)").in(language) : words;
 }
 
 std::vector<std::string> wrapped(const std::string& text, std::size_t width) {
   std::vector<std::string> lines;
   for (std::string rest : base::split(base::printable(text, 16384), '\n')) {
-    while (columns_of(rest) > width && width > 0) {
+    while (base::terminal_columns(rest) > width && width > 0) {
       std::string line = cut_to(rest, width);
       if (line.empty()) break;
       const std::size_t space = line.rfind(' ');

@@ -79,10 +79,11 @@ constexpr std::array<std::string_view, 15> troubles = {
     "run_silent", "slow_rank",  "silent_rank",   "circle",   "watch",       "throttled",     "hot",          "quota",
     "swapping",   "memory_low", "memory_killed", "disk_low", "link_errors", "under_voltage", "skipped_steps"};
 
-Json run_json(const View& view) {
+Json run_json(const View& view, Language language) {
   if (!view.state) return Json::object();
   const records::RunState& s = *view.state;
-  return base::json_of_members("model", s.model, "parameters", s.parameters, "layout", s.layout, "schedule", s.schedule,
+  return base::json_of_members("model", s.model_text().in(language), "parameters", s.parameters, "layout",
+                               s.layout_text().in(language), "schedule", s.schedule,
                                "precision", s.precision, "device", s.device, "launch", s.launch, "attempt", s.attempt,
                                "began", s.began, "since", s.since, "sample_seconds", s.sample_seconds, "predicted_seconds",
                                s.predicted_seconds, "exit_code",
@@ -147,7 +148,7 @@ Json event_json(const records::Event& event, Language language) {
   Json json = {{"time", event.time}, {"event", records::word_of(event.kind)}, {"host", event.host}};
   if (event.rank >= 0) json["rank"] = event.rank;
   if (event.step >= 0) json["step"] = event.step;
-  json["text"] = said_text(language, event);
+  json["text"] = records::in_both(event.text, event.incident).in(language);
   if (event.incident) json["incident"] = records::to_json_object(*event.incident);
   return json;
 }
@@ -202,7 +203,7 @@ std::string to_json(const View& view, Language language, int indent) {
       {"state_text", state_words(view, language)},
       {"silent_seconds", view.silent_seconds},
       {"restart_follows", view.restart_follows},
-      {"run", run_json(view)},
+      {"run", run_json(view, language)},
       {"progress", progress_json(view.progress)},
       {"findings", list(view.findings, [&](const Finding& finding) { return finding_json(finding, language); })},
       {"ranks", list(view.ranks, [&](const RankView& rank) { return rank_json(rank, language); })},

@@ -57,11 +57,11 @@ std::string facts_json(const Options& options) {
   return json_line(facts);
 }
 
-http::Response answer_of_sweep(const std::vector<NamedFolder>& sweeps, const std::string& name) {
+http::Response answer_of_sweep(const std::vector<NamedFolder>& sweeps, const std::string& name, base::Language language) {
   const auto found =
       std::find_if(sweeps.begin(), sweeps.end(), [&](const NamedFolder& sweep) { return sweep.name == name; });
   if (found == sweeps.end()) throw Refused{404, base::say("there is no sweep '{}'", name)};
-  return json_response(200, sweep_json(*found));
+  return json_response(200, sweep_json(*found, language));
 }
 
 }  // namespace
@@ -203,7 +203,7 @@ std::vector<Route> server_routes(const Shop& shop) {
           {Method::get, "/api/sweeps", Right::see,
            [&catalog](const Asked&) { return json_response(200, sweeps_json(catalog.sweeps())); }},
           {Method::get, "/api/sweeps/{sweep}", Right::see,
-           [&catalog](const Asked& asked) { return answer_of_sweep(catalog.sweeps(), asked.name("sweep")); }}};
+           [&catalog](const Asked& asked) { return answer_of_sweep(catalog.sweeps(), asked.name("sweep"), asked.language); }}};
 }
 
 }  // namespace troika::serve

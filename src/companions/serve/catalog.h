@@ -40,7 +40,7 @@ bool is_served_run(const std::string& folder);
 std::string sweeps_json(const std::vector<NamedFolder>& sweeps);
 
 // DataError for damaged files.
-std::string sweep_json(const NamedFolder& sweep);
+std::string sweep_json(const NamedFolder& sweep, base::Language language);
 
 // A run in a line of the list: what /api/runs says of it.
 // Numbers that are not known are NaN, or 0 where they count from 1. Times in seconds since 1970.
@@ -49,7 +49,9 @@ struct RunSummary {
   std::string state;  // docs/formats/page-api.md has the words
   std::int64_t step = 0, steps = 0, tokens = 0;
   double loss = NAN, valid_loss = NAN, tokens_per_second = NAN, eta_seconds = NAN;
-  std::string model, layout, precision;
+  base::Text model, layout;
+  std::string precision;
+  int dp = 0, pp = 0, tp = 0, cp = 0, zero = 0;  // 0: not known
   int ranks = 0;
   std::vector<std::string> hosts;
   double began = 0, changed = 0;

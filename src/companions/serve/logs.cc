@@ -10,6 +10,7 @@
 #include "base/say.h"
 #include "base/terminal_text.h"
 #include "base/text.h"
+#include "diagnosis/facts.h"
 #include "records/run_reader.h"
 #include "serve/form.h"
 
@@ -77,21 +78,11 @@ class BackwardsReader {
   LogPage page_;
 };
 
-// "rank-00003.log" -> 3; -1 for another name.
-std::int64_t rank_of_log_file(const std::string& name) {
-  const std::string begin = "rank-", ending = ".log";
-  std::int64_t rank = -1;
-  if (name.size() <= begin.size() + ending.size() || name.compare(0, begin.size(), begin) != 0) return -1;
-  if (name.compare(name.size() - ending.size(), ending.size(), ending) != 0) return -1;
-  if (!base::parse_int(name.substr(begin.size(), name.size() - begin.size() - ending.size()), &rank)) return -1;
-  return rank;
-}
-
 // Of which there are logs.
 Json logs_in(const std::string& folder) {
   Json found = Json::array();
   for (const std::string& name : names_in(folder + "/logs")) {
-    const std::int64_t rank = rank_of_log_file(name);
+    const int rank = diagnosis::rank_of_log(name);
     if (rank >= 0 && static_cast<std::int64_t>(found.size()) < most_ranks_listed) found.push_back(rank);
   }
   for (const char* other : {"run", "launch"})

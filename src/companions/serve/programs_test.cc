@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "serve/chat.h"
 #include "serve/form_routes.h"
-#include "serve/gate.h"
+#include "serve/site.h"
 
 namespace troika::serve {
 namespace {

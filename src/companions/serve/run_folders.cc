@@ -95,9 +95,11 @@ Json json_of_cell(const sweep::SweepCell& cell) {
   return base::parse_double(cell.text, &number) && std::isfinite(number) ? Json(number) : Json(nullptr);
 }
 
-Json json_of_row(const sweep::SweepRow& row) {
+Json json_of_row(const sweep::SweepRow& row, base::Language language) {
   Json json = {{"layout", name_of(row.layout)}};
   for (const sweep::SweepCell& cell : sweep::cells_of(row)) json[std::string(cell.column)] = json_of_cell(cell);
+  json.erase("reason_zh");
+  json["reason"] = row.reason.in(language);
   return json;
 }
 
@@ -140,13 +142,13 @@ std::string sweeps_json(const std::vector<NamedFolder>& sweeps) {
   return json_line(list);
 }
 
-std::string sweep_json(const NamedFolder& sweep) {
+std::string sweep_json(const NamedFolder& sweep, base::Language language) {
   const KeptSweep kept = kept_sweep(sweep.path);
   const std::string path = sweep.path + "/sweep.json";
   const nlohmann::json facts = base::parse_json(base::read_file(path), path);
   const std::string best = sweep.path + "/best.yaml";
   Json rows = Json::array();
-  for (const sweep::SweepRow& row : kept.rows) rows.push_back(json_of_row(row));
+  for (const sweep::SweepRow& row : kept.rows) rows.push_back(json_of_row(row, language));
   return json_line({{"name", sweep.name},
                   {"nnodes", facts.contains("nnodes") ? base::json_int(facts, "nnodes", path) : 1},
                   {"nproc", facts.contains("nproc") ? base::json_int(facts, "nproc", path) : 1},

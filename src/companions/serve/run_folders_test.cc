@@ -100,7 +100,7 @@ TEST_F(Sweeps, AreListedWithTheirBest) {
 }
 
 TEST_F(Sweeps, AreTablesWithNumbersAsNumbers) {
-  const nlohmann::json table = nlohmann::json::parse(sweep_json(sweep));
+  const nlohmann::json table = nlohmann::json::parse(sweep_json(sweep, base::Language::english));
   EXPECT_EQ(table["settings"], "train:\n  steps: 5\n");
   EXPECT_EQ(table["nproc"], 2);
   ASSERT_EQ(table["rows"].size(), 3u);
@@ -113,15 +113,15 @@ TEST_F(Sweeps, AreTablesWithNumbersAsNumbers) {
 }
 
 TEST_F(Sweeps, HaveTheTrainingThatTheyWereForOnceThereIsABest) {
-  EXPECT_TRUE(nlohmann::json::parse(sweep_json(sweep))["training"].is_null());
+  EXPECT_TRUE(nlohmann::json::parse(sweep_json(sweep, base::Language::english))["training"].is_null());
   base::write_file_atomic(folder.path() + "/best.yaml", "train:\n  steps: 5000\n");
-  const nlohmann::json table = nlohmann::json::parse(sweep_json(sweep));
+  const nlohmann::json table = nlohmann::json::parse(sweep_json(sweep, base::Language::english));
   EXPECT_EQ(table["training"], "train:\n  steps: 5000\n") << table.dump();
 }
 
 TEST_F(Sweeps, ThatAreDamagedAreRefused) {
   base::write_file_atomic(folder.path() + "/summary.csv", "dp,pp\n1,2\n");
-  EXPECT_THROW(sweep_json(sweep), base::DataError);
+  EXPECT_THROW(sweep_json(sweep, base::Language::english), base::DataError);
   EXPECT_EQ(nlohmann::json::parse(sweeps_json({sweep}))[0]["rows"], 0);
 }
 

@@ -51,7 +51,8 @@ Json json_of(const RunSummary& run, base::Language language) {
   return base::json_of_members(
       "name", run.name, "folder", run.folder, "state", run.state, "step", run.step, "steps", above_0(run.steps), "loss",
       run.loss, "valid_loss", run.valid_loss, "tokens_per_second", run.tokens_per_second, "eta_seconds",
-      run.eta_seconds, "tokens", run.tokens, "model", run.model, "layout", run.layout, "precision", run.precision,
+      run.eta_seconds, "tokens", run.tokens, "model", run.model.in(language), "layout",
+      run.layout.in(language), "dp", run.dp, "pp", run.pp, "tp", run.tp, "cp", run.cp, "zero", run.zero, "precision", run.precision,
       "ranks", run.ranks, "hosts", run.hosts, "began", above_0(run.began), "changed", above_0(run.changed), "text",
       run.text.in(language), "exit_code", run.exit_code, "can", run.can);
 }
@@ -109,8 +110,13 @@ struct RunFollower::Impl {
   void take_state() {
     if (!run.state()) return;
     const records::RunState& state = *run.state();
-    summary.model = state.model;
-    summary.layout = state.layout;
+    summary.model = state.model_text();
+    summary.layout = state.layout_text();
+    summary.dp = state.dp;
+    summary.pp = state.pp;
+    summary.tp = state.tp;
+    summary.cp = state.cp;
+    summary.zero = state.zero;
     summary.precision = state.precision;
     summary.began = state.began;
     summary.text = records::in_both(state.text, state.incident);

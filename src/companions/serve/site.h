@@ -1,20 +1,75 @@
-// Everything behind one address: the gate, the files of the page, the routes, and what happens as it happens.
+// Everything behind one address: the gate, which every request passes first by the rules of docs/security.md, "The page"; the files of the
+// page, the routes, and what happens as it happens.
 #pragma once
 
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "config/flag_table.h"
 #include "http/message.h"
 #include "serve/desk.h"
-#include "serve/gate.h"
-#include "serve/views.h"
 #include "serve/routes.h"
+#include "serve/views.h"
 
 namespace troika::serve {
+
+// What of a request is asked for, before anybody looks at what it says.
+enum class Asks { asset, login, route };
+
+class Gate {
+ public:
+  // `token`: of this server. `session`: what a page that has shown the token says instead, in the
+  // header x-troika-session. No cookie: browsers send those of 127.0.0.1 to every server there, whatever its port.
+  Gate(const Options& options, int port, std::string token, std::string session);
+
+  // What to answer instead of what was asked for; nothing where that is allowed.
+  std::optional<http::Response> refusal(const http::Request& request, Asks asks, Right right) const;
+
+  bool is_token(std::string_view text) const;  // in a time that does not depend on the text
+  const std::string& session() const { return session_; }
+
+ private:
+  bool is_host(std::string_view host) const;
+  bool is_own_origin(std::string_view origin) const;
+  bool has_token(const http::Request& request) const;
+  bool has_session(const http::Request& request) const;
+
+  const Access access_;
+  const Proxy proxy_;
+  const std::string token_, session_;
+  std::vector<std::string> hosts_;  // that a request may name, in lower case
+};
+
+// Headers that every answer has.
+void add_guards(http::Response& response);
+
+// 128 bits by the system's generator, in hexadecimal.
+std::string new_secret();
+
+// Where a server keeps the address that lets people in, so that `troika serve --url` can print it again.
+// $XDG_RUNTIME_DIR/troika, else .troika in the home folder, else troika-UID in the folder for temporary files. Only for this user: ConfigError
+// where others could write or read there.
+std::string token_folder(const config::Environment& environment);
+
+// A file serve-PORT of this server, only for this user's eyes, which goes with it.
+class TokenFile {
+ public:
+  TokenFile(const std::string& folder, int port, const std::string& url);
+  ~TokenFile();
+  TokenFile(const TokenFile&) = delete;
+  TokenFile& operator=(const TokenFile&) = delete;
+
+ private:
+  std::string path_;
+};
+
+// Of servers that still run, by port.
+std::vector<std::string> kept_urls(const std::string& folder);
 
 // The files of the page, which are part of the program.
 struct Asset {

@@ -223,7 +223,7 @@ std::string SweepProgress::head(std::size_t number, const std::string& name) con
 }
 
 void SweepProgress::preparing(const std::string& line) {
-  if (style_ == metrics::ProgressStyle::none || line == prepared_ || line.rfind("tokenizing", 0) != 0) return;
+  if (style_ == metrics::ProgressStyle::none || line == prepared_) return;
   prepared_ = line;
   line_.print(line);
 }
@@ -243,7 +243,16 @@ void SweepProgress::finished(std::size_t number, const SweepRow& row, double sec
 }
 
 base::Text outcome_of(const SweepRow& row) {
-  if (!row.measured) return base::verbatim(fmt::format("{}: {}", config::word_of(row.status), row.reason));
+  if (!row.measured) {
+    switch (row.status) {
+      case SweepStatus::timeout:
+        return base::say("timeout: {}", row.reason);
+      case SweepStatus::interrupted:
+        return base::say("interrupted: {}", row.reason);
+      default:
+        return base::say("failed: {}", row.reason);
+    }
+  }
   return base::say("{} a step, {} positions/s (plan {})", base::format_duration(row.measured->step_seconds),
                      base::format_count(std::llround(row.measured->tokens_per_second)),
                      base::format_duration(row.predicted.step_seconds));

@@ -57,7 +57,7 @@ class SweepProgress {
   SweepProgress(const SweepProgress&) = delete;
   SweepProgress& operator=(const SweepProgress&) = delete;
 
-  void preparing(const std::string& line);  // as `troika data` says it
+  void preparing(const std::string& line);  // as the preparation says it
   // `number` from 1.
   void running(std::size_t number, const std::string& name, double seconds_left);
   void finished(std::size_t number, const SweepRow& row, double seconds_left);

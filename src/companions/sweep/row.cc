@@ -9,9 +9,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/say.h"
-#include "base/units.h"
 #include "config/config.h"
 #include "metrics/step_metrics.h"
+#include "records/run_reader.h"
 #include "schedule/trace/summary.h"
 #include "schedule/trace/trace_json.h"
 
@@ -42,18 +42,6 @@ double median_without_the_first(const std::vector<metrics::StepMetrics>& rows) {
   return seconds.size() % 2 == 1 ? seconds[middle] : (seconds[middle - 1] + seconds[middle]) / 2;
 }
 
-// "... resident 312.0 MiB (program 178.0 MiB)" at the end of a rank's summary; 0: it is not there.
-std::int64_t resident_in(const std::string& log) {
-  const std::string mark = ", resident ";
-  const std::size_t at = log.rfind(mark);
-  if (at == std::string::npos) return 0;
-  const std::size_t begin = at + mark.size();
-  std::string text = log.substr(begin, log.find_first_of("(\n", begin) - begin);
-  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
-  std::int64_t bytes = 0;
-  return base::parse_bytes(text, &bytes) ? bytes : 0;
-}
-
 schedule::TimeShares shares_of_last_step(const std::string& timeline) {
   const auto steps = schedule::list_traces(timeline);
   if (steps.empty()) throw base::DataError(base::say("{} has no recorded steps", timeline));
@@ -65,10 +53,10 @@ schedule::TimeShares shares_of_last_step(const std::string& timeline) {
 }  // namespace
 
 std::int64_t most_resident(const std::string& run_folder) {
-  const std::string logs = run_folder + "/logs";
-  std::int64_t most = resident_in(base::read_file(run_folder + "/launch.log"));  // world rank 0
-  for (const std::string& name : base::list_directory(logs))
-    most = std::max(most, resident_in(base::read_file(logs + "/" + name)));
+  records::RunReader run(run_folder, {2, 1, 1, 0});
+  run.refresh();
+  std::int64_t most = 0;
+  for (const auto& [rank, sample] : records::newest(run)) most = std::max(most, sample.peak_resident_bytes);
   return most;
 }
 
@@ -90,16 +78,23 @@ SweepMeasured measured_in(const std::string& run_folder, const SweepStep& step) 
   return measured;
 }
 
+// Settings that are equal where the sweep is the same, wherever its folder is.
+static std::string without_place(config::Settings settings) {
+  if (settings.data.cache == settings.train.out + "/data") settings.data.cache.clear();
+  settings.train.out.clear();
+  return config::to_yaml(settings);
+}
+
 static void refuse_other(const std::string& folder, const base::Text& what) {
   throw base::ConfigError(
       base::say("{} holds a sweep of another training ({}): choose another --out, or delete it", folder, what));
 }
 
 void keep_basis(const std::string& folder, const SweepBasis& basis) {
-  const std::string path = folder + "/sweep.json", yaml = config::to_yaml(basis.settings);
+  const std::string path = folder + "/sweep.json";
   if (!base::file_exists(path)) {
     const nlohmann::ordered_json facts = {
-        {"format", 1}, {"nnodes", basis.nnodes}, {"nproc", basis.nproc}, {"settings", yaml}};
+        {"format", 1}, {"nnodes", basis.nnodes}, {"nproc", basis.nproc}, {"settings", config::to_yaml(basis.settings)}};
     return base::write_file_atomic(path, facts.dump(2) + "\n");
   }
   const nlohmann::json facts = base::parse_json(base::read_file(path), path);
@@ -108,8 +103,9 @@ void keep_basis(const std::string& folder, const SweepBasis& basis) {
     const std::int64_t was = facts.contains(name) ? base::json_int(facts, name, path) : 1;
     if (was != now) refuse_other(folder, base::say("--{} was {} and is now {}", name, was, now));
   }
-  const std::string kept = base::json_string(facts, "settings", path);
-  if (kept != yaml) refuse_other(folder, base::say("{} differs", config::first_difference(kept, yaml)));
+  const std::string kept = without_place(config::settings_from_yaml(base::json_string(facts, "settings", path), path));
+  const std::string asked = without_place(basis.settings);
+  if (kept != asked) refuse_other(folder, base::say("{} differs", config::first_difference(kept, asked)));
 }
 
 SweepRows kept_rows(const std::string& folder) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/language.h"
 #include "config/settings.h"
 #include "planner/estimate.h"
 
@@ -41,7 +42,7 @@ struct SweepRow {
   SweepStatus status = SweepStatus::failed;
   std::optional<SweepMeasured> measured;  // with SweepStatus::ok
   double seconds = 0;                     // from start to end of its processes
-  std::string reason;                     // why nothing was measured; one line
+  base::Text reason;                      // why nothing was measured; one line
 };
 
 using SweepRows = std::vector<SweepRow>;
@@ -59,7 +60,7 @@ struct SweepStep {
   std::int64_t tokens = 0;
 };
 
-// The most that a rank's process of this host took; 0: the system does not tell.
+// The most that a rank's process of this host took, by its samples; 0: the system does not tell.
 std::int64_t most_resident(const std::string& run_folder);
 
 // Of a run whose last step was recorded. DataError when metrics or timeline are missing or short.
@@ -73,8 +74,8 @@ struct SweepBasis {
   std::int64_t nnodes = 1, nproc = 1;
 };
 
-// Writes FOLDER/sweep.json, or compares with it. ConfigError that names the first difference: rows of two trainings do not go
-// into one table.
+// Writes FOLDER/sweep.json, or compares with it, but for where the folder is: it may have been copied. ConfigError that names the first
+// difference: rows of two trainings do not go into one table.
 void keep_basis(const std::string& folder, const SweepBasis& basis);
 
 SweepRows kept_rows(const std::string& folder);  // of FOLDER/summary.csv; none without it

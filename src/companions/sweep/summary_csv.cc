@@ -65,7 +65,7 @@ struct Column {
 
   const char* name;
   Of of;
-  bool is_number;
+  bool is_number, is_required;
   std::function<std::string(const SweepRow&)> give;
   std::function<void(SweepRow&, const CsvCell&)> take;
 };
@@ -93,13 +93,19 @@ class ColumnList {
     add(
         name, Column::Of::measured, [member](auto& row) -> auto& { return (*row.measured).*member; });
   }
+  // Tables of earlier versions have it in English alone.
+  void reason(const char* name, std::string base::Text::*language) {
+    add(
+        name, Column::Of::run, [language](auto& row) -> auto& { return row.reason.*language; });
+    columns_.back().is_required = language == &base::Text::english;
+  }
   std::vector<Column> take() { return std::move(columns_); }
 
  private:
   template <class Place>
   void add(const char* name, Column::Of of, Place place) {
     using Value = std::decay_t<decltype(place(std::declval<SweepRow&>()))>;
-    columns_.push_back({name, of, std::is_arithmetic_v<Value>,
+    columns_.push_back({name, of, std::is_arithmetic_v<Value>, true,
                         [place](const SweepRow& row) { return cell_text(place(row)); },
                         [place](SweepRow& row, const CsvCell& cell) { read_cell(cell, place(row)); }});
   }
@@ -135,7 +141,8 @@ std::vector<Column> made_columns() {
   list.predicted("predicted_resident_bytes", &SweepPredicted::resident_bytes);
   list.measured("loss_bits", &SweepMeasured::loss_bits);
   list.row("seconds", &SweepRow::seconds);
-  list.row("reason", &SweepRow::reason);
+  list.reason("reason", &base::Text::english);
+  list.reason("reason_zh", &base::Text::chinese);
   return list.take();
 }
 
@@ -205,7 +212,7 @@ std::vector<const Column*> columns_of(const Cells& names, const base::Text& plac
     found.push_back(column == columns().end() ? nullptr : &*column);
   }
   for (const Column& column : columns()) {
-    if (std::find(found.begin(), found.end(), &column) == found.end())
+    if (column.is_required && std::find(found.begin(), found.end(), &column) == found.end())
       throw base::DataError(
           base::say("{} has no column {}; delete the file to measure all layouts again", place, column.name));
   }
@@ -224,6 +231,7 @@ SweepRow row_of(const Cells& cells, const std::vector<const Column*>& of, const 
     if (of[i] == nullptr || (of[i]->of == Column::Of::measured && !row.measured)) continue;
     of[i]->take(row, {cells[i], base::say("{}, {},", place, of[i]->name)});
   }
+  if (row.reason.chinese.empty()) row.reason.chinese = row.reason.english;
   return row;
 }
 

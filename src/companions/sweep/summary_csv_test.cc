@@ -50,7 +50,8 @@ TEST(SummaryCsv, GivesEveryRowBackWithEveryDigit) {
   ASSERT_EQ(read.size(), rows.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     EXPECT_EQ(read[i].layout, rows[i].layout);
-    EXPECT_EQ(read[i].reason, rows[i].reason);
+    EXPECT_EQ(read[i].reason.english, rows[i].reason.english);
+    EXPECT_EQ(read[i].reason.chinese, rows[i].reason.chinese);
     EXPECT_EQ(read[i].status, rows[i].status);
     EXPECT_EQ(read[i].measured.has_value(), rows[i].measured.has_value());
   }
@@ -62,7 +63,7 @@ TEST(SummaryCsv, GivesEveryRowBackWithEveryDigit) {
 
 TEST(SummaryCsv, LeavesEmptyWhatWasNotMeasured) {
   const std::string text = to_csv({unmeasured_row(layout_with(2, 1), SweepStatus::failed, "why")});
-  EXPECT_THAT(text, HasSubstr("\n2,1,1,1,0,1f1b,1,none,,,,,,,0.5,1000,failed,1,none,fp32,1,,2000,,61.5,why\n"));
+  EXPECT_THAT(text, HasSubstr("\n2,1,1,1,0,1f1b,1,none,,,,,,,0.5,1000,failed,1,none,fp32,1,,2000,,61.5,why,why\n"));
 }
 
 TEST(SummaryCsv, PassesOverColumnsThatItDoesNotKnow) {
@@ -73,11 +74,18 @@ TEST(SummaryCsv, PassesOverColumnsThatItDoesNotKnow) {
   EXPECT_EQ(parse_csv(text, "x.csv").size(), 3u);
 }
 
+TEST(SummaryCsv, ReadsTablesThatHaveReasonsInEnglishAlone) {
+  std::string text = to_csv({unmeasured_row(layout_with(2, 1), SweepStatus::failed, "why")});
+  text.erase(text.find(",reason_zh"), 10);
+  text.erase(text.find(",why,why"), 4);
+  EXPECT_EQ(parse_csv(text, "x.csv").at(0).reason.chinese, "why");
+}
+
 TEST(SummaryCsv, NamesThePlaceOfWhatIsWrong) {
   const std::string good = to_csv({measured_row(layout_with(2, 1), 100)});
   EXPECT_THAT(csv_refusal(good.substr(0, good.size() - 1)), HasSubstr("line 2 of x.csv is cut off"));
   EXPECT_THAT(csv_refusal("dp,pp\n1,2\n"), HasSubstr("line 1 of x.csv has no column tp"));
-  EXPECT_THAT(csv_refusal(good + "1,2\n"), HasSubstr("line 3 of x.csv has 2 values for 26 columns"));
+  EXPECT_THAT(csv_refusal(good + "1,2\n"), HasSubstr("line 3 of x.csv has 2 values for 27 columns"));
   std::string other = good;
   other.replace(other.find("\n2,") + 1, 1, "x");
   EXPECT_THAT(csv_refusal(other), HasSubstr("line 2 of x.csv, dp, is 'x' but must be a whole number"));

@@ -23,11 +23,11 @@ inline SweepRow measured_row(const planner::Layout& layout, double tokens_per_se
   measured.communication_share = 1.0 / 3;
   measured.bubble_share = 0.1;
   measured.loss_bits = "40b1f2a3";
-  return {layout, {0.25, 12345000, 250000000}, SweepStatus::ok, measured, 3.25, ""};
+  return {layout, {0.25, 12345000, 250000000}, SweepStatus::ok, measured, 3.25, {}};
 }
 
 inline SweepRow unmeasured_row(const planner::Layout& layout, SweepStatus status, const std::string& reason) {
-  return {layout, {0.5, 1000, 2000}, status, std::nullopt, 61.5, reason};
+  return {layout, {0.5, 1000, 2000}, status, std::nullopt, 61.5, base::verbatim(reason)};
 }
 
 }  // namespace troika::sweep

@@ -1,4 +1,4 @@
-#include "data/corpus_bpe.h"
+#include "data/prepare.h"
 
 #include <string_view>
 #include <unordered_map>

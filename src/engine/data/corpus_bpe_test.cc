@@ -1,4 +1,4 @@
-#include "data/corpus_bpe.h"
+#include "data/prepare.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-// Raw text -> token shards, once.
+// Raw text -> token shards, once; raw text -> a tokenizer.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +11,7 @@
 #include "data/made_once.h"
 #include "data/sequence_file.h"
 #include "data/token_stream.h"
+#include "tokenizer/bpe_trainer.h"
 #include "tokenizer/tokenizer.h"
 
 namespace troika::data {
@@ -64,5 +65,15 @@ struct TokenizeOptions {
 std::shared_ptr<const SequenceFile> tokenize_once(const Corpus& corpus, const Encoding& encoding,
                                                   const std::string& cache_folder, const TokenizeOptions& options,
                                                   const OnProgress& on_progress);
+
+struct TrainedBpe {
+  tokenizer::BpeModel model;
+  std::int64_t left_out_bytes = 0;  // of long pieces beyond most_long_bytes
+};
+
+// Trains a byte-level BPE tokenizer on files of text: counts the words of all documents (exact duplicates once) and trains on them. The result does not depend on the number of
+// workers.
+TrainedBpe train_bpe_on_files(const std::vector<std::string>& inputs, const tokenizer::BpeTrainerOptions& options,
+                              const OnProgress& on_progress);
 
 }  // namespace troika::data

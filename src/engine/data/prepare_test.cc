@@ -6,7 +6,6 @@
 
 #include "base/error.h"
 #include "base/text_files_test_support.h"
-#include "data/corpus_bpe.h"
 #include "data/shard_index.h"
 #include "tokenizer/tokenizer.h"
 

@@ -289,7 +289,7 @@ Outcome Attempt::run() {
   if (has_report_) {
     records_.has_failed(report_);
     outcome.exit_code = report_.exit_code;
-    outcome.text = report_.said();
+    outcome.failure = report_.incident;
     outcome.details = base::join({log_of_first_failed(), about_left()}, "", "");
   } else if (interrupted_) {
     outcome.exit_code = base::exit_interrupted;

@@ -354,7 +354,7 @@ Hosts::Next Hosts::part(Next wanted, const Outcome& outcome) {
     set_course(std::to_string(++attempt_));
   } else {
     constexpr double after_success = 15, after_an_error = 5;  // for ranks that still end
-    end_all(outcome.exit_code, outcome.text, outcome.exit_code == 0 ? after_success : after_an_error);
+    end_all(outcome.exit_code, outcome.failure ? records::said(*outcome.failure) : base::Text{}, outcome.exit_code == 0 ? after_success : after_an_error);
   }
   return wanted;
 }

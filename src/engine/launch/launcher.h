@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,7 +63,7 @@ class RecentKills {
 // One attempt: this host's ranks from start to end, in step with the other hosts through the store.
 struct Outcome {
   int exit_code = 0;   // 0, 130, or the first cause's code
-  base::Text text;     // the failure report, which was said when it came; empty when there is none
+  std::optional<records::Incident> failure;  // of the failure report, which was said when it came
   base::Text details;  // the last lines of the failed rank's log, ranks that would not end; empty when there are none
   bool stop_requested = false;  // by a signal to the launcher: no restart
   bool store_is_lost = false;   // it had ended, or did not answer

@@ -1,4 +1,4 @@
-#include "probe/measured_cluster.h"
+#include "probe/measure_host.h"
 
 #include <fmt/format.h>
 

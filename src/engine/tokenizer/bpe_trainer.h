@@ -1,4 +1,4 @@
-// Trains a byte-level BPE tokenizer on counted words; data/corpus_bpe.h counts those of files.
+// Trains a byte-level BPE tokenizer on counted words; data/prepare.h counts those of files.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-#include "train/evaluation_run.h"
+#include "train/run.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

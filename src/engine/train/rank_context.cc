@@ -118,12 +118,16 @@ Machine prepare_machine(const RankContext& context) {
   return machine;
 }
 
-std::string describe_threads(const Machine& machine) {
-  const int online = static_cast<int>(std::thread::hardware_concurrency());
+records::ThreadUse thread_use(const Machine& machine) {
+  records::ThreadUse use{machine.threads, host::usable_cores(), static_cast<int>(std::thread::hardware_concurrency()), {}};
   const std::vector<int> cores = host::allowed_cores();
-  const bool bound = !cores.empty() && static_cast<int>(cores.size()) < online;
-  return fmt::format("threads: {}, on {} of {} cores ({})", machine.threads, host::usable_cores(), online,
-                     bound ? "bound to " + host::format_cores(cores) : "not bound");
+  if (static_cast<int>(cores.size()) < use.online) use.bound_to = cores;
+  return use;
+}
+
+std::string describe(const records::ThreadUse& use) {
+  return fmt::format("threads: {}, on {} of {} cores ({})", use.threads, use.usable, use.online,
+                     use.bound_to.empty() ? "not bound" : "bound to " + host::format_cores(use.bound_to));
 }
 
 config::Resolved decided(config::Resolved resolved, const Machine& machine) {

@@ -13,6 +13,7 @@
 #include "data/opened_samples.h"
 #include "metrics/run_log.h"
 #include "plan/memory_check.h"
+#include "records/sample.h"
 #include "rendezvous/join.h"
 #include "rendezvous/identity.h"
 #include "tensor/streams.h"
@@ -64,7 +65,8 @@ void check_rank_device(const RankContext& context);
 // it could be. ConfigError when the settings ask
 // for what is not there.
 Machine prepare_machine(const RankContext& context);
-std::string describe_threads(const Machine& machine);  // how this rank uses the processor, for its log
+records::ThreadUse thread_use(const Machine& machine);  // how this rank uses the processor
+std::string describe(const records::ThreadUse& use);      // the same for its log
 
 // What must be equal on all ranks before they may compute together. `data`: a fingerprint.
 rendezvous::Facts settings_facts(const config::Settings& settings, const std::string& data, const Machine& machine);

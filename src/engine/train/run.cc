@@ -85,7 +85,7 @@ void show_plan(const RunRequest& request, const plan::Plan& plan, const Saving& 
     if (records != nullptr) records->told(line.english);
   }
   if (rank == 0 && !plan.settings().train.out.empty()) write_plan(plan);
-  if (records != nullptr) records->planned(plan);
+  if (records != nullptr) records->planned(plan, thread_use(machine));
 }
 
 // Null without train.out.
@@ -94,7 +94,7 @@ std::unique_ptr<metrics::RunLog> begin_log(const RunRequest& request, const Mach
   if (log == nullptr) return log;
   log->info(fmt::format("rank {} of {} on {}, process {}", request.identity.world_rank, request.identity.world_size,
                         base::host_name(), ::getpid()));
-  log->info(describe_threads(machine));
+  log->info(describe(thread_use(machine)));
   if (!machine.device.is_cpu()) log->info(describe_backend(machine.backend, request.device_variables));
   return log;
 }

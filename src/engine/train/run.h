@@ -1,6 +1,8 @@
-// One rank's whole run, from settings to the last checkpoint: what the verb `train` does.
+// One rank's whole run, from settings to the last checkpoint, or its whole evaluation, from settings to the loss: what the verbs `train` and
+// `eval` do.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -8,6 +10,7 @@
 #include <string>
 
 #include "data/samples.h"
+#include "inference/evaluator.h"
 #include "planner/search.h"
 #include "train/rank_context.h"
 #include "train/trainer.h"
@@ -49,5 +52,24 @@ struct RunResult {
 
 // Errors as in_session's (rank_context.h).
 RunResult run(const RunRequest& request);
+
+// Of the settings, model.path and data.valid must be set; train.out, schedule, recomputation and offload are ignored.
+struct EvaluationRequest : RankContext {
+  std::string logits;  // a file for the logits of every position; empty: none
+};
+
+struct EvaluationResult {
+  int exit_code = 0;
+  inference::Evaluation evaluation;  // alike on all ranks
+  std::int64_t truncated = 0;        // samples that were cut to seq_len
+};
+
+// Alone or as one rank of a launched world. Leaves nothing on the disk but the logits and what data.cache is asked to keep.
+// ConfigError when model.path or data.valid is missing; other errors as in_session's (rank_context.h).
+EvaluationResult evaluate(const EvaluationRequest& request);
+
+// Where data are tokenized that may be private: all ranks of a host make it or find it. ConfigError when it is not a folder of
+// this user alone.
+void make_private_folder(const std::string& path);
 
 }  // namespace troika::train

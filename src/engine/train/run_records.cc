@@ -224,8 +224,11 @@ records::Sample RunRecords::sample() {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     sample.memory = memory_;
+    sample.threads = threads_;
   }
-  sample.memory["resident"] = host::process_memory().resident_bytes;
+  const host::ProcessMemory memory = host::process_memory();
+  sample.memory["resident"] = memory.resident_bytes;
+  sample.peak_resident_bytes = memory.peak_resident_bytes;
   if (first_of_host()) {
     sample.vitals = host::read_vitals("");
     sample.vitals->disk_free_bytes = *disk_free_bytes_;
@@ -277,10 +280,17 @@ void RunRecords::gather(const rendezvous::Identity& identity) {
   }
 }
 
-void RunRecords::planned(const plan::Plan& plan) {
+void RunRecords::planned(const plan::Plan& plan, const records::ThreadUse& threads) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    threads_ = threads;
+  }
   const config::Settings& s = plan.settings();
-  state_.model = plan::model_line(plan).english;
-  state_.layout = plan::layout_line(plan).english;
+  const base::Text model = plan::model_line(plan), layout = plan::layout_line(plan);
+  state_.model = model.english;
+  state_.model_zh = model.chinese;
+  state_.layout = layout.english;
+  state_.layout_zh = layout.chinese;
   state_.parameters = shape::parameter_count(plan.model());
   state_.dp = plan.shape.dp;
   state_.pp = plan.shape.pp;

@@ -76,7 +76,7 @@ class RunRecords {
 
   // The state of the run, written by the first rank of each host.
   void prepares(const std::vector<records::RankPlace>& ranks);
-  void planned(const plan::Plan& plan);
+  void planned(const plan::Plan& plan, const records::ThreadUse& threads);
   // `steps` of the whole run: they may differ from the plan's after a resume. `predicted_seconds` of a step; 0: not predicted.
   void begins(std::int64_t first_step, std::int64_t steps, double predicted_seconds);
   void ends(records::Life life, const std::string& text, int exit_code);
@@ -106,6 +106,7 @@ class RunRecords {
 
   std::mutex mutex_;  // guards the next
   std::map<std::string, std::int64_t> memory_;
+  records::ThreadUse threads_;
 
   std::unique_ptr<rendezvous::Gatherer> gatherer_;
   records::BackgroundDisk disk_;

@@ -10,7 +10,7 @@
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
 #include "base/text_files_test_support.h"
-#include "train/evaluation_run.h"
+#include "train/run.h"
 
 namespace troika::train {
 namespace {

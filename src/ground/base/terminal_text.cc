@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <unistd.h>
+#include <utf8proc.h>
 
 #include <algorithm>
 #include <array>
@@ -195,6 +196,18 @@ bool is_mostly_utf8(std::string_view text) {
 }
 
 }  // namespace
+
+std::size_t terminal_columns(std::string_view text) {
+  std::size_t columns = 0;
+  while (!text.empty()) {
+    utf8proc_int32_t character = -1;
+    const utf8proc_ssize_t bytes = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                                    static_cast<utf8proc_ssize_t>(text.size()), &character);
+    columns += character < ' ' ? 1 : static_cast<std::size_t>(utf8proc_charwidth(character));
+    text.remove_prefix(static_cast<std::size_t>(std::max<utf8proc_ssize_t>(bytes, 1)));
+  }
+  return columns;
+}
 
 std::size_t first_not_utf8(std::string_view text) {
   for (std::size_t at = 0; at < text.size();) {

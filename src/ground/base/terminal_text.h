@@ -32,6 +32,10 @@ std::string printable_json(std::string_view text_of_json);
 // Writes all of `text`: as terminal_text where `out` is a terminal, else as it is.
 void put(std::string_view text, std::FILE* out);
 
+// Columns that text takes on a terminal: Chinese and Japanese characters and full-width signs two, marks that join the one before none.
+// Control characters and bytes that are not UTF-8 count as one: text from outside is made printable before it comes here.
+std::size_t terminal_columns(std::string_view text);
+
 // Where the first byte lies that begins no UTF-8 character; npos: none. A character that `text` ends in the middle of, as a
 // beginning of a file may, is none either.
 std::size_t first_not_utf8(std::string_view text);

@@ -1,4 +1,4 @@
-#include "exporters/csv.h"
+#include "exporters/tensorboard.h"
 
 #include <map>
 #include <nlohmann/json.hpp>

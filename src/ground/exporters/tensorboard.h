@@ -1,5 +1,5 @@
-// The rows of a run as event files that TensorBoard reads: scalars under the keys of metrics.jsonl, the settings as a text and as
-// hyperparameters.
+// The rows of a run for other programs: as event files that TensorBoard reads (scalars under the keys of metrics.jsonl, the settings as a
+// text and as hyperparameters), and as a table for spreadsheets.
 #pragma once
 
 #include <memory>
@@ -35,5 +35,9 @@ std::unique_ptr<metrics::RowSink> make_tensorboard_sink(TensorboardRun run);
 // One file with all rows of `run`, read to its end. The time of a row is that of the attempt's start and the seconds of the steps since.
 // ConfigError when the folder has event files already. Returns the file's path.
 std::string write_tensorboard(const records::RunReader& run, const TensorboardRun& to);
+
+// A table for spreadsheets: RFC 4180, with a head. A column for each key that occurs: those of metrics.jsonl in its order, then further ones by name. Numbers as
+// there; one that is not finite is empty.
+std::string csv(const records::RunReader& run);
 
 }  // namespace troika::exporters

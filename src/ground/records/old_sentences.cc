@@ -4,6 +4,8 @@
 #include <string_view>
 #include <vector>
 
+#include "host/nvidia.h"
+
 namespace troika::records {
 namespace {
 
@@ -303,6 +305,17 @@ std::int64_t ids_in(const std::string& words) {
     if (reader.skip_to(mark) && has(reader.rest(), " ids")) return static_cast<std::int64_t>(reader.number());
   }
   return 0;
+}
+
+ThreadUse threads_in(const std::string& line) {
+  ThreadUse use;
+  Reader reader(line);
+  if (!reader.skip_to(" info rank ") || !reader.skip_to(": threads: ")) return use;
+  use.threads = reader.whole();
+  if (reader.take(", on ")) use.usable = reader.whole();
+  if (reader.take(" of ")) use.online = reader.whole();
+  if (reader.take(" cores (bound to ")) use.bound_to = host::parse_cores(reader.until(")"));
+  return use;
 }
 
 bool is_line_of_ours(const std::string& line) { return has(line, " info rank "); }

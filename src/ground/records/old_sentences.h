@@ -7,6 +7,7 @@
 
 #include "base/cause.h"
 #include "records/incident.h"
+#include "records/sample.h"
 
 namespace troika::records {
 
@@ -22,6 +23,9 @@ int signal_in(const std::string& sentence);
 // Numbers that an error names: "port 29500", "the store at 10.0.0.1:29500"; "begins after 64 ids". 0: none.
 int port_in(const std::string& words);
 std::int64_t ids_in(const std::string& words);
+
+// "threads: 2, on 1 of 4 cores (bound to 3)", in a line of a rank's log; no threads in another line.
+ThreadUse threads_in(const std::string& line);
 
 // A line of a rank's log that the rank wrote itself, and no library or the system.
 bool is_line_of_ours(const std::string& line);

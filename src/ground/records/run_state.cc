@@ -24,7 +24,8 @@ constexpr std::array<std::pair<Life, std::string_view>, 5> lives = {{{Life::prep
 template <class Of, class Visit>
 void for_each_member_of_state(Of& s, const Visit& visit) {
   base::each_member(visit, "since", s.since, "began", s.began, "launch", s.launch, "attempt", s.attempt, "slurm_job",
-                    s.slurm_job, "folder", s.folder, "model", s.model, "parameters", s.parameters, "layout", s.layout,
+                    s.slurm_job, "folder", s.folder, "model", s.model, "model_zh", s.model_zh, "parameters", s.parameters, "layout", s.layout,
+                    "layout_zh", s.layout_zh,
                     "dp", s.dp, "pp", s.pp, "tp", s.tp, "cp", s.cp, "zero", s.zero, "schedule", s.schedule,
                     "precision", s.precision, "device", s.device, "steps", s.steps, "first_step", s.first_step,
                     "tokens_per_step", s.tokens_per_step, "flops_per_step", s.flops_per_step, "sample_seconds",

@@ -31,9 +31,9 @@ struct RunState {
   int attempt = 0;
   std::string slurm_job;  // "71.0" in a step of SLURM, "71" in a job outside of one; "": in none
   std::string folder;     // of the run, as rank 0 names it
-  std::string model;      // "qwen3-tiny: 4 layers, width 128"
+  std::string model, model_zh;  // "qwen3-tiny: 4 layers, width 128", in English and Chinese; old records have English alone
   std::int64_t parameters = 0;
-  std::string layout;  // "dp 2 x pp 2, zero 1"
+  std::string layout, layout_zh;  // "dp 2 x pp 2, zero 1"
   int dp = 1, pp = 1, tp = 1, cp = 1, zero = 0;
   std::string schedule, precision, device;
   std::int64_t steps = 0, first_step = 0;  // of the whole run; done before this attempt
@@ -47,6 +47,8 @@ struct RunState {
   std::vector<RankPlace> ranks;  // by rank
 
   std::vector<std::string> hosts() const;  // each once, by their first rank
+  base::Text model_text() const { return {model, model_zh.empty() ? model : model_zh}; }
+  base::Text layout_text() const { return {layout, layout_zh.empty() ? layout : layout_zh}; }
 };
 
 std::string to_json(const RunState& state);  // indented, with a newline

@@ -82,6 +82,9 @@ std::string to_json(const Sample& sample) {
                                {"received_bytes", t.received_bytes},
                                {"waited_seconds", rounded(t.waited_seconds)}});
   line["memory"] = sample.memory;
+  if (sample.peak_resident_bytes > 0) line["peak_resident_bytes"] = sample.peak_resident_bytes;
+  if (const ThreadUse& use = sample.threads; use.threads > 0)
+    line["threads"] = {{"threads", use.threads}, {"usable", use.usable}, {"online", use.online}, {"bound_to", use.bound_to}};
   if (sample.vitals) line["vitals"] = vitals_json(*sample.vitals);
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -93,7 +96,7 @@ std::optional<Sample> parse_sample(std::string_view line) {
   sample.rank = -1;
   base::take_members(object, "time", sample.time, "rank", sample.rank, "host", sample.host, "attempt", sample.attempt,
                      "number", sample.number, "pace_seconds", sample.pace_seconds, "elapsed_seconds",
-                     sample.elapsed_seconds);
+                     sample.elapsed_seconds, "peak_resident_bytes", sample.peak_resident_bytes);
   if (sample.rank < 0) return std::nullopt;
   if (const auto place = object.find("place"); place != object.end() && place->is_object())
     sample.place = place_of(*place);
@@ -107,6 +110,13 @@ std::optional<Sample> parse_sample(std::string_view line) {
                          "waited_seconds", one.waited_seconds);
     }
   sample.memory = numbers_of<std::int64_t>(object, "memory");
+  if (const auto use = object.find("threads"); use != object.end() && use->is_object()) {
+    base::take_members(*use, "threads", sample.threads.threads, "usable", sample.threads.usable, "online",
+                       sample.threads.online);
+    if (const auto cores = use->find("bound_to"); cores != use->end() && cores->is_array())
+      for (const Json& core : *cores)
+        if (core.is_number_integer()) sample.threads.bound_to.push_back(core.get<int>());
+  }
   if (const auto vitals = object.find("vitals"); vitals != object.end() && vitals->is_object())
     sample.vitals = vitals_of(*vitals);
   return sample;

@@ -21,6 +21,13 @@ struct PeerTraffic {
   double waited_seconds = 0;  // this rank's, for messages from or to the peer
 };
 
+// How a rank uses the processor.
+struct ThreadUse {
+  int threads = 0;             // 0: not known
+  int usable = 0, online = 0;  // cores: of the rank, of the host
+  std::vector<int> bound_to;   // cores; empty: not bound
+};
+
 struct Sample {
   double time = 0;  // seconds since 1970, by the host's clock
   int rank = 0;
@@ -36,6 +43,8 @@ struct Sample {
   std::vector<PeerTraffic> traffic;  // with whom there was any, by peer
   // By class: parameters, state, snapshot as held now, gradients and activations the most at once; of the process: resident.
   std::map<std::string, std::int64_t> memory;
+  std::int64_t peak_resident_bytes = 0;  // of the process, the most so far; 0: the system does not tell
+  ThreadUse threads;
   std::optional<host::Vitals> vitals;  // of the host, by its first rank
 };
 

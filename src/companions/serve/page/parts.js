@@ -152,8 +152,3 @@ export function table(caption, headers, rows) {
       el('thead', {}, el('tr', {}, headers.map((head) => el('th', { scope: 'col', class: head.n ? 'n' : null }, head.text)))),
       el('tbody', {}, rows)));
 }
-
-// The layout of a run, as it has stored it, in the page's language.
-export function layoutWords(stored) {
-  return stored?.replace('segments per stage:', t('layout.segments'));
-}

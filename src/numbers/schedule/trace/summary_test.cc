@@ -126,7 +126,7 @@ TEST(Summary, EmptyTraceHasNoShares) {
 }
 
 TEST(Summary, TableHasARowPerRankAndATotal) {
-  const std::string text = to_text(summarize(two_ranks()));
+  const std::string text = to_text(summarize(two_ranks()), base::Language::english);
   EXPECT_THAT(text, HasSubstr("rank 0"));
   EXPECT_THAT(text, HasSubstr("44.4%"));
   EXPECT_THAT(text, HasSubstr("16.7%"));

@@ -7,7 +7,7 @@ import { swatch } from '../curves/panel.js';
 import { value } from '../curves/units.js';
 import { el, fill, freshId } from '../dom.js';
 import { count, loss } from '../format.js';
-import { empty, failed, layoutWords, note, panel, stateMark, table } from '../parts.js';
+import { empty, failed, note, panel, stateMark, table } from '../parts.js';
 import { hashOf } from '../routes.js';
 
 const mostRuns = 16;  // as many as one stream of events follows
@@ -42,7 +42,7 @@ function lastNumbers({ t, go }, names, list) {
     return el('tr', { dataset: { run: name } }, el('th', { scope: 'row' }, runHead(name, n)),
       run === undefined ? el('td', { colspan: 6 }, t('compare.gone', { run: name }))
         : [el('td', {}, stateMark(run.state)), figure(count(run.step)), figure(loss(run.loss)), figure(loss(run.valid_loss)),
-          figure(value('tokens_per_second', run.tokens_per_second)), el('td', {}, layoutWords(run.layout))],
+          figure(value('tokens_per_second', run.tokens_per_second)), el('td', {}, run.layout)],
       el('td', {}, remove(name)));
   });
   const head = (text, n = false) => ({ text, n });

@@ -97,12 +97,12 @@ function twoLines(text, name = text) {
 
 // "qwen3-tiny" of "qwen3-tiny: 4 layers, ...".
 function modelName(text) {
-  return (text ?? '').split(':')[0];
+  return (text ?? '').split(/[:：]/)[0];
 }
 
-// "dp 2" of "dp 2, schedule 1f1b, ...".
+// "dp 2 × pp 2"
 function layoutName(run) {
-  const degrees = (run.layout ?? '').split(/, (?:schedule|segments)/)[0].replace(/^(?:schedule|segments).*/, '');
+  const degrees = ['dp', 'pp', 'tp', 'cp'].filter((axis) => run[axis] > 1).map((axis) => `${axis} ${run[axis]}`).join(' × ');
   return degrees === '' ? (run.ranks > 1 ? t('runs.ranks_n', { n: count(run.ranks) }) : t('runs.rank_one')) : degrees;
 }
 

@@ -5,7 +5,7 @@ import { append, el, fill, svg } from '../../dom.js';
 import { count, date, isKnown, loss, number, seconds, short } from '../../format.js';
 import { live } from '../../live.js';
 import { makeLivePart } from '../../live_table.js';
-import { empty, fact, failed, layoutWords, note, panel } from '../../parts.js';
+import { empty, fact, failed, note, panel } from '../../parts.js';
 import { hashOf } from '../../routes.js';
 import { t } from '../../texts.js';
 import { makeEventTable } from './event_table.js';
@@ -67,7 +67,7 @@ function figures({ p, ends, alone }) {
 function identity({ run, folder }) {
   const all = [
     [t('run.what.model'), run.model], [t('run.what.parameters'), isKnown(run.parameters) ? short(run.parameters) : ''],
-    [t('run.what.layout'), layoutWords(run.layout)], [t('run.what.schedule'), run.schedule], [t('run.what.precision'), run.precision],
+    [t('run.what.layout'), run.layout], [t('run.what.schedule'), run.schedule], [t('run.what.precision'), run.precision],
     [t('run.what.device'), run.device], [t('run.what.attempt'), run.attempt > 0 ? count(run.attempt + 1) : ''],
     [t('run.what.began'), isKnown(run.began) ? date(run.began) : ''], [t('run.what.folder'), folder],
   ];

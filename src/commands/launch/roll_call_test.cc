@@ -1,8 +1,8 @@
-#include "launch/roll_call.h"
+#include "commands/launch/roll_call.h"
 
 #include <gmock/gmock.h>
 
-namespace troika::launch {
+namespace troika::commands {
 namespace {
 
 TEST(Greeting, IsReadAmongAShellsOwnWords) {
@@ -28,4 +28,4 @@ TEST(Greeting, AsksInTheRunsFolder) {
 }
 
 }  // namespace
-}  // namespace troika::launch
+}  // namespace troika::commands

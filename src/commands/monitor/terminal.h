@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace troika::monitor {
+namespace troika::commands {
 
 // Shows the alternate screen without a cursor, and takes keys as they are pressed, from its construction to its destruction.
 // Blocks SIGINT, SIGTERM, SIGHUP, SIGWINCH and SIGTSTP for this thread meanwhile, and hears them in wait(). Threads: one.
@@ -46,4 +46,4 @@ class Terminal {
   termios keys_before_{};
 };
 
-}  // namespace troika::monitor
+}  // namespace troika::commands

@@ -1,4 +1,4 @@
-#include "monitor/terminal.h"
+#include "commands/monitor/terminal.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 
-namespace troika::monitor {
+namespace troika::commands {
 namespace {
 
 sigset_t heard_signals() {
@@ -131,4 +131,4 @@ Terminal::Event Terminal::wait(double seconds) {
   return Event::leave;
 }
 
-}  // namespace troika::monitor
+}  // namespace troika::commands

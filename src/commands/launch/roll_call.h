@@ -8,7 +8,7 @@
 #include "host/signals.h"
 #include "launch/ssh_hosts.h"
 
-namespace troika::launch {
+namespace troika::commands {
 
 // What a host says when ssh is first tried there: that the folder and the program are, which version it is, and by which addresses
 // the two machines reach each other.
@@ -35,8 +35,8 @@ struct RemoteRun {
 };
 
 // What each host says; nothing for this one. All are asked at once. PeerError where ssh does not reach one, ConfigError for a folder,
-// program or version; each names all hosts with a fault. Stopped at a stop signal.
-std::vector<Greeting> call_roll(const std::vector<LaunchHost>& hosts, const RemoteRun& run,
+// program or version; each names all hosts with a fault. launch::Stopped at a stop signal.
+std::vector<Greeting> call_roll(const std::vector<launch::LaunchHost>& hosts, const RemoteRun& run,
                                 const std::map<std::string, std::string>& environment, host::Signals& signals);
 
-}  // namespace troika::launch
+}  // namespace troika::commands

@@ -1,11 +1,46 @@
-// The verbs that take the folder of a run, or one with runs below it, with their flags for help and completion.
+// What main calls of the verbs that train, evaluate, plan, measure and look at runs, with their flags for help and completion.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "commands/verbs.h"
+#include "config/config.h"
 
 namespace troika::commands {
+
+// `troika train`: returns the exit code: 0, or 130 when the run was interrupted and has saved.
+int run_train(const Call& call);
+
+// `troika plan`: the layouts of a training on machines, ranked, with their reasons. The text to print, or one JSON object; writes --write's
+// file. ConfigError when no layout fits, with what would.
+std::string plan_report(const Call& call);
+
+// `troika eval`: the loss of a model on data. Returns the exit code.
+int run_eval(const Call& call);
+
+// The command line of `troika eval`: the settings of train, and these.
+struct EvalArguments {
+  bool json = false;
+  std::string logits;  // a file to write; empty: none
+  config::ParsedSettings parsed;
+};
+
+config::FlagTable eval_flags(EvalArguments& a);
+EvalArguments parse_eval_arguments(const std::vector<std::string>& words, const config::Environment& environment);
+
+struct ProbeArguments {
+  std::string out;        // the machine file to write; empty: it is printed
+  std::string csv;        // a file of what was timed; empty: none
+  double seconds = 12;    // for the kernels of a host; everything else takes some seconds more
+  std::string interface;  // of the network; empty: as comm.interface says
+};
+
+config::FlagTable probe_flags(ProbeArguments& a);
+ProbeArguments parse_probe_arguments(const std::vector<std::string>& words);  // ConfigError
+
+// `troika probe`: measures this host, or as a launched rank the cluster, and writes a machine file.
+int run_probe(const Call& call);
 
 // `troika metrics RUN`: the numbers of a run's steps for other programs: a table, Prometheus, TensorBoard. `words`: those after the
 // verb. Returns the text to print. ConfigError: malformed arguments, no such run.

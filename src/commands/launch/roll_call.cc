@@ -1,4 +1,4 @@
-#include "launch/roll_call.h"
+#include "commands/launch/roll_call.h"
 
 #include <deque>
 #include <optional>
@@ -12,7 +12,7 @@
 #include "launch/host_process.h"
 #include "launch/launcher.h"
 
-namespace troika::launch {
+namespace troika::commands {
 namespace {
 
 constexpr double roll_call_seconds = 20;  // for all hosts together
@@ -20,7 +20,7 @@ constexpr double roll_call_seconds = 20;  // for all hosts together
 struct Asked {
   std::size_t host;
   std::vector<std::string> words;
-  HostProcess process;
+  launch::HostProcess process;
   std::string said{};
 };
 
@@ -43,7 +43,7 @@ base::Text fault_of(Asked& asked, const Greeting& greeting, const std::string& p
     return base::say(
         "{}; `{}` must work without a password",
         code ? base::verbatim(asked.process.complaint()) : base::say("no reply within {:g} s", roll_call_seconds),
-        shell_words(asked.words));
+        launch::shell_words(asked.words));
   if (*code != 0)
     return base::say(
         "{} (exit code {}); set the run's folder and the path of troika there with --remote-folder and --remote-program",
@@ -57,18 +57,18 @@ base::Text fault_of(Asked& asked, const Greeting& greeting, const std::string& p
 
 }  // namespace
 
-std::vector<Greeting> call_roll(const std::vector<LaunchHost>& hosts, const RemoteRun& run,
+std::vector<Greeting> call_roll(const std::vector<launch::LaunchHost>& hosts, const RemoteRun& run,
                                 const std::map<std::string, std::string>& environment, host::Signals& signals) {
   std::deque<Asked> asked;
   for (std::size_t host = 0; host < hosts.size(); ++host) {
     if (hosts[host].here) continue;
-    const auto words = ssh_words(hosts[host].ssh, greeting_command(run.folder, run.program));
-    asked.push_back({host, words, HostProcess(words, environment, HostProcess::Output::read)});
+    const auto words = launch::ssh_words(hosts[host].ssh, greeting_command(run.folder, run.program));
+    asked.push_back({host, words, launch::HostProcess(words, environment, launch::HostProcess::Output::read)});
     asked.back().process.end_input();
   }
   const double until = base::monotonic_seconds() + roll_call_seconds;
   while (!all_answered(asked) && base::monotonic_seconds() < until)
-    if (host::asks_to_stop(signals.wait(50))) throw Stopped();
+    if (host::asks_to_stop(signals.wait(50))) throw launch::Stopped();
 
   std::vector<Greeting> greetings(hosts.size());
   std::vector<base::Text> faults;
@@ -110,4 +110,4 @@ Greeting read_greeting(const std::string& text) {
   return greeting;
 }
 
-}  // namespace troika::launch
+}  // namespace troika::commands
