@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "data/made_once.h"
-#include "tokenizer/bpe_trainer.h"
+#include "tokenizer/bpe.h"
 
 namespace troika::data {
 
