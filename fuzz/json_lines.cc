@@ -63,8 +63,8 @@ static void read_samples(std::string_view content) {
   file.set(content);
   accepted([&] {
     const auto lines = std::make_shared<const data::TokenizedLines>(file.path(), vocabulary);
-    read_all(data::PaddedSamples(lines, most_ids, "lines"));
-    read_all(data::PackedSamples(lines, most_ids, "lines"));
+    read_all(data::SequenceSamples(lines, most_ids, "lines"));
+    read_all(data::SequenceSamples(lines, most_ids, "lines", data::SequenceSamples::Packing::several));
   });
 }
 

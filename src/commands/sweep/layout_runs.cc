@@ -181,7 +181,7 @@ void LayoutRuns::keep(const sweep::SweepRow& row) {
 // Held while a sweep works in the folder.
 host::LockFile lock_of(const std::string& folder) {
   base::make_directories(folder);
-  return host::LockFile(folder + "/lock", [&](const std::string&) {
+  return host::LockFile(folder + "/lock", [&](const base::Text&) {
     throw base::ConfigError(base::say("another sweep is running in {}: let it finish, or choose another --out", folder));
   });
 }

@@ -44,7 +44,18 @@ ordered_json ChatTemplate::context_of(ordered_json messages, const ordered_json&
   return context;
 }
 
+void ChatTemplate::refuse_other_roles(const ordered_json& messages) const {
+  if (options_.roles == Options::Roles::any) return;
+  for (std::size_t i = 0; i < messages.size(); ++i) {
+    const std::string role = messages[i].value("role", "");
+    if (role != "user" && role != "assistant" && (i > 0 || role != "system"))
+      throw base::DataError(
+          base::say("the template 'alpaca' has no form for messages of the role '{}'; 'chatml' has", role));
+  }
+}
+
 std::string ChatTemplate::render_context(ordered_json* context, End end, const std::tm& now) const {
+  refuse_other_roles((*context)["messages"]);
   (*context)["add_generation_prompt"] = end == End::answer_begins;
   jinja::RenderOptions options;
   options.now = now;
@@ -192,6 +203,7 @@ ChatTemplate open_chat_template(const std::string& choice, const std::string& to
   if (options.eos.empty()) options.eos = end_text;
   if (const BuiltInTemplate* built_in = find_built_in_template(choice); built_in != nullptr) {
     if (!built_in->end_mark.empty()) options.eos = built_in->end_mark;
+    if (built_in == &alpaca_template) options.roles = ChatTemplate::Options::Roles::plain;
     return ChatTemplate(std::string(built_in->source), "data.chat_template " + choice, std::move(options));
   }
   if (choice == config::tokenizers_template) return of_tokenizer(tokenizer, folder, config, std::move(options));

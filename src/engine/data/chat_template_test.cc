@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/temporary_folder_test_support.h"
+#include "base/text_files_test_support.h"
 
 namespace troika::data {
 namespace {
@@ -225,6 +226,11 @@ TEST(ChatTemplate, ReadsTheOneOfTheTokenizer) {
   const ChatTemplate alpaca = open_chat_template("alpaca", folder, true);
   EXPECT_THAT(shown(alpaca.samples(conversation(two_turns), LossOn::last_answer)),
               ElementsAre(HasSubstr("### Response:\n«d</s>»\n\n")));
+  EXPECT_THAT(base::message_of<base::DataError>([&] {
+                alpaca.render(conversation(R"([{"role": "user", "content": "a"}, {"role": "tool", "content": "b"}])"),
+                              End::conversation);
+              }),
+              HasSubstr("the template 'alpaca' has no form for messages of the role 'tool'"));
 }
 
 TEST(ChatTemplate, SaysWhatToDoWithoutOne) {

@@ -18,7 +18,7 @@ std::shared_ptr<const ListedSequences> listed(std::size_t count) {
   return std::make_shared<const ListedSequences>(ListedSequences::of_lengths(std::vector<std::int64_t>(count, 4)));
 }
 std::shared_ptr<const Samples> source(std::size_t count) {
-  return std::make_shared<const PaddedSamples>(listed(count), 8, "a list");
+  return std::make_shared<const SequenceSamples>(listed(count), 8, "a list");
 }
 
 std::multiset<std::int64_t> taken_of(const MixtureSamples& mixture, std::size_t source) {
@@ -83,7 +83,8 @@ TEST(MixtureSamples, OfWhichNothingIsLeftAreRefused) {
 }
 
 TEST(MixtureSamples, KeepDocumentsApartWhereOneSourceDoes) {
-  const auto packed = std::make_shared<const PackedSamples>(listed(5), 8, "a list");
+  const auto packed = 
+      std::make_shared<const SequenceSamples>(listed(5), 8, "a list", SequenceSamples::Packing::several);
   const MixtureSamples mixture({{source(2)}, {packed}}, Mix::concat, 1), joined({{source(2)}}, Mix::concat, 1);
   EXPECT_EQ(joined.documents(), shape::Documents::joined);
   EXPECT_EQ(mixture.documents(), shape::Documents::apart);
@@ -99,7 +100,7 @@ using testing::HasSubstr;
 
 std::shared_ptr<const Samples> samples(std::size_t count) {
   const auto all = ListedSequences::of_lengths(std::vector<std::int64_t>(count, 2));
-  return std::make_shared<const PaddedSamples>(std::make_shared<const ListedSequences>(all), 2, "a list");
+  return std::make_shared<const SequenceSamples>(std::make_shared<const ListedSequences>(all), 2, "a list");
 }
 
 // The numbers that the samples have in the whole.

@@ -47,11 +47,8 @@ std::int64_t dropped_bytes(const TokenStream& stream) {
 OpenedSource open_text(const Source& source, const SourceShape& found, const Opening& opening) {
   const auto stream = open_stream(source, found.json_files, opening);
   OpenedSource opened{nullptr, stream->vocab_size(), stream->tokens(), 0, {}};
-  if (opening.reading == Reading::training) {
-    opened.samples = std::make_shared<const TokenSamples>(stream, opening.seq_len, source.name);
-  } else {
-    opened.samples = std::make_shared<const TokenWindows>(stream, opening.seq_len, source.name);
-  }
+  opened.samples = std::make_shared<const TokenSamples>(
+      stream, opening.seq_len, source.name, opening.reading == Reading::training ? Tail::left_out : Tail::kept);
   opened.report = {base::say("'{}': text, {} in {}, {} of {} ids{}", source.name,
                              counted(stream->tokens(), base::Phrase("{} token"), base::Phrase("{} tokens")),
                              counted(stream->documents(), base::Phrase("{} document"), base::Phrase("{} documents")),
@@ -76,19 +73,18 @@ OpenedSource open_text(const Source& source, const SourceShape& found, const Ope
 void arrange(std::shared_ptr<const Sequences> sequences, const Source& source, const Opening& opening,
              OpenedSource* opened) {
   const std::int64_t count = sequences->count();
-  const auto take = [&](const auto& samples) {
-    opened->tokens = samples->tokens();
-    opened->truncated = samples->truncated();
-    opened->samples = samples;
-  };
-  if (!opening.settings.packing)
-    return take(std::make_shared<const PaddedSamples>(std::move(sequences), opening.seq_len, source.name));
-  const auto packed = std::make_shared<const PackedSamples>(std::move(sequences), opening.seq_len, source.name);
-  take(packed);
-  const double each = static_cast<double>(count) / static_cast<double>(packed->samples());
+  using Packing = SequenceSamples::Packing;
+  const auto packing = opening.settings.packing ? Packing::several : Packing::none;
+  const auto samples =
+      std::make_shared<const SequenceSamples>(std::move(sequences), opening.seq_len, source.name, packing);
+  opened->tokens = samples->tokens();
+  opened->truncated = samples->truncated();
+  opened->samples = samples;
+  if (packing == Packing::none) return;
+  const double each = static_cast<double>(count) / static_cast<double>(samples->samples());
   opened->report.push_back(base::say("'{}': packed, {} of {} ids with {:.1f} sequences each, {:.1f} % full", source.name,
-                                     counted(packed->samples(), base::Phrase("{} sample"), base::Phrase("{} samples")),
-                                     opening.seq_len, each, 100 * packed->fill()));
+                                     counted(samples->samples(), base::Phrase("{} sample"), base::Phrase("{} samples")),
+                                     opening.seq_len, each, 100 * samples->fill()));
 }
 
 void report_truncated(const Source& source, const Opening& opening, std::int64_t sequences, OpenedSource* opened) {

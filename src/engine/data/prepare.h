@@ -11,7 +11,7 @@
 #include "data/made_once.h"
 #include "data/sequence_file.h"
 #include "data/token_stream.h"
-#include "tokenizer/bpe_trainer.h"
+#include "tokenizer/bpe.h"
 #include "tokenizer/tokenizer.h"
 
 namespace troika::data {
@@ -36,8 +36,8 @@ struct PrepareReport {
 // Tokenizes text files (one document each), .jsonl files (a document per record) and folders of them, compressed or not,
 // into `folder`: tokens-00000.bin ... and index.json. Each document ends with the tokenizer's end mark. The folder appears
 // whole or not at all. What was done when a process was killed lies in `folder`.parts.HASH, and the next one with the same
-// inputs resumes there. A folder that holds exactly this is verified as a whole, and gets hashes of its pieces where it has none. Throws ConfigError when `folder` holds something else already, DataError for bad input (see
-// find_corpus).
+// inputs resumes there. A folder that holds exactly this is verified as a whole, and gets hashes of its pieces where it has
+// none. Throws ConfigError when `folder` holds something else already, DataError for bad input (see find_corpus).
 PrepareReport prepare(const std::vector<std::string>& inputs, const tokenizer::Tokenizer& tokenizer,
                       const std::string& folder, const PrepareOptions& options, const OnProgress& on_progress);
 
@@ -75,5 +75,8 @@ struct TrainedBpe {
 // workers.
 TrainedBpe train_bpe_on_files(const std::vector<std::string>& inputs, const tokenizer::BpeTrainerOptions& options,
                               const OnProgress& on_progress);
+
+// Removes what processes that were killed have left in a cache, by the beginning of its name. Only for the holder of the lock.
+void remove_abandoned(const std::string& folder, const std::string& beginning);
 
 }  // namespace troika::data

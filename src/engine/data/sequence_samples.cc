@@ -12,27 +12,6 @@
 
 namespace troika::data {
 
-PaddedSamples::PaddedSamples(std::shared_ptr<const Sequences> sequences, std::int64_t seq_len, const std::string& name)
-    : sequences_(std::move(sequences)), seq_len_(seq_len) {
-  check_targets(*sequences_, seq_len, name);
-  const Kept kept = kept_of(*sequences_, seq_len);
-  truncated_ = kept.truncated;
-  tokens_ = kept.tokens;
-}
-
-void PaddedSamples::read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const {
-  if (sample < 0 || sample >= samples())
-    throw base::BugError(fmt::format("sample {} requested of {}", sample, samples()));
-  const std::int64_t kept = std::min(seq_len_, sequences_->length(sample));
-  read_cut(*sequences_, sample, kept, inputs, targets);
-  std::fill(inputs + kept, inputs + seq_len_, 0);
-  std::fill(targets + kept, targets + seq_len_, ignore_index);
-}
-
-std::string PaddedSamples::fingerprint() const {
-  return base::hash_bytes(fmt::format("padded {} {}", seq_len_, sequences_->fingerprint()));
-}
-
 namespace {
 
 using Index = std::vector<std::int64_t>;
@@ -106,14 +85,18 @@ std::vector<std::int64_t> pack(const std::vector<std::int64_t>& lengths, std::in
   return bin_of;
 }
 
-PackedSamples::PackedSamples(std::shared_ptr<const Sequences> sequences, std::int64_t seq_len, const std::string& name)
-    : sequences_(std::move(sequences)), seq_len_(seq_len) {
+SequenceSamples::SequenceSamples(std::shared_ptr<const Sequences> sequences, std::int64_t seq_len,
+                                 const std::string& name, Packing packing)
+    : sequences_(std::move(sequences)), seq_len_(seq_len), packing_(packing) {
   check_targets(*sequences_, seq_len, name);
-  const Kept all = kept_of(*sequences_, seq_len);
-  truncated_ = all.truncated;
-  tokens_ = all.tokens;
   Index lengths(static_cast<std::size_t>(sequences_->count()));
-  for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] = kept(static_cast<std::int64_t>(i));
+  for (std::size_t i = 0; i < lengths.size(); ++i) {
+    const std::int64_t length = sequences_->length(static_cast<std::int64_t>(i));
+    lengths[i] = std::min(seq_len, length);
+    tokens_ += lengths[i];
+    truncated_ += length > seq_len ? 1 : 0;
+  }
+  if (packing == Packing::none) return;
   const Index bin_of = pack(lengths, seq_len);
   const std::int64_t bins = *std::max_element(bin_of.begin(), bin_of.end()) + 1;
   order_ = sorted_numbers(bin_of, bins);
@@ -122,18 +105,27 @@ PackedSamples::PackedSamples(std::shared_ptr<const Sequences> sequences, std::in
   std::partial_sum(first_.begin(), first_.end(), first_.begin());
 }
 
-std::int64_t PackedSamples::kept(std::int64_t sequence) const {
+std::int64_t SequenceSamples::samples() const {
+  return packing_ == Packing::none ? sequences_->count() : static_cast<std::int64_t>(first_.size()) - 1;
+}
+
+shape::Documents SequenceSamples::documents() const {
+  return packing_ == Packing::none ? shape::Documents::joined : shape::Documents::apart;
+}
+
+std::int64_t SequenceSamples::kept(std::int64_t sequence) const {
   return std::min(seq_len_, sequences_->length(sequence));
 }
 
-std::vector<std::int64_t> PackedSamples::sequences_of(std::int64_t sample) const {
+std::vector<std::int64_t> SequenceSamples::sequences_of(std::int64_t sample) const {
   if (sample < 0 || sample >= samples())
     throw base::BugError(fmt::format("sample {} requested of {}", sample, samples()));
+  if (packing_ == Packing::none) return {sample};
   const auto i = static_cast<std::size_t>(sample);
   return {order_.begin() + first_[i], order_.begin() + first_[i + 1]};
 }
 
-void PackedSamples::read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const {
+void SequenceSamples::read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const {
   std::int64_t t = 0;
   for (const std::int64_t sequence : sequences_of(sample)) {
     read_cut(*sequences_, sequence, kept(sequence), inputs + t, targets + t);
@@ -143,8 +135,9 @@ void PackedSamples::read(std::int64_t sample, std::int32_t* inputs, std::int32_t
   std::fill(targets + t, targets + seq_len_, ignore_index);
 }
 
-std::vector<std::int64_t> PackedSamples::document_starts(std::int64_t sample) const {
+std::vector<std::int64_t> SequenceSamples::document_starts(std::int64_t sample) const {
   std::vector<std::int64_t> starts;
+  if (packing_ == Packing::none) return starts;
   std::int64_t t = 0;
   for (const std::int64_t sequence : sequences_of(sample)) {
     t += kept(sequence);
@@ -153,11 +146,11 @@ std::vector<std::int64_t> PackedSamples::document_starts(std::int64_t sample) co
   return starts;
 }
 
-std::string PackedSamples::fingerprint() const {
-  return base::hash_bytes(fmt::format("packed {} {}", seq_len_, sequences_->fingerprint()));
+std::string SequenceSamples::fingerprint() const {
+  return base::hash_bytes(fmt::format("{} {} {}", packing_ == Packing::none ? "padded" : "packed", seq_len_, sequences_->fingerprint()));
 }
 
-double PackedSamples::fill() const {
+double SequenceSamples::fill() const {
   return static_cast<double>(tokens_) / (static_cast<double>(samples()) * static_cast<double>(seq_len_));
 }
 

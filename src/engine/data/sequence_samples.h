@@ -11,46 +11,26 @@
 
 namespace troika::data {
 
-// Sample i is sequence i, at most its first seq_len ids. The target of a position is the label of the next id; the last
-// position and what fills the sample up (input 0) have none. Threads: const use is safe.
-class PaddedSamples final : public Samples {
- public:
-  // `name` is what errors call the sequences. DataError when no position has a target.
-  PaddedSamples(std::shared_ptr<const Sequences> sequences, std::int64_t seq_len, const std::string& name);
-
-  std::int64_t samples() const override { return sequences_->count(); }
-  std::int64_t seq_len() const override { return seq_len_; }
-  void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const override;
-  std::vector<std::int64_t> document_starts(std::int64_t) const override { return {}; }
-  std::string fingerprint() const override;
-
-  std::int64_t truncated() const { return truncated_; }  // sequences cut to seq_len
-  std::int64_t tokens() const { return tokens_; }        // kept ids of all samples
-
- private:
-  const std::shared_ptr<const Sequences> sequences_;
-  const std::int64_t seq_len_;
-  std::int64_t truncated_ = 0, tokens_ = 0;
-};
-
-// Several sequences in one sample, so that little of it is filling.
-// Sequences are whole, cut only where one is longer than seq_len. They are dealt out by best-fit decreasing (D.
-// Johnson, 1973): from the longest to the shortest, each into the fullest sample that has room. Which are together
-// follows from their lengths alone. Within a sample they are in ascending order, and samples are in the order of
-// their first ones.
+// Packing::none: sample i is sequence i, at most its first seq_len ids. The target of a position is the label of the next id; the
+// last position and what fills the sample up (input 0) have none.
 //
-// Each sequence is a document of its own and documents are apart; so is what fills the sample up after them (input
-// 0). No target leads into the next document. Memory: 8 bytes a sequence and 8 a sample. Threads: const use is safe.
-class PackedSamples final : public Samples {
+// Packing::several: several sequences in one sample, so that little of it is filling. They are whole, cut only where one is longer
+// than seq_len, and dealt out by best-fit decreasing (D. Johnson, 1973): from the longest to the shortest, each into the fullest
+// sample that has room. Which are together follows from their lengths alone. Within a sample they are in ascending order, and samples
+// are in the order of their first ones. Each sequence is a document of its own and documents are apart; so is the filling after
+// them. No target leads into the next document. Memory: 8 bytes a sequence and 8 a sample. Threads: const use is safe.
+class SequenceSamples final : public Samples {
  public:
+  enum class Packing { none, several };
   // `name` is what errors call the sequences. DataError when no position has a target.
-  PackedSamples(std::shared_ptr<const Sequences> sequences, std::int64_t seq_len, const std::string& name);
+  SequenceSamples(std::shared_ptr<const Sequences> sequences, std::int64_t seq_len, const std::string& name,
+                  Packing packing = Packing::none);
 
-  std::int64_t samples() const override { return static_cast<std::int64_t>(first_.size()) - 1; }
+  std::int64_t samples() const override;
   std::int64_t seq_len() const override { return seq_len_; }
   void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const override;
   std::vector<std::int64_t> document_starts(std::int64_t sample) const override;  // of the filling too
-  shape::Documents documents() const override { return shape::Documents::apart; }
+  shape::Documents documents() const override;
   std::string fingerprint() const override;
 
   std::vector<std::int64_t> sequences_of(std::int64_t sample) const;
@@ -63,7 +43,8 @@ class PackedSamples final : public Samples {
 
   const std::shared_ptr<const Sequences> sequences_;
   const std::int64_t seq_len_;
-  std::vector<std::int64_t> order_, first_;  // sample i holds order_[first_[i]] .. order_[first_[i + 1] - 1]
+  const Packing packing_;
+  std::vector<std::int64_t> order_, first_;  // packed sample i holds order_[first_[i]] .. order_[first_[i + 1] - 1]
   std::int64_t truncated_ = 0, tokens_ = 0;
 };
 

@@ -15,12 +15,12 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 constexpr std::int32_t none = ignore_index;
 
-PaddedSamples padded(std::vector<ListedSequences::One> all, std::int64_t seq_len) {
-  return PaddedSamples(std::make_shared<const ListedSequences>(std::move(all)), seq_len, "a list");
+SequenceSamples padded(std::vector<ListedSequences::One> all, std::int64_t seq_len) {
+  return SequenceSamples(std::make_shared<const ListedSequences>(std::move(all)), seq_len, "a list");
 }
 
-TEST(PaddedSamples, AreTheSequencesFilledUpToTheLength) {
-  const PaddedSamples samples = padded({{{1, 2, 3}, {1, 2, 3}},
+TEST(PaddedSequences, AreTheSequencesFilledUpToTheLength) {
+  const SequenceSamples samples = padded({{{1, 2, 3}, {1, 2, 3}},
                                         {{5, 6, 7, 8, 9, 10}, {5, 6, none, 8, 9, 10}},
                                         {{4}, {4}},
                                         {{1, 2, 3, 4, 5}, {none, none, 3, 4, 5}}},
@@ -39,14 +39,14 @@ TEST(PaddedSamples, AreTheSequencesFilledUpToTheLength) {
   EXPECT_THROW(row_of(samples, 4), base::BugError);
 }
 
-TEST(PaddedSamples, NeedATargetWithinTheLength) {
+TEST(PaddedSequences, NeedATargetWithinTheLength) {
   EXPECT_THROW(padded({{{1}, {1}}, {{1, 2}, {1, none}}}, 5), base::DataError);
   EXPECT_THROW(padded({{{1, 2, 3}, {none, none, 3}}}, 2), base::DataError);
   EXPECT_NO_THROW(padded({{{1, 2, 3}, {none, none, 3}}}, 3));
   EXPECT_THROW(padded({}, 3), base::DataError);
 }
 
-TEST(PaddedSamples, HaveAnotherFingerprintForAnotherLength) {
+TEST(PaddedSequences, HaveAnotherFingerprintForAnotherLength) {
   EXPECT_NE(padded({{{1, 2}, {1, 2}}}, 3).fingerprint(), padded({{{1, 2}, {1, 2}}}, 4).fingerprint());
 }
 
@@ -54,17 +54,17 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using Lengths = std::vector<std::int64_t>;
 
-PackedSamples packed(const Lengths& lengths, std::int64_t seq_len) {
-  return PackedSamples(std::make_shared<const ListedSequences>(ListedSequences::of_lengths(lengths)), seq_len,
-                       "a list");
+SequenceSamples packed(const Lengths& lengths, std::int64_t seq_len) {
+  return SequenceSamples(std::make_shared<const ListedSequences>(ListedSequences::of_lengths(lengths)), seq_len,
+                         "a list", SequenceSamples::Packing::several);
 }
 
 TEST(Pack, PutsTheLongestFirstIntoTheFullestBinThatHasRoom) {
   EXPECT_THAT(pack({3, 5, 2, 4, 6}, 10), ElementsAre(0, 0, 0, 1, 1));  // 6 4, then 5 3 2
 }
 
-TEST(PackedSamples, HoldWholeSequencesBesideEachOther) {
-  const PackedSamples samples = packed({3, 4, 2, 9}, 6);
+TEST(PackedSequences, HoldWholeSequencesBesideEachOther) {
+  const SequenceSamples samples = packed({3, 4, 2, 9}, 6);
   ASSERT_EQ(samples.samples(), 3);
   EXPECT_THAT(samples.sequences_of(0), ElementsAre(0));
   EXPECT_THAT(samples.sequences_of(1), ElementsAre(1, 2));
@@ -78,8 +78,8 @@ TEST(PackedSamples, HoldWholeSequencesBesideEachOther) {
   EXPECT_THROW(row_of(samples, 3), base::BugError);
 }
 
-TEST(PackedSamples, HaveNoTargetIntoTheNextDocument) {
-  const PackedSamples samples = packed({3, 4, 2, 9}, 6);
+TEST(PackedSequences, HaveNoTargetIntoTheNextDocument) {
+  const SequenceSamples samples = packed({3, 4, 2, 9}, 6);
   EXPECT_EQ(samples.documents(), shape::Documents::apart);
   EXPECT_THAT(row_of(samples, 0).targets, ElementsAre(2, 3, none, none, none, none));
   EXPECT_THAT(row_of(samples, 1).targets, ElementsAre(102, 103, 104, none, 202, none));
@@ -88,7 +88,7 @@ TEST(PackedSamples, HaveNoTargetIntoTheNextDocument) {
   EXPECT_THAT(samples.document_starts(2), IsEmpty());
 }
 
-TEST(PackedSamples, NeedATarget) {
+TEST(PackedSequences, NeedATarget) {
   EXPECT_THROW(packed({1, 1, 1}, 8), base::DataError);
   EXPECT_THROW(packed({}, 8), base::DataError);
 }
@@ -111,11 +111,11 @@ TEST(Pack, NeverLeavesTwoBinsThatWouldFitIntoOne) {
   }
 }
 
-TEST(PackedSamples, OfManyShortSequencesAreAlmostFull) {
+TEST(PackedSequences, OfManyShortSequencesAreAlmostFull) {
   base::Draw draw("lengths");
   Lengths lengths;
   for (int i = 0; i < 20000; ++i) lengths.push_back(draw.from(20, 900));
-  const PackedSamples samples = packed(lengths, 2048);
+  const SequenceSamples samples = packed(lengths, 2048);
   EXPECT_GT(samples.fill(), 0.995);
   std::set<std::int64_t> seen;
   for (std::int64_t sample = 0; sample < samples.samples(); ++sample) {

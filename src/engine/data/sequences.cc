@@ -23,16 +23,6 @@ void read_cut(const Sequences& sequences, std::int64_t sequence, std::int64_t ke
   targets[kept - 1] = ignore_index;
 }
 
-Kept kept_of(const Sequences& sequences, std::int64_t seq_len) {
-  Kept kept;
-  for (std::int64_t i = 0; i < sequences.count(); ++i) {
-    const std::int64_t length = sequences.length(i);
-    kept.tokens += std::min(length, seq_len);
-    if (length > seq_len) ++kept.truncated;
-  }
-  return kept;
-}
-
 static bool has_target(const Sequences& sequences, std::int64_t sequence, std::int64_t seq_len) {
   const std::int64_t kept = std::min(seq_len, sequences.length(sequence));
   std::vector<std::int32_t> inputs(static_cast<std::size_t>(kept)), targets(inputs.size());

@@ -29,12 +29,6 @@ class Sequences {
 void read_cut(const Sequences& sequences, std::int64_t sequence, std::int64_t kept, std::int32_t* inputs,
               std::int32_t* targets);
 
-struct Kept {
-  std::int64_t truncated = 0;  // sequences longer than seq_len
-  std::int64_t tokens = 0;     // ids of all, each at most seq_len of them
-};
-Kept kept_of(const Sequences& sequences, std::int64_t seq_len);
-
 // DataError when no sequence has a target among its first seq_len ids. `name` is what the error calls them.
 void check_targets(const Sequences& sequences, std::int64_t seq_len, const std::string& name);
 

@@ -113,58 +113,45 @@ std::vector<std::int64_t> TokenStream::document_starts(std::int64_t first, std::
   return found;
 }
 
-TokenSamples::TokenSamples(std::shared_ptr<const TokenStream> stream, std::int64_t seq_len, const std::string& name)
-    : stream_(std::move(stream)), seq_len_(seq_len) {
+TokenSamples::TokenSamples(std::shared_ptr<const TokenStream> stream, std::int64_t seq_len, const std::string& name,
+                           Tail tail)
+    : stream_(std::move(stream)), seq_len_(seq_len), tail_(tail) {
   if (seq_len < 1) throw base::BugError(fmt::format("a sample length of {} was requested", seq_len));
-  if (stream_->tokens() < seq_len + 1)
-    throw base::DataError(base::say("'{}' holds {} tokens, but one sample of --seq-len {} needs {}: add text, or set --seq-len to at most {}", name.empty() ? stream_->path() : name, stream_->tokens(),
+  const std::string& shown = name.empty() ? stream_->path() : name;
+  if (tail == Tail::kept && stream_->tokens() < 2)
+    throw base::DataError(
+        base::say("'{}' has {} tokens, but an evaluation needs at least 2: add text", shown, stream_->tokens()));
+  if (tail == Tail::left_out && stream_->tokens() < seq_len + 1)
+    throw base::DataError(base::say("'{}' holds {} tokens, but one sample of --seq-len {} needs {}: add text, or set --seq-len to at most {}", shown, stream_->tokens(),
                                     seq_len, seq_len + 1, stream_->tokens() - 1));
+}
+
+std::int64_t TokenSamples::samples() const {
+  return tail_ == Tail::kept ? (stream_->tokens() - 2) / seq_len_ + 1 : (stream_->tokens() - 1) / seq_len_;
+}
+
+std::int64_t TokenSamples::inputs_of(std::int64_t sample) const {
+  return std::min(seq_len_, stream_->tokens() - 1 - sample * seq_len_);
 }
 
 void TokenSamples::read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const {
   if (sample < 0 || sample >= samples())
     throw base::BugError(fmt::format("sample {} requested of {}", sample, samples()));
-  stream_->read(sample * seq_len_, seq_len_, inputs);
-  std::memcpy(targets, inputs + 1, static_cast<std::size_t>(seq_len_ - 1) * sizeof *targets);
-  stream_->read((sample + 1) * seq_len_, 1, targets + seq_len_ - 1);
-}
-
-std::vector<std::int64_t> TokenSamples::document_starts(std::int64_t sample) const {
-  return stream_->document_starts(sample * seq_len_, seq_len_);
-}
-
-std::string TokenSamples::fingerprint() const {
-  return base::hash_bytes(fmt::format("{} {}", stream_->fingerprint(), seq_len_));
-}
-
-TokenWindows::TokenWindows(std::shared_ptr<const TokenStream> stream, std::int64_t seq_len, const std::string& name)
-    : stream_(std::move(stream)), seq_len_(seq_len) {
-  if (seq_len < 1) throw base::BugError(fmt::format("a sample length of {} was requested", seq_len));
-  if (stream_->tokens() < 2)
-    throw base::DataError(
-        base::say("'{}' has {} tokens, but an evaluation needs at least 2: add text", name.empty() ? stream_->path() : name, stream_->tokens()));
-}
-
-std::int64_t TokenWindows::inputs_of(std::int64_t sample) const {
-  return std::min(seq_len_, stream_->tokens() - 1 - sample * seq_len_);
-}
-
-void TokenWindows::read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const {
-  if (sample < 0 || sample >= samples())
-    throw base::BugError(fmt::format("sample {} requested of {}", sample, samples()));
   const std::int64_t first = sample * seq_len_, count = inputs_of(sample);
   stream_->read(first, count, inputs);
-  stream_->read(first + 1, count, targets);
+  std::memcpy(targets, inputs + 1, static_cast<std::size_t>(count - 1) * sizeof *targets);
+  stream_->read(first + count, 1, targets + count - 1);
   std::fill(inputs + count, inputs + seq_len_, 0);
   std::fill(targets + count, targets + seq_len_, ignore_index);
 }
 
-std::vector<std::int64_t> TokenWindows::document_starts(std::int64_t sample) const {
+std::vector<std::int64_t> TokenSamples::document_starts(std::int64_t sample) const {
   return stream_->document_starts(sample * seq_len_, inputs_of(sample));
 }
 
-std::string TokenWindows::fingerprint() const {
-  return base::hash_bytes(fmt::format("windows {} {}", stream_->fingerprint(), seq_len_));
+std::string TokenSamples::fingerprint() const {
+  return base::hash_bytes(
+      fmt::format("{}{} {}", tail_ == Tail::kept ? "windows " : "", stream_->fingerprint(), seq_len_));
 }
 
 }  // namespace troika::data

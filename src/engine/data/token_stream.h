@@ -50,49 +50,31 @@ class TokenStream {
   std::int64_t documents_ = 0;
 };
 
-// Sample i of length T is tokens [i*T, i*T + T]: T inputs and the T tokens that follow each of them. The tail that does
-// not fill a sample is left out. Threads: const use is safe.
+// What does not fill the last sample.
+enum class Tail { left_out, kept };
+
+// Sample i of length T is tokens [i*T, i*T + T]: T inputs and the T tokens that follow each of them. Tail::kept, for evaluation: the
+// last sample ends with the stream and is filled up with input 0 and no target, so every token but the first is a target once.
+// Threads: const use is safe.
 class TokenSamples final : public Samples {
  public:
-  // Throws DataError when the stream has fewer than seq_len + 1 tokens. It names the stream's path, or what the user calls it.
-  TokenSamples(std::shared_ptr<const TokenStream> stream, std::int64_t seq_len, const std::string& name = "");
+  // Throws DataError when the stream has fewer than seq_len + 1 tokens, with Tail::kept fewer than two. It names the stream's path, or
+  // what the user calls it.
+  TokenSamples(std::shared_ptr<const TokenStream> stream, std::int64_t seq_len, const std::string& name = "",
+               Tail tail = Tail::left_out);
 
-  std::int64_t samples() const override { return (stream_->tokens() - 1) / seq_len_; }
-  std::int64_t seq_len() const override { return seq_len_; }
-  const TokenStream& stream() const { return *stream_; }
-
-  void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const override;
-
-  std::vector<std::int64_t> document_starts(std::int64_t sample) const override;
-
-  // Over the stream's fingerprint and seq_len.
-  std::string fingerprint() const override;
-
- private:
-  std::shared_ptr<const TokenStream> stream_;
-  std::int64_t seq_len_;
-};
-
-// Prepared tokens as samples of which none is left out, for evaluation.
-// Sample i of length T has the inputs [i*T, i*T + T) and the token after each of them, as TokenSamples has; the last sample
-// ends with the stream and is filled up with input 0 and no target. So every token but the first is a target once.
-// Threads: const use is safe.
-class TokenWindows final : public Samples {
- public:
-  // DataError, as above, when the stream has fewer than two tokens.
-  TokenWindows(std::shared_ptr<const TokenStream> stream, std::int64_t seq_len, const std::string& name = "");
-
-  std::int64_t samples() const override { return (stream_->tokens() - 2) / seq_len_ + 1; }
+  std::int64_t samples() const override;
   std::int64_t seq_len() const override { return seq_len_; }
   void read(std::int64_t sample, std::int32_t* inputs, std::int32_t* targets) const override;
   std::vector<std::int64_t> document_starts(std::int64_t sample) const override;
-  std::string fingerprint() const override;  // over the stream's and seq_len
+  std::string fingerprint() const override;  // over the stream's, seq_len and the tail
 
  private:
   std::int64_t inputs_of(std::int64_t sample) const;
 
   const std::shared_ptr<const TokenStream> stream_;
   const std::int64_t seq_len_;
+  const Tail tail_;
 };
 
 }  // namespace troika::data

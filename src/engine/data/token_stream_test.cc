@@ -148,7 +148,7 @@ TEST(TokenWindows, CountEveryTokenAfterTheFirstOnce) {
   for (std::int32_t tokens = 2; tokens < 30; ++tokens) {
     const auto stream = counting_stream(folder, tokens);
     for (const std::int64_t length : {1, 2, 7, 29, 100}) {
-      const TokenWindows windows(stream, length);
+      const TokenSamples windows(stream, length, "", Tail::kept);
       std::vector<std::int32_t> counted;
       for (std::int64_t sample = 0; sample < windows.samples(); ++sample) {
         std::vector<std::int32_t> inputs(static_cast<std::size_t>(length)), targets(inputs.size());
@@ -172,7 +172,7 @@ TEST(TokenWindows, CountEveryTokenAfterTheFirstOnce) {
 
 TEST(TokenWindows, KnowWhereDocumentsBeginAlsoInTheTail) {
   const base::TestFolder folder;
-  const TokenWindows windows(counting_stream(folder, 11), 8);
+  const TokenSamples windows(counting_stream(folder, 11), 8, "", Tail::kept);
   ASSERT_EQ(windows.samples(), 2);
   EXPECT_EQ(windows.document_starts(0), (std::vector<std::int64_t>{3, 6}));
   EXPECT_EQ(windows.document_starts(1), (std::vector<std::int64_t>{1}));
@@ -180,7 +180,7 @@ TEST(TokenWindows, KnowWhereDocumentsBeginAlsoInTheTail) {
 
 TEST(TokenWindows, RefuseAStreamWithoutATarget) {
   const base::TestFolder folder;
-  EXPECT_THROW(TokenWindows(counting_stream(folder, 1), 8), base::DataError);
+  EXPECT_THROW(TokenSamples(counting_stream(folder, 1), 8, "", Tail::kept), base::DataError);
 }
 
 }  // namespace

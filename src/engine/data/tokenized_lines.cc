@@ -32,7 +32,6 @@ struct Column {
 
   bool is_mask() const { return kind == Column::Kind::attention || kind == Column::Kind::loss; }
 };
-constexpr const char* loss_masks = "loss_mask, assistant_masks, completion_mask and response_mask";
 
 bool ends_as_mask(const std::string& name) {
   return (ends_with(name, "mask") || ends_with(name, "masks")) && name != "special_tokens_mask";
@@ -103,7 +102,7 @@ class LineReader final : public json::json_sax_t {
       if (container == Container::object) other(base::Phrase("an object"));
       filled_ = wanted_;
     } else if (depth_ == 1 && container == Container::array && ends_as_mask(name_)) {
-      throw DataError(base::say("{}: unknown mask '{}': known are attention_mask, and for the loss labels, {}; rename or remove it", origin_, name_, loss_masks));
+      throw DataError(base::say("{}: unknown mask '{}': known are attention_mask, and for the loss labels, loss_mask, assistant_masks, completion_mask and response_mask; rename or remove it", origin_, name_));
     }
     if (++depth_ > 256) throw DataError(base::say("{}: JSON is nested deeper than 256 levels", origin_));
     return true;
@@ -315,8 +314,8 @@ void TokenizedLines::read(std::int64_t sequence, std::int32_t* ids, std::int32_t
   const std::size_t begin = line(sequence).begin;
   TokenizedLine parsed;
   file_.while_reading([&] {
-    parsed = parse_tokenized_line(text.substr(begin, line_end(text, begin) - begin), vocab_,
-                                  fmt::format("sequence {} of '{}'", sequence, path_));
+    const base::Text origin = base::say("sequence {0} of '{1}'", sequence, path_);
+    parsed = parse_tokenized_line(text.substr(begin, line_end(text, begin) - begin), vocab_, origin);
     refuse_other_length(sequence, parsed);
   });
   const auto& said = parsed.labels.empty() ? parsed.ids : parsed.labels;

@@ -68,7 +68,7 @@ void Text::add(std::vector<float> logits) {
 }
 
 void advance(const TextModel& model, const std::vector<Text*>& texts) {
-  std::vector<model::Continuation> sequences;
+  std::vector<Continuation> sequences;
   for (Text* text : texts) sequences.push_back({&text->cache_, std::move(text->pending_)});
   const tensor::Tensor logits_BV = model.decoder().extend(sequences).cpu();
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -146,7 +146,7 @@ std::vector<tensor::Tensor> read_parameters(weights::ModelSource& source, const 
 
 TextModel::TextModel(weights::ModelSource& source, const Options& options) {
   const std::int64_t context = context_of(source.model(), options.context);
-  cached_ = std::make_unique<const model::CachedDecoder>(source.model(), read_parameters(source, options), context);
+  cached_ = std::make_unique<const CachedDecoder>(source.model(), read_parameters(source, options), context);
 }
 
 }  // namespace troika::inference

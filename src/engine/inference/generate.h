@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/random.h"
+#include "inference/cached_decoder.h"
 #include "inference/sampling.h"
-#include "model/cached_decoder.h"
 #include "model/decoder.h"
 #include "tensor/tensor.h"
 #include "tokenizer/tokenizer.h"
@@ -29,11 +29,11 @@ class TextModel {
   // Reads the weights; errors as of ModelSource::load, and ConfigError when the model has fewer positions.
   TextModel(weights::ModelSource& source, const Options& options);
 
-  const model::CachedDecoder& decoder() const { return *cached_; }
+  const CachedDecoder& decoder() const { return *cached_; }
   std::int64_t context() const { return cached_->context(); }
 
  private:
-  std::unique_ptr<const model::CachedDecoder> cached_;
+  std::unique_ptr<const CachedDecoder> cached_;
 };
 
 struct TextOptions {

@@ -1,5 +1,5 @@
 // Shapes: M rows (micro * T), T positions, V vocabulary.
-#include "inference/logits_file.h"
+#include "inference/evaluator.h"
 
 #include <algorithm>
 

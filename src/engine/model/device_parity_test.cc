@@ -6,7 +6,6 @@
 #include "config/lora.h"
 #include "gpu/host_accelerator_test_support.h"
 #include "kernels/flat.h"
-#include "model/cached_decoder.h"
 #include "model/decoder_test_support.h"
 #include "shape/adapter.h"
 #include "tensor/operations.h"
@@ -176,20 +175,6 @@ TEST(DeviceParity, AdaptersWithDropoutAndWithout) {
         EXPECT_LT(difference.norm().item<double>() / want.gradients[i].norm().item<double>(), dtype == Dtype::fp32 ? 1e-5 : 0x1p-5);
       }
     }
-  }
-}
-
-TEST(DeviceParity, LogitsWithACache) {
-  gpu::HostAccelerator accelerator;
-  for (const config::ModelSettings& m : small_models()) {
-    const auto logits = [&](const Device& device) {
-      const auto decoders = make_decoders(m, {0, 6}, options_for(20, device));
-      const CachedDecoder cached(m, decoders[0].parameters(), 20);
-      KeyValueCache first = cached.new_cache(), second = cached.new_cache();
-      cached.extend({{&first, {3, 1, 4, 1, 5}}, {&second, {9, 2}}});
-      return cached.extend({{&first, {6}}, {&second, {5}}}).cpu();
-    };
-    EXPECT_LT(relative_error(logits(Device(accelerator, 0)), logits({})), 1e-4);
   }
 }
 

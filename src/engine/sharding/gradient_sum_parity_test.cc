@@ -351,7 +351,7 @@ TEST(GradientSum, OfSumsInFp32IsExactWhereItIsAddedOnTheWay) {
 
 TEST(GradientSum, TheFirstPartOfAMessageHasTheDirectoryAndTheBufferTheFirstPart) {
   for (std::int64_t integers = 1; integers < 5'000'000; integers += 1 + integers / 100) {
-    ASSERT_LE(kernels::directory_words(integers), shape::message_words(integers)) << integers;
+    ASSERT_LE(directory_words(integers), shape::message_words(integers)) << integers;
     ASSERT_LE(shape::message_words(integers), shape::packed_words(integers)) << integers;
   }
 }

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/random.h"
 #include "base/text_files_test_support.h"
-#include "tokenizer/bpe_trainer.h"
 #include "tokenizer/tokenizer_json.h"
 #include "tokenizer/unicode.h"
 

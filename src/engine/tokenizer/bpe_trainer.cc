@@ -1,4 +1,4 @@
-#include "tokenizer/bpe_trainer.h"
+#include "tokenizer/bpe.h"
 
 #include <algorithm>
 #include <queue>

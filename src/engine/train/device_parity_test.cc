@@ -84,7 +84,7 @@ class DeviceRuns : public testing::Test {
   std::array<gpu::HostAccelerator, 4> accelerators_;
   const std::unique_ptr<gpu::Nvidia> late_ = gpu::stand_in_gpus();  // does what is queued only when somebody waits for it
   std::function<bool()> stop_requested_;
-  const std::unique_ptr<data::PackedSamples> packed_;
+  const std::unique_ptr<data::SequenceSamples> packed_;
   LayoutRuns runs_;
 };
 

@@ -10,7 +10,7 @@
 #include "checkpoint/checkpoint.h"
 #include "comm/channel.h"
 #include "data/loader.h"
-#include "inference/logits_file.h"
+#include "inference/evaluator.h"
 #include "model/reference_test_support.h"
 #include "shape/layout.h"
 #include "tensor/libtorch_test_support.h"
@@ -81,7 +81,7 @@ class Evaluations : public testing::TestWithParam<bool> {
   }
 
   LayoutRuns runs_;
-  std::unique_ptr<data::PaddedSamples> samples_;
+  std::unique_ptr<data::SequenceSamples> samples_;
 };
 
 const std::vector<std::string>& equal_layouts() {
@@ -287,7 +287,7 @@ class Best : public testing::Test {
   }
 
   LayoutRuns runs_;
-  std::unique_ptr<data::PaddedSamples> samples_;
+  std::unique_ptr<data::SequenceSamples> samples_;
 };
 
 std::string name_of(std::int64_t step) { return fmt::format("step-{:08}", step); }
@@ -386,7 +386,7 @@ class ResumedEpochs : public testing::Test {
   }
 
   LayoutRuns runs_;
-  std::unique_ptr<data::PaddedSamples> samples_;
+  std::unique_ptr<data::SequenceSamples> samples_;
 };
 
 TEST_F(ResumedEpochs, AreWholeWithAnotherGlobalBatch) {

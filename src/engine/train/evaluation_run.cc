@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "inference/logits_file.h"
+#include "inference/evaluator.h"
 #include "plan/plan.h"
 #include "tensor/tensor.h"
 #include "tokenizer/tokenizer.h"

@@ -15,7 +15,7 @@
 
 namespace troika::train {
 
-std::unique_ptr<data::PaddedSamples> samples_of_varied_lengths(const std::string& folder, std::int64_t seq_len) {
+std::unique_ptr<data::SequenceSamples> samples_of_varied_lengths(const std::string& folder, std::int64_t seq_len) {
   const base::Philox random(5, "samples");
   std::string text;
   std::uint64_t drawn = 0;
@@ -34,7 +34,7 @@ std::unique_ptr<data::PaddedSamples> samples_of_varied_lengths(const std::string
   const std::string path = folder + "/valid.jsonl";
   base::write_file_atomic(path, text);
   const auto lines = std::make_shared<const data::TokenizedLines>(path, 259);
-  return std::make_unique<data::PaddedSamples>(lines, seq_len, path);
+  return std::make_unique<data::SequenceSamples>(lines, seq_len, path);
 }
 
 std::shared_ptr<const data::Sequences> drawn_sequences(std::int64_t seq_len) {
@@ -49,8 +49,9 @@ std::shared_ptr<const data::Sequences> drawn_sequences(std::int64_t seq_len) {
   return std::make_shared<const data::ListedSequences>(std::move(all));
 }
 
-std::unique_ptr<data::PackedSamples> packed_samples(std::int64_t seq_len) {
-  return std::make_unique<data::PackedSamples>(drawn_sequences(seq_len), seq_len, "a list");
+std::unique_ptr<data::SequenceSamples> packed_samples(std::int64_t seq_len) {
+  return std::make_unique<data::SequenceSamples>(drawn_sequences(seq_len), seq_len, "a list",
+                                                 data::SequenceSamples::Packing::several);
 }
 
 plan::Plan evaluation_plan_for(const config::Settings& settings, int world, const data::Samples& samples) {

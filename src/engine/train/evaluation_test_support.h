@@ -13,11 +13,11 @@
 namespace troika::train {
 
 // 11 samples of varied lengths, one longer than `seq_len`, one without a target; ids below 259; some with labels.
-std::unique_ptr<data::PaddedSamples> samples_of_varied_lengths(const std::string& folder, std::int64_t seq_len);
+std::unique_ptr<data::SequenceSamples> samples_of_varied_lengths(const std::string& folder, std::int64_t seq_len);
 
 // 60 sequences of lengths from 1 to seq_len + 3, ids below 259; every third id has no label.
 std::shared_ptr<const data::Sequences> drawn_sequences(std::int64_t seq_len);
-std::unique_ptr<data::PackedSamples> packed_samples(std::int64_t seq_len);  // of these
+std::unique_ptr<data::SequenceSamples> packed_samples(std::int64_t seq_len);  // of these
 
 // What an evaluation of the checkpoint or run at `path` does in the layout of `settings`.
 plan::Plan evaluation_plan_for(const config::Settings& settings, int world, const data::Samples& samples);

@@ -31,8 +31,8 @@ class PackedRuns : public testing::Test {
   }
 
   LayoutRuns runs_;
-  const std::unique_ptr<data::PackedSamples> packed_;
-  const data::PaddedSamples padded_;
+  const std::unique_ptr<data::SequenceSamples> packed_;
+  const data::SequenceSamples padded_;
 };
 
 TEST_F(PackedRuns, HaveLossAndGradientNormOfTheSequencesOneByOne) {

@@ -43,11 +43,13 @@ class TokenizingProgress {
     const double now = base::monotonic_seconds();
     const base::Text what = p.maker.empty() ? base::say("tokenizing") : base::say("{} is tokenizing", p.maker);
     metrics::JobState state{what.in(context_.language), p.done_bytes, p.total_bytes, p.tokens, p.parts_reused};
+    state.language = context_.language;
     shown_.show(state, now);
     if (now - logged_seconds_ < seconds_between_log_lines) return;
     logged_seconds_ = now;
     if (log_ == nullptr) log_ = open_log(context_);
     state.what = what.english;
+    state.language = base::Language::english;
     if (log_ != nullptr) log_->info(metrics::format_job_line(state));
   }
 

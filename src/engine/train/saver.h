@@ -10,13 +10,13 @@
 
 #include "base/language.h"
 #include "checkpoint/copies.h"
-#include "checkpoint/snapshot.h"
 #include "comm/channel.h"
 #include "executor/executor.h"
 #include "plan/plan.h"
 #include "tensor/tensor.h"
 #include "train/initial_state.h"
 #include "train/save_policy.h"
+#include "train/snapshot.h"
 #include "train/tokenizer_copies.h"
 #include "train/train_state.h"
 #include "train/whereabouts.h"
@@ -81,7 +81,7 @@ class Saver final : public CheckpointWriter {
   const std::string config_json_;
   std::map<std::string, std::string> facts_;  // those of Facts::extra that stay as they are
   const TokenizerCopies tokenizer_;
-  checkpoint::Snapshot snapshot_;
+  Snapshot snapshot_;
   std::int64_t step_ = 0;
   std::promise<Outcome> promise_;
   std::future<Outcome> result_;

@@ -16,15 +16,32 @@
 
 namespace troika::weights {
 
-// One rank's view. One rank's thread.
-class AdapterSource {
+// What a source of weights, of a model or of an adapter, has beside them. One rank's view. One rank's thread.
+class Source {
  public:
-  virtual ~AdapterSource() = default;
+  virtual ~Source() = default;
+  // What open_tokenizer takes; "" when the source does not say.
+  virtual std::string tokenizer() const = 0;
+  // Files beside the weights that belong to the model (weights_folder.h), as paths on this host.
+  virtual std::vector<std::string> auxiliary_files() const = 0;
+  // data.chat_template of the run that made the weights; "auto" when none did.
+  virtual std::string chat_template() const { return std::string(config::tokenizers_template); }
+  // The text of the source's config.json; "" of an adapter whose base has it.
+  virtual std::string config_json() const = 0;
+  // What of it is taken otherwise than it may be meant, a sentence each.
+  virtual std::vector<base::Text> notes() const { return {}; }
+  // Equal on hosts that hold the same weights, as far as can be told without reading all of them; 16 hex digits.
+  virtual std::string fingerprint() const = 0;
+  // What load has read on this rank, and what the source's weights have in all; in the stored dtype.
+  virtual std::int64_t bytes_read() const = 0;
+  virtual std::int64_t bytes() const = 0;
+};
+
+class AdapterSource : public Source {
+ public:
   virtual const std::string& path() const = 0;
-  virtual const config::LoraSettings& lora() const = 0;         // all but the path
-  virtual const std::string& base() const = 0;                  // where the weights beside it are: a model.path
-  virtual std::string fingerprint() const = 0;                  // 16 hex digits
-  virtual std::vector<base::Text> notes() const { return {}; }  // as of ModelSource
+  virtual const config::LoraSettings& lora() const = 0;  // all but the path
+  virtual const std::string& base() const = 0;           // where the weights beside it are: a model.path
   // Names, as shape::adapter_parameters has them, and shapes of all that it holds, sorted by name.
   virtual const std::vector<shape::ParameterInfo>& parameters() const = 0;
   // DataError naming every adapter parameter of (model, lora) that is missing or has another shape, and the products
@@ -32,17 +49,11 @@ class AdapterSource {
   virtual void check(const config::ModelSettings& model, const config::LoraSettings& lora) const = 0;
   // Collective over `world`. Fills every slice's `data`; names as shape::adapter_parameters has them.
   virtual void load(const std::vector<checkpoint::Slice>& wanted, comm::Channel& world) = 0;
-  virtual std::int64_t bytes_read() const = 0;  // as of ModelSource
-  virtual std::int64_t bytes() const = 0;
 
   // What it says of the model that it makes of its base; nothing and "" where that is as the base says.
-  virtual std::optional<config::ModelSettings> model() const = 0;  // with `path` set
-  virtual std::string tokenizer() const = 0;                       // as of ModelSource, and so on
-  virtual std::vector<std::string> auxiliary_files() const = 0;
-  virtual std::string chat_template() const = 0;
-  virtual std::string config_json() const = 0;
-  virtual std::string base_fingerprint() const = 0;  // of the base that it was trained beside
-  virtual std::string base_beneath() const = 0;      // where base() is an adapter too: the model beside that one
+  virtual std::optional<config::ModelSettings> model() const { return std::nullopt; }  // with `path` set
+  virtual std::string base_fingerprint() const { return ""; }  // of the base that it was trained beside
+  virtual std::string base_beneath() const { return ""; }      // where base() is an adapter too: the model beside that one
 };
 
 // Collective over `world`. DataError when `path` is neither.

@@ -52,14 +52,44 @@ std::string fingerprint_of(const checkpoint::Found& found) {
   return base::hash_bytes(text);
 }
 
-class CheckpointSource : public ModelSource {
+// What a checkpoint has beside its tensors, as a source of either kind.
+template <class Kind>
+class OfCheckpoint : public Kind {
  public:
-  explicit CheckpointSource(checkpoint::Found found) : found_(std::move(found)), model_(model_of(found_)) {}
+  explicit OfCheckpoint(checkpoint::Found found) : found_(std::move(found)), settings_(settings_of(found_)) {}
 
-  const config::ModelSettings& model() const override { return model_; }
   std::string tokenizer() const override { return tokenizer_of(found_); }
   std::string chat_template() const override { return chat_template_of(found_); }
   std::string config_json() const override { return found_.facts.model_config_json; }
+  std::vector<std::string> auxiliary_files() const override { return auxiliary_files_of(found_); }
+  std::string fingerprint() const override { return fingerprint_of(found_); }
+  std::int64_t bytes_read() const override { return bytes_read_; }
+
+ protected:
+  void load_slices(const std::vector<checkpoint::Slice>& wanted, comm::Channel& world) {
+    checkpoint::load(found_, wanted, world);
+    for (const checkpoint::Slice& slice : wanted) bytes_read_ += slice.region.elements() * 4;
+  }
+
+  // The run's own, but for the path.
+  config::ModelSettings own_model() const {
+    config::ModelSettings model = settings_.model;
+    model.path = found_.path;
+    return model;
+  }
+
+  const checkpoint::Found found_;
+  const config::Settings settings_;
+
+ private:
+  std::int64_t bytes_read_ = 0;
+};
+
+class CheckpointSource : public OfCheckpoint<ModelSource> {
+ public:
+  explicit CheckpointSource(checkpoint::Found found) : OfCheckpoint(std::move(found)), model_(own_model()) {}
+
+  const config::ModelSettings& model() const override { return model_; }
   std::string dtype() const override {
     return word_of(config::word_or(fact_of(found_, weights_dtype_fact), config::Precision::fp32));
   }
@@ -70,9 +100,6 @@ class CheckpointSource : public ModelSource {
       if (!fact_of(found_, name).empty()) kept[name] = fact_of(found_, name);
     return kept;
   }
-
-  std::vector<std::string> auxiliary_files() const override { return auxiliary_files_of(found_); }
-  std::string fingerprint() const override { return fingerprint_of(found_); }
 
   void check(const config::ModelSettings& model) const override {
     std::map<std::string, std::vector<std::int64_t>> shapes;
@@ -95,22 +122,12 @@ class CheckpointSource : public ModelSource {
   void load(const config::ModelSettings& model, const std::vector<checkpoint::Slice>& wanted,
             comm::Channel& world) override {
     check(model);
-    checkpoint::load(found_, wanted, world);
-    for (const checkpoint::Slice& slice : wanted) bytes_read_ += slice.region.elements() * 4;
+    load_slices(wanted, world);
   }
-  std::int64_t bytes_read() const override { return bytes_read_; }
   std::int64_t bytes() const override { return shape::parameter_count(model_) * 4; }
 
  private:
-  static config::ModelSettings model_of(const checkpoint::Found& found) {
-    config::ModelSettings model = settings_of(found).model;
-    model.path = found.path;
-    return model;
-  }
-
-  const checkpoint::Found found_;
   const config::ModelSettings model_;
-  std::int64_t bytes_read_ = 0;
 };
 
 }  // namespace
@@ -121,12 +138,10 @@ std::unique_ptr<ModelSource> make_checkpoint_source(checkpoint::Found found) {
 
 namespace {
 
-class CheckpointAdapter : public AdapterSource {
+class CheckpointAdapter : public OfCheckpoint<AdapterSource> {
  public:
   explicit CheckpointAdapter(checkpoint::Found found)
-      : found_(std::move(found)),
-        settings_(settings_of(found_)),
-        parameters_(all_adapter_parameters(settings_.model, settings_.lora)) {
+      : OfCheckpoint(std::move(found)), parameters_(all_adapter_parameters(settings_.model, settings_.lora)) {
     for (const auto& info : parameters_) bytes_ += info.elements() * 4;
   }
 
@@ -135,35 +150,19 @@ class CheckpointAdapter : public AdapterSource {
   const std::string& base() const override { return settings_.model.path; }
   std::string base_beneath() const override { return settings_.model.base; }
   std::string base_fingerprint() const override { return fact_of(found_, base_fingerprint_fact); }
-  std::string fingerprint() const override { return fingerprint_of(found_); }
   const std::vector<shape::ParameterInfo>& parameters() const override { return parameters_; }
 
   void check(const config::ModelSettings& model, const config::LoraSettings& lora) const override {
     check_adapter(found_.path, parameters_, model, lora);
   }
 
-  void load(const std::vector<checkpoint::Slice>& wanted, comm::Channel& world) override {
-    checkpoint::load(found_, wanted, world);
-    for (const checkpoint::Slice& slice : wanted) bytes_read_ += slice.region.elements() * 4;
-  }
-  std::int64_t bytes_read() const override { return bytes_read_; }
+  void load(const std::vector<checkpoint::Slice>& wanted, comm::Channel& world) override { load_slices(wanted, world); }
   std::int64_t bytes() const override { return bytes_; }
-
-  std::optional<config::ModelSettings> model() const override {
-    config::ModelSettings model = settings_.model;
-    model.path = found_.path;
-    return model;
-  }
-  std::string tokenizer() const override { return tokenizer_of(found_); }
-  std::vector<std::string> auxiliary_files() const override { return auxiliary_files_of(found_); }
-  std::string chat_template() const override { return chat_template_of(found_); }
-  std::string config_json() const override { return found_.facts.model_config_json; }
+  std::optional<config::ModelSettings> model() const override { return own_model(); }
 
  private:
-  const checkpoint::Found found_;
-  const config::Settings settings_;
   const std::vector<shape::ParameterInfo> parameters_;
-  std::int64_t bytes_ = 0, bytes_read_ = 0;
+  std::int64_t bytes_ = 0;
 };
 
 }  // namespace

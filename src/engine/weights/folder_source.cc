@@ -9,9 +9,8 @@
 #include "base/say.h"
 #include "config/huggingface/hugging_face_config.h"
 #include "config/huggingface/model_folder.h"
+#include "data/input_text.h"
 #include "shape/layout.h"
-#include "tensor/device.h"
-#include "tensor/tensor.h"
 #include "weights/checkpoint_source.h"
 
 namespace troika::weights {
@@ -67,9 +66,7 @@ class FolderSource : public ModelSource {
 
   void load(const config::ModelSettings& model, const std::vector<checkpoint::Slice>& wanted,
             comm::Channel& world) override {
-    const int threads = tensor::threads();
     checkpoint::agree(world, [&] {
-      tensor::set_threads(threads);  // this is another thread than the caller's
       check(model);
       bytes_read_ += read_weights(tensors_, wanted);
     });
@@ -122,9 +119,7 @@ bool has_same_numbers(const StoredTensor& a, const StoredTensor& b) {
 
 void refuse_other_head(const WeightsFolder& folder, const StoredTensor& table) {
   for (const auto& [name, tensor] : folder.tensors()) {
-    const bool is_head = name.size() >= head_name.size() &&
-                         name.compare(name.size() - head_name.size(), head_name.size(), head_name) == 0;
-    if (!is_head || has_same_numbers(tensor, table)) continue;
+    if (!data::ends_with(name, head_name) || has_same_numbers(tensor, table)) continue;
     const auto stored = std::find_if(folder.tensors().begin(), folder.tensors().end(), [&](const auto& one) {
       return one.second.file == table.file && one.second.begin == table.begin;
     });

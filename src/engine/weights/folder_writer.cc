@@ -81,7 +81,7 @@ bool is_token_id(const nlohmann::json& value) {
 // An id, or several that end a text. What is not said stays unsaid.
 void copy_token_ids(const std::string& source, ordered_json* to) {
   if (source.empty()) return;
-  const nlohmann::json from = base::parse_json(source, "the config.json of the model's source");
+  const nlohmann::json from = base::parse_json(source, base::say("the config.json of the model's source"));
   for (const char* key : {"bos_token_id", "eos_token_id", "pad_token_id"}) {
     if (from.is_object() && from.contains(key) && is_token_id(from[key])) (*to)[key] = from[key];
   }

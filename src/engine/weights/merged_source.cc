@@ -1,4 +1,3 @@
-
 #include <algorithm>
 #include <array>
 #include <map>
@@ -10,8 +9,12 @@
 #include "comm/collectives.h"
 #include "config/lora.h"
 #include "cpu/parallel.h"
-#include "tensor/device.h"
+#include "shape/region.h"
+#include "shape/split.h"
 #include "tensor/operations.h"
+#include "tensor/tensor.h"
+#include "weights/adapter_source.h"
+#include "weights/model_source.h"
 
 namespace troika::weights {
 namespace {
@@ -233,9 +236,7 @@ class MergedSource : public ModelSource {
       factors.push_back(jobs.back().b);
     }
     adapter_->load(factors, world);
-    const int threads = tensor::threads();
     checkpoint::agree(world, [&] {
-      tensor::set_threads(threads);  // this is another thread than the caller's
       for (const Job& job : jobs) add(job);
     });
   }

@@ -15,30 +15,15 @@
 
 namespace troika::weights {
 
-// One rank's view of one source. One rank's thread.
-class ModelSource {
+class ModelSource : public Source {
  public:
-  virtual ~ModelSource() = default;
-
   // The source's own settings: sizes and formulas, `path` set.
   virtual const config::ModelSettings& model() const = 0;
-  // What open_tokenizer takes; "" when the source does not say.
-  virtual std::string tokenizer() const = 0;
-  // Files beside the weights that belong to the model (weights_folder.h), as paths on this host.
-  virtual std::vector<std::string> auxiliary_files() const = 0;
-  // data.chat_template of the run that made the weights; "auto" when none did.
-  virtual std::string chat_template() const { return std::string(config::tokenizers_template); }
-  // The text of the source's config.json.
-  virtual std::string config_json() const = 0;
   // "fp32", "bf16", "fp16": the dtype that holds every bit of a folder's weights; of a checkpoint (which is fp32) that
   // of the folder its run began from, if there was one; of an adapter that of its base.
   virtual std::string dtype() const = 0;
   // What the checkpoints of a run that begins here keep of it, in Facts::extra (docs/formats/checkpoint.md).
   virtual std::map<std::string, std::string> facts() const = 0;
-  // What of it is taken otherwise than it may be meant, a sentence each.
-  virtual std::vector<base::Text> notes() const { return {}; }
-  // Equal on hosts that hold the same weights, as far as can be told without reading all of them; 16 hex digits.
-  virtual std::string fingerprint() const = 0;
 
   // DataError naming every tensor of `model` that the source has not, or has in another shape. `model` may have fewer
   // layers than the source, then the first ones are meant. Every rank by itself; no tensor is read.
@@ -48,9 +33,6 @@ class ModelSource {
   // memory-mapped, and what was read leaves its memory again. Errors as of check, on all ranks.
   virtual void load(const config::ModelSettings& model, const std::vector<checkpoint::Slice>& wanted,
                     comm::Channel& world) = 0;
-  // What load has read on this rank, and what the source's weights have in all; in the stored dtype.
-  virtual std::int64_t bytes_read() const = 0;
-  virtual std::int64_t bytes() const = 0;
 };
 
 // Collective over `world`. `path`: a folder with config.json and *.safetensors, of which every host has a copy; a
@@ -78,8 +60,8 @@ Weights open_weights(const std::string& path, comm::Channel& world);
 std::unique_ptr<ModelSource> merge_with_base(std::unique_ptr<AdapterSource> adapter, const std::string& base,
                                              comm::Channel& world);
 
-// An adapter added to the weights beside it: W + alpha / rank * B A, in fp32, while they are loaded. Any part of any tensor has the same bits, however the ranks cut it. Memory while loading: 64 MiB of the adapter, or
-// one product's, in fp32. DataError when the adapter is not one of its base.
+// An adapter added to the weights beside it: W + alpha / rank * B A, in fp32, while they are loaded. Any part of any tensor has the
+// same bits, however the ranks cut it. Memory while loading: 64 MiB of the adapter, or one product's, in fp32. DataError when the adapter is not one of its base.
 std::unique_ptr<ModelSource> make_merged_source(std::unique_ptr<ModelSource> base,
                                                 std::unique_ptr<AdapterSource> adapter);
 

@@ -11,6 +11,7 @@
 #include "checkpoint/manifest.h"
 #include "config/config.h"
 #include "config/huggingface/model_folder.h"
+#include "data/input_text.h"
 #include "shape/adapter.h"
 #include "weights/checkpoint_source.h"
 #include "weights/folder_source.h"
@@ -29,8 +30,7 @@ const char* const checkpoint_kind = "other";  // a checkpoint's folder, or one a
 // The checkpoint whose folder `model` the path is, "" when it is not called that.
 std::string checkpoint_around(const std::string& path) {
   const std::string plain = base::without_end_slashes(path), name = "/model";
-  const bool is_model = plain.size() > name.size() && plain.compare(plain.size() - name.size(), name.size(), name) == 0;
-  return is_model ? plain.substr(0, plain.size() - name.size()) : "";
+  return plain != name && data::ends_with(plain, name) ? plain.substr(0, plain.size() - name.size()) : "";
 }
 
 bool is_of_adapter(const std::string& path) {

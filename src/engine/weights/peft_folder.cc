@@ -1,4 +1,3 @@
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -14,8 +13,7 @@
 #include "config/huggingface/model_folder.h"
 #include "config/huggingface/peft_config.h"
 #include "config/lora.h"
-#include "tensor/device.h"
-#include "tensor/tensor.h"
+#include "data/input_text.h"
 #include "weights/adapter_source.h"
 #include "weights/weights_folder.h"
 #include "weights/folder_source.h"
@@ -23,10 +21,6 @@
 
 namespace troika::weights {
 namespace {
-
-bool has_ending(const std::string& text, const std::string& ending) {
-  return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
-}
 
 // "base_model.model.X.lora_A.default.weight" and "base_model.model.X.lora_A.weight" -> "X.lora_A.weight"; "" for
 // others.
@@ -36,7 +30,7 @@ std::string parameter_name(const std::string& stored) {
   for (const std::string ending : {lora_a, lora_b}) {
     const std::string named = ending.substr(0, ending.rfind('.')) + ".default.weight";
     for (const std::string& form : {ending, named}) {
-      if (has_ending(stored, form) && stored.size() > prefix.size() + form.size())
+      if (data::ends_with(stored, form) && stored.size() > prefix.size() + form.size())
         return stored.substr(prefix.size(), stored.size() - prefix.size() - form.size()) + ending;
     }
   }
@@ -120,26 +114,18 @@ class PeftFolder : public AdapterSource {
   const std::vector<shape::ParameterInfo>& parameters() const override { return parameters_; }
 
   void check(const config::ModelSettings& model, const config::LoraSettings& lora) const override {
-    check_adapter(path_, parameters_, model, lora, meant_and_missing(model), base::verbatim(config_.limits));
+    check_adapter(path_, parameters_, model, lora, meant_and_missing(model), config_.limits);
   }
 
   void load(const std::vector<checkpoint::Slice>& wanted, comm::Channel& world) override {
-    const int threads = tensor::threads();
-    checkpoint::agree(world, [&] {
-      tensor::set_threads(threads);  // this is another thread than the caller's
-      bytes_read_ += read_weights(tensors_, wanted);
-    });
+    checkpoint::agree(world, [&] { bytes_read_ += read_weights(tensors_, wanted); });
   }
   std::int64_t bytes_read() const override { return bytes_read_; }
   std::int64_t bytes() const override { return bytes_; }
 
-  std::optional<config::ModelSettings> model() const override { return std::nullopt; }
   std::string tokenizer() const override { return base::file_exists(path_ + "/tokenizer.json") ? path_ : ""; }
   std::vector<std::string> auxiliary_files() const override { return auxiliary_files_in(path_); }
-  std::string chat_template() const override { return std::string(config::tokenizers_template); }
   std::string config_json() const override { return ""; }
-  std::string base_fingerprint() const override { return ""; }
-  std::string base_beneath() const override { return ""; }
 
  private:
   static std::vector<config::AdaptedModule> modules_of(const Assignment& tensors) {

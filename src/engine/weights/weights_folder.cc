@@ -11,14 +11,11 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "config/huggingface/model_folder.h"
+#include "data/input_text.h"
 
 namespace troika::weights {
 using base::DataError;
 using nlohmann::json;
-
-static bool ends_with(const std::string& text, const std::string& ending) {
-  return text.size() >= ending.size() && text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
-}
 
 // A name, never a path: what a folder names must lie in it.
 static bool is_weights_file_name(const std::string& name) {
@@ -26,7 +23,7 @@ static bool is_weights_file_name(const std::string& name) {
     const auto byte = static_cast<unsigned char>(c);
     return c == '/' || c == '\\' || c == ':' || byte < 32 || byte == 127;
   });
-  return plain && name.front() != '.' && ends_with(name, ".safetensors");
+  return plain && name.front() != '.' && data::ends_with(name, ".safetensors");
 }
 
 std::map<std::string, std::string> parse_weights_index(std::string_view text, const std::string& origin) {

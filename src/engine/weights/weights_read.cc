@@ -10,6 +10,7 @@
 #include "base/say.h"
 #include "checkpoint/part.h"
 #include "cpu/parallel.h"
+#include "data/input_text.h"
 #include "shape/layout.h"
 #include "shape/architecture.h"
 #include "tensor/tensor.h"
@@ -157,9 +158,8 @@ class Matcher {
   }
 
   bool passed_over(const std::string& name) const {
-    return std::any_of(names_.passed_over.begin(), names_.passed_over.end(), [&](const std::string& ending) {
-      return name.size() >= ending.size() && name.compare(name.size() - ending.size(), ending.size(), ending) == 0;
-    });
+    return std::any_of(names_.passed_over.begin(), names_.passed_over.end(),
+                       [&](const std::string& ending) { return data::ends_with(name, ending); });
   }
 
   void check(const shape::ParameterInfo& info) {

@@ -85,7 +85,8 @@ ClaimFile::ClaimFile(std::string path, const WhileWaiting& while_waiting) : path
     if (is_gone || empty_looks > looks_at_an_empty_claim)
       remove_abandoned(path_, text);
     else if (while_waiting)
-      while_waiting(!claimant || is_here ? "" : fmt::format("process {} on {}", claimant->pid, claimant->host));
+      while_waiting(!claimant || is_here ? base::Text{}
+                                         : base::say("process {} on {}", claimant->pid, claimant->host));
   }
 }
 
@@ -100,7 +101,7 @@ LockFile::LockFile(const std::string& path, const WhileWaiting& while_waiting)
       return;
     }
     if (errno != EWOULDBLOCK && errno != EINTR) refuse_lock(base::Phrase("cannot lock '{}': {}"), path, errno);
-    if (while_waiting) while_waiting("");
+    if (while_waiting) while_waiting({});
     std::this_thread::sleep_for(between_looks);
   }
 }

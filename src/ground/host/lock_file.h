@@ -6,12 +6,13 @@
 #include <string>
 
 #include "base/descriptor.h"
+#include "base/language.h"
 
 namespace troika::host {
 
 // Called ten times a second while somebody else has it. `unseen`: "process 4711 on pi2" where only a file says so, of a process of
-// another host, which may be gone; else "". May throw, which ends the waiting; may be empty.
-using WhileWaiting = std::function<void(const std::string& unseen)>;
+// another host, which may be gone; else nothing. May throw, which ends the waiting; may be empty.
+using WhileWaiting = std::function<void(const base::Text& unseen)>;
 
 // For file systems without locks: a file that names host, process and its start, and is there while the object is. One whose process
 // was of this host and is gone counts as absent.

@@ -24,7 +24,7 @@ struct Waited : std::runtime_error {
 template <class Lock>
 std::string waits_for(const std::string& path) {
   try {
-    const Lock lock(path, [](const std::string& unseen) { throw Waited(unseen); });
+    const Lock lock(path, [](const base::Text& unseen) { throw Waited(unseen.english); });
     return "free";
   } catch (const Waited& waited) {
     return waited.what();

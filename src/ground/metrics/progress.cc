@@ -31,6 +31,13 @@ std::string rate_text(double tokens_per_second) {
   return base::format_count(std::llround(bounded)) + " tokens/s";
 }
 
+// Characters of three bytes and more, as Chinese ones are, take two.
+std::size_t columns_of(std::string_view text) {
+  std::size_t columns = 0;
+  for (const char c : text) columns += (c & 0xE0) == 0xE0 ? 2 : (c & 0xC0) == 0x80 ? 0 : 1;
+  return columns;
+}
+
 std::string bar_of(double fraction, std::size_t columns) {
   const auto full = static_cast<std::size_t>(fraction * static_cast<double>(columns));
   std::string bar = std::string(full, '=');
@@ -45,13 +52,13 @@ std::string format_bar(const ProgressText& text, int width) {
   const auto columns = static_cast<std::size_t>(std::max(width, 1));
   std::string right = percent_of(text.fraction);
   for (const std::string& field : text.fields) {
-    if (text.head.size() + right.size() + 1 + field.size() > columns) break;
+    if (columns_of(text.head) + columns_of(right) + 1 + columns_of(field) > columns) break;
     right += " " + field;
   }
-  const std::size_t fixed = text.head.size() + right.size() + 3;  // " [" and "]"
+  const std::size_t fixed = columns_of(text.head) + columns_of(right) + 3;  // " [" and "]"
   const std::size_t left = columns > fixed ? std::min(columns - fixed, longest_bar) : 0;
   std::string line = text.head + (left >= shortest_bar ? " " + bar_of(text.fraction, left) : "") + right;
-  if (line.size() > columns) line.resize(columns);
+  while (columns_of(line) > columns) line.pop_back();
   return line;
 }
 
@@ -71,16 +78,22 @@ ProgressText progress_text(const StepState& state) {
 }
 
 ProgressText progress_text(const JobState& state) {
-  ProgressText text{fmt::format("{} {} of {}", state.what, base::format_bytes(state.done_bytes),
-                                base::format_bytes(state.total_bytes)),
+  const auto in_words = [&](base::Phrase phrase, const auto&... parts) {
+    return base::say(phrase, parts...).in(state.language);
+  };
+  ProgressText text{in_words(base::Phrase("{} {} of {}"), state.what, base::format_bytes(state.done_bytes),
+                             base::format_bytes(state.total_bytes)),
                     fraction_of(state.done_bytes, state.total_bytes),
                     {}};
-  if (state.eta_seconds >= 0) text.fields.push_back(fmt::format("{} left", base::format_duration(state.eta_seconds)));
+  if (state.eta_seconds >= 0)
+    text.fields.push_back(in_words(base::Phrase("{} left"), base::format_duration(state.eta_seconds)));
   if (state.parts_reused > 0)
-    text.fields.push_back(fmt::format("({} {} finished before)", base::counted(state.parts_reused, "part"),
-                                      state.parts_reused == 1 ? "was" : "were"));
+    text.fields.push_back(in_words(state.parts_reused == 1 ? base::Phrase("({} part was finished before)")
+                                                           : base::Phrase("({} parts were finished before)"),
+                                   state.parts_reused));
   if (state.tokens > 0)
-    text.fields.push_back(fmt::format("{} {}", base::format_count(state.tokens), base::noun_of(state.tokens, "token")));
+    text.fields.push_back(in_words(state.tokens == 1 ? base::Phrase("{} token") : base::Phrase("{} tokens"),
+                                   base::format_count(state.tokens)));
   return text;
 }
 
@@ -115,10 +128,10 @@ void BarLine::draw(const ProgressText& text) {
 
 // Spaces wipe what a longer bar left.
 void BarLine::draw(const std::string& bar) {
-  const std::size_t wipe = columns_ > bar.size() ? columns_ - bar.size() : 0;
+  const std::size_t columns = columns_of(bar), wipe = columns_ > columns ? columns_ - columns : 0;
   std::fprintf(out_, "\r%s%s", bar.c_str(), std::string(wipe, ' ').c_str());
   std::fflush(out_);
-  columns_ = bar.size();
+  columns_ = columns;
   bar_ = bar;
 }
 

@@ -20,7 +20,7 @@ struct ProgressText {
   std::vector<std::string> fields;  // the most important first
 };
 
-// "HEAD [=====>    ]  50% FIELD FIELD": at most `width` columns, ASCII. The bar shrinks first and disappears below 5 columns;
+// "HEAD [=====>    ]  50% FIELD FIELD": at most `width` columns. The bar shrinks first and disappears below 5 columns;
 // then fields are left out, the last one first.
 std::string format_bar(const ProgressText& text, int width);
 std::string format_line(const ProgressText& text);  // "HEAD FIELD FIELD", without newline
@@ -40,6 +40,7 @@ struct JobState {
   std::int64_t tokens = 0;        // 0: not shown
   std::int64_t parts_reused = 0;  // finished by an earlier process; 0: not shown
   double eta_seconds = -1;        // below 0: not known
+  base::Language language = base::Language::english;  // of `what`, and of the text around the numbers
 };
 ProgressText progress_text(const JobState& state);   // "tokenizing 40.0 MiB of 50.0 MiB", "3 s left", ...
 std::string format_job_line(const JobState& state);  // format_line with the percentage after the head

@@ -1,7 +1,5 @@
 #include "config/huggingface/peft_config.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -98,13 +96,13 @@ void refuse_gaps(JsonKeys& members) {
   if (*layers != first) members.fail("layers_to_transform", base::say("only adapters in every layer are supported"));
 }
 
-std::string limits_of(const JsonKeys& members) {
-  std::string text;
+base::Text limits_of(const JsonKeys& members) {
+  std::vector<base::Text> limits;
   for (const char* key : {"layers_to_transform", "exclude_modules"}) {
     const json* value = members.find(key);
-    if (value != nullptr && !says_nothing(*value)) text += fmt::format(", and {} is {}", key, shown(*value));
+    if (value != nullptr && !says_nothing(*value)) limits.push_back(base::say(", and {} is {}", key, shown(*value)));
   }
-  return text;
+  return base::join(limits, "", "");
 }
 
 // What is not stated is as PEFT has it.

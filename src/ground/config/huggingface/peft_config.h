@@ -53,7 +53,7 @@ struct PeftConfig {
   ModulePattern modules;
   std::optional<ModulePattern> excluded;
   NumberPattern ranks, alphas;
-  std::string limits;              // ", and layers_to_transform is [0]": what may keep layers without adapters
+  base::Text limits;               // ", and layers_to_transform is [0]": what may keep layers without adapters
   std::vector<base::Text> notes;   // on members that nobody here knows
 
   bool excludes(const std::string& module) const { return excluded && excluded->matches(module); }

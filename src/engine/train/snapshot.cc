@@ -1,10 +1,11 @@
-#include "checkpoint/snapshot.h"
+#include "train/snapshot.h"
 
 #include <algorithm>
 
 #include "base/error.h"
 
-namespace troika::checkpoint {
+namespace troika::train {
+using checkpoint::Slice;
 using tensor::Dtype;
 using tensor::MemoryUse;
 
@@ -64,4 +65,4 @@ void Snapshot::take(const std::vector<std::vector<Slice>*>& lists) {
   copied_ = on_device > 0 ? streams_.record(tensor::out_lane) : tensor::Event();
 }
 
-}  // namespace troika::checkpoint
+}  // namespace troika::train

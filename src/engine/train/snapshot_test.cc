@@ -1,4 +1,4 @@
-#include "checkpoint/snapshot.h"
+#include "train/snapshot.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,8 @@
 #include "tensor/fake_streams_test_support.h"
 #include "tensor/operations.h"
 
-namespace troika::checkpoint {
+namespace troika::train {
+using checkpoint::Slice;
 namespace {
 using tensor::Tensor;
 
@@ -60,4 +61,4 @@ TEST(Snapshot, OfADevicesStateComesLateWithoutTheHostAndInTheOrderOfTheLanes) {
 }
 
 }  // namespace
-}  // namespace troika::checkpoint
+}  // namespace troika::train

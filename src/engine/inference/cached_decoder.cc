@@ -1,4 +1,4 @@
-#include "model/cached_decoder.h"
+#include "inference/cached_decoder.h"
 
 #include <fmt/format.h>
 
@@ -8,15 +8,17 @@
 #include "kernels/linear.h"
 #include "model/segments.h"
 
-namespace troika::model {
+namespace troika::inference {
+using model::KeyValueCache;
+using model::view;
 
 CachedDecoder::CachedDecoder(const config::ModelSettings& model, const std::vector<tensor::Tensor>& parameters,
                              std::int64_t context)
     : model_(model),
       parameters_(parameters),
-      positions_(make_positions(model, context, parameters.front().device(), sharding::ContextGroup())) {
+      positions_(model::make_positions(model, context, parameters.front().device(), sharding::ContextGroup())) {
   for (int segment = 1; segment <= static_cast<int>(model.layers); ++segment)
-    blocks_.emplace_back(model, positions_, groups_of({}), shape::Trained(), segment);
+    blocks_.emplace_back(model, positions_, model::groups_of({}), shape::Trained(), segment);
 }
 
 KeyValueCache CachedDecoder::new_cache() const {
@@ -44,7 +46,7 @@ void CachedDecoder::check(const std::vector<Continuation>& sequences) const {
 tensor::Tensor CachedDecoder::pass(const std::vector<const Continuation*>& sequences, std::int64_t first,
                                    std::int64_t count) const {
   std::vector<std::int64_t> ids, positions;
-  NewRows rows;
+  model::NewRows rows;
   for (const Continuation* one : sequences) {
     const std::int64_t position = one->cache->length();
     rows.parts.push_back({one->cache, static_cast<std::int64_t>(ids.size()), count});
@@ -59,18 +61,18 @@ tensor::Tensor CachedDecoder::pass(const std::vector<const Continuation*>& seque
   };
   const tensor::Tensor positions_M = on_device(positions);
   if (positions_.rope.cos_TI.defined()) rows.rope = kernels::rows(positions_.rope, positions_M);
-  tensor::Tensor x_MD = embed(model_, parameters_.front(), on_device(ids), positions_M);
-  Tokens tokens;
+  tensor::Tensor x_MD = model::embed(model_, parameters_.front(), on_device(ids), positions_M);
+  model::Tokens tokens;
   tokens.B = 1;
   tokens.T = tokens.T_whole = x_MD.size(0);
   for (std::size_t block = 0; block < blocks_.size(); ++block) {
-    const BlockHalves& halves = blocks_[block];
+    const model::BlockHalves& halves = blocks_[block];
     const tensor::Tensor& flat = parameters_[1 + block];
-    StreamSum stream{x_MD, {}};
+    model::StreamSum stream{x_MD, {}};
     if (halves.attention)
       stream = {halves.attention->extend(view(flat, halves.own_of_attention), x_MD, rows, static_cast<std::int64_t>(block)),
                 x_MD};
-    FeedForwardSaved unused;
+    model::FeedForwardSaved unused;
     x_MD = halves.feed_forward.forward({view(flat, halves.own_of_feed_forward), {}}, stream, tokens,
                                        shape::SavedActivations::none, unused);
   }
@@ -79,9 +81,9 @@ tensor::Tensor CachedDecoder::pass(const std::vector<const Continuation*>& seque
 }
 
 tensor::Tensor CachedDecoder::logits(const tensor::Tensor& x_MD) const {
-  SegmentBuffer head{parameters_[static_cast<std::size_t>(1 + model_.layers)], {}, {}};
+  model::SegmentBuffer head{parameters_[static_cast<std::size_t>(1 + model_.layers)], {}, {}};
   if (model_.tie_embeddings) head.tied = parameters_.front();
-  return head_logits(model_, head, x_MD);
+  return model::head_logits(model_, head, x_MD);
 }
 
 tensor::Tensor CachedDecoder::last_row(const Continuation& sequence) const {
@@ -117,4 +119,4 @@ tensor::Tensor CachedDecoder::extend(const std::vector<Continuation>& sequences)
   return logits_BV;
 }
 
-}  // namespace troika::model
+}  // namespace troika::inference

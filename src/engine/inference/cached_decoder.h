@@ -12,11 +12,11 @@
 #include "model/key_value_cache.h"
 #include "tensor/tensor.h"
 
-namespace troika::model {
+namespace troika::inference {
 
 // A sequence and the ids that follow what its cache holds, at least one.
 struct Continuation {
-  KeyValueCache* cache = nullptr;
+  model::KeyValueCache* cache = nullptr;
   std::vector<std::int32_t> ids;
 };
 
@@ -29,7 +29,7 @@ class CachedDecoder {
 
   std::int64_t context() const { return positions_.seq_len; }
   // Empty. On the CPU it holds fp32: halves would be converted again for every token.
-  KeyValueCache new_cache() const;
+  model::KeyValueCache new_cache() const;
 
   // Adds the ids to the caches and returns the logits after the last of each, [B, V] in fp32. Several ids of a sequence
   // are computed apart from other sequences, a few hundred at a time, and single ids of several sequences together: on the
@@ -46,8 +46,8 @@ class CachedDecoder {
 
   const config::ModelSettings model_;
   const std::vector<tensor::Tensor> parameters_;
-  const Positions positions_;
-  std::deque<BlockHalves> blocks_;
+  const model::Positions positions_;
+  std::deque<model::BlockHalves> blocks_;
 };
 
-}  // namespace troika::model
+}  // namespace troika::inference

@@ -9,7 +9,7 @@
 #include "tensor/streams.h"
 #include "tensor/tensor.h"
 
-namespace troika::checkpoint {
+namespace troika::train {
 
 // One rank's thread takes it; another may read the slices until it is taken again, behind copied(). Must be destroyed on the
 // rank's thread. `ledger` and `streams` outlive it.
@@ -22,13 +22,13 @@ class Snapshot {
 
   // Every slice's data, fp32, becomes a copy. What lies on the device of `streams` is copied by its lane out, while the host
   // goes on; all else is copied when this returns. The memory is kept from one time to the next, and booked.
-  void take(const std::vector<std::vector<Slice>*>& lists);
+  void take(const std::vector<std::vector<checkpoint::Slice>*>& lists);
 
   // Nobody reads the slices, and nothing changes what they were copied from, before this event has passed.
   const tensor::Event& copied() const { return copied_; }
 
  private:
-  bool by_lane(const Slice& slice) const;
+  bool by_lane(const checkpoint::Slice& slice) const;
   void keep_room(std::int64_t on_host, std::int64_t on_device);
 
   tensor::Ledger& ledger_;
@@ -37,4 +37,4 @@ class Snapshot {
   tensor::Event copied_;
 };
 
-}  // namespace troika::checkpoint
+}  // namespace troika::train

@@ -3,17 +3,17 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "kernels/packed_integers.h"
 #include "kernels/parity_test_support.h"
 #include "kernels/reference/reference_test_support.h"
+#include "sharding/packed_message.h"
 #include "tensor/libtorch_test_support.h"
 
-namespace troika::kernels {
+namespace troika::sharding {
 namespace {
 
 // In every third block multiples of 4096, in every seventh zeros.
 at::Tensor integers_of(std::int64_t count, int bits) {
-  const at::Tensor x = random_normal("x", {count}).to(at::kDouble).mul(std::ldexp(1.0, bits - 3)).to(at::kLong);
+  const at::Tensor x = kernels::random_normal("x", {count}).to(at::kDouble).mul(std::ldexp(1.0, bits - 3)).to(at::kLong);
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t block = i / cpu::packed_block;
     std::int64_t& value = x.data_ptr<std::int64_t>()[i];
@@ -55,15 +55,15 @@ TEST(PackedStream, HasTheWordsOfThePlainBodies) {
   const at::Tensor x = integers_of(cpu::packed_block, 44);
   const std::int64_t* const integers = x.data_ptr<std::int64_t>();
   const PackedStream stream = stream_of(x, Packing(x).words());
-  const cpu::BlockFormat format = reference::block_format(integers);
+  const cpu::BlockFormat format = kernels::reference::block_format(integers);
   EXPECT_EQ(tensor::theirs(stream.front[0]).item<std::int64_t>(), format.width | format.shift << 8);
   std::vector<std::uint64_t> words(static_cast<std::size_t>(4 * format.width));
-  reference::pack_block(integers, format, words.data());
+  kernels::reference::pack_block(integers, format, words.data());
   for (std::size_t i = 0; i < words.size(); ++i) {
     EXPECT_EQ(static_cast<std::uint64_t>(tensor::theirs(stream.front).data_ptr<std::int64_t>()[i + 1]), words[i]);
   }
   const at::Tensor sum = at::full({cpu::packed_block}, -5, at::kLong);
-  reference::add_block(words.data(), format, sum.data_ptr<std::int64_t>());
+  kernels::reference::add_block(words.data(), format, sum.data_ptr<std::int64_t>());
   EXPECT_TRUE(at::equal(sum, x - 5));
 }
 
@@ -73,4 +73,4 @@ TEST(PackedStream, WithoutDirectoryIsRefused) {
 }
 
 }  // namespace
-}  // namespace troika::kernels
+}  // namespace troika::sharding

@@ -6,16 +6,18 @@
 
 #include "base/error.h"
 #include "base/random.h"
+#include "gpu/host_accelerator_test_support.h"
+#include "inference/cached_decoder.h"
 #include "kernels/linear.h"
-#include "model/cached_decoder.h"
 #include "model/decoder_test_support.h"
 #include "model/reference_test_support.h"
 #include "model/segments.h"
 #include "tensor/device.h"
 #include "tensor/libtorch_test_support.h"
 
-namespace troika::model {
+namespace troika::inference {
 namespace {
+using namespace model;
 using Ids = std::vector<std::int32_t>;
 
 Ids random_ids(const config::ModelSettings& model, std::int64_t count, const std::string& name) {
@@ -249,5 +251,19 @@ TEST(CachedDecoderParity, RefusesWhatDoesNotFit) {
   EXPECT_THROW(CachedDecoder(gpt2, parameters, 41), base::ConfigError);
 }
 
+TEST(CachedDecoderParity, ADeviceHasTheLogitsOfTheCpu) {
+  gpu::HostAccelerator accelerator;
+  for (const config::ModelSettings& m : small_models()) {
+    const auto logits = [&](const tensor::Device& device) {
+      const auto decoders = make_decoders(m, {0, 6}, options_for(20, device));
+      const CachedDecoder cached(m, decoders[0].parameters(), 20);
+      KeyValueCache first = cached.new_cache(), second = cached.new_cache();
+      cached.extend({{&first, {3, 1, 4, 1, 5}}, {&second, {9, 2}}});
+      return cached.extend({{&first, {6}}, {&second, {5}}}).cpu();
+    };
+    EXPECT_LT(relative_error(logits(tensor::Device(accelerator, 0)), logits({})), 1e-4);
+  }
+}
+
 }  // namespace
-}  // namespace troika::model
+}  // namespace troika::inference
