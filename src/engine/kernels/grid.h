@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "cpu/grid.h"
 #include "tensor/tensor.h"
 
 namespace troika::kernels {
@@ -51,5 +52,41 @@ void add_rows_on_grid(const MatrixPart& sum, const tensor::Tensor& row_r, const 
 void from_integers(const tensor::Tensor& sum, const GridStretches& stretches, const tensor::Tensor& x);
 // chunk_squares (flat.h) of that.
 tensor::Tensor integer_chunk_squares(const tensor::Tensor& sum, const GridStretches& stretches, std::int64_t chunk);
+
+// 64-bit integers in fewer words, without loss, to be sent: sums of gradients need little more than 32 bits. Tensors are flat, int64, of
+// any device; the work is done in host memory.
+//
+// A stream of words is first a directory, 16 bits per block of 256 integers (the last block may be shorter), four to a word
+// from the low bits on: its width in the low 8 of them, its shift in the others. Then the blocks (cpu/grid.h); a
+// shorter one has of every lane the words that lane 0 needs. The same from every machine.
+std::int64_t directory_words(std::int64_t integers);
+
+// The words of a stream lie in two tensors, `front` with at least the directory and `rest`, undefined where front holds all.
+struct PackedStream {
+  tensor::Tensor front, rest;
+};
+
+// Where in its stream each block of some integers lies.
+class Packing {
+ public:
+  explicit Packing(const tensor::Tensor& integers);  // reads them once
+  // Reads a received stream. BugError if it does not begin with a directory.
+  Packing(std::int64_t integers, const tensor::Tensor& front);
+
+  std::int64_t words() const { return begins_.back(); }  // of the whole stream
+
+  void pack(const tensor::Tensor& integers, const PackedStream& stream) const;
+  void add(const PackedStream& stream, const tensor::Tensor& sum) const;  // sum += the stream's integers
+
+ private:
+  struct Words;  // of both tensors
+  std::int64_t blocks() const { return static_cast<std::int64_t>(formats_.size()); }
+  std::int64_t integers_in(std::int64_t block) const;
+  void place_blocks();
+
+  const std::int64_t count_;
+  std::vector<cpu::BlockFormat> formats_;  // by block
+  std::vector<std::int64_t> begins_;       // by block, in words; one more: the end
+};
 
 }  // namespace troika::kernels

@@ -1,4 +1,4 @@
-#include "kernels/packed_integers.h"
+#include "kernels/grid.h"
 
 #include <fmt/format.h>
 

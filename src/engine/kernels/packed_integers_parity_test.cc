@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "kernels/packed_integers.h"
+#include "kernels/grid.h"
 #include "kernels/parity_test_support.h"
 #include "kernels/reference/reference_test_support.h"
 #include "tensor/libtorch_test_support.h"

@@ -1,4 +1,4 @@
-// A range of a sum in integers on its way from one rank to another, packed (kernels/packed_integers.h). The size of the
+// A range of a sum in integers on its way from one rank to another, packed (kernels/grid.h). The size of the
 // first part is known in advance (shape::message_words), so that it can be received early. Longer sums continue in a
 // second part, as far as the buffers have room (shape::packed_words), and a third, whose sizes follow from the
 // directory in the first.
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "comm/channel.h"
-#include "kernels/packed_integers.h"
+#include "kernels/grid.h"
 #include "tensor/tensor.h"
 
 namespace troika::sharding {
