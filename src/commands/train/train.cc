@@ -72,7 +72,7 @@ int run_train(const Call& call) {
   };
   const train::RunResult result = train::run(request);
   const bool trained = result.exit_code == 0 || result.exit_code == base::exit_interrupted;
-  if (trained && request.identity.world_rank == 0) std::fputs(metrics::format_summary(result.summary, call.language).c_str(), stdout);
+  if (trained && request.identity.world_rank == 0) std::fputs(train::format_summary(result.summary, call.language).c_str(), stdout);
   return result.exit_code;
 }
 

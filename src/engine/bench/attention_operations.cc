@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "base/say.h"
 #include "bench/operations.h"
 #include "kernels/attention.h"
 #include "kernels/rope.h"
@@ -38,9 +39,9 @@ void add_attention(const StepShapes& s, Operations& operations) {
   const double flops = 2.0 * static_cast<double>(s.B * m.heads * m.head_dim) * static_cast<double>(s.T * s.T);
   const auto rows = static_cast<double>(s.M() * m.head_dim);
   const double bytes = s.element_bytes() * rows * static_cast<double>(2 * m.heads + 2 * m.kv_heads);
-  operations.push_back({"attention forward", shape, s.per_layer(), flops, bytes, [s] { return forward_body(s); }});
+  operations.push_back({base::say("{} forward", base::say("attention")), shape, s.per_layer(), flops, bytes, [s] { return forward_body(s); }});
   operations.push_back(
-      {"attention backward", shape, s.per_layer(), 2 * flops, 2 * bytes, [s] { return backward_body(s); }});
+      {base::say("{} backward", base::say("attention")), shape, s.per_layer(), 2 * flops, 2 * bytes, [s] { return backward_body(s); }});
 }
 
 namespace {
@@ -99,12 +100,13 @@ void add_rotations(const StepShapes& s, Operations& operations) {
   const std::int64_t all = m.heads + 2 * m.kv_heads;
   for (const auto& [part, first, count] : {std::tuple{"q", std::int64_t{0}, m.heads}, {"k", m.heads, m.kv_heads}}) {
     const Heads heads{s, all, first, count};
-    const std::string name = fmt::format("{} {}", normed ? "norm and rope" : "rope", part);
     const std::string shape = fmt::format("B {} T {} n {} H {}", s.B, s.T, count, m.head_dim);
     const double bytes = s.element_bytes() * static_cast<double>(s.M() * count * m.head_dim);
-    operations.push_back({name + " forward", shape, s.per_layer(), 0, 2 * bytes,
+    operations.push_back({normed ? base::say("norm and rope {} forward", part) : base::say("rope {} forward", part), shape,
+                          s.per_layer(), 0, 2 * bytes,
                           [=] { return normed ? normed_forward(heads) : plain_forward(heads); }});
-    operations.push_back({name + " backward", shape, s.per_layer(), 0, (normed ? 3 : 2) * bytes,
+    operations.push_back({normed ? base::say("norm and rope {} backward", part) : base::say("rope {} backward", part), shape,
+                          s.per_layer(), 0, (normed ? 3 : 2) * bytes,
                           [=] { return normed ? normed_backward(heads) : plain_backward(heads); }});
   }
 }

@@ -27,7 +27,7 @@ constexpr std::int64_t most_integer_bytes = 1 << 20;
 
 // A message of a training run, of one kind and size. All ranks of the channel call the same functions in the same order.
 struct Exchange {
-  std::string name;
+  base::Text name;
   std::int64_t bytes = 0;         // of the buffer
   std::int64_t sent_bytes = 0;    // by this rank
   std::function<double()> round;  // one exchange; its seconds on this rank
@@ -110,11 +110,11 @@ Exchange neighbours(comm::Channel& world, std::int64_t bytes) {
     once();
     return tensor::smallest(in) == before && tensor::largest(in) == before;
   };
-  return {"send and receive", bytes, bytes, [once] { return seconds_of(once); }, correct};
+  return {base::say("send and receive"), bytes, bytes, [once] { return seconds_of(once); }, correct};
 }
 
 // Gradients in fp32: ranges change hands and are added up; of several leaves packed integers.
-Exchange reduce_scatter_of(comm::Channel& world, std::int64_t bytes, std::int64_t leaves, const char* name) {
+Exchange reduce_scatter_of(comm::Channel& world, std::int64_t bytes, std::int64_t leaves, const base::Text& name) {
   const auto s = std::make_shared<Sum>(world, bytes, leaves, shape::Result::range);
   const auto round = [s] {
     s->write(tensor::ones({s->elements}));
@@ -134,11 +134,11 @@ Exchange reduce_scatter_of(comm::Channel& world, std::int64_t bytes, std::int64_
 }
 
 Exchange reduce_scatter(comm::Channel& world, std::int64_t bytes) {
-  return reduce_scatter_of(world, bytes, 1, "reduce-scatter");
+  return reduce_scatter_of(world, bytes, 1, base::verbatim("reduce-scatter"));
 }
 
 Exchange reduce_scatter_of_sums(comm::Channel& world, std::int64_t bytes) {
-  return reduce_scatter_of(world, bytes, 2, "reduce-scatter of sums");
+  return reduce_scatter_of(world, bytes, 2, base::say("reduce-scatter of sums"));
 }
 
 // The summed ranges of all ranks.
@@ -159,7 +159,7 @@ Exchange all_gather(comm::Channel& world, std::int64_t bytes) {
     s->sum.reset();
     return same;
   };
-  return {"all-gather", bytes, shape::gather_bytes_sent(s->sum.plan(), s->shape), round, correct};
+  return {base::verbatim("all-gather"), bytes, shape::gather_bytes_sent(s->sum.plan(), s->shape), round, correct};
 }
 
 // The exact sum that ends a step.
@@ -174,11 +174,11 @@ Exchange integers(comm::Channel& world, std::int64_t bytes) {
     std::vector<std::int64_t> values = ones;
     return seconds_of([&] { comm::sum_integers(world, values); });
   };
-  return {"sum of integers", bytes, bytes * (world.size() - 1), round, correct};
+  return {base::say("sum of integers"), bytes, bytes * (world.size() - 1), round, correct};
 }
 
 struct Row {
-  std::string name;
+  base::Text name;
   std::int64_t bytes = 0, sent_bytes = 0;  // sent by the rank that sends most
   double seconds = 0;                      // of the slowest rank's median
   double rate() const { return static_cast<double>(sent_bytes) / seconds; }
@@ -187,7 +187,7 @@ struct Row {
 // Every rank runs as many rounds: as many as the slowest does in the time.
 Row measure(comm::Channel& world, const Exchange& exchange, double seconds) {
   if (tensor::smallest(train::gathered(world, {exchange.correct() ? 1.0 : 0.0})) == 0)
-    throw base::BugError(fmt::format("{} of {} bytes brings other data than were sent", exchange.name, exchange.bytes));
+    throw base::BugError(fmt::format("{} of {} bytes brings other data than were sent", exchange.name.english, exchange.bytes));
   const double probe = std::min(exchange.round(), exchange.round());
   const double slowest = tensor::largest(train::gathered(world, {probe}));
   const int rounds = static_cast<int>(std::clamp(seconds / std::max(slowest, 1e-6), 5.0, 2000.0));
@@ -215,7 +215,7 @@ std::string to_table(const std::vector<Row>& rows, int ranks, base::Language lan
                      fmt::format("{:<22} {:>10} {:>12} {:>14} {:>10}\n", word(base::Phrase("operation")),
                                  word(base::Phrase("bytes")), "us", word(base::Phrase("sent by a rank")), "MB/s");
   for (const Row& row : rows) {
-    text += fmt::format("{:<22} {:>10} {:>12.1f} {:>14} {:>10.1f}\n", row.name, row.bytes, 1e6 * row.seconds,
+    text += fmt::format("{:<22} {:>10} {:>12.1f} {:>14} {:>10.1f}\n", row.name.in(language), row.bytes, 1e6 * row.seconds,
                         row.sent_bytes, row.rate() / 1e6);
   }
   return text;
@@ -224,7 +224,7 @@ std::string to_table(const std::vector<Row>& rows, int ranks, base::Language lan
 std::string to_csv(const std::vector<Row>& rows, int ranks) {
   std::string text = "operation,ranks,bytes,microseconds,sent_bytes,megabytes_per_second\n";
   for (const Row& row : rows) {
-    text += fmt::format("{},{},{},{:.3f},{},{:.4g}\n", row.name, ranks, row.bytes, 1e6 * row.seconds, row.sent_bytes,
+    text += fmt::format("{},{},{},{:.3f},{},{:.4g}\n", row.name.english, ranks, row.bytes, 1e6 * row.seconds, row.sent_bytes,
                         row.rate() / 1e6);
   }
   return text;

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/say.h"
 #include "bench/operations.h"
 #include "kernels/output_loss.h"
 #include "kernels/vocabulary.h"
@@ -11,7 +12,7 @@
 namespace troika::bench {
 namespace {
 
-void add_table(const std::string& table, std::int64_t rows, const StepShapes& s, Operations& operations) {
+void add_table(const base::Text& table, std::int64_t rows, const StepShapes& s, Operations& operations) {
   const std::int64_t M = s.M(), D = s.model.hidden;
   const std::string shape = fmt::format("M {} v {} D {}", M, rows, D);
   const auto forward = [=] {
@@ -23,15 +24,15 @@ void add_table(const std::string& table, std::int64_t rows, const StepShapes& s,
     return [=] { kernels::embedding_backward_weight(dx_MD, ids_M, 0, rows); };
   };
   const double MD = static_cast<double>(M * D), bytes = s.element_bytes();
-  operations.push_back({table + " forward", shape, s.microbatches, 0, 2 * bytes * MD, forward});
-  operations.push_back({table + " backward", shape, s.microbatches, 0, (bytes + 4) * MD, backward});
+  operations.push_back({base::say("{} forward", table), shape, s.microbatches, 0, 2 * bytes * MD, forward});
+  operations.push_back({base::say("{} backward", table), shape, s.microbatches, 0, (bytes + 4) * MD, backward});
 }
 
 }  // namespace
 
 void add_embedding(const StepShapes& s, Operations& operations) {
-  add_table("embedding", s.model.vocab, s, operations);
-  if (s.model.architecture == config::Family::gpt2) add_table("positions", s.model.max_positions, s, operations);
+  add_table(base::say("embedding"), s.model.vocab, s, operations);
+  if (s.model.architecture == config::Family::gpt2) add_table(base::say("positions"), s.model.max_positions, s, operations);
 }
 
 namespace {
@@ -73,7 +74,7 @@ void add_output_loss(const StepShapes& s, Operations& operations) {
   const double flops = 6.0 * static_cast<double>(M) * static_cast<double>(D) * static_cast<double>(v);
   const double bytes =
       s.element_bytes() * static_cast<double>(2 * M * D + 2 * v * D) + 4.0 * static_cast<double>(v * D);
-  operations.push_back({"output loss, both passes", fmt::format("M {} D {} v {}", M, D, v), s.microbatches, flops,
+  operations.push_back({base::say("output loss, both passes"), fmt::format("M {} D {} v {}", M, D, v), s.microbatches, flops,
                         bytes, [s] { return loss_body(s); }});
 }
 

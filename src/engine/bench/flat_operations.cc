@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "base/say.h"
 #include "bench/operations.h"
 #include "kernels/flat.h"
 #include "kernels/grid.h"
@@ -54,16 +55,16 @@ void add_flat(const StepShapes& s, Operations& operations) {
   for (const auto& [P, segments] : segments_by_size(s.model)) {
     const std::string shape = fmt::format("P {}", P);
     const double bytes = 4.0 * static_cast<double>(P);
-    const auto add = [&, s, P = P](const char* name, std::int64_t calls, double passes, auto bodies) {
+    const auto add = [&, s, P = P](const base::Text& name, std::int64_t calls, double passes, auto bodies) {
       if (calls > 0) operations.push_back({name, shape, calls, 0, passes * bytes, [=] { return bodies(s, P); }});
     };
     if (s.microbatches > 2) {  // a pass of floats and two of integers
-      add("add gradients", segments * s.microbatches, 5, add_on_grid_body);
+      add(base::say("add gradients"), segments * s.microbatches, 5, add_on_grid_body);
     } else {
-      add("add gradients", segments * (s.microbatches - 1), 3, add_body);
+      add(base::say("add gradients"), segments * (s.microbatches - 1), 3, add_body);
     }
-    add("squares", segments, 1, squares_body);
-    add("adamw", segments, s.dtype == tensor::Dtype::fp32 ? 7 : 7.5, adamw_body);
+    add(base::say("squares"), segments, 1, squares_body);
+    add(base::verbatim("adamw"), segments, s.dtype == tensor::Dtype::fp32 ? 7 : 7.5, adamw_body);
   }
 }
 

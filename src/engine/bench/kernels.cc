@@ -82,7 +82,7 @@ Measured measure_on_device(const StepShapes& shapes, const KernelsArguments& a, 
     try {
       measured.rows.push_back(row_of(operation, time_on_device(*streams, operation.prepare(), a.seconds)));
     } catch (const tensor::OutOfMemory& error) {
-      fmt::print(stderr, "{}\n", base::say("{} is left out: {}", operation.name, error.what()).in(language));
+      fmt::print(stderr, "{}\n", base::say("{} is left out: {}", operation.name, error.text()).in(language));
     }
   }
   measured.rates = better(measured.rates, rates());
@@ -102,7 +102,7 @@ int run_bench_kernels(const std::vector<std::string>& arguments, const std::map<
   set_threads(s);
   const StepShapes shapes = shapes_of(resolved, device);
   const Measured m = device.is_cpu() ? measure_on_host(shapes, a.seconds) : measure_on_device(shapes, a, language);
-  if (!device.is_cpu()) fmt::print("{}\n", tensor::describe(device));
+  if (!device.is_cpu()) fmt::print("{}\n", tensor::describe(device).in(language));
   const base::Text of = a.device_rates.empty() ? base::say("measured") : base::verbatim(a.device_rates);
   const std::string table =
       device.is_cpu() ? to_table(m.rows, m.rates, language) : to_device_table(m.rows, m.rates, of, language);

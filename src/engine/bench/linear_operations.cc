@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/say.h"
 #include "bench/operations.h"
 #include "kernels/rows.h"
 #include "kernels/linear.h"
@@ -11,7 +12,7 @@ namespace {
 // A weight of a block. GPT-2 stores weights as [I, O]; kernels see the transposed view.
 struct Weight {
   StepShapes s;
-  std::string name;
+  base::Text name;
   std::int64_t I, O;
   bool transposed, biased;
   std::int64_t M = s.M();
@@ -55,24 +56,24 @@ std::vector<Weight> weights_of(const StepShapes& s) {
   const config::ModelSettings& m = s.model;
   const std::int64_t D = m.hidden, A = m.heads * m.head_dim;
   const bool gpt2 = m.architecture == config::Family::gpt2;
-  return {{s, "qkv", D, A + 2 * m.kv_heads * m.head_dim, gpt2, gpt2 || m.architecture == config::Family::qwen2},
-          {s, "attention out", A, D, gpt2, gpt2},
-          {s, gpt2 ? "feed-forward in" : "gate and up", D, gpt2 ? m.ffn : 2 * m.ffn, gpt2, gpt2},
-          {s, gpt2 ? "feed-forward out" : "down", m.ffn, D, gpt2, gpt2}};
+  return {{s, base::verbatim("qkv"), D, A + 2 * m.kv_heads * m.head_dim, gpt2, gpt2 || m.architecture == config::Family::qwen2},
+          {s, base::say("attention out"), A, D, gpt2, gpt2},
+          {s, gpt2 ? base::say("feed-forward in") : base::say("gate and up"), D, gpt2 ? m.ffn : 2 * m.ffn, gpt2, gpt2},
+          {s, gpt2 ? base::say("feed-forward out") : base::say("down"), m.ffn, D, gpt2, gpt2}};
 }
 
 }  // namespace
 
 void add_linears(const StepShapes& s, Operations& operations) {
-  const auto add = [&](const Weight& w, const char* pass, double flops, double bytes, auto bodies) {
-    operations.push_back({fmt::format("linear {} {}", w.name, pass), w.shape(), s.per_layer(), flops, bytes,
+  const auto add = [&](const Weight& w, const base::Text& pass, double flops, double bytes, auto bodies) {
+    operations.push_back({base::say("linear {} {}", w.name, pass), w.shape(), s.per_layer(), flops, bytes,
                           [w, bodies] { return bodies(w); }});
   };
   for (const Weight& w : weights_of(s)) {
-    add(w, "forward", w.flops(), w.bytes(), product_body);
-    add(w, "dX", w.flops(), w.bytes(), input_body);
-    add(w, "dW", w.flops(), w.gradient_bytes(), weight_body);
-    if (w.biased) add(w, "dbias", 0, s.element_bytes() * static_cast<double>(w.M * w.O), bias_body);
+    add(w, base::say("forward"), w.flops(), w.bytes(), product_body);
+    add(w, base::verbatim("dX"), w.flops(), w.bytes(), input_body);
+    add(w, base::verbatim("dW"), w.flops(), w.gradient_bytes(), weight_body);
+    if (w.biased) add(w, base::verbatim("dbias"), 0, s.element_bytes() * static_cast<double>(w.M * w.O), bias_body);
   }
 }
 
@@ -80,18 +81,18 @@ void add_activations(const StepShapes& s, Operations& operations) {
   const std::int64_t M = s.M(), F = s.model.ffn;
   const std::string shape = fmt::format("M {} F {}", M, F);
   const double MF = s.element_bytes() * static_cast<double>(M * F);
-  const auto add = [&](const char* name, double passes, std::function<Body()> prepare) {
+  const auto add = [&](const base::Text& name, double passes, std::function<Body()> prepare) {
     operations.push_back({name, shape, s.per_layer(), 0, passes * MF, std::move(prepare)});
   };
   if (s.model.architecture == config::Family::gpt2) {
-    add("gelu forward", 2, [=] { return [x = s.normal({M, F})] { kernels::gelu_forward(x); }; });
-    add("gelu backward", 3, [=] {
+    add(base::say("{} forward", "gelu"), 2, [=] { return [x = s.normal({M, F})] { kernels::gelu_forward(x); }; });
+    add(base::say("{} backward", "gelu"), 3, [=] {
       return [x = s.normal({M, F}), dy = s.normal({M, F})] { kernels::gelu_backward(dy, x); };
     });
     return;
   }
-  add("swiglu forward", 3, [=] { return [x = s.normal({M, 2 * F})] { kernels::swiglu_forward(x); }; });
-  add("swiglu backward", 5, [=] {
+  add(base::say("{} forward", "swiglu"), 3, [=] { return [x = s.normal({M, 2 * F})] { kernels::swiglu_forward(x); }; });
+  add(base::say("{} backward", "swiglu"), 5, [=] {
     return [x = s.normal({M, 2 * F}), dy = s.normal({M, F})] { kernels::swiglu_backward(dy, x); };
   });
 }

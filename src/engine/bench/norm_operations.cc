@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "base/say.h"
 #include "bench/operations.h"
 #include "kernels/rows.h"
 #include "tensor/tensor.h"
@@ -53,11 +54,12 @@ void add_norms(const StepShapes& s, Operations& operations) {
   const std::int64_t M = s.M(), D = s.model.hidden;
   const double eps = s.model.norm_eps, MD = s.element_bytes() * static_cast<double>(M * D);
   const bool layer = s.model.architecture == config::Family::gpt2;
-  const std::string name = layer ? "layer norm" : "rms norm", shape = fmt::format("M {} D {}", M, D);
+  const base::Text name = layer ? base::say("layer norm") : base::say("rms norm");
+  const std::string shape = fmt::format("M {} D {}", M, D);
   const std::int64_t calls = 2 * s.per_layer() + s.microbatches;
-  operations.push_back({name + " forward", shape, calls, 0, 2 * MD,
+  operations.push_back({base::say("{} forward", name), shape, calls, 0, 2 * MD,
                         [=] { return (layer ? layer_forward : rms_forward)(inputs_of(s), eps); }});
-  operations.push_back({name + " backward", shape, calls, 0, 4 * MD,
+  operations.push_back({base::say("{} backward", name), shape, calls, 0, 4 * MD,
                         [=] { return (layer ? layer_backward : rms_backward)(inputs_of(s), eps); }});
 }
 

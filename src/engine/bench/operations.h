@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "config/resolve.h"
+#include "base/language.h"
+#include "config/settings.h"
 #include "tensor/tensor.h"
 
 namespace troika::bench {
@@ -15,7 +16,7 @@ namespace troika::bench {
 using Body = std::function<void()>;  // on inputs of its own where it writes into them
 
 struct Operation {
-  std::string name;               // "linear forward qkv"
+  base::Text name;                // "linear qkv forward"
   std::string shape;              // "M 2048 I 256 O 512"
   std::int64_t calls = 0;         // in one step of a rank
   double flops = 0;               // that the result needs: multiplies and adds of products and attention

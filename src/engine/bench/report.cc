@@ -71,7 +71,7 @@ std::string to_json(const StepReport& r) {
       {"first_step_seconds", rounded(r.first_step_seconds)},
   };
   if (!r.device.empty()) {
-    json["device"] = r.device;
+    json["device"] = r.device.english;
     json["queued_seconds"] = rounded(median_after_first(r.queued_seconds));
     json["awaited_seconds"] = rounded(median_after_first(r.awaited_seconds));
     json["device_used_peak_bytes"] = r.device_used_peak_bytes;
@@ -136,7 +136,7 @@ std::string to_table(const std::vector<MeasuredOperation>& rows, const MachineRa
   double total = 0, ideal_total = 0;
   for (const MeasuredOperation& row : rows) {
     const double ideal = row.ideal_seconds(rates), calls = static_cast<double>(row.calls);
-    text += fmt::format("{:<33} {:<34} {:>6} {:>11.1f} {:>7.1f} {} {:>11.1f} {:>4.0f} % {:>11.3f}\n", row.name,
+    text += fmt::format("{:<33} {:<34} {:>6} {:>11.1f} {:>7.1f} {} {:>11.1f} {:>4.0f} % {:>11.3f}\n", row.name.in(language),
                         row.shape, row.calls, 1e6 * row.seconds, rate_of(row), unit_of(row), 1e6 * ideal,
                         100 * ideal / row.seconds, 1e3 * calls * row.seconds);
     total += calls * row.seconds;
@@ -162,7 +162,7 @@ std::string to_device_table(const std::vector<MeasuredOperation>& rows, const Ma
     const std::string rate = row.flops > 0 ? fmt::format("{:.1f} TFLOP/s", row.flops / row.seconds / 1e12)
                                            : fmt::format("{:.0f} GB/s", row.bytes / row.seconds / 1e9);
     text += fmt::format("{:<33} {:<34} {:>6} {:>10.1f} {:>8.1f} {:>9.1f} {:>9.1f} {:>13} {:>10.1f} {:>4.0f} % {:>10.3f}\n",
-                        row.name, row.shape, row.calls, 1e6 * row.seconds, 1e6 * row.host_seconds, row.bytes / 1e6,
+                        row.name.in(language), row.shape, row.calls, 1e6 * row.seconds, 1e6 * row.host_seconds, row.bytes / 1e6,
                         row.flops / 1e9, rate, 1e6 * ideal, 100 * ideal / row.seconds, 1e3 * calls * row.seconds);
     total += calls * row.seconds;
     host_total += calls * row.host_seconds;
@@ -183,7 +183,7 @@ std::string to_device_csv(const std::vector<MeasuredOperation>& rows, const Mach
       "operation,shape,calls,microseconds,host_microseconds,bytes,flops,ideal_microseconds,share,step_milliseconds\n";
   for (const MeasuredOperation& row : rows) {
     const double ideal = row.ideal_seconds(rates);
-    text += fmt::format("\"{}\",{},{},{:.3f},{:.3f},{:.0f},{:.0f},{:.3f},{:.4g},{:.6g}\n", row.name, row.shape, row.calls,
+    text += fmt::format("\"{}\",{},{},{:.3f},{:.3f},{:.0f},{:.0f},{:.3f},{:.4g},{:.6g}\n", row.name.english, row.shape, row.calls,
                         1e6 * row.seconds, 1e6 * row.host_seconds, row.bytes, row.flops, 1e6 * ideal, ideal / row.seconds,
                         1e3 * static_cast<double>(row.calls) * row.seconds);
   }
@@ -194,7 +194,7 @@ std::string to_csv(const std::vector<MeasuredOperation>& rows, const MachineRate
   std::string text = "operation,shape,calls,microseconds,rate,unit,ideal_microseconds,share,step_milliseconds\n";
   for (const MeasuredOperation& row : rows) {
     const double ideal = row.ideal_seconds(rates);
-    text += fmt::format("\"{}\",{},{},{:.3f},{:.4g},{},{:.3f},{:.4g},{:.6g}\n", row.name, row.shape, row.calls,
+    text += fmt::format("\"{}\",{},{},{:.3f},{:.4g},{},{:.3f},{:.4g},{:.6g}\n", row.name.english, row.shape, row.calls,
                         1e6 * row.seconds, rate_of(row), unit_of(row), 1e6 * ideal, ideal / row.seconds,
                         1e3 * static_cast<double>(row.calls) * row.seconds);
   }

@@ -42,8 +42,8 @@ struct StepReport {
   std::int64_t program_resident_bytes = 0;                  // before anything of the model stands, of the rank with most
 
   // On a device: what it is, per step until the host has queued what it asks for and then until the device has done it, and what
-  // its memory held at most (of the rank with most). "": the CPU.
-  std::string device;
+  // its memory held at most (of the rank with most). Empty: the CPU.
+  base::Text device;
   std::vector<double> queued_seconds, awaited_seconds;
   std::int64_t device_used_peak_bytes = 0, device_reserved_peak_bytes = 0;
 
@@ -57,7 +57,8 @@ std::string to_text(const StepReport& report, base::Language language);
 
 // What `bench kernels` measured, as a table and as CSV.
 struct MeasuredOperation {
-  std::string name, shape;
+  base::Text name;
+  std::string shape;
   std::int64_t calls = 0;       // in one step
   double flops = 0, bytes = 0;  // of one call
   double seconds = 0;           // of one call

@@ -98,7 +98,7 @@ TEST(StepReport, IsOneLineOfJson) {
 TEST(StepReport, OfADeviceSetsTheHostsTimeAndItsMemoryBesideThePlan) {
   StepReport r = report();
   EXPECT_THAT(to_json(r), testing::Not(testing::HasSubstr("device")));
-  r.device = "a GPU";
+  r.device = base::verbatim("a GPU");
   r.queued_seconds = {9, 0.25, 0.5, 0.25};
   r.awaited_seconds = {0, 1.75, 0.5, 3.75};
   r.device_used_peak_bytes = 3 << 20, r.device_reserved_peak_bytes = 4 << 20, r.planned_bytes = 2 << 20;
@@ -119,8 +119,8 @@ using testing::HasSubstr;
 
 TEST(KernelTable, SetsOperationsBesideTheMachine) {
   const MachineRates rates{2e9, 1e9};
-  const std::vector<MeasuredOperation> rows{{"product", "M 1", 3, 4e6, 1e3, 0.004},
-                                            {"copy", "M 2", 1, 0, 1e6, 0.002}};
+  const std::vector<MeasuredOperation> rows{{base::verbatim("product"), "M 1", 3, 4e6, 1e3, 0.004},
+                                            {base::verbatim("copy"), "M 2", 1, 0, 1e6, 0.002}};
   EXPECT_EQ(rows[0].ideal_seconds(rates), 0.002);
   EXPECT_EQ(rows[1].ideal_seconds(rates), 0.001);
   const std::string table = to_table(rows, rates, base::Language::english);
@@ -132,8 +132,8 @@ TEST(KernelTable, SetsOperationsBesideTheMachine) {
 
 TEST(KernelTable, OfADeviceSaysWhatIsMovedAndMultipliedAndHowLongTheHostTakes) {
   const MachineRates rates{2e14, 1e12};
-  const std::vector<MeasuredOperation> rows{{"product", "M 1", 3, 4e11, 1e6, 0.004, 0.0005},
-                                            {"copy", "M 2", 1, 0, 1e9, 0.002, 0.0001}};
+  const std::vector<MeasuredOperation> rows{{base::verbatim("product"), "M 1", 3, 4e11, 1e6, 0.004, 0.0005},
+                                            {base::verbatim("copy"), "M 2", 1, 0, 1e9, 0.002, 0.0001}};
   const std::string table = to_device_table(rows, rates, base::verbatim("h100"), base::Language::english);
   EXPECT_THAT(table, HasSubstr("4000.0    500.0       1.0     400.0 100.0 TFLOP/s     2000.0   50 %     12.000"));
   EXPECT_THAT(table, HasSubstr("500 GB/s"));

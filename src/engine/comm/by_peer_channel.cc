@@ -17,6 +17,26 @@ struct Both {
   }
 };
 
+class OfTwo : public Channel {
+ public:
+  OfTwo(std::unique_ptr<Channel> near, std::unique_ptr<Channel> far)
+      : both_(std::make_shared<Both>(Both{std::move(near), std::move(far)})) {
+    if (rank() != both_->far->rank() || size() != both_->far->size())
+      throw base::BugError("channels of two groups, '" + name() + "' and '" + both_->far->name() + "'");
+  }
+  int rank() const override { return both_->near->rank(); }
+  int size() const override { return both_->near->size(); }
+  const std::string& name() const override { return both_->near->name(); }
+  void check() override {
+    both_->near->check();
+    both_->far->check();
+  }
+  void abort(const base::Text& reason) override { both_->abort(reason); }
+
+ protected:
+  const std::shared_ptr<Both> both_;
+};
+
 // A transfer of one of the two, whose failure is that of both.
 class OfBoth final : public Transfer::Body {
  public:
@@ -35,57 +55,29 @@ class OfBoth final : public Transfer::Body {
   std::weak_ptr<Both> both_;
 };
 
-class ByPeerChannel final : public Channel {
+class ByPeerChannel final : public OfTwo {
  public:
   ByPeerChannel(std::unique_ptr<Channel> near, std::unique_ptr<Channel> far, std::function<bool(int)> is_near)
-      : both_(std::make_shared<Both>(Both{std::move(near), std::move(far)})), is_near_(std::move(is_near)) {
-    if (rank() != both_->far->rank() || size() != both_->far->size())
-      throw base::BugError("channels of two groups, '" + name() + "' and '" + both_->far->name() + "'");
-  }
+      : OfTwo(std::move(near), std::move(far)), is_near_(std::move(is_near)) {}
 
-  int rank() const override { return both_->near->rank(); }
-  int size() const override { return both_->near->size(); }
-  const std::string& name() const override { return both_->near->name(); }
   Transfer send(const tensor::Tensor& tensor, int to, std::uint32_t tag) override {
     return of_both(of(to).send(tensor, to, tag));
   }
   Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override {
     return of_both(of(from).recv(tensor, from, tag));
   }
-  void check() override {
-    both_->near->check();
-    both_->far->check();
-  }
-  void abort(const base::Text& reason) override { both_->abort(reason); }
 
  private:
   Channel& of(int peer) { return is_near_(peer) ? *both_->near : *both_->far; }
   Transfer of_both(Transfer transfer) { return Transfer(std::make_unique<OfBoth>(std::move(transfer), both_)); }
 
-  const std::shared_ptr<Both> both_;
   const std::function<bool(int)> is_near_;
 };
 
-}  // namespace
-
-std::unique_ptr<Channel> by_peer(std::unique_ptr<Channel> near, std::unique_ptr<Channel> far,
-                                 std::function<bool(int rank)> is_near) {
-  return std::make_unique<ByPeerChannel>(std::move(near), std::move(far), std::move(is_near));
-}
-
-namespace {
-
-class ByDeviceChannel final : public Channel {
+// Near is the host's, far the device's.
+class ByDeviceChannel final : public OfTwo {
  public:
-  ByDeviceChannel(std::unique_ptr<Channel> host, std::unique_ptr<Channel> device)
-      : host_(std::move(host)), device_(std::move(device)) {
-    if (host_->rank() != device_->rank() || host_->size() != device_->size())
-      throw base::BugError("channels of two groups, '" + host_->name() + "' and '" + device_->name() + "'");
-  }
-
-  int rank() const override { return host_->rank(); }
-  int size() const override { return host_->size(); }
-  const std::string& name() const override { return host_->name(); }
+  using OfTwo::OfTwo;
   Transfer send(const tensor::Tensor& tensor, int to, std::uint32_t tag) override {
     return of(tensor).send(tensor, to, tag);
   }
@@ -102,23 +94,18 @@ class ByDeviceChannel final : public Channel {
   Transfer reduce_scatter(const std::vector<tensor::Tensor>& parts, std::uint32_t tag) override {
     return of(parts.front()).reduce_scatter(parts, tag);
   }
-  void check() override {
-    host_->check();
-    device_->check();
-  }
-  void prove_order(Channel& world) override { device_->prove_order(world); }
-  void abort(const base::Text& reason) override {
-    host_->abort(reason);
-    device_->abort(reason);
-  }
+  void prove_order(Channel& world) override { both_->far->prove_order(world); }
 
  private:
-  Channel& of(const tensor::Tensor& tensor) { return tensor.is_cpu() ? *host_ : *device_; }
-
-  std::unique_ptr<Channel> host_, device_;
+  Channel& of(const tensor::Tensor& tensor) { return tensor.is_cpu() ? *both_->near : *both_->far; }
 };
 
 }  // namespace
+
+std::unique_ptr<Channel> by_peer(std::unique_ptr<Channel> near, std::unique_ptr<Channel> far,
+                                 std::function<bool(int rank)> is_near) {
+  return std::make_unique<ByPeerChannel>(std::move(near), std::move(far), std::move(is_near));
+}
 
 std::unique_ptr<Channel> by_device(std::unique_ptr<Channel> host, std::unique_ptr<Channel> device) {
   return std::make_unique<ByDeviceChannel>(std::move(host), std::move(device));

@@ -15,8 +15,7 @@
 #include "comm/channel_test_support.h"
 #include "comm/collectives.h"
 #include "comm/faulty_channel_test_support.h"
-#include "comm/flight_log.h"
-#include "comm/tcp_channel.h"
+#include "comm/rank_channels.h"
 #include "comm/tcp_greeting.h"
 #include "comm/threads_channel_test_support.h"
 #include "rendezvous/failure_report.h"
@@ -187,7 +186,7 @@ TEST(FlightLog, TellsTheLastOperationsAndHowTheyEnded) {
   const auto log = std::make_shared<FlightLog>(3);
   auto channels = make_thread_channels(2, "pp0", 0.2);
   channels[0] = logged(std::move(channels[0]), log);
-  EXPECT_EQ(log->report(0), "last operations of rank 0: none");
+  EXPECT_EQ(log->report(0).english, "last operations of rank 0: none");
   for (int i = 0; i < 3; ++i) run_ranks(channels, ping);
   const Tensor tensor = bytes(2048), other = bytes(1);
   EXPECT_NE(failure_of([&] {
@@ -195,7 +194,7 @@ TEST(FlightLog, TellsTheLastOperationsAndHowTheyEnded) {
               channels[0]->recv(tensor, 1, 0x41).wait();
             }),
             "no failure");
-  EXPECT_THAT(log->report(0), MatchesRegex("last operations of rank 0:\n"
+  EXPECT_THAT(log->report(0).english, MatchesRegex("last operations of rank 0:\n"
                                            "  #2 .* ago  pp0 send to 1 tag 0x1 8 B: done after .*\n"
                                            "  #3 .* ago  pp0 recv from 1 tag 0x42 1 B: not done\n"
                                            "  #4 .* ago  pp0 recv from 1 tag 0x41 2.00 KiB: FAILED after .*"));
@@ -215,7 +214,6 @@ TEST(TcpChannel, BuildsSeveralGroupsOverOneDeviceAndNamesWorldRanks) {
   for (int rank = 0; rank < 4; ++rank) {
     ranks.emplace_back([&, rank] {
       TcpTransport transport(identity(rank, 4, server.port()), {"", 20});
-      EXPECT_EQ(transport.address(), "127.0.0.1");
       const auto world = transport.group("world", {0, 1, 2, 3});
       const auto pair =
           transport.group(rank < 2 ? "dp0" : "dp1", rank < 2 ? std::vector<int>{0, 1} : std::vector<int>{2, 3});

@@ -9,11 +9,8 @@
 #include <thread>
 
 #include "comm/rank_channels.h"
-#include "comm/flight_log.h"
 #include "comm/mailbox.h"
-#include "comm/memory_channel.h"
 #include "comm/nccl_test_support.h"
-#include "comm/tcp_channel.h"
 #include "comm/threads_channel_test_support.h"
 #include "rendezvous/store.h"
 

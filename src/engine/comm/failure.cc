@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/units.h"
-#include "comm/channel.h"
 
 namespace troika::comm {
 
@@ -44,6 +43,26 @@ HostCopy::HostCopy(const tensor::Tensor& tensor, Direction direction) : tensor_(
 
 void HostCopy::arrived() const {
   if (comes_back_) tensor_.copy_from(local_);
+}
+
+base::Text MessageGroup::why_failed() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return failure_;
+}
+
+void MessageGroup::set_failure(const base::Text& text) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (failure_.empty()) failure_ = text;
+}
+
+Transfer MessageChannel::send(const tensor::Tensor& tensor, int to, std::uint32_t tag) {
+  check_operation(tensor, rank(), size(), to, tag);
+  return post(Direction::send, tensor, to, tag);
+}
+
+Transfer MessageChannel::recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) {
+  check_operation(tensor, rank(), size(), from, tag);
+  return post(Direction::recv, tensor, from, tag);
 }
 
 }  // namespace troika::comm

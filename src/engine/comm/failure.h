@@ -2,9 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <string>
+#include <vector>
 
 #include "base/language.h"
+#include "comm/channel.h"
 #include "tensor/tensor.h"
 
 namespace troika::comm {
@@ -38,6 +41,36 @@ class HostCopy {
  private:
   tensor::Tensor tensor_, local_;
   bool comes_back_ = false;
+};
+
+// What a channel over messages and its transfers share.
+class MessageGroup {
+ public:
+  std::string name;
+  std::vector<int> world_ranks;
+  int rank = 0;
+
+  // Why every wait ends; empty while none does. The first failure stays. From any thread.
+  base::Text why_failed() const;
+  void set_failure(const base::Text& text);
+
+ private:
+  mutable std::mutex mutex_;
+  base::Text failure_;
+};
+
+// A channel of such a group, whose backend makes a transfer of every legal message.
+class MessageChannel : public Channel {
+ public:
+  int rank() const override { return group().rank; }
+  int size() const override { return static_cast<int>(group().world_ranks.size()); }
+  const std::string& name() const override { return group().name; }
+  Transfer send(const tensor::Tensor& tensor, int to, std::uint32_t tag) override;
+  Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override;
+
+ private:
+  virtual const MessageGroup& group() const = 0;
+  virtual Transfer post(Direction direction, const tensor::Tensor& tensor, int peer, std::uint32_t tag) = 0;
 };
 
 }  // namespace troika::comm

@@ -1,23 +1,20 @@
-#include "comm/flight_log.h"
-
-#include <fmt/format.h>
+#include "comm/rank_channels.h"
 
 #include <algorithm>
 #include <exception>
 #include <utility>
 
 #include "base/clock.h"
+#include "base/say.h"
 #include "base/units.h"
 #include "tensor/tensor.h"
 
 namespace troika::comm {
 
-FlightLog::FlightLog(std::size_t capacity) : entries_(std::max<std::size_t>(capacity, 1)) {}
-
-std::uint64_t FlightLog::begin(const std::string& group, const char* what, int peer, std::uint32_t tag,
+std::uint64_t FlightLog::begin(const std::string& group, base::Phrase line, int peer, std::uint32_t tag,
                                std::int64_t bytes) {
   const std::lock_guard<std::mutex> lock(mutex_);
-  entries_[count_ % entries_.size()] = {base::monotonic_seconds(), group, what, peer, tag, bytes, State::posted, 0};
+  entries_[count_ % entries_.size()] = {base::monotonic_seconds(), group, line, peer, tag, bytes, State::posted, 0};
   return count_++;
 }
 
@@ -29,24 +26,28 @@ void FlightLog::end(std::uint64_t number, State state) {
   entry.ended_at = base::monotonic_seconds();
 }
 
-std::string FlightLog::report(int rank) const {
+base::Text FlightLog::report(int rank) const {
   const std::lock_guard<std::mutex> lock(mutex_);
+  if (count_ == 0) return base::say("last operations of rank {}: none", rank);
   const double now = base::monotonic_seconds();
-  std::string text = fmt::format("last operations of rank {}:", rank);
-  if (count_ == 0) text += " none";
+  std::vector<base::Text> lines{base::say("last operations of rank {}:", rank)};
   for (std::uint64_t i = count_ - std::min<std::uint64_t>(count_, entries_.size()); i < count_; ++i) {
     const Entry& entry = entries_[i % entries_.size()];
-    const std::string end = entry.state == State::posted
-                                ? "not done"
-                                : fmt::format("{} after {}", entry.state == State::done ? "done" : "FAILED",
-                                              base::format_duration(entry.ended_at - entry.posted_at));
-    text += fmt::format("\n  #{} {} ago  {} {} {} tag {:#x} {}: {}", i, base::format_duration(now - entry.posted_at),
-                        entry.group, entry.what, entry.peer, entry.tag, base::format_bytes(entry.bytes), end);
+    const std::string lasted = base::format_duration(entry.ended_at - entry.posted_at);
+    const base::Text end = entry.state == State::posted ? base::say("not done")
+                           : entry.state == State::done ? base::say("done after {}", lasted)
+                                                        : base::say("FAILED after {}", lasted);
+    lines.push_back(base::say(entry.line, i, base::format_duration(now - entry.posted_at), entry.group, entry.peer,
+                              entry.tag, base::format_bytes(entry.bytes), end));
   }
-  return text;
+  return base::lines(lines);
 }
 
 namespace {
+
+constexpr base::Phrase sent = base::Phrase("  #{} {} ago  {} send to {} tag {:#x} {}: {}");
+constexpr base::Phrase received = base::Phrase("  #{} {} ago  {} recv from {} tag {:#x} {}: {}");
+constexpr base::Phrase summed = base::Phrase("  #{} {} ago  {} sum from {} tag {:#x} {}: {}");
 
 struct Watched {
   std::shared_ptr<FlightLog> log;
@@ -121,7 +122,7 @@ class LoggedChannel : public Channel {
       traffic->sent(world_rank_of(next), bytes);
       traffic->received(world_rank_of(last), bytes);
     }
-    return follow(inner_->reduce_scatter(parts, tag), watched_->log->begin(name(), "sum from", last, tag, bytes), last);
+    return follow(inner_->reduce_scatter(parts, tag), watched_->log->begin(name(), summed, last, tag, bytes), last);
   }
   void check() override { inner_->check(); }
   void prove_order(Channel& world) override { inner_->prove_order(world); }
@@ -138,7 +139,7 @@ class LoggedChannel : public Channel {
     const auto bytes = tensor.bytes();
     if (Traffic* const traffic = watched_->traffic.get(); traffic != nullptr)
       way == Way::in ? traffic->received(world_rank_of(peer), bytes) : traffic->sent(world_rank_of(peer), bytes);
-    return watched_->log->begin(name(), way == Way::in ? "recv from" : "send to", peer, tag, bytes);
+    return watched_->log->begin(name(), way == Way::in ? received : sent, peer, tag, bytes);
   }
   Transfer follow(Transfer inner, std::uint64_t number, int peer) {
     return Transfer(std::make_unique<LoggedTransfer>(std::move(inner), watched_, number, world_rank_of(peer)));
@@ -161,10 +162,6 @@ class LoggedChannel : public Channel {
 };
 
 }  // namespace
-
-std::unique_ptr<Channel> logged(std::unique_ptr<Channel> inner, std::shared_ptr<FlightLog> log) {
-  return logged(std::move(inner), std::move(log), nullptr, nullptr, {});
-}
 
 std::unique_ptr<Channel> logged(std::unique_ptr<Channel> inner, std::shared_ptr<FlightLog> log,
                                 std::shared_ptr<WaitMark> mark, std::shared_ptr<Traffic> traffic,

@@ -1,4 +1,4 @@
-#include "comm/memory_channel.h"
+#include "comm/rank_channels.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,7 +14,6 @@
 #include <cstring>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <set>
 #include <utility>
 
@@ -370,25 +369,9 @@ void MemoryLinks::close(std::uint64_t channel, const std::vector<int>& world_ran
 
 namespace {
 
-// What a channel and its transfers share.
-struct MemoryGroup {
-  std::string name;
-  std::vector<int> world_ranks;
-  int rank = 0;
+struct MemoryGroup : MessageGroup {
   std::uint64_t channel = 0;
   std::shared_ptr<MemoryLinks> links;
-
-  std::mutex mutex;    // guards what follows: abort() comes from another thread
-  base::Text failure;  // why every wait ends; empty while none does
-
-  base::Text why_failed() {
-    const std::lock_guard<std::mutex> lock(mutex);
-    return failure;
-  }
-  void set_failure(const base::Text& text) {
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (failure.empty()) failure = text;
-  }
 };
 
 class MemoryTransfer final : public Transfer::Body {
@@ -428,7 +411,7 @@ class MemoryTransfer final : public Transfer::Body {
   bool waited_ = false;
 };
 
-class MemoryChannel final : public Channel {
+class MemoryChannel final : public MessageChannel {
  public:
   explicit MemoryChannel(std::shared_ptr<MemoryGroup> group) : group_(std::move(group)) {}
   ~MemoryChannel() override {
@@ -436,23 +419,14 @@ class MemoryChannel final : public Channel {
     group_->links->close(group_->channel, group_->world_ranks);
   }
 
-  int rank() const override { return group_->rank; }
-  int size() const override { return static_cast<int>(group_->world_ranks.size()); }
-  const std::string& name() const override { return group_->name; }
-  Transfer send(const tensor::Tensor& tensor, int to, std::uint32_t tag) override {
-    return post(Direction::send, tensor, to, tag);
-  }
-  Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override {
-    return post(Direction::recv, tensor, from, tag);
-  }
   void abort(const base::Text& reason) override {
     group_->set_failure(reason);
     group_->links->ring_own_bell();
   }
 
  private:
-  Transfer post(Direction direction, const tensor::Tensor& tensor, int peer, std::uint32_t tag) {
-    check_operation(tensor, rank(), size(), peer, tag);
+  const MessageGroup& group() const override { return *group_; }
+  Transfer post(Direction direction, const tensor::Tensor& tensor, int peer, std::uint32_t tag) override {
     const int world_rank = group_->world_ranks[static_cast<std::size_t>(peer)];
     if (!group_->links->reaches(world_rank))
       throw base::BugError(fmt::format("rank {} is not reached over memory", world_rank));

@@ -289,18 +289,10 @@ std::unique_ptr<NcclChannel> NcclTransport::group(const std::string& name, const
     throw base::BugError(fmt::format("rank {} builds group '{}' of {} ranks over NCCL without being in it with another",
                                      impl_->identity.world_rank, name, world_ranks.size()));
   }
-  NcclGroupParts parts;
-  parts.all = impl_->groups;
-  parts.name = name;
-  parts.world_ranks = world_ranks;
-  parts.rank = static_cast<int>(me - world_ranks.begin());
-  parts.settings = impl_->settings;
-  parts.identity = impl_->identity;
-  parts.key_prefix = fmt::format("nccl/{}/{}/", name, impl_->built[name]++);
-  parts.api = impl_->api;
-  parts.store = impl_->store;
-  parts.streams = impl_->streams;
-  const auto group = std::make_shared<NcclGroup>(std::move(parts));
+  const std::string key_prefix = fmt::format("nccl/{}/{}/", name, impl_->built[name]++);
+  const auto group = std::make_shared<NcclGroup>(
+      NcclGroupParts{impl_->groups, name, world_ranks, static_cast<int>(me - world_ranks.begin()), impl_->settings,
+                     impl_->identity, key_prefix, impl_->api, impl_->store, impl_->streams});
   impl_->groups->add(group);
   return std::make_unique<NcclChannel>(group);
 }

@@ -1,4 +1,4 @@
-#include "comm/tcp_channel.h"
+#include "comm/rank_channels.h"
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <exception>
 #include <map>
-#include <mutex>
 #include <thread>
 #include <utility>
 
@@ -28,38 +27,19 @@
 namespace troika::comm {
 namespace {
 
-// What a group's channel and its transfers share.
-struct Group {
-  std::string name;
-  std::vector<int> world_ranks;
-  int rank = 0;
+struct Group : MessageGroup {
   double wait_seconds = 0;
   std::shared_ptr<TcpLoop> loop;                // outlives the links
   std::vector<std::shared_ptr<TcpLink>> links;  // by rank; none to this one
 
-  std::mutex mutex;    // guards what follows: abort() comes from another thread
-  base::Text failure;  // why every wait ends; empty while none does
-
   ~Group() { abort(channel_closed()); }
-  base::Text why_failed();
-  void abort(const base::Text& reason);
+  void abort(const base::Text& reason) {
+    set_failure(reason);
+    for (const auto& link : links)
+      if (link != nullptr) link->end(reason);
+  }
   [[noreturn]] void fail(const Operation& operation, const base::Text& cause);
 };
-
-base::Text Group::why_failed() {
-  const std::lock_guard<std::mutex> lock(mutex);
-  return failure;
-}
-
-void Group::abort(const base::Text& reason) {
-  {
-    const std::lock_guard<std::mutex> lock(mutex);
-    if (failure.empty()) failure = reason;
-  }
-  for (const auto& link : links) {
-    if (link != nullptr) link->end(reason);
-  }
-}
 
 // Ends all links: no later wait waits, and no message's memory is touched once its owner has heard of the failure.
 void Group::fail(const Operation& operation, const base::Text& cause) {
@@ -120,25 +100,16 @@ void TcpTransfer::wait() {
   copy_.arrived();
 }
 
-class TcpChannel : public Channel {
+class TcpChannel : public MessageChannel {
  public:
   explicit TcpChannel(std::shared_ptr<Group> group) : group_(std::move(group)) {}
   ~TcpChannel() override { group_->abort(channel_closed()); }
 
-  int rank() const override { return group_->rank; }
-  int size() const override { return static_cast<int>(group_->world_ranks.size()); }
-  const std::string& name() const override { return group_->name; }
-  Transfer send(const tensor::Tensor& tensor, int to, std::uint32_t tag) override {
-    return post(Direction::send, tensor, to, tag);
-  }
-  Transfer recv(const tensor::Tensor& tensor, int from, std::uint32_t tag) override {
-    return post(Direction::recv, tensor, from, tag);
-  }
   void abort(const base::Text& reason) override { group_->abort(reason); }
 
  private:
-  Transfer post(Direction direction, const tensor::Tensor& tensor, int peer, std::uint32_t tag) {
-    check_operation(tensor, rank(), size(), peer, tag);
+  const MessageGroup& group() const override { return *group_; }
+  Transfer post(Direction direction, const tensor::Tensor& tensor, int peer, std::uint32_t tag) override {
     return Transfer(std::make_unique<TcpTransfer>(group_, direction, tensor, peer, tag));
   }
 
@@ -216,10 +187,6 @@ TcpTransport::TcpTransport(const rendezvous::Identity& identity, const TcpSettin
 }
 
 TcpTransport::~TcpTransport() { impl_->listener->stop(); }
-
-std::string TcpTransport::address() const {
-  return impl_->settings.interface.empty() ? impl_->here : impl_->settings.interface;
-}
 
 void TcpTransport::Impl::check_failure() {
   rendezvous::FailureReport report;

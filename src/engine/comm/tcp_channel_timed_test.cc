@@ -10,7 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "comm/collectives.h"
-#include "comm/tcp_channel.h"
+#include "comm/rank_channels.h"
 #include "rendezvous/store.h"
 #include "tensor/tensor.h"
 

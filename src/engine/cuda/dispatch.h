@@ -1,14 +1,30 @@
 // Which instance of a kernel runs. For each operation of x.h, x_dispatch.h has a function of the same name that makes
-// its kernels and gives each, in order, to `run`: OnDevice (gpu/operations.h) or, in tests, a host grid.
+// its kernels and gives each, in order, to `run`: OnDevice (gpu/operations.h) or, in tests, a host grid. Device code is made of one
+// entry for each kernel (block.h), and whoever loads it finds the entry of a kernel by its type.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
 #include <string>
 #include <type_traits>
+#include <typeinfo>
 
 #include "base/error.h"
 #include "cuda/number.h"
+
+namespace troika::cuda {
+
+// The symbol of `void troika_kernel<Kernel>(Kernel)` for a kernel of this type, as the C++ ABI of Linux spells it: what
+// nvcc calls the entry (kernels.cu).
+std::string entry_symbol(const std::type_info& kernel);
+
+template <class Kernel>
+const char* entry_of() {
+  static const std::string symbol = entry_symbol(typeid(Kernel));
+  return symbol.c_str();
+}
+
+}  // namespace troika::cuda
 
 namespace troika::cuda::dispatch {
 

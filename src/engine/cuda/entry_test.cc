@@ -1,4 +1,4 @@
-#include "cuda/entry.h"
+#include "cuda/dispatch.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

@@ -15,7 +15,7 @@ class DeviceBlock {
 };
 
 template <class Kernel>
-__global__ void __launch_bounds__(Kernel::threads) troika_kernel(const __grid_constant__ Kernel kernel) {  // entry.h names it
+__global__ void __launch_bounds__(Kernel::threads) troika_kernel(const __grid_constant__ Kernel kernel) {  // dispatch.h names it
   __shared__ typename Kernel::Shared shared;
   kernel(DeviceBlock(), shared);
 }

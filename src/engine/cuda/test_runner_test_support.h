@@ -10,7 +10,7 @@
 #include <set>
 #include <vector>
 
-#include "cuda/entry.h"
+#include "cuda/dispatch.h"
 #include "cuda/host_grid_test_support.h"
 
 namespace troika::cuda {

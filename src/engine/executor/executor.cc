@@ -95,7 +95,7 @@ void Executor::execute(const Instruction& instruction) {
     (this->*handlers().at(instruction.kind))(instruction);
     if (&instruction == &instructions_.back()) finish();
   } catch (const tensor::OutOfMemory& error) {
-    throw base::ConfigError(base::say("out of memory: {}; {}", error.what(), base::say(less)),
+    throw base::ConfigError(base::say("out of memory: {}; {}", error.text(), base::say(less)),
                             base::Cause::out_of_memory);
   } catch (const std::bad_alloc&) {
     throw base::ConfigError(base::say("out of memory; {}", base::say(less)), base::Cause::out_of_memory);

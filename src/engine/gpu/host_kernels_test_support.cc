@@ -3,7 +3,7 @@
 #include <map>
 
 #include "base/error.h"
-#include "cuda/entry.h"
+#include "cuda/dispatch.h"
 #include "cuda/every_kernel.h"
 #include "cuda/host_grid_test_support.h"
 #include "cuda/stretches.h"

@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "base/text.h"
 
 namespace troika::gpu {
 

@@ -270,7 +270,7 @@ TEST_F(NvidiaTest, TheDeviceTellsTheTimeBetweenTwoPointsOfALane) {
 
 TEST_F(NvidiaTest, TellsWhatItIs) {
   EXPECT_EQ(gpus->devices(), stand_in_devices);
-  EXPECT_EQ(tensor::describe(one), "Stand-in GPU, compute capability 9.0, 4 multiprocessors, driver for CUDA 13.0, cuBLAS 12.9.1, cuDNN 9.28.0");
+  EXPECT_EQ(tensor::describe(one).english, "Stand-in GPU, compute capability 9.0, 4 multiprocessors, driver for CUDA 13.0, cuBLAS 12.9.1, cuDNN 9.28.0");
 }
 
 std::string refusal(const NvidiaParts& parts) {

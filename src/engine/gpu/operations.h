@@ -1,7 +1,7 @@
 // The small operations on tensors of a device, by the kernels of module cuda.
 #pragma once
 
-#include "cuda/entry.h"
+#include "cuda/dispatch.h"
 #include "tensor/accelerator.h"
 #include "tensor/tensor.h"
 

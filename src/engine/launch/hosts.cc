@@ -75,8 +75,9 @@ void Hosts::find_another_launch() {
     find_again();
   } catch (const base::PeerError& error) {
     if (!in_the_way.empty())
-      throw base::ConfigError(base::say("{}: give each host a different one; then {}", in_the_way, base::text_of(error)),
-                              base::Cause::duplicate_rank);
+      throw base::ConfigError(
+          base::say("{}: give each host a different one; then {}", in_the_way, base::text_of(error)),
+          base::Cause::duplicate_rank);
     if (!ended.empty()) throw base::PeerError(base::say("{}; then {}", ended, base::text_of(error)), error.cause());
     throw;
   }
@@ -97,26 +98,22 @@ std::string Hosts::seat() const { return in_attempt(of_host("host", team_.node_r
 // the fingers does not end those that are there.
 void Hosts::hear_host_0() {
   std::string text;
-  const int which = line_.ask([&](StoreClient& store) {
-    return store.first_within({in_launch(not_started_key), in_launch("flags")}, StoreLine::call_seconds, &text);
-  });
+  const int which = line_.ask(&StoreClient::first_within, std::vector{in_launch(not_started_key), in_launch("flags")},
+                              StoreLine::call_seconds, &text);
   if (which < 0) throw base::PeerError(base::say("host 0 answers, but has not sent its flags yet"));
   if (which == 0) {
-    line_.ask(
-        [&](StoreClient& store) { return store.set(in_launch(of_host(heard_it_key, team_.node_rank)), "heard"); });
+    line_.ask(&StoreClient::set, in_launch(of_host(heard_it_key, team_.node_rank)), "heard");
     throw_not_started(rendezvous::parse_failure_report(text));
   }
   if (text == team_.flags) return;
-  line_.ask(
-      [&](StoreClient& store) { return store.set(in_launch(of_host("turned-away", team_.node_rank)), team_.flags); });
+  line_.ask(&StoreClient::set, in_launch(of_host("turned-away", team_.node_rank)), team_.flags);
   throw base::ConfigError(base::say("host 0 was started with {} but host {} with {}: use the same flags on every host",
                                     text, team_.node_rank, team_.flags),
                           base::Cause::flags_differ);
 }
 
 void Hosts::name_turned_away() {
-  const auto entries =
-      line_.ask([&](StoreClient& store) { return store.entries(in_launch("turned-away/"), turned_away_); });
+  const auto entries = line_.ask(&StoreClient::entries, in_launch("turned-away/"), turned_away_);
   turned_away_ = entries.version;
   for (const auto& [node, flags] : entries.changed) {
     std::int64_t number = 0;
@@ -125,9 +122,7 @@ void Hosts::name_turned_away() {
         base::say("host {} was started with {} but host 0 with {}, and was rejected: use the same flags on every host",
                   number, flags, team_.flags));
   }
-  const auto refused = line_.ask([&](StoreClient& store) {
-    return store.entries(in_launch(std::string(refused_host_key) + "/"), refused_hosts_);
-  });
+  const auto refused = line_.ask(&StoreClient::entries, in_launch(std::string(refused_host_key) + "/"), refused_hosts_);
   refused_hosts_ = refused.version;
   for (const auto& [node, why] : refused.changed) {
     std::int64_t number = 0;
@@ -142,13 +137,10 @@ void Hosts::name_wrong_secrets() {
   for (const base::Text& who : wrong_secrets(&wrong_secrets_)) team_.speaker.say(who);
 }
 
-void Hosts::set_course(const std::string& text) {
-  line_.ask([&](StoreClient& store) { return store.set(in_launch("course"), text); });
-}
+void Hosts::set_course(const std::string& text) { line_.ask(&StoreClient::set, in_launch("course"), text); }
 
 Hosts::Course Hosts::course() {
-  const std::string text =
-      line_.ask([&](StoreClient& store) { return store.get(in_launch("course"), StoreLine::call_seconds); });
+  const std::string text = line_.ask(&StoreClient::get, in_launch("course"), StoreLine::call_seconds);
   Course course;
   const std::size_t mark = std::string_view(end_mark).size();
   if (!base::parse_int(text, &course.attempt))
@@ -165,18 +157,14 @@ void Hosts::begin_attempt(std::int64_t attempt) {
 
 bool Hosts::has_left(const std::string& holder) {
   std::string left;
-  return line_.ask([&](StoreClient& store) {
-    return store.try_get(in_attempt(of_host("host-left", team_.node_rank)), &left);
-  }) && left == holder;
+  return line_.ask(&StoreClient::try_get, in_attempt(of_host("host-left", team_.node_rank)), &left) && left == holder;
 }
 
 // Nothing when the seat is this launcher's, else who has it. One whose launcher has gone without a word is free until the attempt
 // begins.
 std::optional<LauncherPeer> Hosts::take_seat() {
   const std::string mine = to_text(me_);
-  const auto claim = [&](const std::string& from) {
-    return line_.ask([&](StoreClient& store) { return store.compare_set(seat(), from, mine); });
-  };
+  const auto claim = [&](const std::string& from) { return line_.ask(&StoreClient::compare_set, seat(), from, mine); };
   std::string holder = claim("");
   if (holder != mine && has_left(holder)) holder = claim(holder);
   if (holder != mine) return rendezvous::parse_launcher(holder);
@@ -188,8 +176,7 @@ std::optional<LauncherPeer> Hosts::take_seat() {
 // Waits so long for host 0 to begin the attempt.
 bool Hosts::has_begun(double seconds, bool* with_me) {
   std::string tokens;
-  const bool begun =
-      line_.ask([&](StoreClient& store) { return store.get_within(in_attempt("begin"), seconds, &tokens); });
+  const bool begun = line_.ask(&StoreClient::get_within, in_attempt("begin"), seconds, &tokens);
   const auto all = base::split(tokens, '\n');
   *with_me = begun && std::find(all.begin(), all.end(), me_.token) != all.end();
   return begun;
@@ -204,7 +191,7 @@ rendezvous::Identity Hosts::meet() {
 
 // None where each launcher that came has a number of its own.
 std::vector<base::Text> Hosts::same_numbers() {
-  const auto refused = line_.ask([&](StoreClient& store) { return store.entries(in_attempt("refused/"), 0); }).changed;
+  const auto refused = line_.ask(&StoreClient::entries, in_attempt("refused/"), 0).changed;
   std::vector<base::Text> texts;
   for (const auto& [node, launchers] : refused)
     if (!launchers.empty())
@@ -222,7 +209,7 @@ std::vector<base::Text> Hosts::wrong_secrets(std::uint64_t* since) {
 std::vector<base::Text> Hosts::missing(std::vector<std::string>* tokens) {
   const auto all_of = [&](const std::string& what) {
     const std::string prefix = in_attempt(what + "/");
-    const auto entries = line_.ask([&](StoreClient& store) { return store.entries(prefix, 0); }).changed;
+    const auto entries = line_.ask(&StoreClient::entries, prefix, 0).changed;
     return std::map<std::string, std::string>(entries.begin(), entries.end());
   };
   auto there = all_of("host");
@@ -242,7 +229,7 @@ std::vector<base::Text> Hosts::missing(std::vector<std::string>* tokens) {
 
 void Hosts::stop_if_called_off() {
   std::string text;
-  if (line_.ask([&](StoreClient& store) { return store.try_get(in_launch("called-off"), &text); }))
+  if (line_.ask(&StoreClient::try_get, in_launch("called-off"), &text))
     throw CalledOff{rendezvous::parse_failure_report(text)};
 }
 
@@ -252,7 +239,8 @@ void Hosts::throw_missing(const std::vector<base::Text>& names) {
   const std::vector<base::Text> twins = same_numbers();
   why.insert(why.end(), twins.begin(), twins.end());
   why.push_back(
-      base::say("{} did not join within {:g} s: start {} there with its --node-rank and the same --master-addr and --master-port, and check that port {} of this host is open",
+      base::say("{} did not join within {:g} s: start {} there with its --node-rank and the same --master-addr and "
+                "--master-port, and check that port {} of this host is open",
                 base::join(names, ", ", "、"), team_.join_seconds, team_.speaker.command, identity_.store_port));
   throw base::PeerError(base::join(why, "; ", "；"),
                         twins.empty() ? base::Cause::host_missing : base::Cause::duplicate_rank);
@@ -280,7 +268,7 @@ void Hosts::lead() {
   name_turned_away();
   name_wrong_secrets();
   stop_if_called_off();
-  line_.ask([&](StoreClient& store) { return store.set(in_attempt("begin"), base::join(tokens, "\n")); });
+  line_.ask(&StoreClient::set, in_attempt("begin"), base::join(tokens, "\n"));
 }
 
 // False when host 0 has ended the launch before this host took part in it.
@@ -334,14 +322,14 @@ std::string Hosts::refusal_key() const { return in_attempt(of_host("refused", te
 
 // For host 0, which will miss the number that this launcher was meant to have.
 void Hosts::tell_of_refusal(const LauncherPeer& holder) {
-  const records::Incident text = records::told(
-      base::say("another launcher also has --node-rank {} ({}, besides {})", team_.node_rank, me_.name(), holder.name()));
-  line_.ask([&](StoreClient& store) { return store.set(refusal_key(), to_json(text)); });
+  const records::Incident text = records::told(base::say("another launcher also has --node-rank {} ({}, besides {})",
+                                                         team_.node_rank, me_.name(), holder.name()));
+  line_.ask(&StoreClient::set, refusal_key(), to_json(text));
 }
 
 void Hosts::take_back_refusal() {
   in_the_way_ = {};
-  line_.ask([&](StoreClient& store) { return store.erase(refusal_key()); });
+  line_.ask(&StoreClient::erase, refusal_key());
 }
 
 Hosts::Next Hosts::part(Next wanted, const Outcome& outcome) {
@@ -362,21 +350,18 @@ Hosts::Next Hosts::part(Next wanted, const Outcome& outcome) {
 Hosts::Next Hosts::hear_next(double within_seconds) {
   const double until = monotonic_seconds() + within_seconds;
   try {
-    line_.ask(
-        [&](StoreClient& store) { return store.set(in_attempt(of_host("host-parted", team_.node_rank)), "parted"); });
+    line_.ask(&StoreClient::set, in_attempt(of_host("host-parted", team_.node_rank)), "parted");
     while (monotonic_seconds() < until) {
       const Course now = course();
       if (!now.end && now.attempt != attempt_) return Next::another;
       if (now.end) {
         end_ = now.end;
-        line_.ask(
-            [&](StoreClient& store) { return store.set(in_attempt(of_host("host-ended", team_.node_rank)), "ended"); });
+        line_.ask(&StoreClient::set, in_attempt(of_host("host-ended", team_.node_rank)), "ended");
         return Next::end;
       }
       wait_or_stop(signals_, look_seconds);
     }
-    line_.ask(
-        [&](StoreClient& store) { return store.set(in_attempt(of_host("host-ended", team_.node_rank)), "ended"); });
+    line_.ask(&StoreClient::set, in_attempt(of_host("host-ended", team_.node_rank)), "ended");
   } catch (const base::PeerError&) {  // gone, or silent
   }
   return Next::lost;
@@ -386,7 +371,7 @@ Hosts::Next Hosts::hear_next(double within_seconds) {
 void Hosts::end_all(int exit_code, const base::Text& text, double patience_seconds) {
   set_course(end_mark + to_text(FailureReport{exit_code, text.empty() ? base::say("the run has ended") : text}));
   const auto count = [&](const std::string& what) {
-    return line_.ask([&](StoreClient& store) { return store.keys(in_attempt(what + "/")); }).size();
+    return line_.ask(&StoreClient::keys, in_attempt(what + "/")).size();
   };
   const double until = monotonic_seconds() + patience_seconds;
   while (monotonic_seconds() < until && count("host-ended") + count("host-left") + 1 < count("host"))

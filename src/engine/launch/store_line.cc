@@ -1,6 +1,5 @@
 #include "launch/store_line.h"
 
-#include "base/cause.h"
 #include "base/say.h"
 #include "rendezvous/socket.h"
 

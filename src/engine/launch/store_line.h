@@ -33,6 +33,10 @@ class StoreLine {
   // The answer to question(store), asked again over another connection until the store is gone or silent for too long.
   template <class Question>
   auto ask(const Question& question);
+  template <class Result, class... Parameters, class... Arguments>
+  Result ask(Result (rendezvous::StoreClient::*question)(Parameters...), const Arguments&... arguments) {
+    return ask([&](rendezvous::StoreClient& store) { return (store.*question)(arguments...); });
+  }
 
   // What the store writes to `key` when the system ends this launcher's connection; taken back by every new one.
   void leave_behind(const std::string& key, const std::string& word);

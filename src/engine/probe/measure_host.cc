@@ -105,7 +105,7 @@ MeasuredHost measure_host(double seconds, const std::string& folder,
   host.source = "measured by troika probe";
   host.cores = host::usable_cores();
   host.devices = device.is_cpu() ? 0 : device.accelerator().devices();
-  host.device = device.is_cpu() ? processor_name() : base::split(tensor::describe(device), ',').front();
+  host.device = device.is_cpu() ? processor_name() : device.accelerator().traits(device).name;
   host.memory_bytes = device.is_cpu() ? free_memory() : tensor::free_bytes(device);
   host.disk_bytes_per_second = disk_rate_or_none(folder);
   measured.kernels = kernels_of(device);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -9,7 +11,6 @@
 
 #include "base/clock.h"
 #include "base/error.h"
-#include "base/text.h"
 #include "rendezvous/launcher_peer.h"
 #include "rendezvous/socket.h"
 #include "rendezvous/ticker.h"
@@ -152,59 +153,52 @@ base::Text HeartbeatClient::failure_report() const {
   return impl_->report;
 }
 
-// A folder may be named by anything.
-static std::string one_line(std::string text) {
-  std::replace(text.begin(), text.end(), '\n', ' ');
-  return text;
-}
-
-std::string to_text(const Heartbeat& heartbeat) {
-  const records::Place& place = heartbeat.place;
-  const records::Pace& pace = heartbeat.pace;
-  const Save& save = heartbeat.save;
-  return fmt::format("{}\n{:g}\n{}\n{}\n{}\n{:.3f}\n{:.6g}\n{}\n{:g}\n{:.6g}\n{:.6g}\n{}\n{}\n{}\n{:.3f}\n{:.6g}\n{}",
-                     heartbeat.count, heartbeat.limit_seconds, heartbeat.connection, place.step, word_of(place.at),
-                     place.seconds, place.usual_seconds, place.waits_for, heartbeat.stand_limit_seconds, pace.seconds,
-                     pace.work, pace.like, save.step, one_line(save.folder), save.seconds, save.usual_seconds,
-                     save.awaited ? 1 : 0);
-}
-
 namespace {
 
-// A number that is none, or not finite, leaves the default.
-void read_seconds(const std::string& text, double* value) {
-  double found = 0;
-  if (base::parse_double(text, &found) && std::isfinite(found)) *value = found;
+using nlohmann::json;
+
+// The form in the store is a list of them; a folder may be named by anything.
+template <class Beat, class Each>
+void each_field(Beat& beat, const Each& each) {
+  each(beat.count), each(beat.limit_seconds), each(beat.connection), each(beat.stand_limit_seconds);
+  each(beat.place.step), each(beat.place.at), each(beat.place.seconds), each(beat.place.usual_seconds);
+  each(beat.place.waits_for), each(beat.pace.seconds), each(beat.pace.work), each(beat.pace.like);
+  each(beat.save.step), each(beat.save.folder), each(beat.save.seconds), each(beat.save.usual_seconds);
+  each(beat.save.awaited);
 }
 
-void read_number(const std::string& text, int* value) {
-  std::int64_t found = 0;
-  if (base::parse_int(text, &found)) *value = static_cast<int>(found);
+json of_field(const records::Doing& doing) { return word_of(doing); }
+template <class Value>
+const Value& of_field(const Value& value) {
+  return value;
+}
+
+// What is of another kind, as a number that is not finite, leaves the default.
+void read_field(const json& from, bool* value) { *value = from == true; }
+void read_field(const json& from, std::string* value) {
+  if (from.is_string()) *value = from.get<std::string>();
+}
+void read_field(const json& from, records::Doing* value) {
+  if (from.is_string()) *value = records::doing_of(from.get<std::string>());
+}
+template <class Number>
+void read_field(const json& from, Number* value) {
+  if (from.is_number()) *value = from.get<Number>();
 }
 
 }  // namespace
 
+std::string to_text(const Heartbeat& heartbeat) {
+  json fields = json::array();
+  each_field(heartbeat, [&](const auto& value) { fields.push_back(of_field(value)); });
+  return fields.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
 Heartbeat parse_heartbeat(const std::string& text) {
   Heartbeat heartbeat;
-  const auto lines = base::split(text, '\n');
-  if (lines.size() != 17) return heartbeat;
-  base::parse_int(lines[0], &heartbeat.count);
-  read_seconds(lines[1], &heartbeat.limit_seconds);
-  base::parse_int(lines[2], &heartbeat.connection);
-  base::parse_int(lines[3], &heartbeat.place.step);
-  heartbeat.place.at = records::doing_of(lines[4]);
-  read_seconds(lines[5], &heartbeat.place.seconds);
-  read_seconds(lines[6], &heartbeat.place.usual_seconds);
-  read_number(lines[7], &heartbeat.place.waits_for);
-  read_seconds(lines[8], &heartbeat.stand_limit_seconds);
-  read_seconds(lines[9], &heartbeat.pace.seconds);
-  read_seconds(lines[10], &heartbeat.pace.work);
-  read_number(lines[11], &heartbeat.pace.like);
-  base::parse_int(lines[12], &heartbeat.save.step);
-  heartbeat.save.folder = lines[13];
-  read_seconds(lines[14], &heartbeat.save.seconds);
-  read_seconds(lines[15], &heartbeat.save.usual_seconds);
-  heartbeat.save.awaited = lines[16] == "1";
+  const json fields = json::parse(text, nullptr, false);
+  std::size_t at = 0;
+  if (fields.is_array()) each_field(heartbeat, [&](auto& value) { if (at < fields.size()) read_field(fields[at++], &value); });
   return heartbeat;
 }
 

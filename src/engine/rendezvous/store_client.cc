@@ -11,6 +11,7 @@
 #include "host/network.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "base/units.h"
 #include "rendezvous/socket.h"
 #include "rendezvous/store.h"
 #include "rendezvous/wire.h"
@@ -84,7 +85,6 @@ struct StoreClient::Impl {
   using Result = Meeting::Result;
   Meeting meet(double until);
   Meeting greet(const std::string& nonce, std::string* server_nonce, double until);
-  static Meeting refused_with(std::string_view answer);
   Meeting join(const std::string& nonce, const std::string& server_nonce, double until);
 
   struct Answer {
@@ -139,25 +139,32 @@ StoreClient::Impl::Meeting StoreClient::Impl::greet(const std::string& nonce, st
   return {};
 }
 
-StoreClient::Impl::Meeting StoreClient::Impl::refused_with(std::string_view answer) {
-  const std::string id(answer.substr(std::min<std::size_t>(1, answer.size())));
-  const auto of_secret = [](base::Text why) {
-    return Meeting{Result::refused, std::move(why), base::Cause::wrong_secret};
-  };
-  switch (static_cast<wire::Refusal>(answer.empty() ? '\0' : answer.front())) {
+static base::Text words_of(wire::Refusal why, const std::string& more) {
+  std::int64_t bytes = 0;
+  switch (why) {
     case wire::Refusal::secret_unwanted:
-      return of_secret(base::say("it has no secret, but this process has one"));
+      return base::say("it has no secret, but this process has one");
     case wire::Refusal::secret_missing:
-      return of_secret(base::say("it has a secret: set TROIKA_SECRET or TROIKA_SECRET_FILE as for the host that started it"));
+      return base::say("it has a secret: set TROIKA_SECRET or TROIKA_SECRET_FILE as for the host that started it");
     case wire::Refusal::secret_differs:
-      return of_secret(base::say("it has a different secret"));
+      return base::say("it has a different secret");
     case wire::Refusal::another_launch:
+      return more.empty() ? base::say("it belongs to ranks started without a launcher")
+                          : base::say("it belongs to another launch ({})", base::printable(more, wire::max_stranger_bytes));
+    case wire::Refusal::full:
+      base::parse_int(more, &bytes);
+      return base::say("the store is full ({})", base::format_bytes(bytes));
+    case wire::Refusal::answer_too_long:
+      return base::say("the answer would be too long");
+    case wire::Refusal::malformed:
       break;
   }
-  return {Result::refused,
-          id.empty() ? base::say("it belongs to ranks started without a launcher")
-                     : base::say("it belongs to another launch ({})", base::printable(id, wire::max_stranger_bytes)),
-          base::Cause::port_in_use};
+  return base::say("the request is malformed");
+}
+
+static base::Text refusal_in(std::string_view answer) {
+  if (answer.empty()) return base::say("its answer is malformed");
+  return words_of(static_cast<wire::Refusal>(answer.front()), std::string(answer.substr(1)));
 }
 
 StoreClient::Impl::Meeting StoreClient::Impl::join(const std::string& nonce, const std::string& server_nonce,
@@ -175,8 +182,10 @@ StoreClient::Impl::Meeting StoreClient::Impl::join(const std::string& nonce, con
     if (socket.receive(in, wire::max_stranger_bytes, until) != Socket::Received::some) return silent;
   }
   std::string_view rest = frame.body, theirs, given;
-  if (parse == wire::Parse::complete && static_cast<Status>(frame.kind) == Status::refused)
-    return refused_with(frame.body);
+  if (parse == wire::Parse::complete && static_cast<Status>(frame.kind) == Status::refused) {
+    const bool launch_differs = frame.body.substr(0, 1) == std::string(1, static_cast<char>(wire::Refusal::another_launch));
+    return {Result::refused, refusal_in(frame.body), launch_differs ? base::Cause::port_in_use : base::Cause::wrong_secret};
+  }
   if (parse == wire::Parse::malformed || !wire::take_text(rest, &theirs) || !wire::take_text(rest, &given))
     return {Result::refused, base::say("its answer is malformed"), base::Cause::port_in_use};
   if (!equal_proofs(given, proof(access.secret, Prover::server, nonce, server_nonce, theirs)))
@@ -304,7 +313,7 @@ StoreClient::Impl::Answer StoreClient::Impl::call(const char* what, Operation op
   }
   Answer answer = receive(what, key, until);
   if (answer.came && answer.status == Status::refused)
-    fail(what, key, base::Phrase("the store at {} refused it: {}"), answer.body);
+    fail(what, key, base::Phrase("the store at {} refused it: {}"), refusal_in(answer.body));
   return answer;
 }
 

@@ -1,17 +1,14 @@
 #include "rendezvous/store_table.h"
 
-#include <fmt/format.h>
-
 #include <vector>
 
 #include "base/text.h"
-#include "base/units.h"
 
 namespace troika::rendezvous {
 using wire::Operation;
 using wire::Status;
 
-static StoreTable::Reply refused(std::string why) { return {Status::refused, std::move(why)}; }
+static StoreTable::Reply refused(wire::Refusal why) { return {Status::refused, std::string(1, static_cast<char>(why))}; }
 
 static bool begins_with(const std::string& text, const std::string& prefix) {
   return text.compare(0, prefix.size(), prefix) == 0;
@@ -49,7 +46,7 @@ StoreTable::Reply StoreTable::apply(Operation operation, const std::string& key,
     case Operation::leave_behind:
       break;
   }
-  return refused("unknown operation");
+  return refused(wire::Refusal::malformed);
 }
 
 StoreTable::Reply StoreTable::store(const std::string& key, std::string_view bytes) {
@@ -57,7 +54,7 @@ StoreTable::Reply StoreTable::store(const std::string& key, std::string_view byt
   const std::size_t before = old == nullptr ? 0 : bytes_per_key + key.size() + old->size();
   const std::size_t after = bytes_per_key + key.size() + bytes.size();
   if (bytes_ - before + after > most_bytes_)
-    return refused(fmt::format("the store is full ({})", base::format_bytes(static_cast<std::int64_t>(most_bytes_))));
+    return {Status::refused, static_cast<char>(wire::Refusal::full) + std::to_string(most_bytes_)};
   bytes_ = bytes_ - before + after;
   values_[key] = {std::string(bytes), ++version_};
   return {Status::ok, "", Reply::Key::changed};
@@ -71,8 +68,8 @@ StoreTable::Reply StoreTable::read(const std::string& key) const {
 StoreTable::Reply StoreTable::add(const std::string& key, std::string_view amount) {
   std::int64_t sum = 0, more = 0;
   const std::string* old = find(key);
-  if (old != nullptr && !base::parse_int(*old, &sum)) return refused("the value is not a number");
-  if (!base::parse_int(amount, &more)) return refused("the amount is not a number");
+  if ((old != nullptr && !base::parse_int(*old, &sum)) || !base::parse_int(amount, &more))
+    return refused(wire::Refusal::malformed);
   const auto total = static_cast<std::uint64_t>(sum) + static_cast<std::uint64_t>(more);
   Reply reply = store(key, std::to_string(static_cast<std::int64_t>(total)));
   if (reply.status == Status::ok) reply.body = *find(key);
@@ -81,7 +78,7 @@ StoreTable::Reply StoreTable::add(const std::string& key, std::string_view amoun
 
 StoreTable::Reply StoreTable::compare_set(const std::string& key, std::string_view pair) {
   std::string_view expected, desired;
-  if (!wire::take_text(pair, &expected) || !wire::take_text(pair, &desired)) return refused("malformed pair");
+  if (!wire::take_text(pair, &expected) || !wire::take_text(pair, &desired)) return refused(wire::Refusal::malformed);
   const std::string* old = find(key);
   const std::string_view current = old == nullptr ? std::string_view() : *old;
   if (current != expected) return {Status::ok, std::string(current)};
@@ -102,21 +99,21 @@ StoreTable::Reply StoreTable::keys(const std::string& prefix) const {
   std::string list;
   for (auto at = values_.lower_bound(prefix); at != values_.end() && begins_with(at->first, prefix); ++at) {
     wire::put_text(list, at->first);
-    if (list.size() > wire::max_answer_bytes) return refused("too many keys for one answer");
+    if (list.size() > wire::max_answer_bytes) return refused(wire::Refusal::answer_too_long);
   }
   return {Status::ok, list};
 }
 
 StoreTable::Reply StoreTable::entries(const std::string& prefix, std::string_view since) const {
   std::uint64_t version = 0;
-  if (!wire::take_u64(since, &version)) return refused("malformed version");
+  if (!wire::take_u64(since, &version)) return refused(wire::Refusal::malformed);
   std::string list;
   wire::put_u64(list, version_);
   for (auto at = values_.lower_bound(prefix); at != values_.end() && begins_with(at->first, prefix); ++at) {
     if (at->second.version <= version) continue;
     wire::put_text(list, at->first);
     wire::put_text(list, at->second.bytes);
-    if (list.size() > wire::max_answer_bytes) return refused("too many entries for one answer");
+    if (list.size() > wire::max_answer_bytes) return refused(wire::Refusal::answer_too_long);
   }
   return {Status::ok, list};
 }
@@ -125,9 +122,9 @@ StoreTable::Reply StoreTable::set_and_read(const std::string& key, std::string_v
   std::uint32_t count = 0;
   std::string_view other;
   std::vector<std::string> others;
-  if (!wire::take_u32(rest, &count) || count > wire::max_keys_read) return refused("malformed keys");
+  if (!wire::take_u32(rest, &count) || count > wire::max_keys_read) return refused(wire::Refusal::malformed);
   for (std::uint32_t i = 0; i < count; ++i) {
-    if (!wire::take_text(rest, &other)) return refused("malformed key");
+    if (!wire::take_text(rest, &other)) return refused(wire::Refusal::malformed);
     others.emplace_back(other);
   }
   Reply reply = store(key, rest);

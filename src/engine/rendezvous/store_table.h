@@ -20,7 +20,7 @@ class StoreTable {
     std::string body;
     enum class Key { same, changed } key = Key::same;  // changed: those that wait for it must be looked at
   };
-  // One request but join, leave_behind and the waiting ones. Malformed ones are refused with a sentence.
+  // One request but join, leave_behind and the waiting ones. Malformed ones are refused.
   Reply apply(wire::Operation operation, const std::string& key, std::string_view rest);
   const std::string* find(const std::string& key) const;  // null: there is none
 

@@ -37,14 +37,22 @@ enum class Operation : std::uint8_t {
   set_and_read,  // u32 number of other keys, these as texts, value -> as await_first of what is there, or absent
   leave_behind   // value -> nothing; the key gets it when the client ends this connection; "": none does
 };
-enum class Status : std::uint8_t { ok = 1, absent, refused };  // refused: the body says why
+enum class Status : std::uint8_t { ok = 1, absent, refused };  // refused: the body begins with a Refusal
 
 // Whether a client that joins says its launch, or takes the store's.
 enum class Claim : std::uint8_t { launch = 1, any_launch };
 
-// Why one is refused that would join: the first byte of the answer; behind another_launch stands its id, "" where it has none. The
-// first three are about the secret.
-enum class Refusal : char { secret_unwanted = 'u', secret_missing = 'm', secret_differs = 'd', another_launch = 'o' };
+// Why one that would join is refused: the first three are about the secret, another_launch is followed by its id, "" where it has none.
+// Why a request is: full is followed by the most bytes that the store takes.
+enum class Refusal : char {
+  secret_unwanted = 'u',
+  secret_missing = 'm',
+  secret_differs = 'd',
+  another_launch = 'o',
+  full = 'f',
+  answer_too_long = 'l',
+  malformed = 'x'
+};
 
 struct Frame {
   std::uint32_t request = 0;

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "kernels/grid.h"
 #include "kernels/parity_test_support.h"
 #include "kernels/reference/reference_test_support.h"
 #include "sharding/packed_message.h"

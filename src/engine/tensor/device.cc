@@ -1,9 +1,8 @@
 #include "tensor/device.h"
 
-#include <fmt/format.h>
-
 #include <set>
 
+#include "base/say.h"
 #include "cpu/parallel.h"
 #include "tensor/accelerator.h"
 
@@ -34,15 +33,15 @@ void synchronize(const Device& device) {
 Tensor empty_float(const Sizes& sizes, const Device& device) { return empty(sizes, {Dtype::fp32, device}); }
 Tensor zeros_float(const Sizes& sizes, const Device& device) { return zeros(sizes, {Dtype::fp32, device}); }
 
-std::string describe(const GpuTraits& gpu) {
-  return fmt::format("{}, compute capability {}.{}, {} multiprocessors, driver for CUDA {}.{}, cuBLAS {}, {}", gpu.name,
-                     gpu.major, gpu.minor, gpu.multiprocessors, gpu.driver / 1000, gpu.driver % 1000 / 10,
-                     gpu.cublas.empty() ? "unknown" : gpu.cublas,
-                     gpu.cudnn.empty() ? "no cuDNN" : "cuDNN " + gpu.cudnn);
+base::Text describe(const GpuTraits& gpu) {
+  return base::say("{}, compute capability {}.{}, {} multiprocessors, driver for CUDA {}.{}, cuBLAS {}, {}", gpu.name,
+                   gpu.major, gpu.minor, gpu.multiprocessors, gpu.driver / 1000, gpu.driver % 1000 / 10,
+                   gpu.cublas.empty() ? base::say("unknown") : base::verbatim(gpu.cublas),
+                   gpu.cudnn.empty() ? base::say("no cuDNN") : base::say("cuDNN {}", gpu.cudnn));
 }
 
-std::string describe(const Device& device) {
-  return device.is_cpu() ? name_of(device) : describe(device.accelerator().traits(device));
+base::Text describe(const Device& device) {
+  return device.is_cpu() ? base::verbatim(name_of(device)) : describe(device.accelerator().traits(device));
 }
 
 std::int64_t free_bytes(const Device& device) { return device.accelerator().free_bytes(device); }

@@ -39,9 +39,9 @@ struct GpuTraits {
 };
 
 // "NVIDIA H200, compute capability 9.0, 132 multiprocessors, driver for CUDA 13.0, cuBLAS 13.1.0"
-std::string describe(const GpuTraits& gpu);
+base::Text describe(const GpuTraits& gpu);
 
-std::string describe(const Device& device);     // that of a GPU, or "cpu"
+base::Text describe(const Device& device);     // that of a GPU, or "cpu"
 std::int64_t free_bytes(const Device& device);  // of a GPU
 
 }  // namespace troika::tensor

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdlib>
 
+#include "base/say.h"
 #include "tensor/accelerator.h"
 #include "tensor/page_cache.h"
 
@@ -62,8 +63,9 @@ class HostMemory final : public Memory {
 std::string name_of(const Device& device) { return device.is_cpu() ? "cpu" : fmt::format("cuda:{}", device.index()); }
 
 OutOfMemory::OutOfMemory(std::size_t bytes, const Device& device)
-    : text_(std::make_shared<const std::string>(fmt::format("can't allocate memory: a tensor needs {} bytes{}", bytes,
-                                                            device.is_cpu() ? "" : " of " + name_of(device)))) {}
+    : text_(std::make_shared<const base::Text>(
+          device.is_cpu() ? base::say("can't allocate memory: a tensor needs {} bytes", bytes)
+                          : base::say("can't allocate memory: a tensor needs {} bytes of {}", bytes, name_of(device)))) {}
 
 std::shared_ptr<Memory> allocate(std::size_t bytes, const Device& device) {
   if (!device.is_cpu()) return device.accelerator().allocate(bytes, device);

@@ -6,6 +6,8 @@
 #include <new>
 #include <string>
 
+#include "base/language.h"
+
 namespace troika::tensor {
 
 class Accelerator;
@@ -49,10 +51,11 @@ class Memory {
 class OutOfMemory : public std::bad_alloc {
  public:
   OutOfMemory(std::size_t bytes, const Device& device);
-  const char* what() const noexcept override { return text_->c_str(); }
+  const char* what() const noexcept override { return text_->english.c_str(); }
+  const base::Text& text() const { return *text_; }
 
  private:
-  const std::shared_ptr<const std::string> text_;  // copies must not throw
+  const std::shared_ptr<const base::Text> text_;  // copies must not throw
 };
 
 // Uninitialised, aligned to 64 bytes on the host. OutOfMemory where the device has no room.

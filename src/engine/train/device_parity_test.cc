@@ -140,7 +140,8 @@ TEST_F(DeviceRuns, TellTheTimesOfTheDevice) {
     surroundings.streams = tensor::make_streams(tensor::Device(*late_, rank));
   });
   for (const Outcome& outcome : outcomes) {
-    std::map<std::string, double> phases(outcome.summary.phase_seconds.begin(), outcome.summary.phase_seconds.end());
+    std::map<std::string, double> phases;
+    for (const auto& [phase, seconds] : outcome.summary.phase_seconds) phases[phase.english] = seconds;
     for (const char* phase : {"fwd", "bwd", "step"}) {
       const double milliseconds = phases[phase] * 1000;
       EXPECT_GT(milliseconds, 5) << phase;

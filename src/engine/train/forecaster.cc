@@ -1,6 +1,5 @@
 #include "train/forecaster.h"
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "base/say.h"
 #include "comm/collectives.h"
@@ -14,17 +13,14 @@ namespace {
 constexpr std::int64_t enough_steps = 5;  // that teach something
 constexpr double enough_seconds = 2;
 
-// What the executor's phases are for.
-planner::RankTaken taken_of(const std::map<std::string, double>& phases) {
-  planner::RankTaken taken;
+// What the executor's phases are for, but for those of `before`.
+RankTaken taken_of(const Recorder::PhaseSeconds& phases, const Recorder::PhaseSeconds& before) {
+  RankTaken taken;
   for (const schedule::Traits& row : schedule::kinds) {
-    const auto seconds = [&](const std::string& phase) {
-      const auto found = phases.find(phase);
-      return found == phases.end() ? 0.0 : found->second;
-    };
+    const auto kind = static_cast<std::size_t>(row.kind);
     const bool updates = row.kind == schedule::Kind::norm || row.kind == schedule::Kind::step;
-    (updates ? taken.optimizer : taken.compute) += seconds(row.name);
-    taken.inside += seconds(std::string(row.name) + " exchange");
+    (updates ? taken.optimizer : taken.compute) += phases.computed[kind] - before.computed[kind];
+    taken.inside += phases.exchanged[kind] - before.exchanged[kind];
   }
   return taken;
 }
@@ -39,7 +35,7 @@ std::vector<base::Text> Forecaster::before_training() {
   if (world_.rank() != 0) return {};
   base::Text why_none = machines.why_none;
   try {
-    if (why_none.empty()) forecast_ = std::make_unique<planner::Forecast>(plan_, std::move(machines), link);
+    if (why_none.empty()) forecast_ = std::make_unique<Forecast>(plan_, std::move(machines), link);
     if (forecast_ != nullptr) return forecast_->before();
   } catch (const base::ConfigError& error) {
     why_none = base::text_of(error);
@@ -60,18 +56,14 @@ void Forecaster::step_done(double seconds) {
   step_seconds_ = seconds;
 }
 
-planner::StepsTaken Forecaster::gather(std::int64_t program_bytes, std::int64_t snapshot_bytes) const {
-  std::map<std::string, double> phases = phase_seconds_;
-  if (first_is_past_) {
-    for (const auto& [phase, seconds] : uncounted_) phases[phase] -= seconds;
-  }
-  const planner::RankTaken own = taken_of(phases);
+StepsTaken Forecaster::gather(std::int64_t program_bytes, std::int64_t snapshot_bytes) const {
+  const RankTaken own = taken_of(phase_seconds_, first_is_past_ ? uncounted_ : Recorder::PhaseSeconds{});
   const auto steps = static_cast<double>(steps_);
   const tensor::Tensor all = gathered(
       world_, {own.compute / steps, own.optimizer / steps, own.inside / steps,
                static_cast<double>(host::process_memory().peak_resident_bytes), static_cast<double>(program_bytes),
                static_cast<double>(snapshot_bytes)});
-  planner::StepsTaken taken;
+  StepsTaken taken;
   taken.steps = steps_;
   taken.step_seconds = step_seconds_ / steps;
   for (const double* row = all.data<double>(); row < all.data<double>() + all.elements(); row += 6)
@@ -81,7 +73,7 @@ planner::StepsTaken Forecaster::gather(std::int64_t program_bytes, std::int64_t 
 }
 
 // Rank 0's, to all; zeros where it has none.
-std::vector<planner::Drift> Forecaster::spread(std::vector<planner::Drift> drifts) const {
+std::vector<Drift> Forecaster::spread(std::vector<Drift> drifts) const {
   drifts.resize(static_cast<std::size_t>(world_.size()));
   const tensor::Tensor numbers = tensor::zeros({world_.size(), 2}, tensor::Dtype::fp64);
   for (std::size_t rank = 0; rank < drifts.size(); ++rank) {
@@ -98,11 +90,11 @@ std::vector<planner::Drift> Forecaster::spread(std::vector<planner::Drift> drift
 }
 
 // By the ranks of this host; what the file says now, as other runs may have written it.
-base::Text Forecaster::learn(const std::vector<planner::Drift>& drifts) const {
+base::Text Forecaster::learn(const std::vector<Drift>& drifts) const {
   if (here_->local_rank != 0 || !here_->probed() || steps_ < enough_steps || step_seconds_ < enough_seconds) return {};
-  planner::Drift mean;
+  Drift mean;
   for (int rank = world_.rank(); rank < world_.rank() + here_->local_size; ++rank) {
-    const planner::Drift& drift = drifts.at(static_cast<std::size_t>(rank));
+    const Drift& drift = drifts.at(static_cast<std::size_t>(rank));
     mean.compute += drift.compute / here_->local_size;
     mean.optimizer += drift.optimizer / here_->local_size;
   }
@@ -124,10 +116,10 @@ base::Text Forecaster::learn(const std::vector<planner::Drift>& drifts) const {
 
 std::vector<base::Text> Forecaster::after_training(std::int64_t program_bytes, std::int64_t snapshot_bytes) {
   if (!here_ || steps_ == 0) return {};
-  const planner::StepsTaken taken = gather(program_bytes, snapshot_bytes);
+  const StepsTaken taken = gather(program_bytes, snapshot_bytes);
   std::vector<base::Text> lines;
   if (forecast_ != nullptr) lines = forecast_->after(taken);
-  const auto drifts = spread(forecast_ == nullptr ? std::vector<planner::Drift>{} : forecast_->drifts(taken));
+  const auto drifts = spread(forecast_ == nullptr ? std::vector<Drift>{} : forecast_->drifts(taken));
   if (const base::Text line = learn(drifts); !line.empty() && world_.rank() == 0) lines.push_back(line);
   return lines;
 }

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/file.h"
-#include "comm/flight_log.h"
+#include "comm/rank_channels.h"
 #include "comm/traffic.h"
 #include "machine/calibration.h"
 #include "machine/cluster.h"

@@ -34,10 +34,11 @@ class Memory : public testing::TestWithParam<bool> {
     const plan::Plan plan = plan_for(s, world, runs_.stream(), runs_.valid, runs_.samples);
     std::vector<Lane> ranks(plan.memory.size());
     for (int rank = 0; rank < world; ++rank) {
-      const metrics::RunSummary& summary = outcomes[static_cast<std::size_t>(rank)].summary;
+      const RunSummary& summary = outcomes[static_cast<std::size_t>(rank)].summary;
       Bytes& measured = ranks[static_cast<std::size_t>(mesh::grid_rank_of(plan.shape, rank))].measured;
       if (summary.peak_memory_bytes <= measured["total"]) continue;
-      measured = {summary.peak_bytes_by_use.begin(), summary.peak_bytes_by_use.end()};
+      measured.clear();
+      for (const auto& [use, bytes] : summary.peak_bytes_by_use) measured[use.english] = bytes;
       measured["total"] = summary.peak_memory_bytes;
     }
     for (std::size_t l = 0; l < ranks.size(); ++l) {

@@ -224,7 +224,7 @@ static FailureCause end_badly(Session& session, RankVoice& voice, int exit_code,
   const FailureCause cause = session.fail({exit_code, text_of(error), cause_of(error)});
   const bool elsewhere = !cause.failure.empty() && text.find(cause.failure.english) == std::string::npos;
   voice.log(fmt::format("failed: {}{}{}\n{}", cause.failure.english, elsewhere ? "\n  seen here as: " : "",
-                        elsewhere || cause.failure.empty() ? text : "", session.last_operations()));
+                        elsewhere || cause.failure.empty() ? text : "", session.last_operations().english));
   return cause;
 }
 

@@ -35,8 +35,8 @@ void RankGroups::abort(const base::Text& text) {
   for (comm::Channel* channel : open_) channel->abort(text);
 }
 
-std::string RankGroups::last_operations() const {
-  return identity_.world_size == 1 ? "" : flights_->report(identity_.world_rank);
+base::Text RankGroups::last_operations() const {
+  return identity_.world_size == 1 ? base::Text{} : flights_->report(identity_.world_rank);
 }
 
 void RankGroups::opened(comm::Channel& channel) {

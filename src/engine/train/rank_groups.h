@@ -6,12 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "comm/flight_log.h"
-#include "comm/memory_channel.h"
 #include "comm/nccl_channel.h"
 #include "comm/rank_channels.h"
 #include "comm/store_collectives.h"
-#include "comm/tcp_channel.h"
 #include "comm/traffic.h"
 #include "config/settings.h"
 #include "mesh/mesh.h"
@@ -38,7 +35,7 @@ class RankGroups {
   comm::RankChannels& channels() { return channels_; }
   // What this rank has sent to and received from others on all its channels.
   std::shared_ptr<const comm::Traffic> traffic() const { return traffic_; }
-  std::string last_operations() const;
+  base::Text last_operations() const;
 
   // Ends waits on all channels, and on those that are opened later.
   void abort(const base::Text& text);

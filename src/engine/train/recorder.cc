@@ -106,13 +106,13 @@ void Recorder::exchanged_inside(const Instruction& instruction, double begin, do
 
 void Recorder::hear_waited(const Instruction& instruction, double begin, double end) {
   waits_.emplace_back(begin, end);
-  phase_seconds_["wait"] += end - begin;
+  phase_seconds_.waited += end - begin;
   add(instruction, Event::Activity::wait, begin, end);
 }
 
 void Recorder::hear_exchanged(const Instruction& instruction, double begin, double end) {
   waits_.emplace_back(begin, end);
-  phase_seconds_[std::string(schedule::name(instruction.kind)) + " exchange"] += end - begin;
+  phase_seconds_.exchanged[static_cast<std::size_t>(instruction.kind)] += end - begin;
   add(instruction, Event::Activity::wait, begin, end);
 }
 
@@ -150,7 +150,7 @@ double Recorder::hear_ended(const Instruction& instruction, double begin, double
   const double computed = lasted - waited_seconds;
   const bool starts_transfer = starts_only(instruction.kind);
   if (!starts_transfer) add(instruction, Event::Activity::compute, begin, end);
-  phase_seconds_[schedule::name(instruction.kind)] += computed;
+  phase_seconds_.computed[static_cast<std::size_t>(instruction.kind)] += computed;
   if (schedule::is_computation(instruction.kind)) computed_in_step_ += computed;
   return waited_seconds;
 }

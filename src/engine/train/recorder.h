@@ -35,9 +35,12 @@ class Recorder final : public executor::Observer {
   void keep_events() { keeping_ = true; }      // of the next step
   std::vector<schedule::Event> take_events();  // of what is known, and stop keeping
 
-  // Seconds since the start, by phase: compute kinds by name, "fwd exchange" and the like for what tensor- and
-  // context-parallel peers exchange inside them, "wait" for all other standing still.
-  const std::map<std::string, double>& phase_seconds() const { return phase_seconds_; }
+  // Seconds since the start, by kind of instruction: computing, and what tensor- and context-parallel peers exchange inside it.
+  struct PhaseSeconds {
+    std::array<double, schedule::kind_count> computed{}, exchanged{};
+    double waited = 0;  // all other standing still
+  };
+  const PhaseSeconds& phase_seconds() const { return phase_seconds_; }
 
   void begins(std::int64_t step, const schedule::Instruction& instruction) override;
   void awaits_device() override;
@@ -74,7 +77,7 @@ class Recorder final : public executor::Observer {
   bool keeping_ = false;
   std::vector<schedule::Event> events_;
   std::vector<std::pair<double, double>> waits_;  // inside the current instruction, ascending
-  std::map<std::string, double> phase_seconds_;
+  PhaseSeconds phase_seconds_;
 
   // Of a device:
   std::vector<Told> told_;  // and not yet heard

@@ -16,15 +16,15 @@ namespace {
 
 std::string text_of_traits(const Traits& traits) {
   std::string text;
-  for (const auto& [name, value] : traits) text += name + '\t' + value + '\n';
+  for (const auto& [name, value] : traits) text += base::join({name, value.english, value.chinese}, "\t") + '\n';
   return text;
 }
 
 Traits parse(const std::string& text) {
   Traits traits;
   for (const std::string& line : base::split(text, '\n')) {
-    const auto tab = line.find('\t');
-    if (tab != std::string::npos) traits.emplace_back(line.substr(0, tab), line.substr(tab + 1));
+    const std::vector<std::string> words = base::split(line, '\t');
+    if (words.size() == 3) traits.emplace_back(words[0], base::Text{words[1], words[2]});
   }
   return traits;
 }
@@ -64,11 +64,11 @@ std::string processor_name() {
 
 Traits traits_of_this_rank(const tensor::Device& device) {
   const auto name = [](base::Phrase phrase) { return std::string(phrase.english()); };
-  Traits traits{{name(base::Phrase("the processor")), processor_name()},
+  Traits traits{{name(base::Phrase("the processor")), base::verbatim(processor_name())},
                 {name(base::Phrase("the device")), tensor::describe(device)},
-                {name(base::Phrase("the matrix library")), cpu::product_library()}};
+                {name(base::Phrase("the matrix library")), base::verbatim(cpu::product_library())}};
   try {
-    traits.emplace_back(name(base::Phrase("the program's fingerprint")), base::hash_file("/proc/self/exe"));
+    traits.emplace_back(name(base::Phrase("the program's fingerprint")), base::verbatim(base::hash_file("/proc/self/exe")));
   } catch (const base::DataError&) {  // no /proc here
   }
   return traits;
@@ -81,7 +81,7 @@ base::Text different_ranks(comm::Channel& world, const Traits& mine) {
   for (std::size_t rank = 1; rank < all.size(); ++rank) {
     const Traits other = parse(all[rank]);
     for (std::size_t i = 0; i < first.size() && i < other.size(); ++i) {
-      if (first[i] == other[i]) continue;
+      if (first[i].first == other[i].first && first[i].second.english == other[i].second.english) continue;
       return base::say(
           "{} is '{}' on rank 0 but '{}' on rank {}; results may differ in the last bits from those of equal ranks",
           base::say(base::Phrase(first[i].first)), first[i].second, other[i].second, rank);

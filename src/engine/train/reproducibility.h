@@ -13,7 +13,7 @@ namespace troika::train {
 
 // By what libraries choose their code and cut their sums, with this rank's value: its program, its libraries, its
 // processor and its GPU. Not its threads: they cut no sum.
-using Traits = std::vector<std::pair<std::string, std::string>>;
+using Traits = std::vector<std::pair<std::string, base::Text>>;  // names in English
 Traits traits_of_this_rank(const tensor::Device& device);
 
 // The model name of this host's processor, or "unknown".

@@ -30,14 +30,14 @@ std::vector<std::string> answers(const std::vector<Traits>& ranks) {
 }
 
 TEST(EqualBits, EqualRanksAreNotRemarkedOn) {
-  const Traits traits{{"the processor", "a"}, {"the matrix library", "2"}};
+  const Traits traits{{"the processor", base::verbatim("a")}, {"the matrix library", base::verbatim("2")}};
   EXPECT_THAT(answers({traits, traits, traits}), Each(""));
   EXPECT_THAT(answers({traits}), Each(""));
 }
 
 TEST(EqualBits, TheFirstTraitThatDiffersIsNamedAlikeOnEveryRank) {
   const auto with = [](const std::string& processor, const std::string& library) {
-    return Traits{{"the processor", processor}, {"the matrix library", library}};
+    return Traits{{"the processor", base::verbatim(processor)}, {"the matrix library", base::verbatim(library)}};
   };
   const auto found = answers({with("a", "2"), with("a", "2"), with("b", "3"), with("c", "2")});
   EXPECT_THAT(found[0], HasSubstr("the processor is 'a' on rank 0 but 'b' on rank 2;"));
@@ -48,8 +48,8 @@ TEST(EqualBits, TheFirstTraitThatDiffersIsNamedAlikeOnEveryRank) {
 
 TEST(EqualBits, ThisRankTellsItsProcessorLibrariesAndProgram) {
   const Traits traits = traits_of_this_rank(tensor::Device());
-  for (const auto& [name, value] : traits) EXPECT_FALSE(value.empty()) << name;
-  std::map<std::string, std::string> value(traits.begin(), traits.end());
+  std::map<std::string, std::string> value;
+  for (const auto& [name, text] : traits) EXPECT_FALSE((value[name] = text.english).empty()) << name;
   ASSERT_EQ(value.size(), 4u);
   EXPECT_EQ(value["the device"], "cpu");
   EXPECT_EQ(value["the matrix library"], cpu::product_library());
@@ -136,7 +136,7 @@ TEST(EqualBits, UnlikeGpusAreNamed) {
   const tensor::GpuTraits one{"NVIDIA H200", 9, 0, 132, 13000, "13.1.0", "9.28.0"},
       other{"NVIDIA H100 PCIe", 9, 0, 114, 13000, "13.1.0", "9.28.0"};
   const auto of = [](const tensor::GpuTraits& gpu) { return Traits{{"the device", tensor::describe(gpu)}}; };
-  EXPECT_EQ(tensor::describe(one),
+  EXPECT_EQ(tensor::describe(one).english,
             "NVIDIA H200, compute capability 9.0, 132 multiprocessors, driver for CUDA 13.0, cuBLAS 13.1.0, cuDNN 9.28.0");
   EXPECT_THAT(answers({of(one), of(one)}), Each(""));
   EXPECT_THAT(answers({of(one), of(other)}), Each(HasSubstr("but 'NVIDIA H100 PCIe, ")));

@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/units.h"
-#include "config/fields.h"
 #include "shape/adapter.h"
 #include "train/reproducibility.h"
 #include "weights/checkpoint_source.h"

@@ -172,8 +172,8 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
   const Outcome outcome = Trainer(plan, *data.samples, session.channels(), std::move(surroundings)).run();
 
   if (rows != nullptr) rows->finish();
-  if (log != nullptr) log->info(metrics::format_summary(outcome.summary));
-  if (records != nullptr) records->told(metrics::format_summary(outcome.summary));
+  if (log != nullptr) log->info(format_summary(outcome.summary));
+  if (records != nullptr) records->told(format_summary(outcome.summary));
   if (request.trial != nullptr && request.trial->at_end) request.trial->at_end(plan, *session.channels().world);
   session.finish();
   if (records != nullptr) record_end(*records, outcome);

@@ -47,7 +47,7 @@ struct RunRequest : RankContext {
 
 struct RunResult {
   int exit_code = 0;  // 130: interrupted after saving
-  metrics::RunSummary summary;
+  RunSummary summary;
 };
 
 // Errors as in_session's (rank_context.h).

@@ -11,7 +11,6 @@
 #include "base/error.h"
 #include "base/host_name.h"
 #include "base/say.h"
-#include "base/text.h"
 #include "host/memory.h"
 #include "host/vitals.h"
 #include "planner/estimate.h"

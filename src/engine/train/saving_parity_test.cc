@@ -68,7 +68,7 @@ TEST_P(BesideTraining, TheMemoryIsThePlannedOne) {
   for (int rank = 0; rank < world; ++rank) {
     std::int64_t held = 0;
     for (const auto& [use, bytes] : outcomes[static_cast<std::size_t>(rank)].summary.peak_bytes_by_use)
-      if (use == "saving") held = bytes;
+      if (use.english == "saving") held = bytes;
     EXPECT_EQ(held, plan::written_bytes(plan, mesh::coordinate_of(plan.shape, rank)).trained) << "rank " << rank;
   }
   plan::count_snapshots(&plan);

@@ -14,8 +14,37 @@
 #include "rendezvous/socket.h"
 #include "rendezvous/failure_monitor.h"
 #include "rendezvous/launcher_peer.h"
+#include "rendezvous/save_judge.h"
+#include "rendezvous/ticker.h"
 
 namespace troika::train {
+
+namespace {
+
+rendezvous::SaveJudge judge_of_this_rank(double heartbeat_seconds) {
+  rendezvous::SaveJudge judge;
+  judge.joined(0, {base::host_name(), "", ::getpid(), 0, heartbeat_seconds});
+  return judge;
+}
+
+// Watches the saves of a rank that is alone, whom no monitor hears. Both outlive it.
+class OwnSaveWatch {
+ public:
+  OwnSaveWatch(const Whereabouts& whereabouts, Notices& notices, double heartbeat_seconds)
+      : judge_(judge_of_this_rank(heartbeat_seconds)), ticker_(1.0, [this, &whereabouts, &notices] {
+          rendezvous::Heartbeat beat;
+          beat.save = whereabouts.save();
+          judge_.heard(0, beat);
+          for (const records::Incident& notice : judge_.judge()) notices.hear(notice);
+          return true;
+        }) {}
+
+ private:
+  rendezvous::SaveJudge judge_;  // of the ticker's thread
+  rendezvous::Ticker ticker_;    // last: its thread uses what stands above
+};
+
+}  // namespace
 
 struct Session::Links {
   std::unique_ptr<rendezvous::StoreServer> server;  // where no launcher of ours hosts one
@@ -92,15 +121,6 @@ void Session::finish() {
   if (identity_.hosts_store) rendezvous::await_all_done(*links_->client, identity_, settings_.heartbeat_seconds);
 }
 
-FailureCause Session::fail(const rendezvous::FailureReport& own) {
-  if (!links_->announced) return {};
-  return exchange_failure(identity_, links_->client, links_->heartbeat.get(), own);
-}
-
-void Session::leave(const base::Text& why) const {
-  if (links_->announced) leave_at_once(identity_, why);
-}
-
 void Session::publish(const std::string& name, const std::string& text) const {
   if (!links_->announced) return;
   constexpr double patience = 2;
@@ -132,7 +152,7 @@ base::Text Session::status() const {
   if (identity_.world_size == 1) return base::join(clauses, "; ", "；");
   const base::Text notice = notices_.last();
   clauses.push_back(notice.empty() ? base::say("no rank has fallen behind so far") : base::say("last heartbeat: {}", notice));
-  return base::lines({base::join(clauses, "; ", "；"), base::verbatim(last_operations())});
+  return base::lines({base::join(clauses, "; ", "；"), last_operations()});
 }
 
 static constexpr double last_wait_seconds = 3;  // of the rank that hosts the store, for others that fail as well
@@ -176,18 +196,19 @@ static base::Text failure_told_by(rendezvous::StoreClient& client, const rendezv
 
 // A broken connection says nothing about who broke it: the failure report does, and it may come a moment later. It is read before
 // this rank tells of its own end, which may be what the rank that hosts the store has waited for to leave.
-FailureCause exchange_failure(const rendezvous::Identity& identity, std::unique_ptr<rendezvous::StoreClient>& client,
-                              rendezvous::HeartbeatClient* heartbeat, const rendezvous::FailureReport& own) {
+FailureCause Session::fail(const rendezvous::FailureReport& own) {
   FailureCause cause;
-  cause.failure = failure_told_by(*client, identity);
-  const bool told = tell_in_any_case(client, identity, own);
+  if (!links_->announced) return cause;
+  rendezvous::HeartbeatClient* const heartbeat = links_->heartbeat.get();
+  cause.failure = failure_told_by(*links_->client, identity_);
+  const bool told = tell_in_any_case(links_->client, identity_, own);
   if (!told && cause.failure.empty()) {
-    const base::Text stopped = rendezvous::stopped_launcher(identity);
+    const base::Text stopped = rendezvous::stopped_launcher(identity_);
     cause.failure =
         base::say("{} at {} no longer answers: {}",
-                  identity.source == rendezvous::Identity::Source::troika_launch ? base::say("the launcher of host 0")
+                  identity_.source == rendezvous::Identity::Source::troika_launch ? base::say("the launcher of host 0")
                                                                                  : base::say("rank 0"),
-                  rendezvous::endpoint_text(identity.master_address, identity.store_port),
+                  rendezvous::endpoint_text(identity_.master_address, identity_.store_port),
                   stopped.empty() ? base::say("its process ended, or its host is down or off the network") : stopped);
     return cause;
   }
@@ -199,17 +220,18 @@ FailureCause exchange_failure(const rendezvous::Identity& identity, std::unique_
       cause.failure = heartbeat->failure_report();
     }
   }
-  cause.launcher_tells = told && identity.source == rendezvous::Identity::Source::troika_launch;
-  if (identity.hosts_store) rendezvous::await_all_done(*client, identity, last_wait_seconds);
+  cause.launcher_tells = told && identity_.source == rendezvous::Identity::Source::troika_launch;
+  if (identity_.hosts_store) rendezvous::await_all_done(*links_->client, identity_, last_wait_seconds);
   return cause;
 }
 
 // By a connection of its own: the others may be in use.
-void leave_at_once(const rendezvous::Identity& identity, const base::Text& why) {
+void Session::leave(const base::Text& why) const {
+  if (!links_->announced) return;
   try {
-    rendezvous::StoreClient client(identity, 1);
-    const bool told = tell(client, identity, {base::exit_interrupted, why});
-    if (told && identity.hosts_store) rendezvous::await_all_done(client, identity, 1);
+    rendezvous::StoreClient client(identity_, 1);
+    const bool told = tell(client, identity_, {base::exit_interrupted, why});
+    if (told && identity_.hosts_store) rendezvous::await_all_done(client, identity_, 1);
   } catch (const base::Error&) {  // nobody is left to tell
   }
 }
@@ -235,20 +257,5 @@ base::Text Notices::last() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return last_;
 }
-
-static rendezvous::SaveJudge judge_of_this_rank(double heartbeat_seconds) {
-  rendezvous::SaveJudge judge;
-  judge.joined(0, {base::host_name(), "", ::getpid(), 0, heartbeat_seconds});
-  return judge;
-}
-
-OwnSaveWatch::OwnSaveWatch(const Whereabouts& whereabouts, Notices& notices, double heartbeat_seconds)
-    : judge_(judge_of_this_rank(heartbeat_seconds)), ticker_(1.0, [this, &whereabouts, &notices] {
-        rendezvous::Heartbeat beat;
-        beat.save = whereabouts.save();
-        judge_.heard(0, beat);
-        for (const records::Incident& notice : judge_.judge()) notices.hear(notice);
-        return true;
-      }) {}
 
 }  // namespace troika::train

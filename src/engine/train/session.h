@@ -14,9 +14,7 @@
 #include "rendezvous/join.h"
 #include "rendezvous/heartbeat.h"
 #include "rendezvous/identity.h"
-#include "rendezvous/save_judge.h"
 #include "rendezvous/store.h"
-#include "rendezvous/ticker.h"
 #include "train/rank_groups.h"
 #include "train/whereabouts.h"
 
@@ -41,31 +39,12 @@ class Notices {
   Listener second_;
 };
 
-// Watches the saves of a rank that is alone, whom no monitor hears. Both outlive it.
-class OwnSaveWatch {
- public:
-  OwnSaveWatch(const Whereabouts& whereabouts, Notices& notices, double heartbeat_seconds);
-
- private:
-  rendezvous::SaveJudge judge_;  // of the ticker's thread
-  rendezvous::Ticker ticker_;    // last: its thread uses what stands above
-};
-
 // How a rank that ends badly tells the others, and learns whether another one failed first.
 struct FailureCause {
   // The first cause, when another rank failed first or this one was found to have failed; else empty.
   base::Text failure;
   bool launcher_tells = false;  // our launcher has heard this error, or its cause, and shows it
 };
-
-// Of a rank that has announced itself. `client` is replaced where its connection is broken; `heartbeat` may be null. Takes some
-// seconds at most.
-FailureCause exchange_failure(const rendezvous::Identity& identity, std::unique_ptr<rendezvous::StoreClient>& client,
-                              rendezvous::HeartbeatClient* heartbeat, const rendezvous::FailureReport& own);
-
-// What a rank says that leaves at once because it was asked to, so that the others end with it (exit code 130). From any thread;
-// takes at most about 2 s.
-void leave_at_once(const rendezvous::Identity& identity, const base::Text& why);
 
 // One per process. Threads: the rank's thread; a failure report ends waits on the channels from the heartbeat's thread.
 class Session {
@@ -93,7 +72,7 @@ class Session {
   void connect_savers() { groups_.connect_savers(); }
   comm::RankChannels& channels() { return groups_.channels(); }
   std::shared_ptr<const comm::Traffic> traffic() const { return groups_.traffic(); }
-  std::string last_operations() const { return groups_.last_operations(); }
+  base::Text last_operations() const { return groups_.last_operations(); }
 
   // Where this rank is, for its heartbeat; also of a rank that is alone.
   Whereabouts& whereabouts() { return *whereabouts_; }
@@ -111,9 +90,11 @@ class Session {
 
   // Ends well: all ranks have come this far before any connection closes.
   void finish();
-  // Ends with an error of this rank: exchange_failure, which says nothing before join() has made this process its rank.
+  // Ends with an error of this rank; says nothing before join() has made this process its rank. Takes some seconds at most.
   FailureCause fail(const rendezvous::FailureReport& own);
-  void leave(const base::Text& why) const;  // leave_at_once, likewise; from any thread
+  // What a rank says that leaves at once because it was asked to, so that the others end with it (exit code 130), likewise. From any
+  // thread; takes at most about 2 s.
+  void leave(const base::Text& why) const;
 
  private:
   rendezvous::Heartbeats heartbeats();

@@ -12,7 +12,6 @@
 #include "executor/executor.h"
 #include "host/memory.h"
 #include "inference/evaluator.h"
-#include "metrics/summary.h"
 #include "plan/plan.h"
 #include "tensor/streams.h"
 #include "train/engine.h"
@@ -23,6 +22,7 @@
 #include "train/run_reporter.h"
 #include "train/save_policy.h"
 #include "train/saver.h"
+#include "train/summary.h"
 #include "train/train_state.h"
 
 namespace troika::train {
@@ -61,7 +61,7 @@ enum class Ending { finished, interrupted };
 
 struct Outcome {
   Ending ending = Ending::finished;
-  metrics::RunSummary summary;
+  RunSummary summary;
   executor::StepResult last_step;  // alike on all ranks
   std::int64_t step = 0;           // of the run, the last one done
   std::int64_t steps = 0;          // of the run, that there were to be
@@ -113,7 +113,7 @@ class Trainer {
   void report_device_memory();
   void record_timeline();
   Outcome finish();
-  metrics::RunSummary summary() const;
+  RunSummary summary() const;
 
   // trainer_restore.cc
   void restore();

@@ -103,9 +103,9 @@ Outcome Trainer::finish() {
   return {interrupted ? Ending::interrupted : Ending::finished, summary(), totals_.last_step, step, steps_, early};
 }
 
-metrics::RunSummary Trainer::summary() const {
+RunSummary Trainer::summary() const {
   const tensor::Ledger& ledger = engine_.ledger();
-  metrics::RunSummary s;
+  RunSummary s;
   s.rank = engine_.place().world_rank;
   s.world_size = plan_.shape.world();
   s.steps = state_.progress.step - totals_.first_step;
@@ -116,23 +116,29 @@ metrics::RunSummary Trainer::summary() const {
   s.evaluation_seconds = totals_.evaluation_seconds;
   const Best& best = state_.progress.best;
   if (totals_.valid_step > 0) s.valid = {totals_.valid_step, totals_.valid_loss, best.step, best.loss};
-  s.early_end = early_end().english;
+  s.early_end = early_end();
   s.peak_memory_bytes = ledger.peak();
   using tensor::MemoryUse;
-  for (const auto& [name, use] : {std::pair{"parameters", MemoryUse::parameters},
-                                  {"gradients", MemoryUse::gradients},
-                                  {"state", MemoryUse::state},
-                                  {"activations", MemoryUse::activations}}) {
-    s.peak_bytes_by_use.emplace_back(name, ledger.peak(use));
-  }
+  s.peak_bytes_by_use = {{base::say("parameters"), ledger.peak(MemoryUse::parameters)},
+                         {base::say("gradients"), ledger.peak(MemoryUse::gradients)},
+                         {base::say("state"), ledger.peak(MemoryUse::state)},
+                         {base::say("activations"), ledger.peak(MemoryUse::activations)}};
   if (const std::int64_t saving = ledger.peak(MemoryUse::snapshot); saving > 0)
-    s.peak_bytes_by_use.emplace_back("saving", saving);
+    s.peak_bytes_by_use.emplace_back(base::say("saving"), saving);
   s.peak_resident_bytes = host::process_memory().peak_resident_bytes;
   s.program_resident_bytes = program_resident_bytes_;
-  for (const auto& [phase, seconds] : engine_.recorder().phase_seconds()) s.phase_seconds.emplace_back(phase, seconds);
-  if (totals_.evaluation_seconds > 0) s.phase_seconds.emplace_back("evaluation", totals_.evaluation_seconds);
-  if (saving_ != nullptr && saving_->waited_seconds() > 0)
-    s.phase_seconds.emplace_back("saving", saving_->waited_seconds());
+  const auto add_phase = [&](const base::Text& phase, double seconds) {
+    if (seconds > 0) s.phase_seconds.emplace_back(phase, seconds);
+  };
+  const Recorder::PhaseSeconds& phases = engine_.recorder().phase_seconds();
+  for (const schedule::Traits& row : schedule::kinds) {
+    const auto kind = static_cast<std::size_t>(row.kind);
+    add_phase(base::verbatim(row.name), phases.computed[kind]);
+    if (phases.exchanged[kind] > 0) add_phase(base::say("{} exchange", row.name), phases.exchanged[kind]);
+  }
+  add_phase(base::say("wait"), phases.waited);
+  add_phase(base::say("evaluation"), totals_.evaluation_seconds);
+  if (saving_ != nullptr) add_phase(base::say("saving"), saving_->waited_seconds());
   return s;
 }
 

@@ -138,7 +138,7 @@ TEST(Recorder, CountsWhatIsComputedAndNotWhatIsWaitedFor) {
   EXPECT_EQ(where.pace().seconds, 0);
   EXPECT_EQ(where.pace().work, 5);
   EXPECT_EQ(where.pace().like, 2);
-  EXPECT_NEAR(training.phase_seconds().at("fwd"), 4.5, 1e-6);
+  EXPECT_NEAR(training.phase_seconds().computed[static_cast<std::size_t>(schedule::Kind::fwd)], 4.5, 1e-6);
 }
 
 TEST(Whereabouts, ASaveBesideTrainingStandsSinceItsLastPieceOrItsLastWait) {

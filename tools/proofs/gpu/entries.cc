@@ -1,7 +1,7 @@
 // The entry of every kernel as the program looks for it, a line each (tools/proofs/gpu.sh compares them with device code).
 #include <cstdio>
 
-#include "cuda/entry.h"
+#include "cuda/dispatch.h"
 #include "cuda/every_kernel.h"
 
 template <class Kernel>

@@ -1,4 +1,4 @@
-#include "planner/forecast.h"
+#include "train/forecaster.h"
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
@@ -9,14 +9,14 @@
 #include "machine/profiles.h"
 #include "plan/plan_test_support.h"
 
-namespace troika::planner {
+namespace troika::train {
 namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-RunMachines pis(int hosts, double bytes_per_second) {
-  RunMachines machines;
+planner::RunMachines pis(int hosts, double bytes_per_second) {
+  planner::RunMachines machines;
   machines.cluster.hosts = {machine::find_profile("raspberry-pi-4").host};
   machines.cluster.hosts.front().count = hosts;
   machines.cluster.network = {0.0005, bytes_per_second};
@@ -39,7 +39,7 @@ class ForecastOfThreePis : public testing::Test {
 
   // As predicted, but for factors on computing and on the whole step.
   StepsTaken taken(double compute, double step) const {
-    const TimeSplit& t = forecast_.estimate().time;
+    const planner::TimeSplit& t = forecast_.estimate().time;
     StepsTaken taken{10, step * t.step, {}};
     for (int rank = 0; rank < 3; ++rank)
       taken.ranks.push_back({compute * t.compute, t.optimizer, 0, forecast_.estimate().memory.total() - forecast_.estimate().memory.program, 0});
@@ -144,12 +144,12 @@ TEST_P(ForecastOfATensorGroup, SaysWhatItsRanksSendInsidePasses) {
 INSTANTIATE_TEST_SUITE_P(Both, ForecastOfATensorGroup, testing::Values(std::pair(2, 1), std::pair(1, 2)));
 
 TEST_F(ForecastOfThreePis, TellsHowFarEachRankIsOff) {
-  const RunMachines machines = pis(3, 1e8);
-  const Column column{plan_, plan_.stages, plan_.program, Pipelines::whole};
+  const planner::RunMachines machines = pis(3, 1e8);
+  const planner::Column column{plan_, plan_.stages, plan_.program, planner::Pipelines::whole};
   const auto predicted = time_of_ranks(column, machine::Placement(machines.cluster, 3, machines.ranks_per_host));
   StepsTaken taken{10, 1, {}};
   for (int rank = 0; rank < 3; ++rank) {
-    const TimeSplit& t = predicted[static_cast<std::size_t>(rank)];
+    const planner::TimeSplit& t = predicted[static_cast<std::size_t>(rank)];
     taken.ranks.push_back({(rank + 1) * t.compute, (rank + 2) * t.optimizer, 0, 0, 0});
   }
   const std::vector<Drift> drifts = forecast_.drifts(taken);
@@ -162,4 +162,4 @@ TEST_F(ForecastOfThreePis, TellsHowFarEachRankIsOff) {
 }
 
 }  // namespace
-}  // namespace troika::planner
+}  // namespace troika::train

@@ -1,4 +1,4 @@
-#include "metrics/summary.h"
+#include "train/summary.h"
 
 #include <fmt/format.h>
 
@@ -8,22 +8,22 @@
 #include "base/text.h"
 #include "base/units.h"
 
-namespace troika::metrics {
+namespace troika::train {
 
 using Row = std::pair<base::Text, base::Text>;  // name, value
 
-static Row phase_row(const std::string& name, double seconds, double total_seconds) {
+static Row phase_row(const base::Text& name, double seconds, double total_seconds) {
   const double share = total_seconds > 0 ? 100 * seconds / total_seconds : 0;
-  return {base::verbatim(name), base::verbatim(fmt::format("{:>12}  {:5.1f} %", base::format_duration(seconds), share))};
+  return {name, base::verbatim(fmt::format("{:>12}  {:5.1f} %", base::format_duration(seconds), share))};
 }
 
 static base::Text memory_text(const RunSummary& s) {
-  std::vector<std::string> uses;
-  for (const auto& [name, bytes] : s.peak_bytes_by_use) uses.push_back(name + " " + base::format_bytes(bytes));
-  std::string text = base::format_bytes(s.peak_memory_bytes);
-  if (!uses.empty()) text += " (" + base::join(uses, ", ") + ")";
+  std::vector<base::Text> uses;
+  for (const auto& [name, bytes] : s.peak_bytes_by_use) uses.push_back(base::say("{} {}", name, base::format_bytes(bytes)));
+  base::Text text = base::verbatim(base::format_bytes(s.peak_memory_bytes));
+  if (!uses.empty()) text = base::say("{} ({})", text, base::join(uses, ", ", "，"));
   const std::string resident = base::format_bytes(s.peak_resident_bytes), program = base::format_bytes(s.program_resident_bytes);
-  if (s.peak_resident_bytes <= 0) return base::verbatim(text);
+  if (s.peak_resident_bytes <= 0) return text;
   if (s.program_resident_bytes <= 0) return base::say("{}, resident {}", text, resident);
   return base::say("{}, resident {} (program {})", text, resident, program);
 }
@@ -45,7 +45,7 @@ static std::vector<Row> rows_of(const RunSummary& s) {
        s.steps_with_loss > 0 ? base::verbatim(fmt::format("{:.6f}", s.loss_sum / static_cast<double>(s.steps_with_loss)))
                              : base::say("no steps")}};
   if (s.valid.last_step > 0) rows.emplace_back(base::say("valid loss"), valid_text(s.valid));
-  if (!s.early_end.empty()) rows.emplace_back(base::say("end"), base::verbatim(s.early_end));
+  if (!s.early_end.empty()) rows.emplace_back(base::say("end"), s.early_end);
   rows.emplace_back(base::say("peak memory"), memory_text(s));
   rows.emplace_back(base::say("time"), base::verbatim(base::format_duration(s.total_seconds)));
   double covered = 0;
@@ -54,7 +54,7 @@ static std::vector<Row> rows_of(const RunSummary& s) {
     covered += seconds;
   }
   if (!s.phase_seconds.empty())
-    rows.push_back(phase_row("other", std::max(0.0, s.total_seconds - covered), s.total_seconds));
+    rows.push_back(phase_row(base::say("other"), std::max(0.0, s.total_seconds - covered), s.total_seconds));
   return rows;
 }
 
@@ -80,4 +80,4 @@ std::string format_summary(const RunSummary& summary, base::Language language) {
   return text;
 }
 
-}  // namespace troika::metrics
+}  // namespace troika::train

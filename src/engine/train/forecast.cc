@@ -1,4 +1,4 @@
-#include "planner/forecast.h"
+#include "train/forecaster.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "planner/layout.h"
 #include "planner/reasons.h"
 
-namespace troika::planner {
+namespace troika::train {
 namespace {
 
 constexpr std::int64_t touched_bytes = std::int64_t{10} << 20;           // of libraries, by a process in its first step
@@ -22,11 +22,11 @@ constexpr double long_enough_seconds = 10;                               // of a
 constexpr int most_ranks_searched = 64, most_ranks_apart_searched = 16;  // a search among them takes a moment
 constexpr int most_grid_ranks = 256;                                     // that are simulated each by itself
 
-Column column_of(const plan::Plan& plan, const RunMachines& machines) {
+planner::Column column_of(const plan::Plan& plan, const planner::RunMachines& machines) {
   const machine::Placement placement(machines.cluster, plan.shape.world(), machines.ranks_per_host);
   const bool many = plan.program.ranks.size() > most_grid_ranks && placement.uniform();
-  if (many) return make_column(plan, plan.stages, Pipelines::one);
-  return {plan, plan.stages, plan.program, Pipelines::whole};
+  if (many) return make_column(plan, plan.stages, planner::Pipelines::one);
+  return {plan, plan.stages, plan.program, planner::Pipelines::whole};
 }
 
 const plan::Memory& largest(const std::vector<plan::Memory>& memory) {
@@ -36,12 +36,12 @@ const plan::Memory& largest(const std::vector<plan::Memory>& memory) {
 
 base::Text joined(const std::vector<base::Text>& parts) { return base::join(parts, "; ", "；"); }
 
-base::Text describe_layouts(std::vector<Estimate> layouts, const Layout& own) {
+base::Text describe_layouts(std::vector<planner::Estimate> layouts, const planner::Layout& own) {
   std::stable_sort(layouts.begin(), layouts.end(),
-                   [](const Estimate& a, const Estimate& b) { return a.time.step < b.time.step; });
+                   [](const planner::Estimate& a, const planner::Estimate& b) { return a.time.step < b.time.step; });
   std::vector<base::Text> parts;
   double mine = 0;
-  for (const Estimate& e : layouts) {
+  for (const planner::Estimate& e : layouts) {
     const bool is_own = e.layout == own;
     if (is_own) mine = e.time.step;
     parts.push_back(base::say(is_own ? base::Phrase("{} {:.0f} positions/s ({} a step, this run)") : base::Phrase("{} {:.0f} positions/s ({} a step)"),
@@ -83,15 +83,15 @@ base::Text compared(double measured, double predicted, base::Phrase more, base::
 
 }  // namespace
 
-Forecast::Forecast(const plan::Plan& plan, RunMachines machines, const schedule::Link& link)
+Forecast::Forecast(const plan::Plan& plan, planner::RunMachines machines, const schedule::Link& link)
     : plan_(plan), machines_(std::move(machines)), link_(link), column_(column_of(plan, machines_)) {
   const machine::Placement placement(machines_.cluster, plan.shape.world(), machines_.ranks_per_host);
   times_ = time_of_ranks(column_, placement);
   own_ = planner::estimate(column_, placement, {largest(plan.memory), placement.memory_of(0)});
 }
 
-Question Forecast::question(const machine::Cluster& cluster) const {
-  Question q;
+planner::Question Forecast::question(const machine::Cluster& cluster) const {
+  planner::Question q;
   q.settings = plan_.settings();
   q.fixed.precision = own_.layout.precision;  // what else changes results, or needs a disk, stays too
   q.fixed.offload = own_.layout.offload;
@@ -104,22 +104,22 @@ Question Forecast::question(const machine::Cluster& cluster) const {
   return q;
 }
 
-std::vector<Estimate> Forecast::layouts(const machine::Cluster& cluster, const Estimate& own) const {
-  std::vector<Estimate> all{own};
-  const Question q = question(cluster);
+std::vector<planner::Estimate> Forecast::layouts(const machine::Cluster& cluster, const planner::Estimate& own) const {
+  std::vector<planner::Estimate> all{own};
+  const planner::Question q = question(cluster);
   const bool equal = machine::Placement(cluster, q.world, q.ranks_per_host).uniform();
   if (q.world > (equal ? most_ranks_searched : most_ranks_apart_searched)) return all;
-  for (const Estimate& other : fastest_of_each_depth(q)) {
+  for (const planner::Estimate& other : fastest_of_each_depth(q)) {
     if (!(other.layout == own.layout)) all.push_back(other);
   }
   return all;
 }
 
-base::Text Forecast::describe_link(const std::vector<Estimate>& layouts) const {
+base::Text Forecast::describe_link(const std::vector<planner::Estimate>& layouts) const {
   std::vector<base::Text> parts;
-  for (const Estimate& e : layouts)
+  for (const planner::Estimate& e : layouts)
     parts.push_back(base::say("{} {} ({})", text_of(e.layout), base::format_bytes(e.sent_bytes),
-                              base::format_duration(real(e.sent_bytes) / link_.bytes_per_second)));
+                              base::format_duration(planner::real(e.sent_bytes) / link_.bytes_per_second)));
   return base::say("link    {} between neighbors; the most a rank sends in a step: {}",
                    machine::format_link(link_.latency_seconds, link_.bytes_per_second), base::join(parts, ", ", "，"));
 }
@@ -132,14 +132,14 @@ std::vector<base::Text> Forecast::before() const {
         base::say("hosts   this run is slower on {} hosts than on {}: with {} it would be {:.2f}x as fast",
                     machines_.cluster.host_count(), fewer->hosts, text_of(fewer->estimate.layout),
                     fewer->estimate.tokens_per_second() / own_.tokens_per_second()));
-  const std::vector<Estimate> all = layouts(machines_.cluster, own_);
+  const std::vector<planner::Estimate> all = layouts(machines_.cluster, own_);
   lines.push_back(describe_link(all));
-  lines.push_back(base::say("{}\n        (simulated; {})", describe_layouts(all, own_.layout), sources_of(machines_.cluster)));
+  lines.push_back(base::say("{}\n        (simulated; {})", describe_layouts(all, own_.layout), planner::sources_of(machines_.cluster)));
   return lines;
 }
 
-const TimeSplit& Forecast::predicted_of(int world_rank) const {
-  const auto at = column_.pipelines == Pipelines::whole ? mesh::grid_rank_of(plan_.shape, world_rank)
+const planner::TimeSplit& Forecast::predicted_of(int world_rank) const {
+  const auto at = column_.pipelines == planner::Pipelines::whole ? mesh::grid_rank_of(plan_.shape, world_rank)
                                                         : mesh::coordinate_of(plan_.shape, world_rank).pp;
   return times_.at(static_cast<std::size_t>(at));
 }
@@ -148,7 +148,7 @@ std::vector<Drift> Forecast::drifts(const StepsTaken& taken) const {
   std::vector<Drift> drifts;
   const auto ratio = [](double measured, double predicted) { return predicted > 0 ? measured / predicted : 0; };
   for (std::size_t rank = 0; rank < taken.ranks.size(); ++rank) {
-    const TimeSplit& predicted = predicted_of(static_cast<int>(rank));
+    const planner::TimeSplit& predicted = predicted_of(static_cast<int>(rank));
     drifts.push_back(
         {ratio(taken.ranks[rank].compute, predicted.compute), ratio(taken.ranks[rank].optimizer, predicted.optimizer)});
   }
@@ -185,7 +185,7 @@ std::vector<base::Text> Forecast::causes(const StepsTaken& taken) const {
            ? base::Phrase("why       waiting took {} a step instead of {}")
            : base::Phrase("why       waiting took {} a step instead of {}: the link's rate changed since it was measured, or a rank was late"),
        {});
-  const double seconds = real(taken.steps) * taken.step_seconds;
+  const double seconds = planner::real(taken.steps) * taken.step_seconds;
   if (!lines.empty() && seconds < long_enough_seconds)
     lines.push_back(base::say("          ({} in {}: measurements of less than {:g} s may be noise)", base::counted_text(taken.steps, "step"),
                               base::format_duration(seconds), long_enough_seconds));
@@ -199,7 +199,7 @@ machine::Cluster Forecast::as_taken(const StepsTaken& taken) const {
   std::size_t rank = 0;
   for (machine::Host& host : cluster.hosts) {
     RankTaken took;
-    TimeSplit predicted;
+    planner::TimeSplit predicted;
     const std::size_t count = static_cast<std::size_t>(host.count) * static_cast<std::size_t>(machines_.ranks_per_host);
     for (std::size_t end = std::min(taken.ranks.size(), rank + count); rank < end; ++rank) {
       took.compute += taken.ranks[rank].compute;
@@ -215,7 +215,7 @@ machine::Cluster Forecast::as_taken(const StepsTaken& taken) const {
   return cluster;
 }
 
-Estimate Forecast::estimate_on(const machine::Cluster& cluster) const {
+planner::Estimate Forecast::estimate_on(const machine::Cluster& cluster) const {
   const machine::Placement placement(cluster, plan_.shape.world(), machines_.ranks_per_host);
   return planner::estimate(column_, placement, {own_.memory, own_.available_bytes});
 }
@@ -223,9 +223,9 @@ Estimate Forecast::estimate_on(const machine::Cluster& cluster) const {
 // This run counts as measured, and what it took over its own simulation counts for the others too: rows that are compared.
 base::Text Forecast::layouts_as_taken(const StepsTaken& taken) const {
   const machine::Cluster cluster = as_taken(taken);
-  std::vector<Estimate> all = layouts(cluster, estimate_on(cluster));
+  std::vector<planner::Estimate> all = layouts(cluster, estimate_on(cluster));
   const double scale = taken.step_seconds / all.front().time.step;
-  for (Estimate& e : all) e.time.step *= scale;
+  for (planner::Estimate& e : all) e.time.step *= scale;
   const bool alone = all.size() == 1;
   const base::Text layouts = describe_layouts(std::move(all), own_.layout);
   if (alone) return base::say("{}\n        (this run as measured)", layouts);
@@ -237,7 +237,7 @@ base::Text Forecast::layouts_as_taken(const StepsTaken& taken) const {
 std::vector<base::Text> Forecast::after(const StepsTaken& taken) const {
   std::vector<base::Text> lines;
   const RankTaken mean = mean_of(taken.ranks);
-  const TimeSplit& t = own_.time;
+  const planner::TimeSplit& t = own_.time;
   const std::int64_t told = mean.snapshot_bytes > 0 ? own_.memory.with_saving() : own_.memory.total();
   const std::int64_t planned =
       told - own_.memory.program + mean.program_bytes + (mean.program_bytes > 0 ? touched_bytes : 0);
@@ -251,7 +251,7 @@ std::vector<base::Text> Forecast::after(const StepsTaken& taken) const {
                             base::format_bytes(told), program));
   base::Text off = compared(taken.step_seconds, t.step, base::Phrase("{:.1f} % longer"), base::Phrase("{:.1f} % shorter"));
   if (mean.resident_bytes > 0)
-    off = base::say("{}, {}", off, compared(real(mean.resident_bytes), real(planned), base::Phrase("memory {:.1f} % more"),
+    off = base::say("{}, {}", off, compared(planner::real(mean.resident_bytes), planner::real(planned), base::Phrase("memory {:.1f} % more"),
                                             base::Phrase("memory {:.1f} % less")));
   lines.push_back(base::say("measured  {} a step ({}), {} a rank: {}", base::format_duration(taken.step_seconds),
                             shares(taken.step_seconds, mean.compute, mean.optimizer, mean.inside),
@@ -264,4 +264,4 @@ std::vector<base::Text> Forecast::after(const StepsTaken& taken) const {
   return lines;
 }
 
-}  // namespace troika::planner
+}  // namespace troika::train

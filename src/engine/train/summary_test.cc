@@ -1,8 +1,8 @@
-#include "metrics/summary.h"
+#include "train/summary.h"
 
 #include <gtest/gtest.h>
 
-namespace troika::metrics {
+namespace troika::train {
 
 TEST(RunSummary, TableShowsRankTokensLossAndTimePerPhase) {
   RunSummary s;
@@ -14,10 +14,10 @@ TEST(RunSummary, TableShowsRankTokensLossAndTimePerPhase) {
   s.steps_with_loss = s.steps;
   s.total_seconds = 20;
   s.peak_memory_bytes = 3 << 20;
-  s.peak_bytes_by_use = {{"parameters", 1 << 20}, {"gradients", 2 << 20}};
+  s.peak_bytes_by_use = {{base::verbatim("parameters"), 1 << 20}, {base::verbatim("gradients"), 2 << 20}};
   s.peak_resident_bytes = 200 << 20;
   s.program_resident_bytes = 180 << 20;
-  s.phase_seconds = {{"forward", 5}, {"backward", 10}, {"waiting for others", 1}};
+  s.phase_seconds = {{base::verbatim("forward"), 5}, {base::verbatim("backward"), 10}, {base::verbatim("waiting for others"), 1}};
   EXPECT_EQ(format_summary(s),
             "summary\n"
             "  rank                1 of 3\n"
@@ -52,7 +52,7 @@ TEST(RunSummary, EvaluationsShowLastAndLowestLossAndDoNotSlowTheRate) {
 TEST(RunSummary, AnEarlyEndHasItsReason) {
   RunSummary s;
   EXPECT_EQ(format_summary(s).find("\n  end "), std::string::npos);
-  s.early_end = "the run stopped early after step 6 of 9";
+  s.early_end = base::verbatim("the run stopped early after step 6 of 9");
   EXPECT_NE(format_summary(s).find("\n  end           the run stopped early after step 6 of 9\n"), std::string::npos);
 }
 
@@ -62,4 +62,4 @@ TEST(RunSummary, WhatTheSystemDoesNotTellIsLeftOut) {
   EXPECT_NE(format_summary(s).find("peak memory   3.00 MiB\n"), std::string::npos);
 }
 
-}  // namespace troika::metrics
+}  // namespace troika::train
