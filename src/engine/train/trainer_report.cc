@@ -116,7 +116,7 @@ metrics::RunSummary Trainer::summary() const {
   s.evaluation_seconds = totals_.evaluation_seconds;
   const Best& best = state_.progress.best;
   if (totals_.valid_step > 0) s.valid = {totals_.valid_step, totals_.valid_loss, best.step, best.loss};
-  s.early_end = early_end().english;
+  s.early_end = early_end();
   s.peak_memory_bytes = ledger.peak();
   using tensor::MemoryUse;
   for (const auto& [name, use] : {std::pair{"parameters", MemoryUse::parameters},

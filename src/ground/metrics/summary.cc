@@ -12,18 +12,31 @@ namespace troika::metrics {
 
 using Row = std::pair<base::Text, base::Text>;  // name, value
 
+// Of a use of memory or a phase: what is none of these is an instruction.
+static base::Text name_of(const std::string& key) {
+  for (const base::Phrase known : {base::Phrase("parameters"), base::Phrase("gradients"), base::Phrase("state", "optimizer"),
+                                   base::Phrase("activations"), base::Phrase("saving", "phase"), base::Phrase("evaluation"),
+                                   base::Phrase("wait"), base::Phrase("other")})
+    if (key == known.english()) return base::say(known);
+  constexpr std::string_view exchange = " exchange";
+  if (key.size() > exchange.size() && key.compare(key.size() - exchange.size(), exchange.size(), exchange) == 0)
+    return base::say("{} exchange", key.substr(0, key.size() - exchange.size()));
+  return base::verbatim(key);
+}
+
 static Row phase_row(const std::string& name, double seconds, double total_seconds) {
   const double share = total_seconds > 0 ? 100 * seconds / total_seconds : 0;
-  return {base::verbatim(name), base::verbatim(fmt::format("{:>12}  {:5.1f} %", base::format_duration(seconds), share))};
+  return {name_of(name), base::verbatim(fmt::format("{:>12}  {:5.1f} %", base::format_duration(seconds), share))};
 }
 
 static base::Text memory_text(const RunSummary& s) {
-  std::vector<std::string> uses;
-  for (const auto& [name, bytes] : s.peak_bytes_by_use) uses.push_back(name + " " + base::format_bytes(bytes));
-  std::string text = base::format_bytes(s.peak_memory_bytes);
-  if (!uses.empty()) text += " (" + base::join(uses, ", ") + ")";
+  std::vector<base::Text> uses;
+  for (const auto& [name, bytes] : s.peak_bytes_by_use)
+    uses.push_back(base::say("{} {}", name_of(name), base::format_bytes(bytes)));
+  base::Text text = base::verbatim(base::format_bytes(s.peak_memory_bytes));
+  if (!uses.empty()) text = base::say("{} ({})", text, base::join(uses, ", ", "，"));
   const std::string resident = base::format_bytes(s.peak_resident_bytes), program = base::format_bytes(s.program_resident_bytes);
-  if (s.peak_resident_bytes <= 0) return base::verbatim(text);
+  if (s.peak_resident_bytes <= 0) return text;
   if (s.program_resident_bytes <= 0) return base::say("{}, resident {}", text, resident);
   return base::say("{}, resident {} (program {})", text, resident, program);
 }
@@ -45,7 +58,7 @@ static std::vector<Row> rows_of(const RunSummary& s) {
        s.steps_with_loss > 0 ? base::verbatim(fmt::format("{:.6f}", s.loss_sum / static_cast<double>(s.steps_with_loss)))
                              : base::say("no steps")}};
   if (s.valid.last_step > 0) rows.emplace_back(base::say("valid loss"), valid_text(s.valid));
-  if (!s.early_end.empty()) rows.emplace_back(base::say("end"), base::verbatim(s.early_end));
+  if (!s.early_end.empty()) rows.emplace_back(base::say("end"), s.early_end);
   rows.emplace_back(base::say("peak memory"), memory_text(s));
   rows.emplace_back(base::say("time"), base::verbatim(base::format_duration(s.total_seconds)));
   double covered = 0;

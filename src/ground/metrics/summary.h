@@ -26,7 +26,7 @@ struct RunSummary {
   double loss_sum = 0;           // of the losses of the steps that were not skipped
   std::int64_t steps_with_loss = 0;
   ValidSummary valid;
-  std::string early_end;  // why there were no more steps; "": all were done, or the run was stopped
+  base::Text early_end;  // why there were no more steps; "": all were done, or the run was stopped
   double total_seconds = 0;
   double evaluation_seconds = 0;       // of these
   std::int64_t peak_memory_bytes = 0;  // the most that the rank held at once by its own count

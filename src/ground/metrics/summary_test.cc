@@ -52,7 +52,7 @@ TEST(RunSummary, EvaluationsShowLastAndLowestLossAndDoNotSlowTheRate) {
 TEST(RunSummary, AnEarlyEndHasItsReason) {
   RunSummary s;
   EXPECT_EQ(format_summary(s).find("\n  end "), std::string::npos);
-  s.early_end = "the run stopped early after step 6 of 9";
+  s.early_end.english = "the run stopped early after step 6 of 9";
   EXPECT_NE(format_summary(s).find("\n  end           the run stopped early after step 6 of 9\n"), std::string::npos);
 }
 
