@@ -181,7 +181,7 @@ plan::DeviceRates rates_of(const RooflineArguments& a) {
   plan::DeviceRates rates = plan::find_device_rates(a.device);
   if (a.tflops) rates.flops_per_second = 1e12 * *a.tflops;
   if (a.terabytes) rates.bytes_per_second = 1e12 * *a.terabytes;
-  if (a.tflops || a.terabytes) rates = {"stated", rates.flops_per_second, rates.bytes_per_second, "given by flags"};
+  if (a.tflops || a.terabytes) rates = {"stated", rates.flops_per_second, rates.bytes_per_second, base::say("given by flags")};
   return rates;
 }
 

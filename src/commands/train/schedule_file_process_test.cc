@@ -61,7 +61,7 @@ TEST_F(ScheduleFile, ABrokenOneEndsTheRunWithCode3AndTheInstruction) {
   const auto alone = [&](const std::string& file) { return troika(train("refused", {"--schedule-file", file})); };
   expect_refusal(pipeline(changed("fwd 3.0", "fwdd 3.0")), "instruction 'fwdd 3.0', character 1");
   expect_refusal(pipeline(changed(" | recv_grad 0.0", "")),
-                 "'bwd 0.0': no recv_grad of this microbatch stands before it");
+                 "'bwd 0.0': no recv_grad of this microbatch precedes it");
   expect_refusal(alone(folder_ / "built/program.txt"), "is for pp 2, but this run has 1");
   expect_refusal(alone(changed("pp 2", "pp two")), "must hold whole numbers");
   expect_refusal(alone(folder_ / "nowhere.txt"), "nowhere.txt");

@@ -24,7 +24,7 @@ static constexpr std::int64_t told_elements = 1 << 18;  // Slice::written
 
 static void check_name_and_region(const Slice& slice) {
   const std::int64_t numel = element_count(slice.shape);
-  const std::string problem = region_problem(slice.region, numel);
+  const std::string problem = region_problem(slice.region, numel).english;
   if (!problem.empty()) throw BugError(fmt::format("the region of slice '{}' is impossible: {}", slice.name, problem));
   if (slice.name.empty() || slice.name.find('#') != std::string::npos)
     throw BugError(fmt::format("a tensor may not be named '{}'", slice.name));

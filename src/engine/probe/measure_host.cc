@@ -102,7 +102,7 @@ MeasuredHost measure_host(double seconds, const std::string& folder,
   machine::Host& host = measured.host;
   const tensor::Device device = gpu::pick_device("auto", 0);
   host.name = base::host_name();
-  host.source = "measured by troika probe";
+  host.source.kind = machine::Source::Kind::probe;
   host.cores = host::usable_cores();
   host.devices = device.is_cpu() ? 0 : device.accelerator().devices();
   host.device = device.is_cpu() ? processor_name() : device.accelerator().traits(device).name;

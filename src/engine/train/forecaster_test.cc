@@ -10,6 +10,7 @@
 #include "comm/traffic.h"
 #include "machine/calibration.h"
 #include "machine/cluster.h"
+#include "machine/profiles.h"
 #include "tensor/libtorch_test_support.h"
 #include "train/fake_devices_test_support.h"
 #include "train/machine_here.h"
@@ -135,7 +136,7 @@ TEST_F(Forecasts, TeachAMachineThatWasProbed) {
   const machine::Calibration calibration = machine::read_calibration(file_);
   EXPECT_EQ(calibration.runs(), 1);
   EXPECT_GT(calibration.compute.at(config::Precision::fp32).seconds, 2);
-  EXPECT_THAT(planner::this_machine(file_).cluster.hosts.front().source, HasSubstr("calibrated by 1 run here"));
+  EXPECT_THAT(source_of(planner::this_machine(file_).cluster.hosts.front()).english, HasSubstr("calibrated by 1 run here"));
 }
 
 }  // namespace

@@ -43,13 +43,13 @@ std::string tell(const MachineHere& here, const config::ModelSettings& model) {
 }  // namespace
 
 MachineHere find_machine(const std::string& file, int local_rank, int local_size, const tensor::Device& device) {
-  MachineHere here{file, local_rank, local_size, {}, ""};
+  MachineHere here{file, local_rank, local_size, {}, {}};
   const host::CoresOfLauncher cores;  // all ranks of the host together have them
   try {
     here.machine = device.is_cpu() ? planner::this_machine(file)
                                    : planner::accelerators_of_this_machine(device.accelerator().traits(device).name, local_size);
   } catch (const base::Error& error) {
-    here.why_none = error.what();
+    here.why_none = base::text_of(error);
   }
   return here;
 }

@@ -19,7 +19,7 @@ struct MachineHere {
   std::string file;  // planner::machine_file; "": none
   int local_rank = 0, local_size = 1;
   std::optional<planner::ThisMachine> machine;
-  std::string why_none;  // where there is no `machine`
+  base::Text why_none;  // where there is no `machine`
 
   bool probed() const { return machine && machine->rates == planner::ThisMachine::Rates::probed; }
 };

@@ -183,14 +183,14 @@ std::optional<plan::Room> room_of_rank(const RankContext& context, const Machine
 
 void check_gpu_bits(const RankContext& context, const plan::Plan& plan, const Machine& machine) {
   if (machine.device.is_cpu()) return;
-  const std::string operation = plan::unequal_operation(plan.settings());
-  const base::Text text = note_or_refuse(plan.settings(), base::verbatim(operation));
+  const base::Text operation = plan::unequal_operation(plan.settings());
+  const base::Text text = note_or_refuse(plan.settings(), operation);
   if (!text.empty()) say(context, base::say("note: {}", text));
 }
 
 void check_messages(const plan::Plan& plan, const Machine& machine) {
   if (machine.backend != config::Backend::nccl) return;
-  const std::string found = schedule::receive_out_of_order(plan.program);
+  const base::Text found = schedule::receive_out_of_order(plan.program);
   if (found.empty()) return;
   throw base::ConfigError(
       base::say("NCCL matches messages by their order, and in this schedule {}; change the schedule file, or set --comm.backend gloo",

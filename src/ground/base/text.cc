@@ -93,7 +93,7 @@ bool is_utf8(std::string_view text) {
 std::string printable(std::string_view text, std::size_t most_bytes) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
-    if (at >= most_bytes) return result + fmt::format(" ... ({} bytes more)", text.size() - at);
+    if (at >= most_bytes) return result + fmt::format(" ... (+{} B)", text.size() - at);
     const std::size_t bytes = utf8_character_bytes(text.substr(at));
     const std::string_view character = text.substr(at, std::max<std::size_t>(bytes, 1));
     const bool shows = bytes > 0 && is_printable(character) && character != "\t";

@@ -65,8 +65,8 @@ TEST(Printable, SpellsControlCharactersAndWhatIsNotUtf8) {
 
 TEST(Printable, CutsBetweenCharactersAndSaysHowMuch) {
   EXPECT_EQ(printable("abcdef", 6), "abcdef");
-  EXPECT_EQ(printable("abcdef", 4), "abcd ... (2 bytes more)");
-  EXPECT_EQ(printable("\u4e16\u754c!", 4), "\u4e16\u754c ... (1 bytes more)");
+  EXPECT_EQ(printable("abcdef", 4), "abcd ... (+2 B)");
+  EXPECT_EQ(printable("\u4e16\u754c!", 4), "\u4e16\u754c ... (+1 B)");
 }
 
 TEST(Trim, RemovesWhiteSpaceAtBothEndsOnly) {

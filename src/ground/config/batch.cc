@@ -187,7 +187,7 @@ Batch solve_batch_of_shares(const BatchSettings& settings, const std::vector<std
   batch.seq_len = settings.seq_len;
   batch.micro = stated.micro.value_or(default_batch_size / default_microbatches);
   for (const StatedNumber& total : stated.totals) {
-    std::vector<Factor> unit{{"the sum of parallel.shares", batch.microbatches}};
+    std::vector<Factor> unit{{"sum(parallel.shares)", batch.microbatches}};
     if (total.name == "total_batch_size") unit.emplace_back("seq_len", settings.seq_len);
     if (stated.micro) unit.emplace_back("micro_batch_size", *stated.micro);
     const std::int64_t product = product_of(unit);

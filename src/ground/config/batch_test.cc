@@ -110,7 +110,7 @@ TEST(Batch, SizesBeyondAllReasonAreRefusedWithoutOverflow) {
 }
 
 TEST(Batch, IsDescribedInOneLine) {
-  EXPECT_EQ(describe_batch(resolved({"--micro-batch-size", "1", "--global-batch-size", "12", "--seq-len", "64"}, 2)),
+  EXPECT_EQ(describe_batch(resolved({"--micro-batch-size", "1", "--global-batch-size", "12", "--seq-len", "64"}, 2)).english,
             "global 12 = micro 1 x 6 microbatches x dp 2 (768 positions per step at seq_len 64)");
 }
 
@@ -127,7 +127,7 @@ TEST(Shares, SayHowManyMicrobatchesAStepHas) {
   const Resolved both = of({"--micro-batch-size", "2", "--global-batch-size", "26"});
   EXPECT_EQ(both.batch.microbatches, 13);
   EXPECT_EQ(both.batch.micro, 2);
-  EXPECT_THAT(describe_batch(both), HasSubstr("global 26 = micro 2 x 13 microbatches in shares of 9, 4"));
+  EXPECT_THAT(describe_batch(both).english, HasSubstr("global 26 = micro 2 x 13 microbatches in shares of 9, 4"));
   EXPECT_EQ(of({"--global-batch-size", "39"}).batch.micro, 3);
   EXPECT_EQ(of({"--micro-batch-size", "1"}).batch.global, 13);
   EXPECT_EQ(of({"--micro-batch-size", "1", "--total_batch_size", "832", "--seq-len", "64"}).batch.global, 13);
@@ -140,7 +140,7 @@ TEST(Shares, ThatContradictOtherSettingsAreRefused) {
     return resolve_error(arguments, 2);
   };
   EXPECT_THAT(told({"--global-batch-size", "13"}),
-              HasSubstr("batch.global_batch_size 13 is not the sum of parallel.shares 12 x micro_batch_size 1 = 12"));
+              HasSubstr("batch.global_batch_size 13 is not sum(parallel.shares) 12 x micro_batch_size 1 = 12"));
   EXPECT_THAT(told({"--batch.microbatches", "6"}), HasSubstr("batch.microbatches and parallel.shares both set the number of sequences of a rank"));
   EXPECT_THAT(told({"--batch_size", "6"}), HasSubstr("batch.batch_size and parallel.shares both set the number of sequences of a rank"));
   EXPECT_THAT(told({"--zero", "2"}), HasSubstr("parallel.shares needs zero 0 or 1, not 2"));

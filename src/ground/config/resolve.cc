@@ -54,16 +54,16 @@ Resolved resolve(const Settings& settings, std::int64_t world_size) {
   return resolved;
 }
 
-std::string describe_batch(const Resolved& resolved) {
+base::Text describe_batch(const Resolved& resolved) {
   const Batch& b = resolved.batch;
   const std::vector<std::int64_t>& shares = resolved.settings.parallel.shares;
   if (!shares.empty()) {
-    return fmt::format("global {} = micro {} x {} microbatches in shares of {} ({} positions per step at seq_len {})",
-                       b.global, b.micro, b.microbatches, fmt::join(shares, ", "), b.tokens_per_step(), b.seq_len);
+    return base::say("global {} = micro {} x {} microbatches in shares of {} ({} positions per step at seq_len {})", b.global,
+                     b.micro, b.microbatches, fmt::join(shares, ", "), b.tokens_per_step(), b.seq_len);
   }
-  return fmt::format("global {} = micro {} x {} microbatch{} x dp {} ({} positions per step at seq_len {})", b.global,
-                     b.micro, b.microbatches_per_rank, b.microbatches_per_rank == 1 ? "" : "es", resolved.settings.parallel.dp,
-                     b.tokens_per_step(), b.seq_len);
+  return base::say("global {} = micro {} x {} x dp {} ({} positions per step at seq_len {})", b.global, b.micro,
+                   base::counted_text(b.microbatches_per_rank, "microbatch", "microbatches"),
+                   resolved.settings.parallel.dp, b.tokens_per_step(), b.seq_len);
 }
 
 }  // namespace troika::config

@@ -61,6 +61,6 @@ struct Resolved {
 Resolved resolve(const Settings& settings, std::int64_t world_size);
 
 // "global 12 = micro 1 x 6 microbatches x dp 2 (768 positions per step at seq_len 64)"
-std::string describe_batch(const Resolved& resolved);
+base::Text describe_batch(const Resolved& resolved);
 
 }  // namespace troika::config

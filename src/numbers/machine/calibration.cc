@@ -65,8 +65,7 @@ Host calibrated(Host host, const Calibration& calibration) {
   if (calibration.runs() == 0) return host;
   slow_down(host.rates, calibration);
   slow_down(host.alone, calibration);
-  host.source += fmt::format("{}calibrated by {} run{} here", host.source.empty() ? "" : ", ", calibration.runs(),
-                             calibration.runs() == 1 ? "" : "s");
+  host.calibrating_runs = calibration.runs();
   return host;
 }
 

@@ -23,7 +23,7 @@ struct Calibration {
 // to an eighth.
 void learn(Calibration::Factor& factor, double taken_over_predicted);
 
-// The rates of a host as its runs have shown them; `source` says so. A precision of no run has the factor of that with most.
+// The rates of a host as its runs have shown them. A precision of no run has the factor of that with most.
 Host calibrated(Host host, const Calibration& calibration);
 
 // calibration.yaml beside a machine file; "" beside none.

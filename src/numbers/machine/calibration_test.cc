@@ -41,8 +41,8 @@ TEST(Calibration, SlowsTheRatesDown) {
   EXPECT_DOUBLE_EQ(after.rates.bf16.bytes_per_second, before.rates.bf16.bytes_per_second / 2);
   EXPECT_DOUBLE_EQ(after.rates.fp32.flops_per_second, before.rates.fp32.flops_per_second / 2);  // no run was in it
   EXPECT_DOUBLE_EQ(after.rates.stream_bytes_per_second, before.rates.stream_bytes_per_second / 4);
-  EXPECT_THAT(after.source, HasSubstr("calibrated by 1 run here"));
-  EXPECT_EQ(calibrated(before, {}).source, before.source);
+  EXPECT_THAT(source_of(after).english, HasSubstr("calibrated by 1 run here"));
+  EXPECT_EQ(calibrated(before, {}).calibrating_runs, 0);
   learn(calibration.compute[config::Precision::fp32], 3);
   EXPECT_DOUBLE_EQ(calibrated(before, calibration).rates.fp32.flops_per_second, before.rates.fp32.flops_per_second / 3);
 }

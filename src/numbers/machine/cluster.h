@@ -9,12 +9,20 @@
 
 namespace troika::machine {
 
+// Where the rates of a host are from.
+struct Source {
+  enum class Kind { stated, probe, same_hardware, data_sheets, published, profile, scaled_profile };
+  Kind kind = Kind::stated;
+  std::string words{};  // of `stated`: those of the file
+};
+
 // Equal hosts. A host with devices computes on them, one rank each; one without on its cores, which its ranks share.
 struct Host {
   std::string name;
   int count = 1;
   std::string device;                   // what computes, for people: "h100", "AMD EPYC"
-  std::string source;                   // what kind of numbers these are
+  Source source;
+  int calibrating_runs = 0;             // that corrected the rates (calibration.h)
   int devices = 0;                      // accelerators; 0: ranks compute on the cores
   int cores = 1;                        // of one host
   std::int64_t memory_bytes = 0;        // for training: of one device, or of the host

@@ -171,11 +171,13 @@ class Reader {
     if (node["device"]) host.name.clear();
     if (cluster.network.bytes_per_second == 0) cluster.network = profile.network;
     double speed = 1;
+    std::string source;
     read_map(node, base::say("a host"),
              {{"name", [&](const auto& n) { read_text(n, "name", &host.name); }},
               {"count", [&](const auto& n) { read_count(n, "count", 1, &host.count); }},
               {"device", [&](const auto& n) { read_text(n, "device", &host.device); }},
-              {"source", [&](const auto& n) { read_text(n, "source", &host.source); }},
+              {"source", [&](const auto& n) { read_text(n, "source", &source); }},
+              {"calibrated", [&](const auto& n) { read_count(n, "calibrated", 0, &host.calibrating_runs); }},
               {"devices", [&](const auto& n) { read_count(n, "devices", 0, &host.devices); }},
               {"cores", [&](const auto& n) { read_count(n, "cores", 1, &host.cores); }},
               {"memory", [&](const auto& n) { read_bytes(n, "memory", &host.memory_bytes); }},
@@ -186,6 +188,7 @@ class Reader {
               {"inside", [&](const auto& n) { read_link(n, "inside", &host.inside); }},
               {"rates", [&](const auto& n) { read_rates(n, "rates", &host.rates); }},
               {"alone", [&](const auto& n) { read_rates(n, "alone", &host.alone); }}});
+    if (!source.empty()) host.source = source_called(source, host.device);
     finish(node, host, speed);
     cluster.hosts.push_back(host);
   }
@@ -283,7 +286,11 @@ std::string quoted(const std::string& text) {
 std::string host_text(const Host& host) {
   std::string text =
       fmt::format("  - name: {}\n    count: {}\n    device: {}\n", quoted(host.name), host.count, quoted(host.device));
-  if (!host.source.empty()) text += fmt::format("    source: {}\n", quoted(host.source));
+  Host uncalibrated = host;
+  uncalibrated.calibrating_runs = 0;
+  if (const base::Text source = source_of(uncalibrated); !source.empty())
+    text += fmt::format("    source: {}\n", quoted(source.english));
+  if (host.calibrating_runs > 0) text += fmt::format("    calibrated: {}\n", host.calibrating_runs);
   text += fmt::format("    devices: {}\n    cores: {}\n    memory: {}\n", host.devices, host.cores,
                       bytes_text(host.memory_bytes));
   if (host.program_bytes > 0) text += fmt::format("    program: {}\n", bytes_text(host.program_bytes));

@@ -13,10 +13,10 @@ double reached_halves(const Accelerator& a) { return a.half_measured > 0 ? a.hal
 
 // A small computer whose cores compute alike and share its memory's rate.
 Host processor(const std::string& name, int cores, double memory_gib, double gflops, double gigabytes,
-               const std::string& source) {
+               Source::Kind source) {
   Host host;
   host.name = host.device = name;
-  host.source = source;
+  host.source.kind = source;
   host.cores = cores;
   host.memory_bytes = static_cast<std::int64_t>(memory_gib * gib);
   host.program_bytes = std::int64_t{32} << 20;  // as on x86-64 (docs/memory.md)
@@ -33,12 +33,12 @@ Host processor(const std::string& name, int cores, double memory_gib, double gfl
 
 const std::vector<Profile>& processors() {
   static const std::vector<Profile> rows = [] {
-    const std::string published = std::string(base::Phrase("published figures of others; not measured with Troika").english());
+    const auto published = Source::Kind::published;
     std::vector<Profile> all;
     all.push_back({processor("raspberry-pi-4", 4, 3.3, 22, 2.7, published), {0.2e-3, 939e6 / 8}});
     all.push_back({processor("raspberry-pi-5", 4, 7.3, 62, 4.8, published), {0.2e-3, 938e6 / 8}});
     // Two cores of a server with AVX-512 and bf16 units, as virtual machines have them: docs/benchmarks.md.
-    Host cloud = processor("cloud-2-cores", 2, 7.0, 420, 40, std::string(base::Phrase("measured by troika probe on the same hardware").english()));
+    Host cloud = processor("cloud-2-cores", 2, 7.0, 420, 40, Source::Kind::same_hardware);
     cloud.alone.bf16 = {930e9, 40e9};
     cloud.rates.bf16 = {465e9, 20e9};
     cloud.alone.call_seconds = cloud.rates.call_seconds = 6e-6;
@@ -55,7 +55,7 @@ Reach fitted_reach() { return {0.8638, 0.1135, 0.7077}; }
 Host host_of(const Accelerator& a, int devices, const Reach& reach) {
   Host host;
   host.name = host.device = a.name;
-  host.source = base::Phrase("data sheets and published rows of other programs; not measured with Troika").english();
+  host.source.kind = Source::Kind::data_sheets;
   host.devices = devices;
   host.memory_bytes = static_cast<std::int64_t>(a.memory_gibibytes * gib);
   host.program_bytes = std::int64_t{1} << 30;  // context, cuBLAS and NCCL
@@ -82,11 +82,38 @@ std::vector<std::string> profile_names() {
   return names;
 }
 
+static base::Text text_of(const Source& source, const std::string& device) {
+  switch (source.kind) {
+    case Source::Kind::stated:
+      return base::verbatim(source.words);
+    case Source::Kind::probe:
+      return base::say("measured by troika probe");
+    case Source::Kind::same_hardware:
+      return base::say("measured by troika probe on the same hardware");
+    case Source::Kind::data_sheets:
+      return base::say("data sheets and published rows of other programs; not measured with Troika");
+    case Source::Kind::published:
+      return base::say("published figures of others; not measured with Troika");
+    case Source::Kind::profile:
+      return base::say("rates of the profile {}, per core; `troika probe` measures this host's", device);
+    case Source::Kind::scaled_profile:
+      return base::say("rates of the profile {}, scaled to a matrix product here; `troika probe` measures all", device);
+  }
+  return {};
+}
+
 base::Text source_of(const Host& host) {
-  for (base::Phrase known : {base::Phrase("data sheets and published rows of other programs; not measured with Troika"), base::Phrase("published figures of others; not measured with Troika"), base::Phrase("measured by troika probe on the same hardware"), base::Phrase("measured by troika probe")})
-    if (host.source == known.english()) return base::say(known);
-  const base::Text of_profile = base::say("rates of the profile {}, per core; `troika probe` measures this host's", host.device);
-  return host.source == of_profile.english ? of_profile : base::verbatim(host.source);
+  const base::Text source = text_of(host.source, host.device);
+  if (host.calibrating_runs == 0) return source;
+  const base::Text runs = base::counted_text(host.calibrating_runs, "run");
+  return source.empty() ? base::say("calibrated by {} here", runs) : base::say("{}, calibrated by {} here", source, runs);
+}
+
+Source source_called(const std::string& words, const std::string& device) {
+  using Kind = Source::Kind;
+  for (const Kind kind : {Kind::probe, Kind::same_hardware, Kind::data_sheets, Kind::published, Kind::profile, Kind::scaled_profile})
+    if (text_of({kind}, device).english == words) return {kind};
+  return {Kind::stated, words};
 }
 
 Profile find_profile(const std::string& name) {

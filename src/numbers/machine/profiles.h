@@ -32,7 +32,9 @@ struct Profile {
 };
 Profile find_profile(const std::string& name);
 std::vector<std::string> profile_names();
-// Where its rates are from, in both languages where Troika says so; else as its file has it.
+// Where its rates are from, and how many runs corrected them.
 base::Text source_of(const Host& host);
+// From the words of a file, about a host with this device: those that to_yaml writes, or its own.
+Source source_called(const std::string& words, const std::string& device);
 
 }  // namespace troika::machine

@@ -72,10 +72,10 @@ void check_device(const std::string& device, const RanksOfHost& ranks, const Cud
 // matrices by cuBLAS, which ran at 770 to 800.
 const std::vector<DeviceRates>& all_device_rates() {
   static const std::vector<DeviceRates> rates = [] {
-    std::vector<DeviceRates> all{{"h200", 790e12, 4.3e12, "measured: cuBLAS product of 8192^3, copy"}};
+    std::vector<DeviceRates> all{{"h200", 790e12, 4.3e12, base::say("measured: cuBLAS product of 8192^3, copy")}};
     for (const machine::Accelerator& a : machine::accelerators())
       all.push_back({a.name == "h200" ? "h200-sheet" : a.name, a.half_sheet * 1e12, a.memory_gigabytes * 1e9,
-                     "data sheet, dense"});
+                     base::say("data sheet, dense")});
     return all;
   }();
   return rates;
@@ -112,17 +112,16 @@ static std::string unaligned_slot(const shape::SegmentLayout& layout) {
   return "";
 }
 
-std::string unequal_operation(const config::Settings& settings) {
+base::Text unequal_operation(const config::Settings& settings) {
   for (int segment = 0; segment < shape::segment_count(settings.model); ++segment) {
     std::string name = unaligned_slot(shape::segment_layout(settings.model, segment));
     if (name.empty()) name = unaligned_slot(shape::adapter_layout(settings.model, settings.lora, segment, {}));
     if (!name.empty())
-      return fmt::format(
-          "'{}' does not begin on 16 bytes, and cuBLAS chooses the kernel of its gradient by where a layout lets it "
-          "begin (widths that are multiples of 8 do)",
+      return base::say(
+          "'{}' does not begin on 16 bytes, and cuBLAS chooses the kernel of its gradient by where a layout lets it begin (widths that are multiples of 8 do)",
           name);
   }
-  return "";
+  return {};
 }
 
 }  // namespace troika::plan

@@ -40,7 +40,7 @@ struct DeviceRates {
   std::string name;
   double flops_per_second = 0;  // of dense matrix products in bf16 with fp32 sums
   double bytes_per_second = 0;  // of reading and writing the device's memory
-  std::string source;           // what kind of number they are
+  base::Text source;            // what kind of number they are
 };
 
 // The named devices, in the order in which they are listed; accelerators in any spelling (machine/accelerators.h). ConfigError for
@@ -59,6 +59,6 @@ BoundTime bound_time(const shape::Work& work, const DeviceRates& rates);
 
 // Empty, or the first operation that a GPU need not repeat to the last bit (docs/reproducibility.md, "On GPUs"), in a sentence with why and a remedy. The gradients of weights must begin on 16 bytes,
 // wherever a layout writes them: cuBLAS chooses kernels of products by shape and by alignment.
-std::string unequal_operation(const config::Settings& settings);
+base::Text unequal_operation(const config::Settings& settings);
 
 }  // namespace troika::plan

@@ -93,7 +93,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 
 TEST(DeviceRates, BoundAnOperationByTheSlowerOfTwo) {
-  const DeviceRates rates{"x", 100, 10, ""};
+  const DeviceRates rates{"x", 100, 10, {}};
   EXPECT_EQ(bound_time({200, 5}, rates).seconds, 2);
   EXPECT_EQ(bound_time({200, 5}, rates).by, Bound::products);
   EXPECT_EQ(bound_time({0, 5}, rates).seconds, 0.5);
@@ -102,9 +102,9 @@ TEST(DeviceRates, BoundAnOperationByTheSlowerOfTwo) {
 
 TEST(DeviceRates, SayWhatKindOfNumberTheyAre) {
   for (const DeviceRates& rates : all_device_rates()) {
-    EXPECT_THAT(rates.source, testing::AnyOf(HasSubstr("measured"), HasSubstr("data sheet"))) << rates.name;
+    EXPECT_THAT(rates.source.english, testing::AnyOf(HasSubstr("measured"), HasSubstr("data sheet"))) << rates.name;
     EXPECT_GT(rates.flops_per_second, rates.bytes_per_second) << rates.name;
-    EXPECT_EQ(find_device_rates(rates.name).source, rates.source);
+    EXPECT_EQ(find_device_rates(rates.name).source.english, rates.source.english);
   }
 }
 
@@ -136,10 +136,10 @@ config::Settings of_preset(const std::string& name) {
 
 TEST(GpuBits, OfUsualModelsEveryOperationRepeatsItself) {
   for (const char* preset : {"qwen3-0.6b", "qwen3-8b", "gpt2-124m", "bench-35m"})
-    EXPECT_EQ(unequal_operation(of_preset(preset)), "") << preset;
+    EXPECT_EQ(unequal_operation(of_preset(preset)).english, "") << preset;
   config::Settings adapted = of_preset("qwen3-0.6b");
   adapted.lora.rank = 8;
-  EXPECT_EQ(unequal_operation(adapted), "");
+  EXPECT_EQ(unequal_operation(adapted).english, "");
 }
 
 TEST(GpuBits, AParameterThatBeginsBetweenSixteenBytesIsNamed) {
@@ -148,7 +148,7 @@ TEST(GpuBits, AParameterThatBeginsBetweenSixteenBytesIsNamed) {
   s.model.heads = s.model.kv_heads = 1;
   s.model.head_dim = 12;
   s.model.vocab = 57;  // 57 x 12 elements before the positions
-  EXPECT_THAT(unequal_operation(s), HasSubstr("does not begin on 16 bytes"));
+  EXPECT_THAT(unequal_operation(s).english, HasSubstr("does not begin on 16 bytes"));
 }
 
 }  // namespace

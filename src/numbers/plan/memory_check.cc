@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <string_view>
 
 #include "base/cause.h"
 #include "base/error.h"
@@ -118,12 +117,11 @@ const RankNeeds& tightest(const std::vector<RankNeeds>& ranks, std::size_t candi
   });
 }
 
-std::string described(const config::Batch& batch, const std::vector<RankNeeds>& ranks, std::size_t candidate,
-                      std::string_view verb) {
+base::Text needed(const std::vector<RankNeeds>& ranks, std::size_t candidate) {
   const RankNeeds& rank = tightest(ranks, candidate);
   const std::int64_t need = rank.needs[candidate];
-  if (need < 0) return fmt::format("{} {} (no plan can be made)", batch.micro, verb);
-  return fmt::format("{} {} ({} of {})", batch.micro, verb, base::format_bytes(need), base::format_bytes(rank.share));
+  if (need < 0) return base::say("no plan can be made");
+  return base::say("{} of {}", base::format_bytes(need), base::format_bytes(rank.share));
 }
 
 std::int64_t bytes_needed(const config::Resolved& resolved, const DataFacts& data, int world_rank, Room::Where where) {
@@ -166,13 +164,13 @@ int largest_fitting(const std::vector<RankNeeds>& ranks) {
   return -1;
 }
 
-std::string describe_fit(const std::vector<config::Batch>& candidates, const std::vector<RankNeeds>& ranks) {
-  const int chosen = largest_fitting(ranks);
-  const auto next = static_cast<std::size_t>(chosen + 1);
-  if (chosen < 0) return "micro batch " + described(candidates.front(), ranks, 0, "does not fit");
-  std::string text = "micro batch " + described(candidates[next - 1], ranks, next - 1, "fits");
-  if (next < candidates.size()) return text + ", " + described(candidates[next], ranks, next, "does not");
-  return text + ", the largest there is to choose";
+base::Text describe_fit(const std::vector<config::Batch>& candidates, const std::vector<RankNeeds>& ranks) {
+  const auto next = static_cast<std::size_t>(largest_fitting(ranks) + 1);
+  if (next == 0) return base::say("micro batch {} does not fit ({})", candidates.front().micro, needed(ranks, 0));
+  const std::int64_t chosen = candidates[next - 1].micro;
+  const base::Text bytes = needed(ranks, next - 1);
+  if (next == candidates.size()) return base::say("micro batch {} fits ({}), the largest there is to choose", chosen, bytes);
+  return base::say("micro batch {} fits ({}), {} does not ({})", chosen, bytes, candidates[next].micro, needed(ranks, next));
 }
 
 }  // namespace troika::plan

@@ -34,6 +34,6 @@ int largest_fitting(const std::vector<RankNeeds>& ranks);
 
 // "micro batch 12 fits (11.2 GiB of 14.0 GiB), 16 does not (15.1 GiB of 14.0 GiB)", each of the rank with the least
 // room.
-std::string describe_fit(const std::vector<config::Batch>& candidates, const std::vector<RankNeeds>& ranks);
+base::Text describe_fit(const std::vector<config::Batch>& candidates, const std::vector<RankNeeds>& ranks);
 
 }  // namespace troika::plan

@@ -22,22 +22,22 @@ TEST(BatchFit, TheLargestThatFitsOnEveryRankIsTaken) {
   const std::vector<RankNeeds> ranks = {{14 * gib, {8 * gib, 11 * gib, 13 * gib}},
                                         {12 * gib, {8 * gib, 11 * gib, 15 * gib}}};
   EXPECT_EQ(largest_fitting(ranks), 1);
-  EXPECT_EQ(describe_fit(candidates(), ranks),
+  EXPECT_EQ(describe_fit(candidates(), ranks).english,
             "micro batch 12 fits (11.0 GiB of 12.0 GiB), 16 does not (15.0 GiB of 12.0 GiB)");
 }
 
 TEST(BatchFit, SaysWhenThereIsNothingLargerAndWhenNothingFits) {
-  EXPECT_EQ(describe_fit(candidates(), {{14 * gib, {1 * gib, 2 * gib, 3 * gib}}}),
+  EXPECT_EQ(describe_fit(candidates(), {{14 * gib, {1 * gib, 2 * gib, 3 * gib}}}).english,
             "micro batch 16 fits (3.00 GiB of 14.0 GiB), the largest there is to choose");
   const std::vector<RankNeeds> none = {{1 * gib, {2 * gib, 3 * gib, 4 * gib}}};
   EXPECT_EQ(largest_fitting(none), -1);
-  EXPECT_EQ(describe_fit(candidates(), none), "micro batch 8 does not fit (2.00 GiB of 1.00 GiB)");
+  EXPECT_EQ(describe_fit(candidates(), none).english, "micro batch 8 does not fit (2.00 GiB of 1.00 GiB)");
 }
 
 TEST(BatchFit, ACandidateWithoutAPlanDoesNotFit) {
   const std::vector<RankNeeds> ranks = {{14 * gib, {-1, 2 * gib, -1}}};
   EXPECT_EQ(largest_fitting(ranks), 1);
-  EXPECT_THAT(describe_fit(candidates(), ranks), testing::HasSubstr("16 does not (no plan can be made)"));
+  EXPECT_THAT(describe_fit(candidates(), ranks).english, testing::HasSubstr("16 does not (no plan can be made)"));
 }
 
 TEST(BatchFit, OnAGpuItsOperationsAndLibrariesCount) {

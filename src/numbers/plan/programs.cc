@@ -14,10 +14,10 @@
 namespace troika::plan {
 namespace {
 
-void refuse_unnumbered(const schedule::Program& program) {
-  if (program.microbatches <= most_microbatches && program.stages() <= most_stages) return;
+void refuse_unnumbered(std::int64_t microbatches, int stages) {
+  if (microbatches <= most_microbatches && stages <= most_stages) return;
   throw base::ConfigError(
-      base::say("a step of {} microbatches in {} stages is too large: at most {} microbatches (a larger --micro-batch-size makes fewer) and {} stages (a smaller --pp or --virtual-stages)", program.microbatches, program.stages(), most_microbatches, most_stages));
+      base::say("a step of {} microbatches in {} stages is too large: at most {} microbatches (a larger --micro-batch-size makes fewer) and {} stages (a smaller --pp or --virtual-stages)", microbatches, stages, most_microbatches, most_stages));
 }
 
 // So few microbatches that they fit the samples, so many that the stages of a pipeline are busy.
@@ -30,9 +30,8 @@ std::int64_t evaluated_at_once(const Job& job, std::int64_t most_per_rank) {
 }  // namespace
 
 schedule::Program build_step_unchecked(const Job& job, const schedule::StepShape& shape) {
-  schedule::Program program = schedule::build(job.settings().parallel.schedule, shape);
-  refuse_unnumbered(program);
-  return program;
+  refuse_unnumbered(job.resolved.batch.microbatches, shape.pp * shape.virtual_stages);
+  return schedule::build(job.settings().parallel.schedule, shape);
 }
 
 schedule::Program build_step(const Job& job, const schedule::StepShape& shape) {
@@ -43,11 +42,11 @@ schedule::Program build_step(const Job& job, const schedule::StepShape& shape) {
 
 schedule::Program complete_step(const Job& job, const schedule::StepShape& shape, schedule::Program written) {
   schedule::set_bytes(shape, &written);  // a file gives order and stages, the run what they move
-  refuse_unnumbered(written);
+  refuse_unnumbered(written.microbatches, written.stages());
   try {
     schedule::check(written, {});
-  } catch (const base::BugError& error) {
-    throw base::DataError(base::say("the schedule file '{}': {}", job.settings().parallel.schedule_file, base::text_of(error)));
+  } catch (const schedule::UnsoundProgram& error) {
+    throw base::DataError(base::say("the schedule file '{}': {}", job.settings().parallel.schedule_file, error.text()));
   }
   return written;
 }
@@ -56,7 +55,7 @@ schedule::Program build_evaluation(const Job& job, const schedule::StepShape& sh
   schedule::StepShape round = shape;
   round.microbatches = static_cast<int>(evaluated_at_once(job, most_per_rank));
   schedule::Program program = schedule::build_evaluation(round);
-  refuse_unnumbered(program);
+  refuse_unnumbered(program.microbatches, program.stages());
   schedule::check(program, schedule::bounds_of_evaluation(program));
   return program;
 }
@@ -177,6 +176,7 @@ schedule::StepShape step_shape(const Job& job, const Stages& stages) {
 
 schedule::StepShape pipeline_shape(const Job& job, const Stages& stages) {
   schedule::StepShape shape = shape_without_bytes(job, stages);
+  schedule::empty_program(shape);  // refuses what the whole world could not run
   shape.microbatches /= shape.dp;
   shape.dp = 1;
   shape.segments = bytes_of_first_rank(job, stages);
@@ -220,8 +220,8 @@ schedule::Program read_program(const Job& job, const std::string& path) {
     schedule::check_fields(program);
   } catch (const base::ConfigError& error) {
     throw base::DataError(base::say("the schedule file '{}': {}", path, base::text_of(error)));
-  } catch (const base::BugError& error) {
-    throw base::DataError(base::say("the schedule file '{}': {}", path, base::text_of(error)));
+  } catch (const schedule::UnsoundProgram& error) {
+    throw base::DataError(base::say("the schedule file '{}': {}", path, error.text()));
   }
   if (program.evaluates()) {
     throw base::DataError(base::say("the schedule file '{}' is an evaluation program; give that of a training step", path));

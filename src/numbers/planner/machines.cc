@@ -18,7 +18,7 @@ namespace {
 
 machine::Host of_a_profile() {
   machine::Host host = machine::find_profile("cloud-2-cores").host;
-  host.source = base::say("rates of the profile {}, per core; `troika probe` measures this host's", host.device).english;
+  host.source.kind = machine::Source::Kind::profile;
   const int cores = host::usable_cores();
   host.alone = host.alone.times(static_cast<double>(cores) / host.cores);
   host.cores = cores;
@@ -66,7 +66,8 @@ ThisMachine accelerators_of_this_machine(const std::string& model, int devices) 
 
 namespace {
 
-constexpr char no_machine[] = "none: ";
+constexpr std::string_view no_machine = "none: ";
+constexpr char between_languages = '\x1f';
 
 // Whether a rank computes on one as on the other.
 bool alike(machine::Host a, machine::Host b) {
@@ -82,7 +83,7 @@ bool alike(machine::Host a, machine::Host b) {
 
 std::string tell_machine(const ThisMachine& here, int ranks, const TimedProduct& product) {
   if (here.cluster.host_count() != 1)
-    return tell_no_machine(fmt::format("the machine file of a host has {} hosts", here.cluster.host_count()));
+    return tell_no_machine(base::say("the machine file of a host has {} hosts", here.cluster.host_count()));
   machine::Cluster cluster = here.cluster;
   machine::Host& host = cluster.hosts.front();
   const bool probed = here.rates == ThisMachine::Rates::probed;
@@ -92,20 +93,22 @@ std::string tell_machine(const ThisMachine& here, int ranks, const TimedProduct&
         placement.rates_of(0).product_seconds(config::Precision::fp32, product.flops, product.bytes) / product.seconds;
     host.rates = host.rates.times(factor);
     host.alone = host.alone.times(factor);
-    host.source = fmt::format("rates of the profile {}, scaled to a matrix product here; `troika probe` measures all",
-                              host.device);
+    host.source.kind = machine::Source::Kind::scaled_profile;
   }
   return (probed ? "# probed\n" : "# of a profile\n") + machine::to_yaml(cluster);
 }
 
-std::string tell_no_machine(const std::string& why) { return no_machine + why; }
+std::string tell_no_machine(const base::Text& why) { return std::string(no_machine) + why.english + between_languages + why.chinese; }
 
 RunMachines machines_of_run(const std::vector<std::string>& told, const schedule::Link& link) {
   RunMachines run;
   bool probed = false;     // the first host
   std::vector<int> ranks;  // of each host
   for (const std::string& text : told) {
-    if (text.rfind(no_machine, 0) == 0) return {{}, 0, base::verbatim(text.substr(sizeof(no_machine) - 1))};
+    if (text.rfind(no_machine, 0) == 0) {
+      const std::size_t end = text.find(between_languages);
+      return {{}, 0, {text.substr(no_machine.size(), end - no_machine.size()), text.substr(end + 1)}};
+    }
     if (!text.empty()) {
       const machine::Host host = machine::parse_cluster(text, "a host").hosts.front();
       if (ranks.empty()) probed = text.rfind("# probed", 0) == 0;

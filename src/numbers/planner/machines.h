@@ -22,7 +22,7 @@ struct ThisMachine {
 };
 
 // From that file as runs have calibrated it, with the memory that is free now; without one, this host's cores with the rates of
-// a profile, and `source` says so. ConfigError for files that are wrong.
+// a profile. ConfigError for files that are wrong.
 ThisMachine this_machine(const std::string& machine_file);
 
 // The first so many accelerators of this host, by the profile that has the name `model`, which their driver gives them;
@@ -37,8 +37,8 @@ struct TimedProduct {
 
 // The text that the first rank of each host sends of it; every other rank sends "". `ranks` of them are on the host.
 std::string tell_machine(const ThisMachine& here, int ranks, const TimedProduct& product);
-// What a rank sends whose machine is not known: a sentence.
-std::string tell_no_machine(const std::string& why);
+// What a rank sends whose machine is not known.
+std::string tell_no_machine(const base::Text& why);
 
 struct RunMachines {
   machine::Cluster cluster;

@@ -36,7 +36,7 @@ TEST(RunMachines, ProfilesAreScaledToTheProductThatWasTimed) {
   const double takes = usual.alone.product_seconds(config::Precision::fp32, flops, bytes);
   const RunMachines run = machines_of_run({tell_machine(pi(of_a_profile), 1, {flops, bytes, takes / 2})}, {});
   EXPECT_NEAR(run.cluster.hosts[0].alone.fp32.flops_per_second / usual.alone.fp32.flops_per_second, 2, 0.01);
-  EXPECT_THAT(run.cluster.hosts[0].source, HasSubstr("scaled to a matrix product here"));
+  EXPECT_THAT(source_of(run.cluster.hosts[0]).english, HasSubstr("scaled to a matrix product here"));
 }
 
 TEST(RunMachines, OfOneHostTheMeasuredLinkIsThatBetweenItsRanksUnlessItWasProbed) {
@@ -49,7 +49,7 @@ TEST(RunMachines, OfOneHostTheMeasuredLinkIsThatBetweenItsRanksUnlessItWasProbed
 
 TEST(RunMachines, SayWhyTheyAreNotKnown) {
   const std::string host = tell_machine(pi(probed), 2, {});
-  EXPECT_EQ(machines_of_run({host, "", tell_no_machine("no such file")}, slow).why_none.english, "no such file");
+  EXPECT_EQ(machines_of_run({host, "", tell_no_machine({"no such file", "没有这个文件"})}, slow).why_none.english, "no such file");
   EXPECT_THAT(machines_of_run({host, "", host}, slow).why_none.english, HasSubstr("not have equal numbers of consecutive ranks"));
   EXPECT_THAT(machines_of_run({"", host}, slow).why_none.english, HasSubstr("first rank"));
   ThisMachine several = pi(probed);

@@ -248,12 +248,11 @@ Text describe(const Question& q) {
 }
 
 base::Text sources_of(const machine::Cluster& cluster) {
-  std::vector<std::string> seen;
   std::vector<base::Text> all;
   for (const machine::Host& host : cluster.hosts) {
-    if (host.source.empty() || std::find(seen.begin(), seen.end(), host.source) != seen.end()) continue;
-    seen.push_back(host.source);
-    all.push_back(machine::source_of(host));
+    base::Text source = machine::source_of(host);
+    const auto is_same = [&](const base::Text& other) { return other.english == source.english; };
+    if (!source.empty() && std::none_of(all.begin(), all.end(), is_same)) all.push_back(std::move(source));
   }
   return base::join(all, "; ", "；");
 }

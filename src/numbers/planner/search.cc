@@ -160,7 +160,8 @@ class Searcher {
   Answer best() {
     Answer answer;
     collect(answer);
-    finish(answer, try_all(answer));
+    const base::Text refusal = try_all(answer);
+    finish(answer, refusal);
     return answer;
   }
 
@@ -345,6 +346,7 @@ class Searcher {
     if (tried.simulated) ++answer.simulated;
     if (!tried.refusal.english.empty()) {
       if (refusal->english.empty()) *refusal = std::move(tried.refusal);
+      ++refused_;
       return;
     }
     if (tried.need && !tried.need->fits())
@@ -364,7 +366,8 @@ class Searcher {
 
   void finish(Answer& answer, const base::Text& refusal) const {
     if (answer.best.size() > top_) answer.best.resize(top_);
-    if (!answer.best.empty() || answer.too_large > 0) return;
+    const bool all_refused = refused_ > 0 && refused_ == candidates_.size();
+    if (!answer.best.empty() || (answer.too_large > 0 && !all_refused)) return;
     throw base::ConfigError(refusal.english.empty() ? base::say("no layout of the world has the requested sizes: the product of dp, pp, tp and cp must be the number of ranks, and dp must divide the batch") : refusal);
   }
 
@@ -374,6 +377,7 @@ class Searcher {
   Bounds bounds_;
   Pipelines pipelines_ = Pipelines::one;
   std::vector<Candidate> candidates_;
+  std::size_t refused_ = 0;  // of them, by the settings
   mutable std::mutex stages_mutex_;
   mutable std::map<std::pair<int, int>, plan::Stages> stages_;  // by pp and virtual stages
   std::set<std::string> not_offloaded_;  // names of layouts that fit, or are too slow to matter, as they are

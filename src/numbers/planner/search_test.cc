@@ -82,6 +82,17 @@ TEST(FullSearch, NoLayoutTakesLessThanItsLowerBounds) {
   }
 }
 
+TEST(Search, MoreMicrobatchesThanAStepMayHaveAreRefusedAtOnce) {
+  Question q = question("h100", 1, 6, 4000000);
+  q.fixed.micro = 1;
+  try {
+    search(q);
+    FAIL() << "was not refused";
+  } catch (const base::ConfigError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("microbatches must be from 1 to 1000000"));
+  }
+}
+
 TEST(Search, WithBoundsFindsWhatTheExhaustiveOneFinds) {
   for (const Question& q : small_questions()) {
     const Answer answer = search(q);

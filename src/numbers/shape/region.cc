@@ -22,14 +22,14 @@ std::int64_t element_count(const std::vector<std::int64_t>& shape) {
   return count;
 }
 
-std::string region_problem(const Region& region, std::int64_t numel) {
-  if (region.offset < 0 || region.run < 0 || region.stride < 0 || region.count < 1) return "it has a negative number";
-  if (region.count > 1 && region.stride < region.run) return "its runs overlap";
+base::Text region_problem(const Region& region, std::int64_t numel) {
+  if (region.offset < 0 || region.run < 0 || region.stride < 0 || region.count < 1) return base::say("it has a negative number");
+  if (region.count > 1 && region.stride < region.run) return base::say("its runs overlap");
   std::int64_t end = 0;
   if (__builtin_mul_overflow(region.count - 1, region.stride, &end) || __builtin_add_overflow(end, region.run, &end) ||
       __builtin_add_overflow(end, region.offset, &end) || end > numel)
-    return fmt::format("it passes the end of the tensor's {} elements", numel);
-  return "";
+    return base::say("it passes the end of the tensor's {} elements", numel);
+  return {};
 }
 
 Region joined(const Region& region) {
@@ -63,7 +63,7 @@ void region_from_text(const std::string& text, const std::string& origin, Region
       !parse_numbers(text.substr(at + mark.size()), &dims) || numbers.size() != 4)
     throw DataError(base::say("{}: the region '{}' is not 'offset,run,stride,count;shape=...'", origin, text));
   const Region parsed{numbers[0], numbers[1], numbers[2], numbers[3]};
-  const std::string problem = region_problem(parsed, element_count(dims));
+  const base::Text problem = region_problem(parsed, element_count(dims));
   if (!problem.empty()) throw DataError(base::say("{}: the region '{}' is impossible: {}", origin, text, problem));
   *region = parsed;
   *shape = dims;

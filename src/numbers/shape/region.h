@@ -19,7 +19,7 @@ struct Region {
 std::int64_t element_count(const std::vector<std::int64_t>& shape);
 
 // "" when the region lies inside a tensor of `numel` elements and its runs do not overlap, else what is wrong with it.
-std::string region_problem(const Region& region, std::int64_t numel);
+base::Text region_problem(const Region& region, std::int64_t numel);
 
 // The same elements with adjoining runs joined: {o, 4, 4, 3} is {o, 12, 12, 1}. Needs a region without problem.
 Region joined(const Region& region);

@@ -88,7 +88,7 @@ TEST(Region, APartOfARegionIsItsElementsInOrder) {
       const auto parts = part_of_region(columns, begin, count);
       EXPECT_LE(parts.size(), 3u);
       for (const Region& part : parts) {
-        EXPECT_EQ(region_problem(part, 60), "");
+        EXPECT_EQ(region_problem(part, 60).english, "");
         for (const std::int64_t element : elements(part)) got.push_back(element);
       }
       EXPECT_EQ(got, std::vector<std::int64_t>(whole.begin() + begin, whole.begin() + begin + count));

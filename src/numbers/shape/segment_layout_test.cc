@@ -38,7 +38,7 @@ TEST(SegmentLayout, SlotsFollowEachOtherWithoutGaps) {
           std::int64_t offset = 0;
           for (const Slot& slot : layout.slots) {
             EXPECT_EQ(slot.offset, offset) << slot.info.name;
-            EXPECT_EQ(region_problem(slot.region, slot.info.elements()), "") << slot.info.name;
+            EXPECT_EQ(region_problem(slot.region, slot.info.elements()).english, "") << slot.info.name;
             EXPECT_EQ(element_count(local_shape(slot)), slot.elements()) << slot.info.name;
             EXPECT_LE(slot.first_holder, rank);
             EXPECT_GT(slot.end_holder, rank);

@@ -57,7 +57,7 @@ Program empty_program(const StepShape& shape) {
   if (program.pp_rank_of_stage.empty()) {
     for (int s = 0; s < shape.pp * shape.virtual_stages; ++s) program.pp_rank_of_stage.push_back(s % shape.pp);
   }
-  const std::string wrong = wrong_sizes(program);
+  const base::Text wrong = wrong_sizes(program);
   if (!wrong.empty()) throw ConfigError(base::say("shape of a step: {}", wrong));
   if (!shape.segments.empty() && shape.segments.size() != static_cast<std::size_t>(program.segments())) {
     throw ConfigError(base::say("bytes are given for {} segments, but the stages have {}", shape.segments.size(), program.segments()));

@@ -63,6 +63,9 @@ struct StepShape : ProgramShape {
   std::int64_t tied_bytes = 0;         // gradient of the tied embedding
 };
 
+// The program without instructions: stages on their pp ranks. ConfigError when the shape is impossible.
+Program empty_program(const StepShape& shape);
+
 // ConfigError says what is wrong with the shape.
 Program build(config::Schedule schedule, const StepShape& shape);
 

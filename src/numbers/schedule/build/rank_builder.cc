@@ -74,7 +74,7 @@ void place_messages(const RankToBuild& rank, Slots* slots) {
 bool by_segment(const RankToBuild& rank, const Instruction& c) {
   const bool recompute = rank.shape.recompute == config::Recompute::full;
   if (c.kind == Kind::fwd || c.kind == Kind::bwd_input) return recompute || rank.program.shards(3);
-  const int last = rank.program.microbatches_of(rank.dp_rank()).back();
+  const int last = rank.program.last_of_share(rank.dp_rank());
   const bool reduced_behind = rank.reduces_early() && (rank.program.shards(2) || c.microbatch == last);
   return reduced_behind || (c.kind == Kind::bwd && recompute);
 }

@@ -27,9 +27,6 @@ struct ScheduleDefinition {
 TROIKA_SCHEDULES(TROIKA_DEFINITION)
 #undef TROIKA_DEFINITION
 
-// The program without instructions: stages on their pp ranks. ConfigError when the shape is impossible.
-Program empty_program(const StepShape& shape);
-
 // A computation and what is directly before and behind it.
 struct Slot {
   std::vector<Instruction> before;

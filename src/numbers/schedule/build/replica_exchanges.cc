@@ -74,7 +74,7 @@ bool precedes_send(const RankToBuild& rank, const Instruction& c) {
 // In ZeRO 0 the totals of a segment follow one computation after its reduction, which by then is probably complete.
 void place_reductions(const RankToBuild& rank, Slots* slots) {
   if (!rank.reduces_early()) return;
-  const int last = rank.program.microbatches_of(rank.dp_rank()).back();
+  const int last = rank.program.last_of_share(rank.dp_rank());
   std::vector<Instruction> due, reduced_before;
   for (Slot& slot : *slots) {
     const auto behind = reductions_behind(rank, slot.computation, last);

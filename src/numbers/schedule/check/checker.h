@@ -27,9 +27,20 @@
 #include <string>
 #include <vector>
 
+#include "base/error.h"
 #include "schedule/instruction/program.h"
 
 namespace troika::schedule {
+
+// A program breaks a rule. Whoever reads it from a file makes a DataError of the text; of a built one it is a bug.
+class UnsoundProgram : public base::BugError {
+ public:
+  explicit UnsoundProgram(const base::Text& text) : BugError(text.english), text_(text) {}
+  const base::Text& text() const { return text_; }
+
+ private:
+  base::Text text_;
+};
 
 struct Bounds {
   std::vector<int> max_in_flight;             // per rank; empty: no bound
@@ -47,7 +58,7 @@ struct Report {  // all per rank
   std::vector<std::int64_t> peak_gathered_bytes;  // ZeRO 3: parameters between gather_params and free_params
 };
 
-// Any program, also one read from a file: never crashes or hangs. Throws BugError naming rank, index and instruction
+// Any program, also one read from a file: never crashes or hangs. Throws UnsoundProgram naming rank, index and instruction
 // when:
 // - sizes of the program do not fit together or exceed the limits of program.h; a field is missing, out of range or
 //   too many; an instruction sits on the wrong rank or its microbatch in another share;
@@ -68,18 +79,18 @@ struct Report {  // all per rank
 Report check(const Program& program, const Bounds& bounds);
 
 // What is wrong with everything but the ranks, as a sentence with the numbers; empty when nothing is.
-std::string wrong_sizes(const Program& program);
+base::Text wrong_sizes(const Program& program);
 
-// BugError when sizes are wrong, ranks are too many or too few, or an instruction lacks a field, has one too many, or
+// UnsoundProgram when sizes are wrong, ranks are too many or too few, or an instruction lacks a field, has one too many, or
 // names a microbatch, stage or segment that its rank does not have.
 void check_fields(const Program& program);
 
 // Whether the messages of a program that has passed check() can be paired by their order alone, as NCCL pairs them:
 // empty when between every two ranks, in each direction, the receives of activations are started in the order of their
 // sends, and so are those of gradients and of tied tables; else a sentence that names the first receive that is not.
-std::string receive_out_of_order(const Program& program);
+base::Text receive_out_of_order(const Program& program);
 
-// BugError "step program, grid rank 1, instruction 7 'bwd 2.1': <reason>"
-[[noreturn]] void refuse_at(const Program& program, std::size_t rank, std::size_t index, const std::string& reason);
+// UnsoundProgram "step program, grid rank 1, instruction 7 'bwd 2.1': <reason>"
+[[noreturn]] void refuse_at(const Program& program, std::size_t rank, std::size_t index, const base::Text& reason);
 
 }  // namespace troika::schedule

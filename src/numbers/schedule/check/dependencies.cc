@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "base/say.h"
 #include "schedule/check/checker.h"
 #include "schedule/instruction/placement.h"
 
@@ -40,18 +41,19 @@ class Meetings {
     std::map<Name, Place> receives;
     each([&](Place at, const Instruction& i) {
       if (traits(i.kind).role != Role::receive) return;
-      if (!receives.emplace(name_of(i), at).second) refuse_at(program_, at.rank, at.index, "appears twice");
+      if (!receives.emplace(name_of(i), at).second) refuse_at(program_, at.rank, at.index, base::say("appears twice"));
     });
     each([&](Place at, const Instruction& i) {
       if (traits(i.kind).role != Role::send) return;
       const auto found = receives.find(name_of(partner_of(i)));
-      if (found == receives.end()) refuse_at(program_, at.rank, at.index, "no rank posts the matching receive");
+      if (found == receives.end())
+        refuse_at(program_, at.rank, at.index, base::say("no rank posts the matching receive"));
       add({at, found->second});
       receives.erase(found);
     });
     if (receives.empty()) return;
     const Place left = receives.begin()->second;
-    refuse_at(program_, left.rank, left.index, "no rank sends the matching message");
+    refuse_at(program_, left.rank, left.index, base::say("no rank sends the matching message"));
   }
 
   // Kind, round, stage, segment, and what tells groups of ranks with equal names apart.
@@ -87,7 +89,7 @@ class Meetings {
       const std::size_t wanted = parties_of(std::get<0>(key.first));
       if (places.size() != wanted) {
         refuse_at(program_, places[0].rank, places[0].index,
-                  fmt::format("only {} of its {} ranks take part in it", places.size(), wanted));
+                  base::say("only {} of its {} ranks take part in it", places.size(), wanted));
       }
       add(places);
     }

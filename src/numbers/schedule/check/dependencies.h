@@ -31,7 +31,7 @@ struct Dependencies {
   std::vector<std::vector<std::vector<std::size_t>>> waits, waits_between_halves;
 };
 
-// BugError naming rank and instruction when check_fields refuses the program, or a send, receive or exchange has no
+// UnsoundProgram naming rank and instruction when check_fields refuses the program, or a send, receive or exchange has no
 // partner.
 Dependencies derive_dependencies(const Program& program);
 

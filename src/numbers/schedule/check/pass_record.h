@@ -52,7 +52,7 @@ class PassRecord {
   std::vector<std::uint8_t> done_;
 };
 
-// Walks one rank of a program that passed check_fields and refuses (BugError) what appears twice, too early, or not at all.
+// Walks one rank of a program that passed check_fields and refuses (UnsoundProgram) what appears twice, too early, or not at all.
 void check_rank(const Program& program, int rank);
 
 }  // namespace troika::schedule

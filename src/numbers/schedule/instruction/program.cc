@@ -79,8 +79,8 @@ class Header {
     program.all_load = take("all_load");
     program.task = take("evaluation") ? Task::evaluation : Task::training;
     if (words_.size() > next_) refuse(base::say("word {}: only 'tied', 'trained_from', 'all_load' and 'evaluation' may follow the segments, in this order", next_ + 1));
-    const std::string wrong = wrong_sizes(program);
-    if (!wrong.empty()) refuse(base::verbatim(wrong));
+    const base::Text wrong = wrong_sizes(program);
+    if (!wrong.empty()) refuse(wrong);
     return program;
   }
 

@@ -82,6 +82,7 @@ struct Program : ProgramShape {
     return shares.empty() ? microbatches / dp : shares[static_cast<std::size_t>(dp_rank)];
   }
   int share_begin(int dp_rank) const;
+  int last_of_share(int dp_rank) const { return share_begin(dp_rank) + share_size(dp_rank) - 1; }
   int dp_rank_of(int microbatch) const;                 // whose share holds it
   std::vector<int> microbatches_of(int dp_rank) const;  // the share, ascending
   int index_in_share(int microbatch) const { return microbatch - share_begin(dp_rank_of(microbatch)); }

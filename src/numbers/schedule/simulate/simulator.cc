@@ -7,6 +7,7 @@
 #include <queue>
 #include <utility>
 
+#include "base/say.h"
 #include "schedule/check/checker.h"
 
 namespace troika::schedule {
@@ -319,19 +320,18 @@ class Simulation {
   }
 
   void refuse_deadlock() const {
-    std::string stuck;
+    std::vector<base::Text> stuck;
     constexpr int most = 8;  // named
     int count = 0;
     for (std::size_t r = 0; r < ranks_.size(); ++r) {
       const std::size_t index = ranks_[r].next;
       if (index == program_.ranks[r].size() || ++count > most) continue;
-      stuck += fmt::format("{}grid rank {} at instruction {} '{}'", stuck.empty() ? "" : ", ", r, index,
-                           to_text(at({r, index})));
+      stuck.push_back(base::say("grid rank {} at instruction {} '{}'", r, index, to_text(at({r, index}))));
     }
     if (count == 0) return;
-    const std::string others = count > most ? fmt::format(" and {} more", count - most) : "";
-    throw base::BugError(
-        fmt::format("step program is deadlocked: {}{} wait for each other or for a rank that ended", stuck, others));
+    const base::Text others = count > most ? base::say(" and {} more", count - most) : base::Text{};
+    throw UnsoundProgram(base::say("step program is deadlocked: {}{} wait for each other or for a rank that ended",
+                                   base::join(stuck, ", ", "、"), others));
   }
 
   StepTrace trace() {
