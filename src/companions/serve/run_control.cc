@@ -202,17 +202,14 @@ void RunStops::stop(const Shop& shop, const std::string& name, StopHow how) {
   const std::string folder = shop.catalog.folder_of(name);
   const std::optional<RunLeader> leader = leader_of(folder, last_events(folder));
   if (!leader) throw Refused{409, base::say("'{}' is not running", name)};
-  if (!leader->is_here && leader->host == base::host_name())
-    throw Refused{409, base::say("'{}' cannot be stopped from here: its process {} belongs to another user, does not "
-              "write this run's folder, or has just ended", name, leader->id.pid)};
+  const Refused not_ours{409, base::say("'{}' cannot be stopped from here: its process {} belongs to another user, does not write this run's folder, or has just ended", name, leader->id.pid)};
+  if (!leader->is_here && leader->host == base::host_name()) throw not_ours;
   if (!leader->is_here) throw Refused{409, base::say("'{}' is controlled from the host {}, which this page cannot reach: stop it there", name, leader->host.empty() ? "?" : leader->host)};
   const host::HeldProcess process(leader->id);
   if (!process.found()) throw Refused{409, base::say("'{}' is not running", name)};
   const bool first = is_first(folder, leader->id) && !leader->asked_to_stop;
   if (first || how == StopHow::now)
-    if (!process.send(SIGTERM) && !process.ends_within(0))
-      throw Refused{409, base::say("'{}' cannot be stopped from here: its process {} belongs to another user, does not "
-              "write this run's folder, or has just ended", name, leader->id.pid)};
+    if (!process.send(SIGTERM) && !process.ends_within(0)) throw not_ours;
   if (how == StopHow::now && !process.ends_within(apart_seconds)) {
     process.send(SIGTERM);
     if (!process.ends_within(seconds_until_killed_)) process.send(SIGKILL);
