@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "base/text.h"
 #include "config/command_line.h"
 #include "config/flag_table.h"
 #include "host/process.h"

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 
 #include "base/error.h"
@@ -90,40 +89,13 @@ std::vector<Step> data_steps(const std::string& folder, const Corpus& corpus) {
 
 // What both trainings have in common.
 Words training(const std::string& folder) {
-  return {"--data.train",
-          folder + "/tokens",
-          "--data.tokenizer",
-          folder + "/tokenizer",
-          "--out",
-          folder + "/run",
-          "--seed",
-          "1",
-          "--seq-len",
-          "128",
-          "--micro-batch-size",
-          "1",
-          "--global-batch-size",
-          "6",
-          "--lr",
-          "3e-3",
-          "--optimizer.min-lr",
-          "3e-4",
-          "--warmup-steps",
-          "20",
-          "--model.layers",
-          "3",
-          "--model.hidden",
-          "192",
-          "--model.init-std",
-          "0.06",
-          "--model.heads",
-          "4",
-          "--model.kv-heads",
-          "2",
-          "--model.head-dim",
-          "48",
-          "--model.ffn",
-          "512"};
+  const Words words = base::split(
+      "--seed 1 --seq-len 128 --micro-batch-size 1 --global-batch-size 6 --lr 3e-3 --optimizer.min-lr 3e-4 --warmup-steps 20 "
+      "--model.layers 3 --model.hidden 192 --model.init-std 0.06 --model.heads 4 --model.kv-heads 2 --model.head-dim 48 "
+      "--model.ffn 512",
+      ' ');
+  return with_words({"--data.train", folder + "/tokens", "--data.tokenizer", folder + "/tokenizer", "--out", folder + "/run"},
+                    words);
 }
 
 // A run that a demo with other --steps began may have passed the step without recording it.

@@ -47,11 +47,6 @@ int print_findings(const std::vector<Finding>& findings, std::size_t hosts, doub
   return doctor::exit_code_of(findings);
 }
 
-int print_findings(const doctor::Consultation& consultation, std::size_t hosts, double began, const DoctorArguments& a,
-                   base::Language language) {
-  return print_findings(doctor::findings_of(consultation), hosts, began, a, language);
-}
-
 doctor::Thoroughness thoroughness_of(const DoctorArguments& a) {
   return a.quick ? doctor::Thoroughness::quick : doctor::Thoroughness::full;
 }
@@ -130,7 +125,7 @@ int look_at_hosts(const DoctorArguments& a, const Environment& environment, base
     ProcessMembers members(processes, environment);
     consultation = doctor::consult(members, deadlines_of(a), thoroughness_of(a), base::monotonic_seconds);
   }
-  return print_findings(consultation, processes.size(), began, a, language);
+  return print_findings(doctor::findings_of(consultation), processes.size(), began, a, language);
 }
 
 // One doctor of each host; it says why when it cannot take part, and ends well, so that no launcher ends the others for it.
@@ -171,7 +166,7 @@ int look_at_launch(const DoctorArguments& a, const Environment& environment, con
     consultation = doctor::consult(members, deadlines_of(a), thoroughness_of(a), base::monotonic_seconds);
     own.join();
   }
-  return print_findings(consultation, static_cast<std::size_t>(hosts), began, a, language);
+  return print_findings(doctor::findings_of(consultation), static_cast<std::size_t>(hosts), began, a, language);
 }
 
 // Whether anything says what is trained, besides where it is saved and how ranks talk.

@@ -1,7 +1,6 @@
 // The verb `generate`: continues a text with a trained checkpoint.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

@@ -16,7 +16,6 @@
 #include "base/text.h"
 #include "commands/doctor/doctor.h"
 #include "commands/cli.h"
-#include "commands/cli.h"
 #include "commands/launch/options.h"
 #include "commands/verbs.h"
 #include "tokenizer/tokenizer.h"

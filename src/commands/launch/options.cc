@@ -31,11 +31,14 @@ std::string from_environment(const Environment& environment, const std::vector<s
   return "";
 }
 
+std::optional<std::string> visible_in(const Environment& environment) {
+  const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
+  return visible == environment.end() ? std::nullopt : std::optional<std::string>(visible->second);
+}
+
 // Devices that ranks with this environment would find. Nothing where this machine does not tell.
 std::optional<int> devices_of_ranks(const Environment& environment) {
-  const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
-  if (visible == environment.end()) return host::nvidia_devices();
-  return host::nvidia_devices(visible->second);
+  return host::nvidia_devices(visible_in(environment));
 }
 
 int processes(const std::string& text, const Environment& environment, FlagReading* reading) {
@@ -107,12 +110,6 @@ std::optional<config::ParsedSettings> settings_of(const LaunchOptions& options, 
   return config::parse_settings(call.words, environment, call.last().flags());
 }
 
-std::vector<host::NvidiaNeighbours> gpus_with(const Environment& environment) {
-  const auto visible = environment.find("CUDA_VISIBLE_DEVICES");
-  return visible == environment.end() ? host::nvidia_neighbours(std::nullopt)
-                                      : host::nvidia_neighbours(visible->second);
-}
-
 // Where it may be a GPU without /dev/nvidia* (WSL, Jetson), only the ranks know.
 bool computes_on_processor(const config::Settings& settings) {
   const bool maybe_gpu = host::nvidia_devices().value_or(1) > 0;
@@ -130,7 +127,7 @@ void check_device(const LaunchOptions& options, const config::Settings& settings
   here.driver_version = host::nvidia_driver_version();
   here.cuda = gpu::cuda_of_code;
   std::vector<std::string> models;
-  for (const host::NvidiaNeighbours& gpu : gpus_with(environment)) models.push_back(gpu.model);
+  for (const host::NvidiaNeighbours& gpu : host::nvidia_neighbours(visible_in(environment))) models.push_back(gpu.model);
   if (const auto lack = machine::lack_of_cards(models)) {
     here.devices = 0;
     here.missing = *lack;
@@ -141,7 +138,7 @@ void check_device(const LaunchOptions& options, const config::Settings& settings
 // Of each local rank's GPU (gpu::pick_device); empty where one is not known.
 std::vector<host::NvidiaNeighbours> gpus_of_ranks(int ranks, const std::string& device,
                                                   const Environment& environment) {
-  const auto all = gpus_with(environment);
+  const auto all = host::nvidia_neighbours(visible_in(environment));
   std::int64_t numbered = -1;  // cuda:N
   if (const auto colon = device.find(':'); colon != std::string::npos)
     base::parse_int(device.substr(colon + 1), &numbered);

@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/say.h"
-#include "base/text.h"
 #include "commands/launch/options.h"
 #include "config/flag_table.h"
 #include "host/process.h"

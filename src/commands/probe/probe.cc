@@ -7,7 +7,6 @@
 #include <optional>
 #include <sstream>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/say.h"

@@ -10,7 +10,6 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/terminal_text.h"
-#include "base/text.h"
 #include "commands/sweep/layout_run.h"
 #include "config/command_line.h"
 #include "host/subprocess.h"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/say.h"
-#include "base/units.h"
 #include "diagnosis/rules.h"
 #include "records/health.h"
 

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string>
 
+#include "base/descriptor.h"
+
 namespace troika::doctor::echo {
 
 // TCP: a question is 12 bytes, three numbers in network order: the sign, what is asked, a count of bytes.
@@ -40,11 +42,6 @@ std::optional<NumericAddress> numeric_address(const std::string& address, int po
 // Deadlines are base::monotonic_seconds(). Threads: one.
 class EchoLine {
  public:
-  EchoLine() = default;
-  ~EchoLine();
-  EchoLine(const EchoLine&) = delete;
-  EchoLine& operator=(const EchoLine&) = delete;
-
   int connect(const std::string& address, int port, double until);  // errno; 0: it stands. Closes an earlier connection
   std::string local_address() const;                                // numeric; "" without a connection
 
@@ -54,9 +51,8 @@ class EchoLine {
   bool receive(char* bytes, std::size_t count, double until);
 
  private:
-  void close();
   bool ready(short events, double until) const;
-  int socket_ = -1;
+  base::Descriptor socket_;
 };
 
 // Answers other doctors while this one lives, so that they can measure the way to this host.

@@ -29,27 +29,20 @@ std::optional<NumericAddress> numeric_address(const std::string& address, int po
   return numeric;
 }
 
-EchoLine::~EchoLine() { close(); }
-
-void EchoLine::close() {
-  if (socket_ >= 0) ::close(socket_);
-  socket_ = -1;
-}
-
 int EchoLine::connect(const std::string& address, int port, double until) {
-  close();
+  socket_.close();
   const auto to = numeric_address(address, port);
   if (!to) return EINVAL;
-  socket_ = ::socket(to->bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (socket_ < 0) return errno;
+  socket_ = base::Descriptor(::socket(to->bytes.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!socket_) return errno;
   const int on = 1;
-  ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
-  if (::connect(socket_, reinterpret_cast<const sockaddr*>(&to->bytes), to->length) == 0) return 0;
+  ::setsockopt(socket_.number(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+  if (::connect(socket_.number(), reinterpret_cast<const sockaddr*>(&to->bytes), to->length) == 0) return 0;
   if (errno != EINPROGRESS) return errno;
   if (!ready(POLLOUT, until)) return ETIMEDOUT;
   int code = 0;
   socklen_t size = sizeof code;
-  ::getsockopt(socket_, SOL_SOCKET, SO_ERROR, &code, &size);
+  ::getsockopt(socket_.number(), SOL_SOCKET, SO_ERROR, &code, &size);
   return code;
 }
 
@@ -60,7 +53,7 @@ bool EchoLine::ask(echo::Ask what, std::uint32_t bytes, double until) {
 
 bool EchoLine::send(const char* bytes, std::size_t count, double until) {
   while (count > 0) {
-    const ssize_t some = ::send(socket_, bytes, count, MSG_NOSIGNAL);
+    const ssize_t some = ::send(socket_.number(), bytes, count, MSG_NOSIGNAL);
     if (some > 0) {
       bytes += some;
       count -= static_cast<std::size_t>(some);
@@ -75,7 +68,7 @@ bool EchoLine::send(const char* bytes, std::size_t count, double until) {
 
 bool EchoLine::receive(char* bytes, std::size_t count, double until) {
   while (count > 0) {
-    const ssize_t some = ::recv(socket_, bytes, count, 0);
+    const ssize_t some = ::recv(socket_.number(), bytes, count, 0);
     if (some > 0) {
       bytes += some;
       count -= static_cast<std::size_t>(some);
@@ -92,7 +85,7 @@ std::string EchoLine::local_address() const {
   sockaddr_storage own{};
   socklen_t length = sizeof own;
   char text[NI_MAXHOST] = {};
-  if (::getsockname(socket_, reinterpret_cast<sockaddr*>(&own), &length) != 0) return "";
+  if (::getsockname(socket_.number(), reinterpret_cast<sockaddr*>(&own), &length) != 0) return "";
   if (::getnameinfo(reinterpret_cast<const sockaddr*>(&own), length, text, sizeof text, nullptr, 0, NI_NUMERICHOST) !=
       0)
     return "";
@@ -102,7 +95,7 @@ std::string EchoLine::local_address() const {
 bool EchoLine::ready(short events, double until) const {
   for (;;) {
     const double left = until - base::monotonic_seconds();
-    pollfd polled{socket_, events, 0};
+    pollfd polled{socket_.number(), events, 0};
     const int count = ::poll(&polled, 1, static_cast<int>(std::ceil(1000 * std::max(left, 0.0))));
     if (count > 0) return true;
     if (count == 0 || errno != EINTR) return false;

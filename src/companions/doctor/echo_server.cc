@@ -16,13 +16,14 @@
 #include <cstring>
 #include <list>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 #include "base/error.h"
 #include "base/say.h"
 #include "base/cause.h"
-#include "doctor/echo.h"
 #include "host/network.h"
 #include "host/thread_limit.h"
 
@@ -32,37 +33,19 @@ namespace {
 constexpr std::size_t most_connections = 64;
 constexpr int silent_seconds = 8;
 
-struct Bound {
-  int socket = -1, port = 0;
-};
-
-Bound bind_everywhere(int type, int port) {
-  base::Descriptor socket = host::socket_at_every_network(type, port, static_cast<int>(most_connections));
-  if (!socket) return {};
-  const int got = host::port_of(socket.number());
-  return {socket.release(), got};
+base::Descriptor bind_everywhere(int type, int port) {
+  return host::socket_at_every_network(type, port, static_cast<int>(most_connections));
 }
 
+int port_or_none(const base::Descriptor& socket) { return socket ? host::port_of(socket.number()) : 0; }
+
+// Of a socket that blocks: all of it, or false where the connection ends or is silent for too long.
 bool read_all(int socket, char* bytes, std::size_t count) {
-  while (count > 0) {
-    const ssize_t some = ::recv(socket, bytes, count, 0);
-    if (some < 0 && errno == EINTR) continue;
-    if (some <= 0) return false;
-    bytes += some;
-    count -= static_cast<std::size_t>(some);
-  }
-  return true;
+  return ::recv(socket, bytes, count, MSG_WAITALL) == static_cast<ssize_t>(count);
 }
 
 bool write_all(int socket, const char* bytes, std::size_t count) {
-  while (count > 0) {
-    const ssize_t some = ::send(socket, bytes, count, MSG_NOSIGNAL);
-    if (some < 0 && errno == EINTR) continue;
-    if (some <= 0) return false;
-    bytes += some;
-    count -= static_cast<std::size_t>(some);
-  }
-  return true;
+  return ::send(socket, bytes, count, MSG_NOSIGNAL) == static_cast<ssize_t>(count);
 }
 
 bool answer_time(int socket) {
@@ -103,42 +86,37 @@ bool answer_one(int socket) {
 }  // namespace
 
 struct EchoServer::Impl {
-  Bound tcp, named, udp;
-  int wake = -1;
+  base::Descriptor tcp, named, udp, wake;
   std::thread thread;
 
   struct Connection {
-    int socket = -1;
+    base::Descriptor socket;
     std::atomic<bool> over{false};
     std::thread thread;
   };
   std::list<Connection> connections;  // of `thread`
 
   void accept_one(int listener) {
-    const int socket = ::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC);
-    if (socket < 0) return;
+    base::Descriptor accepted(::accept4(listener, nullptr, nullptr, SOCK_CLOEXEC));
+    if (!accepted) return;
     sweep();
-    if (connections.size() >= most_connections) {
-      ::close(socket);
-      return;
-    }
-    const int on = 1;
+    if (connections.size() >= most_connections) return;
+    const int on = 1, socket = accepted.number();
     ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
     const timeval patience{silent_seconds, 0};
     ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
     ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     Connection& connection = connections.emplace_back();
-    connection.socket = socket;
+    connection.socket = std::move(accepted);
     try {
-      connection.thread = host::start_thread([&connection] {
-        while (answer_one(connection.socket)) {
+      connection.thread = host::start_thread([&connection, socket] {
+        while (answer_one(socket)) {
         }
-        ::shutdown(connection.socket, SHUT_RDWR);
+        ::shutdown(socket, SHUT_RDWR);
         connection.over = true;
       });
     } catch (const base::ConfigError&) {  // no room for it: as if there were too many
       connections.pop_back();
-      ::close(socket);
     }
   }
 
@@ -149,7 +127,6 @@ struct EchoServer::Impl {
         continue;
       }
       one->thread.join();
-      ::close(one->socket);
       one = connections.erase(one);
     }
   }
@@ -159,36 +136,31 @@ struct EchoServer::Impl {
     sockaddr_storage from{};
     socklen_t length = sizeof from;
     const ssize_t count =
-        ::recvfrom(udp.socket, bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&from), &length);
+        ::recvfrom(udp.number(), bytes.data(), bytes.size(), 0, reinterpret_cast<sockaddr*>(&from), &length);
     std::uint32_t sign = 0;
     if (count < static_cast<ssize_t>(echo::datagram_bytes)) return;
     std::memcpy(&sign, bytes.data(), sizeof sign);
     if (ntohl(sign) != echo::sign) return;
-    ::sendto(udp.socket, bytes.data(), echo::datagram_bytes, 0, reinterpret_cast<const sockaddr*>(&from), length);
+    ::sendto(udp.number(), bytes.data(), echo::datagram_bytes, 0, reinterpret_cast<const sockaddr*>(&from), length);
   }
 
   void serve() {
     for (;;) {
       std::array<pollfd, 4> polled = {
-          {{wake, POLLIN, 0}, {tcp.socket, POLLIN, 0}, {udp.socket, POLLIN, 0}, {named.socket, POLLIN, 0}}};
+          {{wake.number(), POLLIN, 0}, {tcp.number(), POLLIN, 0}, {udp.number(), POLLIN, 0}, {named.number(), POLLIN, 0}}};
       if (::poll(polled.data(), polled.size(), -1) < 0 && errno != EINTR) break;
       if (polled[0].revents != 0) break;
-      if (polled[1].revents != 0) accept_one(tcp.socket);
+      if (polled[1].revents != 0) accept_one(tcp.number());
       if (polled[2].revents != 0) answer_datagram();
-      if (polled[3].revents != 0) accept_one(named.socket);
+      if (polled[3].revents != 0) accept_one(named.number());
     }
-    for (Connection& one : connections) ::shutdown(one.socket, SHUT_RDWR);
-    for (Connection& one : connections) {
-      one.thread.join();
-      ::close(one.socket);
-    }
+    for (Connection& one : connections) ::shutdown(one.socket.number(), SHUT_RDWR);
+    for (Connection& one : connections) one.thread.join();
   }
 
   ~Impl() {
     const std::uint64_t one = 1;
-    if (thread.joinable() && ::write(wake, &one, sizeof one) == sizeof one) thread.join();
-    for (const int socket : {tcp.socket, named.socket, udp.socket, wake})
-      if (socket >= 0) ::close(socket);
+    if (thread.joinable() && ::write(wake.number(), &one, sizeof one) == sizeof one) thread.join();
   }
 };
 
@@ -196,15 +168,15 @@ EchoServer::EchoServer(int port) : impl_(std::make_unique<Impl>()) {
   impl_->tcp = bind_everywhere(SOCK_STREAM, 0);
   impl_->udp = bind_everywhere(SOCK_DGRAM, 0);
   if (port > 0) impl_->named = bind_everywhere(SOCK_STREAM, port);
-  impl_->wake = ::eventfd(0, EFD_CLOEXEC);
-  if (impl_->tcp.socket < 0 || impl_->udp.socket < 0 || impl_->wake < 0)
+  impl_->wake = base::Descriptor(::eventfd(0, EFD_CLOEXEC));
+  if (!impl_->tcp || !impl_->udp || !impl_->wake)
     throw base::PeerError(base::say("cannot open a socket for other doctors: {}", base::system_cause(errno)));
   impl_->thread = std::thread([impl = impl_.get()] { impl->serve(); });
 }
 
 EchoServer::~EchoServer() = default;
-int EchoServer::tcp_port() const { return impl_->tcp.port; }
-int EchoServer::udp_port() const { return impl_->udp.port; }
-int EchoServer::named_port() const { return impl_->named.port; }
+int EchoServer::tcp_port() const { return port_or_none(impl_->tcp); }
+int EchoServer::udp_port() const { return port_or_none(impl_->udp); }
+int EchoServer::named_port() const { return port_or_none(impl_->named); }
 
 }  // namespace troika::doctor

@@ -8,7 +8,6 @@
 #include "base/error.h"
 #include "base/json_members.h"
 #include "base/terminal_text.h"
-#include "base/text.h"
 #include "base/units.h"
 #include "doctor/judge.h"
 

@@ -127,7 +127,7 @@ HostView view_of_this_host(const Want& want, const std::map<std::string, std::st
   view.interfaces = read_interfaces(view.sys);
   view.port = port;
   if (port == PortState::not_asked && want.port > 0) view.port = try_port(want.port);
-  if (view.port == PortState::taken) view.port_holder = host::port_holder(want.port).english;
+  if (view.port == PortState::taken) view.port_holder = host::port_holder(want.port);
   view.disk = read_disk(want.folder);
   view.cores = std::max<int>(1, static_cast<int>(host::allowed_cores().size()));
   if (word_in(view.proc + "/device-tree/model").find("Raspberry Pi") != std::string::npos)

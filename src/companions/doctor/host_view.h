@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "doctor/tree.h"
 #include "host/vitals.h"
 
@@ -19,14 +20,14 @@ struct Gpus {
     std::string name;  // "NVIDIA H100 80GB HBM3"
     int major = 0, minor = 0;
     std::int64_t free_bytes = 0;
-    std::string trouble;  // why it cannot be used; "": it can
+    base::Text trouble;  // why it cannot be used; empty: it can
   };
   struct Library {
     std::string file, version;
-    std::string trouble;  // why a run cannot load it; "": it can
+    base::Text trouble;  // why a run cannot load it; empty: it can
   };
   std::vector<Card> cards;  // cuda:0 and on
-  std::string trouble;      // why there are none; "": there are some
+  base::Text trouble;       // why there are none; empty: there are some
   Library driver, blas, cudnn, nccl;
 };
 
@@ -82,7 +83,7 @@ struct HostView {
   std::optional<ClockState> clock;
   std::vector<Interface> interfaces;
   PortState port = PortState::not_asked;
-  std::string port_holder;
+  base::Text port_holder;
   std::optional<Disk> disk;
   int cores = 1;         // that this process may use, without a quota
   std::string vcgencmd;  // what `vcgencmd get_throttled` said; "": it is not there

@@ -11,7 +11,7 @@ TEST(NetworkChecks, NameWhoHoldsThePort) {
   MadeHost host;
   host.view.want.port = 29500;
   host.view.port = PortState::taken;
-  host.view.port_holder = "'python3' (pid 4711)";
+  host.view.port_holder = base::verbatim("'python3' (pid 4711)");
   const auto ill = host.ill("ports");
   ASSERT_EQ(ill.size(), 1u);
   EXPECT_EQ(ill[0].status, Status::fail);

@@ -165,7 +165,7 @@ std::vector<Finding> check_gpu_cards(const HostView& view) {
   for (std::size_t i = 0; i < gpus.cards.size(); ++i) {
     const Gpus::Card& card = gpus.cards[i];
     if (!card.trouble.empty()) {
-      findings.push_back(found(Status::warn, base::verbatim(card.trouble), wanted, base::say("Leave cuda:{} out with CUDA_VISIBLE_DEVICES: no rank can use it.", i)));
+      findings.push_back(found(Status::warn, card.trouble, wanted, base::say("Leave cuda:{} out with CUDA_VISIBLE_DEVICES: no rank can use it.", i)));
       continue;
     }
     const base::Text measured = base::say("cuda:{}: {}, compute capability {}.{}, {} free", i, card.name, card.major, card.minor, base::format_bytes(card.free_bytes));

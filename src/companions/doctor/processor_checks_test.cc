@@ -98,11 +98,11 @@ class GpuHost : public testing::Test {
       host.sys("bus/pci/devices/" + address + "/max_link_width", "16\n");
     }
     Gpus gpus;
-    gpus.cards = {{"NVIDIA H100", 9, 0, 78 * GiB, ""}, {"NVIDIA H100", 9, 0, 78 * GiB, ""}};
-    gpus.driver = {"/usr/lib/libcuda.so.1", "12.8", ""};
-    gpus.blas = {"/venv/lib/libcublasLt.so.12", "12.8.4", ""};
-    gpus.cudnn = {"/venv/lib/libcudnn.so.9", "9.28.0", ""};
-    gpus.nccl = {"/venv/lib/libnccl.so.2", "2.28.9", ""};
+    gpus.cards = {{"NVIDIA H100", 9, 0, 78 * GiB, {}}, {"NVIDIA H100", 9, 0, 78 * GiB, {}}};
+    gpus.driver = {"/usr/lib/libcuda.so.1", "12.8", {}};
+    gpus.blas = {"/venv/lib/libcublasLt.so.12", "12.8.4", {}};
+    gpus.cudnn = {"/venv/lib/libcudnn.so.9", "9.28.0", {}};
+    gpus.nccl = {"/venv/lib/libnccl.so.2", "2.28.9", {}};
     host.measured().gpus = gpus;
   }
   Gpus& gpus() { return *host.view.measured->gpus; }
@@ -136,12 +136,12 @@ TEST_F(GpuHost, WithAnOldDriverIsNamedByALaunchToo) {
 }
 
 TEST_F(GpuHost, WhoseCardsCannotBeUsedSaysWhy) {
-  gpus().cards[1] = {"Tesla T4", 7, 5, 0, "cuda:1 (Tesla T4) has compute capability 7.5; 8.0 or later is needed"};
+  gpus().cards[1] = {"Tesla T4", 7, 5, 0, base::verbatim("cuda:1 (Tesla T4) has compute capability 7.5; 8.0 or later is needed")};
   gpus().cards[0].free_bytes = GiB;
   EXPECT_THAT(measured("gpu_cards"), ElementsAre(HasSubstr("warn cuda:0"), HasSubstr("warn cuda:1 (Tesla T4) has compute")));
   EXPECT_THAT(host.said("gpu_cards"), AllOf(HasSubstr("the memory of cuda:0"), HasSubstr("Leave cuda:1 out")));
   gpus().cards.clear();
-  gpus().trouble = "the NVIDIA driver of this machine offers 0 devices";
+  gpus().trouble = base::verbatim("the NVIDIA driver of this machine offers 0 devices");
   EXPECT_THAT(measured("gpu_cards"), ElementsAre(HasSubstr("warn no GPU can be used: the NVIDIA driver")));
 }
 
@@ -153,9 +153,9 @@ TEST_F(GpuHost, WhoseCardHasLostLanesNamesIt) {
 }
 
 TEST_F(GpuHost, WithoutALibraryNamesWhatWouldDo) {
-  gpus().blas = {"", "", "neither libcublasLt.so.13 nor libcublasLt.so.12"};
-  gpus().cudnn = {"", "", "no libcudnn.so.9"};
-  gpus().nccl = {"", "", "'libnccl.so.2' is NCCL 2.27.3, but versions from 2.28.0 to 2.99 are needed"};
+  gpus().blas = {"", "", base::verbatim("neither libcublasLt.so.13 nor libcublasLt.so.12")};
+  gpus().cudnn = {"", "", base::verbatim("no libcudnn.so.9")};
+  gpus().nccl = {"", "", base::verbatim("'libnccl.so.2' is NCCL 2.27.3, but versions from 2.28.0 to 2.99 are needed")};
   EXPECT_THAT(host.said("gpu_libraries"), AllOf(HasSubstr("warn Install cuBLASLt"), HasSubstr("warn Install cuDNN 9.10.2"), HasSubstr("warn Install NCCL 2.28")));
   gpus().cards.pop_back();
   EXPECT_THAT(host.said("gpu_libraries"), HasSubstr("note Install NCCL")) << "one card sends no messages";

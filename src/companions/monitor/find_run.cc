@@ -42,15 +42,6 @@ std::pair<std::int64_t, std::int64_t> run_changed_at(const std::string& run) {
   return last;
 }
 
-// Nothing for a folder that may not be read, or is none.
-std::vector<std::string> names_in(const std::string& folder) {
-  try {
-    return base::list_directory(folder);
-  } catch (const base::DataError&) {
-    return {};
-  }
-}
-
 bool has_files_of_ranks(const std::string& folder) {
   const std::vector<std::string> names = names_in(folder);
   return std::any_of(names.begin(), names.end(), [](const std::string& name) { return name.rfind("rank-", 0) == 0; });
@@ -115,6 +106,14 @@ base::Text nearest_run(const std::string& path) {
 }
 
 }  // namespace
+
+std::vector<std::string> names_in(const std::string& folder) {
+  try {
+    return base::list_directory(folder);
+  } catch (const base::DataError&) {
+    return {};
+  }
+}
 
 bool is_run(const std::string& folder) {
   for (const char* name : {"state.json", "events.jsonl", "metrics.jsonl", "run.log", "program.txt"})

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/language.h"
 
@@ -17,5 +18,8 @@ std::string find_run(const std::string& path);
 
 // The sentence about a folder that holds no records of a run, with the run that is meant: one below it, or a near one.
 base::Text no_records_in(const std::string& folder);
+
+// By name; nothing for a folder that may not be read, or is none.
+std::vector<std::string> names_in(const std::string& folder);
 
 }  // namespace troika::monitor

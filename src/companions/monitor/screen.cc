@@ -8,7 +8,6 @@
 
 #include "base/say.h"
 #include "base/text.h"
-#include "base/units.h"
 #include "monitor/texts.h"
 
 namespace troika::monitor {

@@ -101,17 +101,9 @@ ChatAnswer answer_of(const ChatTurn& turn, const Options& options, double deadli
   const std::string asked = folder.file("asked.jsonl"), told = folder.file("told.jsonl"), log = folder.file("log");
   base::write_file_atomic(asked, fmt::format("{{\"messages\": {}}}\n", turn.messages));
   ShortProgram chat;
-  chat.words = {options.program,
-                "chat",
-                turn.model,
-                "--input",
-                asked,
-                "--output",
-                told,
-                "--seed",
-                std::to_string(turn.seed),
-                "--max-new-tokens",
-                std::to_string(turn.most_tokens)};
+  chat.words = {options.program, "chat", turn.model, "--input", asked, "--output", told};
+  chat.words.insert(chat.words.end(), {"--seed", std::to_string(turn.seed)});
+  chat.words.insert(chat.words.end(), {"--max-new-tokens", std::to_string(turn.most_tokens)});
   for (std::string& word : host::language_flag(turn.language)) chat.words.push_back(std::move(word));
   if (turn.temperature) chat.words.insert(chat.words.end(), {"--temperature", fmt::format("{}", *turn.temperature)});
   chat.environment = environment_of_runs(options.environment);

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <cstring>
 #include <set>
 
 #include "base/error.h"
@@ -15,6 +14,7 @@
 #include "base/text.h"
 #include "diagnosis/facts.h"
 #include "host/worker.h"
+#include "monitor/find_run.h"
 #include "serve/form.h"
 #include "serve/programs.h"
 
@@ -29,7 +29,7 @@ constexpr std::size_t most_checkpoints = 1000, most_parts_opened = 256;
 std::int64_t bytes_below(const std::string& folder) {
   std::int64_t bytes = 0;
   for (const char* part : {"", "/model", "/state"}) {
-    for (const std::string& name : names_in(folder + part)) {
+    for (const std::string& name : monitor::names_in(folder + part)) {
       struct stat facts {};
       if (::lstat((folder + part + "/" + name).c_str(), &facts) == 0 && S_ISREG(facts.st_mode)) bytes += facts.st_size;
     }
@@ -53,7 +53,7 @@ void take_names(const base::RunFile& part, std::set<std::string>* names) {
 std::optional<std::size_t> tensors_of(const std::string& step_path) {
   std::set<std::string> names;
   std::size_t opened = 0;
-  for (const std::string& name : names_in(step_path + "/model")) {
+  for (const std::string& name : monitor::names_in(step_path + "/model")) {
     constexpr std::string_view ending = ".safetensors";
     if (name.size() < ending.size() || name.compare(name.size() - ending.size(), ending.size(), ending) != 0) continue;
     const std::optional<base::RunFile> part = base::RunFile::open(step_path, "model/" + name);

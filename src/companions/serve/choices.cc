@@ -14,6 +14,7 @@
 #include "base/text.h"
 #include "base/units.h"
 #include "base/run_files.h"
+#include "monitor/find_run.h"
 #include "serve/catalog.h"
 
 namespace troika::serve {
@@ -98,7 +99,7 @@ class ChoiceWalk {
   Choices found;
 
   void look_into(const std::string& name, const std::string& path, int depth) {
-    const std::vector<std::string> names = names_in(path);
+    const std::vector<std::string> names = monitor::names_in(path);
     if (!name.empty() && take_model(name, path, names)) return;
     for (const std::string& part : names) {
       if (--left_ < 0) return;
@@ -123,9 +124,9 @@ class ChoiceWalk {
   void look_below(const std::string& name, const std::string& path, int depth) {
     if (is_served_run(path)) {
       if (kind_of(path + "/exports") != FileKind::folder) return;
-      for (const std::string& step : names_in(path + "/exports"))
+      for (const std::string& step : monitor::names_in(path + "/exports"))
         if (const std::string at = path + "/exports/" + step; kind_of(at) == FileKind::folder)
-          take_model(name + "/exports/" + step, at, names_in(at));
+          take_model(name + "/exports/" + step, at, monitor::names_in(at));
     } else if (depth > 0) {
       look_into(name, path, depth);
     }

@@ -88,6 +88,9 @@ TEST_F(Control, SaysWhyARunEndedAtOnceAndFreesItsName) {
   EXPECT_TRUE(base::file_exists(served / "second/launch.log"));
   served.program_is("exit 0");
   EXPECT_EQ(started("second"), "done");  // it had not trained
+  served.program_is(std::string(in_folder) + "echo '{}' > events.jsonl; exit 2");
+  EXPECT_THAT(started("third"), StartsWith("400"));
+  EXPECT_FALSE(base::directory_exists(served / "third")) << "its settings were refused: it is no run";
 }
 
 TEST_F(Control, StartsNothingWhereTheFormIsWrong) {

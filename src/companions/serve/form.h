@@ -85,7 +85,6 @@ std::optional<std::int64_t> lines_of(const std::string& folder, const std::strin
 // A link is none of the two.
 enum class FileKind { none, file, folder, other };
 FileKind kind_of(const std::string& path);
-std::vector<std::string> names_in(const std::string& folder);  // by name; none where it may not be read
 
 // Paths that a page names: only what lies below one folder, by whatever links.
 

@@ -3,7 +3,6 @@
 
 #include <map>
 
-#include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "config/fields.h"

@@ -12,7 +12,6 @@
 #include <cctype>
 #include <cerrno>
 #include <charconv>
-#include <cstring>
 #include <filesystem>
 #include <map>
 
@@ -20,7 +19,6 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/cause.h"
-#include "base/text.h"
 
 namespace troika::serve {
 namespace {

@@ -5,13 +5,13 @@
 
 #include <algorithm>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
 #include "base/terminal_text.h"
 #include "base/text.h"
 #include "diagnosis/facts.h"
 #include "records/run_reader.h"
+#include "monitor/find_run.h"
 #include "serve/form.h"
 
 namespace troika::serve {
@@ -81,7 +81,7 @@ class BackwardsReader {
 // Of which there are logs.
 Json logs_in(const std::string& folder) {
   Json found = Json::array();
-  for (const std::string& name : names_in(folder + "/logs")) {
+  for (const std::string& name : monitor::names_in(folder + "/logs")) {
     const int rank = diagnosis::rank_of_log(name);
     if (rank >= 0 && static_cast<std::int64_t>(found.size()) < most_ranks_listed) found.push_back(rank);
   }

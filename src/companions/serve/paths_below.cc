@@ -192,12 +192,4 @@ FileKind kind_of(const std::string& path) {
   return S_ISREG(facts.st_mode) ? FileKind::file : S_ISDIR(facts.st_mode) ? FileKind::folder : FileKind::other;
 }
 
-std::vector<std::string> names_in(const std::string& folder) {
-  try {
-    return base::list_directory(folder);
-  } catch (const base::DataError&) {
-    return {};
-  }
-}
-
 }  // namespace troika::serve

@@ -45,14 +45,12 @@ base::Descriptor locked_log(const std::string& path, std::int64_t* bytes) {
   return log;
 }
 
-host::Subprocess started(const DetachedProgram& program, const base::Descriptor& log) {
+host::Command command_of(const Program& program, const base::Descriptor& log) {
   host::Command command{program.words, program.environment};
   command.folder = program.folder;
   command.input = host::Stream::nothing();
   command.output = command.errors = host::Stream::to(log);
-  command.group = host::Command::Group::session;
-  command.other_files = host::Command::Files::closed;
-  return host::Subprocess(command);
+  return command;
 }
 
 // Its end is collected while this process lives, and by init afterwards.
@@ -68,11 +66,8 @@ void leave_alone(host::Subprocess process) {
 host::Subprocess started(const ShortProgram& program) {
   const base::Descriptor log(::open(program.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
   if (!log) throw base::ConfigError(base::say("cannot write to '{}': {}", program.log, base::system_cause(errno)));
-  host::Command command{program.words, program.environment};
-  command.folder = program.folder;
-  command.input = host::Stream::nothing();
-  command.output = host::Stream::to(log);
-  command.errors = program.errors == ShortProgram::Errors::dropped ? host::Stream::nothing() : command.output;
+  host::Command command = command_of(program, log);
+  if (program.errors == ShortProgram::Errors::dropped) command.errors = host::Stream::nothing();
   command.group = host::Command::Group::own;
   return host::Subprocess(command);
 }
@@ -129,10 +124,13 @@ bool has_writer(const std::string& log) {
   return file && ::flock(file.number(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-DetachedStart start_detached(const DetachedProgram& program, double patience_seconds) {
+DetachedStart start_detached(const Program& program, double patience_seconds) {
   std::int64_t before = 0;
   base::Descriptor log = locked_log(program.log, &before);
-  host::Subprocess process = started(program, log);
+  host::Command command = command_of(program, log);
+  command.group = host::Command::Group::session;
+  command.other_files = host::Command::Files::closed;
+  host::Subprocess process(command);
   log.close();
   DetachedStart start;
   start.ended = process.ends_within(patience_seconds);

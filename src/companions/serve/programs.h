@@ -10,11 +10,11 @@
 
 namespace troika::serve {
 
-struct DetachedProgram {
+struct Program {
   std::vector<std::string> words;  // the first is the path of the program
   config::Environment environment;
-  std::string folder;  // it works in
-  std::string log;     // gets its output, appended; made where it is not there, never behind a link
+  std::string folder;  // it works in; "": this process's
+  std::string log;     // gets its output, appended; made where it is not there, of a detached one never behind a link
 };
 
 struct DetachedStart {
@@ -26,17 +26,13 @@ struct DetachedStart {
 // In a session of its own, without terminal, standard input and open files of this process, with no signal blocked or ignored. While it
 // and what it has started lives, its log is locked. Waits `patience_seconds` for an end. ConfigError when it cannot be started,
 // and when another program has the log.
-DetachedStart start_detached(const DetachedProgram& program, double patience_seconds);
+DetachedStart start_detached(const Program& program, double patience_seconds);
 
 // Whether a program that start_detached has started lives, or what that has started.
 bool has_writer(const std::string& log);
 
 // A program that somebody waits for: started, and ended with what it has started when it takes too long.
-struct ShortProgram {
-  std::vector<std::string> words;  // the first is the path of the program
-  config::Environment environment;
-  std::string folder;  // it works in; "": this process's
-  std::string log;     // gets its output; made
+struct ShortProgram : Program {
   double deadline_seconds = 60;
   std::function<bool()> abandoned = {};  // asked several times a second: nobody waits any more; empty: somebody does
   enum class Errors { as_output, dropped } errors = Errors::as_output;

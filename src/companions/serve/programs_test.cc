@@ -21,7 +21,7 @@ using testing::HasSubstr;
 
 class Detached : public testing::Test {
  protected:
-  DetachedProgram script(const std::string& text) const {
+  Program script(const std::string& text) const {
     return {{"/bin/sh", "-c", text}, {{"PATH", "/usr/bin:/bin"}, {"SAID", "yes"}}, folder.path(), log};
   }
   std::string await_file(const std::string& name) const {
@@ -81,10 +81,10 @@ TEST_F(Detached, LivesOnWithNothingOfWhoStartedIt) {
 }
 
 TEST_F(Detached, WhatCannotBeStartedIsSaid) {
-  DetachedProgram absent = script("");
+  Program absent = script("");
   absent.words = {"/no/such/program"};
   EXPECT_THROW(start_detached(absent, 5), base::ConfigError);
-  DetachedProgram elsewhere = script("true");
+  Program elsewhere = script("true");
   ASSERT_EQ(::symlink("/dev/full", (folder.path() + "/link").c_str()), 0);
   elsewhere.log = folder.path() + "/link";
   EXPECT_THROW(start_detached(elsewhere, 5), base::ConfigError);
@@ -110,7 +110,7 @@ struct StandIn {
 };
 
 ShortProgram shell(const ScratchFolder& folder, const std::string& script, double deadline = 20) {
-  return {{"/bin/sh", "-c", script}, {{"PATH", "/usr/bin:/bin"}}, "", folder.file("log"), deadline};
+  return {{{"/bin/sh", "-c", script}, {{"PATH", "/usr/bin:/bin"}}, "", folder.file("log")}, deadline};
 }
 
 TEST(ShortProgram, SaysHowItEnded) {
@@ -119,7 +119,7 @@ TEST(ShortProgram, SaysHowItEnded) {
   EXPECT_EQ(base::read_file(folder.file("log")), "well\n");
   EXPECT_EQ(run_short(shell(folder, "exit 3")), ShortEnd::badly);
   EXPECT_EQ(run_short(shell(folder, "kill -9 $$")), ShortEnd::badly);
-  EXPECT_THROW(run_short({{"/nowhere/program"}, {}, "", folder.file("log")}), base::ConfigError);
+  EXPECT_THROW(run_short({{{"/nowhere/program"}, {}, "", folder.file("log")}}), base::ConfigError);
 }
 
 TEST(ShortProgram, IsEndedAtItsDeadlineWithWhatItHasStarted) {

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <functional>
 #include <memory>
 
 #include "base/error.h"
@@ -14,7 +15,6 @@
 #include "base/host_name.h"
 #include "base/say.h"
 #include "base/descriptor.h"
-#include "base/text.h"
 #include "host/worker.h"
 #include "serve/checkpoints.h"
 #include "serve/programs.h"
@@ -39,10 +39,12 @@ void refuse_taken(const std::string& folder, const std::string& name) {
     throw Refused{409, base::say("the run '{}' exists and has trained: resume it, or choose another name", name)};
 }
 
-void take_folder(const std::string& folder, const std::string& name) {
-  if (::mkdir(folder.c_str(), 0755) == 0) return;
+// Whether it was made.
+bool take_folder(const std::string& folder, const std::string& name) {
+  if (::mkdir(folder.c_str(), 0755) == 0) return true;
   if (errno != EEXIST) base::make_directories(folder);  // for its error
   refuse_taken(folder, name);
+  return false;
 }
 
 // Where the program has left nothing, the name is free again.
@@ -73,17 +75,18 @@ std::vector<std::string> flags_to_resume_with(const ResumeWords& resume, const s
   }
 }
 
-// Starts it and throws Refused where it ends with an error meanwhile.
+// Starts it and throws Refused where it ends with an error meanwhile, after `on_error` has heard its exit code.
 void start_or_refuse(const Shop& shop, std::vector<std::string> words, const std::string& folder, const Asked& asked,
-                     double patience_seconds, int status) {
+                     double patience_seconds, int status, const std::function<void(int)>& on_error = {}) {
   words.insert(words.begin(), shop.options.program);
   const std::vector<std::string> language = host::language_flag(asked.language);
   words.insert(words.begin() + 2, language.begin(), language.end());
   const DetachedStart start = start_detached(
       {words, environment_of_runs(shop.options.environment), shop.options.root, folder + launch_log}, patience_seconds);
-  if (start.ended && start.exit_code != 0)
-    throw Refused{status, base::say("it ended at once, with exit code {}:\n{}", start.exit_code, start.last_words),
-                  found_why(shop.options, folder, asked)};
+  if (!start.ended || start.exit_code == 0) return;
+  const std::string why = found_why(shop.options, folder, asked);
+  if (on_error) on_error(start.exit_code);
+  throw Refused{status, base::say("it ended at once, with exit code {}:\n{}", start.exit_code, start.last_words), why};
 }
 
 constexpr double apart_seconds = 0.5;  // what comes sooner counts as the same signal (launch/attempt.cc)
@@ -156,11 +159,14 @@ std::string start_run(const Shop& shop, const Form& form, const Asked& asked, do
   if (is_served_run(options.folder)) throw Refused{409, base::say("the served folder is itself a run: serve the folder above it to start others")};
   const std::string folder = options.folder + "/" + form.name;
   base::make_directories(options.folder);
-  take_folder(folder, form.name);
+  const bool made = take_folder(folder, form.name);
   const base::ScopeExit look([&] { shop.catalog.look_again(); });
   try {
     base::write_file_atomic(folder + launch_file, yaml_of(form, options.folder));
-    start_or_refuse(shop, words_of_start(form, folder), folder, asked, patience_seconds, 400);
+    start_or_refuse(shop, words_of_start(form, folder), folder, asked, patience_seconds, 400, [&](int code) {
+      const bool refused_settings = code == 2 && !base::file_exists(folder + "/metrics.jsonl");
+      if (made && refused_settings) base::remove_tree(folder);  // it was no run
+    });
   } catch (...) {
     leave_folder(folder);
     throw;
@@ -196,17 +202,14 @@ void RunStops::stop(const Shop& shop, const std::string& name, StopHow how) {
   const std::string folder = shop.catalog.folder_of(name);
   const std::optional<RunLeader> leader = leader_of(folder, last_events(folder));
   if (!leader) throw Refused{409, base::say("'{}' is not running", name)};
-  if (!leader->is_here && leader->host == base::host_name())
-    throw Refused{409, base::say("'{}' cannot be stopped from here: its process {} belongs to another user, does not "
-              "write this run's folder, or has just ended", name, leader->id.pid)};
+  const Refused not_ours{409, base::say("'{}' cannot be stopped from here: its process {} belongs to another user, does not write this run's folder, or has just ended", name, leader->id.pid)};
+  if (!leader->is_here && leader->host == base::host_name()) throw not_ours;
   if (!leader->is_here) throw Refused{409, base::say("'{}' is controlled from the host {}, which this page cannot reach: stop it there", name, leader->host.empty() ? "?" : leader->host)};
   const host::HeldProcess process(leader->id);
   if (!process.found()) throw Refused{409, base::say("'{}' is not running", name)};
   const bool first = is_first(folder, leader->id) && !leader->asked_to_stop;
   if (first || how == StopHow::now)
-    if (!process.send(SIGTERM) && !process.ends_within(0))
-      throw Refused{409, base::say("'{}' cannot be stopped from here: its process {} belongs to another user, does not "
-              "write this run's folder, or has just ended", name, leader->id.pid)};
+    if (!process.send(SIGTERM) && !process.ends_within(0)) throw not_ours;
   if (how == StopHow::now && !process.ends_within(apart_seconds)) {
     process.send(SIGTERM);
     if (!process.ends_within(seconds_until_killed_)) process.send(SIGKILL);

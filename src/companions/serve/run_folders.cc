@@ -32,7 +32,7 @@ class RunWalk {
 
   // `name` is that of the folder, "" of the one that is served; `depth`: how many levels there are still below it.
   void look_into(const std::string& name, const std::string& path, int depth) {
-    for (const std::string& part : names_in(path)) {
+    for (const std::string& part : monitor::names_in(path)) {
       const std::string below = path + "/" + part;
       if (left_ <= 0 || !may_be_shown(part) || kind_of(below) != FileKind::folder) continue;
       --left_;

@@ -94,7 +94,7 @@ std::string to_text(const StepSummary& summary, base::Language language) {
                                  word(base::Phrase("bubble")));
   for (const RankSummary& rank : summary.ranks)
     text += row(fmt::format("rank {}", rank.world_rank), rank.host, rank.time);
-  text += row(std::string(word(base::Phrase("all", "ranks"))), "", summary.total);
+  text += row(std::string(word(base::Phrase("all"))), "", summary.total);
   return text + base::say("step {}, pipeline part {}, pipeline bubble {:.1f}%\n", base::format_duration(summary.step_seconds),
                           base::format_duration(summary.window_seconds), 100 * summary.pipeline_bubble_share)
                     .in(language);
