@@ -23,7 +23,7 @@ std::map<std::string, std::string> auxiliary_files(const Belongings& source, con
   const auto says_how_to_generate = [](const std::string& path) { return name_in(path) == "generation_config.json"; };
   for (const std::string& path : source.auxiliary_files)  // how to generate is the model's, whatever the tokenizer
     if (tokenizer.empty() || says_how_to_generate(path)) files.emplace(name_in(path), path);
-  for (const std::string& path : weights::auxiliary_files_in(weights::folder_of_tokenizer(tokenizer)))
+  for (const std::string& path : weights::auxiliary_files_in(data::folder_of_tokenizer(tokenizer)))
     if (!says_how_to_generate(path)) files.emplace(name_in(path), path);
   return files;
 }

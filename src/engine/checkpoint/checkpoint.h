@@ -57,20 +57,14 @@ struct SaveRequest {
   std::vector<Slice> weights_again = {}, state_again = {};
 };
 
-// What a save has to say to people, equal on all ranks: second copies that could not be made, disks without room for the
-// next one.
-struct Saved {
-  std::vector<base::Text> remarks;
-};
-
-// Collective over `world`. Returns after the manifest is on every disk and then the second copies are. Parts are read back from the disk before they are
-// listed. On failure on any rank, all ranks throw; unless
-// what failed is a copy of the manifest, none is written; what has been is removed, before the DataError or, where the save ended
-// otherwise, by the next one. DataError: disk full and the like, with path and cause. BugError:
-// the slices of all ranks do not cover every element of every tensor exactly once. Memory: about 10 MiB besides the
-// file system's cache, and 8 MiB for slices on a device. A checkpoint of the same step is replaced. An old one that cannot be removed is left for the
-// next save to remove.
-Saved save(const SaveRequest& request, comm::Channel& world);
+// Collective over `world`. Returns after the manifest is on every disk and then the second copies are. Parts are read back from the
+// disk before they are listed. What people should know is the result, equal on all ranks: second copies that could not be made, disks
+// without room for the next one. On failure on any rank, all ranks throw; unless what failed is a copy of the manifest, none is
+// written; what has been is removed, before the DataError or, where the save ended otherwise, by the next one. DataError: disk full
+// and the like, with path and cause. BugError: the slices of all ranks do not cover every element of every tensor exactly once.
+// Memory: about 10 MiB besides the file system's cache, and 8 MiB for slices on a device. A checkpoint of the same step is replaced.
+// An old one that cannot be removed is left for the next save to remove.
+std::vector<base::Text> save(const SaveRequest& request, comm::Channel& world);
 
 // What a checkpoint is, once found. `path` is its folder on this host (parts or manifest may be absent here).
 struct Found {

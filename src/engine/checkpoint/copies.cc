@@ -1,8 +1,5 @@
 #include "checkpoint/copies.h"
 
-#include <fmt/format.h>
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cstring>
 #include <fstream>
@@ -15,6 +12,7 @@
 #include "base/error.h"
 #include "base/host_name.h"
 #include "base/say.h"
+#include "base/stream_hash.h"
 #include "checkpoint/gather.h"
 #include "checkpoint/safetensors_writer.h"
 #include "tensor/tensor.h"
@@ -117,11 +115,7 @@ class Outgoing {
 class Incoming {
  public:
   Incoming(const std::string& folder, const std::vector<Part>& parts, int from)
-      : folder_(folder),
-        parts_(parts),
-        from_(from),
-        left_(bytes_of(parts)),
-        hash_(XXH3_createState(), XXH3_freeState) {}
+      : folder_(folder), parts_(parts), from_(from), left_(bytes_of(parts)) {}
 
   std::int64_t left() const { return left_; }
   const base::Text& problem() const { return problem_; }
@@ -150,7 +144,7 @@ class Incoming {
     at_ += bytes;
     try {
       if (first) begin(part);
-      XXH3_64bits_update(hash_.get(), in, static_cast<std::size_t>(bytes));
+      hash_.add(in, static_cast<std::size_t>(bytes));
       if (file_) file_->write({in, static_cast<std::size_t>(bytes)});
       if (at_ == part.bytes) finish(part);
     } catch (const base::DataError& error) {
@@ -162,13 +156,13 @@ class Incoming {
   }
 
   void begin(const Part& part) {
-    XXH3_64bits_reset(hash_.get());
+    hash_.restart();
     file_ = std::make_unique<NewFile>(folder_ + "/" + part.file);
   }
 
   void finish(const Part& part) {
     if (!file_) return;
-    if (fmt::format("{:016x}", XXH3_64bits_digest(hash_.get())) == part.hash) {
+    if (hash_.hex() == part.hash) {
       file_->finish();
     } else {
       fail(base::say("'{}/{}' differs from what was sent", folder_, part.file));
@@ -186,7 +180,7 @@ class Incoming {
   const int from_;
   std::int64_t left_, at_ = 0;
   std::size_t index_ = 0;
-  std::unique_ptr<XXH3_state_t, decltype(&XXH3_freeState)> hash_;
+  base::StreamHash hash_;
   std::unique_ptr<NewFile> file_;
   base::Text problem_;
   tensor::Tensor buffer_;

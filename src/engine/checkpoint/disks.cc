@@ -10,7 +10,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
-#include "base/json.h"
 #include "base/say.h"
 #include "base/units.h"
 #include "checkpoint/gather.h"
@@ -55,15 +54,18 @@ class Token {
 
 }  // namespace
 
+std::string running_kernel() {
+  try {
+    return base::read_file("/proc/sys/kernel/random/boot_id");
+  } catch (const base::DataError&) {  // no /proc: the host name must do
+    return base::host_name();
+  }
+}
+
 static std::string inode_of(const std::string& folder) {
   struct stat status {};
   if (::stat(folder.c_str(), &status) != 0) return "";
-  std::string kernel = base::host_name();
-  try {
-    kernel = base::read_file("/proc/sys/kernel/random/boot_id");
-  } catch (const base::DataError&) {  // no /proc: the host name must do
-  }
-  return fmt::format("{}:{}:{}", kernel, status.st_dev, status.st_ino);
+  return fmt::format("{}:{}:{}", running_kernel(), status.st_dev, status.st_ino);
 }
 
 std::vector<int> Disks::members(int rank) const {
@@ -77,7 +79,7 @@ std::vector<int> Disks::members(int rank) const {
 static int lowest_seen(const std::string& folder, int me, const std::string& my_inode,
                        const std::vector<std::string>& texts) {
   for (int rank = 0; rank < me; ++rank) {
-    const json other = base::parse_json(texts[static_cast<std::size_t>(rank)], "a rank's disk token");
+    const json other = json_in(texts[static_cast<std::size_t>(rank)]);
     if (!my_inode.empty() && other["inode"] == my_inode) return rank;
     if (base::file_exists(folder + "/" + other["token"].get<std::string>())) return rank;
   }

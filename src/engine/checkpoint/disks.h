@@ -10,6 +10,9 @@
 
 namespace troika::checkpoint {
 
+// Another one after every start of a host.
+std::string running_kernel();
+
 // Ranks that see one folder form a disk; its leader is its lowest rank.
 struct Disks {
   std::vector<int> leader;  // per rank

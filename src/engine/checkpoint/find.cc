@@ -1,11 +1,9 @@
 #include <algorithm>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/run_files.h"
 #include "base/say.h"
 #include "checkpoint/checkpoint.h"
@@ -83,7 +81,7 @@ static base::Text find_holders(const std::string& folder, const Disks& disks, co
   const auto texts = gather(world, [&] { return check_own_share(folder, *parts, disks, world.rank()); });
   std::vector<base::Text> problems(parts->size());
   for (std::size_t rank = 0; rank < texts.size(); ++rank) {
-    const json checks = base::parse_json(texts[rank], "the checks of a rank");
+    const json checks = json_in(texts[rank]);
     for (const auto& item : checks.items()) {
       const auto index = static_cast<std::size_t>(std::stoul(item.key()));
       const std::string problem = item.value().get<std::string>();
@@ -153,7 +151,7 @@ static std::string own_steps(const std::string& root) {
 static Steps steps_of(const std::string& root, comm::Channel& world) {
   Steps steps;
   for (const std::string& text : gather(world, [&] { return own_steps(root); })) {
-    const json own = base::parse_json(text, "the steps of a rank");
+    const json own = json_in(text);
     for (const json& step : own["standing"]) steps.standing.insert(step.get<std::int64_t>());
     for (const json& step : own["partial"]) steps.partial.insert(step.get<std::int64_t>());
   }
@@ -187,17 +185,11 @@ std::optional<Found> find_newest(const std::string& root, comm::Channel& world, 
 }
 
 Found open_at(const std::string& path, comm::Channel& world) {
-  const auto present = gather(world, [&]() -> std::string { return base::directory_exists(path) ? "yes" : "no"; });
-  if (std::find(present.begin(), present.end(), "yes") == present.end())
+  if (!any_rank(world, [&] { return base::directory_exists(path); }))
     throw DataError(base::say("there is no checkpoint folder '{}' on any host; check the path", path));
   Examination result = examine(path, detect_disks(path, world), world);
   if (!result.found) throw DataError(base::say("the checkpoint '{}' cannot be used: {}", path, result.reason));
   return *result.found;
-}
-
-static bool any_rank(comm::Channel& world, const std::function<bool()>& question) {
-  const auto answers = gather(world, [&]() -> std::string { return question() ? "yes" : ""; });
-  return std::any_of(answers.begin(), answers.end(), [](const std::string& answer) { return !answer.empty(); });
 }
 
 Found open_any(const std::string& path, comm::Channel& world) {

@@ -1,9 +1,11 @@
 #include "checkpoint/gather.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/host_name.h"
+#include "base/json.h"
 #include "base/say.h"
 #include "comm/collectives.h"
 #include "records/incident.h"
@@ -65,6 +67,15 @@ std::vector<std::string> gather(comm::Channel& world, const std::function<std::s
     default:
       throw base::BugError(text.english);
   }
+}
+
+nlohmann::json json_in(const std::string& result) {
+  return base::parse_json(result, base::say("the result of a rank"));
+}
+
+bool any_rank(comm::Channel& world, const std::function<bool()>& question) {
+  const auto answers = gather(world, [&] { return std::string(question() ? "yes" : ""); });
+  return std::any_of(answers.begin(), answers.end(), [](const std::string& answer) { return !answer.empty(); });
 }
 
 std::string result_of(const base::Text& words) { return words.empty() ? "" : records::to_json(records::told(words)); }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,12 @@ namespace troika::checkpoint {
 // kind whose text names the rank, its host and the cause. `work` must not use the channel. It may take as long as the channel
 // lets the others wait.
 std::vector<std::string> gather(comm::Channel& world, const std::function<std::string()>& work);
+
+// A rank's result that is JSON.
+nlohmann::json json_in(const std::string& result);
+
+// Collective: whether any rank says yes. Errors as of gather.
+bool any_rank(comm::Channel& world, const std::function<bool()>& question);
 
 // A sentence as a rank's result, and back; no sentence is "".
 std::string result_of(const base::Text& words);

@@ -1,4 +1,3 @@
-
 #include <algorithm>
 #include <cstring>
 #include <nlohmann/json.hpp>
@@ -6,7 +5,6 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/say.h"
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/gather.h"
@@ -58,7 +56,7 @@ static void exchange_headers(const Found& found, comm::Channel& world, Load* loa
   const auto texts = gather(world, [&] { return open_parts(found, world.rank(), load); });
   load->entries.resize(found.parts.size());
   for (const std::string& text : texts) {
-    const json headers = base::parse_json(text, "the headers of a rank");
+    const json headers = json_in(text);
     for (const auto& item : headers.items()) {
       const auto index = static_cast<std::size_t>(std::stoul(item.key()));
       const Part& part = found.parts[index];
@@ -71,9 +69,9 @@ static void exchange_headers(const Found& found, comm::Channel& world, Load* loa
 static void exchange_wants(const std::vector<Slice>& wanted, comm::Channel& world, Load* load) {
   const auto texts = gather(world, [&] {
     for (const Slice& slice : wanted) check_slice(slice);
-    const auto wants = wants_of(wanted);
-    check_wants(wants, load->entries);
-    return wants_to_text(wants);
+    const std::string text = wants_to_text(wanted);
+    check_wants(wants_from_text(text), load->entries);
+    return text;
   });
   for (const std::string& text : texts) load->wants.push_back(wants_from_text(text));
 }
@@ -127,7 +125,7 @@ static std::vector<Stream> own_streams(const Found& found, const Load& load, int
       std::vector<Piece> pieces;
       for_each_piece(load.wants[static_cast<std::size_t>(receiver)], load.entries[part],
                      [&](const Piece& piece) { pieces.push_back(piece); });
-      streams.emplace_back(part, server, receiver, std::move(pieces));
+      streams.push_back({part, server, receiver, std::move(pieces)});
     }
   }
   return streams;
@@ -200,10 +198,10 @@ static void exchange_parts(const Found& found, const Load& load, Wanted& wanted,
     for (Stream& stream : streams) {
       if (stream.done()) continue;
       const std::vector<Piece> message = stream.next_message(message_elements);
-      if (stream.server() == world.rank()) {
-        post.send(message, stream.part(), stream.receiver());
+      if (stream.server == world.rank()) {
+        post.send(message, stream.part, stream.receiver);
       } else {
-        post.receive(message, stream.server());
+        post.receive(message, stream.server);
       }
       more = more || !stream.done();
     }

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/say.h"
 #include "base/text.h"
+#include "checkpoint/gather.h"
 #include "tensor/tensor.h"
 #include "tensor/upload.h"
 
@@ -78,13 +78,10 @@ WrittenFile write_part(const std::string& path, const std::vector<Slice>& slices
   return writer.finish();
 }
 
-Stream::Stream(std::size_t part, int server, int receiver, std::vector<Piece> pieces)
-    : part_(part), server_(server), receiver_(receiver), pieces_(std::move(pieces)) {}
-
 std::vector<Piece> Stream::next_message(std::int64_t most_elements) {
   std::vector<Piece> message;
   while (most_elements > 0 && !done()) {
-    Piece& rest = pieces_[next_];
+    Piece& rest = pieces[next];
     Piece now = rest;
     now.elements = std::min(rest.elements, most_elements);
     message.push_back(now);
@@ -92,31 +89,23 @@ std::vector<Piece> Stream::next_message(std::int64_t most_elements) {
     rest.at += now.elements;
     rest.position += now.elements * 4;
     rest.elements -= now.elements;
-    if (rest.elements == 0) ++next_;
+    if (rest.elements == 0) ++next;
   }
   return message;
 }
 
-std::vector<Want> wants_of(const std::vector<Slice>& slices) {
-  std::vector<Want> wants;
-  for (const Slice& slice : slices) wants.push_back({slice.name, slice.shape, slice.region});
-  return wants;
-}
-
-std::string wants_to_text(const std::vector<Want>& wants) {
+std::string wants_to_text(const std::vector<Slice>& slices) {
   json array = json::array();
-  for (const Want& want : wants) array.push_back({want.name, region_to_text(want.region, want.shape)});
+  for (const Slice& slice : slices) array.push_back({slice.name, region_to_text(slice.region, slice.shape)});
   return array.dump();
 }
 
 std::vector<Want> wants_from_text(const std::string& text) {
-  const std::string origin = "what a rank wants";
   std::vector<Want> wants;
-  for (const json& item : base::parse_json(text, origin)) {
-    Want want;
+  for (const json& item : json_in(text)) {
+    Want& want = wants.emplace_back();
     want.name = item[0].get<std::string>();
-    region_from_text(item[1].get<std::string>(), origin, &want.region, &want.shape);
-    wants.push_back(want);
+    region_from_text(item[1].get<std::string>(), want.name, &want.region, &want.shape);
   }
   return wants;
 }
@@ -153,21 +142,8 @@ void check_wants(const std::vector<Want>& wants, const std::vector<std::vector<P
   }
 }
 
-std::string shares_to_text(const std::vector<Slice>& slices) {
-  json array = json::array();
-  for (const Slice& slice : slices) {
-    const Region& region = slice.region;
-    array.push_back({slice.name, slice.shape, {region.offset, region.run, region.stride, region.count}});
-  }
-  return array.dump();
-}
-
 void add_shares(const std::string& text, int rank, Shares* shares) {
-  for (const json& item : base::parse_json(text, "the slices of a rank")) {
-    const auto numbers = item[2].get<std::vector<std::int64_t>>();
-    const Region region{numbers[0], numbers[1], numbers[2], numbers[3]};
-    (*shares)[item[0].get<std::string>()].push_back({rank, item[1].get<std::vector<std::int64_t>>(), region});
-  }
+  for (Want& want : wants_from_text(text)) (*shares)[want.name].push_back({rank, std::move(want.shape), want.region});
 }
 
 static void check_pair(const std::string& name, const Share& a, const Share& b) {

@@ -55,27 +55,19 @@ void for_each_piece(const std::vector<Want>& wants, const std::vector<PartEntry>
 }
 
 // The pieces that one receiver gets from one part, cut into messages. Both ends hold an equal one.
-class Stream {
- public:
-  Stream(std::size_t part, int server, int receiver, std::vector<Piece> pieces);
+struct Stream {
+  std::size_t part = 0;
+  int server = 0, receiver = 0;
+  std::vector<Piece> pieces;
+  std::size_t next = 0;  // the first piece not sent; its front is cut off as it goes
 
-  std::size_t part() const { return part_; }
-  int server() const { return server_; }
-  int receiver() const { return receiver_; }
-  bool done() const { return next_ == pieces_.size(); }
-
+  bool done() const { return next == pieces.size(); }
   // The pieces, the last one perhaps cut, of the next message of at most `most_elements`.
   std::vector<Piece> next_message(std::int64_t most_elements);
-
- private:
-  std::size_t part_;
-  int server_, receiver_;
-  std::vector<Piece> pieces_;
-  std::size_t next_ = 0;  // the first piece not sent; its front is cut off as it goes
 };
 
-std::vector<Want> wants_of(const std::vector<Slice>& slices);
-std::string wants_to_text(const std::vector<Want>& wants);
+// Slices without their tensors as the text that travels between ranks.
+std::string wants_to_text(const std::vector<Slice>& slices);
 std::vector<Want> wants_from_text(const std::string& text);
 
 // DataError when a want's name is in no part, its shape is another, or some of its elements are in no part.
@@ -88,10 +80,8 @@ struct Share {
   Region region;
 };
 
-// Shares by tensor name, and the text form that travels between ranks (one JSON array).
-using Shares = std::map<std::string, std::vector<Share>>;
-std::string shares_to_text(const std::vector<Slice>& slices);
-void add_shares(const std::string& text, int rank, Shares* shares);
+using Shares = std::map<std::string, std::vector<Share>>;  // by tensor name
+void add_shares(const std::string& text, int rank, Shares* shares);  // text: wants_to_text of the rank's slices
 
 // BugError naming tensor, ranks and counts when a shape differs between ranks, elements are missing or held twice.
 void check_coverage(const Shares& shares);

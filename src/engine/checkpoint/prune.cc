@@ -7,7 +7,6 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/run_files.h"
 #include "checkpoint/gather.h"
 #include "checkpoint/manifest.h"
@@ -86,7 +85,7 @@ void prune(const std::string& root, std::int64_t newest_step, const Kept& kept, 
            comm::Channel& world) {
   std::set<std::int64_t> complete{newest_step};
   for (const std::string& text : gather(world, [&] { return json(steps_with_manifest(root, newest_step)).dump(); }))
-    for (const json& step : base::parse_json(text, "the steps of a rank")) complete.insert(step.get<std::int64_t>());
+    for (const json& step : json_in(text)) complete.insert(step.get<std::int64_t>());
   std::int64_t left = std::max<std::int64_t>(kept.newest, 1), oldest_kept = newest_step;
   for (auto step = complete.rbegin(); step != complete.rend() && left > 0; ++step, --left) oldest_kept = *step;
   agree(world, [&] {  // nobody looks at the folder again before this is done

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <cerrno>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
+#include "base/stream_hash.h"
 #include "base/descriptor.h"
 #include "shape/region.h"
 
@@ -67,19 +67,14 @@ WrittenFile SafetensorsWriter::finish() {
 static constexpr std::size_t buffer_bytes = 1 << 20;
 
 struct NewFile::Output {
-  explicit Output(std::string name) : temporary(std::move(name)), state(XXH3_createState()) {
-    XXH3_64bits_reset(state);
+  explicit Output(std::string name) : temporary(std::move(name)) {
     buffer.reserve(buffer_bytes);
     descriptor = ::open(temporary.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644);
-    if (descriptor < 0) {
-      XXH3_freeState(state);
-      fail(base::Phrase("cannot create '{}': {}"), errno);
-    }
+    if (descriptor < 0) fail(base::Phrase("cannot create '{}': {}"), errno);
   }
   ~Output() {
     if (descriptor >= 0) ::close(descriptor);
     if (!temporary.empty()) ::unlink(temporary.c_str());
-    XXH3_freeState(state);
   }
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
@@ -91,7 +86,7 @@ struct NewFile::Output {
   }
 
   void write_out(const char* data, std::size_t size) {
-    XXH3_64bits_update(state, data, size);
+    hash.add(data, size);
     total += static_cast<std::int64_t>(size);
     if (const int cause = base::write_whole(descriptor, {data, size}); cause != 0) fail(base::Phrase("cannot write '{}': {}"), cause);
   }
@@ -110,27 +105,25 @@ struct NewFile::Output {
     }
   }
 
-  std::string hash() const { return fmt::format("{:016x}", XXH3_64bits_digest(state)); }
-
   // The hash of what the disk returns.
   std::string read_back() {
     ::posix_fadvise(descriptor, 0, 0, POSIX_FADV_DONTNEED);
-    XXH3_64bits_reset(state);
+    hash.restart();
     buffer.resize(buffer_bytes);
     for (std::int64_t at = 0; at < total;) {
       const ssize_t got = ::pread(descriptor, buffer.data(), buffer.size(), at);
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) fail(base::Phrase("cannot read back '{}': {}"), errno);
       if (got == 0) break;
-      XXH3_64bits_update(state, buffer.data(), static_cast<std::size_t>(got));
+      hash.add(buffer.data(), static_cast<std::size_t>(got));
       at += got;
     }
     buffer.clear();
-    return hash();
+    return hash.hex();
   }
 
   std::string temporary;
-  XXH3_state_t* state;
+  base::StreamHash hash;
   int descriptor = -1;
   std::string buffer;
   std::int64_t total = 0;
@@ -146,7 +139,7 @@ void NewFile::write(std::string_view bytes) { output_->append(bytes.data(), byte
 WrittenFile NewFile::finish() {
   output_->flush();
   if (const int cause = base::sync_whole(output_->descriptor); cause != 0) output_->fail(base::Phrase("cannot sync '{}': {}"), cause);
-  const WrittenFile written{output_->total, output_->hash()};
+  const WrittenFile written{output_->total, output_->hash.hex()};
   if (output_->read_back() != written.hash) {
     throw DataError(
         base::say("'{}' reads back differently from what was written: this host's disk or memory is faulty",

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/host_name.h"
-#include "base/json.h"
 #include "base/run_files.h"
 #include "base/say.h"
 #include "checkpoint/checkpoint.h"
@@ -53,12 +52,12 @@ static Layout agree_on_layout(const SaveRequest& request, comm::Channel& world) 
   const auto texts = gather(world, [&] {
     for (const Slice& slice : request.weights) check_slice_to_save(slice);
     for (const Slice& slice : request.state) check_slice_to_save(slice);
-    return json{shares_to_text(request.weights), shares_to_text(request.state)}.dump();
+    return json{wants_to_text(request.weights), wants_to_text(request.state)}.dump();
   });
   Layout layout;
   std::vector<bool> has_weights, has_state;
   for (std::size_t rank = 0; rank < texts.size(); ++rank) {
-    const json pair = base::parse_json(texts[rank], "the slices of a rank");
+    const json pair = json_in(texts[rank]);
     const std::string weights = pair[0].get<std::string>(), state = pair[1].get<std::string>();
     add_shares(weights, static_cast<int>(rank), &layout.weights);
     add_shares(state, static_cast<int>(rank), &layout.state);
@@ -124,13 +123,12 @@ static std::string write_own_files(const SaveRequest& request, const Layout& lay
 }
 
 static std::vector<Part> parts_of(const json& written) {
-  const std::string origin = "the parts of a rank";
   std::vector<Part> parts;
   for (const json& part : written)
-    parts.push_back({base::json_string(part, "file", origin),
-                     base::json_int(part, "bytes", origin),
-                     base::json_string(part, "xxh3", origin),
-                     base::json_string(part, "host", origin),
+    parts.push_back({part.at("file").get<std::string>(),
+                     part.at("bytes").get<std::int64_t>(),
+                     part.at("xxh3").get<std::string>(),
+                     part.at("host").get<std::string>(),
                      {}});
   return parts;
 }
@@ -138,7 +136,7 @@ static std::vector<Part> parts_of(const json& written) {
 static WrittenParts parse_written(const std::vector<std::string>& texts) {
   WrittenParts written;
   for (const std::string& text : texts) {
-    const json pair = base::parse_json(text, "the parts of a rank");
+    const json pair = json_in(text);
     written.first.push_back(parts_of(pair[0]));
     written.second.push_back(parts_of(pair[1]));
   }
@@ -203,10 +201,8 @@ static void give_back_room(const std::string& root, const std::string& folder, c
                            comm::Channel& world) {
   const bool leads = disks.leads(world.rank());
   try {
-    const auto listed =
-        gather(world, [&] { return std::string(base::file_exists(folder + "/" + manifest_name) ? "yes" : ""); });
-    const bool nowhere = std::all_of(listed.begin(), listed.end(), [](const std::string& one) { return one.empty(); });
-    if (leads && nowhere && base::directory_exists(folder)) {
+    const bool listed = any_rank(world, [&] { return base::file_exists(folder + "/" + manifest_name); });
+    if (leads && !listed && base::directory_exists(folder)) {
       base::remove_tree(folder + partial_suffix);
       base::rename_path(folder, folder + partial_suffix);
     }
@@ -215,7 +211,7 @@ static void give_back_room(const std::string& root, const std::string& folder, c
   if (leads) empty_unfinished(root);
 }
 
-Saved save(const SaveRequest& request, comm::Channel& world) {
+std::vector<base::Text> save(const SaveRequest& request, comm::Channel& world) {
   const Layout layout = agree_on_layout(request, world);
   agree(world, [&] { base::make_directories(request.root); });
   const Disks disks = detect_disks(request.root, world);
@@ -251,15 +247,15 @@ Saved save(const SaveRequest& request, comm::Channel& world) {
   agree(world, [&] {  // only now, so that a list never stands without its parts
     if (leads && world.rank() != 0) base::write_file_atomic(folder + "/" + manifest_name, manifests[0]);
   });
-  Saved saved;  // complete; until it has its second copies the one before it stays
-  if (request.copies.any()) saved.remarks = send_copies(folder, request.copies, written.first, world);
+  std::vector<base::Text> remarks;  // complete; until it has its second copies the one before it stays
+  if (request.copies.any()) remarks = send_copies(folder, request.copies, written.first, world);
   prune(request.root, request.facts.step, {request.keep, request.protect}, disks, world);
   for (const base::Text& lack : gather_words(world, [&] {
          if (!leads) return base::Text{};
          return missing_room(request.root, bytes_on_disk(request.copies, written.first, disks, world.rank()));
        }))
-    saved.remarks.push_back(lack);
-  return saved;
+    remarks.push_back(lack);
+  return remarks;
 }
 
 }  // namespace troika::checkpoint

@@ -26,8 +26,8 @@ class SecondCopies : public testing::Test {
       SaveRequest request =
           request_for(roots_[static_cast<std::size_t>(world.rank())], step, Cut::flat, Cut::whole, world);
       request.copies = plan_copies({{0, 1, 2}}, {0, 1, 2});
-      const Saved saved = save(request, world);
-      if (world.rank() == 1) remarks = base::in(saved.remarks, base::Language::english);
+      const std::vector<base::Text> saved = save(request, world);
+      if (world.rank() == 1) remarks = base::in(saved, base::Language::english);
     });
     return remarks;
   }
@@ -101,9 +101,9 @@ TEST_F(SecondCopies, ThatCannotBeWrittenCostTheCopyAndNotTheCheckpoint) {
         base::make_directories(blocked + "/model-00001-of-00003.safetensors/in-the-way");
       };
     }
-    const Saved saved = save(request, world);
-    ASSERT_EQ(saved.remarks.size(), 1U);
-    EXPECT_THAT(saved.remarks[0].english, testing::AllOf(HasSubstr("no second copy on "), HasSubstr("model-00001-of-00003")));
+    const std::vector<base::Text> saved = save(request, world);
+    ASSERT_EQ(saved.size(), 1U);
+    EXPECT_THAT(saved[0].english, testing::AllOf(HasSubstr("no second copy on "), HasSubstr("model-00001-of-00003")));
   });
   expect_loads(roots_, 3, Cut::columns, 10);
 }

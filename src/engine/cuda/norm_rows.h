@@ -64,6 +64,14 @@ struct GradientRow {
       });
     }
   }
+
+  // gradient += the elements of `all` from `offset` on, which were loaded as plus; not where `all` is null.
+  TROIKA_DEVICE void add_plus(int c, const T* all, std::int64_t offset, float (&gradient)[n]) const {
+    if (all == nullptr) return;
+    const Pack<T, n> around = plus.again(c, all + offset);
+    TROIKA_UNROLL
+    for (int j = 0; j < n; ++j) gradient[j] += around[j];
+  }
 };
 
 }  // namespace troika::cuda

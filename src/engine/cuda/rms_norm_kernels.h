@@ -106,11 +106,7 @@ struct RmsNormBackward {
         float gradient[n];
         TROIKA_UNROLL
         for (int j = 0; j < n; ++j) gradient[j] = (dy_c[j] * weight[j] - x_c[j] * scale * along) * scale;
-        if (plus != nullptr) {
-          const Pack<T, n> around = kept.plus.again(c, plus + row + i);
-          TROIKA_UNROLL
-          for (int j = 0; j < n; ++j) gradient[j] += around[j];
-        }
+        kept.add_plus(c, plus, row + i, gradient);
         store(dx + row + i, gradient);
       });
       if (Row::loads_ahead) kept = ahead;

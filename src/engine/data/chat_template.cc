@@ -126,12 +126,11 @@ const BuiltInTemplate chatml_template = {"chatml", R"jinja(
 
 using nlohmann::json;
 
-// The folder of tokenizer.json; empty for the tokenizer that has none.
-static std::string folder_of(const std::string& tokenizer) {
+std::string folder_of_tokenizer(const std::string& tokenizer) {
   if (tokenizer == config::bytes_tokenizer) return "";
   if (base::directory_exists(tokenizer)) return tokenizer;
   const std::size_t slash = tokenizer.rfind('/');
-  return slash == std::string::npos ? "." : tokenizer.substr(0, slash);
+  return tokenizer.empty() ? "" : slash == std::string::npos ? "." : tokenizer.substr(0, slash);
 }
 
 static json tokenizer_config(const std::string& folder) {
@@ -197,7 +196,7 @@ bool names_template_file(std::string_view chat_template) {
 
 ChatTemplate open_chat_template(const std::string& choice, const std::string& tokenizer, bool thinking,
                                 const std::string& end_text) {
-  const std::string folder = folder_of(tokenizer);
+  const std::string folder = folder_of_tokenizer(tokenizer);
   const json config = tokenizer_config(folder);
   ChatTemplate::Options options{mark(config, "bos_token"), mark(config, "eos_token"), thinking, ""};
   if (options.eos.empty()) options.eos = end_text;

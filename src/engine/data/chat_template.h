@@ -104,6 +104,10 @@ extern const BuiltInTemplate chatml_template;  // <|im_start|>ROLE\nCONTENT<|im_
 extern const BuiltInTemplate alpaca_template;  // ### Instruction:\nCONTENT\n\n### Response:\nCONTENT
 
 const BuiltInTemplate* find_built_in_template(std::string_view name);  // null: there is none of that name
+
+// The folder of what data.tokenizer names: a folder or the file in it; "" for bytes.
+std::string folder_of_tokenizer(const std::string& tokenizer);
+
 bool names_template_file(std::string_view chat_template);  // data.chat_template is neither auto nor built in
 
 // `choice`: data.chat_template; `tokenizer`: data.tokenizer. auto reads chat_template.jinja, or chat_template of

@@ -44,12 +44,6 @@ using Says = LossMark::Says;
 
 Json message_by(const char* role, const std::string& content) { return {{"role", role}, {"content", content}}; }
 
-[[noreturn]] void refuse_absent(const Json& object, const std::string& key, const std::string& name,
-                                base::Origin origin) {
-  throw base::DataError(
-      base::say(object.contains(key) ? base::Phrase("{}: '{}' is null: give it a text, or remove the record") : base::Phrase("{}: '{}' is missing"), origin, name));
-}
-
 // Where pictures are in the text of other programs' records; no tag of HTML.
 void refuse_picture_in(const std::string& text, const std::string& name, base::Origin origin) {
   if (text.find("<image>") != std::string::npos)
@@ -137,7 +131,7 @@ Json message_of(const Json& given, const RecordShape& shape, const std::string& 
   const bool calls = !tags.function.empty() && word == tags.function;
   Json tool_calls = calls ? Json(nullptr) : calls_of_message(given, place, origin);
   if (content == nullptr && tool_calls.is_null() && find_key(given, "tool_calls") == nullptr)
-    refuse_absent(given, tags.content, content_name, origin);
+    required_key(given, tags.content, origin, content_name);
   const std::string text = content == nullptr ? "" : text_of_content(*content, content_name, origin);
   if (ours == "user") refuse_picture_in(text, content_name, origin);
   if (calls) tool_calls = tool_calls_of(parsed_text(text, content_name, origin), content_name, origin);

@@ -170,16 +170,17 @@ bool is_taught(const std::uint8_t* has_loss, std::size_t length) {
   return std::find(has_loss + 1, has_loss + length, 1) != has_loss + length;
 }
 
-static std::size_t longest_taught(const EncodedRecords& records) {
-  std::size_t longest = 0, at = 0;
+static std::int64_t longest_taught(const EncodedRecords& records) {
+  std::int64_t longest = 0;
+  std::size_t at = 0;
   for (const std::uint64_t length : records.lengths) {
-    if (is_taught(&records.has_loss[at], length)) longest = std::max<std::size_t>(longest, length);
+    if (is_taught(&records.has_loss[at], length)) longest = std::max(longest, static_cast<std::int64_t>(length));
     at += length;
   }
   return longest;
 }
 
-std::optional<LongRecord> find_longer(const Corpus& corpus, const Encoding& encoding, std::size_t most) {
+std::optional<LongRecord> find_longer(const Corpus& corpus, const Encoding& encoding, std::int64_t most) {
   ChunkReader reader(corpus, {});
   std::optional<LongRecord> found;
   for (std::optional<Chunk> chunk; !found && (chunk = reader.next());) {
@@ -187,7 +188,7 @@ std::optional<LongRecord> find_longer(const Corpus& corpus, const Encoding& enco
       if (found) return;
       EncodedRecords one;
       add_record(record, origin, encoding, &one);
-      if (const std::size_t length = longest_taught(one); length > most) found = LongRecord{origin, length};
+      if (const std::int64_t length = longest_taught(one); length > most) found = LongRecord{origin, length};
     });
   }
   return found;

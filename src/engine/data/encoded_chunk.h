@@ -86,9 +86,9 @@ bool is_taught(const std::uint8_t* has_loss, std::size_t length);
 // The first record of `corpus` with a sequence that is_taught of more than `most` ids.
 struct LongRecord {
   base::Text origin;
-  std::size_t length = 0;
+  std::int64_t ids = 0;
 };
-std::optional<LongRecord> find_longer(const Corpus& corpus, const Encoding& encoding, std::size_t most);
+std::optional<LongRecord> find_longer(const Corpus& corpus, const Encoding& encoding, std::int64_t most);
 
 // Takes them from `store`, or makes them and puts them there. DataError naming the record.
 EncodedRecords encode_records(const Chunk& chunk, const Encoding& encoding, const PartStore& store);

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -16,20 +15,6 @@
 #include "data/made_once.h"
 
 namespace troika::data {
-
-void StreamHash::Free::operator()(XXH3_state_s* state) const { ::XXH3_freeState(state); }
-
-StreamHash::StreamHash() : state_(::XXH3_createState()) { ::XXH3_64bits_reset(state_.get()); }
-
-void StreamHash::add(std::string_view bytes) { ::XXH3_64bits_update(state_.get(), bytes.data(), bytes.size()); }
-
-std::uint64_t StreamHash::take() {
-  const std::uint64_t digest = ::XXH3_64bits_digest(state_.get());
-  ::XXH3_64bits_reset(state_.get());
-  return digest;
-}
-
-std::string StreamHash::hex() const { return fmt::format("{:016x}", ::XXH3_64bits_digest(state_.get())); }
 
 HashedFile::HashedFile(std::string path, std::size_t header_bytes)
     : path_(std::move(path)),
@@ -47,7 +32,7 @@ HashedFile::~HashedFile() {
 }
 
 void HashedFile::add(std::string_view bytes) {
-  hash_.add(bytes);
+  hash_.add(bytes.data(), bytes.size());
   buffer_ += bytes;
   if (buffer_.size() >= std::size_t{1} << 20) flush();
 }
@@ -70,11 +55,11 @@ void HashedFile::fail_for(int cause, base::Phrase what) const {
 
 std::string hash_and_drop(const base::MappedFile& file, std::size_t first, std::size_t behind) {
   constexpr std::size_t most_read_bytes = 4 << 20;
-  StreamHash hash;
+  base::StreamHash hash;
   const std::size_t end = std::min(behind, file.size());
   for (std::size_t at = first; at < end;) {
     const std::size_t bytes = std::min(most_read_bytes, end - at);
-    hash.add(file.text().substr(at, bytes));
+    hash.add(file.data() + at, bytes);
     file.drop(static_cast<std::int64_t>(at), static_cast<std::int64_t>(bytes));
     at += bytes;
   }

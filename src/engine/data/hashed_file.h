@@ -1,33 +1,16 @@
-// Files of tokens are hashed as they are written and as they are read. The hash is that of base::hash_bytes: XXH3, 64 bits.
+// Files of tokens are hashed as they are written and as they are read. The hash is that of base::hash_bytes.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <string_view>
 
 #include "base/file.h"
 #include "base/language.h"
-
-struct XXH3_state_s;
+#include "base/stream_hash.h"
 
 namespace troika::data {
-
-// The hash of a stream of bytes. One thread.
-class StreamHash {
- public:
-  StreamHash();
-  void add(std::string_view bytes);
-  std::uint64_t take();     // of what was added since the last time; the next begins here
-  std::string hex() const;  // 16 digits
-
- private:
-  struct Free {
-    void operator()(XXH3_state_s* state) const;
-  };
-  std::unique_ptr<XXH3_state_s, Free> state_;
-};
 
 // A new file under a temporary name: a header that is written last, and contents that are hashed on their way. Without publish()
 // nothing remains. DiskError (made_once.h) when the disk refuses. One thread.
@@ -46,7 +29,7 @@ class HashedFile {
 
   const std::string path_, temporary_;
   int descriptor_;
-  StreamHash hash_;
+  base::StreamHash hash_;
   std::string buffer_;
 };
 

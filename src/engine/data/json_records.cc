@@ -58,11 +58,12 @@ const Json* find_key(const Json& object, const std::string& name) {
   return found == object.end() || found->is_null() ? nullptr : &*found;
 }
 
-const Json& required_key(const Json& object, const std::string& name, base::Origin origin) {
+const Json& required_key(const Json& object, const std::string& name, base::Origin origin, const std::string& shown) {
   const Json* found = find_key(object, name);
   if (found == nullptr)
     throw base::DataError(
-        base::say(object.contains(name) ? base::Phrase("{}: '{}' is null: give it a text, or remove the record") : base::Phrase("{}: '{}' is missing"), origin, name));
+        base::say(object.contains(name) ? base::Phrase("{}: '{}' is null: give it a text, or remove the record") : base::Phrase("{}: '{}' is missing"), origin,
+                  shown.empty() ? name : shown));
   return *found;
 }
 

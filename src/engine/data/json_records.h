@@ -39,7 +39,8 @@ using Json = nlohmann::ordered_json;
 const Json* find_key(const Json& object, const std::string& name);  // null when it is absent or JSON's null
 
 // DataError: "line 3 of 'x.jsonl': messages[1].role must be a string, not a number".
-const Json& required_key(const Json& object, const std::string& name, base::Origin origin);
+// `shown`: its name with its place, where that is another.
+const Json& required_key(const Json& object, const std::string& name, base::Origin origin, const std::string& shown = "");
 const std::string& as_string(const Json& value, const std::string& name, base::Origin origin);
 const Json& as_array(const Json& value, const std::string& name, base::Origin origin);
 bool is_array_as_text(const Json& value);

@@ -86,32 +86,20 @@ Parts split_all(Parts* parts, std::vector<std::string>* names, double share, con
   return validation;
 }
 
-// The template is read where the first conversations are met.
-class LazyTemplate {
- public:
-  LazyTemplate(const config::DataSettings& settings, const tokenizer::Tokenizer& tokenizer)
-      : settings_(settings), end_text_(tokenizer.id_to_bytes(tokenizer.end_of_document_id())) {}
-  const ChatTemplate& get() {
-    if (!opened_)
-      opened_ = open_chat_template(settings_.chat_template, settings_.tokenizer, settings_.thinking, end_text_);
-    return *opened_;
-  }
-
- private:
-  const config::DataSettings& settings_;
-  const std::string end_text_;
-  std::optional<ChatTemplate> opened_;
-};
-
 }  // namespace
 
 OpenedSamples open_samples(const OpenRequest& request, const config::DataSettings& settings,
                            const tokenizer::Tokenizer& tokenizer, const OnProgress& on_progress) {
   const std::vector<Weighted> sources = weighted_sources(request, settings);
-  LazyTemplate chat_template(settings, tokenizer);
-  const Opening opening{settings,        tokenizer,       [&]() -> const ChatTemplate& { return chat_template.get(); },
-                        request.cache,   request.seq_len, request.vocab,
-                        request.reading, on_progress};
+  std::optional<ChatTemplate> chat_template;  // read where the first conversations are met
+  const auto the_template = [&]() -> const ChatTemplate& {
+    if (!chat_template)
+      chat_template = open_chat_template(settings.chat_template, settings.tokenizer, settings.thinking,
+                                         tokenizer.id_to_bytes(tokenizer.end_of_document_id()));
+    return *chat_template;
+  };
+  const Opening opening{settings,        tokenizer,     the_template,    request.cache,
+                        request.seq_len, request.vocab, request.reading, on_progress};
   OpenedSamples opened;
   Parts parts;
   std::vector<double> weights;

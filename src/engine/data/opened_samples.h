@@ -15,14 +15,10 @@
 
 namespace troika::data {
 
-struct OpenedSamples {
-  std::shared_ptr<const Samples> samples;
+// All of them as one source.
+struct OpenedSamples : OpenedSource {
   std::shared_ptr<const Samples> validation;  // what data.valid_share keeps; null without it
   std::vector<SourcePart> parts;              // of what is evaluated on: `samples` read so, else `validation`
-  std::int64_t vocab = 0;                     // every id is below
-  std::int64_t tokens = 0;                    // in the sources
-  std::int64_t truncated = 0;                 // samples that are cut to seq_len
-  std::vector<base::Text> report;             // lines for people
 };
 
 struct OpenRequest {

@@ -92,18 +92,13 @@ void report_truncated(const Source& source, const Opening& opening, std::int64_t
   opened->report.push_back(base::say("note: {0} of {1} samples in '{2}' are longer than {3} ids and are truncated, which loses their ends and end tokens; a larger --seq-len keeps them whole, --data.too-long drop leaves them out", opened->truncated, sequences, source.name, opening.seq_len));
 }
 
-struct TooLongOne {
-  base::Text origin;
-  std::int64_t ids = 0;
-};
-
 // What data.too_long leaves of them. `find_first` finds the first that is longer than a sample.
 std::shared_ptr<const Sequences> fitting(const std::shared_ptr<const Sequences>& all, const Source& source,
-                                         const Opening& opening, const std::function<TooLongOne()>& find_first) {
+                                         const Opening& opening, const std::function<LongRecord()>& find_first) {
   if (opening.settings.too_long == config::TooLong::cut) return all;
   const auto whole = not_longer(all, opening.seq_len);
   if (whole != all && opening.settings.too_long == config::TooLong::error) {
-    const TooLongOne first = find_first();
+    const LongRecord first = find_first();
     throw base::DataError(base::say("{} has {} tokens, and data.too_long is error: set a --seq-len larger than {}, or --data.too-long drop or cut", first.origin, first.ids, opening.seq_len));
   }
   if (whole->count() == 0)
@@ -138,7 +133,7 @@ OpenedSource open_tokenized(const Source& source, const Opening& opening) {
   const auto fit = fitting(lines, source, opening, [&] {
     std::int64_t first = 0;
     while (lines->length(first) <= opening.seq_len) ++first;
-    return TooLongOne{all_lines->origin(first), lines->length(first)};
+    return LongRecord{all_lines->origin(first), lines->length(first)};
   });
   WithTargets taught = with_targets(fit, opening.seq_len);
   if (taught.sequences->count() == 0)
@@ -178,9 +173,9 @@ OpenedSource open_conversations(const Source& source, const RecordShape& shape, 
                                   {opening.settings.workers, source.max_samples, equal}, opening.on_progress);
   const SequenceCounts& counts = file->counts();
   const auto fit = fitting(file, source, opening, [&] {
-    const std::optional<LongRecord> first = find_longer(corpus, encoding, static_cast<std::size_t>(opening.seq_len));
+    const std::optional<LongRecord> first = find_longer(corpus, encoding, opening.seq_len);
     if (!first) throw base::DataError(base::say("'{}' was changed while it was being read: start again", source.path));
-    return TooLongOne{first->origin, static_cast<std::int64_t>(first->length)};
+    return *first;
   });
   WithTargets taught = with_targets(fit, opening.seq_len);
   const std::int64_t kept = taught.sequences->count(), longer = counts.sequences - fit->count();

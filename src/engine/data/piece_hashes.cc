@@ -57,15 +57,20 @@ std::optional<PieceHashes> read_piece_hashes(const std::string& shard) {
 void PieceHasher::add(std::string_view bytes) {
   while (!bytes.empty()) {
     const std::size_t now = std::min(bytes.size(), hashed_piece_bytes - open_bytes_);
-    hash_.add(bytes.substr(0, now));
+    hash_.add(bytes.data(), now);
     open_bytes_ = (open_bytes_ + now) % hashed_piece_bytes;
     bytes.remove_prefix(now);
-    if (open_bytes_ == 0) pieces_.push_back(hash_.take());
+    if (open_bytes_ == 0) end_piece();
   }
 }
 
+void PieceHasher::end_piece() {
+  pieces_.push_back(hash_.digest());
+  hash_.restart();
+}
+
 std::vector<std::uint64_t> PieceHasher::finish() {
-  if (open_bytes_ > 0) pieces_.push_back(hash_.take());
+  if (open_bytes_ > 0) end_piece();
   return std::move(pieces_);
 }
 

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "data/hashed_file.h"
+#include "base/stream_hash.h"
 
 namespace troika::data {
 
@@ -40,7 +40,9 @@ class PieceHasher {
   std::vector<std::uint64_t> finish();  // once, at the end
 
  private:
-  StreamHash hash_;
+  void end_piece();
+
+  base::StreamHash hash_;
   std::size_t open_bytes_ = 0;  // of the piece that is open
   std::vector<std::uint64_t> pieces_;
 };

@@ -12,11 +12,11 @@ Sampler::Sampler(std::int64_t samples, std::uint64_t seed, SampleOrder order)
   if (samples < 1) throw base::BugError(fmt::format("a sampler over {} samples was requested", samples));
 }
 
-SampleId Sampler::locate(std::uint64_t global_sample_index) const {
+std::uint64_t Sampler::sample_at(std::uint64_t global_sample_index) const {
   const std::uint64_t epoch = global_sample_index / samples_, place = global_sample_index % samples_;
-  if (order_ == SampleOrder::natural) return {epoch, place};
+  if (order_ == SampleOrder::natural) return place;
   const std::uint64_t epoch_seed = base::Philox(seed_, "data order").bits(epoch);
-  return {epoch, base::permute(place, samples_, epoch_seed)};
+  return base::permute(place, samples_, epoch_seed);
 }
 
 shape::Documents documents_of(const Samples& train, const Samples* valid) {

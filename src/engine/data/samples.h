@@ -37,24 +37,17 @@ struct SourcePart {
   std::int64_t samples = 0;
 };
 
-// Which sample is at which place of the endless training stream. A place is a global sample index: it counts rows
-// over all steps and ranks, so it says where the data are after any step in any layout.
-struct SampleId {
-  std::uint64_t epoch = 0;
-  std::uint64_t index = 0;  // of the data set
-};
-
 // shuffled: a fresh permutation per epoch, in O(1) memory, a pure function of (seed, place). natural: the order of the
 // data set, in every epoch.
 enum class SampleOrder { shuffled, natural };
 
-// Threads: const, safe.
+// Which sample is at which place of the endless training stream. A place is a global sample index: it counts rows
+// over all steps and ranks, so it says where the data are after any step in any layout. Threads: const, safe.
 class Sampler {
  public:
   Sampler(std::int64_t samples, std::uint64_t seed, SampleOrder order = SampleOrder::shuffled);  // samples >= 1
 
-  SampleId locate(std::uint64_t global_sample_index) const;
-  std::uint64_t sample_at(std::uint64_t global_sample_index) const { return locate(global_sample_index).index; }
+  std::uint64_t sample_at(std::uint64_t global_sample_index) const;
   std::int64_t samples() const { return static_cast<std::int64_t>(samples_); }
 
  private:

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "sharding/leaf_exchange.h"
 
@@ -56,7 +55,7 @@ Bucket::Bucket(shape::SegmentLayout layout, Content content, const BucketSetting
 
 std::vector<Bucket::HeldSlot> Bucket::held_slots() const { return slots_in(layout_, held_); }
 
-tensor::Tensor Bucket::gradient(const OnWait& on_wait) {
+tensor::Tensor Bucket::gradient(const sharding::OnWait& on_wait) {
   return zero_ == 0 && replicas_ > 1 ? sum_.finish_gather(on_wait) : sum_.total();
 }
 
@@ -79,13 +78,13 @@ void Bucket::start_gather(comm::Channel& replicas, std::uint32_t tag, ReadBy by)
   reader.transfers = sharding::exchange_ranges(replicas, sum_.plan(), reader.values, tag);
 }
 
-void Bucket::finish_gather(ReadBy by, const OnWait& on_wait) {
+void Bucket::finish_gather(ReadBy by, const sharding::OnWait& on_wait) {
   std::vector<comm::Transfer>& transfers = readers_[index(by)].transfers;
   if (transfers.empty()) return;
-  const double begin = on_wait.begins();
-  for (comm::Transfer& transfer : transfers) transfer.wait();
-  transfers.clear();
-  on_wait.ended(begin);
+  on_wait.during([&] {
+    for (comm::Transfer& transfer : transfers) transfer.wait();
+    transfers.clear();
+  });
 }
 
 void Bucket::free(ReadBy by) {

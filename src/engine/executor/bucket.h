@@ -35,7 +35,6 @@ struct BucketSettings {
 // With one replica every ZeRO stage is the same: all of it is here. One rank's thread.
 class Bucket {
  public:
-  using OnWait = sharding::GradientSum::OnWait;
   // trainable: values with gradients and optimizer. frozen: values that nobody updates, as in an evaluation; no
   // gradients, no optimizer, no master copy.
   enum class Content { trainable, frozen };
@@ -57,7 +56,7 @@ class Bucket {
   // range otherwise.
   shape::Range held() const { return held_; }
   // The step's gradient of that range, once it is complete. Waits for it where it is still on the way.
-  tensor::Tensor gradient(const OnWait& on_wait);
+  tensor::Tensor gradient(const sharding::OnWait& on_wait);
 
   // Every slot's part of the range held(): the slot's index and its elements from the range's begin. As the optimizer counts
   // its stretches.
@@ -66,7 +65,8 @@ class Bucket {
     shape::Range elements;
   };
   std::vector<HeldSlot> held_slots() const;
-  // Forward and backward read more than what this rank answers for, and it stays with them between steps (ZeRO 1, 2).
+  // Forward and backward read more than what this rank answers for, and it stays with them between steps (ZeRO 1, 2): what the
+  // optimizer changed must be gathered for them to see it.
   bool keeps_others_values() const { return holds_range() && !shards_values(); }
 
   // All parameters in the compute dtype. BugError while they are not gathered. A gathered table has two readers, the
@@ -75,10 +75,8 @@ class Bucket {
   // Brings every replica's range to all.
   void start_gather(comm::Channel& replicas, std::uint32_t tag, ReadBy by);
   bool gathering(ReadBy by) const { return !readers_[index(by)].transfers.empty(); }
-  void finish_gather(ReadBy by, const OnWait& on_wait);
+  void finish_gather(ReadBy by, const sharding::OnWait& on_wait);
   void free(ReadBy by);  // ZeRO 3: back to the shard
-  // Whether what the optimizer changed must be gathered for forward and backward to see it (ZeRO 1, 2).
-  bool must_publish() const { return keeps_others_values(); }
 
  private:
   bool shards_values() const { return zero_ == 3 && replicas_ > 1; }

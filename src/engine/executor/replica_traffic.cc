@@ -14,7 +14,7 @@ void ReplicaTraffic::each_unit(const Instruction& i, Visit visit) const {
   for (int g = range.begin; g < range.end; ++g) visit(*units_.at(g));
 }
 
-Bucket::OnWait ReplicaTraffic::on_wait(const Instruction& waiting) const {
+sharding::OnWait ReplicaTraffic::on_wait(const Instruction& waiting) const {
   return {[this, waiting](double begin, double end) { observer_.waited(waiting, begin, end); }, [this] { observer_.stands(); }};
 }
 
@@ -97,7 +97,7 @@ void ReplicaTraffic::free_parameters(const Instruction& i) {
 void ReplicaTraffic::publish() {
   for (const auto& [segment, unit] : units_) {
     for (Bucket* bucket : unit->buckets()) {
-      if (!bucket->must_publish()) continue;
+      if (!bucket->keeps_others_values()) continue;
       bucket->start_gather(replicas_, parameter_tag(*unit, bucket, ReadBy::own_segment), ReadBy::own_segment);
       bucket->finish_gather(ReadBy::own_segment, [](double, double) {});
     }

@@ -40,7 +40,7 @@ class ReplicaTraffic {
   // After the values that replicas hold were set from outside: every replica gets all of them.
   void publish();
 
-  Bucket::OnWait on_wait(const schedule::Instruction& waiting) const;
+  sharding::OnWait on_wait(const schedule::Instruction& waiting) const;
 
  private:
   struct UnderWay {

@@ -143,7 +143,7 @@ std::vector<const Bucket*> counted(const Units& units) {
 
 // By replica; only on replica 0.
 std::vector<tensor::Tensor> squares_of_replicas(const Units& units, const tensor::Tensor& mine, comm::Channel& replicas,
-                                                const Bucket::OnWait& on_wait) {
+                                                const sharding::OnWait& on_wait) {
   if (replicas.size() == 1) return {mine};
   const double begin = on_wait.begins();
   std::vector<tensor::Tensor> all;
@@ -174,7 +174,7 @@ tensor::Tensor own_squares(const Units& units) {
 }
 
 std::map<std::string, double> gradient_squares(const Units& units, const tensor::Tensor& own, comm::Channel& replicas,
-                                               int tp_rank, const Bucket::OnWait& on_wait) {
+                                               int tp_rank, const sharding::OnWait& on_wait) {
   const auto by_replica = squares_of_replicas(units, own, replicas, on_wait);
   std::map<std::string, double> by_name;
   if (replicas.rank() != 0) return by_name;

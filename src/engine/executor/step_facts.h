@@ -75,6 +75,6 @@ tensor::Tensor own_squares(const Units& units);
 // after the reductions; chunks of a parameter are added in one order, so the sums do not depend on who holds them.
 // `on_wait` hears of waiting for replicas. Errors of the channel pass through.
 std::map<std::string, double> gradient_squares(const Units& units, const tensor::Tensor& own, comm::Channel& replicas,
-                                               int tp_rank, const Bucket::OnWait& on_wait);
+                                               int tp_rank, const sharding::OnWait& on_wait);
 
 }  // namespace troika::executor

@@ -83,17 +83,17 @@ void Evaluator::place_sources(std::vector<data::SourcePart> parts) {
   }
 }
 
-Evaluator::Rows Evaluator::rows_of(std::int64_t microbatch) const {
+shape::Range Evaluator::rows_of(std::int64_t microbatch) const {
   const auto place = static_cast<std::size_t>(microbatch);
-  if (pass_ == Pass::pieces) return place < pieces_.size() ? pieces_[place] : Rows{};
+  if (pass_ == Pass::pieces) return place < pieces_.size() ? pieces_[place] : shape::Range{};
   const std::int64_t first = microbatch * micro_;
   return {first, std::max<std::int64_t>(0, std::min(micro_, samples_.samples() - first))};
 }
 
 model::Tokens Evaluator::load(int microbatch) const {
-  const Rows wanted = rows_of(round_ * microbatches_ + microbatch);
+  const shape::Range wanted = rows_of(round_ * microbatches_ + microbatch);
   std::vector<std::uint64_t> rows;
-  for (std::int64_t i = 0; i < wanted.count; ++i) rows.push_back(static_cast<std::uint64_t>(wanted.first + i));
+  for (std::int64_t i = 0; i < wanted.count; ++i) rows.push_back(static_cast<std::uint64_t>(wanted.begin + i));
   data::TokenBatch batch;
   data::fill_batch(samples_, rows, micro_, &batch);
   return tokens_of(batch, context_, device_);

@@ -75,9 +75,6 @@ class Evaluator {
   void publish_parameters() { executor_.publish_parameters(); }
 
  private:
-  struct Rows {
-    std::int64_t first = 0, count = 0;
-  };
   // A source: which microbatches are its own, and which parts of others.
   struct Source {
     data::SourcePart part;
@@ -89,7 +86,7 @@ class Evaluator {
   executor::Setup setup(const plan::Plan& plan, const Computing& computing);
   void place_sources(std::vector<data::SourcePart> parts);
   std::int64_t tokens_of_samples(std::int64_t first, std::int64_t count) const;
-  Rows rows_of(std::int64_t microbatch) const;
+  shape::Range rows_of(std::int64_t microbatch) const;
   model::Tokens load(int microbatch) const;
   std::vector<double> run_rounds(std::int64_t microbatches, std::int64_t step, std::int64_t* tokens,
                                  const AfterRound& after_round);
@@ -102,7 +99,7 @@ class Evaluator {
   std::int64_t round_ = 0;
   enum class Pass { whole, pieces } pass_ = Pass::whole;
   std::vector<Source> sources_;  // nothing of a single one
-  std::vector<Rows> pieces_;     // of microbatches that several sources share
+  std::vector<shape::Range> pieces_;  // rows of microbatches that several sources share
   executor::Executor executor_;
 };
 

@@ -95,10 +95,7 @@ tensor::Tensor AttentionHalf::backward_input(const HalfBuffer& parameters, const
   attend_backward(w, o_.backward_input(w.o, s.dy_MD, tokens, s.o_adapter), tokens, s);
   const tensor::Tensor dnormed_mD =
       groups_.tensor->reduce_scatter(qkv_.backward_input(w.qkv, s.dqkv_MC, tokens, s.qkv_adapter));
-  s.dnorm_E = gradient_like(w.norm_E);
-  tensor::Tensor dx_mD = norm_->backward(w.norm_E, dnormed_mD, s.x_mD, s.norm, s.dnorm_E, dy_mD);
-  drop(s.x_mD);
-  s.norm = {};
+  tensor::Tensor dx_mD = backward_of_norm(*norm_, w.norm_E, dnormed_mD, dy_mD, s);
   drop_unread(s);
   return dx_mD;
 }

@@ -51,6 +51,17 @@ struct AttentionSaved {
   std::int64_t bytes() const;
 };
 
+// The end of a half's backward_input, behind which its norm leaves dnorm_E alone: returns dx_mD + dy_mD.
+template <class HalfSaved>
+tensor::Tensor backward_of_norm(const Norm& norm, const tensor::Tensor& w_E, const tensor::Tensor& dnormed_mD,
+                                const tensor::Tensor& dy_mD, HalfSaved& s) {
+  s.dnorm_E = gradient_like(w_E);
+  tensor::Tensor dx_mD = norm.backward(w_E, dnormed_mD, s.x_mD, s.norm, s.dnorm_E, dy_mD);
+  drop(s.x_mD);
+  s.norm = {};
+  return dx_mD;
+}
+
 class AttentionHalf {
  public:
   AttentionHalf(const config::ModelSettings& model, const Positions& positions, const Groups& groups,

@@ -73,10 +73,7 @@ tensor::Tensor FeedForwardHalf::backward_input(const HalfBuffer& parameters, con
   drop(s.up_MU);
   const tensor::Tensor dnormed_mD =
       groups_.tensor->reduce_scatter(up_.backward_input(w.up, s.dup_MU, tokens, s.up_adapter));
-  s.dnorm_E = gradient_like(w.norm_E);
-  tensor::Tensor dx_mD = norm_->backward(w.norm_E, dnormed_mD, s.x_mD, s.norm, s.dnorm_E, dy_mD);
-  drop(s.x_mD);
-  s.norm = {};
+  tensor::Tensor dx_mD = backward_of_norm(*norm_, w.norm_E, dnormed_mD, dy_mD, s);
   drop_unread(s);
   return dx_mD;
 }

@@ -56,8 +56,6 @@ bool contains(const shape::Range& outer, const shape::Range& inner) {
 
 }  // namespace
 
-ContextGroup::ContextGroup(comm::Channel& channel) : channel_(channel.size() == 1 ? nullptr : &channel) {}
-
 std::vector<std::int64_t> ContextGroup::positions(std::int64_t T) const {
   const shape::SequenceChunks chunks = shape::sequence_chunks(T, rank(), size());
   std::vector<std::int64_t> mine;

@@ -34,20 +34,10 @@ struct LocalAttention {
 };
 
 // Threads: one rank's thread.
-class ContextGroup {
+class ContextGroup : public PeerGroup {
  public:
-  using OnWait = sharding::OnWait;
-
   ContextGroup() = default;                       // alone
-  explicit ContextGroup(comm::Channel& channel);  // `channel` must outlive it
-
-  int rank() const { return channel_ == nullptr ? 0 : channel_->rank(); }
-  int size() const { return channel_ == nullptr ? 1 : channel_->size(); }
-  void set_on_wait(OnWait on_wait) { on_wait_ = std::move(on_wait); }
-  // comm::Channel::check, of the group's channel.
-  void check() const {
-    if (channel_ != nullptr) channel_->check();
-  }
+  explicit ContextGroup(comm::Channel& channel) : PeerGroup(channel) {}  // `channel` must outlive it
 
   // Why a device would compute this rank's calls by products in chunks: each reason once. Asked of sizes, types and places alone, and
   // sends nothing.
@@ -68,10 +58,6 @@ class ContextGroup {
   // Gradients of this rank's q, k, v, each in its dtype; dk and dv travel with their keys and return home, summed in fp32.
   kernels::AttentionGradients attend_backward(const tensor::Tensor& dout_BtnH, const LocalAttention& local,
                                               const kernels::AttentionOutput& output, std::int64_t T) const;
-
- private:
-  comm::Channel* channel_ = nullptr;
-  OnWait on_wait_;
 };
 
 }  // namespace troika::sharding

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/clock.h"
 #include "base/error.h"
 #include "kernels/flat.h"
 #include "tensor/operations.h"
@@ -85,16 +84,6 @@ void GradientSum::start_reduce(comm::Channel& replicas, std::uint32_t tag) {
   reducing_ = true;
 }
 
-// The ranges of a buffer, by the replica that owns each.
-std::vector<tensor::Tensor> GradientSum::ranges_of(const tensor::Tensor& buffer) const {
-  std::vector<tensor::Tensor> ranges;
-  for (int replica = 0; replica < shape_.place.count(); ++replica) {
-    const Range range = plan_.elements_of(replica);
-    ranges.push_back(buffer.narrow(0, range.begin, range.count));
-  }
-  return ranges;
-}
-
 void GradientSum::share_out(tensor::Tensor floats, comm::Channel& replicas, std::uint32_t tag) {
   const int count = shape_.place.count();
   note_shared({0, plan_.elements()}, floats);
@@ -104,7 +93,7 @@ void GradientSum::share_out(tensor::Tensor floats, comm::Channel& replicas, std:
   }
   sending_ = std::move(floats);
   begin_range(sending_);
-  if (shape_.travel == Travel::added) return sends_.push_back(replicas.reduce_scatter(ranges_of(sending_), tag));
+  if (shape_.travel == Travel::added) return sends_.push_back(replicas.reduce_scatter(ranges_of(plan_, sending_), tag));
   std::vector<comm::Message> out;
   for (int i = 1; i < count; ++i) {  // from the right-hand neighbour on, so that not all send to one rank at once
     const int to = (shape_.place.index() + i) % count;
@@ -119,7 +108,7 @@ void GradientSum::share_out_leaf(tensor::Tensor leaf, comm::Channel& replicas, s
   note_shared({0, plan_.elements()}, leaf);
   if (shape_.travel == Travel::added) {
     if (!range_.defined()) range_ = allocate(mine().count, tensor::Dtype::fp32).zero();
-    const std::vector<tensor::Tensor> ranges = ranges_of(leaf);
+    const std::vector<tensor::Tensor> ranges = ranges_of(plan_, leaf);
     incoming_.push_back({ranges[static_cast<std::size_t>(shape_.place.index())], replicas.reduce_scatter(ranges, tag)});
     return;
   }
@@ -241,15 +230,7 @@ void GradientSum::sum_in_place() {
 
 void GradientSum::finish_reduce(const OnWait& on_wait) {
   if (!reducing_) throw base::BugError("gradients are awaited that were not shared out");
-  if (shape_.place.count() > 1) {
-    const double begin = on_wait.begins();
-    if (leaf_exchange_) {
-      finish_leaf();
-    } else {
-      await_ranges();
-    }
-    on_wait.ended(begin);
-  }
+  if (shape_.place.count() > 1) on_wait.during([&] { leaf_exchange_ ? finish_leaf() : await_ranges(); });
   reducing_ = false;
   ++rounds_;
 }
@@ -299,19 +280,19 @@ void GradientSum::include_other(comm::Channel& stages, int peer, std::uint32_t s
   if (range().elements() == 0) return;
   if (range_.dtype() == tensor::Dtype::fp32 || shape_.travel != Travel::packed) {
     const tensor::Tensor other = allocate(range_.elements(), range_.dtype());
-    const double begin = on_wait.begins();
-    comm::Transfer receiving = stages.recv(other, peer, recv_tag), sending = stages.send(range_, peer, send_tag);
-    receiving.wait();
-    sending.wait();
-    on_wait.ended(begin);
+    on_wait.during([&] {
+      comm::Transfer receiving = stages.recv(other, peer, recv_tag), sending = stages.send(range_, peer, send_tag);
+      receiving.wait();
+      sending.wait();
+    });
     return add(other);
   }
   PackedSend sending(range_, new_integers());
   PackedReceive receiving(range_.elements(), new_integers(), stages, peer, recv_tag);
-  const double begin = on_wait.begins();
-  sending.start(stages, peer, send_tag);
-  receiving.wait();
-  on_wait.ended(begin);
+  on_wait.during([&] {
+    sending.start(stages, peer, send_tag);
+    receiving.wait();
+  });
   receiving.add_to(range_);
   sending.wait();
 }
@@ -358,11 +339,9 @@ void GradientSum::start_gather(comm::Channel& replicas, std::uint32_t tag) {
 
 tensor::Tensor GradientSum::finish_gather(const OnWait& on_wait) {
   if (!whole_.defined()) throw base::BugError("a whole gradient is awaited that was not asked for");
-  if (!gathers_.empty()) {
-    const double begin = on_wait.begins();
+  if (!gathers_.empty()) on_wait.during([&] {
     for (comm::Transfer& transfer : gathers_) transfer.wait();
-    on_wait.ended(begin);
-  }
+  });
   gathers_.clear();
   return whole_;
 }

@@ -26,9 +26,6 @@ namespace troika::sharding {
 // thread. BugError when calls come out of order.
 class GradientSum {
  public:
-  // Told when the rank waited for the others, in base::monotonic_seconds.
-  using OnWait = sharding::OnWait;
-
   GradientSum(shape::ShardPlan plan, const shape::SumShape& shape, const tensor::Device& device, tensor::Ledger& ledger);
   ~GradientSum();
   GradientSum(const GradientSum&) = delete;
@@ -75,15 +72,10 @@ class GradientSum {
   shape::Range mine() const { return plan_.elements_of(shape_.place.index()); }
 
  private:
-  struct Incoming {  // of another replica's leaf, or of the sum of its leaves; fp32 or integers
-    tensor::Tensor range;
-    comm::Transfer transfer;
-  };
   tensor::Tensor allocate(std::int64_t elements, tensor::Dtype dtype) const;
   NewIntegers new_integers() const;
   const tensor::Tensor& range() const;
   tensor::Tensor own_sum() const;
-  std::vector<tensor::Tensor> ranges_of(const tensor::Tensor& buffer) const;
   void note_shared(const shape::Range& range, const tensor::Tensor& elements);
   void share_out(tensor::Tensor floats, comm::Channel& replicas, std::uint32_t tag);
   void share_out_leaf(tensor::Tensor leaf, comm::Channel& replicas, std::uint32_t tag);

@@ -18,7 +18,7 @@ namespace troika::sharding {
 namespace {
 
 const tensor::Device cpu;
-const GradientSum::OnWait unheard = [](double, double) {};
+const OnWait unheard = [](double, double) {};
 
 // Whose values would make the order of addition visible.
 at::Tensor leaf_of(std::int64_t leaf, std::int64_t elements) {

@@ -45,14 +45,18 @@ void LeafExchange::finish(const std::function<void(const tensor::Tensor& range)>
   sends_.clear();
 }
 
+std::vector<tensor::Tensor> ranges_of(const shape::ShardPlan& plan, const tensor::Tensor& buffer) {
+  std::vector<tensor::Tensor> ranges;
+  for (int replica = 0; replica < plan.replicas(); ++replica) {
+    const Range elements = plan.elements_of(replica);
+    ranges.push_back(buffer.narrow(0, elements.begin, elements.count));
+  }
+  return ranges;
+}
+
 std::vector<comm::Transfer> exchange_ranges(comm::Channel& replicas, const shape::ShardPlan& plan,
                                             const tensor::Tensor& whole, std::uint32_t tag) {
-  std::vector<tensor::Tensor> ranges;
-  for (int replica = 0; replica < replicas.size(); ++replica) {
-    const shape::Range elements = plan.elements_of(replica);
-    ranges.push_back(whole.narrow(0, elements.begin, elements.count));
-  }
-  return replicas.gather(ranges, tag);
+  return replicas.gather(ranges_of(plan, whole), tag);
 }
 
 }  // namespace troika::sharding

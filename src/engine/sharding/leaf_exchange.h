@@ -13,6 +13,12 @@
 
 namespace troika::sharding {
 
+// A range of another replica's leaf, or of the sum of its leaves, on its way.
+struct Incoming {
+  tensor::Tensor range;  // fp32 or integers
+  comm::Transfer transfer;
+};
+
 // One rank's thread. All replicas make the same calls in the same order; with shape::Receives::in_turn they also call finish() at the
 // same place among their other exchanges, because it starts all but the first. Errors of the channel pass through.
 class LeafExchange {
@@ -30,10 +36,6 @@ class LeafExchange {
   const tensor::Tensor& own_range() const { return own_range_; }  // of the leaf; free for any use after finish()
 
  private:
-  struct Incoming {
-    tensor::Tensor range;
-    comm::Transfer transfer;
-  };
   void start(int distances, const NewRange& new_range);
 
   const tensor::Tensor leaf_;
@@ -45,6 +47,9 @@ class LeafExchange {
   std::vector<Incoming> incoming_;
   std::vector<comm::Transfer> sends_;
 };
+
+// The ranges of a buffer, by the replica that owns each.
+std::vector<tensor::Tensor> ranges_of(const shape::ShardPlan& plan, const tensor::Tensor& buffer);
 
 // Sends this replica's range of `whole`, a flat buffer of any dtype, to the others and receives theirs into it. Only starts
 // the messages; `whole` must stay as it is until they are done.

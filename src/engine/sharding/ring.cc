@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "base/clock.h"
-
 namespace troika::sharding {
 
 shape::Range Ring::low(int rank) const { return {0, shape::sequence_chunks(T_, rank, size_).low.count}; }
@@ -51,9 +49,9 @@ comm::Transfer Ring::receive(const tensor::Tensor& tensor, std::uint32_t tag) co
 }
 
 void Ring::wait(std::initializer_list<comm::Transfer*> transfers) const {
-  const double begin = on_wait_.begins();
-  for (comm::Transfer* transfer : transfers) transfer->wait();
-  on_wait_.ended(begin);
+  on_wait_.during([&] {
+    for (comm::Transfer* transfer : transfers) transfer->wait();
+  });
 }
 
 tensor::Tensor Ring::buffer_of(int rank, const tensor::Tensor& like, tensor::Dtype dtype) const {

@@ -27,7 +27,6 @@ class Ring {
   // gradients that its neighbour sends first.
   static constexpr std::uint32_t keys_tag = 1, gradients_tag = 2 | 1u << 29;
 
-  using OnWait = sharding::OnWait;
   Ring(comm::Channel& channel, std::int64_t T, const OnWait& on_wait)
       : channel_(channel), T_(T), rank_(channel.rank()), size_(channel.size()), on_wait_(on_wait) {}
 

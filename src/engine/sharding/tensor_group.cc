@@ -1,7 +1,6 @@
 // Shapes: M rows, m this rank's, D width.
 #include "sharding/tensor_group.h"
 
-#include "base/clock.h"
 #include "comm/collectives.h"
 #include "kernels/flat.h"
 #include "tensor/operations.h"
@@ -9,23 +8,18 @@
 namespace troika::sharding {
 
 TensorGroup::TensorGroup(comm::Channel& channel, shape::SequenceParallel split)
-    : channel_(channel.size() == 1 ? nullptr : &channel),
-      split_(channel.size() == 1 ? shape::SequenceParallel::off : split) {}
+    : PeerGroup(channel), split_(channel.size() == 1 ? shape::SequenceParallel::off : split) {}
 
 shape::Range TensorGroup::rows(std::int64_t M) const {
   return shape::rows_between_operations(M, {rank(), size()}, split_);
 }
 
 void TensorGroup::exchange(const std::vector<tensor::Tensor>& to, const std::vector<tensor::Tensor>& from) const {
-  const double begin = on_wait_.begins();
-  comm::all_to_all(*channel_, to, from);
-  on_wait_.ended(begin);
+  on_wait_.during([&] { comm::all_to_all(*channel_, to, from); });
 }
 
 void TensorGroup::gather_into(const tensor::Tensor& mine, const std::vector<tensor::Tensor>& outs) const {
-  const double begin = on_wait_.begins();
-  comm::all_gather(*channel_, mine, outs);
-  on_wait_.ended(begin);
+  on_wait_.during([&] { comm::all_gather(*channel_, mine, outs); });
 }
 
 static std::vector<shape::Range> even_parts(std::int64_t total, int size) {

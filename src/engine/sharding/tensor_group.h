@@ -24,22 +24,12 @@ struct SharedSlice {
 };
 
 // Threads: one rank's thread.
-class TensorGroup {
+class TensorGroup : public PeerGroup {
  public:
-  // When this rank waited for the others (base::monotonic_seconds).
-  using OnWait = sharding::OnWait;
-
   TensorGroup() = default;  // alone: everything below is the identity, without copies
   TensorGroup(comm::Channel& channel, shape::SequenceParallel split);  // `channel` must outlive it
 
-  int rank() const { return channel_ == nullptr ? 0 : channel_->rank(); }
-  int size() const { return channel_ == nullptr ? 1 : channel_->size(); }
   shape::SequenceParallel sequence_parallel() const { return split_; }  // off when alone
-  void set_on_wait(OnWait on_wait) { on_wait_ = std::move(on_wait); }
-  // comm::Channel::check, of the group's channel.
-  void check() const {
-    if (channel_ != nullptr) channel_->check();
-  }
 
   // The rows this rank keeps between the split operations: its part with sequence parallelism, else all.
   shape::Range rows(std::int64_t M) const;
@@ -63,9 +53,7 @@ class TensorGroup {
   tensor::Tensor sum_of_part(const tensor::Tensor& partial, const std::vector<shape::Range>& ranges) const;
   tensor::Tensor join(const tensor::Tensor& mine, const std::vector<shape::Range>& ranges) const;
 
-  comm::Channel* channel_ = nullptr;
   shape::SequenceParallel split_ = shape::SequenceParallel::off;
-  OnWait on_wait_;
 };
 
 }  // namespace troika::sharding

@@ -85,11 +85,16 @@ void BpeTokenizer::take_added() {
   normalized_added_ = AddedTokens(std::move(normalized), unicode_);
 }
 
+std::vector<bool> marked(std::size_t size, const std::vector<std::int32_t>& ids) {
+  std::vector<bool> all(size, false);
+  for (const std::int32_t id : ids) all.at(static_cast<std::size_t>(id)) = true;
+  return all;
+}
+
 LackingBytes lacking_bytes_of(const BpeModel& model) {
   LackingBytes lacking;
   lacking.bytes.fill(true);
-  std::vector<bool> outside(model.tokens.size(), false);
-  for (const std::int32_t id : model.outside) outside.at(static_cast<std::size_t>(id)) = true;
+  const std::vector<bool> outside = marked(model.tokens.size(), model.outside);
   for (std::size_t id = 0; id < model.tokens.size(); ++id) {
     const std::string& token = model.tokens[id];
     if (token.size() == 1 && !outside[id]) lacking.bytes[static_cast<unsigned char>(token[0])] = false;

@@ -37,6 +37,9 @@ struct BpeModel {
   bool fuse_unknown = false;        // such bytes in a row become one (`fuse_unk`)
 };
 
+// By id below `size`: whether it is among `ids`.
+std::vector<bool> marked(std::size_t size, const std::vector<std::int32_t>& ids);
+
 // By byte: whether no token spells it, so that text loses it or has `unknown` in its place.
 LackingBytes lacking_bytes_of(const BpeModel& model);
 

@@ -99,8 +99,7 @@ static void check_lists(const json& model, const std::string& path) {
 // A vocabulary that has what only merges make comes with some.
 static void check_merges(const TokenizerLists& lists, const BpeModel& result, const std::string& path) {
   if (!lists.merges.empty() || result.whole_pieces_first) return;
-  std::vector<bool> unmerged(result.tokens.size(), false);
-  for (const std::int32_t id : result.outside) unmerged.at(static_cast<std::size_t>(id)) = true;
+  std::vector<bool> unmerged = marked(result.tokens.size(), result.outside);
   for (const AddedToken& token : result.added) unmerged.at(static_cast<std::size_t>(token.id)) = true;
   std::int64_t merged = 0;
   for (std::size_t id = 0; id < result.tokens.size(); ++id) merged += result.tokens[id].size() > 1 && !unmerged[id];

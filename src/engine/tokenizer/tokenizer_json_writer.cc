@@ -43,8 +43,7 @@ static ordered_json model_json(const BpeModel& model) {
   ordered_json vocab = ordered_json::object(), merges = ordered_json::array();
   auto& entries =
       vocab.get_ref<ordered_json::object_t&>();  // pushed directly: a lookup per insertion would be quadratic
-  std::vector<bool> outside(model.tokens.size(), false);
-  for (const std::int32_t id : model.outside) outside.at(static_cast<std::size_t>(id)) = true;
+  const std::vector<bool> outside = marked(model.tokens.size(), model.outside);
   for (std::size_t id = 0; id < model.tokens.size(); ++id)
     if (!outside[id] && !model.tokens[id].empty()) entries.push_back({spell_bytes(model.tokens[id]), id});
   for (const auto& [left, right] : model.merges) {

@@ -167,8 +167,8 @@ void Saver::write_beside(checkpoint::SaveRequest request, double begin) {
 void Saver::write(checkpoint::SaveRequest request, double begin) {
   try {
     tensor::await(snapshot_.copied(), [this] { channel_.check(); });
-    checkpoint::Saved saved = checkpoint::save(request, channel_);
-    promise_.set_value({request.facts.step, base::monotonic_seconds() - begin, std::move(saved.remarks)});
+    std::vector<base::Text> remarks = checkpoint::save(request, channel_);
+    promise_.set_value({request.facts.step, base::monotonic_seconds() - begin, std::move(remarks)});
   } catch (...) {
     promise_.set_exception(std::current_exception());
   }

@@ -42,17 +42,10 @@ std::string generation_config_in(const std::vector<std::string>& paths) {
   return "";
 }
 
-std::string folder_of_tokenizer(const std::string& tokenizer) {
-  if (tokenizer == config::bytes_tokenizer) return "";
-  if (base::directory_exists(tokenizer)) return tokenizer;
-  const std::size_t slash = tokenizer.rfind('/');
-  return tokenizer.empty() ? "" : slash == std::string::npos ? "." : tokenizer.substr(0, slash);
-}
-
 std::map<std::string, std::string> auxiliary_texts(const std::string& tokenizer, const std::string& chat_template,
                                                    const std::string& generation_config) {
   std::map<std::string, std::string> texts;
-  for (const std::string& path : auxiliary_files_in(folder_of_tokenizer(tokenizer)))
+  for (const std::string& path : auxiliary_files_in(data::folder_of_tokenizer(tokenizer)))
     texts[path.substr(path.rfind('/') + 1)] = base::read_file(path);
   if (base::file_exists(tokenizer)) texts["tokenizer.json"] = base::read_file(tokenizer);
   if (!generation_config.empty()) texts["generation_config.json"] = base::read_file(generation_config);

@@ -23,7 +23,7 @@ std::string model_folder(const checkpoint::Found& found) { return found.path + "
 
 // Where checkpoints keep no copies: beside the tokenizer, and how to generate as the folder says from which the run began.
 std::vector<std::string> files_at_stated_paths(const checkpoint::Found& found) {
-  const std::string folder = folder_of_tokenizer(fact_of(found, tokenizer_fact)),
+  const std::string folder = data::folder_of_tokenizer(fact_of(found, tokenizer_fact)),
                     generation_config = "/generation_config.json", began_from = fact_of(found, weights_from_fact);
   std::vector<std::string> paths = auxiliary_files_in(folder);
   if (began_from.empty() || !base::file_exists(began_from + generation_config)) return paths;

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <map>
-#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
@@ -16,7 +14,9 @@
 #include "base/file.h"
 #include "base/host_name.h"
 #include "base/say.h"
+#include "base/stream_hash.h"
 #include "base/text.h"
+#include "checkpoint/disks.h"
 #include "checkpoint/gather.h"
 
 namespace troika::weights {
@@ -51,17 +51,15 @@ std::vector<ComparedPiece> pieces_of(const Assignment& tensors) {
 }
 
 std::string hash_of(const ComparedPiece& piece) {
-  const std::unique_ptr<XXH3_state_t, decltype(&::XXH3_freeState)> state(::XXH3_createState(), &::XXH3_freeState);
-  ::XXH3_64bits_reset(state.get());
+  base::StreamHash hash;
   for (const TensorBytes& part : piece) {
     const checkpoint::SafetensorsFile& file = *part.tensor->file;
     const std::int64_t position = part.tensor->begin + part.begin;
     file.will_need(position, part.bytes);
-    file.while_reading(
-        [&] { ::XXH3_64bits_update(state.get(), file.at(position), static_cast<std::size_t>(part.bytes)); });
+    file.while_reading([&] { hash.add(file.at(position), static_cast<std::size_t>(part.bytes)); });
     file.drop(position, part.bytes);
   }
-  return fmt::format("{:016x}", ::XXH3_64bits_digest(state.get()));
+  return hash.hex();
 }
 
 // Network file systems whose inode numbers are the server's.
@@ -73,14 +71,6 @@ bool is_shared_file_system(const std::string& path) {
   return type == nfs || type == cifs || type == smb2 || type == ceph || type == lustre;
 }
 
-std::string kernel_of_host() {
-  try {
-    return base::read_file("/proc/sys/kernel/random/boot_id");
-  } catch (const base::DataError&) {  // no /proc
-    return base::host_name();
-  }
-}
-
 // Equal on ranks that see the same files: of one kernel, or of one server, which has one file with a number, a size and a time.
 std::string copy_seen(const Assignment& tensors) {
   std::set<std::string> paths;
@@ -90,7 +80,7 @@ std::string copy_seen(const Assignment& tensors) {
     struct stat status {};
     if (::stat(path.c_str(), &status) != 0) throw base::DataError(base::say("'{}' no longer exists", path));
     const std::string where =
-        is_shared_file_system(path) ? "server" : fmt::format("{} {}", kernel_of_host(), status.st_dev);
+        is_shared_file_system(path) ? "server" : fmt::format("{} {}", checkpoint::running_kernel(), status.st_dev);
     text += fmt::format("{} {} {} {}.{}\n", where, status.st_ino, status.st_size, status.st_mtim.tv_sec,
                         status.st_mtim.tv_nsec);
   }

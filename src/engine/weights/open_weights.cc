@@ -69,11 +69,11 @@ Weights of_checkpoint(checkpoint::Found found) {
 }
 
 void require_folder(const std::string& adapter, const std::string& named, bool by_flag, comm::Channel& world) {
-  const auto there = checkpoint::gather(world, [&]() -> std::string {
+  const bool there = checkpoint::any_rank(world, [&] {
     if (by_flag) config::refuse_other_than_folder(named);
-    return base::directory_exists(named) ? "yes" : "";
+    return base::directory_exists(named);
   });
-  if (std::find(there.begin(), there.end(), "yes") == there.end()) throw config::without_base(adapter, named);
+  if (!there) throw config::without_base(adapter, named);
 }
 
 void refuse_changed_base(const AdapterSource& adapter, const ModelSource& base) {

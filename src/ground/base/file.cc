@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "base/mapping_guard.h"
 #include "base/say.h"
+#include "base/stream_hash.h"
 
 namespace troika::base {
 namespace fs = std::filesystem;
@@ -157,29 +158,23 @@ std::string hash_bytes(std::string_view bytes) {
   return fmt::format("{:016x}", XXH3_64bits(bytes.data(), bytes.size()));
 }
 
-std::string hash_file(const std::string& path) {
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (!file) fail(Phrase("cannot open '{}': {}"), path, errno);
-  XXH3_state_t* state = XXH3_createState();
-  XXH3_64bits_reset(state);
-  std::vector<char> buffer(1 << 17);  // stays in a cache of the core
-  ssize_t got = 0;
-  while ((got = ::read(file.number(), buffer.data(), buffer.size())) != 0) {
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) break;
-    XXH3_64bits_update(state, buffer.data(), static_cast<std::size_t>(got));
-  }
-  const int code = errno;
-  const std::uint64_t digest = XXH3_64bits_digest(state);
-  XXH3_freeState(state);
-  if (got < 0) fail(Phrase("cannot read '{}': {}"), path, code);
-  return fmt::format("{:016x}", digest);
-}
-
 static Descriptor open_to_read(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) fail(Phrase("cannot open '{}': {}"), path, errno);
   return Descriptor{descriptor};
+}
+
+std::string hash_file(const std::string& path) {
+  const Descriptor file = open_to_read(path);
+  StreamHash hash;
+  std::vector<char> buffer(1 << 17);  // stays in a cache of the core
+  ssize_t got = 0;
+  while ((got = ::read(file.number(), buffer.data(), buffer.size())) != 0) {
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail(Phrase("cannot read '{}': {}"), path, errno);
+    hash.add(buffer.data(), static_cast<std::size_t>(got));
+  }
+  return hash.hex();
 }
 
 MappedFile::MappedFile(const std::string& path) : MappedFile(open_to_read(path).number(), path) {}
