@@ -36,22 +36,11 @@ std::shared_ptr<const Api> load(const std::string& library) {
   void* handle = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) throw base::ConfigError(base::say("cannot load NCCL: {}: {}", dlerror(), remedy()));
   auto api = std::make_shared<Api>();
-  const auto take = [&](const char* name, auto** function) { find(handle, library, name, function); };
-  take("ncclGetVersion", &api->get_version);
-  check_version(*api, library);
-  take("ncclGetUniqueId", &api->get_unique_id);
-  take("ncclCommInitRankConfig", &api->comm_init_rank_config);
-  take("ncclCommGetAsyncError", &api->comm_get_async_error);
-  take("ncclCommAbort", &api->comm_abort);
-  take("ncclCommDestroy", &api->comm_destroy);
-  take("ncclGetErrorString", &api->get_error_string);
-  take("ncclGetLastError", &api->get_last_error);
-  take("ncclGroupStart", &api->group_start);
-  take("ncclGroupEnd", &api->group_end);
-  take("ncclSend", &api->send);
-  take("ncclRecv", &api->recv);
-  take("ncclBroadcast", &api->broadcast);
-  take("ncclReduce", &api->reduce);
+  find(handle, library, "ncclGetVersion", &api->get_version);
+  check_version(*api, library);  // before what older ones lack
+#define TROIKA_NCCL_FIND(result, name, symbol, arguments) find(handle, library, #symbol, &api->name);
+  TROIKA_NCCL_FUNCTIONS(TROIKA_NCCL_FIND)
+#undef TROIKA_NCCL_FIND
   return api;
 }
 

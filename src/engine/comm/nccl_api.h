@@ -49,27 +49,32 @@ struct Config {
 };
 static_assert(sizeof(void*) != 8 || (offsetof(Config, blocking) == 16 && sizeof(Config) == 40));
 
+// Each with its symbol. All ranks call broadcast and reduce; of broadcast `from` matters at the root, of reduce `to`.
+#define TROIKA_NCCL_FUNCTIONS(X)                                                                                       \
+  X(Result, get_version, ncclGetVersion, (int* version))                                                               \
+  X(Result, get_unique_id, ncclGetUniqueId, (UniqueId * id))                                                           \
+  X(Result, comm_init_rank_config, ncclCommInitRankConfig,                                                             \
+    (Comm * *made, int size, UniqueId id, int rank, Config* config))                                                   \
+  X(Result, comm_get_async_error, ncclCommGetAsyncError, (Comm * comm, Result * error))                                \
+  X(Result, comm_abort, ncclCommAbort, (Comm * comm))                                                                  \
+  X(Result, comm_destroy, ncclCommDestroy, (Comm * comm))                                                              \
+  X(const char*, get_error_string, ncclGetErrorString, (Result result))                                                \
+  X(const char*, get_last_error, ncclGetLastError, (Comm * comm))                                                      \
+  X(Result, group_start, ncclGroupStart, ())                                                                           \
+  X(Result, group_end, ncclGroupEnd, ())                                                                               \
+  X(Result, send, ncclSend, (const void* from, std::size_t count, DataType type, int peer, Comm* comm, Stream stream)) \
+  X(Result, recv, ncclRecv, (void* to, std::size_t count, DataType type, int peer, Comm* comm, Stream stream))         \
+  X(Result, broadcast, ncclBroadcast,                                                                                  \
+    (const void* from, void* to, std::size_t count, DataType type, int root, Comm* comm, Stream stream))               \
+  X(Result, reduce, ncclReduce,                                                                                        \
+    (const void* from, void* to, std::size_t count, DataType type, Operator with, int root, Comm* comm,                \
+     Stream stream))
+
 struct Api {
   int version = 0;  // 22809: 2.28.9
-
-  Result (*get_version)(int* version) = nullptr;
-  Result (*get_unique_id)(UniqueId* id) = nullptr;
-  Result (*comm_init_rank_config)(Comm** made, int size, UniqueId id, int rank, Config* config) = nullptr;
-  Result (*comm_get_async_error)(Comm* comm, Result* error) = nullptr;
-  Result (*comm_abort)(Comm* comm) = nullptr;
-  Result (*comm_destroy)(Comm* comm) = nullptr;
-  const char* (*get_error_string)(Result result) = nullptr;
-  const char* (*get_last_error)(Comm* comm) = nullptr;
-  Result (*group_start)() = nullptr;
-  Result (*group_end)() = nullptr;
-  Result (*send)(const void* from, std::size_t count, DataType type, int peer, Comm* comm, Stream stream) = nullptr;
-  Result (*recv)(void* to, std::size_t count, DataType type, int peer, Comm* comm, Stream stream) = nullptr;
-  // Called by all ranks; `from` matters at the root.
-  Result (*broadcast)(const void* from, void* to, std::size_t count, DataType type, int root, Comm* comm,
-                      Stream stream) = nullptr;
-  // Called by all ranks; `to` matters at the root.
-  Result (*reduce)(const void* from, void* to, std::size_t count, DataType type, Operator with, int root, Comm* comm,
-                   Stream stream) = nullptr;
+#define TROIKA_NCCL_MEMBER(result, name, symbol, arguments) result(*name) arguments = nullptr;
+  TROIKA_NCCL_FUNCTIONS(TROIKA_NCCL_MEMBER)
+#undef TROIKA_NCCL_MEMBER
 };
 
 std::string version_text(int version);  // "2.28.9" of 22809

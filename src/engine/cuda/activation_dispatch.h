@@ -12,11 +12,9 @@ namespace troika::cuda::dispatch {
 // gate_up: M x 2D, gate first; h: M x D.
 template <class Run>
 void swiglu_forward(const Run& run, const Rows& rows, const void* gate_up, void* h) {
-  with_number(rows.dtype, [&](auto type) {
+  with_vectors(rows.dtype, {gate_up, h}, {rows.D}, [&](auto type, auto n) {
     using T = decltype(type);
-    with_width<T>({gate_up, h}, {rows.D}, [&](auto n) {
-      run(SwigluForward<T, n()>{static_cast<const T*>(gate_up), static_cast<T*>(h), rows.M, rows.D});
-    });
+    run(SwigluForward<T, n()>{static_cast<const T*>(gate_up), static_cast<T*>(h), rows.M, rows.D});
   });
 }
 
@@ -24,36 +22,29 @@ void swiglu_forward(const Run& run, const Rows& rows, const void* gate_up, void*
 template <class Run>
 void swiglu_backward(const Run& run, const Rows& rows, const void* dh, const void* gate_up, void* dgate_up,
                      std::int64_t stride) {
-  with_number(rows.dtype, [&](auto type) {
+  with_vectors(rows.dtype, {dh, gate_up, dgate_up}, {rows.D, stride}, [&](auto type, auto n) {
     using T = decltype(type);
-    with_width<T>({dh, gate_up, dgate_up}, {rows.D, stride}, [&](auto n) {
-      run(SwigluBackward<T, n()>{static_cast<const T*>(dh), static_cast<const T*>(gate_up), static_cast<T*>(dgate_up),
-                                 rows.M, rows.D, stride});
-    });
+    run(SwigluBackward<T, n()>{static_cast<const T*>(dh), static_cast<const T*>(gate_up), static_cast<T*>(dgate_up),
+                               rows.M, rows.D, stride});
   });
 }
 
 // x, y: M x D; y may be x.
 template <class Run>
 void gelu_forward(const Run& run, const Rows& rows, const void* x, void* y) {
-  with_number(rows.dtype, [&](auto type) {
+  with_vectors(rows.dtype, {x, y}, {rows.D}, [&](auto type, auto n) {
     using T = decltype(type);
-    with_width<T>({x, y}, {rows.D}, [&](auto n) {
-      run(GeluForward<T, n()>{static_cast<const T*>(x), static_cast<T*>(y), rows.M, rows.D});
-    });
+    run(GeluForward<T, n()>{static_cast<const T*>(x), static_cast<T*>(y), rows.M, rows.D});
   });
 }
 
 // dy, x: M x D. Rows of dx begin `stride` elements apart. It may be dy or x itself.
 template <class Run>
-void gelu_backward(const Run& run, const Rows& rows, const void* dy, const void* x, void* dx,
-                   std::int64_t stride) {
-  with_number(rows.dtype, [&](auto type) {
+void gelu_backward(const Run& run, const Rows& rows, const void* dy, const void* x, void* dx, std::int64_t stride) {
+  with_vectors(rows.dtype, {dy, x, dx}, {rows.D, stride}, [&](auto type, auto n) {
     using T = decltype(type);
-    with_width<T>({dy, x, dx}, {rows.D, stride}, [&](auto n) {
-      run(GeluBackward<T, n()>{static_cast<const T*>(dy), static_cast<const T*>(x), static_cast<T*>(dx), rows.M, rows.D,
-                               stride});
-    });
+    run(GeluBackward<T, n()>{static_cast<const T*>(dy), static_cast<const T*>(x), static_cast<T*>(dx), rows.M, rows.D,
+                             stride});
   });
 }
 

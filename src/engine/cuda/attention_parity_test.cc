@@ -1,7 +1,7 @@
 #include <limits>
 
 #include "cuda/attention_dispatch.h"
-#include "cuda/cross_entropy_dispatch.h"
+#include "cuda/vocabulary_dispatch.h"
 #include "cuda/kernel_test_support.h"
 
 namespace troika::cuda {

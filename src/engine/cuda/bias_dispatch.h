@@ -23,11 +23,9 @@ inline std::int64_t linear_backward_bias_floats(const Rows& rows) { return bias_
 template <class Run>
 void linear_backward_bias(const Run& run, const Rows& rows, const void* dy, float* dbias, float* workspace) {
   const std::int64_t shares = bias_shares(rows);
-  with_number(rows.dtype, [&](auto type) {
+  with_vectors(rows.dtype, {dy}, {rows.D}, [&](auto type, auto n) {
     using T = decltype(type);
-    with_width<T>({dy}, {rows.D}, [&](auto n) {
-      run(SumRowsOfShares<T, n()>{static_cast<const T*>(dy), workspace, rows.M, rows.D, shares});
-    });
+    run(SumRowsOfShares<T, n()>{static_cast<const T*>(dy), workspace, rows.M, rows.D, shares});
   });
   run(SumRows{workspace, dbias, shares, rows.D});
 }

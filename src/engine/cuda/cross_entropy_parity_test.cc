@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "cuda/cross_entropy_dispatch.h"
+#include "cuda/vocabulary_dispatch.h"
 #include "cuda/kernel_test_support.h"
 
 namespace troika::cuda {

@@ -67,4 +67,11 @@ void with_width(std::initializer_list<const void*> pointers, std::initializer_li
   body(Width<1>());
 }
 
+// body(T(), Width<n>()): both of these.
+template <class Body>
+void with_vectors(Dtype dtype, std::initializer_list<const void*> pointers, std::initializer_list<std::int64_t> lengths,
+                  const Body& body) {
+  with_number(dtype, [&](auto type) { with_width<decltype(type)>(pointers, lengths, [&](auto n) { body(type, n); }); });
+}
+
 }  // namespace troika::cuda::dispatch

@@ -1,6 +1,6 @@
 #include <numeric>
 
-#include "cuda/embedding_dispatch.h"
+#include "cuda/vocabulary_dispatch.h"
 #include "cuda/kernel_test_support.h"
 
 namespace troika::cuda {

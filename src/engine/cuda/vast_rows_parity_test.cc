@@ -2,8 +2,7 @@
 // where these are all there is. The host runs the blocks of those alone.
 #include "cuda/activation_dispatch.h"
 #include "cuda/attention_dispatch.h"
-#include "cuda/cross_entropy_dispatch.h"
-#include "cuda/embedding_dispatch.h"
+#include "cuda/vocabulary_dispatch.h"
 #include "cuda/norm_dispatch.h"
 #include "cuda/rope_dispatch.h"
 #include "cuda/vast_test_support.h"

@@ -12,7 +12,7 @@
 #include "cpu/flat.h"
 #include "cpu/grid.h"
 #include "cuda/activation_dispatch.h"
-#include "cuda/embedding_dispatch.h"
+#include "cuda/vocabulary_dispatch.h"
 #include "cuda/flat_dispatch.h"
 #include "cuda/grid_dispatch.h"
 #include "cuda/kernel_test_support.h"

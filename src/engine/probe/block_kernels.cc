@@ -1,8 +1,7 @@
-#include <fmt/format.h>
-
 #include <memory>
 #include <numeric>
 
+#include "base/say.h"
 #include "kernels/attention.h"
 #include "kernels/vocabulary.h"
 #include "kernels/linear.h"
@@ -147,46 +146,46 @@ class BlockList {
 
   void add_norms() {
     const double MD = element_ * static_cast<double>(s_.M() * s_.D);
-    add("norm", 1, {0, 2 * MD}, norm_forward_of);
-    add("sum and norm", 1, {0, 4 * MD}, sum_and_norm_of);
-    add("sum", 1, {0, 3 * MD}, residual_of);
-    add("norm backward", 2, {0, 4 * MD}, norm_backward_of);
+    add(base::say("norm"), 1, {0, 2 * MD}, norm_forward_of);
+    add(base::say("sum and norm"), 1, {0, 4 * MD}, sum_and_norm_of);
+    add(base::say("sum"), 1, {0, 3 * MD}, residual_of);
+    add(base::say("norm backward"), 2, {0, 4 * MD}, norm_backward_of);
   }
 
-  void add_rotations(const char* name, std::int64_t first, std::int64_t count) {
+  void add_rotations(const base::Text& name, std::int64_t first, std::int64_t count) {
     const double bytes = element_ * static_cast<double>(s_.M() * count * s_.H);
-    add(fmt::format("rotation of {}", name), 1, {0, 2 * bytes},
+    add(base::say("rotation of {}", name), 1, {0, 2 * bytes},
         [=](const BlockShape& s, const Operands& o) { return rotation_forward_of(s, o, first, count); });
-    add(fmt::format("rotation of {} backward", name), 1, {0, 3 * bytes},
+    add(base::say("rotation of {} backward", name), 1, {0, 3 * bytes},
         [=](const BlockShape& s, const Operands& o) { return rotation_backward_of(s, o, first, count); });
   }
 
   void add_activations() {
     const double MF = element_ * static_cast<double>(s_.M() * s_.F);
-    add("activation", 1, {0, 3 * MF}, activation_forward_of);
-    add("activation backward", 1, {0, 5 * MF}, activation_backward_of);
+    add(base::say("activation"), 1, {0, 3 * MF}, activation_forward_of);
+    add(base::say("activation backward"), 1, {0, 5 * MF}, activation_backward_of);
   }
 
   void add_attention() {
     const double flops = 2.0 * static_cast<double>(s_.M() * s_.n * s_.H * s_.T);
     const double bytes = element_ * static_cast<double>(s_.M() * (2 * s_.n + 2 * s_.k) * s_.H);
-    add("attention", 1, {flops, bytes}, attention_forward_of, KernelKind::attention);
-    add("attention backward", 1, {2.5 * flops, 2 * bytes}, attention_backward_of, KernelKind::attention);
+    add(base::say("attention"), 1, {flops, bytes}, attention_forward_of, KernelKind::attention);
+    add(base::say("attention backward"), 1, {2.5 * flops, 2 * bytes}, attention_backward_of, KernelKind::attention);
   }
 
   // Beside the logits' three passes in fp32: halves are shifted, rounded, widened, and their gradient is rounded.
   void add_loss() {
     const double each = precision_ == config::Precision::fp32 ? 12 : 12 + 8 + 3 * (4 + element_);
     const double chunks = static_cast<double>(s_.M()) / static_cast<double>(s_.chunk_rows());
-    add("cross entropy", chunks / static_cast<double>(s_.layers),
+    add(base::say("cross entropy"), chunks / static_cast<double>(s_.layers),
         {0, each * static_cast<double>(s_.chunk_rows() * s_.v)},
         [precision = precision_](const BlockShape& s, const Operands& o) { return cross_entropy_of(s, o, precision); });
   }
 
   void add_all() {
     add_norms();
-    add_rotations("queries", 0, s_.n);
-    add_rotations("keys", s_.n, s_.k);
+    add_rotations(base::say("queries"), 0, s_.n);
+    add_rotations(base::say("keys"), s_.n, s_.k);
     add_attention();
     add_activations();
     add_loss();
@@ -194,9 +193,9 @@ class BlockList {
 
  private:
   template <class BodyOf>
-  void add(const std::string& name, double calls, const shape::Work& work, BodyOf body,
+  void add(const base::Text& name, double calls, const shape::Work& work, BodyOf body,
            KernelKind kind = KernelKind::between) {
-    kernels_->push_back({fmt::format("{} D {} B {} T {}", name, s_.D, s_.B, s_.T), kind, precision_, work,
+    kernels_->push_back({base::say("{} D {} B {} T {}", name, s_.D, s_.B, s_.T), kind, precision_, work,
                          calls * static_cast<double>(s_.layers),
                          [s = s_, precision = precision_, body](const tensor::Device& device) -> KernelBody {
                            return body(s, Operands(device, precision));
@@ -261,7 +260,7 @@ std::vector<TimedKernel> call_kernels() {
   const config::ModelSettings model = tiny_model();
   const auto operations = shape::block_operations(model, shape::block_kind(model, 1), {1, call_rows}).size();
   const auto calls = static_cast<double>(operations) * static_cast<double>(model.layers);
-  return {{"passes of two tiny blocks", KernelKind::call, config::Precision::fp32, {0, 0}, calls, passes_of}};
+  return {{base::say("passes of two tiny blocks"), KernelKind::call, config::Precision::fp32, {0, 0}, calls, passes_of}};
 }
 
 }  // namespace troika::probe

@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "base/say.h"
 #include "base/error.h"
 #include "base/units.h"
 #include "bench/measure.h"
@@ -126,7 +127,7 @@ FitErrors errors_of(const machine::Rates& rates, const std::vector<TimedKernel>&
     all.push_back(std::abs(predicted_seconds(rates, kernels[i]) / seconds[i] - 1));
     if (all.back() < errors.largest) continue;
     errors.largest = all.back();
-    errors.worst = fmt::format("{} {}", kernels[i].name, config::word_of(kernels[i].precision));
+    errors.worst = base::say("{} {}", kernels[i].name, config::word_of(kernels[i].precision));
   }
   if (!all.empty()) errors.median = base::median(all);
   return errors;

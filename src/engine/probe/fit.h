@@ -21,7 +21,7 @@ double predicted_seconds(const machine::Rates& rates, const TimedKernel& kernel)
 // Of the predictions, without sign, relative to what was measured.
 struct FitErrors {
   double median = 0, largest = 0;
-  std::string worst;  // the kernel
+  base::Text worst;  // the kernel
 };
 FitErrors errors_of(const machine::Rates& rates, const std::vector<TimedKernel>& kernels,
                     const std::vector<double>& seconds, KernelKind kind);

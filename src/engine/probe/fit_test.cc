@@ -60,7 +60,7 @@ TEST(Fit, NamesTheKernelThatIsPredictedWorst) {
   seconds[4] *= 2;
   const FitErrors errors = errors_of(rates, kernels, seconds, KernelKind::product);
   EXPECT_NEAR(errors.largest, 0.5, 1e-9);
-  EXPECT_EQ(errors.worst, kernels[4].name + " fp32");
+  EXPECT_EQ(errors.worst.english, kernels[4].name.english + " fp32");
   EXPECT_NEAR(errors.median, 0, 1e-9);
 }
 
@@ -87,12 +87,12 @@ TEST(TimedKernels, OfABlockCountWhatTheCostModelCounts) {
     double timed = 0, timed_loss = 0, timed_attention_bytes = 0, timed_attention_flops = 0;
     const auto layers = static_cast<double>(model.layers);
     for (const TimedKernel& kernel : block_kernels(precision)) {
-      if (kernel.name.find(" D 256 ") == std::string::npos) continue;
+      if (kernel.name.english.find(" D 256 ") == std::string::npos) continue;
       if (kernel.kind == KernelKind::attention) {
         timed_attention_bytes += kernel.calls / layers * kernel.work.bytes;
         timed_attention_flops += kernel.calls / layers * kernel.work.flops;
       } else {
-        (kernel.name.rfind("cross entropy", 0) == 0 ? timed_loss : timed) += kernel.calls * kernel.work.bytes;
+        (kernel.name.english.rfind("cross entropy", 0) == 0 ? timed_loss : timed) += kernel.calls * kernel.work.bytes;
       }
     }
     EXPECT_NEAR(timed / layers, between, 1e-6 * between);
@@ -110,9 +110,9 @@ TEST(TimedKernels, OfGradientsAndOptimizerCountWhatTheCostModelCounts) {
     const double counted = shape::total(shape::update_operations({{1000, four}}, adamw.update_bytes(config::bytes_of(precision)))).bytes;
     double timed = 0;
     for (const TimedKernel& kernel : stream_kernels(config::Precision::fp32, 1000))
-      if (kernel.name.rfind("adamw", 0) != 0) timed += kernel.calls * kernel.work.bytes;
+      if (kernel.name.english.rfind("adamw", 0) != 0) timed += kernel.calls * kernel.work.bytes;
     for (const TimedKernel& kernel : stream_kernels(precision, 1000))
-      if (kernel.name.rfind("adamw", 0) == 0) timed += kernel.calls * kernel.work.bytes;
+      if (kernel.name.english.rfind("adamw", 0) == 0) timed += kernel.calls * kernel.work.bytes;
     EXPECT_NEAR(timed, counted, 1e-9 * counted);
   }
 }
@@ -121,7 +121,7 @@ TEST(TimedKernels, ComputeOnTheProcessorAndAreTimed) {
   for (const TimedKernel& kernel : kernels_of(tensor::Device())) {
     if (kernel.work.flops > 1e8 || kernel.kind == KernelKind::stream) continue;  // keeps the test short
     const KernelBody body = kernel.prepare(tensor::Device());
-    EXPECT_GT(seconds_of_call(body, tensor::Device(), Clock::wall, 0), 0) << kernel.name;
+    EXPECT_GT(seconds_of_call(body, tensor::Device(), Clock::wall, 0), 0) << kernel.name.english;
   }
 }
 

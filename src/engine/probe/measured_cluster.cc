@@ -191,7 +191,7 @@ std::string to_csv(const MeasuredHost& m) {
   std::string text = "kernel,precision,calls,flops,bytes,seconds,predicted,alone_seconds,alone_predicted\n";
   for (std::size_t i = 0; i < m.kernels.size(); ++i) {
     const TimedKernel& kernel = m.kernels[i];
-    text += fmt::format("\"{}\",{},{:g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g}\n", kernel.name,
+    text += fmt::format("\"{}\",{},{:g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g},{:.6g}\n", kernel.name.english,
                         config::word_of(kernel.precision), kernel.calls, kernel.work.flops, kernel.work.bytes,
                         m.seconds[i], predicted_seconds(m.host.rates, kernel), m.alone_seconds[i],
                         predicted_seconds(m.host.alone, kernel));

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "config/choices.h"
 #include "shape/operation_costs.h"
 #include "tensor/tensor.h"
@@ -17,7 +18,7 @@ enum class KernelKind { product, attention, between, stream, call };
 using KernelBody = std::function<void()>;  // computes once
 
 struct TimedKernel {
-  std::string name;  // "linear forward M 64 I 128 O 384"
+  base::Text name;  // "linear forward M 64 I 128 O 384"
   KernelKind kind = KernelKind::product;
   config::Precision precision = config::Precision::fp32;
   shape::Work work;  // of one call, as shape/operation_costs.h counts it

@@ -74,7 +74,8 @@ static base::Text differences_of(const Lines& first, const Lines& mine, int rank
       found.push_back(base::say("and more"));
       break;
     }
-    found.push_back(base::say("{} = {} on rank {} but {} on rank 0", name, shown(b), rank, shown(a)));
+    const base::Text words{name, std::string(base::Phrase(name).in(base::Language::chinese))};  // of a setting its key
+    found.push_back(base::say("{} = {} on rank {} but {} on rank 0", words, shown(b), rank, shown(a)));
   }
   return base::join(found, "; ", "；");
 }

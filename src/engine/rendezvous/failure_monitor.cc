@@ -12,10 +12,9 @@
 #include "rendezvous/failure_judge.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/launcher_peer.h"
-#include "rendezvous/save_judge.h"
+#include "rendezvous/notice_judges.h"
 #include "rendezvous/stall_judge.h"
 #include "rendezvous/store.h"
-#include "rendezvous/straggler_judge.h"
 #include "rendezvous/ticker.h"
 
 namespace troika::rendezvous {

@@ -13,7 +13,7 @@
 #include "base/text.h"
 #include "rendezvous/failure_judge.h"
 #include "rendezvous/stall_judge.h"
-#include "rendezvous/store_table.h"
+#include "rendezvous/store_service.h"
 
 namespace troika::rendezvous {
 namespace {

@@ -1,4 +1,4 @@
-#include "rendezvous/store_table.h"
+#include "rendezvous/store_service.h"
 
 #include <vector>
 

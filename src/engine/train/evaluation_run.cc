@@ -155,7 +155,7 @@ class Run {
                        data::Reading::evaluation, settings_.data},
                       *tokenizer);
     rendezvous::Facts facts;
-    facts.values = {{"data", data_.samples->fingerprint()}, {"weights", source_->fingerprint()}};
+    facts.values = {{"data", data_.samples->fingerprint()}, {std::string(base::Phrase("weights").english()), source_->fingerprint()}};
     session_.agree("data", facts);  // afterwards every rank has mapped what it needs of the scratch folder
   }
 

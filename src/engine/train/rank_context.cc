@@ -138,19 +138,20 @@ config::Resolved decided(config::Resolved resolved, const Machine& machine) {
 }
 
 rendezvous::Facts settings_facts(const config::Settings& settings, const std::string& data, const Machine& machine) {
+  const auto name = [](base::Phrase phrase) { return std::string(phrase.english()); };
   rendezvous::Facts facts;
   facts.values = {
-      {"build", fmt::format("troika {}", base::version)},
-      {"settings hash", config::agreement_hash(settings)},
+      {name(base::Phrase("build")), fmt::format("troika {}", base::version)},
+      {name(base::Phrase("settings hash")), config::agreement_hash(settings)},
       {"settings", config::agreement_yaml(settings)},
-      {"what carries tensors between devices (comm.backend)", std::string(config::word_of(machine.backend))},
+      {name(base::Phrase("what carries tensors between devices (comm.backend)")), std::string(config::word_of(machine.backend))},
       {"data", data}};
   return facts;
 }
 
 rendezvous::Facts program_facts(const plan::Plan& plan) {
   rendezvous::Facts facts;
-  facts.values = {{"step program", base::hash_bytes(schedule::to_text(plan.program))}};
+  facts.values = {{std::string(base::Phrase("step program").english()), base::hash_bytes(schedule::to_text(plan.program))}};
   return facts;
 }
 

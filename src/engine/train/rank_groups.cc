@@ -1,4 +1,4 @@
-#include "train/rank_groups.h"
+#include "train/session.h"
 
 #include <limits>
 #include <set>

@@ -14,7 +14,7 @@
 #include "rendezvous/socket.h"
 #include "rendezvous/failure_monitor.h"
 #include "rendezvous/launcher_peer.h"
-#include "rendezvous/save_judge.h"
+#include "rendezvous/notice_judges.h"
 #include "rendezvous/ticker.h"
 
 namespace troika::train {

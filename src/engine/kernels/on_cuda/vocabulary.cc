@@ -1,6 +1,5 @@
 // Embedding, and rows of logits.
-#include "cuda/cross_entropy_dispatch.h"
-#include "cuda/embedding_dispatch.h"
+#include "cuda/vocabulary_dispatch.h"
 #include "kernels/on_cuda/on_cuda.h"
 #include "kernels/on_cuda/operands.h"
 #include "tensor/tensor.h"
