@@ -141,7 +141,7 @@ base::Text FlightLog::report(int rank) const {
     const base::Text end = entry.state == State::posted ? base::say("not done")
                            : entry.state == State::done ? base::say("done after {}", lasted)
                                                         : base::say("FAILED after {}", lasted);
-    lines.push_back(base::say(entry.line, i, base::format_duration(now - entry.posted_at), entry.group, entry.peer,
+    lines.push_back(base::say(*entry.line, i, base::format_duration(now - entry.posted_at), entry.group, entry.peer,
                               entry.tag, base::format_bytes(entry.bytes), end));
   }
   return base::lines(lines);

@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -59,7 +60,7 @@ class FlightLog {
   struct Entry {
     double posted_at = 0;
     std::string group;
-    base::Phrase line{""};
+    std::optional<base::Phrase> line;
     int peer = 0;
     std::uint32_t tag = 0;
     std::int64_t bytes = 0;
