@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/say.h"
@@ -148,8 +149,11 @@ void judge(const OneRunEnd& end, const OneRun& run, const std::optional<FailureR
 std::optional<FailureReport> HostPart::prepare_data(const std::function<void(const std::string&)>& on_line) const {
   const OneRun run = preparation_of(host_);
   EndsWithOthers others(rounds_);
+  std::string last;  // a line that stays is progress; what the end says is told as its result
   const OneRunEnd end = run_one(run, signals_, [&](double seconds) {
-    on_line(host::last_lines(run.log_path, 0, 1));
+    std::string line = host::last_lines(run.log_path, 0, 1);
+    if (line == last) on_line(line);
+    last = std::move(line);
     return others.at(seconds);
   });
   std::optional<FailureReport> problem;

@@ -223,7 +223,7 @@ std::string SweepProgress::head(std::size_t number, const std::string& name) con
 }
 
 void SweepProgress::preparing(const std::string& line) {
-  if (style_ == metrics::ProgressStyle::none || line == prepared_) return;
+  if (style_ == metrics::ProgressStyle::none || line == prepared_ || line.empty()) return;
   prepared_ = line;
   line_.print(line);
 }
