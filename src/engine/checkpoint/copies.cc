@@ -1,7 +1,6 @@
 #include "checkpoint/copies.h"
 
 #include <algorithm>
-#include <cstring>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -63,26 +62,39 @@ namespace {
 constexpr std::int64_t message_bytes = 256 << 10;
 constexpr std::uint32_t copy_tag = 0x434c;
 
-std::int64_t bytes_of(const std::vector<Part>& parts) {
-  std::int64_t bytes = 0;
-  for (const Part& part : parts) bytes += part.bytes;
-  return bytes;
-}
-
-// The files of one rank, one after the other, as one run of bytes.
-class Outgoing {
+// The files of one rank, one after the other, as one run of bytes from or to a peer.
+class RunOfBytes {
  public:
-  Outgoing(const std::string& folder, const std::vector<Part>& parts, int to)
-      : folder_(folder), parts_(parts), to_(to), left_(bytes_of(parts)) {}
-
+  RunOfBytes(const std::string& folder, const std::vector<Part>& parts, int peer)
+      : folder_(folder), parts_(parts), peer_(peer) {
+    for (const Part& part : parts) left_ += part.bytes;
+  }
   std::int64_t left() const { return left_; }
+
+ protected:
+  void advance_to_next_file() {
+    ++index_;
+    at_ = 0;
+  }
+
+  const std::string& folder_;
+  const std::vector<Part>& parts_;
+  const int peer_;
+  std::int64_t left_ = 0, at_ = 0;  // of all, in the file
+  std::size_t index_ = 0;           // of the file
+  tensor::Tensor buffer_;
+};
+
+class Outgoing : public RunOfBytes {
+ public:
+  using RunOfBytes::RunOfBytes;
 
   comm::Transfer send_next(comm::Channel& world) {
     const std::int64_t bytes = std::min(message_bytes, left_);
     buffer_ = tensor::zeros({bytes}, tensor::Dtype::uint8);
     fill(reinterpret_cast<char*>(buffer_.data<std::uint8_t>()), bytes);
     left_ -= bytes;
-    return world.send(buffer_, to_, copy_tag);
+    return world.send(buffer_, peer_, copy_tag);
   }
 
  private:
@@ -96,33 +108,23 @@ class Outgoing {
       out += now;
       bytes -= now;
       at_ += now;
-      if (at_ < part.bytes) continue;
-      ++index_;
-      at_ = 0;
+      if (at_ == part.bytes) advance_to_next_file();
     }
   }
 
-  const std::string& folder_;
-  const std::vector<Part>& parts_;
-  const int to_;
-  std::int64_t left_, at_ = 0;
-  std::size_t index_ = 0;
   std::ifstream file_;
-  tensor::Tensor buffer_;
 };
 
 // The same run of bytes at its other end.
-class Incoming {
+class Incoming : public RunOfBytes {
  public:
-  Incoming(const std::string& folder, const std::vector<Part>& parts, int from)
-      : folder_(folder), parts_(parts), from_(from), left_(bytes_of(parts)) {}
+  using RunOfBytes::RunOfBytes;
 
-  std::int64_t left() const { return left_; }
   const base::Text& problem() const { return problem_; }
 
   comm::Transfer receive_next(comm::Channel& world) {
     buffer_ = tensor::empty({std::min(message_bytes, left_)}, tensor::Dtype::uint8);
-    return world.recv(buffer_, from_, copy_tag);
+    return world.recv(buffer_, peer_, copy_tag);
   }
 
   void store() {
@@ -150,9 +152,7 @@ class Incoming {
     } catch (const base::DataError& error) {
       fail(base::text_of(error));
     }
-    if (at_ < part.bytes) return;
-    ++index_;
-    at_ = 0;
+    if (at_ == part.bytes) advance_to_next_file();
   }
 
   void begin(const Part& part) {
@@ -175,15 +175,9 @@ class Incoming {
     file_.reset();
   }
 
-  const std::string& folder_;
-  const std::vector<Part>& parts_;
-  const int from_;
-  std::int64_t left_, at_ = 0;
-  std::size_t index_ = 0;
   base::StreamHash hash_;
   std::unique_ptr<NewFile> file_;
   base::Text problem_;
-  tensor::Tensor buffer_;
 };
 
 void wait_until(double seconds) {

@@ -13,7 +13,6 @@
 #include "base/say.h"
 #include "base/units.h"
 #include "checkpoint/gather.h"
-#include "comm/collectives.h"
 
 namespace troika::checkpoint {
 

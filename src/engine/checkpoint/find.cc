@@ -11,7 +11,6 @@
 #include "checkpoint/gather.h"
 #include "checkpoint/manifest.h"
 #include "comm/channel.h"
-#include "comm/collectives.h"
 
 namespace troika::checkpoint {
 using base::DataError;

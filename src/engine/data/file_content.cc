@@ -10,7 +10,6 @@
 #include "base/json.h"
 #include "base/terminal_text.h"
 #include "base/say.h"
-#include "base/text.h"
 #include "data/input_text.h"
 #include "data/json_records.h"
 #include "data/record_format.h"

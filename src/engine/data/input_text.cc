@@ -9,7 +9,6 @@
 #include <cctype>
 #include <cerrno>
 #include <climits>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <vector>

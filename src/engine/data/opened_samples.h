@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "base/language.h"
 #include "config/settings.h"
 #include "data/made_once.h"
 #include "data/opened_source.h"

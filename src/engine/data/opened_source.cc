@@ -128,17 +128,15 @@ OpenedSource open_tokenized(const Source& source, const Opening& opening) {
   const std::int64_t vocab = opening.vocab > 0 ? opening.vocab : opening.tokenizer.vocab_size();
   const auto all_lines = std::make_shared<const TokenizedLines>(file.path, vocab, opening.cache);
   std::shared_ptr<const Sequences> lines = all_lines;
-  if (source.max_samples > 0) lines = first_sequences(std::move(lines), source.max_samples);
+  if (source.max_samples > 0) lines = first_sequences(lines, source.max_samples);
   check_targets(*lines, opening.seq_len, source.name);
   const auto fit = fitting(lines, source, opening, [&] {
     std::int64_t first = 0;
     while (lines->length(first) <= opening.seq_len) ++first;
     return LongRecord{all_lines->origin(first), lines->length(first)};
   });
+  check_targets(*fit, opening.seq_len, source.name);
   WithTargets taught = with_targets(fit, opening.seq_len);
-  if (taught.sequences->count() == 0)
-    throw base::DataError(base::say("'{}' has {} samples, but no position with a target: a sample needs at least two ids and, after the first, a label within {} ids", source.name, fit->count(), opening.seq_len),
-        base::Cause::no_training_tokens);
   std::vector<base::Text> parts;
   if (const std::int64_t longer = lines->count() - fit->count(); longer > 0)
     parts.push_back(base::say("{} longer than {} ids", longer, opening.seq_len));

@@ -8,9 +8,7 @@
 #include "base/error.h"
 #include "base/mapping_guard.h"
 #include "base/say.h"
-#include "base/cause.h"
 #include "base/descriptor.h"
-#include "data/loader.h"
 #include "data/samples.h"
 
 namespace troika::data {

@@ -59,12 +59,12 @@ struct WithTargets {
   std::int64_t targets = 0;                    // of all, each cut to seq_len ids
 };
 // Those with a target among their first seq_len ids. Reads all once.
-WithTargets with_targets(std::shared_ptr<const Sequences> all, std::int64_t seq_len);
+WithTargets with_targets(const std::shared_ptr<const Sequences>& all, std::int64_t seq_len);
 
 // Those of at most `most` ids; the same object when all are.
-std::shared_ptr<const Sequences> not_longer(std::shared_ptr<const Sequences> all, std::int64_t most);
+std::shared_ptr<const Sequences> not_longer(const std::shared_ptr<const Sequences>& all, std::int64_t most);
 
 // The first `count`, or all when there are fewer.
-std::shared_ptr<const Sequences> first_sequences(std::shared_ptr<const Sequences> all, std::int64_t count);
+std::shared_ptr<const Sequences> first_sequences(const std::shared_ptr<const Sequences>& all, std::int64_t count);
 
 }  // namespace troika::data

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/mapping_guard.h"
 #include "base/say.h"
-#include "base/cause.h"
 #include "base/descriptor.h"
 #include "data/encoded_chunk.h"
 

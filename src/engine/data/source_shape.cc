@@ -9,7 +9,6 @@
 #include "base/say.h"
 #include "base/text.h"
 #include "data/chunks.h"
-#include "data/conversations.h"
 #include "data/input_text.h"
 #include "data/json_records.h"
 #include "data/file_content.h"

@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/say.h"
-#include "data/loader.h"
 #include "data/shard_index.h"
 
 namespace troika::data {

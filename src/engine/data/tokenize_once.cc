@@ -1,6 +1,5 @@
 #include <fmt/format.h>
 
-#include <utility>
 
 #include "base/cause.h"
 #include "base/error.h"

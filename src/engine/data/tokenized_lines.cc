@@ -10,9 +10,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/say.h"
-#include "base/text.h"
 #include "data/json_records.h"
-#include "data/loader.h"
 #include "data/record_format.h"
 #include "data/samples.h"
 

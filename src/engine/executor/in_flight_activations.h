@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "executor/replica_traffic.h"
-#include "kernels/output_loss.h"
 #include "model/segment.h"
 #include "tensor/ledger.h"
 #include "tensor/tensor.h"

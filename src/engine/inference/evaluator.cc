@@ -1,7 +1,6 @@
 #include "inference/evaluator.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 #include <utility>
 

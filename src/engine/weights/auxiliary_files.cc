@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "base/file.h"
-#include "config/choices.h"
 #include "data/chat_template.h"
 
 namespace troika::weights {

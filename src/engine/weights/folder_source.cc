@@ -11,7 +11,6 @@
 #include "config/huggingface/model_folder.h"
 #include "data/input_text.h"
 #include "shape/layout.h"
-#include "weights/checkpoint_source.h"
 
 namespace troika::weights {
 namespace {

@@ -1,13 +1,11 @@
 // The source of a model's weights: a Hugging Face model folder, a run's folder, or an adapter beside one of these.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "base/language.h"
 #include "checkpoint/checkpoint.h"
 #include "comm/channel.h"
 #include "config/settings.h"

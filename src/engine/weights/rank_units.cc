@@ -14,8 +14,62 @@ using executor::SegmentUnit;
 
 namespace {
 
+// The elements of `slot` that the bucket holds: regions of the parameter, and where they lie in the held range.
+template <class Visit>
+void each_region(const Bucket& bucket, const shape::Slot& slot, Visit visit) {
+  const std::int64_t begin = std::max(slot.offset, bucket.held().begin);
+  const std::int64_t end = std::min(slot.offset + slot.elements(), bucket.held().end());
+  if (begin >= end) return;
+  std::int64_t position = begin - bucket.held().begin;
+  for (const shape::Region& region : shape::part_of_region(slot.region, begin - slot.offset, end - begin)) {
+    visit(region, position);
+    position += region.elements();
+  }
+}
+
+// As slices of the master copy and the optimizer's state. State in a file leaves the memory again while it is saved.
+void add_slot(Bucket& bucket, const shape::Slot& slot, Slices* slices) {
+  each_region(bucket, slot, [&](const shape::Region& region, std::int64_t position) {
+    const auto slice = [&](const std::string& prefix, const tensor::Tensor& flat) {
+      return checkpoint::Slice{prefix + slot.info.name, slot.info.shape, region,
+                               flat.narrow(0, position, region.elements()), [&bucket] { bucket.optimizer().settle(); }};
+    };
+    slices->weights.push_back(slice("", bucket.optimizer().master()));
+    const std::vector<shape::StateBuffer>& buffers = bucket.optimizer().buffers();
+    for (std::size_t i = 0; i < buffers.size(); ++i)
+      slices->state.push_back(slice(std::string(buffers[i].name) + ".", bucket.optimizer().buffer(i)));
+  });
+}
+
+void add_weight(const Bucket& bucket, const shape::Slot& slot, const tensor::Tensor& flat,
+                std::vector<checkpoint::Slice>* weights) {
+  each_region(bucket, slot, [&](const shape::Region& region, std::int64_t position) {
+    weights->push_back({slot.info.name, slot.info.shape, region, flat.narrow(0, position, region.elements())});
+  });
+}
+
 // The parameters of `flat`, fp32, which holds the bucket's range held().
-std::vector<checkpoint::Slice> weights_in(const Bucket& bucket, const tensor::Tensor& flat);
+std::vector<checkpoint::Slice> weights_in(const Bucket& bucket, const tensor::Tensor& flat) {
+  std::vector<checkpoint::Slice> weights;
+  for (const shape::Slot& slot : bucket.layout().slots) add_weight(bucket, slot, flat, &weights);
+  return weights;
+}
+
+// Each slot of the selection.
+template <class Visit>
+void each_selected(const executor::SegmentUnit& unit, Bucket& bucket, Selection selection, const executor::Place& place,
+                   Visit visit) {
+  if (selection == Selection::held) {
+    for (const shape::Slot& slot : bucket.layout().slots) visit(slot);
+    return;
+  }
+  const bool copy = &bucket == unit.table_copy.get();
+  const bool replica_0_too = !bucket.holds_range() && mesh::replica_index(place.shape, place.at) > 0;
+  if (copy || replica_0_too != (selection == Selection::again)) return;
+  for (const shape::Slot& slot : bucket.layout().slots) {
+    if (slot.first_holder == place.at.tp) visit(slot);
+  }
+}
 
 std::unique_ptr<Bucket>& place_of(plan::BucketShape::Part part, SegmentUnit& unit) {
   if (part == plan::BucketShape::Part::table) return unit.table_copy;
@@ -48,11 +102,9 @@ void share_table(const plan::Plan& plan, executor::Units& units) {
 
 std::vector<Bucket*> frozen_buckets(const executor::Units& units) {
   std::vector<Bucket*> all;
-  for (const auto& [segment, unit] : units) {
-    for (Bucket* bucket : unit->buckets()) {
+  for (const auto& [segment, unit] : units)
+    for (Bucket* bucket : unit->buckets())
       if (!bucket->is_trained()) all.push_back(bucket);
-    }
-  }
   return all;
 }
 
@@ -104,8 +156,7 @@ executor::Units make_units(const plan::Plan& plan, const mesh::Coordinate& at,
 
 void initialise_trained(const executor::Units& units, std::uint64_t seed, double init_std) {
   for (const auto& [segment, unit] : units) {
-    for (Bucket* bucket : unit->buckets()) {
-      if (!bucket->is_trained()) continue;
+    for (Bucket* bucket : unit->trained()) {
       const tensor::Tensor& master = bucket->optimizer().master();
       const tensor::Tensor on_host = master.is_cpu() ? master : tensor::empty(master.sizes(), master.dtype());
       model::initialise(bucket->layout(), bucket->held(), on_host, seed, init_std);
@@ -152,85 +203,19 @@ void initialise_frozen(const executor::Units& units, std::uint64_t seed, double 
 
 void finish_access(const executor::Units& units, Access access) {
   for (const auto& [segment, unit] : units) {
-    for (Bucket* bucket : unit->buckets()) {
-      if (!bucket->is_trained()) continue;
+    for (Bucket* bucket : unit->trained()) {
       if (access == Access::written) bucket->optimizer().master_changed();
       bucket->optimizer().settle();
     }
   }
 }
 
-namespace {
-
-using executor::Bucket;
-
-// The elements of `slot` that the bucket holds: regions of the parameter, and where they lie in the held range.
-template <class Visit>
-void each_region(const Bucket& bucket, const shape::Slot& slot, Visit visit) {
-  const std::int64_t begin = std::max(slot.offset, bucket.held().begin);
-  const std::int64_t end = std::min(slot.offset + slot.elements(), bucket.held().end());
-  if (begin >= end) return;
-  std::int64_t position = begin - bucket.held().begin;
-  for (const shape::Region& region : shape::part_of_region(slot.region, begin - slot.offset, end - begin)) {
-    visit(region, position);
-    position += region.elements();
-  }
-}
-
-// As slices of the master copy and the optimizer's state. State in a file leaves the memory again while it is saved.
-void add_slot(Bucket& bucket, const shape::Slot& slot, Slices* slices) {
-  each_region(bucket, slot, [&](const shape::Region& region, std::int64_t position) {
-    const auto slice = [&](const std::string& prefix, const tensor::Tensor& flat) {
-      return checkpoint::Slice{prefix + slot.info.name, slot.info.shape, region,
-                               flat.narrow(0, position, region.elements()), [&bucket] { bucket.optimizer().settle(); }};
-    };
-    slices->weights.push_back(slice("", bucket.optimizer().master()));
-    const std::vector<shape::StateBuffer>& buffers = bucket.optimizer().buffers();
-    for (std::size_t i = 0; i < buffers.size(); ++i)
-      slices->state.push_back(slice(std::string(buffers[i].name) + ".", bucket.optimizer().buffer(i)));
-  });
-}
-
-void add_weight(const Bucket& bucket, const shape::Slot& slot, const tensor::Tensor& flat,
-                std::vector<checkpoint::Slice>* weights) {
-  each_region(bucket, slot, [&](const shape::Region& region, std::int64_t position) {
-    weights->push_back({slot.info.name, slot.info.shape, region, flat.narrow(0, position, region.elements())});
-  });
-}
-
-std::vector<checkpoint::Slice> weights_in(const Bucket& bucket, const tensor::Tensor& flat) {
-  std::vector<checkpoint::Slice> weights;
-  for (const shape::Slot& slot : bucket.layout().slots) add_weight(bucket, slot, flat, &weights);
-  return weights;
-}
-
-// Each slot of the selection.
-template <class Visit>
-void each_selected(const executor::SegmentUnit& unit, Bucket& bucket, Selection selection, const executor::Place& place,
-                   Visit visit) {
-  if (selection == Selection::held) {
-    for (const shape::Slot& slot : bucket.layout().slots) visit(slot);
-    return;
-  }
-  const bool copy = &bucket == unit.table_copy.get();
-  const bool replica_0_too = !bucket.holds_range() && mesh::replica_index(place.shape, place.at) > 0;
-  if (copy || replica_0_too != (selection == Selection::again)) return;
-  for (const shape::Slot& slot : bucket.layout().slots) {
-    if (slot.first_holder == place.at.tp) visit(slot);
-  }
-}
-
-}  // namespace
-
 Slices slices_of(const executor::Units& units, Selection selection, const executor::Place& place) {
   Slices slices;
-  for (const auto& [segment, unit] : units) {
-    for (Bucket* bucket : unit->buckets()) {
-      if (!bucket->is_trained()) continue;
+  for (const auto& [segment, unit] : units)
+    for (Bucket* bucket : unit->trained())
       each_selected(*unit, *bucket, selection, place,
                     [&](const shape::Slot& slot) { add_slot(*bucket, slot, &slices); });
-    }
-  }
   return slices;
 }
 

@@ -8,7 +8,6 @@
 
 #include "checkpoint/checkpoint.h"
 #include "executor/executor.h"
-#include "executor/replica_traffic.h"
 #include "plan/plan.h"
 #include "tensor/tensor.h"
 
