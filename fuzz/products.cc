@@ -3,7 +3,7 @@
 
 #include "fuzz/input.h"
 #include "fuzz/outcome.h"
-#include "train/warm_up.h"
+#include "train/products_text.h"
 
 TROIKA_FUZZ_TARGET(products)(const std::uint8_t* data, std::size_t size) {
   using namespace troika;

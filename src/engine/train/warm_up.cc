@@ -7,11 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "base/error.h"
 #include "base/file.h"
 #include "base/run_files.h"
 #include "base/say.h"
-#include "base/text.h"
 #include "comm/channel.h"
 #include "inference/evaluator.h"
 #include "kernels/flat.h"
@@ -24,6 +22,7 @@
 #include "sharding/tensor_group.h"
 #include "tensor/accelerator.h"
 #include "tensor/device.h"
+#include "train/products_text.h"
 
 namespace troika::train {
 
@@ -233,25 +232,6 @@ base::Text attention_note(const plan::Plan& plan, const mesh::Coordinate& at, co
   base::Text all = reasons.front();
   for (std::size_t i = 1; i < reasons.size(); ++i) all = base::say("{}; {}", all, reasons[i]);
   return base::say("note: attention uses chunked matrix products: {}", all);
-}
-
-static constexpr const char* between = " = ";
-
-std::string to_text(const ProductAlgorithms& algorithms) {
-  std::string text;
-  for (const auto& [kind, algorithm] : algorithms) text += kind + between + algorithm + '\n';
-  return text;
-}
-
-void add_products(const std::string& text, ProductAlgorithms* algorithms) {
-  for (const std::string& line : base::split(text, '\n')) {
-    if (line.empty()) continue;
-    const std::size_t at = line.rfind(between);
-    if (at == std::string::npos)
-      throw base::DataError(base::say("'products.txt' has a line that is not an algorithm choice: '{}'; delete the file to measure again",
-                                        base::printable(line, 80)));
-    algorithms->emplace(line.substr(0, at), line.substr(at + 3));
-  }
 }
 
 namespace {

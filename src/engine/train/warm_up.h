@@ -3,8 +3,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <string>
 
 #include "base/language.h"
 #include "mesh/mesh.h"
@@ -36,12 +34,6 @@ ProvedMemory prove_microbatch(const plan::Plan& plan, const mesh::Coordinate& at
 // Why attention of the rank at `at` is by products in chunks, in any of its pieces; empty: its device's library computes it all, or the
 // device is the CPU. Known before the first step: it depends on sizes, types, documents and the device alone.
 base::Text attention_note(const plan::Plan& plan, const mesh::Coordinate& at, const tensor::Device& device);
-
-// The text of products.txt (docs/formats/products.md), the algorithms by kinds of products, those of devices and libraries. Kinds that
-// are there already keep theirs. DataError: a line is no choice.
-using ProductAlgorithms = std::map<std::string, std::string>;
-std::string to_text(const ProductAlgorithms& algorithms);
-void add_products(const std::string& text, ProductAlgorithms* algorithms);
 
 // The algorithms of a run's products on GPUs that were chosen by measurement (train.products measured).
 // Collective, before there are groups, with ranks on CPUs too. The choices that the run's folder keeps (docs/formats/products.md), as
