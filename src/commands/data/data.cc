@@ -46,7 +46,7 @@ base::Text note_of_encodings(const std::vector<std::string>& files) {
 
 base::Text prepared(const PrepareArguments& given, base::Language language, std::FILE* progress) {
   const auto tokenizer = tokenizer::open_tokenizer(given.tokenizer);
-  const data::OnProgress show = shown_progress(base::say("tokenizing").in(language), progress);
+  const data::OnProgress show = shown_progress(base::say("tokenizing"), progress, language);
   data::PrepareOptions options;
   options.text_key = given.text_key;
   options.workers = given.workers;
@@ -130,7 +130,7 @@ Saved save_tokenizer_once(const tokenizer::BpeModel& model, const std::string& f
 
 base::Text trained_tokenizer(const TokenizerArguments& given, base::Language language, std::FILE* progress) {
   check_tokenizer_folder(given.out, given.vocab);
-  const data::OnProgress show = shown_progress(base::say("counting words").in(language), progress);
+  const data::OnProgress show = shown_progress(base::say("counting words"), progress, language);
   tokenizer::BpeTrainerOptions options;
   options.vocab_size = given.vocab;
   options.workers = given.workers;
@@ -275,12 +275,12 @@ config::FlagTable inspect_flags(InspectArguments& a) {
   return table;
 }
 
-data::OnProgress shown_progress(const std::string& what, std::FILE* to) {
+data::OnProgress shown_progress(const base::Text& what, std::FILE* to, base::Language language) {
   if (to == nullptr) return {};
-  const auto shown =
-      std::make_shared<metrics::JobProgress>(to, metrics::progress_style(config::Progress::automatic, to), 10);
+  const auto shown = std::make_shared<metrics::JobProgress>(
+      to, metrics::progress_style(config::Progress::automatic, to), 10, language);
   return [shown, what](const data::Progress& now) {
-    const std::string who = now.maker.empty() ? what : now.maker + ": " + what;
+    const base::Text who = now.maker.empty() ? what : base::say("{}: {}", now.maker, what);
     shown->show({who, now.done_bytes, now.total_bytes, now.tokens, now.parts_reused}, base::monotonic_seconds());
   };
 }

@@ -87,8 +87,7 @@ std::string inspect_shards(const std::string& path, std::int64_t samples, const 
 void inspect_samples(const std::vector<std::string>& arguments, const config::Environment& environment,
                      base::Language language, std::FILE* out, std::FILE* progress);
 
-// Progress on the screen: a bar on a terminal, elsewhere a line every ten seconds; nothing where `to` is null. `what`: "tokenizing",
-// in the language of the screen.
-data::OnProgress shown_progress(const std::string& what, std::FILE* to);
+// Progress on the screen: a bar on a terminal, elsewhere a line every ten seconds; nothing where `to` is null. `what`: "tokenizing".
+data::OnProgress shown_progress(const base::Text& what, std::FILE* to, base::Language language);
 
 }  // namespace troika::commands

@@ -62,8 +62,8 @@ std::string timeline_report(const std::vector<std::string>& words, base::Languag
 
   const bool both = !arguments.grid && !arguments.summary;
   std::string text = base::say("step {} of {}\n", step, arguments.run_dir).in(language);
-  if (both || arguments.grid) text += "\n" + schedule::grid(found.trace).append(grid_legend.in(language));
-  if (both || arguments.summary) text += "\n" + schedule::to_text(schedule::summarize(found.trace));
+  if (both || arguments.grid) text += "\n" + schedule::grid(found.trace, 160, language).append(grid_legend.in(language));
+  if (both || arguments.summary) text += "\n" + schedule::to_text(schedule::summarize(found.trace), language);
   text += "\n";
   for (const base::Text& note : found.notes) text += base::say("note: {}\n", note).in(language);
   return text + base::say("timeline: {}\nOpen it at ui.perfetto.dev or in chrome://tracing.\n", found.merged_path)

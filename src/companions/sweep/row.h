@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "planner/estimate.h"
 
 namespace troika::sweep {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/language.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "data/made_once.h"
 #include "data/opened_source.h"
 #include "data/samples.h"

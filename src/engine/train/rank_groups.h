@@ -13,7 +13,7 @@
 #include "comm/store_collectives.h"
 #include "comm/tcp_channel.h"
 #include "comm/traffic.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "mesh/mesh.h"
 #include "rendezvous/identity.h"
 #include "tensor/streams.h"

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "comm/store_collectives.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "records/incident.h"
 #include "rendezvous/failure_report.h"
 #include "rendezvous/join.h"

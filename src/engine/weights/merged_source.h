@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 
-#include "shape/split.h"
 #include "shape/region.h"
 #include "tensor/tensor.h"
 #include "weights/adapter_source.h"

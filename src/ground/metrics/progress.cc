@@ -11,6 +11,7 @@
 
 #include "base/say.h"
 #include "base/error.h"
+#include "base/terminal_text.h"
 #include "base/units.h"
 
 namespace troika::metrics {
@@ -25,10 +26,10 @@ double fraction_of(std::int64_t done, std::int64_t total) {
 
 std::string percent_of(double fraction) { return fmt::format(" {:3}%", static_cast<int>(fraction * 100)); }
 
-std::string rate_text(double tokens_per_second) {
+base::Text rate_text(double tokens_per_second) {
   const double bounded = std::clamp(std::isfinite(tokens_per_second) ? tokens_per_second : 0.0, 0.0, 1e18);
-  if (bounded > 0 && bounded < 100) return fmt::format("{:.1f} tokens/s", bounded);
-  return base::format_count(std::llround(bounded)) + " tokens/s";
+  if (bounded > 0 && bounded < 100) return base::say("{:.1f} tokens/s", bounded);
+  return base::say("{} tokens/s", base::format_count(std::llround(bounded)));
 }
 
 std::string bar_of(double fraction, std::size_t columns) {
@@ -52,6 +53,7 @@ std::string format_bar(const ProgressText& text, int width) {
   const std::size_t left = columns > fixed ? std::min(columns - fixed, longest_bar) : 0;
   std::string line = text.head + (left >= shortest_bar ? " " + bar_of(text.fraction, left) : "") + right;
   if (line.size() > columns) line.resize(columns);
+  line.resize(line.size() - base::unfinished_bytes(line));
   return line;
 }
 
@@ -61,31 +63,31 @@ std::string format_line(const ProgressText& text) {
   return line;
 }
 
-ProgressText progress_text(const StepState& state) {
-  ProgressText text{fmt::format("step {}/{}", state.step, state.total_steps),
-                    fraction_of(state.step, state.total_steps),
-                    {fmt::format("loss {:.4f}", state.loss), rate_text(state.tokens_per_second)}};
+ProgressText progress_text(const StepState& state, base::Language language) {
+  std::vector<base::Text> fields{base::say("loss {:.4f}", state.loss), rate_text(state.tokens_per_second)};
   if (state.eta_seconds >= 0 && state.step < state.total_steps)
-    text.fields.push_back("ETA " + base::format_duration(state.eta_seconds));
-  return text;
+    fields.push_back(base::say("ETA {}", base::format_duration(state.eta_seconds)));
+  return {base::say("step {}/{}", state.step, state.total_steps).in(language),
+          fraction_of(state.step, state.total_steps), base::in(fields, language)};
 }
 
-ProgressText progress_text(const JobState& state) {
-  ProgressText text{fmt::format("{} {} of {}", state.what, base::format_bytes(state.done_bytes),
-                                base::format_bytes(state.total_bytes)),
-                    fraction_of(state.done_bytes, state.total_bytes),
-                    {}};
-  if (state.eta_seconds >= 0) text.fields.push_back(fmt::format("{} left", base::format_duration(state.eta_seconds)));
+ProgressText progress_text(const JobState& state, base::Language language) {
+  std::vector<base::Text> fields;
+  if (state.eta_seconds >= 0) fields.push_back(base::say("{} left", base::format_duration(state.eta_seconds)));
   if (state.parts_reused > 0)
-    text.fields.push_back(fmt::format("({} {} finished before)", base::counted(state.parts_reused, "part"),
-                                      state.parts_reused == 1 ? "was" : "were"));
+    fields.push_back(base::say(state.parts_reused == 1 ? base::Phrase("({} part was finished before)")
+                                                       : base::Phrase("({} parts were finished before)"),
+                               state.parts_reused));
   if (state.tokens > 0)
-    text.fields.push_back(fmt::format("{} {}", base::format_count(state.tokens), base::noun_of(state.tokens, "token")));
-  return text;
+    fields.push_back(base::say(state.tokens == 1 ? base::Phrase("{} token") : base::Phrase("{} tokens"),
+                               base::format_count(state.tokens)));
+  return {base::say("{} {} of {}", state.what, base::format_bytes(state.done_bytes), base::format_bytes(state.total_bytes))
+              .in(language),
+          fraction_of(state.done_bytes, state.total_bytes), base::in(fields, language)};
 }
 
-std::string format_job_line(const JobState& state) {
-  ProgressText text = progress_text(state);
+std::string format_job_line(const JobState& state, base::Language language) {
+  ProgressText text = progress_text(state, language);
   text.head += percent_of(text.fraction);
   return format_line(text);
 }
@@ -166,13 +168,13 @@ static std::string stamped(Stamps stamps, const std::string& text) {
 }
 
 void Progress::step_done(std::int64_t step, double loss, double tokens_per_second, double now_seconds) {
-  const ProgressText text =
-      progress_text(StepState{step, total_steps_, loss, tokens_per_second, eta_seconds(step, now_seconds)});
+  const StepState state{step, total_steps_, loss, tokens_per_second, eta_seconds(step, now_seconds)};
   if (form_.keep && due(step, now_seconds - last_kept_seconds_, seconds_between_kept)) {
     last_kept_seconds_ = now_seconds;
-    form_.keep(format_line(text));
+    form_.keep(format_line(progress_text(state)));
   }
   if (form_.style == ProgressStyle::none) return;
+  const ProgressText text = progress_text(state, form_.language);
   if (form_.style == ProgressStyle::bar) return line_.draw(text);
   if (!due(step, now_seconds - last_line_seconds_, 1.0)) return;
   last_line_seconds_ = now_seconds;
@@ -186,8 +188,11 @@ void Progress::note(const base::Text& text) {
 
 void Progress::finish() { line_.end(); }
 
-JobProgress::JobProgress(std::FILE* out, ProgressStyle style, double line_seconds)
-    : style_(out == nullptr ? ProgressStyle::none : style), line_seconds_(line_seconds), line_(out) {}
+JobProgress::JobProgress(std::FILE* out, ProgressStyle style, double line_seconds, base::Language language)
+    : style_(out == nullptr ? ProgressStyle::none : style),
+      line_seconds_(line_seconds),
+      language_(language),
+      line_(out) {}
 
 JobProgress::~JobProgress() { line_.end(); }
 
@@ -214,9 +219,9 @@ void JobProgress::show(JobState state, double now_seconds) {
   const double left = static_cast<double>(state.total_bytes - state.done_bytes);
   if (done > 0 && left > 0) state.eta_seconds = (now_seconds - begin_seconds_) / done * left;
   shown_seconds_ = now_seconds;
-  if (style_ == ProgressStyle::bar) return line_.draw(progress_text(state));
+  if (style_ == ProgressStyle::bar) return line_.draw(progress_text(state, language_));
   lines_shown_ = true;
-  line_.print(format_job_line(state));
+  line_.print(format_job_line(state, language_));
 }
 
 }  // namespace troika::metrics

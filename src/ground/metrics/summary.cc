@@ -19,7 +19,7 @@ static base::Text name_of(const std::string& key) {
                                    base::Phrase("wait"), base::Phrase("other")})
     if (key == known.english()) return base::say(known);
   constexpr std::string_view exchange = " exchange";
-  if (key.size() > exchange.size() && key.compare(key.size() - exchange.size(), exchange.size(), exchange) == 0)
+  if (base::ends_with(key, exchange))
     return base::say("{} exchange", key.substr(0, key.size() - exchange.size()));
   return base::verbatim(key);
 }

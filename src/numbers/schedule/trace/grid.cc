@@ -1,4 +1,3 @@
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/say.h"
 #include "base/units.h"
 #include "schedule/simulate/simulator.h"
 #include "schedule/trace/summary.h"
@@ -159,9 +159,9 @@ std::string rows(const StepTrace& trace, const Scale& scale) {
 
 }  // namespace
 
-std::string grid(const StepTrace& trace, int max_width) {
+std::string grid(const StepTrace& trace, int max_width, base::Language language) {
   const Scale scale = choose_scale(trace, max_width);
-  return fmt::format("one column = {}\n", base::format_duration(scale.column_seconds)) + rows(trace, scale);
+  return base::say("one column = {}\n", base::format_duration(scale.column_seconds)).in(language) + rows(trace, scale);
 }
 
 std::string grid(const Program& program) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <tuple>
 
+#include "base/say.h"
 #include "base/units.h"
 
 namespace troika::schedule {
@@ -86,16 +87,18 @@ static std::string row(const std::string& who, const std::string& host, const Ti
                      cell(time.communication_seconds), cell(time.bubble_seconds));
 }
 
-std::string to_text(const StepSummary& summary) {
-  std::string text =
-      fmt::format("{:<8} {:<16} {:>16} {:>16} {:>16}\n", "", "host", "compute", "communication", "bubble");
+std::string to_text(const StepSummary& summary, base::Language language) {
+  const auto said = [&](base::Phrase word) { return word.in(language); };
+  std::string text = fmt::format("{:<8} {:<16} {:>16} {:>16} {:>16}\n", "", said(base::Phrase("host")),
+                                 said(base::Phrase("compute")), said(base::Phrase("communication")),
+                                 said(base::Phrase("bubble")));
   for (const RankSummary& rank : summary.ranks)
     text += row(fmt::format("rank {}", rank.world_rank), rank.host, rank.time);
-  text += row("all", "", summary.total);
-  text +=
-      fmt::format("step {}, pipeline part {}, pipeline bubble {:.1f}%\n", base::format_duration(summary.step_seconds),
-                  base::format_duration(summary.window_seconds), 100 * summary.pipeline_bubble_share);
-  return text;
+  text += row(std::string(said(base::Phrase("all"))), "", summary.total);
+  return text + base::say("step {}, pipeline part {}, pipeline bubble {:.1f}%\n",
+                          base::format_duration(summary.step_seconds), base::format_duration(summary.window_seconds),
+                          100 * summary.pipeline_bubble_share)
+                    .in(language);
 }
 
 namespace {

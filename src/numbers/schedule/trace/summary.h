@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "schedule/instruction/program.h"
 #include "schedule/trace/trace.h"
 
@@ -58,7 +59,7 @@ struct StepSummary {
 StepSummary summarize(const StepTrace& trace);
 
 // A fixed-width table, one row per rank and one for the total, and the pipeline bubble below.
-std::string to_text(const StepSummary& summary);
+std::string to_text(const StepSummary& summary, base::Language language = base::Language::english);
 
 // The time that a rank waited for data that had been produced and were in transit.
 struct Interval {
@@ -80,7 +81,7 @@ std::vector<std::vector<Interval>> communication_intervals(const StepTrace& trac
 // most of it.
 
 // A slice is the median forward (a forward fills a cell), longer when the rows would not fit into max_width characters.
-std::string grid(const StepTrace& trace, int max_width = 160);
+std::string grid(const StepTrace& trace, int max_width = 160, base::Language language = base::Language::english);
 
 // The rows of the program in unit times: every fwd, refwd, bwd, bwd_input, bwd_weight and step fills one column.
 std::string grid(const Program& program);
