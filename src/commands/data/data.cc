@@ -36,7 +36,7 @@ base::Text note_of_encodings(const std::vector<std::string>& files) {
 
 base::Text prepared(const PrepareArguments& given, base::Language language, std::FILE* progress) {
   const auto tokenizer = tokenizer::open_tokenizer(given.tokenizer);
-  const data::OnProgress show = shown_progress(base::say("tokenizing"), language, progress);
+  const data::OnProgress show = shown_progress(base::say("tokenizing"), progress, language);
   data::PrepareOptions options;
   options.text_key = given.text_key;
   options.workers = given.workers;
@@ -120,7 +120,7 @@ Saved save_tokenizer_once(const tokenizer::BpeModel& model, const std::string& f
 
 base::Text trained_tokenizer(const TokenizerArguments& given, base::Language language, std::FILE* progress) {
   check_tokenizer_folder(given.out, given.vocab);
-  const data::OnProgress show = shown_progress(base::say("counting words"), language, progress);
+  const data::OnProgress show = shown_progress(base::say("counting words"), progress, language);
   tokenizer::BpeTrainerOptions options;
   options.vocab_size = given.vocab;
   options.workers = given.workers;
@@ -265,14 +265,13 @@ config::FlagTable inspect_flags(InspectArguments& a) {
   return table;
 }
 
-data::OnProgress shown_progress(const base::Text& what, base::Language language, std::FILE* to) {
+data::OnProgress shown_progress(const base::Text& what, std::FILE* to, base::Language language) {
   if (to == nullptr) return {};
-  const auto shown =
-      std::make_shared<metrics::JobProgress>(to, metrics::progress_style(config::Progress::automatic, to), 10);
-  return [shown, what, language](const data::Progress& now) {
+  const auto shown = std::make_shared<metrics::JobProgress>(
+      to, metrics::progress_style(config::Progress::automatic, to), 10, language);
+  return [shown, what](const data::Progress& now) {
     const base::Text who = now.maker.empty() ? what : base::say("{}: {}", now.maker, what);
-    shown->show({who.in(language), now.done_bytes, now.total_bytes, now.tokens, now.parts_reused, -1, language},
-                base::monotonic_seconds());
+    shown->show({who, now.done_bytes, now.total_bytes, now.tokens, now.parts_reused}, base::monotonic_seconds());
   };
 }
 

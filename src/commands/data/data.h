@@ -88,6 +88,6 @@ void inspect_samples(const std::vector<std::string>& arguments, const config::En
                      base::Language language, std::FILE* out, std::FILE* progress);
 
 // Progress on the screen: a bar on a terminal, elsewhere a line every ten seconds; nothing where `to` is null. `what`: "tokenizing".
-data::OnProgress shown_progress(const base::Text& what, base::Language language, std::FILE* to);
+data::OnProgress shown_progress(const base::Text& what, std::FILE* to, base::Language language);
 
 }  // namespace troika::commands

@@ -197,7 +197,7 @@ data::OpenedSamples open_data(const config::Settings& s, const tokenizer::Tokeni
   const std::string cache = s.data.cache.empty() ? s.train.out + "/data" : s.data.cache;
   return data::open_samples({training ? s.data.train : s.data.valid, cache, s.batch.seq_len, s.model.vocab,
                              training ? data::Reading::training : data::Reading::evaluation, s.train.seed},
-                            s.data, tokenizer, shown_progress(base::say("tokenizing"), language, progress));
+                            s.data, tokenizer, shown_progress(base::say("tokenizing"), progress, language));
 }
 
 std::vector<std::int64_t> numbers_of(const InspectArguments& a, std::int64_t samples) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/language.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "inference/generate.h"
 #include "tokenizer/tokenizer.h"
 

@@ -29,7 +29,7 @@
 #include "launch/hosts.h"
 #include "launch/launch_records.h"
 #include "launch/starter.h"
-#include "planner/preflight.h"
+#include "planner/open_layout.h"
 #include "rendezvous/socket.h"
 #include "rendezvous/failure_monitor.h"
 #include "rendezvous/gatherer.h"

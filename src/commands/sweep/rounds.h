@@ -9,7 +9,7 @@
 #include <string>
 
 #include "config/flag_table.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "host/signals.h"
 #include "launch/flags.h"
 #include "launch/host_store.h"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "metrics/step_metrics.h"
 #include "records/event.h"
 #include "records/incident.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/language.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "planner/estimate.h"
 
 namespace troika::sweep {

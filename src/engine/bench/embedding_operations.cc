@@ -5,7 +5,7 @@
 #include "kernels/output_loss.h"
 #include "kernels/vocabulary.h"
 #include "shape/layout.h"
-#include "shape/output_loss.h"
+#include "shape/gpu_chunks.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/language.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "tensor/tensor.h"
 
 namespace troika::bench {

@@ -7,7 +7,7 @@
 
 #include "base/language.h"
 #include "bench/measure.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "shape/layout.h"
 
 namespace troika::bench {

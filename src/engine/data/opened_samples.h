@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "config/settings.h"
+#include "base/language.h"
+#include "config/settings/settings.h"
 #include "data/made_once.h"
 #include "data/opened_source.h"
 #include "data/samples.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/language.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "data/chat_template.h"
 #include "data/made_once.h"
 #include "data/samples.h"

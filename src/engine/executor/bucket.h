@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "comm/channel.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "executor/message_tags.h"
 #include "model/segment.h"
 #include "optimizer/optimizer.h"

@@ -7,7 +7,7 @@
 #include <deque>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "model/block_halves.h"
 #include "model/key_value_cache.h"
 #include "tensor/tensor.h"

@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "kernels/attention.h"
 #include "model/key_value_cache.h"
 #include "model/positions.h"

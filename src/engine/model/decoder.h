@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "config/choices.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "model/segment.h"
 #include "shape/layout.h"
 #include "sharding/context_group.h"

@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "kernels/output_loss.h"
 #include "model/decoder_test_support.h"
-#include "shape/output_loss.h"
+#include "shape/gpu_chunks.h"
 #include "tensor/device.h"
 #include "tensor/libtorch_test_support.h"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "model/decoder.h"
 #include "tensor/libtorch_test_support.h"
 

@@ -6,7 +6,7 @@
 #include "kernels/output_loss.h"
 #include "kernels/row_loss.h"
 #include "model/segments.h"
-#include "shape/output_loss.h"
+#include "shape/gpu_chunks.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 

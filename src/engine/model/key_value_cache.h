@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "kernels/rope.h"
 #include "tensor/tensor.h"
 

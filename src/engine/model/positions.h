@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "kernels/rope.h"
 #include "model/segment.h"
 #include "shape/architecture.h"

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "tensor/libtorch_test_support.h"
 
 namespace troika::model {

@@ -4,7 +4,7 @@
 #include <initializer_list>
 #include <memory>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "kernels/vocabulary.h"
 #include "model/decoder.h"
 #include "model/positions.h"

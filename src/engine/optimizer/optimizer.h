@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "kernels/flat.h"
 #include "optimizer/optimizer_state.h"
 #include "optimizer/update_rule.h"

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "kernels/flat.h"
 #include "tensor/tensor.h"
 

@@ -9,7 +9,7 @@
 #include "kernels/rope.h"
 #include "model/decoder.h"
 #include "probe/timed_kernel.h"
-#include "shape/output_loss.h"
+#include "shape/gpu_chunks.h"
 #include "config/choices.h"
 #include "shape/segment_costs.h"
 #include "tensor/operations.h"

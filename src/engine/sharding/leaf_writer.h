@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "shape/layout.h"
-#include "shape/split.h"
+#include "shape/region.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "comm/channel.h"
-#include "shape/split.h"
+#include "shape/region.h"
 #include "sharding/on_wait.h"
 #include "tensor/tensor.h"
 

@@ -7,7 +7,7 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "config/choices.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "shape/layout.h"
 #include "tokenizer/bpe.h"
 #include "tokenizer/tokenizer_json.h"

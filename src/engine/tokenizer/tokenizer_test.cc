@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "base/text_files_test_support.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 
 namespace troika::tokenizer {
 namespace {

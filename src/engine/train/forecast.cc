@@ -7,7 +7,7 @@
 #include "base/units.h"
 #include "machine/calibration.h"
 #include "machine/rates.h"
-#include "planner/preflight.h"
+#include "planner/open_layout.h"
 #include "planner/layout.h"
 #include "planner/reasons.h"
 

@@ -7,7 +7,7 @@
 
 #include "comm/channel.h"
 #include "comm/rank_channels.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "planner/machines.h"
 #include "schedule/simulate/simulator.h"
 #include "tensor/streams.h"

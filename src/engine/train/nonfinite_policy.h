@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "executor/executor.h"
 #include "train/train_state.h"
 

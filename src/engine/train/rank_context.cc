@@ -37,19 +37,16 @@ namespace {
 class TokenizingProgress {
  public:
   explicit TokenizingProgress(const RankContext& context)
-      : context_(context), shown_(screen_of(context), style_of(context), seconds_between_lines) {}
+      : context_(context), shown_(screen_of(context), style_of(context), seconds_between_lines, context.language) {}
 
   void show(const data::Progress& p) {
     const double now = base::monotonic_seconds();
     const base::Text what = p.maker.empty() ? base::say("tokenizing") : base::say("{} is tokenizing", p.maker);
-    metrics::JobState state{what.in(context_.language), p.done_bytes, p.total_bytes, p.tokens, p.parts_reused};
-    state.language = context_.language;
+    const metrics::JobState state{what, p.done_bytes, p.total_bytes, p.tokens, p.parts_reused};
     shown_.show(state, now);
     if (now - logged_seconds_ < seconds_between_log_lines) return;
     logged_seconds_ = now;
     if (log_ == nullptr) log_ = open_log(context_);
-    state.what = what.english;
-    state.language = base::Language::english;
     if (log_ != nullptr) log_->info(metrics::format_job_line(state));
   }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "comm/channel.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "tensor/tensor.h"
 
 namespace troika::train {

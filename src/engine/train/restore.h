@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "base/language.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "executor/executor.h"
 #include "plan/plan.h"
 #include "train/initial_state.h"

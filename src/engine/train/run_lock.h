@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/language.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "records/folder_lock.h"
 
 namespace troika::train {

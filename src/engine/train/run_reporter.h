@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/cause.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "metrics/progress.h"
 #include "metrics/run_log.h"
 #include "records/line_file.h"

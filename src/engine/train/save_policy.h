@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "train/run_reporter.h"
 
 namespace troika::train {

@@ -12,7 +12,7 @@
 #include "comm/rank_channels.h"
 #include "comm/store_collectives.h"
 #include "comm/traffic.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "mesh/mesh.h"
 #include "records/incident.h"
 #include "rendezvous/failure_report.h"

@@ -10,7 +10,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "comm/channel.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 
 namespace troika::train {
 

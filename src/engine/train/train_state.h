@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "executor/executor.h"
 #include "inference/evaluator.h"
 #include "optimizer/gradient_scaling.h"

@@ -9,7 +9,7 @@
 #include "base/say.h"
 #include "checkpoint/gather.h"
 #include "checkpoint/manifest.h"
-#include "config/profile.h"
+#include "config/resolve.h"
 #include "optimizer/optimizer.h"
 
 namespace troika::train {

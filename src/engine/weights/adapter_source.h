@@ -11,7 +11,7 @@
 #include "base/language.h"
 #include "checkpoint/checkpoint.h"
 #include "comm/channel.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "shape/layout.h"
 
 namespace troika::weights {

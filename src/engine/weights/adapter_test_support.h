@@ -10,7 +10,7 @@
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/safetensors.h"
 #include "comm/channel.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "shape/layout.h"
 #include "tensor/libtorch_test_support.h"
 #include "weights/model_source.h"

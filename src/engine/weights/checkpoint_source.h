@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "checkpoint/checkpoint.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "weights/adapter_source.h"
 #include "weights/model_source.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "checkpoint/safetensors.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 
 namespace troika::weights::testing_support {
 

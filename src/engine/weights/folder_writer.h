@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "checkpoint/safetensors_writer.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 
 namespace troika::weights {
 

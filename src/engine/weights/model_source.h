@@ -8,7 +8,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "comm/channel.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "weights/adapter_source.h"
 
 namespace troika::weights {

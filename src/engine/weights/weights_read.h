@@ -9,7 +9,7 @@
 
 #include "checkpoint/checkpoint.h"
 #include "checkpoint/safetensors.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "weights/weights_folder.h"
 
 namespace troika::weights {

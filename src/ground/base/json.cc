@@ -231,8 +231,7 @@ Text of_word(std::string_view word) {
   if (word == "True") return say("'{}' is Python's; JSON writes {}", "True", "true");
   if (word == "False") return say("'{}' is Python's; JSON writes {}", "False", "false");
   if (word == "None") return say("'{}' is Python's; JSON writes {}", "None", "null");
-  std::string small(word.substr(0, 12));
-  for (char& c : small) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  const std::string small = lower_case(word.substr(0, 12));
   for (const char* name : {"nan", "inf", "infinity", "-nan", "-inf", "-infinity", "+inf", "+infinity"})
     if (small == name) return say("'{}' is not a JSON number; write a finite number or null", std::string(word));
   if (word.empty() || is_letter(word[0]) || word[0] == '_') return {};

@@ -30,6 +30,13 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
   return text;
 }
 
+std::string lower_case(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  return lower;
+}
+
 std::string trim(std::string_view text) {
   const auto first = text.find_first_not_of(" \t\r\n\f\v");
   if (first == std::string_view::npos) return "";

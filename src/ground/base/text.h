@@ -12,6 +12,13 @@ namespace troika::base {
 std::vector<std::string> split(std::string_view text, char separator);  // "a,,b" -> {"a", "", "b"}; "" -> {}
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::string trim(std::string_view text);  // without ASCII white space at both ends
+std::string lower_case(std::string_view text);  // of ASCII letters; others stay
+inline bool begins_with(std::string_view text, std::string_view beginning) {
+  return text.substr(0, beginning.size()) == beginning;
+}
+inline bool ends_with(std::string_view text, std::string_view ending) {
+  return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
+}
 
 // The candidate with the smallest edit distance to `name` (ties: the first), or "" when none is nearer than half its length.
 std::string nearest(std::string_view name, const std::vector<std::string>& candidates);

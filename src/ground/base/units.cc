@@ -45,8 +45,7 @@ static bool split_unit(std::string_view text, double* number, std::string* unit)
   std::size_t end = 0;
   while (end < text.size() && (std::isdigit(static_cast<unsigned char>(text[end])) || text[end] == '.')) ++end;
   if (!parse_double(text.substr(0, end), number)) return false;
-  *unit = trim(text.substr(end));
-  for (char& c : *unit) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  *unit = lower_case(trim(text.substr(end)));
   return true;
 }
 

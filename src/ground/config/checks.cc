@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "config/profile.h"
+#include "config/resolve.h"
 
 namespace troika::config {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "config/batch.h"
 #include "config/resolve.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 
 namespace troika::config {
 

@@ -15,8 +15,6 @@ namespace {
 
 constexpr const char* deepspeed_flag = "deepspeed";
 
-bool starts_with(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
-
 Take file_taker(SettingsReading& reading) {
   return [&file = reading.line.file](const std::string& path, const std::string&, FlagReading* flags) {
     if (!file.empty())
@@ -87,12 +85,12 @@ Take switch_taker(const Switch& row, SettingsReading& reading) {
 // "eth0" of "=eth0,eth1", the form of NCCL_SOCKET_IFNAME.
 std::string first_interface(const std::string& list) {
   const std::string first = list.substr(0, list.find(','));
-  return starts_with(first, "=") ? first.substr(1) : first;
+  return base::begins_with(first, "=") ? first.substr(1) : first;
 }
 
 bool matches(std::string_view variable, std::string_view pattern) {
   const bool is_prefix = !pattern.empty() && pattern.back() == '*';
-  return is_prefix ? starts_with(variable, pattern.substr(0, pattern.size() - 1)) : variable == pattern;
+  return is_prefix ? base::begins_with(variable, pattern.substr(0, pattern.size() - 1)) : variable == pattern;
 }
 
 void read_variables_of(const Field& field, const Environment& environment, Layer* layer) {

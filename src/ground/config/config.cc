@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <initializer_list>
 #include <system_error>
@@ -22,10 +21,6 @@
 namespace troika::config {
 namespace {
 
-bool ends_with(const std::string& text, std::string_view end) {
-  return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
 // configs/dual_gpu/balanced.py, or the word alone.
 Layer preset_layer(const std::string& path, const std::string& preset) {
   Layer layer;
@@ -36,9 +31,7 @@ Layer preset_layer(const std::string& path, const std::string& preset) {
 
 std::string ending_of(const std::string& path) {
   const std::string name = path.substr(path.rfind('/') + 1);
-  std::string ending = name.find('.') == std::string::npos ? "" : name.substr(name.rfind('.') + 1);
-  std::transform(ending.begin(), ending.end(), ending.begin(), [](unsigned char c) { return std::tolower(c); });
-  return ending;
+  return name.find('.') == std::string::npos ? "" : base::lower_case(name.substr(name.rfind('.') + 1));
 }
 
 bool is_one_of_endings(const std::string& ending, std::initializer_list<std::string_view> endings) {
@@ -78,7 +71,7 @@ Layer refused(base::Phrase text, const std::string& path) {
 
 Layer read_file_layer(const std::string& path) {
   const std::string preset = run_preset_named(path);
-  const bool is_python = ends_with(path, ".py");
+  const bool is_python = base::ends_with(path, ".py");
   if (!preset.empty() && (is_python || !base::file_exists(path))) return preset_layer(path, preset);
   if (is_python) {
     Layer layer;

@@ -7,7 +7,7 @@
 
 #include "base/language.h"
 #include "config/flag_table.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 
 namespace troika::config {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "config/flag.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 
 namespace troika::config {
 

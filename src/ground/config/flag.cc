@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
 #include "base/say.h"
@@ -47,15 +46,9 @@ using base::say;
 using base::Text;
 using Wrong = std::optional<Text>;
 
-std::string lower(std::string_view text) {
-  std::string result(text);
-  std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) { return std::tolower(c); });
-  return result;
-}
-
 // The word of ours that `text` means, in any case or spelling; `text` itself where it means none.
 std::string word_meant(const Flag& flag, const std::string& text) {
-  const std::string small = lower(text);
+  const std::string small = base::lower_case(text);
   for (const auto& [other, word] : flag.word_spellings) {
     if (small == other) return std::string(word);
   }
@@ -214,7 +207,7 @@ Wrong set(const Flag& flag, const std::string& text, const WordTarget& choice) {
   const auto found = std::find(flag.words.begin(), flag.words.end(), word);
   if (found != flag.words.end()) return choice.write(choice.value, found - flag.words.begin()), std::nullopt;
   const std::vector<std::string> words(flag.words.begin(), flag.words.end());
-  const std::string near = base::nearest(lower(text), words);
+  const std::string near = base::nearest(base::lower_case(text), words);
   return say("takes {}, not '{}'{}", Text{base::join(words, " or "), base::join(words, "、")}, text,
              near.empty() ? Text{} : say("; did you mean {}?", near));
 }
@@ -261,7 +254,7 @@ bool is_list(const Target& target) {
 }
 
 std::optional<bool> parse_bool(std::string_view text) {
-  const std::string small = lower(text);
+  const std::string small = base::lower_case(text);
   for (const auto* word : {"true", "yes", "on", "1", "y", "t"}) {
     if (small == word) return true;
   }

@@ -14,8 +14,6 @@ namespace {
 
 constexpr const char* hidden = "...";
 
-bool begins(std::string_view text, std::string_view start) { return text.substr(0, start.size()) == start; }
-
 bool is_name(std::string_view text) {
   return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
@@ -47,11 +45,11 @@ class FlagReader {
     const std::string& word = words_[next_++];
     if (!flags_ended_ && word == "--") {
       if (!take_rest(next_)) flags_ended_ = true;
-    } else if (flags_ended_ || !begins(word, "-") || word == "-") {
+    } else if (flags_ended_ || !base::begins_with(word, "-") || word == "-") {
       if (!take_rest(next_ - 1)) take_word(word);
     } else if (word == "-h") {
       reading_.help = true;
-    } else if (begins(word, "--")) {
+    } else if (base::begins_with(word, "--")) {
       read_flag(word);
     } else {
       reading_.refuse(base::say("unknown flag {}: flags begin with two dashes", word.substr(0, 2)));
@@ -68,7 +66,7 @@ class FlagReader {
   }
 
   bool is_known_flag(const std::string& word) const {
-    if (!begins(word, "--") || word == "--") return word == "--" || word == "-h";
+    if (!base::begins_with(word, "--") || word == "--") return word == "--" || word == "-h";
     const std::string name = word.substr(2, word.find('=') - 2);
     return normalised(name) == "help" || find(name) != nullptr;
   }
@@ -116,7 +114,7 @@ class FlagReader {
         truth_ = shown_;
         return is_there && says_truth(words_[next_]) ? words_[next_++] : "true";
       case Takes::value:
-        if (!is_there || begins(words_[next_], "--")) return std::nullopt;
+        if (!is_there || base::begins_with(words_[next_], "--")) return std::nullopt;
         return words_[next_++];
       default:
         if (!is_there) return std::nullopt;
@@ -187,7 +185,7 @@ class FlagReader {
     for (const FlagTable* table : tables_)
       if (table->rest() != nullptr && !rest_is_marked) next_ = words_.size();
     if (next_ == words_.size()) return;
-    if (!begins(words_[next_], "--") && words_[next_] != "-h") ++next_;
+    if (!base::begins_with(words_[next_], "--") && words_[next_] != "-h") ++next_;
   }
 
   // Whether a table takes all from word `from` on.

@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/say.h"
 #include "base/text.h"
-#include "config/batch_quantities.h"
+#include "config/batch.h"
 #include "config/presets.h"
 #include "config/model_layer.h"
 

@@ -8,7 +8,7 @@
 
 #include "base/language.h"
 #include "config/fields.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 
 namespace troika::config {
 
@@ -43,7 +43,7 @@ enum class Paths { followed, left };
 // as model_layer.h says. DataError when the path leads to no
 // model that is supported, unless there are other errors, which then include this one. A layer replaces what it
 // contradicts in lower ones, and what it leaves open is derived again:
-//   - a batch number replaces the lower spellings of the same quantity (batch_quantities.h); when all three quantities
+//   - a batch number replaces the lower spellings of the same quantity (batch.h); when all three quantities
 //     are then given, lower microbatches give way first, then a lower total;
 //   - pp, tp, cp or dp: a lower number of microbatches gives way when the other two quantities are given, so the same
 //     global batch is cut anew; without dp, a lower dp becomes what remains of the world;

@@ -88,9 +88,8 @@ constexpr std::string_view layers_prefix = "model.layers.";
 
 // As PEFT matches the keys of its patterns where they are names; also a projection without its part of the layer.
 bool is_named(const AdaptedModule& module, const std::string& name) {
-  const std::string full = "." + name_of(module), tail = "." + name;
-  const bool ends = full.size() >= tail.size() && full.compare(full.size() - tail.size(), tail.size(), tail) == 0;
-  return ends || name == fmt::format("layers.{}.{}", module.layer, word_of(module.projection));
+  return base::ends_with("." + name_of(module), "." + name) ||
+         name == fmt::format("layers.{}.{}", module.layer, word_of(module.projection));
 }
 
 double value_for(const std::string& pattern, const AdaptedModule& module, double usual) {

@@ -10,7 +10,7 @@
 
 #include "base/language.h"
 #include "config/batch.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 
 namespace troika::config {
 

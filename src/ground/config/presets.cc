@@ -223,7 +223,7 @@ Layer run_preset_layer(const std::vector<Layer>& layers) {
 
 std::string run_preset_named(const std::string& file) {
   std::string name = file.substr(file.rfind('/') + 1);
-  const std::size_t ending = name.size() > 3 && name.compare(name.size() - 3, 3, ".py") == 0 ? 3 : 0;
+  const std::size_t ending = name.size() > 3 && base::ends_with(name, ".py") ? 3 : 0;
   if (ending == 0 && name != file) return "";
   name.resize(name.size() - ending);
   return word_or(name, TrainPreset::none) == TrainPreset::none ? "" : name;

@@ -18,10 +18,9 @@ namespace troika::config {
 namespace {
 
 // Words that YAML readers take for something other than text.
-bool is_yaml_word(std::string text) {
+bool is_yaml_word(const std::string& text) {
   static const std::set<std::string> words = {"true", "false", "yes", "no", "on", "off", "null", "y", "n"};
-  std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return words.count(text) > 0;
+  return words.count(base::lower_case(text)) > 0;
 }
 
 bool is_plain(const std::string& text) {

@@ -9,7 +9,7 @@
 // an entry per stage and sums to layers; stage_costs has layers + 2 entries, not all 0; these two and stage_balance
 // measured exclude each other.
 //
-// Batch: global = micro x microbatches per rank x dp, three quantities, each with its spellings (batch_quantities.h). Any
+// Batch: global = micro x microbatches per rank x dp, three quantities, each with its spellings (batch.h). Any
 // two give the third; all three, and two spellings of one, must agree. Of micro alone, one microbatch per accumulation
 // round follows; of microbatches alone, about 16 sequences per rank and round; of the total alone, 4 microbatches per
 // round, or the largest smaller number that divides it; of nothing, 4 microbatches of 4 sequences per round. With
@@ -28,7 +28,7 @@
 #include <vector>
 
 #include "base/language.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 
 namespace troika::config {
 
@@ -62,5 +62,13 @@ Resolved resolve(const Settings& settings, std::int64_t world_size);
 
 // "global 12 = micro 1 x 6 microbatches x dp 2 (768 positions per step at seq_len 64)"
 base::Text describe_batch(const Resolved& resolved);
+
+// Which steps the timeline records: "" none, "all", or numbers and ranges such as "3" and "2,5-7".
+
+// False for text that is none of these forms. Ranges run upwards.
+bool is_profile(const std::string& profile);
+
+// Whether step number `step` (as metrics.jsonl counts) is recorded. Malformed text records nothing.
+bool is_profiled(const std::string& profile, std::int64_t step);
 
 }  // namespace troika::config

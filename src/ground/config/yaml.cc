@@ -99,16 +99,16 @@ class YamlReader {
   static nlohmann::json json_of(const YAML::Node& node, int depth, int* budget) {
     if (depth == 0 || --*budget < 0) return "too much";
     if (node.IsScalar()) return node.Scalar();
-    nlohmann::json json;
-    if (node.IsMap()) json = nlohmann::json::object();
+    nlohmann::json value;
+    if (node.IsMap()) value = nlohmann::json::object();
     for (auto entry = node.begin(); entry != node.end() && *budget > 0; ++entry) {
       if (node.IsSequence()) {
-        json.push_back(json_of(*entry, depth - 1, budget));
+        value.push_back(json_of(*entry, depth - 1, budget));
       } else if (entry->first.IsScalar()) {
-        json[entry->first.Scalar()] = json_of(entry->second, depth - 1, budget);
+        value[entry->first.Scalar()] = json_of(entry->second, depth - 1, budget);
       }
     }
-    return json;
+    return value;
   }
 
   static std::string json_text(const YAML::Node& node) {

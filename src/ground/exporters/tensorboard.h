@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "exporters/event_records.h"
 #include "metrics/run_log.h"
 #include "records/run_reader.h"

@@ -19,13 +19,6 @@ bool is_token(std::string_view text) {
 bool is_control(char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t') || c == 0x7f; }
 bool is_visible(char c) { return c > 0x20 && c < 0x7f; }
 
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return lower;
-}
-
 std::string_view without_blanks(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
   while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
@@ -34,7 +27,7 @@ std::string_view without_blanks(std::string_view text) {
 
 bool lists(std::string_view list, std::string_view word) {
   for (const std::string& part : base::split(list, ','))
-    if (lower_case(without_blanks(part)) == word) return true;
+    if (base::lower_case(without_blanks(part)) == word) return true;
   return false;
 }
 
@@ -77,7 +70,7 @@ std::size_t RequestParser::take_head(std::string_view bytes) {
     if (head_.size() == limits_.head_bytes) return refuse(431, "request line and headers are too long"), i;
     head_ += c;
     if (c == '\n' && head_.size() == 2) return refuse(400, "the request line is empty"), i;
-    if (c == '\n' && head_.size() >= end.size() && head_.compare(head_.size() - end.size(), end.size(), end) == 0) {
+    if (c == '\n' && base::ends_with(head_, end)) {
       read_head();
       return i + 1;
     }
@@ -125,7 +118,7 @@ bool RequestParser::read_header(std::string_view line) {
   if (colon == std::string_view::npos || !is_token(line.substr(0, colon)))
     return refuse(400, "a header must be a name, a colon and a value");
   if (request_.headers.size() == limits_.headers) return refuse(431, "there are too many headers");
-  request_.headers.push_back({lower_case(line.substr(0, colon)), std::string(without_blanks(line.substr(colon + 1)))});
+  request_.headers.push_back({base::lower_case(line.substr(0, colon)), std::string(without_blanks(line.substr(colon + 1)))});
   return true;
 }
 

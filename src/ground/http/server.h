@@ -43,7 +43,7 @@ class PortHeld : public base::ConfigError {
   using ConfigError::ConfigError;
 };
 
-// The socket that a server listens on (listener.cc): owned by the caller, non-blocking. ConfigError as http::Server says; the flags are named in it.
+// The socket that a server listens on: owned by the caller, non-blocking. ConfigError as http::Server says; the flags are named in it.
 int listen_on(const std::string& address, int port, const std::string& address_flag, const std::string& port_flag);
 
 }  // namespace troika::http

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "jinja/rendering.h"
 #include "jinja/routine.h"
 #include "jinja/syntax.h"
 

@@ -1,4 +1,3 @@
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -6,7 +5,7 @@
 
 #include "base/say.h"
 #include "jinja/characters.h"
-#include "jinja/rendering.h"
+#include "jinja/routine.h"
 #include "jinja/operators.h"
 
 namespace troika::jinja {

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "base/say.h"
+#include "base/text.h"
 #include "jinja/characters.h"
 
 namespace troika::jinja {
 
 static bool has_at_end(const std::string& text, const std::string& part, bool front) {
-  if (part.size() > text.size()) return false;
-  return text.compare(front ? 0 : text.size() - part.size(), part.size(), part) == 0;
+  return front ? base::begins_with(text, part) : base::ends_with(text, part);
 }
 
 // Compares with one string, or with any in a tuple.

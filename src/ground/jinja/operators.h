@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "jinja/rendering.h"
+#include "jinja/routine.h"
 #include "jinja/value.h"
 
 namespace troika::jinja {

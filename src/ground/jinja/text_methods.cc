@@ -73,9 +73,7 @@ static Value remove_prefix(Call& call) {
 
 static Value remove_suffix(Call& call) {
   const std::string &text = call.self_text(), &suffix = call.text(0);
-  const bool ends =
-      text.size() >= suffix.size() && text.compare(text.size() - suffix.size(), suffix.size(), suffix) == 0;
-  return ends ? call.rendering.text(text.substr(0, text.size() - suffix.size())) : call.self;
+  return base::ends_with(text, suffix) ? call.rendering.text(text.substr(0, text.size() - suffix.size())) : call.self;
 }
 
 static std::string filling(const Call& call, char c) {

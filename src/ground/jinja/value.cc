@@ -4,7 +4,7 @@
 
 #include "base/say.h"
 #include "jinja/characters.h"
-#include "jinja/rendering.h"
+#include "jinja/routine.h"
 
 namespace troika::jinja {
 

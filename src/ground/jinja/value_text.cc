@@ -1,4 +1,3 @@
-
 #include <fmt/format.h>
 #include <utf8proc.h>
 
@@ -8,7 +7,7 @@
 #include "base/say.h"
 #include "jinja/characters.h"
 #include "jinja/operators.h"
-#include "jinja/rendering.h"
+#include "jinja/routine.h"
 
 namespace troika::jinja {
 

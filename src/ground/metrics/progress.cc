@@ -11,6 +11,7 @@
 
 #include "base/say.h"
 #include "base/error.h"
+#include "base/terminal_text.h"
 #include "base/units.h"
 
 namespace troika::metrics {
@@ -25,17 +26,10 @@ double fraction_of(std::int64_t done, std::int64_t total) {
 
 std::string percent_of(double fraction) { return fmt::format(" {:3}%", static_cast<int>(fraction * 100)); }
 
-std::string rate_text(double tokens_per_second) {
+base::Text rate_text(double tokens_per_second) {
   const double bounded = std::clamp(std::isfinite(tokens_per_second) ? tokens_per_second : 0.0, 0.0, 1e18);
-  if (bounded > 0 && bounded < 100) return fmt::format("{:.1f} tokens/s", bounded);
-  return base::format_count(std::llround(bounded)) + " tokens/s";
-}
-
-// Characters of three bytes and more, as Chinese ones are, take two.
-std::size_t columns_of(std::string_view text) {
-  std::size_t columns = 0;
-  for (const char c : text) columns += (c & 0xE0) == 0xE0 ? 2 : (c & 0xC0) == 0x80 ? 0 : 1;
-  return columns;
+  if (bounded > 0 && bounded < 100) return base::say("{:.1f} tokens/s", bounded);
+  return base::say("{} tokens/s", base::format_count(std::llround(bounded)));
 }
 
 std::string bar_of(double fraction, std::size_t columns) {
@@ -52,13 +46,16 @@ std::string format_bar(const ProgressText& text, int width) {
   const auto columns = static_cast<std::size_t>(std::max(width, 1));
   std::string right = percent_of(text.fraction);
   for (const std::string& field : text.fields) {
-    if (columns_of(text.head) + columns_of(right) + 1 + columns_of(field) > columns) break;
+    if (base::terminal_columns(text.head) + base::terminal_columns(right) + 1 + base::terminal_columns(field) > columns) break;
     right += " " + field;
   }
-  const std::size_t fixed = columns_of(text.head) + columns_of(right) + 3;  // " [" and "]"
+  const std::size_t fixed = base::terminal_columns(text.head) + base::terminal_columns(right) + 3;  // " [" and "]"
   const std::size_t left = columns > fixed ? std::min(columns - fixed, longest_bar) : 0;
   std::string line = text.head + (left >= shortest_bar ? " " + bar_of(text.fraction, left) : "") + right;
-  while (columns_of(line) > columns) line.pop_back();
+  while (base::terminal_columns(line) > columns) {
+    line.pop_back();
+    line.resize(line.size() - base::unfinished_bytes(line));
+  }
   return line;
 }
 
@@ -68,37 +65,31 @@ std::string format_line(const ProgressText& text) {
   return line;
 }
 
-ProgressText progress_text(const StepState& state) {
-  ProgressText text{fmt::format("step {}/{}", state.step, state.total_steps),
-                    fraction_of(state.step, state.total_steps),
-                    {fmt::format("loss {:.4f}", state.loss), rate_text(state.tokens_per_second)}};
+ProgressText progress_text(const StepState& state, base::Language language) {
+  std::vector<base::Text> fields{base::say("loss {:.4f}", state.loss), rate_text(state.tokens_per_second)};
   if (state.eta_seconds >= 0 && state.step < state.total_steps)
-    text.fields.push_back("ETA " + base::format_duration(state.eta_seconds));
-  return text;
+    fields.push_back(base::say("ETA {}", base::format_duration(state.eta_seconds)));
+  return {base::say("step {}/{}", state.step, state.total_steps).in(language),
+          fraction_of(state.step, state.total_steps), base::in(fields, language)};
 }
 
-ProgressText progress_text(const JobState& state) {
-  const auto in_words = [&](base::Phrase phrase, const auto&... parts) {
-    return base::say(phrase, parts...).in(state.language);
-  };
-  ProgressText text{in_words(base::Phrase("{} {} of {}"), state.what, base::format_bytes(state.done_bytes),
-                             base::format_bytes(state.total_bytes)),
-                    fraction_of(state.done_bytes, state.total_bytes),
-                    {}};
-  if (state.eta_seconds >= 0)
-    text.fields.push_back(in_words(base::Phrase("{} left"), base::format_duration(state.eta_seconds)));
+ProgressText progress_text(const JobState& state, base::Language language) {
+  std::vector<base::Text> fields;
+  if (state.eta_seconds >= 0) fields.push_back(base::say("{} left", base::format_duration(state.eta_seconds)));
   if (state.parts_reused > 0)
-    text.fields.push_back(in_words(state.parts_reused == 1 ? base::Phrase("({} part was finished before)")
-                                                           : base::Phrase("({} parts were finished before)"),
-                                   state.parts_reused));
+    fields.push_back(base::say(state.parts_reused == 1 ? base::Phrase("({} part was finished before)")
+                                                       : base::Phrase("({} parts were finished before)"),
+                               state.parts_reused));
   if (state.tokens > 0)
-    text.fields.push_back(in_words(state.tokens == 1 ? base::Phrase("{} token") : base::Phrase("{} tokens"),
-                                   base::format_count(state.tokens)));
-  return text;
+    fields.push_back(base::say(state.tokens == 1 ? base::Phrase("{} token") : base::Phrase("{} tokens"),
+                               base::format_count(state.tokens)));
+  return {base::say("{} {} of {}", state.what, base::format_bytes(state.done_bytes), base::format_bytes(state.total_bytes))
+              .in(language),
+          fraction_of(state.done_bytes, state.total_bytes), base::in(fields, language)};
 }
 
-std::string format_job_line(const JobState& state) {
-  ProgressText text = progress_text(state);
+std::string format_job_line(const JobState& state, base::Language language) {
+  ProgressText text = progress_text(state, language);
   text.head += percent_of(text.fraction);
   return format_line(text);
 }
@@ -128,7 +119,7 @@ void BarLine::draw(const ProgressText& text) {
 
 // Spaces wipe what a longer bar left.
 void BarLine::draw(const std::string& bar) {
-  const std::size_t columns = columns_of(bar), wipe = columns_ > columns ? columns_ - columns : 0;
+  const std::size_t columns = base::terminal_columns(bar), wipe = columns_ > columns ? columns_ - columns : 0;
   std::fprintf(out_, "\r%s%s", bar.c_str(), std::string(wipe, ' ').c_str());
   std::fflush(out_);
   columns_ = columns;
@@ -179,13 +170,13 @@ static std::string stamped(Stamps stamps, const std::string& text) {
 }
 
 void Progress::step_done(std::int64_t step, double loss, double tokens_per_second, double now_seconds) {
-  const ProgressText text =
-      progress_text(StepState{step, total_steps_, loss, tokens_per_second, eta_seconds(step, now_seconds)});
+  const StepState state{step, total_steps_, loss, tokens_per_second, eta_seconds(step, now_seconds)};
   if (form_.keep && due(step, now_seconds - last_kept_seconds_, seconds_between_kept)) {
     last_kept_seconds_ = now_seconds;
-    form_.keep(format_line(text));
+    form_.keep(format_line(progress_text(state)));
   }
   if (form_.style == ProgressStyle::none) return;
+  const ProgressText text = progress_text(state, form_.language);
   if (form_.style == ProgressStyle::bar) return line_.draw(text);
   if (!due(step, now_seconds - last_line_seconds_, 1.0)) return;
   last_line_seconds_ = now_seconds;
@@ -199,8 +190,11 @@ void Progress::note(const base::Text& text) {
 
 void Progress::finish() { line_.end(); }
 
-JobProgress::JobProgress(std::FILE* out, ProgressStyle style, double line_seconds)
-    : style_(out == nullptr ? ProgressStyle::none : style), line_seconds_(line_seconds), line_(out) {}
+JobProgress::JobProgress(std::FILE* out, ProgressStyle style, double line_seconds, base::Language language)
+    : style_(out == nullptr ? ProgressStyle::none : style),
+      line_seconds_(line_seconds),
+      language_(language),
+      line_(out) {}
 
 JobProgress::~JobProgress() { line_.end(); }
 
@@ -227,9 +221,9 @@ void JobProgress::show(JobState state, double now_seconds) {
   const double left = static_cast<double>(state.total_bytes - state.done_bytes);
   if (done > 0 && left > 0) state.eta_seconds = (now_seconds - begin_seconds_) / done * left;
   shown_seconds_ = now_seconds;
-  if (style_ == ProgressStyle::bar) return line_.draw(progress_text(state));
+  if (style_ == ProgressStyle::bar) return line_.draw(progress_text(state, language_));
   lines_shown_ = true;
-  line_.print(format_job_line(state));
+  line_.print(format_job_line(state, language_));
 }
 
 }  // namespace troika::metrics

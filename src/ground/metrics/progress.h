@@ -32,18 +32,20 @@ struct StepState {
   double tokens_per_second = 0;
   double eta_seconds = -1;  // until the last step; below 0: not known yet
 };
-ProgressText progress_text(const StepState& state);  // "step 10/200", "loss 4.1250", "12.3 K tokens/s", "ETA 3 min 20 s"
+// "step 10/200", "loss 4.1250", "12.3 K tokens/s", "ETA 3 min 20 s".
+ProgressText progress_text(const StepState& state, base::Language language = base::Language::english);
 
 struct JobState {
-  std::string what;  // "tokenizing"
+  base::Text what;  // "tokenizing"
   std::int64_t done_bytes = 0, total_bytes = 0;
   std::int64_t tokens = 0;        // 0: not shown
   std::int64_t parts_reused = 0;  // finished by an earlier process; 0: not shown
   double eta_seconds = -1;        // below 0: not known
-  base::Language language = base::Language::english;  // of `what`, and of the text around the numbers
 };
-ProgressText progress_text(const JobState& state);   // "tokenizing 40.0 MiB of 50.0 MiB", "3 s left", ...
-std::string format_job_line(const JobState& state);  // format_line with the percentage after the head
+// "tokenizing 40.0 MiB of 50.0 MiB", "3 s left", ...
+ProgressText progress_text(const JobState& state, base::Language language = base::Language::english);
+// format_line with the percentage after the head.
+std::string format_job_line(const JobState& state, base::Language language = base::Language::english);
 
 int terminal_width(std::FILE* out);  // columns; 80 when it cannot be told
 enum class ProgressStyle { bar, lines, none };
@@ -81,7 +83,7 @@ class Progress {
     Stamps stamps = Stamps::none;
     // Also told, in English, every note, and a line of the steps every 10 s, at the first and at the last, whatever the style. May be empty.
     std::function<void(const std::string& line)> keep{};
-    base::Language language = base::Language::english;  // of notes on the screen
+    base::Language language = base::Language::english;  // on the screen
   };
   // `done_steps` were finished before (a resume). `now_seconds` of all calls is one monotonic clock.
   Progress(std::FILE* out, Form form, std::int64_t done_steps, std::int64_t total_steps, double now_seconds);
@@ -108,7 +110,7 @@ class Progress {
 class JobProgress {
  public:
   // `out` may be null: silent. It must outlive the object.
-  JobProgress(std::FILE* out, ProgressStyle style, double line_seconds);
+  JobProgress(std::FILE* out, ProgressStyle style, double line_seconds, base::Language language);
   ~JobProgress();  // ends a drawn bar with a newline
   JobProgress(const JobProgress&) = delete;
   JobProgress& operator=(const JobProgress&) = delete;
@@ -122,6 +124,7 @@ class JobProgress {
 
   const ProgressStyle style_;
   const double line_seconds_;
+  const base::Language language_;
   BarLine line_;
   double begin_seconds_ = -1, shown_seconds_ = -1;  // below 0: not yet
   std::int64_t begin_bytes_ = 0, total_bytes_ = 0;

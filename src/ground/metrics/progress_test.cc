@@ -13,7 +13,7 @@
 namespace troika::metrics {
 
 static const ProgressText halfway = progress_text(StepState{100, 200, 4.1250, 12345.6, 200});
-static const JobState job_halfway{"tokenizing", 40 << 20, 50 << 20, 12300000, 3, 2.5};
+static const JobState job_halfway{{"tokenizing", "分词"}, 40 << 20, 50 << 20, 12300000, 3, 2.5};
 
 // A FILE* whose content can be read back.
 class Output {
@@ -155,8 +155,8 @@ TEST(JobProgress, SaysWhatIsDoneAndWhatIsLeft) {
 static std::string job_output(ProgressStyle style, std::initializer_list<std::pair<std::int64_t, double>> calls) {
   Output out;
   {
-    JobProgress progress(out.file(), style, 1);
-    for (const auto& [bytes, seconds] : calls) progress.show({"counting", bytes, 100, 0, 0}, seconds);
+    JobProgress progress(out.file(), style, 1, base::Language::english);
+    for (const auto& [bytes, seconds] : calls) progress.show({{"counting", "计数"}, bytes, 100, 0, 0}, seconds);
   }
   return out.text();
 }

@@ -44,8 +44,8 @@ std::int64_t tail_of_samples(const Kept& kept) {
 int rank_of_file(const std::string& name) {
   const std::string begin = "rank-", end = ".jsonl";
   std::int64_t rank = -1;
-  if (name.size() <= begin.size() + end.size() || name.compare(0, begin.size(), begin) != 0) return -1;
-  if (name.compare(name.size() - end.size(), end.size(), end) != 0) return -1;
+  if (name.size() <= begin.size() + end.size() || !base::begins_with(name, begin)) return -1;
+  if (!base::ends_with(name, end)) return -1;
   if (!base::parse_int(name.substr(begin.size(), name.size() - begin.size() - end.size()), &rank)) return -1;
   return static_cast<int>(rank);
 }

@@ -29,7 +29,7 @@ Words words_of(const std::string& text) {
     if (in_number && !is_digit(c)) apart += ' ';
     in_number = is_digit(c) && (in_number || apart.empty() || apart.back() == ' ');
     apart += in_word ? static_cast<char>(std::tolower(static_cast<unsigned char>(c))) : ' ';
-    if (apart.size() >= 3 && apart.compare(apart.size() - 3, 3, "rtx") == 0) apart.replace(apart.size() - 3, 3, " ");
+    if (base::ends_with(apart, "rtx")) apart.replace(apart.size() - 3, 3, " ");
   }
   Words words = base::split(apart, ' ');
   words.erase(std::remove(words.begin(), words.end(), ""), words.end());

@@ -8,7 +8,7 @@
 
 #include "base/language.h"
 #include "config/choices.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "host/nvidia.h"
 #include "machine/accelerators.h"
 #include "shape/operation_costs.h"

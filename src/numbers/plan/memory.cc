@@ -76,6 +76,4 @@ base::Text text_of(const Memory& m) {
                    base::format_bytes(m.state), base::format_bytes(m.activations), base::format_bytes(m.program), saving);
 }
 
-std::string describe(const Memory& m) { return text_of(m).english; }
-
 }  // namespace troika::plan

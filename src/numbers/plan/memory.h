@@ -62,7 +62,6 @@ bool took_more(const Memory& planned, std::int64_t allocated_peak);
 
 // "1.7 GiB (parameters 300 MiB, gradients 600 MiB, optimizer 600 MiB, activations 80 MiB, program 250 MiB)"
 base::Text text_of(const Memory& memory);
-std::string describe(const Memory& memory);  // in English
 
 // The bytes that ranks hold at most, by following their programs with numbers alone: what the ranks' ledgers will count, to
 // the byte. For each grid rank of the programs, which have been checked, of its rank that needs most.

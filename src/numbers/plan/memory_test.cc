@@ -23,8 +23,8 @@ TEST(Memory, WhatIsCopiedForCheckpointsIsNotThereBeforeTheFirst) {
   most.snapshot = 1000;
   EXPECT_EQ(most.total(), 123);
   EXPECT_EQ(most.with_saving(), 1123);
-  EXPECT_NE(describe(most).find("123 B (parameters"), std::string::npos) << describe(most);
-  EXPECT_NE(describe(most).find(" while a checkpoint is saved during training"), std::string::npos);
+  EXPECT_NE(text_of(most).english.find("123 B (parameters"), std::string::npos) << text_of(most).english;
+  EXPECT_NE(text_of(most).english.find(" while a checkpoint is saved during training"), std::string::npos);
 }
 
 TEST(Memory, TheLogitsOfAChunkAreThereWhileALossIsComputed) {
@@ -69,7 +69,7 @@ TEST(Memory, ThatAGpuTookClearlyMoreThanItsTensorsIsSeen) {
 }
 
 TEST(Memory, NamesEveryPart) {
-  const std::string text = describe(Memory{});
+  const std::string text = text_of(Memory{}).english;
   for (const char* part : {"parameters", "gradients", "optimizer", "activations", "program"})
     EXPECT_NE(text.find(part), std::string::npos);
 }

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "plan/plan.h"
 
 namespace troika::plan {

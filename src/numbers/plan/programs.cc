@@ -118,16 +118,12 @@ std::vector<schedule::SegmentBytes> most_bytes_sent(const Job& job, const Stages
   return most;
 }
 
-std::int64_t tied_bytes(const Job& job, const Stages& stages) {
-  const int head = shape::segment_count(job.model()) - 1;
-  std::int64_t bytes = 0;
-  for (const mesh::Coordinate& at : coordinates_of_stage(job.shape)) {
-    for (const BucketShape& bucket : buckets_of(job, stages, head, job.tensor_share(at))) {
-      if (bucket.part == BucketShape::Part::table)
-        bytes = std::max(bytes, shape::tied_bytes_sent(shard_plan(job, bucket), sum_shape(job, bucket, at)));
-    }
-  }
-  return bytes;
+// 0 where the embedding lies on the same rank.
+std::int64_t tied_bytes(const Job& job, const Stages& stages, const mesh::Coordinate& at) {
+  for (const BucketShape& bucket : buckets_of(job, stages, shape::segment_count(job.model()) - 1, job.tensor_share(at)))
+    if (bucket.part == BucketShape::Part::table)
+      return shape::tied_bytes_sent(shard_plan(job, bucket), sum_shape(job, bucket, at));
+  return 0;
 }
 
 // Blocks with equal parameters send alike.
@@ -168,9 +164,10 @@ schedule::StepShape shape_without_bytes(const Job& job, const Stages& stages) {
 schedule::StepShape step_shape(const Job& job, const Stages& stages) {
   schedule::StepShape shape = shape_without_bytes(job, stages);
   shape.segments = most_bytes_sent(job, stages);
-  for (const mesh::Coordinate& at : coordinates_of_stage(job.shape))
+  for (const mesh::Coordinate& at : coordinates_of_stage(job.shape)) {
     shape.boundary_bytes = std::max(shape.boundary_bytes, job.boundary_bytes(at));
-  if (shape.tied) shape.tied_bytes = tied_bytes(job, stages);
+    if (shape.tied) shape.tied_bytes = std::max(shape.tied_bytes, tied_bytes(job, stages, at));
+  }
   return shape;
 }
 
@@ -181,11 +178,7 @@ schedule::StepShape pipeline_shape(const Job& job, const Stages& stages) {
   shape.dp = 1;
   shape.segments = bytes_of_first_rank(job, stages);
   shape.boundary_bytes = job.boundary_bytes({});
-  if (!shape.tied || stages.embedding_and_head_together()) return shape;
-  for (const BucketShape& bucket : buckets_of(job, stages, shape::segment_count(job.model()) - 1, {0, job.shape.tp})) {
-    if (bucket.part == BucketShape::Part::table)
-      shape.tied_bytes = shape::tied_bytes_sent(shard_plan(job, bucket), sum_shape(job, bucket, {}));
-  }
+  if (shape.tied) shape.tied_bytes = tied_bytes(job, stages, {});
   return shape;
 }
 

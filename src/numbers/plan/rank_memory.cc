@@ -10,7 +10,7 @@
 #include "schedule/check/in_flight.h"
 #include "schedule/instruction/placement.h"
 #include "shape/gradient_bytes.h"
-#include "shape/output_loss.h"
+#include "shape/gpu_chunks.h"
 
 namespace troika::plan {
 namespace {

@@ -19,32 +19,25 @@ bool operator==(const Layout& a, const Layout& b) {
   return all(a) == all(b);
 }
 
-static std::string name_in(base::Language language, const Layout& l) {
-  const auto said = [language](base::Phrase text, const auto&... arguments) {
-    return fmt::format(fmt::runtime(text.in(language)), arguments...);
-  };
+base::Text text_of(const Layout& l) {
   std::vector<std::string> axes;
   for (const auto& [name, extent] : {std::pair("dp", l.dp), {"pp", l.pp}, {"tp", l.tp}, {"cp", l.cp}}) {
     if (extent > 1) axes.push_back(fmt::format("{} {}", name, extent));
   }
-  std::vector<std::string> parts{axes.empty() ? said(base::Phrase("one rank")) : base::join(axes, " x ")};
-  if (l.zero > 0) parts.push_back(fmt::format("zero {}", l.zero));
+  std::vector<base::Text> parts{axes.empty() ? base::say("one rank") : base::verbatim(base::join(axes, " x "))};
+  if (l.zero > 0) parts.push_back(base::verbatim(fmt::format("zero {}", l.zero)));
   if (l.schedule == config::Schedule::interleaved)
-    parts.push_back(said(base::Phrase("interleaved with {} stages a rank"), l.virtual_stages));
+    parts.push_back(base::say("interleaved with {} stages a rank", l.virtual_stages));
   else if (l.pp > 1)
-    parts.push_back(config::word_of(l.schedule));
-  parts.push_back(said(base::Phrase("micro batch {}"), l.micro));
-  if (l.recompute != config::Recompute::none) parts.push_back(said(base::Phrase("recompute {}"), config::word_of(l.recompute)));
-  if (l.offload != config::Offload::none) parts.push_back(said(base::Phrase("offload {}"), config::word_of(l.offload)));
-  parts.push_back(config::word_of(l.precision));
-  return base::join(parts, language == base::Language::english ? ", " : "，");
+    parts.push_back(base::verbatim(config::word_of(l.schedule)));
+  parts.push_back(base::say("micro batch {}", l.micro));
+  if (l.recompute != config::Recompute::none) parts.push_back(base::say("recompute {}", config::word_of(l.recompute)));
+  if (l.offload != config::Offload::none) parts.push_back(base::say("offload {}", config::word_of(l.offload)));
+  parts.push_back(base::verbatim(config::word_of(l.precision)));
+  return base::join(parts, ", ", "，");
 }
 
-base::Text text_of(const Layout& layout) {
-  return {name_in(base::Language::english, layout), name_in(base::Language::chinese, layout)};
-}
-
-std::string name_of(const Layout& layout) { return name_in(base::Language::english, layout); }
+std::string name_of(const Layout& layout) { return text_of(layout).english; }
 
 std::vector<std::string> flags_of(const Layout& l) {
   std::vector<std::string> flags;

@@ -1,13 +1,20 @@
 #include "planner/open_layout.h"
 
+#include <functional>
+#include <limits>
 #include <optional>
 
 #include "base/cause.h"
 #include "base/error.h"
+#include "base/file.h"
+#include "base/run_files.h"
 #include "base/say.h"
 #include "base/text.h"
 #include "base/units.h"
+#include "config/batch.h"
 #include "config/config.h"
+#include "plan/memory_check.h"
+#include "planner/machines.h"
 #include "planner/reasons.h"
 
 namespace troika::planner {
@@ -111,6 +118,124 @@ Layout parse_layout(const std::string& text) {
 
 config::Resolved with_choice(const config::Settings& settings, const Layout& layout, std::int64_t world) {
   return config::resolve(with_layout(settings, layout), world);
+}
+
+namespace {
+
+bool cuts_by_measured_seconds(const config::Resolved& resolved) {
+  return resolved.settings.parallel.stage_balance == config::StageBalance::measured && resolved.settings.parallel.pp > 1;
+}
+
+// Whether documents are apart is known from the data, which are not open yet; a schedule file was written for one of the
+// two. What is wrong with the file make_plan says.
+shape::Documents documents_of_file(const std::string& path) {
+  try {
+    const bool apart =
+        !path.empty() &&
+        schedule::parse_program(base::read_regular_file(path, base::most_program_bytes)).all_load;
+    return apart ? shape::Documents::apart : shape::Documents::joined;
+  } catch (const base::Error&) {
+    return shape::Documents::joined;
+  }
+}
+
+// With the smallest batch that the ranks may choose from.
+config::Resolved with_smallest_batch(const config::Resolved& resolved) {
+  if (resolved.batch_candidates.empty()) return resolved;
+  return config::with_batch(resolved, resolved.batch_candidates.front());
+}
+
+// Every host like this one. Which of the layouts that fit is fastest follows well enough from the rates of a profile.
+RunMachines machines_like(const HostRanks& ranks) {
+  RunMachines machines;
+  machines.cluster = this_machine("").cluster;
+  machine::Host& host = machines.cluster.hosts.front();
+  host.count = ranks.hosts;
+  host.memory_bytes = ranks.available_bytes;
+  machines.cluster.network = {0.2e-3, 125e6};
+  machines.ranks_per_host = ranks.count;
+  return machines;
+}
+
+void refuse(const plan::Plan& plan, int grid_rank, const plan::Room& room, const HostRanks& ranks) {
+  Question question;
+  question.settings = plan.settings();
+  const RunMachines machines = machines_like(ranks);
+  question.cluster = machines.cluster;
+  question.ranks_per_host = ranks.count;
+  question.world = plan.shape.world();
+  const Layout asked = layout_of(plan.settings());
+  const auto nearest = nearest_that_fits(std::move(question), asked);
+  if (!nearest) return plan::check_memory(plan, grid_rank, room);
+  throw base::ConfigError(base::say("{}; the nearest layout that fits is {} ({} a rank)", plan::describe_lack(plan, grid_rank, room),
+                                    flags_to(nearest->layout, asked), base::format_bytes(nearest->memory.total())),
+                          base::Cause::plan_exceeds_memory);
+}
+
+}  // namespace
+
+void check_before_start(const config::Resolved& resolved, const HostRanks& ranks, std::optional<std::int64_t> vocabulary) {
+  if (!vocabulary || cuts_by_measured_seconds(resolved)) return;
+  plan::DataFacts data;
+  data.vocab = *vocabulary;
+  data.samples = std::numeric_limits<std::int32_t>::max();  // not known; memory does not depend on it
+  data.documents = documents_of_file(resolved.settings.parallel.schedule_file);
+  const plan::Plan plan = plan::make_plan(with_smallest_batch(resolved), data);
+  for (int rank = ranks.first_rank; rank < ranks.first_rank + ranks.count; ++rank) {
+    const int grid_rank = mesh::grid_rank_of(plan.shape, rank);
+    const plan::Room room{plan::Room::Where::host, ranks.available_bytes, ranks.count};
+    if (!plan::fits(plan, grid_rank, room)) refuse(plan, grid_rank, room, ranks);
+  }
+}
+
+void check_before_choice(const config::Resolved& open, const Fixed& fixed, const HostRanks& ranks,
+                         std::optional<std::int64_t> vocabulary) {
+  if (!vocabulary) return;
+  Question question = open_question(open, fixed, machines_like(ranks));
+  question.settings.model.vocab = *vocabulary;
+  question.top = 1;
+  if (leanest_that_fits(question)) return;
+  if (const Answer answer = search(question); answer.best.empty())
+    throw base::ConfigError(nothing_fits(question, answer), base::Cause::plan_exceeds_memory);
+}
+
+namespace {
+
+Fixed all_of(const Layout& l) {
+  return {l.dp,    l.pp,       l.tp,        l.cp,      l.zero,     l.virtual_stages,
+          l.micro, l.schedule, l.recompute, l.offload, l.precision};
+}
+
+}  // namespace
+
+std::optional<Estimate> nearest_that_fits(Question q, const Layout& asked) {
+  q.global = asked.global;
+  const std::function<void(Fixed&)> loosen[] = {
+      [](Fixed& f) { f.micro.reset(); },
+      [](Fixed& f) { f.recompute.reset(); },
+      [](Fixed& f) { f.zero.reset(); },
+      [](Fixed& f) { f.dp.reset(), f.pp.reset(), f.schedule.reset(), f.virtual_stages.reset(); },
+  };
+  for (const auto& one : loosen) {
+    q.fixed = all_of(asked);
+    one(q.fixed);
+    if (auto found = fastest_that_fits(q)) return found;
+  }
+  q.fixed = all_of(asked);
+  for (const auto& another : loosen) {
+    another(q.fixed);
+    if (auto found = fastest_that_fits(q)) return found;
+  }
+  return std::nullopt;
+}
+
+std::string flags_to(const Layout& other, const Layout& from) {
+  const std::vector<std::string> to = flags_of(other), now = flags_of(from);
+  std::vector<std::string> words;
+  for (std::size_t i = 0; i + 1 < to.size(); i += 2) {
+    if (to[i + 1] != now[i + 1]) words.push_back(to[i] + " " + to[i + 1]);
+  }
+  return base::join(words, " ");
 }
 
 }  // namespace troika::planner

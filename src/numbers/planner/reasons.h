@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "base/language.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "planner/search.h"
 #include "shape/shard_plan.h"
 

@@ -75,7 +75,6 @@ class GroupLinks {
  private:
   bool on_one_host(int first_rank, int end_rank) const;
   machine::Link strided(int stride, int count) const;
-  double shared(const machine::Link& link) const;  // bytes per second for each rank of a full host
 
   const mesh::Shape shape_;
   const machine::Placement& placement_;

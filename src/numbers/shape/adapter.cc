@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "config/lora.h"
 #include "shape/architecture.h"
 #include "shape/layout_builder.h"
@@ -30,10 +31,8 @@ std::vector<Target> targets_of(const config::ModelSettings& model, const config:
   for (const Projection projection : config::adapted_projections(lora)) {
     if (!kind.has(projection)) continue;
     const std::string ending = "." + word_of(projection) + ".weight";
-    const auto found = std::find_if(infos.begin(), infos.end(), [&](const ParameterInfo& info) {
-      return info.name.size() > ending.size() &&
-             info.name.compare(info.name.size() - ending.size(), ending.size(), ending) == 0;
-    });
+    const auto found = std::find_if(infos.begin(), infos.end(),
+                                    [&](const ParameterInfo& info) { return base::ends_with(info.name, ending); });
     if (found == infos.end())
       throw base::ConfigError(base::say("lora.targets names {}, but layers of model.architecture {} have no such projection", word_of(projection), word_of(model.architecture)));
     const std::string stem = found->name.substr(0, found->name.size() - std::string("weight").size());

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "shape/layout.h"
 
 namespace troika::shape {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "shape/layout.h"
 
 namespace troika::shape {

@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "shape/region.h"
-#include "shape/split.h"
 
 namespace troika::shape {
 

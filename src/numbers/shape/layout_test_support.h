@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 
 namespace troika::shape {
 

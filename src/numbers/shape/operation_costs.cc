@@ -5,7 +5,6 @@
 
 #include "shape/gpu_chunks.h"
 #include "shape/layout.h"
-#include "shape/output_loss.h"
 
 namespace troika::shape {
 namespace {

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "shape/architecture.h"
 #include "shape/segment_costs.h"
 #include "shape/sum_shape.h"

@@ -11,7 +11,7 @@
 #include "shape/layout.h"
 #include "shape/layout_test_support.h"
 #include "shape/shard_plan.h"
-#include "shape/output_loss.h"
+#include "shape/gpu_chunks.h"
 
 namespace troika::shape {
 namespace {

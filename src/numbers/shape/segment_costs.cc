@@ -8,7 +8,6 @@
 #include "shape/gpu_chunks.h"
 #include "shape/adapter.h"
 #include "shape/operation_costs.h"
-#include "shape/output_loss.h"
 
 namespace troika::shape {
 namespace {

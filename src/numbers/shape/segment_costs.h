@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "base/exact_math.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 #include "shape/architecture.h"
-#include "shape/split.h"
+#include "shape/region.h"
 #include "shape/layout.h"
 
 namespace troika::shape {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "shape/layout_test_support.h"
-#include "shape/output_loss.h"
+#include "shape/gpu_chunks.h"
 
 namespace troika::shape {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "config/choices.h"
 #include "shape/layout.h"
-#include "shape/split.h"
+#include "shape/region.h"
 
 namespace troika::shape {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/language.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 
 namespace troika::config {
 

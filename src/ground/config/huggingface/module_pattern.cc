@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/say.h"
+#include "base/text.h"
 #include "config/huggingface/json_keys.h"
 
 namespace troika::config {
@@ -18,8 +19,7 @@ constexpr std::uint32_t most_steps = 1000000;
 PCRE2_SPTR units(const std::string& text) { return reinterpret_cast<PCRE2_SPTR>(text.data()); }
 
 bool ends_with_name(const std::string& module, const std::string& name) {
-  return module == name || (module.size() > name.size() && module[module.size() - name.size() - 1] == '.' &&
-                            module.compare(module.size() - name.size(), name.size(), name) == 0);
+  return module == name || base::ends_with(module, "." + name);
 }
 
 }  // namespace

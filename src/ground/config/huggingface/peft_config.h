@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "config/lora.h"
-#include "config/settings.h"
+#include "config/settings/settings.h"
 
 namespace troika::config {
 

@@ -27,14 +27,6 @@ struct ScheduleDefinition {
 TROIKA_SCHEDULES(TROIKA_DEFINITION)
 #undef TROIKA_DEFINITION
 
-// A computation and what is directly before and behind it.
-struct Slot {
-  std::vector<Instruction> before;
-  Instruction computation;
-  std::vector<Instruction> after;
-};
-using Slots = std::vector<Slot>;
-
 // What the steps need to know.
 struct RankToBuild {
   const Program& program;
@@ -51,9 +43,5 @@ struct RankToBuild {
 
 // All steps. Bytes are set afterwards (set_bytes).
 std::vector<Instruction> instructions_of(const RankToBuild& rank, const Order& order);
-
-void place_gathers(const RankToBuild& rank, Slots* slots);                // ZeRO 3
-void place_reductions(const RankToBuild& rank, Slots* slots);             // those that are behind a computation
-void append_end(const RankToBuild& rank, std::vector<Instruction>* out);  // what is left of reductions, norm, step
 
 }  // namespace troika::schedule

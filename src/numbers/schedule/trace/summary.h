@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "base/language.h"
 #include "schedule/instruction/program.h"
 #include "schedule/trace/trace.h"
 

@@ -1,5 +1,4 @@
-
-
+// The rank files of a run's timeline folder, as one trace.
 #include <limits>
 
 #include "base/error.h"
@@ -12,20 +11,16 @@
 namespace troika::schedule {
 
 static bool take_prefix(std::string_view* text, std::string_view prefix) {
-  if (text->substr(0, prefix.size()) != prefix) return false;
+  if (!base::begins_with(*text, prefix)) return false;
   text->remove_prefix(prefix.size());
   return true;
 }
 
-static bool take_suffix(std::string_view* text, std::string_view suffix) {
-  if (text->size() < suffix.size() || text->substr(text->size() - suffix.size()) != suffix) return false;
-  text->remove_suffix(suffix.size());
-  return true;
-}
-
 static void note_file(const std::string& name, std::map<std::int64_t, StepFiles>* steps) {
+  constexpr std::string_view ending = ".json";
   std::string_view text = name;
-  if (!take_prefix(&text, "timeline_batch") || !take_suffix(&text, ".json")) return;
+  if (!take_prefix(&text, "timeline_batch") || !base::ends_with(text, ending)) return;
+  text.remove_suffix(ending.size());
   const std::size_t underscore = text.find('_');
   std::int64_t step = 0, rank = 0;
   if (underscore == std::string_view::npos || !base::parse_int(text.substr(0, underscore), &step) || step < 0) return;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 
@@ -16,22 +17,13 @@ namespace troika::schedule {
 
 using nlohmann::json;
 
-static const char* activity_name(Event::Activity activity) {
-  switch (activity) {
-    case Event::Activity::compute:
-      return "compute";
-    case Event::Activity::wait:
-      return "wait";
-    case Event::Activity::transfer:
-      return "transfer";
-  }
-  return "compute";
-}
+static constexpr std::array<const char*, 3> activity_names = {"compute", "wait", "transfer"};
+
+static const char* activity_name(Event::Activity activity) { return activity_names[static_cast<std::size_t>(activity)]; }
 
 static Event::Activity read_activity(const std::string& text, const std::string& origin) {
-  for (const auto activity : {Event::Activity::compute, Event::Activity::wait, Event::Activity::transfer}) {
-    if (text == activity_name(activity)) return activity;
-  }
+  const auto found = std::find(activity_names.begin(), activity_names.end(), text);
+  if (found != activity_names.end()) return static_cast<Event::Activity>(found - activity_names.begin());
   throw base::DataError(base::say("{}: '{}' is not compute, wait or transfer", origin, text));
 }
 
@@ -180,8 +172,6 @@ StepTrace merge(const std::vector<std::string>& rank_files) {
     traces.push_back(read_rank_trace(rank_files[i], fmt::format("rank trace {}", i)));
   return merge(traces);
 }
-
-using nlohmann::json;
 
 static constexpr std::int64_t tracks_per_rank = 32;
 
