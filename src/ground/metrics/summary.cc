@@ -15,7 +15,7 @@ using Row = std::pair<base::Text, base::Text>;  // name, value
 // Of a use of memory or a phase: what is none of these is an instruction.
 static base::Text name_of(const std::string& key) {
   for (const base::Phrase known : {base::Phrase("parameters"), base::Phrase("gradients"), base::Phrase("state", "optimizer"),
-                                   base::Phrase("activations"), base::Phrase("saving", "phase"), base::Phrase("evaluation"),
+                                   base::Phrase("activations"), base::Phrase("saving"), base::Phrase("evaluation"),
                                    base::Phrase("wait"), base::Phrase("other")})
     if (key == known.english()) return base::say(known);
   constexpr std::string_view exchange = " exchange";
