@@ -1,4 +1,4 @@
-// What clients ask of the page's server: who passes the gate, and what paths and queries become.
+// What clients ask of the page's server: who passes the access_control, and what paths and queries become.
 #include <algorithm>
 #include <string>
 
@@ -35,9 +35,9 @@ bool shows_a_secret(const http::Request& request) {
 void require_guarded(const http::Request& request, serve::Access access) {
   serve::Options options;
   options.access = access;
-  const serve::Gate gate(options, 80, std::string(token), std::string(session));
+  const serve::AccessControl access_control(options, 80, std::string(token), std::string(session));
   const bool changes = request.method != http::Method::get;
-  const auto refused = gate.refusal(request, serve::Asks::route, changes ? serve::Right::change : serve::Right::see);
+  const auto refused = access_control.refusal(request, serve::Asks::route, changes ? serve::Right::change : serve::Right::see);
   if (refused) {
     require(refused->status >= 400 && refused->status < 500, "a refusal is the client's");
   } else {
@@ -46,7 +46,7 @@ void require_guarded(const http::Request& request, serve::Access access) {
     require(!changes || access != serve::Access::view_only, "nothing is changed where one may only look");
     require(!changes || request.header("x-troika") == "1", "a form of another page changes nothing");
   }
-  if (!gate.refusal(request, serve::Asks::asset, serve::Right::see)) require(names_a_host_of_ours(request), "nor are files");
+  if (!access_control.refusal(request, serve::Asks::asset, serve::Right::see)) require(names_a_host_of_ours(request), "nor are files");
 }
 
 void require_names(const http::Request& request) {

@@ -168,26 +168,26 @@ int print_urls(const config::Environment& environment) {
 }
 
 // The rooms of a server. What they share outlives every thread that a dead disk may keep.
-struct House {
-  explicit House(const Options& given)
+struct ServerParts {
+  explicit ServerParts(const Options& given)
       : options(given),
         catalog(options),
         views(columns),
-        shop{catalog, views, columns, options},
+        context{catalog, views, columns, options},
         live(catalog, views) {}
 
   const Options options;
   RunCatalog catalog;
   ColumnCache columns;
   RunViews views;
-  const Shop shop;
+  const RouteContext context;
   Live live;
 
   std::vector<Route> routes() const {
     std::vector<Route> all;
     for (const auto& of_room : {server_routes, form_routes, control_routes, chat_routes,
                                 reading_routes, curve_routes})
-      for (Route& route : of_room(shop)) all.push_back(std::move(route));
+      for (Route& route : of_room(context)) all.push_back(std::move(route));
     return all;
   }
 };
@@ -200,10 +200,10 @@ int run_serve(const Call& call) {
 
   const std::string folder_of_tokens = token_folder(call.environment);
   host::Signals signals;
-  House house(options_of(a, call.environment));
+  ServerParts parts(options_of(a, call.environment));
   const std::string token = new_secret(), session = new_secret();
 
-  // The gate knows the port only when there is a server: until then nobody is answered.
+  // The access_control knows the port only when there is a server: until then nobody is answered.
   std::unique_ptr<Site> site;
   std::atomic<Site*> open{nullptr};
   const http::Handler handler = [&](const http::Request& request) {
@@ -214,14 +214,14 @@ int run_serve(const Call& call) {
   };
   std::optional<http::Server> server(std::in_place, at(a.host, static_cast<int>(a.port)), handler);
   std::unique_ptr<http::Server> other = other_loopback(a.host, server->port(), handler, call.language);
-  site = std::make_unique<Site>(house.options, Gate(house.options, server->port(), token, session), house.routes(),
-                                house.live);
+  site = std::make_unique<Site>(parts.options, AccessControl(parts.options, server->port(), token, session), parts.routes(),
+                                parts.live);
   open = site.get();
 
   const bool everywhere = is_everywhere(a.host);
   const std::string url =
       fmt::format("{}{}/#token={}", everywhere ? fmt::format("http://127.0.0.1:{}", server->port()) : server->url(),
-                  house.options.base_path, token);
+                  parts.options.base_path, token);
   std::optional<TokenFile> kept(std::in_place, folder_of_tokens, server->port(), url);
   say_how_to_come(a, server->port(), call);
   fmt::print("{}\n", url);
@@ -232,7 +232,7 @@ int run_serve(const Call& call) {
   kept.reset();
   other.reset();
   server.reset();
-  if (!site->end() || !house.live.end()) {
+  if (!site->end() || !parts.live.end()) {
     // A thread stands in a disk that does not answer, and will touch what is destroyed here.
     std::fflush(stdout);
     std::_Exit(0);

@@ -1,4 +1,4 @@
-// The promise of the house, with real processes: the layout never changes the result.
+// The promise of all layouts, with real processes: the layout never changes the result.
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -182,10 +182,10 @@ void RunCatalog::look_again() const {
   impl_->look_seconds = 0;
 }
 
-std::vector<Route> server_routes(const Shop& shop) {
+std::vector<Route> server_routes(const RouteContext& context) {
   using http::Method;
-  const Options& options = shop.options;
-  RunCatalog& catalog = shop.catalog;
+  const Options& options = context.options;
+  RunCatalog& catalog = context.catalog;
   return {{Method::get, "/api/serve", Right::see,
            [&options](const Asked&) { return json_response(200, facts_json(options)); }},
           {Method::get, "/api/runs", Right::see,

@@ -70,8 +70,8 @@ std::optional<double> temperature_in(const Json& body) {
 }
 
 // One answer at a time: each loads a model.
-http::Response chat_answer(const Shop& shop, std::mutex& answering, const Asked& asked) {
-  const std::string name = asked.name("run"), folder = shop.catalog.folder_of(name);
+http::Response chat_answer(const RouteContext& context, std::mutex& answering, const Asked& asked) {
+  const std::string name = asked.name("run"), folder = context.catalog.folder_of(name);
   const Json body = Json::parse(asked.body, nullptr, false);
   if (!body.is_object()) throw Refused{400, base::say("the body is not a JSON object")};
   const std::vector<std::int64_t> steps = complete_steps(folder);
@@ -88,7 +88,7 @@ http::Response chat_answer(const Shop& shop, std::mutex& answering, const Asked&
   turn.seed = integer_of_chat(body, "seed", turn.seed, std::int64_t{1} << 53);
   const std::unique_lock<std::mutex> guard(answering, std::try_to_lock);
   if (!guard.owns_lock()) throw Refused{409, base::say("a model is already answering: wait for it")};
-  const ChatAnswer answer = answer_of(turn, shop.options, chat_deadline, asked.abandoned);
+  const ChatAnswer answer = answer_of(turn, context.options, chat_deadline, asked.abandoned);
   const Json json{{"text", answer.text}, {"finish", answer.finish}, {"tokens", answer.tokens}, {"step", step}};
   return json_response(200, json_line(json));
 }
@@ -119,10 +119,10 @@ ChatAnswer answer_of(const ChatTurn& turn, const Options& options, double deadli
   return read_answer(told);
 }
 
-std::vector<Route> chat_routes(const Shop& shop) {
+std::vector<Route> chat_routes(const RouteContext& context) {
   const auto answering = std::make_shared<std::mutex>();
   return {{http::Method::post, "/api/runs/{run}/chat", Right::change,
-           [shop, answering](const Asked& asked) { return chat_answer(shop, *answering, asked); }, ThreadPool::waits}};
+           [context, answering](const Asked& asked) { return chat_answer(context, *answering, asked); }, ThreadPool::waits}};
 }
 
 }  // namespace troika::serve

@@ -188,9 +188,9 @@ std::string to_json(const std::vector<ExportState>& exports) {
   return json_line(list);
 }
 
-std::string export_checkpoint(const Shop& shop, const std::string& name, std::optional<std::int64_t> step,
+std::string export_checkpoint(const RouteContext& context, const std::string& name, std::optional<std::int64_t> step,
                               base::Language language) {
-  const std::string folder = shop.catalog.folder_of(name);
+  const std::string folder = context.catalog.folder_of(name);
   const std::vector<std::int64_t> steps = complete_steps(folder);
   if (steps.empty()) throw Refused{409, base::say("'{}' has no complete checkpoint yet", name)};
   const std::int64_t of = step.value_or(steps.back());
@@ -203,10 +203,10 @@ std::string export_checkpoint(const Shop& shop, const std::string& name, std::op
   if (kind_of(exports_folder(folder)) != FileKind::folder)
     throw base::DataError(base::say("{} is a link", exports_folder(folder)));
   base::remove_tree(to + ".partial");  // of an export that was killed
-  std::vector<std::string> words = {shop.options.program, "export", step_folder(folder, of), to};
+  std::vector<std::string> words = {context.options.program, "export", step_folder(folder, of), to};
   for (std::string& word : host::language_flag(language)) words.push_back(std::move(word));
   const DetachedStart start = start_detached(
-      {words, environment_of_runs(shop.options.environment), shop.options.root, log}, export_patience);
+      {words, environment_of_runs(context.options.environment), context.options.root, log}, export_patience);
   if (start.ended && start.exit_code != 0)
     throw Refused{409, base::say("it ended at once, with exit code {}:\n{}", start.exit_code, start.last_words)};
   return to;

@@ -34,7 +34,7 @@ std::vector<ExportState> exports_of(const std::string& run_folder);  // by step
 std::string to_json(const std::vector<ExportState>& exports);
 
 // Of the checkpoint of `step`, or the newest. Returns the folder, which is there when it is done. Refused 404, 409.
-std::string export_checkpoint(const Shop& shop, const std::string& name, std::optional<std::int64_t> step,
+std::string export_checkpoint(const RouteContext& context, const std::string& name, std::optional<std::int64_t> step,
                               base::Language language);
 
 }  // namespace troika::serve

@@ -6,7 +6,7 @@
 #include <thread>
 #include <vector>
 
-#include "serve/desk.h"
+#include "serve/request_pool.h"
 
 namespace troika::serve {
 

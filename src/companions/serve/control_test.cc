@@ -35,13 +35,13 @@ class Control : public testing::Test {
   }
   // One that ends is waited for.
   std::string started(const std::string& name, double patience_seconds = 20) const {
-    return refusal_of([&] { start_run(served.shop, form(name), {}, patience_seconds); });
+    return refusal_of([&] { start_run(served.context, form(name), {}, patience_seconds); });
   }
   std::string resumed(const std::string& name, std::optional<std::int64_t> step = {}) const {
-    return refusal_of([&] { resume_run(served.shop, name, step, {}, 20); });
+    return refusal_of([&] { resume_run(served.context, name, step, {}, 20); });
   }
   std::string stopped(const std::string& name, StopHow how) {
-    return refusal_of([&] { stops.stop(served.shop, name, how); });
+    return refusal_of([&] { stops.stop(served.context, name, how); });
   }
   std::string await_text(const std::string& path, const std::string& part = "") const {
     for (const double until = base::monotonic_seconds() + 20; base::monotonic_seconds() < until; ::usleep(10'000))
@@ -101,12 +101,12 @@ TEST_F(Control, StartsNothingWhereTheFormIsWrong) {
   EXPECT_THAT(started("texts"), AllOf(StartsWith("409"), HasSubstr("is not a run")));
   EXPECT_THAT(started("../out"), StartsWith("400"));
   EXPECT_THAT(refusal_of([&] {
-                start_run(served.shop, {"a", 2, {{"train.steps", "5"}}}, {});
+                start_run(served.context, {"a", 2, {{"train.steps", "5"}}}, {});
               }),
               AllOf(StartsWith("400"), HasSubstr("data.train")));
   Form impossible = form("a");
   impossible.settings.emplace_back("parallel.pp", "3");
-  EXPECT_THAT(refusal_of([&] { start_run(served.shop, impossible, {}); }), StartsWith("error "));
+  EXPECT_THAT(refusal_of([&] { start_run(served.context, impossible, {}); }), StartsWith("error "));
   EXPECT_FALSE(base::directory_exists(served / "a"));
 }
 
@@ -118,7 +118,7 @@ for last; do :; done; echo '{}' > "$last/events.jsonl"; exit 3)");
   Asked asked;
   asked.language = base::Language::chinese;
   try {
-    start_run(served.shop, form("first"), asked, 20);
+    start_run(served.context, form("first"), asked, 20);
     FAIL();
   } catch (const Refused& refused) {
     EXPECT_THAT(refused.why, HasSubstr(R"("cause":"zh")"));
@@ -145,7 +145,7 @@ TEST_F(Control, AsksTheLauncherToSaveOnceHoweverOftenItIsAskedTo) {
   EXPECT_EQ(stopped("first", StopHow::save), "done");
   RunStops of_another_server;
   served.add_event(served / "first", records::EventKind::stop_requested, base::wall_seconds());
-  EXPECT_EQ(refusal_of([&] { of_another_server.stop(served.shop, "first", StopHow::save); }), "done");
+  EXPECT_EQ(refusal_of([&] { of_another_server.stop(served.context, "first", StopHow::save); }), "done");
   ::kill(static_cast<pid_t>(pid), SIGWINCH);
   await_text(served / "first/answered");
   EXPECT_EQ(base::read_file(served / "first/heard"), "term\n");
@@ -163,7 +163,7 @@ TEST_F(Control, EndsAtOnceWhatDoesNotListen) {
   const auto pid = std::stol(base::read_file(served / "first/pid"));
   served.add_event(served / "first", records::EventKind::launch, base::wall_seconds(),
                    {{"pid", pid}, {"process_start", host::process_start(pid)}});
-  EXPECT_EQ(refusal_of([&] { impatient.stop(served.shop, "first", StopHow::now); }), "done");
+  EXPECT_EQ(refusal_of([&] { impatient.stop(served.context, "first", StopHow::now); }), "done");
   for (const double until = base::monotonic_seconds() + 10; host::process_start(pid) != 0; ::usleep(10'000))
     ASSERT_LT(base::monotonic_seconds(), until);
 }
@@ -314,7 +314,7 @@ TEST(ResumeWords, BeginWhereTheRunWasStarted) {
 
 TEST_F(Control, ExportsACheckpointBesideThePage) {
   const auto exported = [&](std::optional<std::int64_t> step = {}) {
-    return refusal_of([&] { export_checkpoint(served.shop, "a", step, base::Language::english); });
+    return refusal_of([&] { export_checkpoint(served.context, "a", step, base::Language::english); });
   };
   served.program_is("[ \"$1\" = export ] || exit 9; echo \"from $2\"; mkdir \"$3\"; echo '{}' > \"$3/config.json\"");
   const std::string folder = served.make_run("a");

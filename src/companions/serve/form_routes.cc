@@ -120,8 +120,8 @@ std::string data_sample(const Form& form, const Options& options, const Asked& a
                                                   : base::say("the data could not be read; the program printed:\n{}", text));
 }
 
-std::vector<Route> form_routes(const Shop& shop) {
-  const Options& options = shop.options;
+std::vector<Route> form_routes(const RouteContext& context) {
+  const Options& options = context.options;
   const auto plans = std::make_shared<PlanQueue>();
   return {{http::Method::get, "/api/settings", Right::see,
            [](const Asked&) { return json_response(200, settings_json()); }},

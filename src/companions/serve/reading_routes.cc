@@ -79,18 +79,18 @@ std::string rows_of_run(const Asked& asked, const RunCatalog& catalog, ColumnCac
 
 }  // namespace
 
-std::vector<Route> reading_routes(const Shop& shop) {
+std::vector<Route> reading_routes(const RouteContext& context) {
   std::vector<Route> routes;
   // `make` gets the run's folder and what was asked.
   const auto add = [&](const char* what, auto make, ThreadPool threads = ThreadPool::reads) {
     routes.push_back({http::Method::get, std::string("/api/runs/{run}/") + what, Right::see,
-                      [&catalog = shop.catalog, make](const Asked& asked) {
+                      [&catalog = context.catalog, make](const Asked& asked) {
                         return json_response(200, make(catalog.folder_of(asked.name("run")), asked));
                       },
                       threads});
   };
-  const Options& options = shop.options;
-  add("view", [&views = shop.views](const std::string& folder, const Asked& asked) {
+  const Options& options = context.options;
+  add("view", [&views = context.views](const std::string& folder, const Asked& asked) {
     return views.view_json(folder, asked.language);
   });
   add("events", [](const std::string& folder, const Asked&) { return events_json(folder); });
@@ -117,8 +117,8 @@ std::vector<Route> reading_routes(const Shop& shop) {
   return routes;
 }
 
-std::vector<Route> curve_routes(const Shop& shop) {
-  const auto answer = [&catalog = shop.catalog, &cache = shop.columns](auto make) {
+std::vector<Route> curve_routes(const RouteContext& context) {
+  const auto answer = [&catalog = context.catalog, &cache = context.columns](auto make) {
     return [&catalog, &cache, make](const Asked& asked) { return json_response(200, make(asked, catalog, cache)); };
   };
   return {{http::Method::get, "/api/curves", Right::see, answer(curves_json)},

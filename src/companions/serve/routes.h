@@ -111,17 +111,17 @@ struct Found {
 Found find_route(const std::vector<Route>& routes, http::Method method, std::string_view path);
 
 // What rooms answer with.
-struct Shop {
+struct RouteContext {
   RunCatalog& catalog;
   RunViews& views;
   ColumnCache& columns;
   const Options& options;
 };
-std::vector<Route> server_routes(const Shop& shop);   // what it is, the lists of runs and sweeps, OpenMetrics
-std::vector<Route> form_routes(const Shop& shop);     // settings, choices, plan
-std::vector<Route> control_routes(const Shop& shop);  // start, stop, resume, export
-std::vector<Route> chat_routes(const Shop& shop);
-std::vector<Route> reading_routes(const Shop& shop);  // what one run's folder tells
-std::vector<Route> curve_routes(const Shop& shop);
+std::vector<Route> server_routes(const RouteContext& context);   // what it is, the lists of runs and sweeps, OpenMetrics
+std::vector<Route> form_routes(const RouteContext& context);     // settings, choices, plan
+std::vector<Route> control_routes(const RouteContext& context);  // start, stop, resume, export
+std::vector<Route> chat_routes(const RouteContext& context);
+std::vector<Route> reading_routes(const RouteContext& context);  // what one run's folder tells
+std::vector<Route> curve_routes(const RouteContext& context);
 
 }  // namespace troika::serve

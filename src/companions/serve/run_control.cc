@@ -76,15 +76,15 @@ std::vector<std::string> flags_to_resume_with(const ResumeWords& resume, const s
 }
 
 // Starts it and throws Refused where it ends with an error meanwhile, after `on_error` has heard its exit code.
-void start_or_refuse(const Shop& shop, std::vector<std::string> words, const std::string& folder, const Asked& asked,
+void start_or_refuse(const RouteContext& context, std::vector<std::string> words, const std::string& folder, const Asked& asked,
                      double patience_seconds, int status, const std::function<void(int)>& on_error = {}) {
-  words.insert(words.begin(), shop.options.program);
+  words.insert(words.begin(), context.options.program);
   const std::vector<std::string> language = host::language_flag(asked.language);
   words.insert(words.begin() + 2, language.begin(), language.end());
   const DetachedStart start = start_detached(
-      {words, environment_of_runs(shop.options.environment), shop.options.root, folder + launch_log}, patience_seconds);
+      {words, environment_of_runs(context.options.environment), context.options.root, folder + launch_log}, patience_seconds);
   if (!start.ended || start.exit_code == 0) return;
-  const std::string why = found_why(shop.options, folder, asked);
+  const std::string why = found_why(context.options, folder, asked);
   if (on_error) on_error(start.exit_code);
   throw Refused{status, base::say("it ended at once, with exit code {}:\n{}", start.exit_code, start.last_words), why};
 }
@@ -118,52 +118,52 @@ StopHow how_in(const Asked& asked) {
 
 // What acts on runs. One start at a time, so that a name or a folder is taken once.
 struct Controls {
-  explicit Controls(const Shop& of) : shop(of) {}
+  explicit Controls(const RouteContext& of) : context(of) {}
 
-  const Shop shop;
+  const RouteContext context;
   std::mutex starting;
   RunStops stops;
 
   http::Response start(const Asked& asked) {
-    const CheckedForm checked = checked_form(asked.body, shop.options);
+    const CheckedForm checked = checked_form(asked.body, context.options);
     if (!checked.errors.empty()) throw Refused{400, base::lines(checked.errors)};
     const std::lock_guard<std::mutex> guard(starting);
-    return json_response(201, json_line({{"name", start_run(shop, checked.form, asked)}}));
+    return json_response(201, json_line({{"name", start_run(context, checked.form, asked)}}));
   }
 
   http::Response stop(const Asked& asked) {
-    stops.stop(shop, asked.name("run"), how_in(asked));
+    stops.stop(context, asked.name("run"), how_in(asked));
     return json_response(202, "{}\n");
   }
 
   http::Response resume(const Asked& asked) {
     const std::optional<std::int64_t> step = step_in(asked);
     const std::lock_guard<std::mutex> guard(starting);
-    resume_run(shop, asked.name("run"), step, asked);
+    resume_run(context, asked.name("run"), step, asked);
     return json_response(202, "{}\n");
   }
 
   http::Response export_step(const Asked& asked) {
     const std::optional<std::int64_t> step = step_in(asked);
     const std::lock_guard<std::mutex> guard(starting);
-    return json_response(202, json_line({{"folder", export_checkpoint(shop, asked.name("run"), step, asked.language)}}));
+    return json_response(202, json_line({{"folder", export_checkpoint(context, asked.name("run"), step, asked.language)}}));
   }
 };
 
 }  // namespace
 
-std::string start_run(const Shop& shop, const Form& form, const Asked& asked, double patience_seconds) {
-  const Options& options = shop.options;
+std::string start_run(const RouteContext& context, const Form& form, const Asked& asked, double patience_seconds) {
+  const Options& options = context.options;
   if (const auto fault = fault_of_run_name(form.name)) throw Refused{400, *fault};
   if (settled(form, environment_of_runs(options.environment)).settings.data.train.empty()) throw Refused{400, base::say("data.train is not set: choose what to train on")};
   if (is_served_run(options.folder)) throw Refused{409, base::say("the served folder is itself a run: serve the folder above it to start others")};
   const std::string folder = options.folder + "/" + form.name;
   base::make_directories(options.folder);
   const bool made = take_folder(folder, form.name);
-  const base::ScopeExit look([&] { shop.catalog.look_again(); });
+  const base::ScopeExit look([&] { context.catalog.look_again(); });
   try {
     base::write_file_atomic(folder + launch_file, yaml_of(form, options.folder));
-    start_or_refuse(shop, words_of_start(form, folder), folder, asked, patience_seconds, 400, [&](int code) {
+    start_or_refuse(context, words_of_start(form, folder), folder, asked, patience_seconds, 400, [&](int code) {
       const bool refused_settings = code == 2 && !base::file_exists(folder + "/metrics.jsonl");
       if (made && refused_settings) base::remove_tree(folder);  // it was no run
     });
@@ -174,9 +174,9 @@ std::string start_run(const Shop& shop, const Form& form, const Asked& asked, do
   return form.name;
 }
 
-void resume_run(const Shop& shop, const std::string& name, std::optional<std::int64_t> step, const Asked& asked,
+void resume_run(const RouteContext& context, const std::string& name, std::optional<std::int64_t> step, const Asked& asked,
                 double patience_seconds) {
-  const std::string folder = shop.catalog.folder_of(name);
+  const std::string folder = context.catalog.folder_of(name);
   if (is_at_work(folder)) throw Refused{409, base::say("'{}' is already running", name)};
   const std::vector<std::int64_t> steps = complete_steps(folder);
   if (step && std::find(steps.begin(), steps.end(), *step) == steps.end())
@@ -185,8 +185,8 @@ void resume_run(const Shop& shop, const std::string& name, std::optional<std::in
   if (!resume) throw Refused{409, base::say("'{}' has no settings to resume with (config.yaml): start it from the form", name)};
   if (resume->hosts.size() > 1)
     throw Refused{409, base::say("'{}' ran on {} hosts, but this page starts processes only on its own host. On each of them, run:\n{}", name, resume->hosts.size(), lines_of_hosts(*resume))};
-  const base::ScopeExit look([&] { shop.catalog.look_again(); });
-  start_or_refuse(shop, words_of(*resume, flags_to_resume_with(*resume, name, shop.options.root)), folder, asked,
+  const base::ScopeExit look([&] { context.catalog.look_again(); });
+  start_or_refuse(context, words_of(*resume, flags_to_resume_with(*resume, name, context.options.root)), folder, asked,
                   patience_seconds, 409);
 }
 
@@ -198,8 +198,8 @@ bool RunStops::is_first(const std::string& folder, const host::ProcessId& id) {
   return true;
 }
 
-void RunStops::stop(const Shop& shop, const std::string& name, StopHow how) {
-  const std::string folder = shop.catalog.folder_of(name);
+void RunStops::stop(const RouteContext& context, const std::string& name, StopHow how) {
+  const std::string folder = context.catalog.folder_of(name);
   const std::optional<RunLeader> leader = leader_of(folder, last_events(folder));
   if (!leader) throw Refused{409, base::say("'{}' is not running", name)};
   const Refused not_ours{409, base::say("'{}' cannot be stopped from here: its process {} belongs to another user, does not write this run's folder, or has just ended", name, leader->id.pid)};
@@ -214,12 +214,12 @@ void RunStops::stop(const Shop& shop, const std::string& name, StopHow how) {
     process.send(SIGTERM);
     if (!process.ends_within(seconds_until_killed_)) process.send(SIGKILL);
   }
-  shop.catalog.look_again();
+  context.catalog.look_again();
 }
 
-std::vector<Route> control_routes(const Shop& shop) {
+std::vector<Route> control_routes(const RouteContext& context) {
   using http::Method;
-  const auto controls = std::make_shared<Controls>(shop);
+  const auto controls = std::make_shared<Controls>(context);
   return {{Method::post, "/api/runs", Right::change, [controls](const Asked& asked) { return controls->start(asked); },
            ThreadPool::acts},
           {Method::post, "/api/runs/{run}/stop", Right::change,
@@ -229,7 +229,7 @@ std::vector<Route> control_routes(const Shop& shop) {
           {Method::post, "/api/runs/{run}/export", Right::change,
            [controls](const Asked& asked) { return controls->export_step(asked); }, ThreadPool::acts},
           {Method::get, "/api/runs/{run}/exports", Right::see, [controls](const Asked& asked) {
-             return json_response(200, to_json(exports_of(controls->shop.catalog.folder_of(asked.name("run")))));
+             return json_response(200, to_json(exports_of(controls->context.catalog.folder_of(asked.name("run")))));
            }}};
 }
 

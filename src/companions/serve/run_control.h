@@ -21,11 +21,11 @@ inline constexpr double start_patience_seconds = 2;
 // Into a new folder of that name, or that of a run which has not trained a step. Returns its name when so many seconds have passed and it
 // has not ended with an error, or it has ended well. Refused 400 where the settings are wrong or it ended, then with why in the language
 // of `asked`; 409 where the name is taken.
-std::string start_run(const Shop& shop, const Form& form, const Asked& asked,
+std::string start_run(const RouteContext& context, const Form& form, const Asked& asked,
                       double patience_seconds = start_patience_seconds);
 
 // With the settings of its last attempt and as many processes; from the newest checkpoint, or that of `step`. Refused 404, 409.
-void resume_run(const Shop& shop, const std::string& name, std::optional<std::int64_t> step, const Asked& asked,
+void resume_run(const RouteContext& context, const std::string& name, std::optional<std::int64_t> step, const Asked& asked,
                 double patience_seconds = start_patience_seconds);
 
 // Runs that the page stops.
@@ -41,7 +41,7 @@ class RunStops {
   explicit RunStops(double seconds_until_killed = 5) : seconds_until_killed_(seconds_until_killed) {}
 
   // Only a process of this host that leads the run. `now` waits until it has ended, for some seconds. Refused 404, 409.
-  void stop(const Shop& shop, const std::string& name, StopHow how);
+  void stop(const RouteContext& context, const std::string& name, StopHow how);
 
  private:
   bool is_first(const std::string& folder, const host::ProcessId& id);

@@ -101,7 +101,7 @@ class ServedRuns {
   RunCatalog catalog{options};
   ColumnCache columns;
   RunViews views{columns};
-  const Shop shop{catalog, views, columns, options};
+  const RouteContext context{catalog, views, columns, options};
 };
 
 // "409 the text" of what is refused, "done" where nothing is.

@@ -54,9 +54,9 @@ std::string_view key_of(std::string_view path) {
 
 }  // namespace
 
-Site::Site(const Options& options, Gate gate, std::vector<Route> routes, Live& live)
+Site::Site(const Options& options, AccessControl access_control, std::vector<Route> routes, Live& live)
     : base_path_(options.base_path),
-      gate_(std::move(gate)),
+      access_control_(std::move(access_control)),
       assets_(embedded_assets()),
       routes_(std::make_shared<const std::vector<Route>>(std::move(routes))),
       live_(live) {}
@@ -69,31 +69,31 @@ http::Response Site::answer(const http::Request& request) {
 
 bool Site::end() {
   bool all = true;
-  for (Desk& desk : desks_) all = desk.end() && all;
+  for (RequestPool& request_pool : desks_) all = request_pool.end() && all;
   return all;
 }
 
 http::Response Site::log_in(const http::Request& request) const {
   const Json body = Json::parse(request.body, nullptr, false);
   const bool right = body.is_object() && body.contains("token") && body["token"].is_string() &&
-                     gate_.is_token(body["token"].get<std::string>());
+                     access_control_.is_token(body["token"].get<std::string>());
   if (!right) return error_of(request, 401, base::Phrase("that is not this server's token; `troika serve --url` prints the address with it"));
-  return json_response(200, Json{{"session", gate_.session()}}.dump() + "\n");
+  return json_response(200, Json{{"session", access_control_.session()}}.dump() + "\n");
 }
 
 http::Response Site::unguarded(const http::Request& request) {
   const bool below = !base_path_.empty() && request.path.substr(0, base_path_.size() + 1) == base_path_ + "/";
   const std::string path = below ? request.path.substr(base_path_.size()) : request.path;
   if (request.method == http::Method::get && !base_path_.empty() && request.path == base_path_) {
-    if (auto refused = gate_.refusal(request, Asks::asset, Right::see)) return std::move(*refused);
+    if (auto refused = access_control_.refusal(request, Asks::asset, Right::see)) return std::move(*refused);
     return {303, {{"location", base_path_ + "/"}}};  // addresses of the page are relative to the slash
   }
   if (request.method == http::Method::get && assets_.has(path)) {
-    if (auto refused = gate_.refusal(request, Asks::asset, Right::see)) return std::move(*refused);
+    if (auto refused = access_control_.refusal(request, Asks::asset, Right::see)) return std::move(*refused);
     return assets_.answer(path, request);
   }
   if (request.method == http::Method::post && path == "/api/login") {
-    if (auto refused = gate_.refusal(request, Asks::login, Right::see)) return std::move(*refused);
+    if (auto refused = access_control_.refusal(request, Asks::login, Right::see)) return std::move(*refused);
     return log_in(request);
   }
   return asked_of(request, path);
@@ -103,7 +103,7 @@ http::Response Site::asked_of(const http::Request& request, const std::string& p
   const Found found = find_route(*routes_, request.method, path);
   // Whoever may not see anything does not learn which pages there are.
   const Right right = found.route != nullptr ? found.route->right : Right::change;
-  if (auto refused = gate_.refusal(request, Asks::route, request.method == http::Method::get ? Right::see : right))
+  if (auto refused = access_control_.refusal(request, Asks::route, request.method == http::Method::get ? Right::see : right))
     return std::move(*refused);
   Asked asked;
   asked.query = Query(request.query);
@@ -122,8 +122,8 @@ http::Response Site::asked_of(const http::Request& request, const std::string& p
   http::Response response;
   response.later = std::make_shared<http::Later>();
   asked.abandoned = [later = response.later] { return !later->wanted() || later->client_has_ended(); };
-  Desk& desk = desks_[static_cast<std::size_t>(found.route->threads)];
-  const bool taken = desk.post([later = response.later, routes = routes_, route = found.route,
+  RequestPool& request_pool = desks_[static_cast<std::size_t>(found.route->threads)];
+  const bool taken = request_pool.post([later = response.later, routes = routes_, route = found.route,
                                 asked = std::move(asked)] {
     // A client that only reads on, having sent everything, looks like one that has gone: it is answered where that
     // costs little.

@@ -1,4 +1,4 @@
-// Everything behind one address: the gate, which every request passes first by the rules of docs/security.md, "The page"; the files of the
+// Everything behind one address: the access_control, which every request passes first by the rules of docs/security.md, "The page"; the files of the
 // page, the routes, and what happens as it happens.
 #pragma once
 
@@ -12,7 +12,7 @@
 
 #include "config/flag_table.h"
 #include "http/message.h"
-#include "serve/desk.h"
+#include "serve/request_pool.h"
 #include "serve/routes.h"
 #include "serve/views.h"
 
@@ -21,11 +21,11 @@ namespace troika::serve {
 // What of a request is asked for, before anybody looks at what it says.
 enum class Asks { asset, login, route };
 
-class Gate {
+class AccessControl {
  public:
   // `token`: of this server. `session`: what a page that has shown the token says instead, in the
   // header x-troika-session. No cookie: browsers send those of 127.0.0.1 to every server there, whatever its port.
-  Gate(const Options& options, int port, std::string token, std::string session);
+  AccessControl(const Options& options, int port, std::string token, std::string session);
 
   // What to answer instead of what was asked for; nothing where that is allowed.
   std::optional<http::Response> refusal(const http::Request& request, Asks asks, Right right) const;
@@ -101,7 +101,7 @@ class Assets {
 class Site {
  public:
   // What is passed, and what the routes touch, must outlive the site.
-  Site(const Options& options, Gate gate, std::vector<Route> routes, Live& live);
+  Site(const Options& options, AccessControl access_control, std::vector<Route> routes, Live& live);
 
   http::Response answer(const http::Request& request);
   bool end();  // false where an answer is still being made, by a disk that does not answer
@@ -112,11 +112,11 @@ class Site {
   http::Response asked_of(const http::Request& request, const std::string& path);
 
   const std::string base_path_;
-  const Gate gate_;
+  const AccessControl access_control_;
   const Assets assets_;
   const std::shared_ptr<const std::vector<Route>> routes_;
   Live& live_;
-  std::array<Desk, 3> desks_;  // by ThreadPool
+  std::array<RequestPool, 3> desks_;  // by ThreadPool
 };
 
 }  // namespace troika::serve

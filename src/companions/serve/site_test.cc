@@ -57,7 +57,7 @@ class SiteTest : public ::testing::Test, protected ServedRuns {
   Live live{catalog, views};
   Site site{
       options,
-      Gate(options, 80, "secret", "session"),
+      AccessControl(options, 80, "secret", "session"),
       {{http::Method::get, "/api/good/{run}", Right::see,
         [](const Asked& asked) { return json_response(200, asked.name("run") + asked.query.one("x").value_or("")); }},
        {http::Method::post, "/api/change", Right::change,
@@ -146,20 +146,20 @@ TEST_F(SiteTest, WhatWaitsForProgramsKeepsNobodyElseAndEndsUnaskedWhereItsClient
   };
   const auto quick = [](const Asked&) { return json_response(200, "quick"); };
   Site busy{options,
-            Gate(options, 80, "secret", "session"),
+            AccessControl(options, 80, "secret", "session"),
             {{get_it, "/api/why", Right::see, slow, ThreadPool::waits},
              {get_it, "/api/runs", Right::see, quick},
              {post_it, "/api/stop", Right::change, quick, ThreadPool::acts}},
             live};
   std::vector<std::shared_ptr<http::Later>> waiting;
-  for (int i = 0; i < 3 * Desk::threads; ++i) waiting.push_back(busy.answer(asking(get_it, "/api/why")).later);
-  EXPECT_TRUE(base::await(20, [&] { return begun == Desk::threads; }));
+  for (int i = 0; i < 3 * RequestPool::threads; ++i) waiting.push_back(busy.answer(asking(get_it, "/api/why")).later);
+  EXPECT_TRUE(base::await(20, [&] { return begun == RequestPool::threads; }));
   EXPECT_EQ(ask_of(busy, get_it, "/api/runs").body, "quick");
   EXPECT_EQ(ask_of(busy, post_it, "/api/stop", "{}").body, "quick");
   for (const auto& later : waiting) later->client_ends();
   goes_on.set_value();
   EXPECT_EQ(ask_of(busy, get_it, "/api/why").body, "slow");
-  EXPECT_EQ(begun, Desk::threads + 1) << "those that had not begun are dropped";
+  EXPECT_EQ(begun, RequestPool::threads + 1) << "those that had not begun are dropped";
   EXPECT_EQ(waiting.back()->take()->status, 503);
   EXPECT_TRUE(busy.end());
 }
@@ -182,33 +182,33 @@ TEST_F(SiteTest, WhatHappensIsToldToThoseWhoFollow) {
   EXPECT_FALSE(followed.stream->open());
 }
 
-TEST(Desk, ALateThreadIsLeftBehindAndSaidSo) {
+TEST(RequestPool, ALateThreadIsLeftBehindAndSaidSo) {
   std::promise<void> goes_on;
   std::shared_future<void> until = goes_on.get_future().share();
-  Desk desk(0.1);
+  RequestPool request_pool(0.1);
   std::promise<int> answer;
   std::promise<void> begun;
-  ASSERT_TRUE(desk.post([&] { answer.set_value(5); }));
+  ASSERT_TRUE(request_pool.post([&] { answer.set_value(5); }));
   EXPECT_EQ(answer.get_future().get(), 5);
-  ASSERT_TRUE(desk.post([&begun, until] {
+  ASSERT_TRUE(request_pool.post([&begun, until] {
     begun.set_value();
     until.wait();
   }));
   begun.get_future().wait();
-  EXPECT_FALSE(desk.end());
-  EXPECT_FALSE(desk.post([] {}));
+  EXPECT_FALSE(request_pool.end());
+  EXPECT_FALSE(request_pool.post([] {}));
   goes_on.set_value();
-  EXPECT_TRUE(desk.end());
+  EXPECT_TRUE(request_pool.end());
 }
 
-TEST(Desk, TooManyJobsAreNotTaken) {
+TEST(RequestPool, TooManyJobsAreNotTaken) {
   std::promise<void> goes_on;
   std::shared_future<void> until = goes_on.get_future().share();
-  Desk desk;
+  RequestPool request_pool;
   int taken = 0;
-  while (taken < 1000 && desk.post([until] { until.wait(); })) ++taken;
-  EXPECT_GE(taken, Desk::most_waiting);
-  EXPECT_LE(taken, Desk::most_waiting + Desk::threads);
+  while (taken < 1000 && request_pool.post([until] { until.wait(); })) ++taken;
+  EXPECT_GE(taken, RequestPool::most_waiting);
+  EXPECT_LE(taken, RequestPool::most_waiting + RequestPool::threads);
   goes_on.set_value();
 }
 

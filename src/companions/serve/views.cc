@@ -217,7 +217,7 @@ struct Live::Worker {
   explicit Worker(const std::shared_ptr<Impl>& shared) : impl(shared), thread([this] { run(); }) {}
 
   const std::shared_ptr<Impl> impl;
-  Desk desk;
+  RequestPool request_pool;
   std::thread thread;
 
   void run() {
@@ -231,9 +231,9 @@ struct Live::Worker {
       if (list_is_due) impl->lists = true;
       if (++impl->ticks % ticks_between_comments == 0) impl->tell(": \n\n", nullptr);
       lock.unlock();
-      if (list_is_due && !desk.post([shared = impl] { shared->look_at_list(); })) shared_list_failed();
+      if (list_is_due && !request_pool.post([shared = impl] { shared->look_at_list(); })) shared_list_failed();
       for (const Impl::Looked& looked : looks)
-        if (!desk.post([shared = impl, looked] { shared->look_at(looked); })) look_failed(looked);
+        if (!request_pool.post([shared = impl, looked] { shared->look_at(looked); })) look_failed(looked);
       lock.lock();
     }
   }
@@ -261,7 +261,7 @@ bool Live::end() {
     impl_->changed.notify_all();
   }
   if (worker_->thread.joinable()) worker_->thread.join();
-  return worker_->desk.end();
+  return worker_->request_pool.end();
 }
 
 http::Response Live::follow(const Asked& asked) {

@@ -13,7 +13,7 @@
 #include "http/message.h"
 #include "monitor/step_history.h"
 #include "serve/column_cache.h"
-#include "serve/desk.h"
+#include "serve/request_pool.h"
 #include "serve/routes.h"
 
 namespace troika::serve {

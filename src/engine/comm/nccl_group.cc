@@ -17,9 +17,9 @@ static constexpr double look_seconds = 0.25;
 static constexpr double meet_seconds = 1e-3;
 
 // The sender's end (of exchanges, the first rank's) makes the id, the others look for it.
-bool NcclGroup::exchange_id(const std::string& at, const Seat& seat, nccl::UniqueId* id) {
+bool NcclGroup::exchange_id(const std::string& at, const GroupRank& member, nccl::UniqueId* id) {
   std::string value;
-  if (seat.rank == 0) {
+  if (member.rank == 0) {
     if (api->get_unique_id(id) != nccl::Result::success) {
       throw base::PeerError(
           base::say("NCCL {} created no id: {}", nccl::version_text(api->version), api->get_last_error(nullptr)));
@@ -35,8 +35,8 @@ bool NcclGroup::exchange_id(const std::string& at, const Seat& seat, nccl::Uniqu
   return true;
 }
 
-std::shared_ptr<Communicator> NcclGroup::open(const nccl::UniqueId& id, const Seat& seat, int max_ctas) {
-  const auto communicator = std::make_shared<Communicator>(api, id, seat, max_ctas);
+std::shared_ptr<Communicator> NcclGroup::open(const nccl::UniqueId& id, const GroupRank& member, int max_ctas) {
+  const auto communicator = std::make_shared<Communicator>(api, id, member, max_ctas);
   all->keep(this, communicator);
   return communicator;
 }
@@ -44,22 +44,22 @@ std::shared_ptr<Communicator> NcclGroup::open(const nccl::UniqueId& id, const Se
 Link::Meet NcclGroup::meeting(Edge edge) {
   const int peer = edge.peer;
   std::string at = key("exchanges");
-  Seat seat{rank, static_cast<int>(world_ranks.size())};
+  GroupRank member{rank, static_cast<int>(world_ranks.size())};
   int max_ctas = settings.ctas.exchange;
   if (edge.direction != Direction::exchange) {
     const bool sends = edge.direction == Direction::send;
-    seat = {sends ? 0 : 1, 2};
+    member = {sends ? 0 : 1, 2};
     max_ctas = settings.ctas.message;
     at = key(fmt::format("edge/{}-{}/{}", sends ? rank : peer, sends ? peer : rank, edge.message_class));
   }
-  return [this, at, seat, max_ctas, next = 0.0]() mutable -> std::shared_ptr<Communicator> {
+  return [this, at, member, max_ctas, next = 0.0]() mutable -> std::shared_ptr<Communicator> {
     const double now = base::monotonic_seconds();
     nccl::UniqueId id{};
-    if (now < next || !exchange_id(at, seat, &id)) {
+    if (now < next || !exchange_id(at, member, &id)) {
       next = std::max(next, now + meet_seconds);
       return nullptr;
     }
-    return open(id, seat, max_ctas);
+    return open(id, member, max_ctas);
   };
 }
 

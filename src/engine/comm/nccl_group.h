@@ -90,8 +90,8 @@ class NcclGroup : public NcclGroupParts {
  private:
   std::string key(const std::string& what) const { return rendezvous::key_of(identity, key_prefix + what); }
   Link::Meet meeting(Edge edge);
-  bool exchange_id(const std::string& at, const Seat& seat, nccl::UniqueId* id);
-  std::shared_ptr<Communicator> open(const nccl::UniqueId& id, const Seat& seat, int max_ctas);
+  bool exchange_id(const std::string& at, const GroupRank& member, nccl::UniqueId* id);
+  std::shared_ptr<Communicator> open(const nccl::UniqueId& id, const GroupRank& member, int max_ctas);
   void check(const LinkTask& oldest);
   base::Text who_left();
   void leave(const base::Text& why);

@@ -93,13 +93,13 @@ bool Link::failed(base::Text* failure, Operation* operation) {
 
 using nccl::Result;
 
-Communicator::Communicator(std::shared_ptr<const nccl::Api> api, const nccl::UniqueId& id, Seat seat, int max_ctas)
+Communicator::Communicator(std::shared_ptr<const nccl::Api> api, const nccl::UniqueId& id, GroupRank member, int max_ctas)
     : api_(std::move(api)) {
   nccl::Config config;
   config.blocking = 0;
   if (max_ctas > 0) config.max_ctas = max_ctas;
   const std::lock_guard<std::mutex> lock(mutex_);
-  note(api_->comm_init_rank_config(&comm_, seat.size, id, seat.rank, &config));
+  note(api_->comm_init_rank_config(&comm_, member.size, id, member.rank, &config));
 }
 
 Communicator::~Communicator() {

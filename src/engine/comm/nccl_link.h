@@ -19,7 +19,7 @@
 namespace troika::comm {
 
 // How many ranks it has and which of them this one is.
-struct Seat {
+struct GroupRank {
   int rank = 0;
   int size = 2;
 };
@@ -41,7 +41,7 @@ class Communicator {
 
   // Begins the initialisation: busy until all ranks have begun theirs. `max_ctas`: thread blocks of an operation, 0: as
   // NCCL likes.
-  Communicator(std::shared_ptr<const nccl::Api> api, const nccl::UniqueId& id, Seat seat, int max_ctas);
+  Communicator(std::shared_ptr<const nccl::Api> api, const nccl::UniqueId& id, GroupRank member, int max_ctas);
   ~Communicator();  // aborts it alone, unless abort or destroy() came before
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;

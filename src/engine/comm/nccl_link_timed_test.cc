@@ -42,7 +42,7 @@ std::shared_ptr<nccl::Api> late_nccl() {
 }
 
 TEST(NcclLink, PostsAMessageInLittleMoreTimeThanNcclTakes) {
-  const auto communicator = std::make_shared<Communicator>(late_nccl(), nccl::UniqueId{}, Seat{}, 0);
+  const auto communicator = std::make_shared<Communicator>(late_nccl(), nccl::UniqueId{}, GroupRank{}, 0);
   const auto streams = tensor::make_host_streams();
   Link link(*streams, [&] { return communicator; });
   std::vector<double> seconds;

@@ -47,7 +47,7 @@ void Hosts::find_again() {
   me_ = rendezvous::this_launcher();
   const double until = monotonic_seconds() + team_.join_seconds;
   attempt_ = -1;
-  begun_ = seated_ = took_part_ = false;
+  begun_ = registered_ = took_part_ = false;
   line_.leave_nothing_behind();
   for (;;) {
     identity_.launch.clear();
@@ -56,7 +56,7 @@ void Hosts::find_again() {
     base::Text why;
     try {
       hear_host_0();
-      const Course now = course();
+      const LaunchState now = launch_state();
       if (!now.end) return;
       why = ended_text(*now.end);
     } catch (const base::PeerError& error) {
@@ -87,12 +87,12 @@ base::Text Hosts::ended_text(const FailureReport& end) const {
   return base::say("host 0 has ended: {} (exit code {})", end.said(), end.exit_code);
 }
 
-void Hosts::throw_ended(const Course& course) {
-  end_ = course.end;
+void Hosts::throw_ended(const LaunchState& state) {
+  end_ = state.end;
   throw base::PeerError(ended_text(*end_), end_->incident.cause);
 }
 
-std::string Hosts::seat() const { return in_attempt(of_host("host", team_.node_rank)); }
+std::string Hosts::host_key() const { return in_attempt(of_host("host", team_.node_rank)); }
 
 // Its first word: with which flags it was started, or why it was not. A host with other flags turns itself away, so that a slip of
 // the fingers does not end those that are there.
@@ -106,15 +106,15 @@ void Hosts::hear_host_0() {
     throw_not_started(rendezvous::parse_failure_report(text));
   }
   if (text == team_.flags) return;
-  line_.ask(&StoreClient::set, in_launch(of_host("turned-away", team_.node_rank)), team_.flags);
+  line_.ask(&StoreClient::set, in_launch(of_host("rejected", team_.node_rank)), team_.flags);
   throw base::ConfigError(base::say("host 0 was started with {} but host {} with {}: use the same flags on every host",
                                     text, team_.node_rank, team_.flags),
                           base::Cause::flags_differ);
 }
 
-void Hosts::name_turned_away() {
-  const auto entries = line_.ask(&StoreClient::entries, in_launch("turned-away/"), turned_away_);
-  turned_away_ = entries.version;
+void Hosts::name_rejected() {
+  const auto entries = line_.ask(&StoreClient::entries, in_launch("rejected/"), rejected_);
+  rejected_ = entries.version;
   for (const auto& [node, flags] : entries.changed) {
     std::int64_t number = 0;
     base::parse_int(node, &number);
@@ -137,20 +137,20 @@ void Hosts::name_wrong_secrets() {
   for (const base::Text& who : wrong_secrets(&wrong_secrets_)) team_.speaker.say(who);
 }
 
-void Hosts::set_course(const std::string& text) { line_.ask(&StoreClient::set, in_launch("course"), text); }
+void Hosts::set_course(const std::string& text) { line_.ask(&StoreClient::set, in_launch("state"), text); }
 
-Hosts::Course Hosts::course() {
-  const std::string text = line_.ask(&StoreClient::get, in_launch("course"), StoreLine::call_seconds);
-  Course course;
+Hosts::LaunchState Hosts::launch_state() {
+  const std::string text = line_.ask(&StoreClient::get, in_launch("state"), StoreLine::call_seconds);
+  LaunchState state;
   const std::size_t mark = std::string_view(end_mark).size();
-  if (!base::parse_int(text, &course.attempt))
-    course.end = rendezvous::parse_failure_report(text.substr(std::min(mark, text.size())));
-  return course;
+  if (!base::parse_int(text, &state.attempt))
+    state.end = rendezvous::parse_failure_report(text.substr(std::min(mark, text.size())));
+  return state;
 }
 
 void Hosts::begin_attempt(std::int64_t attempt) {
   attempt_ = attempt;
-  begun_ = seated_ = false;
+  begun_ = registered_ = false;
   line_.leave_nothing_behind();
   identity_.generation = std::to_string(attempt);
 }
@@ -160,15 +160,15 @@ bool Hosts::has_left(const std::string& holder) {
   return line_.ask(&StoreClient::try_get, in_attempt(of_host("host-left", team_.node_rank)), &left) && left == holder;
 }
 
-// Nothing when the seat is this launcher's, else who has it. One whose launcher has gone without a word is free until the attempt
+// Nothing when the place is this launcher's, else who has it. One whose launcher has gone without a word is free until the attempt
 // begins.
 std::optional<LauncherPeer> Hosts::take_seat() {
   const std::string mine = to_text(me_);
-  const auto claim = [&](const std::string& from) { return line_.ask(&StoreClient::compare_set, seat(), from, mine); };
+  const auto claim = [&](const std::string& from) { return line_.ask(&StoreClient::compare_set, host_key(), from, mine); };
   std::string holder = claim("");
   if (holder != mine && has_left(holder)) holder = claim(holder);
   if (holder != mine) return rendezvous::parse_launcher(holder);
-  seated_ = true;
+  registered_ = true;
   line_.leave_behind(in_attempt(of_host("host-left", team_.node_rank)), mine);
   return std::nullopt;
 }
@@ -254,7 +254,7 @@ void Hosts::lead() {
   std::vector<std::string> tokens;
   std::vector<base::Text> names;
   while (!(names = missing(&tokens)).empty()) {
-    name_turned_away();
+    name_rejected();
     name_wrong_secrets();
     stop_if_called_off();
     const double passed = monotonic_seconds() - since;
@@ -265,7 +265,7 @@ void Hosts::lead() {
     }
     wait_or_stop(signals_, look_seconds);
   }
-  name_turned_away();
+  name_rejected();
   name_wrong_secrets();
   stop_if_called_off();
   line_.ask(&StoreClient::set, in_attempt("begin"), base::join(tokens, "\n"));
@@ -287,7 +287,7 @@ bool Hosts::wait_for_a_seat() {
       team_.heartbeat_seconds + 10;  // by then a launcher that is gone was missed, and the attempt ended
   double refused_since = 0;          // 0: not yet
   for (;;) {
-    const Course now = course();
+    const LaunchState now = launch_state();
     if (now.end && !took_part_) {
       ended_without_me_ = ended_text(*now.end);
       return false;
@@ -352,7 +352,7 @@ Hosts::Next Hosts::hear_next(double within_seconds) {
   try {
     line_.ask(&StoreClient::set, in_attempt(of_host("host-parted", team_.node_rank)), "parted");
     while (monotonic_seconds() < until) {
-      const Course now = course();
+      const LaunchState now = launch_state();
       if (!now.end && now.attempt != attempt_) return Next::another;
       if (now.end) {
         end_ = now.end;
@@ -386,8 +386,8 @@ void Hosts::leave(int exit_code, const base::Text& text) {
     if (begun_) write_failure_report(line_.store(), identity_, report);
     if (leads()) return end_all(exit_code, text, patience);
     std::string holder;
-    if (seated_ && !begun_ && line_.store().try_get(seat(), &holder) && holder == to_text(me_))
-      line_.store().erase(seat());
+    if (registered_ && !begun_ && line_.store().try_get(host_key(), &holder) && holder == to_text(me_))
+      line_.store().erase(host_key());
   } catch (const Stopped&) {      // at once, then
   } catch (const base::Error&) {  // nobody is left to tell
   }
@@ -400,7 +400,7 @@ void Hosts::call_off(const FailureReport& report) {
     if (!line_.is_open()) return;
     const FailureReport named{report.exit_code, base::say("host {}: {}", team_.node_rank, report.said())};
     line_.store().set(in_launch("called-off"), to_text(named));
-    if (seated_) line_.store().set(in_attempt(of_host("host-left", team_.node_rank)), to_text(me_));
+    if (registered_) line_.store().set(in_attempt(of_host("host-left", team_.node_rank)), to_text(me_));
   } catch (const base::Error&) {  // nobody is left to tell
   }
 }

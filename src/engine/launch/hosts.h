@@ -64,7 +64,7 @@ class Hosts {
   StoreLine& line() { return line_; }
 
  private:
-  struct Course {  // what host 0 says
+  struct LaunchState {  // what host 0 says
     std::int64_t attempt = -1;
     std::optional<rendezvous::FailureReport> end{};
   };
@@ -72,10 +72,10 @@ class Hosts {
   bool leads() const { return team_.node_rank == 0; }
   std::string in_launch(const std::string& name) const { return identity_.launch + "/" + name; }
   std::string in_attempt(const std::string& name) const { return rendezvous::key_of(identity_, name); }
-  std::string seat() const;
+  std::string host_key() const;
   void hear_host_0();
   void set_course(const std::string& text);
-  Course course();
+  LaunchState launch_state();
   void begin_attempt(std::int64_t attempt);
   void lead();
   bool follow();
@@ -85,7 +85,7 @@ class Hosts {
   void tell_of_refusal(const rendezvous::LauncherPeer& holder);
   void take_back_refusal();
   void find_another_launch();
-  [[noreturn]] void throw_ended(const Course& course);
+  [[noreturn]] void throw_ended(const LaunchState& state);
   base::Text ended_text(const rendezvous::FailureReport& end) const;
   void stop_if_called_off();
   std::optional<rendezvous::LauncherPeer> take_seat();
@@ -94,7 +94,7 @@ class Hosts {
   std::vector<base::Text> same_numbers();
   std::vector<base::Text> wrong_secrets(std::uint64_t* since);
   std::vector<base::Text> missing(std::vector<std::string>* tokens);
-  void name_turned_away();
+  void name_rejected();
   void name_wrong_secrets();
   void end_all(int exit_code, const base::Text& text, double patience_seconds);
   Next hear_next(double within_seconds);
@@ -106,12 +106,12 @@ class Hosts {
   StoreLine line_;
   std::int64_t attempt_ = 0;
   std::optional<rendezvous::FailureReport> end_;
-  base::Text in_the_way_;            // who has this launcher's number while it waits for a seat; empty: nobody
+  base::Text in_the_way_;            // who has this launcher's number while it waits for a place; empty: nobody
   base::Text ended_without_me_;      // what the last launch of host 0 ended with, where this host took no part in it
-  bool seated_ = false;              // this launcher is that of its host, in this attempt
+  bool registered_ = false;              // this launcher is that of its host, in this attempt
   bool took_part_ = false;           // in an attempt of this launch
   bool begun_ = false;               // the attempt has, with this host
-  std::uint64_t turned_away_ = 0;    // version of the store up to which they were named
+  std::uint64_t rejected_ = 0;    // version of the store up to which they were named
   std::uint64_t refused_hosts_ = 0;  // the same of those that did not start
   std::uint64_t wrong_secrets_ = 0;  // the same of who had none or another
 };

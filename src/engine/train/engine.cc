@@ -14,15 +14,15 @@ std::vector<std::string> names_of(const std::vector<shape::ParameterInfo>& param
 }
 
 Engine::Engine(const plan::Plan& plan, const data::Samples& dataset, EvaluationData valid, comm::RankChannels& channels,
-               std::shared_ptr<tensor::Streams> streams, Whereabouts* whereabouts, const SegmentMaker& make_segments)
+               std::shared_ptr<tensor::Streams> streams, RankActivity* rank_activity, const SegmentMaker& make_segments)
     : plan_(plan),
       dataset_(dataset),
       valid_(std::move(valid)),
       channels_(channels),
       streams_(std::move(streams)),
       place_{channels.world->rank(), plan.shape, mesh::coordinate_of(plan.shape, channels.world->rank())},
-      recorder_(Recorder::Of::training, whereabouts, streams_.get()),
-      evaluation_recorder_(Recorder::Of::evaluation, whereabouts, streams_.get()) {
+      recorder_(Recorder::Of::training, rank_activity, streams_.get()),
+      evaluation_recorder_(Recorder::Of::evaluation, rank_activity, streams_.get()) {
   if (plan.shape.tp > 1) tensor_group_ = sharding::TensorGroup(*channels.tp, plan.sequence_parallel());
   if (plan.shape.cp > 1) context_group_ = sharding::ContextGroup(*channels.cp);
   units_ =
@@ -34,8 +34,8 @@ Engine::Engine(const plan::Plan& plan, const data::Samples& dataset, EvaluationD
         plan, plan.evaluation, *valid_.samples, valid_.sources,
         inference::Computing{place_, exchanges, units_, tensor_group_, context_group_, *streams_, ledger_,
                              evaluation_recorder_});
-  if (whereabouts != nullptr)
-    whereabouts->planned(plan::computing_of_step(plan, mesh::grid_rank_of(plan.shape, place_.world_rank)),
+  if (rank_activity != nullptr)
+    rank_activity->planned(plan::computing_of_step(plan, mesh::grid_rank_of(plan.shape, place_.world_rank)),
                          place_.at.pp);
 }
 

@@ -23,7 +23,7 @@
 #include "tensor/streams.h"
 #include "train/recorder.h"
 #include "train/train_state.h"
-#include "train/whereabouts.h"
+#include "train/rank_activity.h"
 
 namespace troika::train {
 
@@ -38,9 +38,9 @@ class Engine {
  public:
   // Gives the segments of the whole model in order.
   using SegmentMaker = std::function<std::vector<std::unique_ptr<model::Segment>>(const model::Parallelism&)>;
-  // `whereabouts` may be null.
+  // `rank_activity` may be null.
   Engine(const plan::Plan& plan, const data::Samples& dataset, EvaluationData valid, comm::RankChannels& channels,
-         std::shared_ptr<tensor::Streams> streams, Whereabouts* whereabouts, const SegmentMaker& make_segments);
+         std::shared_ptr<tensor::Streams> streams, RankActivity* rank_activity, const SegmentMaker& make_segments);
 
   // The next step's data are those behind `progress`. Before the first step, and after the run has gone back.
   void read_from(const RunProgress& progress);

@@ -31,7 +31,7 @@ class Watcher final : public executor::Observer {
   int microbatch() const { return microbatch_; }
 
   void begins(std::int64_t step, const schedule::Instruction& instruction) override {
-    session_.whereabouts().begins(step, instruction, base::monotonic_seconds());
+    session_.rank_activity().begins(step, instruction, base::monotonic_seconds());
     microbatch_ = instruction.microbatch;
   }
 

@@ -1,4 +1,4 @@
-// The promise of the house: neither the layout nor the number of threads changes the result.
+// The promise of all layouts: neither the layout nor the number of threads changes the result.
 #include <gtest/gtest.h>
 
 #include <atomic>

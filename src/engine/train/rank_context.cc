@@ -217,11 +217,11 @@ base::Text text_of(const std::exception& error) {
 }
 
 // Tells the others, and leaves in this rank's log what is too long for a screen.
-static FailureCause end_badly(Session& session, RankVoice& voice, int exit_code, const std::exception& error) {
+static FailureCause end_badly(Session& session, RankReporter& reporter, int exit_code, const std::exception& error) {
   const std::string text = error.what();
   const FailureCause cause = session.fail({exit_code, text_of(error), cause_of(error)});
   const bool elsewhere = !cause.failure.empty() && text.find(cause.failure.english) == std::string::npos;
-  voice.log(fmt::format("failed: {}{}{}\n{}", cause.failure.english, elsewhere ? "\n  seen here as: " : "",
+  reporter.log(fmt::format("failed: {}{}{}\n{}", cause.failure.english, elsewhere ? "\n  seen here as: " : "",
                         elsewhere || cause.failure.empty() ? text : "", session.last_operations().english));
   return cause;
 }
@@ -230,10 +230,10 @@ int in_session(const RankContext& context, const std::function<void(Session&)>& 
   for (const base::Text& note : context.notes) say(context, base::say("note: {}", note));
   for (const auto& note : context.resolved.notes) say(context, base::say("note: {}", note));
   if (!context.resolved.settings.train.out.empty()) base::make_directories(context.resolved.settings.train.out);
-  RankVoice voice(context);
+  RankReporter reporter(context);
   Session session(context.identity, context.resolved.settings.comm,
-                  [&voice](const records::Incident& notice) { voice.notice(said(notice)); });
-  if (context.answer_status) context.answer_status([&] { voice.answer(session.status()); });
+                  [&reporter](const records::Incident& notice) { reporter.notice(said(notice)); });
+  if (context.answer_status) context.answer_status([&] { reporter.answer(session.status()); });
   const base::ScopeExit answers([&context] {
     if (context.answer_status) context.answer_status({});
   });
@@ -241,19 +241,19 @@ int in_session(const RankContext& context, const std::function<void(Session&)>& 
     body(session);
     return 0;
   } catch (const base::PeerError& error) {
-    const FailureCause cause = end_badly(session, voice, error.exit_code(), error);
+    const FailureCause cause = end_badly(session, reporter, error.exit_code(), error);
     if (cause.launcher_tells) return error.exit_code();
     throw base::PeerError(cause.failure.empty() ? base::text_of(error) : cause.failure);
   } catch (const base::Error& error) {
-    if (end_badly(session, voice, error.exit_code(), error).launcher_tells) return error.exit_code();
+    if (end_badly(session, reporter, error.exit_code(), error).launcher_tells) return error.exit_code();
     throw;
   } catch (const std::exception& error) {
     if (host::is_thread_limit(error)) {  // of a library's thread
       const base::ConfigError named(host::no_more_threads());
-      if (end_badly(session, voice, named.exit_code(), named).launcher_tells) return named.exit_code();
+      if (end_badly(session, reporter, named.exit_code(), named).launcher_tells) return named.exit_code();
       throw named;
     }
-    end_badly(session, voice, base::BugError("").exit_code(), error);
+    end_badly(session, reporter, base::BugError("").exit_code(), error);
     throw;
   }
 }

@@ -18,10 +18,10 @@ static constexpr char saving_group[] = "saving";
 static constexpr double connect_seconds = 120;  // for each group
 
 RankGroups::RankGroups(const rendezvous::Identity& identity, const config::CommSettings& settings,
-                       const Whereabouts& whereabouts)
+                       const RankActivity& rank_activity)
     : identity_(identity),
       settings_(settings),
-      whereabouts_(whereabouts),
+      rank_activity_(rank_activity),
       traffic_(std::make_shared<comm::Traffic>(identity.world_size)) {}
 
 RankGroups::~RankGroups() {
@@ -111,7 +111,7 @@ void RankGroups::connect_world(const comm::StoreCollectives& store) {
   if (identity_.world_size > 1) connect_memory(store);
   std::vector<int> everyone;
   for (int rank = 0; rank < identity_.world_size; ++rank) everyone.push_back(rank);
-  channels_.world = open("world", everyone, nullptr, whereabouts_.wait_mark());
+  channels_.world = open("world", everyone, nullptr, rank_activity_.wait_mark());
 }
 
 void RankGroups::connect_memory(const comm::StoreCollectives& store) {
@@ -144,20 +144,20 @@ void RankGroups::connect(const mesh::Shape& shape, std::shared_ptr<tensor::Strea
     nccl_ = std::make_unique<comm::NcclTransport>(identity_, over_nccl, std::move(streams));
   }
   const auto along = [&](mesh::Axis axis, const comm::NcclEdges& edges) {
-    return open(mesh::group_name(shape, axis, me), mesh::group_of(shape, axis, me), &edges, whereabouts_.wait_mark());
+    return open(mesh::group_name(shape, axis, me), mesh::group_of(shape, axis, me), &edges, rank_activity_.wait_mark());
   };
   const comm::NcclEdges exchanges{{}, {}, comm::Exchanges::yes};
   channels_.pp = along(mesh::Axis::pp, edges_between_stages(shape, me));
   channels_.tp = along(mesh::Axis::tp, exchanges);
   channels_.cp = along(mesh::Axis::cp, edges_of_ring(shape, me));
   channels_.replicas =
-      open(mesh::replicas_name(shape, me), mesh::replicas_of(shape, me), &exchanges, whereabouts_.wait_mark());
+      open(mesh::replicas_name(shape, me), mesh::replicas_of(shape, me), &exchanges, rank_activity_.wait_mark());
 }
 
 void RankGroups::connect_savers() {
   std::vector<int> everyone;
   for (int rank = 0; rank < identity_.world_size; ++rank) everyone.push_back(rank);
-  channels_.saving = open(saving_group, everyone, nullptr, whereabouts_.saver_mark());
+  channels_.saving = open(saving_group, everyone, nullptr, rank_activity_.saver_mark());
 }
 
 }  // namespace troika::train

@@ -14,15 +14,15 @@
 #include "mesh/mesh.h"
 #include "rendezvous/identity.h"
 #include "tensor/streams.h"
-#include "train/whereabouts.h"
+#include "train/rank_activity.h"
 
 namespace troika::train {
 
-// Threads: the rank's; abort() and last_operations() from any. `whereabouts` outlives it.
+// Threads: the rank's; abort() and last_operations() from any. `rank_activity` outlives it.
 class RankGroups {
  public:
   RankGroups(const rendezvous::Identity& identity, const config::CommSettings& settings,
-             const Whereabouts& whereabouts);
+             const RankActivity& rank_activity);
   ~RankGroups();
 
   // Collective: builds the group of all ranks, unless it is there.
@@ -50,7 +50,7 @@ class RankGroups {
 
   const rendezvous::Identity identity_;
   const config::CommSettings settings_;
-  const Whereabouts& whereabouts_;
+  const RankActivity& rank_activity_;
   const std::shared_ptr<comm::Traffic> traffic_;
   const std::shared_ptr<comm::FlightLog> flights_ = std::make_shared<comm::FlightLog>(64);
   std::unique_ptr<comm::TcpTransport> transport_;

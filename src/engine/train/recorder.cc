@@ -13,13 +13,13 @@ namespace troika::train {
 using schedule::Event;
 using schedule::Instruction;
 
-Recorder::Recorder(Of of, Whereabouts* whereabouts, tensor::Streams* streams)
+Recorder::Recorder(Of of, RankActivity* rank_activity, tensor::Streams* streams)
     : of_(of),
-      whereabouts_(whereabouts),
+      rank_activity_(rank_activity),
       streams_(streams == nullptr || streams->shares_host_memory() ? nullptr : streams) {}
 
-Whereabouts::During Recorder::during() const {
-  return of_ == Of::training ? Whereabouts::During::training : Whereabouts::During::evaluation;
+RankActivity::During Recorder::during() const {
+  return of_ == Of::training ? RankActivity::During::training : RankActivity::During::evaluation;
 }
 
 void Recorder::begins(std::int64_t step, const Instruction& instruction) {
@@ -29,18 +29,18 @@ void Recorder::begins(std::int64_t step, const Instruction& instruction) {
     host_waited_ = 0;
     tell(Told::What::begins, instruction);
   }
-  if (whereabouts_ == nullptr) return;
+  if (rank_activity_ == nullptr) return;
   const double now = base::monotonic_seconds();
   if (of_ == Of::training && step != step_) {
-    whereabouts_->step_begins(now, computed_in_step_);
+    rank_activity_->step_begins(now, computed_in_step_);
     computed_in_step_ = 0;
     step_ = step;
   }
-  whereabouts_->begins(step, instruction, now);
+  rank_activity_->begins(step, instruction, now);
 }
 
 void Recorder::awaits_device() {
-  if (whereabouts_ != nullptr) whereabouts_->awaits_device();
+  if (rank_activity_ != nullptr) rank_activity_->awaits_device();
 }
 
 void Recorder::stands() {
@@ -84,7 +84,7 @@ void Recorder::hear(const Told& told, const std::function<double(const tensor::E
     add(told.instruction, Event::Activity::transfer, messages_began_[to_text(told.instruction)], at);
   if (told.what == What::ended) {
     const double waited_seconds = hear_ended(told.instruction, began_, at);
-    if (whereabouts_ != nullptr) whereabouts_->took(told.instruction, at - began_ - waited_seconds, waited_seconds, during());
+    if (rank_activity_ != nullptr) rank_activity_->took(told.instruction, at - began_ - waited_seconds, waited_seconds, during());
   }
 }
 
@@ -131,11 +131,11 @@ static bool starts_only(schedule::Kind kind) {
 void Recorder::ended(const Instruction& instruction, double begin, double end) {
   if (streams_ != nullptr) {
     tell(Told::What::ended, instruction);
-    if (whereabouts_ != nullptr) whereabouts_->stood(instruction, end - begin - host_waited_, host_waited_);
+    if (rank_activity_ != nullptr) rank_activity_->stood(instruction, end - begin - host_waited_, host_waited_);
     return;
   }
   const double waited_seconds = hear_ended(instruction, begin, end);
-  if (whereabouts_ != nullptr) whereabouts_->ended(instruction, end - begin - waited_seconds, waited_seconds, during());
+  if (rank_activity_ != nullptr) rank_activity_->ended(instruction, end - begin - waited_seconds, waited_seconds, during());
 }
 
 // Returns for how long the instruction stood still.

@@ -17,7 +17,7 @@
 #include "executor/observer.h"
 #include "schedule/trace/trace.h"
 #include "tensor/streams.h"
-#include "train/whereabouts.h"
+#include "train/rank_activity.h"
 
 namespace troika::train {
 
@@ -25,8 +25,8 @@ class Recorder final : public executor::Observer {
  public:
   enum class Of { training, evaluation };  // the pace is that of training
 
-  // `whereabouts` may be null, `streams` too: then times are the host's. Both outlive it.
-  Recorder(Of of, Whereabouts* whereabouts, tensor::Streams* streams = nullptr);
+  // `rank_activity` may be null, `streams` too: then times are the host's. Both outlive it.
+  Recorder(Of of, RankActivity* rank_activity, tensor::Streams* streams = nullptr);
 
   // Returns when the device has done all that it was asked for, and all of it is known. `check` as in tensor::await(). On the
   // host it does nothing.
@@ -66,11 +66,11 @@ class Recorder final : public executor::Observer {
   void hear_exchanged(const schedule::Instruction& instruction, double begin, double end);
   double hear_ended(const schedule::Instruction& instruction, double begin, double end);
   tensor::Event mark() const { return streams_->record(tensor::compute_lane, tensor::Timed::yes); }
-  Whereabouts::During during() const;
+  RankActivity::During during() const;
   void add(const schedule::Instruction& instruction, schedule::Event::Activity activity, double begin, double end);
 
   const Of of_;
-  Whereabouts* const whereabouts_;
+  RankActivity* const rank_activity_;
   std::int64_t step_ = -1;
   double computed_in_step_ = 0;
   tensor::Streams* const streams_;  // null: of the host

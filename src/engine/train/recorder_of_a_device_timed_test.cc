@@ -83,7 +83,7 @@ class RecorderOfADevice : public ::testing::Test {
   double phase(Kind kind) const { return recorder_.phase_seconds().computed[static_cast<std::size_t>(kind)]; }
 
   MadeDevice device_;
-  Whereabouts where_;
+  RankActivity where_;
   Recorder recorder_{Recorder::Of::training, &where_, &device_};
 };
 
@@ -98,7 +98,7 @@ TEST_F(RecorderOfADevice, SecondsAreThoseOfTheDeviceOnceTheStepHasWaitedForIt) {
   recorder_.await_device([] {});
   EXPECT_NEAR(phase(Kind::step), 0.03, near);
   EXPECT_NEAR(phase(Kind::norm), 0.01, near);
-  const Whereabouts::Totals totals = where_.totals();
+  const RankActivity::Totals totals = where_.totals();
   EXPECT_NEAR(totals.computed[static_cast<std::size_t>(Kind::fwd)], 0.04, near);
   EXPECT_NEAR(totals.waited[static_cast<std::size_t>(Kind::fwd)], 0.02, near);
 }

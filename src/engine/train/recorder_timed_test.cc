@@ -18,7 +18,7 @@ namespace {
 // A step of a small model has about 50 instructions and takes 10 ms, of which half a percent is 50 microseconds.
 TEST(Recorder, TakesLessThanAMicrosecondForAnInstruction) {
   constexpr int instructions = 50, steps = 400, tries = 5;
-  Whereabouts where;
+  RankActivity where;
   Recorder recorder(Recorder::Of::training, &where);
   const schedule::Instruction instruction{schedule::Kind::fwd, 3, 2, -1, 0};
   double best = 1;
@@ -50,7 +50,7 @@ double processor_seconds() {
 // A sample every 5 s, with all that the host tells: 0.1 % of a core are 5 ms.
 TEST(RunRecords, SampleTakesLessThanAThousandthOfItsInterval) {
   const base::TemporaryFolder folder;
-  Whereabouts where;
+  RankActivity where;
   const double before = processor_seconds();
   {
     RunRecords records({folder.path(), 0, 0, 0, "launch", "", 0.02}, where, nullptr, {});

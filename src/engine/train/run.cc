@@ -163,7 +163,7 @@ Outcome run_in(Session& session, const RunRequest& request, RunRecords* records)
   const std::unique_ptr<metrics::RowSink> rows = tensorboard_of(request, plan);
   Surroundings surroundings;
   surroundings.streams = machine.streams;
-  surroundings.listeners = {request.screen, log.get(), records, rows.get(), &session.whereabouts(), request.language};
+  surroundings.listeners = {request.screen, log.get(), records, rows.get(), &session.rank_activity(), request.language};
   surroundings.hooks = hooks_of(request, log.get());
   surroundings.checkpoints.reset();
   if (request.trial == nullptr) surroundings.checkpoints = checkpoints_of(session, request, data, saving, lock.get());
@@ -216,7 +216,7 @@ records::Event as_told(records::Event event, const rendezvous::Identity& me) {
 Outcome run_recorded(Session& session, const RunRequest& request) {
   if (!keeps_records(request)) return run_in(session, request, nullptr);
   exporters::EventCommands commands(event_command(request), [&](const base::Text& note) { say(request, note); });
-  RunRecords records(place_of_records(request), session.whereabouts(), session.traffic(),
+  RunRecords records(place_of_records(request), session.rank_activity(), session.traffic(),
                      [&session](const std::string& name, const std::string& text) { session.publish(name, text); });
   records.also_tell([&](const records::Event& event) { commands.tell(as_told(event, request.identity)); });
   session.also_tell([&records](const records::Incident& notice) { records.notice(notice); });

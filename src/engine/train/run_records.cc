@@ -78,11 +78,11 @@ base::Text all_steps_are_done(std::int64_t steps) {
   return steps == 1 ? base::say("the one step is done") : base::say("all {} steps are done", steps);
 }
 
-RunRecords::RunRecords(const Place& place, const Whereabouts& whereabouts, std::shared_ptr<const comm::Traffic> traffic,
+RunRecords::RunRecords(const Place& place, const RankActivity& rank_activity, std::shared_ptr<const comm::Traffic> traffic,
                        Publish publish)
     : place_(place),
       host_(base::host_name()),
-      whereabouts_(whereabouts),
+      rank_activity_(rank_activity),
       traffic_(std::move(traffic)),
       publish_(std::move(publish)),
       samples_(std::make_shared<records::LineWriter>(place.folder, records::samples_name(place.rank), 100)),
@@ -144,7 +144,7 @@ void RunRecords::notice(const records::Incident& notice) {
   if (!prepared_ || !first_of_host()) return;
   const std::string sentence = english(notice);
   told(sentence);
-  records::Event event = event_of(EventKind::notice, whereabouts_.place().step, sentence);
+  records::Event event = event_of(EventKind::notice, rank_activity_.place().step, sentence);
   event.incident = notice;
   write(event);
 }
@@ -161,7 +161,7 @@ void RunRecords::leave_folder() {
 
 void RunRecords::failed(int exit_code, const base::Text& text, base::Cause cause) {
   told("failed: " + text.english);
-  records::Event event = event_of(EventKind::rank_failed, whereabouts_.place().step, text.english);
+  records::Event event = event_of(EventKind::rank_failed, rank_activity_.place().step, text.english);
   event.rank = place_.rank;
   event.incident = records::failed({place_.rank, -1, host_, ::getpid()}, text, cause);
   event.numbers["exit_code"] = exit_code;
@@ -174,7 +174,7 @@ void RunRecords::failed(int exit_code, const base::Text& text, base::Cause cause
 
 // Of the state that is there, as the rank's thread may be about to change its own.
 void RunRecords::ended_at_once() {
-  event(EventKind::stop, whereabouts_.place().step, base::say("stopped immediately after a second stop request"));
+  event(EventKind::stop, rank_activity_.place().step, base::say("stopped immediately after a second stop request"));
   if (first_of_host())
     disk_.post([place = place_, now = base::wall_seconds()] {
       std::optional<records::RunState> state = records::read_run_state(place.folder);
@@ -206,10 +206,10 @@ records::Sample RunRecords::sample() {
   sample.host = host_;
   sample.attempt = place_.attempt;
   sample.number = ++taken_;
-  sample.place = whereabouts_.place();
-  sample.pace_seconds = whereabouts_.pace().seconds;
+  sample.place = rank_activity_.place();
+  sample.pace_seconds = rank_activity_.pace().seconds;
   sample.elapsed_seconds = base::monotonic_seconds() - begin_;
-  const Whereabouts::Totals totals = whereabouts_.totals();
+  const RankActivity::Totals totals = rank_activity_.totals();
   for (std::size_t kind = 0; kind < schedule::kind_count; ++kind) {
     const Kind of = static_cast<Kind>(kind);
     if (totals.computed[kind] > 0) sample.phases[phase_of(of)] += totals.computed[kind];

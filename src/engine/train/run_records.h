@@ -22,7 +22,7 @@
 #include "rendezvous/identity.h"
 #include "rendezvous/ticker.h"
 #include "tensor/ledger.h"
-#include "train/whereabouts.h"
+#include "train/rank_activity.h"
 
 namespace troika::train {
 
@@ -41,8 +41,8 @@ class RunRecords {
   // Tells the host of the store what only this host's disk has: `name` is a key of the attempt. May be empty.
   using Publish = std::function<void(const std::string& name, const std::string& text)>;
 
-  // `whereabouts` must outlive it; `traffic` may be null.
-  RunRecords(const Place& place, const Whereabouts& whereabouts, std::shared_ptr<const comm::Traffic> traffic,
+  // `rank_activity` must outlive it; `traffic` may be null.
+  RunRecords(const Place& place, const RankActivity& rank_activity, std::shared_ptr<const comm::Traffic> traffic,
              Publish publish);
   ~RunRecords();  // with a last sample
 
@@ -92,7 +92,7 @@ class RunRecords {
 
   const Place place_;
   const std::string host_;
-  const Whereabouts& whereabouts_;
+  const RankActivity& rank_activity_;
   const std::shared_ptr<const comm::Traffic> traffic_;
   const Publish publish_;
   std::function<void(const records::Event&)> also_;

@@ -47,11 +47,11 @@ void RunReporter::record(records::EventKind kind, const base::Text& text, const 
 }
 
 void RunReporter::tell(std::int64_t step, records::Activity activity) const {
-  if (to_.whereabouts != nullptr) to_.whereabouts->at(step, activity);
+  if (to_.rank_activity != nullptr) to_.rank_activity->at(step, activity);
 }
 
 void RunReporter::tell_saving(records::Activity activity) const {
-  if (to_.whereabouts != nullptr) to_.whereabouts->saves(state_.progress.step, activity);
+  if (to_.rank_activity != nullptr) to_.rank_activity->saves(state_.progress.step, activity);
 }
 
 void RunReporter::begin_rows_after(std::int64_t step) {
@@ -76,7 +76,7 @@ static void show(std::FILE* screen, const std::string& text) {
   std::fflush(screen);
 }
 
-RankVoice::RankVoice(const RankContext& context)
+RankReporter::RankReporter(const RankContext& context)
     : folder_(context.resolved.settings.train.out.empty() ? "" : context.resolved.settings.train.out + "/logs"),
       rank_(context.identity.world_rank),
       level_(context.resolved.settings.log.level),
@@ -87,17 +87,17 @@ RankVoice::RankVoice(const RankContext& context)
                              : nullptr) {}
 
 // What is said matters more than a log that cannot be written.
-void RankVoice::say(const base::Text& text, std::FILE* screen) {
+void RankReporter::say(const base::Text& text, std::FILE* screen) {
   disk_.post([text, screen, folder = folder_, rank = rank_, level = level_, language = language_] {
     if (screen != nullptr) show(screen, text.in(language));
     if (!folder.empty()) metrics::RunLog(folder, rank, level).info(text.english);
   });
 }
 
-void RankVoice::log(const std::string& text) { say(base::verbatim(text), nullptr); }
+void RankReporter::log(const std::string& text) { say(base::verbatim(text), nullptr); }
 
-void RankVoice::notice(const base::Text& text) { say(text, screen_of_notices_); }
+void RankReporter::notice(const base::Text& text) { say(text, screen_of_notices_); }
 
-void RankVoice::answer(const base::Text& text) { say(text, screen_of_answers_); }
+void RankReporter::answer(const base::Text& text) { say(text, screen_of_answers_); }
 
 }  // namespace troika::train

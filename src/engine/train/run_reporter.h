@@ -16,7 +16,7 @@
 #include "train/rank_context.h"
 #include "train/run_records.h"
 #include "train/train_state.h"
-#include "train/whereabouts.h"
+#include "train/rank_activity.h"
 
 namespace troika::train {
 
@@ -26,7 +26,7 @@ struct Listeners {
   metrics::RunLog* log = nullptr;  // of the rank
   RunRecords* records = nullptr;
   metrics::RowSink* rows = nullptr;                   // of rank 0: gets the rows of metrics.jsonl too
-  Whereabouts* whereabouts = nullptr;                 // of the rank
+  RankActivity* rank_activity = nullptr;                 // of the rank
   base::Language language = base::Language::english;  // of the screen; all else is in English
 };
 
@@ -65,11 +65,11 @@ class RunReporter {
 // What a rank has to say while it may be unable to move: to its log, and to the screen. Says it from a thread of its own, so
 // that who speaks, such as its heartbeat, never waits for a disk that does not answer.
 // Threads: every call from any. Its end waits 2 s at most for what is not written yet.
-class RankVoice {
+class RankReporter {
  public:
-  explicit RankVoice(const RankContext& context);
-  RankVoice(const RankVoice&) = delete;
-  RankVoice& operator=(const RankVoice&) = delete;
+  explicit RankReporter(const RankContext& context);
+  RankReporter(const RankReporter&) = delete;
+  RankReporter& operator=(const RankReporter&) = delete;
 
   void log(const std::string& text);    // to the log, in English
   void notice(const base::Text& text);  // and to rank 0's screen

@@ -54,12 +54,12 @@ std::map<std::string, std::string> constant_facts(const plan::Plan& plan, const 
 
 Saver::Saver(const plan::Plan& plan, const InitialState& initial, const SavedRun& run, const Saved& saved,
              const Saving& saving, comm::Channel& channel, tensor::Ledger& ledger, tensor::Streams& streams,
-             Whereabouts* whereabouts)
+             RankActivity* rank_activity)
     : plan_(plan),
       saved_(saved),
       saving_(saving),
       channel_(channel),
-      whereabouts_(whereabouts),
+      rank_activity_(rank_activity),
       config_json_(weights::hugging_face_config(plan.model(), "fp32", initial.config_json)),
       facts_(constant_facts(plan, initial, run)),
       tokenizer_(
@@ -154,13 +154,13 @@ static void after_each_piece(const std::function<void()>& told, std::vector<chec
 
 // On the writer's thread.
 void Saver::write_beside(checkpoint::SaveRequest request, double begin) {
-  if (whereabouts_ == nullptr) return write(std::move(request), begin);
-  whereabouts_->save_begins(request.facts.step,
+  if (rank_activity_ == nullptr) return write(std::move(request), begin);
+  rank_activity_->save_begins(request.facts.step,
                             fmt::format("{}/{}", request.root, checkpoint::step_folder_name(request.facts.step)));
   for (auto* slices : {&request.weights, &request.state, &request.weights_again, &request.state_again})
-    after_each_piece([this] { whereabouts_->save_moves(); }, slices);
+    after_each_piece([this] { rank_activity_->save_moves(); }, slices);
   write(std::move(request), begin);
-  whereabouts_->save_ended();
+  rank_activity_->save_ended();
 }
 
 // On the writer's thread, or on the rank's while it waits.

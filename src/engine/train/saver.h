@@ -19,7 +19,7 @@
 #include "train/snapshot.h"
 #include "train/tokenizer_copies.h"
 #include "train/train_state.h"
-#include "train/whereabouts.h"
+#include "train/rank_activity.h"
 
 namespace troika::train {
 
@@ -52,11 +52,11 @@ class Saver final : public CheckpointWriter {
     const executor::Units& units;
     const executor::Place& place;
   };
-  // Collective over `channel`, which is the saver's alone: the run's folder gets its copies of the tokenizer. `whereabouts`
+  // Collective over `channel`, which is the saver's alone: the run's folder gets its copies of the tokenizer. `rank_activity`
   // hears of what is written beside training; may be null.
   Saver(const plan::Plan& plan, const InitialState& initial, const SavedRun& run, const Saved& saved,
         const Saving& saving, comm::Channel& channel, tensor::Ledger& ledger, tensor::Streams& streams,
-        Whereabouts* whereabouts);
+        RankActivity* rank_activity);
   ~Saver() override;  // a checkpoint that is being written is given up
 
   // Before this has passed nothing may change what begin() has saved.
@@ -77,7 +77,7 @@ class Saver final : public CheckpointWriter {
   const Saved saved_;
   const Saving saving_;
   comm::Channel& channel_;
-  Whereabouts* const whereabouts_;
+  RankActivity* const rank_activity_;
   const std::string config_json_;
   std::map<std::string, std::string> facts_;  // those of Facts::extra that stay as they are
   const TokenizerCopies tokenizer_;

@@ -30,10 +30,10 @@ rendezvous::SaveJudge judge_of_this_rank(double heartbeat_seconds) {
 // Watches the saves of a rank that is alone, whom no monitor hears. Both outlive it.
 class OwnSaveWatch {
  public:
-  OwnSaveWatch(const Whereabouts& whereabouts, Notices& notices, double heartbeat_seconds)
-      : judge_(judge_of_this_rank(heartbeat_seconds)), ticker_(1.0, [this, &whereabouts, &notices] {
+  OwnSaveWatch(const RankActivity& rank_activity, Notices& notices, double heartbeat_seconds)
+      : judge_(judge_of_this_rank(heartbeat_seconds)), ticker_(1.0, [this, &rank_activity, &notices] {
           rendezvous::Heartbeat beat;
-          beat.save = whereabouts.save();
+          beat.save = rank_activity.save();
           judge_.heard(0, beat);
           for (const records::Incident& notice : judge_.judge()) notices.hear(notice);
           return true;
@@ -63,11 +63,11 @@ Session::Session(const rendezvous::Identity& identity, const config::CommSetting
                  Notices::Listener on_notice)
     : identity_(identity),
       settings_(settings),
-      whereabouts_(std::make_unique<Whereabouts>()),
+      rank_activity_(std::make_unique<RankActivity>()),
       notices_(std::move(on_notice)),
       links_(std::make_unique<Links>()),
-      groups_(identity, settings, *whereabouts_),
-      collectives_(std::in_place, identity_, nullptr, *whereabouts_->wait_mark()) {}
+      groups_(identity, settings, *rank_activity_),
+      collectives_(std::in_place, identity_, nullptr, *rank_activity_->wait_mark()) {}
 
 // First what has a thread, which uses the groups.
 Session::~Session() {
@@ -77,7 +77,7 @@ Session::~Session() {
 
 void Session::join() {
   if (identity_.world_size == 1) {
-    links_->own_saves = std::make_unique<OwnSaveWatch>(*whereabouts_, notices_, settings_.heartbeat_seconds);
+    links_->own_saves = std::make_unique<OwnSaveWatch>(*rank_activity_, notices_, settings_.heartbeat_seconds);
     return;
   }
   if (identity_.hosts_store) {
@@ -87,12 +87,12 @@ void Session::join() {
     links_->failure_monitor = std::make_unique<rendezvous::FailureMonitor>(identity_);
   }
   links_->client = std::make_unique<rendezvous::StoreClient>(identity_, settings_.join_seconds);
-  collectives_.emplace(identity_, links_->client.get(), *whereabouts_->wait_mark());
+  collectives_.emplace(identity_, links_->client.get(), *rank_activity_->wait_mark());
   rendezvous::announce(*links_->client, identity_, settings_.heartbeat_seconds);
   links_->announced = true;
   links_->heartbeat = std::make_unique<rendezvous::HeartbeatClient>(identity_, heartbeats());
-  whereabouts_->on_arrival([heartbeat = links_->heartbeat.get()] { heartbeat->beat(); });
-  const comm::WaitMark::Scope waiting(whereabouts_->wait_mark().get(), comm::WaitMark::others);
+  rank_activity_->on_arrival([heartbeat = links_->heartbeat.get()] { heartbeat->beat(); });
+  const comm::WaitMark::Scope waiting(rank_activity_->wait_mark().get(), comm::WaitMark::others);
   rendezvous::await_all(*links_->client, identity_, settings_.join_seconds);
 }
 
@@ -100,17 +100,17 @@ rendezvous::Heartbeats Session::heartbeats() {
   rendezvous::Heartbeats heartbeats;
   heartbeats.limit_seconds = settings_.heartbeat_seconds;
   heartbeats.stand_limit_seconds = settings_.timeout_seconds;
-  heartbeats.place = [this] { return whereabouts_->place(); };
-  heartbeats.pace = [this] { return whereabouts_->pace(); };
+  heartbeats.place = [this] { return rank_activity_->place(); };
+  heartbeats.pace = [this] { return rank_activity_->pace(); };
   heartbeats.on_failure = [this](const records::Incident& failure) { groups_.abort(said(failure)); };
-  heartbeats.save = [this] { return whereabouts_->save(); };
+  heartbeats.save = [this] { return rank_activity_->save(); };
   heartbeats.on_notice = [this](const records::Incident& notice) { notices_.hear(notice); };
   return heartbeats;
 }
 
 void Session::agree(const std::string& what, const rendezvous::Facts& facts) {
   if (identity_.world_size == 1) return;
-  const comm::WaitMark::Scope waiting(whereabouts_->wait_mark().get(), comm::WaitMark::others);
+  const comm::WaitMark::Scope waiting(rank_activity_->wait_mark().get(), comm::WaitMark::others);
   rendezvous::agree(*links_->client, identity_, what, facts, comm::store_patience_seconds);
 }
 
@@ -137,7 +137,7 @@ void Session::publish(const std::string& name, const std::string& text) const {
 }
 
 base::Text Session::status() const {
-  const records::Place place = whereabouts_->place();
+  const records::Place place = rank_activity_->place();
   base::Text at = place.step < 0
                       ? base::say("rank {} is at its start", identity_.world_rank)
                       : base::say("rank {} is at {}", identity_.world_rank, records::said_with_seconds(place));
@@ -146,7 +146,7 @@ base::Text Session::status() const {
   else if (place.waits_for != records::waits_for_nobody)
     at = base::say("{}, waiting for others", at);
   std::vector<base::Text> clauses{at};
-  if (const rendezvous::Save save = whereabouts_->save(); save.step >= 0)
+  if (const rendezvous::Save save = rank_activity_->save(); save.step >= 0)
     clauses.push_back(base::say("the checkpoint of step {} is being written to '{}', the last piece {:.0f} s ago",
                                 save.step, save.folder, save.seconds));
   if (identity_.world_size == 1) return base::join(clauses, "; ", "；");

@@ -21,7 +21,7 @@
 #include "rendezvous/identity.h"
 #include "rendezvous/store.h"
 #include "tensor/streams.h"
-#include "train/whereabouts.h"
+#include "train/rank_activity.h"
 
 namespace troika::train {
 
@@ -45,11 +45,11 @@ class Notices {
 };
 
 // The groups of a rank: who its channels reach and over what, opened once the ranks have agreed.
-// Threads: the rank's; abort() and last_operations() from any. `whereabouts` outlives it.
+// Threads: the rank's; abort() and last_operations() from any. `rank_activity` outlives it.
 class RankGroups {
  public:
   RankGroups(const rendezvous::Identity& identity, const config::CommSettings& settings,
-             const Whereabouts& whereabouts);
+             const RankActivity& rank_activity);
   ~RankGroups();
 
   // Collective: builds the group of all ranks, unless it is there.
@@ -77,7 +77,7 @@ class RankGroups {
 
   const rendezvous::Identity identity_;
   const config::CommSettings settings_;
-  const Whereabouts& whereabouts_;
+  const RankActivity& rank_activity_;
   const std::shared_ptr<comm::Traffic> traffic_;
   const std::shared_ptr<comm::FlightLog> flights_ = std::make_shared<comm::FlightLog>(64);
   std::unique_ptr<comm::TcpTransport> transport_;
@@ -128,8 +128,8 @@ class Session {
   base::Text last_operations() const { return groups_.last_operations(); }
 
   // Where this rank is, for its heartbeat; also of a rank that is alone.
-  Whereabouts& whereabouts() { return *whereabouts_; }
-  void at(std::int64_t step, records::Activity activity) { whereabouts_->at(step, activity); }
+  RankActivity& rank_activity() { return *rank_activity_; }
+  void at(std::int64_t step, records::Activity activity) { rank_activity_->at(step, activity); }
 
   // Where this rank is, whom it waits for, who is behind as far as it has heard, and its last messages. From any thread.
   base::Text status() const;
@@ -155,7 +155,7 @@ class Session {
   struct Links;  // to the store
   const rendezvous::Identity identity_;
   const config::CommSettings settings_;
-  const std::unique_ptr<Whereabouts> whereabouts_;  // outlives what tells of it
+  const std::unique_ptr<RankActivity> rank_activity_;  // outlives what tells of it
   Notices notices_;
   const std::unique_ptr<Links> links_;
   RankGroups groups_;

@@ -34,7 +34,7 @@ Trainer::Trainer(const plan::Plan& plan, const data::Samples& dataset, comm::Ran
       reporter_(plan.settings(), channels.world->rank(), state_, surroundings_.listeners),
       nonfinite_(plan.settings().train.on_nonfinite),
       steps_(plan.steps),
-      engine_(plan, dataset, surroundings_.valid, channels, surroundings_.streams, surroundings_.listeners.whereabouts,
+      engine_(plan, dataset, surroundings_.valid, channels, surroundings_.streams, surroundings_.listeners.rank_activity,
               make_segments),
       forecaster_(plan, channels, *surroundings_.streams, engine_.recorder().phase_seconds(), surroundings_.machine) {}
 

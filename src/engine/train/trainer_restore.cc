@@ -33,7 +33,7 @@ void Trainer::restore() {
     saver_ = std::make_unique<Saver>(
         plan_, initial_, SavedRun{checkpoints.attempt.launch, checkpoints.tokenizer, checkpoints.chat_template},
         Saver::Saved{state_, engine_.units(), engine_.place()}, checkpoints.saving, *channels_.saving, engine_.ledger(),
-        *surroundings_.streams, surroundings_.listeners.whereabouts);
+        *surroundings_.streams, surroundings_.listeners.rank_activity);
     saving_ = std::make_unique<SavePolicy>(plan_.settings().checkpoint, *saver_, reporter_,
                                            [this] { before_checkpoint(); },
                                            initial_.found && initial_.same_run ? saved.step : -1);

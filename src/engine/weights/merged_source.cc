@@ -10,7 +10,6 @@
 #include "config/lora.h"
 #include "cpu/parallel.h"
 #include "shape/region.h"
-#include "shape/split.h"
 #include "tensor/operations.h"
 #include "tensor/tensor.h"
 #include "weights/adapter_source.h"

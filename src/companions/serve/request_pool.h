@@ -14,17 +14,17 @@
 namespace troika::serve {
 
 // Threads: any may post.
-class Desk {
+class RequestPool {
  public:
   static constexpr int threads = 4;
   static constexpr int most_waiting = 256;
 
-  explicit Desk(double patience_seconds = 2);
-  ~Desk();  // end()
-  Desk(const Desk&) = delete;
-  Desk& operator=(const Desk&) = delete;
+  explicit RequestPool(double patience_seconds = 2);
+  ~RequestPool();  // end()
+  RequestPool(const RequestPool&) = delete;
+  RequestPool& operator=(const RequestPool&) = delete;
 
-  // False where too many jobs wait. A job throws nothing, and what it touches must outlive the desk's threads: it owns or shares it.
+  // False where too many jobs wait. A job throws nothing, and what it touches must outlive the request_pool's threads: it owns or shares it.
   bool post(std::function<void()> job);
 
   // What has not begun is dropped. False where a thread has not ended with that patience, as one that a dead disk keeps.

@@ -1,4 +1,4 @@
-#include "serve/desk.h"
+#include "serve/request_pool.h"
 
 #include <deque>
 #include <thread>
@@ -6,7 +6,7 @@
 
 namespace troika::serve {
 
-struct Desk::Shared {
+struct RequestPool::Shared {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::function<void()>> waiting;
@@ -30,13 +30,13 @@ struct Desk::Shared {
   }
 };
 
-Desk::Desk(double patience_seconds) : patience_seconds_(patience_seconds), shared_(std::make_shared<Shared>()) {
+RequestPool::RequestPool(double patience_seconds) : patience_seconds_(patience_seconds), shared_(std::make_shared<Shared>()) {
   for (int i = 0; i < threads; ++i) std::thread([shared = shared_] { shared->work(); }).detach();
 }
 
-Desk::~Desk() { end(); }
+RequestPool::~RequestPool() { end(); }
 
-bool Desk::end() {
+bool RequestPool::end() {
   std::unique_lock<std::mutex> lock(shared_->mutex);
   shared_->ends = true;
   shared_->waiting.clear();
@@ -45,7 +45,7 @@ bool Desk::end() {
                                    [&] { return shared_->running == 0; });
 }
 
-bool Desk::post(std::function<void()> job) {
+bool RequestPool::post(std::function<void()> job) {
   const std::lock_guard<std::mutex> lock(shared_->mutex);
   if (shared_->ends || shared_->waiting.size() >= most_waiting) return false;
   shared_->waiting.push_back(std::move(job));

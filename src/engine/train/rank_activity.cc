@@ -1,4 +1,4 @@
-#include "train/whereabouts.h"
+#include "train/rank_activity.h"
 
 #include "base/clock.h"
 
@@ -11,11 +11,11 @@ static std::size_t index_of(const schedule::Instruction& instruction) {
 }
 
 // A rank that is not known to have begun has not begun.
-void Whereabouts::arrive(std::int64_t from, std::int64_t to) const {
+void RankActivity::arrive(std::int64_t from, std::int64_t to) const {
   if (from < 1 && to > from && arrived_) arrived_();
 }
 
-void Whereabouts::leave_activity(double now) {
+void RankActivity::leave_activity(double now) {
   if (!in_program_ && activity_ != records::Activity::nothing) {
     activities_[activity_].add(now - since_);
     totals_.outside[activity_] += now - since_;
@@ -23,7 +23,7 @@ void Whereabouts::leave_activity(double now) {
   activity_ = records::Activity::nothing;
 }
 
-void Whereabouts::stand(std::int64_t step, records::Activity activity, Saver saver) {
+void RankActivity::stand(std::int64_t step, records::Activity activity, Saver saver) {
   std::int64_t before = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -39,7 +39,7 @@ void Whereabouts::stand(std::int64_t step, records::Activity activity, Saver sav
   arrive(before, step);
 }
 
-void Whereabouts::begins(std::int64_t step, const schedule::Instruction& instruction, double now) {
+void RankActivity::begins(std::int64_t step, const schedule::Instruction& instruction, double now) {
   std::int64_t before = 0;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -55,30 +55,30 @@ void Whereabouts::begins(std::int64_t step, const schedule::Instruction& instruc
   arrive(before, step);
 }
 
-void Whereabouts::awaits_device() {
+void RankActivity::awaits_device() {
   const std::lock_guard<std::mutex> lock(mutex_);
   awaits_device_ = true;
 }
 
-void Whereabouts::ended(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds,
+void RankActivity::ended(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds,
                         During during) {
   const std::lock_guard<std::mutex> lock(mutex_);
   add_taken(instruction, computed_seconds, waited_seconds, during);
   add_stood(instruction, computed_seconds, waited_seconds);
 }
 
-void Whereabouts::stood(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds) {
+void RankActivity::stood(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds) {
   const std::lock_guard<std::mutex> lock(mutex_);
   add_stood(instruction, computed_seconds, waited_seconds);
 }
 
-void Whereabouts::took(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds,
+void RankActivity::took(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds,
                        During during) {
   const std::lock_guard<std::mutex> lock(mutex_);
   add_taken(instruction, computed_seconds, waited_seconds, during);
 }
 
-void Whereabouts::add_taken(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds,
+void RankActivity::add_taken(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds,
                             During during) {
   if (during == During::training) {
     totals_.computed[index_of(instruction)] += computed_seconds;
@@ -88,13 +88,13 @@ void Whereabouts::add_taken(const schedule::Instruction& instruction, double com
   }
 }
 
-void Whereabouts::add_stood(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds) {
+void RankActivity::add_stood(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds) {
   awaits_device_ = false;
   computed_[index_of(instruction)].add(computed_seconds);
   if (waited_seconds > 0) waited_[index_of(instruction)].add(waited_seconds);
 }
 
-void Whereabouts::save_begins(std::int64_t step, const std::string& folder) {
+void RankActivity::save_begins(std::int64_t step, const std::string& folder) {
   const std::lock_guard<std::mutex> lock(mutex_);
   save_step_ = step;
   save_folder_ = folder;
@@ -103,11 +103,11 @@ void Whereabouts::save_begins(std::int64_t step, const std::string& folder) {
 }
 
 // A wait for other ranks is none for the disk.
-double Whereabouts::save_stands_since(const comm::WaitMark::Reading& waits) const {
+double RankActivity::save_stands_since(const comm::WaitMark::Reading& waits) const {
   return std::max(save_since_, waits.since);
 }
 
-void Whereabouts::save_moves() {
+void RankActivity::save_moves() {
   const comm::WaitMark::Reading waits = saver_mark_->read();
   const std::lock_guard<std::mutex> lock(mutex_);
   const double now = base::monotonic_seconds();
@@ -115,25 +115,25 @@ void Whereabouts::save_moves() {
   save_since_ = now;
 }
 
-void Whereabouts::save_ended() {
+void RankActivity::save_ended() {
   save_moves();
   const std::lock_guard<std::mutex> lock(mutex_);
   longest_stands_.add(longest_stand_);
   save_step_ = -1;
 }
 
-void Whereabouts::step_begins(double now, double computed_seconds) {
+void RankActivity::step_begins(double now, double computed_seconds) {
   const std::lock_guard<std::mutex> lock(mutex_);
   pace_.step_begins(now, computed_seconds);
 }
 
-void Whereabouts::planned(double work, int like) {
+void RankActivity::planned(double work, int like) {
   const std::lock_guard<std::mutex> lock(mutex_);
   work_ = work;
   like_ = like;
 }
 
-records::Place Whereabouts::place() const {
+records::Place RankActivity::place() const {
   comm::WaitMark::Reading waits = wait_mark_->read();
   const std::lock_guard<std::mutex> lock(mutex_);
   if (saver_ == Saver::awaited && waits.peer == comm::WaitMark::nobody) waits = saver_mark_->read();
@@ -153,7 +153,7 @@ records::Place Whereabouts::place() const {
   return place;
 }
 
-rendezvous::Save Whereabouts::save() const {
+rendezvous::Save RankActivity::save() const {
   const comm::WaitMark::Reading waits = saver_mark_->read();
   const std::lock_guard<std::mutex> lock(mutex_);
   rendezvous::Save save;
@@ -166,12 +166,12 @@ rendezvous::Save Whereabouts::save() const {
   return save;
 }
 
-Whereabouts::Totals Whereabouts::totals() const {
+RankActivity::Totals RankActivity::totals() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return totals_;
 }
 
-records::Pace Whereabouts::pace() const {
+records::Pace RankActivity::pace() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return {pace_.seconds(), work_, like_};
 }

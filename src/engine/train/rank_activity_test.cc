@@ -1,4 +1,4 @@
-#include "train/whereabouts.h"
+#include "train/rank_activity.h"
 
 #include <gmock/gmock.h>
 
@@ -15,8 +15,8 @@ using schedule::Kind;
 
 constexpr Instruction forward_pass{Kind::fwd, 3, 2, -1, 0}, backward_pass{Kind::bwd, 1, 2, -1, 0};
 
-TEST(Whereabouts, SayStepInstructionAndSinceWhen) {
-  Whereabouts where;
+TEST(RankActivity, SayStepInstructionAndSinceWhen) {
+  RankActivity where;
   EXPECT_EQ(where.place().step, -1);
   where.at(0, records::Activity::preparing_data);
   EXPECT_EQ(where.place().at, records::Activity::preparing_data);
@@ -30,8 +30,8 @@ TEST(Whereabouts, SayStepInstructionAndSinceWhen) {
   EXPECT_EQ(place.waits_for, records::waits_for_nobody);
 }
 
-TEST(Whereabouts, WhatIsUsualIsTheMedianOfThatKindOfInstruction) {
-  Whereabouts where;
+TEST(RankActivity, WhatIsUsualIsTheMedianOfThatKindOfInstruction) {
+  RankActivity where;
   for (const double seconds : {0.2, 0.3, 90.0, 0.1, 0.2}) where.ended(forward_pass, seconds, seconds / 10);
   where.ended(backward_pass, 7, 0);
   const double now = base::monotonic_seconds();
@@ -46,16 +46,16 @@ TEST(Whereabouts, WhatIsUsualIsTheMedianOfThatKindOfInstruction) {
   EXPECT_EQ(where.place().usual_seconds, 0);  // once is not usual
 }
 
-TEST(Whereabouts, OfWorkThatWasInterruptedByAWaitTheLastStretchCounts) {
-  Whereabouts where;
+TEST(RankActivity, OfWorkThatWasInterruptedByAWaitTheLastStretchCounts) {
+  RankActivity where;
   where.begins(1, forward_pass, base::monotonic_seconds() - 100);
   EXPECT_GE(where.place().seconds, 100);
   { const comm::WaitMark::Scope waiting(where.wait_mark().get(), 1); }
   EXPECT_LT(where.place().seconds, 10);
 }
 
-TEST(Whereabouts, WhoWaitsForItsDeviceMayWaitForOthers) {
-  Whereabouts where;
+TEST(RankActivity, WhoWaitsForItsDeviceMayWaitForOthers) {
+  RankActivity where;
   where.begins(1, forward_pass, base::monotonic_seconds());
   where.awaits_device();
   EXPECT_EQ(where.place().waits_for, records::waits_for_others);
@@ -63,8 +63,8 @@ TEST(Whereabouts, WhoWaitsForItsDeviceMayWaitForOthers) {
   EXPECT_EQ(where.place().waits_for, records::waits_for_nobody);
 }
 
-TEST(Whereabouts, PhasesBesideTheProgramHaveAUsualTimeToo) {
-  Whereabouts where;
+TEST(RankActivity, PhasesBesideTheProgramHaveAUsualTimeToo) {
+  RankActivity where;
   for (int save = 0; save < 3; ++save) {
     where.at(5, records::Activity::saving);
     where.begins(6, forward_pass, base::monotonic_seconds() + 2);
@@ -74,8 +74,8 @@ TEST(Whereabouts, PhasesBesideTheProgramHaveAUsualTimeToo) {
 }
 
 // What the thread that writes a checkpoint waits for counts while the rank waits for that thread.
-TEST(Whereabouts, WhoWaitsForItsSaverWaitsForWhomThatOneWaits) {
-  Whereabouts where;
+TEST(RankActivity, WhoWaitsForItsSaverWaitsForWhomThatOneWaits) {
+  RankActivity where;
   where.begins(5, forward_pass, base::monotonic_seconds());
   std::thread([&] {
     const comm::WaitMark::Scope waiting(where.saver_mark().get(), 2);
@@ -87,8 +87,8 @@ TEST(Whereabouts, WhoWaitsForItsSaverWaitsForWhomThatOneWaits) {
   EXPECT_EQ(where.place().waits_for, records::waits_for_nobody);
 }
 
-TEST(Whereabouts, ArrivalsAreToldTwice) {
-  Whereabouts where;
+TEST(RankActivity, ArrivalsAreToldTwice) {
+  RankActivity where;
   std::vector<std::int64_t> steps;
   where.on_arrival([&] { steps.push_back(where.place().step); });
   where.at(0, records::Activity::preparing_data);
@@ -122,7 +122,7 @@ TEST(PaceMeter, IsTheMedianOfStepsOverHalfAMinute) {
 }
 
 TEST(Recorder, CountsWhatIsComputedAndNotWhatIsWaitedFor) {
-  Whereabouts where;
+  RankActivity where;
   where.planned(5, 2);
   Recorder training(Recorder::Of::training, &where), evaluation(Recorder::Of::evaluation, &where);
   const double begin = base::monotonic_seconds();
@@ -141,8 +141,8 @@ TEST(Recorder, CountsWhatIsComputedAndNotWhatIsWaitedFor) {
   EXPECT_NEAR(training.phase_seconds().computed[static_cast<std::size_t>(schedule::Kind::fwd)], 4.5, 1e-6);
 }
 
-TEST(Whereabouts, ASaveBesideTrainingStandsSinceItsLastPieceOrItsLastWait) {
-  Whereabouts where;
+TEST(RankActivity, ASaveBesideTrainingStandsSinceItsLastPieceOrItsLastWait) {
+  RankActivity where;
   EXPECT_EQ(where.save().step, -1);
   where.begins(41, forward_pass, base::monotonic_seconds());
   where.save_begins(40, "run/checkpoints/step-00000040");

@@ -14,16 +14,16 @@ http::Request asking(http::Method method, std::vector<http::Header> headers) {
 }
 
 struct Doors {
-  explicit Doors(Options given = {}) : gate(given, 8000, "secret", "session") {}
-  Gate gate;
+  explicit Doors(Options given = {}) : access_control(given, 8000, "secret", "session") {}
+  AccessControl access_control;
 
   // The status that a request is answered with instead; 0: it passes.
   int get(std::vector<http::Header> headers, Asks asks = Asks::route) const {
-    const auto refused = gate.refusal(asking(http::Method::get, std::move(headers)), asks, Right::see);
+    const auto refused = access_control.refusal(asking(http::Method::get, std::move(headers)), asks, Right::see);
     return refused ? refused->status : 0;
   }
   int post(std::vector<http::Header> headers, Asks asks = Asks::route, Right right = Right::change) const {
-    const auto refused = gate.refusal(asking(http::Method::post, std::move(headers)), asks, right);
+    const auto refused = access_control.refusal(asking(http::Method::post, std::move(headers)), asks, right);
     return refused ? refused->status : 0;
   }
 };
@@ -32,7 +32,7 @@ const http::Header own{"host", "127.0.0.1:8000"}, bearer{"authorization", "Beare
     session{"x-troika-session", "session"}, json{"content-type", "application/json; charset=utf-8"},
     ours{"x-troika", "1"}, origin{"origin", "http://127.0.0.1:8000"};
 
-TEST(Gate, WhoHasNoTokenIsToldSo) {
+TEST(AccessControl, WhoHasNoTokenIsToldSo) {
   const Doors doors;
   EXPECT_EQ(doors.get({own}), 401);
   EXPECT_EQ(doors.get({own, {"authorization", "Bearer secreT"}}), 401);
@@ -45,7 +45,7 @@ TEST(Gate, WhoHasNoTokenIsToldSo) {
   EXPECT_EQ(doors.get({own, session}), 0);
 }
 
-TEST(Gate, AnswersOnlyForItsOwnNamesAndBeforeAnyLogin) {
+TEST(AccessControl, AnswersOnlyForItsOwnNamesAndBeforeAnyLogin) {
   const Doors doors;
   for (const char* host : {"localhost:8000", "LOCALHOST:8000", "[::1]:8000"})
     EXPECT_EQ(doors.get({{"host", host}, bearer}), 0) << host;
@@ -57,16 +57,16 @@ TEST(Gate, AnswersOnlyForItsOwnNamesAndBeforeAnyLogin) {
   }
 }
 
-TEST(Gate, OtherNamesAreAllowedOneByOne) {
+TEST(AccessControl, OtherNamesAreAllowedOneByOne) {
   Options options;
-  options.other_hosts = {"desk.lan", "desk.lan:9000"};
+  options.other_hosts = {"request_pool.lan", "request_pool.lan:9000"};
   const Doors doors(options);
-  EXPECT_EQ(doors.get({{"host", "desk.lan:8000"}, bearer}), 0);
-  EXPECT_EQ(doors.get({{"host", "desk.lan:9000"}, bearer}), 0);
-  EXPECT_EQ(doors.get({{"host", "desk.lan"}, bearer}), 421);
+  EXPECT_EQ(doors.get({{"host", "request_pool.lan:8000"}, bearer}), 0);
+  EXPECT_EQ(doors.get({{"host", "request_pool.lan:9000"}, bearer}), 0);
+  EXPECT_EQ(doors.get({{"host", "request_pool.lan"}, bearer}), 421);
 }
 
-TEST(Gate, WhatChangesSomethingComesFromThisPageOrHasTheToken) {
+TEST(AccessControl, WhatChangesSomethingComesFromThisPageOrHasTheToken) {
   const Doors doors;
   EXPECT_EQ(doors.post({own, session, origin, json, ours}), 0);
   EXPECT_EQ(doors.post({own, bearer, json, ours}), 0);
@@ -83,7 +83,7 @@ TEST(Gate, WhatChangesSomethingComesFromThisPageOrHasTheToken) {
   EXPECT_EQ(doors.post({own, session, origin, ours}), 415);
 }
 
-TEST(Gate, APageOfOthersReadsNothingEither) {
+TEST(AccessControl, APageOfOthersReadsNothingEither) {
   const Doors doors;
   EXPECT_EQ(doors.get({own, session, {"sec-fetch-site", "cross-site"}}), 403);
   EXPECT_EQ(doors.get({own, session, {"sec-fetch-site", "same-site"}, {"sec-fetch-mode", "no-cors"}}), 403);
@@ -94,7 +94,7 @@ TEST(Gate, APageOfOthersReadsNothingEither) {
   EXPECT_EQ(doors.get({own}, Asks::asset), 0);
 }
 
-TEST(Gate, ViewOnlyChangesNothing) {
+TEST(AccessControl, ViewOnlyChangesNothing) {
   Options options;
   options.access = Access::view_only;
   const Doors doors(options);
@@ -103,14 +103,14 @@ TEST(Gate, ViewOnlyChangesNothing) {
   EXPECT_EQ(doors.get({own, bearer}), 0);
 }
 
-TEST(Gate, AHeaderThatDecidesStandsOnce) {
+TEST(AccessControl, AHeaderThatDecidesStandsOnce) {
   const Doors doors;
   EXPECT_EQ(doors.get({own, bearer, bearer}), 400);
   EXPECT_EQ(doors.get({own, session, session}), 400);
   EXPECT_EQ(doors.post({own, bearer, json, ours, origin, {"origin", "http://evil.example"}}), 400);
 }
 
-TEST(Gate, WordsOfAProxyCountOnlyBehindOne) {
+TEST(AccessControl, WordsOfAProxyCountOnlyBehindOne) {
   Options options;
   options.other_hosts = {"runs.example"};
   EXPECT_EQ(Doors(options).get({own, {"x-forwarded-host", "evil.example"}, bearer}), 0) << "it is not looked at";
@@ -125,12 +125,12 @@ TEST(Gate, WordsOfAProxyCountOnlyBehindOne) {
 }
 
 // Every server of 127.0.0.1 is sent the cookies of all others there.
-TEST(Gate, NoCookieLetsIn) {
+TEST(AccessControl, NoCookieLetsIn) {
   for (const char* value : {"troika-8000=session", "troika-8000=secret", "x-troika-session=session", "session"})
     EXPECT_EQ(Doors().get({own, {"cookie", value}}), 401) << value;
 }
 
-TEST(Gate, SecretsAreLongAndNew) {
+TEST(AccessControl, SecretsAreLongAndNew) {
   const std::string a = new_secret(), b = new_secret();
   EXPECT_EQ(a.size(), 32u);
   EXPECT_NE(a, b);

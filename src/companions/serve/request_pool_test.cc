@@ -1,4 +1,4 @@
-#include "serve/desk.h"
+#include "serve/request_pool.h"
 
 #include <gmock/gmock.h>
 

@@ -68,7 +68,7 @@ class PaceMeter {
 
 // Seconds are base::monotonic_seconds(). Threads: begins, ended, at and saves from the rank's, the rest from any. begins, ended
 // and save_moves take a free lock and no memory.
-class Whereabouts {
+class RankActivity {
  public:
   // Called when the rank reaches step 0 and when it reaches the first step, after it has; set before either.
   void on_arrival(std::function<void()> arrived) { arrived_ = std::move(arrived); }

@@ -81,7 +81,7 @@ void settle_private_folder(const std::string& folder) {
 
 }  // namespace
 
-Gate::Gate(const Options& options, int port, std::string token, std::string session)
+AccessControl::AccessControl(const Options& options, int port, std::string token, std::string session)
     : access_(options.access),
       proxy_(options.proxy),
       token_(std::move(token)),
@@ -96,11 +96,11 @@ Gate::Gate(const Options& options, int port, std::string token, std::string sess
   }
 }
 
-bool Gate::is_host(std::string_view host) const {
+bool AccessControl::is_host(std::string_view host) const {
   return std::find(hosts_.begin(), hosts_.end(), lower_case(host)) != hosts_.end();
 }
 
-bool Gate::is_own_origin(std::string_view origin) const {
+bool AccessControl::is_own_origin(std::string_view origin) const {
   for (const std::string_view scheme : {"http://", "https://"}) {
     if (scheme == "https://" && proxy_ == Proxy::none) continue;
     if (origin.substr(0, scheme.size()) == scheme && is_host(origin.substr(scheme.size()))) return true;
@@ -108,18 +108,18 @@ bool Gate::is_own_origin(std::string_view origin) const {
   return false;
 }
 
-bool Gate::is_token(std::string_view text) const { return equal_in_constant_time(text, token_); }
+bool AccessControl::is_token(std::string_view text) const { return equal_in_constant_time(text, token_); }
 
-bool Gate::has_token(const http::Request& request) const {
+bool AccessControl::has_token(const http::Request& request) const {
   const std::string_view value = request.header("authorization");
   return lower_case(value.substr(0, 7)) == "bearer " && is_token(value.substr(7));
 }
 
-bool Gate::has_session(const http::Request& request) const {
+bool AccessControl::has_session(const http::Request& request) const {
   return equal_in_constant_time(request.header(session_header), session_);
 }
 
-std::optional<http::Response> Gate::refusal(const http::Request& request, Asks asks, Right right) const {
+std::optional<http::Response> AccessControl::refusal(const http::Request& request, Asks asks, Right right) const {
   if (stands_twice(request)) return refused(request, 400, base::Phrase("a header of this request is repeated"));
   const std::string_view forwarded = request.header("x-forwarded-host");
   const std::string_view host = proxy_ == Proxy::in_front && !forwarded.empty() ? forwarded : request.header("host");
