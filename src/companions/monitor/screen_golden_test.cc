@@ -96,7 +96,7 @@ TEST(MonitorScreen, AnEmptyFolderIsSaidToHaveNoRecord) {
   EXPECT_THAT(screen_text(run.view(0), frame(100, 24, Charset::utf8, Language::english)),
               HasSubstr("no run records in 'runs/made' yet; waiting for the first"));
   EXPECT_THAT(screen_text(run.view(0), frame(100, 24, Charset::utf8, Language::chinese)),
-              HasSubstr("'runs/made' 中还没有运行记录，正在等待"));
+              HasSubstr("“runs/made”中还没有运行记录，正在等待"));
 }
 
 TEST(MonitorScreen, FitsEverySizeOfTerminal) {

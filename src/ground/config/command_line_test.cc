@@ -105,6 +105,8 @@ TEST(CommandLine, KnowsItsOwnFlags) {
 TEST(CommandLine, ASingleErrorIsJustItsSentence) {
   EXPECT_EQ(parse_error({"--stpes", "3"}), "unknown flag --stpes; did you mean --steps?");
   EXPECT_EQ(parse_error({"--model.hiden=3"}), "unknown flag --model.hiden; did you mean --model.hidden?");
+  EXPECT_EQ(parse_error({"--data", "x"}), "unknown flag --data; did you mean --data.train?");
+  EXPECT_EQ(parse_error({"--data.pth", "x"}), "unknown flag --data.pth; did you mean --data.train?");
   EXPECT_EQ(parse_error({"--layers", "3"}), "unknown flag --layers; did you mean --model.layers?");
   EXPECT_EQ(parse_error({"--layrs", "3"}), "unknown flag --layrs; did you mean --model.layers?");
   EXPECT_EQ(parse_error({"--zqxwvzqxwv", "3"}), "unknown flag --zqxwvzqxwv; --help lists all");

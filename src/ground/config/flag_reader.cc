@@ -152,6 +152,23 @@ class FlagReader {
     reading_.refuse(std::move(text));
   }
 
+  // --data, --data.path: the setting of the section with the nearest name, else its first; "": there is no such section.
+  std::string nearest_of_section(const std::string& name) const {
+    const std::size_t dot = std::min(name.find('.'), name.size());
+    std::map<std::string, std::string> settings;
+    std::vector<std::string> names;
+    for (const FlagTable* table : tables_) {
+      for (const FlagRow& row : table->rows()) {
+        if (row.flag->section.empty() || row.flag->section != name.substr(0, dot)) continue;
+        names.push_back(normalised(row.flag->name));
+        settings.emplace(names.back(), row.flag->flag());
+      }
+    }
+    if (names.empty()) return "";
+    const std::string near = base::nearest(name.substr(std::min(dot + 1, name.size())), names);
+    return settings.at(near.empty() ? names.front() : near);
+  }
+
   std::string nearest_flag(const std::string& name) const {
     std::vector<std::string> names{"help"};
     std::map<std::string, std::string> settings;  // by their names without a section, which are no flags
@@ -171,6 +188,7 @@ class FlagReader {
     for (const auto& setting : settings) {
       if (std::find(names.begin(), names.end(), setting.first) == names.end()) names.push_back(setting.first);
     }
+    if (const std::string near = nearest_of_section(name); !near.empty()) return near;
     const std::string near = base::nearest(name, names);
     if (near.empty()) return "";
     const auto found = settings.find(near);
