@@ -30,7 +30,7 @@ static void read_program(std::string_view text) {
 
 static void show(const schedule::StepTrace& trace) {
   schedule::grid(trace);
-  schedule::to_text(schedule::summarize(trace));
+  schedule::to_text(schedule::summarize(trace), base::Language::english);
   schedule::read_chrome(schedule::write_chrome(trace), "it again");
 }
 
