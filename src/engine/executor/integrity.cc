@@ -43,17 +43,16 @@ const std::string& name_of(const Bucket& bucket, std::size_t held_slot) {
   return bucket.layout().slots[bucket.held_slots()[held_slot].slot].info.name;
 }
 
-std::string numbers_text(const std::vector<std::uint32_t>& numbers) {
-  return fmt::format("{}", fmt::join(numbers, " "));
-}
-
-std::vector<std::uint32_t> parse_numbers(const std::string& text) {
-  std::vector<std::uint32_t> numbers;
-  for (const std::string& word : base::split(text, ' ')) {
+// By replica.
+std::vector<std::vector<std::uint32_t>> numbers_of_all(comm::Channel& replicas, const std::vector<std::uint32_t>& mine) {
+  std::vector<std::vector<std::uint32_t>> all;
+  for (const std::string& text : comm::all_gather_text(replicas, fmt::format("{}", fmt::join(mine, " ")))) {
+    std::vector<std::uint32_t>& numbers = all.emplace_back();
     std::int64_t number = 0;
-    if (base::parse_int(word, &number)) numbers.push_back(static_cast<std::uint32_t>(number));
+    for (const std::string& word : base::split(text, ' '))
+      if (base::parse_int(word, &number)) numbers.push_back(static_cast<std::uint32_t>(number));
   }
-  return numbers;
+  return all;
 }
 
 }  // namespace
@@ -186,9 +185,7 @@ void Integrity::name_different_state() const {
   const std::vector<int> ranks = mesh::replicas_of(shape_, world_rank_);
   for (Bucket* bucket : trained_buckets()) {
     if (bucket->holds_range()) continue;
-    std::vector<std::vector<std::uint32_t>> sums;
-    for (const std::string& text : comm::all_gather_text(replicas_, numbers_text(written_sums(*bucket))))
-      sums.push_back(parse_numbers(text));
+    const auto sums = numbers_of_all(replicas_, written_sums(*bucket));
     for (std::size_t slot = 0; slot < sums.front().size(); ++slot) {
       std::map<std::uint32_t, std::vector<int>> holders;
       for (std::size_t replica = 0; replica < sums.size(); ++replica)
@@ -221,9 +218,7 @@ void Integrity::name_different_values() const {
     const shape::Slot& one = bucket.layout().slots[slot];
     mine[slots + slot] = sum_of(bucket.values(ReadBy::own_segment), {one.offset, one.elements()});
   }
-  std::vector<std::vector<std::uint32_t>> all;
-  for (const std::string& text : comm::all_gather_text(replicas_, numbers_text(mine)))
-    all.push_back(parse_numbers(text));
+  const auto all = numbers_of_all(replicas_, mine);
   for (std::size_t slot = 0; slot < slots; ++slot) {
     std::uint32_t expected = 0;
     for (const auto& numbers : all) expected += numbers.at(slot);
