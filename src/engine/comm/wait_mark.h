@@ -11,7 +11,7 @@ namespace troika::comm {
 // Any thread reads. No allocation, two stores and a look at the clock for each change.
 class WaitMark {
  public:
-  // Who marks: the thread that makes it alone, because what others wait for holds up nobody; or any, one at a time.
+  // The marking thread: the maker of the mark alone, because what others wait for holds up nobody; or any, one at a time.
   enum class Of { this_thread, any_thread };
   explicit WaitMark(Of of) : owner_(of == Of::this_thread ? std::this_thread::get_id() : std::thread::id()) {}
 

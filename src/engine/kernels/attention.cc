@@ -161,7 +161,7 @@ tensor::Tensor row_attention(const tensor::Tensor& q_BnH, const std::vector<Keys
 }
 
 Sight sight_of(const CausalWindow& w) {
-  const std::int64_t first = w.q_offset - w.k_offset;  // the key at which the first query stands
+  const std::int64_t first = w.q_offset - w.k_offset;  // the key at the first query's position
   if (w.T == 0 || w.S == 0 || first + w.T <= 0) return Sight::nothing;
   if (first >= w.S - 1) return Sight::everything;
   return first + w.T == w.S ? Sight::diagonal : Sight::other;

@@ -47,7 +47,7 @@ class ServiceStatus {
   const double began_;  // a state from before tells of another launch
   std::string told_;
   std::unique_ptr<records::RunReader> run_;
-  std::unique_ptr<rendezvous::Ticker> ticker_;  // last: it uses what stands above
+  std::unique_ptr<rendezvous::Ticker> ticker_;  // last: it uses the members above
 };
 
 // What the process that started this launcher on its host (launch --hosts) tells it, a line each on standard input: first the secret of

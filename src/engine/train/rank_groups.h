@@ -62,7 +62,7 @@ class RankGroups {
   std::vector<comm::Channel*> open_;
   base::Text failure_;
 
-  comm::RankChannels channels_;  // last: they use what stands above
+  comm::RankChannels channels_;  // last: they use the members above
 };
 
 }  // namespace troika::train

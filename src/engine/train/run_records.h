@@ -110,7 +110,7 @@ class RunRecords {
 
   std::unique_ptr<rendezvous::Gatherer> gatherer_;
   records::BackgroundDisk disk_;
-  std::unique_ptr<rendezvous::Ticker> ticker_;  // last: its thread uses what stands above
+  std::unique_ptr<rendezvous::Ticker> ticker_;  // last: its thread uses the members above
 };
 
 base::Text all_steps_are_done(std::int64_t steps);  // "all 60 steps are done"

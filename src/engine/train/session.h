@@ -89,7 +89,7 @@ class RankGroups {
   std::vector<comm::Channel*> open_;
   base::Text failure_;
 
-  comm::RankChannels channels_;  // last: they use what stands above
+  comm::RankChannels channels_;  // last: they use the members above
 };
 
 // How a rank that ends badly tells the others, and learns whether another one failed first.
