@@ -18,7 +18,7 @@ class WaitMark {
   static constexpr int nobody = -2;
   static constexpr int others = -1;  // one or several, unknown which
 
-  // While it stands the rank waits for `peer`, a world rank or `others`; for `nobody` it says nothing. Those inside one another count as the outermost.
+  // While one exists the rank waits for `peer`, a world rank or `others`; `nobody`: for none. Nested ones count as the outermost.
   class Scope {
    public:
     Scope(WaitMark* mark, int peer) : mark_(mark != nullptr && mark->may_begin(peer) ? mark : nullptr) {

@@ -21,7 +21,7 @@ class FailureJudge {
   // about the ranks.
   explicit FailureJudge(double period_seconds) : period_seconds_(period_seconds) {}
 
-  // What the store says of a rank. `now` is when that was seen; it never falls.
+  // The store's data on a rank. `now` is when they were seen; it never falls.
   void joined(int rank, const Peer& peer, double now);
   void heard(int rank, const Heartbeat& heartbeat, double now);
   // It ended this connection, or the system for it; a rank that lives opens another one and is heard again. In any order.

@@ -1,4 +1,4 @@
-// Who am I: the rank of this process, found from the environment that a launcher left, or alone; and what lets it use the store.
+// The identity of this process: its rank, found from the environment that a launcher left, or alone; and its access to the store.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ std::optional<base::Text> note_about_secret_file(const std::map<std::string, std
 std::string key_of(const Identity& identity, const std::string& name);
 
 // Who may use a store: the processes of one launch, and where a secret is given only those that know it. What this keeps out,
-// and what not, stands in docs/security.md.
+// what this keeps out, and what not.
 struct Access {
   std::optional<std::string> launch = "";  // its id; "": none is known. A client without a value takes the store's
   std::string secret;                      // alike in all processes of a launch; "": there is none

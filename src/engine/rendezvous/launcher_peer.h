@@ -1,4 +1,4 @@
-// What the launcher of a host writes into the store of host 0: who it is, and which of its ranks are stopped.
+// The data the launcher of a host writes into the store of host 0: who it is, and which of its ranks are stopped.
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@ class SaveJudge {
   void heard(int rank, const Heartbeat& heartbeat) { ranks_[rank].save = heartbeat.save; }
   void ended(int rank);  // well or not
 
-  // To be said once: whose save stands, or does no more. A rank that waits for its save itself is the matter of the
+  // Notices to give once: whose save is stuck, or no longer. A rank that waits for its save itself is the matter of the
   // StallJudge.
   std::vector<records::Incident> judge();
 
@@ -41,7 +41,7 @@ class SaveJudge {
   std::optional<Spell> spell_;
 };
 
-// Which host computes slower than its like. A rank is slow by records::slowness_of, each beside what is planned for it.
+// Finds the host that computes slower than its like. A rank is slow by records::slowness_of, each beside what is planned for it.
 class StragglerJudge {
  public:
   void joined(int rank, const Peer& peer) { hosts_[rank] = peer.host; }

@@ -9,7 +9,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::StartsWith;
 
-// Ranks that say once a second how their saves stand, by a clock of the test's.
+// Ranks that report the state of their saves once a second, by a clock of the test's.
 class SaveJudgeTest : public ::testing::Test {
  protected:
   struct Saving {

@@ -12,7 +12,7 @@
 
 namespace troika::train {
 
-// Of one run. Outlives its channels; the library that the streams' device belongs to outlives both.
+// The ranks of one run. Outlives its channels; the library that the streams' device belongs to outlives both.
 class NcclRanks {
  public:
   NcclRanks(std::vector<std::shared_ptr<tensor::Streams>> streams, double deadline_seconds);

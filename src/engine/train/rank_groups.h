@@ -33,7 +33,7 @@ class RankGroups {
   void connect_savers();
 
   comm::RankChannels& channels() { return channels_; }
-  // What this rank has sent to and received from others on all its channels.
+  // The traffic of this rank with others on all its channels, sent and received.
   std::shared_ptr<const comm::Traffic> traffic() const { return traffic_; }
   std::string last_operations() const;
 

@@ -1,4 +1,4 @@
-// What a rank writes of its run for those who watch it: samples of itself every few seconds, events, and the run's state. Formats:
+// A rank's records of its run for those who watch it: samples of itself every few seconds, events, and the run's state. Formats:
 // docs/formats/records.md.
 #pragma once
 
@@ -46,13 +46,13 @@ class RunRecords {
              Publish publish);
   ~RunRecords();  // with a last sample
 
-  // Who else hears of every event that this rank writes; before there is one.
+  // Sets another listener for every event that this rank writes; before there is one.
   void also_tell(std::function<void(const records::Event&)> also) { also_ = std::move(also); }
 
-  // Of the run as a whole: rank 0 writes it, the others nothing.
+  // Events of the run as a whole: rank 0 writes them, the others nothing.
   void event(records::EventKind kind, std::int64_t step, const base::Text& text,
              const std::map<std::string, double>& numbers = {}, base::Cause cause = base::Cause{});
-  // Of the watch over ranks, which all ranks hear: the first rank of each host writes it.
+  // Notices of the watch over ranks, which all ranks hear: the first rank of each host writes them.
   void notice(const records::Incident& notice);
   // This rank ends with an error: to its host's folder, and to that of the store's host. Before prepares() nothing is written where another
   // run or launch has the folder.
@@ -65,10 +65,10 @@ class RunRecords {
   // The folder is another run's now: nothing more is written there.
   void leave_folder();
 
-  // What rank 0 has shown its user, in English: to RUN/run.log.
+  // The text that rank 0 has shown its user, in English: to RUN/run.log.
   void told(const std::string& text);
 
-  // What is held now, for the samples.
+  // The bytes held now, for the samples.
   void hold(const tensor::Ledger& ledger);
 
   // Brings what the ranks of other hosts say to this host's folder, where no launcher of ours does: on the host of the store.
