@@ -116,7 +116,7 @@ void FailureMonitor::Impl::look() {
   });
 }
 
-// A rank that is behind is named before the report that ends it, so that logs have both.
+// The ranks that are behind are named before the report that ends the attempt, so that logs have both.
 std::optional<FailureReport> FailureMonitor::Impl::judge() {
   const double now = base::monotonic_seconds();
   std::optional<FailureReport> report = failures.judge(now);

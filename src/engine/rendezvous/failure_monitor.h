@@ -16,7 +16,7 @@ namespace troika::rendezvous {
 class FailureMonitor {
  public:
   // Connects to the store that `identity` names; its world_rank is not used. Follows from a thread of its own until a report
-  // is accepted or the store has ended.
+  // has been made or the store has ended.
   explicit FailureMonitor(const Identity& identity);
   ~FailureMonitor();
   FailureMonitor(const FailureMonitor&) = delete;

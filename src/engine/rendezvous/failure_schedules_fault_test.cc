@@ -122,7 +122,7 @@ class Schedule {
     write_left(rank, r.connection++);
   }
 
-  // The ranks that need something of the culprit, or of one that does.
+  // Finds the ranks that need something of the culprit, or of one that does.
   void plan_waiting() {
     std::vector<std::size_t> stuck{culprit_};
     for (std::size_t next = 1; next < ranks_.size(); ++next) {
@@ -277,7 +277,7 @@ class Schedule {
     return base + (pause_ > 0 ? pause_ + limit_ : 0);
   }
 
-  // A rank reported to be behind is behind; one reported to be silent has been.
+  // A rank reported as behind is behind; a rank reported as silent has been silent.
   void check(const records::Incident& notice) {
     const auto rank = static_cast<std::size_t>(notice.who.rank);
     const bool of_culprit = rank == culprit_ || (fault_ == Fault::cut_between && rank == ranks_[culprit_].waits_for);
@@ -295,7 +295,7 @@ class Schedule {
     }
   }
 
-  // A stall is reported within 10 s, to all, with the rank that is behind; what delays heartbeats comes on top.
+  // A stall is reported to all within 10 s, with the rank that is behind; delays of heartbeats come on top.
   void check_stall() {
     const double bound = 10 + limit_ / 3 + pause_;
     if (!behind_at_ && stands_until_ < fault_at_ + bound) return;

@@ -48,7 +48,7 @@ void HeartbeatClient::Impl::connect(double seconds) {
   client->leave_behind(left, std::to_string(connection));
 }
 
-// False when there is a failure report.
+// Returns false when a failure report has been made.
 bool HeartbeatClient::Impl::send_heartbeat() {
   Heartbeat heartbeat;
   heartbeat.count = ++count;

@@ -41,7 +41,7 @@ class SaveJudge {
   std::optional<Spell> spell_;
 };
 
-// Finds the host that computes slower than its like. A rank is slow by records::slowness_of, each beside what is planned for it.
+// Finds the host that computes slower than its peers. A rank is slow by records::slowness_of, each beside what is planned for it.
 class StragglerJudge {
  public:
   void joined(int rank, const Peer& peer) { hosts_[rank] = peer.host; }

@@ -68,8 +68,8 @@ struct StoreEntries {
 
 class StoreClient;
 
-// Who came to this store without its secret, a sentence each: "somebody at 10.0.0.2 tried to join with another secret than ...". Those
-// since a version of the store, which is moved on.
+// Clients without this store's secret, a sentence each: "somebody at 10.0.0.2 tried to join with another secret than ...". Those
+// Those since a version of the store, which is moved on.
 std::vector<base::Text> with_wrong_secret(StoreClient& client, std::uint64_t* since);
 
 // One connection. Threads: every call may come from any thread; calls on one client are serial, so a thread that must
@@ -98,7 +98,7 @@ class StoreClient {
   int first_within(const std::vector<std::string>& keys, double seconds, std::string* value);
   bool try_get(const std::string& key, std::string* value);       // does not wait
   std::int64_t add(const std::string& key, std::int64_t amount);  // 0 + amount when absent; returns the sum
-  // Sets `desired` when the current value is `expected` (absent counts as ""); returns the current value afterwards.
+  // Sets `desired` when the current value is `expected` (absent counts as ""); returns the value that the key then has.
   std::string compare_set(const std::string& key, const std::string& expected, const std::string& desired);
   bool erase(const std::string& key);
   std::vector<std::string> keys(const std::string& prefix);  // sorted

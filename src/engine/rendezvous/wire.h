@@ -1,4 +1,4 @@
-// The messages between a StoreClient and a StoreServer.
+// The protocol between a StoreClient and a StoreServer.
 //
 // Both sides first send a greeting of eight bytes and a nonce, so a foreign program on the port is recognised; then frames:
 // u32 length of the rest, u32 request number, u8 operation or status, body. A client's first frame is `join`; until it is

@@ -89,7 +89,7 @@ class RankActivity {
   void stood(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds);
   void took(const schedule::Instruction& instruction, double computed_seconds, double waited_seconds, During during);
 
-  // Of a checkpoint that is written beside training, one at a time: it is, into `folder`; a piece is written; no more.
+  // Events of a checkpoint that is written beside training, one at a time: it begins, into `folder`; a piece is written; it ends.
   void save_begins(std::int64_t step, const std::string& folder);
   void save_moves();
   void save_ended();

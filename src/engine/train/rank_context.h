@@ -76,12 +76,12 @@ rendezvous::Facts program_facts(const plan::Plan& plan);
 
 // ConfigError when this rank needs more than its share of the memory that is free, of its GPU and of the host.
 void check_free_memory(const RankContext& context, const plan::Plan& plan, const Machine& machine);
-// What this rank and those beside it may take in all where it computes, of its device or of the host: what is free, on the host
+// The memory this rank and those beside it may use in all where it computes, of its device or the host: what is free, on the host
 // with what its process has already of it, as a plan counts the program, too. Nothing: it is not known.
 std::optional<plan::Room> room_of_rank(const RankContext& context, const Machine& machine);
 plan::Room::Where place_of(const tensor::Device& device);  // the host or a GPU
 std::int64_t free_host_bytes(const RankContext& context);  // this rank's share of what is free; -1: not known
-// What of the run a GPU need not repeat to the last bit, as parallel.reproducible has it: rank 0 says it, or ConfigError.
+// Checks what a GPU need not repeat to the last bit against parallel.reproducible: rank 0 notes it, or ConfigError.
 void check_gpu_bits(const RankContext& context, const plan::Plan& plan, const Machine& machine);
 // ConfigError when the plan's messages cannot go over the machine's backend.
 void check_messages(const plan::Plan& plan, const Machine& machine);

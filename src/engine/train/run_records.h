@@ -26,7 +26,7 @@
 
 namespace troika::train {
 
-// Threads: samples are taken by a thread of its own, also while the rank's stands; event() and notice() from any, the rest from the
+// Threads: samples are taken by a thread of its own, also while the rank's waits; event() and notice() from any, the rest from the
 // rank's. Nobody waits for the disk, and one that is full or fails ends no run.
 class RunRecords {
  public:
@@ -58,7 +58,7 @@ class RunRecords {
   // run or launch has the folder.
   void failed(int exit_code, const base::Text& text, base::Cause cause);
 
-  // The process ends at once, because it was asked to twice: what stands then is on the disk, where that answers within 2 s. Another
+  // The process ends at once, because it was asked to twice: the state is then on the disk, where that answers within 2 s. Another
   // thread may be in any call of the others.
   void ended_at_once();
 

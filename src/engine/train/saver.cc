@@ -185,7 +185,7 @@ Saver::Outcome Saver::finish() {
 
 namespace {
 
-// Bounds on the time between two checkpoints, and on the share of the link's rate.
+// A share of the time between two checkpoints, and of the link's rate.
 constexpr double most_link_share = 0.05;
 constexpr double usual_interval_seconds = 600;  // where steps alone decide
 

@@ -145,7 +145,7 @@ class Session {
   void finish();
   // Ends with an error of this rank; says nothing before join() has made this process its rank. Takes some seconds at most.
   FailureCause fail(const rendezvous::FailureReport& own);
-  // What a rank says that leaves at once because it was asked to, so that the others end with it (exit code 130), likewise. From any
+  // The notice of a rank that leaves at once because it was asked to: the others end with it (exit code 130), likewise. From any
   // thread; takes at most about 2 s.
   void leave(const base::Text& why) const;
 
