@@ -27,7 +27,7 @@ static constexpr const char* all_came_key = "joined";  // by rank 0: a report wi
 // For rank 0's word on the others, beyond what it waits for them itself.
 static constexpr double told_seconds = 5;
 
-// The key of a process that was refused because its rank had been taken, by rank.
+// The key for the report of a process that was refused because its rank had joined already, by rank.
 static std::string twin_key(const Identity& identity, int rank) {
   return key_of(identity, fmt::format("twin/{:06}", rank));
 }

@@ -12,8 +12,8 @@
 
 namespace troika::rendezvous {
 
-// Which rank's disk keeps a checkpoint that is written beside training from being complete. A save stands when its rank has written nothing for longer than 20 s and twice what is usual, without waiting for another
-// rank. Nobody waits for it before the next save is due, and until then no checkpoint is newer than the last complete one.
+// Finds the rank whose disk keeps a checkpoint written beside training incomplete: no write for 20 s and twice the usual time,
+// without a wait for another rank. Nobody waits for it before the next save is due; until then the last complete one is newest.
 class SaveJudge {
  public:
   void joined(int rank, const Peer& peer) { ranks_[rank].peer = peer; }

@@ -19,7 +19,7 @@ namespace troika::rendezvous {
 class StallJudge {
  public:
   // `period_seconds`: how often judge() is called. A longer pause is the judge's own: it makes no rank silent, and as ranks may have been
-  // paused with it (Ctrl-Z), the time they are blocked does not count.
+  // paused with it (Ctrl-Z), it does not count towards their time at one place.
   explicit StallJudge(double period_seconds) : period_seconds_(period_seconds) {}
 
   // A rank's entries in the store. `now` is when they were seen; it never falls.

@@ -69,7 +69,7 @@ struct StoreEntries {
 class StoreClient;
 
 // Clients without this store's secret, a sentence each: "somebody at 10.0.0.2 tried to join with another secret than ...". Those
-// Those since a version of the store, which is moved on.
+// since a version of the store, which is moved on.
 std::vector<base::Text> with_wrong_secret(StoreClient& client, std::uint64_t* since);
 
 // One connection. Threads: every call may come from any thread; calls on one client are serial, so a thread that must

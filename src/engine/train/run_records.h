@@ -46,7 +46,7 @@ class RunRecords {
              Publish publish);
   ~RunRecords();  // with a last sample
 
-  // Sets another listener for every event that this rank writes; before there is one.
+  // Sets another listener for every event that this rank writes; called before there is one.
   void also_tell(std::function<void(const records::Event&)> also) { also_ = std::move(also); }
 
   // Events of the run as a whole: rank 0 writes them, the others nothing.
@@ -58,7 +58,7 @@ class RunRecords {
   // run or launch has the folder.
   void failed(int exit_code, const base::Text& text, base::Cause cause);
 
-  // The process ends at once, because it was asked to twice: the state is then on the disk, where that answers within 2 s. Another
+  // The process ends at once, because it was asked to twice: its last state is on the disk, where that answers within 2 s. Another
   // thread may be in any call of the others.
   void ended_at_once();
 
